@@ -1,0 +1,29 @@
+/** `npm run docs`: writes what comes from the code into the pages. test/docs.test.ts says when it is due. */
+import { join } from "node:path"
+import { overview } from "../src/cli/router.ts"
+import { optionsTable, withBlock } from "../src/config/markdown.ts"
+
+const ROOT = join(import.meta.dir, "..")
+
+/** The lines of `ctxbridge --help` that name commands. */
+export const commandList = (help: string): string =>
+  help
+    .split("\n")
+    .filter((line) => /^ {2}\S/.test(line))
+    .join("\n")
+
+export const commandBlock = (help: string): string => `\`\`\`text\n${commandList(help)}\n\`\`\``
+
+async function rewrite(path: string, block: string, content: string): Promise<void> {
+  const file = Bun.file(join(ROOT, path))
+  const page = await file.text()
+  const next = withBlock(page, block, content)
+  if (next === page) return
+  await Bun.write(file, next)
+  console.log(`${path}: ${block}`)
+}
+
+if (import.meta.main) {
+  await rewrite("docs/configuration.md", "options", optionsTable())
+  await rewrite("README.md", "commands", commandBlock(await overview()))
+}

@@ -1,0 +1,156 @@
+#!/bin/sh
+# Builds ctxbridge from this checkout and installs it for the current user. Needs Node 20 or newer with npm.
+set -eu
+
+usage() {
+  cat <<'USAGE'
+Usage: sh install.sh [options]
+
+  --prefix DIR   install DIR/bin/ctxbridge (default: ~/.local)
+  --no-hooks     do not register the hooks in Claude Code's settings
+  --no-demo      do not show the demo at the end
+  --deps-only    only fetch what building and testing need, into node_modules
+  --help         show this text
+
+Nothing needs root, and no shell start file is touched. Run it again to upgrade.
+Undo: ctxbridge uninstall, then delete DIR/bin/ctxbridge.
+USAGE
+}
+
+say() { printf '%s\n' "$*"; }
+
+# fail MESSAGE [HINT [EXIT]]
+fail() {
+  printf 'install.sh: %s\n' "$1" >&2
+  if [ -n "${2:-}" ]; then printf 'hint: %s\n' "$2" >&2; fi
+  exit "${3:-1}"
+}
+
+prefix=
+hooks=1
+demo=1
+deps_only=0
+while [ $# -gt 0 ]; do
+  case $1 in
+    --prefix)
+      [ $# -ge 2 ] || fail "--prefix needs a folder" "sh install.sh --help" 64
+      prefix=$2
+      shift
+      ;;
+    --prefix=*) prefix=${1#--prefix=} ;;
+    --no-hooks) hooks=0 ;;
+    --no-demo) demo=0 ;;
+    --deps-only) deps_only=1 ;;
+    -h | --help)
+      usage
+      exit 0
+      ;;
+    *) fail "unknown option: $1" "sh install.sh --help" 64 ;;
+  esac
+  shift
+done
+
+if [ -z "$prefix" ]; then
+  [ "$deps_only" = 1 ] || [ -n "${HOME:-}" ] || fail "HOME is not set" "say where to install with --prefix DIR"
+  prefix=${HOME:-}/.local
+fi
+case $prefix in
+  /*) ;;
+  # Not every shell expands this in --prefix=~/dir.
+  "~/"*) prefix=${HOME:-}/${prefix#"~/"} ;;
+  *) prefix=$(pwd)/$prefix ;;
+esac
+
+# Either would turn the Bun that builds, or the binary it built, into something else.
+unset BUN_OPTIONS BUN_BE_BUN
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P)
+cd -- "$here"
+
+log=
+staged=
+trap 'rm -f -- ${log:+"$log"} ${staged:+"$staged"}' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+# quietly MESSAGE COMMAND...: the output of a command is shown only if the command fails.
+quietly() {
+  what=$1
+  shift
+  log=$(mktemp "${TMPDIR:-/tmp}/ctxbridge-install.XXXXXX")
+  if ! "$@" >"$log" 2>&1; then
+    cat -- "$log" >&2
+    fail "$what failed" "the lines above say why"
+  fi
+  rm -f -- "$log"
+  log=
+}
+
+need_node() {
+  for tool in node npm npx; do
+    command -v "$tool" >/dev/null 2>&1 || fail "$tool is missing" "install Node 20 or newer: https://nodejs.org"
+  done
+  major=$(node -p 'process.versions.node.split(".")[0]')
+  [ "$major" -ge 20 ] || fail "Node $major is too old" "install Node 20 or newer: https://nodejs.org"
+}
+
+# Bun at the version that package.json names, and the packages that bun.lock names.
+get_deps() {
+  bun=node_modules/.bin/bun
+  stamp=node_modules/.ctxbridge-lock
+  wanted=$(sed -n 's/.*"packageManager": *"bun@\([^"+]*\).*/\1/p' package.json)
+  [ -n "$wanted" ] || fail "package.json names no Bun version" "is this a whole checkout?"
+  found=$("$bun" --version 2>/dev/null) || found=
+  if [ "$found" = "$wanted" ] && cmp -s bun.lock "$stamp"; then return; fi
+  need_node
+  if [ "$found" = "$wanted" ]; then
+    say "Getting packages"
+    quietly "getting packages" "$bun" install --frozen-lockfile
+  else
+    say "Getting Bun $wanted and packages"
+    quietly "getting Bun" env npm_config_loglevel=error npm_config_update_notifier=false npm_config_fund=false \
+      npx --yes "bun@$wanted" install --frozen-lockfile
+    [ "$("$bun" --version 2>/dev/null || true)" = "$wanted" ] ||
+      fail "Bun $wanted does not run here" "try $here/$bun --version"
+  fi
+  cp bun.lock "$stamp"
+}
+
+get_deps
+[ "$deps_only" = 0 ] || exit 0
+
+need_node
+say "Building"
+quietly "the build" npm run -s build
+[ -x dist/ctxbridge ] || fail "the build made no dist/ctxbridge"
+
+bindir=${prefix%/}/bin
+target=$bindir/ctxbridge
+mkdir -p -- "$bindir" || fail "cannot make $bindir" "choose another place with --prefix DIR"
+[ ! -d "$target" ] || fail "$target is a folder" "choose another place with --prefix DIR"
+# A new file and a rename: a running ctxbridge keeps its own, and nobody ever sees half of one.
+staged=$bindir/.ctxbridge.$$.tmp
+cp -- dist/ctxbridge "$staged" || fail "cannot write to $bindir" "choose another place with --prefix DIR"
+chmod 0755 "$staged"
+if [ "$(uname -s)" = Darwin ]; then quietly "signing" codesign --force --sign - "$staged"; fi
+mv -f -- "$staged" "$target"
+staged=
+say "Installed $target"
+
+if [ "$hooks" = 1 ]; then
+  "$target" install || fail "the hooks are not registered" "the program is installed; then run: $target install"
+fi
+
+case :${PATH:-}: in
+  *:"$bindir":*)
+    first=$(command -v ctxbridge || true)
+    [ "$first" = "$target" ] || say "Note: \`ctxbridge\` on your PATH is another one: $first"
+    ;;
+  *)
+    say "Note: $bindir is not on your PATH. Add this line to your shell's start file:"
+    say "  export PATH=\"$bindir:\$PATH\""
+    ;;
+esac
+
+if [ "$demo" = 1 ]; then
+  "$target" demo || fail "the demo failed" "run: $target doctor"
+fi

@@ -1,0 +1,58 @@
+/**
+ * Whether the views hold the whole vault. A database that was lost is made again by the first who opens it, and then
+ * knows only what is archived from there on: the mark tells it from one that has seen every copy.
+ */
+import { vaultFile } from "../vault/layout.ts"
+import { tailOf } from "../vault/reader.ts"
+import { vaultFiles } from "../vault/walk.ts"
+import type { Database } from "./database.ts"
+import { isPending, markPending } from "./pending.ts"
+import { sessionOfCopy } from "./source.ts"
+
+/** SQLite's `application_id` once every copy has been seen: "ctxb". */
+const SEEN_ALL = 0x63747862
+
+export function markComplete(db: Database): void {
+  db.run(`PRAGMA application_id = ${SEEN_ALL}`)
+}
+
+/** Looks through the vault once in the life of a database; afterwards it is one read. */
+export function isComplete(db: Database, dataHome: string): boolean {
+  const row = db.query<{ application_id: number }, []>("PRAGMA application_id").get()
+  if (row?.application_id === SEEN_ALL) return true
+  for (const { copy } of vaultFiles(dataHome)) {
+    // In this order: who indexes takes the marker away after the commit.
+    if (standing(db, dataHome, copy) === "unknown" && !isPending(dataHome, copy)) {
+      if (standing(db, dataHome, copy) === "unknown") return false
+    }
+  }
+  markComplete(db)
+  return true
+}
+
+/** How far the views have followed a copy. */
+function standing(db: Database, dataHome: string, copy: string): "current" | "behind" | "unknown" {
+  const tail = tailOf(vaultFile(dataHome, copy))
+  const archived = tail?.last?.to ?? 0
+  if (tail === undefined || archived === 0) return "current"
+  const row = db
+    .query<{ indexed: number }, [string, string]>(
+      "SELECT indexed FROM transcripts WHERE copy = ? AND copy_id = ?",
+    )
+    .get(copy, tail.header.id)
+  if (row === null) return "unknown"
+  return row.indexed >= archived ? "current" : "behind"
+}
+
+/**
+ * Marks each copy that the views are behind with. Markers tell of what hooks archive; this finds what was indexed and
+ * lost again, as with a log that did not reach the disk.
+ */
+export function markBehind(db: Database, dataHome: string): void {
+  for (const { copy } of vaultFiles(dataHome)) {
+    if (standing(db, dataHome, copy) === "current") continue
+    const path = tailOf(vaultFile(dataHome, copy))?.header.path
+    if (path !== undefined)
+      markPending(dataHome, { path, copy, session: sessionOfCopy(dataHome, copy, path) })
+  }
+}

@@ -1,0 +1,125 @@
+/**
+ * Opens the archive's database. One connection a process; every write is one immediate transaction.
+ *
+ * Whoever has it open shares the lock of `archive.lock`; who puts another file in its place holds that lock alone
+ * (replace.ts). So nobody writes into a file that has been replaced.
+ */
+import { Database } from "bun:sqlite"
+import { closeSync, mkdirSync, openSync } from "node:fs"
+import { join } from "node:path"
+import { CtxError, codeOf, isMissing } from "../util/errors.ts"
+import { lock } from "../vault/lock.ts"
+import { MIGRATIONS } from "./schema.ts"
+
+export type { Database } from "bun:sqlite"
+
+export const databasePath = (dataHome: string): string => join(dataHome, "archive.db")
+
+export interface OpenOptions {
+  /** ms to wait for another writer. */
+  readonly wait: number
+  readonly readonly?: boolean
+}
+
+/** A connection that gives its share of the lock back when it is closed. */
+class LockedDatabase extends Database {
+  #lock: number | undefined
+
+  constructor(path: string, options: object, held: number | undefined) {
+    super(path, options)
+    this.#lock = held
+  }
+
+  override close(throwOnError?: boolean): void {
+    super.close(throwOnError)
+    if (this.#lock !== undefined) closeSync(this.#lock)
+    this.#lock = undefined
+  }
+}
+
+/**
+ * @throws CtxError `newer-schema` when a later version of ctxbridge wrote the file and it was to be written
+ */
+export function openDatabase(dataHome: string, options: OpenOptions): Database {
+  const path = databasePath(dataHome)
+  const wanted = options.readonly ? { readonly: true } : { create: true }
+  const held = shareLock(dataHome, options)
+  let db: Database
+  try {
+    db = new LockedDatabase(path, { ...wanted, strict: true }, held)
+  } catch (error) {
+    if (held !== undefined) closeSync(held)
+    throw error
+  }
+  return prepared(db, options)
+}
+
+/** A file that is not the archive's database: the one being made, or the one being replaced. Takes no lock. */
+export function openFile(path: string, options: OpenOptions): Database {
+  const wanted = options.readonly ? { readonly: true } : { create: true }
+  return prepared(new Database(path, { ...wanted, strict: true }), options)
+}
+
+function prepared(db: Database, options: OpenOptions): Database {
+  try {
+    // First of all: setting WAL mode on a new file fails at once for all but one process otherwise.
+    db.run(`PRAGMA busy_timeout = ${Math.max(0, Math.floor(options.wait))}`)
+    if (options.readonly) return db
+    const version = schemaVersion(db)
+    if (version > MIGRATIONS.length) throw newerSchema(version)
+    if (version < MIGRATIONS.length) migrate(db)
+    db.run("PRAGMA synchronous = NORMAL")
+    return db
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
+/** undefined where no lock can be made: nobody can replace the file there either. */
+function shareLock(dataHome: string, { wait, readonly }: OpenOptions): number | undefined {
+  const file = lockPath(dataHome)
+  let fd: number
+  try {
+    fd = openSync(file, readonly ? "r" : "a", 0o600)
+  } catch (error) {
+    if (readonly || ["EACCES", "EROFS"].includes(codeOf(error))) return undefined
+    if (!isMissing(error)) throw error
+    mkdirSync(dataHome, { recursive: true, mode: 0o700 })
+    fd = openSync(file, "a", 0o600)
+  }
+  if (lock(fd, performance.now() + Math.max(0, wait), true)) return fd
+  closeSync(fd)
+  throw new CtxError("busy", "the views are being replaced", { hint: "try again in a moment" })
+}
+
+export const lockPath = (dataHome: string): string => join(dataHome, "archive.lock")
+
+/** How many migrations the file has seen. */
+export function schemaVersion(db: Database): number {
+  const row = db.query<{ user_version: number }, []>("PRAGMA user_version").get()
+  return row?.user_version ?? 0
+}
+
+export const SCHEMA_VERSION: number = MIGRATIONS.length
+
+export function newerSchema(version: number): CtxError {
+  return new CtxError(
+    "newer-schema",
+    `the archive has schema ${version}, this ctxbridge knows ${MIGRATIONS.length}`,
+    {
+      hint: "update ctxbridge; reading goes on, and hooks keep filling the vault",
+    },
+  )
+}
+
+function migrate(db: Database): void {
+  db.run("PRAGMA journal_mode = WAL")
+  db.transaction(() => {
+    // Again under the lock: another process may have done it.
+    const version = schemaVersion(db)
+    if (version > MIGRATIONS.length) throw newerSchema(version)
+    for (let n = version; n < MIGRATIONS.length; n++) db.run(MIGRATIONS[n]!)
+    db.run(`PRAGMA user_version = ${MIGRATIONS.length}`)
+  }).immediate()
+}

@@ -1,0 +1,80 @@
+/** What a person or a model means by `ctx:ab12cd`, `ab12` or `3f2a9c01`. */
+import { CtxError, EXIT, usageError } from "../util/errors.ts"
+import { cut, oneLine } from "../util/text.ts"
+import type { Database } from "./database.ts"
+import { HANDLE_PREFIX } from "./handle-prefix.ts"
+import { findSessions, findTurns, type SessionRow, type TurnRow } from "./read.ts"
+
+export type Found =
+  | { readonly kind: "turn"; readonly turn: TurnRow }
+  | { readonly kind: "session"; readonly session: SessionRow }
+
+/** Fewer letters than this are a slip rather than a name. */
+const SHORTEST = 4
+const SHOWN = 5
+
+/**
+ * The one turn or session that `word` names, whole or by the beginning of its name.
+ *
+ * @throws CtxError exit 64 for a word that is too short or names several, exit 3 when it names nothing
+ */
+export function find(db: Database, word: string): Found {
+  const isHandle = word.startsWith(HANDLE_PREFIX)
+  const bare = isHandle ? word.slice(HANDLE_PREFIX.length) : word
+  if (bare.length < SHORTEST) {
+    throw usageError(
+      `${JSON.stringify(word)} is too short`,
+      `at least ${SHORTEST} letters of a handle or session`,
+    )
+  }
+  const turns = findTurns(db, bare)
+  const sessions = isHandle ? [] : sessionsNamed(db, bare)
+  const turn = turns.find(({ handle }) => handle === bare)
+  if (turn !== undefined) return { kind: "turn", turn }
+  const session = sessions.find(({ id }) => id === bare)
+  if (session !== undefined) return { kind: "session", session }
+  const candidates: Found[] = [
+    ...turns.map((one) => ({ kind: "turn" as const, turn: one })),
+    ...sessions.map((one) => ({ kind: "session" as const, session: one })),
+  ]
+  if (candidates.length === 1) return candidates[0]!
+  if (candidates.length > 1) throw ambiguous(word, candidates)
+  throw new CtxError("not-found", `no ${isHandle ? "turn" : "turn or session"} ${word} in the archive`, {
+    hint: "ctxbridge sessions --all-projects lists the sessions, ctxbridge show <session> its turns",
+    exit: EXIT.notFound,
+  })
+}
+
+/** Like `find`, for commands that work on sessions only. */
+export function findSession(db: Database, word: string): SessionRow {
+  const found = find(db, word)
+  if (found.kind === "session") return found.session
+  throw usageError(`${word} is a turn, not a session`, `its session is ${found.turn.session}`)
+}
+
+/** `<session>` does not mean its subagents, `<session>/` and `<session>/<agent>` do; each side may be cut short. */
+function sessionsNamed(db: Database, word: string): SessionRow[] {
+  const slash = word.indexOf("/")
+  const found = findSessions(db, slash < 0 ? word : word.slice(0, slash))
+  if (slash >= 0) {
+    const agent = word.slice(slash + 1)
+    return found.filter(({ id }) => id.includes("/") && id.slice(id.indexOf("/") + 1).startsWith(agent))
+  }
+  const whole = found.filter(({ id }) => !id.includes("/"))
+  return whole.length > 0 ? whole : found
+}
+
+function ambiguous(word: string, candidates: readonly Found[]): CtxError {
+  const names = candidates
+    .slice(0, SHOWN)
+    .map((found) =>
+      found.kind === "turn"
+        ? `${HANDLE_PREFIX}${found.turn.handle} "${cut(oneLine(found.turn.prompt), 40)}"`
+        : `session ${found.session.id}`,
+    )
+  const more = candidates.length > SHOWN ? ", …" : ""
+  return new CtxError("ambiguous", `${word} names ${candidates.length} things: ${names.join(", ")}${more}`, {
+    hint: "write more of it",
+    exit: EXIT.usage,
+  })
+}

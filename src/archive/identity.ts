@@ -1,0 +1,69 @@
+/**
+ * What a message is known by. Pure but for Bun's hash.
+ *
+ * Forks and resumes copy lines with their uuids: `key` is uuid and content. A compaction answered by a plugin writes
+ * kept messages again under new uuids: `alias` is what the API calls the message or, for all others, its time.
+ */
+import type { Part, TranscriptRecord } from "../transcript/types.ts"
+
+const hash = (...parts: string[]): bigint => BigInt.asIntN(64, Bun.hash.xxHash64(parts.join("\0"), 0n))
+
+/** What a part says, for telling copies from new messages; never stored. */
+function essence(part: Part): string {
+  switch (part.kind) {
+    case "toolUse":
+      return `${part.kind} ${part.id}`
+    case "toolResult":
+      return `${part.kind} ${part.id} ${part.isError} ${part.text}`
+    case "boundary":
+      return `${part.kind} ${part.trigger} ${part.preTokens}`
+    case "media":
+      return `${part.kind} ${part.mediaType} ${part.base64Length}`
+    default:
+      return `${part.kind} ${part.text}`
+  }
+}
+
+export interface Identity {
+  /** The same for every copy of the line, in any session. */
+  readonly key: bigint
+  /** The same within its session, whatever uuid the line has; undefined when nothing else names the message. */
+  readonly alias: bigint | undefined
+}
+
+/**
+ * @param parts what the record says, without what is said of its session
+ * @param place names a line that has no uuid
+ * @param own whether a sidechain line is the session's own, as in a subagent's transcript
+ */
+export function identify(
+  record: TranscriptRecord,
+  parts: readonly Part[],
+  place: string,
+  own: boolean,
+): Identity {
+  const content = parts.map(essence).join("\n")
+  const key = hash(record.uuid ?? `${place} ${record.type}`, content)
+  return { key, alias: record.sidechain && !own ? undefined : aliasOf(record, parts, content) }
+}
+
+function aliasOf(record: TranscriptRecord, parts: readonly Part[], content: string): bigint | undefined {
+  if (record.usage !== undefined && parts.length > 0) return hash("message", record.usage.messageId, content)
+  if (parts.some((part) => part.kind === "toolResult")) return hash("result", content)
+  // What is kept keeps its time.
+  if (record.timestamp === undefined || parts.length === 0) return undefined
+  return hash(opensTurn(parts[0]) ? "prompt" : "host", record.timestamp, content)
+}
+
+/** Whose words a line carries. */
+export function role(parts: readonly Part[]): "human" | "assistant" | "tool" | "host" {
+  for (const part of parts) {
+    if (part.kind === "prompt" || part.kind === "enqueued") return "human"
+    if (part.kind === "toolResult") return "tool"
+    if (["text", "thinking", "toolUse"].includes(part.kind)) return "assistant"
+  }
+  return "host"
+}
+
+export const opensTurn = (part: Part | undefined): part is Extract<Part, { kind: "prompt" | "brief" }> =>
+  part?.kind === "prompt" || part?.kind === "brief"

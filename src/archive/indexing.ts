@@ -1,0 +1,100 @@
+/** Index: how what is in the vault gets into the views. */
+
+import { codeOf } from "../util/errors.ts"
+import { vaultFile } from "../vault/layout.ts"
+import { type Stretch, stretchesFrom } from "../vault/reader.ts"
+import type { Database } from "./database.ts"
+import { ingest } from "./ingest.ts"
+import { claimPending, listPending, markPending, type Pending, settlePending } from "./pending.ts"
+import { noteCopy, type TranscriptRow, transcriptById } from "./transcripts.ts"
+
+/**
+ * Brings the views up to date with one copy, inside the caller's transaction. After its commit, the caller settles
+ * what was pending.
+ *
+ * @param until stops the work, between two lines, when it says true
+ * @param fresh what was just captured, to save reading it back
+ * @returns the transcript's row as it is now; undefined when there is no such copy
+ */
+export function index(
+  db: Database,
+  dataHome: string,
+  pending: Pending,
+  until: () => boolean,
+  fresh: readonly Stretch[] = [],
+): TranscriptRow | undefined {
+  claimPending(dataHome, pending.copy)
+  const done = indexCopy(db, dataHome, pending, until, fresh)
+  if (done === undefined) return undefined
+  // Half a line at the end waits without a marker: more bytes will leave one.
+  if (done.indexed < done.archived && until()) markPending(dataHome, pending)
+  return done
+}
+
+/** The same without a look at markers, for views that nobody reads yet. */
+export function indexCopy(
+  db: Database,
+  dataHome: string,
+  copy: Pending,
+  until: () => boolean,
+  fresh: readonly Stretch[] = [],
+): TranscriptRow | undefined {
+  const row = noteCopy(db, dataHome, copy)
+  return row && indexRow(db, dataHome, row, until, fresh)
+}
+
+function indexRow(
+  db: Database,
+  dataHome: string,
+  row: TranscriptRow,
+  until: () => boolean,
+  fresh: readonly Stretch[],
+): TranscriptRow {
+  let current = row
+  if (current.indexed >= current.archived) return current
+  const held = fresh[0] !== undefined && fresh[0].from <= current.indexed
+  const stretches = held ? fresh : stretchesFrom(vaultFile(dataHome, current.copy), current.indexed)
+  let rest: Uint8Array = new Uint8Array(0)
+  for (const { from, content } of stretches) {
+    const skip = Math.max(0, current.indexed + rest.length - from)
+    if (skip >= content.length) continue
+    const unread = content.subarray(skip)
+    const bytes = rest.length === 0 ? unread : Buffer.concat([rest, unread])
+    const isEnd = from + content.length >= current.archived
+    const indexed = ingest(db, current, current.indexed, bytes, isEnd, until)
+    rest = bytes.subarray(indexed - current.indexed)
+    current = transcriptById(db, current.id)!
+    if (until()) break
+  }
+  return current
+}
+
+/** ms of indexing in one transaction, so that others get their turn. */
+const SLICE = 300
+
+/**
+ * Indexes whatever hooks have left to index.
+ *
+ * A copy that cannot be read keeps its marker and keeps nobody else out; `verify` tells what is wrong with it.
+ *
+ * @param end ms of performance.now() at which to stop
+ * @returns how many transcripts are still behind
+ */
+export function catchUp(db: Database, dataHome: string, end: number): number {
+  const unreadable = new Set<string>()
+  for (;;) {
+    const waiting = listPending(dataHome).filter(({ copy }) => !unreadable.has(copy))
+    if (waiting.length === 0) return unreadable.size
+    for (const one of waiting) {
+      if (performance.now() >= end) return listPending(dataHome).length
+      const stop = Math.min(end, performance.now() + SLICE)
+      try {
+        db.transaction(() => index(db, dataHome, one, () => performance.now() >= stop)).immediate()
+        settlePending(dataHome, one.copy)
+      } catch (error) {
+        if (codeOf(error).startsWith("SQLITE_")) throw error
+        unreadable.add(one.copy)
+      }
+    }
+  }
+}

@@ -1,0 +1,36 @@
+/** How sessions are joined: what a session goes on from, and what goes on from it. */
+import type { Database } from "./database.ts"
+
+export interface LineageLink {
+  /** The other session. */
+  readonly session: string
+  /** `fork`: it begins with the same messages (fork, resume). `clear`: it goes on after /clear. */
+  readonly kind: "fork" | "clear"
+  /** Handle of the last turn that both share. */
+  readonly handle: string | null
+}
+
+export interface Lineage {
+  readonly parents: readonly LineageLink[]
+  readonly children: readonly LineageLink[]
+  /** Ids of its subagents' sessions. */
+  readonly subagents: readonly string[]
+}
+
+export function lineageOf(db: Database, session: string): Lineage {
+  const links = (mine: "child" | "parent", other: "child" | "parent"): LineageLink[] =>
+    db
+      .query<LineageLink, [string]>(
+        `SELECT l.${other} AS session, l.kind, t.handle FROM lineage l LEFT JOIN turns t ON t.id = l.turn
+         WHERE l.${mine} = ? ORDER BY l.turn, l.${other}`,
+      )
+      .all(session)
+  const subagents = db
+    .query<{ id: string }, [string]>("SELECT id FROM sessions WHERE parent = ? ORDER BY started, id")
+    .all(session)
+  return {
+    parents: links("child", "parent"),
+    children: links("parent", "child"),
+    subagents: subagents.map(({ id }) => id),
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * Transcripts whose copies have grown since the views last followed.
+ *
+ * A hook leaves a marker and no more: indexing costs it twice what archiving does (docs/adr/0003). Whoever reads
+ * the views, and the background job, index first.
+ */
+import { readdirSync, readFileSync, renameSync, statSync, unlinkSync } from "node:fs"
+import { join } from "node:path"
+import { writeWhole } from "../util/files.ts"
+import { isSuperseded } from "../vault/layout.ts"
+import { dropPointers } from "./pointers.ts"
+
+export interface Pending {
+  /** Where the host keeps the transcript. */
+  readonly path: string
+  /** Its copy, below `vault/`. */
+  readonly copy: string
+  readonly session: string
+}
+
+const folder = (dataHome: string): string => join(dataHome, "pending")
+
+const nameOf = (copy: string): string => Bun.hash.xxHash64(copy, 0n).toString(16)
+
+const markerOf = (dataHome: string, copy: string): string => join(folder(dataHome), `${nameOf(copy)}.json`)
+
+/** What the marker is called while this process indexes the copy. */
+const claimOf = (dataHome: string, copy: string): string =>
+  join(folder(dataHome), `${nameOf(copy)}.${process.pid}.json`)
+
+/** Markers of a copy, those included that a process claimed and did not settle: it may have died. */
+function markersOf(dataHome: string, copy: string): string[] {
+  return markerNames(dataHome).filter((name) => name.startsWith(`${nameOf(copy)}.`))
+}
+
+function markerNames(dataHome: string): string[] {
+  try {
+    return readdirSync(folder(dataHome)).filter((name) => name.endsWith(".json"))
+  } catch {
+    return []
+  }
+}
+
+export const isPending = (dataHome: string, copy: string): boolean => markersOf(dataHome, copy).length > 0
+
+/** Leaves the marker, if it is not there. Whole or not at all: half a marker would keep a whole one out. */
+export function markPending(dataHome: string, { path, copy, session }: Pending): void {
+  const marker = markerOf(dataHome, copy)
+  if (statSync(marker, { throwIfNoEntry: false }) !== undefined) return
+  writeWhole(marker, JSON.stringify({ path, copy, session }))
+}
+
+/**
+ * Takes the markers of a copy over, inside the transaction that indexes it and before the copy is read: bytes
+ * that come later leave a new one, and if we die before the commit, ours stays.
+ */
+export function claimPending(dataHome: string, copy: string): void {
+  for (const name of markersOf(dataHome, copy)) {
+    try {
+      renameSync(join(folder(dataHome), name), claimOf(dataHome, copy))
+    } catch {
+      // settled at this moment, or a disk that cannot be written: indexing twice changes nothing
+    }
+  }
+}
+
+/** Takes away what was claimed. To be called after the commit. */
+export function settlePending(dataHome: string, copy: string): void {
+  try {
+    unlinkSync(claimOf(dataHome, copy))
+    dropPointers(dataHome)
+  } catch {
+    // there was none, or the disk cannot be written: indexing twice changes nothing
+  }
+}
+
+/** Oldest first: a rewritten transcript before what it became, a session before the forks that copy its lines. */
+export function listPending(dataHome: string): Pending[] {
+  const found = new Map<string, Pending & { readonly since: number }>()
+  for (const name of markerNames(dataHome)) {
+    const file = join(folder(dataHome), name)
+    try {
+      const { path, copy, session } = JSON.parse(readFileSync(file, "utf8")) as Pending
+      const since = Math.min(statSync(file).mtimeMs, found.get(copy)?.since ?? Number.POSITIVE_INFINITY)
+      if (typeof copy === "string" && typeof path === "string")
+        found.set(copy, { path, copy, session, since })
+    } catch {
+      // settled at this moment
+    }
+  }
+  const later = (one: Pending): number => (isSuperseded(one.copy) ? 0 : 1)
+  return [...found.values()].sort(
+    (a, b) => later(a) - later(b) || a.since - b.since || (a.copy < b.copy ? -1 : 1),
+  )
+}

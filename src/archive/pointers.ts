@@ -1,0 +1,37 @@
+/**
+ * What a new session of a project is told, rendered beforehand: a start then costs no database (docs/adr/0003).
+ *
+ * A pointer is valid as long as nothing is indexed; whoever indexes takes all of them away after the commit.
+ */
+import { readFileSync, rmSync } from "node:fs"
+import { join } from "node:path"
+import { writeWhole } from "../util/files.ts"
+
+export interface Pointer {
+  /** The session it tells of. */
+  readonly session: string
+  /** What the model is told; `""` when there is nothing to tell. */
+  readonly text: string
+}
+
+const folder = (dataHome: string): string => join(dataHome, "pointers")
+
+const fileOf = (dataHome: string, project: string): string =>
+  join(folder(dataHome), `${Bun.hash.xxHash64(project, 0n).toString(16)}.json`)
+
+/** @param project as `projectOf` names it */
+export function readPointer(dataHome: string, project: string): Pointer | undefined {
+  try {
+    return JSON.parse(readFileSync(fileOf(dataHome, project), "utf8")) as Pointer
+  } catch {
+    return undefined
+  }
+}
+
+export function writePointer(dataHome: string, project: string, pointer: Pointer): void {
+  writeWhole(fileOf(dataHome, project), JSON.stringify(pointer))
+}
+
+export function dropPointers(dataHome: string): void {
+  rmSync(folder(dataHome), { recursive: true, force: true })
+}

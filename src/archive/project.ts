@@ -1,0 +1,45 @@
+/** Which project a folder belongs to: worktrees of one repository share a project. */
+import { readFileSync, type Stats, statSync } from "node:fs"
+import { dirname, isAbsolute, join, resolve } from "node:path"
+
+/**
+ * The git common dir of `cwd`, else `cwd` itself.
+ *
+ * Read from the files git keeps (gitrepository-layout(5)); git itself is not started.
+ */
+export function projectOf(cwd: string): string {
+  if (!isAbsolute(cwd)) return cwd
+  for (let dir = cwd, depth = 0; depth < 64; dir = dirname(dir), depth++) {
+    const git = join(dir, ".git")
+    const stats = statsOf(git)
+    if (stats?.isDirectory()) return git
+    if (stats?.isFile()) return commonDir(dir, git) ?? cwd
+    if (dir === dirname(dir)) break
+  }
+  return cwd
+}
+
+/** A folder that we may not look into, or whose name no file can have, is no repository to us. */
+function statsOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch {
+    return undefined
+  }
+}
+
+/** A worktree's `.git` file names its git dir; `commondir` in there names the repository's. */
+function commonDir(dir: string, file: string): string | undefined {
+  try {
+    const named = /^gitdir:\s*(.+?)\s*$/m.exec(readFileSync(file, "utf8"))?.[1]
+    if (named === undefined) return undefined
+    const gitDir = resolve(dir, named)
+    try {
+      return resolve(gitDir, readFileSync(join(gitDir, "commondir"), "utf8").trim())
+    } catch {
+      return gitDir
+    }
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,162 @@
+/**
+ * All views anew from the vault, in a database of their own that takes the old one's place at the end: killed at any
+ * moment, the old views stand.
+ */
+import { closeSync, mkdirSync, openSync, readdirSync, rmSync } from "node:fs"
+import { join } from "node:path"
+import { CtxError, codeOf, messageOf } from "../util/errors.ts"
+import { lock } from "../vault/lock.ts"
+import { markBehind, markComplete } from "./complete.ts"
+import { type Database, databasePath, openFile } from "./database.ts"
+import { indexCopy } from "./indexing.ts"
+import { dropPointers } from "./pointers.ts"
+import { rememberRepair } from "./repairs.ts"
+import { alone, carryOver, copyAside, damageOf, putInPlace, refuseNewer } from "./replace.ts"
+import { type Source, sources } from "./source.ts"
+
+export interface RebuildReport {
+  readonly copies: number
+  readonly turns: number
+  readonly messages: number
+  /** Copies that could not be read to their end; `verify` tells more. */
+  readonly unreadable: readonly { readonly copy: string; readonly error: string }[]
+  /** Where the former database was copied, because it was damaged. */
+  readonly damaged: string | null
+  readonly ms: number
+}
+
+export interface RebuildOptions {
+  /** ms since the epoch. */
+  readonly now: number
+  /** ms to wait until nobody has the database open. */
+  readonly wait: number
+  /** Why, when nobody asked for it: then `status` tells of it. */
+  readonly reason?: string
+  readonly onProgress?: (done: number, total: number) => void
+}
+
+/** ms of indexing between two commits. */
+const SLICE = 300
+/** ms to wait for programs that do not know our lock, while everybody else waits for us. */
+const STRANGERS = 500
+/** Copies may grow while we read: they are looked at again, and in the end left to their markers. */
+const ROUNDS = 3
+
+/** @throws CtxError `busy`, `newer-schema`: the old views stand */
+export function rebuild(dataHome: string, options: RebuildOptions): RebuildReport {
+  const start = performance.now()
+  mkdirSync(dataHome, { recursive: true, mode: 0o700 })
+  const held = openSync(join(dataHome, "rebuild.lock"), "a", 0o600)
+  try {
+    if (!lock(held, 0)) {
+      throw new CtxError("busy", "the views are being made anew already", {
+        hint: "try again when it is done",
+      })
+    }
+    const path = databasePath(dataHome)
+    refuseNewer(path)
+    removeLeftovers(dataHome)
+    const file = `${path}.new-${process.pid}`
+    try {
+      const built = build(dataHome, file, options)
+      return { ...built, ms: Math.round(performance.now() - start) }
+    } finally {
+      remove(file)
+    }
+  } finally {
+    closeSync(held)
+  }
+}
+
+/** What a killed rebuild has left. */
+function removeLeftovers(dataHome: string): void {
+  for (const name of readdirSync(dataHome)) {
+    if (name.startsWith("archive.db.new-")) rmSync(join(dataHome, name), { force: true })
+  }
+}
+
+function remove(file: string): void {
+  for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(file + suffix, { force: true })
+}
+
+function build(dataHome: string, file: string, options: RebuildOptions): Omit<RebuildReport, "ms"> {
+  const before = damageOf(dataHome)
+  const db = openFile(file, { wait: 0 })
+  try {
+    // If we are killed the file is thrown away, so nothing of it needs to be on the disk before the end.
+    db.run("PRAGMA journal_mode = MEMORY")
+    db.run("PRAGMA synchronous = OFF")
+    const { copies, unreadable } = fill(db, dataHome, options)
+    const { turns, messages } = counted(db)
+    markComplete(db)
+    return alone(dataHome, options.wait, () => {
+      const damage = carryOver(dataHome, db, STRANGERS) ?? before
+      // What has come meanwhile, and what was indexed into the old views only.
+      markBehind(db, dataHome)
+      db.run("PRAGMA journal_mode = WAL")
+      db.close()
+      const damaged = damage === undefined ? null : copyAside(dataHome, options.now)
+      putInPlace(dataHome, file)
+      dropPointers(dataHome)
+      const reason = damage === undefined ? options.reason : messageOf(damage)
+      if (reason !== undefined) {
+        rememberRepair(dataHome, { time: new Date(options.now).toISOString(), reason, damaged, turns })
+      }
+      return { copies, turns, messages, unreadable, damaged }
+    })
+  } finally {
+    db.close()
+  }
+}
+
+const counted = (db: Database): { turns: number; messages: number } =>
+  db
+    .query<{ turns: number; messages: number }, []>(
+      `SELECT (SELECT count(*) FROM turns WHERE via NOT IN ('none', 'brief')) AS turns,
+         (SELECT count(*) FROM messages) AS messages`,
+    )
+    .get()!
+
+type Unreadable = RebuildReport["unreadable"][number]
+
+function fill(db: Database, dataHome: string, { onProgress }: RebuildOptions) {
+  const unreadable = new Map<string, Unreadable>()
+  let copies = 0
+  for (let round = 0; round < ROUNDS; round++) {
+    const all = sources(dataHome)
+    const total = all.reduce((sum, { bytes }) => sum + bytes, 0)
+    let done = 0
+    copies = all.length
+    for (const one of all) {
+      if (!unreadable.has(one.copy)) {
+        const error = follow(db, dataHome, one)
+        if (error !== undefined) unreadable.set(one.copy, { copy: one.copy, error: messageOf(error) })
+      }
+      done += one.bytes
+      if (round === 0) onProgress?.(done, total)
+    }
+  }
+  return { copies, unreadable: [...unreadable.values()] }
+}
+
+/** @returns why the copy could not be read to its end; what stands before that is in the views */
+function follow(db: Database, dataHome: string, copy: Source): unknown {
+  let damage: unknown
+  for (let last = -1; ; ) {
+    const stop = performance.now() + SLICE
+    const row = db
+      .transaction(() => {
+        try {
+          return indexCopy(db, dataHome, copy, () => performance.now() >= stop)
+        } catch (error) {
+          if (codeOf(error).startsWith("SQLITE_")) throw error
+          damage = error
+          return undefined
+        }
+      })
+      .immediate()
+    // No progress: only half a line is left.
+    if (row === undefined || row.indexed >= row.archived || row.indexed === last) return damage
+    last = row.indexed
+  }
+}

@@ -1,0 +1,32 @@
+/** When the views were last made anew because they were damaged or lost: for `status`. */
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { writeWhole } from "../util/files.ts"
+
+export interface Repair {
+  /** ISO 8601. */
+  readonly time: string
+  readonly reason: string
+  /** Where the damaged file was copied; null when there was none. */
+  readonly damaged: string | null
+  /** Turns in the views afterwards. */
+  readonly turns: number
+}
+
+const fileOf = (dataHome: string): string => join(dataHome, "repair.json")
+
+export function rememberRepair(dataHome: string, repair: Repair): void {
+  try {
+    writeWhole(fileOf(dataHome), JSON.stringify(repair))
+  } catch {
+    // The views count more than what is told of them.
+  }
+}
+
+export function lastRepair(dataHome: string): Repair | undefined {
+  try {
+    return JSON.parse(readFileSync(fileOf(dataHome), "utf8")) as Repair
+  } catch {
+    return undefined
+  }
+}

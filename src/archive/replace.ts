@@ -1,0 +1,169 @@
+/** Puts another database in the archive's place, when nobody has it open. Killed at any moment, one of both stands. */
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+} from "node:fs"
+import { dirname, join } from "node:path"
+import { CtxError, codeOf, isDamage } from "../util/errors.ts"
+import { lock } from "../vault/lock.ts"
+import {
+  type Database,
+  databasePath,
+  lockPath,
+  newerSchema,
+  openDatabase,
+  openFile,
+  SCHEMA_VERSION,
+  schemaVersion,
+} from "./database.ts"
+
+/** Runs `work` while nobody has the database open. */
+export function alone<T>(dataHome: string, wait: number, work: () => T): T {
+  const fd = openSync(lockPath(dataHome), "a", 0o600)
+  try {
+    if (!lock(fd, performance.now() + wait)) throw busy()
+    return work()
+  } finally {
+    closeSync(fd)
+  }
+}
+
+const busy = (): CtxError =>
+  new CtxError("busy", "another process has the archive open; the views are as they were", {
+    hint: "try again when it is done: an import, the background job, or a tool of SQLite's",
+  })
+
+/** What is wrong with the database, after a look at every page; undefined when it is sound or there is none. */
+export function damageOf(dataHome: string): unknown {
+  const path = databasePath(dataHome)
+  if (!existsSync(path)) return undefined
+  try {
+    const db = openDatabase(dataHome, { wait: 2000, readonly: true })
+    try {
+      const row = db.query<{ integrity_check: string }, []>("PRAGMA integrity_check(1)").get()
+      return row?.integrity_check === "ok" ? undefined : (row?.integrity_check ?? "it cannot be checked")
+    } finally {
+      db.close()
+    }
+  } catch (error) {
+    if (isDamage(error)) return error
+    throw error
+  }
+}
+
+/**
+ * Moves what is no view from the old database into the new one, and empties the old one's log, which would otherwise
+ * be taken for the new one's. To be called alone.
+ *
+ * @returns what was found to be wrong with the old one
+ * @throws CtxError `newer-schema` when a later version wrote it: that one is not replaced
+ */
+export function carryOver(dataHome: string, to: Database, wait: number): unknown {
+  const path = databasePath(dataHome)
+  if (!existsSync(path)) return undefined
+  let old: Database | undefined
+  try {
+    refuseNewer(path)
+    old = openFile(path, { wait })
+    const damage = copyRows(old, to)
+    const log = old.query<{ busy: number }, []>("PRAGMA wal_checkpoint(TRUNCATE)").get()
+    if (log?.busy === 1) throw busy()
+    return damage
+  } catch (error) {
+    if (codeOf(error) === "SQLITE_BUSY") throw busy()
+    // Tables that a damaged schema does not know, or knows twice, are plain errors to SQLite.
+    if (!isDamage(error) && codeOf(error) !== "SQLITE_ERROR") throw error
+    return error
+  } finally {
+    old?.close()
+  }
+}
+
+/** @throws CtxError `newer-schema` */
+export function refuseNewer(path: string): void {
+  if (!existsSync(path)) return
+  const db = openFile(path, { wait: 0, readonly: true })
+  try {
+    const version = schemaVersion(db)
+    if (version > SCHEMA_VERSION) throw newerSchema(version)
+  } catch (error) {
+    if (!isDamage(error)) throw error
+  } finally {
+    db.close()
+  }
+}
+
+/** Only hooks know of these. */
+const KEPT = {
+  restores: "SELECT session, source, mark, time, text FROM restores ORDER BY id",
+  lineage: "SELECT child, parent, kind FROM lineage WHERE kind = 'clear'",
+} as const
+
+/** @returns why not all of it could be read */
+function copyRows(old: Database, to: Database): unknown {
+  let damage: unknown
+  to.transaction(() => {
+    for (const [table, query] of Object.entries(KEPT)) {
+      try {
+        for (const row of old.query<Record<string, string | number>, []>(query).iterate()) {
+          const columns = Object.keys(row)
+          const places = columns.map(() => "?").join(", ")
+          to.query(`INSERT OR IGNORE INTO ${table} (${columns.join(", ")}) VALUES (${places})`).run(
+            ...Object.values(row),
+          )
+        }
+      } catch (error) {
+        if (!isDamage(error)) throw error
+        damage = error
+      }
+    }
+  }).immediate()
+  return damage
+}
+
+/** A disk that damages one file after the other must not be filled with them. */
+const KEPT_DAMAGED = 3
+
+/** A copy beside it, with its log, for whoever wants to look into it. */
+export function copyAside(dataHome: string, now: number): string {
+  const path = databasePath(dataHome)
+  const name = new Date(now).toISOString().replace(/[-:]/g, "").replace(/\..*/, "")
+  const earlier = readdirSync(dataHome).filter((file) => /^archive\.db\.damaged-[^.]*$/.test(file))
+  for (const file of earlier
+    .filter((one) => !one.endsWith("-wal"))
+    .sort()
+    .slice(0, 1 - KEPT_DAMAGED)) {
+    for (const suffix of ["", "-wal"]) rmSync(join(dataHome, file) + suffix, { force: true })
+  }
+  let target = `${path}.damaged-${name}`
+  for (let n = 2; existsSync(target); n++) target = `${path}.damaged-${name}-${n}`
+  for (const suffix of ["-wal", ""]) {
+    if (existsSync(path + suffix)) copyFileSync(path + suffix, target + suffix)
+  }
+  return target
+}
+
+/** @param file a closed database without a log */
+export function putInPlace(dataHome: string, file: string): void {
+  const path = databasePath(dataHome)
+  flush(file)
+  // Empty already, unless the file is damaged: then nothing of it counts any more.
+  for (const suffix of ["-wal", "-shm"]) rmSync(path + suffix, { force: true })
+  renameSync(file, path)
+  flush(dirname(path))
+}
+
+function flush(path: string): void {
+  const fd = openSync(path, "r")
+  try {
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}

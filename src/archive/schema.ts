@@ -1,0 +1,160 @@
+/**
+ * The views' tables. Migrations are numbered by their place here; never change one that has been released, only
+ * add. `PRAGMA user_version` says how many have been applied.
+ *
+ * Offsets and lengths are bytes of the transcript; the text itself is in the vault. What stands here as text is
+ * cut to what restore and listings show.
+ */
+export const MIGRATIONS: readonly string[] = [
+  `
+  CREATE TABLE projects (
+    id   INTEGER PRIMARY KEY,
+    path TEXT NOT NULL UNIQUE            -- git common dir, else the first cwd
+  ) STRICT;
+
+  CREATE TABLE sessions (
+    id      TEXT PRIMARY KEY,            -- subagents: <session>/<agent>
+    project INTEGER REFERENCES projects,
+    parent  TEXT,                        -- the session that started this subagent
+    agent   TEXT,
+    title   TEXT,
+    cwd     TEXT,
+    branch  TEXT,
+    version TEXT,                        -- of the host, as last seen
+    started TEXT,
+    ended   TEXT,
+    todos   TEXT NOT NULL DEFAULT '[]'   -- JSON: [{id, content, status}]
+  ) STRICT;
+  CREATE INDEX sessions_project ON sessions (project, ended);
+  CREATE INDEX sessions_parent ON sessions (parent) WHERE parent IS NOT NULL;
+
+  CREATE TABLE transcripts (
+    id       INTEGER PRIMARY KEY,
+    path     TEXT NOT NULL,              -- where the host keeps it
+    copy     TEXT NOT NULL UNIQUE,       -- below vault/
+    copy_id  TEXT NOT NULL UNIQUE,
+    session  TEXT NOT NULL,
+    archived INTEGER NOT NULL DEFAULT 0, -- in the vault
+    indexed  INTEGER NOT NULL DEFAULT 0, -- in the views
+    turn     INTEGER                     -- the turn still growing
+  ) STRICT;
+  CREATE INDEX transcripts_session ON transcripts (session);
+  CREATE INDEX transcripts_path ON transcripts (path);
+
+  CREATE TABLE turns (
+    id          INTEGER PRIMARY KEY,
+    handle      TEXT NOT NULL UNIQUE,
+    session     TEXT NOT NULL,
+    seq         INTEGER NOT NULL,        -- from 1, in file order
+    via         TEXT NOT NULL,           -- typed, queued, command, bash, memory, brief; none: no prompt seen
+    prompt      TEXT NOT NULL,
+    answer      TEXT NOT NULL DEFAULT '',
+    started     TEXT,
+    ended       TEXT,
+    transcript  INTEGER NOT NULL REFERENCES transcripts,
+    first       INTEGER NOT NULL,        -- offset of its first line
+    last        INTEGER NOT NULL,        -- offset behind its last line
+    tools       INTEGER NOT NULL DEFAULT 0,
+    errors      INTEGER NOT NULL DEFAULT 0,
+    interrupted INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (session, seq)
+  ) STRICT;
+  CREATE INDEX turns_via ON turns (session, via);
+
+  CREATE TABLE messages (
+    id         INTEGER PRIMARY KEY,
+    key        INTEGER NOT NULL UNIQUE,  -- hash of uuid and content: forks and resumes copy lines
+    alias      INTEGER,                  -- hash of message.id or tool_use_id and content, see ingest.ts
+    session    TEXT NOT NULL,
+    turn       INTEGER NOT NULL REFERENCES turns,
+    transcript INTEGER NOT NULL REFERENCES transcripts,
+    offset     INTEGER NOT NULL,
+    length     INTEGER NOT NULL,
+    role       TEXT NOT NULL,            -- human, assistant, tool, host
+    sidechain  INTEGER NOT NULL DEFAULT 0,
+    time       TEXT
+  ) STRICT;
+  CREATE INDEX messages_turn ON messages (turn);
+  CREATE UNIQUE INDEX messages_alias ON messages (session, alias) WHERE alias IS NOT NULL;
+
+  CREATE TABLE tool_calls (
+    session   TEXT NOT NULL,
+    id        TEXT NOT NULL,             -- tool_use_id
+    turn      INTEGER NOT NULL REFERENCES turns,
+    name      TEXT NOT NULL,
+    target    TEXT NOT NULL,             -- command, path, pattern
+    use       INTEGER,                   -- id of the message that holds the input
+    result    INTEGER,                   -- id of the message that holds the output
+    is_error  INTEGER,                   -- NULL while unanswered
+    exit_code INTEGER,
+    error     TEXT,                      -- start of an error's text
+    sidechain INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (session, id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX tool_calls_turn ON tool_calls (turn);
+  CREATE INDEX tool_calls_commands ON tool_calls (session, is_error, result) WHERE name = 'Bash';
+
+  CREATE TABLE files (
+    session TEXT NOT NULL,
+    turn    INTEGER NOT NULL REFERENCES turns,
+    path    TEXT NOT NULL,
+    op      TEXT NOT NULL,               -- read, write, edit, command
+    count   INTEGER NOT NULL DEFAULT 1,
+    PRIMARY KEY (turn, path, op)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX files_path ON files (path);
+  CREATE INDEX files_changed ON files (session, turn) WHERE op IN ('edit', 'write');
+
+  CREATE TABLE usage (
+    session        TEXT NOT NULL,
+    message        TEXT NOT NULL,        -- message.id: the counts repeat on each of its lines
+    turn           INTEGER NOT NULL REFERENCES turns,
+    model          TEXT NOT NULL,
+    input          INTEGER NOT NULL,
+    output         INTEGER NOT NULL,
+    cache_creation INTEGER NOT NULL,
+    cache_read     INTEGER NOT NULL,
+    sidechain      INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (session, message)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX usage_turn ON usage (turn);
+
+  CREATE TABLE notes (
+    session TEXT NOT NULL,
+    kind    TEXT NOT NULL,               -- constraint, decision
+    turn    INTEGER NOT NULL REFERENCES turns,
+    text    TEXT NOT NULL,
+    PRIMARY KEY (session, kind, turn, text)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE boundaries (
+    transcript INTEGER NOT NULL REFERENCES transcripts,
+    offset     INTEGER NOT NULL,
+    session    TEXT NOT NULL,
+    trigger    TEXT NOT NULL,
+    pre_tokens INTEGER,
+    time       TEXT,
+    PRIMARY KEY (transcript, offset)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX boundaries_session ON boundaries (session);
+
+  CREATE TABLE lineage (
+    child  TEXT NOT NULL,
+    parent TEXT NOT NULL,
+    kind   TEXT NOT NULL,                -- fork, clear
+    turn   INTEGER,                      -- last turn they share
+    PRIMARY KEY (child, parent, kind)
+  ) STRICT, WITHOUT ROWID;
+
+  -- What was given back, and for which event. Not a view: rebuild keeps it.
+  CREATE TABLE restores (
+    id      INTEGER PRIMARY KEY,
+    session TEXT NOT NULL,
+    source  TEXT NOT NULL,               -- compact, clear, startup, resume
+    mark    TEXT NOT NULL,               -- names the event, so that it is answered once
+    time    INTEGER NOT NULL,
+    text    TEXT NOT NULL,
+    UNIQUE (session, source, mark)
+  ) STRICT;
+  `,
+]

@@ -1,0 +1,96 @@
+/** The archive in numbers, each counted when asked for. */
+import { readdirSync, statSync } from "node:fs"
+import { join } from "node:path"
+import { CtxError, codeOf, EXIT, messageOf, VIEWS_LOST } from "../util/errors.ts"
+import { vaultFiles } from "../vault/walk.ts"
+import { type Backlog, backlog } from "./backlog.ts"
+import { databasePath } from "./database.ts"
+import { listSessions, openForReading, type SessionRow, type Totals, totals } from "./read.ts"
+import { lastRepair, type Repair } from "./repairs.ts"
+
+const LATEST = 10
+
+export interface ArchiveStatus {
+  readonly vault: { readonly files: number; readonly bytes: number }
+  /** Bytes on disk of each part; `other`: markers, settings of sessions, logs, what was kept of a damaged database. */
+  readonly disk: {
+    readonly vault: number
+    readonly database: number
+    readonly wal: number
+    readonly other: number
+    /** Vault and views to the bytes of the transcripts in them; null while there are none. */
+    readonly ratio: number | null
+  }
+  /** When the views were last made anew because they were damaged or lost. */
+  readonly lastRepair: Repair | null
+  readonly database: {
+    /** On disk, with its journal. */
+    readonly bytes: number
+    /** The views are to be made anew, which nobody has had the time for. */
+    readonly lost: boolean
+    /** Why it cannot be read. */
+    readonly problem: string | null
+  }
+  /** null while there is nothing, or nothing that can be read. */
+  readonly totals: Totals | null
+  readonly behind: Backlog | null
+  /** The latest, newest first. */
+  readonly sessions: readonly SessionRow[]
+}
+
+/** Never fails for what is missing or broken: to tell that is its purpose. */
+export function readStatus(dataHome: string): ArchiveStatus {
+  // First: reading the views may mend them, and with them the sizes.
+  const { problem, lost, ...views } = readViews(dataHome)
+  const files = vaultFiles(dataHome)
+  const vault = { files: files.length, bytes: files.reduce((sum, file) => sum + file.bytes, 0) }
+  const disk = diskOf(dataHome, vault.bytes, views.totals?.archivedBytes ?? 0)
+  const database = { bytes: disk.database + disk.wal, problem, lost }
+  return { vault, database, disk, lastRepair: lastRepair(dataHome) ?? null, ...views }
+}
+
+type Views = Pick<ArchiveStatus, "totals" | "behind" | "sessions"> &
+  Pick<ArchiveStatus["database"], "problem" | "lost">
+
+function readViews(dataHome: string): Views {
+  const none = { totals: null, behind: null, sessions: [] }
+  try {
+    const db = openForReading(dataHome)
+    try {
+      return {
+        totals: totals(db),
+        behind: backlog(db),
+        sessions: listSessions(db, { limit: LATEST }),
+        problem: null,
+        lost: false,
+      }
+    } finally {
+      db.close()
+    }
+  } catch (error) {
+    const isNew = error instanceof CtxError && error.exit === EXIT.notFound
+    return { ...none, problem: isNew ? null : messageOf(error), lost: codeOf(error) === VIEWS_LOST }
+  }
+}
+
+function diskOf(dataHome: string, vault: number, archived: number): ArchiveStatus["disk"] {
+  const path = databasePath(dataHome)
+  const database = sizeOf(path)
+  const wal = sizeOf(`${path}-wal`) + sizeOf(`${path}-shm`)
+  const other = Math.max(0, bytesBelow(dataHome) - vault - database - wal)
+  const ratio = archived === 0 ? null : (vault + database + wal) / archived
+  return { vault, database, wal, other, ratio }
+}
+
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
+
+function bytesBelow(folder: string): number {
+  try {
+    return readdirSync(folder, { withFileTypes: true }).reduce((sum, entry) => {
+      const path = join(folder, entry.name)
+      return sum + (entry.isDirectory() ? bytesBelow(path) : entry.isFile() ? sizeOf(path) : 0)
+    }, 0)
+  } catch {
+    return 0
+  }
+}

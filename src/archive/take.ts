@@ -1,0 +1,90 @@
+/** Capture: how a transcript gets into the vault. Needs no database. */
+import { closeSync, openSync } from "node:fs"
+import { relative } from "node:path"
+import { type Captured, type Chunk, capture } from "../vault/capture.ts"
+import { readExactly } from "../vault/file.ts"
+import { transcriptName, vaultFile, vaultPath } from "../vault/layout.ts"
+import type { Stretch } from "../vault/reader.ts"
+import { markPending, type Pending } from "./pending.ts"
+
+/** Content kept in memory between capture and indexing; beyond it, the views read the vault. */
+const KEPT_BYTES = 4 << 20
+
+export interface Place {
+  /** Folder of vault and database. */
+  readonly dataHome: string
+  /** The user's home folder. */
+  readonly home: string
+}
+
+export interface Taken extends Pending {
+  readonly captured: Captured
+  /** What was taken just now, from its first byte, unless it was too much to keep. */
+  readonly fresh: readonly Stretch[]
+}
+
+export interface TakeOptions {
+  /** ms since the epoch. */
+  readonly now: number
+  /** ms of performance.now(). */
+  readonly deadline: number
+  readonly lastLine: "whole" | "any"
+  /** Session that a subagent's transcript belongs to, for hosts whose paths do not say (to 2.0). */
+  readonly parent?: string | undefined
+}
+
+/** Brings the vault's copy of a transcript up to date. */
+export function take(place: Place, path: string, options: TakeOptions): Taken {
+  const copy = vaultPath(path, place.home)
+  const session = sessionOf(path, options.parent)
+  const fresh: Stretch[] = []
+  let kept = 0
+  // A marker too many costs nothing, one too few hides a turn: so before the first byte, in case we die, and after
+  // each frame, in case somebody has settled meanwhile.
+  const mark = (grown: string): void => {
+    try {
+      markPending(place.dataHome, { path, copy: grown, session })
+    } catch {
+      // The vault goes before the views.
+    }
+  }
+  const onChunk = ({ segment, content }: Chunk): void => {
+    mark(copy)
+    kept += content.length
+    if (kept <= KEPT_BYTES) fresh.push({ from: segment.from, content })
+  }
+  const captured = capture({
+    transcript: path,
+    copy: vaultFile(place.dataHome, copy),
+    now: options.now,
+    deadline: options.deadline,
+    lastLine: options.lastLine,
+    // The views may not have followed it to its end.
+    onSuperseded: (file) => mark(relative(vaultFile(place.dataHome, ""), file)),
+    onBegin: () => mark(copy),
+    onChunk,
+  })
+  return { path, copy, session, captured, fresh: kept <= KEPT_BYTES ? fresh : [] }
+}
+
+/** Session that a transcript's views belong to: `<session>`, or `<session>/<agent>` for a subagent. */
+export function sessionOf(path: string, parent?: string): string {
+  const name = transcriptName(path)
+  const owner = name.session ?? parent ?? parentNamedIn(path) ?? "unknown"
+  return name.agent === undefined ? owner : `${owner}/${name.agent}`
+}
+
+/** Hosts up to 2.0 keep subagents beside their sessions and name the parent in each line. */
+function parentNamedIn(path: string): string | undefined {
+  try {
+    const fd = openSync(path, "r")
+    try {
+      const start = Buffer.from(readExactly(fd, 0, 4096)).toString("latin1")
+      return /"sessionId":"([\w-]+)"/.exec(start)?.[1]
+    } finally {
+      closeSync(fd)
+    }
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,49 @@
+/** The session's open tasks, kept as JSON beside it. Pure. */
+
+export interface Todo {
+  readonly id?: string
+  readonly content: string
+  readonly status: string
+}
+
+export function parseTodos(json: string | null | undefined): Todo[] {
+  try {
+    const list: unknown = JSON.parse(json ?? "[]")
+    return Array.isArray(list) ? (list as Todo[]) : []
+  } catch {
+    return []
+  }
+}
+
+export interface TaskChange {
+  readonly id?: string | undefined
+  readonly subject?: string | undefined
+  readonly status?: string | undefined
+}
+
+/** The name of a task between its creation and the host's answer, which numbers it. */
+const provisional = (call: string): string => `call ${call}`
+
+/**
+ * Newer hosts change tasks one at a time.
+ *
+ * @param call the tool_use_id of the change
+ */
+export function applyTask(todos: readonly Todo[], call: string, change: TaskChange): Todo[] {
+  if (change.id === undefined) {
+    if (change.subject === undefined) return [...todos]
+    return [...todos, { id: provisional(call), content: change.subject, status: change.status ?? "pending" }]
+  }
+  return todos.map((todo) =>
+    todo.id === change.id
+      ? { ...todo, content: change.subject ?? todo.content, status: change.status ?? todo.status }
+      : todo,
+  )
+}
+
+/** Gives the task made by `call` the number the host gave it. */
+export const numberTask = (todos: readonly Todo[], call: string, id: string): Todo[] =>
+  todos.map((todo) => (todo.id === provisional(call) ? { ...todo, id } : todo))
+
+export const openTodos = (todos: readonly Todo[]): Todo[] =>
+  todos.filter((todo) => !["completed", "cancelled", "deleted"].includes(todo.status))

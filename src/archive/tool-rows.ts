@@ -1,0 +1,94 @@
+/** Tool calls, the files they touch and the tasks they change → rows of the views. */
+import {
+  commandPaths,
+  createdTaskId,
+  exitCode,
+  taskChange,
+  todosOf,
+  toolFiles,
+  toolTarget,
+} from "../transcript/tool-input.ts"
+import type { Part } from "../transcript/types.ts"
+import { cut } from "../util/text.ts"
+import type { Database } from "./database.ts"
+import { applyTask, numberTask, parseTodos, type Todo } from "./todos.ts"
+
+/** Characters of an error kept beside its call. The whole text is in the vault. */
+const ERROR_KEPT = 600
+
+/** Where a part stands. */
+export interface At {
+  readonly turn: number
+  readonly message: number
+  readonly sidechain: boolean
+  /** Whether it belongs to the session's own chain, not to a subagent's within it. */
+  readonly main: boolean
+}
+
+export class ToolRows {
+  readonly #db: Database
+  readonly #session: string
+
+  constructor(db: Database, session: string) {
+    this.#db = db
+    this.#session = session
+  }
+
+  use(part: Extract<Part, { kind: "toolUse" }>, { turn, message, sidechain, main }: At): void {
+    const target = toolTarget(part.name, part.input)
+    this.#db
+      .query(
+        `INSERT INTO tool_calls (session, id, turn, name, target, use, sidechain) VALUES (?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT DO UPDATE SET name = excluded.name, target = excluded.target, use = excluded.use`,
+      )
+      .run(this.#session, part.id, turn, part.name, target, message, sidechain ? 1 : 0)
+    for (const { path, op } of toolFiles(part.name, part.input)) this.#file(turn, path, op)
+    if (part.name === "Bash") for (const path of commandPaths(target)) this.#file(turn, path, "command")
+    if (!main) return
+    const todos = todosOf(part.name, part.input)
+    if (todos !== undefined) this.#setTodos(JSON.stringify(todos))
+    const change = taskChange(part.name, part.input)
+    if (change !== undefined) this.#setTodos(JSON.stringify(applyTask(this.#todos(), part.id, change)))
+  }
+
+  #todos(): Todo[] {
+    const row = this.#db
+      .query<{ todos: string }, [string]>("SELECT todos FROM sessions WHERE id = ?")
+      .get(this.#session)
+    return parseTodos(row?.todos)
+  }
+
+  #setTodos(json: string): void {
+    this.#db.query("UPDATE sessions SET todos = ? WHERE id = ?").run(json, this.#session)
+  }
+
+  #file(turn: number, path: string, op: string): void {
+    this.#db
+      .query(
+        "INSERT INTO files (session, turn, path, op) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + 1",
+      )
+      .run(this.#session, turn, path, op)
+  }
+
+  result(part: Extract<Part, { kind: "toolResult" }>, { turn, message, sidechain }: At): void {
+    const task = createdTaskId(part.text)
+    if (task !== undefined) this.#setTodos(JSON.stringify(numberTask(this.#todos(), part.id, task)))
+    this.#db
+      .query(
+        `INSERT INTO tool_calls (session, id, turn, name, target, result, is_error, exit_code, error, sidechain)
+         VALUES (?, ?, ?, '', '', ?, ?, ?, ?, ?)
+         ON CONFLICT DO UPDATE SET result = excluded.result, is_error = excluded.is_error,
+           exit_code = excluded.exit_code, error = excluded.error`,
+      )
+      .run(
+        this.#session,
+        part.id,
+        turn,
+        message,
+        part.isError ? 1 : 0,
+        exitCode(part.isError, part.text) ?? null,
+        part.isError ? cut(part.text, ERROR_KEPT) : null,
+        sidechain ? 1 : 0,
+      )
+  }
+}

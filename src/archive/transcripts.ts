@@ -1,0 +1,82 @@
+/** The transcripts the archive knows: where their copies are, and how far the views have followed. */
+import { supersededPath, vaultFile } from "../vault/layout.ts"
+import { tailOf } from "../vault/reader.ts"
+import type { Database } from "./database.ts"
+import type { Pending } from "./pending.ts"
+
+export interface TranscriptRow {
+  readonly id: number
+  readonly path: string
+  /** Path of the copy below `vault/`. */
+  readonly copy: string
+  readonly copyId: string
+  readonly session: string
+  /** Bytes in the vault. */
+  readonly archived: number
+  /** Bytes the views have followed. */
+  readonly indexed: number
+  /** The turn still growing. */
+  readonly turn: number | null
+}
+
+const COLUMNS = "id, path, copy, copy_id AS copyId, session, archived, indexed, turn"
+
+export function transcriptByCopy(db: Database, copy: string): TranscriptRow | undefined {
+  return (
+    db.query<TranscriptRow, [string]>(`SELECT ${COLUMNS} FROM transcripts WHERE copy = ?`).get(copy) ??
+    undefined
+  )
+}
+
+export function transcriptById(db: Database, id: number): TranscriptRow | undefined {
+  return (
+    db.query<TranscriptRow, [number]>(`SELECT ${COLUMNS} FROM transcripts WHERE id = ?`).get(id) ?? undefined
+  )
+}
+
+export function transcriptsOf(db: Database, session: string): TranscriptRow[] {
+  return db
+    .query<TranscriptRow, [string]>(`SELECT ${COLUMNS} FROM transcripts WHERE session = ? ORDER BY id`)
+    .all(session)
+}
+
+/**
+ * Records how far a copy has come. A copy with another name than the known one is a new transcript to the views:
+ * the host rewrote the file, and the old row follows the old copy to its new place.
+ *
+ * @returns undefined when there is no such copy
+ */
+export function noteCopy(db: Database, dataHome: string, found: Pending): TranscriptRow | undefined {
+  const tail = tailOf(vaultFile(dataHome, found.copy))
+  if (tail === undefined) return undefined
+  const archived = tail.last?.to ?? 0
+  const { id } = tail.header
+  const known = transcriptByCopy(db, found.copy)
+  if (known?.copyId === id) {
+    if (known.archived !== archived) {
+      db.query("UPDATE transcripts SET archived = ? WHERE id = ?").run(archived, known.id)
+    }
+    return { ...known, archived }
+  }
+  if (known !== undefined) {
+    const moved = supersededCopy(dataHome, found.copy, known.copyId)
+    db.query("UPDATE transcripts SET copy = ? WHERE id = ?").run(moved, known.id)
+  }
+  const row = db
+    .query<{ id: number }, [string, string, string, string, number]>(
+      `INSERT INTO transcripts (path, copy, copy_id, session, archived) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (copy_id) DO UPDATE SET copy = excluded.copy, archived = excluded.archived RETURNING id`,
+    )
+    .get(found.path, found.copy, id, found.session, archived)
+  return transcriptById(db, row!.id)
+}
+
+/** Where the copy named `id` has gone. A name that no file has, when it is gone altogether. */
+function supersededCopy(dataHome: string, copy: string, id: string): string {
+  for (let n = 1; ; n++) {
+    const moved = supersededPath(copy, n)
+    const tail = tailOf(vaultFile(dataHome, moved))
+    if (tail?.header.id === id) return moved
+    if (tail === undefined) return `${copy}#${id}`
+  }
+}

@@ -1,0 +1,298 @@
+/** Decoded lines of one transcript → turns, messages and what hangs on them. */
+import { constraintsIn, decisionsIn } from "../transcript/extract.ts"
+import type { Part, TranscriptRecord } from "../transcript/types.ts"
+import { cut } from "../util/text.ts"
+import type { Database } from "./database.ts"
+import { turnHandle } from "./handle.ts"
+import { type Identity, identify, opensTurn, role } from "./identity.ts"
+import { projectOf } from "./project.ts"
+import { type At, ToolRows } from "./tool-rows.ts"
+import type { TranscriptRow } from "./transcripts.ts"
+
+/** Characters of a prompt or answer kept beside its turn. The whole text is in the vault. */
+const PROMPT_KEPT = 4000
+const ANSWER_KEPT = 1200
+/** ms for which the host waits for hooks. It dates a compaction's boundary after them, and a plugin's words before. */
+const HOOKS_LAST = 10 * 60_000
+
+/** One line, where it stands. Offset and length in bytes, without its newline. */
+export interface Line {
+  readonly record: TranscriptRecord
+  readonly offset: number
+  readonly length: number
+}
+
+/** Follows one transcript: which turn is open, which session it belongs to. */
+export class TurnWriter {
+  readonly #db: Database
+  readonly #transcript: TranscriptRow
+  readonly #tools: ToolRows
+  #turn: number | undefined
+  readonly #session: string
+  #sessionKnown = false
+  #seenVersion: string | undefined
+  #branch: string | undefined
+  #lastTime: string | undefined
+  #title: string | undefined
+
+  constructor(db: Database, transcript: TranscriptRow) {
+    this.#db = db
+    this.#transcript = transcript
+    this.#turn = transcript.turn ?? undefined
+    this.#session = transcript.session
+    this.#tools = new ToolRows(db, transcript.session)
+  }
+
+  apply(line: Line): void {
+    const { record } = line
+    this.#noteSession(record)
+    for (const part of record.parts) if (part.kind === "title") this.#title = part.text
+    const parts = record.parts.filter((part) => part.kind !== "title")
+    if (parts.length === 0 && record.usage === undefined) return
+    const place = `${this.#session} ${record.timestamp ?? line.offset}`
+    const identity = identify(record, parts, place, this.#isSubagent())
+    const known = this.#known(identity)
+    if (known === null) this.#store(line, parts, identity)
+    else this.#copied(known)
+  }
+
+  finish(indexed: number): void {
+    this.#db
+      .query("UPDATE transcripts SET indexed = ?, turn = ? WHERE id = ?")
+      .run(indexed, this.#turn ?? null, this.#transcript.id)
+    const seen = [this.#lastTime, this.#title, this.#seenVersion, this.#branch]
+    if (seen.every((value) => value === undefined)) return
+    this.#db
+      .query(
+        `UPDATE sessions SET ended = coalesce(?, ended), title = coalesce(?, title),
+           version = coalesce(?, version), branch = coalesce(?, branch) WHERE id = ?`,
+      )
+      .run(...seen.map((value) => value ?? null), this.#session)
+  }
+
+  #noteSession(record: TranscriptRecord): void {
+    if (record.timestamp !== undefined) this.#lastTime = record.timestamp
+    if (record.version !== undefined) this.#seenVersion = record.version
+    if (record.gitBranch !== undefined) this.#branch = record.gitBranch
+    if (this.#sessionKnown || (record.cwd === undefined && record.parts.length === 0)) return
+    this.#sessionKnown = record.cwd !== undefined
+    const project = record.cwd === undefined ? null : projectId(this.#db, projectOf(record.cwd))
+    const [parent, agent] = splitSession(this.#session)
+    this.#db
+      .query(
+        `INSERT INTO sessions (id, project, parent, agent, cwd, branch, version, started) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT (id) DO UPDATE SET project = coalesce(project, excluded.project), cwd = coalesce(cwd, excluded.cwd),
+           started = coalesce(started, excluded.started)`,
+      )
+      .run(
+        this.#session,
+        project,
+        parent ?? null,
+        agent ?? null,
+        record.cwd ?? null,
+        record.gitBranch ?? null,
+        record.version ?? null,
+        record.timestamp ?? null,
+      )
+  }
+
+  /** A line that is known already: a fork's copy, or the same file read again. */
+  #copied(known: { turn: number; session: string }): void {
+    if (known.session === this.#session) {
+      this.#turn = known.turn
+      return
+    }
+    this.#turn = undefined
+    this.#db
+      .query(
+        `INSERT INTO lineage (child, parent, kind, turn) VALUES (?, ?, 'fork', ?)
+         ON CONFLICT DO UPDATE SET turn = max(turn, excluded.turn)`,
+      )
+      .run(this.#session, known.session, known.turn)
+  }
+
+  #known({ key, alias }: Identity): { turn: number; session: string } | null {
+    return this.#db
+      .query<{ turn: number; session: string }, [bigint, string, bigint | null]>(
+        `SELECT turn, session FROM messages WHERE key = ?
+         UNION ALL SELECT turn, session FROM messages WHERE session = ? AND alias = ? LIMIT 1`,
+      )
+      .get(key, this.#session, alias ?? null)
+  }
+
+  #isSubagent(): boolean {
+    return this.#session.includes("/")
+  }
+
+  #store(line: Line, parts: readonly Part[], { key, alias }: Identity): void {
+    const { record } = line
+    const injected = this.#isInjected(record, parts)
+    const opening = (record.sidechain && !this.#isSubagent()) || injected ? undefined : parts.find(opensTurn)
+    if (opening !== undefined)
+      this.#open(line, opening.kind === "prompt" ? opening.via : "brief", opening.text, key)
+    else if (this.#turn === undefined) this.#open(line, "none", "", key)
+    const turn = this.#turn!
+    const message =
+      parts.length === 0
+        ? 0
+        : this.#db
+            .query<{ id: number }, (string | number | bigint | null)[]>(
+              `INSERT INTO messages (key, alias, session, turn, transcript, offset, length, role, sidechain, time)
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+            )
+            .get(
+              key,
+              alias ?? null,
+              this.#session,
+              turn,
+              this.#transcript.id,
+              line.offset,
+              line.length,
+              injected ? "host" : role(parts),
+              record.sidechain ? 1 : 0,
+              record.timestamp ?? null,
+            )!.id
+    const effect = { answer: null as string | null, tools: 0, errors: 0, interrupted: 0 }
+    const main = !record.sidechain || this.#isSubagent()
+    const at = { turn, message, sidechain: record.sidechain, main }
+    for (const part of parts) this.#project(part, record, at, effect)
+    if (record.usage !== undefined) this.#usage(record, turn)
+    this.#db
+      .query(
+        `UPDATE turns SET last = max(last, ?), ended = coalesce(?, ended), answer = coalesce(?, answer),
+           tools = tools + ?, errors = errors + ?, interrupted = max(interrupted, ?) WHERE id = ?`,
+      )
+      .run(
+        line.offset + line.length,
+        record.timestamp ?? null,
+        effect.answer,
+        effect.tools,
+        effect.errors,
+        effect.interrupted,
+        turn,
+      )
+  }
+
+  /**
+   * Whether a plugin that answered a compaction put these words in place of the conversation: a user line with
+   * nothing to mark it, written behind the boundary but dated before it (seen in 2.1.329). Humans' prompts are so only
+   * where a fork took what the plugin kept, and their lines say where they came from.
+   */
+  #isInjected(record: TranscriptRecord, parts: readonly Part[]): boolean {
+    const [part] = parts
+    if (part?.kind !== "prompt" || part.via !== "typed") return false
+    if (record.timestamp === undefined || record.promptSource !== undefined) return false
+    const row = this.#db
+      .query<{ time: string | null }, [number]>(
+        "SELECT time FROM boundaries WHERE transcript = ? ORDER BY offset DESC LIMIT 1",
+      )
+      .get(this.#transcript.id)
+    const before = Date.parse(row?.time ?? "") - Date.parse(record.timestamp)
+    return before >= 0 && before < HOOKS_LAST
+  }
+
+  #open(line: Line, via: string, prompt: string, key: bigint): void {
+    const row = this.#db
+      .query<{ id: number }, (string | number | null)[]>(
+        `INSERT INTO turns (handle, session, seq, via, prompt, started, transcript, first, last)
+         VALUES (?, ?, (SELECT coalesce(max(seq), 0) + 1 FROM turns WHERE session = ?2), ?, ?, ?, ?, ?, ?) RETURNING id`,
+      )
+      .get(
+        turnHandle(this.#db, key),
+        this.#session,
+        via,
+        cut(prompt, PROMPT_KEPT),
+        line.record.timestamp ?? null,
+        this.#transcript.id,
+        line.offset,
+        line.offset + line.length,
+      )
+    this.#turn = row!.id
+    if (via === "none" || via === "brief") return
+    for (const text of constraintsIn(prompt)) this.#note("constraint", text)
+  }
+
+  #note(kind: string, text: string): void {
+    this.#db
+      .query("INSERT OR IGNORE INTO notes (session, kind, turn, text) VALUES (?, ?, ?, ?)")
+      .run(this.#session, kind, this.#turn!, text)
+  }
+
+  #project(
+    part: Part,
+    record: TranscriptRecord,
+    at: At,
+    effect: { answer: string | null; tools: number; errors: number; interrupted: number },
+  ): void {
+    switch (part.kind) {
+      case "text":
+        if (!at.main) return
+        effect.answer = cut(part.text, ANSWER_KEPT)
+        for (const text of decisionsIn(part.text)) this.#note("decision", text)
+        return
+      case "toolUse":
+        effect.tools++
+        this.#tools.use(part, at)
+        return
+      case "toolResult":
+        if (part.isError) effect.errors++
+        this.#tools.result(part, at)
+        return
+      case "interrupt":
+        effect.interrupted = 1
+        return
+      case "apiError":
+        effect.errors++
+        return
+      case "boundary":
+        this.#db
+          .query(
+            "INSERT OR IGNORE INTO boundaries VALUES (?, (SELECT offset FROM messages WHERE id = ?), ?, ?, ?, ?)",
+          )
+          .run(
+            this.#transcript.id,
+            at.message,
+            this.#session,
+            part.trigger,
+            part.preTokens ?? null,
+            record.timestamp ?? null,
+          )
+        return
+    }
+  }
+
+  #usage(record: TranscriptRecord, turn: number): void {
+    const usage = record.usage!
+    this.#db
+      .query(
+        `INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
+           model = excluded.model, input = excluded.input, output = max(output, excluded.output),
+           cache_creation = excluded.cache_creation, cache_read = excluded.cache_read`,
+      )
+      .run(
+        this.#session,
+        usage.messageId,
+        turn,
+        usage.model,
+        usage.input,
+        usage.output,
+        usage.cacheCreation,
+        usage.cacheRead,
+        record.sidechain ? 1 : 0,
+      )
+  }
+}
+
+function splitSession(session: string): [parent: string | undefined, agent: string | undefined] {
+  const slash = session.indexOf("/")
+  return slash < 0 ? [undefined, undefined] : [session.slice(0, slash), session.slice(slash + 1)]
+}
+
+export function projectId(db: Database, path: string): number {
+  const row = db
+    .query<{ id: number }, [string]>(
+      "INSERT INTO projects (path) VALUES (?) ON CONFLICT DO UPDATE SET path = path RETURNING id",
+    )
+    .get(path)
+  return row!.id
+}

@@ -1,0 +1,120 @@
+/** A whole turn, read back from the vault: the views only say where its lines are. */
+import { decodeLine } from "../transcript/decode.ts"
+import type { Part } from "../transcript/types.ts"
+import { vaultFile } from "../vault/layout.ts"
+import type { CopyReaders } from "../vault/reader.ts"
+import type { Database } from "./database.ts"
+import { HANDLE_PREFIX } from "./handle-prefix.ts"
+import {
+  type FileRow,
+  filesOf,
+  type MessageRow,
+  messagesOf,
+  type TurnRow,
+  type UsageRow,
+  usageOf,
+} from "./read.ts"
+
+export interface TurnMessage {
+  /** human, assistant, tool or host. */
+  readonly role: string
+  readonly time: string | null
+  /** Part of a subagent's work, told in this transcript. */
+  readonly sidechain: boolean
+  readonly parts: readonly Part[]
+}
+
+export interface ToolCall {
+  readonly id: string
+  readonly name: string
+  /** Command, path or pattern, on one line. */
+  readonly target: string
+  /** null while unanswered. */
+  readonly isError: boolean | null
+  readonly exitCode: number | null
+}
+
+/** A turn without its messages. */
+export interface TurnHead {
+  /** With `ctx:`. */
+  readonly handle: string
+  readonly session: string
+  readonly seq: number
+  readonly via: string
+  readonly started: string | null
+  readonly ended: string | null
+  readonly interrupted: boolean
+  readonly tools: readonly ToolCall[]
+  readonly errors: number
+  readonly files: readonly FileRow[]
+  readonly usage: readonly UsageRow[]
+}
+
+export interface WholeTurn extends TurnHead {
+  /** All of it, as the human wrote it. */
+  readonly prompt: string
+  readonly messages: readonly TurnMessage[]
+}
+
+export function readTurn(db: Database, dataHome: string, turn: TurnRow, readers: CopyReaders): WholeTurn {
+  const messages: TurnMessage[] = []
+  for (const row of messagesOf(db, turn.id)) messages.push(decoded(row, lineOf(dataHome, row, readers)))
+  return { ...headOf(db, turn), prompt: promptIn(messages) ?? turn.prompt, messages }
+}
+
+/** The exact bytes of a message's line, without its newline. */
+export function lineOf(dataHome: string, row: MessageRow, readers: CopyReaders): Uint8Array {
+  return readers.of(vaultFile(dataHome, row.copy)).read(row.offset, row.offset + row.length)
+}
+
+const utf8 = new TextDecoder()
+
+function decoded(row: MessageRow, line: Uint8Array): TurnMessage {
+  const { parts } = decodeLine(utf8.decode(line))
+  return {
+    role: row.role,
+    time: row.time,
+    sidechain: row.sidechain === 1,
+    parts: row.role === "host" ? parts.map(asNotice) : parts,
+  }
+}
+
+/** The line alone does not tell a plugin's words from a human's; the views do. */
+function asNotice(part: Part): Part {
+  return part.kind === "prompt" ? { kind: "notice", text: part.text } : part
+}
+
+function promptIn(messages: readonly TurnMessage[]): string | undefined {
+  for (const { parts } of messages) {
+    for (const part of parts) if (part.kind === "prompt" || part.kind === "brief") return part.text
+  }
+  return undefined
+}
+
+function headOf(db: Database, turn: TurnRow): TurnHead {
+  const { session, seq, via, started, ended, errors } = turn
+  return {
+    handle: HANDLE_PREFIX + turn.handle,
+    session,
+    seq,
+    via,
+    started,
+    ended,
+    interrupted: turn.interrupted === 1,
+    tools: toolCallsOf(db, turn.id),
+    errors,
+    files: filesOf(db, turn.id),
+    usage: usageOf(db, turn.id),
+  }
+}
+
+/** In the order in which they were made. */
+export function toolCallsOf(db: Database, turn: number): ToolCall[] {
+  return db
+    .query<Omit<ToolCall, "isError"> & { isError: number | null }, [number]>(
+      `SELECT id, name, target, is_error AS isError, exit_code AS exitCode FROM tool_calls
+       WHERE turn = ? ORDER BY coalesce(use, result), id`,
+    )
+    .all(turn)
+    .map((row) => ({ ...row, isError: row.isError === null ? null : row.isError === 1 }))
+}

@@ -1,0 +1,84 @@
+/** How far an archive is, read from beside: without the binary that is being measured, and without its locks. */
+import { closeSync, openSync, statSync } from "node:fs"
+import { join } from "node:path"
+import { openDatabase } from "../archive/database.ts"
+import { transcriptByCopy } from "../archive/transcripts.ts"
+import { isMissing } from "../util/errors.ts"
+import { readTail } from "../vault/file.ts"
+import { vaultFile, vaultPath } from "../vault/layout.ts"
+import { lock } from "../vault/lock.ts"
+
+/** All in bytes of the transcript. */
+export interface ArchiveState {
+  readonly size: number
+  /** In the vault. */
+  readonly archived: number
+  /** In the views. */
+  readonly indexed: number
+}
+
+export function archiveState(dataHome: string, home: string, transcript: string): ArchiveState {
+  const copy = vaultPath(transcript, home)
+  return {
+    size: statSync(transcript, { throwIfNoEntry: false })?.size ?? 0,
+    archived: bytesInVault(vaultFile(dataHome, copy)),
+    indexed: reading(dataHome, 0, (db) => transcriptByCopy(db, copy)?.indexed ?? 0),
+  }
+}
+
+/** Turns in the archive. */
+export function turnsIn(dataHome: string): number {
+  return reading(
+    dataHome,
+    0,
+    (db) => db.query<{ n: number }, []>("SELECT count(*) AS n FROM turns").get()?.n ?? 0,
+  )
+}
+
+/** Whether nobody holds the background job's lock. */
+export function jobIsIdle(dataHome: string): boolean {
+  let fd: number
+  try {
+    fd = openSync(join(dataHome, "state", "job.lock"), "r")
+  } catch (error) {
+    if (isMissing(error)) return true
+    throw error
+  }
+  try {
+    return lock(fd, 0)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function bytesInVault(file: string): number {
+  let fd: number
+  try {
+    fd = openSync(file, "r")
+  } catch (error) {
+    if (isMissing(error)) return 0
+    throw error
+  }
+  try {
+    return readTail(fd)?.last?.to ?? 0
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function reading<T>(dataHome: string, otherwise: T, read: (db: ReturnType<typeof openDatabase>) => T): T {
+  let db: ReturnType<typeof openDatabase>
+  try {
+    db = openDatabase(dataHome, { wait: 5000, readonly: true })
+  } catch {
+    return otherwise
+  }
+  try {
+    return read(db)
+  } catch {
+    // The tables are not there yet.
+    return otherwise
+  } finally {
+    db.close()
+  }
+}

@@ -1,0 +1,416 @@
+/** One generated session, line by line; corpus.ts says what it imitates. */
+import { Dice, quantiles } from "./dice.ts"
+import { capital, Project } from "./project.ts"
+import { makeCall } from "./tool-call.ts"
+
+export interface CorpusOptions {
+  /** Any integer. Other seeds give other sessions of other projects. */
+  readonly seed: number
+  /** Ends with the first line that reaches this many bytes; it overshoots by less than 16 KB. */
+  readonly bytes: number
+  readonly sessionId: string
+  readonly cwd: string
+  /** The host's version, for example "2.1.229". */
+  readonly version: string
+  /** Ends after this many turns, if that comes first. */
+  readonly turns?: number
+  /** `work` (default): turns as in the field. `talk`: a prompt and a short answer, about 2 KB a turn. */
+  readonly style?: "work" | "talk"
+  /** Continue a session: the uuid of its last record. No opening lines are written then. */
+  readonly after?: string
+  /** No tool result longer than this many characters. */
+  readonly largestResult?: number
+}
+
+// Characters, unless said otherwise.
+const PROMPT = quantiles("0 6, 0.25 64, 0.5 135, 0.75 332, 0.92 1200, 0.99 9000, 1 30000")
+const ANSWER = quantiles("0 30, 0.25 79, 0.5 125, 0.75 222, 0.9 1007, 0.99 3950, 1 9000")
+const SIGNATURE = quantiles("0 268, 0.25 656, 0.5 1276, 0.75 2704, 0.9 6272, 1 20000")
+/** API messages in a turn before the answer. */
+const STEPS = quantiles("0 0, 0.25 1, 0.5 4, 0.75 12, 0.9 32, 0.99 105, 1 160")
+
+const MODELS = ["claude-sonnet-5", "claude-opus-4-8", "claude-sonnet-4-6"]
+
+/** 2026-03-02 08:00 UTC; sessions of other seeds begin up to 90 days later. */
+const EPOCH_MS = 1_772_438_400_000
+/** Tokens at which the host compacts a window of 200,000. */
+const COMPACT_AT_TOKENS = 167_000
+const CHARS_PER_TOKEN = 3.5
+
+export interface Line {
+  readonly text: string
+  readonly uuid: string | undefined
+  readonly prompt: boolean
+}
+
+export class Session {
+  readonly #dice: Dice
+  readonly #project: Project
+  readonly #options: CorpusOptions
+  readonly #model: string
+  #ms: number
+  #parent: string | null
+  #contextTokens = 17_000
+  #promptId = ""
+  #lines: Line[] = []
+  written = 0
+
+  constructor(options: CorpusOptions) {
+    this.#dice = new Dice(options.seed)
+    this.#options = options
+    this.#project = new Project(this.#dice, options.cwd)
+    this.#model = this.#dice.pick(MODELS)
+    this.#ms = EPOCH_MS + this.#dice.between(0, 90 * 86_400_000)
+    this.#parent = options.after ?? null
+  }
+
+  /** Lines of the next turn, handed over as they come so that a caller may stop at any of them. */
+  *lines(): Generator<Line> {
+    if (this.#options.after === undefined) this.#opening()
+    yield* this.#drain()
+    for (;;) {
+      if (this.#options.style === "talk") {
+        this.#prompt(this.#dice.between(12, 80))
+        this.#textMessage(this.#dice.between(40, 220), "end_turn")
+        yield* this.#drain()
+        continue
+      }
+      if (this.#contextTokens > COMPACT_AT_TOKENS) this.#compaction()
+      if (this.#dice.chance(0.08)) this.#queued()
+      this.#prompt(this.#dice.sample(PROMPT))
+      yield* this.#drain()
+      const steps = this.#dice.sample(STEPS)
+      for (let i = 0; i < steps; i++) {
+        this.#step()
+        yield* this.#drain()
+        if (this.#contextTokens > COMPACT_AT_TOKENS) {
+          this.#compaction()
+          yield* this.#drain()
+        }
+      }
+      this.#textMessage(this.#dice.sample(ANSWER) + 120, "end_turn")
+      this.#closing(steps)
+      yield* this.#drain()
+    }
+  }
+
+  *#drain(): Generator<Line> {
+    const lines = this.#lines
+    this.#lines = []
+    yield* lines
+  }
+
+  /** Characters that a single field may still have, so that the end is not missed by much. */
+  #room(): number {
+    return Math.max(600, Math.floor((this.#options.bytes - this.written) / 4))
+  }
+
+  #now(stepMs: number): string {
+    this.#ms += stepMs
+    return new Date(this.#ms).toISOString()
+  }
+
+  /** A line outside the chain: no uuid, no parent. */
+  #loose(record: Record<string, unknown>): void {
+    this.#push(JSON.stringify(record), undefined, false)
+  }
+
+  #push(json: string, uuid: string | undefined, prompt: boolean): void {
+    const text = `${json}\n`
+    this.written += Buffer.byteLength(text)
+    this.#lines.push({ text, uuid, prompt })
+  }
+
+  /** A line of the chain, with the fields that the host puts around every one of them. */
+  #chained(fields: Record<string, unknown>, ms: number, prompt = false): string {
+    const uuid = this.#dice.uuid()
+    const { sessionId, cwd, version } = this.#options
+    const record = {
+      parentUuid: this.#parent,
+      isSidechain: false,
+      ...fields,
+      uuid,
+      timestamp: this.#now(ms),
+      userType: "external",
+      entrypoint: "cli",
+      cwd,
+      sessionId,
+      version,
+      gitBranch: "main",
+    }
+    this.#push(JSON.stringify(record), uuid, prompt)
+    this.#parent = uuid
+    return uuid
+  }
+
+  #attachment(attachment: Record<string, unknown>): void {
+    this.#chained({ attachment, type: "attachment" }, 2)
+  }
+
+  #opening(): void {
+    const { sessionId } = this.#options
+    this.#loose({ type: "mode", mode: "normal", sessionId })
+    this.#loose({ type: "permission-mode", permissionMode: "default", sessionId })
+    const content = this.#project.prose(Math.min(700, this.#room()))
+    this.#attachment({
+      type: "hook_success",
+      hookName: "SessionStart:startup",
+      toolUseID: this.#dice.uuid(),
+      hookEvent: "SessionStart",
+      content,
+      stdout: content,
+      stderr: "",
+      exitCode: 0,
+      command: "~/.claude/hooks/session-start",
+      durationMs: this.#dice.between(20, 300),
+    })
+    const skills = Array.from({ length: 12 }, () => `- ${this.#project.name()}: ${this.#project.prose(90)}`)
+    if (this.#room() > 4_000)
+      this.#attachment({ type: "skill_listing", content: skills.join("\n"), isInitial: true })
+  }
+
+  #queued(): void {
+    const { sessionId } = this.#options
+    const content = this.#project.prose(this.#dice.between(20, 260))
+    this.#loose({
+      type: "queue-operation",
+      operation: "enqueue",
+      timestamp: this.#now(900),
+      sessionId,
+      content,
+    })
+    this.#loose({ type: "queue-operation", operation: "dequeue", timestamp: this.#now(4_000), sessionId })
+  }
+
+  #prompt(length: number): void {
+    const { sessionId } = this.#options
+    const d = this.#dice
+    const talk = this.#options.style === "talk"
+    const size = Math.min(length, this.#room())
+    // A long prompt is a short one and a paste.
+    const text =
+      size < 900
+        ? this.#project.prose(size)
+        : `${this.#project.prose(240)}\n\n${this.#project.output(size - 242)}`
+    this.#promptId = d.uuid()
+    if (!talk) this.#snapshot(d.uuid())
+    this.#contextTokens += text.length / CHARS_PER_TOKEN
+    this.#chained(
+      {
+        promptId: this.#promptId,
+        type: "user",
+        message: { role: "user", content: text },
+        permissionMode: "default",
+        origin: { kind: "human" },
+        promptSource: "typed",
+      },
+      d.between(5_000, 400_000),
+      true,
+    )
+    if (talk) return
+    if (d.chance(0.5)) {
+      const stdout = d.chance(0.3) ? this.#project.prose(300) : ""
+      this.#attachment({
+        type: "hook_success",
+        hookName: "UserPromptSubmit",
+        toolUseID: d.uuid(),
+        hookEvent: "UserPromptSubmit",
+        content: stdout,
+        stdout,
+        stderr: "",
+        exitCode: 0,
+        command: "~/.claude/hooks/prompt-submit",
+        durationMs: d.between(10, 200),
+      })
+    }
+    if (d.chance(0.3)) this.#loose({ type: "ai-title", aiTitle: capital(this.#project.phrase(6)), sessionId })
+  }
+
+  #snapshot(messageId: string): void {
+    const d = this.#dice
+    const timestamp = this.#now(1)
+    const trackedFileBackups: Record<string, unknown> = {}
+    const count = d.between(0, 8)
+    for (let i = 0; i < count && this.#room() > 2_000; i++) {
+      const path = this.#project.files[i]!.path.slice(this.#project.root.length + 1)
+      const version = d.between(1, 9)
+      trackedFileBackups[path] = {
+        backupFileName: `${d.hex(16)}@v${version}`,
+        version,
+        backupTime: timestamp,
+      }
+    }
+    const snapshot = { messageId, trackedFileBackups, timestamp }
+    this.#loose({ type: "file-history-snapshot", messageId, snapshot, isSnapshotUpdate: false })
+  }
+
+  #usage(output: number): Record<string, unknown> {
+    const cached = Math.floor(this.#contextTokens)
+    const fresh = this.#dice.between(80, 3_000)
+    return {
+      input_tokens: this.#dice.between(1, 12),
+      cache_creation_input_tokens: fresh,
+      cache_read_input_tokens: cached,
+      output_tokens: output,
+      server_tool_use: { web_search_requests: 0, web_fetch_requests: 0 },
+      service_tier: "standard",
+      cache_creation: { ephemeral_1h_input_tokens: fresh, ephemeral_5m_input_tokens: 0 },
+      inference_geo: "not_available",
+      speed: "standard",
+    }
+  }
+
+  /** One line for each block: that is how the host writes a message. */
+  #message(blocks: readonly Record<string, unknown>[], stopReason: string): string[] {
+    const id = this.#dice.id("msg")
+    const requestId = this.#dice.id("req")
+    let chars = 0
+    for (const block of blocks) chars += JSON.stringify(block).length
+    const usage = this.#usage(Math.floor(chars / CHARS_PER_TOKEN))
+    this.#contextTokens += chars / CHARS_PER_TOKEN
+    return blocks.map((block) =>
+      this.#chained(
+        {
+          message: {
+            model: this.#model,
+            id,
+            type: "message",
+            role: "assistant",
+            content: [block],
+            stop_reason: stopReason,
+            stop_sequence: null,
+            stop_details: null,
+            usage,
+            diagnostics: null,
+          },
+          requestId,
+          type: "assistant",
+        },
+        this.#dice.between(200, 9_000),
+      ),
+    )
+  }
+
+  #textMessage(length: number, stopReason: string): void {
+    const text = this.#project.prose(Math.min(length, this.#room()))
+    this.#message([{ type: "text", text }], stopReason)
+  }
+
+  /** An API message with tools, and the lines that answer it. */
+  #step(): void {
+    const d = this.#dice
+    const blocks: Record<string, unknown>[] = []
+    if (d.chance(0.24)) {
+      const thinking = d.chance(0.15) ? this.#project.prose(Math.min(d.between(60, 1_500), this.#room())) : ""
+      const signature = d.base64(Math.min(d.sample(SIGNATURE), this.#room()))
+      blocks.push({ type: "thinking", thinking, signature })
+    }
+    if (d.chance(0.5)) {
+      blocks.push({ type: "text", text: this.#project.prose(Math.min(d.sample(ANSWER), this.#room())) })
+    }
+    const calls = Array.from({ length: d.chance(0.85) ? 1 : d.between(2, 4) }, () =>
+      makeCall(d, this.#project, this.#room(), this.#options.largestResult ?? Infinity),
+    )
+    for (const call of calls)
+      blocks.push({ type: "tool_use", id: call.id, name: call.name, input: call.input })
+    const uuids = this.#message(blocks, "tool_use")
+    calls.forEach((call, i) => {
+      const source = uuids[blocks.length - calls.length + i]
+      this.#contextTokens +=
+        (typeof call.content === "string" ? call.content.length : 5_000) / CHARS_PER_TOKEN
+      const result = { tool_use_id: call.id, type: "tool_result", content: call.content }
+      this.#chained(
+        {
+          promptId: this.#promptId,
+          type: "user",
+          message: { role: "user", content: [call.failed ? { ...result, is_error: true } : result] },
+          toolUseResult: call.failed ? `Error: ${String(call.content)}` : call.detail,
+          sourceToolAssistantUUID: source,
+        },
+        d.between(30, 20_000),
+      )
+      if (call.name === "Edit" && d.chance(0.35)) {
+        const uuid = this.#parent
+        const path = String(call.input.file_path)
+        const backup = { backupFileName: `${d.hex(16)}@v2`, version: 2, backupTime: this.#now(1) }
+        this.#loose({ type: "file-history-delta", messageId: uuid, trackedFileBackups: { [path]: backup } })
+      }
+    })
+    if (d.chance(0.09)) {
+      const content = Array.from({ length: d.between(0, 4) }, (_, i) => ({
+        id: String(i + 1),
+        subject: this.#project.phrase(6),
+        status: d.pick(["pending", "in_progress", "completed"]),
+        blocks: [],
+        blockedBy: [],
+      }))
+      this.#attachment({ type: "task_reminder", content, itemCount: content.length })
+    }
+  }
+
+  #compaction(): void {
+    const d = this.#dice
+    const preTokens = Math.floor(this.#contextTokens)
+    const postTokens = d.between(14_000, 22_000)
+    const before = this.#parent
+    this.#parent = null
+    this.#chained(
+      {
+        logicalParentUuid: before,
+        type: "system",
+        subtype: "compact_boundary",
+        content: "Conversation compacted",
+        level: "info",
+        compactMetadata: { trigger: "auto", preTokens, postTokens, durationMs: d.between(40_000, 150_000) },
+      },
+      90_000,
+    )
+    const summary = this.#project.prose(Math.min(d.between(6_000, 18_000), this.#room()))
+    this.#chained(
+      {
+        promptId: this.#promptId,
+        type: "user",
+        message: {
+          role: "user",
+          content: `This session is being continued from a previous conversation that ran out of context.\n\nSummary:\n${summary}`,
+        },
+        isVisibleInTranscriptOnly: true,
+        isCompactSummary: true,
+      },
+      10,
+    )
+    this.#contextTokens = postTokens
+  }
+
+  #closing(steps: number): void {
+    const d = this.#dice
+    const { sessionId } = this.#options
+    this.#chained(
+      {
+        type: "system",
+        subtype: "stop_hook_summary",
+        hookCount: 1,
+        hookInfos: [{ command: "~/.claude/hooks/stop", durationMs: d.between(10, 300) }],
+        hookErrors: [],
+        preventedContinuation: false,
+        stopReason: "",
+        hasOutput: false,
+        level: "suggestion",
+      },
+      20,
+    )
+    this.#chained(
+      {
+        type: "system",
+        subtype: "turn_duration",
+        durationMs: d.between(2_000, 900_000),
+        messageCount: steps * 2 + 2,
+        isMeta: false,
+      },
+      2,
+    )
+    const lastPrompt = this.#project.prose(d.between(20, 180))
+    this.#loose({ type: "last-prompt", lastPrompt, leafUuid: this.#parent, sessionId })
+    this.#loose({ type: "mode", mode: "normal", sessionId })
+  }
+}

@@ -1,0 +1,96 @@
+/** A report for people: GitHub's table syntax, padded so that it reads as well in a terminal. Pure. */
+
+import type { Result, Spread } from "./measure.ts"
+import type { FirstRead, Report, Scenario, Verdict } from "./report.ts"
+
+export function renderReport(report: Report): string[] {
+  const { machine, versions } = report
+  const lines = [
+    `${versions.ctxbridge}, Bun ${versions.bun}, node ${versions.node ?? "not found"}; ${machine.os} ${machine.arch}, ` +
+      `${machine.cpus} × ${machine.cpu}, ${machine.memoryGB} GB; ${report.rounds} rounds; ${report.at}`,
+    "",
+    ...scenarioTable(report.scenarios),
+    "",
+    "CPU and wall in ms, peak memory in MB: minimum / median / 95th percentile. Ratios are of CPU medians (minima).",
+    `Peak memory of ${report.peakFloorMB.toFixed(0)} MB means "at most this".`,
+  ]
+  if (report.firstRead !== undefined) lines.push("", ...firstReadTable(report.firstRead))
+  lines.push("", ...verdictTable(report.verdicts))
+  for (const note of report.notes) lines.push("", `Note: ${note}.`)
+  return lines
+}
+
+const spreadOf = ({ min, median, p95 }: Spread, digits = 1): string =>
+  [min, median, p95].map((value) => value.toFixed(digits)).join(" / ")
+
+const figures = (result: Result): string[] => [
+  spreadOf(result.cpuMs),
+  spreadOf(result.wallMs),
+  spreadOf(result.peakMB, 0),
+]
+
+function scenarioTable(scenarios: readonly Scenario[]): string[] {
+  const rows = scenarios.flatMap(({ transcriptMB, archiveTurns, node, nodeAsSet, empty, rows }) => {
+    const place = [`${transcriptMB} MB`, archiveTurns.toLocaleString("en-US")]
+    const baseline = (name: string, result: Result) => [...place, name, ...figures(result), "", ""]
+    return [
+      ...(node === undefined ? [] : [baseline("node -e 0", node)]),
+      ...(nodeAsSet === undefined ? [] : [baseline("node -e 0, your NODE_*", nodeAsSet)]),
+      baseline("empty Bun binary", empty),
+      ...rows.map(({ hook, news, limited, result, cpuVsNode, cpuVsEmpty }) => [
+        ...place,
+        `${hook}, ${news} new${limited ? "" : " (no limit)"}${result.failed === 0 ? "" : `, ${result.failed} FAILED`}`,
+        ...figures(result),
+        cpuVsNode === undefined ? "" : `${cpuVsNode.median.toFixed(2)} (${cpuVsNode.min.toFixed(2)})`,
+        `${cpuVsEmpty.median.toFixed(2)} (${cpuVsEmpty.min.toFixed(2)})`,
+      ]),
+    ]
+  })
+  return table(["transcript", "archive", "process", "CPU", "wall", "peak", "÷ node", "÷ empty"], rows)
+}
+
+function firstReadTable({ transcriptMB, runs, peakMB }: FirstRead): string[] {
+  const seconds = (ms: number | undefined) => (ms === undefined ? "never" : `${(ms / 1000).toFixed(1)} s`)
+  const rows = runs.map((run) => [
+    `${transcriptMB} MB`,
+    String(run.exitCode),
+    run.wallMs.toFixed(0),
+    run.cpuMs.toFixed(0),
+    `${run.committedMB.toFixed(1)} MB`,
+    seconds(run.vaultCompleteMs),
+    seconds(run.indexCompleteMs),
+    peakMB.toFixed(0),
+  ])
+  const head = [
+    "first read",
+    "exit",
+    "wall ms",
+    "CPU ms",
+    "committed",
+    "vault complete",
+    "index complete",
+    "peak MB",
+  ]
+  return table(head, rows)
+}
+
+function verdictTable(verdicts: readonly Verdict[]): string[] {
+  const number = (value: number) => (Number.isInteger(value) ? String(value) : value.toFixed(2))
+  return table(
+    ["limit", "allowed", "worst", "", "where"],
+    verdicts.map(({ limit, allowed, measured, met, where }) => [
+      limit,
+      number(allowed),
+      number(measured),
+      met ? "met" : "MISSED",
+      where,
+    ]),
+  )
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const widths = head.map((title, i) => Math.max(3, title.length, ...rows.map((row) => row[i]?.length ?? 0)))
+  const line = (cells: readonly string[]) =>
+    `| ${widths.map((width, i) => (cells[i] ?? "").padEnd(width)).join(" | ")} |`
+  return [line(head), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)]
+}

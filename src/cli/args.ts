@@ -1,0 +1,21 @@
+/** Values of arguments that citty leaves as strings. */
+import { usageError } from "../util/errors.ts"
+
+type Args = Readonly<Record<string, unknown>>
+
+/** A whole number from 1 on; undefined when the option was not given. */
+export function positive(args: Args, name: string): number | undefined {
+  const value = args[name]
+  if (value === undefined) return undefined
+  const number = Number(value)
+  if (typeof value === "string" && /^\d{1,9}$/.test(value) && number >= 1) return number
+  throw usageError(`--${name} needs a whole number from 1 on, not ${JSON.stringify(value)}`)
+}
+
+export const stringArg = (args: Args, name: string): string | undefined => {
+  const value = args[name]
+  return typeof value === "string" && value !== "" ? value : undefined
+}
+
+/** Every word that is not an option. */
+export const words = (args: Args): readonly string[] => args["_rest"] as readonly string[]

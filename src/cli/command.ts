@@ -1,0 +1,66 @@
+/** What a command file is. The router alone knows the library behind it. */
+import type { Config, Resolved } from "../config/options.ts"
+
+export interface ArgSpec {
+  readonly type: "boolean" | "string" | "positional"
+  readonly description: string
+  readonly required?: boolean
+  readonly default?: string | boolean
+  readonly alias?: string
+  readonly valueHint?: string
+  /** A positional that takes every remaining word; `args._rest` holds them. */
+  readonly rest?: boolean
+}
+
+/** Options of every command. */
+export const GLOBAL_ARGS: Readonly<Record<string, ArgSpec>> = {
+  json: { type: "boolean", description: "One JSON document on stdout, for programs" },
+  debug: { type: "boolean", description: "Show the stack of an error" },
+  help: { type: "boolean", description: "Show this help", alias: "h" },
+}
+
+export interface Environment {
+  /** The user's home folder. */
+  readonly home: string
+  readonly cwd: string
+  /** The host's configuration folder: CLAUDE_CONFIG_DIR, else ~/.claude. */
+  readonly claudeDir: string
+  /** Where the vault and the archive are. */
+  readonly dataHome: string
+  /** Logs and locks. */
+  readonly stateHome: string
+  readonly configFile: string
+  readonly exePath: string
+  readonly config: Config
+  readonly resolved: Resolved
+  /** Configuration files that could not be read as TOML, with the reason. */
+  readonly broken: readonly string[]
+}
+
+export interface Output {
+  readonly wantsJson: boolean
+  readonly color: boolean
+  /** Width of the terminal in columns; 80 where there is none. */
+  readonly columns: number
+  /** A line for people; nothing under --json. */
+  print(text: string): void
+  /** The one document of --json; nothing without it. */
+  json(value: unknown): void
+  /** Bytes as they are, whatever the mode. */
+  raw(bytes: Uint8Array): void
+  /** Progress on stderr, only for a person at a terminal. */
+  progress(label: string, done: number, total: number): void
+}
+
+export interface Context {
+  readonly args: Readonly<Record<string, unknown>>
+  readonly out: Output
+  readonly env: Environment
+}
+
+export interface Command {
+  readonly meta: { readonly name: string; readonly description: string; readonly hidden?: boolean }
+  readonly args?: Readonly<Record<string, ArgSpec>>
+  /** Returns the exit code; nothing means 0. */
+  run(context: Context): Promise<number | void> | number | void
+}

@@ -1,0 +1,23 @@
+/** The table of commands. Each is loaded only when it is called. */
+import type { Command } from "./command.ts"
+
+export const COMMANDS: Readonly<Record<string, () => Promise<{ default: Command }>>> = Object.assign(
+  // No prototype: `ctxbridge constructor` is an unknown command.
+  Object.create(null) as Record<string, () => Promise<{ default: Command }>>,
+  {
+    install: () => import("./commands/install.ts"),
+    uninstall: () => import("./commands/uninstall.ts"),
+    status: () => import("./commands/status.ts"),
+    sessions: () => import("./commands/sessions.ts"),
+    show: () => import("./commands/show.ts"),
+    export: () => import("./commands/export.ts"),
+    verify: () => import("./commands/verify.ts"),
+    rebuild: () => import("./commands/rebuild.ts"),
+    compact: () => import("./commands/compact.ts"),
+    import: () => import("./commands/import.ts"),
+    config: () => import("./commands/config.ts"),
+    demo: () => import("./commands/demo.ts"),
+    bench: () => import("./commands/bench.ts"),
+    completions: () => import("./commands/completions.ts"),
+  },
+)

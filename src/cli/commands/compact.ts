@@ -1,0 +1,42 @@
+/** `ctxbridge compact`: merges the vault's small frames. The background job does so, too, for the worst of them. */
+import { CtxError, EXIT } from "../../util/errors.ts"
+import { bytes, count } from "../../util/text.ts"
+import { type CompactReport, compactVault } from "../../vault/tidy.ts"
+import type { Command } from "../command.ts"
+import { safe } from "../style.ts"
+
+export default {
+  meta: { name: "compact", description: "Merge the vault's small frames, so that it takes less room" },
+  args: {
+    "dry-run": { type: "boolean", description: "Say what would be merged; write nothing" },
+  },
+  run({ args, env, out }) {
+    const report = compactVault(env.dataHome, {
+      dryRun: args["dry-run"] === true,
+      onProgress: (done, total) => out.progress("merging", done, total),
+    })
+    if (report === undefined) {
+      throw new CtxError("busy", "another process is merging", { hint: "try again when it is done" })
+    }
+    for (const line of render(report)) out.print(line)
+    out.json(report)
+    return report.ok ? EXIT.ok : EXIT.failed
+  },
+} satisfies Command
+
+function render({ dryRun, copies, before, after, changed }: CompactReport): string[] {
+  const done = changed.filter(({ error }) => error === undefined)
+  const frames = done.reduce((sum, one) => sum + one.frames, 0)
+  const merged = done.reduce((sum, one) => sum + one.merged, 0)
+  const lines = [`${count(copies, "copy", "copies")} looked at, ${bytes(before)}`]
+  if (done.length === 0) lines.push("Nothing to merge")
+  else if (dryRun) lines.push(`Would merge ${frames} frames of ${done.length} into ${merged}`)
+  else {
+    lines.push(
+      `Merged ${frames} frames of ${done.length} into ${merged}: ${bytes(before)} before, ${bytes(after)} now`,
+    )
+  }
+  for (const { copy, error } of changed)
+    if (error !== undefined) lines.push(`left: ${safe(copy)}: ${safe(error)}`)
+  return lines
+}

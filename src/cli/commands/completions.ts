@@ -1,0 +1,28 @@
+/** `ctxbridge completions`: what a shell needs to complete our commands. */
+import { usageError } from "../../util/errors.ts"
+import type { Command } from "../command.ts"
+import { COMMANDS } from "../commands.ts"
+import { bashCompletions } from "../completions/bash.ts"
+import { fishCompletions } from "../completions/fish.ts"
+import { commandModels } from "../completions/model.ts"
+import { zshCompletions } from "../completions/zsh.ts"
+
+const SHELLS = { bash: bashCompletions, zsh: zshCompletions, fish: fishCompletions } as const
+
+const isShell = (name: string): name is keyof typeof SHELLS => Object.hasOwn(SHELLS, name)
+
+export default {
+  meta: { name: "completions", description: "Print completions for a shell" },
+  args: {
+    shell: { type: "positional", required: true, description: "Which shell", valueHint: "bash|zsh|fish" },
+  },
+  async run({ args, out }) {
+    const shell = String(args["shell"])
+    if (!isShell(shell))
+      throw usageError(`unknown shell: ${shell}`, `one of ${Object.keys(SHELLS).join(", ")}`)
+    const loaded = await Promise.all(Object.values(COMMANDS).map((load) => load()))
+    const script = SHELLS[shell](commandModels(loaded.map((module) => module.default)))
+    out.print(script.trimEnd())
+    out.json({ shell, script })
+  },
+} satisfies Command

@@ -1,0 +1,57 @@
+/** `ctxbridge config`: every option, its value, and where that came from. */
+import { type Key, OPTIONS } from "../../config/options.ts"
+import { usageError } from "../../util/errors.ts"
+import { words } from "../args.ts"
+import type { Command, Environment } from "../command.ts"
+import { createStyle, safe } from "../style.ts"
+import { renderTable } from "../table.ts"
+
+export default {
+  meta: { name: "config", description: "Show the options: values, origins, what is allowed" },
+  args: {
+    action: { type: "positional", required: true, description: "What to do", valueHint: "list|get" },
+    key: { type: "positional", description: "The option, for get" },
+  },
+  run({ args, env, out }) {
+    const [action, key] = words(args)
+    const { problems } = env.resolved
+    if (action === "get") {
+      if (key === undefined) throw usageError("which option?", "ctxbridge config list names them")
+      const option = describe(env, keyNamed(key))
+      out.print(String(option.value))
+      out.json(option)
+      return
+    }
+    if (action !== "list") throw usageError(`unknown action: ${action}`, "one of list, get")
+    if (key !== undefined) throw usageError(`unexpected argument: ${key}`, "ctxbridge config get <key>")
+    const options = (Object.keys(OPTIONS) as Key[]).map((one) => describe(env, one))
+    out.json({ file: env.configFile, options, problems, brokenFiles: env.broken })
+    const head = ["key", "value", "from", "allowed", "environment"].map((title) => ({ title }))
+    const rows = options.map((o) => [o.key, String(o.value), o.origin, o.allowed, o.env.join(" ")])
+    for (const line of renderTable(head, rows, out.columns, createStyle(out.color))) out.print(line)
+    out.print(`\nUser's file: ${env.configFile}`)
+    for (const { key: bad, origin, message } of problems)
+      out.print(`Ignored: ${safe(`${bad} (${origin}): ${message}`)}`)
+    for (const broken of env.broken) out.print(`Cannot be read: ${safe(broken)}`)
+  },
+} satisfies Command
+
+function keyNamed(name: string): Key {
+  if (Object.hasOwn(OPTIONS, name)) return name as Key
+  throw usageError(`no such option: ${name}`, "ctxbridge config list names them")
+}
+
+function describe({ config, resolved }: Environment, key: Key) {
+  const { allowed, env, scope, doc } = OPTIONS[key]
+  const fallback = OPTIONS[key].default
+  return {
+    key,
+    value: config[key],
+    origin: resolved.origin[key],
+    default: fallback,
+    allowed,
+    scope,
+    env,
+    doc,
+  }
+}

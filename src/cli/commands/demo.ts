@@ -1,0 +1,61 @@
+/** `ctxbridge demo`: a session, a compaction, and what comes back; nothing of the user's is touched. */
+import { mkdtempSync, realpathSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { type DemoReport, runDemo } from "../../demo/run.ts"
+import { EXIT } from "../../util/errors.ts"
+import { bytes, count } from "../../util/text.ts"
+import type { Command } from "../command.ts"
+import { createStyle, type Style, safe } from "../style.ts"
+
+export default {
+  meta: {
+    name: "demo",
+    description: "Play a synthetic session through the real hooks and show what comes back",
+  },
+  args: { keep: { type: "boolean", description: "Keep the demo's folder, and say where it is" } },
+  async run({ args, out }) {
+    const folder = realpathSync(mkdtempSync(join(tmpdir(), "ctxbridge-demo-")))
+    const keep = args["keep"] === true
+    try {
+      const report = await runDemo(folder)
+      for (const line of render(report, createStyle(out.color))) out.print(line)
+      if (keep) out.print(`Kept: ${folder} (look around with CTXBRIDGE_HOME=${folder}/archive)`)
+      out.json({ ...report, folder: keep ? folder : null })
+      return report.ok ? EXIT.ok : EXIT.failed
+    } finally {
+      if (!keep) rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
+    }
+  },
+} satisfies Command
+
+function render(report: DemoReport, style: Style): string[] {
+  const { totals, verify, hooks, checks } = report
+  const times = hooks.map(({ ms }) => ms).toSorted((a, b) => a - b)
+  const median = times[times.length >> 1] ?? 0
+  const lines = [
+    style.bold("A synthetic session of Claude Code, played through the real hooks"),
+    `${count(totals.turns, "turn")} of ${report.prompts} archived: ${count(totals.messages, "message")}, ` +
+      `${count(totals.toolCalls, "tool call")}, ${count(totals.errors, "error")}`,
+    `verify: ${verify.totals.archivedBytes} of ${verify.totals.bytes} bytes in ${count(verify.totals.frames, "frame")}, ` +
+      (verify.ok ? "each against its SHA-256" : "NOT SOUND"),
+    "",
+    style.bold(`What the compaction was told to keep (${report.instructions.length} characters)`),
+    ...indented(report.instructions, style),
+    "",
+    style.bold(`What came back after it (${report.restored.length} characters)`),
+    ...indented(report.restored, style),
+    "",
+    style.bold("Checked"),
+    ...checks.map(({ name, ok }) => (ok ? style.green(`  ok      ${name}`) : style.red(`  MISSING ${name}`))),
+    "",
+    `${count(hooks.length, "hook call")}, median ${median.toFixed(0)} ms each with the start of its process; ` +
+      `${report.ms.toFixed(0)} ms in all; ${bytes(report.transcriptBytes)} of transcript`,
+  ]
+  return lines
+}
+
+const indented = (text: string, style: Style): string[] =>
+  safe(text)
+    .split("\n")
+    .map((line) => style.dim(`  ${line}`))

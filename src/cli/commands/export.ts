@@ -1,0 +1,103 @@
+/** `ctxbridge export`: a session or turn out of the archive, as it was or to read. */
+import { resolve } from "node:path"
+import type { Database } from "../../archive/database.ts"
+import { lineageOf } from "../../archive/lineage.ts"
+import { openForReading } from "../../archive/read.ts"
+import { writeExport } from "../../export/file-sink.ts"
+import { sessionLine, turnLines } from "../../export/jsonl.ts"
+import { sessionMarkdown, turnMarkdown } from "../../export/markdown.ts"
+import { exportRaw } from "../../export/raw.ts"
+import { type Selection, select } from "../../export/select.ts"
+import { turnsOfSelection } from "../../export/turns.ts"
+import { usageError } from "../../util/errors.ts"
+import { bytes } from "../../util/text.ts"
+import { stringArg } from "../args.ts"
+import type { Command, Context } from "../command.ts"
+
+const FORMATS = ["raw", "md", "jsonl"] as const
+type Format = (typeof FORMATS)[number]
+
+/** Bytes of text that are written at once. */
+const BLOCK = 1 << 18
+
+export default {
+  meta: { name: "export", description: "Write a session or turn out of the archive" },
+  args: {
+    what: { type: "positional", required: true, description: "A session's id or a turn's handle" },
+    raw: { type: "boolean", description: "The transcript as the host wrote it, byte for byte" },
+    md: { type: "boolean", description: "Markdown to read (the default)" },
+    jsonl: {
+      type: "boolean",
+      description: "One JSON object a line: session, turns, messages (docs/export.md)",
+    },
+    agents: { type: "boolean", description: "The subagents after the session" },
+    agent: { type: "string", description: "This subagent instead", valueHint: "ID" },
+    output: {
+      type: "string",
+      alias: "o",
+      description: "Write to this file, not to stdout",
+      valueHint: "FILE",
+    },
+    force: { type: "boolean", description: "Even if the file exists" },
+  },
+  run(context) {
+    const { args, env, out } = context
+    const format = formatOf(args)
+    const target = stringArg(args, "output")
+    if (out.wantsJson && target === undefined) {
+      throw usageError("--json tells of a file that was written", "add --output FILE, or use --jsonl")
+    }
+    const db = openForReading(env.dataHome)
+    try {
+      const agents = { all: args["agents"] === true, only: stringArg(args, "agent") }
+      const pieces = exported(db, context, format, select(db, String(args["what"]), agents))
+      if (target === undefined) {
+        for (const piece of pieces) out.raw(piece)
+        return
+      }
+      const file = resolve(env.cwd, target)
+      const size = writeExport(file, pieces, args["force"] === true)
+      out.print(`${bytes(size)} written to ${file}`)
+      out.json({ file, format, bytes: size })
+    } finally {
+      db.close()
+    }
+  },
+} satisfies Command
+
+function formatOf(args: Context["args"]): Format {
+  const wanted = FORMATS.filter((format) => args[format] === true)
+  if (wanted.length > 1)
+    throw usageError(`one format at a time, not ${wanted.map((one) => `--${one}`).join(" and ")}`)
+  return wanted[0] ?? "md"
+}
+
+function exported(
+  db: Database,
+  { env }: Context,
+  format: Format,
+  selection: Selection,
+): Iterable<Uint8Array> {
+  if (format === "raw") return exportRaw(db, env.dataHome, selection)
+  return inBlocks(lines(db, env.dataHome, format, selection))
+}
+
+function* lines(db: Database, dataHome: string, format: Format, selection: Selection): Generator<string> {
+  const [head, body] = format === "md" ? [sessionMarkdown, turnMarkdown] : [sessionLine, turnLines]
+  for (const { session, turns } of turnsOfSelection(db, dataHome, selection)) {
+    if (session !== undefined) yield head(session, lineageOf(db, session.id))
+    for (const turn of turns) yield* body(turn)
+  }
+}
+
+function* inBlocks(texts: Iterable<string>): Generator<Uint8Array> {
+  const encoder = new TextEncoder()
+  let block = ""
+  for (const text of texts) {
+    block += text
+    if (block.length < BLOCK) continue
+    yield encoder.encode(block)
+    block = ""
+  }
+  if (block !== "") yield encoder.encode(block)
+}

@@ -1,0 +1,103 @@
+/** `ctxbridge show`: a whole turn from the vault, or a session's turns. */
+import type { Database } from "../../archive/database.ts"
+import { find } from "../../archive/find.ts"
+import { HANDLE_PREFIX } from "../../archive/handle-prefix.ts"
+import { lineageOf } from "../../archive/lineage.ts"
+import { openForReading, type SessionRow, type TurnRow, turnsOf } from "../../archive/read.ts"
+import { readTurn } from "../../archive/turn.ts"
+import { CopyReaders } from "../../vault/reader.ts"
+import { positive } from "../args.ts"
+import type { Command, Context } from "../command.ts"
+import { type Page, pageOf, shortLines } from "../pages.ts"
+import { renderSessionHead, renderTurns } from "../render-session.ts"
+import { renderTurn } from "../render-turn.ts"
+import { createStyle } from "../style.ts"
+
+/** Characters of a turn on a page. */
+const PAGE_CHARACTERS = 20_000
+/** Turns of a session on a page. */
+const PAGE_TURNS = 50
+/** A line of tool output may be a whole file. */
+const LONGEST_LINE = 2000
+
+export default {
+  meta: { name: "show", description: "Show a whole turn from the vault, or the turns of a session" },
+  args: {
+    what: {
+      type: "positional",
+      required: true,
+      description: "A turn's handle (ctx:ab12cd) or a session's id; at least four letters of either",
+    },
+    page: { type: "string", description: "Which page of a long turn or session", valueHint: "N" },
+    full: { type: "boolean", description: "All pages at once (--json: always, unless --page is given)" },
+  },
+  run(context) {
+    const { args, env } = context
+    const word = String(args["what"])
+    const db = openForReading(env.dataHome)
+    try {
+      const found = find(db, word)
+      if (found.kind === "turn") showTurn(context, db, found.turn)
+      else showSession(context, db, found.session)
+    } finally {
+      db.close()
+    }
+  },
+} satisfies Command
+
+/** Which page, and how much room it has. */
+function paging({ args, out }: Context, room: number): { number: number; room: number } {
+  const page = positive(args, "page")
+  const whole = args["full"] === true || (out.wantsJson && page === undefined)
+  return { number: page ?? 1, room: whole ? Number.POSITIVE_INFINITY : room }
+}
+
+function showTurn(context: Context, db: Database, row: TurnRow): void {
+  const { env, out } = context
+  const { number, room } = paging(context, PAGE_CHARACTERS)
+  const readers = new CopyReaders()
+  const turn = readTurn(db, env.dataHome, row, readers)
+  readers.close()
+  if (out.wantsJson) {
+    const page = pageOf(turn.messages, number, room, (message) => JSON.stringify(message).length)
+    out.json({ ...turn, messages: page.items, page: pageNote(page, turn.handle) })
+    return
+  }
+  const lines = renderTurn(turn, createStyle(out.color)).flatMap((line) => shortLines(line, LONGEST_LINE))
+  const page = pageOf(lines, number, room, (line) => line.length + 1)
+  for (const line of page.items) out.print(line)
+  footer(context, page, turn.handle)
+}
+
+function showSession(context: Context, db: Database, session: SessionRow): void {
+  const { out } = context
+  const { number, room } = paging(context, PAGE_TURNS)
+  const lineage = lineageOf(db, session.id)
+  const page = pageOf(turnsOf(db, session.id), number, room, () => 1)
+  if (out.wantsJson) {
+    const turns = page.items.map(({ id: _id, ...turn }) => ({ ...turn, handle: HANDLE_PREFIX + turn.handle }))
+    out.json({ session, lineage, turns, page: pageNote(page, session.id) })
+    return
+  }
+  const screen = { columns: out.columns, style: createStyle(out.color), now: Date.now() }
+  if (page.number === 1)
+    for (const line of [...renderSessionHead(session, lineage, screen), ""]) out.print(line)
+  for (const line of renderTurns(page.items, screen)) out.print(line)
+  footer(context, page, session.id)
+}
+
+const nextCommand = ({ number, of }: Page<unknown>, name: string): string | null =>
+  number < of ? `ctxbridge show ${name} --page ${number + 1}` : null
+
+const pageNote = (page: Page<unknown>, name: string) => ({
+  number: page.number,
+  of: page.of,
+  next: nextCommand(page, name),
+})
+
+function footer({ out }: Context, page: Page<unknown>, name: string): void {
+  if (page.of === 1) return
+  const next = nextCommand(page, name)
+  out.print("")
+  out.print(`page ${page.number} of ${page.of}${next === null ? "" : `, next: ${next}`}`)
+}

@@ -1,0 +1,51 @@
+/** `ctxbridge verify`: every byte of every transcript is in the vault, or which is not. */
+import { join } from "node:path"
+import { type Backlog, backlog } from "../../archive/backlog.ts"
+import { openForReading } from "../../archive/read.ts"
+import { EXIT } from "../../util/errors.ts"
+import { verify } from "../../vault/verify.ts"
+import { words } from "../args.ts"
+import type { Command, Environment } from "../command.ts"
+import { renderVerify } from "../render-verify.ts"
+import { createStyle } from "../style.ts"
+import { transcriptsNamed } from "../transcripts-named.ts"
+
+export default {
+  meta: { name: "verify", description: "Prove that every byte of every transcript is in the vault" },
+  args: {
+    path: {
+      type: "positional",
+      rest: true,
+      description: "Transcripts or folders to compare with the vault; by default all of Claude Code's",
+      valueHint: "PATH…",
+    },
+  },
+  run({ args, env, out }) {
+    const named = words(args)
+    const transcripts = transcriptsNamed(named, env, join(env.claudeDir, "projects"))
+    const report = verify({
+      dataHome: env.dataHome,
+      home: env.home,
+      transcripts,
+      onProgress: (done, total) => out.progress("verifying", done, total),
+    })
+    const views = viewsBehind(env)
+    for (const line of renderVerify(report, views, createStyle(out.color))) out.print(line)
+    out.json({ ok: report.ok, transcripts: report.transcripts, totals: report.totals, views: views ?? null })
+    return report.ok ? EXIT.ok : EXIT.failed
+  },
+} satisfies Command
+
+/** undefined when the views cannot be read: the vault is sound without them. */
+function viewsBehind(env: Environment): Backlog["views"] | undefined {
+  try {
+    const db = openForReading(env.dataHome)
+    try {
+      return backlog(db).views
+    } finally {
+      db.close()
+    }
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,42 @@
+/** Completions for bash, from 3.2 (macOS) on. Pure. */
+import type { CommandModel, Values } from "./model.ts"
+
+export function bashCompletions(commands: readonly CommandModel[]): string {
+  const names = [...commands.map(({ name }) => name), "help"].join(" ")
+  return `# bash completions for ctxbridge. Put into ~/.bashrc:  eval "$(ctxbridge completions bash)"
+_ctxbridge() {
+  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]}
+  COMPREPLY=()
+  if ((COMP_CWORD == 1)); then
+    COMPREPLY=($(compgen -W "${names}" -- "$cur"))
+    return
+  fi
+  case \${COMP_WORDS[1]} in
+${commands.map(commandCase).join("\n")}
+    help) COMPREPLY=($(compgen -W "${commands.map(({ name }) => name).join(" ")}" -- "$cur")) ;;
+  esac
+}
+complete -o default -F _ctxbridge ctxbridge
+`
+}
+
+function commandCase({ name, options, places }: CommandModel): string {
+  const valued = options.flatMap(({ name: flag, alias, values }) => {
+    if (values === undefined) return []
+    const flags = alias === undefined ? `--${flag}` : `--${flag} | -${alias}`
+    return [`        ${flags}) ${reply(values)} return ;;`]
+  })
+  const flags = options.map(({ name: flag }) => `--${flag}`).join(" ")
+  const choices = places.flatMap(({ values }) => values.choices).join(" ")
+  return [
+    `    ${name})`,
+    ...(valued.length > 0 ? ["      case $prev in", ...valued, "      esac"] : []),
+    `      if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W "${flags}" -- "$cur"))`,
+    ...(choices === "" ? [] : [`      else COMPREPLY=($(compgen -W "${choices}" -- "$cur"))`]),
+    "      fi ;;",
+  ].join("\n")
+}
+
+/** An empty reply lets bash offer files. */
+const reply = ({ choices }: Values): string =>
+  choices.length === 0 ? "" : `COMPREPLY=($(compgen -W "${choices.join(" ")}" -- "$cur"));`

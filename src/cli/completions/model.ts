@@ -1,0 +1,64 @@
+/** What can be typed, from the table of commands: nothing here is listed by hand. */
+import { type ArgSpec, type Command, GLOBAL_ARGS } from "../command.ts"
+
+/** What may stand in a place: one of these words, a file, or anything. */
+export interface Values {
+  readonly choices: readonly string[]
+  readonly files: boolean
+}
+
+export interface OptionModel {
+  /** Without its dashes. */
+  readonly name: string
+  readonly alias: string | undefined
+  readonly description: string
+  /** undefined for a flag. */
+  readonly values: Values | undefined
+}
+
+export interface PlaceModel {
+  readonly description: string
+  readonly values: Values
+  /** It takes every remaining word. */
+  readonly rest: boolean
+}
+
+export interface CommandModel {
+  readonly name: string
+  readonly description: string
+  readonly options: readonly OptionModel[]
+  readonly places: readonly PlaceModel[]
+}
+
+export function commandModels(commands: readonly Command[]): CommandModel[] {
+  return commands
+    .filter(({ meta }) => !meta.hidden)
+    .map(({ meta, args }) => {
+      const entries = Object.entries({ ...args, ...GLOBAL_ARGS })
+      return {
+        name: meta.name,
+        description: meta.description,
+        options: entries.filter(([, spec]) => spec.type !== "positional").map(option),
+        places: entries
+          .filter(([, spec]) => spec.type === "positional")
+          .map(([, spec]) => ({
+            description: spec.description,
+            values: valuesOf(spec),
+            rest: spec.rest === true,
+          })),
+      }
+    })
+}
+
+const option = ([name, spec]: [string, ArgSpec]): OptionModel => ({
+  name,
+  alias: spec.alias,
+  description: spec.description,
+  values: spec.type === "string" ? valuesOf(spec) : undefined,
+})
+
+/** `user|project|local` and `hooks` are words to choose from; `PATH`, `FILE` are files; other capitals are free. */
+function valuesOf({ valueHint = "" }: ArgSpec): Values {
+  if (/^(PATH|FILE|DIR)/.test(valueHint)) return { choices: [], files: true }
+  return { choices: /^[a-z]/.test(valueHint) ? valueHint.split("|") : [], files: false }
+}

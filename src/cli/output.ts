@@ -1,0 +1,93 @@
+/** Every byte of a command's output. */
+import { writeSync } from "node:fs"
+import { isatty } from "node:tty"
+import { columnsFromEnv } from "../config/load.ts"
+import { codeOf } from "../util/errors.ts"
+import type { Output } from "./command.ts"
+
+/**
+ * Writes all of it, however slowly the reader takes it.
+ *
+ * By write(2) on the descriptor: once `process.stdout` has been touched a pipe does not block any more, and then
+ * Bun.write sends what did not fit at once a second time (Bun 1.4.5, oven-sh/bun#35953).
+ */
+export function writeOut(data: string | Uint8Array): void {
+  const bytes = typeof data === "string" ? Buffer.from(data) : data
+  for (let done = 0; done < bytes.length; ) {
+    try {
+      done += writeSync(STDOUT, bytes, done)
+    } catch (error) {
+      const code = codeOf(error)
+      // The reader has seen enough: `ctxbridge sessions | head -1`.
+      if (code === "EPIPE") process.exit(0)
+      // Somebody who shares the pipe with us made it non-blocking, and it is full.
+      if (code !== "EAGAIN") throw error
+      Bun.sleepSync(1)
+    }
+  }
+}
+
+const STDOUT = 1
+
+/** Whether a person reads stdout. Without touching `process.stdout`, see writeOut. */
+export const isTerminal = (): boolean => isatty(STDOUT)
+
+export interface FlushedOutput extends Output {
+  /** Writes what is held back. */
+  flush(): void
+}
+
+const BAR = 24
+/** ms between two drawings of the bar. */
+const REDRAW = 100
+
+export function createOutput(options: { json: boolean; color: boolean }): FlushedOutput {
+  const lines: string[] = []
+  const bar = progressBar(options.json)
+  const flush = (): void => {
+    bar.clear()
+    if (lines.length === 0) return
+    const text = `${lines.join("\n")}\n`
+    lines.length = 0
+    writeOut(text)
+  }
+  return {
+    wantsJson: options.json,
+    color: options.color,
+    columns: (isTerminal() ? process.stdout.columns : undefined) ?? columnsFromEnv() ?? 80,
+    print(text) {
+      if (!options.json) lines.push(text)
+    },
+    json(value) {
+      if (options.json) lines.push(JSON.stringify(value, null, 2))
+    },
+    raw(bytes) {
+      flush()
+      writeOut(bytes)
+    },
+    progress: bar.draw,
+    flush,
+  }
+}
+
+function progressBar(silent: boolean) {
+  const shown = !silent && process.stderr.isTTY === true
+  let drawn = 0
+  let last = ""
+  return {
+    draw(label: string, done: number, total: number): void {
+      const now = performance.now()
+      if (!shown || (now - drawn < REDRAW && done < total)) return
+      drawn = now
+      const share = total === 0 ? 1 : Math.min(1, done / total)
+      const full = Math.round(share * BAR)
+      last = `${label} [${"=".repeat(full)}${" ".repeat(BAR - full)}] ${Math.floor(share * 100)}%`
+      process.stderr.write(`\r${last}`)
+    },
+    clear(): void {
+      if (last === "") return
+      process.stderr.write(`\r${" ".repeat(last.length)}\r`)
+      last = ""
+    },
+  }
+}

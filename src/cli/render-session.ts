@@ -1,0 +1,133 @@
+/** Sessions and their turns as tables. Pure. */
+import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+import type { Lineage } from "../archive/lineage.ts"
+import type { SessionRow, TurnRow } from "../archive/read.ts"
+import { bytes, count, oneLine } from "../util/text.ts"
+import { fit, type Style, safe } from "./style.ts"
+import { renderTable } from "./table.ts"
+import { ago, clock } from "./when.ts"
+
+/** What a terminal asks of a rendering. */
+export interface Screen {
+  readonly columns: number
+  readonly style: Style
+  /** ms since the epoch. */
+  readonly now: number
+}
+
+const SHORT = 8
+
+/** Enough of each id to find it again among these; a subagent keeps its parent before it. */
+export function shortIds(ids: readonly string[]): string[] {
+  const cutTo = (length: number): string[] =>
+    ids.map((id) =>
+      id
+        .split("/")
+        .map((part) => part.slice(0, length))
+        .join("/"),
+    )
+  const longest = Math.max(SHORT, ...ids.map((id) => id.length))
+  for (let length = SHORT; length < longest; length++) {
+    const short = cutTo(length)
+    if (new Set(short).size === ids.length) return short
+  }
+  return [...ids]
+}
+
+export const titleOf = ({ title, firstPrompt }: SessionRow): string => title ?? firstPrompt ?? "(no prompt)"
+
+export function renderSessions(rows: readonly SessionRow[], screen: Screen): string[] {
+  const names = shortIds(rows.map(({ id }) => id))
+  return renderTable(
+    [
+      { title: "session" },
+      { title: "last active" },
+      { title: "turns", align: "right" },
+      { title: "tools", align: "right", optional: true },
+      { title: "errors", align: "right", optional: true },
+      { title: "size", align: "right", optional: true },
+      { title: "title", flexible: true },
+    ],
+    rows.map((row, n) => [
+      safe(names[n]!),
+      ago(row.ended, screen.now),
+      String(row.turns),
+      String(row.tools),
+      String(row.errors),
+      bytes(row.archived),
+      titleOf(row),
+    ]),
+    screen.columns,
+    screen.style,
+  )
+}
+
+export function renderSessionHead(row: SessionRow, lineage: Lineage, { style, columns }: Screen): string[] {
+  const about = [
+    row.cwd === null ? "" : safe(oneLine(row.cwd)),
+    row.branch === null ? "" : `branch ${safe(oneLine(row.branch))}`,
+    row.version === null ? "" : `Claude Code ${safe(oneLine(row.version))}`,
+  ]
+  const figures = [
+    count(row.turns, "turn"),
+    count(row.messages, "message"),
+    `${count(row.tools, "tool call")}${row.errors > 0 ? `, ${count(row.errors, "error")}` : ""}`,
+    `${bytes(row.archived)} archived`,
+  ]
+  return [
+    style.bold(`session ${safe(row.id)}`),
+    fit(titleOf(row), columns),
+    about.filter(Boolean).join(" · "),
+    `${clock(row.started)} to ${clock(row.ended)}`,
+    figures.join(" · "),
+    ...lineageLines(row, lineage),
+  ].filter(Boolean)
+}
+
+function lineageLines(row: SessionRow, { parents, children, subagents }: Lineage): string[] {
+  const lines: string[] = []
+  if (row.parent !== null) lines.push(`subagent of session ${safe(row.parent)}`)
+  for (const { session, kind, handle } of parents) {
+    const shared = handle === null ? "" : `, with its turns up to ${HANDLE_PREFIX}${handle}`
+    lines.push(
+      kind === "fork"
+        ? `begins as session ${safe(session)}${shared}`
+        : `goes on from session ${safe(session)} after /clear`,
+    )
+  }
+  for (const { session, kind } of children) {
+    lines.push(`goes on in session ${safe(session)} (${kind === "fork" ? "fork or resume" : "after /clear"})`)
+  }
+  if (subagents.length > 0)
+    lines.push(`${count(subagents.length, "subagent")}: ${shortIds(subagents).map(safe).join(", ")}`)
+  return lines
+}
+
+export function renderTurns(turns: readonly TurnRow[], screen: Screen): string[] {
+  return renderTable(
+    [
+      { title: "turn" },
+      { title: "no.", align: "right" },
+      { title: "began", optional: true },
+      { title: "tools", align: "right", optional: true },
+      { title: "errors", align: "right", optional: true },
+      { title: "prompt", flexible: true },
+    ],
+    turns.map((turn) => [
+      HANDLE_PREFIX + turn.handle,
+      String(turn.seq),
+      ago(turn.started, screen.now),
+      String(turn.tools),
+      String(turn.errors),
+      promptLine(turn),
+    ]),
+    screen.columns,
+    screen.style,
+  )
+}
+
+function promptLine({ via, prompt, answer, interrupted }: TurnRow): string {
+  const stopped = interrupted === 1 ? "(interrupted) " : ""
+  if (via === "none") return `${stopped}(before the first prompt) ${answer}`
+  return stopped + (via === "bash" ? `! ${prompt}` : prompt)
+}

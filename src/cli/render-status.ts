@@ -1,0 +1,103 @@
+/** `status` for people. Pure. */
+import type { ArchiveStatus } from "../archive/status.ts"
+import type { HookStatus } from "../host/hook-status.ts"
+import type { LoggedError } from "../util/log.ts"
+import { bytes, count } from "../util/text.ts"
+import { renderSessions, type Screen } from "./render-session.ts"
+import { safe } from "./style.ts"
+import { renderPairs } from "./table.ts"
+import { ago } from "./when.ts"
+
+export interface StatusReport extends ArchiveStatus {
+  readonly dataHome: string
+  readonly exists: boolean
+  readonly hooks: readonly HookStatus[]
+  readonly lastError: LoggedError | null
+}
+
+type Pair = readonly [string, string]
+
+export function renderStatus(status: StatusReport, screen: Screen): string[] {
+  const lines = renderPairs(
+    [
+      ["data", safe(status.dataHome) + (status.exists ? "" : " (not there yet)")],
+      ...archivePairs(status),
+      ...hookPairs(status.hooks),
+      ...repairPairs(status, screen.now),
+      ["last error", errorText(status.lastError, screen.now)],
+    ],
+    screen.style,
+  )
+  if (status.totals === null && status.database.problem === null) {
+    lines.push(
+      "",
+      "No archive yet: `ctxbridge install` registers the hooks, `ctxbridge import` takes what is there already.",
+    )
+  }
+  if (status.sessions.length > 0) lines.push("", ...renderSessions(status.sessions, screen))
+  return lines
+}
+
+function archivePairs({ vault, database, disk, totals, behind }: ArchiveStatus): Pair[] {
+  const pairs: Pair[] = [["vault", `${count(vault.files, "file")}, ${bytes(vault.bytes)} on disk`]]
+  if (database.problem !== null) pairs.push(["database", safe(database.problem)])
+  if (totals === null || behind === null) return pairs
+  return [
+    ...pairs,
+    ["archived", `${bytes(totals.archivedBytes)} of ${count(totals.transcripts, "transcript")}`],
+    ["database", `${bytes(disk.database)}, and ${bytes(disk.wal)} of log`],
+    ["other files", bytes(disk.other)],
+    ["on disk", `${ratioText(disk.ratio)} of the archived bytes, vault and database`],
+    [
+      "sessions",
+      `${totals.sessions}, and ${count(totals.subagents, "subagent")}, in ${count(totals.projects, "project")}`,
+    ],
+    ["turns", `${totals.turns}, with ${count(totals.messages, "message")}`],
+    ["tool calls", `${totals.toolCalls}, of which ${totals.errors} failed`],
+    ["compactions", `${totals.compactions}; context given back ${count(totals.restores, "time")}`],
+    ["not archived", behindText(behind.vault)],
+    ["not indexed", behindText(behind.views)],
+  ]
+}
+
+const ratioText = (ratio: number | null): string =>
+  ratio === null ? "nothing" : `${(ratio * 100).toFixed(ratio < 1 ? 1 : 0)} %`
+
+const behindText = (behind: { readonly transcripts: number; readonly bytes: number }): string =>
+  behind.transcripts === 0
+    ? "nothing"
+    : `${bytes(behind.bytes)} of ${count(behind.transcripts, "transcript")}`
+
+function repairPairs({ lastRepair }: ArchiveStatus, now: number): Pair[] {
+  if (lastRepair === null) return []
+  const { time, reason, damaged, turns } = lastRepair
+  const kept = damaged === null ? "" : `; the former database is kept as ${damaged}`
+  return [
+    ["last repair", safe(`${ago(time, now)}, ${count(turns, "turn")} from the vault: ${reason}${kept}`)],
+  ]
+}
+
+function hookPairs(hooks: readonly HookStatus[]): Pair[] {
+  // A project's file without hooks of ours is the rule, not news.
+  const worth = hooks.filter((one) => one.scope === "user" || one.installed.length + one.stale.length > 0)
+  return worth.map((one) => [one.scope === "user" ? "hooks" : `hooks, ${one.scope}`, hookText(one)])
+}
+
+function hookText({ file, installed, missing, stale, problem }: HookStatus): string {
+  const all = installed.length + missing.length + stale.length
+  if (problem !== undefined) return `unknown: ${safe(problem)}`
+  if (installed.length === all) return `all ${all} in ${safe(file)}`
+  if (installed.length + stale.length === 0) return `not installed in ${safe(file)}`
+  const faults = [
+    ...(missing.length > 0 ? [`missing: ${missing.join(", ")}`] : []),
+    ...(stale.length > 0 ? [`of another binary: ${stale.join(", ")}`] : []),
+  ]
+  return `${installed.length} of ${all} in ${safe(file)}; ${faults.join("; ")}`
+}
+
+function errorText(error: LoggedError | null, now: number): string {
+  if (error === null) return "none"
+  return safe(
+    `${ago(error.time, now)}, ${error.event}: ${error.message}${error.code === "" ? "" : ` (${error.code})`}`,
+  )
+}

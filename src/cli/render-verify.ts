@@ -1,0 +1,72 @@
+/** What `verify` found, for people. Pure. */
+import type { Backlog } from "../archive/backlog.ts"
+import { bytes, count } from "../util/text.ts"
+import { isFine, type Verified, type VerifyReport } from "../vault/verify.ts"
+import { type Style, safe } from "./style.ts"
+
+const MOST = 20
+
+const ADVICE: Readonly<Record<string, string>> = {
+  missing: "`ctxbridge import` archives what is missing",
+  mismatch: "these were rewritten; `ctxbridge import --check` archives them anew and keeps the old copies",
+  damaged:
+    "`ctxbridge import --check` archives anew what still exists; then move the damaged copies out of the vault",
+}
+
+export function renderVerify(
+  report: VerifyReport,
+  views: Backlog["views"] | undefined,
+  style: Style,
+): string[] {
+  const { totals } = report
+  const lines = [
+    `${count(totals.transcripts, "transcript")}, ${bytes(totals.archivedBytes)} in ${count(totals.frames, "frame")} ` +
+      `of ${totals.copies} ${totals.copies === 1 ? "copy" : "copies"}, each frame against its SHA-256`,
+    ...stateLines(report),
+  ]
+  for (const state of ["damaged", "mismatch", "missing"] as const) {
+    const bad = report.transcripts.filter((one) => one.state === state)
+    if (bad.length === 0) continue
+    lines.push("", style.red(`${state}:`), ...bad.slice(0, MOST).flatMap(problemLines))
+    if (bad.length > MOST) lines.push(`  and ${bad.length - MOST} more; --json names all`)
+    lines.push(`  ${ADVICE[state]}`)
+  }
+  if (views === undefined) lines.push("", "The views (archive.db) cannot be read or do not exist yet.")
+  else if (views.bytes > 0) {
+    lines.push("", `Views are ${bytes(views.bytes)} behind, in ${count(views.transcripts, "transcript")}.`)
+  }
+  lines.push("", verdict(report, style))
+  return lines
+}
+
+function stateLines({ totals }: VerifyReport): string[] {
+  const lines: readonly (readonly [number, string])[] = [
+    [totals.complete, "complete"],
+    [
+      totals.waiting,
+      `complete but for a half last line that is still being written (${totals.waitingBytes} bytes)`,
+    ],
+    [totals.deleted, "deleted by the host and safe in the vault"],
+    [totals.superseded, "kept from before the host rewrote a transcript"],
+    [totals.missing, `with bytes that are not archived yet (${bytes(totals.missingBytes)})`],
+    [totals.mismatch, "rewritten by the host since"],
+    [totals.damaged, "damaged in the vault"],
+  ]
+  return lines.filter(([n]) => n > 0).map(([n, text]) => `${String(n).padStart(7)} ${text}`)
+}
+
+function problemLines(one: Verified): string[] {
+  const name = safe(one.path === "" ? (one.copy ?? "") : one.path)
+  const missing = one.missing > 0 ? [`${bytes(one.missing)} of ${bytes(one.size)} not archived`] : []
+  return [`  ${name}`, ...[...one.problems, ...missing].map((text) => `    ${safe(text)}`)]
+}
+
+function verdict({ ok, transcripts, totals }: VerifyReport, style: Style): string {
+  if (transcripts.length === 0) return "Nothing to verify: no transcript on disk, none in the vault."
+  if (ok)
+    return style.green(
+      `Sound: every archived byte was checked${totals.bytes > 0 ? ", nothing is missing" : ""}.`,
+    )
+  const bad = transcripts.filter((one) => !isFine(one)).length
+  return style.red(`Not all is well: ${count(bad, "transcript")} of ${transcripts.length}.`)
+}

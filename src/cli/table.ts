@@ -1,0 +1,53 @@
+/** Tables for a terminal: one column may be cut, and some left out, so that a line does not wrap. Pure. */
+import { fit, type Style } from "./style.ts"
+
+export interface Column {
+  readonly title: string
+  readonly align?: "right"
+  /** Takes what width is left; at most one column does. */
+  readonly flexible?: boolean
+  /** Left out where the terminal is too narrow, the last such column first. */
+  readonly optional?: boolean
+}
+
+const GAP = 2
+/** What the flexible column needs to be of any use. */
+const LEAST = 20
+
+/** @param columns width of the terminal */
+export function renderTable(
+  head: readonly Column[],
+  rows: readonly (readonly string[])[],
+  columns: number,
+  style: Style,
+): string[] {
+  const widths = head.map(({ title }, n) =>
+    Math.max(Bun.stringWidth(title), ...rows.map((row) => Bun.stringWidth(row[n] ?? ""))),
+  )
+  const flexible = head.findIndex((column) => column.flexible === true)
+  let shown = [...head.keys()]
+  const roomLeft = (): number =>
+    shown.reduce((room, n) => room - (n === flexible ? 0 : widths[n]! + GAP), columns)
+  if (flexible >= 0) {
+    for (let n = head.length - 1; n >= 0 && roomLeft() < LEAST; n--) {
+      if (head[n]!.optional) shown = shown.filter((index) => index !== n)
+    }
+    widths[flexible] = Math.min(widths[flexible]!, Math.max(LEAST, roomLeft()))
+  }
+  const line = (cells: readonly string[]): string =>
+    shown
+      .map((n) => {
+        const text = n === flexible ? fit(cells[n]!, widths[n]!) : cells[n]!
+        const space = " ".repeat(Math.max(0, widths[n]! - Bun.stringWidth(text)))
+        return head[n]!.align === "right" ? space + text : text + space
+      })
+      .join(" ".repeat(GAP))
+      .trimEnd()
+  return [style.dim(line(head.map(({ title }) => title))), ...rows.map(line)]
+}
+
+/** `label   value` lines, the values below each other. */
+export function renderPairs(pairs: readonly (readonly [string, string])[], style: Style): string[] {
+  const width = Math.max(...pairs.map(([label]) => label.length))
+  return pairs.map(([label, value]) => `${style.dim(label.padEnd(width))}  ${value}`)
+}

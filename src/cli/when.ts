@@ -1,0 +1,31 @@
+/** Times for people. Pure. */
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+/** `3 min ago`, within a week; the date before. */
+export function ago(time: string | null, now: number): string {
+  const then = time === null ? Number.NaN : Date.parse(time)
+  if (Number.isNaN(then)) return "unknown"
+  const age = now - then
+  if (age < 0 || age >= 7 * DAY) return dateOf(then)
+  if (age < MINUTE) return "just now"
+  if (age < HOUR) return `${Math.floor(age / MINUTE)} min ago`
+  return age < DAY ? `${Math.floor(age / HOUR)} h ago` : `${Math.floor(age / DAY)} d ago`
+}
+
+const two = (n: number): string => String(n).padStart(2, "0")
+
+function dateOf(ms: number): string {
+  const date = new Date(ms)
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
+}
+
+/** `2026-03-02 08:05:09` in the local time zone. */
+export function clock(time: string | null): string {
+  const ms = time === null ? Number.NaN : Date.parse(time)
+  if (Number.isNaN(ms)) return "unknown"
+  const date = new Date(ms)
+  return `${dateOf(ms)} ${[date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(":")}`
+}

@@ -1,0 +1,139 @@
+/** The only reader of the process environment, and of configuration files. */
+import { existsSync, readFileSync } from "node:fs"
+import { dirname, isAbsolute, join } from "node:path"
+import { type Layer, OPTIONS, type Resolved, resolveOptions } from "./options.ts"
+
+export interface Paths {
+  readonly home: string
+  /** The vault and the archive. */
+  readonly dataHome: string
+  /** Log and locks: replaceable. */
+  readonly stateHome: string
+  /** The host's configuration folder. */
+  readonly claudeDir: string
+  readonly configFile: string
+}
+
+type Env = Readonly<Record<string, string | undefined>>
+
+const absolute = (path: string | undefined): string | undefined =>
+  path !== undefined && isAbsolute(path) ? path : undefined
+
+/** From the user database. Asked for only without HOME: loading node:os costs a hook 0.2 ms. */
+const homeOfUser = (): string => process.getBuiltinModule("node:os").homedir()
+
+/** Where everything lives. A relative path in the environment is ignored, as the XDG specification asks. */
+export function resolvePaths(env: Env): Paths {
+  const home = absolute(env["HOME"]) ?? homeOfUser()
+  const own = absolute(env["CTXBRIDGE_HOME"])
+  const data = absolute(env["XDG_DATA_HOME"]) ?? join(home, ".local", "share")
+  const state = absolute(env["XDG_STATE_HOME"]) ?? join(home, ".local", "state")
+  const config = absolute(env["XDG_CONFIG_HOME"]) ?? join(home, ".config")
+  return {
+    home,
+    dataHome: own ?? join(data, "ctxbridge"),
+    stateHome: own === undefined ? join(state, "ctxbridge") : join(own, "state"),
+    claudeDir: absolute(env["CLAUDE_CONFIG_DIR"]) ?? join(home, ".claude"),
+    configFile: absolute(env["CTXBRIDGE_CONFIG"]) ?? join(config, "ctxbridge", "config.toml"),
+  }
+}
+
+export interface Settings {
+  readonly paths: Paths
+  readonly resolved: Resolved
+  /** Files that could not be read as TOML, with the reason. */
+  readonly broken: readonly string[]
+}
+
+/** `[restore] budget = 1` and `"restore.budget" = 1` are the same. */
+function flatten(table: Record<string, unknown>, prefix = ""): Layer {
+  const flat: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(table)) {
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+      Object.assign(flat, flatten(value as Record<string, unknown>, `${prefix}${name}.`))
+    } else flat[prefix + name] = value
+  }
+  return flat
+}
+
+function readToml(path: string, broken: string[]): Layer {
+  let text: string
+  try {
+    text = readFileSync(path, "utf8")
+  } catch {
+    return {}
+  }
+  try {
+    return flatten(Bun.TOML.parse(text) as Record<string, unknown>)
+  } catch (error) {
+    broken.push(`${path}: ${error instanceof Error ? error.message : String(error)}`)
+    return {}
+  }
+}
+
+/** The nearest `.ctxbridge.toml` at or above `cwd`; the home folder itself is not a project. */
+function projectFile(cwd: string, home: string): string | undefined {
+  for (let dir = cwd, depth = 0; depth < 64; dir = dirname(dir), depth++) {
+    if (dir === home || dir === dirname(dir)) return undefined
+    const path = join(dir, ".ctxbridge.toml")
+    if (existsSync(path)) return path
+  }
+  return undefined
+}
+
+/**
+ * Reads all sources once.
+ *
+ * @param cwd the project's folder; undefined: no project file is looked for
+ */
+export function loadSettings(cwd?: string, flags: Layer = {}, env: Env = process.env): Settings {
+  const paths = resolvePaths(env)
+  const broken: string[] = []
+  const project = cwd === undefined ? undefined : projectFile(cwd, paths.home)
+  const resolved = resolveOptions({
+    flag: flags,
+    env,
+    project: project === undefined ? {} : readToml(project, broken),
+    user: readToml(paths.configFile, broken),
+  })
+  return { paths, resolved, broken }
+}
+
+/** The same with the project's file, for whoever learns late which project it is. Reads nothing where there is none. */
+export function withProject(settings: Settings, cwd: string | undefined): Settings {
+  if (cwd === undefined || projectFile(cwd, settings.paths.home) === undefined) return settings
+  return loadSettings(cwd)
+}
+
+/** Colour is for a terminal whose user did not refuse it (no-color.org). */
+export function wantsColor(isTerminal: boolean, env: Env = process.env): boolean {
+  return isTerminal && (env["NO_COLOR"] ?? "") === "" && env["TERM"] !== "dumb"
+}
+
+/** Columns of the terminal as the shell exported them, if it did. */
+export function columnsFromEnv(env: Env = process.env): number | undefined {
+  const columns = Number(env["COLUMNS"])
+  return Number.isInteger(columns) && columns >= 20 ? columns : undefined
+}
+
+/** The environment for a child of ours, without what would turn our binary into another program. */
+export function childEnvironment(env: Env = process.env): Record<string, string | undefined> {
+  return { ...env, BUN_OPTIONS: "", BUN_BE_BUN: "" }
+}
+
+/** The environment for a child that shall see nothing of the user: neither archive, settings nor options. */
+export function isolatedEnvironment(
+  home: string,
+  env: Env = process.env,
+): Record<string, string | undefined> {
+  const options = new Set<string>(Object.values(OPTIONS).flatMap((option) => option.env))
+  const kept = Object.entries(env).filter(
+    ([name]) => !options.has(name) && !/^(CTXBRIDGE_|CLAUDE|XDG_)/.test(name),
+  )
+  return {
+    ...childEnvironment(Object.fromEntries(kept)),
+    HOME: home,
+    CTXBRIDGE_HOME: join(home, "archive"),
+    CLAUDE_CONFIG_DIR: join(home, ".claude"),
+  }
+}

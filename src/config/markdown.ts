@@ -1,0 +1,43 @@
+/** The option table as Markdown, and how a generated block gets into a page. Pure. */
+import { type Key, OPTIONS } from "./options.ts"
+
+const HEAD = ["Option", "Default", "Allowed", "Environment", "In a project's file", "Meaning"]
+
+const cell = (text: string): string => text.replaceAll("|", "\\|")
+const code = (text: string): string => `\`${cell(text)}\``
+
+/** One row for each option, in the order of the table; the columns below each other, as the formatter wants them. */
+export function optionsTable(): string {
+  const rows = (Object.keys(OPTIONS) as Key[]).map((key) => {
+    const { default: value, allowed, env, scope, doc } = OPTIONS[key]
+    const names = env.map(code).join(", ")
+    return [code(key), code(String(value)), cell(allowed), names, scope === "any" ? "yes" : "no", cell(doc)]
+  })
+  const widths = HEAD.map((title, n) => Math.max(title.length, ...rows.map((row) => row[n]!.length)))
+  const line = (cells: readonly string[], fill = " "): string =>
+    `| ${cells.map((text, n) => text.padEnd(widths[n]!, fill)).join(" | ")} |`
+  const rule = line(
+    HEAD.map(() => ""),
+    "-",
+  )
+  return [line(HEAD), rule, ...rows.map((row) => line(row))].join("\n")
+}
+
+const mark = (name: string, end: "begin" | "end"): string => `<!-- ${name}:${end} -->`
+
+/** What stands between the block's marks; undefined when the page has no such block. */
+export function blockOf(page: string, name: string): string | undefined {
+  const begin = mark(name, "begin")
+  const from = page.indexOf(begin)
+  const to = page.indexOf(mark(name, "end"), from)
+  return from < 0 || to < 0 ? undefined : page.slice(from + begin.length, to).trim()
+}
+
+/** The page with the block's content replaced; the page itself when it has no such block. */
+export function withBlock(page: string, name: string, content: string): string {
+  const begin = mark(name, "begin")
+  const from = page.indexOf(begin)
+  const to = page.indexOf(mark(name, "end"), from)
+  if (from < 0 || to < 0) return page
+  return `${page.slice(0, from + begin.length)}\n${content}\n${page.slice(to)}`
+}

@@ -1,0 +1,156 @@
+/**
+ * Every option, once. The type, environment names, validation, `config list` and docs/configuration.md
+ * come from this table.
+ */
+
+type Raw = string | number | boolean
+
+interface Row<T> {
+  /** Environment names, ours first, then the design documents' names as aliases. */
+  readonly env: readonly string[]
+  /** `user`: a project's file, which arrives with `git clone`, may not set it. */
+  readonly scope: "any" | "user"
+  readonly default: T
+  /** What is allowed, for messages and docs. */
+  readonly allowed: string
+  readonly doc: string
+  /** The value, or undefined when it is not allowed. */
+  parse(raw: Raw): T | undefined
+}
+
+const integer =
+  (min: number, max: number) =>
+  (raw: Raw): number | undefined => {
+    const value = typeof raw === "string" ? (/^-?\d+$/.test(raw.trim()) ? Number(raw) : Number.NaN) : raw
+    return typeof value === "number" && Number.isInteger(value) && value >= min && value <= max
+      ? value
+      : undefined
+  }
+
+const flag = (raw: Raw): boolean | undefined => {
+  if (typeof raw === "boolean") return raw
+  if (/^(1|true|on|yes)$/i.test(String(raw))) return true
+  return /^(0|false|off|no)$/i.test(String(raw)) ? false : undefined
+}
+
+export const OPTIONS = {
+  "capture.enabled": {
+    env: ["CTXBRIDGE_CAPTURE"],
+    scope: "user",
+    default: true,
+    allowed: "true or false",
+    doc: "Archive transcripts from hooks. Off: the hooks do nothing at all.",
+    parse: flag,
+  },
+  "restore.enabled": {
+    env: ["CTXBRIDGE_RESTORE"],
+    scope: "any",
+    default: true,
+    allowed: "true or false",
+    doc: "Give context back after a compaction or /clear, and a pointer at startup.",
+    parse: flag,
+  },
+  "restore.budget": {
+    env: ["CTXBRIDGE_RESTORE_BUDGET", "CLAUDE_FLOW_COMPACT_RESTORE_BUDGET"],
+    scope: "any",
+    default: 4000,
+    allowed: "0 to 9500",
+    doc: "Most characters of restored context, everything counted. The host cuts at 10,000.",
+    parse: integer(0, 9500),
+  },
+  "restore.startup": {
+    env: ["CTXBRIDGE_RESTORE_STARTUP"],
+    scope: "any",
+    default: true,
+    allowed: "true or false",
+    doc: "At startup, say in at most 1,000 characters where the project was left.",
+    parse: flag,
+  },
+  "instructions.budget": {
+    env: ["CTXBRIDGE_INSTRUCTIONS_BUDGET", "CLAUDE_FLOW_COMPACT_INSTRUCTION_BUDGET"],
+    scope: "any",
+    default: 2000,
+    allowed: "0 to 2000",
+    doc: "Most characters of instructions given to the host's compaction.",
+    parse: integer(0, 2000),
+  },
+  "hook.deadline": {
+    env: ["CTXBRIDGE_HOOK_DEADLINE"],
+    scope: "user",
+    default: 1500,
+    allowed: "100 to 4000",
+    doc: "Milliseconds after which a hook stops reading, commits what it has, and returns.",
+    parse: integer(100, 4000),
+  },
+} as const satisfies Record<string, Row<number> | Row<boolean>>
+
+export type Key = keyof typeof OPTIONS
+type Widen<T> = T extends boolean ? boolean : T extends number ? number : T
+export type Config = { readonly [K in Key]: Widen<(typeof OPTIONS)[K]["default"]> }
+export type Origin = "flag" | "env" | "project" | "user" | "default"
+
+/** Values of one source, by key. */
+export type Layer = Readonly<Record<string, unknown>>
+
+export interface Layers {
+  readonly flag?: Layer
+  readonly env?: Readonly<Record<string, string | undefined>>
+  readonly project?: Layer
+  readonly user?: Layer
+}
+
+export interface Problem {
+  readonly key: string
+  readonly origin: Origin
+  readonly message: string
+}
+
+export interface Resolved {
+  readonly config: Config
+  readonly origin: Readonly<Record<Key, Origin>>
+  /** Values that were ignored, and why. */
+  readonly problems: readonly Problem[]
+}
+
+const isRaw = (value: unknown): value is Raw =>
+  typeof value === "string" || typeof value === "number" || typeof value === "boolean"
+
+/** Merges the sources: flag > environment > project > user > default. A bad value falls through to the next source. */
+export function resolveOptions(layers: Layers): Resolved {
+  const config: Record<string, unknown> = {}
+  const origin: Record<string, Origin> = {}
+  const problems: Problem[] = []
+  for (const key of Object.keys(OPTIONS) as Key[]) {
+    const row: Row<number> | Row<boolean> = OPTIONS[key]
+    const fromEnv = row.env.find((name) => (layers.env?.[name] ?? "") !== "")
+    const candidates: readonly (readonly [Origin, unknown])[] = [
+      ["flag", layers.flag?.[key]],
+      ["env", fromEnv === undefined ? undefined : layers.env?.[fromEnv]],
+      ["project", layers.project?.[key]],
+      ["user", layers.user?.[key]],
+    ]
+    config[key] = row.default
+    origin[key] = "default"
+    for (const [from, raw] of candidates) {
+      if (raw === undefined) continue
+      if (from === "project" && row.scope === "user") {
+        problems.push({ key, origin: from, message: "not allowed in a project's file; ignored" })
+        continue
+      }
+      const value = isRaw(raw) ? row.parse(raw) : undefined
+      if (value === undefined) {
+        problems.push({ key, origin: from, message: `${JSON.stringify(raw)} is not ${row.allowed}; ignored` })
+        continue
+      }
+      config[key] = value
+      origin[key] = from
+      break
+    }
+  }
+  for (const from of ["project", "user"] as const) {
+    for (const key of Object.keys(layers[from] ?? {})) {
+      if (!Object.hasOwn(OPTIONS, key)) problems.push({ key, origin: from, message: "no such option" })
+    }
+  }
+  return { config: config as Config, origin: origin as Record<Key, Origin>, problems }
+}

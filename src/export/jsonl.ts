@@ -1,0 +1,17 @@
+/** A session as our own JSON lines: what docs/export.md describes. Pure. */
+import type { Lineage } from "../archive/lineage.ts"
+import type { SessionRow } from "../archive/read.ts"
+import type { WholeTurn } from "../archive/turn.ts"
+
+/** Goes up when a field changes its meaning. New fields may come at any time. */
+const FORMAT = 1
+
+export const sessionLine = (session: SessionRow, lineage: Lineage): string =>
+  line({ type: "session", format: FORMAT, ...session, lineage })
+
+export function* turnLines({ messages, ...turn }: WholeTurn): Generator<string> {
+  yield line({ type: "turn", format: FORMAT, ...turn, messages: messages.length })
+  for (const message of messages) yield line({ type: "message", turn: turn.handle, ...message })
+}
+
+const line = (value: unknown): string => `${JSON.stringify(value)}\n`

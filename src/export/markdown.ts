@@ -1,0 +1,59 @@
+/** A session to read: Markdown. Pure. */
+import type { Lineage } from "../archive/lineage.ts"
+import type { SessionRow } from "../archive/read.ts"
+import type { WholeTurn } from "../archive/turn.ts"
+import type { Part } from "../transcript/types.ts"
+import { cut, oneLine } from "../util/text.ts"
+import { callsIn, partText } from "./part-text.ts"
+
+const HEADING = 100
+
+export function sessionMarkdown(session: SessionRow, lineage: Lineage): string {
+  const facts: readonly (readonly [string, string | null])[] = [
+    ["session", session.id],
+    ["subagent of", session.parent],
+    ["continues", lineage.parents.map((parent) => `${parent.session} (${parent.kind})`).join(", ") || null],
+    ["folder", session.cwd],
+    ["branch", session.branch],
+    ["Claude Code", session.version],
+    ["time", `${session.started ?? "unknown"} to ${session.ended ?? "unknown"}`],
+  ]
+  const lines = facts
+    .filter(([, value]) => value !== null)
+    .map(([name, value]) => `- ${name}: ${plain(value ?? "")}`)
+  return `# ${plain(cut(session.title ?? session.firstPrompt ?? session.id, HEADING))}\n\n${lines.join("\n")}\n`
+}
+
+export function* turnMarkdown(turn: WholeTurn): Generator<string> {
+  const prompt = turn.via === "none" ? "(before the first prompt)" : plain(cut(oneLine(turn.prompt), HEADING))
+  yield `\n## ${turn.seq}. ${prompt}\n\n\`${turn.handle}\`, ${turn.started ?? "time unknown"}\n`
+  const callOf = callsIn(turn.tools)
+  for (const { parts, sidechain } of turn.messages) {
+    for (const part of parts) {
+      const shown = partText(part, callOf)
+      if (shown === undefined) continue
+      yield `\n**${plain(shown.title)}**${sidechain ? " (subagent)" : ""}\n${body(part, shown.text)}`
+    }
+  }
+}
+
+function body(part: Part, text: string): string {
+  if (text === "") return ""
+  // The model writes Markdown; whatever else there is may be anything.
+  if (part.kind === "text") return `\n${text.trim()}\n`
+  if (part.kind === "prompt" || part.kind === "brief" || part.kind === "thinking")
+    return `\n${quoted(text)}\n`
+  return `\n${fenced(text, part.kind === "toolUse" && part.name === "Bash" ? "console" : "")}\n`
+}
+
+const quoted = (text: string): string => text.trim().replace(/^/gm, "> ")
+
+/** A fence longer than any in the text. */
+function fenced(text: string, language: string): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([run]) => run.length))
+  const fence = "`".repeat(longest + 1)
+  return `${fence}${language}\n${text.replace(/\n+$/, "")}\n${fence}`
+}
+
+/** One line, without what Markdown would take for its own. */
+const plain = (text: string): string => oneLine(text).replace(/[\\`*_[\]<>#]/g, "\\$&")

@@ -1,0 +1,78 @@
+/** What a part of a message is called and says, for people. Pure. */
+import type { Part } from "../transcript/types.ts"
+import { bytes } from "../util/text.ts"
+
+export interface PartText {
+  readonly title: string
+  readonly text: string
+}
+
+/** Tells of which call a result is. */
+export type CallOf = (id: string) => { readonly name: string; readonly exitCode: number | null }
+
+/** @returns undefined for what is not shown */
+export function partText(part: Part, callOf: CallOf): PartText | undefined {
+  switch (part.kind) {
+    case "prompt":
+      return { title: part.via === "typed" ? "prompt" : `prompt (${part.via})`, text: part.text }
+    case "enqueued":
+      return { title: "prompt put into the queue", text: part.text }
+    case "brief":
+      return { title: "task for the subagent", text: part.text }
+    case "text":
+      return { title: "answer", text: part.text }
+    case "toolUse":
+      return { title: part.name || "tool", text: inputText(part.name, part.input) }
+    case "toolResult": {
+      const { name, exitCode } = callOf(part.id)
+      const how = part.isError ? ` (error${exitCode === null ? "" : `, exit ${exitCode}`})` : ""
+      return { title: `result of ${name}${how}`, text: part.text || "(empty)" }
+    }
+    case "output":
+      return { title: part.isError ? "error output" : "output", text: part.text }
+    case "context":
+      return { title: `context from ${part.source}`, text: part.text }
+    case "apiError":
+      return { title: "API error", text: part.text }
+    case "summary":
+      return { title: "the host's summary", text: part.text }
+    case "boundary": {
+      const text = part.preTokens === undefined ? "" : `at ${part.preTokens} tokens`
+      return { title: `compaction (${part.trigger})`, text }
+    }
+    case "media":
+      return { title: "media", text: `${part.mediaType}, ${bytes(Math.floor((part.base64Length * 3) / 4))}` }
+    case "title":
+      return undefined
+    default:
+      return { title: part.kind, text: part.text }
+  }
+}
+
+/** A command as it would be typed; other inputs field by field. */
+export function inputText(name: string, input: unknown): string {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) return JSON.stringify(input) ?? ""
+  const { command, ...rest } = input as Record<string, unknown>
+  if (name === "Bash" && typeof command === "string") {
+    return [`$ ${command}`, ...Object.entries(rest).map(field)].join("\n")
+  }
+  return Object.entries(input as Record<string, unknown>)
+    .map(field)
+    .join("\n")
+}
+
+function field([key, value]: [string, unknown]): string {
+  if (typeof value !== "string") return `${key}: ${JSON.stringify(value)}`
+  return value.includes("\n") ? `${key}:\n${value.replace(/^/gm, "    ")}` : `${key}: ${value}`
+}
+
+/** Looks calls up in a turn's list of them. */
+export function callsIn(
+  tools: readonly { readonly id: string; readonly name: string; readonly exitCode: number | null }[],
+): CallOf {
+  const byId = new Map(tools.map((call) => [call.id, call]))
+  return (id) => {
+    const call = byId.get(id)
+    return { name: call?.name || "tool", exitCode: call?.exitCode ?? null }
+  }
+}

@@ -1,0 +1,48 @@
+/** A transcript as the host wrote it, byte for byte, out of the vault. */
+import type { Database } from "../archive/database.ts"
+import { messagesOf } from "../archive/read.ts"
+import { type TranscriptRow, transcriptsOf } from "../archive/transcripts.ts"
+import { lineOf } from "../archive/turn.ts"
+import { CtxError, EXIT } from "../util/errors.ts"
+import { isSuperseded, vaultFile } from "../vault/layout.ts"
+import { CopyReader, CopyReaders } from "../vault/reader.ts"
+import type { Selection } from "./select.ts"
+
+const NEWLINE = Uint8Array.of(0x0a)
+
+/** In pieces of about a megabyte: a transcript may be larger than memory. */
+export function* exportRaw(db: Database, dataHome: string, selection: Selection): Generator<Uint8Array> {
+  if (selection.kind === "turn") {
+    const readers = new CopyReaders()
+    try {
+      for (const row of messagesOf(db, selection.turn.id)) {
+        yield lineOf(dataHome, row, readers)
+        yield NEWLINE
+      }
+    } finally {
+      readers.close()
+    }
+    return
+  }
+  // All are found before the first byte is out.
+  const copies = selection.sessions.map(({ id }) => transcriptOf(db, id))
+  for (const { copy } of copies) {
+    const reader = new CopyReader(vaultFile(dataHome, copy))
+    try {
+      yield* reader.pieces()
+    } finally {
+      reader.close()
+    }
+  }
+}
+
+/** The transcript as it is now; of several (a session resumed in another folder) the longest. */
+function transcriptOf(db: Database, session: string): TranscriptRow {
+  const all = transcriptsOf(db, session)
+  const current = all.filter(({ copy }) => !isSuperseded(copy))
+  const [longest] = (current.length > 0 ? current : all).toSorted((a, b) => b.archived - a.archived)
+  if (longest !== undefined) return longest
+  throw new CtxError("not-found", `no transcript of session ${session} in the archive`, {
+    exit: EXIT.notFound,
+  })
+}

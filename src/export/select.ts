@@ -1,0 +1,39 @@
+/** What an export is of: a turn, or a session with or without its subagents. */
+import type { Database } from "../archive/database.ts"
+import { find } from "../archive/find.ts"
+import { lineageOf } from "../archive/lineage.ts"
+import { findSessions, type SessionRow, type TurnRow } from "../archive/read.ts"
+import { CtxError, EXIT, usageError } from "../util/errors.ts"
+
+export type Selection =
+  | { readonly kind: "turn"; readonly turn: TurnRow }
+  | { readonly kind: "sessions"; readonly sessions: readonly SessionRow[] }
+
+export interface AgentChoice {
+  /** The subagents of the session, too. */
+  readonly all: boolean
+  /** Only this subagent: its id, or the beginning of it. */
+  readonly only: string | undefined
+}
+
+export function select(db: Database, word: string, agents: AgentChoice): Selection {
+  const found = find(db, word)
+  if (found.kind === "turn") {
+    if (agents.all || agents.only !== undefined)
+      throw usageError("--agent and --agents need a session", `not a turn`)
+    return found
+  }
+  if (!agents.all && agents.only === undefined) return { kind: "sessions", sessions: [found.session] }
+  const subagents = lineageOf(db, found.session.id).subagents.map((id) => findSessions(db, id)[0]!)
+  if (agents.only === undefined) return { kind: "sessions", sessions: [found.session, ...subagents] }
+  const wanted = agents.only.replace(/^agent-/, "")
+  const named = subagents.filter(({ agent }) => agent?.startsWith(wanted))
+  const only = named.find(({ agent }) => agent === wanted) ?? (named.length === 1 ? named[0] : undefined)
+  if (only !== undefined) return { kind: "sessions", sessions: [only] }
+  const known = subagents.map(({ agent }) => agent).join(", ")
+  if (named.length > 1) throw usageError(`${wanted} names ${named.length} subagents`, `there are: ${known}`)
+  throw new CtxError("not-found", `session ${found.session.id} has no subagent ${wanted}`, {
+    hint: known === "" ? "it has none at all" : `it has: ${known}`,
+    exit: EXIT.notFound,
+  })
+}

@@ -1,0 +1,32 @@
+/** The turns of a selection, whole, one at a time. */
+import type { Database } from "../archive/database.ts"
+import { type SessionRow, turnsOf } from "../archive/read.ts"
+import { readTurn, type WholeTurn } from "../archive/turn.ts"
+import { CopyReaders } from "../vault/reader.ts"
+import type { Selection } from "./select.ts"
+
+export interface SessionTurns {
+  /** undefined for a turn on its own. */
+  readonly session: SessionRow | undefined
+  readonly turns: Iterable<WholeTurn>
+}
+
+export function* turnsOfSelection(
+  db: Database,
+  dataHome: string,
+  selection: Selection,
+): Generator<SessionTurns> {
+  const readers = new CopyReaders()
+  try {
+    if (selection.kind === "turn") {
+      yield { session: undefined, turns: [readTurn(db, dataHome, selection.turn, readers)] }
+      return
+    }
+    for (const session of selection.sessions) {
+      const turns = turnsOf(db, session.id)
+      yield { session, turns: turns.values().map((turn) => readTurn(db, dataHome, turn, readers)) }
+    }
+  } finally {
+    readers.close()
+  }
+}

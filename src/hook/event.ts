@@ -1,0 +1,78 @@
+/** Host JSON → what we act on. Lenient: a field of the wrong type is a missing field. Pure. */
+import { normalize } from "node:path"
+
+/** Our names of the host's events, as they stand in hook commands. */
+export const EVENTS = [
+  "session-start",
+  "user-prompt-submit",
+  "pre-compact",
+  "stop",
+  "subagent-stop",
+  "session-end",
+] as const
+
+export type EventName = (typeof EVENTS)[number]
+
+export const isEvent = (name: string | undefined): name is EventName =>
+  name !== undefined && (EVENTS as readonly string[]).includes(name)
+
+export interface HookEvent {
+  readonly name: EventName
+  readonly session: string
+  /** Absolute path of a `.jsonl` file; the file need not exist. */
+  readonly transcript: string | undefined
+  readonly cwd: string | undefined
+  /** UserPromptSubmit. */
+  readonly prompt: string | undefined
+  /** SessionStart: startup, resume, clear, compact, fork. */
+  readonly source: string | undefined
+  /** PreCompact: manual, auto. */
+  readonly trigger: string | undefined
+  /** SessionEnd: clear, other, … */
+  readonly reason: string | undefined
+  /** SubagentStop; `""` is the compaction itself (from 2.1). */
+  readonly agentType: string | undefined
+  readonly agentTranscript: string | undefined
+  readonly lastMessage: string | undefined
+}
+
+const text = (value: unknown): string | undefined =>
+  typeof value === "string" ? value.toWellFormed() : undefined
+
+/** Only what a host writes: hooks never read any other file. Without `..`, which would lead out of the vault. */
+const transcriptPath = (value: unknown): string | undefined =>
+  typeof value === "string" && value.startsWith("/") && value.endsWith(".jsonl") && !value.includes("\0")
+    ? normalize(value)
+    : undefined
+
+/** @returns undefined when the document is not about a session */
+export function decodeEvent(name: EventName, document: unknown): HookEvent | undefined {
+  if (typeof document !== "object" || document === null) return undefined
+  const fields = document as Record<string, unknown>
+  const session = text(fields["session_id"])
+  if (session === undefined || !/^[\w.-]{1,200}$/.test(session)) return undefined
+  return {
+    name,
+    session,
+    transcript: transcriptPath(fields["transcript_path"]),
+    cwd: text(fields["cwd"]),
+    prompt: text(fields["prompt"]),
+    source: text(fields["source"]),
+    trigger: text(fields["trigger"]),
+    reason: text(fields["reason"]),
+    agentType: text(fields["agent_type"]),
+    agentTranscript: transcriptPath(fields["agent_transcript_path"]),
+    lastMessage: text(fields["last_assistant_message"]),
+  }
+}
+
+/** How the host wants text for the model; nothing for no text. */
+export function additionalContext({ name }: HookEvent, text: string): string {
+  if (text === "") return ""
+  const hookEventName = name === "session-start" ? "SessionStart" : "UserPromptSubmit"
+  return JSON.stringify({ hookSpecificOutput: { hookEventName, additionalContext: text } })
+}
+
+/** Whether a submitted prompt is a human's: the host also submits reports of background tasks. */
+export const isHumanPrompt = (prompt: string): boolean =>
+  !/^\s*<(task-notification|system-reminder)\b/.test(prompt)

@@ -1,0 +1,268 @@
+/** What goes back to the model, for the events that give it something: one connection, one transaction. */
+import { statSync } from "node:fs"
+import { dirname } from "node:path"
+import { type Database, databasePath, openDatabase } from "../archive/database.ts"
+import { listPending, type Pending, settlePending } from "../archive/pending.ts"
+import { writePointer } from "../archive/pointers.ts"
+import { projectOf } from "../archive/project.ts"
+import { type Taken, take } from "../archive/take.ts"
+import type { Settings } from "../config/load.ts"
+import { gather, gatherBrief } from "../restore/gather.ts"
+import { renderInstructions } from "../restore/instructions.ts"
+import { renderPointer } from "../restore/pointer.ts"
+import { type RestoreSource, renderRestore, withoutPending } from "../restore/render.ts"
+import { latestSession } from "../restore/scope.ts"
+import type { Stretch } from "../vault/reader.ts"
+import { additionalContext, type HookEvent } from "./event.ts"
+import { claimClear, isCleared, SAME_EVENT, type SessionState, SILENT_CLEAR_LASTS } from "./state.ts"
+
+export interface ReplyRequest {
+  readonly event: HookEvent
+  readonly settings: Settings
+  readonly state: SessionState
+  readonly taken: readonly Taken[]
+  /** ms since the epoch. */
+  readonly now: number
+  /** ms of performance.now(). */
+  readonly deadline: number
+}
+
+export interface Reply {
+  /** What goes to stdout. */
+  readonly text: string
+  readonly state: SessionState
+  /** The views were not there: the background job has to make them from the whole vault. */
+  readonly lost?: boolean
+}
+
+/** Shares of the time left: until when to index, and how long to wait for another writer. */
+const VIEWS_SHARE = 0.6
+const WAIT_SHARE = 0.5
+/** ms for the transcripts of other sessions. */
+const OTHERS_TIME = 200
+/** A /clear is continued within this time, in ms, or by nobody. */
+const CLEAR_LASTS = 5 * 60_000
+
+export async function reply(request: ReplyRequest): Promise<Reply> {
+  const { settings, taken, deadline } = request
+  const { dataHome } = settings.paths
+  const start = performance.now()
+  const left = deadline - start
+  // Most sessions start with nothing left to index: then the decoder is not even loaded.
+  const index = needsIndexing(request) ? (await import("../archive/indexing.ts")).index : undefined
+  const lost = statSync(databasePath(dataHome), { throwIfNoEntry: false }) === undefined
+  const db = openDatabase(dataHome, { wait: left * WAIT_SHARE })
+  const indexer = new Indexer(db, dataHome, index)
+  // Left open at the end: closing makes the last connection copy the log into the file, and wait for the disk.
+  const answered = db
+    .transaction(() => {
+      for (const one of taken) indexer.index(one, start + left * VIEWS_SHARE, one.fresh)
+      return answer(db, indexer, request)
+    })
+    .immediate()
+  indexer.settle()
+  return { ...answered, lost }
+}
+
+/** Whether anything may have to be indexed: what was taken now or before, here or in the folder's other sessions. */
+function needsIndexing({ event, settings, taken, now }: ReplyRequest): boolean {
+  const { dataHome } = settings.paths
+  if (taken.some(({ captured }) => captured.taken > 0) || event.source === "clear") return true
+  const folder = event.transcript === undefined ? undefined : dirname(event.transcript)
+  const waits = ({ path, session }: Pending): boolean =>
+    session === event.session || (folder !== undefined && path.startsWith(`${folder}/`))
+  if (listPending(dataHome).some(waits)) return true
+  return event.cwd !== undefined && isCleared(dataHome, projectOf(event.cwd), now - SILENT_CLEAR_LASTS)
+}
+
+type Index = typeof import("../archive/indexing.ts").index
+
+/** Indexes within the reply's transaction. */
+class Indexer {
+  readonly #db: Database
+  readonly #dataHome: string
+  readonly #index: Index | undefined
+  readonly #copies: string[] = []
+
+  /** @param index undefined when there is nothing to index */
+  constructor(db: Database, dataHome: string, index: Index | undefined) {
+    this.#db = db
+    this.#dataHome = dataHome
+    this.#index = index
+  }
+
+  /** @param end ms of performance.now() at which to stop */
+  index(pending: Pending, end: number, fresh: readonly Stretch[] = []): void {
+    if (this.#index === undefined) return
+    this.#copies.push(pending.copy)
+    this.#index(this.#db, this.#dataHome, pending, () => performance.now() >= end, fresh)
+  }
+
+  /** What other sessions of the folder have left. */
+  indexFolder(folder: string, end: number): void {
+    for (const one of listPending(this.#dataHome)) {
+      if (performance.now() >= end) return
+      if (one.path.startsWith(`${folder}/`)) this.index(one, end)
+    }
+  }
+
+  /** To be called after the commit. */
+  settle(): void {
+    for (const copy of this.#copies) settlePending(this.#dataHome, copy)
+  }
+}
+
+function answer(db: Database, indexer: Indexer, request: ReplyRequest): Reply {
+  const { event, state, settings } = request
+  const { config } = settings.resolved
+  if (event.name === "pre-compact") {
+    return { text: renderInstructions(gather(db, event.session), config["instructions.budget"]), state }
+  }
+  const isPrompt = event.name === "user-prompt-submit"
+  if (isPrompt && !compactedSince(db, event.session, state.compactAt ?? 0)) {
+    const { compactTime: _time, compactAt: _at, ...rest } = state
+    return { text: "", state: rest }
+  }
+  if (isPrompt || event.source === "compact") {
+    const text = restore(db, request, "compact", event.session)
+    const { summary: _used, ...rest } = state
+    return { text: additionalContext(event, text), state: { ...rest, restoreTime: request.now } }
+  }
+  return { text: additionalContext(event, begin(db, indexer, request)), state }
+}
+
+/** Whether a compaction stands in the transcript from `offset` on. */
+function compactedSince(db: Database, session: string, offset: number): boolean {
+  const row = db
+    .query<{ n: number }, [string, number]>(
+      "SELECT count(*) AS n FROM boundaries WHERE session = ? AND offset >= ?",
+    )
+    .get(session, offset)
+  return (row?.n ?? 0) > 0
+}
+
+/** A session that starts: continued from another, resumed, or new. */
+function begin(db: Database, indexer: Indexer, request: ReplyRequest): string {
+  const { event, settings, now } = request
+  const { dataHome } = settings.paths
+  const { session, source, cwd } = event
+  if (source === "resume") {
+    const text = lostOnResume(db, session, request.state)
+    return text !== "" && claimAnswer(db, request, "resume") ? text : ""
+  }
+  if (cwd === undefined || isContinued(db, session)) return ""
+  const project = projectOf(cwd)
+  if (event.transcript !== undefined) {
+    indexer.indexFolder(dirname(event.transcript), performance.now() + OTHERS_TIME)
+  }
+  if (source === "clear") {
+    const parent = claimClear(dataHome, project, now - CLEAR_LASTS) ?? latestSession(db, project, session)
+    return parent === undefined ? "" : continueFrom(db, indexer, request, parent)
+  }
+  if (source !== "startup") return ""
+  const parent = claimClear(dataHome, project, now - SILENT_CLEAR_LASTS)
+  if (parent !== undefined) return continueFrom(db, indexer, request, parent)
+  return settings.resolved.config["restore.startup"] ? pointer(db, request, project) : ""
+}
+
+/** Another settings file's hook for the same event has answered already. */
+function isContinued(db: Database, session: string): boolean {
+  return db.query("SELECT 1 FROM lineage WHERE child = ? AND kind = 'clear'").get(session) !== null
+}
+
+function continueFrom(db: Database, indexer: Indexer, request: ReplyRequest, parent: string): string {
+  const { event } = request
+  if (event.transcript !== undefined) indexSession(indexer, request, parent)
+  db.query("INSERT OR IGNORE INTO lineage (child, parent, kind) VALUES (?, ?, 'clear')").run(
+    event.session,
+    parent,
+  )
+  return restore(db, request, "clear", parent)
+}
+
+/** The views of a session that ended just now may not have followed yet. */
+function indexSession(indexer: Indexer, { event, settings, now, deadline }: ReplyRequest, id: string): void {
+  const path = `${dirname(event.transcript!)}/${id}.jsonl`
+  const options = { now, deadline: performance.now() + OTHERS_TIME, lastLine: "whole" } as const
+  const taken = take(settings.paths, path, options)
+  indexer.index(taken, deadline - OTHERS_TIME, taken.fresh)
+}
+
+/**
+ * The host calls hooks of several settings files for one event: the first of them answers. A session is resumed, or
+ * begun, without new bytes in its transcript: then it is the same event when it is within half a second.
+ */
+function claimAnswer(
+  db: Database,
+  { event, now }: ReplyRequest,
+  source: RestoreSource | "startup" | "resume",
+): boolean {
+  const row = db
+    .query<{ size: number }, [string]>("SELECT max(archived) AS size FROM transcripts WHERE session = ?")
+    .get(event.session)
+  const size = source === "resume" ? 0 : (row?.size ?? 0)
+  if (size === 0 && answeredSince(db, event.session, source, now - SAME_EVENT)) return false
+  const mark = size > 0 ? `at ${size}` : `near ${now}`
+  const added = db
+    .query("INSERT OR IGNORE INTO restores (session, source, mark, time, text) VALUES (?, ?, ?, ?, '')")
+    .run(event.session, source, mark, now)
+  return added.changes > 0
+}
+
+function answeredSince(db: Database, session: string, source: string, time: number): boolean {
+  return (
+    db
+      .query("SELECT 1 FROM restores WHERE session = ? AND source = ? AND time >= ?")
+      .get(session, source, time) !== null
+  )
+}
+
+function remembered(db: Database, session: string, text: string): string {
+  db.query("UPDATE restores SET text = ? WHERE id = (SELECT max(id) FROM restores WHERE session = ?)").run(
+    text,
+    session,
+  )
+  return text
+}
+
+function restore(db: Database, request: ReplyRequest, source: RestoreSource, from: string): string {
+  if (!claimAnswer(db, request, source)) return ""
+  const { event, settings, state } = request
+  const compacted = source === "compact"
+  const { promptOpen, prompt, promptAt = 0 } = state
+  // With a missed restore, the open prompt is the one just typed: the host sends it itself.
+  const waiting = compacted && event.name === "session-start" && promptOpen
+  const pending = waiting && prompt !== undefined ? { text: prompt, at: promptAt } : undefined
+  const material = gather(db, from, pending)
+  const budget = settings.resolved.config["restore.budget"]
+  const text = renderRestore(material, { source, budget, summary: compacted ? (state.summary ?? "") : "" })
+  return remembered(db, event.session, text)
+}
+
+function pointer(db: Database, request: ReplyRequest, project: string): string {
+  const { session } = request.event
+  const { dataHome } = request.settings.paths
+  const last = latestSession(db, project, session)
+  if (last === undefined) {
+    if (latestSession(db, project, "") === undefined)
+      writePointer(dataHome, project, { session: "", text: "" })
+    return ""
+  }
+  if (!claimAnswer(db, request, "startup")) return ""
+  const text = renderPointer(gatherBrief(db, last))
+  writePointer(dataHome, project, { session: last, text })
+  return remembered(db, session, text)
+}
+
+/** Hosts to 2.0 forget hook context when a session is resumed; later ones replay it. */
+function lostOnResume(db: Database, session: string, { promptOpen }: SessionState): string {
+  const row = db
+    .query<{ text: string }, [string]>(
+      `SELECT r.text FROM restores r JOIN sessions s ON s.id = r.session
+       WHERE r.session = ? AND r.source = 'compact' AND (s.version GLOB '[01].*' OR s.version GLOB '2.0.*')
+       ORDER BY r.id DESC LIMIT 1`,
+    )
+    .get(session)
+  const text = row?.text ?? ""
+  return promptOpen ? text : withoutPending(text)
+}

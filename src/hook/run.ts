@@ -1,0 +1,42 @@
+/**
+ * The hot program. Whatever happens: exit 0, nothing on stderr, valid output or none.
+ *
+ * The host waits for us at every prompt, so there is no package here, no child to wait for, one database
+ * connection and one transaction.
+ */
+import { loadSettings, withProject } from "../config/load.ts"
+import { logError } from "../util/log.ts"
+import { decodeEvent, type EventName, isEvent } from "./event.ts"
+import { handle } from "./handle.ts"
+import { readDocument } from "./stdin.ts"
+
+/** Share of the deadline that waiting for the host's document may take. */
+const STDIN_SHARE = 0.7
+
+export async function runHook(name: string | undefined): Promise<void> {
+  process.on("uncaughtException", leave)
+  process.on("unhandledRejection", leave)
+  process.umask(0o077)
+  if (!isEvent(name)) return leave()
+  const reply = await answer(name)
+  if (reply !== "") await Bun.write(Bun.stdout, reply)
+  process.exit(0)
+}
+
+function leave(): never {
+  process.exit(0)
+}
+
+async function answer(name: EventName): Promise<string> {
+  const settings = loadSettings()
+  try {
+    const { config } = settings.resolved
+    if (!config["capture.enabled"]) return ""
+    const deadline = config["hook.deadline"]
+    const event = decodeEvent(name, readDocument(deadline * STDIN_SHARE))
+    return event === undefined ? "" : await handle(event, withProject(settings, event.cwd), deadline)
+  } catch (error) {
+    logError(settings.paths.stateHome, { event: name, error })
+    return ""
+  }
+}

@@ -1,0 +1,28 @@
+/** What a new session is told when that was rendered beforehand. Opens no database. */
+import { dirname } from "node:path"
+import { listPending } from "../archive/pending.ts"
+import { readPointer } from "../archive/pointers.ts"
+import { projectOf } from "../archive/project.ts"
+import { additionalContext, type HookEvent } from "./event.ts"
+import type { Reply, ReplyRequest } from "./reply.ts"
+import { isCleared, SILENT_CLEAR_LASTS } from "./state.ts"
+
+/** @returns undefined when the views must be asked */
+export function preparedReply({ event, settings, state, now }: ReplyRequest): Reply | undefined {
+  if (event.source !== "startup" || event.cwd === undefined) return undefined
+  const { dataHome } = settings.paths
+  const project = projectOf(event.cwd)
+  // Just after /clear, some hosts call a continued session a new one.
+  if (isCleared(dataHome, project, now - SILENT_CLEAR_LASTS)) return undefined
+  if (!settings.resolved.config["restore.startup"]) return { text: "", state }
+  const pointer = readPointer(dataHome, project)
+  if (pointer === undefined || pointer.session === event.session || isBehind(event, dataHome))
+    return undefined
+  return { text: additionalContext(event, pointer.text), state }
+}
+
+/** Whether the folder's sessions hold more than the views, and so than the pointer. */
+function isBehind({ transcript }: HookEvent, dataHome: string): boolean {
+  const folder = transcript === undefined ? "" : `${dirname(transcript)}/`
+  return listPending(dataHome).some(({ path }) => path.startsWith(folder))
+}

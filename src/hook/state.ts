@@ -1,0 +1,115 @@
+/**
+ * What hooks remember between two events of a session: a small file each, replaced as a whole.
+ *
+ * A file, because opening the database costs a hook 2 ms and these must not (docs/adr/0003). Losing one loses a
+ * convenience, never a turn.
+ */
+import { linkSync, readFileSync, unlinkSync } from "node:fs"
+import { join } from "node:path"
+import { codeOf } from "../util/errors.ts"
+import { writeWhole } from "../util/files.ts"
+
+export interface SessionState {
+  /** The last human prompt. */
+  readonly prompt?: string
+  /** Bytes of the transcript when it came: its own line follows them. */
+  readonly promptAt?: number
+  /** Whether it has not been answered to the end. */
+  readonly promptOpen?: boolean
+  /** When a compaction was announced, in ms since the epoch; it may not follow. */
+  readonly compactTime?: number
+  /** Bytes of the transcript at that moment. */
+  readonly compactAt?: number
+  /** The host's own summary of that compaction. */
+  readonly summary?: string
+  /** When context was last given back, in ms since the epoch. */
+  readonly restoreTime?: number
+  /** When the session began, in ms since the epoch. */
+  readonly startTime?: number
+  /** Bytes of the transcript that were archived when a job was last started to index them. */
+  readonly jobAt?: number
+}
+
+const sessionFile = (dataHome: string, session: string): string =>
+  join(dataHome, "sessions", `${session}.json`)
+
+export function readState(dataHome: string, session: string): SessionState {
+  return (readJson(sessionFile(dataHome, session)) as SessionState | undefined) ?? {}
+}
+
+/** Replaces the file; another hook of the session at the same moment may win, with as good a state. */
+export function writeState(dataHome: string, session: string, state: SessionState): void {
+  writeWhole(sessionFile(dataHome, session), JSON.stringify(state))
+}
+
+/** Whether this call is the first about the session's start: hooks of several settings files are called for it. */
+export function claimStart(dataHome: string, session: string, now: number): boolean {
+  const file = sessionFile(dataHome, session)
+  const own = `${file}.${process.pid}`
+  try {
+    // Linked, not created: whoever finds the file finds it whole.
+    writeWhole(own, JSON.stringify({ startTime: now } satisfies SessionState))
+    linkSync(own, file)
+    unlinkSync(own)
+    return true
+  } catch (error) {
+    // Where nothing can be written, answering twice is better than not at all.
+    if (codeOf(error) !== "EEXIST") return true
+    unlinkSync(own)
+    const state = readState(dataHome, session)
+    if (now - (state.startTime ?? 0) < SAME_EVENT) return false
+    writeState(dataHome, session, { ...state, startTime: now })
+    return true
+  }
+}
+
+/** ms within which two calls of the same kind are about the same event. */
+export const SAME_EVENT = 500
+/** Some hosts report the session after /clear as `startup`: then only at once, in ms. */
+export const SILENT_CLEAR_LASTS = 15_000
+
+interface Clear {
+  readonly session: string
+  /** ms since the epoch. */
+  readonly time: number
+}
+
+const clearFile = (dataHome: string, project: string): string =>
+  join(dataHome, "sessions", `clear-${Bun.hash.xxHash64(project, 0n).toString(16)}.json`)
+
+/** `/clear` ended this session; the next one of the project continues it. */
+export function rememberClear(dataHome: string, project: string, clear: Clear): void {
+  writeWhole(clearFile(dataHome, project), JSON.stringify(clear))
+}
+
+/** Whether there is a session that `/clear` ended and that nobody has continued. */
+export function isCleared(dataHome: string, project: string, since: number): boolean {
+  const clear = readJson(clearFile(dataHome, project)) as Clear | undefined
+  return clear !== undefined && clear.time >= since
+}
+
+/**
+ * The session that `/clear` ended and that nobody has continued, once.
+ *
+ * @param since ms since the epoch: an older /clear was continued by nobody
+ */
+export function claimClear(dataHome: string, project: string, since: number): string | undefined {
+  const file = clearFile(dataHome, project)
+  const clear = readJson(file) as Clear | undefined
+  if (clear === undefined || clear.time < since) return undefined
+  try {
+    unlinkSync(file)
+    return clear.session
+  } catch {
+    // another session was faster
+    return undefined
+  }
+}
+
+function readJson(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, "utf8"))
+  } catch {
+    return undefined
+  }
+}

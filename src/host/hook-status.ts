@@ -1,0 +1,38 @@
+/** Which of our hooks the host would call, as its settings stand. */
+import { existsSync } from "node:fs"
+import { messageOf } from "../util/errors.ts"
+import { HOST_EVENTS } from "./hooks-table.ts"
+import { type Places, SCOPES, type Scope, settingsPath } from "./install.ts"
+import { addHooks } from "./settings-edit.ts"
+import { decode, readBytes } from "./settings-file.ts"
+
+export interface HookStatus {
+  readonly scope: Scope
+  readonly file: string
+  /** Host events with a sound hook that calls this very binary. */
+  readonly installed: readonly string[]
+  readonly missing: readonly string[]
+  /** Events whose hook calls another binary, or is damaged or doubled. */
+  readonly stale: readonly string[]
+  /** Why the file could not be read. */
+  readonly problem: string | undefined
+}
+
+/** One entry for each settings file that exists; the user's own always. */
+export function hookStatus(places: Places, exePath: string): HookStatus[] {
+  return SCOPES.map((scope) => ({ scope, file: settingsPath(scope, places) }))
+    .filter(({ scope, file }) => scope === "user" || existsSync(file))
+    .map(({ scope, file }) => ({ scope, file, ...look(file, exePath) }))
+}
+
+function look(file: string, exePath: string): Omit<HookStatus, "scope" | "file"> {
+  try {
+    const bytes = readBytes(file)
+    // What an install would change is what is not as it should be.
+    const { added, replaced } = addHooks(bytes && decode(bytes), exePath)
+    const installed = HOST_EVENTS.filter((event) => !added.includes(event) && !replaced.includes(event))
+    return { installed, missing: added, stale: replaced, problem: undefined }
+  } catch (error) {
+    return { installed: [], missing: [...HOST_EVENTS], stale: [], problem: messageOf(error) }
+  }
+}

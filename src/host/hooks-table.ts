@@ -1,0 +1,60 @@
+/** The hooks we register with the host, and how to tell our own commands from anyone else's. */
+import { CtxError } from "../util/errors.ts"
+
+/**
+ * Host event → name of our hook. Only events that every supported host knows: one unknown event name makes
+ * 2.0.76 ignore the whole settings file, permissions included.
+ */
+export const HOOKS = {
+  SessionStart: "session-start",
+  UserPromptSubmit: "user-prompt-submit",
+  PreCompact: "pre-compact",
+  Stop: "stop",
+  SubagentStop: "subagent-stop",
+  SessionEnd: "session-end",
+} as const
+
+export type HostEvent = keyof typeof HOOKS
+
+export const HOST_EVENTS = Object.keys(HOOKS) as readonly HostEvent[]
+
+/**
+ * The unit is seconds. Our own deadline is 1.5 s, so the host never has to kill us; without a timeout it gives
+ * all SessionEnd hooks together 1.5 s.
+ */
+export const HOOK_TIMEOUT_SECONDS = 5
+
+/** The command the host runs for `event`. The two empty assignments keep a stray BUN_* from taking us over. */
+export function hookCommand(exePath: string, event: HostEvent): string {
+  if (!/^(?:\/|[A-Za-z]:[\\/]|\\\\)/.test(exePath) || !isOurBinary(exePath)) {
+    // Such a command would not be recognised later, and so doubled by the next install.
+    throw new CtxError("not-ctxbridge", `not the absolute path of a ctxbridge binary: ${exePath}`, {
+      hint: "build it with `npm run build`, then run `dist/ctxbridge install`",
+    })
+  }
+  return `BUN_OPTIONS= BUN_BE_BUN= ${shellQuote(exePath)} hook ${HOOKS[event]}`
+}
+
+// One shell word, whatever its quoting. The alternatives differ in their first character: no backtracking.
+const WORD = String.raw`(?:'[^']*'|"(?:[^"\\]|\\[\s\S])*"|\\[\s\S]|[^\s'"\\;&|<>()\x60])+`
+const NAMES = Object.values(HOOKS).join("|")
+const OUR_COMMAND = new RegExp(
+  String.raw`^\s*(?:[A-Za-z_]\w*=(?:${WORD})?\s+)*(${WORD})\s+hook\s+(?:${NAMES})\s*$`,
+)
+
+/**
+ * Whether a hook command of the settings is ours, wherever its binary is or was. A command that merely contains
+ * ours (a wrapper, a pipe) belongs to whoever wrote it.
+ */
+export function isOurHook(command: string): boolean {
+  const word = OUR_COMMAND.exec(command)?.[1]
+  return word !== undefined && isOurBinary(word.replace(/['"]/g, ""))
+}
+
+function isOurBinary(path: string): boolean {
+  return /(?:^|[\\/])ctxbridge(?:\.exe)?$/i.test(path)
+}
+
+function shellQuote(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`
+}

@@ -1,0 +1,117 @@
+/**
+ * What an install remembers, in `<dataHome>/install/`: for each settings file the bytes that were there before us,
+ * the folders we made, and the hash of what we wrote. With it an uninstall leaves no trace.
+ */
+import { chmodSync, rmdirSync, rmSync } from "node:fs"
+import { join } from "node:path"
+import { codeOf, isMissing } from "../util/errors.ts"
+import { encode, makeFolders, readBytes, replaceFile, sha256 } from "./settings-file.ts"
+
+export interface InstallRecord {
+  /** SHA-256 of the settings as we wrote them. */
+  readonly wrote: string
+  /** SHA-256 of the settings without us, also the name of their backup; `absent` when there was no file. */
+  readonly original: string
+  /** Folders that we made for the file, the outermost first. */
+  readonly folders: readonly string[]
+}
+
+type Records = Record<string, InstallRecord>
+
+/** What we remember of `target`. A damaged manifest counts as none: the uninstall is then surgical. */
+export function readRecord(dataHome: string, target: string): InstallRecord | undefined {
+  const records = readRecords(dataHome)
+  return Object.hasOwn(records, target) ? records[target] : undefined
+}
+
+/** The settings before us, `absent` when there were none, `undefined` when the backup is lost or damaged. */
+export function readOriginal(dataHome: string, record: InstallRecord): Uint8Array | "absent" | undefined {
+  if (record.original === "absent") return "absent"
+  const bytes = readBytes(backupPath(dataHome, record.original))
+  return bytes !== undefined && sha256(bytes) === record.original ? bytes : undefined
+}
+
+/** Where the backup of a record is; `undefined` when there was nothing to keep. */
+export function backupOf(dataHome: string, record: InstallRecord | undefined): string | undefined {
+  return record === undefined || record.original === "absent"
+    ? undefined
+    : backupPath(dataHome, record.original)
+}
+
+/** Keeps `original`, then the record that refers to it, then drops a backup that no record needs any more. */
+export function writeRecord(
+  dataHome: string,
+  target: string,
+  record: Omit<InstallRecord, "original">,
+  original: Uint8Array | "absent",
+): InstallRecord {
+  const folder = folderOf(dataHome)
+  makeFolders(folder, 0o700)
+  chmodSync(folder, 0o700)
+  const name = original === "absent" ? original : sha256(original)
+  const kept = { wrote: record.wrote, original: name, folders: record.folders }
+  if (original !== "absent") replaceFile(backupPath(dataHome, name), original)
+  writeRecords(dataHome, { ...readRecords(dataHome), [target]: kept })
+  return kept
+}
+
+/** Forgets `target`; the last one takes our folder with it. */
+export function dropRecord(dataHome: string, target: string): void {
+  const { [target]: dropped, ...rest } = readRecords(dataHome)
+  if (dropped === undefined) return
+  writeRecords(dataHome, rest)
+  if (Object.keys(rest).length > 0) return
+  rmSync(join(folderOf(dataHome), MANIFEST), { force: true })
+  removeIfEmpty(folderOf(dataHome))
+}
+
+/** Removes a folder unless something is in it. */
+export function removeIfEmpty(folder: string): boolean {
+  try {
+    rmdirSync(folder)
+    return true
+  } catch (error) {
+    if (isMissing(error) || ["ENOTEMPTY", "EEXIST", "EPERM", "EACCES", "EBUSY"].includes(codeOf(error)))
+      return false
+    throw error
+  }
+}
+
+const MANIFEST = "manifest.json"
+
+function folderOf(dataHome: string): string {
+  return join(dataHome, "install")
+}
+
+function backupPath(dataHome: string, name: string): string {
+  return join(folderOf(dataHome), `${name}.orig`)
+}
+
+function readRecords(dataHome: string): Records {
+  const bytes = readBytes(join(folderOf(dataHome), MANIFEST))
+  if (bytes === undefined) return {}
+  try {
+    const files: unknown = JSON.parse(new TextDecoder().decode(bytes)).files
+    return Object.fromEntries(Object.entries(files as object).filter(([, record]) => isRecord(record)))
+  } catch {
+    return {}
+  }
+}
+
+function isRecord(value: unknown): value is InstallRecord {
+  const record = value as InstallRecord | null
+  return (
+    typeof record?.wrote === "string" &&
+    /^(?:absent|[0-9a-f]{64})$/.test(String(record.original)) &&
+    Array.isArray(record.folders) &&
+    record.folders.every((folder) => typeof folder === "string")
+  )
+}
+
+function writeRecords(dataHome: string, files: Records): void {
+  const before = new Set(Object.values(readRecords(dataHome)).map((record) => record.original))
+  const text = `${JSON.stringify({ version: 1, files }, null, 2)}\n`
+  replaceFile(join(folderOf(dataHome), MANIFEST), encode(text))
+  for (const record of Object.values(files)) before.delete(record.original)
+  for (const name of before) rmSync(backupPath(dataHome, name), { force: true })
+}

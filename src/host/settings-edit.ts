@@ -1,0 +1,237 @@
+/**
+ * Our hooks in the text of a settings file of the host: put in, brought up to date, taken out.
+ *
+ * Text in, text out; no files. Every byte that is not ours stays as it is. The only door to jsonc-parser.
+ */
+import { applyEdits, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser"
+import { CtxError } from "../util/errors.ts"
+import { HOOK_TIMEOUT_SECONDS, HOST_EVENTS, type HostEvent, hookCommand, isOurHook } from "./hooks-table.ts"
+import { document, eolOf, insertion, type JsonNode, removal, type TextEdit } from "./settings-style.ts"
+
+export interface Added {
+  readonly text: string
+  /** Events that had no hook of ours. */
+  readonly added: string[]
+  /** Events whose hook of ours was of another binary, damaged, doubled or in the wrong place. */
+  readonly replaced: string[]
+}
+
+export interface Removed {
+  readonly text: string
+  /** Events that had a hook of ours. */
+  readonly removed: string[]
+}
+
+/** `text` with all our hooks calling `exePath`. `undefined` is a file that does not exist. */
+export function addHooks(text: string | undefined, exePath: string): Added {
+  const wanted = HOST_EVENTS.map((event) => [event, hookCommand(exePath, event)] as const)
+  const [bom, source] = splitBom(text ?? "")
+  if (isBlank(source)) {
+    const hooks = Object.fromEntries(wanted.map(([event, command]) => [event, [group(command)]]))
+    const whole = document({ hooks }, eolOf(source)) + (source === "" ? "\n" : source)
+    return { text: bom + whole, added: [...HOST_EVENTS], replaced: [] }
+  }
+  const added: string[] = []
+  const replaced: string[] = []
+  let now = source
+  for (const event of new Set(eventsOf(source))) {
+    if (HOST_EVENTS.includes(event as HostEvent) || ours(source, event).length === 0) continue
+    now = drop(now, event, (path) => path === "hooks")
+    replaced.push(event)
+  }
+  for (const [event, command] of wanted) {
+    const found = ours(now, event)
+    const next = settle(now, event, command, found)
+    if (next !== now) (found.length > 0 ? replaced : added).push(event)
+    now = next
+  }
+  return { text: bom + now, added, replaced }
+}
+
+/**
+ * `text` without our hooks, and without the groups, lists and `hooks` object that only we had filled. Those that
+ * exist in `original`, the text before our install, stay although empty.
+ */
+export function removeHooks(text: string, original?: string): Removed {
+  const [bom, source] = splitBom(text)
+  const removed: string[] = []
+  if (isBlank(source)) return { text, removed }
+  const existed = containersOf(original)
+  let now = source
+  for (const event of new Set(eventsOf(source))) {
+    if (ours(source, event).length === 0) continue
+    now = drop(now, event, (path) => existed.has(path))
+    removed.push(event)
+  }
+  return { text: bom + now, removed }
+}
+
+/** Whether the text means `{}`, or nothing at all. */
+export function isEmptySettings(text: string): boolean {
+  const source = splitBom(text)[1]
+  return isBlank(source) || parse(source).children?.length === 0
+}
+
+/** One hook of ours in the tree. */
+interface OurHook {
+  readonly hook: JsonNode
+  readonly group: JsonNode
+  readonly command: JsonNode
+  /** Runs for every occurrence of its event, as a command, with a timeout: only the path may be out of date. */
+  readonly sound: boolean
+}
+
+/** Exactly one sound hook of ours under `event`, at the place of the first sound one. */
+function settle(text: string, event: string, command: string, found: readonly OurHook[]): string {
+  const spared = found.findIndex((candidate) => candidate.sound)
+  // A list that we empty here is filled again at once, so it keeps its place.
+  const now = drop(text, event, () => true, spared)
+  if (spared < 0) return append(now, event, command)
+  const node = ours(now, event)[0]?.command as JsonNode
+  if (node.value === command) return now
+  return apply(now, { offset: node.offset, length: node.length, content: JSON.stringify(command) })
+}
+
+/** Without our hooks under `event`, but for number `spared`. `keep` names containers that stay although empty. */
+function drop(text: string, event: string, keep: (path: string) => boolean, spared = -1): string {
+  let now = text
+  for (let index = ours(text, event).length - 1; index >= 0; index--) {
+    const victim = index === spared ? undefined : ours(now, event)[index]
+    if (victim !== undefined) now = apply(now, removal(emptiedBy(victim, event, keep)))
+  }
+  return now
+}
+
+/** The outermost node that has nothing else in it than this hook. */
+function emptiedBy({ hook, group }: OurHook, event: string, keep: (path: string) => boolean): JsonNode {
+  if (hasSiblings(hook)) return hook
+  if (hasSiblings(group) || keep(`hooks.${event}`)) return group
+  const entry = group.parent?.parent as JsonNode
+  if (hasSiblings(entry) || keep("hooks")) return entry
+  return entry.parent?.parent as JsonNode
+}
+
+function append(text: string, event: string, command: string): string {
+  const root = parse(text)
+  const hooks = member(root, "hooks")
+  if (hooks === undefined) return apply(text, insertion(text, root, "hooks", { [event]: [group(command)] }))
+  const list = member(hooks, event)
+  if (list === undefined) return apply(text, insertion(text, hooks, event, [group(command)]))
+  return apply(text, insertion(text, list, undefined, group(command)))
+}
+
+/** No matcher: for every source, trigger and reason. */
+function group(command: string): unknown {
+  return { hooks: [{ type: "command", command, timeout: HOOK_TIMEOUT_SECONDS }] }
+}
+
+function ours(text: string, event: string): OurHook[] {
+  const list = member(member(parse(text), "hooks"), event)
+  return (list?.children ?? []).flatMap((group) => {
+    const matcher = member(group, "matcher")?.value
+    const everywhere = matcher === undefined || matcher === "" || matcher === "*"
+    const hooks = member(group, "hooks")
+    return (hooks?.type === "array" ? (hooks.children ?? []) : []).flatMap((hook) => {
+      const command = member(hook, "command")
+      if (typeof command?.value !== "string" || !isOurHook(command.value)) return []
+      const timeout = member(hook, "timeout")?.value
+      const timed = typeof timeout === "number" && timeout > 0
+      return [
+        { hook, group, command, sound: everywhere && timed && member(hook, "type")?.value === "command" },
+      ]
+    })
+  })
+}
+
+function eventsOf(text: string): string[] {
+  return (member(parse(text), "hooks")?.children ?? []).map(keyOf)
+}
+
+/** Paths of the containers that `removeHooks` might otherwise take away. */
+function containersOf(original: string | undefined): ReadonlySet<string> {
+  const source = splitBom(original ?? "")[1]
+  if (isBlank(source) || member(parse(source), "hooks") === undefined) return new Set()
+  return new Set(["hooks", ...eventsOf(source).map((event) => `hooks.${event}`)])
+}
+
+/** The value under a key; the last one counts, as in the host's own parser. */
+function member(node: JsonNode | undefined, key: string): JsonNode | undefined {
+  if (node?.type !== "object") return undefined
+  return node.children?.findLast((property) => keyOf(property) === key)?.children?.[1]
+}
+
+function keyOf(property: JsonNode): string {
+  return String(property.children?.[0]?.value)
+}
+
+function hasSiblings(node: JsonNode): boolean {
+  return (node.parent?.children?.length ?? 0) > 1
+}
+
+function apply(text: string, edit: TextEdit): string {
+  return applyEdits(text, [edit])
+}
+
+function isBlank(text: string): boolean {
+  return /^[ \t\r\n]*$/.test(text)
+}
+
+/** The byte order mark, if any, and what follows. */
+function splitBom(text: string): [string, string] {
+  return text.startsWith("\uFEFF") ? ["\uFEFF", text.slice(1)] : ["", text]
+}
+
+/** The tree of a strict JSON text whose hooks have the shape the host expects. */
+function parse(text: string): JsonNode {
+  const errors: ParseError[] = []
+  const root = parseTree(text, errors, { disallowComments: true, allowTrailingComma: false })
+  const first = errors[0]
+  if (first !== undefined) throw syntaxError(text, first)
+  try {
+    JSON.parse(text)
+  } catch (cause) {
+    // What only the host's parser refuses, such as `-01`.
+    throw new CtxError("settings-syntax", `not JSON: ${(cause as Error).message}`, { cause })
+  }
+  if (root?.type !== "object") throw shapeError("the top level", "an object", root)
+  const hooks = member(root, "hooks")
+  if (hooks === undefined) return root
+  if (hooks.type !== "object") throw shapeError("hooks", "an object", hooks)
+  for (const property of hooks.children ?? []) {
+    const list = property.children?.[1]
+    if (list?.type !== "array") throw shapeError(`hooks.${keyOf(property)}`, "an array", list)
+  }
+  return root
+}
+
+function shapeError(place: string, expected: string, found: JsonNode | undefined): CtxError {
+  return new CtxError("settings-shape", `${place} must be ${expected}, but is ${found?.type ?? "missing"}`, {
+    hint: "nothing was changed; correct the file and try again",
+  })
+}
+
+const PROBLEMS: Readonly<Record<string, string>> = {
+  InvalidCommentToken: "comments are not allowed",
+  PropertyNameExpected: "a property name in double quotes is expected",
+  ValueExpected: "a value is expected",
+  ColonExpected: "a colon is expected",
+  CommaExpected: "a comma is expected",
+  CloseBraceExpected: "a closing brace is missing",
+  CloseBracketExpected: "a closing bracket is missing",
+  EndOfFileExpected: "there is more text behind the end",
+  UnexpectedEndOfString: "a string does not end",
+  UnexpectedEndOfComment: "comments are not allowed",
+}
+
+function syntaxError(text: string, error: ParseError): CtxError {
+  const before = text.slice(0, error.offset)
+  const comma = /,\s*$/.exec(before)
+  const trailing = comma !== null && /[}\]]/.test(text.charAt(error.offset))
+  const name = printParseErrorCode(error.error)
+  const problem = trailing ? "trailing commas are not allowed" : (PROBLEMS[name] ?? "this is not JSON")
+  const lines = text.slice(0, trailing ? comma.index : error.offset).split(/\r\n|\n|\r/)
+  const place = `line ${lines.length}, column ${(lines.at(-1) ?? "").length + 1}`
+  return new CtxError("settings-syntax", `${place}: ${problem}`, {
+    hint: "the host reads this file as strict JSON; nothing was changed",
+  })
+}

@@ -1,0 +1,144 @@
+/** The settings file on disk: where it really is, its bytes, and how it is replaced whole or not at all. */
+import { createHash, randomUUID } from "node:crypto"
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fchmodSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs"
+import { basename, dirname, join, resolve } from "node:path"
+import { CtxError, codeOf, isMissing } from "../util/errors.ts"
+
+/** The file behind `path`, through symlinks, whether or not it exists yet. */
+export function targetOf(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch (error) {
+    if (!isMissing(error) || path === dirname(path)) throw error
+  }
+  const dangling = linkTarget(path)
+  if (dangling !== undefined) return targetOf(resolve(dirname(path), dangling))
+  return join(targetOf(dirname(path)), basename(path))
+}
+
+function linkTarget(path: string): string | undefined {
+  try {
+    return lstatSync(path).isSymbolicLink() ? readlinkSync(path) : undefined
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
+}
+
+/** The bytes of a file, `undefined` when there is none. */
+export function readBytes(path: string): Uint8Array | undefined {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
+}
+
+/** Text of the settings, byte order mark included; refuses what a decode and encode would change. */
+export function decode(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch (cause) {
+    throw new CtxError("settings-encoding", "not UTF-8", {
+      hint: "save the file as UTF-8 and try again",
+      cause,
+    })
+  }
+}
+
+export function encode(text: string): Uint8Array {
+  return new TextEncoder().encode(text)
+}
+
+export function sha256(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex")
+}
+
+/**
+ * Replaces `path` by `bytes`: whoever reads it sees the old content or the new, also after a power cut. An existing
+ * file keeps its mode, a new one gets 0600. With `expected` (the bytes last seen; `null` for no file), refuses to
+ * overwrite what someone else has written since.
+ */
+export function replaceFile(path: string, bytes: Uint8Array, expected?: Uint8Array | null): void {
+  const mode = modeOf(path)
+  const temporary = join(dirname(path), `.${basename(path)}.${randomUUID().slice(0, 8)}.tmp`)
+  try {
+    const file = openSync(temporary, "wx", 0o600)
+    try {
+      writeFileSync(file, bytes)
+      if (mode !== undefined) fchmodSync(file, mode)
+      fsyncSync(file)
+    } finally {
+      closeSync(file)
+    }
+    if (expected !== undefined) expectUnchanged(path, expected)
+    renameSync(temporary, path)
+  } catch (error) {
+    rmSync(temporary, { force: true })
+    throw error
+  }
+  syncFolder(dirname(path))
+}
+
+/** Throws when `path` could not be replaced: a rename would go over a write protection without a word. */
+export function expectWritable(path: string): void {
+  if (modeOf(path) !== undefined) accessSync(path, constants.W_OK)
+  accessSync(dirname(path), constants.W_OK)
+}
+
+/** Throws unless `path` still holds the bytes last seen (`null`: no file). */
+export function expectUnchanged(path: string, expected: Uint8Array | null): void {
+  const now = readBytes(path)
+  const same =
+    expected === null ? now === undefined : now !== undefined && Buffer.compare(now, expected) === 0
+  if (same) return
+  throw new CtxError("settings-changed", "another program wrote the file at this very moment", {
+    hint: "nothing was overwritten; run the command again",
+  })
+}
+
+/** Makes a folder and its parents; returns those that were new, the outermost first. */
+export function makeFolders(path: string, mode: number): string[] {
+  const first = mkdirSync(path, { recursive: true, mode })
+  if (first === undefined) return []
+  const made = [path]
+  while (made[0] !== first && made[0] !== dirname(made[0] as string)) made.unshift(dirname(made[0] as string))
+  return made
+}
+
+function modeOf(path: string): number | undefined {
+  try {
+    return statSync(path).mode & 0o7777
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
+}
+
+function syncFolder(path: string): void {
+  try {
+    const folder = openSync(path, "r")
+    fsyncSync(folder)
+    closeSync(folder)
+  } catch (error) {
+    // Some file systems cannot; the content itself is safe.
+    if (codeOf(error) === "") throw error
+  }
+}

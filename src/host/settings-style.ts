@@ -1,0 +1,151 @@
+/**
+ * How a piece is put into a JSON text, or taken out, so that it looks as if it had always been written that way
+ * and no other byte moves.
+ *
+ * jsonc-parser's own `modify` is not used: its formatter rewrites the whole line it touches (a foreign hook written
+ * on one line would be taken apart), and without the formatter it deletes wrong bytes (`[1,2]` less item 1: `[12]`).
+ */
+
+/** What we need of a syntax tree node; jsonc-parser's nodes have this shape. */
+export interface JsonNode {
+  readonly type: string
+  readonly offset: number
+  readonly length: number
+  readonly value?: unknown
+  readonly colonOffset?: number
+  readonly parent?: JsonNode
+  readonly children?: JsonNode[]
+}
+
+export interface TextEdit {
+  readonly offset: number
+  readonly length: number
+  readonly content: string
+}
+
+/** Appends `value` (under `key`, when `container` is an object) behind the last child of `container`. */
+export function insertion(
+  text: string,
+  container: JsonNode,
+  key: string | undefined,
+  value: unknown,
+): TextEdit {
+  const children = container.children ?? []
+  const last = children.at(-1)
+  if (last === undefined) return intoEmpty(text, container, key, value)
+  const lead = leadOf(text, container)
+  const offset = last.offset + last.length
+  if (lead.includes("\n") || lead.includes("\r")) {
+    const content = `,${lead}${labelled(key, pretty(value, lead, unitOf(text, rootOf(container))))}`
+    return { offset, length: 0, content }
+  }
+  return { offset, length: 0, content: `,${gapOf(text, container)}${compact(text, container, key, value)}` }
+}
+
+/** Takes `child` and one comma out of its container; a container left empty closes up. */
+export function removal(child: JsonNode): TextEdit {
+  const container = child.parent as JsonNode
+  const children = container.children ?? []
+  const index = children.indexOf(child)
+  const previous = children[index - 1]
+  const next = children[index + 1]
+  if (previous !== undefined) return span(previous.offset + previous.length, child.offset + child.length)
+  if (next !== undefined) return span(child.offset, next.offset)
+  return span(container.offset + 1, container.offset + container.length - 1)
+}
+
+/** A whole document, for a file that is new or blank. */
+export function document(value: unknown, eol: string): string {
+  return pretty(value, eol, "  ")
+}
+
+/** The line break a text uses. */
+export function eolOf(text: string): string {
+  return /\r\n|\n|\r/.exec(text)?.[0] ?? "\n"
+}
+
+function intoEmpty(text: string, container: JsonNode, key: string | undefined, value: unknown): TextEdit {
+  const at = { offset: container.offset + 1, length: container.length - 2 }
+  const around = container.parent?.type === "property" ? container.parent.parent : container.parent
+  if (around !== undefined && !/[\r\n]/.test(leadOf(text, around))) {
+    return { ...at, content: compact(text, container, key, value) }
+  }
+  const lineStart =
+    Math.max(text.lastIndexOf("\n", container.offset), text.lastIndexOf("\r", container.offset)) + 1
+  const outer = eolOf(text) + (/^[ \t]*/.exec(text.slice(lineStart, container.offset))?.[0] ?? "")
+  const unit = unitOf(text, rootOf(container))
+  const inner = outer + unit
+  return { ...at, content: `${inner}${labelled(key, pretty(value, inner, unit))}${outer}` }
+}
+
+/** What stands before the first child: a line break with its indentation, or the little that an inline style has. */
+function leadOf(text: string, container: JsonNode): string {
+  const first = container.children?.[0]
+  if (first === undefined) return ""
+  const blank = text.slice(container.offset + 1, first.offset)
+  return /(?:\r\n|\n|\r)[^\r\n]*$/.exec(blank)?.[0] ?? ""
+}
+
+/** One step of indentation: that of the first member of the document. */
+function unitOf(text: string, root: JsonNode): string {
+  const lead = leadOf(text, root)
+  return lead === "" ? "  " : lead.replace(/^[\r\n]+/, "")
+}
+
+/** What an inline container has between comma and next child. */
+function gapOf(text: string, container: JsonNode): string {
+  const [first, second] = container.children ?? []
+  if (first === undefined || second === undefined) return colonOf(text, container)
+  const between = text.slice(first.offset + first.length, second.offset)
+  return between.slice(between.indexOf(",") + 1)
+}
+
+/** The blanks behind a colon, as the first member of the document has them. */
+function colonOf(text: string, container: JsonNode): string {
+  const member = rootOf(container).children?.[0]
+  const value = member?.children?.[1]
+  if (member?.colonOffset === undefined || value === undefined) return " "
+  return /^ *$/.test(text.slice(member.colonOffset + 1, value.offset))
+    ? text.slice(member.colonOffset + 1, value.offset)
+    : " "
+}
+
+function compact(text: string, container: JsonNode, key: string | undefined, value: unknown): string {
+  const blank = colonOf(text, container)
+  const label = key === undefined ? "" : `${JSON.stringify(key)}:${blank}`
+  return label + inline(value, blank)
+}
+
+function inline(value: unknown, blank: string): string {
+  if (Array.isArray(value)) return `[${value.map((item) => inline(item, blank)).join(`,${blank}`)}]`
+  if (typeof value !== "object" || value === null) return JSON.stringify(value)
+  const members = Object.entries(value).map(
+    ([key, item]) => `${JSON.stringify(key)}:${blank}${inline(item, blank)}`,
+  )
+  return `{${members.join(`,${blank}`)}}`
+}
+
+function labelled(key: string | undefined, rendered: string): string {
+  return key === undefined ? rendered : `${JSON.stringify(key)}: ${rendered}`
+}
+
+/** `lead` is the line break and indentation of the line on which the value stands. */
+function pretty(value: unknown, lead: string, unit: string): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value)
+  const inner = lead + unit
+  const items = Array.isArray(value)
+    ? value.map((item) => pretty(item, inner, unit))
+    : Object.entries(value).map(([key, item]) => labelled(key, pretty(item, inner, unit)))
+  const [open, close] = Array.isArray(value) ? "[]" : "{}"
+  return items.length === 0 ? `${open}${close}` : `${open}${inner}${items.join(`,${inner}`)}${lead}${close}`
+}
+
+function rootOf(node: JsonNode): JsonNode {
+  let root = node
+  while (root.parent !== undefined) root = root.parent
+  return root
+}
+
+function span(from: number, to: number): TextEdit {
+  return { offset: from, length: to - from, content: "" }
+}

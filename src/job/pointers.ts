@@ -1,0 +1,24 @@
+/** Renders what the next session of a project will be told, so that its start need not open the database. */
+import type { Database } from "../archive/database.ts"
+import { readPointer, writePointer } from "../archive/pointers.ts"
+import { gatherBrief } from "../restore/gather.ts"
+import { renderPointer } from "../restore/pointer.ts"
+import { latestSession } from "../restore/scope.ts"
+
+/** Projects with the latest sessions: others will be started seldom, and render their own. */
+const MOST = 8
+
+export function preparePointers(db: Database, dataHome: string): void {
+  const projects = db
+    .query<{ path: string }, []>(
+      `SELECT p.path FROM sessions s JOIN projects p ON p.id = s.project
+       WHERE s.parent IS NULL GROUP BY p.id ORDER BY max(s.ended) DESC LIMIT ${MOST}`,
+    )
+    .all()
+  for (const { path } of projects) {
+    if (readPointer(dataHome, path) !== undefined) continue
+    const session = latestSession(db, path, "")
+    if (session !== undefined)
+      writePointer(dataHome, path, { session, text: renderPointer(gatherBrief(db, session)) })
+  }
+}

@@ -1,0 +1,207 @@
+/**
+ * The background job: what hooks had no time for. One at a time, nice, and done when nothing is left; killing it
+ * at any moment loses nothing, since each slice is committed on its own.
+ */
+import { closeSync, mkdirSync, openSync } from "node:fs"
+import { setPriority } from "node:os"
+import { join } from "node:path"
+import { markBehind } from "../archive/complete.ts"
+import { type Database, openDatabase } from "../archive/database.ts"
+import { catchUp, index } from "../archive/indexing.ts"
+import { isPending, settlePending } from "../archive/pending.ts"
+import { lastRepair } from "../archive/repairs.ts"
+import { damageOf } from "../archive/replace.ts"
+import { type Place, take } from "../archive/take.ts"
+import { openWhole, repair } from "../archive/whole.ts"
+import { loadSettings, type Paths } from "../config/load.ts"
+import { CtxError, isDamage, messageOf } from "../util/errors.ts"
+import { logError } from "../util/log.ts"
+import { vaultPath } from "../vault/layout.ts"
+import { lock } from "../vault/lock.ts"
+import { compactWhenIdle } from "../vault/tidy.ts"
+import { preparePointers } from "./pointers.ts"
+import {
+  type Accepted,
+  finishRequest,
+  hasRequests,
+  type JobRequest,
+  recoverRequests,
+  takeRequests,
+} from "./requests.ts"
+import { transcriptsBelow } from "./transcripts.ts"
+
+/** ms of work between two commits. */
+const SLICE = 300
+/** The job gives up after this long; the next hook starts another. */
+const LONGEST = 10 * 60_000
+/** When to look, in ms after a request: the host writes its last lines after its last hook. */
+const ONCE = [0] as const
+const SETTLE = [0, 150, 500, 1500, 4000] as const
+/** ms between two looks for new requests while waiting. */
+const POLL = 200
+
+export async function runJob(): Promise<void> {
+  const { paths } = loadSettings()
+  process.umask(0o077)
+  try {
+    setPriority(10)
+  } catch {
+    // not allowed here: then without
+  }
+  mkdirSync(paths.stateHome, { recursive: true, mode: 0o700 })
+  // Asked once more after the lock is free: a request may have come when nobody looked any more.
+  do {
+    const fd = openSync(join(paths.stateHome, "job.lock"), "a", 0o600)
+    if (!lock(fd, 0)) return
+    try {
+      recoverRequests(paths.dataHome)
+      await work(paths)
+    } catch (error) {
+      logError(paths.stateHome, { event: "job", error })
+      return
+    } finally {
+      closeSync(fd)
+    }
+  } while (hasRequests(paths.dataHome))
+}
+
+interface Visit extends Accepted {
+  readonly since: number
+  readonly looks: readonly number[]
+}
+
+/** How long to wait for others who have the database open, in ms. */
+const PATIENCE = { wait: 5000, most: Number.POSITIVE_INFINITY }
+
+async function work(paths: Paths): Promise<void> {
+  const end = performance.now() + LONGEST
+  let db = opened(paths)
+  let visits: Visit[] = []
+  let mended = false
+  /** Copies of sessions that have ended, as far as we know. */
+  const ended = new Set<string>()
+  try {
+    for (;;) {
+      const now = performance.now()
+      const accepted = takeRequests(paths.dataHome)
+      for (const one of accepted) {
+        const { settle, transcripts } = one.request
+        visits.push({ ...one, since: now, looks: settle ? SETTLE : ONCE })
+        if (settle) for (const path of transcripts) ended.add(vaultPath(path, paths.home))
+      }
+      try {
+        if (accepted.some(({ request }) => request.rebuild)) refuseDamaged(paths.dataHome)
+        if (accepted.some(({ request }) => request.sweep.length > 0)) markBehind(db, paths.dataHome)
+        // First what hooks have archived, oldest first: a session before the forks that copy its lines.
+        catchUp(db, paths.dataHome, end)
+        visits = visits.flatMap((visit) => pay(db, paths, visit, now, end))
+      } catch (error) {
+        if (!isDamage(error) || mended) throw error
+        // Once: a disk that damages what it is given must not keep us here.
+        mended = true
+        logError(paths.stateHome, { event: "job", error })
+        db.close()
+        repair(paths.dataHome, messageOf(error), PATIENCE)
+        db = openDatabase(paths.dataHome, PATIENCE)
+        continue
+      }
+      if (visits.length === 0 || performance.now() >= end) {
+        preparePointers(db, paths.dataHome)
+        if (visits.length === 0) tidy(paths, ended, end)
+        return
+      }
+      await Bun.sleep(POLL)
+    }
+  } finally {
+    db.close()
+  }
+}
+
+/** Tells the log when the views had to be made anew. */
+function opened(paths: Paths): Database {
+  const before = lastRepair(paths.dataHome)?.time
+  const db = openWhole(paths.dataHome, PATIENCE)
+  const repair = lastRepair(paths.dataHome)
+  if (repair !== undefined && repair.time !== before) {
+    logError(paths.stateHome, { event: "repair", error: new CtxError("repaired", repair.reason) })
+  }
+  return db
+}
+
+/** Somebody has met damage, perhaps on a page that we do not read. */
+function refuseDamaged(dataHome: string): void {
+  const damage = damageOf(dataHome)
+  if (damage === undefined) return
+  throw isDamage(damage) ? damage : new CtxError("SQLITE_CORRUPT", messageOf(damage))
+}
+
+function tidy(paths: Paths, ended: ReadonlySet<string>, end: number): void {
+  try {
+    compactWhenIdle(paths.dataHome, ended, Date.now(), end)
+  } catch (error) {
+    logError(paths.stateHome, { event: "compact", error })
+  }
+}
+
+/** Looks, if it is time to, and returns what is left to do of the visit. */
+function pay(db: Database, paths: Paths, visit: Visit, now: number, end: number): Visit[] {
+  const [due, ...later] = visit.looks
+  if (due === undefined || now < visit.since + due) return [visit]
+  look(db, paths, visit.request, end)
+  if (later.length > 0) return [{ ...visit, looks: later }]
+  finishRequest(visit)
+  return []
+}
+
+function look(db: Database, paths: Paths, request: JobRequest, end: number): void {
+  const swept = request.sweep.flatMap(transcriptsBelow)
+  for (const path of new Set([...request.transcripts, ...swept])) {
+    if (performance.now() >= end) return
+    try {
+      archiveAll(db, paths, path, end)
+    } catch (error) {
+      if (isDamage(error)) throw error
+      // One unreadable file must not keep the others out.
+      logError(paths.stateHome, { event: "job", error })
+    }
+  }
+}
+
+export interface ArchiveOptions {
+  readonly lastLine?: "whole" | "any"
+  /** Called after each commit with the bytes of the transcript that are in the vault. */
+  readonly onProgress?: (archived: number) => void
+}
+
+/**
+ * All of one transcript, slice by slice: into the vault and into the views.
+ *
+ * @param end ms of performance.now() at which to stop; what is done is committed
+ */
+export function archiveAll(
+  db: Database,
+  place: Place,
+  path: string,
+  end: number,
+  { lastLine = "whole", onProgress }: ArchiveOptions = {},
+): void {
+  for (;;) {
+    const taken = take(place, path, { now: Date.now(), deadline: performance.now() + SLICE, lastLine })
+    const { captured } = taken
+    if (captured.id === undefined) return
+    if (captured.taken === 0 && !isPending(place.dataHome, taken.copy)) return
+    for (let last = -1; ; ) {
+      const stop = Math.min(end, performance.now() + SLICE)
+      const row = db
+        .transaction(() => index(db, place.dataHome, taken, () => performance.now() >= stop, taken.fresh))
+        .immediate()
+      settlePending(place.dataHome, taken.copy)
+      onProgress?.(captured.archived)
+      // No progress: only half a line is left.
+      if (row === undefined || row.indexed >= row.archived || row.indexed === last) break
+      if (performance.now() >= end) return
+      last = row.indexed
+    }
+    if (captured.state !== "behind" || performance.now() >= end) return
+  }
+}

@@ -1,0 +1,37 @@
+/** Transcripts in the host's folders. */
+import { readdirSync, statSync } from "node:fs"
+import { join } from "node:path"
+
+/** Folders below a project's that a host makes: session, subagents. */
+const DEEPEST = 6
+
+/**
+ * All transcripts of a folder, subagents included, oldest file first: a session before the forks that copy its
+ * lines.
+ */
+export function transcriptsBelow(folder: string): string[] {
+  const found: { path: string; born: number }[] = []
+  const visit = (dir: string, depth: number): void => {
+    let entries: ReturnType<typeof list>
+    try {
+      entries = list(dir)
+    } catch {
+      return
+    }
+    for (const entry of entries) {
+      const path = join(dir, entry.name)
+      if (entry.isDirectory() && depth < DEEPEST) visit(path, depth + 1)
+      else if (entry.isFile() && entry.name.endsWith(".jsonl")) found.push({ path, born: birth(path) })
+    }
+  }
+  visit(folder, 0)
+  return found.sort((a, b) => a.born - b.born || (a.path < b.path ? -1 : 1)).map(({ path }) => path)
+}
+
+const list = (dir: string) => readdirSync(dir, { withFileTypes: true })
+
+/** ms since the epoch; the last change where the file system does not keep the birth. */
+function birth(path: string): number {
+  const stats = statSync(path, { throwIfNoEntry: false })
+  return stats === undefined ? 0 : stats.birthtimeMs || stats.mtimeMs
+}

@@ -1,0 +1,17 @@
+/**
+ * Two programs in one file: hooks, which must be fast, and commands. Nothing is imported before we know which,
+ * and nothing is exported: a chunk that imports the entry would pull everything in.
+ */
+const HOOKS = ["session-start", "user-prompt-submit", "pre-compact", "stop", "subagent-stop", "session-end"]
+
+function main(argv: readonly string[]): Promise<void> {
+  const [first, second] = argv
+  if (first === "hook") return import("./hook/run.ts").then((hook) => hook.runHook(second))
+  // The design documents' spelling, without `hook`.
+  if (first !== undefined && HOOKS.includes(first))
+    return import("./hook/run.ts").then((hook) => hook.runHook(first))
+  if (first === "__job") return import("./job/run.ts").then((job) => job.runJob())
+  return import("./cli/router.ts").then((cli) => cli.runCli(argv))
+}
+
+void main(process.argv.slice(2))

@@ -1,0 +1,190 @@
+/** Reads what a restore is made of from the views. */
+import type { Database } from "../archive/database.ts"
+import { openTodos, parseTodos } from "../archive/todos.ts"
+import { cut } from "../util/text.ts"
+import type { Brief, CommandRun, FileInFlight, Material, Quote, TurnLine } from "./material.ts"
+import { type Scope, scopeOf } from "./scope.ts"
+
+const MOST_TURNS = 60
+const MOST_NOTES = 12
+const MOST_FILES = 10
+/** Latest changes among which those files are found. */
+const MOST_CHANGES = 200
+
+interface AboutRow {
+  readonly title: string | null
+  readonly ended: string | null
+  readonly version: string | null
+  readonly cwd: string | null
+  readonly todos: string
+}
+
+/** A prompt that has not been answered to the end. */
+export interface PendingPrompt {
+  readonly text: string
+  /** Bytes of the transcript when it came: its own line follows them. */
+  readonly at: number
+}
+
+/** Everything a restore may need. The cost does not grow with the length of the session. */
+export function gather(db: Database, session: string, asked?: PendingPrompt): Material {
+  const scope = scopeOf(db, session)
+  const brief = gatherBrief(db, session, scope, MOST_TURNS)
+  const last = brief.turns[0]
+  // The views keep the beginning of a long prompt, cut in the same way.
+  const stored = last !== undefined && asked !== undefined && isOf(last, asked) ? last : undefined
+  return {
+    ...brief,
+    // A prompt that its author has stopped is not waiting for an answer.
+    pending: stored?.interrupted === 1 ? undefined : asked?.text,
+    pendingBegun: stored !== undefined && begun(stored),
+    constraints: notes(db, scope, "constraint"),
+    decisions: notes(db, scope, "decision"),
+    files: filesInFlight(db, scope, brief.cwd),
+    failing: failingCommand(db, scope),
+    good: asRun(lastCommand(db, scope, 0)),
+  }
+}
+
+/** Where a session was left: its last turns and what was still to be done. */
+export function gatherBrief(db: Database, session: string, scope = scopeOf(db, session), most = 1): Brief {
+  const about = db
+    .query<AboutRow, [string]>("SELECT title, ended, version, cwd, todos FROM sessions WHERE id = ?")
+    .get(session)
+  const size = db
+    .query<{ archived: number | null }, [string]>(
+      "SELECT sum(archived) AS archived FROM transcripts WHERE session = ?",
+    )
+    .get(session)
+  return {
+    session,
+    title: about?.title ?? undefined,
+    ended: about?.ended ?? undefined,
+    version: about?.version ?? undefined,
+    cwd: about?.cwd ?? undefined,
+    turnCount: countTurns(db, scope),
+    archived: size?.archived ?? 0,
+    todos: openTodos(parseTodos(about?.todos)),
+    turns: latestTurns(db, scope, most),
+  }
+}
+
+/** Whether this turn began with that prompt, and not with the same words said before. */
+const isOf = (turn: TurnLine, { text, at }: PendingPrompt): boolean =>
+  turn.offset >= at && turn.prompt === cut(text, turn.prompt.length)
+
+const begun = (turn: TurnLine): boolean => turn.tools > 0 || turn.answer !== ""
+
+/** The rows of all parts of the scope; `?1` is the session, `?2` the last turn that counts. */
+function rows<Row>(db: Database, scope: Scope, sql: string): Row[] {
+  const query = db.query<Row, [string, number]>(sql)
+  return scope.flatMap(({ session, upTo }) => query.all(session, upTo))
+}
+
+function countTurns(db: Database, scope: Scope): number {
+  const counts = rows<{ n: number }>(
+    db,
+    scope,
+    "SELECT count(*) AS n FROM turns WHERE session = ?1 AND id <= ?2 AND via NOT IN ('none', 'brief')",
+  )
+  return counts.reduce((sum, { n }) => sum + n, 0)
+}
+
+function latestTurns(db: Database, scope: Scope, most: number): TurnLine[] {
+  return rows<TurnLine & { id: number }>(
+    db,
+    scope,
+    `SELECT id, handle, seq, first AS "offset", prompt, answer, tools, errors, interrupted FROM turns
+     WHERE session = ?1 AND id <= ?2 AND via NOT IN ('none', 'brief')
+       AND NOT (via = 'command' AND tools = 0 AND answer = '')
+     ORDER BY seq DESC LIMIT ${most}`,
+  )
+    .sort((a, b) => b.id - a.id)
+    .slice(0, most)
+    .map(({ id: _id, ...turn }) => turn)
+}
+
+/** Newest first; the same words once. */
+function notes(db: Database, scope: Scope, kind: "constraint" | "decision"): Quote[] {
+  const found = rows<Quote & { turn: number }>(
+    db,
+    scope,
+    `SELECT n.text, n.turn, t.handle FROM notes n JOIN turns t ON t.id = n.turn
+     WHERE n.session = ?1 AND n.kind = '${kind}' AND n.turn <= ?2 ORDER BY n.turn DESC LIMIT ${2 * MOST_NOTES}`,
+  ).sort((a, b) => b.turn - a.turn)
+  const once = new Map(found.reverse().map(({ text, handle }) => [text, { text, handle }]))
+  return [...once.values()].reverse().slice(0, MOST_NOTES)
+}
+
+interface ChangedFile {
+  readonly path: string
+  readonly op: string
+  readonly turn: number
+  readonly handle: string
+}
+
+/** Newest first; paths below `cwd` are told from there. */
+function filesInFlight(db: Database, scope: Scope, cwd: string | undefined): FileInFlight[] {
+  const latest = new Map<string, ChangedFile>()
+  const found = rows<ChangedFile>(
+    db,
+    scope,
+    `SELECT f.path, f.op, f.turn, t.handle FROM files f JOIN turns t ON t.id = f.turn
+     WHERE f.session = ?1 AND f.turn <= ?2 AND f.op IN ('edit', 'write') ORDER BY f.turn DESC LIMIT ${MOST_CHANGES}`,
+  ).sort((a, b) => b.turn - a.turn || (a.path < b.path ? -1 : 1))
+  for (const file of found) if (!latest.has(file.path)) latest.set(file.path, file)
+  const below = cwd === undefined ? undefined : `${cwd.replace(/\/$/, "")}/`
+  return [...latest.values()].slice(0, MOST_FILES).map(({ path, op, handle }) => ({
+    path: below !== undefined && path.startsWith(below) ? path.slice(below.length) : path,
+    op,
+    times: timesChanged(db, scope, path),
+    handle,
+  }))
+}
+
+function timesChanged(db: Database, scope: Scope, path: string): number {
+  const query = db.query<{ n: number | null }, [string, number, string]>(
+    `SELECT sum(count) AS n FROM files
+     WHERE session = ?1 AND turn <= ?2 AND path = ?3 AND op IN ('edit', 'write')`,
+  )
+  return scope.reduce((sum, { session, upTo }) => sum + (query.get(session, upTo, path)?.n ?? 0), 0)
+}
+
+interface CommandRow {
+  readonly session: string
+  readonly command: string
+  readonly exitCode: number | null
+  readonly error: string | null
+  readonly handle: string
+  /** id of the message that holds the result. */
+  readonly result: number
+}
+
+function lastCommand(db: Database, scope: Scope, isError: 0 | 1): CommandRow | undefined {
+  return rows<CommandRow>(
+    db,
+    scope,
+    `SELECT c.session, c.target AS command, c.exit_code AS exitCode, c.error, t.handle, c.result
+     FROM tool_calls c JOIN turns t ON t.id = c.turn
+     WHERE c.session = ?1 AND c.turn <= ?2 AND c.name = 'Bash' AND c.is_error = ${isError}
+     ORDER BY c.result DESC LIMIT 1`,
+  ).sort((a, b) => b.result - a.result)[0]
+}
+
+function asRun(row: CommandRow | undefined): CommandRun | undefined {
+  if (row === undefined) return undefined
+  const { command, handle } = row
+  return { command, exitCode: row.exitCode ?? undefined, error: row.error ?? "", handle }
+}
+
+/** The last command that failed, unless the same command has succeeded since. */
+function failingCommand(db: Database, scope: Scope): CommandRun | undefined {
+  const row = lastCommand(db, scope, 1)
+  if (row === undefined) return undefined
+  const query = db.query<{ found: number }, [string, string, number]>(
+    `SELECT 1 AS found FROM tool_calls
+     WHERE session = ?1 AND name = 'Bash' AND is_error = 0 AND result > ?3 AND target = ?2 LIMIT 1`,
+  )
+  const mended = scope.some(({ session }) => query.get(session, row.command, row.result) !== null)
+  return mended ? undefined : asRun(row)
+}

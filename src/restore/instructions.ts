@@ -1,0 +1,30 @@
+/** Plain text for the host's compaction: what its summary should not drop. Pure. Only committed facts. */
+import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+import { bytes, count, cut } from "../util/text.ts"
+import type { Material } from "./material.ts"
+import { quoted } from "./quote.ts"
+
+const LEAST = 120
+
+/** @returns `""` when nothing is archived or there is no room */
+export function renderInstructions(material: Material, budget: number): string {
+  if (budget < LEAST || material.turnCount === 0) return ""
+  const lines = [
+    `ctxbridge: ${count(material.turnCount, "turn")} of this session (${bytes(material.archived)}) are archived byte for byte. ` +
+      `Keep these exactly as written where they still matter:`,
+    ...material.constraints.map(({ text }) => `- constraint of the user: "${quoted(text, 200)}"`),
+    ...material.todos.map(({ content, status }) => `- ${quoted(status, 20)} task: ${quoted(content, 120)}`),
+    ...(material.failing === undefined
+      ? []
+      : [
+          `- failing command: ${quoted(material.failing.command, 160)} ("${quoted(material.failing.error, 120)}")`,
+        ]),
+    ...material.files.map(({ path, op }) => `- file in flight: ${quoted(path, 160)} (${op})`),
+    ...material.decisions.map(
+      ({ text, handle }) => `- decision (${HANDLE_PREFIX}${handle}): "${quoted(text, 160)}"`,
+    ),
+  ]
+  let text = cut(lines[0]!, budget)
+  for (const line of lines.slice(1)) if (text.length + 1 + line.length <= budget) text += `\n${line}`
+  return text
+}

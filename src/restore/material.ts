@@ -1,0 +1,66 @@
+/** What a restore is made of. The vocabulary of this folder; pure types. */
+
+/** Something said or done, with the turn it belongs to. */
+export interface Quote {
+  readonly text: string
+  /** Handle of the turn, without its prefix. */
+  readonly handle: string
+}
+
+export interface FileInFlight {
+  readonly path: string
+  /** What was last done to it. */
+  readonly op: string
+  readonly times: number
+  readonly handle: string
+}
+
+export interface CommandRun {
+  readonly command: string
+  readonly exitCode: number | undefined
+  readonly error: string
+  readonly handle: string
+}
+
+export interface TurnLine {
+  readonly handle: string
+  readonly seq: number
+  /** Where its first line begins in its transcript, in bytes. */
+  readonly offset: number
+  readonly prompt: string
+  readonly answer: string
+  readonly tools: number
+  readonly errors: number
+  /** 1 when the human stopped the model. */
+  readonly interrupted: number
+}
+
+/** Where a session was left. */
+export interface Brief {
+  readonly session: string
+  readonly title: string | undefined
+  /** Last record's time, as the host wrote it. */
+  readonly ended: string | undefined
+  /** Version of the host that wrote the session. */
+  readonly version: string | undefined
+  readonly cwd: string | undefined
+  readonly turnCount: number
+  /** Bytes of the session's transcripts in the vault. */
+  readonly archived: number
+  readonly todos: readonly { readonly content: string; readonly status: string }[]
+  /** Newest first. */
+  readonly turns: readonly TurnLine[]
+}
+
+export interface Material extends Brief {
+  /** The prompt that was not answered to the end. */
+  readonly pending: string | undefined
+  /** Whether the model had begun to answer it. */
+  readonly pendingBegun: boolean
+  readonly constraints: readonly Quote[]
+  readonly decisions: readonly Quote[]
+  readonly files: readonly FileInFlight[]
+  /** The last command that failed and has not succeeded since. */
+  readonly failing: CommandRun | undefined
+  readonly good: CommandRun | undefined
+}

@@ -1,0 +1,178 @@
+/** Content blocks of user and assistant messages. Each block is read on its own: a broken one costs only itself. */
+import { isBlank, isObject, type JsonObject, objectOf, stringOf } from "./json.ts"
+import type { Part } from "./types.ts"
+import { type Speaker, userTextParts } from "./user-text.ts"
+
+const PERSISTED = "<persisted-output>"
+const SAVED_TO = "saved to: "
+const REJECTED = "The user doesn't want to proceed with this tool use"
+/** What the host writes before the words with which a human refused a tool call. */
+const REASON_LEADS = ["the following reason for the rejection:", "To tell you how to proceed, the user said:"]
+/** What the host writes after them. */
+const REASON_TAIL = "\n\nNote: The user's next message may contain"
+/** The host's own words in the place of a human's: its question form was left without an answer. */
+const NO_REASON = "The user wants to clarify these questions"
+
+/** What of a user line decides how its content reads. */
+export interface UserEnvelope {
+  readonly speaker: Speaker
+  readonly isSummary: boolean
+  /** Text of a skill, loaded at the model's wish. */
+  readonly isSkill: boolean
+  readonly toolUseResult: unknown
+  readonly userFeedback: unknown
+}
+
+/** Parts of a user message's `content`, whatever its shape. */
+export function userParts(content: unknown, envelope: UserEnvelope): Part[] {
+  const blocks = blocksOf(content)
+  const parts: Part[] = []
+  const results = blocks.filter((block) => isObject(block) && isResult(block)).length
+  for (const block of blocks) {
+    const text = textOf(block)
+    if (text !== undefined) {
+      if (isBlank(text)) continue
+      if (envelope.isSummary) parts.push({ kind: "summary", text })
+      else if (envelope.isSkill) parts.push({ kind: "context", source: "skill", text })
+      else parts.push(...userTextParts(text, envelope.speaker))
+    } else if (isObject(block)) {
+      // toolUseResult speaks of one result; with several in a line nobody can say which.
+      const made = blockParts(block, results === 1 ? envelope.toolUseResult : undefined)
+      parts.push(...made)
+      const [result] = made
+      if (envelope.speaker === "human" && result?.kind === "toolResult" && result.isError) {
+        const reason = rejectionReason(result.text, stringOf(envelope.userFeedback))
+        if (reason !== undefined) parts.push({ kind: "prompt", via: "typed", text: reason })
+      }
+    }
+  }
+  return parts
+}
+
+/** Parts of an assistant message's `content`; `textKind` is what its text is. */
+export function assistantParts(content: unknown, textKind: "text" | "apiError" | "notice"): Part[] {
+  const parts: Part[] = []
+  for (const block of blocksOf(content)) {
+    const text = textOf(block)
+    if (text !== undefined) {
+      if (!isBlank(text)) parts.push({ kind: textKind, text })
+    } else if (isObject(block)) {
+      const thinking = block["type"] === "thinking" ? stringOf(block["thinking"]) : undefined
+      // Newer models send the signature alone, with empty text.
+      if (thinking !== undefined && !isBlank(thinking)) parts.push({ kind: "thinking", text: thinking })
+      else parts.push(...blockParts(block, undefined))
+    }
+  }
+  return parts
+}
+
+/** The strings and text blocks of a `content`. */
+export function textsOf(content: unknown): string[] {
+  return blocksOf(content).flatMap((block) => {
+    const text = textOf(block)
+    return text === undefined || isBlank(text) ? [] : [text]
+  })
+}
+
+function blocksOf(content: unknown): readonly unknown[] {
+  if (Array.isArray(content)) return content
+  return typeof content === "string" || isObject(content) ? [content] : []
+}
+
+function textOf(block: unknown): string | undefined {
+  if (typeof block === "string") return block
+  if (!isObject(block) || (block["type"] !== "text" && block["type"] !== undefined)) return undefined
+  return typeof block["text"] === "string" ? block["text"] : undefined
+}
+
+/** Blocks that mean the same in both roles. */
+function blockParts(block: JsonObject, toolUseResult: unknown): Part[] {
+  const type = block["type"]
+  if (type === "tool_use" || type === "server_tool_use" || type === "mcp_tool_use") {
+    const name = stringOf(block["name"]) ?? ""
+    return [{ kind: "toolUse", id: stringOf(block["id"]) ?? "", name, input: block["input"] }]
+  }
+  if (isResult(block)) return resultParts(block, toolUseResult)
+  if (type === "image" || type === "document") return [mediaPart(block)]
+  return []
+}
+
+/** Also the results of tools that run at the API, such as `web_search_tool_result`. */
+function isResult(block: JsonObject): boolean {
+  const type = block["type"]
+  return typeof type === "string" && type.endsWith("tool_result")
+}
+
+function resultParts(block: JsonObject, toolUseResult: unknown): Part[] {
+  const content = block["content"] ?? (typeof toolUseResult === "string" ? toolUseResult : undefined)
+  const text = blocksOf(content).map(pieceOf).filter(Boolean).join("\n")
+  const absent = block["content"] === undefined || block["content"] === null
+  const isError = block["is_error"] === true || (absent && text.startsWith("Error"))
+  const persistedTo = persistedPath(text)
+  const result: Part = {
+    kind: "toolResult",
+    id: stringOf(block["tool_use_id"]) ?? "",
+    text,
+    isError,
+    ...(persistedTo === undefined ? {} : { persistedTo }),
+  }
+  const media = blocksOf(content).flatMap((item) =>
+    isObject(item) && isMedia(item) ? [mediaPart(item)] : [],
+  )
+  return [result, ...media]
+}
+
+/** The readable words of one item of a tool result. */
+function pieceOf(item: unknown): string {
+  if (typeof item === "string") return item
+  if (!isObject(item) || isMedia(item)) return ""
+  const fields = [
+    item["text"],
+    objectOf(item["resource"])["text"],
+    item["tool_name"],
+    item["title"],
+    item["url"],
+    item["stdout"],
+    item["stderr"],
+    item["error_code"],
+  ]
+  return fields.filter((field) => stringOf(field) !== undefined).join("\n")
+}
+
+function persistedPath(text: string): string | undefined {
+  if (!text.startsWith(PERSISTED)) return undefined
+  const head = text.slice(0, 8192)
+  const at = head.indexOf(SAVED_TO)
+  if (at === -1) return undefined
+  return stringOf(
+    head
+      .slice(at + SAVED_TO.length)
+      .split(/\n|<\/persisted-output>/, 1)[0]
+      ?.trim(),
+  )
+}
+
+function rejectionReason(text: string, feedback: string | undefined): string | undefined {
+  if (!text.startsWith(REJECTED)) return undefined
+  let reason = feedback
+  for (const lead of REASON_LEADS) {
+    const at = reason === undefined ? text.indexOf(lead) : -1
+    if (at !== -1) reason = text.slice(at + lead.length).split(REASON_TAIL, 1)[0]
+  }
+  reason = reason?.trim()
+  return reason && !reason.startsWith(NO_REASON) ? reason : undefined
+}
+
+function isMedia(block: JsonObject): boolean {
+  return block["type"] === "image" || block["type"] === "document"
+}
+
+function mediaPart(block: JsonObject): Part {
+  const source = objectOf(block["source"])
+  const data = source["data"]
+  return {
+    kind: "media",
+    mediaType: stringOf(source["media_type"]) ?? stringOf(block["type"]) ?? "",
+    base64Length: typeof data === "string" ? data.length : 0,
+  }
+}

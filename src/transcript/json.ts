@@ -1,0 +1,21 @@
+/** Guards for values that came out of JSON.parse: nothing in a transcript line has a promised type. */
+
+export type JsonObject = Readonly<Record<string, unknown>>
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+}
+
+/** `value` as an object, so that fields of something absent or mistyped read as absent. */
+export function objectOf(value: unknown): JsonObject {
+  return isObject(value) ? value : {}
+}
+
+/** A string with something in it. */
+export function stringOf(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined
+}
+
+export function isBlank(text: string): boolean {
+  return text.trim() === ""
+}

@@ -1,0 +1,55 @@
+/** The words of a shell command, as far as finding names in them needs. */
+
+export interface Word {
+  readonly word: string
+  /** True if quotes or escapes held it together. */
+  readonly quoted: boolean
+}
+
+/** Words of a command, without quotes, operators and the lines of here-documents. */
+export function shellWords(script: string): Word[] {
+  const command = withoutHereDocuments(script)
+  const found: Word[] = []
+  let word = ""
+  let quote = ""
+  let quoted = false
+  const flush = () => {
+    if (word !== "") found.push({ word, quoted })
+    word = ""
+    quoted = false
+  }
+  for (let i = 0; i < command.length; i++) {
+    const c = command.charAt(i)
+    if (quote !== "") {
+      if (c === quote) quote = ""
+      else word += c
+    } else if (c === '"' || c === "'") {
+      quote = c
+      quoted = true
+    } else if (c === "\\" && /[\s"'()&;$]/.test(command.charAt(i + 1))) {
+      // An escaped blank belongs to the word; any other backslash may be a Windows separator.
+      i++
+      if (command.charAt(i) !== "\n") word += command.charAt(i)
+      quoted = true
+    } else if (/[\s<>|&;()`]/.test(c)) flush()
+    else word += c
+  }
+  flush()
+  return found
+}
+
+function withoutHereDocuments(command: string): string {
+  if (!command.includes("<<")) return command
+  const kept: string[] = []
+  let until: string | undefined
+  for (const line of command.split("\n")) {
+    if (until !== undefined) {
+      if (line.trim() === until) until = undefined
+      continue
+    }
+    kept.push(line)
+    // No here-string (`<<<`), no shift (`1<<3`).
+    until = /(?<!<)<<(?!<)-?\s*(["']?)([A-Za-z_]\w*)\1/.exec(line)?.[2]
+  }
+  return kept.join("\n")
+}

@@ -1,0 +1,180 @@
+/** What the input of a tool call says, for the views: one line of it, its files, its todos. */
+import { isObject, type JsonObject, objectOf, stringOf } from "./json.ts"
+import { jsonHead, oneLine } from "./one-line.ts"
+import { shellWords } from "./shell-words.ts"
+
+export interface ToolFile {
+  readonly path: string
+  readonly op: "read" | "write" | "edit"
+}
+
+export interface Todo {
+  readonly content: string
+  readonly status: string
+}
+
+/** One change of the task list; the id of a created task stands in the result (see `createdTaskId`). */
+export interface TaskChange {
+  readonly id?: string
+  readonly subject?: string
+  readonly status?: string
+}
+
+const TARGET_LENGTH = 300
+
+const FILE_OPS: Readonly<Record<string, ToolFile["op"]>> = {
+  Read: "read",
+  NotebookRead: "read",
+  Write: "write",
+  Edit: "edit",
+  MultiEdit: "edit",
+  NotebookEdit: "edit",
+}
+
+/** The one field that says most, for the tools that have one. */
+const TARGET_FIELDS: Readonly<Record<string, readonly string[]>> = {
+  Bash: ["command"],
+  PowerShell: ["command"],
+  Monitor: ["command", "description"],
+  BashOutput: ["bash_id"],
+  KillShell: ["shell_id"],
+  LS: ["path"],
+  WebFetch: ["url"],
+  WebSearch: ["query"],
+  ToolSearch: ["query"],
+  Task: ["description", "prompt"],
+  Agent: ["description", "prompt"],
+  TaskCreate: ["subject", "description"],
+  TaskOutput: ["task_id"],
+  TaskStop: ["task_id"],
+  ExitPlanMode: ["plan"],
+}
+
+/** A command longer than this carries data; the paths stand at its head. */
+const MAX_COMMAND = 20_000
+
+/** Names without a slash count as files only with one of these; `user.email` and `example.com` look alike otherwise. */
+const EXTENSIONS = new Set(
+  (
+    "astro bash bat c cc cfg clj conf cpp cs css csv cue dart diff dockerfile env erl ex exs fish go gradle graphql h " +
+    "hcl hpp hs html ini ipynb java jpeg jpg js json json5 jsonc jsonl jsx kt kts less lock log lua md mdx mjs cjs " +
+    "mts cts nix patch pdf php pl plist png prisma properties proto ps1 py pyi r rb rs rst sass scala scss sh sql " +
+    "sqlite svelte svg swift tar tex tf tfvars toml ts tsv tsx txt vue wasm xml yaml yml zig zip zsh zst gz"
+  ).split(" "),
+)
+
+/** Nothing a shell would expand, and nothing a regular expression or a program text would hold. */
+const PATH_CHARACTERS = /^[\p{L}\p{N}_@%+,./~ -]+$/u
+const DRIVE = /^[A-Za-z]:[\\/][\p{L}\p{N}_@%+,./\\ -]+$/u
+/** `s/a/b/g`, `/a/d`, `/a/` */
+const SED_SCRIPT = /^(?:[sy]\/.*\/.*\/[a-zA-Z]*|\/[^/]+\/[a-zA-Z]?)$/
+
+/** The essence of a tool call in one line of at most 300 code points. */
+export function toolTarget(name: string, input: unknown): string {
+  const fields = objectOf(input)
+  return oneLine(knownTarget(name, fields) ?? jsonHead(input, TARGET_LENGTH * 2), TARGET_LENGTH)
+}
+
+/** Files that a tool call names in its own fields (paths in shell commands: `commandPaths`). */
+export function toolFiles(name: string, input: unknown): ToolFile[] {
+  const op = Object.hasOwn(FILE_OPS, name) ? FILE_OPS[name] : undefined
+  const path = filePath(objectOf(input))
+  return op === undefined || path === undefined ? [] : [{ path, op }]
+}
+
+/**
+ * The paths that a shell command names, in order, each once. Conservative: what might be a branch, a URL, a
+ * pattern or a piece of program text is left out, and so are the lines of a here-document.
+ */
+export function commandPaths(command: string): string[] {
+  const paths = new Set<string>()
+  for (const { word, quoted } of shellWords(command.slice(0, MAX_COMMAND))) {
+    const path = asPath(word.slice(word.lastIndexOf("=") + 1).replace(/(?::\d{1,6}){1,2}$/, ""), quoted)
+    if (path !== undefined) paths.add(path)
+  }
+  return [...paths]
+}
+
+function asPath(word: string, quoted: boolean): string | undefined {
+  const path = word.replace(/[,.]+$/, (end) => (/^\.+$/.test(word) ? end : ""))
+  if (path.length < 2 || path.length > 1024 || path.startsWith("-")) return undefined
+  const rooted = /^(?:~?\/|\.{1,2}\/)/.test(path)
+  if (path.includes(" ") && !(quoted && rooted)) return undefined
+  if (DRIVE.test(path)) return path
+  if (!PATH_CHARACTERS.test(path) || path.includes("//") || (quoted && SED_SCRIPT.test(path)))
+    return undefined
+  if (path.startsWith("/dev/") || !/[\p{L}\p{N}]/u.test(path)) return undefined
+  if (rooted) return path
+  const segments = path.split("/")
+  const extension = /[^.]\.([A-Za-z][A-Za-z0-9]{0,9})$/.exec(segments.at(-1) ?? "")?.[1]?.toLowerCase()
+  if (extension === undefined) return undefined
+  if (segments.length === 1) return EXTENSIONS.has(extension) ? path : undefined
+  // `host.tld/…` is an address, `@scope/…` a package.
+  const first = segments[0] ?? ""
+  return path.startsWith("@") || /[^.]\./.test(first) ? undefined : path
+}
+
+/** The todo list as a TodoWrite call leaves it; undefined for any other call. */
+export function todosOf(name: string, input: unknown): Todo[] | undefined {
+  const todos = objectOf(input)["todos"]
+  if (name !== "TodoWrite" || !Array.isArray(todos)) return undefined
+  return todos.flatMap((todo: unknown) => {
+    const content = isObject(todo) ? stringOf(todo["content"]) : stringOf(todo)
+    return content === undefined ? [] : [{ content, status: stringOf(objectOf(todo)["status"]) ?? "pending" }]
+  })
+}
+
+/** What a TaskCreate or TaskUpdate call changes; undefined for any other call. */
+export function taskChange(name: string, input: unknown): TaskChange | undefined {
+  const fields = objectOf(input)
+  const subject = stringOf(fields["subject"])
+  if (name === "TaskCreate") return { ...(subject && { subject }), status: "pending" }
+  if (name !== "TaskUpdate") return undefined
+  const taskId = fields["taskId"]
+  const id = typeof taskId === "number" ? String(taskId) : stringOf(taskId)
+  const status = stringOf(fields["status"])
+  return { ...(id && { id }), ...(subject && { subject }), ...(status && { status }) }
+}
+
+/** The id in the result of a TaskCreate call. */
+export function createdTaskId(resultText: string): string | undefined {
+  return /^Task #(\S{1,64}) created/.exec(resultText.slice(0, 100))?.[1]
+}
+
+/** Exit code of a failed shell command. The host does not tell it of one that succeeded. */
+export function exitCode(isError: boolean, resultText: string): number | undefined {
+  if (!isError) return undefined
+  const code = /^(?:Error: )?Exit code (-?\d{1,10})(?!\d)/.exec(resultText.slice(0, 40))?.[1]
+  return code === undefined ? undefined : Number(code)
+}
+
+function knownTarget(name: string, fields: JsonObject): string | undefined {
+  if (Object.hasOwn(FILE_OPS, name)) return filePath(fields)
+  if (name === "Grep" || name === "Glob") {
+    const pattern = stringOf(fields["pattern"])
+    const path = stringOf(fields["path"])
+    return pattern !== undefined && path !== undefined ? `${pattern} in ${path}` : pattern
+  }
+  if (name === "TodoWrite") {
+    const todos = fields["todos"]
+    return Array.isArray(todos) ? `${todos.length} todos` : undefined
+  }
+  if (name === "TaskUpdate") {
+    const change = taskChange(name, fields)
+    return change?.id === undefined ? undefined : [`#${change.id}`, change.status].filter(Boolean).join(" ")
+  }
+  if (name === "Skill") {
+    const skill = stringOf(fields["skill"]) ?? stringOf(fields["command"])
+    return skill && [skill, stringOf(fields["args"])].filter(Boolean).join(" ")
+  }
+  if (name === "AskUserQuestion") {
+    const questions = fields["questions"]
+    return Array.isArray(questions) ? stringOf(objectOf(questions[0])["question"]) : undefined
+  }
+  if (!Object.hasOwn(TARGET_FIELDS, name)) return undefined
+  return TARGET_FIELDS[name]?.map((field) => stringOf(fields[field])).find((value) => value !== undefined)
+}
+
+function filePath(fields: JsonObject): string | undefined {
+  return stringOf(fields["file_path"]) ?? stringOf(fields["notebook_path"]) ?? stringOf(fields["path"])
+}

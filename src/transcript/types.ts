@@ -1,0 +1,91 @@
+/**
+ * The vocabulary of a decoded transcript: what one line of the host's JSONL means to us.
+ *
+ * Wire shapes stay in decode.ts. Everything else sees only these types.
+ */
+
+/** How a human's words reached the host. */
+export type PromptVia =
+  /** Typed at the prompt. */
+  | "typed"
+  /** Typed while the host was working; such a prompt may exist only as an attachment. */
+  | "queued"
+  /** A slash command, `/name args`. */
+  | "command"
+  /** `!` mode: a shell command run by the human. */
+  | "bash"
+  /** `#` mode: a note to the host's memory file. */
+  | "memory"
+
+/** Token counts of one API message (the four counts the API reports). */
+export interface Usage {
+  readonly messageId: string
+  readonly model: string
+  readonly input: number
+  readonly output: number
+  readonly cacheCreation: number
+  readonly cacheRead: number
+}
+
+/** One meaningful piece of a record, in the order in which it stands there. */
+export type Part =
+  /** Words of a human; opens a turn. */
+  | { readonly kind: "prompt"; readonly via: PromptVia; readonly text: string }
+  /** A prompt put into the host's queue; it becomes a `prompt` only if the host takes it out again. */
+  | { readonly kind: "enqueued"; readonly text: string }
+  /** What a parent agent asked of a subagent. */
+  | { readonly kind: "brief"; readonly text: string }
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "thinking"; readonly text: string }
+  | { readonly kind: "toolUse"; readonly id: string; readonly name: string; readonly input: unknown }
+  | {
+      readonly kind: "toolResult"
+      readonly id: string
+      readonly text: string
+      readonly isError: boolean
+      /** Path of the file where the host keeps an output too large for the transcript. */
+      readonly persistedTo?: string
+    }
+  /** Output of a slash command or of `!` mode. */
+  | { readonly kind: "output"; readonly text: string; readonly isError: boolean }
+  /** The human stopped the model. */
+  | { readonly kind: "interrupt"; readonly text: string }
+  /** Words of the host or of a background task in a user message: never a human's. */
+  | { readonly kind: "notice"; readonly text: string }
+  /** Context that a hook or the host put before the model. */
+  | { readonly kind: "context"; readonly source: string; readonly text: string }
+  /** An API error shown in place of an answer. */
+  | { readonly kind: "apiError"; readonly text: string }
+  /** The summary that replaced the conversation at a compaction. */
+  | { readonly kind: "summary"; readonly text: string }
+  | {
+      readonly kind: "boundary"
+      readonly trigger: string
+      readonly preTokens: number | undefined
+      /** uuids of messages that the host kept in the context. */
+      readonly preserved: readonly string[]
+    }
+  | { readonly kind: "title"; readonly text: string }
+  /** An image or document; its bytes stay in the vault. */
+  | { readonly kind: "media"; readonly mediaType: string; readonly base64Length: number }
+
+/** One decoded line. A line that carries nothing for the views has no parts; its bytes are in the vault all the same. */
+export interface TranscriptRecord {
+  /** The host's own word for the line, `type` or `type/subtype`; `malformed` if it is no JSON object. */
+  readonly type: string
+  readonly uuid: string | undefined
+  readonly parentUuid: string | undefined
+  readonly timestamp: string | undefined
+  readonly sessionId: string | undefined
+  readonly cwd: string | undefined
+  readonly version: string | undefined
+  readonly gitBranch: string | undefined
+  readonly agentId: string | undefined
+  readonly promptId: string | undefined
+  /** Who handed over a user message (`typed`, `sdk`, `system`), as newer hosts say it; a plugin's has none. */
+  readonly promptSource?: string | undefined
+  /** True for lines of a subagent, wherever they stand. */
+  readonly sidechain: boolean
+  readonly usage: Usage | undefined
+  readonly parts: readonly Part[]
+}

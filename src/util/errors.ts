@@ -1,0 +1,46 @@
+/** Errors a person can act on. Branch on `code`, never on the message. */
+
+export class CtxError extends Error {
+  // A literal: the minifier renames classes.
+  override readonly name = "CtxError"
+  readonly code: string
+  readonly hint: string | undefined
+  /** Exit code of the process when the error reaches the command line. */
+  readonly exit: number
+
+  constructor(
+    code: string,
+    message: string,
+    options: { hint?: string; exit?: number; cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.code = code
+    this.hint = options.hint
+    this.exit = options.exit ?? EXIT.failed
+  }
+}
+
+/** Exit codes of commands. 2 is never used: the host reads it as "block". */
+export const EXIT = { ok: 0, failed: 1, notFound: 3, usage: 64, interrupted: 130 } as const
+
+export function usageError(message: string, hint?: string): CtxError {
+  return new CtxError("usage", message, { exit: EXIT.usage, ...(hint === undefined ? {} : { hint }) })
+}
+
+/** The system's or SQLite's own code of an error, `""` when it has none. */
+export function codeOf(error: unknown): string {
+  const code = (error as { code?: unknown } | null)?.code
+  return typeof code === "string" ? code : ""
+}
+
+export const isMissing = (error: unknown): boolean => ["ENOENT", "ENOTDIR"].includes(codeOf(error))
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+/** Whether SQLite says that the file itself is broken. Its codes may be extended: SQLITE_CORRUPT_INDEX. */
+export const isDamage = (error: unknown): boolean => /^SQLITE_(NOTADB|CORRUPT)/.test(codeOf(error))
+
+/** Code of the error that says that the views are damaged or missing, and being made anew. */
+export const VIEWS_LOST = "views-lost"

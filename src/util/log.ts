@@ -1,0 +1,53 @@
+/** Errors of hooks and of the job: stderr belongs to the host, so they go to a file. Never transcript text. */
+import { appendFileSync, mkdirSync, readFileSync, renameSync, statSync } from "node:fs"
+import { join } from "node:path"
+import { codeOf, messageOf } from "./errors.ts"
+
+const LARGEST = 1 << 20
+
+export const logPath = (stateHome: string): string => join(stateHome, "ctxbridge.log")
+
+/** One JSON line. Never throws: there is nobody left to tell. */
+export function logError(
+  stateHome: string,
+  entry: { event: string; error: unknown; session?: string },
+): void {
+  try {
+    const path = logPath(stateHome)
+    mkdirSync(stateHome, { recursive: true, mode: 0o700 })
+    if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > LARGEST) renameSync(path, `${path}.1`)
+    const { event, error, session } = entry
+    const line = {
+      time: new Date().toISOString(),
+      event,
+      session,
+      code: codeOf(error),
+      message: messageOf(error),
+    }
+    appendFileSync(path, `${JSON.stringify(line)}\n`, { mode: 0o600 })
+  } catch {
+    // nothing to be done
+  }
+}
+
+/** One line of the log. */
+export interface LoggedError {
+  readonly time: string
+  readonly event: string
+  readonly session?: string
+  readonly code: string
+  readonly message: string
+}
+
+/** The newest entry, undefined when nothing ever went wrong. The file is at most a megabyte. */
+export function lastError(stateHome: string): LoggedError | undefined {
+  for (const path of [logPath(stateHome), `${logPath(stateHome)}.1`]) {
+    try {
+      const line = readFileSync(path, "utf8").trimEnd().split("\n").at(-1) ?? ""
+      if (line !== "") return JSON.parse(line) as LoggedError
+    } catch {
+      // no log, or half a line: then the one before it
+    }
+  }
+  return undefined
+}

@@ -1,0 +1,33 @@
+/** Cutting text for people and for models. Pure. */
+
+/** At most `limit` UTF-16 units, never half a surrogate pair; `mark` is part of the limit when something was cut. */
+export function cut(text: string, limit: number, mark = "…"): string {
+  if (text.length <= limit) return text
+  if (limit <= mark.length) return limit <= 0 ? "" : wholePoints(text, limit)
+  return wholePoints(text, limit - mark.length) + mark
+}
+
+function wholePoints(text: string, length: number): string {
+  const last = text.charCodeAt(length - 1)
+  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length)
+}
+
+/** White space folded, so that it fits on a line. */
+export const oneLine = (text: string): string => text.replace(/\s+/g, " ").trim()
+
+const UNITS = ["B", "KB", "MB", "GB", "TB"] as const
+
+/** `1536` → `1.5 KB`. */
+export function bytes(n: number): string {
+  let value = n
+  let unit = 0
+  while (value >= 1000 && unit < UNITS.length - 1) {
+    value /= 1000
+    unit++
+  }
+  return unit === 0 ? `${n} B` : `${value < 10 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`
+}
+
+/** `1 turn`, `2 turns`. */
+export const count = (n: number, noun: string, plural = `${noun}s`): string =>
+  `${n} ${n === 1 ? noun : plural}`

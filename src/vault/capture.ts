@@ -1,0 +1,230 @@
+/**
+ * Takes the new bytes of a transcript into the vault.
+ *
+ * O(new bytes), whatever the size of the transcript: the cursor is the last note of the copy. Whole lines only,
+ * except where the caller says otherwise: half a line is still being written by the host.
+ */
+import { closeSync, constants, fstatSync, ftruncateSync, openSync, type Stats, statSync } from "node:fs"
+import { isMissing } from "../util/errors.ts"
+import {
+  type LockedCopy,
+  openLocked,
+  readExactly,
+  readTail,
+  type Segment,
+  segmentContent,
+  segmentsBackwards,
+  setAside,
+  type Tail,
+  writeFully,
+} from "./file.ts"
+import { dataFrame, encodeNote, type RangeNote, sha256, TAIL_WINDOW, xxh64 } from "./frame.ts"
+
+/** Bytes of transcript in one frame, as far as lines allow. */
+const CHUNK = 1 << 20
+/** A line longer than this is cut: no line of a real host comes near. */
+const LONGEST_LINE = 64 << 20
+const NEWLINE = 0x0a
+
+export interface CaptureRequest {
+  /** Absolute path of the transcript. */
+  readonly transcript: string
+  /** Absolute path of its copy in the vault. */
+  readonly copy: string
+  /** ms since the epoch, for the notes. */
+  readonly now: number
+  /** ms of performance.now() at which to stop, having written whole frames. */
+  readonly deadline: number
+  /**
+   * What to do with a last line that has no newline: take it when it is one whole JSON object (such a line
+   * cannot be half of a longer one), or take it as it is.
+   */
+  readonly lastLine: "whole" | "any"
+  /** Called with the absolute path to which a copy went because the host had rewritten its transcript. */
+  readonly onSuperseded?: (file: string) => void
+  /** Called before the first frame is written, if there is anything to write. */
+  readonly onBegin?: () => void
+  /** Called with each frame's content once it is in the copy. */
+  readonly onChunk?: (chunk: Chunk) => void
+}
+
+export interface Chunk {
+  readonly segment: Segment
+  readonly content: Uint8Array
+}
+
+export interface Captured {
+  /**
+   * `current`: everything is in the copy. `behind`: the deadline came first. `busy`: another process held the
+   * lock. `missing`: there is no such transcript (nothing was ever written, or it was deleted).
+   */
+  readonly state: "current" | "behind" | "busy" | "missing"
+  /** Name of the copy; undefined when there is none. */
+  readonly id: string | undefined
+  /** Bytes of the transcript that are in the copy. */
+  readonly archived: number
+  /** Bytes of the transcript on disk. */
+  readonly size: number
+  /** Bytes taken by this call. */
+  readonly taken: number
+  /** Where the copy of the former content went, when the host had rewritten the transcript. */
+  readonly superseded: string | undefined
+}
+
+export function capture(request: CaptureRequest): Captured {
+  const source = openSource(request.transcript)
+  if (source === undefined) return { ...NOTHING, state: "missing" }
+  try {
+    const { fd, stats } = source
+    const known = peek(request.copy)
+    if (known !== undefined && follows(fd, stats, known) && archivedBytes(known) === stats.size) {
+      return { ...NOTHING, state: "current", id: known.header.id, archived: stats.size, size: stats.size }
+    }
+    return append(request, fd, stats)
+  } finally {
+    closeSync(source.fd)
+  }
+}
+
+const NOTHING = { id: undefined, archived: 0, size: 0, taken: 0, superseded: undefined } as const
+
+const archivedBytes = (tail: Tail): number => tail.last?.to ?? 0
+
+/** Non-blocking, so that a pipe in a transcript's place cannot hold us; undefined unless it is a file. */
+export function openSource(path: string): { fd: number; stats: Stats } | undefined {
+  let fd: number
+  try {
+    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
+  const stats = fstatSync(fd)
+  if (stats.isFile()) return { fd, stats }
+  closeSync(fd)
+  return undefined
+}
+
+/** How the copy ends, read without its lock; undefined when there is none or it ends in half a frame. */
+function peek(copy: string): Tail | undefined {
+  if (statSync(copy, { throwIfNoEntry: false }) === undefined) return undefined
+  const fd = openSync(copy, "r")
+  try {
+    const tail = readTail(fd)
+    return tail !== undefined && fstatSync(fd).size === tail.end ? tail : undefined
+  } finally {
+    closeSync(fd)
+  }
+}
+
+const tailHash = (fd: number, end: number): bigint =>
+  xxh64(readExactly(fd, Math.max(0, end - TAIL_WINDOW), Math.min(end, TAIL_WINDOW)))
+
+/** Whether the transcript still begins with what was read before. */
+export function follows(source: number, stats: Pick<Stats, "size">, tail: Tail): boolean {
+  const { last } = tail
+  if (last === undefined) return true
+  return stats.size >= last.to && tailHash(source, last.to) === last.tailHash
+}
+
+/** A new inode with a known tail may still be another file: its first frame must be the same, too. */
+function sameStart(source: number, stats: Stats, held: LockedCopy): boolean {
+  const { last } = held.tail
+  if (last === undefined || BigInt(stats.ino) === last.inode) return true
+  const first = last.from === 0 ? last : firstSegment(held)
+  if (first === undefined) return true
+  const known = segmentContent(held.fd, first)
+  return Buffer.compare(known, readExactly(source, 0, known.length)) === 0
+}
+
+/** Walks back over the notes: a read for each frame, once for each new inode. */
+function firstSegment({ fd, tail }: LockedCopy): Segment | undefined {
+  let first: Segment | undefined
+  for (const segment of segmentsBackwards(fd, tail)) first = segment
+  return first?.from === 0 ? first : undefined
+}
+
+function append(request: CaptureRequest, source: number, stats: Stats): Captured {
+  let superseded: string | undefined
+  for (;;) {
+    const held = openLocked(request.copy, request.transcript, request.now, request.deadline)
+    if (held === undefined) return { ...NOTHING, state: "busy", size: stats.size }
+    try {
+      if (!follows(source, stats, held.tail) || !sameStart(source, stats, held)) {
+        superseded = setAside(request.copy)
+        request.onSuperseded?.(superseded)
+        continue
+      }
+      return { ...appendTo(held, request, source, stats), superseded }
+    } finally {
+      closeSync(held.fd)
+    }
+  }
+}
+
+function appendTo(held: LockedCopy, request: CaptureRequest, source: number, stats: Stats): Captured {
+  const start = archivedBytes(held.tail)
+  let from = start
+  let end = held.tail.end
+  let state: Captured["state"] = "current"
+  while (from < stats.size) {
+    if (performance.now() >= request.deadline && from > start) {
+      state = "behind"
+      break
+    }
+    const content = readLines(source, from, stats.size, request.lastLine)
+    if (content.length === 0) break
+    const frame = dataFrame(content)
+    const to = from + content.length
+    const note: RangeNote = {
+      from,
+      to,
+      frameLength: frame.length,
+      inode: BigInt(stats.ino),
+      tailHash: content.length >= TAIL_WINDOW ? xxh64(content.subarray(-TAIL_WINDOW)) : tailHash(source, to),
+      sha256: sha256(content),
+      time: request.now,
+    }
+    const bytes = Buffer.concat([frame, encodeNote(note)])
+    if (from === start) request.onBegin?.()
+    try {
+      writeFully(held.fd, bytes, end)
+    } catch (error) {
+      // A full disk takes half a frame: give the space back.
+      ftruncateSync(held.fd, end)
+      throw error
+    }
+    request.onChunk?.({ segment: { ...note, position: end }, content })
+    end += bytes.length
+    from = to
+  }
+  const { id } = held.tail.header
+  return { state, id, archived: from, size: stats.size, taken: from - start, superseded: undefined }
+}
+
+/** Whole lines from `from` on, about CHUNK bytes; empty when there is only half a line that must wait. */
+function readLines(source: number, from: number, size: number, lastLine: "whole" | "any"): Uint8Array {
+  for (let length = CHUNK; ; length *= 2) {
+    const bytes = readExactly(source, from, Math.min(length, size - from))
+    const end = bytes.lastIndexOf(NEWLINE) + 1
+    const atEnd = from + bytes.length >= size || bytes.length < Math.min(length, size - from)
+    if (atEnd) {
+      const rest = bytes.subarray(end)
+      return rest.length === 0 || lastLine === "any" || isWholeObject(rest) ? bytes : bytes.subarray(0, end)
+    }
+    if (end > 0) return bytes.subarray(0, end)
+    if (length >= LONGEST_LINE) return bytes
+  }
+}
+
+/** Whether a line without a newline is complete: one whole JSON object cannot be half of a longer one. */
+export function isWholeObject(line: Uint8Array): boolean {
+  const text = Buffer.from(line.buffer, line.byteOffset, line.length)
+  if (text[0] !== 0x7b || text[text.length - 1] !== 0x7d) return false
+  try {
+    JSON.parse(text.toString("utf8"))
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,132 @@
+/** Checks one copy, frame by frame, against its own notes and against the transcript. Memory: one frame. */
+import { closeSync, fstatSync } from "node:fs"
+import { messageOf } from "../util/errors.ts"
+import { isWholeObject, openSource } from "./capture.ts"
+import { readExactly, readTail, type Segment, segmentContent, segmentsBackwards } from "./file.ts"
+import { sha256 } from "./frame.ts"
+import { openCopy } from "./reader.ts"
+
+export interface CopyCheck {
+  /** Where the host keeps the transcript; undefined when the copy does not begin with our header. */
+  readonly path: string | undefined
+  /** Bytes of the transcript that its notes claim. */
+  readonly archived: number
+  readonly frames: number
+  /** Frames and notes that are not what they should be, in words. */
+  readonly damage: readonly string[]
+  /** Bytes at its end that are no whole frame: what a crash leaves, or another process is writing. */
+  readonly halfFrame: number
+  /** First byte at which transcript and copy differ. */
+  readonly differsAt: number | undefined
+}
+
+/**
+ * @param file absolute path of the copy
+ * @param source descriptor of the transcript, undefined where there is none to compare with
+ * @param onFrame called with the compressed bytes read
+ * @returns undefined when the file is gone
+ */
+export function checkCopy(
+  file: string,
+  source: number | undefined,
+  onFrame: (bytes: number) => void = () => {},
+): CopyCheck | undefined {
+  const fd = openCopy(file)
+  if (fd === undefined) return undefined
+  try {
+    return checkFrames(fd, source, onFrame)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function checkFrames(fd: number, source: number | undefined, onFrame: (bytes: number) => void): CopyCheck {
+  const tail = readTail(fd)
+  if (tail === undefined) {
+    const damage = ["it does not begin with a header of ctxbridge"]
+    return { path: undefined, archived: 0, frames: 0, damage, halfFrame: 0, differsAt: undefined }
+  }
+  const halfFrame = fstatSync(fd).size - tail.end
+  const segments = [...segmentsBackwards(fd, tail)].reverse()
+  const damage: string[] = []
+  const first = segments[0]
+  if (first !== undefined && (first.from !== 0 || first.position !== tail.headerLength)) {
+    damage.push(`the notes before byte ${first.from} of the transcript are broken`)
+  }
+  let expected = first?.from ?? 0
+  let differsAt: number | undefined
+  for (const segment of segments) {
+    const { from, to } = segment
+    if (from !== expected) damage.push(`bytes ${expected} to ${from} are not there`)
+    expected = to
+    const content = contentOf(fd, segment, damage)
+    onFrame(segment.frameLength)
+    if (content === undefined || source === undefined || differsAt !== undefined) continue
+    differsAt = difference(content, readExactly(source, from, content.length), from)
+  }
+  const archived = tail.last?.to ?? 0
+  return { path: tail.header.path, archived, frames: segments.length, damage, halfFrame, differsAt }
+}
+
+function contentOf(fd: number, segment: Segment, damage: string[]): Uint8Array | undefined {
+  const where = `bytes ${segment.from} to ${segment.to}`
+  let content: Uint8Array
+  try {
+    content = segmentContent(fd, segment)
+  } catch (error) {
+    damage.push(`${where} cannot be read: ${messageOf(error)}`)
+    return undefined
+  }
+  if (content.length === segment.to - segment.from && Buffer.compare(sha256(content), segment.sha256) === 0) {
+    return content
+  }
+  damage.push(`${where} do not have the SHA-256 that was noted`)
+  return undefined
+}
+
+function difference(copy: Uint8Array, original: Uint8Array, from: number): number | undefined {
+  if (Buffer.compare(copy, original) === 0) return undefined
+  let n = 0
+  while (n < original.length && copy[n] === original[n]) n++
+  return from + n
+}
+
+/** The transcript's bytes behind `archived`: those that can be taken now, and a half last line that cannot. */
+export interface Remainder {
+  readonly size: number
+  readonly missing: number
+  readonly waiting: number
+}
+
+const NEWLINE = 0x0a
+const BLOCK = 1 << 20
+
+export function remainderOf(source: number, archived: number): Remainder {
+  const { size } = fstatSync(source)
+  const end = lastLineEnd(source, archived, size)
+  const half = size - end
+  if (half > 0 && isWholeObject(readExactly(source, end, half))) {
+    return { size, missing: size - archived, waiting: 0 }
+  }
+  return { size, missing: Math.max(0, end - archived), waiting: Math.max(0, half) }
+}
+
+/** Offset behind the last newline between `from` and `size`, else `from`. */
+function lastLineEnd(source: number, from: number, size: number): number {
+  for (let top = size; top > from; top -= BLOCK) {
+    const bottom = Math.max(from, top - BLOCK)
+    const at = readExactly(source, bottom, top - bottom).lastIndexOf(NEWLINE)
+    if (at >= 0) return bottom + at + 1
+  }
+  return Math.min(from, size)
+}
+
+/** Runs `work` with the transcript open; undefined where there is no such file. */
+export function withTranscript<T>(path: string, work: (source: number | undefined) => T): T {
+  const source = openSource(path)
+  try {
+    return work(source?.fd)
+  } finally {
+    if (source !== undefined) closeSync(source.fd)
+  }
+}

@@ -1,0 +1,201 @@
+/** One copy in the vault, opened. Nothing here knows of a database. */
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  renameSync,
+  statSync,
+  writeSync,
+} from "node:fs"
+import { dirname } from "node:path"
+import { isMissing } from "../util/errors.ts"
+import {
+  decodeHeader,
+  decodeNote,
+  encodeHeader,
+  frameContent,
+  isHalfHeader,
+  NOTE_PREFIX,
+  NOTE_SIZE,
+  type RangeNote,
+  type VaultHeader,
+} from "./frame.ts"
+import { supersededPath } from "./layout.ts"
+import { lock } from "./lock.ts"
+
+/** Where a data frame lies and what it holds. */
+export interface Segment extends RangeNote {
+  /** Position of the data frame in the copy, in bytes. */
+  readonly position: number
+}
+
+/** How a copy ends: after its last whole note. */
+export interface Tail {
+  readonly header: VaultHeader
+  readonly headerLength: number
+  /** Bytes of the copy that are whole; anything after them is half a frame. */
+  readonly end: number
+  /** The last segment; undefined while there is none. */
+  readonly last: Segment | undefined
+}
+
+/** A header holds a path (at most 4,096 bytes) and little else. */
+const HEADER_READ = 4096 + 1024
+
+export function readExactly(fd: number, position: number, length: number): Uint8Array {
+  const bytes = new Uint8Array(length)
+  let done = 0
+  while (done < length) {
+    const n = readSync(fd, bytes, done, length - done, position + done)
+    if (n === 0) break
+    done += n
+  }
+  return done === length ? bytes : bytes.subarray(0, done)
+}
+
+/** Writes all of `bytes` at `position`; throws when the disk takes only a part. */
+export function writeFully(fd: number, bytes: Uint8Array, position: number): void {
+  let done = 0
+  while (done < bytes.length) done += writeSync(fd, bytes, done, bytes.length - done, position + done)
+}
+
+function segmentEnding(fd: number, end: number, headerLength: number): Segment | undefined {
+  if (end - NOTE_SIZE < headerLength) return undefined
+  const note = decodeNote(readExactly(fd, end - NOTE_SIZE, NOTE_SIZE))
+  if (note === undefined) return undefined
+  const position = end - NOTE_SIZE - note.frameLength
+  return position >= headerLength ? { ...note, position } : undefined
+}
+
+/**
+ * Reads how the copy ends. Two small reads when it ends whole; after a crash it looks backwards for the last
+ * whole note.
+ *
+ * @returns undefined when the file does not begin with our header
+ */
+export function readTail(fd: number): Tail | undefined {
+  const size = fstatSync(fd).size
+  const start = decodeHeader(readExactly(fd, 0, Math.min(size, HEADER_READ)))
+  if (start === undefined) return undefined
+  const { header, length: headerLength } = start
+  if (size === headerLength) return { header, headerLength, end: size, last: undefined }
+  const last = segmentEnding(fd, size, headerLength)
+  if (last !== undefined) return { header, headerLength, end: size, last }
+  const block = 1 << 20
+  for (let top = size; top > headerLength; top -= block) {
+    const from = Math.max(headerLength, top - block)
+    // one note more than the block, so that a note across its edge is seen
+    const bytes = Buffer.from(readExactly(fd, from, Math.min(size, top + NOTE_SIZE) - from))
+    for (
+      let at = bytes.lastIndexOf(NOTE_PREFIX);
+      at >= 0;
+      at = at > 0 ? bytes.lastIndexOf(NOTE_PREFIX, at - 1) : -1
+    ) {
+      const end = from + at + NOTE_SIZE
+      const found = end <= size ? segmentEnding(fd, end, headerLength) : undefined
+      if (found !== undefined) return { header, headerLength, end, last: found }
+    }
+  }
+  return { header, headerLength, end: headerLength, last: undefined }
+}
+
+/** All segments, last first. Stops where the chain of notes is broken. */
+export function* segmentsBackwards(fd: number, tail: Tail): Generator<Segment> {
+  for (let end = tail.end; end > tail.headerLength; ) {
+    const segment = segmentEnding(fd, end, tail.headerLength)
+    if (segment === undefined) return
+    yield segment
+    end = segment.position
+  }
+}
+
+export function segmentContent(fd: number, segment: Segment): Uint8Array {
+  return frameContent(readExactly(fd, segment.position, segment.frameLength))
+}
+
+/** A copy held under its lock. */
+export interface LockedCopy {
+  readonly fd: number
+  readonly tail: Tail
+}
+
+/**
+ * Opens a copy for appending: takes its lock, writes the header of a new one, cuts off half a frame.
+ *
+ * @param deadline ms of performance.now() until which to wait for the lock
+ * @returns undefined when another process held the lock all the time
+ */
+export function openLocked(
+  file: string,
+  path: string,
+  now: number,
+  deadline: number,
+): LockedCopy | undefined {
+  for (;;) {
+    const fd = openOrCreate(file)
+    try {
+      if (!lock(fd, deadline)) {
+        closeSync(fd)
+        return undefined
+      }
+      // Another process may have replaced the file while we waited: then this is the lock of the old one.
+      if (fstatSync(fd).ino !== inodeOf(file)) {
+        closeSync(fd)
+        continue
+      }
+      const tail = readTail(fd) ?? begin(fd, file, path, now)
+      if (tail === undefined) {
+        closeSync(fd)
+        continue
+      }
+      if (fstatSync(fd).size > tail.end) ftruncateSync(fd, tail.end)
+      return { fd, tail }
+    } catch (error) {
+      closeSync(fd)
+      throw error
+    }
+  }
+}
+
+function openOrCreate(file: string): number {
+  const flags = constants.O_RDWR | constants.O_CREAT
+  try {
+    return openSync(file, flags, 0o600)
+  } catch (error) {
+    if (!isMissing(error)) throw error
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    return openSync(file, flags, 0o600)
+  }
+}
+
+export function inodeOf(file: string): number | undefined {
+  return statSync(file, { throwIfNoEntry: false })?.ino
+}
+
+/** Writes the header of an empty file. A file that is not ours is put aside, and undefined returned. */
+function begin(fd: number, file: string, path: string, now: number): Tail | undefined {
+  const size = fstatSync(fd).size
+  if (size > 0 && !isHalfHeader(readExactly(fd, 0, Math.min(size, 8)), size)) {
+    setAside(file)
+    return undefined
+  }
+  const header: VaultHeader = { id: crypto.randomUUID().slice(0, 13), path, created: now }
+  const bytes = encodeHeader(header)
+  ftruncateSync(fd, 0)
+  writeFully(fd, bytes, 0)
+  return { header, headerLength: bytes.length, end: bytes.length, last: undefined }
+}
+
+/** Renames a copy to its first free superseded name and returns that. Nothing is ever deleted. */
+export function setAside(file: string): string {
+  for (let n = 1; ; n++) {
+    const target = supersededPath(file, n)
+    if (inodeOf(target) !== undefined) continue
+    renameSync(file, target)
+    return target
+  }
+}

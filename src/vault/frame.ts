@@ -1,0 +1,160 @@
+/**
+ * The vault's file format: a row of standard zstd frames (RFC 8878), so that `zstdcat` gives the transcript back.
+ *
+ *     header note · (data frame · range note)*
+ *
+ * Notes are skippable frames, which every zstd decoder passes over. A range note follows the data frame it
+ * describes and has a fixed size, so the last bytes of a file tell how far its transcript is archived: the
+ * cursor needs no database.
+ */
+
+const SKIPPABLE_MAGIC = 0x184d2a5c
+const MARK = 0x42585443 // "CTXB", little endian
+const FORMAT = 1
+const KIND_HEADER = 1
+const KIND_RANGE = 2
+
+const PAYLOAD_SIZE = 96
+/** Bytes of a range note, with its frame header. */
+export const NOTE_SIZE = 8 + PAYLOAD_SIZE
+/** How many bytes before the cursor are hashed to notice a rewritten transcript. */
+export const TAIL_WINDOW = 256
+/** Level 3 takes about 3 ms for 1 MB; the levels above cost more than they save in a hook. */
+const LEVEL = 3
+
+/** What a range note says of the data frame before it. Offsets and lengths are in bytes. */
+export interface RangeNote {
+  /** First byte of the transcript in the frame. */
+  readonly from: number
+  /** First byte after it. */
+  readonly to: number
+  /** Length of the compressed frame. */
+  readonly frameLength: number
+  /** inode of the transcript when it was read. */
+  readonly inode: bigint
+  /** XXH64 of the transcript's last TAIL_WINDOW bytes before `to`. */
+  readonly tailHash: bigint
+  /** SHA-256 of the frame's content. */
+  readonly sha256: Uint8Array
+  /** When it was archived, in ms since the epoch. */
+  readonly time: number
+}
+
+/** What the first note of a file says. */
+export interface VaultHeader {
+  /** Random name of this copy; a rewritten transcript gets a new one. */
+  readonly id: string
+  /** Where the host keeps the transcript. */
+  readonly path: string
+  /** When the copy was begun, in ms since the epoch. */
+  readonly created: number
+}
+
+export const sha256 = (bytes: Uint8Array): Uint8Array => new Bun.CryptoHasher("sha256").update(bytes).digest()
+
+export const xxh64 = (bytes: Uint8Array): bigint => Bun.hash.xxHash64(bytes, 0n)
+
+/**
+ * One zstd frame with a content checksum.
+ *
+ * Bun's one-shot compressor writes frames without the checksum, and `node:zlib`, which can, costs 3 ms of
+ * start-up. So the flag (bit 2 of the frame header descriptor, RFC 8878 §3.1.1.1.1) and the checksum (the low
+ * 32 bits of XXH64 of the content, §3.1.1) are added here.
+ */
+export function dataFrame(content: Uint8Array, level: number = LEVEL): Uint8Array {
+  const plain = Bun.zstdCompressSync(content, { level })
+  const frame = new Uint8Array(plain.length + 4)
+  frame.set(plain)
+  frame[4] = plain[4]! | 0b100
+  new DataView(frame.buffer).setUint32(plain.length, Number(xxh64(content) & 0xffffffffn), true)
+  return frame
+}
+
+/** The content of a data frame. Throws when it is damaged. */
+export function frameContent(frame: Uint8Array): Uint8Array {
+  return Bun.zstdDecompressSync(frame)
+}
+
+function skippable(payloadSize: number): { bytes: Uint8Array; payload: DataView } {
+  const bytes = new Uint8Array(8 + payloadSize)
+  const frame = new DataView(bytes.buffer)
+  frame.setUint32(0, SKIPPABLE_MAGIC, true)
+  frame.setUint32(4, payloadSize, true)
+  const payload = new DataView(bytes.buffer, 8)
+  payload.setUint32(0, MARK, true)
+  payload.setUint8(4, FORMAT)
+  return { bytes, payload }
+}
+
+export function encodeNote(note: RangeNote): Uint8Array {
+  const { bytes, payload } = skippable(PAYLOAD_SIZE)
+  payload.setUint8(5, KIND_RANGE)
+  payload.setBigUint64(8, BigInt(note.from), true)
+  payload.setBigUint64(16, BigInt(note.to), true)
+  payload.setUint32(24, note.frameLength, true)
+  payload.setBigUint64(32, note.inode, true)
+  payload.setBigUint64(40, note.tailHash, true)
+  bytes.set(note.sha256, 8 + 48)
+  payload.setBigUint64(80, BigInt(note.time), true)
+  payload.setBigUint64(88, xxh64(bytes.subarray(8, 8 + 88)), true)
+  return bytes
+}
+
+/** The note in exactly these NOTE_SIZE bytes, or undefined if they are anything else. */
+export function decodeNote(bytes: Uint8Array): RangeNote | undefined {
+  if (bytes.length !== NOTE_SIZE) return undefined
+  const frame = new DataView(bytes.buffer, bytes.byteOffset, NOTE_SIZE)
+  if (frame.getUint32(0, true) !== SKIPPABLE_MAGIC || frame.getUint32(4, true) !== PAYLOAD_SIZE)
+    return undefined
+  const payload = new DataView(bytes.buffer, bytes.byteOffset + 8, PAYLOAD_SIZE)
+  if (payload.getUint32(0, true) !== MARK || payload.getUint8(4) !== FORMAT) return undefined
+  if (payload.getUint8(5) !== KIND_RANGE) return undefined
+  if (payload.getBigUint64(88, true) !== xxh64(bytes.subarray(8, 8 + 88))) return undefined
+  return {
+    from: Number(payload.getBigUint64(8, true)),
+    to: Number(payload.getBigUint64(16, true)),
+    frameLength: payload.getUint32(24, true),
+    inode: payload.getBigUint64(32, true),
+    tailHash: payload.getBigUint64(40, true),
+    sha256: bytes.slice(8 + 48, 8 + 80),
+    time: Number(payload.getBigUint64(80, true)),
+  }
+}
+
+export function encodeHeader(header: VaultHeader): Uint8Array {
+  const json = new TextEncoder().encode(JSON.stringify(header))
+  const { bytes, payload } = skippable(8 + json.length)
+  payload.setUint8(5, KIND_HEADER)
+  bytes.set(json, 16)
+  return bytes
+}
+
+/** The header at the start of `bytes` with its length in the file, or undefined. */
+export function decodeHeader(bytes: Uint8Array): { header: VaultHeader; length: number } | undefined {
+  if (bytes.length < 16) return undefined
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+  if (view.getUint32(0, true) !== SKIPPABLE_MAGIC || view.getUint32(8, true) !== MARK) return undefined
+  const length = 8 + view.getUint32(4, true)
+  if (view.getUint8(12) !== FORMAT || view.getUint8(13) !== KIND_HEADER || length > bytes.length)
+    return undefined
+  try {
+    const header = JSON.parse(new TextDecoder().decode(bytes.subarray(16, length))) as VaultHeader
+    return typeof header.id === "string" && typeof header.path === "string" ? { header, length } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether a file of `size` bytes that begins with `start` was cut off while its header was written. */
+export function isHalfHeader(start: Uint8Array, size: number): boolean {
+  if (start.length < 8) return true
+  const view = new DataView(start.buffer, start.byteOffset, start.length)
+  return view.getUint32(0, true) === SKIPPABLE_MAGIC && 8 + view.getUint32(4, true) > size
+}
+
+/** The bytes with which every range note begins: what a search for the last whole note looks for. */
+export const NOTE_PREFIX: Uint8Array = (() => {
+  const { bytes, payload } = skippable(PAYLOAD_SIZE)
+  payload.setUint8(5, KIND_RANGE)
+  return bytes.slice(0, 14)
+})()

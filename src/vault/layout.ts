@@ -1,0 +1,52 @@
+/** Where in the vault a transcript's copy stands. A pure function of paths: no database is needed to find it. */
+import { basename, dirname, join } from "node:path"
+
+const label = (root: string): string =>
+  `root-${Bun.hash.xxHash64(root, 0n).toString(16).padStart(16, "0").slice(0, 8)}`
+
+/**
+ * The copy's path below `vault/`: the transcript's own path below the host's `projects` folder.
+ *
+ * @param transcript absolute path, `…/projects/<slug>/<session>.jsonl` or deeper; any other path stands under a
+ *   label of its folder
+ * @param home the user's home folder: its transcripts stand under `home/`, those of another configuration folder
+ *   under a label of it, so that two hosts' files never share a copy
+ */
+export function vaultPath(transcript: string, home: string): string {
+  const parts = transcript.split("/")
+  const at = parts.lastIndexOf("projects")
+  const nested = at > 0 && parts.length - at > 2
+  const root = nested ? parts.slice(0, at + 1).join("/") : dirname(transcript)
+  const below = nested ? parts.slice(at + 1).join("/") : basename(transcript)
+  const top = root === join(home, ".claude", "projects") ? "home" : label(root)
+  return join(top, `${below}.zst`)
+}
+
+/** The absolute path of a copy. */
+export const vaultFile = (dataHome: string, copy: string): string => join(dataHome, "vault", copy)
+
+/** What a transcript's path says of whose it is. */
+export interface TranscriptName {
+  /** The session it belongs to; undefined for a subagent whose path does not name its parent. */
+  readonly session: string | undefined
+  /** The subagent, when it is a subagent's transcript. */
+  readonly agent: string | undefined
+}
+
+/**
+ * Sessions are `<session>.jsonl`; subagents `agent-<id>.jsonl` beside them (to 2.0) or
+ * `<session>/subagents/agent-<id>.jsonl` (from 2.1).
+ */
+export function transcriptName(transcript: string): TranscriptName {
+  const stem = basename(transcript).replace(/\.jsonl$/, "")
+  if (!stem.startsWith("agent-")) return { session: stem, agent: undefined }
+  const folder = dirname(transcript)
+  const session = basename(folder) === "subagents" ? basename(dirname(folder)) : undefined
+  return { session, agent: stem.slice("agent-".length) }
+}
+
+/** Where the `n`th superseded copy goes when the host has rewritten a transcript. */
+export const supersededPath = (vaultFile: string, n: number): string =>
+  vaultFile.replace(/(\.jsonl)?\.zst$/, (suffix) => `.~${n}${suffix}`)
+
+export const isSuperseded = (vaultFile: string): boolean => /\.~\d+(\.jsonl)?\.zst$/.test(vaultFile)

@@ -1,0 +1,156 @@
+/** Reads any stretch of a transcript from its copy. The notes are walked once, and the last frame is kept. */
+import { closeSync, openSync } from "node:fs"
+import { CtxError, isMissing, messageOf } from "../util/errors.ts"
+import { readTail, type Segment, segmentContent, segmentsBackwards, type Tail } from "./file.ts"
+
+/** How a copy ends; undefined when there is no such file or it is none of ours. */
+export function tailOf(file: string): Tail | undefined {
+  const fd = openCopy(file)
+  if (fd === undefined) return undefined
+  try {
+    return readTail(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** Bytes of the transcript that a copy holds. */
+export const archivedIn = (file: string): number => tailOf(file)?.last?.to ?? 0
+
+/** A stretch of a transcript as the vault holds it. */
+export interface Stretch {
+  /** Offset of its first byte. */
+  readonly from: number
+  readonly content: Uint8Array
+}
+
+/**
+ * A transcript read back from its copy, frame by frame, from the frame that holds `from` on: the first stretch may
+ * begin before it. Walks back over the notes behind `from` only.
+ */
+export function* stretchesFrom(file: string, from: number): Generator<Stretch> {
+  const fd = openCopy(file)
+  if (fd === undefined) return
+  try {
+    const tail = readTail(fd)
+    if (tail === undefined) return
+    const wanted: Segment[] = []
+    for (const segment of segmentsBackwards(fd, tail)) {
+      if (segment.to <= from) break
+      wanted.push(segment)
+    }
+    for (const segment of wanted.reverse()) yield { from: segment.from, content: segmentContent(fd, segment) }
+  } finally {
+    closeSync(fd)
+  }
+}
+
+export class CopyReader {
+  readonly #fd: number
+  readonly #file: string
+  readonly #segments: readonly Segment[]
+  #kept: { readonly segment: Segment; readonly content: Uint8Array } | undefined
+
+  constructor(file: string) {
+    const fd = openCopy(file)
+    const tail = fd === undefined ? undefined : readTail(fd)
+    if (fd === undefined || tail === undefined) {
+      if (fd !== undefined) closeSync(fd)
+      throw new CtxError("vault-missing", `the vault has no copy ${file}`, {
+        hint: "ctxbridge verify names what is missing",
+      })
+    }
+    this.#fd = fd
+    this.#file = file
+    this.#segments = [...segmentsBackwards(fd, tail)].reverse()
+  }
+
+  /** Bytes of the transcript that are here. */
+  get size(): number {
+    return this.#segments.at(-1)?.to ?? 0
+  }
+
+  /** The transcript in pieces of about a megabyte. */
+  *pieces(): Generator<Uint8Array> {
+    for (const segment of this.#segments) yield this.#content(segment)
+  }
+
+  /** @throws CtxError `vault-missing` when the copy does not reach so far, `vault-damaged` when it cannot be read */
+  read(from: number, to: number): Uint8Array {
+    const parts: Uint8Array[] = []
+    let at = from
+    for (let n = this.#indexOf(from); at < to; n++) {
+      const segment = this.#segments[n]
+      if (segment === undefined || segment.from > at) {
+        throw new CtxError("vault-missing", `bytes ${at} to ${to} are not in ${this.#file}`, {
+          hint: "ctxbridge verify names what is missing",
+        })
+      }
+      parts.push(this.#content(segment).subarray(at - segment.from, Math.min(to, segment.to) - segment.from))
+      at = segment.to
+    }
+    return parts.length === 1 ? parts[0]! : Buffer.concat(parts)
+  }
+
+  close(): void {
+    closeSync(this.#fd)
+  }
+
+  /** The first segment that ends behind `offset`. */
+  #indexOf(offset: number): number {
+    let low = 0
+    let high = this.#segments.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (this.#segments[middle]!.to <= offset) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  #content(segment: Segment): Uint8Array {
+    if (this.#kept?.segment === segment) return this.#kept.content
+    let content: Uint8Array
+    try {
+      content = segmentContent(this.#fd, segment)
+    } catch (cause) {
+      const where = `bytes ${segment.from} to ${segment.to} in ${this.#file} cannot be read`
+      throw new CtxError("vault-damaged", `${where}: ${messageOf(cause)}`, {
+        hint: "ctxbridge verify names everything that is damaged",
+        cause,
+      })
+    }
+    this.#kept = { segment, content }
+    return content
+  }
+}
+
+/** Readers of several copies, each opened once. */
+export class CopyReaders {
+  readonly #open = new Map<string, CopyReader>()
+
+  /** @param file absolute path of the copy */
+  of(file: string): CopyReader {
+    let reader = this.#open.get(file)
+    if (reader === undefined) {
+      reader = new CopyReader(file)
+      this.#open.set(file, reader)
+    }
+    return reader
+  }
+
+  close(): void {
+    for (const reader of this.#open.values()) reader.close()
+    this.#open.clear()
+  }
+}
+
+/** A descriptor of a copy; undefined when there is none. */
+export function openCopy(file: string): number | undefined {
+  try {
+    return openSync(file, "r")
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
+}

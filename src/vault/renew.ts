@@ -1,0 +1,38 @@
+/**
+ * For a transcript that was changed where the cursor does not look: it keeps its length and its end, and only a
+ * comparison of every byte tells.
+ */
+import { closeSync } from "node:fs"
+import { CtxError } from "../util/errors.ts"
+import { checkCopy, withTranscript } from "./check.ts"
+import { openLocked, setAside } from "./file.ts"
+import { tailOf } from "./reader.ts"
+
+/** ms to wait for another process that archives the same transcript. */
+const PATIENCE = 5000
+
+/**
+ * Puts a copy aside that is damaged or does not begin as the transcript does, so that the next capture begins anew.
+ * Nothing is deleted.
+ *
+ * @param transcript absolute path
+ * @param copy absolute path of its copy
+ * @param now ms since the epoch
+ * @returns the copy's new name; undefined where it is sound, or there is none
+ */
+export function setAsideIfDifferent(transcript: string, copy: string, now: number): string | undefined {
+  return withTranscript(transcript, (source) => {
+    if (source === undefined || tailOf(copy) === undefined) return undefined
+    const held = openLocked(copy, transcript, now, performance.now() + PATIENCE)
+    if (held === undefined) {
+      throw new CtxError("busy", "another process is archiving this transcript", { hint: "try again" })
+    }
+    try {
+      const check = checkCopy(copy, source)
+      const sound = check === undefined || (check.damage.length === 0 && check.differsAt === undefined)
+      return sound ? undefined : setAside(copy)
+    } finally {
+      closeSync(held.fd)
+    }
+  })
+}

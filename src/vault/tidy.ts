@@ -1,0 +1,157 @@
+/** Which copies are merged, and when. One process at a time. */
+import { closeSync, openSync, rmSync, statSync } from "node:fs"
+import { join } from "node:path"
+import { isMissing, messageOf } from "../util/errors.ts"
+import { type Compacted, compactCopy, type Layout, layoutOf, temporaryOf } from "./compact.ts"
+import { vaultFile } from "./layout.ts"
+import { lock } from "./lock.ts"
+import { vaultFiles } from "./walk.ts"
+
+/** What the background job leaves alone: copies of few frames, of large ones, and those that still grow. */
+const MANY_FRAMES = 32
+const SMALL_FRAME = 64 << 10
+const QUIET = 10 * 60_000
+/** ms that it spends on this in one run. */
+const LONGEST = 5000
+
+export interface CompactedCopy {
+  /** Path below `vault/`. */
+  readonly copy: string
+  readonly frames: number
+  readonly merged: number
+  readonly before: number
+  /** What it would be, roughly, is not told by a dry run: undefined. */
+  readonly after: number | undefined
+  readonly error: string | undefined
+}
+
+export interface CompactReport {
+  readonly ok: boolean
+  readonly dryRun: boolean
+  /** Copies looked at. */
+  readonly copies: number
+  /** Bytes of the vault. */
+  readonly before: number
+  readonly after: number
+  /** Those with something to merge. */
+  readonly changed: readonly CompactedCopy[]
+}
+
+export interface CompactOptions {
+  readonly dryRun: boolean
+  readonly onProgress?: (done: number, total: number) => void
+}
+
+/**
+ * Merges whatever can be merged.
+ *
+ * @returns undefined when another process is doing so
+ */
+export function compactVault(
+  dataHome: string,
+  { dryRun, onProgress }: CompactOptions,
+): CompactReport | undefined {
+  const files = vaultFiles(dataHome)
+  const before = files.reduce((sum, { bytes }) => sum + bytes, 0)
+  const run = (): CompactReport => {
+    const changed: CompactedCopy[] = []
+    let done = 0
+    for (const { copy, bytes } of files) {
+      const file = vaultFile(dataHome, copy)
+      if (!dryRun) rmSync(temporaryOf(file), { force: true })
+      const layout = layoutOf(file)
+      if (layout !== undefined && layout.merged < layout.frames) {
+        changed.push(dryRun ? told(copy, layout) : compacted(copy, file, layout))
+      }
+      done += bytes
+      onProgress?.(done, before)
+    }
+    const saved = changed.reduce(
+      (sum, one) => sum + (one.after === undefined ? 0 : one.before - one.after),
+      0,
+    )
+    const ok = changed.every(({ error }) => error === undefined)
+    return { ok, dryRun, copies: files.length, before, after: before - saved, changed }
+  }
+  return dryRun || files.length === 0 ? run() : alone(dataHome, run)
+}
+
+const told = (copy: string, { frames, merged, bytes }: Layout): CompactedCopy => ({
+  copy,
+  frames,
+  merged,
+  before: bytes,
+  after: undefined,
+  error: undefined,
+})
+
+function compacted(copy: string, file: string, layout: Layout): CompactedCopy {
+  try {
+    const done: Compacted | undefined = compactCopy(file)
+    if (done !== undefined) {
+      const { frames, merged, bytes, after } = done
+      return { copy, frames, merged, before: bytes, after, error: undefined }
+    }
+    return { ...told(copy, layout), error: "another process is writing it" }
+  } catch (error) {
+    // One damaged copy must not keep the others as they are.
+    return { ...told(copy, layout), error: messageOf(error) }
+  }
+}
+
+/**
+ * The background job's share: the worst copies, as long as nobody waits.
+ *
+ * @param ended copies, as below `vault/`, that need not be quiet: nobody writes them any more
+ * @param now ms since the epoch
+ * @param end ms of performance.now() at which to stop
+ */
+export function compactWhenIdle(
+  dataHome: string,
+  ended: ReadonlySet<string>,
+  now: number,
+  end: number,
+): void {
+  const stop = Math.min(end, performance.now() + LONGEST)
+  const quiet = vaultFiles(dataHome).filter(({ copy, bytes }) => {
+    // A file too small for so many frames needs no look.
+    if (bytes < MANY_FRAMES * 128) return false
+    if (ended.has(copy)) return true
+    const { mtimeMs } = statSync(vaultFile(dataHome, copy), { throwIfNoEntry: false }) ?? { mtimeMs: now }
+    return now - mtimeMs > QUIET
+  })
+  if (quiet.length === 0) return
+  alone(dataHome, () => {
+    for (const { copy } of quiet) {
+      if (performance.now() >= stop) return
+      const file = vaultFile(dataHome, copy)
+      const layout = layoutOf(file)
+      if (layout !== undefined && isWorthIt(layout)) {
+        rmSync(temporaryOf(file), { force: true })
+        try {
+          compactCopy(file)
+        } catch {
+          // One damaged copy must not keep the others as they are; `verify` and `compact` tell of it.
+        }
+      }
+    }
+  })
+}
+
+const isWorthIt = ({ frames, merged, bytes }: Layout): boolean =>
+  frames > MANY_FRAMES && bytes / frames < SMALL_FRAME && merged < frames
+
+function alone<T>(dataHome: string, work: () => T): T | undefined {
+  let fd: number
+  try {
+    fd = openSync(join(dataHome, "compact.lock"), "a", 0o600)
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
+  try {
+    return lock(fd, 0) ? work() : undefined
+  } finally {
+    closeSync(fd)
+  }
+}

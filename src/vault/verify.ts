@@ -1,0 +1,171 @@
+/**
+ * Proves that every byte of every transcript is in the vault, and that the vault is sound. Reads files only: it
+ * works without a database.
+ */
+import { type CopyCheck, checkCopy, type Remainder, remainderOf, withTranscript } from "./check.ts"
+import { isSuperseded, vaultFile, vaultPath } from "./layout.ts"
+import { archivedIn, tailOf } from "./reader.ts"
+import { vaultFiles } from "./walk.ts"
+
+/**
+ * `complete`: all of it is in the vault · `waiting`: all but a half last line, which the host is still writing ·
+ * `missing`: there are bytes to archive · `mismatch`: the host has rewritten what was archived · `damaged`: the
+ * copy is not sound · `deleted`: the host has deleted the transcript, the vault holds it · `superseded`: what the
+ * transcript was before the host rewrote it.
+ */
+export type VerifyState =
+  | "complete"
+  | "waiting"
+  | "missing"
+  | "mismatch"
+  | "damaged"
+  | "deleted"
+  | "superseded"
+
+export interface Verified {
+  /** Where the host keeps the transcript, or kept it; `""` when not even that can be read. */
+  readonly path: string
+  /** Path of the copy below `vault/`. */
+  readonly copy: string | undefined
+  readonly state: VerifyState
+  /** Bytes on disk; 0 when the host has deleted it. */
+  readonly size: number
+  /** Bytes in the vault. */
+  readonly archived: number
+  readonly missing: number
+  readonly waiting: number
+  readonly frames: number
+  readonly problems: readonly string[]
+}
+
+export interface VerifyReport {
+  /** Nothing is missing, different or damaged. */
+  readonly ok: boolean
+  readonly transcripts: readonly Verified[]
+  readonly totals: Readonly<Record<VerifyState, number>> & {
+    readonly transcripts: number
+    readonly copies: number
+    readonly frames: number
+    /** Of the transcripts on disk. */
+    readonly bytes: number
+    readonly archivedBytes: number
+    readonly missingBytes: number
+    readonly waitingBytes: number
+  }
+}
+
+export interface VerifyOptions {
+  readonly dataHome: string
+  readonly home: string
+  /** Absolute paths of transcripts that should be in the vault. */
+  readonly transcripts: readonly string[]
+  readonly onProgress?: (done: number, total: number) => void
+}
+
+export function verify(options: VerifyOptions): VerifyReport {
+  const files = vaultFiles(options.dataHome)
+  const total = files.reduce((sum, { bytes }) => sum + bytes, 0)
+  let done = 0
+  const onFrame = (bytes: number): void => {
+    done += bytes
+    options.onProgress?.(Math.min(done, total), total)
+  }
+  const results: Verified[] = []
+  const seen = new Set<string>()
+  for (const path of options.transcripts) {
+    const copy = vaultPath(path, options.home)
+    seen.add(copy)
+    results.push(checkTranscript(options.dataHome, path, copy, onFrame))
+  }
+  for (const { copy } of files) {
+    if (seen.has(copy)) continue
+    const result = checkRest(options.dataHome, copy, onFrame)
+    if (result !== undefined) results.push(result)
+  }
+  return { ok: results.every(isFine), transcripts: results, totals: totalsOf(results) }
+}
+
+/** Whether nothing needs to be done about it. */
+export const isFine = ({ state }: Verified): boolean => !["missing", "mismatch", "damaged"].includes(state)
+
+/** Another process may archive while we look: then look again. */
+const ATTEMPTS = 3
+
+function checkTranscript(
+  dataHome: string,
+  path: string,
+  copy: string,
+  onFrame: (bytes: number) => void,
+): Verified {
+  const file = vaultFile(dataHome, copy)
+  return withTranscript(path, (source) => {
+    for (let attempt = 1; ; attempt++) {
+      const check = checkCopy(file, source, onFrame)
+      const rest = source === undefined ? undefined : remainderOf(source, check?.archived ?? 0)
+      const grown = rest !== undefined && rest.missing > 0 && archivedIn(file) > (check?.archived ?? 0)
+      if (!grown || attempt >= ATTEMPTS) return judge(path, copy, check, rest)
+    }
+  })
+}
+
+/** A copy of which no transcript was asked for: it may be elsewhere, deleted, or rewritten since. */
+function checkRest(dataHome: string, copy: string, onFrame: (bytes: number) => void): Verified | undefined {
+  const file = vaultFile(dataHome, copy)
+  const path = tailOf(file)?.header.path
+  if (path !== undefined && !isSuperseded(copy)) return checkTranscript(dataHome, path, copy, onFrame)
+  const check = checkCopy(file, undefined, onFrame)
+  return check && judge(path ?? "", copy, check, undefined)
+}
+
+function judge(
+  path: string,
+  copy: string,
+  check: CopyCheck | undefined,
+  rest: Remainder | undefined,
+): Verified {
+  const differs = check?.differsAt
+  const problems = [...(check?.damage ?? [])]
+  if (rest === undefined && (check?.halfFrame ?? 0) > 0) {
+    problems.push(`its last ${check?.halfFrame} bytes are no whole frame, and the transcript is gone`)
+  }
+  const damaged = problems.length > 0
+  if (differs !== undefined) problems.push(`the transcript differs from byte ${differs} on`)
+  const size = rest?.size ?? 0
+  const missing = rest === undefined ? 0 : differs === undefined ? rest.missing : size - differs
+  const waiting = differs === undefined ? (rest?.waiting ?? 0) : 0
+  let state: VerifyState = "complete"
+  if (damaged) state = "damaged"
+  else if (rest === undefined)
+    state = isSuperseded(copy) ? "superseded" : check === undefined ? "missing" : "deleted"
+  else if (differs !== undefined) state = "mismatch"
+  else if (missing > 0) state = "missing"
+  else if (waiting > 0) state = "waiting"
+  return {
+    path,
+    copy: check === undefined ? undefined : copy,
+    state,
+    size,
+    archived: check?.archived ?? 0,
+    missing,
+    waiting,
+    frames: check?.frames ?? 0,
+    problems,
+  }
+}
+
+function totalsOf(results: readonly Verified[]): VerifyReport["totals"] {
+  const sum = (field: "size" | "archived" | "missing" | "waiting" | "frames"): number =>
+    results.reduce((total, result) => total + result[field], 0)
+  const states = { complete: 0, waiting: 0, missing: 0, mismatch: 0, damaged: 0, deleted: 0, superseded: 0 }
+  for (const { state } of results) states[state]++
+  return {
+    ...states,
+    transcripts: results.filter(({ state }) => state !== "superseded").length,
+    copies: results.filter(({ copy }) => copy !== undefined).length,
+    frames: sum("frames"),
+    bytes: sum("size"),
+    archivedBytes: sum("archived"),
+    missingBytes: sum("missing"),
+    waitingBytes: sum("waiting"),
+  }
+}

@@ -1,0 +1,39 @@
+/** What lies in the vault's folder. */
+import { readdirSync, statSync } from "node:fs"
+import { join } from "node:path"
+import { isMissing } from "../util/errors.ts"
+
+export interface VaultFile {
+  /** Path below `vault/`. */
+  readonly copy: string
+  /** Bytes on disk. */
+  readonly bytes: number
+}
+
+/** All copies, superseded ones included, in the order of their names. */
+export function vaultFiles(dataHome: string): VaultFile[] {
+  const found: VaultFile[] = []
+  const visit = (below: string): void => {
+    const folder = join(dataHome, "vault", below)
+    let entries: ReturnType<typeof list>
+    try {
+      entries = list(folder)
+    } catch (error) {
+      if (isMissing(error)) return
+      throw error
+    }
+    for (const entry of entries) {
+      const copy = join(below, entry.name)
+      if (entry.isDirectory()) visit(copy)
+      else if (entry.isFile() && entry.name.endsWith(".zst")) {
+        // It may be renamed at this very moment.
+        const bytes = statSync(join(folder, entry.name), { throwIfNoEntry: false })?.size
+        if (bytes !== undefined) found.push({ copy, bytes })
+      }
+    }
+  }
+  visit("")
+  return found.sort((a, b) => (a.copy < b.copy ? -1 : 1))
+}
+
+const list = (folder: string) => readdirSync(folder, { withFileTypes: true })

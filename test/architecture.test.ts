@@ -1,0 +1,385 @@
+/**
+ * Who may import whom, and what may be used where (docs/architecture.md). Each rule says why it is there and what to
+ * use instead.
+ */
+import { describe, expect, test } from "bun:test"
+import { readFileSync } from "node:fs"
+import { dirname, join, normalize } from "node:path"
+import { hookChunk, readMeta } from "./support/built.ts"
+
+const SRC = join(import.meta.dir, "../src")
+
+/** Lowest first. A folder may import itself and the lines above its own. */
+const LAYERS: readonly (readonly string[])[] = [
+  ["util"],
+  ["config", "transcript", "vault"],
+  ["archive"],
+  ["restore", "export"],
+  ["job"],
+  ["hook", "host", "bench"],
+  ["demo"],
+  ["cli"],
+  ["main.ts"],
+]
+
+/** What has one importer only, why, and what everybody else uses. */
+const DOORS: Readonly<Record<string, { door: string; reason: string }>> = {
+  citty: {
+    door: "cli/router.ts",
+    reason:
+      "what citty lets pass (unknown flags, surplus words) is refused there; write a Command (cli/command.ts)",
+  },
+  "jsonc-parser": {
+    door: "host/settings-edit.ts",
+    reason: "its `modify` rewrites other people's hooks; use addHooks and removeHooks",
+  },
+  "bun:sqlite": {
+    door: "archive/database.ts",
+    reason: "the order of pragmas matters and migrations run there; use openDatabase and its type Database",
+  },
+  "bun:ffi": { door: "util/libc.ts", reason: "native calls stay in one place; use tryLock or readable" },
+}
+
+/** What nothing imports. */
+const BANNED: Readonly<Record<string, string>> = {
+  "node:zlib": "costs every start 3 ms (docs/adr/0005); use vault/frame.ts",
+  "node:child_process": "use Bun.spawn with childEnvironment() of config/load.ts",
+  "node:worker_threads": "start the background job instead (job/spawn.ts)",
+  "node:http": "ctxbridge does not use the network",
+  "node:https": "ctxbridge does not use the network",
+  "node:net": "ctxbridge does not use the network",
+  "node:dgram": "ctxbridge does not use the network",
+  "node:process": "`process` is a global",
+}
+
+/** Where `import()` stands: each is a part of the program that most calls do not need. */
+const DYNAMIC_DOORS = ["main.ts", "cli/commands.ts", "hook/handle.ts", "hook/reply.ts"]
+
+/** Functions of their arguments. So is every file whose first comment says "Pure". */
+const PURE: readonly RegExp[] = [
+  /^transcript\//,
+  /^restore\/(render|quote|instructions|pointer|material)\.ts$/,
+  /^vault\/(frame|layout)\.ts$/,
+  /^hook\/event\.ts$/,
+  /^config\/(options|markdown)\.ts$/,
+  /^host\/(settings-edit|settings-style|line-diff|hooks-table)\.ts$/,
+  /^archive\/(schema|todos|handle-prefix)\.ts$/,
+  /^util\/(errors|text)\.ts$/,
+]
+
+/** What a pure file may use of Bun: functions of their arguments, too. */
+const PURE_BUN = /\bBun\.(?!hash\b|CryptoHasher\b|zstd\w+\b|stringWidth\b|stripANSI\b|escapeHTML\b)\w+/
+
+interface WordRule {
+  readonly word: RegExp
+  readonly allowed: RegExp
+  readonly reason: string
+}
+
+const WORDS: readonly WordRule[] = [
+  {
+    word: /\b(process|Bun|import\.meta)\.env\b/,
+    allowed: /^config\/load\.ts$/,
+    reason: "only config/load.ts reads the environment; take Settings or Environment as an argument",
+  },
+  {
+    word: /\bprocess\.exit\(/,
+    allowed: /^(hook\/run|cli\/router|cli\/output|job\/\w+)\.ts$/,
+    reason: "it drops output still in the pipe; return a value or throw a CtxError",
+  },
+  {
+    word: /\bBun\.stdout\b|\bprocess\.stdout\.write\b/,
+    allowed: /^(hook\/run|cli\/output)\.ts$/,
+    reason: "stdout belongs to the reply of a hook or to Output; return text, or use out.print",
+  },
+  {
+    word: /\bprocess\.stderr\b/,
+    allowed: /^cli\/(router|output)\.ts$/,
+    reason: "stderr belongs to the host in hooks; throw a CtxError, or use logError",
+  },
+  {
+    word: /\bconsole\.\w+\(/,
+    // The script of a child, which is measured and not ours.
+    allowed: /^bench\/measure\.ts$/,
+    reason: "use out.print in commands, logError in hooks and the job",
+  },
+  {
+    word: /\bMath\.random\(/,
+    allowed: /^$/,
+    reason: "not repeatable; take names from a hash, data from bench/dice.ts",
+  },
+  {
+    word: /\b(fetch|Bun\.(serve|listen|connect|udpSocket))\(|\bnew WebSocket\b/,
+    allowed: /^$/,
+    reason: "ctxbridge does not use the network",
+  },
+  {
+    word: /\bimport\((?!")/,
+    allowed: /^$/,
+    reason:
+      "a computed import() is resolved at run time in the folder we are started in; write the path as a literal",
+  },
+  {
+    word: /\b(eval|new Function|require|getBuiltinModule)\(/,
+    // Without HOME only: loading node:os costs every hook 0.2 ms.
+    allowed: /^config\/load\.ts$/,
+    reason: "use a static import",
+  },
+]
+
+interface Import {
+  readonly specifier: string
+  readonly kind: "static" | "dynamic" | "type"
+  /** Path below src/ when it is one of ours. */
+  readonly target: string | undefined
+}
+
+interface SourceFile {
+  readonly path: string
+  readonly source: string
+  /** Without types and comments. */
+  readonly code: string
+  readonly imports: readonly Import[]
+}
+
+function readSources(): SourceFile[] {
+  const transpiler = new Bun.Transpiler({ loader: "ts", target: "bun" })
+  return [...new Bun.Glob("**/*.ts").scanSync(SRC)].sort().map((path) => {
+    const source = readFileSync(join(SRC, path), "utf8")
+    const imports: Import[] = []
+    const add = (specifier: string, kind: Import["kind"]): void => {
+      const target = specifier.startsWith(".") ? normalize(join(dirname(path), specifier)) : undefined
+      imports.push({ specifier, kind, target })
+    }
+    for (const found of transpiler.scanImports(source)) {
+      add(found.path, found.kind === "dynamic-import" ? "dynamic" : "static")
+    }
+    for (const [, specifier] of source.matchAll(/^(?:import|export)\s+type\s[^"]*?from\s+"([^"]+)"/gm)) {
+      add(specifier!, "type")
+    }
+    return { path, source, code: transpiler.transformSync(source), imports }
+  })
+}
+
+const files = readSources()
+const byPath = new Map(files.map((file) => [file.path, file]))
+
+/** All that is wrong, one sentence each. */
+const violations = (check: (file: SourceFile) => Iterable<string>): string[] =>
+  files.flatMap((file) => [...check(file)])
+
+const layerOf = (path: string): number => {
+  const top = path.split("/")[0]!
+  return LAYERS.findIndex((layer) => layer.includes(top))
+}
+
+const isPure = ({ path, source }: SourceFile): boolean =>
+  PURE.some((pattern) => pattern.test(path)) || /\bPure\b/.test(/^\/\*\*[\s\S]*?\*\//.exec(source)?.[0] ?? "")
+
+/** Files reached by static imports, itself included. */
+function staticClosure(start: string): Set<string> {
+  const reached = new Set<string>([start])
+  for (const path of reached) {
+    for (const { kind, target } of byPath.get(path)?.imports ?? []) {
+      if (kind === "static" && target !== undefined && byPath.has(target)) reached.add(target)
+    }
+  }
+  return reached
+}
+
+describe("imports", () => {
+  test("every import of ours names a file, with its extension", () => {
+    const wrong = violations(function* ({ path, imports }) {
+      for (const { specifier, target } of imports) {
+        if (target === undefined || target === "../package.json" || byPath.has(target)) continue
+        yield `${path} imports ${specifier}: there is no such file; write the path with its .ts`
+      }
+    })
+    expect(wrong).toEqual([])
+  })
+
+  test("layers: one way only", () => {
+    const wrong = violations(function* ({ path, imports }) {
+      const own = layerOf(path)
+      if (own < 0) yield `${path} has no layer: give its folder a line in LAYERS and in docs/architecture.md`
+      for (const { target } of imports) {
+        if (target === undefined || !byPath.has(target)) continue
+        const sameFolder = path.split("/")[0] === target.split("/")[0]
+        if (sameFolder || layerOf(target) < own) continue
+        yield `${path} imports ${target}, which is not below it: move what both need down, or pass it as an argument`
+      }
+    })
+    expect(wrong).toEqual([])
+  })
+
+  test("nothing imports cli/ but cli/ and main.ts, nothing imports main.ts", () => {
+    const wrong = violations(function* ({ path, imports }) {
+      for (const { target, kind } of imports) {
+        if (target === "main.ts") yield `${path} imports main.ts: a chunk that does pulls in both programs`
+        if (!target?.startsWith("cli/") || path.startsWith("cli/")) continue
+        if (path === "main.ts" && kind === "dynamic") continue
+        yield `${path} imports ${target}: below the command line nobody knows it; return data, let the command print`
+      }
+    })
+    expect(wrong).toEqual([])
+  })
+
+  test("no cycles", () => {
+    const found: string[] = []
+    const done = new Set<string>()
+    const visit = (path: string, trail: readonly string[]): void => {
+      if (trail.includes(path)) {
+        const circle = [...trail.slice(trail.indexOf(path)), path].join(" → ")
+        found.push(`${circle}: which of them runs first depends on who is asked first; move what they share`)
+        return
+      }
+      if (done.has(path)) return
+      for (const { kind, target } of byPath.get(path)?.imports ?? []) {
+        if (kind !== "dynamic" && target !== undefined && byPath.has(target)) visit(target, [...trail, path])
+      }
+      done.add(path)
+    }
+    for (const { path } of files) visit(path, [])
+    expect(found).toEqual([])
+  })
+
+  test("one door for each dependency", () => {
+    const wrong = violations(function* ({ path, imports }) {
+      for (const { specifier } of imports) {
+        if (specifier in BANNED) yield `${path} imports ${specifier}: ${BANNED[specifier]}`
+        const entry = DOORS[specifier]
+        if (entry !== undefined && path !== entry.door) {
+          yield `${path} imports ${specifier}: only ${entry.door} may; ${entry.reason}`
+        }
+        if (entry === undefined && !/^(\.|node:)/.test(specifier)) {
+          yield `${path} imports ${specifier}: a package needs a door in DOORS and a line in docs/adr/0004`
+        }
+      }
+    })
+    expect(wrong).toEqual([])
+  })
+
+  test("every door and every package is used", () => {
+    const { dependencies } = JSON.parse(readFileSync(join(SRC, "../package.json"), "utf8"))
+    for (const [name, { door }] of Object.entries(DOORS)) {
+      const imports = byPath.get(door)?.imports ?? []
+      expect(imports.some(({ specifier }) => specifier === name)).toBe(true)
+    }
+    expect(Object.keys(dependencies).sort()).toEqual(
+      Object.keys(DOORS)
+        .filter((name) => !name.startsWith("bun:"))
+        .sort(),
+    )
+  })
+
+  test("dynamic imports only where a part of the program is left out", () => {
+    const wrong = violations(function* ({ path, imports }) {
+      if (DYNAMIC_DOORS.includes(path)) return
+      for (const { kind, specifier } of imports) {
+        if (kind === "dynamic")
+          yield `${path} imports ${specifier} dynamically: import it statically, or add a door`
+      }
+    })
+    expect(wrong).toEqual([])
+  })
+})
+
+describe("files", () => {
+  test("main.ts is a switch: no static import, no export", () => {
+    const main = byPath.get("main.ts")!
+    expect(main.imports.filter(({ kind }) => kind !== "dynamic")).toEqual([])
+    expect(main.code).not.toMatch(/^export\b/m)
+  })
+
+  test("no barrels", () => {
+    const wrong = violations(function* ({ path, code }) {
+      if (/(^|\/)index\.ts$/.test(path)) yield `${path}: name the file after what is in it`
+      if (/^export \*/m.test(code)) yield `${path} has \`export *\`: it hides who needs what; export by name`
+      if (/^export \{[^}]*\} from "\./m.test(code)) {
+        yield `${path} exports another file's names: import them from where they are`
+      }
+    })
+    expect(wrong).toEqual([])
+  })
+
+  test("no top-level await", async () => {
+    // CommonJS has none, so the bundler refuses it.
+    const built = await Bun.build({
+      entrypoints: files.map(({ path }) => join(SRC, path)),
+      format: "cjs",
+      target: "bun",
+      external: ["*"],
+      throw: false,
+    })
+    const reason = "a binary whose chunks wait for each other can end halfway with exit 0; make it a function"
+    expect(built.logs.map((log) => `${log.position?.file}: ${log.message}: ${reason}`)).toEqual([])
+  })
+
+  test("pure files take time, names and the world as arguments", () => {
+    const wrong = violations(function* (file) {
+      if (!isPure(file)) return
+      for (const { specifier } of file.imports) {
+        if (/^(bun:|node:(?!path$))/.test(specifier)) {
+          yield `${file.path} imports ${specifier}: it is pure; take the result as an argument`
+        }
+      }
+      const impure =
+        /\bprocess\.\w+|\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(|\bMath\.random\(|\brandomUUID\(|\bgetRandomValues\(/
+      for (const pattern of [impure, PURE_BUN]) {
+        const found = pattern.exec(file.code)?.[0]
+        if (found !== undefined)
+          yield `${file.path} uses ${found}: it is pure; take the result as an argument`
+      }
+    })
+    expect(wrong).toEqual([])
+  })
+
+  test("every pattern of PURE still names a file", () => {
+    for (const pattern of PURE) expect(files.some(({ path }) => pattern.test(path))).toBe(true)
+  })
+
+  test("process, output, chance and network only where they belong", () => {
+    const wrong = violations(function* ({ path, code }) {
+      for (const { word, allowed, reason } of WORDS) {
+        const found = word.exec(code)?.[0]
+        if (found !== undefined && !allowed.test(path)) yield `${path} uses ${found}: ${reason}`
+      }
+    })
+    expect(wrong).toEqual([])
+  })
+
+  test("errors carry a literal name", () => {
+    const wrong = violations(function* ({ path, source }) {
+      for (const [whole] of source.matchAll(/class \w+ extends \w*Error \{[\s\S]*?\n\}/g)) {
+        if (!/override readonly name = "/.test(whole)) {
+          yield `${path}: an error class needs \`override readonly name = "…"\`; the minifier renames classes`
+        }
+      }
+    })
+    expect(wrong).toEqual([])
+  })
+})
+
+describe("the hot program", () => {
+  test("a hook that replies nothing opens no database and loads no package", () => {
+    const packages: string[] = []
+    for (const path of staticClosure("hook/run.ts")) {
+      for (const { specifier, kind } of byPath.get(path)?.imports ?? []) {
+        if (kind === "static" && !/^(\.|node:(fs|path)$|bun:ffi$)/.test(specifier)) {
+          packages.push(
+            `${path} imports ${specifier}: hooks start at every prompt; import it behind hook/reply.ts`,
+          )
+        }
+      }
+    }
+    expect(packages).toEqual([])
+  })
+
+  test("its chunks in the build hold no package and less than 60 kB", async () => {
+    const { inputs, bytes } = hookChunk(await readMeta())
+    expect(inputs).toContain("src/hook/run.ts")
+    expect(inputs.filter((input) => input.includes("node_modules"))).toEqual([])
+    expect(inputs.filter((input) => input.startsWith("src/cli/"))).toEqual([])
+    expect(bytes).toBeLessThan(60_000)
+  })
+})

@@ -1,0 +1,116 @@
+/** What the pages say of the code is what the code says. `npm run docs` writes the generated blocks. */
+import { describe, expect, test } from "bun:test"
+import { existsSync, readFileSync, statSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { commandBlock } from "../docs/generate.ts"
+import { overview } from "../src/cli/router.ts"
+import { blockOf, optionsTable, withBlock } from "../src/config/markdown.ts"
+import { OPTIONS } from "../src/config/options.ts"
+import { EXIT } from "../src/util/errors.ts"
+
+const ROOT = join(import.meta.dir, "..")
+const read = (path: string): string => readFileSync(join(ROOT, path), "utf8")
+
+const PAGES = [...new Bun.Glob("**/*.md").scanSync(ROOT)]
+  .filter((path) => !/(^|\/)(node_modules|dist)\//.test(path))
+  .sort()
+
+describe("generated blocks", () => {
+  test("docs/configuration.md has the option table", () => {
+    expect(blockOf(read("docs/configuration.md"), "options")).toBe(optionsTable())
+  })
+
+  test("README.md has the commands of `ctxbridge --help`", async () => {
+    expect(blockOf(read("README.md"), "commands")).toBe(commandBlock(await overview()))
+  })
+
+  test("the option table has each option and each of its environment names once", () => {
+    const rows = optionsTable().split("\n").slice(2)
+    expect(rows.map((row) => row.split("`")[1])).toEqual(Object.keys(OPTIONS))
+    const names = Object.values(OPTIONS).flatMap(({ env }) => env as readonly string[])
+    for (const name of names) expect(rows.filter((row) => row.includes(`\`${name}\``))).toHaveLength(1)
+  })
+
+  test("a block is replaced, and nothing else", () => {
+    const page = "a\n<!-- x:begin -->\nold\n<!-- x:end -->\nb <!-- x:end -->\n"
+    expect(withBlock(page, "x", "new")).toBe("a\n<!-- x:begin -->\nnew\n<!-- x:end -->\nb <!-- x:end -->\n")
+    expect(blockOf(withBlock(page, "x", "new"), "x")).toBe("new")
+    expect(withBlock(page, "y", "new")).toBe(page)
+    expect(blockOf(page, "y")).toBeUndefined()
+    expect(blockOf("<!-- x:end --> <!-- x:begin -->", "x")).toBeUndefined()
+  })
+})
+
+test("the exit codes of README.md and of the help are those of the program", async () => {
+  const table = [...read("README.md").matchAll(/^\| (\d+) +\| \S/gm)].map(([, code]) => Number(code))
+  expect(table).toEqual(Object.values(EXIT))
+  const sentence = /Exit codes: (.*)\./.exec(await overview())?.[1] ?? ""
+  // An interruption is the shell's to tell.
+  const told = Object.values(EXIT).filter((code) => code !== EXIT.interrupted)
+  expect([...sentence.matchAll(/\d+/g)].map(([code]) => Number(code))).toEqual(told)
+  expect(Object.values(EXIT) as number[]).not.toContain(2)
+})
+
+test("AGENTS.md stays short", () => {
+  expect(read("AGENTS.md").trimEnd().split("\n").length).toBeLessThanOrEqual(80)
+})
+
+test("the folders of src/ are those that AGENTS.md and docs/architecture.md name", () => {
+  const folders = [...new Bun.Glob("*/").scanSync({ cwd: join(ROOT, "src"), onlyFiles: false })]
+    .filter((name) => statSync(join(ROOT, "src", name)).isDirectory())
+    .map((name) => name.replace(/\/$/, ""))
+  const layers = /## Layers\n+```text\n([\s\S]*?)```/.exec(read("docs/architecture.md"))?.[1] ?? ""
+  for (const folder of folders) {
+    expect(read("AGENTS.md")).toContain(`src/${folder}/`)
+    expect(layers.split(/\s+/)).toContain(folder)
+  }
+})
+
+/** The name that a heading gets as a link's target. */
+const anchor = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+    .trim()
+    .replace(/\s/g, "-")
+
+function headings(page: string): string[] {
+  const prose = page.replace(/^```[\s\S]*?^```/gm, "")
+  return [...prose.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => anchor(heading!))
+}
+
+describe("links", () => {
+  test.each(PAGES)("%s", (path) => {
+    const page = read(path)
+    const prose = page.replace(/^```[\s\S]*?^```/gm, "").replace(/`[^`\n]*`/g, "")
+    for (const [link, target] of prose.matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^[a-z]+:/.test(target!)) {
+        expect(link).toMatch(/\]\(https:\/\//)
+        continue
+      }
+      const [file = "", fragment] = target!.split("#")
+      const place = file === "" ? path : join(dirname(path), file)
+      expect({ link, exists: existsSync(join(ROOT, place)) }).toEqual({ link, exists: true })
+      if (fragment !== undefined) expect(headings(read(place))).toContain(fragment)
+    }
+  })
+
+  test("pages of docs/ are found from README.md or one of its pages", () => {
+    const linked = new Set(["README.md"])
+    for (const path of linked) {
+      for (const [, target] of read(path).matchAll(/\]\(([^)\s#:]+\.md)/g))
+        linked.add(join(dirname(path), target!))
+    }
+    const pages = PAGES.filter((path) => /^docs\/[^/]+$/.test(path))
+    expect(pages.filter((path) => !linked.has(path))).toEqual([])
+  })
+
+  test("pages that the code names exist", () => {
+    for (const path of new Bun.Glob("src/**/*.ts").scanSync(ROOT)) {
+      for (const [name] of read(path).matchAll(/docs\/(?:adr\/\d{4}|[\w/-]+\.md)/g)) {
+        const found = existsSync(join(ROOT, name)) || PAGES.some((page) => page.startsWith(`${name}-`))
+        expect({ path, name, found }).toEqual({ path, name, found: true })
+      }
+    }
+  })
+})

@@ -1,0 +1,704 @@
+/** Every command of the compiled file: what it says, in words and in JSON, and its exit code. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { version } from "../../package.json"
+import { binary, type Ran, run } from "../support/binary.ts"
+import { Machine } from "../support/machine.ts"
+import { Transcript } from "../support/transcript.ts"
+
+const FAILING = {
+  tool: "Bash",
+  input: { command: "npm test", description: "Run the tests" },
+  output: "Exit code 1\nTypeError: \x1b[31mretry\x1b[0m is not a function\x1b]0;owned\x07",
+  isError: true,
+}
+const BIG = {
+  tool: "Read",
+  input: { file_path: "/src/big.txt" },
+  output: "0123456789 wörter 🛡️\n".repeat(9000),
+}
+const EDIT = { tool: "Edit", input: { file_path: "/src/client.ts", new_string: "a\nb" }, output: "ok" }
+
+let machine: Machine
+let main: Transcript
+let subagent: Transcript
+
+const cli = (...args: string[]): Promise<Ran> => run(args, { env: machine.env, cwd: machine.cwd })
+
+const json = async (...args: string[]) => {
+  const ran = await cli(...args, "--json")
+  return { ...ran, value: JSON.parse(ran.stdout) }
+}
+
+/** Not being written any more. */
+function old(path: string): void {
+  const before = Date.now() / 1000 - 3600
+  utimesSync(path, before, before)
+}
+
+beforeAll(async () => {
+  machine = new Machine()
+  main = machine.session()
+  main
+    .raw(JSON.stringify({ type: "ai-title", sessionId: main.session, aiTitle: "Retries for the client" }))
+    .turn("Add retries. Never touch the generated files.", [EDIT, FAILING])
+    .user("And now the whole file, please.")
+    .think("The file is big.")
+    .step(BIG)
+    .say("That is all of it.")
+    .flush()
+  subagent = new Transcript({
+    session: main.session,
+    cwd: machine.cwd,
+    version: "2.1.112",
+    agent: "a1b2c3",
+    path: machine.path(`${main.session}/subagents/agent-a1b2c3.jsonl`),
+  })
+  subagent.turn("Look into the tests.", [], "Found nothing.").flush()
+  for (const { path } of [main, subagent]) old(path)
+  expect((await cli("import")).code).toBe(0)
+})
+
+afterAll(() => machine[Symbol.dispose]())
+
+describe("the front door", () => {
+  test("version, help, no command", async () => {
+    expect(await cli("--version")).toMatchObject({ code: 0, stdout: `ctxbridge ${version}\n`, stderr: "" })
+    expect(await cli("--help")).toMatchObject({ code: 0, stderr: "" })
+    const bare = await cli()
+    expect(bare.code).toBe(64)
+    for (const name of ["status", "sessions", "show", "export", "verify", "import", "config", "demo"]) {
+      expect(bare.stdout).toContain(`  ${name} `)
+      const help = await cli(name, "--help")
+      expect(help).toMatchObject({ code: 0, stderr: "" })
+      expect(help.stdout).toContain("--json")
+      expect(help.stdout).not.toContain("\x1b")
+    }
+  })
+
+  test.each([
+    [["shwo"], "did you mean show?"],
+    [["constructor"], "--help lists them"],
+    [["show", "--ful", "x"], "did you mean --full?"],
+    [["status", "--json=1"], "takes no value"],
+    [["sessions", "--limit"], "needs a value"],
+    [["sessions", "--limit", "many"], "--limit needs a whole number"],
+    [["status", "surplus"], "unexpected argument"],
+    [["show"], "ctxbridge show --help"],
+  ])("%j is refused", async (args, words) => {
+    const ran = await cli(...args)
+    expect(ran).toMatchObject({ code: 64, stdout: "" })
+    expect(ran.stderr).toStartWith("ctxbridge: ")
+    expect(ran.stderr).toContain(words)
+    expect(ran.stderr.trim().split("\n").length).toBeLessThanOrEqual(2)
+  })
+
+  test("--json errors are JSON, with the same exit code", async () => {
+    const { code, value, stderr } = await json("show", "ctx:zzzzzz")
+    expect({ code, stderr }).toEqual({ code: 3, stderr: "" })
+    expect(value.error).toMatchObject({ code: "not-found" })
+  })
+})
+
+describe("without an archive", () => {
+  test("status says so and exits 0; the others exit 3", async () => {
+    using empty = new Machine()
+    const there = (...args: string[]) => run(args, { env: empty.env, cwd: empty.cwd })
+    const status = await there("status")
+    expect(status).toMatchObject({ code: 0, stderr: "" })
+    expect(status.stdout).toContain("No archive yet")
+    expect(JSON.parse((await there("status", "--json")).stdout)).toMatchObject({
+      exists: false,
+      totals: null,
+    })
+    for (const args of [["sessions"], ["show", "ctx:abcdef"], ["export", "abcdef"], ["import"]]) {
+      const ran = await there(...args)
+      expect(ran).toMatchObject({ code: 3, stdout: "" })
+      expect(ran.stderr).toContain("hint: ")
+    }
+    expect(await there("verify")).toMatchObject({ code: 0, stderr: "" })
+    expect(existsSync(empty.dataHome)).toBe(false)
+  })
+})
+
+describe("status", () => {
+  test("counts what is there", async () => {
+    const { code, value } = await json("status")
+    expect(code).toBe(0)
+    expect(value.totals).toMatchObject({ sessions: 1, subagents: 1, turns: 2, toolCalls: 3, errors: 1 })
+    const bytes = statSync(main.path).size + statSync(subagent.path).size
+    expect(value.totals.archivedBytes).toBe(bytes)
+    expect(value.vault.files).toBe(2)
+    expect(value.vault.bytes).toBe(
+      statSync(machine.copy(main.path)).size + statSync(machine.copy(subagent.path)).size,
+    )
+    expect(value.behind).toEqual({
+      vault: { transcripts: 0, bytes: 0 },
+      views: { transcripts: 0, bytes: 0 },
+    })
+    expect(value.hooks[0]).toMatchObject({ scope: "user", installed: [] })
+    expect(value.lastError).toBeNull()
+    expect((await cli("status")).stdout).toContain("Retries for the client")
+  })
+
+  test("tells hooks that are installed, and those of another binary", async () => {
+    using other = new Machine()
+    const there = (...args: string[]) => run(args, { env: other.env, cwd: other.cwd })
+    expect((await there("install")).code).toBe(0)
+    const hooks = async () => JSON.parse((await there("status", "--json")).stdout).hooks[0]
+    if (binary().endsWith("/ctxbridge")) expect((await hooks()).installed).toHaveLength(6)
+    const file = join(other.home, ".claude", "settings.json")
+    writeFileSync(
+      file,
+      readFileSync(file, "utf8").replace(/ \S+\/ctxbridge hook stop/, " /old/ctxbridge hook stop"),
+    )
+    expect(await hooks()).toMatchObject({ stale: ["Stop"], missing: [] })
+    expect((await there("status")).stdout).toContain("of another binary: Stop")
+  })
+
+  test("mends a database that is none, and says so", async () => {
+    using broken = new Machine()
+    broken.session().turn("said before").flush()
+    const there = (...args: string[]) => run(args, { env: broken.env, cwd: broken.cwd })
+    await there("import")
+    for (const suffix of ["-wal", "-shm"])
+      rmSync(join(broken.dataHome, `archive.db${suffix}`), { force: true })
+    writeFileSync(join(broken.dataHome, "archive.db"), "no database ".repeat(1000))
+    const { code, stdout, stderr } = await there("status")
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+    expect(stdout).toContain("last repair")
+    expect(stdout).toContain("said before")
+    expect(await there("verify")).toMatchObject({ code: 0 })
+    expect(await there("sessions")).toMatchObject({ code: 0, stderr: "" })
+  })
+
+  test("goes on when there is no reading the database", async () => {
+    using broken = new Machine()
+    broken.session().turn("x").flush()
+    const there = (...args: string[]) => run(args, { env: broken.env, cwd: broken.cwd })
+    mkdirSync(join(broken.dataHome, "archive.db"), { recursive: true })
+    await there("import")
+    const status = await there("status")
+    expect(status.code).toBe(0)
+    expect(status.stdout).toContain("cannot read")
+    expect(await there("verify")).toMatchObject({ code: 0 })
+    const sessions = await there("sessions")
+    expect(sessions.code).toBe(1)
+    expect(sessions.stderr).toContain("verify")
+  })
+
+  test("says what each part takes", async () => {
+    const { disk } = (await json("status")).value
+    expect(disk.vault).toBe(
+      statSync(machine.copy(main.path)).size + statSync(machine.copy(subagent.path)).size,
+    )
+    expect(disk.database).toBe(statSync(join(machine.dataHome, "archive.db")).size)
+    expect(disk.ratio).toBeCloseTo(
+      (disk.vault + disk.database + disk.wal) / (statSync(main.path).size + statSync(subagent.path).size),
+    )
+    expect((await cli("status")).stdout).toContain("of the archived bytes")
+  })
+})
+
+describe("sessions", () => {
+  test("this project's, newest first", async () => {
+    const ran = await cli("sessions")
+    expect(ran).toMatchObject({ code: 0, stderr: "" })
+    const lines = ran.stdout.trimEnd().split("\n")
+    expect(lines).toHaveLength(2)
+    expect(lines[1]).toContain("Retries for the client")
+    for (const line of lines) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(80)
+    const { value } = await json("sessions", "--agents")
+    expect(value.sessions.map((one: { id: string }) => one.id).sort()).toEqual([
+      main.session,
+      `${main.session}/a1b2c3`,
+    ])
+  })
+
+  test("another folder has none, and says what to do", async () => {
+    const ran = await cli("sessions", "--project", machine.home)
+    expect(ran).toMatchObject({ code: 3, stdout: "" })
+    expect(ran.stderr).toContain("--all-projects")
+    expect((await cli("sessions", "--all-projects")).code).toBe(0)
+    expect((await cli("sessions", "--all-projects", "--project", "x")).code).toBe(64)
+  })
+})
+
+describe("show", () => {
+  const handles = async (): Promise<string[]> =>
+    (await json("show", main.session)).value.turns.map((turn: { handle: string }) => turn.handle)
+
+  test("a session: its turns as lines", async () => {
+    const ran = await cli("show", main.session.slice(0, 8))
+    expect(ran).toMatchObject({ code: 0, stderr: "" })
+    for (const handle of await handles()) expect(ran.stdout).toContain(handle)
+    expect(ran.stdout).toContain("1 subagent")
+    expect((await cli("show", `${main.session.slice(0, 8)}/a1b2`)).stdout).toContain("Look into the tests.")
+  })
+
+  test("a turn: everything, with nothing that could steer the terminal", async () => {
+    const [first] = await handles()
+    const { stdout } = await cli("show", first!)
+    for (const words of [
+      "Never touch the generated files.",
+      "$ npm test",
+      "exit 1",
+      "/src/client.ts",
+      "claude-sonnet-4-6",
+    ]) {
+      expect(stdout).toContain(words)
+    }
+    expect(stdout).toContain("TypeError: retry is not a function")
+    expect(stdout).not.toContain("\x1b")
+    expect((await cli("show", first!.slice(4, 8))).stdout).toBe(stdout)
+  })
+
+  test("--json: whole text, parts, tools, files, tokens", async () => {
+    const [first, second] = await handles()
+    const { value } = await json("show", first!)
+    expect(value).toMatchObject({
+      handle: first,
+      session: main.session,
+      seq: 1,
+      via: "typed",
+      prompt: "Add retries. Never touch the generated files.",
+      page: { number: 1, of: 1, next: null },
+    })
+    expect(value.tools[1]).toMatchObject({ name: "Bash", target: "npm test", isError: true, exitCode: 1 })
+    expect(value.files).toContainEqual({ path: "/src/client.ts", op: "edit", count: 1 })
+    expect(value.usage[0].input).toBeGreaterThan(0)
+    const texts = (await json("show", second!)).value.messages
+      .flatMap((message: { parts: { kind: string; text?: string }[] }) => message.parts)
+      .filter((part: { kind: string }) => part.kind === "toolResult")
+    expect(texts[0].text).toBe(BIG.output)
+  })
+
+  test("pages join to the whole", async () => {
+    const second = (await handles())[1]!
+    const whole = (await cli("show", second, "--full")).stdout
+    const first = (await cli("show", second)).stdout
+    const of = Number(/page 1 of (\d+), next: ctxbridge show ctx:\w+ --page 2/.exec(first)?.[1])
+    expect(of).toBeGreaterThan(5)
+    let joined = ""
+    for (let n = 1; n <= of; n++) {
+      const page = (await cli("show", second, "--page", String(n))).stdout
+      expect(page.length).toBeLessThan(21_000)
+      joined += page.replace(/\npage \d+ of .*\n$/, "")
+    }
+    expect(joined).toBe(whole)
+    expect((await cli("show", second, "--page", String(of + 1))).code).toBe(64)
+    expect((await json("show", second, "--page", "1")).value.page.of).toBeGreaterThan(1)
+  })
+
+  test("nothing, too short, several", async () => {
+    expect((await cli("show", "ctx:zzzzzz")).code).toBe(3)
+    expect((await cli("show", "abc")).code).toBe(64)
+    expect((await cli("show", "/")).code).toBe(64)
+    using many = new Machine()
+    many.session().turn("one").flush()
+    many.session().turn("two").flush()
+    const there = (...args: string[]) => run(args, { env: many.env, cwd: many.cwd })
+    await there("import")
+    const ran = await there("show", "5e551011")
+    expect(ran.code).toBe(64)
+    expect(ran.stderr.match(/session 5e551011/g)).toHaveLength(2)
+  })
+
+  test("a fork names the session it begins as", async () => {
+    using forked = new Machine()
+    const there = (...args: string[]) => run(args, { env: forked.env, cwd: forked.cwd })
+    const parent = forked.session().turn("Shared prompt").flush()
+    const child = forked.session()
+    mkdirSync(join(child.path, ".."), { recursive: true })
+    const copied = readFileSync(parent.path, "utf8").replaceAll(parent.session, child.session)
+    writeFileSync(child.path, copied)
+    child.turn("Only in the fork").flush()
+    await there("import")
+    const { stdout } = await there("show", child.session)
+    expect(stdout).toContain(`begins as session ${parent.session}, with its turns up to ctx:`)
+    expect(stdout).toContain("Only in the fork")
+    expect((await there("show", parent.session)).stdout).toContain(`goes on in session ${child.session}`)
+  })
+})
+
+describe("export", () => {
+  test("--raw is the transcript, byte for byte", async () => {
+    expect(await cli("export", main.session, "--raw")).toMatchObject({
+      code: 0,
+      stdout: readFileSync(main.path, "utf8"),
+    })
+    const both = readFileSync(main.path, "utf8") + readFileSync(subagent.path, "utf8")
+    expect((await cli("export", main.session, "--raw", "--agents")).stdout).toBe(both)
+    const one = await cli("export", main.session, "--raw", "--agent", "a1b2")
+    expect(one.stdout).toBe(readFileSync(subagent.path, "utf8"))
+    expect((await cli("export", main.session, "--raw", "--agent", "zzz")).code).toBe(3)
+  })
+
+  test("--raw of a handle is the turn's own lines", async () => {
+    const { value } = await json("show", main.session)
+    const { stdout } = await cli("export", value.turns[0].handle, "--raw")
+    expect(readFileSync(main.path, "utf8")).toContain(stdout)
+    expect(JSON.parse(stdout.split("\n")[0]!).message.content).toBe(
+      "Add retries. Never touch the generated files.",
+    )
+  })
+
+  test("--jsonl and Markdown", async () => {
+    const { stdout } = await cli("export", main.session, "--jsonl")
+    const lines = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line))
+    expect(lines.map(({ type }) => type).filter((type) => type !== "message")).toEqual([
+      "session",
+      "turn",
+      "turn",
+    ])
+    const messages = lines.filter(({ type, turn }) => type === "message" && turn === lines[1].handle)
+    expect(messages).toHaveLength(lines[1].messages)
+    const markdown = (await cli("export", main.session)).stdout
+    expect(markdown).toStartWith("# Retries for the client\n")
+    expect(markdown).toContain("> Add retries. Never touch the generated files.")
+    expect(markdown).toBe((await cli("export", main.session, "--md")).stdout)
+  })
+
+  test("a file: private, never overwritten unasked", async () => {
+    const file = join(machine.root, "out.jsonl")
+    const { value } = await json("export", main.session, "--raw", "--output", file)
+    expect(value).toEqual({ file, format: "raw", bytes: statSync(main.path).size })
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    expect(readFileSync(file)).toEqual(readFileSync(main.path))
+    const again = await cli("export", main.session, "--output", file)
+    expect(again.code).toBe(1)
+    expect(again.stderr).toContain("--force")
+    expect(readFileSync(file)).toEqual(readFileSync(main.path))
+    expect((await cli("export", main.session, "--output", file, "--force")).code).toBe(0)
+    expect(readFileSync(file, "utf8")).toStartWith("# ")
+    expect((await cli("export", main.session, "-o", join(machine.root, "no", "file"))).code).toBe(1)
+  })
+
+  test("one format, and --json needs a file", async () => {
+    expect((await cli("export", main.session, "--raw", "--md")).code).toBe(64)
+    expect((await json("export", main.session)).code).toBe(64)
+  })
+})
+
+describe("verify", () => {
+  const there = (own: Machine, ...args: string[]) => run(args, { env: own.env, cwd: own.cwd })
+
+  const verified = async (own: Machine, ...paths: string[]) => {
+    const ran = await there(own, "verify", ...paths, "--json")
+    const value = JSON.parse(ran.stdout)
+    expect(ran.code).toBe(value.ok ? 0 : 1)
+    return value
+  }
+
+  test("all is well", async () => {
+    const value = await verified(machine)
+    expect(value.ok).toBe(true)
+    expect(value.transcripts.map(({ state }: { state: string }) => state)).toEqual(["complete", "complete"])
+    expect(value.totals).toMatchObject({ missingBytes: 0, bytes: value.totals.archivedBytes })
+    expect((await cli("verify")).stdout).toContain("nothing is missing")
+  })
+
+  test("what is new is missing, half a line is waiting", async () => {
+    using own = new Machine()
+    const transcript = own.session().turn("one").flush()
+    expect(await verified(own)).toMatchObject({
+      ok: false,
+      totals: { missing: 1 },
+      transcripts: [{ archived: 0 }],
+    })
+    expect((await there(own, "verify")).stdout).toContain(transcript.path)
+    await there(own, "import")
+    expect(await verified(own)).toMatchObject({ ok: true, totals: { complete: 1 } })
+    appendFileSync(transcript.path, '{"type":"user","mess')
+    expect(await verified(own)).toMatchObject({ ok: true, totals: { waiting: 1, waitingBytes: 20 } })
+    appendFileSync(transcript.path, 'age":{}}\n')
+    expect(await verified(own, transcript.path)).toMatchObject({
+      ok: false,
+      totals: { missing: 1, missingBytes: 29 },
+    })
+  })
+
+  test("deleted by the host is fine; rewritten is told, and kept when archived anew", async () => {
+    using own = new Machine()
+    const gone = own.session().turn("one").flush()
+    const rewritten = own.session().turn("two").flush()
+    await there(own, "import")
+    rmSync(gone.path)
+    expect(await verified(own)).toMatchObject({ ok: true, totals: { deleted: 1, complete: 1 } })
+    // Of the same length and with the same end: the cursor cannot see it.
+    writeFileSync(rewritten.path, readFileSync(rewritten.path, "utf8").replace("two", "TWO"))
+    expect(await verified(own)).toMatchObject({ ok: false, totals: { mismatch: 1 } })
+    expect((await there(own, "import", "--check")).code).toBe(0)
+    expect(await verified(own)).toMatchObject({
+      ok: true,
+      totals: { deleted: 1, complete: 1, superseded: 1 },
+    })
+    writeFileSync(rewritten.path, readFileSync(rewritten.path, "utf8").replace("TWO", "a longer one"))
+    expect((await there(own, "import")).code).toBe(0)
+    expect(await verified(own)).toMatchObject({ ok: true, totals: { superseded: 2 } })
+  })
+
+  test("damage is found and named", async () => {
+    using own = new Machine()
+    const transcript = own.session().turn("one", [BIG]).flush()
+    await there(own, "import")
+    const copy = own.copy(transcript.path)
+    const sound = readFileSync(copy)
+    const middle = Buffer.from(sound)
+    middle[sound.length >> 1]! ^= 0xff
+    writeFileSync(copy, middle)
+    const value = await verified(own)
+    expect(value).toMatchObject({ ok: false, totals: { damaged: 1 } })
+    expect(value.transcripts[0].problems).not.toEqual([])
+    const handle = JSON.parse((await there(own, "show", transcript.session, "--json")).stdout).turns[0].handle
+    const show = await there(own, "show", handle)
+    expect(show.code).toBe(1)
+    expect(show.stderr).toContain("verify")
+    // Half a frame at the end is what a crash leaves: the bytes are missing, and can be taken again.
+    writeFileSync(copy, sound)
+    truncateSync(copy, sound.length - 10)
+    expect(await verified(own)).toMatchObject({ ok: false, totals: { missing: 1, damaged: 0 } })
+    await there(own, "import")
+    expect(await verified(own)).toMatchObject({ ok: true })
+    writeFileSync(copy, middle)
+    expect((await there(own, "import", "--check")).code).toBe(0)
+    expect(await verified(own)).toMatchObject({ ok: false, totals: { complete: 1, damaged: 1 } })
+    writeFileSync(copy, "not ours")
+    expect(await verified(own)).toMatchObject({ ok: false, totals: { damaged: 2 } })
+  })
+
+  test("needs no database", async () => {
+    using own = new Machine()
+    own.session().turn("one").flush()
+    await there(own, "import")
+    for (const name of readdirSync(own.dataHome))
+      if (name.startsWith("archive.db")) rmSync(join(own.dataHome, name))
+    // Made anew from the vault meanwhile.
+    const views = { transcripts: 0, bytes: 0 }
+    expect(await verified(own)).toMatchObject({ ok: true, views })
+  })
+
+  test("paths must be transcripts", async () => {
+    expect((await cli("verify", "/no/such/file.jsonl")).code).toBe(64)
+    expect((await cli("verify", binary())).code).toBe(64)
+  })
+})
+
+describe("import", () => {
+  const there = (own: Machine, ...args: string[]) => run(args, { env: own.env, cwd: own.cwd })
+
+  test("says what it would do, does it, and has nothing left to do", async () => {
+    using own = new Machine()
+    const transcript = own.session().turn("one", [BIG]).turn("two").flush()
+    const { size } = statSync(transcript.path)
+    const dry = JSON.parse((await there(own, "import", "--dry-run", "--json")).stdout)
+    expect(dry).toMatchObject({ ok: true, dryRun: true, takenBytes: size })
+    expect(existsSync(own.dataHome)).toBe(false)
+    const first = JSON.parse((await there(own, "import", "--json")).stdout)
+    expect(first).toMatchObject({ ok: true, takenBytes: size, turns: { before: 0, after: 2 } })
+    const second = await there(own, "import")
+    expect(second).toMatchObject({ code: 0, stderr: "" })
+    expect(second.stdout).toContain("Nothing new")
+  })
+
+  test("half a last line: left while the file is young, taken when it is old", async () => {
+    using own = new Machine()
+    const transcript = own.session().turn("one").flush()
+    appendFileSync(transcript.path, '{"type":"us')
+    const young = JSON.parse((await there(own, "import", "--json")).stdout)
+    expect(young.files[0]).toMatchObject({ waiting: 11, taken: young.files[0].size - 11 })
+    expect(young.ok).toBe(true)
+    old(transcript.path)
+    const later = JSON.parse((await there(own, "import", "--json")).stdout)
+    expect(later).toMatchObject({ ok: true, takenBytes: 11 })
+  })
+
+  test("checks every path before it begins", async () => {
+    using own = new Machine()
+    const transcript = own.session().turn("one").flush()
+    const readme = join(own.root, "README.md")
+    writeFileSync(readme, "x")
+    for (const bad of [readme, join(own.root, "nowhere")]) {
+      expect((await there(own, "import", transcript.path, bad)).code).toBe(64)
+    }
+    expect(existsSync(own.dataHome)).toBe(false)
+    expect((await there(own, "import", join(transcript.path, ".."))).code).toBe(0)
+  })
+
+  test("fills the vault even when the database cannot be opened", async () => {
+    using own = new Machine()
+    own.session().turn("one").flush()
+    mkdirSync(join(own.dataHome, "archive.db"), { recursive: true })
+    const ran = await there(own, "import")
+    expect(ran.code).toBe(1)
+    expect(ran.stdout).toContain("The vault took it")
+    expect((await there(own, "verify")).code).toBe(0)
+  })
+
+  test("killed in the middle, it goes on where it was", async () => {
+    using own = new Machine()
+    const transcript = own.session()
+    for (let n = 0; n < 150; n++) transcript.turn(`prompt ${n}`, [BIG])
+    transcript.flush()
+    const child = Bun.spawn([binary(), "import"], { env: own.env, cwd: own.cwd, stdout: "pipe" })
+    await Bun.sleep(60)
+    child.kill("SIGINT")
+    await child.exited
+    expect(JSON.parse((await there(own, "import", "--json")).stdout)).toMatchObject({ turns: { after: 150 } })
+    expect((await there(own, "verify")).code).toBe(0)
+    expect((await there(own, "export", transcript.session, "--raw")).stdout).toBe(
+      readFileSync(transcript.path, "utf8"),
+    )
+  })
+})
+
+describe("config", () => {
+  test("lists every option with its origin, and what was ignored", async () => {
+    using own = new Machine()
+    mkdirSync(join(own.home, ".config", "ctxbridge"), { recursive: true })
+    writeFileSync(
+      join(own.home, ".config", "ctxbridge", "config.toml"),
+      "[restore]\nbudget = 1234\nnonsense = 1\n",
+    )
+    const there = (...args: string[]) =>
+      run(args, { env: { ...own.env, CTXBRIDGE_RESTORE_STARTUP: "perhaps" }, cwd: own.cwd })
+    const { stdout, code } = await there("config", "list", "--json")
+    expect(code).toBe(0)
+    const { options, problems } = JSON.parse(stdout)
+    expect(options.find((o: { key: string }) => o.key === "restore.budget")).toMatchObject({
+      value: 1234,
+      origin: "user",
+      env: ["CTXBRIDGE_RESTORE_BUDGET", "CLAUDE_FLOW_COMPACT_RESTORE_BUDGET"],
+    })
+    expect(problems.map((p: { key: string }) => p.key)).toEqual(["restore.startup", "restore.nonsense"])
+    const text = (await there("config", "list")).stdout
+    expect(text).toContain("Ignored: restore.nonsense (user): no such option")
+    expect(await there("config", "get", "restore.budget")).toMatchObject({ code: 0, stdout: "1234\n" })
+    expect((await there("config", "get", "restore.budgt")).code).toBe(64)
+    expect((await there("config", "set")).code).toBe(64)
+    expect((await there("config", "get")).code).toBe(64)
+  })
+})
+
+describe("completions", () => {
+  test("bash completes commands, flags and choices", async () => {
+    const { stdout } = await cli("completions", "bash")
+    const complete = (...words: string[]): string[] => {
+      const script = `${stdout}\nCOMP_WORDS=(${words.map((w) => `'${w}'`).join(" ")}); COMP_CWORD=${words.length - 1}\n_ctxbridge; printf '%s\\n' "\${COMPREPLY[@]}"`
+      return Bun.spawnSync(["bash", "-c", script]).stdout.toString().trim().split("\n")
+    }
+    expect(complete("ctxbridge", "st")).toEqual(["status"])
+    expect(complete("ctxbridge", "export", "--js")).toEqual(["--jsonl", "--json"])
+    expect(complete("ctxbridge", "install", "--scope", "")).toEqual(["user", "project", "local"])
+    expect(complete("ctxbridge", "completions", "")).toEqual(["bash", "zsh", "fish"])
+    expect(complete("ctxbridge", "help", "ver")).toEqual(["verify"])
+  })
+
+  test("zsh, fish, nothing else", async () => {
+    for (const shell of ["zsh", "fish"]) {
+      const { stdout, code } = await cli("completions", shell)
+      expect(code).toBe(0)
+      for (const word of ["status", "dry-run", "subagents"]) expect(stdout).toContain(word)
+    }
+    expect((await cli("completions", "tcsh")).code).toBe(64)
+    expect((await json("completions", "bash")).value.script).toContain("complete -o default -F")
+  })
+})
+
+describe("demo", () => {
+  test("plays, checks, and leaves nothing behind", async () => {
+    const demos = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith("ctxbridge-demo-"))
+    const before = demos()
+    // Whatever the user has configured, the demo is not affected by it.
+    const env = { ...machine.env, CTXBRIDGE_CAPTURE: "0", CLAUDE_FLOW_COMPACT_RESTORE_BUDGET: "0" }
+    const ran = await run(["demo", "--json"], { env, cwd: machine.cwd })
+    const report = JSON.parse(ran.stdout)
+    expect(report.checks.filter(({ ok }: { ok: boolean }) => !ok)).toEqual([])
+    expect({ code: ran.code, stderr: ran.stderr, ok: report.ok }).toEqual({ code: 0, stderr: "", ok: true })
+    expect(report.hooks).toHaveLength(11)
+    expect(demos()).toEqual(before)
+    expect((await json("status")).value.totals.sessions).toBe(1)
+  })
+
+  test("--keep keeps an archive to look around in", async () => {
+    const { value } = await json("demo", "--keep")
+    const there = {
+      env: { HOME: value.folder, CTXBRIDGE_HOME: join(value.folder, "archive") },
+      cwd: value.folder,
+    }
+    expect((await run(["show", value.session], there)).stdout).toContain("five tries a minute")
+    expect((await run(["verify"], there)).code).toBe(0)
+    rmSync(value.folder, { recursive: true })
+  })
+})
+
+describe("output", () => {
+  const shell = (command: string) =>
+    Bun.spawnSync(["bash", "-o", "pipefail", "-c", command], {
+      env: { ...machine.env, PATH: process.env["PATH"] ?? "", CTX: binary(), SESSION: main.session },
+      cwd: machine.cwd,
+    })
+
+  test("a reader that has seen enough is no error", () => {
+    const { exitCode, stderr, stdout } = shell('"$CTX" export $SESSION --raw | head -1')
+    expect({ exitCode, stderr: stderr.toString() }).toEqual({ exitCode: 0, stderr: "" })
+    expect(stdout.toString().trimEnd().split("\n")).toHaveLength(1)
+  })
+
+  test.each(["--raw", "--jsonl"])("%s comes whole through a slow pipe", async (format) => {
+    const whole = (await cli("export", main.session, format)).stdout
+    expect(whole.length).toBeGreaterThan(3 * 65_536)
+    const { stdout } = shell(`"$CTX" export $SESSION ${format} | { sleep 0.3; cat; }`)
+    expect(stdout.toString()).toBe(whole)
+    // Whoever shares the pipe may have made it non-blocking.
+    const nonBlocking = shell(
+      `{ "$BUN" -e 'process.stdout.write("")'; "$CTX" export $SESSION ${format}; } | { sleep 0.3; cat; }`.replace(
+        '"$BUN"',
+        `"${process.execPath}"`,
+      ),
+    )
+    expect(nonBlocking.stdout.toString()).toBe(whole)
+  })
+
+  test("colour and width are a terminal's own, and NO_COLOR is heard", async () => {
+    const decoder = new TextDecoder()
+    const inTerminal = async (env: Record<string, string>): Promise<string> => {
+      let seen = ""
+      const child = Bun.spawn([binary(), "sessions"], {
+        env: { ...machine.env, TERM: "xterm", ...env },
+        cwd: machine.cwd,
+        terminal: {
+          cols: 60,
+          rows: 20,
+          data(_terminal, data) {
+            seen += decoder.decode(data)
+          },
+        },
+      })
+      await child.exited
+      return seen
+    }
+    const plain = await inTerminal({ NO_COLOR: "1" })
+    expect(plain).toContain("Retries")
+    expect(plain).not.toContain("\x1b")
+    for (const line of plain.split("\r\n")) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(60)
+    expect(await inTerminal({})).toContain("\x1b[2m")
+    expect((await cli("sessions")).stdout).not.toContain("\x1b")
+  })
+})

@@ -1,0 +1,108 @@
+/** The real clients, installed from npm into a cache inside node_modules; never the client of this machine. */
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { join, resolve } from "node:path"
+
+const PACKAGE = "@anthropic-ai/claude-code"
+const CACHE = resolve(import.meta.dir, "../../node_modules/.cache/ctxbridge-clients")
+
+export interface Client {
+  readonly version: string
+  /** How to start it: an interpreter and a script, or one native file. */
+  readonly command: readonly string[]
+}
+
+export type Found = { readonly client: Client } | { readonly missing: string }
+
+/** Without a network npm would try for minutes. */
+const IMPATIENT = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000"]
+
+let queue: Promise<unknown> = Promise.resolve()
+
+/** Installs one at a time: npm and two cores do not profit from more. */
+export function getClient(wanted: string): Promise<Found> {
+  const next = queue.then(() => find(wanted))
+  queue = next
+  return next
+}
+
+async function find(wanted: string): Promise<Found> {
+  const version = wanted === "latest" ? await latestVersion() : wanted
+  if (version === undefined)
+    return { missing: "npm does not say which version is the latest, and none is cached" }
+  const cached = startable(version)
+  if (cached !== undefined) return { client: cached }
+  const npm = Bun.which("npm")
+  if (npm === null) return { missing: "npm is not installed" }
+  const dir = join(CACHE, `${version}.partial`)
+  rmSync(dir, { recursive: true, force: true })
+  mkdirSync(dir, { recursive: true })
+  writeFileSync(join(dir, "package.json"), '{"private":true}\n')
+  // No script of the package runs: its postinstall only links the native file, which we start directly.
+  const quiet = ["--ignore-scripts", "--no-audit", "--no-fund", "--no-save"]
+  const spec = `${PACKAGE}@${version}`
+  const { code, output } = await run([npm, "install", spec, ...quiet, ...IMPATIENT], dir, 180_000)
+  if (code !== 0) {
+    rmSync(dir, { recursive: true, force: true })
+    return { missing: `npm install ${spec} failed: ${firstError(output)}` }
+  }
+  renameSync(dir, join(CACHE, version))
+  const client = startable(version)
+  return client === undefined ? { missing: `${PACKAGE}@${version} has nothing to start here` } : { client }
+}
+
+/** Asks npm; without an answer, the newest version that an earlier run has left in the cache. */
+async function latestVersion(): Promise<string | undefined> {
+  const npm = Bun.which("npm")
+  if (npm !== null) {
+    const { code, output } = await run(
+      [npm, "view", PACKAGE, "version", ...IMPATIENT],
+      import.meta.dir,
+      30_000,
+    )
+    const version = lastLine(output)
+    if (code === 0 && /^\d+\.\d+\.\d+$/.test(version)) return version
+  }
+  const known = existsSync(CACHE) ? readdirSync(CACHE).filter((name) => /^\d+\.\d+\.\d+$/.test(name)) : []
+  return known.sort(Bun.semver.order).at(-1)
+}
+
+function startable(version: string): Client | undefined {
+  const modules = join(CACHE, version, "node_modules")
+  const script = join(modules, PACKAGE, "cli.js")
+  const node = Bun.which("node")
+  if (existsSync(script)) return node === null ? undefined : { version, command: [node, script] }
+  const platform = `${process.platform}-${process.arch}`
+  for (const suffix of ["", "-musl"]) {
+    const native = join(modules, `${PACKAGE}-${platform}${suffix}`, "claude")
+    if (existsSync(native)) return { version, command: [native] }
+  }
+  return undefined
+}
+
+/** npm as the user has it set up: a spawn without `env` gets the environment in which the tests were started. */
+async function run(
+  command: string[],
+  cwd: string,
+  timeout: number,
+): Promise<{ code: number; output: string }> {
+  const child = Bun.spawn(command, { cwd, stdin: "ignore", stdout: "pipe", stderr: "pipe", timeout })
+  const [stdout, stderr] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ])
+  const code = await child.exited
+  return { code, output: code === 0 ? stdout : stderr + stdout }
+}
+
+function firstError(output: string): string {
+  return output.split("\n").find((line) => line.startsWith("npm error")) ?? "in time"
+}
+
+function lastLine(text: string): string {
+  return text.trim().split("\n").at(-1) ?? ""
+}
+
+/** True if a version behaves as those before 2.1 do. */
+export function isOld(client: Client): boolean {
+  return Bun.semver.order(client.version, "2.1.0") < 0
+}

@@ -1,0 +1,229 @@
+/** A place of its own for a client to live in: home, project, archive, environment and recorded hook calls. */
+import {
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join, resolve } from "node:path"
+import type { Client } from "./clients.ts"
+
+/** No key of anyone: the mock does not look at it. */
+const KEY = "sk-ant-mock-0000000000000000000000000000000000000000"
+
+export interface World {
+  readonly client: Client
+  readonly root: string
+  readonly home: string
+  readonly cwd: string
+  /** CTXBRIDGE_HOME. */
+  readonly store: string
+  /** The copy of the binary that the hooks call; a test may delete it. */
+  readonly binary: string
+  readonly env: Record<string, string>
+  dispose(): void
+}
+
+/** One call of one hook, as the client made it. */
+export interface HookCall {
+  readonly event: string
+  /** `source`, `trigger` or `reason`, whichever the event has. */
+  readonly detail: string
+  /** When it began, in milliseconds of the same clock as `Date.now()`. */
+  readonly began: number
+  readonly stdin: Record<string, unknown>
+  readonly stdout: string
+  readonly stderr: string
+  readonly code: number
+}
+
+export function binaryUnderTest(): string {
+  return process.env["CTXBRIDGE_TEST_BIN"] ?? resolve(import.meta.dir, "../../dist/ctxbridge")
+}
+
+export function createWorld(client: Client, apiUrl: string): World {
+  // The client resolves links before it names a transcript folder after the project; macOS links /tmp.
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "ctxbridge-host-")))
+  const home = join(root, "home")
+  const cwd = join(root, "project")
+  const store = join(root, "archive")
+  const binary = join(root, "bin", "ctxbridge")
+  for (const dir of [join(home, ".claude"), cwd, dirname(binary), join(root, "calls")]) {
+    mkdirSync(dir, { recursive: true })
+  }
+  if (!existsSync(binaryUnderTest())) throw new Error(`${binaryUnderTest()} is missing: npm run build`)
+  link(binaryUnderTest(), binary)
+
+  const interpreters = ["node", "sh", "git"].map((name) => Bun.which(name)).filter((path) => path !== null)
+  const env = {
+    HOME: home,
+    PATH: [...new Set([...interpreters.map(dirname), "/usr/bin", "/bin"])].join(":"),
+    SHELL: "/bin/sh",
+    TERM: "xterm-256color",
+    LANG: "C.UTF-8",
+    TZ: "UTC",
+    TMPDIR: join(root, "tmp"),
+    ANTHROPIC_API_KEY: KEY,
+    ANTHROPIC_BASE_URL: apiUrl,
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+    DISABLE_AUTOUPDATER: "1",
+    // From 2.1 on, default models have windows of different sizes; older versions have 200,000 anyway.
+    CLAUDE_CODE_AUTO_COMPACT_WINDOW: "200000",
+    // A suggested next prompt would be sent by a stray Enter.
+    CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION: "false",
+    CTXBRIDGE_HOME: store,
+  }
+  mkdirSync(env.TMPDIR)
+
+  // Everything a first start would ask.
+  const state = {
+    hasCompletedOnboarding: true,
+    lastOnboardingVersion: client.version,
+    theme: "dark",
+    numStartups: 9,
+    autoUpdates: false,
+    customApiKeyResponses: { approved: [KEY.slice(-20)], rejected: [] },
+    projects: {
+      [cwd]: { hasTrustDialogAccepted: true, hasCompletedProjectOnboarding: true, allowedTools: [] },
+    },
+  }
+  writeFileSync(join(home, ".claude.json"), JSON.stringify(state))
+  const settings = {
+    permissions: { allow: ["Bash", "Read", "Write", "Edit", "Task", "Agent"], defaultMode: "acceptEdits" },
+  }
+  writeFileSync(settingsFile(home), JSON.stringify(settings))
+
+  const dispose = () => {
+    endJobs(root)
+    rmSync(root, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
+  }
+  return { client, root, home, cwd, store, binary, env, dispose }
+}
+
+/** Ends the background jobs that hooks have left behind in `root`: they would make their folders anew. */
+export function endJobs(root: string): void {
+  const { stdout } = Bun.spawnSync(["ps", "-Ao", "pid=,args="])
+  for (const line of stdout.toString().split("\n")) {
+    if (!line.includes(" __job ") || !line.includes(`${root}/`)) continue
+    try {
+      process.kill(Number.parseInt(line, 10), "SIGKILL")
+    } catch {
+      // it has ended meanwhile
+    }
+  }
+}
+
+function link(from: string, to: string): void {
+  try {
+    linkSync(from, to)
+  } catch {
+    copyFileSync(from, to) // another file system
+  }
+}
+
+const settingsFile = (home: string) => join(home, ".claude", "settings.json")
+
+export interface HookSettings {
+  hooks: Record<string, { matcher?: string; hooks: { type: string; command: string; timeout?: number }[] }[]>
+}
+
+export function readSettings(world: World): HookSettings {
+  return JSON.parse(readFileSync(settingsFile(world.home), "utf8")) as HookSettings
+}
+
+/** Lets `ctxbridge install` write the hooks, as a user would. */
+export function installHooks(world: World): void {
+  const { exitCode, stdout, stderr } = ctxbridge(world, ["install"])
+  if (exitCode !== 0) throw new Error(`ctxbridge install failed (${exitCode}): ${stdout}${stderr}`)
+  recordHooks(world)
+}
+
+/**
+ * Puts a recorder around every hook command. It keeps a pipe as the hook's standard output and waits for its
+ * end, as the client does: a background job that held on to the pipe would be seen as a hang.
+ */
+function recordHooks(world: World): void {
+  const recorder = join(world.root, "record.sh")
+  writeFileSync(
+    recorder,
+    `d=$(mktemp -d '${world.root}/calls/XXXXXXXX')
+cat >"$d/stdin"
+{ sh -c "$1" <"$d/stdin" 2>"$d/stderr"; echo $? >"$d/code"; } | tee "$d/stdout"
+cat "$d/stderr" >&2
+: >"$d/done"
+exit "$(cat "$d/code")"
+`,
+  )
+  const settings = readSettings(world)
+  for (const hook of Object.values(settings.hooks).flatMap((groups) =>
+    groups.flatMap((group) => group.hooks),
+  )) {
+    hook.command = `sh '${recorder}' '${hook.command.replaceAll("'", `'\\''`)}'`
+  }
+  writeFileSync(settingsFile(world.home), JSON.stringify(settings, null, 2))
+}
+
+/** The finished calls, in the order in which they began. */
+export function hookCalls(world: World): HookCall[] {
+  const calls = join(world.root, "calls")
+  return readdirSync(calls)
+    .map((name) => join(calls, name))
+    .filter((dir) => existsSync(join(dir, "done")))
+    .map((dir) => ({ dir, began: statSync(join(dir, "stdin"), { bigint: true }).mtimeNs }))
+    .sort((a, b) => (a.began < b.began ? -1 : 1))
+    .map(({ dir, began }) => {
+      const text = (name: string) => readFileSync(join(dir, name), "utf8")
+      const stdin = JSON.parse(text("stdin")) as Record<string, unknown>
+      return {
+        event: String(stdin["hook_event_name"]),
+        detail: String(stdin["source"] ?? stdin["trigger"] ?? stdin["reason"] ?? ""),
+        began: Number(began / 1_000_000n),
+        stdin,
+        stdout: text("stdout"),
+        stderr: text("stderr"),
+        code: Number(text("code")),
+      }
+    })
+}
+
+/** Calls that began and did not end: the client has killed them, or they hang. */
+export function unfinishedCalls(world: World): number {
+  const calls = join(world.root, "calls")
+  return readdirSync(calls).filter((name) => !existsSync(join(calls, name, "done"))).length
+}
+
+export function countCalls(world: World, event: string, detail?: string): number {
+  return hookCalls(world).filter((c) => c.event === event && (detail === undefined || c.detail === detail))
+    .length
+}
+
+/** Runs the binary as a user would, in the world of the client. */
+export function ctxbridge(world: World, args: readonly string[]) {
+  const { exitCode, stdout, stderr } = Bun.spawnSync([world.binary, ...args], {
+    cwd: world.cwd,
+    env: world.env,
+    stdin: "ignore",
+  })
+  return { exitCode, stdout: stdout.toString(), stderr: stderr.toString() }
+}
+
+/** Waits for a condition by asking again; what it waited for and `state()` are told when it never comes. */
+export async function until(
+  what: string,
+  condition: () => boolean | Promise<boolean>,
+  { timeout = 60_000, state = () => "" }: { timeout?: number; state?: () => string | Promise<string> } = {},
+): Promise<void> {
+  const deadline = Date.now() + timeout
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error(`never saw ${what}\n${await state()}`)
+    await Bun.sleep(50)
+  }
+}

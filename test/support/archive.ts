@@ -1,0 +1,55 @@
+/** The archive without a process: capture and index by function call, as fast as they are. */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { type Database, openDatabase } from "../../src/archive/database.ts"
+import { index } from "../../src/archive/indexing.ts"
+import { settlePending } from "../../src/archive/pending.ts"
+import { type Taken, take } from "../../src/archive/take.ts"
+import { vaultFile } from "../../src/vault/layout.ts"
+import { Transcript } from "./transcript.ts"
+
+export class Archive {
+  readonly root: string
+  readonly dataHome: string
+  readonly db: Database
+
+  constructor() {
+    this.root = mkdtempSync(join(tmpdir(), "ctxbridge-archive-"))
+    this.dataHome = join(this.root, "archive")
+    this.db = openDatabase(this.dataHome, { wait: 0 })
+  }
+
+  session(id: string, options: { version?: string; cwd?: string; agent?: string } = {}): Transcript {
+    const { version = "2.1.112", cwd = join(this.root, "project"), agent } = options
+    const path = join(this.root, ".claude", "projects", "-project", `${id}.jsonl`)
+    return new Transcript({ session: id, cwd, version, path, ...(agent === undefined ? {} : { agent }) })
+  }
+
+  /** What one hook does: the new bytes into the vault, then into the views. */
+  follow(transcript: Transcript): Taken {
+    const place = { dataHome: this.dataHome, home: this.root }
+    const taken = take(place, transcript.path, {
+      now: Date.now(),
+      deadline: Number.POSITIVE_INFINITY,
+      lastLine: "whole",
+    })
+    this.db.transaction(() => index(this.db, this.dataHome, taken, () => false, taken.fresh)).immediate()
+    settlePending(this.dataHome, taken.copy)
+    return taken
+  }
+
+  /** Absolute path of a copy. */
+  file({ copy }: Taken): string {
+    return vaultFile(this.dataHome, copy)
+  }
+
+  count(sql: string, ...values: string[]): number {
+    return this.db.query<{ n: number }, string[]>(`SELECT count(*) AS n FROM ${sql}`).get(...values)!.n
+  }
+
+  [Symbol.dispose](): void {
+    this.db.close()
+    rmSync(this.root, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,202 @@
+/** A machine of its own for hooks: home, project, archive, and transcripts that a host might write. */
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { Database } from "../../src/archive/database.ts"
+import { openForReading } from "../../src/archive/read.ts"
+import { vaultFile, vaultPath } from "../../src/vault/layout.ts"
+import { CopyReader } from "../../src/vault/reader.ts"
+import { type Ran, type RunOptions, run } from "./binary.ts"
+import { Transcript } from "./transcript.ts"
+
+export type HookName =
+  | "session-start"
+  | "user-prompt-submit"
+  | "pre-compact"
+  | "stop"
+  | "subagent-stop"
+  | "session-end"
+
+const HOST_NAMES: Readonly<Record<HookName, string>> = {
+  "session-start": "SessionStart",
+  "user-prompt-submit": "UserPromptSubmit",
+  "pre-compact": "PreCompact",
+  stop: "Stop",
+  "subagent-stop": "SubagentStop",
+  "session-end": "SessionEnd",
+}
+
+export class Machine {
+  readonly root: string
+  readonly home: string
+  readonly cwd: string
+  readonly dataHome: string
+  readonly env: Record<string, string>
+  #sessions = 0
+
+  constructor() {
+    this.root = realpathSync(mkdtempSync(join(tmpdir(), "ctxbridge-e2e-")))
+    this.home = join(this.root, "home")
+    this.cwd = join(this.root, "project")
+    this.dataHome = join(this.root, "archive")
+    for (const dir of [this.home, this.cwd]) mkdirSync(dir)
+    this.env = { HOME: this.home, CTXBRIDGE_HOME: this.dataHome }
+  }
+
+  /** A new session's transcript; nothing is written yet. */
+  session(options: { version?: string; id?: string; cwd?: string } = {}): Transcript {
+    const n = String(++this.#sessions).padStart(12, "0")
+    const { version = "2.1.112", id = `5e551011-0000-4000-8000-${n}`, cwd = this.cwd } = options
+    return new Transcript({ session: id, cwd, version, path: this.path(`${id}.jsonl`) })
+  }
+
+  /** In the folder where the host keeps this project's transcripts. */
+  path(name: string): string {
+    return join(this.home, ".claude", "projects", this.cwd.replaceAll(/[^A-Za-z0-9]/g, "-"), name)
+  }
+
+  payload(event: HookName, transcript: Transcript, fields: Record<string, unknown> = {}): string {
+    return JSON.stringify({
+      session_id: transcript.session,
+      transcript_path: transcript.path,
+      cwd: transcript.options.cwd,
+      hook_event_name: HOST_NAMES[event],
+      ...fields,
+    })
+  }
+
+  /** One call of one hook. */
+  async hook(
+    event: HookName,
+    transcript: Transcript,
+    fields: Record<string, unknown> = {},
+    options: RunOptions = {},
+  ): Promise<Ran> {
+    return run(["hook", event], {
+      cwd: this.cwd,
+      stdin: this.payload(event, transcript, fields),
+      ...options,
+      env: { ...this.env, ...options.env },
+    })
+  }
+
+  /** The views, with everything in them that hooks have archived. */
+  views(): Database & { [Symbol.dispose](): void } {
+    return openForReading(this.dataHome) as Database & { [Symbol.dispose](): void }
+  }
+
+  /** The transcript's copy in the vault. */
+  copy(path: string): string {
+    return vaultFile(this.dataHome, vaultPath(path, this.home))
+  }
+
+  /** Ids of processes that work on this machine. */
+  processes(): number[] {
+    return processesIn(this.root)
+  }
+
+  /** When no background job is at work any more. */
+  async idle(ms = 60_000): Promise<void> {
+    await until(() => this.processes().length === 0, ms, "the background job to end")
+  }
+
+  /** Ends what is still at work, by its id, and removes everything. */
+  [Symbol.dispose](): void {
+    for (let attempt = 0; attempt < 20; attempt++) {
+      for (const pid of this.processes()) {
+        try {
+          process.kill(pid, "SIGKILL")
+        } catch {
+          // it ended by itself
+        }
+      }
+      try {
+        rmSync(this.root, { recursive: true, force: true })
+        return
+      } catch {
+        // a process wrote while we removed
+        Bun.sleepSync(50)
+      }
+    }
+  }
+}
+
+/** Processes of this user in whose environment `word` stands. */
+function processesIn(word: string): number[] {
+  if (!existsSync("/proc/self/environ")) {
+    const listed = Bun.spawnSync(["ps", "-axwwE", "-o", "pid=,command="]).stdout.toString()
+    const lines = listed.split("\n").filter((line) => line.includes(word))
+    return lines.map((line) => Number.parseInt(line, 10)).filter((pid) => pid !== process.pid)
+  }
+  const names = readdirSync("/proc").filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+  const holds = (name: string): boolean => {
+    try {
+      return readFileSync(`/proc/${name}/environ`, "utf8").includes(word)
+    } catch {
+      return false
+    }
+  }
+  return names.filter(holds).map(Number)
+}
+
+/** Polls; never a sleep as a criterion. */
+export async function until(
+  holds: () => boolean | Promise<boolean>,
+  ms: number,
+  what: string,
+): Promise<void> {
+  const end = performance.now() + ms
+  while (!(await holds())) {
+    if (performance.now() > end) throw new Error(`waited ${ms} ms for ${what}`)
+    await Bun.sleep(25)
+  }
+}
+
+/** At most `width` at a time. */
+export async function pooled<T>(
+  items: readonly T[],
+  width: number,
+  work: (item: T, n: number) => Promise<void>,
+) {
+  let next = 0
+  const worker = async (): Promise<void> => {
+    for (let n = next++; n < items.length; n = next++) await work(items[n]!, n)
+  }
+  await Promise.all(Array.from({ length: width }, worker))
+}
+
+const zstd = Bun.which("zstd")
+
+/** A copy's content, by the standard tool where there is one, and always by our own reader. */
+export function contentOf(copy: string): Buffer {
+  const reader = new CopyReader(copy)
+  try {
+    const ours = Buffer.concat([...reader.pieces()])
+    if (zstd === null) return ours
+    const result = Bun.spawnSync([zstd, "-dcq", copy])
+    if (result.exitCode !== 0) throw new Error(`zstd: ${result.stderr.toString()}`)
+    if (Buffer.compare(ours, result.stdout) !== 0) throw new Error(`zstd and we read ${copy} differently`)
+    return ours
+  } finally {
+    reader.close()
+  }
+}
+
+/** What the humans said, in order. */
+export function promptsIn(db: Database, session: string): string[] {
+  return db
+    .query<{ prompt: string }, [string]>(
+      "SELECT prompt FROM turns WHERE session = ? AND via NOT IN ('none', 'brief') ORDER BY seq",
+    )
+    .all(session)
+    .map(({ prompt }) => prompt)
+}
+
+/** What a hook put before the model; undefined when it printed nothing. Throws when it printed anything else. */
+export function contextOf({ stdout }: Ran): string | undefined {
+  if (stdout === "") return undefined
+  const { hookSpecificOutput } = JSON.parse(stdout) as {
+    hookSpecificOutput: { hookEventName: string; additionalContext: string }
+  }
+  return hookSpecificOutput.additionalContext
+}

@@ -1,0 +1,57 @@
+/** Everything the views say, for comparing two archives. */
+import type { Database } from "../../src/archive/database.ts"
+
+const TABLES = [
+  "projects",
+  "sessions",
+  "transcripts",
+  "turns",
+  "messages",
+  "tool_calls",
+  "files",
+  "usage",
+  "notes",
+  "boundaries",
+  "lineage",
+]
+
+/** Rows by table; what names a copy, and so differs between two archives of the same bytes, is left out. */
+export function dumpViews(db: Database): Record<string, unknown[]> {
+  const dump: Record<string, unknown[]> = {}
+  for (const table of TABLES) {
+    const rows = db.query<Record<string, unknown>, []>(`SELECT * FROM ${table}`).all()
+    dump[table] = rows.map(({ copy_id: _name, ...row }) => row)
+  }
+  return dump
+}
+
+/** What stands for a row's number in each column that holds one. */
+const NAMES: Readonly<Record<string, string>> = {
+  turn: "SELECT handle AS name FROM turns WHERE id = ?",
+  transcript: "SELECT copy AS name FROM transcripts WHERE id = ?",
+  project: "SELECT path AS name FROM projects WHERE id = ?",
+  use: "SELECT CAST(key AS TEXT) AS name FROM messages WHERE id = ?",
+  result: "SELECT CAST(key AS TEXT) AS name FROM messages WHERE id = ?",
+}
+
+/** The same without numbers that tell only in which order rows were made, and in no order: for views made anew. */
+export function namedViews(db: Database): Record<string, string[]> {
+  const named: Record<string, string[]> = {}
+  for (const [table, rows] of Object.entries(dumpViews(db))) {
+    const own = !["sessions", "tool_calls"].includes(table)
+    named[table] = rows
+      .map((row) => {
+        const entries = Object.entries(row as Record<string, unknown>)
+          .filter(([column]) => !(own && column === "id"))
+          .map(([column, value]) => {
+            const query = NAMES[column]
+            if (query === undefined || value === null) return [column, String(value)]
+            const found = db.query<{ name: string }, [number]>(query).get(value as number)
+            return [column, found?.name ?? `no ${value}`]
+          })
+        return JSON.stringify(entries)
+      })
+      .sort()
+  }
+  return named
+}

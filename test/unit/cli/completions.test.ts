@@ -1,0 +1,68 @@
+import { describe, expect, test } from "bun:test"
+import type { Command } from "../../../src/cli/command.ts"
+import { bashCompletions } from "../../../src/cli/completions/bash.ts"
+import { fishCompletions } from "../../../src/cli/completions/fish.ts"
+import { commandModels } from "../../../src/cli/completions/model.ts"
+import { zshCompletions } from "../../../src/cli/completions/zsh.ts"
+
+const COMMANDS: Command[] = [
+  {
+    meta: { name: "paint", description: "It's a [bold] one: really" },
+    args: {
+      color: { type: "string", alias: "c", description: "Which", valueHint: "red|green" },
+      to: { type: "string", description: "Where to", valueHint: "FILE" },
+      wet: { type: "boolean", description: "Wet" },
+      what: { type: "positional", description: "What", valueHint: "wall|door" },
+      more: { type: "positional", rest: true, description: "More", valueHint: "PATH…" },
+    },
+    run() {},
+  },
+  { meta: { name: "secret", description: "x", hidden: true }, run() {} },
+]
+const models = commandModels(COMMANDS)
+
+describe("completions", () => {
+  test("the model comes from the commands; hidden ones stay hidden", () => {
+    expect(models.map(({ name }) => name)).toEqual(["paint"])
+    expect(models[0]!.options.map(({ name }) => name)).toEqual([
+      "color",
+      "to",
+      "wet",
+      "json",
+      "debug",
+      "help",
+    ])
+    expect(models[0]!.options[0]!.values).toEqual({ choices: ["red", "green"], files: false })
+    expect(models[0]!.options[1]!.values).toEqual({ choices: [], files: true })
+    expect(models[0]!.options[2]!.values).toBeUndefined()
+    expect(models[0]!.places.map(({ rest }) => rest)).toEqual([false, true])
+  })
+
+  test("bash accepts the script", () => {
+    const script = bashCompletions(models)
+    expect(Bun.spawnSync(["bash", "-n"], { stdin: Buffer.from(script) }).exitCode).toBe(0)
+    expect(script).toContain('--color | -c) COMPREPLY=($(compgen -W "red green" -- "$cur")); return ;;')
+  })
+
+  test("zsh: one specification an option, quoted", () => {
+    const script = zshCompletions(models)
+    expect(script).toContain("'paint:It'\\''s a [bold] one\\: really'")
+    expect(script).toContain("'--color=[Which]:color:(red green)'")
+    expect(script).toContain("'-c[Which]:color:(red green)'")
+    expect(script).toContain("'--to=[Where to]:to:_files'")
+    expect(script).toContain("'1:What:(wall door)'")
+    expect(script).toContain("'*:More:_files'")
+  })
+
+  test("fish: one line each, quoted", () => {
+    const lines = fishCompletions(models).split("\n")
+    const on = "complete -c ctxbridge -n '__fish_seen_subcommand_from paint'"
+    expect(lines).toContain(
+      "complete -c ctxbridge -n __fish_use_subcommand -a paint -d 'It\\'s a [bold] one: really'",
+    )
+    expect(lines).toContain(`${on} -l color -s c -r -f -a 'red green' -d 'Which'`)
+    expect(lines).toContain(`${on} -l to -r -F -d 'Where to'`)
+    expect(lines).toContain(`${on} -l wet -d 'Wet'`)
+    expect(lines).toContain(`${on} -f -a 'wall door'`)
+  })
+})

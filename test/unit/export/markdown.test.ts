@@ -1,0 +1,48 @@
+import { expect, test } from "bun:test"
+import type { WholeTurn } from "../../../src/archive/turn.ts"
+import { turnMarkdown } from "../../../src/export/markdown.ts"
+import { inputText } from "../../../src/export/part-text.ts"
+import type { Part } from "../../../src/transcript/types.ts"
+
+const turn = (...parts: Part[]): string =>
+  [
+    ...turnMarkdown({
+      handle: "ctx:abcdef",
+      session: "s",
+      seq: 3,
+      via: "typed",
+      started: "2026-03-02T08:00:00Z",
+      ended: null,
+      interrupted: false,
+      tools: [{ id: "t1", name: "Bash", target: "ls", isError: true, exitCode: 2 }],
+      errors: 1,
+      files: [],
+      usage: [],
+      prompt: "Fix *this*\n# now",
+      messages: [{ role: "assistant", time: null, sidechain: false, parts }],
+    } satisfies WholeTurn),
+  ].join("")
+
+test("a turn's heading is one line of plain text", () => {
+  expect(turn()).toBe("\n## 3. Fix \\*this\\* \\# now\n\n`ctx:abcdef`, 2026-03-02T08:00:00Z\n")
+})
+
+test("a fence is longer than any in the text", () => {
+  const text = turn({ kind: "toolResult", id: "t1", text: "a\n````\nb\n", isError: true })
+  expect(text).toContain("**result of Bash (error, exit 2)**\n\n`````\na\n````\nb\n`````\n")
+})
+
+test("prompts are quoted, answers stand as they are", () => {
+  expect(turn({ kind: "prompt", via: "typed", text: "a\n\nb" })).toContain("\n> a\n> \n> b\n")
+  expect(turn({ kind: "text", text: "| a |\n|---|\n" })).toContain("**answer**\n\n| a |\n|---|\n")
+  expect(turn({ kind: "title", text: "x" })).toBe(turn())
+})
+
+test("inputs: a command as typed, other fields one below the other", () => {
+  expect(inputText("Bash", { command: "ls\npwd", timeout: 5 })).toBe("$ ls\npwd\ntimeout: 5")
+  expect(inputText("Edit", { file_path: "/a", old: "x\ny", all: true })).toBe(
+    "file_path: /a\nold:\n    x\n    y\nall: true",
+  )
+  expect(inputText("X", null)).toBe("null")
+  expect(inputText("X", undefined)).toBe("")
+})

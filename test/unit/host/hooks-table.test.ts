@@ -1,0 +1,105 @@
+import { expect, test } from "bun:test"
+import { spawnSync } from "node:child_process"
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { HOOKS, HOST_EVENTS, hookCommand, isOurHook } from "../../../src/host/hooks-table.ts"
+
+test("only events that every supported host knows are registered", () => {
+  expect(HOOKS).toEqual({
+    SessionStart: "session-start",
+    UserPromptSubmit: "user-prompt-submit",
+    PreCompact: "pre-compact",
+    Stop: "stop",
+    SubagentStop: "subagent-stop",
+    SessionEnd: "session-end",
+  })
+})
+
+test.each([
+  ["/usr/local/bin/ctxbridge", "/usr/local/bin/ctxbridge"],
+  ["/a b/ctxbridge", "'/a b/ctxbridge'"],
+  ["/it's/ctxbridge", String.raw`'/it'\''s/ctxbridge'`],
+  ["/$HOME/ctxbridge", "'/$HOME/ctxbridge'"],
+  ["/é/ctxbridge", "'/é/ctxbridge'"],
+  ["C:\\Program Files\\ctxbridge.exe", "'C:\\Program Files\\ctxbridge.exe'"],
+])("%p is quoted only if needed", (path, word) => {
+  expect(hookCommand(path, "Stop")).toBe(`BUN_OPTIONS= BUN_BE_BUN= ${word} hook stop`)
+})
+
+test.each(["ctxbridge", "./ctxbridge", "/usr/bin/bun", "/opt/myctxbridge", "/opt/ctxbridge/"])(
+  "%p is not a binary to register",
+  (path) => {
+    expect(() => hookCommand(path, "Stop")).toThrow("not the absolute path of a ctxbridge binary")
+  },
+)
+
+test("the shell runs exactly the binary, whatever its path, and clears BUN_*", () => {
+  const root = mkdtempSync(join(tmpdir(), "ctxbridge-"))
+  const folder = join(root, `it's a "$HOME" \`x\` \\ path;&`)
+  mkdirSync(folder)
+  const binary = join(folder, "ctxbridge")
+  writeFileSync(binary, '#!/bin/sh\nprintf "%s|" "$@" "$BUN_OPTIONS" "$BUN_BE_BUN"\n')
+  chmodSync(binary, 0o755)
+  const env = { PATH: "/usr/bin:/bin", BUN_OPTIONS: "--preload=./evil.ts", BUN_BE_BUN: "1" }
+  const { stdout } = spawnSync("/bin/sh", ["-c", hookCommand(binary, "PreCompact")], {
+    encoding: "utf8",
+    env,
+  })
+  rmSync(root, { recursive: true })
+  expect(stdout).toBe("hook|pre-compact|||")
+})
+
+test.each([
+  "/usr/bin/ctxbridge hook stop",
+  "ctxbridge hook session-start",
+  "BUN_OPTIONS= BUN_BE_BUN= /x/ctxbridge hook pre-compact",
+  "BUN_BE_BUN= /x/ctxbridge hook pre-compact",
+  "'/a b/ctxbridge' hook session-end",
+  '"/a b/ctxbridge" hook subagent-stop',
+  String.raw`BUN_OPTIONS= BUN_BE_BUN= '/it'\''s/ctxbridge' hook user-prompt-submit`,
+  String.raw`/a\ b/ctxbridge hook stop`,
+  '"$HOME"/.local/bin/ctxbridge hook stop',
+  "~/.local/bin/ctxbridge hook stop",
+  "'C:\\Program Files\\ctxbridge.exe' hook stop",
+  "C:\\tools\\ctxbridge.exe hook stop",
+  "CTXBRIDGE_HOME='/my data' /x/ctxbridge hook stop",
+  "  /x/ctxbridge  hook  stop  ",
+])("%p is ours", (command) => {
+  expect(isOurHook(command)).toBe(true)
+})
+
+test.each([
+  "",
+  "ctxbridge",
+  "/usr/bin/ctxbridge status",
+  "/usr/bin/ctxbridge hook post-tool-use",
+  "/usr/bin/ctxbridge hook stop --now",
+  "/usr/bin/myctxbridge hook stop",
+  "/usr/bin/ctxbridge-wrapper hook stop",
+  "/usr/bin/ctxbridge/ hook stop",
+  "timeout 3 /usr/bin/ctxbridge hook stop",
+  "notify; /usr/bin/ctxbridge hook stop",
+  "notify && /usr/bin/ctxbridge hook stop",
+  "$(which ctxbridge) hook stop",
+  "/usr/bin/ctxbridge hook stop || true",
+  "echo 'ctxbridge hook stop'",
+])("%p is somebody else's", (command) => {
+  expect(isOurHook(command)).toBe(false)
+})
+
+test("every command we write is recognised as ours", () => {
+  for (const event of HOST_EVENTS) {
+    for (const path of ["/ctxbridge", '/a\'b "c"/ctxbridge', "D:\\x\\ctxbridge.exe"]) {
+      expect(isOurHook(hookCommand(path, event))).toBe(true)
+    }
+  }
+})
+
+test("a long hostile command is judged at once", () => {
+  const started = performance.now()
+  expect(isOurHook(`${"A=1 ".repeat(20_000)}x`)).toBe(false)
+  expect(isOurHook(`${"a".repeat(100_000)} hook`)).toBe(false)
+  expect(isOurHook(`A=${" ".repeat(50_000)}hook`)).toBe(false)
+  expect(performance.now() - started).toBeLessThan(1_000)
+})

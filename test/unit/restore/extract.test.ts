@@ -1,0 +1,59 @@
+import { describe, expect, test } from "bun:test"
+import { constraintsIn, decisionsIn } from "../../../src/transcript/extract.ts"
+
+describe("constraints of the user", () => {
+  test.each([
+    "Never touch the generated files.",
+    "Use fetch, not axios.",
+    "please don't add new dependencies",
+    "Always run the linter before you commit",
+    "You must not change the public API.",
+    "Make sure every error has a code.",
+    "From now on answer in French.",
+    "Write it with plain SQL instead of an ORM",
+    "不要修改生成的文件",
+    "Benutze niemals var, nimm const.",
+  ])("%s", (sentence) => {
+    expect(constraintsIn(`Some words before.\n${sentence}\nSome words after.`)).toEqual([sentence])
+  })
+
+  test.each([
+    "Why do you never run the tests?",
+    "I don't care about the effect right now.",
+    "Don't worry about it.",
+    "Can we use tabs instead of spaces?",
+    "Add a button to the page",
+    "never mind, go on with that",
+    "```\n// never call this\n```",
+    "<system-reminder>You must obey</system-reminder>",
+  ])("not: %s", (text) => {
+    expect(constraintsIn(text)).toEqual([])
+  })
+
+  test("each once, and not without end", () => {
+    const rule = "Never do that again."
+    expect(constraintsIn(`${rule}\n${rule}`)).toEqual([rule])
+    const many = Array.from({ length: 50 }, (_, n) => `Never do number ${n}.`).join("\n")
+    expect(constraintsIn(many).length).toBeLessThanOrEqual(8)
+  })
+})
+
+describe("decisions of the model", () => {
+  test.each([
+    "I chose exponential backoff rather than a fixed delay because it spreads load.",
+    "Decision: keep the old table.",
+    "The root cause was a stale cache.",
+    "We'll go with the second option.",
+  ])("%s", (sentence) => {
+    expect(decisionsIn(sentence)).toEqual([sentence])
+  })
+
+  test.each([
+    "The issue is well-specified.",
+    "This approach works.",
+    "Should I have decided otherwise?",
+    "I will read the file now.",
+  ])("not: %s", (sentence) => {
+    expect(decisionsIn(sentence)).toEqual([])
+  })
+})

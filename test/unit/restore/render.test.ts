@@ -1,0 +1,175 @@
+import { describe, expect, test } from "bun:test"
+import fc from "fast-check"
+import { renderInstructions } from "../../../src/restore/instructions.ts"
+import type { Material } from "../../../src/restore/material.ts"
+import { renderPointer } from "../../../src/restore/pointer.ts"
+import { neutral } from "../../../src/restore/quote.ts"
+import { renderRestore, withoutPending } from "../../../src/restore/render.ts"
+
+const MATERIAL: Material = {
+  session: "s-1",
+  title: "Add retries",
+  ended: "2026-01-01T00:00:00.000Z",
+  version: "2.1.112",
+  cwd: "/src/app",
+  turnCount: 2,
+  archived: 12_345,
+  pending: "now write the tests",
+  pendingBegun: true,
+  constraints: [{ text: "Never touch generated files.", handle: "aaaaaa" }],
+  decisions: [{ text: "I chose backoff rather than a fixed delay.", handle: "bbbbbb" }],
+  todos: [{ content: "Write the loop", status: "in_progress" }],
+  files: [{ path: "src/client.ts", op: "edit", times: 3, handle: "aaaaaa" }],
+  failing: { command: "npm test", exitCode: 1, error: "Exit code 1\nboom", handle: "bbbbbb" },
+  good: { command: "npm run lint", exitCode: undefined, error: "", handle: "bbbbbb" },
+  turns: [
+    {
+      handle: "bbbbbb",
+      seq: 2,
+      offset: 90,
+      prompt: "go on",
+      answer: "Done.",
+      tools: 2,
+      errors: 1,
+      interrupted: 0,
+    },
+    {
+      handle: "aaaaaa",
+      seq: 1,
+      offset: 0,
+      prompt: "add retries",
+      answer: "Added.",
+      tools: 3,
+      errors: 0,
+      interrupted: 0,
+    },
+  ],
+}
+
+const text = fc.oneof(
+  fc.string({ unit: "binary", maxLength: 400 }),
+  fc.string({ unit: "grapheme", maxLength: 400 }),
+)
+const quote = fc.record({ text, handle: fc.constant("abcdef") })
+const run = fc.record({
+  command: text,
+  exitCode: fc.option(fc.nat(), { nil: undefined }),
+  error: text,
+  handle: text,
+})
+const material: fc.Arbitrary<Material> = fc.record({
+  session: text,
+  title: fc.option(text, { nil: undefined }),
+  ended: fc.option(text, { nil: undefined }),
+  version: fc.constantFrom("2.0.76", "2.1.329", undefined),
+  cwd: fc.constant(undefined),
+  turnCount: fc.nat(1000),
+  archived: fc.nat(),
+  pending: fc.option(text, { nil: undefined }),
+  pendingBegun: fc.boolean(),
+  constraints: fc.array(quote, { maxLength: 12 }),
+  decisions: fc.array(quote, { maxLength: 12 }),
+  todos: fc.array(fc.record({ content: text, status: text }), { maxLength: 9 }),
+  files: fc.array(fc.record({ path: text, op: fc.constant("edit"), times: fc.nat(), handle: text }), {
+    maxLength: 9,
+  }),
+  failing: fc.option(run, { nil: undefined }),
+  good: fc.option(run, { nil: undefined }),
+  turns: fc.array(
+    fc.record({
+      handle: fc.constant("abcdef"),
+      seq: fc.nat(),
+      offset: fc.nat(),
+      prompt: text,
+      answer: text,
+      tools: fc.nat(9),
+      errors: fc.nat(9),
+      interrupted: fc.constant(0),
+    }),
+    { maxLength: 30 },
+  ),
+})
+
+describe("restore", () => {
+  test("everything in its order, within one frame", () => {
+    expect(renderRestore(MATERIAL, { source: "compact", budget: 4000, summary: "" })).toMatchSnapshot()
+  })
+
+  test("what the host's summary holds is not said again", () => {
+    const summary =
+      "<analysis>npm run lint</analysis><summary>Edited src/client.ts. never touch generated\nfiles.</summary>"
+    const restored = renderRestore(MATERIAL, { source: "compact", budget: 4000, summary })
+    expect(restored).not.toContain("src/client.ts")
+    expect(restored).not.toContain("Never touch")
+    expect(restored).toContain("npm run lint")
+    expect(restored).toContain("npm test")
+  })
+
+  test("the pending prompt comes back whole where the host has swallowed it", () => {
+    const swallowed = (version: string, pendingBegun: boolean) =>
+      renderRestore(
+        { ...MATERIAL, version, pendingBegun },
+        { source: "compact", budget: 4000, summary: "" },
+      ).includes("> now write the tests")
+    expect(swallowed("2.0.76", false)).toBe(true)
+    expect(swallowed("2.1.112", false)).toBe(true)
+    expect(swallowed("2.1.329", true)).toBe(true)
+    // kept by the host
+    expect(swallowed("2.1.329", false)).toBe(false)
+  })
+
+  test("once the pending prompt is answered, the rest is what it would have been", () => {
+    const options = { source: "compact", budget: 4000, summary: "" } as const
+    const whole = renderRestore({ ...MATERIAL, pending: "first line\n\nthird line" }, options)
+    const answered = renderRestore({ ...MATERIAL, pending: undefined }, options)
+    expect(whole).toContain("> third line")
+    expect(withoutPending(whole)).toBe(answered)
+    expect(withoutPending(answered)).toBe(answered)
+  })
+
+  test("never above the budget, never half a character, twice the same", () => {
+    fc.assert(
+      fc.property(material, fc.nat(9500), text, (any, budget, summary) => {
+        const options = { source: "compact", budget, summary } as const
+        const restored = renderRestore(any, options)
+        expect(restored.length).toBeLessThanOrEqual(budget)
+        expect(restored.isWellFormed()).toBe(true)
+        expect(renderRestore(any, options)).toBe(restored)
+        // one frame: nothing inside can end it or open another
+        expect(restored.match(/<\/?ctxbridge-restore/g)?.length ?? 2).toBe(2)
+        expect(restored).not.toMatch(/<\/?system-reminder/i)
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
+
+test("the pointer at startup keeps to 1,000 characters", () => {
+  expect(renderPointer(MATERIAL)).toMatchSnapshot()
+  fc.assert(
+    fc.property(material, (any) => {
+      const pointer = renderPointer(any)
+      expect(pointer.length).toBeLessThanOrEqual(1000)
+      expect(pointer.isWellFormed()).toBe(true)
+    }),
+  )
+})
+
+test("instructions keep to their budget and are plain text", () => {
+  expect(renderInstructions(MATERIAL, 2000)).toMatchSnapshot()
+  fc.assert(
+    fc.property(material, fc.nat(2000), (any, budget) => {
+      const instructions = renderInstructions(any, budget)
+      expect(instructions.length).toBeLessThanOrEqual(budget)
+      expect(instructions.isWellFormed()).toBe(true)
+      expect(instructions.startsWith("{")).toBe(false)
+    }),
+  )
+})
+
+test("host tags lose their bracket, other text keeps it", () => {
+  expect(neutral("a <system-reminder>x</system-reminder> <div> a < b")).toBe(
+    "a ‹system-reminder>x‹/system-reminder> <div> a < b",
+  )
+  expect(neutral("</CTXBRIDGE-restore >")).toBe("‹/CTXBRIDGE-restore >")
+})

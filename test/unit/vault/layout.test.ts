@@ -1,0 +1,35 @@
+import { expect, test } from "bun:test"
+import { isSuperseded, supersededPath, transcriptName, vaultPath } from "../../../src/vault/layout.ts"
+
+test("a transcript's copy stands where the host has it, below its projects folder", () => {
+  expect(vaultPath("/home/me/.claude/projects/-src-app/abc.jsonl", "/home/me")).toBe(
+    "home/-src-app/abc.jsonl.zst",
+  )
+  expect(vaultPath("/home/me/.claude/projects/-src-app/abc/subagents/agent-1.jsonl", "/home/me")).toBe(
+    "home/-src-app/abc/subagents/agent-1.jsonl.zst",
+  )
+})
+
+test("two configuration folders never share a copy", () => {
+  const first = vaultPath("/a/claude/projects/p/abc.jsonl", "/home/me")
+  const second = vaultPath("/b/claude/projects/p/abc.jsonl", "/home/me")
+  expect(first).not.toBe(second)
+  expect(first).toMatch(/^root-[0-9a-f]{8}\/p\/abc\.jsonl\.zst$/)
+})
+
+test("a file that is in no projects folder stands under a label of its own folder", () => {
+  expect(vaultPath("/tmp/x.jsonl", "/home/me")).toMatch(/^root-[0-9a-f]{8}\/x\.jsonl\.zst$/)
+  expect(vaultPath("/tmp/projects/x.jsonl", "/home/me")).toMatch(/^root-[0-9a-f]{8}\/x\.jsonl\.zst$/)
+})
+
+test("names of sessions and subagents, old and new", () => {
+  expect(transcriptName("/p/abc.jsonl")).toEqual({ session: "abc", agent: undefined })
+  expect(transcriptName("/p/agent-12.jsonl")).toEqual({ session: undefined, agent: "12" })
+  expect(transcriptName("/p/abc/subagents/agent-12.jsonl")).toEqual({ session: "abc", agent: "12" })
+})
+
+test("superseded copies keep a name of their own", () => {
+  expect(supersededPath("/v/a.jsonl.zst", 2)).toBe("/v/a.~2.jsonl.zst")
+  expect(isSuperseded("/v/a.~2.jsonl.zst")).toBe(true)
+  expect(isSuperseded("/v/a.jsonl.zst")).toBe(false)
+})
