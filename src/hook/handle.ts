@@ -88,7 +88,7 @@ function remember(state: SessionState, event: HookEvent, now: number, size: numb
   switch (event.name) {
     case "user-prompt-submit":
       // Automatic compaction swallows the prompt just typed, so it is kept until the turn has ended.
-      if (event.prompt === undefined || !isHumanPrompt(event.prompt)) return state
+      if (event.prompt === undefined || !isHumanPrompt(event)) return state
       return { ...state, prompt: event.prompt.slice(0, PROMPT_REMEMBERED), promptAt: size, promptOpen: true }
     case "stop":
       return state.promptOpen ? { ...state, promptOpen: false } : state

@@ -2,8 +2,8 @@ import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { renderInstructions } from "../../../src/restore/instructions.ts"
 import type { Material } from "../../../src/restore/material.ts"
+import { neutral } from "../../../src/restore/neutral.ts"
 import { renderPointer } from "../../../src/restore/pointer.ts"
-import { neutral } from "../../../src/restore/quote.ts"
 import { renderRestore, withoutPending } from "../../../src/restore/render.ts"
 
 const MATERIAL: Material = {
