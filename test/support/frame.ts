@@ -3,7 +3,7 @@
 /** Quotation marks within are escaped, so that nothing in an item ends it. */
 const ITEM = String.raw`"(?:[^"\\\n]|\\.)*"`
 const CODE = "(?<fence>`{1,3})(?!`)[^\\n]*?(?<!`)\\k<fence>(?!`)"
-const HANDLE = String.raw`ctx:[0-9a-z]{6,}`
+const HANDLE = "ctx:[0-9a-z]{6,}"
 const STATE = "[a-z][a-z_]*"
 
 const TITLES = [
@@ -45,7 +45,7 @@ const INSTRUCTIONS: readonly RegExp[] = whole(
   `- decision \\(${HANDLE}\\): ${ITEM}`,
 )
 
-const OPEN = /^<ctxbridge-restore source="(?:compact|clear|startup)" session="[\w./-]+">$/
+const OPEN = /^<ctxbridge-restore source="(?:compact|clear|startup)" session="[\w./-]*">$/
 const CLOSE = "</ctxbridge-restore>"
 
 /** All that is wrong with a restore or pointer; nothing when it is well-formed. */
