@@ -11,6 +11,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ default: Command 
     sessions: () => import("./commands/sessions.ts"),
     show: () => import("./commands/show.ts"),
     export: () => import("./commands/export.ts"),
+    resurrect: () => import("./commands/resurrect.ts"),
     verify: () => import("./commands/verify.ts"),
     rebuild: () => import("./commands/rebuild.ts"),
     compact: () => import("./commands/compact.ts"),
