@@ -17,7 +17,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["restore", "export"],
   ["job"],
   ["hook", "host", "bench"],
-  ["demo"],
+  ["demo", "doctor"],
   ["cli"],
   ["main.ts"],
 ]

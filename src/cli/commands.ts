@@ -13,6 +13,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ default: Command 
     export: () => import("./commands/export.ts"),
     resurrect: () => import("./commands/resurrect.ts"),
     verify: () => import("./commands/verify.ts"),
+    doctor: () => import("./commands/doctor.ts"),
     rebuild: () => import("./commands/rebuild.ts"),
     compact: () => import("./commands/compact.ts"),
     import: () => import("./commands/import.ts"),

@@ -39,7 +39,7 @@ export function hookCommand(exePath: string, event: HostEvent): string {
 const WORD = String.raw`(?:'[^']*'|"(?:[^"\\]|\\[\s\S])*"|\\[\s\S]|[^\s'"\\;&|<>()\x60])+`
 const NAMES = Object.values(HOOKS).join("|")
 const OUR_COMMAND = new RegExp(
-  String.raw`^\s*(?:[A-Za-z_]\w*=(?:${WORD})?\s+)*(${WORD})\s+hook\s+(?:${NAMES})\s*$`,
+  String.raw`^\s*((?:[A-Za-z_]\w*=(?:${WORD})?\s+)*)(${WORD})\s+hook\s+(?:${NAMES})\s*$`,
 )
 
 /**
@@ -47,8 +47,23 @@ const OUR_COMMAND = new RegExp(
  * ours (a wrapper, a pipe) belongs to whoever wrote it.
  */
 export function isOurHook(command: string): boolean {
-  const word = OUR_COMMAND.exec(command)?.[1]
-  return word !== undefined && isOurBinary(word.replace(/['"]/g, ""))
+  return readOurHook(command) !== undefined
+}
+
+export interface OurHookCommand {
+  /** The binary without its quotes; `~` and `$HOME` are still to be filled in. */
+  readonly binary: string
+  /** Names of the variables that the command sets. */
+  readonly variables: readonly string[]
+}
+
+/** What a hook command of ours calls; undefined when it is not ours. */
+export function readOurHook(command: string): OurHookCommand | undefined {
+  const [, assignments = "", word = ""] = OUR_COMMAND.exec(command) ?? []
+  const binary = word.replace(/['"]/g, "")
+  if (!isOurBinary(binary)) return undefined
+  const variables = [...assignments.matchAll(/(?:^|\s)([A-Za-z_]\w*)=/g)].map(([, name]) => name!)
+  return { binary, variables }
 }
 
 function isOurBinary(path: string): boolean {
