@@ -82,7 +82,8 @@ export function listPending(dataHome: string): Pending[] {
     try {
       const { path, copy, session } = JSON.parse(readFileSync(file, "utf8")) as Pending
       const since = Math.min(statSync(file).mtimeMs, found.get(copy)?.since ?? Number.POSITIVE_INFINITY)
-      if (typeof copy === "string" && typeof path === "string")
+      // Under another name nobody could settle it, and whoever indexes would go round for ever.
+      if (typeof copy === "string" && typeof path === "string" && name.startsWith(`${nameOf(copy)}.`))
         found.set(copy, { path, copy, session, since })
     } catch {
       // settled at this moment

@@ -9,7 +9,7 @@ import {
   schemaVersion,
 } from "../archive/database.ts"
 import { repair } from "../archive/whole.ts"
-import { isDamage, messageOf } from "../util/errors.ts"
+import { isDamage, isMissing, messageOf } from "../util/errors.ts"
 import { bytes, count } from "../util/text.ts"
 import { vaultFiles } from "../vault/walk.ts"
 import { type Finding, finding, type Patient, type Repair } from "./finding.ts"
@@ -21,7 +21,7 @@ const PATIENCE = 5000
 
 export function databaseChecks(patient: Patient): Finding[] {
   const { dataHome } = patient
-  const size = statSync(databasePath(dataHome), { throwIfNoEntry: false })?.size
+  const size = sizeOf(databasePath(dataHome))
   if (size === undefined) {
     if (vaultFiles(dataHome).length === 0) return [finding("database", "skipped", "there is none yet")]
     return [
@@ -45,6 +45,16 @@ export function databaseChecks(patient: Patient): Finding[] {
         hint: "hooks go on filling the vault without it",
       }),
     ]
+  }
+}
+
+/** undefined also where a file stands in the data folder's place. */
+function sizeOf(path: string): number | undefined {
+  try {
+    return statSync(path).size
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
   }
 }
 

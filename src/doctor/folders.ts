@@ -11,6 +11,7 @@ import {
   statSync,
 } from "node:fs"
 import { dirname, join } from "node:path"
+import { isMissing } from "../util/errors.ts"
 import { bytes, count } from "../util/text.ts"
 import { type Finding, finding, MINUTE, type Patient, SHOWN } from "./finding.ts"
 
@@ -28,7 +29,7 @@ export function folderChecks(patient: Patient): Finding[] {
 
 /** The folder and all in it; nothing when it is not there. Links are not followed. */
 function entriesOf(folder: string): Entry[] {
-  const stats = lstatSync(folder, { throwIfNoEntry: false })
+  const stats = outside(folder)
   if (stats === undefined) return []
   const own = [{ path: folder, stats }]
   if (!stats.isDirectory()) return own
@@ -39,6 +40,16 @@ function entriesOf(folder: string): Entry[] {
     return own
   }
   return [...own, ...names.flatMap((name) => entriesOf(join(folder, name)))]
+}
+
+/** undefined also where a file stands in a folder's place. */
+function outside(path: string): Stats | undefined {
+  try {
+    return lstatSync(path)
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
 }
 
 function privacy(entries: readonly Entry[]): Finding[] {
@@ -69,6 +80,10 @@ function privacy(entries: readonly Entry[]): Finding[] {
 }
 
 function access({ dataHome }: Patient, entries: readonly Entry[]): Finding[] {
+  const home = entries.find(({ path }) => path === dataHome)
+  if (home !== undefined && !statSync(dataHome).isDirectory()) {
+    return [finding("owner", "fail", `${dataHome} is no folder`, { hint: "nothing can be archived there" })]
+  }
   const uid = process.getuid?.()
   const strange = entries.filter(({ stats }) => uid !== undefined && stats.uid !== uid)
   if (strange.length > 0) {

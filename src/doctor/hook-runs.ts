@@ -10,11 +10,14 @@ import { messageOf } from "../util/errors.ts"
 import { count, cut, oneLine } from "../util/text.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { archivedIn } from "../vault/reader.ts"
+import { runChild } from "./child.ts"
 import { type Finding, finding, type Patient } from "./finding.ts"
 import { type InstalledHook, isExecutable, ourHooks } from "./installed.ts"
 
 /** The host's limit for text that a hook gives to the model. */
 const LARGEST = 10_000
+/** Nobody waits longer for a hook of ours, whatever its timeout says. */
+const MOST_SECONDS = 10
 /** Variables that turn a Bun binary into another program: hooks clear them, and nothing else. */
 const HARMLESS = /^BUN_/
 
@@ -79,31 +82,20 @@ function judged(trials: readonly Trial[]): Finding {
 const secondsOf = ({ timeout }: InstalledHook): number => timeout ?? HOOK_TIMEOUT_SECONDS
 
 async function tried(patient: Patient, hook: InstalledHook, root: string, n: number): Promise<Trial> {
-  const start = performance.now()
   const dataHome = join(root, `archive-${n}`)
   const event = hook.event as HostEvent
   const { payload, transcript, size } = stage(event, join(root, `host-${n}`), n)
   // So that no background job is asked for, which would outlive the folder.
   openDatabase(dataHome, { wait: 0 }).close()
   if (transcript !== undefined) sweepDue(dirname(transcript), join(dataHome, "state"), patient.now)
-  const passed = (): number => performance.now() - start
   try {
-    const child = Bun.spawn(["/bin/sh", "-c", hook.command], {
+    const { stdout, stderr, code, late, ms } = await runChild(["/bin/sh", "-c", hook.command], {
+      timeout: Math.min(secondsOf(hook), MOST_SECONDS) * 1000,
+      stdin: payload,
       cwd: root,
       env: withArchive(dataHome),
-      stdin: Buffer.from(payload),
-      stdout: "pipe",
-      stderr: "pipe",
-      timeout: Math.min(secondsOf(hook), 10) * 1000,
-      killSignal: "SIGKILL",
     })
-    const [stdout, stderr, code] = await Promise.all([
-      new Response(child.stdout).text(),
-      new Response(child.stderr).text(),
-      child.exited,
-    ])
-    const ms = passed()
-    if (child.signalCode !== null) return { hook, ms, fault: `no end after ${Math.round(ms)} ms` }
+    if (late) return { hook, ms, fault: `no end after ${Math.round(ms)} ms` }
     const said = stderr === "" ? "" : `: ${cut(oneLine(stderr), 120)}`
     if (code !== 0) return { hook, ms, fault: `exit code ${code}${said}` }
     if (stderr !== "") return { hook, ms, fault: `something on stderr${said}` }
@@ -113,7 +105,7 @@ async function tried(patient: Patient, hook: InstalledHook, root: string, n: num
     if (expected && archived !== size) return { hook, ms, fault: "it did not archive the transcript" }
     return { hook, ms, fault: undefined }
   } catch (error) {
-    return { hook, ms: passed(), fault: messageOf(error) }
+    return { hook, ms: 0, fault: messageOf(error) }
   }
 }
 
