@@ -31,15 +31,14 @@ export const settingsOf = (patient: Patient): ScopeSettings[] => readSettings(pl
 export function ourHooks(patient: Patient): InstalledHook[] {
   return settingsOf(patient).flatMap(({ scope, hooks }) =>
     hooks.flatMap(({ event, command, timeout }) => {
-      const read = readOurHook(command)
+      const read = readOurHook(command, patient.home)
       if (read === undefined) return []
-      return [{ scope, event, command, timeout, ...read, binary: expanded(read.binary, patient.home) }]
+      const { binary, variables } = read
+      const file = binary.includes("/") ? binary : (Bun.which(binary) ?? binary)
+      return [{ scope, event, command, timeout, binary: file, variables }]
     }),
   )
 }
-
-const expanded = (path: string, home: string): string =>
-  path.replace(/^~(?=\/)/, home).replace(/^\$(HOME\b|\{HOME\})/, home)
 
 /** The file itself, through links; undefined where there is none. */
 export function realFile(path: string): string | undefined {
