@@ -2,13 +2,14 @@
 
 import { output } from "./child.ts"
 import { type Finding, finding, type Patient } from "./finding.ts"
-import { type InstalledHook, isExecutable, ourHooks, realFile, reinstall } from "./installed.ts"
+import { reinstall } from "./installed.ts"
+import { type InstalledHook, isExecutable, ourHooks, realFile } from "./our-hooks.ts"
 
 export async function binaryChecks(patient: Patient): Promise<Finding[]> {
   const byBinary = new Map<string, InstalledHook>()
   for (const hook of ourHooks(patient)) if (!byBinary.has(hook.binary)) byBinary.set(hook.binary, hook)
   const found = await Promise.all([...byBinary.values()].map((hook) => oneBinary(patient, hook)))
-  return [...found, onPath(patient, [...byBinary.keys()])]
+  return [...found, await onPath(patient, [...byBinary.keys()])]
 }
 
 async function oneBinary(patient: Patient, { binary, scope }: InstalledHook): Promise<Finding> {
@@ -26,7 +27,7 @@ async function oneBinary(patient: Patient, { binary, scope }: InstalledHook): Pr
     const text = `${scope} settings: hooks call another binary, which is not run to ask its version: ${binary}`
     return finding("binary", "warn", text, { hint: `ctxbridge install --scope ${scope}` })
   }
-  const version = /^ctxbridge (\S+)$/m.exec((await output([binary, "--version"])) ?? "")?.[1]
+  const version = await versionOf(binary)
   if (version === patient.version)
     return finding("binary", "ok", `hooks call ${binary}, ${version}, as this one`)
   return finding(
@@ -37,7 +38,7 @@ async function oneBinary(patient: Patient, { binary, scope }: InstalledHook): Pr
   )
 }
 
-function onPath({ exePath }: Patient, called: readonly string[]): Finding {
+async function onPath({ exePath, version }: Patient, called: readonly string[]): Promise<Finding> {
   const found = Bun.which("ctxbridge")
   if (found === null) {
     return finding("path", "warn", "ctxbridge is not on PATH", {
@@ -46,5 +47,13 @@ function onPath({ exePath }: Patient, called: readonly string[]): Finding {
   }
   const known = [exePath, ...called].map(realFile)
   if (known.includes(realFile(found))) return finding("path", "ok", found)
-  return finding("path", "warn", `PATH finds another one: ${found}`, { hint: `this one is ${exePath}` })
+  const other = await versionOf(found)
+  if (other === version) return finding("path", "ok", `${found}, ${version}`)
+  return finding("path", "warn", `PATH finds another one: ${found}, ${other ?? "of no version"}`, {
+    hint: `this one is ${exePath}, ${version}`,
+  })
 }
+
+/** undefined when it does not say one as we do. */
+const versionOf = async (binary: string): Promise<string | undefined> =>
+  /^ctxbridge (\S+)$/m.exec((await output([binary, "--version"])) ?? "")?.[1]

@@ -1,7 +1,7 @@
 /** Variables and option values that do not do what they seem to. */
 import { type Key, OPTIONS } from "../config/options.ts"
 import { type Finding, finding, type Patient } from "./finding.ts"
-import { settingsOf } from "./installed.ts"
+import { settingsOf } from "./our-hooks.ts"
 
 /** Hook commands clear these; they would make another program of the binary. */
 const CLEARED = ["BUN_OPTIONS", "BUN_BE_BUN"]

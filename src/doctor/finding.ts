@@ -50,6 +50,8 @@ export interface Patient {
   readonly deep: boolean
   /** undefined where there is no spool. */
   readonly spool: SpoolCount | undefined
+  /** For what takes long: `--deep`, and some repairs. */
+  progress(label: string, done: number, total: number): void
 }
 
 type More = Partial<Pick<Finding, "hint" | "details" | "repair">>

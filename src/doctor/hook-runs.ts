@@ -12,7 +12,7 @@ import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { archivedIn } from "../vault/reader.ts"
 import { runChild } from "./child.ts"
 import { type Finding, finding, type Patient } from "./finding.ts"
-import { type InstalledHook, isExecutable, ourHooks } from "./installed.ts"
+import { type InstalledHook, isExecutable, ourHooks } from "./our-hooks.ts"
 
 /** The host's limit for text that a hook gives to the model. */
 const LARGEST = 10_000

@@ -6,7 +6,7 @@ import { openSource } from "../vault/capture.ts"
 import { readExactly } from "../vault/file.ts"
 import { output } from "./child.ts"
 import { type Finding, finding, type Patient } from "./finding.ts"
-import { projectsOf } from "./installed.ts"
+import { projectsOf } from "./our-hooks.ts"
 
 /** Bytes at the end of a transcript in which its version stands for sure: most lines have it. */
 const TAIL = 1 << 16

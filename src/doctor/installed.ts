@@ -1,62 +1,9 @@
-/** Our hooks in the host's settings: whether they are there, once, and which binary they call. */
-import { accessSync, constants, existsSync, realpathSync } from "node:fs"
-import { join } from "node:path"
+/** Whether our hooks are in the host's settings, whole and once. */
+import { existsSync } from "node:fs"
 import { type HookStatus, hookStatus } from "../host/hook-status.ts"
-import { isOurHook, readOurHook } from "../host/hooks-table.ts"
 import { install, type Scope } from "../host/install.ts"
-import { readSettings, type ScopeSettings } from "../host/settings-read.ts"
 import { type Finding, finding, type Patient, type Repair } from "./finding.ts"
-
-/** One hook of ours as a settings file has it. */
-export interface InstalledHook {
-  readonly scope: Scope
-  readonly event: string
-  readonly command: string
-  readonly timeout: number | undefined
-  /** Absolute path of what it calls, as far as that can be told. */
-  readonly binary: string
-  /** Names of the variables that the command sets. */
-  readonly variables: readonly string[]
-}
-
-export const placesOf = ({ home, claudeDir, cwd, dataHome }: Patient) => ({
-  home,
-  configDir: claudeDir,
-  cwd,
-  dataHome,
-})
-
-export const settingsOf = (patient: Patient): ScopeSettings[] => readSettings(placesOf(patient))
-
-export function ourHooks(patient: Patient): InstalledHook[] {
-  return settingsOf(patient).flatMap(({ scope, hooks }) =>
-    hooks.flatMap(({ event, command, timeout }) => {
-      const read = readOurHook(command, patient.home)
-      if (read === undefined) return []
-      const { binary, variables } = read
-      const file = binary.includes("/") ? binary : (Bun.which(binary) ?? binary)
-      return [{ scope, event, command, timeout, binary: file, variables }]
-    }),
-  )
-}
-
-/** The file itself, through links; undefined where there is none. */
-export function realFile(path: string): string | undefined {
-  try {
-    return realpathSync(path)
-  } catch {
-    return undefined
-  }
-}
-
-export function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
-}
+import { type InstalledHook, ourHooks, placesOf, realFile, settingsOf } from "./our-hooks.ts"
 
 /** Registers our hooks with this very binary. Not in a project's shared file, which is not the user's alone. */
 export function reinstall(patient: Patient, scope: Scope): Repair | undefined {
@@ -174,26 +121,3 @@ function doubles(patient: Patient): Finding[] {
   }
   return found.length > 0 ? found : [finding("double", "ok", "nothing is registered twice")]
 }
-
-/** Below the folder of a plugin, or anyone's: hooks whose timeout was meant as milliseconds. */
-export function timeoutCheck(patient: Patient): Finding[] {
-  const long = settingsOf(patient).flatMap(({ scope, hooks }) =>
-    hooks.filter(({ timeout = 0 }) => timeout > LONGEST).map((hook) => ({ scope, ...hook })),
-  )
-  if (long.length === 0) return [finding("timeouts", "ok", "no hook waits longer than 10 minutes")]
-  return [
-    finding("timeouts", "warn", `${long.length} hooks may hang for more than 10 minutes`, {
-      hint: "timeouts are in seconds: 5000 is 83 minutes",
-      details: long.map(
-        ({ scope, event, command, timeout }) =>
-          `${scope}, ${event}: ${timeout} s${isOurHook(command) ? ", ours: ctxbridge uninstall, then install" : ""}`,
-      ),
-    }),
-  ]
-}
-
-/** Seconds. */
-const LONGEST = 600
-
-/** Where the host keeps this user's transcripts. */
-export const projectsOf = ({ claudeDir }: Patient): string => join(claudeDir, "projects")

@@ -6,7 +6,7 @@ import { transcriptsBelow } from "../job/transcripts.ts"
 import { count } from "../util/text.ts"
 import { vaultFiles } from "../vault/walk.ts"
 import { type Finding, finding, MINUTE, type Patient, SHOWN } from "./finding.ts"
-import { projectsOf } from "./installed.ts"
+import { projectsOf } from "./our-hooks.ts"
 
 /** Sessions that were last heard of longer ago are no news. */
 const RECENT = 30 * DAY

@@ -8,7 +8,7 @@ import { CtxError } from "../util/errors.ts"
 import { bytes, count } from "../util/text.ts"
 import { transcriptName } from "../vault/layout.ts"
 import { type Finding, finding, MINUTE, type Patient, type Repair, SHOWN } from "./finding.ts"
-import { projectsOf, settingsOf } from "./installed.ts"
+import { projectsOf, settingsOf } from "./our-hooks.ts"
 
 /** How far ahead the clean-up is looked at. */
 const SOON = 7 * DAY
@@ -67,7 +67,11 @@ const taken = (patient: Patient, some: readonly HostTranscript[]): Repair => ({
   what: "archive what is missing",
   run: () => {
     const paths = some.map(({ path }) => path)
-    const { files, indexError } = importTranscripts(patient, paths, { dryRun: false, check: false })
+    const { files, indexError } = importTranscripts(patient, paths, {
+      dryRun: false,
+      check: false,
+      onProgress: (done, total) => patient.progress("archiving", done, total),
+    })
     const error = files.find((file: ImportedFile) => file.error !== undefined)?.error ?? indexError
     if (error !== undefined) throw new CtxError("import", error)
   },

@@ -10,7 +10,7 @@ import { openCopy } from "../vault/reader.ts"
 import { isFine, verify } from "../vault/verify.ts"
 import { vaultFiles } from "../vault/walk.ts"
 import { type Finding, finding, type Patient, type Repair, SHOWN } from "./finding.ts"
-import { projectsOf } from "./installed.ts"
+import { projectsOf } from "./our-hooks.ts"
 
 export function vaultChecks(patient: Patient): Finding[] {
   const files = vaultFiles(patient.dataHome)
@@ -21,12 +21,14 @@ export function vaultChecks(patient: Patient): Finding[] {
 interface Fault {
   readonly copy: string
   readonly text: string
+  /** The next hook or import sets it right. */
+  readonly slight?: boolean
 }
 
 function bothEnds(patient: Patient, files: ReturnType<typeof vaultFiles>): Finding {
   const faults = files.flatMap(({ copy }): Fault[] => {
-    const text = faultOf(vaultFile(patient.dataHome, copy))
-    return text === undefined ? [] : [{ copy, text }]
+    const fault = faultOf(vaultFile(patient.dataHome, copy))
+    return fault === undefined ? [] : [{ copy, ...fault }]
   })
   const size = files.reduce((sum, file) => sum + file.bytes, 0)
   if (faults.length === 0) {
@@ -40,27 +42,35 @@ function bothEnds(patient: Patient, files: ReturnType<typeof vaultFiles>): Findi
   )
 }
 
-function faultOf(file: string): string | undefined {
+function faultOf(file: string): Omit<Fault, "copy"> | undefined {
   try {
     const fd = openCopy(file)
     // Renamed at this moment.
     if (fd === undefined) return undefined
     try {
+      // Before the rest is read: somebody may be appending.
+      const { size } = fstatSync(fd)
       const tail = readTail(fd)
-      if (tail === undefined) return "it does not begin with a header of ctxbridge"
-      const half = fstatSync(fd).size - tail.end
-      return half > 0 ? `its last ${half} bytes are no whole frame` : undefined
+      if (tail === undefined) return { text: "it does not begin with a header of ctxbridge" }
+      if (size <= tail.end) return undefined
+      const text = `its last ${size - tail.end} bytes are no whole frame`
+      return { text, slight: existsSync(tail.header.path) }
     } finally {
       closeSync(fd)
     }
   } catch (error) {
-    return messageOf(error)
+    return { text: messageOf(error) }
   }
 }
 
 function everyByte(patient: Patient): Finding {
   const { dataHome, home } = patient
-  const report = verify({ dataHome, home, transcripts: [] })
+  const report = verify({
+    dataHome,
+    home,
+    transcripts: [],
+    onProgress: (done, total) => patient.progress("reading", done, total),
+  })
   const bad = report.transcripts.filter((one) => !isFine(one) && one.state !== "missing")
   if (bad.length === 0) {
     return finding(
@@ -79,7 +89,8 @@ function everyByte(patient: Patient): Finding {
 
 function faulty(patient: Patient, faults: readonly Fault[], text: string): Finding {
   const repair = archivedAnew(patient, faults)
-  return finding("vault", "fail", text, {
+  const state = faults.every(({ slight }) => slight === true) ? "warn" : "fail"
+  return finding("vault", state, text, {
     hint: "ctxbridge verify tells more; what Claude Code still has, import --check archives anew",
     details: faults.slice(0, SHOWN).map((fault) => `${fault.copy}: ${fault.text}`),
     ...(repair === undefined ? {} : { repair }),
@@ -96,7 +107,11 @@ function archivedAnew(patient: Patient, faults: readonly Fault[]): Repair | unde
   return {
     what: `archive ${count(paths.length, "transcript")} anew, and keep the damaged copies`,
     run: () => {
-      const { files } = importTranscripts(patient, paths, { dryRun: false, check: true })
+      const { files } = importTranscripts(patient, paths, {
+        dryRun: false,
+        check: true,
+        onProgress: (done, total) => patient.progress("archiving", done, total),
+      })
       const error = files.find((file) => file.error !== undefined)?.error
       if (error !== undefined) throw new CtxError("import", error)
     },

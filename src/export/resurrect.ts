@@ -73,8 +73,12 @@ export function sessionsInVault(dataHome: string, words: readonly string[]): str
 const ownerOf = (session: string): string => session.split("/")[0]!
 
 export function resurrect(ids: readonly string[], options: ResurrectOptions): Resurrected[] {
-  const wanted = ids.map((id) => ({ id, copies: versionsOf(id, options) }))
-  const total = wanted.reduce((sum, { copies }) => sum + copies.reduce((all, { bytes }) => all + bytes, 0), 0)
+  const all = sources(options.dataHome)
+  const wanted = ids.map((id) => ({ id, copies: versionsOf(id, all, options.all) }))
+  const total = wanted.reduce(
+    (sum, { copies }) => sum + copies.reduce((size, { bytes }) => size + bytes, 0),
+    0,
+  )
   let done = 0
   return wanted.map(({ id, copies }) => {
     const files = copies.map((source): PutFile => {
@@ -89,9 +93,9 @@ export function resurrect(ids: readonly string[], options: ResurrectOptions): Re
 }
 
 /** The newest copy of each of the session's transcripts; with `all`, the former ones before it. */
-function versionsOf(id: string, { dataHome, all }: ResurrectOptions): Source[] {
+function versionsOf(id: string, known: readonly Source[], all: boolean): Source[] {
   const byTranscript = new Map<string, Source[]>()
-  for (const source of sources(dataHome)) {
+  for (const source of known) {
     if (ownerOf(source.session) !== id) continue
     const name = source.copy.replace(/\.~\d+(?=(\.jsonl)?\.zst$)/, "")
     byTranscript.set(name, [...(byTranscript.get(name) ?? []), source])

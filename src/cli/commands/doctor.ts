@@ -26,6 +26,7 @@ export default {
       now: Date.now(),
       deep: args["deep"] === true,
       spool: undefined,
+      progress: out.progress,
     }
     const examination = await examine(patient, { fix: args["fix"] === true, dryRun })
     for (const line of renderExamination(examination, dryRun, createStyle(out.color))) {
