@@ -13,8 +13,7 @@ export async function binaryChecks(patient: Patient): Promise<Finding[]> {
 }
 
 async function oneBinary(patient: Patient, { binary, scope }: InstalledHook): Promise<Finding> {
-  const repair = reinstall(patient, scope)
-  const more = { hint: `ctxbridge install --scope ${scope}`, ...(repair === undefined ? {} : { repair }) }
+  const more = { hint: `ctxbridge install --scope ${scope}`, repair: reinstall(patient, scope) }
   const real = realFile(binary)
   if (real === undefined) return finding("binary", "fail", `hooks call ${binary}, which does not exist`, more)
   if (!isExecutable(binary))

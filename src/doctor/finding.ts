@@ -54,7 +54,11 @@ export interface Patient {
   progress(label: string, done: number, total: number): void
 }
 
-type More = Partial<Pick<Finding, "hint" | "details" | "repair">>
+interface More {
+  readonly hint?: string
+  readonly details?: readonly string[]
+  readonly repair?: Repair | undefined
+}
 
 export const finding = (check: string, state: State, text: string, more: More = {}): Finding => ({
   check,

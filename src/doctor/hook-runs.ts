@@ -16,6 +16,8 @@ import { type InstalledHook, isExecutable, ourHooks } from "./our-hooks.ts"
 
 /** The host's limit for text that a hook gives to the model. */
 const LARGEST = 10_000
+/** Share of its timeout from which on a hook is slow. */
+const NEAR = 0.8
 /** Nobody waits longer for a hook of ours, whatever its timeout says. */
 const MOST_SECONDS = 10
 /** Variables that turn a Bun binary into another program: hooks clear them, and nothing else. */
@@ -73,7 +75,7 @@ function judged(trials: readonly Trial[]): Finding {
   }
   const allowed = Math.min(...trials.map(({ hook }) => secondsOf(hook)))
   const text = `${count(trials.length, "hook")} run: exit code 0, valid output, at most ${Math.round(slowest)} ms of ${allowed} s`
-  if (slowest < (allowed * 1000) / 2) return finding("runs", "ok", text)
+  if (slowest < allowed * 1000 * NEAR) return finding("runs", "ok", text)
   return finding("runs", "warn", text, {
     hint: "at the timeout Claude Code kills them; is the machine busy?",
   })

@@ -39,18 +39,16 @@ function presence(patient: Patient, status: readonly HookStatus[]): Finding[] {
   if (hooks.length === 0) {
     if (plugin.length > 0) return [finding("hooks", "ok", `registered by the plugin ${plugin[0]}`)]
     if (status.some(({ scope, problem }) => scope === "user" && problem !== undefined)) return []
-    const repair = reinstall(patient, "user")
     return [
       finding("hooks", "fail", "no hooks of ctxbridge: nothing is archived by itself", {
         hint: "ctxbridge install",
-        ...(repair === undefined ? {} : { repair }),
+        repair: reinstall(patient, "user"),
       }),
     ]
   }
-  const found = status
+  return status
     .filter(({ installed, stale }) => installed.length + stale.length > 0)
     .map((one) => presenceIn(patient, one, hooks))
-  return found
 }
 
 /** One settings file that has hooks of ours. */
@@ -59,8 +57,7 @@ function presenceIn(
   { scope, missing, stale, installed }: HookStatus,
   hooks: readonly InstalledHook[],
 ): Finding {
-  const repair = reinstall(patient, scope)
-  const more = { hint: `ctxbridge install --scope ${scope}`, ...(repair === undefined ? {} : { repair }) }
+  const more = { hint: `ctxbridge install --scope ${scope}`, repair: reinstall(patient, scope) }
   if (missing.length > 0) {
     return finding("hooks", "fail", `${scope} settings: no hook for ${missing.join(", ")}`, more)
   }

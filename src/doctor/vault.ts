@@ -88,12 +88,11 @@ function everyByte(patient: Patient): Finding {
 }
 
 function faulty(patient: Patient, faults: readonly Fault[], text: string): Finding {
-  const repair = archivedAnew(patient, faults)
   const state = faults.every(({ slight }) => slight === true) ? "warn" : "fail"
   return finding("vault", state, text, {
     hint: "ctxbridge verify tells more; what Claude Code still has, import --check archives anew",
     details: faults.slice(0, SHOWN).map((fault) => `${fault.copy}: ${fault.text}`),
-    ...(repair === undefined ? {} : { repair }),
+    repair: archivedAnew(patient, faults),
   })
 }
 
