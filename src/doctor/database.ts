@@ -75,7 +75,10 @@ function looked({ dataHome, deep }: Patient, db: Database, size: number): Findin
   const checked = deep || size <= QUICK
   const wrong = checked ? problemOf(db, deep) : undefined
   if (wrong !== undefined) return [damaged(dataHome, wrong)]
-  const schema = version < SCHEMA_VERSION ? `schema ${version} of ${SCHEMA_VERSION}` : `schema ${version}`
+  const schema =
+    version < SCHEMA_VERSION
+      ? `schema ${version}, which the next command brings to ${SCHEMA_VERSION}`
+      : `schema ${version}`
   const text = `${bytes(size)}, ${schema}, ${checked ? "sound" : "not looked through: --deep does"}`
   const found = [finding("database", "ok", text)]
   const { views } = backlog(db)
