@@ -19,6 +19,7 @@ import { logError } from "../util/log.ts"
 import { vaultPath } from "../vault/layout.ts"
 import { lock } from "../vault/lock.ts"
 import { compactWhenIdle } from "../vault/tidy.ts"
+import { resumeForgetting } from "./forget.ts"
 import { preparePointers } from "./pointers.ts"
 import {
   type Accepted,
@@ -75,6 +76,7 @@ const PATIENCE = { wait: 5000, most: Number.POSITIVE_INFINITY }
 
 async function work(paths: Paths): Promise<void> {
   const end = performance.now() + LONGEST
+  goOnForgetting(paths)
   let db = opened(paths)
   let visits: Visit[] = []
   let mended = false
@@ -114,6 +116,15 @@ async function work(paths: Paths): Promise<void> {
     }
   } finally {
     db.close()
+  }
+}
+
+/** What was deleted from the vault must not be told by the views. Before they are opened: they are made anew. */
+function goOnForgetting(paths: Paths): void {
+  try {
+    resumeForgetting(paths.dataHome, { wait: PATIENCE.wait })
+  } catch (error) {
+    logError(paths.stateHome, { event: "forget", error })
   }
 }
 
