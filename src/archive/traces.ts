@@ -56,14 +56,15 @@ function removeKeptDatabases(dataHome: string): void {
     if (/^archive\.db\.damaged-/.test(name)) rmSync(join(dataHome, name), { force: true })
 }
 
-/** Sessions of the same projects, and those that go on from the forgotten ones; undefined when nobody can say. */
+/** Sessions of the same projects, those that go on from the forgotten ones, and those of which only that is known. */
 export function toldOf(db: Database, sessions: ReadonlySet<string>): ReadonlySet<string> {
   const names = JSON.stringify([...sessions])
   const rows = db
     .query<{ id: string }, [string]>(
       `SELECT id FROM sessions WHERE project IN
          (SELECT project FROM sessions WHERE id IN (SELECT value FROM json_each(?1)))
-       UNION SELECT child FROM lineage WHERE parent IN (SELECT value FROM json_each(?1))`,
+       UNION SELECT child FROM lineage WHERE parent IN (SELECT value FROM json_each(?1))
+       UNION SELECT session FROM restores WHERE session NOT IN (SELECT id FROM sessions)`,
     )
     .all(names)
   return new Set(rows.map(({ id }) => id))
