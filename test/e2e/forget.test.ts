@@ -313,9 +313,7 @@ describe("while others work", () => {
       }
       const listed = await json(machine, "forget", "--list")
       if (listed.unfinished.length > 0) {
-        // The job, as any hook starts it.
-        well(await machine.hook("session-end", other, { reason: "other" }))
-        await machine.idle()
+        well(await run(["__job"], { env: machine.env }))
         expect((await json(machine, "forget", "--list")).unfinished).toEqual([])
       }
       const again = await cli(machine, "forget", ...args, "--yes")
@@ -333,8 +331,7 @@ test("killed between tombstone and deletion: the next job does the rest", async 
   const { session, other } = await told(machine)
   writeTombstone(machine.dataHome, { ...emptyTombstone(session.session, Date.now()), whole: true })
   writeFileSync(join(machine.dataHome, "forgotten", "unfinished"), JSON.stringify([session.session]))
-  well(await machine.hook("session-end", other, { reason: "other" }))
-  await machine.idle()
+  well(await run(["__job"], { env: machine.env }))
   expect(traces(machine)).toEqual([])
   expectWhole(machine, other)
   expect(prompts(machine, other)).toEqual([OTHER])
