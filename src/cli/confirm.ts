@@ -25,5 +25,7 @@ export function confirmed({ args, out }: Context, question: string): boolean {
   writeSync(STDERR, `${question} [y/N] `)
   const answer = new Uint8Array(LONGEST_ANSWER)
   const length = readSync(STDIN, answer)
-  return /^\s*y(es)?\s*$/i.test(new TextDecoder().decode(answer.subarray(0, length)))
+  const isYes = /^\s*y(es)?\s*$/i.test(new TextDecoder().decode(answer.subarray(0, length)))
+  if (!isYes) out.print("Nothing was changed")
+  return isYes
 }

@@ -58,6 +58,10 @@ function* placesOf(text: string, within: string): Generator<Span> {
 function spansIn(bytes: Buffer, search: Search): Span[] {
   const found: Span[] = []
   const look = (from: number, to: number, isJson: boolean): void => {
+    // Most strings have none of it, and where each letter stands is dear to know.
+    const text = bytes.toString("utf8", from, to)
+    const plain = isJson && text.includes("\\") ? (JSON.parse(`"${text}"`) as string) : text
+    if ([...search(plain)].length === 0) return
     const decoded = decode(bytes, from, to, isJson)
     for (const [start, end] of search(decoded.text)) {
       found.push([decoded.starts[start]!, decoded.ends[end - 1]!])
