@@ -19,7 +19,7 @@ const RECORD = "folders.json"
 /** Whoever makes a new file or folder in one of our homes adds its name here, or an uninstall leaves it. */
 const DATA =
   /^(vault|sessions|pending|pointers|requests|forgotten|install|archive\.db.*|(archive|rebuild|compact|forget)\.lock|(repair|folders)\.json(\.\d+)?)$/
-const STATE = /^(ctxbridge\.log.*|job\.(lock|stop)|swept|spool)$/
+const STATE = /^(ctxbridge\.log.*|job\.(lock|stop)|swept)$/
 
 /** Something of ours on the disk. */
 export interface Piece {
@@ -29,7 +29,8 @@ export interface Piece {
 }
 
 /** What there is of ours in our homes, and in the temporary folder. */
-export function pieces({ dataHome, stateHome }: Homes): Piece[] {
+export function pieces(homes: Homes): Piece[] {
+  const { dataHome, stateHome } = homes
   const found = [
     ...entries(dataHome)
       .filter(({ name }) => DATA.test(name))
@@ -37,18 +38,21 @@ export function pieces({ dataHome, stateHome }: Homes): Piece[] {
     ...entries(stateHome)
       .filter(({ name }) => STATE.test(name))
       .map(({ name }) => join(stateHome, name)),
-    ...spools(),
+    ...spools(homes),
   ]
   return [...new Set(found)].map((path) => ({ path, ...sizeOf(path) }))
 }
 
-/** Where hooks write when they can write nowhere else. Another user may have made a folder of that name. */
-function spools(): string[] {
+/**
+ * Where hooks write when they cannot write to the archive; another archive has its own beside it. In the temporary
+ * folder, another user may have made a folder of that name.
+ */
+function spools({ dataHome, stateHome }: Homes): string[] {
   const uid = process.getuid?.()
-  const folders = [...new Set([tmpdir(), "/tmp"])].map((folder) => join(folder, `ctxbridge-${uid}`))
-  return folders
-    .map((folder) => join(folder, "spool"))
-    .filter((spool) => [dirname(spool), spool].every((path) => isOwnFolder(path, uid)))
+  const shared = [tmpdir(), "/tmp"].map((folder) => join(folder, `ctxbridge-${uid}`))
+  const around = [stateHome, ...shared.filter((folder) => isOwnFolder(folder, uid))]
+  const key = Bun.hash.xxHash64(dataHome, 0n).toString(16)
+  return around.map((folder) => join(folder, "spool", key)).filter((folder) => isOwnFolder(folder, uid))
 }
 
 function isOwnFolder(path: string, uid: number | undefined): boolean {
@@ -133,9 +137,13 @@ function readFolders(dataHome: string): Folders {
  */
 export function removeFootprint(homes: Homes): string[] {
   const { made, found } = readFolders(homes.dataHome)
+  const spooled = spools(homes)
   for (const { path } of pieces(homes)) {
     rmSync(path, { recursive: true, force: true })
-    if (path.endsWith("/spool")) removeIfEmpty(dirname(path))
+  }
+  for (const path of spooled) {
+    const spool = dirname(path)
+    if (removeIfEmpty(spool) && dirname(spool) !== homes.stateHome) removeIfEmpty(dirname(spool))
   }
   const own = [homes.stateHome, homes.dataHome].filter((home) => !found.includes(home))
   for (const folder of [...own, ...made.toReversed()]) removeIfEmpty(folder)

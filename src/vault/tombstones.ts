@@ -8,7 +8,7 @@
  */
 import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
-import { CtxError, isMissing, messageOf } from "../util/errors.ts"
+import { CtxError, codeOf, isMissing, messageOf } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
 import type { Edit } from "./rewrite.ts"
 
@@ -80,7 +80,8 @@ function parsed(file: string): Tombstone | undefined {
   try {
     text = readFileSync(file, "utf8")
   } catch (error) {
-    if (isMissing(error)) return undefined
+    // Where we may not even look, nothing is archived either; what is kept elsewhere meanwhile comes by here later.
+    if (isMissing(error) || ["EACCES", "EPERM"].includes(codeOf(error))) return undefined
     throw error
   }
   try {
@@ -101,11 +102,14 @@ export function listTombstones(dataHome: string): Tombstone[] {
     .sort((a, b) => a.time - b.time || (a.session < b.session ? -1 : 1))
 }
 
+/** Of how many sessions something is forgotten. */
+export const tombstoneCount = (dataHome: string): number => names(dataHome).length
+
 function names(dataHome: string): string[] {
   try {
     return readdirSync(folder(dataHome)).filter((name) => /^[0-9a-f]+\.json$/.test(name))
   } catch (error) {
-    if (isMissing(error)) return []
+    if (isMissing(error) || codeOf(error) === "EACCES") return []
     throw error
   }
 }

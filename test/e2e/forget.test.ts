@@ -126,7 +126,12 @@ describe("a whole session", () => {
     expect(existsSync(machine.copy(session.path))).toBe(false)
     const verified = await json(machine, "verify")
     expect(verified).toMatchObject({ ok: true, totals: { forgotten: 2, missing: 0, damaged: 0 } })
-    expect(await json(machine, "status")).toMatchObject({ lastError: null, totals: { sessions: 1 } })
+    expect(await json(machine, "status")).toMatchObject({
+      lastError: null,
+      totals: { sessions: 1 },
+      forgotten: { sessions: 1, unfinished: 0 },
+    })
+    expect(well(await cli(machine, "status")).stdout).toContain("1 session, whole or in part")
   })
 
   test("can be listed, forgotten twice, and archived again", async () => {
@@ -331,6 +336,7 @@ test("killed between tombstone and deletion: the next job does the rest", async 
   const { session, other } = await told(machine)
   writeTombstone(machine.dataHome, { ...emptyTombstone(session.session, Date.now()), whole: true })
   writeFileSync(join(machine.dataHome, "forgotten", "unfinished"), JSON.stringify([session.session]))
+  expect(well(await cli(machine, "status")).stdout).toContain("1 not to the end")
   well(await run(["__job"], { env: machine.env }))
   expect(traces(machine)).toEqual([])
   expectWhole(machine, other)

@@ -140,6 +140,28 @@ describe("uninstall --purge", () => {
     expect(listing(machine.root)).toEqual(before)
   })
 
+  test("what is spooled for this archive goes, what is spooled for another stays", async () => {
+    using machine = new Machine()
+    machine.session().turn("x").flush()
+    const temporary = join(machine.root, "tmp")
+    mkdirSync(temporary)
+    const env = { ...machine.env, TMPDIR: temporary }
+    const before = listing(machine.root)
+    well(await cli(machine, env, "import"))
+    const key = Bun.hash.xxHash64(machine.dataHome, 0n).toString(16)
+    const folders = [join(machine.dataHome, "state"), join(temporary, `ctxbridge-${process.getuid?.()}`)]
+    for (const folder of folders) {
+      mkdirSync(join(folder, "spool", key, "home"), { recursive: true, mode: 0o700 })
+      writeFileSync(join(folder, "spool", key, "home", "x.jsonl.zst"), "spooled")
+    }
+    const other = join(folders[1]!, "spool", "0123")
+    mkdirSync(other)
+    well(await cli(machine, env, "uninstall", "--purge", "--yes"))
+    expect(existsSync(other)).toBe(true)
+    rmSync(folders[1]!, { recursive: true })
+    expect(listing(machine.root)).toEqual(before)
+  })
+
   test("a folder that the user has made for the archive stays, empty as it was", async () => {
     using machine = new Machine()
     machine.session().turn("x").flush()
