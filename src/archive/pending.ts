@@ -4,7 +4,7 @@
  * A hook leaves a marker and no more: indexing costs it twice what archiving does (docs/adr/0003). Whoever reads
  * the views, and the background job, index first.
  */
-import { readdirSync, readFileSync, renameSync, statSync, unlinkSync } from "node:fs"
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, unlinkSync } from "node:fs"
 import { join } from "node:path"
 import { writeWhole } from "../util/files.ts"
 import { isSuperseded } from "../vault/layout.ts"
@@ -71,6 +71,14 @@ export function settlePending(dataHome: string, copy: string): void {
     dropPointers(dataHome)
   } catch {
     // there was none, or the disk cannot be written: indexing twice changes nothing
+  }
+}
+
+/** Takes away the markers of copies that are gone, whoever has claimed them. */
+export function dropPending(dataHome: string, isGone: (pending: Pending) => boolean): void {
+  for (const one of listPending(dataHome)) {
+    if (!isGone(one)) continue
+    for (const name of markersOf(dataHome, one.copy)) rmSync(join(folder(dataHome), name), { force: true })
   }
 }
 

@@ -11,6 +11,8 @@ import { ago } from "./when.ts"
 export interface StatusReport extends ArchiveStatus {
   readonly dataHome: string
   readonly exists: boolean
+  /** Sessions of which something was forgotten, and of how many not everything has gone yet. */
+  readonly forgotten: { readonly sessions: number; readonly unfinished: number }
   readonly hooks: readonly HookStatus[]
   readonly lastError: LoggedError | null
 }
@@ -22,6 +24,7 @@ export function renderStatus(status: StatusReport, screen: Screen): string[] {
     [
       ["data", safe(status.dataHome) + (status.exists ? "" : " (not there yet)")],
       ...archivePairs(status),
+      ...forgottenPairs(status.forgotten),
       ...hookPairs(status.hooks),
       ...repairPairs(status, screen.now),
       ["last error", errorText(status.lastError, screen.now)],
@@ -75,6 +78,15 @@ function repairPairs({ lastRepair }: ArchiveStatus, now: number): Pair[] {
   return [
     ["last repair", safe(`${ago(time, now)}, ${count(turns, "turn")} from the vault: ${reason}${kept}`)],
   ]
+}
+
+function forgottenPairs({ sessions, unfinished }: StatusReport["forgotten"]): Pair[] {
+  if (sessions + unfinished === 0) return []
+  const rest =
+    unfinished === 0
+      ? ""
+      : `; ${unfinished} not to the end: the background job or \`ctxbridge forget\` goes on`
+  return [["forgotten", `${count(sessions, "session")}, whole or in part${rest}`]]
 }
 
 function hookPairs(hooks: readonly HookStatus[]): Pair[] {
