@@ -14,7 +14,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["util"],
   ["config", "transcript", "vault"],
   ["archive"],
-  ["restore", "export"],
+  ["restore", "export", "autopilot"],
   ["job"],
   ["hook", "host", "bench"],
   ["demo", "doctor"],
@@ -30,7 +30,7 @@ const DOORS: Readonly<Record<string, { door: string; reason: string }>> = {
       "what citty lets pass (unknown flags, surplus words) is refused there; write a Command (cli/command.ts)",
   },
   "jsonc-parser": {
-    door: "host/settings-edit.ts",
+    door: "host/settings-tree.ts",
     reason: "its `modify` rewrites other people's hooks; use addHooks and removeHooks",
   },
   "bun:sqlite": {
@@ -62,7 +62,7 @@ const PURE: readonly RegExp[] = [
   /^vault\/(frame|layout)\.ts$/,
   /^hook\/event\.ts$/,
   /^config\/(options|markdown)\.ts$/,
-  /^host\/(settings-edit|settings-style|line-diff|hooks-table)\.ts$/,
+  /^host\/(settings-edit|settings-tree|status-line|settings-style|line-diff|hooks-table)\.ts$/,
   /^archive\/(schema|todos|handle-prefix)\.ts$/,
   /^util\/(errors|text)\.ts$/,
 ]
@@ -84,12 +84,12 @@ const WORDS: readonly WordRule[] = [
   },
   {
     word: /\bprocess\.exit\(/,
-    allowed: /^(hook\/run|cli\/router|cli\/output|job\/\w+)\.ts$/,
+    allowed: /^(hook\/(run|statusline)|cli\/router|cli\/output|job\/\w+)\.ts$/,
     reason: "it drops output still in the pipe; return a value or throw a CtxError",
   },
   {
     word: /\bBun\.stdout\b|\bprocess\.stdout\.write\b/,
-    allowed: /^(hook\/run|cli\/output)\.ts$/,
+    allowed: /^(hook\/(run|statusline)|cli\/output)\.ts$/,
     reason: "stdout belongs to the reply of a hook or to Output; return text, or use out.print",
   },
   {

@@ -1,8 +1,10 @@
 /** `status` for people. Pure. */
 import type { ArchiveStatus } from "../archive/status.ts"
+import type { ContextReport } from "../autopilot/examine.ts"
 import type { HookStatus } from "../host/hook-status.ts"
 import type { LoggedError } from "../util/log.ts"
 import { bytes, count } from "../util/text.ts"
+import { renderContext } from "./render-context.ts"
 import { renderSessions, type Screen } from "./render-session.ts"
 import { safe } from "./style.ts"
 import { renderPairs } from "./table.ts"
@@ -13,6 +15,8 @@ export interface StatusReport extends ArchiveStatus {
   readonly exists: boolean
   /** Sessions of which something was forgotten, and of how many not everything has gone yet. */
   readonly forgotten: { readonly sessions: number; readonly unfinished: number }
+  /** Of the latest session here. */
+  readonly context: ContextReport | null
   readonly hooks: readonly HookStatus[]
   readonly lastError: LoggedError | null
 }
@@ -37,6 +41,7 @@ export function renderStatus(status: StatusReport, screen: Screen): string[] {
       "No archive yet: `ctxbridge install` registers the hooks, `ctxbridge import` takes what is there already.",
     )
   }
+  if (status.context !== null) lines.push("", ...renderContext(status.context, screen))
   if (status.sessions.length > 0) lines.push("", ...renderSessions(status.sessions, screen))
   return lines
 }

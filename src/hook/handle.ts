@@ -7,13 +7,15 @@
 import { dirname } from "node:path"
 import { projectOf } from "../archive/project.ts"
 import { type Taken, take } from "../archive/take.ts"
+import { NEW_CONTEXT } from "../autopilot/track.ts"
 import type { Settings } from "../config/load.ts"
 import { askForRebuild, spawnJob } from "../job/spawn.ts"
 import { sweepDue } from "../job/sweep.ts"
 import { isDamage } from "../util/errors.ts"
 import { logError } from "../util/log.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
-import { type HookEvent, isHumanPrompt } from "./event.ts"
+import { publish, type Watched, watch } from "./autopilot.ts"
+import { additionalContext, type HookEvent, isHumanPrompt } from "./event.ts"
 import { preparedReply } from "./start.ts"
 import { claimStart, readState, rememberClear, type SessionState, writeState } from "./state.ts"
 
@@ -51,6 +53,15 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
   const isFirst = !isStart || claimStart(dataHome, event.session, now)
   const before = readState(dataHome, event.session)
   let state = remember(before, event, now, taken[0]?.captured.size ?? 0)
+  const watching = { event, settings, before, taken, now }
+  let watched: Watched | undefined
+  try {
+    if (settings.resolved.config["autopilot.enabled"]) watched = watch(watching)
+  } catch (error) {
+    failed(error)
+  }
+  if (watched !== undefined && watched.context !== (before.context ?? NEW_CONTEXT))
+    state = { ...state, context: watched.context }
   let text = ""
   let lost = false
   if (isFirst && needsReply(event, before, settings)) {
@@ -65,11 +76,19 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
       failed(error)
     }
   }
+  if (text === "" && watched?.advice !== undefined) {
+    text = additionalContext(event, watched.advice)
+    watched = { ...watched, context: { ...watched.context, warned: true } }
+    state = { ...state, context: watched.context }
+  }
   try {
     if (lost) askForRebuild(dataHome)
     const ended = startJob(event, taken, state, settings, now)
     if (ended !== undefined) state = { ...state, jobAt: ended }
-    if (state !== before && !wasForgotten(event, dataHome)) writeState(dataHome, event.session, state)
+    if (state !== before && !wasForgotten(event, dataHome)) {
+      writeState(dataHome, event.session, state)
+      if (watched?.judgement !== undefined) publish(watching, watched.context, watched.judgement)
+    }
     if (event.name === "session-end" && event.reason === "clear" && event.cwd !== undefined) {
       rememberClear(dataHome, projectOf(event.cwd), { session: event.session, time: now })
     }

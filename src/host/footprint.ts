@@ -18,7 +18,7 @@ const RECORD = "folders.json"
 
 /** Whoever makes a new file or folder in one of our homes adds its name here, or an uninstall leaves it. */
 const DATA =
-  /^(vault|sessions|pending|pointers|requests|forgotten|install|archive\.db.*|(archive|rebuild|compact|forget)\.lock|(repair|folders)\.json(\.\d+)?)$/
+  /^(vault|sessions|pending|pointers|requests|forgotten|install|archive\.db.*|(archive|rebuild|compact|forget)\.lock|(repair|folders|autopilot-state|compaction-points)\.json(\.\d+)?)$/
 const STATE = /^(ctxbridge\.log.*|job\.(lock|stop)|swept)$/
 
 /** Something of ours on the disk. */

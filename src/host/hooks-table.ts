@@ -24,19 +24,24 @@ export const HOST_EVENTS = Object.keys(HOOKS) as readonly HostEvent[]
  */
 export const HOOK_TIMEOUT_SECONDS = 5
 
-/** The command the host runs for `event`. The two empty assignments keep a stray BUN_* from taking us over. */
+/** The command the host runs for `event`. */
 export function hookCommand(exePath: string, event: HostEvent): string {
+  return `${ourProgram(exePath)} hook ${HOOKS[event]}`
+}
+
+/** How every command of ours begins. The two empty assignments keep a stray BUN_* from taking us over. */
+export function ourProgram(exePath: string): string {
   if (!/^(?:\/|[A-Za-z]:[\\/]|\\\\)/.test(exePath) || !isOurBinary(exePath)) {
     // Such a command would not be recognised later, and so doubled by the next install.
     throw new CtxError("not-ctxbridge", `not the absolute path of a ctxbridge binary: ${exePath}`, {
       hint: "build it with `npm run build`, then run `dist/ctxbridge install`",
     })
   }
-  return `BUN_OPTIONS= BUN_BE_BUN= ${shellQuote(exePath)} hook ${HOOKS[event]}`
+  return `BUN_OPTIONS= BUN_BE_BUN= ${shellQuote(exePath)}`
 }
 
 // One shell word, whatever its quoting. The alternatives differ in their first character: no backtracking.
-const WORD = String.raw`(?:'[^']*'|"(?:[^"\\]|\\[\s\S])*"|\\[\s\S]|[^\s'"\\;&|<>()\x60])+`
+export const WORD = String.raw`(?:'[^']*'|"(?:[^"\\]|\\[\s\S])*"|\\[\s\S]|[^\s'"\\;&|<>()\x60])+`
 const NAMES = Object.values(HOOKS).join("|")
 const OUR_COMMAND = new RegExp(
   String.raw`^\s*((?:[A-Za-z_]\w*=(?:${WORD})?\s+)*)(${WORD})\s+hook\s+(?:${NAMES})\s*$`,
@@ -87,7 +92,7 @@ function unquoted(word: string, home: string): string {
   })
 }
 
-function isOurBinary(path: string): boolean {
+export function isOurBinary(path: string): boolean {
   return /(?:^|[\\/])ctxbridge(?:\.exe)?$/i.test(path)
 }
 

@@ -30,6 +30,7 @@ import {
   sha256,
   targetOf,
 } from "./settings-file.ts"
+import { addStatusLine, removeStatusLine, type StatusLineState, type StatusLineWish } from "./status-line.ts"
 
 /** Whose settings: the user's own, the project's shared ones, or the user's own ones for this project. */
 export type Scope = "user" | "project" | "local"
@@ -53,6 +54,8 @@ export interface UninstallOptions extends Places {
 export interface InstallOptions extends UninstallOptions {
   /** Absolute path of the binary that the hooks shall call. */
   readonly exePath: string
+  /** Default `update`: none is put in. */
+  readonly statusLine?: StatusLineWish
 }
 
 export interface SettingsChange {
@@ -65,6 +68,8 @@ export interface SettingsChange {
   readonly added: readonly string[]
   readonly replaced: readonly string[]
   readonly removed: readonly string[]
+  /** What became of the status line, or is there. */
+  readonly statusLine: StatusLineState | "removed"
   /** Where the settings as they were before us are kept. */
   readonly backup: string | undefined
   /** The changed lines, marked `-` and `+`. */
@@ -80,10 +85,11 @@ export function settingsPath(scope: Scope, places: Places): string {
 /** Registers our hooks. A second time, with the same binary, it changes nothing. */
 export function install(options: InstallOptions): SettingsChange {
   return onSettings(settingsPath(options.scope, options), (file, target) => {
-    const { dataHome, exePath, dryRun = false } = options
+    const { dataHome, exePath, statusLine = "update", dryRun = false } = options
     const bytes = readBytes(target)
     const text = bytes && decode(bytes)
-    const edit = addHooks(text, exePath)
+    const hooks = addHooks(text, exePath)
+    const edit = addStatusLine(hooks.text, exePath, statusLine)
     const changed = edit.text !== text
     let record = readRecord(dataHome, target)
     const written = encode(edit.text)
@@ -107,9 +113,10 @@ export function install(options: InstallOptions): SettingsChange {
       action: !changed ? "none" : bytes === undefined ? "created" : "edited",
       changed,
       dryRun,
-      added: edit.added,
-      replaced: edit.replaced,
+      added: hooks.added,
+      replaced: hooks.replaced,
       removed: [],
+      statusLine: edit.state,
       backup: backupOf(dataHome, record),
       diff: lineDiff(text ?? "", edit.text),
     }
@@ -143,9 +150,9 @@ function uninstallFrom(
     const text = bytes && decode(bytes)
     const record = readRecord(dataHome, target)
     const original = record && readOriginal(dataHome, record)
-    const { removed, text: cut } = removeHooks(text ?? "", textOf(original))
+    const { removed, text: cut, statusLine } = withoutUs(text ?? "", textOf(original))
     const restore = original !== undefined && bytes !== undefined && sha256(bytes) === record?.wrote
-    const vain = removed.length > 0 && original === "absent" && isEmptySettings(cut)
+    const vain = (removed.length > 0 || statusLine) && original === "absent" && isEmptySettings(cut)
     const next = restore ? original : vain ? "absent" : encode(cut)
     const after = next === "absent" ? undefined : next
     const changed = bytes !== undefined && !(after !== undefined && Buffer.compare(bytes, after) === 0)
@@ -169,6 +176,7 @@ function uninstallFrom(
       added: [],
       replaced: [],
       removed,
+      statusLine: statusLine ? "removed" : "none",
       backup: undefined,
       diff: lineDiff(text ?? "", bytes === undefined || after === undefined ? "" : decode(after)),
     }
@@ -185,9 +193,16 @@ function originalOf(
   const before = record && readOriginal(dataHome, record)
   if (before !== undefined && sha256(bytes) === record?.wrote) return before
   // Someone else has written since, or the manifest is lost: what is there, less what is ours.
-  const { text, removed } = removeHooks(decode(bytes), textOf(before))
-  if (removed.length === 0) return bytes
+  const { text, removed, statusLine } = withoutUs(decode(bytes), textOf(before))
+  if (removed.length === 0 && !statusLine) return bytes
   return before === "absent" && isEmptySettings(text) ? "absent" : encode(text)
+}
+
+/** `statusLine`: whether there was one of ours. */
+function withoutUs(text: string, original: string | undefined) {
+  const hooks = removeHooks(text, original)
+  const line = removeStatusLine(hooks.text, original)
+  return { text: line.text, removed: hooks.removed, statusLine: line.removed }
 }
 
 function textOf(original: Uint8Array | "absent" | undefined): string | undefined {

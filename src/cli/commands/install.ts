@@ -1,6 +1,7 @@
 /** `ctxbridge install`: register our hooks with the host. */
 import { foldersBefore, rememberFolders } from "../../host/footprint.ts"
 import { install, SCOPES, type Scope, type SettingsChange } from "../../host/install.ts"
+import type { StatusLineWish } from "../../host/status-line.ts"
 import { usageError } from "../../util/errors.ts"
 import type { ArgSpec, Command, Context } from "../command.ts"
 
@@ -17,12 +18,15 @@ export const SETTINGS_ARGS = {
 
 export default {
   meta: { name: "install", description: "Register the hooks in Claude Code's settings" },
-  args: SETTINGS_ARGS,
+  args: {
+    ...SETTINGS_ARGS,
+    statusline: { type: "boolean", description: "Show our status line also where there is one: before it" },
+  },
   run(context) {
     const { env, out } = context
     const options = settingsOptions(context)
     const folders = foldersBefore(env)
-    const change = install({ ...options, exePath: env.exePath })
+    const change = install({ ...options, exePath: env.exePath, statusLine: wishOf(context) })
     if (!options.dryRun) rememberFolders(env.dataHome, folders)
     for (const line of report(change)) out.print(line)
     out.json(change)
@@ -46,12 +50,30 @@ export function settingsOptions({ args, env }: Context) {
   }
 }
 
+const LINES: Partial<Record<SettingsChange["statusLine"], string>> = {
+  added: "status line added",
+  chained: "status line put before yours",
+  updated: "status line brought up to date",
+}
+
+/** A status line is the user's own: a project's file gets one only when asked for. */
+function wishOf({ args, env }: Context): StatusLineWish {
+  if (args["statusline"] === true) return "chain"
+  return args["scope"] === "user" && env.config["statusline.enabled"] ? "new" : "update"
+}
+
 function report(change: SettingsChange): string[] {
-  if (!change.changed) return [`Already installed: ${change.file}`]
+  const hint =
+    change.statusLine === "theirs"
+      ? ["Your status line stays; `install --statusline` puts ours before it."]
+      : []
+  if (!change.changed) return [`Already installed: ${change.file}`, ...hint]
   if (change.dryRun) return [`Would change ${change.file}:`, ...change.diff]
   const lines = [`Hooks written to ${change.file}`]
   if (change.added.length > 0) lines.push(`  new       ${change.added.join(", ")}`)
   if (change.replaced.length > 0) lines.push(`  replaced  ${change.replaced.join(", ")}`)
+  const line = LINES[change.statusLine]
+  if (line !== undefined) lines.push(`  line      ${line}`)
   if (change.backup !== undefined) lines.push(`  backup    ${change.backup}`)
-  return [...lines, "Sessions started from now on are archived. Undo with `ctxbridge uninstall`."]
+  return [...lines, ...hint, "Sessions started from now on are archived. Undo with `ctxbridge uninstall`."]
 }

@@ -37,11 +37,11 @@ function report(change: SettingsChange, dataHome: string): string[] {
   return [settingsLine(change), `The archive stays in ${dataHome}`]
 }
 
-const settingsLine = ({ action, file, removed }: SettingsChange): string =>
+const settingsLine = ({ action, file, removed, statusLine }: SettingsChange): string =>
   ({
     restored: `Restored, byte for byte as before the install: ${file}`,
     deleted: `Deleted, as it did not exist before the install: ${file}`,
-    edited: `Removed from ${file}: ${removed.join(", ")}`,
+    edited: `Removed from ${file}: ${[...removed, ...(statusLine === "removed" ? ["status line"] : [])].join(", ")}`,
     created: "",
     none: `No hooks of ours in ${file}`,
   })[action]
