@@ -2,7 +2,7 @@
  * The autopilot's small files: the window that the host told the status line (a session's own, since the model's name
  * does not tell it), where the host was seen to compact, and the state document for other tools.
  */
-import { lstatSync, readFileSync } from "node:fs"
+import { existsSync, lstatSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { sessionFolder, sharedState } from "../archive/session-files.ts"
 import { writeWhole } from "../util/files.ts"
@@ -14,7 +14,9 @@ const windowFile = (dataHome: string, session: string): string =>
 
 /** Tokens; undefined while the status line has not been told. */
 export function toldWindow(dataHome: string, session: string): number | undefined {
-  const window = readJson(windowFile(dataHome, session))
+  const file = windowFile(dataHome, session)
+  // Asked first: an error costs six times as much.
+  const window = existsSync(file) ? readJson(file) : undefined
   return isCount(window) ? window : undefined
 }
 

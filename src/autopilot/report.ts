@@ -1,7 +1,7 @@
-/** The autopilot in words and figures: the design documents' report and state document, and the line to the model. Pure. */
+/** The design documents' report. Pure. */
 import { count } from "../util/text.ts"
-import { formatTokens } from "./tokens.ts"
-import { type ContextState, type Judgement, rounded } from "./track.ts"
+import { formatTokens, percent } from "./tokens.ts"
+import type { Judgement } from "./track.ts"
 import type { Zone } from "./zone.ts"
 
 const BAR = 20
@@ -28,33 +28,4 @@ export function report({ judgement, turns, compactions, runway }: ReportFacts): 
   ]
   const figures = `~${formatTokens(tokens)}/${formatTokens(window)} tokens, ${count(turns, "turn")}`
   return `[ContextAutopilot] [${bar}] ${percent(share)} context used (${figures}) ${parts.join(" | ")}`
-}
-
-export const percent = (share: number): string => `${(share * 100).toFixed(1)}%`
-
-/** What the model is told, once. */
-export function warning({ tokens, compactsAt, pressure }: Judgement): string {
-  const figures = `~${formatTokens(tokens)} of ${formatTokens(compactsAt)} tokens`
-  return (
-    `[ContextAutopilot] Context at ${percent(pressure)} of the point where it is compacted (${figures}). ` +
-    "Keep responses concise to extend session."
-  )
-}
-
-/** `autopilot-state.json` in the design documents' shape. */
-export function stateDocument(
-  session: string,
-  { compactions, warned = false, history }: ContextState,
-  { tokens, share }: Judgement,
-  now: number,
-): string {
-  return JSON.stringify({
-    sessionId: session,
-    lastTokenEstimate: tokens,
-    lastPercentage: rounded(share),
-    pruneCount: compactions,
-    warningIssued: warned,
-    lastCheck: now,
-    history,
-  })
 }

@@ -1,49 +1,10 @@
-/** What is known of a session's context: a part of its state file, carried from hook to hook. Pure. */
+/** How a session's context is followed, and what is to be thought of it. Pure. */
 import type { HostLimits } from "../config/load.ts"
 import type { Glance } from "../transcript/glance.ts"
+import type { ContextState } from "./context.ts"
 import { contextTokens, tokensOfText } from "./tokens.ts"
 import { compactionPoint, POINTS_KEPT, windowOf } from "./window.ts"
 import { type Thresholds, type Zone, zoneOf } from "./zone.ts"
-
-/** Entries of the history: what the design documents say. */
-const HISTORY = 50
-
-/** As the design documents have it. */
-export interface HistoryEntry {
-  /** ms since the epoch. */
-  readonly ts: number
-  readonly tokens: number
-  /** Share of the window. */
-  readonly pct: number
-  readonly turns: number
-}
-
-export interface ContextState {
-  /** Bytes of the transcript that were followed. */
-  readonly at?: number
-  /** In the context after the last answer; undefined before the first. */
-  readonly tokens?: number
-  /** Nobody has counted them: made from the length of the text. */
-  readonly estimated?: boolean
-  readonly model?: string
-  /** Of the host. */
-  readonly version?: string
-  /** Tokens of the first request: what the host puts before every conversation. 0 when nobody saw it. */
-  readonly base?: number
-  /** Characters since the last compaction, while nobody counts tokens. */
-  readonly chars?: number
-  /** Prompts of the human. */
-  readonly turns: number
-  readonly compactions: number
-  /** `preTokens` of the last automatic ones; undefined: those of other sessions have not been looked up. */
-  readonly points?: readonly number[]
-  /** The model has been told that the window is nearly full, since the last compaction. */
-  readonly warned?: boolean
-  /** Since the last compaction. */
-  readonly history: readonly HistoryEntry[]
-}
-
-export const NEW_CONTEXT: ContextState = { turns: 0, compactions: 0, history: [] }
 
 /** What new lines of the session's transcript add; the same object when they add nothing. */
 export function follow(before: ContextState, seen: Glance): ContextState {
@@ -125,19 +86,3 @@ export function judge(
   const zone = zoneOf(pressure, thresholds)
   return { tokens, window, share: tokens / window, compactsAt: at, learnt, pressure, zone }
 }
-
-/** A human's prompt has come. */
-export function withPrompt(
-  context: ContextState,
-  judgement: Judgement | undefined,
-  now: number,
-): ContextState {
-  const turns = context.turns + 1
-  if (judgement === undefined) return { ...context, turns }
-  const { tokens, share } = judgement
-  const entry = { ts: now, tokens, pct: rounded(share), turns }
-  return { ...context, turns, history: [...context.history, entry].slice(-HISTORY) }
-}
-
-/** To three decimals, as the design documents have it. */
-export const rounded = (share: number): number => Math.round(share * 1000) / 1000

@@ -1,8 +1,8 @@
 /** How full the window is, for people. Pure. */
 import type { ContextReport } from "../autopilot/examine.ts"
 import type { Filling } from "../autopilot/fill.ts"
-import { percent, report } from "../autopilot/report.ts"
-import { formatTokens } from "../autopilot/tokens.ts"
+import { report } from "../autopilot/report.ts"
+import { formatTokens, percent } from "../autopilot/tokens.ts"
 import type { Screen } from "./render-session.ts"
 import { fit } from "./style.ts"
 import { renderPairs } from "./table.ts"

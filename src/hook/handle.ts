@@ -7,17 +7,17 @@
 import { dirname } from "node:path"
 import { projectOf } from "../archive/project.ts"
 import { type Taken, take } from "../archive/take.ts"
-import { NEW_CONTEXT } from "../autopilot/track.ts"
+import { type ContextState, NEW_CONTEXT } from "../autopilot/context.ts"
 import type { Settings } from "../config/load.ts"
 import { askForRebuild, spawnJob } from "../job/spawn.ts"
 import { sweepDue } from "../job/sweep.ts"
 import { isDamage } from "../util/errors.ts"
 import { logError } from "../util/log.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
-import { publish, type Watched, watch } from "./autopilot.ts"
 import { additionalContext, type HookEvent, isHumanPrompt } from "./event.ts"
 import { preparedReply } from "./start.ts"
 import { claimStart, readState, rememberClear, type SessionState, writeState } from "./state.ts"
+import { glancedAt } from "./watch.ts"
 
 /** Share of the deadline until which to fill the vault. The rest is for views and reply. */
 const VAULT_SHARE = 0.4
@@ -53,15 +53,8 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
   const isFirst = !isStart || claimStart(dataHome, event.session, now)
   const before = readState(dataHome, event.session)
   let state = remember(before, event, now, taken[0]?.captured.size ?? 0)
-  const watching = { event, settings, before, taken, now }
-  let watched: Watched | undefined
-  try {
-    if (settings.resolved.config["autopilot.enabled"]) watched = watch(watching)
-  } catch (error) {
-    failed(error)
-  }
-  if (watched !== undefined && watched.context !== (before.context ?? NEW_CONTEXT))
-    state = { ...state, context: watched.context }
+  const watched = await watchContext(event, before, state, taken, settings, now).catch(failed)
+  if (watched !== undefined) state = { ...state, context: watched.context }
   let text = ""
   let lost = false
   if (isFirst && needsReply(event, before, settings)) {
@@ -78,8 +71,7 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
   }
   if (text === "" && watched?.advice !== undefined) {
     text = additionalContext(event, watched.advice)
-    watched = { ...watched, context: { ...watched.context, warned: true } }
-    state = { ...state, context: watched.context }
+    state = { ...state, context: { ...watched.context, warned: true } }
   }
   try {
     if (lost) askForRebuild(dataHome)
@@ -87,7 +79,7 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
     if (ended !== undefined) state = { ...state, jobAt: ended }
     if (state !== before && !wasForgotten(event, dataHome)) {
       writeState(dataHome, event.session, state)
-      if (watched?.judgement !== undefined) publish(watching, watched.context, watched.judgement)
+      if (state.context !== undefined) watched?.publish?.(state.context)
     }
     if (event.name === "session-end" && event.reason === "clear" && event.cwd !== undefined) {
       rememberClear(dataHome, projectOf(event.cwd), { session: event.session, time: now })
@@ -96,6 +88,43 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
     failed(error)
   }
   return text
+}
+
+interface Watched {
+  readonly context: ContextState
+  /** For the model, when nothing else is given back. */
+  readonly advice?: string | undefined
+  /** Tells other tools. */
+  readonly publish?: ((context: ContextState) => void) | undefined
+}
+
+/**
+ * How full the window is: at each human's prompt, and when the session's state is written in any case. Otherwise the
+ * next prompt looks at what came now: replacing a small file costs more than that (ext4 waits for its data).
+ */
+async function watchContext(
+  event: HookEvent,
+  before: SessionState,
+  state: SessionState,
+  taken: readonly Taken[],
+  settings: Settings,
+  now: number,
+): Promise<Watched | undefined> {
+  if (!settings.resolved.config["autopilot.enabled"]) return undefined
+  const known = before.context ?? NEW_CONTEXT
+  const own = taken.find(({ path }) => path === event.transcript)
+  // Hooks of several settings files are called for one prompt.
+  const isCounted = before.prompt === state.prompt && before.promptAt === state.promptAt
+  const isPrompt = event.name === "user-prompt-submit" && isHumanPrompt(event) && !isCounted
+  if (!isPrompt && (state === before || (own?.captured.archived ?? 0) === (known.at ?? 0))) return undefined
+  const context = glancedAt(known, own, isPrompt, now)
+  if (context !== undefined) return { context }
+  const { publish, watch } = await import("./autopilot.ts")
+  const request = { event, settings, known, own, isPrompt, now }
+  const watched = watch(request)
+  const { judgement } = watched
+  const tell = judgement && ((told: ContextState) => publish(request, told, judgement))
+  return { context: watched.context, advice: watched.advice, publish: tell }
 }
 
 /** While we worked: whoever forgets has deleted the session's state by now. */

@@ -7,7 +7,7 @@
 import { linkSync, readFileSync, unlinkSync } from "node:fs"
 import { join } from "node:path"
 import { sessionFolder } from "../archive/session-files.ts"
-import type { ContextState } from "../autopilot/track.ts"
+import type { ContextState } from "../autopilot/context.ts"
 import { codeOf } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
 

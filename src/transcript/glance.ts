@@ -31,15 +31,19 @@ export interface Glance {
   readonly chars: number
 }
 
-/** @param content whole lines */
-export function glance(content: Uint8Array): Glance {
+/**
+ * @param content whole lines
+ * @param wantsFirst whether `firstPrompt` is asked for
+ */
+export function glance(content: Uint8Array, wantsFirst: boolean): Glance {
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
   const { compactions, end } = compactionsIn(bytes)
   const usage = lastUsage(bytes, end)
   return {
     compactions,
     usage,
-    firstPrompt: usage === undefined || compactions.length > 0 ? undefined : firstPrompt(bytes),
+    firstPrompt:
+      !wantsFirst || usage === undefined || compactions.length > 0 ? undefined : firstPrompt(bytes),
     chars: usage === undefined ? charsBehind(bytes, end) : 0,
   }
 }
