@@ -38,6 +38,9 @@ export interface ContextState {
 }
 
 export interface Judged {
+  /** The user's options at that time: with others it is looked at closely again. */
+  readonly option: number
+  readonly critical: number
   /** Tokens. */
   readonly window: number
   /** Tokens from which on the model is told. */

@@ -25,7 +25,12 @@ export function follow(before: ContextState, seen: Glance): ContextState {
   if (after.tokens !== undefined && after.estimated !== true) return after
   const total = (after.chars ?? 0) + chars
   const left = compactions.at(-1)?.postTokens ?? 0
-  return { ...after, chars: total, tokens: (after.base ?? 0) + Math.max(left, tokensOfText(total)) }
+  return {
+    ...after,
+    estimated: true,
+    chars: total,
+    tokens: (after.base ?? 0) + Math.max(left, tokensOfText(total)),
+  }
 }
 
 function compacted(before: ContextState, { compactions }: Glance): ContextState {

@@ -10,8 +10,8 @@ const RESERVE = 20_000
 const RESERVE_TO_2_0 = 32_000
 /** The generation of models from which on all have the large window. */
 const LARGE_SINCE = 5
-/** A compaction is announced one answer late: so far behind the formula, as a share of the window, it may be seen. */
-const LATE = 0.1
+/** Compactions seen so little above the formula, as a share of the window, confirm it: they come one answer late. */
+const LATE = 0.03
 /** What a reading may exceed a window or a learnt point by before we think that it is another one. */
 const EXCESS = 1.02
 /** Compactions that count: a user may change the window. */
@@ -63,7 +63,7 @@ export interface CompactionPoint {
 
 /**
  * The host compacts at the first request above its threshold, so each compaction seen was above it, and the lowest is
- * nearest. Where the formula lies just below, it is the threshold, and the last answer was a long one.
+ * nearest. Where the formula lies just below, it is the threshold.
  */
 export function compactionPoint(clues: PointClues): CompactionPoint {
   const { window, points, tokens, limits } = clues

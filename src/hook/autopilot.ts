@@ -60,7 +60,8 @@ export function watch({ event, settings, known, own, isPrompt, now }: Watch): Wa
   const counted = withPrompt(ready, judgement?.share, now)
   if (judgement === undefined) return { context: counted, judgement, advice: undefined }
   const { window, share, compactsAt, zone } = judgement
-  const judged = { window, limit: compactsAt * critical, percent: Math.round(share * 100) }
+  const option = config["autopilot.window"]
+  const judged = { option, critical, window, limit: compactsAt * critical, percent: Math.round(share * 100) }
   const advice = zone === "critical" && ready.warned !== true ? warning(judgement) : undefined
   return { context: { ...counted, judged }, judgement, advice }
 }

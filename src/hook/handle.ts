@@ -117,7 +117,7 @@ async function watchContext(
   const isCounted = before.prompt === state.prompt && before.promptAt === state.promptAt
   const isPrompt = event.name === "user-prompt-submit" && isHumanPrompt(event) && !isCounted
   if (!isPrompt && (state === before || (own?.captured.archived ?? 0) === (known.at ?? 0))) return undefined
-  const context = glancedAt(known, own, isPrompt, now)
+  const context = glancedAt(known, own, isPrompt, settings.resolved.config, now)
   if (context !== undefined) return { context }
   const { publish, watch } = await import("./autopilot.ts")
   const request = { event, settings, known, own, isPrompt, now }

@@ -5,6 +5,7 @@
 import type { Taken } from "../archive/take.ts"
 import type { ContextState } from "../autopilot/context.ts"
 import { withPrompt } from "../autopilot/prompt-count.ts"
+import type { Config } from "../config/options.ts"
 import { glance } from "../transcript/glance.ts"
 
 /**
@@ -15,6 +16,7 @@ export function glancedAt(
   known: ContextState,
   own: Taken | undefined,
   isPrompt: boolean,
+  config: Config,
   now: number,
 ): ContextState | undefined {
   const tokens = own === undefined ? undefined : tokensNow(known, own)
@@ -22,7 +24,9 @@ export function glancedAt(
   const context = { ...known, tokens, at: own.captured.archived }
   if (!isPrompt) return context
   const { judged, warned } = known
-  if (judged === undefined || (tokens >= judged.limit && warned !== true)) return undefined
+  if (judged?.option !== config["autopilot.window"] || judged.critical !== config["autopilot.critical"])
+    return undefined
+  if (tokens >= judged.limit && warned !== true) return undefined
   const share = tokens / judged.window
   return Math.round(share * 100) === judged.percent ? withPrompt(context, share, now) : undefined
 }
