@@ -46,6 +46,8 @@ export interface Output {
   print(text: string): void
   /** The one document of --json; nothing without it. */
   json(value: unknown): void
+  /** A line of JSON at once, for commands whose --json tells of long work as it goes; nothing without it. */
+  event(value: unknown): void
   /** Bytes as they are, whatever the mode. */
   raw(bytes: Uint8Array): void
   /** Progress on stderr, only for a person at a terminal. */

@@ -61,6 +61,9 @@ export function createOutput(options: { json: boolean; color: boolean }): Flushe
     json(value) {
       if (options.json) lines.push(JSON.stringify(value, null, 2))
     },
+    event(value) {
+      if (options.json) writeOut(`${JSON.stringify(value)}\n`)
+    },
     raw(bytes) {
       flush()
       writeOut(bytes)
