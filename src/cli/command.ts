@@ -50,6 +50,8 @@ export interface Output {
   event(value: unknown): void
   /** Bytes as they are, whatever the mode. */
   raw(bytes: Uint8Array): void
+  /** Writes what has been printed so far, before a question or a long wait. */
+  flush(): void
   /** Progress on stderr, only for a person at a terminal. */
   progress(label: string, done: number, total: number): void
 }

@@ -1,6 +1,7 @@
 /** `status` for people. Pure. */
 import type { ArchiveStatus } from "../archive/status.ts"
 import type { HookStatus } from "../host/hook-status.ts"
+import type { History } from "../job/history.ts"
 import type { LoggedError } from "../util/log.ts"
 import { bytes, count } from "../util/text.ts"
 import { renderSessions, type Screen } from "./render-session.ts"
@@ -11,6 +12,8 @@ import { ago } from "./when.ts"
 export interface StatusReport extends ArchiveStatus {
   readonly dataHome: string
   readonly exists: boolean
+  /** An import in the background. */
+  readonly import: History | null
   readonly hooks: readonly HookStatus[]
   readonly lastError: LoggedError | null
 }
@@ -22,6 +25,7 @@ export function renderStatus(status: StatusReport, screen: Screen): string[] {
     [
       ["data", safe(status.dataHome) + (status.exists ? "" : " (not there yet)")],
       ...archivePairs(status),
+      ...importPairs(status.import),
       ...hookPairs(status.hooks),
       ...repairPairs(status, screen.now),
       ["last error", errorText(status.lastError, screen.now)],
@@ -67,6 +71,13 @@ const behindText = (behind: { readonly transcripts: number; readonly bytes: numb
   behind.transcripts === 0
     ? "nothing"
     : `${bytes(behind.bytes)} of ${count(behind.transcripts, "transcript")}`
+
+function importPairs(history: History | null): Pair[] {
+  if (history === null) return []
+  const { transcripts, left, bytes: all, bytesLeft } = history
+  const done = `${transcripts - left} of ${count(transcripts, "transcript")} done`
+  return [["import", `in the background: ${done}, ${bytes(bytesLeft)} of ${bytes(all)} left`]]
+}
 
 function repairPairs({ lastRepair }: ArchiveStatus, now: number): Pair[] {
   if (lastRepair === null) return []

@@ -15,11 +15,9 @@ import { tailOf } from "../vault/reader.ts"
 import { setAsideIfDifferent } from "../vault/renew.ts"
 import { preparePointers } from "./pointers.ts"
 import { archiveAll } from "./run.ts"
+import { isQuiet } from "./transcripts.ts"
 
 type Place = Pick<Paths, "dataHome" | "home" | "stateHome">
-
-/** A file not touched for this long (ms) is not being written: its last line is taken as it is. */
-const QUIET = 60_000
 
 export interface ImportedFile {
   readonly path: string
@@ -159,11 +157,6 @@ function importOne(
   } catch (cause) {
     return { path, size: sizeOf(path), before, archived, taken, waiting: 0, error: error ?? messageOf(cause) }
   }
-}
-
-function isQuiet(path: string): boolean {
-  const modified = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
-  return Date.now() - modified > QUIET
 }
 
 /** Into the vault alone. */

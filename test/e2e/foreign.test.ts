@@ -123,9 +123,9 @@ describe("an archive of another tool's", () => {
     const db = makeLeafhill(file)
     const first = doneIn((await there(own, "import", file, "--json")).stdout)
     expect(first.files[0].archive.lines.held).toBe(2)
-    expect(views(own)["turns"]!.filter((row) => row.includes("~leafhill") && row.includes("Rename"))).toEqual(
-      [],
-    )
+    expect(
+      views(own)["turns"]!.filter((row) => row.includes("~leafhill") && row.includes('"prompt","Rename')),
+    ).toEqual([])
     db.run(`INSERT INTO conversations (session_id, role, content, created_at, entry_type)
       VALUES ('${LEAFHILL_SESSION}-flags', 'user', 'And the manual?', '2026-03-02 10:00:00', 'raw_user')`)
     db.close()

@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs"
 import { readStatus } from "../../archive/status.ts"
 import { hookStatus } from "../../host/hook-status.ts"
+import { importUnderWay } from "../../job/history.ts"
 import { askForRebuild } from "../../job/spawn.ts"
 import { lastError } from "../../util/log.ts"
 import type { Command } from "../command.ts"
@@ -18,6 +19,7 @@ export default {
       dataHome,
       exists: existsSync(dataHome),
       ...archive,
+      import: importUnderWay(env) ?? null,
       hooks: hookStatus({ configDir, home, cwd, dataHome }, exePath),
       lastError: lastError(env.stateHome) ?? null,
     }
