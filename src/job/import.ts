@@ -1,6 +1,6 @@
 /** Takes whole histories: transcript by transcript, each slice committed, so that it can be stopped and continued. */
 import { statSync } from "node:fs"
-import type { Database } from "../archive/database.ts"
+import { type Database, prepareForLongWork } from "../archive/database.ts"
 import { catchUp } from "../archive/indexing.ts"
 import { totals } from "../archive/read.ts"
 import { take } from "../archive/take.ts"
@@ -116,7 +116,9 @@ function importArchive(
 
 function open(dataHome: string): { db: Database | undefined; error: string | undefined } {
   try {
-    return { db: openWhole(dataHome, { wait: 5000, most: Number.POSITIVE_INFINITY }), error: undefined }
+    const db = openWhole(dataHome, { wait: 5000, most: Number.POSITIVE_INFINITY })
+    prepareForLongWork(db)
+    return { db, error: undefined }
   } catch (error) {
     return { db: undefined, error: messageOf(error) }
   }
