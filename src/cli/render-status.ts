@@ -1,6 +1,7 @@
 /** `status` for people. Pure. */
 import type { ArchiveStatus } from "../archive/status.ts"
 import type { HookStatus } from "../host/hook-status.ts"
+import type { History } from "../job/history.ts"
 import type { LoggedError } from "../util/log.ts"
 import { bytes, count } from "../util/text.ts"
 import { renderSessions, type Screen } from "./render-session.ts"
@@ -13,6 +14,8 @@ export interface StatusReport extends ArchiveStatus {
   readonly exists: boolean
   /** Sessions of which something was forgotten, and of how many not everything has gone yet. */
   readonly forgotten: { readonly sessions: number; readonly unfinished: number }
+  /** An import in the background. */
+  readonly import: History | null
   readonly hooks: readonly HookStatus[]
   readonly lastError: LoggedError | null
 }
@@ -25,6 +28,7 @@ export function renderStatus(status: StatusReport, screen: Screen): string[] {
       ["data", safe(status.dataHome) + (status.exists ? "" : " (not there yet)")],
       ...archivePairs(status),
       ...forgottenPairs(status.forgotten),
+      ...importPairs(status.import),
       ...hookPairs(status.hooks),
       ...repairPairs(status, screen.now),
       ["last error", errorText(status.lastError, screen.now)],
@@ -70,6 +74,13 @@ const behindText = (behind: { readonly transcripts: number; readonly bytes: numb
   behind.transcripts === 0
     ? "nothing"
     : `${bytes(behind.bytes)} of ${count(behind.transcripts, "transcript")}`
+
+function importPairs(history: History | null): Pair[] {
+  if (history === null) return []
+  const { transcripts, left, bytes: all, bytesLeft } = history
+  const done = `${transcripts - left} of ${count(transcripts, "transcript")} done`
+  return [["import", `in the background: ${done}, ${bytes(bytesLeft)} of ${bytes(all)} left`]]
+}
 
 function repairPairs({ lastRepair }: ArchiveStatus, now: number): Pair[] {
   if (lastRepair === null) return []

@@ -30,7 +30,7 @@ import {
   takeRequests,
 } from "./requests.ts"
 import { goOn, isAskedToStop, STOPPED } from "./stop.ts"
-import { transcriptsBelow } from "./transcripts.ts"
+import { isQuiet, transcriptsBelow } from "./transcripts.ts"
 
 /** ms of work between two commits. */
 const SLICE = 300
@@ -162,25 +162,29 @@ function tidy(paths: Paths, ended: ReadonlySet<string>, end: number): void {
 function pay(db: Database, paths: Paths, visit: Visit, now: number, end: number): Visit[] {
   const [due, ...later] = visit.looks
   if (due === undefined || now < visit.since + due) return [visit]
-  look(db, paths, visit.request, end)
+  // Not seen to its end: the next job finds the request.
+  if (!look(db, paths, visit.request, end)) return [visit]
   if (later.length > 0) return [{ ...visit, looks: later }]
   finishRequest(visit)
   return []
 }
 
-function look(db: Database, paths: Paths, request: JobRequest, end: number): void {
+/** @returns whether there was time for all of it */
+function look(db: Database, paths: Paths, request: JobRequest, end: number): boolean {
   const swept = request.sweep.flatMap(transcriptsBelow)
   for (const path of new Set([...request.transcripts, ...swept])) {
-    if (performance.now() >= end) return
+    if (performance.now() >= end) return false
     goOn(paths.stateHome)
     try {
-      archiveAll(db, paths, path, end, { onProgress: () => goOn(paths.stateHome) })
+      const lastLine = request.history && isQuiet(path) ? "any" : "whole"
+      archiveAll(db, paths, path, end, { lastLine, onProgress: () => goOn(paths.stateHome) })
     } catch (error) {
       if (isDamage(error) || codeOf(error) === STOPPED) throw error
       // One unreadable file must not keep the others out.
       logError(paths.stateHome, { event: "job", error })
     }
   }
+  return performance.now() < end
 }
 
 export interface ArchiveOptions {

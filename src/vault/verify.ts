@@ -3,7 +3,7 @@
  * works without a database.
  */
 import { type CopyCheck, checkCopy, type Remainder, remainderOf, withTranscript } from "./check.ts"
-import { isSuperseded, vaultFile, vaultPath } from "./layout.ts"
+import { isImportedCopy, isSuperseded, vaultFile, vaultPath } from "./layout.ts"
 import { archivedIn, tailOf } from "./reader.ts"
 import type { Forgotten } from "./tombstones.ts"
 import { vaultFiles } from "./walk.ts"
@@ -12,7 +12,8 @@ import { vaultFiles } from "./walk.ts"
  * `complete`: all of it is in the vault · `waiting`: all but a half last line, which the host is still writing ·
  * `missing`: there are bytes to archive · `mismatch`: the host has rewritten what was archived · `damaged`: the
  * copy is not sound · `deleted`: the host has deleted the transcript, the vault holds it · `superseded`: what the
- * transcript was before the host rewrote it · `forgotten`: the user does not want it archived.
+ * transcript was before the host rewrote it · `imported`: made from another tool's archive · `forgotten`: the user
+ * does not want it archived.
  */
 export type VerifyState =
   | "complete"
@@ -22,6 +23,7 @@ export type VerifyState =
   | "damaged"
   | "deleted"
   | "superseded"
+  | "imported"
   | "forgotten"
 
 export interface Verified {
@@ -152,8 +154,7 @@ function judge(
   const waiting = differs === undefined ? (rest?.waiting ?? 0) : 0
   let state: VerifyState = "complete"
   if (damaged) state = "damaged"
-  else if (rest === undefined)
-    state = isSuperseded(copy) ? "superseded" : check === undefined ? "missing" : "deleted"
+  else if (rest === undefined) state = check === undefined ? "missing" : withoutTranscript(copy)
   else if (differs !== undefined) state = "mismatch"
   else if (missing > 0) state = "missing"
   else if (waiting > 0) state = "waiting"
@@ -170,6 +171,12 @@ function judge(
   }
 }
 
+/** A sound copy whose transcript is not on disk. */
+function withoutTranscript(copy: string): VerifyState {
+  if (isImportedCopy(copy)) return "imported"
+  return isSuperseded(copy) ? "superseded" : "deleted"
+}
+
 function totalsOf(results: readonly Verified[]): VerifyReport["totals"] {
   const sum = (field: "size" | "archived" | "missing" | "waiting" | "frames"): number =>
     results.reduce((total, result) => total + result[field], 0)
@@ -181,6 +188,7 @@ function totalsOf(results: readonly Verified[]): VerifyReport["totals"] {
     damaged: 0,
     deleted: 0,
     superseded: 0,
+    imported: 0,
     forgotten: 0,
   }
   for (const { state } of results) states[state]++

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs"
 import { readStatus } from "../../archive/status.ts"
 import { hookStatus } from "../../host/hook-status.ts"
 import { unfinished } from "../../job/forget.ts"
+import { importUnderWay } from "../../job/history.ts"
 import { askForRebuild } from "../../job/spawn.ts"
 import { lastError } from "../../util/log.ts"
 import { tombstoneCount } from "../../vault/tombstones.ts"
@@ -21,6 +22,7 @@ export default {
       exists: existsSync(dataHome),
       ...archive,
       forgotten: { sessions: tombstoneCount(dataHome), unfinished: unfinished(dataHome).length },
+      import: importUnderWay(env) ?? null,
       hooks: hookStatus({ configDir, home, cwd, dataHome }, exePath),
       lastError: lastError(env.stateHome) ?? null,
     }
