@@ -21,6 +21,8 @@ export interface Taken extends Pending {
   readonly captured: Captured
   /** What was taken just now, from its first byte, unless it was too much to keep. */
   readonly fresh: readonly Stretch[]
+  /** The views do not know of it: no marker could be left. */
+  readonly unmarked: boolean
 }
 
 export interface TakeOptions {
@@ -39,6 +41,7 @@ export function take(place: Place, path: string, options: TakeOptions): Taken {
   const session = sessionOf(path, options.parent)
   const fresh: Stretch[] = []
   let kept = 0
+  let unmarked = false
   // A marker too many costs nothing, one too few hides a turn: so before the first byte, in case we die, and after
   // each frame, in case somebody has settled meanwhile.
   const mark = (grown: string): void => {
@@ -46,6 +49,7 @@ export function take(place: Place, path: string, options: TakeOptions): Taken {
       markPending(place.dataHome, { path, copy: grown, session })
     } catch {
       // The vault goes before the views.
+      unmarked = true
     }
   }
   const onChunk = ({ segment, content }: Chunk): void => {
@@ -64,7 +68,7 @@ export function take(place: Place, path: string, options: TakeOptions): Taken {
     onBegin: () => mark(copy),
     onChunk,
   })
-  return { path, copy, session, captured, fresh: kept <= KEPT_BYTES ? fresh : [] }
+  return { path, copy, session, captured, fresh: kept <= KEPT_BYTES ? fresh : [], unmarked }
 }
 
 /** Session that a transcript's views belong to: `<session>`, or `<session>/<agent>` for a subagent. */

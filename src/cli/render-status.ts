@@ -1,4 +1,5 @@
 /** `status` for people. Pure. */
+import type { SpoolStatus } from "../archive/spool.ts"
 import type { ArchiveStatus } from "../archive/status.ts"
 import type { HookStatus } from "../host/hook-status.ts"
 import type { LoggedError } from "../util/log.ts"
@@ -11,6 +12,8 @@ import { ago } from "./when.ts"
 export interface StatusReport extends ArchiveStatus {
   readonly dataHome: string
   readonly exists: boolean
+  /** What waits elsewhere because the data folder cannot be written. */
+  readonly spool: readonly SpoolStatus[]
   readonly hooks: readonly HookStatus[]
   readonly lastError: LoggedError | null
 }
@@ -22,6 +25,7 @@ export function renderStatus(status: StatusReport, screen: Screen): string[] {
     [
       ["data", safe(status.dataHome) + (status.exists ? "" : " (not there yet)")],
       ...archivePairs(status),
+      ...spoolPairs(status),
       ...hookPairs(status.hooks),
       ...repairPairs(status, screen.now),
       ["last error", errorText(status.lastError, screen.now)],
@@ -58,6 +62,15 @@ function archivePairs({ vault, database, disk, totals, behind }: ArchiveStatus):
     ["not archived", behindText(behind.vault)],
     ["not indexed", behindText(behind.views)],
   ]
+}
+
+/** The data folder has been tried again just before: what is here still waits. */
+function spoolPairs({ spool, dataHome }: StatusReport): Pair[] {
+  return spool.map(({ folder, transcripts, bytes: size, reason }) => {
+    const why = reason === null ? "" : `: ${reason.message}`
+    const what = `${bytes(size)} of ${count(transcripts, "transcript")} in ${folder}`
+    return ["spooled", safe(`${what}, not yet in ${dataHome}${why}`)]
+  })
 }
 
 const ratioText = (ratio: number | null): string =>

@@ -7,6 +7,7 @@ import { setPriority } from "node:os"
 import { join } from "node:path"
 import { markBehind } from "../archive/complete.ts"
 import { type Database, openDatabase } from "../archive/database.ts"
+import { drainSpool } from "../archive/drain.ts"
 import { catchUp, index } from "../archive/indexing.ts"
 import { isPending, settlePending } from "../archive/pending.ts"
 import { lastRepair } from "../archive/repairs.ts"
@@ -75,8 +76,9 @@ const PATIENCE = { wait: 5000, most: Number.POSITIVE_INFINITY }
 
 async function work(paths: Paths): Promise<void> {
   const end = performance.now() + LONGEST
+  const drained = drain(paths, end)
   let db = opened(paths)
-  let visits: Visit[] = []
+  let visits: Visit[] = drained.length === 0 ? [] : [once(drained)]
   let mended = false
   /** Copies of sessions that have ended, as far as we know. */
   const ended = new Set<string>()
@@ -116,6 +118,23 @@ async function work(paths: Paths): Promise<void> {
     db.close()
   }
 }
+
+/** @returns transcripts that hooks could write only elsewhere: the host may have added to them since */
+function drain(paths: Paths, end: number): readonly string[] {
+  const drained = drainSpool(paths, end)
+  for (const { error } of drained?.left ?? []) {
+    if (error !== undefined) logError(paths.stateHome, { event: "spool", error })
+  }
+  return drained?.transcripts ?? []
+}
+
+/** Our own wish: no file stands for it. */
+const once = (transcripts: readonly string[]): Visit => ({
+  request: { transcripts, sweep: [], settle: false },
+  file: "",
+  since: 0,
+  looks: ONCE,
+})
 
 /** Tells the log when the views had to be made anew. */
 function opened(paths: Paths): Database {

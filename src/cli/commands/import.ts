@@ -1,5 +1,6 @@
 /** `ctxbridge import`: archives the transcripts that are there already. */
 import { join } from "node:path"
+import { refuseUnwritable } from "../../archive/unwritable.ts"
 import { type ImportReport, importTranscripts } from "../../job/import.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { bytes, count } from "../../util/text.ts"
@@ -32,6 +33,7 @@ export default {
         exit: EXIT.notFound,
       })
     }
+    if (args["dry-run"] !== true) refuseUnwritable(env.dataHome)
     const report = importTranscripts(env, paths, {
       dryRun: args["dry-run"] === true,
       check: args["check"] === true,

@@ -1,5 +1,6 @@
 /** `ctxbridge status`: how the archive stands. Every number is counted when it is asked for. */
 import { existsSync } from "node:fs"
+import { spoolStatus } from "../../archive/spool.ts"
 import { readStatus } from "../../archive/status.ts"
 import { hookStatus } from "../../host/hook-status.ts"
 import { askForRebuild } from "../../job/spawn.ts"
@@ -18,6 +19,7 @@ export default {
       dataHome,
       exists: existsSync(dataHome),
       ...archive,
+      spool: spoolStatus(env),
       hooks: hookStatus({ configDir, home, cwd, dataHome }, exePath),
       lastError: lastError(env.stateHome) ?? null,
     }
