@@ -1,12 +1,12 @@
 /** Empties the spool into the data folder, once that can be written again. */
 import { readdirSync, readFileSync, rmdirSync, rmSync, statSync, unlinkSync } from "node:fs"
-import { dirname, join, relative } from "node:path"
+import { join, relative } from "node:path"
 import type { Paths } from "../config/load.ts"
 import { writeWhole } from "../util/files.ts"
 import { joinPiece } from "../vault/join.ts"
 import { vaultFile, withoutVersion } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"
-import { existingSpools, mayBeSpooled } from "../vault/spool-folders.ts"
+import { existingSpools, mayBeSpooled, removeAround } from "../vault/spool-folders.ts"
 import { vaultFiles } from "../vault/walk.ts"
 import { listPending, markPending } from "./pending.ts"
 import { sessionOfCopy } from "./source.ts"
@@ -85,7 +85,7 @@ function moveRest(paths: Paths, folder: string): void {
     }
     if (vaultFiles(folder).length === 0) forgetReason(folder)
     removeEmpty(folder)
-    removeIfEmpty(dirname(folder))
+    removeAround(folder)
   } catch {
     // It cannot be written yet, or a hook writes here at this moment: the next one moves the rest.
   }
@@ -96,10 +96,6 @@ function removeEmpty(folder: string): void {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     if (entry.isDirectory()) removeEmpty(join(folder, entry.name))
   }
-  removeIfEmpty(folder)
-}
-
-function removeIfEmpty(folder: string): void {
   try {
     rmdirSync(folder)
   } catch {

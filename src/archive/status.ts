@@ -82,7 +82,14 @@ function diskOf(dataHome: string, vault: number, archived: number): ArchiveStatu
   return { vault, database, wal, other, ratio }
 }
 
-const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
+function sizeOf(path: string): number {
+  try {
+    return statSync(path).size
+  } catch {
+    // Missing, or a folder above it that is none.
+    return 0
+  }
+}
 
 function bytesBelow(folder: string): number {
   try {

@@ -17,7 +17,7 @@ export function cannotWrite(error: unknown, dataHome: string): CtxError | undefi
   if (typeof path === "string" && path !== dataHome && !path.startsWith(`${dataHome}/`)) {
     if (!dataHome.startsWith(`${path}/`)) return undefined
   }
-  return new CtxError("data-unwritable", `cannot write ${dataHome}: ${messageOf(error)}`, {
+  return new CtxError("data-unwritable", `cannot use ${dataHome}: ${messageOf(error)}`, {
     hint: isFull
       ? "make room there; what hooks archive meanwhile is spooled and moves over by itself"
       : "check its owner and mode; what hooks archive meanwhile is spooled and moves over by itself",

@@ -29,6 +29,7 @@ import {
   recoverRequests,
   takeRequests,
 } from "./requests.ts"
+import { probeDue } from "./sweep.ts"
 import { transcriptsBelow } from "./transcripts.ts"
 
 /** ms of work between two commits. */
@@ -92,8 +93,11 @@ async function work(paths: Paths): Promise<void> {
         if (settle) for (const path of transcripts) ended.add(vaultPath(path, paths.home))
       }
       try {
-        if (accepted.some(({ request }) => request.rebuild)) refuseDamaged(paths.dataHome)
-        if (accepted.some(({ request }) => request.sweep.length > 0)) markBehind(db, paths.dataHome)
+        const sweeps = accepted.some(({ request }) => request.sweep.length > 0)
+        // Damage on a page that nobody reads would be met on the day when it is needed.
+        const probes = sweeps && probeDue(paths.stateHome, Date.now())
+        if (probes || accepted.some(({ request }) => request.rebuild)) refuseDamaged(paths.dataHome)
+        if (sweeps) markBehind(db, paths.dataHome)
         // First what hooks have archived, oldest first: a session before the forks that copy its lines.
         catchUp(db, paths.dataHome, end)
         visits = visits.flatMap((visit) => pay(db, paths, visit, now, end))

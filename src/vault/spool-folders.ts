@@ -2,10 +2,12 @@
  * Where bytes go while the vault cannot be written: the state folder, else the temporary one. Each holds the same
  * format in the same layout.
  */
-import { lstatSync, mkdirSync, statSync } from "node:fs"
+import { lstatSync, mkdirSync, rmdirSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
 
 export interface SpoolPaths {
+  /** The data folder: each has a spool of its own, since names in it repeat. */
+  readonly dataHome: string
   readonly stateHome: string
   /** The folder for temporary files. */
   readonly temporary: string
@@ -17,9 +19,11 @@ const OF_OTHERS = 0o077
 const uid = (): number => process.getuid?.() ?? 0
 
 /** All places, the best first. A hook may have been told of another temporary folder than a shell. */
-export function spoolFolders({ stateHome, temporary }: SpoolPaths): string[] {
-  const own = (folder: string): string => join(folder, `ctxbridge-${uid()}`, "spool")
-  return [...new Set([join(stateHome, "spool"), own(temporary), own("/tmp")])]
+export function spoolFolders({ dataHome, stateHome, temporary }: SpoolPaths): string[] {
+  const key = Bun.hash.xxHash64(dataHome, 0n).toString(16)
+  const below = (folder: string): string => join(folder, "spool", key)
+  const own = `ctxbridge-${uid()}`
+  return [...new Set([below(stateHome), below(join(temporary, own)), below(join("/tmp", own))])]
 }
 
 /** Whether anything may be spooled: a look at each place, cheap enough for a hook. */
@@ -45,20 +49,23 @@ export const existingSpools = (paths: SpoolPaths): string[] => spoolFolders(path
  */
 export function prepareSpool(folder: string): boolean {
   try {
-    mkdirSync(dirname(dirname(folder)), { recursive: true, mode: PRIVATE })
-    for (const one of [dirname(folder), folder]) {
-      if (!exists(one)) mkdirSync(one, { mode: PRIVATE })
-    }
+    const [first, ...rest] = guarded(folder)
+    mkdirSync(dirname(first!), { recursive: true, mode: PRIVATE })
+    for (const one of [first!, ...rest]) if (!exists(one)) mkdirSync(one, { mode: PRIVATE })
   } catch {
     return false
   }
   return isOurs(folder)
 }
 
-/** No link, and nobody else's business: neither it nor, in a folder that all can write, the one around it. */
-function isOurs(folder: string): boolean {
-  const around = dirname(folder)
-  return isPrivate(folder) && (!around.endsWith(`/ctxbridge-${uid()}`) || isPrivate(around))
+/** No link, and nobody else's business; nor are the folders around it. */
+const isOurs = (folder: string): boolean => guarded(folder).every(isPrivate)
+
+/** The folder and those around it that are ours, the outermost first. */
+function guarded(folder: string): string[] {
+  const spool = dirname(folder)
+  const around = dirname(spool)
+  return around.endsWith(`/ctxbridge-${uid()}`) ? [around, spool, folder] : [spool, folder]
 }
 
 function isPrivate(folder: string): boolean {
@@ -67,5 +74,16 @@ function isPrivate(folder: string): boolean {
     return stats.isDirectory() && stats.uid === uid() && (stats.mode & OF_OTHERS) === 0
   } catch {
     return false
+  }
+}
+
+/** Removes the folders around an emptied place, as far as they are empty, too. */
+export function removeAround(folder: string): void {
+  for (const one of guarded(folder).reverse()) {
+    try {
+      rmdirSync(one)
+    } catch {
+      return
+    }
   }
 }

@@ -83,6 +83,7 @@ function viewsOf(world: World): Map<string, Map<string, number>> {
 
 interface Verify {
   readonly ok?: boolean
+  readonly transcripts?: readonly { readonly state: string; readonly problems: readonly string[] }[]
 }
 
 interface Status {
@@ -92,8 +93,11 @@ interface Status {
 
 /** `verify` and `status` must say what we found. */
 async function checkCommands(world: World, turns: number, lostLines: number): Promise<void> {
-  const { ok } = await world.asked<Verify>(["verify"], [0, 1])
-  if (ok !== (lostLines === 0)) world.isFalse(`verify said ${ok ? "all is well" : "not all is well"}`)
+  const { ok, transcripts = [] } = await world.asked<Verify>(["verify"], [0, 1])
+  if (ok !== (lostLines === 0)) {
+    const said = transcripts.map(({ state, problems }) => [state, ...problems].join(": "))
+    world.isFalse(`verify said ${ok ? "all is well" : "not all is well"}: ${said.join("; ")}`)
+  }
   const { totals, spool } = await world.asked<Status>(["status"])
   if ((totals?.turns ?? 0) < turns) {
     world.isFalse(`status counted ${totals?.turns ?? "no"} turns; hooks were told of ${turns}`)

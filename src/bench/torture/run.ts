@@ -62,7 +62,7 @@ export async function torture(options: TortureOptions): Promise<TortureReport> {
       const world = new World(options.exe, realpathSync(mkdtempSync(join(tmpdir(), "ctxbridge-torture-"))))
       worlds.add(world)
       try {
-        done.push({ n, result: await runCase(one, world, new Dice(seed * 1000 + n), scale) })
+        done.push({ n, result: await runCase(one, world, diceOf(one, seed), scale) })
       } finally {
         world.remove()
         worlds.delete(world)
@@ -102,5 +102,9 @@ async function runCase(one: TortureCase, world: World, dice: Dice, scale: Scale)
   const { runs, killed, problems } = world
   return { name, skipped, ...faults, runs, killed, ms: Math.round(performance.now() - start), problems }
 }
+
+/** The same moments for a case, whichever others run. */
+const diceOf = ({ name }: TortureCase, seed: number): Dice =>
+  new Dice(seed * 0x1_0000_0000 + Number(Bun.hash.xxHash32(name)))
 
 const NONE = { lostLines: 0, lostTurns: 0, duplicates: 0, falseMessages: 0, badExits: 0, turns: 0 }

@@ -100,12 +100,21 @@ export class Session {
 export const linesOf = (content: Uint8Array): string[] =>
   Buffer.from(content.buffer, content.byteOffset, content.length).toString("utf8").split("\n").slice(0, -1)
 
-/** The prompts among lines. */
+/** The prompts among lines. A line that was cut and written on after that holds none. */
 export function promptsAmong(lines: Iterable<string>): string[] {
   const prompts: string[] = []
   for (const line of lines) {
     const found = /"content":"(prompt \d+ of [\w-]+ 語)"/.exec(line)?.[1]
-    if (found !== undefined) prompts.push(found)
+    if (found !== undefined && isJson(line)) prompts.push(found)
   }
   return prompts
+}
+
+function isJson(line: string): boolean {
+  try {
+    JSON.parse(line)
+    return true
+  } catch {
+    return false
+  }
 }
