@@ -6,7 +6,7 @@ import { writeWhole } from "../util/files.ts"
 import { joinPiece } from "../vault/join.ts"
 import { vaultFile, withoutVersion } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"
-import { existingSpools, mayBeSpooled, removeAround } from "../vault/spool-folders.ts"
+import { existingSpools, mayBeSpooled, removeEmptied } from "../vault/spool-folders.ts"
 import { vaultFiles } from "../vault/walk.ts"
 import { listPending, markPending } from "./pending.ts"
 import { sessionOfCopy } from "./source.ts"
@@ -84,8 +84,8 @@ function moveRest(paths: Paths, folder: string): void {
       unlinkSync(file)
     }
     if (vaultFiles(folder).length === 0) forgetReason(folder)
-    removeEmpty(folder)
-    removeAround(folder)
+    for (const name of ["vault", "sessions"]) removeEmpty(join(folder, name))
+    removeEmptied(folder)
   } catch {
     // It cannot be written yet, or a hook writes here at this moment: the next one moves the rest.
   }
@@ -93,12 +93,12 @@ function moveRest(paths: Paths, folder: string): void {
 
 /** Folders only: a hook may put a file there at any moment, and that must stay. */
 function removeEmpty(folder: string): void {
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    if (entry.isDirectory()) removeEmpty(join(folder, entry.name))
-  }
   try {
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      if (entry.isDirectory()) removeEmpty(join(folder, entry.name))
+    }
     rmdirSync(folder)
   } catch {
-    // not empty
+    // Not there, or not empty.
   }
 }

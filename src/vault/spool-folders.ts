@@ -49,13 +49,16 @@ export const existingSpools = (paths: SpoolPaths): string[] => spoolFolders(path
  */
 export function prepareSpool(folder: string): boolean {
   try {
-    const [first, ...rest] = guarded(folder)
-    mkdirSync(dirname(first!), { recursive: true, mode: PRIVATE })
-    for (const one of [first!, ...rest]) if (!exists(one)) mkdirSync(one, { mode: PRIVATE })
+    const folders = guarded(folder)
+    mkdirSync(dirname(folders[0]!), { recursive: true, mode: PRIVATE })
+    // One after the other: nothing is made inside a folder that is not ours.
+    return folders.every((one) => {
+      if (!exists(one)) mkdirSync(one, { mode: PRIVATE })
+      return isPrivate(one)
+    })
   } catch {
     return false
   }
-  return isOurs(folder)
 }
 
 /** No link, and nobody else's business; nor are the folders around it. */
@@ -77,12 +80,13 @@ function isPrivate(folder: string): boolean {
   }
 }
 
-/** Removes the folders around an emptied place, as far as they are empty, too. */
-export function removeAround(folder: string): void {
+/** Removes the place, and what is around it, as far as it is empty. */
+export function removeEmptied(folder: string): void {
   for (const one of guarded(folder).reverse()) {
     try {
       rmdirSync(one)
     } catch {
+      // Other data folders' bytes, or those of a hook that writes at this moment.
       return
     }
   }
