@@ -404,6 +404,7 @@ describe("a database that cannot be used", () => {
   async function begun(machine: Machine): Promise<void> {
     const other = machine.session().turn("of another session").flush()
     well(await machine.hook("pre-compact", other, { trigger: "auto" }))
+    await machine.idle()
     expect(existsSync(database(machine))).toBe(true)
   }
 

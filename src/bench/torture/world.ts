@@ -2,11 +2,21 @@
 import { mkdirSync, readdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { isolatedEnvironment } from "../../config/load.ts"
-import { EVENTS, type EventName } from "../../hook/event.ts"
 import type { Dice } from "../dice.ts"
 import { allLines, heldIn } from "./held.ts"
 import { killAll, processesIn } from "./processes.ts"
 import { linesOf, promptsAmong, Session } from "./session.ts"
+
+const EVENTS = [
+  "session-start",
+  "user-prompt-submit",
+  "pre-compact",
+  "stop",
+  "subagent-stop",
+  "session-end",
+] as const
+
+type EventName = (typeof EVENTS)[number]
 
 export interface Ended {
   readonly code: number
