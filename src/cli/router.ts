@@ -6,8 +6,8 @@ import { type ArgsDef, parseArgs, renderUsage } from "citty"
 import { version } from "../../package.json"
 import { drainSpool } from "../archive/drain.ts"
 import { cannotWrite } from "../archive/unwritable.ts"
-import { loadSettings, wantsColor } from "../config/load.ts"
-import { askForRebuild } from "../job/spawn.ts"
+import { loadSettings, type Paths, wantsColor } from "../config/load.ts"
+import { askForRebuild, spawnJob } from "../job/spawn.ts"
 import { CtxError, codeOf, EXIT, isDamage, messageOf, usageError, VIEWS_LOST } from "../util/errors.ts"
 import { type ArgSpec, type Command, type Environment, GLOBAL_ARGS } from "./command.ts"
 import { COMMANDS } from "./commands.ts"
@@ -75,7 +75,7 @@ async function run(command: Command, argv: readonly string[]): Promise<number> {
   }
   const settings = loadSettings(process.cwd())
   const out = createOutput({ json: args["json"] === true, color: wantsColor(isTerminal()) })
-  if (args["dry-run"] !== true) drainSpool(settings.paths, performance.now() + DRAIN)
+  if (args["dry-run"] !== true) emptySpool(settings.paths)
   try {
     const code = await command.run({ args: { ...args, _rest: words }, out, env: environment(settings) })
     out.flush()
@@ -85,6 +85,13 @@ async function run(command: Command, argv: readonly string[]): Promise<number> {
     if (isDamage(error) || codeOf(error) === VIEWS_LOST) throw lost(error, dataHome)
     throw cannotWrite(error, dataHome) ?? error
   }
+}
+
+/** What cannot be moved over stays, and `status` tells of it: the command at hand may not need it. */
+function emptySpool(paths: Paths): void {
+  const { transcripts = [] } = drainSpool(paths, performance.now() + DRAIN) ?? {}
+  // The host may have added to them since.
+  if (transcripts.length > 0) spawnJob(paths.dataHome, { transcripts, sweep: [], settle: false })
 }
 
 /** The views are being made anew behind the person's back; the next call finds them. */
