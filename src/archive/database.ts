@@ -63,7 +63,7 @@ function canRead(db: Database, { wait }: OpenOptions): boolean {
     return true
   } catch (error) {
     db.close()
-    if (codeOf(error) !== "SQLITE_CANTOPEN") throw error
+    if (!/^SQLITE_(CANTOPEN|READONLY)/.test(codeOf(error))) throw error
     return false
   }
 }

@@ -32,7 +32,7 @@ export function renderStatus(status: StatusReport, screen: Screen): string[] {
     ],
     screen.style,
   )
-  if (status.totals === null && status.database.problem === null) {
+  if (status.totals === null && status.database.problem === null && status.vault.problem === null) {
     lines.push(
       "",
       "No archive yet: `ctxbridge install` registers the hooks, `ctxbridge import` takes what is there already.",
@@ -43,7 +43,8 @@ export function renderStatus(status: StatusReport, screen: Screen): string[] {
 }
 
 function archivePairs({ vault, database, disk, totals, behind }: ArchiveStatus): Pair[] {
-  const pairs: Pair[] = [["vault", `${count(vault.files, "file")}, ${bytes(vault.bytes)} on disk`]]
+  const held = `${count(vault.files, "file")}, ${bytes(vault.bytes)} on disk`
+  const pairs: Pair[] = [["vault", vault.problem === null ? held : safe(vault.problem)]]
   if (database.problem !== null) pairs.push(["database", safe(database.problem)])
   if (totals === null || behind === null) return pairs
   return [

@@ -50,11 +50,10 @@ export async function runJob(): Promise<void> {
   } catch {
     // not allowed here: then without
   }
-  mkdirSync(paths.stateHome, { recursive: true, mode: 0o700 })
   // Asked once more after the lock is free: a request may have come when nobody looked any more.
   do {
-    const fd = openSync(join(paths.stateHome, "job.lock"), "a", 0o600)
-    if (!lock(fd, 0)) return
+    const fd = openLock(paths.stateHome)
+    if (fd === undefined || !lock(fd, 0)) return
     try {
       recoverRequests(paths.dataHome)
       await work(paths)
@@ -65,6 +64,16 @@ export async function runJob(): Promise<void> {
       closeSync(fd)
     }
   } while (hasRequests(paths.dataHome))
+}
+
+/** undefined where it cannot be made: then nothing that we would write could be. */
+function openLock(stateHome: string): number | undefined {
+  try {
+    mkdirSync(stateHome, { recursive: true, mode: 0o700 })
+    return openSync(join(stateHome, "job.lock"), "a", 0o600)
+  } catch {
+    return undefined
+  }
 }
 
 interface Visit extends Accepted {

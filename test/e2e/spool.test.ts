@@ -18,7 +18,7 @@ import { take } from "../../src/archive/take.ts"
 import { checkCopy } from "../../src/vault/check.ts"
 import { supersededPath } from "../../src/vault/layout.ts"
 import { spoolFolders } from "../../src/vault/spool-folders.ts"
-import { type Ran, run, start } from "../support/binary.ts"
+import { binary, type Ran, run, start } from "../support/binary.ts"
 import { contentOf, contextOf, Machine, promptsIn } from "../support/machine.ts"
 import type { Transcript } from "../support/transcript.ts"
 
@@ -293,3 +293,44 @@ test("two data folders that share the places do not share what is in them", asyn
   well(await run(["sessions"], { env: { ...machine.env, CTXBRIDGE_HOME: other }, cwd: machine.cwd }))
   expect((await status(machine)).spool).toHaveLength(1)
 })
+
+const setpriv = Bun.which("setpriv")
+const isRoot = process.getuid?.() === 0
+
+// The superuser writes everywhere, so it is somebody else who may not.
+test.skipIf(!isRoot || setpriv === null)(
+  "a data folder of another owner: closed, or only to be read",
+  async () => {
+    using machine = new Blockable()
+    const transcript = machine.session().turn("one").flush()
+    const nobody = (...args: string[]) => {
+      const as = [setpriv!, "--reuid=65534", "--clear-groups", binary(), ...args]
+      const stdin = args[0] === "hook" ? machine.payload("stop", transcript) : ""
+      const ran = Bun.spawnSync(as, {
+        env: { ...machine.env, PATH: process.env["PATH"] ?? "" },
+        cwd: "/",
+        stdin: Buffer.from(stdin),
+      })
+      return { code: ran.exitCode, stdout: ran.stdout.toString(), stderr: ran.stderr.toString() }
+    }
+    const own = (user: string, path: string): void => void Bun.spawnSync(["chown", "-R", user, path])
+    own("65534", machine.root)
+    if (nobody("--version").code !== 0) return console.warn("skipped: nobody may run the binary here")
+    expect(nobody("hook", "stop")).toEqual({ code: 0, stdout: "", stderr: "" })
+    for (const mode of [0o755, 0o700]) {
+      own("0", machine.dataHome)
+      chmodSync(machine.dataHome, mode)
+      transcript.turn(`while ${mode.toString(8)}`).flush()
+      expect(nobody("hook", "stop")).toEqual({ code: 0, stdout: "", stderr: "" })
+      const { code, stdout, stderr } = nobody("status", "--json")
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+      expect(JSON.parse(stdout)).toMatchObject({ spool: [{ transcripts: 1, reason: { code: "EACCES" } }] })
+      const refused = nobody("import")
+      expect(refused).toMatchObject({ code: 1, stdout: "" })
+      expect(refused.stderr).toContain("check its owner and mode")
+      own("65534", machine.dataHome)
+      expect(nobody("sessions", "--all-projects")).toMatchObject({ code: 0, stderr: "" })
+      expectArchived(machine, transcript)
+    }
+  },
+)
