@@ -90,8 +90,13 @@ async function run(command: Command, argv: readonly string[]): Promise<number> {
 /** What cannot be moved over stays, and `status` tells of it: the command at hand may not need it. */
 function emptySpool(paths: Paths): void {
   const { transcripts = [] } = drainSpool(paths, performance.now() + DRAIN) ?? {}
-  // The host may have added to them since.
-  if (transcripts.length > 0) spawnJob(paths.dataHome, { transcripts, sweep: [], settle: false })
+  if (transcripts.length === 0) return
+  try {
+    // The host may have added to them since.
+    spawnJob(paths.dataHome, { transcripts, sweep: [], settle: false })
+  } catch {
+    // No room again: the next hook, or the hourly look through the folder, finds them.
+  }
 }
 
 /** The views are being made anew behind the person's back; the next call finds them. */

@@ -8,6 +8,8 @@ import type { Scale, TortureCase } from "./types.ts"
 import type { World } from "./world.ts"
 
 const SMALL = 4 << 20
+/** Takes all that is written in a case, but for the ballast. */
+const LARGE = 64 << 20
 
 interface Status {
   readonly spool?: readonly { readonly transcripts: number; readonly reason: unknown }[]
@@ -51,6 +53,31 @@ export const full: TortureCase = {
     await outage(world, dice, scale, sessions)
     deleteOne(sessions)
     ballast[Symbol.dispose]()
+    return undefined
+  },
+}
+
+/** Hooks spool, archive, and commands move over, all at once. */
+export const flapping: TortureCase = {
+  name: "disk full on and off",
+  async run(world, dice, { rounds }) {
+    if (!world.keep(smallDisk(world.disk, LARGE))) return MOUNTS_REFUSED
+    const sessions = await begun(world)
+    const all = async (): Promise<void> => {
+      const hooks = sessions.flatMap((session) =>
+        [1, 2].map(() => world.hook(world.anyEvent(dice), session.grow(dice.between(1, 30)))),
+      )
+      // With room for nothing, a command may have to say so.
+      await Promise.all([...hooks, world.command(["sessions", "--all-projects"], [0, 1])])
+    }
+    for (let n = 0; n < rounds; n++) {
+      const ballast = fill(world.disk)
+      const working = all()
+      await Bun.sleep(dice.between(0, 60))
+      ballast[Symbol.dispose]()
+      await working
+      await all()
+    }
     return undefined
   },
 }

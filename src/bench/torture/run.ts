@@ -6,7 +6,7 @@ import { messageOf } from "../../util/errors.ts"
 import { Dice } from "../dice.ts"
 import { crowd, kills } from "./case-crowd.ts"
 import { header, locked, log, missing, newer, page } from "./case-database.ts"
-import { blocked, full, limited, refused } from "./case-disk.ts"
+import { blocked, flapping, full, limited, refused } from "./case-disk.ts"
 import { clock, homeless } from "./case-surroundings.ts"
 import { deleted, replaced, truncated } from "./case-transcript.ts"
 import { judge } from "./judge.ts"
@@ -18,6 +18,7 @@ export const CASES: readonly TortureCase[] = [
   kills,
   crowd,
   full,
+  flapping,
   refused,
   blocked,
   limited,
