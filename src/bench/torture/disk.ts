@@ -17,8 +17,9 @@ export function smallDisk(folder: string, bytes: number): Disposable | undefined
 
 /** Makes the file system in `folder` read-only, until disposed. */
 export function readOnly(folder: string): Disposable | undefined {
-  if (!mounted("-o", "remount,ro", folder)) return undefined
-  return { [Symbol.dispose]: () => void mounted("-o", "remount,rw", folder) }
+  // Of the mount alone: who is not root may not change the file system, even one of his own.
+  if (!mounted("-o", "remount,bind,ro", folder)) return undefined
+  return { [Symbol.dispose]: () => void mounted("-o", "remount,bind,rw", folder) }
 }
 
 /** Fills the disk to its last byte. */
