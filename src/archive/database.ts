@@ -9,7 +9,7 @@ import { closeSync, mkdirSync, openSync } from "node:fs"
 import { join } from "node:path"
 import { CtxError, codeOf, isMissing } from "../util/errors.ts"
 import { lock } from "../vault/lock.ts"
-import { MIGRATIONS } from "./schema.ts"
+import { MIGRATIONS, PARSER } from "./schema.ts"
 
 export type { Database } from "bun:sqlite"
 
@@ -143,6 +143,8 @@ function migrate(db: Database): void {
     const version = schemaVersion(db)
     if (version > MIGRATIONS.length) throw newerSchema(version)
     for (let n = version; n < MIGRATIONS.length; n++) db.run(MIGRATIONS[n]!)
+    // Tables that were there before were filled by an earlier version.
+    if (version === 0) db.query("INSERT INTO parser (version) VALUES (?)").run(PARSER)
     db.run(`PRAGMA user_version = ${MIGRATIONS.length}`)
   }).immediate()
 }

@@ -7,6 +7,7 @@ import { joinPiece } from "../vault/join.ts"
 import { vaultFile, withoutVersion } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"
 import { existingSpools, mayBeSpooled, removeEmptied } from "../vault/spool-folders.ts"
+import { forgottenOf, readTombstone } from "../vault/tombstones.ts"
 import { vaultFiles } from "../vault/walk.ts"
 import { listPending, markPending } from "./pending.ts"
 import { sessionOfCopy } from "./source.ts"
@@ -42,6 +43,7 @@ export function drainSpool(paths: Paths, end: number): Drained | undefined {
         file,
         vaultFile(paths.dataHome, withoutVersion(copy)),
         waitUntil(),
+        (of) => forgottenOf(paths.dataHome, sessionOfCopy(folder, copy, of), of),
         (grown, of) => mark(paths.dataHome, grown, of),
       )
       if (joined !== "joined") left.push({ file, reason: joined })
@@ -80,7 +82,8 @@ function moveRest(paths: Paths, folder: string): void {
     for (const { session, file } of spooledStates(folder)) {
       const own = join(paths.dataHome, "sessions", `${session}.json`)
       const known = statSync(own, { throwIfNoEntry: false })?.mtimeMs ?? 0
-      if (statSync(file).mtimeMs > known) writeWhole(own, readFileSync(file, "utf8"))
+      const isForgotten = readTombstone(paths.dataHome, session)?.whole === true
+      if (statSync(file).mtimeMs > known && !isForgotten) writeWhole(own, readFileSync(file, "utf8"))
       unlinkSync(file)
     }
     if (vaultFiles(folder).length === 0) forgetReason(folder)

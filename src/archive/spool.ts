@@ -10,6 +10,7 @@ import { writeWhole } from "../util/files.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { captureToSpool } from "../vault/spool.ts"
 import { existingSpools, prepareSpool, type SpoolPaths, spoolFolders } from "../vault/spool-folders.ts"
+import { forgottenOf } from "../vault/tombstones.ts"
 import { vaultFiles } from "../vault/walk.ts"
 import { markPending, type Pending } from "./pending.ts"
 import { sessionOf, type Taken, type TakeOptions } from "./take.ts"
@@ -25,16 +26,28 @@ export interface SpoolReason {
 /** As `take`, into the first place that can be written. Nothing of it can be indexed yet. */
 export function takeToSpool(paths: Paths, path: string, options: TakeOptions, cause: unknown): Taken {
   const copy = vaultPath(path, paths.home)
+  const session = sessionOf(path, options.parent)
   const request = {
     transcript: path,
     copy: vaultFile(paths.dataHome, copy),
     now: options.now,
     deadline: options.deadline,
     lastLine: options.lastLine,
+    forgotten: () => readable(() => forgottenOf(paths.dataHome, session, path)),
   }
   const { folder, captured } = captureToSpool(request, copy, spoolFolders(paths))
   if (folder !== undefined) rememberReason(folder, cause, options.now)
-  return { path, copy, session: sessionOf(path, options.parent), captured, fresh: [], unmarked: false }
+  return { path, copy, session, captured, fresh: [], unmarked: false }
+}
+
+/** Where tombstones cannot be read either, they are asked when the piece moves over. */
+function readable<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if (codeOf(error) === "tombstone-damaged") throw error
+    return undefined
+  }
 }
 
 /** A marker that could not be left where the views look. */

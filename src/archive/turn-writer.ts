@@ -1,7 +1,16 @@
 /** Decoded lines of one transcript → turns, messages and what hangs on them. */
 import { constraintsIn, decisionsIn } from "../transcript/extract.ts"
+import {
+  isProse,
+  messageOrigin,
+  type Origin,
+  originsOf,
+  type Surroundings,
+  withoutForgedRefusals,
+} from "../transcript/origin.ts"
 import type { Part, TranscriptRecord } from "../transcript/types.ts"
 import { cut } from "../util/text.ts"
+import { isImportedCopy } from "../vault/layout.ts"
 import type { Database } from "./database.ts"
 import { turnHandle } from "./handle.ts"
 import { type Identity, identify, opensTurn, role } from "./identity.ts"
@@ -22,6 +31,13 @@ export interface Line {
   readonly length: number
 }
 
+/** What opens a turn. */
+interface Opening {
+  readonly via: string
+  readonly text: string
+  readonly origin: Origin
+}
+
 /** Follows one transcript: which turn is open, which session it belongs to. */
 export class TurnWriter {
   readonly #db: Database
@@ -33,7 +49,7 @@ export class TurnWriter {
   #seenVersion: string | undefined
   #branch: string | undefined
   #lastTime: string | undefined
-  #title: string | undefined
+  #title: { readonly text: string; readonly origin: Origin } | undefined
 
   constructor(db: Database, transcript: TranscriptRow) {
     this.#db = db
@@ -46,8 +62,11 @@ export class TurnWriter {
   apply(line: Line): void {
     const { record } = line
     this.#noteSession(record)
-    for (const part of record.parts) if (part.kind === "title") this.#title = part.text
-    const parts = record.parts.filter((part) => part.kind !== "title")
+    for (const part of record.parts) {
+      if (part.kind === "title") this.#title = { text: part.text, origin: this.#titleOrigin(record) }
+    }
+    const spoken = record.parts.filter((part) => part.kind !== "title")
+    const parts = withoutForgedRefusals(spoken, (id) => this.#tools.nameOf(id))
     if (parts.length === 0 && record.usage === undefined) return
     const place = `${this.#session} ${record.timestamp ?? line.offset}`
     const identity = identify(record, parts, place, this.#isSubagent())
@@ -60,12 +79,12 @@ export class TurnWriter {
     this.#db
       .query("UPDATE transcripts SET indexed = ?, turn = ? WHERE id = ?")
       .run(indexed, this.#turn ?? null, this.#transcript.id)
-    const seen = [this.#lastTime, this.#title, this.#seenVersion, this.#branch]
+    const seen = [this.#lastTime, this.#title?.text, this.#title?.origin, this.#seenVersion, this.#branch]
     if (seen.every((value) => value === undefined)) return
     this.#db
       .query(
         `UPDATE sessions SET ended = coalesce(?, ended), title = coalesce(?, title),
-           version = coalesce(?, version), branch = coalesce(?, branch) WHERE id = ?`,
+           title_origin = coalesce(?, title_origin), version = coalesce(?, version), branch = coalesce(?, branch) WHERE id = ?`,
       )
       .run(...seen.map((value) => value ?? null), this.#session)
   }
@@ -124,21 +143,42 @@ export class TurnWriter {
     return this.#session.includes("/")
   }
 
+  #isImported(record: TranscriptRecord): boolean {
+    return record.imported === true || isImportedCopy(this.#transcript.copy)
+  }
+
+  #titleOrigin(record: TranscriptRecord): Origin {
+    if (this.#isImported(record)) return "import"
+    return record.type === "custom-title" ? "human" : "host"
+  }
+
+  #surroundings(record: TranscriptRecord): Surroundings {
+    return {
+      imported: this.#isImported(record),
+      subagent: record.sidechain || this.#isSubagent(),
+      toolName: (id) => this.#tools.nameOf(id),
+    }
+  }
+
   #store(line: Line, parts: readonly Part[], { key, alias }: Identity): void {
     const { record } = line
     const injected = this.#isInjected(record, parts)
     const opening = (record.sidechain && !this.#isSubagent()) || injected ? undefined : parts.find(opensTurn)
-    if (opening !== undefined)
-      this.#open(line, opening.kind === "prompt" ? opening.via : "brief", opening.text, key)
-    else if (this.#turn === undefined) this.#open(line, "none", "", key)
+    const origins = originsOf(parts, this.#surroundings(record))
+    if (opening !== undefined) {
+      // Whatever its line says: in a subagent's transcript no human speaks.
+      const via = opening.kind === "prompt" && !this.#isSubagent() ? opening.via : "brief"
+      this.#open(line, { via, text: opening.text, origin: origins[parts.indexOf(opening)]! }, key)
+    } else if (this.#turn === undefined) this.#open(line, { via: "none", text: "", origin: "host" }, key)
     const turn = this.#turn!
     const message =
       parts.length === 0
         ? 0
         : this.#db
             .query<{ id: number }, (string | number | bigint | null)[]>(
-              `INSERT INTO messages (key, alias, session, turn, transcript, offset, length, role, sidechain, time)
-               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+              `INSERT INTO messages (key, alias, session, turn, transcript, offset, length, role, sidechain, time,
+                 origin)
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
             )
             .get(
               key,
@@ -151,11 +191,13 @@ export class TurnWriter {
               injected ? "host" : role(parts),
               record.sidechain ? 1 : 0,
               record.timestamp ?? null,
+              injected ? "host" : messageOrigin(origins),
             )!.id
     const effect = { answer: null as string | null, tools: 0, errors: 0, interrupted: 0 }
     const main = !record.sidechain || this.#isSubagent()
-    const at = { turn, message, sidechain: record.sidechain, main }
-    for (const part of parts) this.#project(part, record, at, effect)
+    const imported = this.#isImported(record)
+    const at = { turn, message, sidechain: record.sidechain, main, imported }
+    for (const [n, part] of parts.entries()) this.#project(part, origins[n]!, record, at, effect)
     if (record.usage !== undefined) this.#usage(record, turn)
     this.#db
       .query(
@@ -191,11 +233,12 @@ export class TurnWriter {
     return before >= 0 && before < HOOKS_LAST
   }
 
-  #open(line: Line, via: string, prompt: string, key: bigint): void {
+  #open(line: Line, { via, text: prompt, origin }: Opening, key: bigint): void {
     const row = this.#db
       .query<{ id: number }, (string | number | null)[]>(
-        `INSERT INTO turns (handle, session, seq, via, prompt, started, transcript, first, last)
-         VALUES (?, ?, (SELECT coalesce(max(seq), 0) + 1 FROM turns WHERE session = ?2), ?, ?, ?, ?, ?, ?) RETURNING id`,
+        `INSERT INTO turns (handle, session, seq, via, prompt, started, transcript, first, last, origin)
+         VALUES (?, ?, (SELECT coalesce(max(seq), 0) + 1 FROM turns WHERE session = ?2), ?, ?, ?, ?, ?, ?, ?)
+         RETURNING id`,
       )
       .get(
         turnHandle(this.#db, key),
@@ -206,20 +249,22 @@ export class TurnWriter {
         this.#transcript.id,
         line.offset,
         line.offset + line.length,
+        origin,
       )
     this.#turn = row!.id
-    if (via === "none" || via === "brief") return
-    for (const text of constraintsIn(prompt)) this.#note("constraint", text)
+    if (via === "none" || via === "brief" || origin !== "human") return
+    for (const text of constraintsIn(prompt)) this.#note("constraint", text, origin)
   }
 
-  #note(kind: string, text: string): void {
+  #note(kind: string, text: string, origin: Origin): void {
     this.#db
-      .query("INSERT OR IGNORE INTO notes (session, kind, turn, text) VALUES (?, ?, ?, ?)")
-      .run(this.#session, kind, this.#turn!, text)
+      .query("INSERT OR IGNORE INTO notes (session, kind, turn, text, origin) VALUES (?, ?, ?, ?, ?)")
+      .run(this.#session, kind, this.#turn!, text, origin)
   }
 
   #project(
     part: Part,
+    origin: Origin,
     record: TranscriptRecord,
     at: At,
     effect: { answer: string | null; tools: number; errors: number; interrupted: number },
@@ -228,7 +273,7 @@ export class TurnWriter {
       case "text":
         if (!at.main) return
         effect.answer = cut(part.text, ANSWER_KEPT)
-        for (const text of decisionsIn(part.text)) this.#note("decision", text)
+        if (isProse(origin)) for (const text of decisionsIn(part.text)) this.#note("decision", text, origin)
         return
       case "toolUse":
         effect.tools++

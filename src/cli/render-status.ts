@@ -14,6 +14,8 @@ export interface StatusReport extends ArchiveStatus {
   readonly exists: boolean
   /** What waits elsewhere because the data folder cannot be written. */
   readonly spool: readonly SpoolStatus[]
+  /** Sessions of which something was forgotten, and of how many not everything has gone yet. */
+  readonly forgotten: { readonly sessions: number; readonly unfinished: number }
   readonly hooks: readonly HookStatus[]
   readonly lastError: LoggedError | null
 }
@@ -26,6 +28,7 @@ export function renderStatus(status: StatusReport, screen: Screen): string[] {
       ["data", safe(status.dataHome) + (status.exists ? "" : " (not there yet)")],
       ...archivePairs(status),
       ...spoolPairs(status),
+      ...forgottenPairs(status.forgotten),
       ...hookPairs(status.hooks),
       ...repairPairs(status, screen.now),
       ["last error", errorText(status.lastError, screen.now)],
@@ -89,6 +92,15 @@ function repairPairs({ lastRepair }: ArchiveStatus, now: number): Pair[] {
   return [
     ["last repair", safe(`${ago(time, now)}, ${count(turns, "turn")} from the vault: ${reason}${kept}`)],
   ]
+}
+
+function forgottenPairs({ sessions, unfinished }: StatusReport["forgotten"]): Pair[] {
+  if (sessions + unfinished === 0) return []
+  const rest =
+    unfinished === 0
+      ? ""
+      : `; ${unfinished} not to the end: the background job or \`ctxbridge forget\` goes on`
+  return [["forgotten", `${count(sessions, "session")}, whole or in part${rest}`]]
 }
 
 function hookPairs(hooks: readonly HookStatus[]): Pair[] {

@@ -13,6 +13,7 @@ import { sweepDue } from "../job/sweep.ts"
 import { isDamage } from "../util/errors.ts"
 import { logError } from "../util/log.ts"
 import { mayBeSpooled } from "../vault/spool-folders.ts"
+import { forgottenOf } from "../vault/tombstones.ts"
 import { type HookEvent, isHumanPrompt } from "./event.ts"
 import type { Reply, ReplyRequest } from "./reply.ts"
 import { preparedReply } from "./start.ts"
@@ -53,6 +54,9 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
       }
     }
   }
+  // The user does not want to have it here: no prompt, no mark, and nothing given back.
+  if (taken.some(({ path, captured }) => path === event.transcript && captured.state === "forgotten"))
+    return ""
   const isStart = event.name === "session-start" && event.source === "startup"
   const isFirst = !isStart || claimStart(dataHome, event.session, now)
   const before = await lastState(event, settings.paths, spooled)
@@ -73,7 +77,7 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
     failed(error)
   }
   try {
-    if (state !== before) await keepState(event, settings.paths, state)
+    if (state !== before && !wasForgotten(event, dataHome)) await keepState(event, settings.paths, state)
     if (event.name === "session-end" && event.reason === "clear" && event.cwd !== undefined) {
       rememberClear(dataHome, projectOf(event.cwd), { session: event.session, time: now })
     }
@@ -117,6 +121,11 @@ async function keepState(event: HookEvent, paths: Paths, state: SessionState): P
   }
 }
 
+/** While we worked: whoever forgets has deleted the session's state by now. */
+function wasForgotten({ session, transcript = "" }: HookEvent, dataHome: string): boolean {
+  return forgottenOf(dataHome, session, transcript)?.whole === true
+}
+
 function transcriptsIn(event: HookEvent): string[] {
   return [event.transcript, event.agentTranscript].filter((path): path is string => path !== undefined)
 }
@@ -130,7 +139,7 @@ function remember(state: SessionState, event: HookEvent, now: number, size: numb
   switch (event.name) {
     case "user-prompt-submit":
       // Automatic compaction swallows the prompt just typed, so it is kept until the turn has ended.
-      if (event.prompt === undefined || !isHumanPrompt(event.prompt)) return state
+      if (event.prompt === undefined || !isHumanPrompt(event)) return state
       return { ...state, prompt: event.prompt.slice(0, PROMPT_REMEMBERED), promptAt: size, promptOpen: true }
     case "stop":
       return state.promptOpen ? { ...state, promptOpen: false } : state

@@ -2,7 +2,7 @@
 import { statSync } from "node:fs"
 import type { Database } from "../archive/database.ts"
 import { totals } from "../archive/read.ts"
-import { take } from "../archive/take.ts"
+import { forgottenTranscript, take } from "../archive/take.ts"
 import { openWhole } from "../archive/whole.ts"
 import type { Paths } from "../config/load.ts"
 import { messageOf } from "../util/errors.ts"
@@ -29,6 +29,8 @@ export interface ImportedFile {
   readonly taken: number
   /** A half last line that the host is still writing. */
   readonly waiting: number
+  /** The user does not want it archived. */
+  readonly forgotten: boolean
   readonly error: string | undefined
 }
 
@@ -102,7 +104,9 @@ function importOne(
   const before = old?.last?.to ?? 0
   let error: string | undefined
   try {
-    if (check) setAsideIfDifferent(path, file, Date.now())
+    const forgotten = forgottenTranscript(place.dataHome, path)
+    if (forgotten?.whole) return leftOut(path)
+    if (check) setAsideIfDifferent(path, file, Date.now(), forgotten?.edit)
     const lastLine = isQuiet(path) ? "any" : "whole"
     if (db === undefined) takeAll(place, path, lastLine, onProgress)
     else archiveAll(db, place, path, Number.POSITIVE_INFINITY, { lastLine, onProgress })
@@ -119,11 +123,32 @@ function importOne(
     else if (rest.missing > 0)
       error ??= `${rest.missing} bytes were not taken: another process holds the copy`
     const { size, waiting } = rest === false ? { size: 0, waiting: 0 } : rest
-    return { path, size, before, archived, taken, waiting, error }
+    return { path, size, before, archived, taken, waiting, forgotten: false, error }
   } catch (cause) {
-    return { path, size: sizeOf(path), before, archived, taken, waiting: 0, error: error ?? messageOf(cause) }
+    const size = sizeOf(path)
+    return {
+      path,
+      size,
+      before,
+      archived,
+      taken,
+      waiting: 0,
+      forgotten: false,
+      error: error ?? messageOf(cause),
+    }
   }
 }
+
+const leftOut = (path: string): ImportedFile => ({
+  path,
+  size: sizeOf(path),
+  before: 0,
+  archived: 0,
+  taken: 0,
+  waiting: 0,
+  forgotten: true,
+  error: undefined,
+})
 
 function isQuiet(path: string): boolean {
   const modified = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
@@ -146,6 +171,7 @@ function takeAll(
 
 function wouldTake(place: Place, path: string): ImportedFile {
   try {
+    if (forgottenTranscript(place.dataHome, path)?.whole) return leftOut(path)
     return withTranscript(path, (source) => {
       if (source === undefined) throw new Error("it is gone, or no file")
       const tail = tailOf(vaultFile(place.dataHome, vaultPath(path, place.home)))
@@ -154,11 +180,12 @@ function wouldTake(place: Place, path: string): ImportedFile {
       const { size, missing, waiting } = remainderOf(source, from)
       const half = isQuiet(path) ? waiting : 0
       const taken = missing + half
-      return { path, size, before, archived: from + taken, taken, waiting: waiting - half, error: undefined }
+      const after = { archived: from + taken, taken, waiting: waiting - half }
+      return { path, size, before, ...after, forgotten: false, error: undefined }
     })
   } catch (cause) {
     const error = messageOf(cause)
-    return { path, size: sizeOf(path), before: 0, archived: 0, taken: 0, waiting: 0, error }
+    return { ...leftOut(path), forgotten: false, error }
   }
 }
 

@@ -2,7 +2,7 @@
  * What hooks ask of the background job: a small file each, so that a job at work finds what came after it began,
  * and what a killed one left.
  */
-import { readdirSync, readFileSync, renameSync, unlinkSync } from "node:fs"
+import { readdirSync, readFileSync, renameSync, rmSync, unlinkSync } from "node:fs"
 import { join } from "node:path"
 import { writeWhole } from "../util/files.ts"
 
@@ -64,6 +64,18 @@ export function finishRequest({ file }: Accepted): void {
     unlinkSync(file)
   } catch {
     // taken again in the meantime
+  }
+}
+
+/** Takes transcripts out of what is asked for. One that a job takes at this moment, it will find forgotten. */
+export function dropFromRequests(dataHome: string, isGone: (transcript: string) => boolean): void {
+  for (const name of names(dataHome)) {
+    if (!name.endsWith(".json")) continue
+    const file = join(folder(dataHome), name)
+    const request = read(file)
+    if (request === undefined || !request.transcripts.some(isGone)) continue
+    rmSync(file, { force: true })
+    leaveRequest(dataHome, { ...request, transcripts: request.transcripts.filter((path) => !isGone(path)) })
   }
 }
 

@@ -2,7 +2,7 @@
  * The background job: what hooks had no time for. One at a time, nice, and done when nothing is left; killing it
  * at any moment loses nothing, since each slice is committed on its own.
  */
-import { closeSync, mkdirSync, openSync } from "node:fs"
+import { closeSync, existsSync, mkdirSync, openSync } from "node:fs"
 import { setPriority } from "node:os"
 import { join } from "node:path"
 import { markBehind } from "../archive/complete.ts"
@@ -15,11 +15,12 @@ import { damageOf } from "../archive/replace.ts"
 import { type Place, take } from "../archive/take.ts"
 import { openWhole, repair } from "../archive/whole.ts"
 import { loadSettings, type Paths } from "../config/load.ts"
-import { CtxError, isDamage, messageOf } from "../util/errors.ts"
+import { CtxError, codeOf, isDamage, messageOf } from "../util/errors.ts"
 import { logError } from "../util/log.ts"
 import { vaultPath } from "../vault/layout.ts"
 import { lock } from "../vault/lock.ts"
 import { compactWhenIdle } from "../vault/tidy.ts"
+import { resumeForgetting } from "./forget.ts"
 import { preparePointers } from "./pointers.ts"
 import {
   type Accepted,
@@ -29,6 +30,7 @@ import {
   recoverRequests,
   takeRequests,
 } from "./requests.ts"
+import { goOn, isAskedToStop, STOPPED } from "./stop.ts"
 import { probeDue } from "./sweep.ts"
 import { transcriptsBelow } from "./transcripts.ts"
 
@@ -50,6 +52,8 @@ export async function runJob(): Promise<void> {
   } catch {
     // not allowed here: then without
   }
+  // Requests stand in there. Without it we were started before everything was removed, and must make nothing anew.
+  if (!existsSync(paths.dataHome) || isAskedToStop(paths.stateHome)) return
   // Asked once more after the lock is free: a request may have come when nobody looked any more.
   do {
     const fd = openLock(paths.stateHome)
@@ -58,7 +62,7 @@ export async function runJob(): Promise<void> {
       recoverRequests(paths.dataHome)
       await work(paths)
     } catch (error) {
-      logError(paths.stateHome, { event: "job", error })
+      if (codeOf(error) !== STOPPED) logError(paths.stateHome, { event: "job", error })
       return
     } finally {
       closeSync(fd)
@@ -86,6 +90,7 @@ const PATIENCE = { wait: 5000, most: Number.POSITIVE_INFINITY }
 
 async function work(paths: Paths): Promise<void> {
   const end = performance.now() + LONGEST
+  goOnForgetting(paths)
   const drained = drain(paths, end)
   let db = opened(paths)
   let visits: Visit[] = drained.length === 0 ? [] : [once(drained)]
@@ -94,6 +99,7 @@ async function work(paths: Paths): Promise<void> {
   const ended = new Set<string>()
   try {
     for (;;) {
+      goOn(paths.stateHome)
       const now = performance.now()
       const accepted = takeRequests(paths.dataHome)
       for (const one of accepted) {
@@ -108,7 +114,7 @@ async function work(paths: Paths): Promise<void> {
         if (probes || accepted.some(({ request }) => request.rebuild)) refuseDamaged(paths.dataHome)
         if (sweeps) markBehind(db, paths.dataHome)
         // First what hooks have archived, oldest first: a session before the forks that copy its lines.
-        catchUp(db, paths.dataHome, end)
+        catchUp(db, paths.dataHome, end, () => goOn(paths.stateHome))
         visits = visits.flatMap((visit) => pay(db, paths, visit, now, end))
       } catch (error) {
         if (!isDamage(error) || mended) throw error
@@ -148,6 +154,15 @@ const once = (transcripts: readonly string[]): Visit => ({
   since: 0,
   looks: ONCE,
 })
+
+/** What was deleted from the vault must not be told by the views. Before they are opened: they are made anew. */
+function goOnForgetting(paths: Paths): void {
+  try {
+    resumeForgetting(paths.dataHome, { wait: PATIENCE.wait })
+  } catch (error) {
+    logError(paths.stateHome, { event: "forget", error })
+  }
+}
 
 /** Tells the log when the views had to be made anew. */
 function opened(paths: Paths): Database {
@@ -189,10 +204,11 @@ function look(db: Database, paths: Paths, request: JobRequest, end: number): voi
   const swept = request.sweep.flatMap(transcriptsBelow)
   for (const path of new Set([...request.transcripts, ...swept])) {
     if (performance.now() >= end) return
+    goOn(paths.stateHome)
     try {
-      archiveAll(db, paths, path, end)
+      archiveAll(db, paths, path, end, { onProgress: () => goOn(paths.stateHome) })
     } catch (error) {
-      if (isDamage(error)) throw error
+      if (isDamage(error) || codeOf(error) === STOPPED) throw error
       // One unreadable file must not keep the others out.
       logError(paths.stateHome, { event: "job", error })
     }

@@ -4,6 +4,7 @@
  */
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, unlinkSync } from "node:fs"
 import { CtxError } from "../util/errors.ts"
+import { asItIs } from "./capture.ts"
 import {
   archivedBytes,
   inodeOf,
@@ -21,6 +22,8 @@ import { dataFrame, encodeNote, isHalfHeader, NOTE_SIZE, sha256 } from "./frame.
 import { supersededPath } from "./layout.ts"
 import { lock } from "./lock.ts"
 import { CopyReader } from "./reader.ts"
+import type { Edit } from "./rewrite.ts"
+import type { Forgotten } from "./tombstones.ts"
 
 /**
  * `joined`: the vault holds all of it · `gap`: the vault lacks what comes before it, or it is no piece of ours: it
@@ -30,6 +33,8 @@ export type Joined = "joined" | "gap" | "busy"
 
 interface Piece {
   readonly fd: number
+  /** Takes out what the user does not want archived. */
+  readonly edit: Edit
   readonly tail: Tail
   /** First to last. */
   readonly segments: readonly Segment[]
@@ -42,6 +47,7 @@ interface Piece {
  * @param file absolute path of the piece
  * @param copy absolute path of the transcript's copy in the vault
  * @param deadline ms of performance.now() until which to wait for others
+ * @param forgotten what of the transcript is not to be archived, by its path; asked anew under the piece's lock
  * @param onGrow called with the absolute path of the copy, before the piece is deleted
  * @throws when the vault cannot be written, or the piece is damaged: it stays
  */
@@ -49,6 +55,7 @@ export function joinPiece(
   file: string,
   copy: string,
   deadline: number,
+  forgotten: (path: string) => Forgotten | undefined,
   onGrow: (copy: string, path: string) => void,
 ): Joined {
   const fd = openSync(file, "r+")
@@ -65,8 +72,9 @@ export function joinPiece(
     }
     const segments = [...segmentsBackwards(fd, tail)].reverse()
     const first = segments[0]
-    if (first !== undefined) {
-      const piece = { fd, tail, segments, from: first.from, to: archivedBytes(tail) }
+    const { whole = false, edit = asItIs } = forgotten(tail.header.path) ?? {}
+    if (first !== undefined && !whole) {
+      const piece = { fd, edit, tail, segments, from: first.from, to: archivedBytes(tail) }
       const grown = put(piece, copy, deadline)
       if (grown === "gap" || grown === "busy") return grown
       onGrow(grown, tail.header.path)
@@ -127,7 +135,7 @@ const newCopy = ({ tail: { header } }: Piece) => ({
 })
 
 /** Whether piece and copy meet, and are equal where both have bytes. */
-function isSame({ fd, tail, segments, from, to }: Piece, file: string, copy: Tail): boolean {
+function isSame({ fd, edit, tail, segments, from, to }: Piece, file: string, copy: Tail): boolean {
   const end = Math.min(archivedBytes(copy), to)
   if (end < from) return false
   if (end === from) return from === 0 || copy.last?.tailHash.toString(16) === tail.header.base?.tailHash
@@ -135,7 +143,7 @@ function isSame({ fd, tail, segments, from, to }: Piece, file: string, copy: Tai
   try {
     for (const segment of segments) {
       if (segment.from >= end) break
-      const content = segmentContent(fd, segment).subarray(0, end - segment.from)
+      const content = edit(segmentContent(fd, segment), segment.from).subarray(0, end - segment.from)
       const known = reader.read(segment.from, segment.from + content.length)
       if (Buffer.compare(content, known) !== 0) return false
     }
@@ -191,8 +199,11 @@ function append(piece: Piece, fd: number, tail: Tail): void {
 
 /** A segment's frame and note from offset `at` of the transcript on: as they are, unless the copy holds a part. */
 function framesFrom(piece: Piece, segment: Segment, at: number): Uint8Array {
-  const content = checked(piece, piece.fd, segment)
-  if (segment.from === at) return readExactly(piece.fd, segment.position, segment.frameLength + NOTE_SIZE)
+  const read = checked(piece, piece.fd, segment)
+  const content = piece.edit(read, segment.from)
+  const isEqual = Buffer.compare(content, read) === 0
+  if (segment.from === at && isEqual)
+    return readExactly(piece.fd, segment.position, segment.frameLength + NOTE_SIZE)
   const rest = content.subarray(at - segment.from)
   const frame = dataFrame(rest)
   const note = { ...segment, from: at, frameLength: frame.length, sha256: sha256(rest) }

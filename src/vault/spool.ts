@@ -6,10 +6,19 @@
  */
 import { closeSync, statSync } from "node:fs"
 import { CtxError } from "../util/errors.ts"
-import { type Captured, type CaptureRequest, capture, follows, openSource, sameStart } from "./capture.ts"
+import {
+  asItIs,
+  type Captured,
+  type CaptureRequest,
+  capture,
+  follows,
+  openSource,
+  sameStart,
+} from "./capture.ts"
 import { archivedBytes, readTail, type Tail } from "./file.ts"
 import { vaultFile } from "./layout.ts"
 import { openCopy } from "./reader.ts"
+import type { Edit } from "./rewrite.ts"
 import { prepareSpool } from "./spool-folders.ts"
 
 export interface Spooled {
@@ -26,7 +35,8 @@ export interface Spooled {
  */
 export function captureToSpool(request: CaptureRequest, copy: string, folders: readonly string[]): Spooled {
   const pieces = folders.map((folder) => vaultFile(folder, copy))
-  const known = furthest(request.transcript, [request.copy, ...pieces])
+  const edit = request.forgotten?.()?.edit ?? asItIs
+  const known = furthest(request.transcript, [request.copy, ...pieces], edit)
   if (known === undefined) return { folder: undefined, captured: MISSING }
   const { size, tail } = known
   if (tail !== undefined && archivedBytes(tail) === size) {
@@ -64,13 +74,14 @@ function continuing({ header, last }: Tail): NonNullable<CaptureRequest["from"]>
 function furthest(
   transcript: string,
   files: readonly string[],
+  edit: Edit,
 ): { size: number; tail: Tail | undefined } | undefined {
   const source = openSource(transcript)
   if (source === undefined) return undefined
   try {
     let best: Tail | undefined
     for (const file of files) {
-      const tail = tailIfSame(file, source)
+      const tail = tailIfSame(file, source, edit)
       if (tail !== undefined && (best === undefined || archivedBytes(tail) > archivedBytes(best))) best = tail
     }
     return { size: source.stats.size, tail: best }
@@ -80,7 +91,11 @@ function furthest(
 }
 
 /** undefined also where the file cannot be read: that is why we are here. */
-function tailIfSame(file: string, { fd: source, stats }: NonNullable<ReturnType<typeof openSource>>) {
+function tailIfSame(
+  file: string,
+  { fd: source, stats }: NonNullable<ReturnType<typeof openSource>>,
+  edit: Edit,
+) {
   try {
     if (statSync(file, { throwIfNoEntry: false }) === undefined) return undefined
     const fd = openCopy(file)
@@ -88,7 +103,7 @@ function tailIfSame(file: string, { fd: source, stats }: NonNullable<ReturnType<
     try {
       const tail = readTail(fd)
       if (tail === undefined || !follows(source, stats, tail)) return undefined
-      return sameStart(source, stats, { fd, tail }) ? tail : undefined
+      return sameStart(source, stats, { fd, tail }, edit) ? tail : undefined
     } finally {
       closeSync(fd)
     }

@@ -49,6 +49,7 @@ function render(report: ImportReport): string[] {
   const { files, takenBytes, turns, dryRun, indexError } = report
   const changed = files.filter(({ taken }) => taken > 0).length
   const waiting = files.filter((file) => file.waiting > 0).length
+  const forgotten = files.filter((file) => file.forgotten).length
   const failed = files.filter(({ error }) => error !== undefined)
   const lines = [`${count(files.length, "transcript")} looked at`]
   lines.push(
@@ -58,6 +59,7 @@ function render(report: ImportReport): string[] {
   )
   if (turns !== undefined) lines.push(`Turns in the archive: ${turns.before} before, ${turns.after} now`)
   if (waiting > 0) lines.push(`${count(waiting, "half last line")} left: the host is still writing`)
+  if (forgotten > 0) lines.push(`${count(forgotten, "transcript")} left out, as you wanted them forgotten`)
   if (indexError !== undefined)
     lines.push(`The vault took it, but the views could not be opened: ${indexError}`)
   for (const { path, error } of failed.slice(0, MOST_ERRORS))

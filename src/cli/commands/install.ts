@@ -1,4 +1,5 @@
 /** `ctxbridge install`: register our hooks with the host. */
+import { foldersBefore, rememberFolders } from "../../host/footprint.ts"
 import { install, SCOPES, type Scope, type SettingsChange } from "../../host/install.ts"
 import { usageError } from "../../util/errors.ts"
 import type { ArgSpec, Command, Context } from "../command.ts"
@@ -19,7 +20,10 @@ export default {
   args: SETTINGS_ARGS,
   run(context) {
     const { env, out } = context
-    const change = install({ ...settingsOptions(context), exePath: env.exePath })
+    const options = settingsOptions(context)
+    const folders = foldersBefore(env)
+    const change = install({ ...options, exePath: env.exePath })
+    if (!options.dryRun) rememberFolders(env.dataHome, folders)
     for (const line of report(change)) out.print(line)
     out.json(change)
   },

@@ -3,8 +3,10 @@ import { existsSync } from "node:fs"
 import { spoolStatus } from "../../archive/spool.ts"
 import { readStatus } from "../../archive/status.ts"
 import { hookStatus } from "../../host/hook-status.ts"
+import { unfinished } from "../../job/forget.ts"
 import { askForRebuild } from "../../job/spawn.ts"
 import { lastError } from "../../util/log.ts"
+import { tombstoneCount } from "../../vault/tombstones.ts"
 import type { Command } from "../command.ts"
 import { renderStatus } from "../render-status.ts"
 import { createStyle } from "../style.ts"
@@ -20,6 +22,7 @@ export default {
       exists: existsSync(dataHome),
       ...archive,
       spool: spoolStatus(env),
+      forgotten: { sessions: tombstoneCount(dataHome), unfinished: unfinished(dataHome).length },
       hooks: hookStatus({ configDir, home, cwd, dataHome }, exePath),
       lastError: lastError(env.stateHome) ?? null,
     }

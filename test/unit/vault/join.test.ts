@@ -20,6 +20,7 @@ import { checkCopy } from "../../../src/vault/check.ts"
 import { joinPiece } from "../../../src/vault/join.ts"
 import { supersededPath } from "../../../src/vault/layout.ts"
 import { captureToSpool } from "../../../src/vault/spool.ts"
+import type { Forgotten } from "../../../src/vault/tombstones.ts"
 
 const root = mkdtempSync(join(tmpdir(), "ctxbridge-join-"))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
@@ -32,6 +33,7 @@ class Scene {
   readonly transcript = join(this.folder, "t.jsonl")
   readonly copy = join(this.folder, "data", "vault", "t.jsonl.zst")
   readonly spools = [join(this.folder, "one", "spool", "k"), join(this.folder, "two", "spool", "k")]
+  forgotten: Forgotten | undefined
   #lines = 0
   #time = 1000
 
@@ -71,7 +73,13 @@ class Scene {
   }
 
   join(piece = this.piece()) {
-    return joinPiece(piece, this.copy, performance.now() + 10_000, () => {})
+    return joinPiece(
+      piece,
+      this.copy,
+      performance.now() + 10_000,
+      () => this.forgotten,
+      () => {},
+    )
   }
 
   get text(): string {
@@ -214,5 +222,26 @@ describe("what cannot be joined stays", () => {
       expect(existsSync(scene.piece())).toBe(false)
       expect(existsSync(scene.copy)).toBe(false)
     }
+  })
+})
+
+describe("what was forgotten meanwhile", () => {
+  test("as a whole: the piece goes, and nothing comes back", () => {
+    const scene = new Scene().write(3).spool()
+    scene.forgotten = { whole: true, edit: (content) => content }
+    expect(scene.join()).toBe("joined")
+    expect(existsSync(scene.piece())).toBe(false)
+    expect(existsSync(scene.copy)).toBe(false)
+  })
+
+  test("in part: it is taken out on the way", () => {
+    const scene = new Scene().write(2).archive().write(3).spool()
+    const edit = (content: Uint8Array): Uint8Array =>
+      Buffer.from(Buffer.from(content).toString().replaceAll("3", "*"))
+    scene.forgotten = { whole: false, edit }
+    expect(scene.join()).toBe("joined")
+    expectWhole(scene, scene.copy, scene.text.replaceAll("3", "*"))
+    capture({ ...scene.write(1).request, forgotten: () => scene.forgotten })
+    expectWhole(scene, scene.copy, scene.text.replaceAll("3", "*"))
   })
 })
