@@ -14,7 +14,7 @@ import { setAsideIfDifferent } from "../vault/renew.ts"
 import { preparePointers } from "./pointers.ts"
 import { archiveAll } from "./run.ts"
 
-type Place = Pick<Paths, "dataHome" | "home">
+type Place = Pick<Paths, "dataHome" | "home" | "secrets">
 
 /** A file not touched for this long (ms) is not being written: its last line is taken as it is. */
 const QUIET = 60_000

@@ -6,6 +6,7 @@
  */
 import { closeSync, constants, fstatSync, ftruncateSync, openSync, type Stats, statSync } from "node:fs"
 import { isMissing } from "../util/errors.ts"
+import { FILLER, FILTERED, filterLines, type SecretSettings } from "../util/secrets.ts"
 import {
   type LockedCopy,
   openLocked,
@@ -40,11 +41,13 @@ export interface CaptureRequest {
    * cannot be half of a longer one), or take it as it is.
    */
   readonly lastLine: "whole" | "any"
+  /** What must not reach the vault; the known formats of secrets where nothing is said. */
+  readonly secrets?: SecretSettings | undefined
   /** Called with the absolute path to which a copy went because the host had rewritten its transcript. */
   readonly onSuperseded?: (file: string) => void
   /** Called before the first frame is written, if there is anything to write. */
   readonly onBegin?: () => void
-  /** Called with each frame's content once it is in the copy. */
+  /** Called with each frame's content, as it is in the copy now. */
   readonly onChunk?: (chunk: Chunk) => void
 }
 
@@ -134,7 +137,15 @@ function sameStart(source: number, stats: Stats, held: LockedCopy): boolean {
   const first = last.from === 0 ? last : firstSegment(held)
   if (first === undefined) return true
   const known = segmentContent(held.fd, first)
-  return Buffer.compare(known, readExactly(source, 0, known.length)) === 0
+  return sameButForFiller(known, readExactly(source, 0, known.length)) === undefined
+}
+
+/** Where a copy's content and the transcript differ, but for the filler of secrets; undefined when they do not. */
+export function sameButForFiller(copy: Uint8Array, original: Uint8Array): number | undefined {
+  if (copy.length !== original.length) return Math.min(copy.length, original.length)
+  if (Buffer.compare(copy, original) === 0) return undefined
+  for (let n = 0; n < copy.length; n++) if (copy[n] !== original[n] && copy[n] !== FILLER) return n
+  return undefined
 }
 
 /** Walks back over the notes: a read for each frame, once for each new inode. */
@@ -167,13 +178,17 @@ function appendTo(held: LockedCopy, request: CaptureRequest, source: number, sta
   let from = start
   let end = held.tail.end
   let state: Captured["state"] = "current"
+  let hidden = held.tail.last?.hidden ?? 0
   while (from < stats.size) {
     if (performance.now() >= request.deadline && from > start) {
       state = "behind"
       break
     }
-    const content = readLines(source, from, stats.size, request.lastLine)
-    if (content.length === 0) break
+    const lines = readLines(source, from, stats.size, request.lastLine)
+    if (lines.length === 0) break
+    const filtered = filterLines(lines, hidden, request.secrets ?? FILTERED)
+    const { content } = filtered
+    hidden = filtered.hidden
     const frame = dataFrame(content)
     const to = from + content.length
     const note: RangeNote = {
@@ -181,9 +196,11 @@ function appendTo(held: LockedCopy, request: CaptureRequest, source: number, sta
       to,
       frameLength: frame.length,
       inode: BigInt(stats.ino),
-      tailHash: content.length >= TAIL_WINDOW ? xxh64(content.subarray(-TAIL_WINDOW)) : tailHash(source, to),
+      tailHash: lines.length >= TAIL_WINDOW ? xxh64(lines.subarray(-TAIL_WINDOW)) : tailHash(source, to),
       sha256: sha256(content),
       time: request.now,
+      rules: filtered.rules,
+      hidden,
     }
     const bytes = Buffer.concat([frame, encodeNote(note)])
     if (from === start) request.onBegin?.()

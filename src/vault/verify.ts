@@ -35,6 +35,9 @@ export interface Verified {
   readonly missing: number
   readonly waiting: number
   readonly frames: number
+  /** Frames in which nobody has looked for secrets, and those filtered by older rules than ours. */
+  readonly unfiltered: number
+  readonly olderRules: number
   readonly problems: readonly string[]
 }
 
@@ -46,6 +49,8 @@ export interface VerifyReport {
     readonly transcripts: number
     readonly copies: number
     readonly frames: number
+    readonly unfiltered: number
+    readonly olderRules: number
     /** Of the transcripts on disk. */
     readonly bytes: number
     readonly archivedBytes: number
@@ -149,13 +154,16 @@ function judge(
     missing,
     waiting,
     frames: check?.frames ?? 0,
+    unfiltered: check?.unfiltered ?? 0,
+    olderRules: check?.olderRules ?? 0,
     problems,
   }
 }
 
 function totalsOf(results: readonly Verified[]): VerifyReport["totals"] {
-  const sum = (field: "size" | "archived" | "missing" | "waiting" | "frames"): number =>
-    results.reduce((total, result) => total + result[field], 0)
+  const sum = (
+    field: "size" | "archived" | "missing" | "waiting" | "frames" | "unfiltered" | "olderRules",
+  ): number => results.reduce((total, result) => total + result[field], 0)
   const states = { complete: 0, waiting: 0, missing: 0, mismatch: 0, damaged: 0, deleted: 0, superseded: 0 }
   for (const { state } of results) states[state]++
   return {
@@ -163,6 +171,8 @@ function totalsOf(results: readonly Verified[]): VerifyReport["totals"] {
     transcripts: results.filter(({ state }) => state !== "superseded").length,
     copies: results.filter(({ copy }) => copy !== undefined).length,
     frames: sum("frames"),
+    unfiltered: sum("unfiltered"),
+    olderRules: sum("olderRules"),
     bytes: sum("size"),
     archivedBytes: sum("archived"),
     missingBytes: sum("missing"),
