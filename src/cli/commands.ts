@@ -14,6 +14,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ default: Command 
     verify: () => import("./commands/verify.ts"),
     rebuild: () => import("./commands/rebuild.ts"),
     compact: () => import("./commands/compact.ts"),
+    redact: () => import("./commands/redact.ts"),
     import: () => import("./commands/import.ts"),
     config: () => import("./commands/config.ts"),
     demo: () => import("./commands/demo.ts"),
