@@ -47,7 +47,7 @@ export function findSecrets(bytes: Buffer, text: string, kind: TextKind, add: Ad
       else add(start + Math.floor(from / 3) * 4, Math.min(end, start + Math.ceil((to * 4) / 3)))
     })
   })
-  if (bytes.includes(0x25)) findPercent(text, add)
+  if (bytes.indexOf(0x25) >= 0) findPercent(text, add)
 }
 
 /** Without what is encoded. */
@@ -161,7 +161,7 @@ function findValues(bytes: Buffer, text: string, add: AddSpan): void {
     add(value.start, value.end)
     words.lastIndex = value.end
   }
-  for (const one of INTRODUCTIONS) {
+  for (const one of Object.keys(INTRODUCTIONS)) {
     for (let at = indexIn(bytes, one); at >= 0; at = indexIn(bytes, one, at + one.length)) {
       const value = introducedAt(text, one, at + one.length)
       if (value !== undefined) add(value.start, value.end)

@@ -20,7 +20,9 @@ const STRUCTURE =
 
 /** The tag as people write it, and as JSON may spell it. */
 export const mentionsPrivate = (bytes: Buffer): boolean =>
-  ["<private>", "<PRIVATE>", "u003cprivate"].some((tag) => bytes.includes(tag, 0, "latin1"))
+  bytes.indexOf("<private>", 0, "latin1") >= 0 ||
+  bytes.indexOf("<PRIVATE>", 0, "latin1") >= 0 ||
+  bytes.indexOf("u003cprivate", 0, "latin1") >= 0
 
 /**
  * @param open records still to be hidden, from the lines before

@@ -5,28 +5,35 @@
 
 /** Words of secrets and an operator, unless a small number follows, as in counts of tokens. Ends behind the operator. */
 export const wordGate = (): RegExp =>
-  /(?:pass[wp]|pwd|secret|token|key)[\w-]{0,24}[\\"'`\] ]{0,8}[:=>,](?! ?\d{1,9}[,}\]\\])/gi
+  /(?:pass[wp]|pwd|secret|token|key|auth)[\w-]{0,24}[\\"'`\] ]{0,8}[:=>,](?! ?\d{1,9}[,}\]\\])/gi
 
-/** What introduces a value without an operator: parts of words that stand nowhere else, and `_auth` of an .npmrc. */
-export const INTRODUCTIONS = [
-  "earer ",
-  "EARER ",
-  "asic ",
-  "ASIC ",
-  "--pass",
-  "--token ",
-  "--secret ",
-  "_auth=",
-] as const
+/** A value that a header or an option of a command has, and what it has to be. */
+const HEADER = /[ \t]{0,4}([\w.~+/%=-]{16,})/y
+const OPTION = /(?:word|phrase|wd)?[ ]["'\\]*([^\s"'`\\;&|<>(){}[\]]{6,512})/y
+const USER = /["'\\]*[\w.@+-]{1,64}:([^\s"'`\\;&|<>(){}[\]]{6,512})/y
+
+/** What introduces a value without an operator, found by these parts of words that seldom stand elsewhere. */
+export const INTRODUCTIONS: Readonly<Record<string, RegExp>> = {
+  "earer ": HEADER,
+  "EARER ": HEADER,
+  "asic ": HEADER,
+  "ASIC ": HEADER,
+  "ion: token ": HEADER,
+  "--token ": HEADER,
+  "--secret ": HEADER,
+  "_auth=": HEADER,
+  "sig=": HEADER,
+  "--pass": OPTION,
+  "sshpass -p": OPTION,
+  " -u ": USER,
+  " --user ": USER,
+}
 
 /** An operator, then a quoted or a bare value. The gate has taken the operator's first character. */
 const QUOTED = /[>=]?[ \t]{0,4}(?:\\*["']?value\\*["']?[:=][ \t]{0,2})?(\\*["'`])((?:(?!\1)[^\n]){4,512}?)\1/y
 const BARE = /[>=]?[ \t]{0,4}(?:(?:bearer|basic|token)[ \t]{1,2})?([^\s"'`\\,;&|<>(){}[\]]{6,512})/iy
 /** A list goes on, and only the value of a name and value is meant: `"name": "PASSWORD", "value": "…"`. */
 const NAMED_VALUE = /[ \t]{0,4}\\*["']value\\*["'][ \t]{0,2}[:=][ \t]{0,4}\\*["']([^\n"'\\]{4,512})/y
-const OPTION = /(?:word|phrase|wd)?[ ]([^\s"'`\\;&|<>(){}[\]]{6,512})/y
-const HEADER = /[ \t]{0,4}([\w.~+/=-]{16,})/y
-
 export interface Value {
   readonly start: number
   readonly end: number
@@ -57,8 +64,10 @@ function isLongWord(text: string, at: number): boolean {
 
 /** The value behind one of the INTRODUCTIONS. @param at index behind it */
 export function introducedAt(text: string, introduction: string, at: number): Value | undefined {
-  if (introduction === "--pass") return valueBehind(OPTION, 1, text, at, isPassword, true)
-  return valueBehind(HEADER, 1, text, at, isRandom)
+  const regex = INTRODUCTIONS[introduction]!
+  return regex === HEADER
+    ? valueBehind(HEADER, 1, text, at, isRandom)
+    : valueBehind(regex, 1, text, at, isPassword, true)
 }
 
 function valueBehind(
@@ -97,6 +106,7 @@ function isPlaceholder(value: string): boolean {
 /** A password: short, and anything may stand in it. Bare, it must not look like code or a word of a sentence. */
 function isPassword(value: string, bare: boolean): boolean {
   if (!bare) return !/^\s|\s$/.test(value) && /^\S+( \S+){0,5}$/.test(value) && !isProse(value)
+  if (/^[a-z]{12,}$/.test(value)) return true
   return (
     /\d|[!@#$%^*+~?]/.test(value) &&
     !/^[\d.]+$/.test(value) &&
@@ -112,10 +122,15 @@ const isProse = (value: string): boolean =>
 
 /** A key or token of no known format: long, mixed and without words. */
 function isRandom(value: string): boolean {
-  if (value.length < 16 || /\s/.test(value) || !/\d/.test(value) || !/[A-Za-z]/.test(value)) return false
+  if (value.length < 16 || /\s/.test(value) || !/[A-Za-z]/.test(value)) return false
+  if (!/\d/.test(value) && !isShuffled(value)) return false
   if (/^(?:https?:|\.{0,2}\/|[\w.-]+\.(?:[jt]sx?|json|py|go|rs|md|ya?ml|toml|sh)$)/.test(value)) return false
   return entropy(value) >= 3
 }
+
+/** Without a digit: base64 has a capital behind every fourth letter, a name in camel case behind every sixth. */
+const isShuffled = (value: string): boolean =>
+  value.length >= 20 && (value.match(/[a-z][A-Z]/g) ?? []).length > value.length / 5
 
 /** Bits in a character, by Shannon. */
 function entropy(value: string): number {

@@ -233,6 +233,22 @@ export const VALUES: readonly Kind[] = [
     "https://x.webhook.office.com/",
     "https://x.webhook.office.com/webhookb2/@",
   ),
+  kind("GitHub header", (n) => n.hex(40), "Authorization: token", "Authorization: token @"),
+  kind(
+    "user of curl",
+    (n) => n.alnum(12),
+    "curl -u bob https://example.com",
+    "curl -u bob:@ https://example.com",
+  ),
+  kind("sshpass", (n) => n.alnum(12), "sshpass -p $PASS ssh", "sshpass -p '@' ssh shop"),
+  kind("signed URL", (n) => n.alnum(43), "sig=none", "https://x.blob.core.windows.net/a?se=1&sig=@&sp=r"),
+  kind(
+    "login of Docker",
+    (n) => Buffer.from(`bob:${n.alnum(24)}`).toString("base64"),
+    '"auths": {}',
+    '{"auth": "@"}',
+  ),
+  kind("password of letters", (n) => n.of(LOWER, 16), "password=someone", "login=bob&password=@&x=1"),
   kind("registry token", (n) => n.alnum(36), "//registry.npmjs.org/", "//registry.npmjs.org/:_authToken=@"),
   kind(
     "named value",
