@@ -1,6 +1,7 @@
 /** Capture: how a transcript gets into the vault. Needs no database. */
 import { closeSync, openSync } from "node:fs"
 import { relative } from "node:path"
+import type { SecretSettings } from "../util/secrets.ts"
 import { type Captured, type Chunk, capture } from "../vault/capture.ts"
 import { readExactly } from "../vault/file.ts"
 import { transcriptName, vaultFile, vaultPath } from "../vault/layout.ts"
@@ -16,6 +17,8 @@ export interface Place {
   readonly dataHome: string
   /** The user's home folder. */
   readonly home: string
+  /** What must not get into the vault; undefined: the known formats of secrets. */
+  readonly secrets?: SecretSettings | undefined
 }
 
 export interface Taken extends Pending {
@@ -65,6 +68,7 @@ export function take(place: Place, path: string, options: TakeOptions): Taken {
     deadline: options.deadline,
     lastLine: options.lastLine,
     forgotten: () => forgottenOf(place.dataHome, session, path),
+    secrets: place.secrets,
     // The views may not have followed it to its end.
     onSuperseded: (file) => mark(relative(vaultFile(place.dataHome, ""), file)),
     onBegin: () => mark(copy),

@@ -1,5 +1,7 @@
 /** What a command file is. The router alone knows the library behind it. */
+
 import type { Config, Resolved } from "../config/options.ts"
+import type { SecretSettings } from "../util/secrets.ts"
 
 export interface ArgSpec {
   readonly type: "boolean" | "string" | "positional"
@@ -32,6 +34,8 @@ export interface Environment {
   readonly configFile: string
   /** For temporary files. */
   readonly temporary: string
+  /** What must not get into the archive. */
+  readonly secrets: SecretSettings
   readonly exePath: string
   readonly config: Config
   readonly resolved: Resolved

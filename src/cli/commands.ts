@@ -16,6 +16,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ default: Command 
     doctor: () => import("./commands/doctor.ts"),
     rebuild: () => import("./commands/rebuild.ts"),
     compact: () => import("./commands/compact.ts"),
+    redact: () => import("./commands/redact.ts"),
     import: () => import("./commands/import.ts"),
     forget: () => import("./commands/forget.ts"),
     purge: () => import("./commands/purge.ts"),

@@ -31,6 +31,13 @@ export function renderVerify(
     if (bad.length > MOST) lines.push(`  and ${bad.length - MOST} more; --json names all`)
     lines.push(`  ${ADVICE[state]}`)
   }
+  const { unfiltered, olderRules } = totals
+  if (unfiltered + olderRules > 0) {
+    lines.push(
+      "",
+      `${count(unfiltered + olderRules, "frame")} archived without the filter for secrets, or by older rules: \`ctxbridge redact\` looks through them.`,
+    )
+  }
   if (views === undefined) lines.push("", "The views (archive.db) cannot be read or do not exist yet.")
   else if (views.bytes > 0) {
     lines.push("", `Views are ${bytes(views.bytes)} behind, in ${count(views.transcripts, "transcript")}.`)

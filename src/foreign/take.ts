@@ -2,6 +2,7 @@
 import { closeSync, openSync, readSync } from "node:fs"
 import { join } from "node:path"
 import { markPending } from "../archive/pending.ts"
+import type { SecretSettings } from "../util/secrets.ts"
 import { appendMade } from "../vault/append.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
@@ -33,13 +34,18 @@ export interface TakeArchiveOptions {
   /** Folder for a copy of a database that is in use. */
   readonly scratch: string
   readonly dryRun: boolean
+  /** What must not get into the archive. */
+  readonly secrets: SecretSettings
 }
 
 /**
  * @param file absolute path
  * @throws CtxError `foreign-damaged`, `foreign-unknown`, `foreign-busy`, before anything is taken
  */
-export function takeArchive(file: string, { dataHome, scratch, dryRun }: TakeArchiveOptions): TakenArchive {
+export function takeArchive(
+  file: string,
+  { dataHome, scratch, dryRun, secrets }: TakeArchiveOptions,
+): TakenArchive {
   const archive = openForeignArchive(file, scratch)
   try {
     const { tool } = archive
@@ -73,6 +79,7 @@ export function takeArchive(file: string, { dataHome, scratch, dryRun }: TakeArc
         path,
         now: Date.now(),
         dryRun,
+        secrets,
         edit: (content) => wishes.reduce((text, { edit }) => edit(text, 0), content),
         choose: (held) => {
           const known = uuidsIn(held)

@@ -12,6 +12,7 @@ import { askForRebuild, spawnJob } from "../job/spawn.ts"
 import { sweepDue } from "../job/sweep.ts"
 import { isDamage } from "../util/errors.ts"
 import { logError } from "../util/log.ts"
+import { filterText, type SecretSettings } from "../util/secrets.ts"
 import { mayBeSpooled } from "../vault/spool-folders.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
 import { type HookEvent, isHumanPrompt } from "./event.ts"
@@ -60,7 +61,7 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
   const isStart = event.name === "session-start" && event.source === "startup"
   const isFirst = !isStart || claimStart(dataHome, event.session, now)
   const before = await lastState(event, settings.paths, spooled)
-  let state = remember(before, event, now, taken[0]?.captured.size ?? 0)
+  let state = remember(before, event, now, taken[0]?.captured.size ?? 0, settings.paths.secrets)
   let text = ""
   let lost = false
   if (isFirst && needsReply(event, before, settings)) {
@@ -135,12 +136,23 @@ function transcriptsIn(event: HookEvent): string[] {
  *
  * @param size bytes of the transcript on disk
  */
-function remember(state: SessionState, event: HookEvent, now: number, size: number): SessionState {
+function remember(
+  state: SessionState,
+  event: HookEvent,
+  now: number,
+  size: number,
+  secrets: SecretSettings,
+): SessionState {
   switch (event.name) {
     case "user-prompt-submit":
       // Automatic compaction swallows the prompt just typed, so it is kept until the turn has ended.
       if (event.prompt === undefined || !isHumanPrompt(event)) return state
-      return { ...state, prompt: event.prompt.slice(0, PROMPT_REMEMBERED), promptAt: size, promptOpen: true }
+      return {
+        ...state,
+        prompt: filterText(event.prompt, secrets).slice(0, PROMPT_REMEMBERED),
+        promptAt: size,
+        promptOpen: true,
+      }
     case "stop":
       return state.promptOpen ? { ...state, promptOpen: false } : state
     case "pre-compact": {
@@ -151,7 +163,7 @@ function remember(state: SessionState, event: HookEvent, now: number, size: numb
       // No agent type: the compaction itself, from 2.1 on. Its summary is not in the transcript yet.
       if (event.agentType !== "" || event.lastMessage === undefined) return state
       if (now - (state.compactTime ?? 0) > COMPACTION_LASTS) return state
-      return { ...state, summary: event.lastMessage }
+      return { ...state, summary: filterText(event.lastMessage, secrets) }
     case "session-end":
       return state.promptOpen && event.reason === "clear" ? { ...state, promptOpen: false } : state
     case "session-start":

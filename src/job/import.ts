@@ -17,7 +17,7 @@ import { preparePointers } from "./pointers.ts"
 import { archiveAll } from "./run.ts"
 import { isQuiet } from "./transcripts.ts"
 
-type Place = Pick<Paths, "dataHome" | "home" | "stateHome">
+type Place = Pick<Paths, "dataHome" | "home" | "stateHome" | "secrets">
 
 export interface ImportedFile {
   readonly path: string
@@ -97,7 +97,7 @@ export function importTranscripts(
 /** All that another tool has kept and the vault does not hold. */
 function importArchive(
   db: Database | undefined,
-  { dataHome, stateHome }: Place,
+  { dataHome, stateHome, secrets }: Place,
   path: string,
   dryRun: boolean,
 ): ImportedFile {
@@ -107,6 +107,7 @@ function importArchive(
       dataHome,
       scratch: stateHome,
       dryRun,
+      secrets,
     })
     if (db !== undefined) catchUp(db, dataHome, Number.POSITIVE_INFINITY)
     const archive = { tool, sessions, lines }
@@ -142,7 +143,7 @@ function importOne(
   try {
     const forgotten = forgottenTranscript(place.dataHome, path)
     if (forgotten?.whole) return leftOut(path)
-    if (check) setAsideIfDifferent(path, file, Date.now(), forgotten?.edit)
+    if (check) setAsideIfDifferent(path, file, Date.now())
     const lastLine = isQuiet(path) ? "any" : "whole"
     if (db === undefined) takeAll(place, path, lastLine, onProgress)
     else archiveAll(db, place, path, Number.POSITIVE_INFINITY, { lastLine, onProgress })

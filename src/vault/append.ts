@@ -4,6 +4,7 @@
  */
 import { closeSync, ftruncateSync, statSync } from "node:fs"
 import { CtxError } from "../util/errors.ts"
+import { filterLines, type SecretSettings } from "../util/secrets.ts"
 import { type LockedCopy, openLocked, segmentContent, segmentsBackwards, writeFully } from "./file.ts"
 import { dataFrame, encodeNote, type RangeNote, sha256, TAIL_WINDOW, xxh64 } from "./frame.ts"
 import { stretchesFrom } from "./reader.ts"
@@ -21,6 +22,7 @@ export interface MadeRequest {
   /** ms since the epoch, for the notes. */
   readonly now: number
   readonly dryRun: boolean
+  readonly secrets: SecretSettings
   /** What of the lines is not to be kept: the same number of bytes, filled. */
   readonly edit: (content: Uint8Array) => Uint8Array
   /** The lines, each with its newline, that are to follow what the copy holds. */
@@ -66,13 +68,16 @@ function* contents(copy: string): Generator<Uint8Array> {
 const sizeOf = (lines: readonly string[]): number =>
   lines.reduce((sum, line) => sum + Buffer.byteLength(line), 0)
 
-function writeLines(held: LockedCopy, lines: readonly string[], { now, edit }: MadeRequest): number {
+function writeLines(held: LockedCopy, lines: readonly string[], { now, edit, secrets }: MadeRequest): number {
   let end = held.tail.end
   const start = held.tail.last?.to ?? 0
   let from = start
   let tail = endOf(held)
+  let hidden = held.tail.last?.hidden ?? 0
   for (const made of chunks(lines)) {
-    const content = edit(made)
+    const filtered = filterLines(made, hidden, secrets)
+    const content = edit(filtered.content)
+    hidden = filtered.hidden
     const window = Buffer.concat([tail, content.subarray(-TAIL_WINDOW)]).subarray(-TAIL_WINDOW)
     const frame = dataFrame(content)
     const note: RangeNote = {
@@ -83,6 +88,8 @@ function writeLines(held: LockedCopy, lines: readonly string[], { now, edit }: M
       tailHash: xxh64(window),
       sha256: sha256(content),
       time: now,
+      rules: filtered.rules,
+      hidden,
     }
     const bytes = Buffer.concat([frame, encodeNote(note)])
     try {

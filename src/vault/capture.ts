@@ -15,6 +15,7 @@ import {
   statSync,
 } from "node:fs"
 import { isMissing } from "../util/errors.ts"
+import { FILLER, FILTERED, filterLines, type SecretSettings } from "../util/secrets.ts"
 import {
   archivedBytes,
   type LockedCopy,
@@ -56,11 +57,13 @@ export interface CaptureRequest {
   readonly from?: { readonly id: string; readonly base: Base } | undefined
   /** What of the transcript is not to be archived. Asked before a copy is begun, and again under its lock. */
   readonly forgotten?: () => Forgotten | undefined
+  /** What must not reach the vault; the known formats of secrets where nothing is said. */
+  readonly secrets?: SecretSettings | undefined
   /** Called with the absolute path to which a copy went because the host had rewritten its transcript. */
   readonly onSuperseded?: (file: string) => void
   /** Called before the first frame is written, if there is anything to write. */
   readonly onBegin?: () => void
-  /** Called with each frame's content once it is in the copy. */
+  /** Called with each frame's content, as it is in the copy now. */
   readonly onChunk?: (chunk: Chunk) => void
 }
 
@@ -151,14 +154,25 @@ export function follows(source: number, stats: Pick<Stats, "size">, tail: Tail):
 }
 
 /** A new inode with a known tail may still be another file: its first frame must be the same, too. */
-export function sameStart(source: number, stats: Stats, held: LockedCopy, edit: Edit): boolean {
+export function sameStart(source: number, stats: Stats, held: LockedCopy): boolean {
   const { last } = held.tail
   if (last === undefined || BigInt(stats.ino) === last.inode) return true
   if (held.tail.header.base !== undefined) return true
   const first = last.from === 0 ? last : firstSegment(held)
   if (first === undefined) return true
   const known = segmentContent(held.fd, first)
-  return Buffer.compare(known, edit(readExactly(source, 0, known.length), 0)) === 0
+  return sameButForFiller(known, readExactly(source, 0, known.length)) === undefined
+}
+
+/**
+ * Where a copy's content and the transcript differ, but for the filler of secrets and of what was forgotten; undefined
+ * when they do not.
+ */
+export function sameButForFiller(copy: Uint8Array, original: Uint8Array): number | undefined {
+  if (Buffer.compare(copy, original) === 0) return undefined
+  const common = Math.min(copy.length, original.length)
+  for (let n = 0; n < common; n++) if (copy[n] !== original[n] && copy[n] !== FILLER) return n
+  return copy.length === original.length ? undefined : common
 }
 
 /** Walks back over the notes: a read for each frame, once for each new inode. */
@@ -182,7 +196,7 @@ function append(request: CaptureRequest, source: number, stats: Stats): Captured
         return { ...NOTHING, state: "forgotten", size: stats.size }
       }
       const edit = forgotten?.edit ?? asItIs
-      if (!follows(source, stats, held.tail) || !sameStart(source, stats, held, edit)) {
+      if (!follows(source, stats, held.tail) || !sameStart(source, stats, held)) {
         superseded = setAside(request.copy)
         request.onSuperseded?.(superseded)
         continue
@@ -207,6 +221,7 @@ function appendTo(
   let from = start
   let end = held.tail.end
   let state: Captured["state"] = "current"
+  let hidden = held.tail.last?.hidden ?? held.tail.header.base?.hidden ?? 0
   while (from < stats.size) {
     if (performance.now() >= request.deadline && from > start) {
       state = "behind"
@@ -214,7 +229,10 @@ function appendTo(
     }
     const read = readLines(source, from, stats.size, request.lastLine)
     if (read.length === 0) break
-    const content = edit(read, from)
+    // A tombstone knows lines as they stood in the vault.
+    const filtered = filterLines(read, hidden, request.secrets ?? FILTERED)
+    const content = edit(filtered.content, from)
+    hidden = filtered.hidden
     const frame = dataFrame(content)
     const to = from + content.length
     const note: RangeNote = {
@@ -225,6 +243,8 @@ function appendTo(
       tailHash: read.length >= TAIL_WINDOW ? xxh64(read.subarray(-TAIL_WINDOW)) : tailHash(source, to),
       sha256: sha256(content),
       time: request.now,
+      rules: filtered.rules,
+      hidden,
     }
     const bytes = Buffer.concat([frame, encodeNote(note)])
     if (from === start) request.onBegin?.()

@@ -4,7 +4,7 @@
  */
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, unlinkSync } from "node:fs"
 import { CtxError } from "../util/errors.ts"
-import { asItIs } from "./capture.ts"
+import { asItIs, sameButForFiller } from "./capture.ts"
 import {
   archivedBytes,
   inodeOf,
@@ -145,13 +145,17 @@ function isSame({ fd, edit, tail, segments, from, to }: Piece, file: string, cop
       if (segment.from >= end) break
       const content = edit(segmentContent(fd, segment), segment.from).subarray(0, end - segment.from)
       const known = reader.read(segment.from, segment.from + content.length)
-      if (Buffer.compare(content, known) !== 0) return false
+      if (!isEqual(content, known)) return false
     }
     return true
   } finally {
     reader.close()
   }
 }
+
+/** Either may have been filtered by newer rules than the other. */
+const isEqual = (piece: Uint8Array, copy: Uint8Array): boolean =>
+  sameButForFiller(copy, piece) === undefined || sameButForFiller(piece, copy) === undefined
 
 /** A transcript that the vault does not know yet, or knows as what it was before, or has become since. */
 function begin(piece: Piece, copy: string, deadline: number): string | "busy" {

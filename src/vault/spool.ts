@@ -6,19 +6,10 @@
  */
 import { closeSync, statSync } from "node:fs"
 import { CtxError } from "../util/errors.ts"
-import {
-  asItIs,
-  type Captured,
-  type CaptureRequest,
-  capture,
-  follows,
-  openSource,
-  sameStart,
-} from "./capture.ts"
+import { type Captured, type CaptureRequest, capture, follows, openSource, sameStart } from "./capture.ts"
 import { archivedBytes, readTail, type Tail } from "./file.ts"
 import { vaultFile } from "./layout.ts"
 import { openCopy } from "./reader.ts"
-import type { Edit } from "./rewrite.ts"
 import { prepareSpool } from "./spool-folders.ts"
 
 export interface Spooled {
@@ -35,8 +26,7 @@ export interface Spooled {
  */
 export function captureToSpool(request: CaptureRequest, copy: string, folders: readonly string[]): Spooled {
   const pieces = folders.map((folder) => vaultFile(folder, copy))
-  const edit = request.forgotten?.()?.edit ?? asItIs
-  const known = furthest(request.transcript, [request.copy, ...pieces], edit)
+  const known = furthest(request.transcript, [request.copy, ...pieces])
   if (known === undefined) return { folder: undefined, captured: MISSING }
   const { size, tail } = known
   if (tail !== undefined && archivedBytes(tail) === size) {
@@ -66,7 +56,10 @@ const MISSING: Captured = {
 }
 
 function continuing({ header, last }: Tail): NonNullable<CaptureRequest["from"]> | undefined {
-  const base = last === undefined ? header.base : { to: last.to, tailHash: last.tailHash.toString(16) }
+  const base =
+    last === undefined
+      ? header.base
+      : { to: last.to, tailHash: last.tailHash.toString(16), hidden: last.hidden }
   return base && { id: header.id, base }
 }
 
@@ -74,14 +67,13 @@ function continuing({ header, last }: Tail): NonNullable<CaptureRequest["from"]>
 function furthest(
   transcript: string,
   files: readonly string[],
-  edit: Edit,
 ): { size: number; tail: Tail | undefined } | undefined {
   const source = openSource(transcript)
   if (source === undefined) return undefined
   try {
     let best: Tail | undefined
     for (const file of files) {
-      const tail = tailIfSame(file, source, edit)
+      const tail = tailIfSame(file, source)
       if (tail !== undefined && (best === undefined || archivedBytes(tail) > archivedBytes(best))) best = tail
     }
     return { size: source.stats.size, tail: best }
@@ -91,11 +83,7 @@ function furthest(
 }
 
 /** undefined also where the file cannot be read: that is why we are here. */
-function tailIfSame(
-  file: string,
-  { fd: source, stats }: NonNullable<ReturnType<typeof openSource>>,
-  edit: Edit,
-) {
+function tailIfSame(file: string, { fd: source, stats }: NonNullable<ReturnType<typeof openSource>>) {
   try {
     if (statSync(file, { throwIfNoEntry: false }) === undefined) return undefined
     const fd = openCopy(file)
@@ -103,7 +91,7 @@ function tailIfSame(
     try {
       const tail = readTail(fd)
       if (tail === undefined || !follows(source, stats, tail)) return undefined
-      return sameStart(source, stats, { fd, tail }, edit) ? tail : undefined
+      return sameStart(source, stats, { fd, tail }) ? tail : undefined
     } finally {
       closeSync(fd)
     }

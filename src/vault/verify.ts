@@ -39,6 +39,9 @@ export interface Verified {
   readonly missing: number
   readonly waiting: number
   readonly frames: number
+  /** Frames in which nobody has looked for secrets, and those filtered by older rules than ours. */
+  readonly unfiltered: number
+  readonly olderRules: number
   readonly problems: readonly string[]
 }
 
@@ -50,6 +53,8 @@ export interface VerifyReport {
     readonly transcripts: number
     readonly copies: number
     readonly frames: number
+    readonly unfiltered: number
+    readonly olderRules: number
     /** Of the transcripts on disk. */
     readonly bytes: number
     readonly archivedBytes: number
@@ -104,11 +109,11 @@ function checkTranscript(
   onFrame: (bytes: number) => void,
 ): Verified {
   const file = vaultFile(dataHome, copy)
-  const { whole = false, edit } = forgotten(path) ?? {}
+  const whole = forgotten(path)?.whole === true
   return withTranscript(path, (source) => {
     if (whole && tailOf(file) === undefined) return left(path, source)
     for (let attempt = 1; ; attempt++) {
-      const check = checkCopy(file, source, onFrame, edit)
+      const check = checkCopy(file, source, onFrame)
       const rest = source === undefined ? undefined : remainderOf(source, check?.archived ?? 0)
       const grown = rest !== undefined && rest.missing > 0 && archivedIn(file) > (check?.archived ?? 0)
       if (!grown || attempt >= ATTEMPTS) return judge(path, copy, check, rest)
@@ -119,7 +124,7 @@ function checkTranscript(
 /** Forgotten, and gone from the vault. */
 function left(path: string, source: number | undefined): Verified {
   const size = source === undefined ? 0 : remainderOf(source, 0).size
-  const none = { archived: 0, missing: 0, waiting: 0, frames: 0, problems: [] }
+  const none = { archived: 0, missing: 0, waiting: 0, frames: 0, unfiltered: 0, olderRules: 0, problems: [] }
   return { path, copy: undefined, state: "forgotten", size, ...none }
 }
 
@@ -167,6 +172,8 @@ function judge(
     missing,
     waiting,
     frames: check?.frames ?? 0,
+    unfiltered: check?.unfiltered ?? 0,
+    olderRules: check?.olderRules ?? 0,
     problems,
   }
 }
@@ -178,8 +185,9 @@ function withoutTranscript(copy: string): VerifyState {
 }
 
 function totalsOf(results: readonly Verified[]): VerifyReport["totals"] {
-  const sum = (field: "size" | "archived" | "missing" | "waiting" | "frames"): number =>
-    results.reduce((total, result) => total + result[field], 0)
+  const sum = (
+    field: "size" | "archived" | "missing" | "waiting" | "frames" | "unfiltered" | "olderRules",
+  ): number => results.reduce((total, result) => total + result[field], 0)
   const states = {
     complete: 0,
     waiting: 0,
@@ -197,6 +205,8 @@ function totalsOf(results: readonly Verified[]): VerifyReport["totals"] {
     transcripts: results.filter(({ state }) => state !== "superseded").length,
     copies: results.filter(({ copy }) => copy !== undefined).length,
     frames: sum("frames"),
+    unfiltered: sum("unfiltered"),
+    olderRules: sum("olderRules"),
     bytes: sum("size"),
     archivedBytes: sum("archived"),
     missingBytes: sum("missing"),
