@@ -15,6 +15,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ default: Command 
     rebuild: () => import("./commands/rebuild.ts"),
     compact: () => import("./commands/compact.ts"),
     import: () => import("./commands/import.ts"),
+    model: () => import("./commands/model.ts"),
     config: () => import("./commands/config.ts"),
     demo: () => import("./commands/demo.ts"),
     bench: () => import("./commands/bench.ts"),
