@@ -157,4 +157,23 @@ export const MIGRATIONS: readonly string[] = [
     UNIQUE (session, source, mark)
   ) STRICT;
   `,
+  `
+  -- What was said in a turn, as vectors. Made by the background job, not while indexing; rebuild keeps them.
+  CREATE TABLE vectors (
+    turn      INTEGER NOT NULL REFERENCES turns,
+    embedder  TEXT NOT NULL,             -- what made them: vectors of two embedders are never compared
+    dimension INTEGER NOT NULL,
+    last      INTEGER NOT NULL,          -- turns.last at that time: a turn that has grown since is due again
+    messages  BLOB NOT NULL,             -- for each vector: id of its message, 32 bits
+    scales    BLOB NOT NULL,             -- for each vector: what 1 stands for, 32-bit float
+    data      BLOB NOT NULL,             -- for each vector: \`dimension\` signed bytes
+    PRIMARY KEY (turn, embedder)
+  ) STRICT;
+  CREATE TRIGGER turns_vectors AFTER DELETE ON turns BEGIN
+    DELETE FROM vectors WHERE turn = old.id;
+  END;
+  CREATE TRIGGER messages_vectors AFTER DELETE ON messages BEGIN
+    DELETE FROM vectors WHERE turn = old.turn;
+  END;
+  `,
 ]

@@ -1,14 +1,16 @@
 /** `ctxbridge model`: the sentence model behind search by meaning. */
 import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
-import { openEmbedder, type RuntimeName } from "../../embed/embedder.ts"
+import { openForReading } from "../../archive/read.ts"
+import { type VectorTotals, vectorTotals } from "../../archive/vectors.ts"
+import { embedderId, openEmbedder, type RuntimeName } from "../../embed/embedder.ts"
 import { type Compared, compareGolden, SENTENCES } from "../../embed/golden.ts"
 import { installModel, removeModel } from "../../embed/install.ts"
 import { MINILM, MINILM_URL, parseManifest, sizeOf } from "../../embed/manifest.ts"
 import { checkFiles, type InstalledModel, installedModel, modelFolder } from "../../embed/model-files.ts"
 import { spawnJob } from "../../job/spawn.ts"
 import { CtxError, EXIT, messageOf, usageError } from "../../util/errors.ts"
-import { bytes } from "../../util/text.ts"
+import { bytes, count } from "../../util/text.ts"
 import { stringArg, words } from "../args.ts"
 import type { Command, Context } from "../command.ts"
 import { safe } from "../style.ts"
@@ -50,23 +52,46 @@ export default {
 
 function status({ env, out }: Context): void {
   const { installed, problem } = installedOrProblem(env.dataHome)
+  const vectors = totalsOf(env.dataHome)
   out.json({
     model: installed?.manifest.id ?? null,
     pinned: installed?.isPinned ?? null,
     folder: installed?.folder ?? null,
     bytes: installed === undefined ? null : sizeOf(installed.manifest),
     problem: problem ?? null,
+    vectors: vectors ?? null,
   })
   if (problem !== undefined) out.print(`The model cannot be used: ${safe(problem)}`)
   if (installed === undefined) {
     out.print(`No model in ${safe(modelFolder(env.dataHome))}: search goes by words.`)
     out.print(`To install ${MINILM.id} (${bytes(sizeOf(MINILM))}): ctxbridge model install --from DIR`)
     out.print(`or, over the network: ctxbridge model install --from ${MINILM_URL}`)
-    return
+  } else {
+    const { manifest, folder, isPinned } = installed
+    out.print(`${safe(manifest.id)}, ${bytes(sizeOf(manifest))}${isPinned ? "" : ", a model of your own"}`)
+    out.print(safe(folder))
   }
-  const { manifest, folder, isPinned } = installed
-  out.print(`${safe(manifest.id)}, ${bytes(sizeOf(manifest))}${isPinned ? "" : ", a model of your own"}`)
-  out.print(safe(folder))
+  if (vectors !== undefined) {
+    const { embedder, embedded, turns } = vectors
+    out.print(
+      `Vectors by ${safe(embedder)}: ${embedded} of ${count(turns, "turn")}; the background job makes the rest`,
+    )
+  }
+}
+
+/** undefined when nothing is archived yet, or the views cannot be read: the model has nothing to do with it. */
+function totalsOf(dataHome: string): (VectorTotals & { embedder: string }) | undefined {
+  const embedder = embedderId(dataHome)
+  try {
+    const db = openForReading(dataHome)
+    try {
+      return { embedder, ...vectorTotals(db, embedder) }
+    } finally {
+      db.close()
+    }
+  } catch {
+    return undefined
+  }
 }
 
 function installedOrProblem(dataHome: string): { installed?: InstalledModel; problem?: string } {

@@ -1,0 +1,78 @@
+/** The background job's share: a few turns at a time, so that whatever is asked of it meanwhile need not wait. */
+import type { Database } from "../archive/database.ts"
+import { type DueTurn, dueTurns, putVectors, type TurnVectors } from "../archive/vectors.ts"
+import { codeOf } from "../util/errors.ts"
+import { CopyReaders } from "../vault/reader.ts"
+import type { Embedder } from "./embedder.ts"
+import { quantise } from "./quantise.ts"
+import { saidIn } from "./turn-text.ts"
+
+/** Turns embedded before anything else is looked at. */
+const MOST = 20
+
+/**
+ * Embeds the newest turns that are due, and commits them together.
+ *
+ * @param below id of a turn; only older ones are looked at
+ * @returns id of the oldest turn looked at; undefined when none was due
+ */
+export async function embedCycle(
+  db: Database,
+  dataHome: string,
+  embedder: Embedder,
+  below: number,
+): Promise<number | undefined> {
+  const due = dueTurns(db, embedder.id, below, MOST)
+  const readers = new CopyReaders()
+  const rows: TurnVectors[] = []
+  try {
+    for (const turn of due) rows.push(await vectorsOf(db, dataHome, turn, embedder, readers))
+  } finally {
+    readers.close()
+  }
+  if (rows.length > 0) putVectors(db, rows)
+  return due.at(-1)?.id
+}
+
+async function vectorsOf(
+  db: Database,
+  dataHome: string,
+  { id, last }: DueTurn,
+  embedder: Embedder,
+  readers: CopyReaders,
+): Promise<TurnVectors> {
+  const { dimension } = embedder
+  const messages: number[] = []
+  const scales: number[] = []
+  const parts: Int8Array[] = []
+  for (const { message, text } of textsOf(db, dataHome, id, readers)) {
+    for (const piece of embedder.pieces(text)) {
+      const { data, scale } = quantise(await embedder.embed(piece))
+      messages.push(message)
+      scales.push(scale)
+      parts.push(data)
+    }
+  }
+  const data = new Int8Array(parts.length * dimension)
+  for (const [n, part] of parts.entries()) data.set(part, n * dimension)
+  // Without a vector, too: the row says that the turn has been looked at.
+  return {
+    turn: id,
+    embedder: embedder.id,
+    dimension,
+    last,
+    messages: Uint32Array.from(messages),
+    scales: Float32Array.from(scales),
+    data,
+  }
+}
+
+/** A copy that cannot be read must not keep the others without vectors; `verify` tells of it. */
+function textsOf(db: Database, dataHome: string, turn: number, readers: CopyReaders) {
+  try {
+    return saidIn(db, dataHome, turn, readers)
+  } catch (error) {
+    if (!codeOf(error).startsWith("vault-")) throw error
+    return []
+  }
+}

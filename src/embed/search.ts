@@ -1,0 +1,146 @@
+/** Search by meaning: the messages whose vectors are nearest to a query's. */
+import type { Database } from "../archive/database.ts"
+import { floatsOf, wordsOf } from "../archive/vectors.ts"
+import { type Embedder, type EmbedderPlace, openEmbedder } from "./embedder.ts"
+import { toLengthOne } from "./hashed.ts"
+import { BLOCK, createKernel } from "./kernel.ts"
+import { quantiseQuery } from "./quantise.ts"
+
+export interface QueryVector {
+  /** Only vectors that the same embedder made are compared with it. */
+  readonly embedder: string
+  readonly values: Float32Array
+}
+
+export interface SemanticFilter {
+  /** Paths of projects; undefined: all. */
+  readonly projects?: readonly string[]
+  /** Sessions to search in, and none else; undefined: all. A subagent's is `<session>/<agent>`. */
+  readonly sessions?: readonly string[]
+  /** Sessions to leave out, with their subagents. */
+  readonly except?: readonly string[]
+  readonly limit: number
+}
+
+export interface SemanticHit {
+  readonly message: number
+  readonly turn: number
+  /** Cosine: 1 for the same direction, 0 for none in common. */
+  readonly score: number
+}
+
+/** The query as a vector, by the embedder that the archive's vectors are made with. Loads the model: 0.1 to 0.4 s. */
+export async function queryVector(place: EmbedderPlace, text: string): Promise<QueryVector> {
+  return vectorOf(await openEmbedder(place), text)
+}
+
+/** Of a text longer than one piece, the mean of the pieces. */
+export async function vectorOf(embedder: Embedder, text: string): Promise<QueryVector> {
+  const values = new Float32Array(embedder.dimension)
+  for (const piece of embedder.pieces(text)) {
+    for (const [n, value] of (await embedder.embed(piece)).entries()) values[n]! += value
+  }
+  return { embedder: embedder.id, values: toLengthOne(values) }
+}
+
+/** The nearest messages, best first; a message of several pieces counts by its nearest. */
+export function semanticSearch(db: Database, query: QueryVector, filter: SemanticFilter): SemanticHit[] {
+  const { data, scale } = quantiseQuery(query.values)
+  if (scale === 0 || filter.limit < 1) return []
+  const width = data.length
+  const kernel = createKernel(data)
+  const best = new Best(filter.limit)
+  const messages = new Uint32Array(BLOCK)
+  const turns = new Uint32Array(BLOCK)
+  const scales = new Float32Array(BLOCK)
+  let held = 0
+  const scan = (): void => {
+    const products = kernel.products(held)
+    for (let n = 0; n < held; n++) {
+      const score = products[n]! * scales[n]! * scale
+      if (score > best.least) best.add(messages[n]!, turns[n]!, score)
+    }
+    held = 0
+  }
+  for (const row of rowsOf(db, query.embedder, width, filter)) {
+    const ids = wordsOf(row.messages)
+    const steps = floatsOf(row.scales)
+    for (let from = 0; from < ids.length; ) {
+      if (held === BLOCK) scan()
+      const count = Math.min(BLOCK - held, ids.length - from)
+      const bytes = row.data.subarray(from * width, (from + count) * width)
+      kernel.rows.set(bytes, held * width)
+      messages.set(ids.subarray(from, from + count), held)
+      scales.set(steps.subarray(from, from + count), held)
+      turns.fill(row.turn, held, held + count)
+      held += count
+      from += count
+    }
+  }
+  scan()
+  return best.sorted()
+}
+
+interface VectorRow {
+  readonly turn: number
+  readonly messages: Uint8Array
+  readonly scales: Uint8Array
+  readonly data: Uint8Array
+}
+
+/** The filter is a part of the query: what is left out costs nothing, and takes no place from what is searched. */
+function rowsOf(
+  db: Database,
+  embedder: string,
+  dimension: number,
+  { projects, sessions, except }: SemanticFilter,
+): Iterable<VectorRow> {
+  const columns = "SELECT v.turn, v.messages, v.scales, v.data FROM vectors v"
+  const own = "v.embedder = ?1 AND v.dimension = ?2"
+  if (projects === undefined && sessions === undefined && except === undefined) {
+    return db.query<VectorRow, [string, number]>(`${columns} WHERE ${own}`).iterate(embedder, dimension)
+  }
+  const json = (list: readonly string[] | undefined): string | null =>
+    list === undefined ? null : JSON.stringify(list)
+  return db
+    .query<VectorRow, [string, number, string | null, string | null, string | null]>(
+      `${columns} JOIN turns t ON t.id = v.turn JOIN sessions s ON s.id = t.session
+         LEFT JOIN projects p ON p.id = s.project
+       WHERE ${own} AND (?3 IS NULL OR p.path IN (SELECT value FROM json_each(?3)))
+         AND (?4 IS NULL OR s.id IN (SELECT value FROM json_each(?4)))
+         AND (?5 IS NULL OR coalesce(s.parent, s.id) NOT IN (SELECT value FROM json_each(?5)))`,
+    )
+    .iterate(embedder, dimension, json(projects), json(sessions), json(except))
+}
+
+/** The best so far, one for each message. */
+class Best {
+  readonly #limit: number
+  readonly #hits = new Map<number, SemanticHit>()
+  /** What a score has to be better than. */
+  least = Number.NEGATIVE_INFINITY
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  add(message: number, turn: number, score: number): void {
+    const known = this.#hits.get(message)
+    if (known !== undefined && known.score >= score) return
+    this.#hits.set(message, { message, turn, score })
+    // Sorted only now and then: every time would cost more than the products.
+    if (this.#hits.size >= this.#limit * 2 + 64) this.#cut()
+  }
+
+  sorted(): SemanticHit[] {
+    const hits = [...this.#hits.values()].sort((a, b) => b.score - a.score || a.message - b.message)
+    return hits.slice(0, this.#limit)
+  }
+
+  #cut(): void {
+    const kept = this.sorted()
+    this.#hits.clear()
+    for (const hit of kept) this.#hits.set(hit.message, hit)
+    this.least = kept.at(-1)!.score
+  }
+}
