@@ -164,9 +164,7 @@ export const MIGRATIONS: readonly string[] = [
     embedder  TEXT NOT NULL,             -- what made them: vectors of two embedders are never compared
     dimension INTEGER NOT NULL,
     last      INTEGER NOT NULL,          -- turns.last at that time: a turn that has grown since is due again
-    messages  BLOB NOT NULL,             -- for each vector: id of its message, 32 bits
-    scales    BLOB NOT NULL,             -- for each vector: what 1 stands for, 32-bit float
-    data      BLOB NOT NULL,             -- for each vector: \`dimension\` signed bytes
+    vectors   BLOB NOT NULL,             -- message, scale and numbers of each, see archive/vectors.ts
     PRIMARY KEY (turn, embedder)
   ) STRICT;
   CREATE TRIGGER turns_vectors AFTER DELETE ON turns BEGIN

@@ -3,17 +3,39 @@ import { existsSync } from "node:fs"
 import { codeOf } from "../util/errors.ts"
 import { type Database, openFile } from "./database.ts"
 
-/** The vectors of one turn: as many scales as messages, and `dimension` numbers for each. */
+/** A vector of a piece of a message's text. */
+export interface MessageVector {
+  readonly message: number
+  /** What 1 stands for. */
+  readonly scale: number
+  readonly data: Int8Array
+}
+
+/** Bytes before the numbers of a vector: its message's id and its scale, 32 bits each, little endian. */
+export const VECTOR_HEAD = 8
+
+/** One after the other, as a scan wants them: it copies them in one go. */
+export function packVectors(vectors: readonly MessageVector[], dimension: number): Uint8Array {
+  const width = VECTOR_HEAD + dimension
+  const packed = new Uint8Array(width * vectors.length)
+  const view = new DataView(packed.buffer)
+  for (const [n, { message, scale, data }] of vectors.entries()) {
+    view.setUint32(n * width, message, true)
+    view.setFloat32(n * width + 4, scale, true)
+    packed.set(new Uint8Array(data.buffer, data.byteOffset, dimension), n * width + VECTOR_HEAD)
+  }
+  return packed
+}
+
+/** The vectors of one turn. */
 export interface TurnVectors {
   readonly turn: number
   readonly embedder: string
   readonly dimension: number
   /** `last` of the turn whose text was embedded. */
   readonly last: number
-  /** Ids, each once for each piece of its text. */
-  readonly messages: Uint32Array
-  readonly scales: Float32Array
-  readonly data: Int8Array
+  /** Packed. */
+  readonly vectors: Uint8Array
 }
 
 export interface DueTurn {
@@ -38,12 +60,11 @@ export function putVectors(db: Database, rows: readonly TurnVectors[]): void {
   }).immediate()
 }
 
-function put(db: Database, row: TurnVectors): void {
-  const { turn, embedder, dimension, last, messages, scales, data } = row
+function put(db: Database, { turn, embedder, dimension, last, vectors }: TurnVectors): void {
   db.query<unknown, (string | number | Uint8Array)[]>(
-    `INSERT OR REPLACE INTO vectors (turn, embedder, dimension, last, messages, scales, data)
-     SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE EXISTS (SELECT 1 FROM turns WHERE id = ?1)`,
-  ).run(turn, embedder, dimension, last, bytesOf(messages), bytesOf(scales), bytesOf(data))
+    `INSERT OR REPLACE INTO vectors (turn, embedder, dimension, last, vectors)
+     SELECT ?1, ?2, ?3, ?4, ?5 WHERE EXISTS (SELECT 1 FROM turns WHERE id = ?1)`,
+  ).run(turn, embedder, dimension, last, vectors)
 }
 
 /** Those of other embedders, when all turns have this one's. */
@@ -84,7 +105,8 @@ export function carryVectors(path: string, to: Database): void {
     old = openFile(path, { wait: 0, readonly: true })
     const from = old
     to.transaction(() => {
-      for (const row of from.query<VectorRow, []>(ALL).iterate()) {
+      const rows = from.query<TurnVectors, []>("SELECT turn, embedder, dimension, last, vectors FROM vectors")
+      for (const row of rows.iterate()) {
         const moved = movedTo(row, from, to)
         if (moved !== undefined) put(to, moved)
       }
@@ -97,19 +119,7 @@ export function carryVectors(path: string, to: Database): void {
   }
 }
 
-interface VectorRow {
-  readonly turn: number
-  readonly embedder: string
-  readonly dimension: number
-  readonly last: number
-  readonly messages: Uint8Array
-  readonly scales: Uint8Array
-  readonly data: Uint8Array
-}
-
-const ALL = "SELECT turn, embedder, dimension, last, messages, scales, data FROM vectors"
-
-function movedTo(row: VectorRow, from: Database, to: Database): TurnVectors | undefined {
+function movedTo(row: TurnVectors, from: Database, to: Database): TurnVectors | undefined {
   const ids = new Map<number, number>()
   let turn: number | undefined
   const keys = from
@@ -128,21 +138,13 @@ function movedTo(row: VectorRow, from: Database, to: Database): TurnVectors | un
     turn = found.turn
     ids.set(id, found.id)
   }
-  const messages = wordsOf(row.messages)
-  if (turn === undefined || !messages.every((id) => ids.has(id))) return undefined
-  return {
-    ...row,
-    turn,
-    messages: messages.map((id) => ids.get(id)!),
-    scales: floatsOf(row.scales),
-    data: new Int8Array(row.data.buffer, row.data.byteOffset, row.data.length),
+  if (turn === undefined) return undefined
+  const vectors = row.vectors.slice()
+  const view = new DataView(vectors.buffer)
+  for (let at = 0; at < vectors.length; at += VECTOR_HEAD + row.dimension) {
+    const id = ids.get(view.getUint32(at, true))
+    if (id === undefined) return undefined
+    view.setUint32(at, id, true)
   }
+  return { ...row, turn, vectors }
 }
-
-const bytesOf = (values: Uint32Array | Float32Array | Int8Array): Uint8Array =>
-  new Uint8Array(values.buffer, values.byteOffset, values.byteLength)
-
-/** SQLite's bytes, which may begin anywhere, as numbers. */
-export const wordsOf = (bytes: Uint8Array): Uint32Array => new Uint32Array(bytes.slice().buffer)
-
-export const floatsOf = (bytes: Uint8Array): Float32Array => new Float32Array(bytes.slice().buffer)

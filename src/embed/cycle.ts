@@ -1,6 +1,13 @@
 /** The background job's share: a few turns at a time, so that whatever is asked of it meanwhile need not wait. */
 import type { Database } from "../archive/database.ts"
-import { type DueTurn, dueTurns, putVectors, type TurnVectors } from "../archive/vectors.ts"
+import {
+  type DueTurn,
+  dueTurns,
+  type MessageVector,
+  packVectors,
+  putVectors,
+  type TurnVectors,
+} from "../archive/vectors.ts"
 import { codeOf } from "../util/errors.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import type { Embedder } from "./embedder.ts"
@@ -41,30 +48,15 @@ async function vectorsOf(
   embedder: Embedder,
   readers: CopyReaders,
 ): Promise<TurnVectors> {
-  const { dimension } = embedder
-  const messages: number[] = []
-  const scales: number[] = []
-  const parts: Int8Array[] = []
+  const vectors: MessageVector[] = []
   for (const { message, text } of textsOf(db, dataHome, id, readers)) {
     for (const piece of embedder.pieces(text)) {
-      const { data, scale } = quantise(await embedder.embed(piece))
-      messages.push(message)
-      scales.push(scale)
-      parts.push(data)
+      vectors.push({ message, ...quantise(await embedder.embed(piece)) })
     }
   }
-  const data = new Int8Array(parts.length * dimension)
-  for (const [n, part] of parts.entries()) data.set(part, n * dimension)
+  const { id: name, dimension } = embedder
   // Without a vector, too: the row says that the turn has been looked at.
-  return {
-    turn: id,
-    embedder: embedder.id,
-    dimension,
-    last,
-    messages: Uint32Array.from(messages),
-    scales: Float32Array.from(scales),
-    data,
-  }
+  return { turn: id, embedder: name, dimension, last, vectors: packVectors(vectors, dimension) }
 }
 
 /** A copy that cannot be read must not keep the others without vectors; `verify` tells of it. */

@@ -3,6 +3,8 @@
  * here because no compiler is part of the build. JavaScript alone takes twenty times as long.
  */
 
+import { VECTOR_HEAD } from "../archive/vectors.ts"
+
 /** Rows held at a time: 3 MB, so that any number of vectors takes the same memory. */
 export const BLOCK = 8192
 
@@ -58,6 +60,7 @@ const CODE = [
   ...LOOP_START,
   ...[...get(COUNT), ...IS_ZERO, ...branchIf(1)],
   ...[...get(QUERY), ...set(AT)],
+  ...[...get(ROW), ...constant(VECTOR_HEAD), ...ADD, ...set(ROW)],
   ...[...get(ROW), ...get(WIDTH), ...ADD, ...set(STOP)],
   ...[...NOTHING, ...set(LOW), ...NOTHING, ...set(HIGH)],
   ...LOOP_START,
@@ -96,30 +99,40 @@ const MODULE = Uint8Array.from([
 ])
 
 export interface Kernel {
-  /** Where up to BLOCK vectors are to be put, one after the other. */
-  readonly rows: Int8Array
-  /** Products of the query with the first `count` of them; valid until the next call. */
-  products(count: number): Int32Array
+  /** Where up to BLOCK vectors are to be put, packed. */
+  readonly rows: Uint8Array
+  /** Bytes of one of them. */
+  readonly width: number
+  /** Cosines of the query with the first `count` of them; valid until the next call. */
+  scores(count: number): Float32Array
+  /** The message of the nth. */
+  message(n: number): number
 }
 
 const PAGE = 65_536
 
-/**
- * @param query its length, a multiple of 16, is that of the vectors
- */
-export function createKernel(query: Int16Array): Kernel {
-  const width = query.length
-  const rowsAt = width * 2
+/** @param query its length, a multiple of 16, is that of the vectors */
+export function createKernel({ data, scale }: { data: Int16Array; scale: number }): Kernel {
+  const width = VECTOR_HEAD + data.length
+  const rowsAt = data.length * 2
   const outAt = rowsAt + width * BLOCK
   const memory = new WebAssembly.Memory({ initial: Math.ceil((outAt + BLOCK * 4) / PAGE) })
   const instance = new WebAssembly.Instance(new WebAssembly.Module(MODULE), { host: { memory } })
   const dot = instance.exports["dot"] as (...args: number[]) => void
-  new Int16Array(memory.buffer, 0, width).set(query)
+  new Int16Array(memory.buffer, 0, data.length).set(data)
+  const step = width / 4
+  const ids = new Uint32Array(memory.buffer, rowsAt, step * BLOCK)
+  const scales = new Float32Array(memory.buffer, rowsAt, step * BLOCK)
+  const products = new Int32Array(memory.buffer, outAt, BLOCK)
+  const scores = new Float32Array(BLOCK)
   return {
-    rows: new Int8Array(memory.buffer, rowsAt, width * BLOCK),
-    products(count) {
-      dot(0, rowsAt, count, outAt, width)
-      return new Int32Array(memory.buffer, outAt, count)
+    rows: new Uint8Array(memory.buffer, rowsAt, width * BLOCK),
+    width,
+    scores(count) {
+      dot(0, rowsAt, count, outAt, data.length)
+      for (let n = 0; n < count; n++) scores[n] = products[n]! * scales[n * step + 1]! * scale
+      return scores.subarray(0, count)
     },
+    message: (n) => ids[n * step]!,
   }
 }

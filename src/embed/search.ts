@@ -1,6 +1,5 @@
 /** Search by meaning: the messages whose vectors are nearest to a query's. */
 import type { Database } from "../archive/database.ts"
-import { floatsOf, wordsOf } from "../archive/vectors.ts"
 import { type Embedder, type EmbedderPlace, openEmbedder } from "./embedder.ts"
 import { toLengthOne } from "./hashed.ts"
 import { BLOCK, createKernel } from "./kernel.ts"
@@ -45,34 +44,26 @@ export async function vectorOf(embedder: Embedder, text: string): Promise<QueryV
 
 /** The nearest messages, best first; a message of several pieces counts by its nearest. */
 export function semanticSearch(db: Database, query: QueryVector, filter: SemanticFilter): SemanticHit[] {
-  const { data, scale } = quantiseQuery(query.values)
-  if (scale === 0 || filter.limit < 1) return []
-  const width = data.length
-  const kernel = createKernel(data)
+  const quantised = quantiseQuery(query.values)
+  if (quantised.scale === 0 || filter.limit < 1) return []
+  const kernel = createKernel(quantised)
+  const { width } = kernel
   const best = new Best(filter.limit)
-  const messages = new Uint32Array(BLOCK)
   const turns = new Uint32Array(BLOCK)
-  const scales = new Float32Array(BLOCK)
   let held = 0
   const scan = (): void => {
-    const products = kernel.products(held)
-    for (let n = 0; n < held; n++) {
-      const score = products[n]! * scales[n]! * scale
-      if (score > best.least) best.add(messages[n]!, turns[n]!, score)
+    for (const [n, score] of kernel.scores(held).entries()) {
+      if (score > best.least) best.add(kernel.message(n), turns[n]!, score)
     }
     held = 0
   }
-  for (const row of rowsOf(db, query.embedder, width, filter)) {
-    const ids = wordsOf(row.messages)
-    const steps = floatsOf(row.scales)
-    for (let from = 0; from < ids.length; ) {
+  for (const { turn, vectors } of rowsOf(db, query, filter)) {
+    const total = vectors.length / width
+    for (let from = 0; from < total; ) {
       if (held === BLOCK) scan()
-      const count = Math.min(BLOCK - held, ids.length - from)
-      const bytes = row.data.subarray(from * width, (from + count) * width)
-      kernel.rows.set(bytes, held * width)
-      messages.set(ids.subarray(from, from + count), held)
-      scales.set(steps.subarray(from, from + count), held)
-      turns.fill(row.turn, held, held + count)
+      const count = Math.min(BLOCK - held, total - from)
+      kernel.rows.set(vectors.subarray(from * width, (from + count) * width), held * width)
+      turns.fill(turn, held, held + count)
       held += count
       from += count
     }
@@ -83,19 +74,17 @@ export function semanticSearch(db: Database, query: QueryVector, filter: Semanti
 
 interface VectorRow {
   readonly turn: number
-  readonly messages: Uint8Array
-  readonly scales: Uint8Array
-  readonly data: Uint8Array
+  readonly vectors: Uint8Array
 }
 
 /** The filter is a part of the query: what is left out costs nothing, and takes no place from what is searched. */
 function rowsOf(
   db: Database,
-  embedder: string,
-  dimension: number,
+  { embedder, values }: QueryVector,
   { projects, sessions, except }: SemanticFilter,
 ): Iterable<VectorRow> {
-  const columns = "SELECT v.turn, v.messages, v.scales, v.data FROM vectors v"
+  const columns = "SELECT v.turn, v.vectors FROM vectors v"
+  const dimension = values.length
   const own = "v.embedder = ?1 AND v.dimension = ?2"
   if (projects === undefined && sessions === undefined && except === undefined) {
     return db.query<VectorRow, [string, number]>(`${columns} WHERE ${own}`).iterate(embedder, dimension)

@@ -3,6 +3,7 @@ import { Database } from "bun:sqlite"
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
+import { VECTOR_HEAD } from "../../src/archive/vectors.ts"
 import { HASHED_ID, hashedVector } from "../../src/embed/hashed.ts"
 import { semanticSearch } from "../../src/embed/search.ts"
 import { run, start } from "../support/binary.ts"
@@ -55,18 +56,25 @@ function vectors(machine: Machine): Row[] {
     // The job may be writing.
     db.run("PRAGMA busy_timeout = 20000")
     const rows = db
-      .query<Omit<Row, "keys"> & { messages: Uint8Array }, []>(
-        `SELECT t.handle, v.embedder, v.last = t.last AS isCurrent, length(v.data) / v.dimension AS count, v.messages,
-           hex(v.data) || hex(v.scales) AS data FROM vectors v JOIN turns t ON t.id = v.turn ORDER BY t.handle, v.embedder`,
+      .query<{ handle: string; embedder: string; isCurrent: number; vectors: Uint8Array }, []>(
+        `SELECT t.handle, v.embedder, v.last = t.last AS isCurrent, v.vectors
+         FROM vectors v JOIN turns t ON t.id = v.turn ORDER BY t.handle, v.embedder`,
       )
       .all()
     const key = db.query<{ key: string }, [number]>(
       "SELECT CAST(key AS TEXT) AS key FROM messages WHERE id = ?",
     )
-    return rows.map(({ messages, ...row }) => ({
-      ...row,
-      keys: [...new Uint32Array(messages.slice().buffer)].map((id) => key.get(id)?.key).join(),
-    }))
+    return rows.map(({ vectors, ...row }) => {
+      const width = VECTOR_HEAD + 384
+      const starts = Array.from({ length: vectors.length / width }, (_, n) => n * width)
+      const view = new DataView(vectors.buffer, vectors.byteOffset)
+      return {
+        ...row,
+        count: starts.length,
+        keys: starts.map((at) => key.get(view.getUint32(at, true))?.key).join(),
+        data: starts.map((at) => Buffer.from(vectors.subarray(at + 4, at + width)).toString("hex")).join(),
+      }
+    })
   } finally {
     db.close()
   }

@@ -1,7 +1,13 @@
 /** The scan: exact products, the right neighbours, and only what the filter lets through. */
 import { describe, expect, test } from "bun:test"
 import type { Database } from "../../../src/archive/database.ts"
-import { dropOtherVectors, dueTurns, putVectors, vectorTotals } from "../../../src/archive/vectors.ts"
+import {
+  dropOtherVectors,
+  dueTurns,
+  packVectors,
+  putVectors,
+  vectorTotals,
+} from "../../../src/archive/vectors.ts"
 import { Dice } from "../../../src/bench/dice.ts"
 import { dot } from "../../../src/embed/golden.ts"
 import { toLengthOne } from "../../../src/embed/hashed.ts"
@@ -38,9 +44,8 @@ function fill(db: Database, vectors: readonly Float32Array[], embedder = "test",
     )
     const rows = vectors.map((vector, n) => {
       const { id } = turn.get(`${project}${n}`, session)!
-      const { data, scale } = quantise(vector)
-      const messages = Uint32Array.of(id)
-      return { turn: id, embedder, dimension: WIDTH, last: 1, messages, scales: Float32Array.of(scale), data }
+      const packed = packVectors([{ message: id, ...quantise(vector) }], WIDTH)
+      return { turn: id, embedder, dimension: WIDTH, last: 1, vectors: packed }
     })
     putVectors(db, rows)
   })()
@@ -51,24 +56,36 @@ describe("the kernel", () => {
     const dice = new Dice(1)
     for (const width of [16, 48, 384, 768]) {
       const query = Int16Array.from({ length: width }, () => Math.floor(dice.unit() * 65_535) - 32_767)
-      const kernel = createKernel(query)
-      const count = 37
-      const rows = Int8Array.from({ length: width * count }, () => Math.floor(dice.unit() * 255) - 127)
-      kernel.rows.set(rows)
-      const expected = Array.from({ length: count }, (_, row) =>
-        query.reduce((sum, value, n) => sum + value * rows[row * width + n]!, 0),
-      )
-      expect([...kernel.products(count)]).toEqual(expected)
+      const kernel = createKernel({ data: query, scale: 1 })
+      const rows = Array.from({ length: 37 }, (_, n) => ({
+        message: 4_000_000_000 + n,
+        // A power of two, so that no digit is lost.
+        scale: 2 ** -20,
+        data: Int8Array.from({ length: width }, () => Math.floor(dice.unit() * 255) - 127),
+      }))
+      kernel.rows.set(packVectors(rows, width))
+      const scores = kernel.scores(rows.length)
+      for (const [n, { message, data }] of rows.entries()) {
+        const product = query.reduce((sum, value, at) => sum + value * data[at]!, 0)
+        expect(scores[n]).toBe(Math.fround(product * 2 ** -20))
+        expect(kernel.message(n)).toBe(message)
+      }
     }
   })
 
   test("the largest numbers fit", () => {
-    const kernel = createKernel(new Int16Array(WIDTH).fill(32_767))
-    kernel.rows.fill(127)
-    const products = kernel.products(BLOCK)
-    expect(products[0]).toBe(32_767 * 127 * WIDTH)
-    expect(products.at(-1)).toBe(32_767 * 127 * WIDTH)
-    expect(kernel.products(0)).toHaveLength(0)
+    const kernel = createKernel({ data: new Int16Array(WIDTH).fill(32_767), scale: 1 })
+    const data = new Int8Array(WIDTH).fill(127)
+    kernel.rows.set(
+      packVectors(
+        Array.from({ length: BLOCK }, () => ({ message: 1, scale: 1, data })),
+        WIDTH,
+      ),
+    )
+    const scores = kernel.scores(BLOCK)
+    expect(scores[0]).toBe(Math.fround(32_767 * 127 * WIDTH))
+    expect(scores.at(-1)).toBe(Math.fround(32_767 * 127 * WIDTH))
+    expect(kernel.scores(0)).toHaveLength(0)
   })
 })
 
@@ -140,12 +157,10 @@ describe("semanticSearch", () => {
     const dice = new Dice(5)
     const [a, b] = [randomVector(dice), randomVector(dice)]
     fill(archive.db, [a])
-    const pieces = [b, a].map(quantise)
-    const data = new Int8Array(WIDTH * 2)
-    for (const [n, piece] of pieces.entries()) data.set(piece.data, n * WIDTH)
-    const scales = Float32Array.from(pieces.map(({ scale }) => scale))
-    const messages = Uint32Array.of(7, 7)
-    putVectors(archive.db, [{ turn: 1, embedder: "test", dimension: WIDTH, last: 1, messages, scales, data }])
+    const pieces = [b, a].map((vector) => ({ message: 7, ...quantise(vector) }))
+    putVectors(archive.db, [
+      { turn: 1, embedder: "test", dimension: WIDTH, last: 1, vectors: packVectors(pieces, WIDTH) },
+    ])
     const hits = semanticSearch(archive.db, { embedder: "test", values: a }, { limit: 10 })
     expect(hits).toHaveLength(1)
     expect(hits[0]).toMatchObject({ message: 7, turn: 1 })
@@ -186,8 +201,8 @@ describe("rows", () => {
 
   test("vectors for a turn that is gone by now are left out", () => {
     using archive = new Archive()
-    const empty = { messages: new Uint32Array(0), scales: new Float32Array(0), data: new Int8Array(0) }
-    putVectors(archive.db, [{ turn: 5, embedder: "test", dimension: WIDTH, last: 1, ...empty }])
+    const row = { turn: 5, embedder: "test", dimension: WIDTH, last: 1, vectors: new Uint8Array(0) }
+    putVectors(archive.db, [row])
     expect(archive.count("vectors")).toBe(0)
   })
 })
