@@ -6,8 +6,10 @@
 import { logError } from "../util/log.ts"
 import { HASHED_DIMENSION, HASHED_ID, hashedVector } from "./hashed.ts"
 import { type InstalledModel, installedModel } from "./model-files.ts"
+import { guarded, isNativeTrusted } from "./native-guard.ts"
 import { piecesOf } from "./pieces.ts"
 import type { Runtime } from "./runtime.ts"
+import type { SentenceModel } from "./transformers.ts"
 
 export type RuntimeName = Runtime["name"] | "hashed"
 
@@ -41,6 +43,7 @@ export async function openEmbedder(place: EmbedderPlace, only?: RuntimeName): Pr
   if (installed === undefined) return hashed
   for (const name of ["native", "wasm"] as const) {
     if (only !== undefined && only !== name) continue
+    if (only === undefined && name === "native" && !isNativeTrusted(place.stateHome)) continue
     try {
       return await modelEmbedder(installed, name, place)
     } catch (error) {
@@ -74,13 +77,17 @@ async function modelEmbedder(
   name: Runtime["name"],
   { stateHome }: EmbedderPlace,
 ): Promise<Embedder> {
-  const runtime =
-    name === "native"
-      ? (await import("./ort-native.ts")).loadNative(stateHome)
-      : (await import("./ort-wasm.ts")).loadWasm()
-  // Read once, when the package is evaluated by the import below.
-  Object.assign(globalThis, { [Symbol.for("onnxruntime")]: runtime.module })
-  const model = await (await import("./transformers.ts")).loadModel(folder, runtime)
+  const load = async (runtime: Runtime): Promise<SentenceModel> => {
+    // Read once, when the package is evaluated by the import below.
+    Object.assign(globalThis, { [Symbol.for("onnxruntime")]: runtime.module })
+    const model = await (await import("./transformers.ts")).loadModel(folder, runtime)
+    await model.embed("warm")
+    return model
+  }
+  const model =
+    name === "wasm"
+      ? await load((await import("./ort-wasm.ts")).loadWasm())
+      : await guarded(stateHome, async () => load((await import("./ort-native.ts")).loadNative(stateHome)))
   return {
     id: manifest.id,
     dimension: manifest.dimension,

@@ -103,6 +103,26 @@ describe("model", () => {
     expect(await json(machine, "verify", "--runtime", "native")).toMatchObject({ code: 1 })
   })
 
+  test("after three processes have died with the native library, WebAssembly is used, until native works again", async () => {
+    using machine = new Machine()
+    await install(machine)
+    await machine.idle()
+    const state = join(machine.dataHome, "state")
+    const died = (): void => {
+      const { pid } = Bun.spawnSync(["true"])
+      writeFileSync(join(state, `loading-native-${pid}`), "")
+    }
+    const runtime = async (...args: string[]) => (await json(machine, "verify", ...args)).value.runtime
+    died()
+    died()
+    expect(await runtime()).toBe("native")
+    for (let n = 0; n < 3; n++) died()
+    expect(await runtime()).toBe("wasm")
+    expect(await runtime("--runtime", "native")).toBe("native")
+    expect(readdirSync(state).filter((name) => name.startsWith("loading-native-"))).toEqual([])
+    expect(await runtime()).toBe("native")
+  })
+
   test("a file that is not the pinned one is refused, and nothing is installed", async () => {
     using machine = new Machine()
     using other = tempFolder()

@@ -168,15 +168,16 @@ async function verify({ args, env, out }: Context): Promise<number> {
   }
   const start = performance.now()
   const embedder = await openEmbedder(env, only as RuntimeName | undefined)
-  const vectors: Float32Array[] = []
-  for (const sentence of SENTENCES) vectors.push(await embedder.embed(sentence))
-  const ms = Math.round(performance.now() - start)
+  const [first, ...others] = SENTENCES
+  const vectors = [await embedder.embed(first)]
+  const firstMs = Math.round(performance.now() - start)
+  for (const sentence of others) vectors.push(await embedder.embed(sentence))
   const golden = compareGolden(isPinned ? MINILM.id : manifest.id, vectors)
   const ok = embedder.runtime !== "hashed" && golden.every((one) => one.ok)
-  out.json({ ok, model: manifest.id, pinned: isPinned, runtime: embedder.runtime, ms, files, golden })
+  out.json({ ok, model: manifest.id, pinned: isPinned, runtime: embedder.runtime, firstMs, files, golden })
   out.print(`Files: ${files.length} as pinned, byte for byte`)
   if (embedder.runtime === "hashed") out.print("ONNX Runtime does not run here; ctxbridge.log says why")
-  else out.print(`Runtime: ${embedder.runtime}; ${vectors.length} sentences in ${ms} ms, loading included`)
+  else out.print(`Runtime: ${embedder.runtime}; the first vector after ${firstMs} ms`)
   for (const one of golden) out.print(goldenLine(one))
   return ok ? EXIT.ok : EXIT.failed
 }
