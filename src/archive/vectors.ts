@@ -27,6 +27,14 @@ export function packVectors(vectors: readonly MessageVector[], dimension: number
   return packed
 }
 
+export function* unpackVectors(packed: Uint8Array, dimension: number): Generator<MessageVector> {
+  const view = new DataView(packed.buffer, packed.byteOffset, packed.byteLength)
+  for (let at = 0; at < packed.length; at += VECTOR_HEAD + dimension) {
+    const data = new Int8Array(packed.buffer, packed.byteOffset + at + VECTOR_HEAD, dimension)
+    yield { message: view.getUint32(at, true), scale: view.getFloat32(at + 4, true), data }
+  }
+}
+
 /** The vectors of one turn. */
 export interface TurnVectors {
   readonly turn: number

@@ -14,8 +14,9 @@ import type { Embedder } from "./embedder.ts"
 import { quantise } from "./quantise.ts"
 import { saidIn } from "./turn-text.ts"
 
-/** Turns embedded before anything else is looked at. */
+/** Turns embedded before anything else is looked at, and ms after which no further one is begun. */
 const MOST = 20
+const LONGEST = 2000
 
 /**
  * Embeds the newest turns that are due, and commits them together.
@@ -32,13 +33,17 @@ export async function embedCycle(
   const due = dueTurns(db, embedder.id, below, MOST)
   const readers = new CopyReaders()
   const rows: TurnVectors[] = []
+  const stop = performance.now() + LONGEST
   try {
-    for (const turn of due) rows.push(await vectorsOf(db, dataHome, turn, embedder, readers))
+    for (const turn of due) {
+      rows.push(await vectorsOf(db, dataHome, turn, embedder, readers))
+      if (performance.now() >= stop) break
+    }
   } finally {
     readers.close()
   }
   if (rows.length > 0) putVectors(db, rows)
-  return due.at(-1)?.id
+  return rows.at(-1)?.turn
 }
 
 async function vectorsOf(

@@ -4,6 +4,8 @@
  * Pure.
  */
 
+import { toLengthOne } from "./quantise.ts"
+
 /** Names this way of making them: change it with anything below. */
 export const HASHED_ID = "hashed-ngrams-1"
 export const HASHED_DIMENSION = 384
@@ -55,12 +57,3 @@ const wordsOf = (text: string): string[] =>
     .replace(/(\p{Ll}|\d)(\p{Lu})/gu, "$1 $2")
     .toLowerCase()
     .match(/[\p{L}\p{N}]+/gu) ?? []
-
-export function toLengthOne(vector: Float32Array): Float32Array {
-  let squares = 0
-  for (const value of vector) squares += value * value
-  if (squares === 0) return vector
-  const length = Math.sqrt(squares)
-  for (let n = 0; n < vector.length; n++) vector[n]! /= length
-  return vector
-}

@@ -2,7 +2,7 @@
  * Which model ctxbridge uses, file by file. Pure.
  *
  * The hashes are those of the int8 export of sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0): a file that differs
- * by a byte is not loaded.
+ * by a byte is not installed.
  */
 import { CtxError } from "../util/errors.ts"
 

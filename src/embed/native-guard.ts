@@ -5,7 +5,6 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { isMissing } from "../util/errors.ts"
-import { isAlive } from "./runtime-files.ts"
 
 const MARK = "loading-native-"
 /** One or two may have been killed by somebody. */
@@ -37,5 +36,14 @@ function marks(stateHome: string): string[] {
   } catch (error) {
     if (isMissing(error)) return []
     throw error
+  }
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
   }
 }

@@ -29,3 +29,13 @@ function largest(vector: Float32Array): number {
   for (const value of vector) most = Math.max(most, Math.abs(value))
   return most
 }
+
+/** In place; a vector of zeros stays one. */
+export function toLengthOne(vector: Float32Array): Float32Array {
+  let squares = 0
+  for (const value of vector) squares += value * value
+  if (squares === 0) return vector
+  const length = Math.sqrt(squares)
+  for (let n = 0; n < vector.length; n++) vector[n]! /= length
+  return vector
+}

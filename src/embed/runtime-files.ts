@@ -17,6 +17,7 @@ import binding from "../../dist/runtime/binding.node.zst" with { type: "file" }
 import library from "../../dist/runtime/library.zst" with { type: "file" }
 import wasm from "../../dist/runtime/wasm.zst" with { type: "file" }
 import { CtxError } from "../util/errors.ts"
+import { isAlive } from "./native-guard.ts"
 
 const LIBRARIES: Readonly<Record<string, string>> = {
   linux: "libonnxruntime.so.1",
@@ -76,14 +77,5 @@ function removeOthers(stateHome: string): void {
     const [, pid] = FOLDER.exec(name) ?? [undefined, undefined]
     const isLeft = FOLDER.test(name) && (pid === undefined || !isAlive(Number(pid.slice(1))))
     if (isLeft) rmSync(join(stateHome, name), { recursive: true, force: true })
-  }
-}
-
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
   }
 }

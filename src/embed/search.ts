@@ -1,9 +1,8 @@
-/** Search by meaning: the messages whose vectors are nearest to a query's. */
+/** Search by meaning: the messages whose vectors are nearest to a query's. Loads no model: query.ts makes the query. */
 import type { Database } from "../archive/database.ts"
-import { type Embedder, type EmbedderPlace, openEmbedder } from "./embedder.ts"
-import { toLengthOne } from "./hashed.ts"
+import { unpackVectors } from "../archive/vectors.ts"
 import { BLOCK, createKernel } from "./kernel.ts"
-import { quantiseQuery } from "./quantise.ts"
+import { quantiseQuery, toLengthOne } from "./quantise.ts"
 
 export interface QueryVector {
   /** Only vectors that the same embedder made are compared with it. */
@@ -28,18 +27,19 @@ export interface SemanticHit {
   readonly score: number
 }
 
-/** The query as a vector, by the embedder that the archive's vectors are made with. Loads the model: 0.1 to 0.4 s. */
-export async function queryVector(place: EmbedderPlace, text: string): Promise<QueryVector> {
-  return vectorOf(await openEmbedder(place), text)
-}
-
-/** Of a text longer than one piece, the mean of the pieces. */
-export async function vectorOf(embedder: Embedder, text: string): Promise<QueryVector> {
-  const values = new Float32Array(embedder.dimension)
-  for (const piece of embedder.pieces(text)) {
-    for (const [n, value] of (await embedder.embed(piece)).entries()) values[n]! += value
+/** The mean of a turn's own vectors, as a query for what is like it. Needs no model, so a hook may ask. */
+export function storedVector(db: Database, turn: number, embedder: string): QueryVector | undefined {
+  const row = db
+    .query<{ dimension: number; vectors: Uint8Array }, [number, string]>(
+      "SELECT dimension, vectors FROM vectors WHERE turn = ? AND embedder = ?",
+    )
+    .get(turn, embedder)
+  if (row === null || row.vectors.length === 0) return undefined
+  const values = new Float32Array(row.dimension)
+  for (const { scale, data } of unpackVectors(row.vectors, row.dimension)) {
+    for (let n = 0; n < values.length; n++) values[n]! += data[n]! * scale
   }
-  return { embedder: embedder.id, values: toLengthOne(values) }
+  return { embedder, values: toLengthOne(values) }
 }
 
 /** The nearest messages, best first; a message of several pieces counts by its nearest. */
