@@ -52,7 +52,9 @@ export function semanticSearch(db: Database, query: QueryVector, filter: Semanti
   const turns = new Uint32Array(BLOCK)
   let held = 0
   const scan = (): void => {
-    for (const [n, score] of kernel.scores(held).entries()) {
+    const scores = kernel.scores(held)
+    for (let n = 0; n < held; n++) {
+      const score = scores[n]!
       if (score > best.least) best.add(kernel.message(n), turns[n]!, score)
     }
     held = 0
@@ -83,18 +85,20 @@ function rowsOf(
   { embedder, values }: QueryVector,
   { projects, sessions, except }: SemanticFilter,
 ): Iterable<VectorRow> {
-  const columns = "SELECT v.turn, v.vectors FROM vectors v"
   const dimension = values.length
   const own = "v.embedder = ?1 AND v.dimension = ?2"
   if (projects === undefined && sessions === undefined && except === undefined) {
-    return db.query<VectorRow, [string, number]>(`${columns} WHERE ${own}`).iterate(embedder, dimension)
+    return db
+      .query<VectorRow, [string, number]>(`SELECT v.turn, v.vectors FROM vectors v WHERE ${own}`)
+      .iterate(embedder, dimension)
   }
   const json = (list: readonly string[] | undefined): string | null =>
     list === undefined ? null : JSON.stringify(list)
   return db
     .query<VectorRow, [string, number, string | null, string | null, string | null]>(
-      `${columns} JOIN turns t ON t.id = v.turn JOIN sessions s ON s.id = t.session
-         LEFT JOIN projects p ON p.id = s.project
+      // From the sessions inwards, and not the other way round: SQLite would read every vector first.
+      `SELECT v.turn, v.vectors FROM sessions s LEFT JOIN projects p ON p.id = s.project
+         CROSS JOIN turns t ON t.session = s.id CROSS JOIN vectors v ON v.turn = t.id
        WHERE ${own} AND (?3 IS NULL OR p.path IN (SELECT value FROM json_each(?3)))
          AND (?4 IS NULL OR s.id IN (SELECT value FROM json_each(?4)))
          AND (?5 IS NULL OR coalesce(s.parent, s.id) NOT IN (SELECT value FROM json_each(?5)))`,
