@@ -31,7 +31,7 @@ export interface EmbedderPlace {
 
 /** The id of what `openEmbedder` would give, without loading it. */
 export function embedderId(dataHome: string): string {
-  return readInstalled(dataHome)?.manifest.id ?? HASHED_ID
+  return readInstalled(dataHome)?.embedder ?? HASHED_ID
 }
 
 /**
@@ -73,7 +73,7 @@ function readInstalled(dataHome: string): InstalledModel | undefined {
 }
 
 async function modelEmbedder(
-  { manifest, folder }: InstalledModel,
+  { manifest, folder, embedder }: InstalledModel,
   name: Runtime["name"],
   { stateHome }: EmbedderPlace,
 ): Promise<Embedder> {
@@ -89,7 +89,7 @@ async function modelEmbedder(
       ? await load((await import("./ort-wasm.ts")).loadWasm())
       : await guarded(stateHome, async () => load((await import("./ort-native.ts")).loadNative(stateHome)))
   return {
-    id: manifest.id,
+    id: embedder,
     dimension: manifest.dimension,
     runtime: name,
     pieces: (text) => piecesOf(text, (piece) => model.tokens(piece)),

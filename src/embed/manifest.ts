@@ -15,7 +15,6 @@ export interface PinnedFile {
 }
 
 export interface Manifest {
-  /** Names the model in the database: vectors of different models are never compared. */
   readonly id: string
   readonly dimension: number
   readonly files: readonly PinnedFile[]

@@ -13,6 +13,8 @@ export interface InstalledModel {
   readonly manifest: Manifest
   /** Absolute. */
   readonly folder: string
+  /** Names what its vectors are made by: another file under the same name makes others. */
+  readonly embedder: string
   /** Whether it is the one that ctxbridge is made for. */
   readonly isPinned: boolean
 }
@@ -35,20 +37,19 @@ export function installedModel(dataHome: string): InstalledModel | undefined {
   const isWhole = manifest.files.every(
     ({ path, bytes }) => statSync(join(folder, path), { throwIfNoEntry: false })?.size === bytes,
   )
-  return isWhole ? { manifest, folder, isPinned: isSame(manifest, MINILM) } : undefined
+  if (!isWhole) return undefined
+  return { manifest, folder, embedder: nameOf(manifest), isPinned: nameOf(manifest) === nameOf(MINILM) }
 }
 
-/** Each model has its own folder, named after what is in it: replacing one leaves a running job its files. */
+/** Each model has its own folder: replacing one leaves a running job its files. */
 export const folderOf = (dataHome: string, manifest: Manifest): string =>
-  join(modelFolder(dataHome), `${manifest.id}-${stampOf(manifest)}`)
+  join(modelFolder(dataHome), nameOf(manifest))
 
-const stampOf = ({ files }: Manifest): string =>
-  new Bun.CryptoHasher("sha256")
-    .update(files.map(({ sha256 }) => sha256).join())
-    .digest("hex")
-    .slice(0, 12)
-
-const isSame = (a: Manifest, b: Manifest): boolean => a.id === b.id && stampOf(a) === stampOf(b)
+/** The model's name, and a hash of what is in its files. */
+function nameOf({ id, files }: Manifest): string {
+  const hasher = new Bun.CryptoHasher("sha256").update(files.map(({ sha256 }) => sha256).join())
+  return `${id}-${hasher.digest("hex").slice(0, 8)}`
+}
 
 export interface FileCheck {
   readonly path: string

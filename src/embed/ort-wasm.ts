@@ -1,6 +1,6 @@
 /**
  * ONNX Runtime as WebAssembly, for where the native library does not load: another C library, a folder that may not
- * hold programs. One thread, about six times slower. The door of onnxruntime-web.
+ * hold programs. One thread, three to nine times slower. The door of onnxruntime-web.
  */
 import * as ort from "../../dist/runtime/ort-wasm.js"
 import type { Runtime } from "./runtime.ts"

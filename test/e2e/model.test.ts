@@ -108,6 +108,7 @@ describe("model", () => {
     await install(machine)
     await machine.idle()
     const state = join(machine.dataHome, "state")
+    mkdirSync(state, { recursive: true })
     const died = (): void => {
       const { pid } = Bun.spawnSync(["true"])
       writeFileSync(join(state, `loading-native-${pid}`), "")
@@ -231,11 +232,9 @@ const strace = Bun.which("strace")
 
 describe("the compiled file alone", () => {
   test("in an empty folder, with an empty home and no network, it embeds, and leaves nothing but its own", async () => {
-    using folder = tempFolder()
-    const exe = join(folder.path, "ctxbridge")
-    const home = join(folder.path, "home")
-    const cwd = join(folder.path, "work")
-    for (const path of [home, cwd]) mkdirSync(path)
+    using machine = new Machine()
+    const { home, cwd } = machine
+    const exe = join(machine.root, "ctxbridge")
     copyFileSync(binary(), exe)
     const alone = (...args: string[]) => {
       const command = [...lonely, "/usr/bin/env", "-i", `HOME=${home}`, exe, "model", ...args, "--json"]
@@ -247,6 +246,7 @@ describe("the compiled file alone", () => {
     for (const runtime of ["native", "wasm"]) {
       expect(alone("verify", "--runtime", runtime)).toMatchObject({ ok: true, runtime })
     }
+    await machine.idle()
     expect(readdirSync(cwd)).toEqual([])
     // What the library would have left: ~/.cache/Microsoft, a tenth of a second after it was loaded.
     expect(readdirSync(home)).toEqual([".local"])
