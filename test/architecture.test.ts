@@ -15,10 +15,10 @@ const LAYERS: readonly (readonly string[])[] = [
   ["config", "transcript", "vault"],
   ["archive"],
   ["embed"],
-  ["restore", "export"],
+  ["restore", "export", "foreign"],
   ["job"],
   ["hook", "host", "bench"],
-  ["demo"],
+  ["demo", "doctor"],
   ["cli"],
   ["main.ts"],
 ]
@@ -78,7 +78,7 @@ const DYNAMIC_DOORS = ["main.ts", "cli/commands.ts", "hook/handle.ts", "hook/rep
 /** Functions of their arguments. So is every file whose first comment says "Pure". */
 const PURE: readonly RegExp[] = [
   /^transcript\//,
-  /^restore\/(render|quote|instructions|pointer|material)\.ts$/,
+  /^restore\/(render|quote|neutral|instructions|pointer|material)\.ts$/,
   /^vault\/(frame|layout)\.ts$/,
   /^hook\/event\.ts$/,
   /^config\/(options|markdown)\.ts$/,

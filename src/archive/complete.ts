@@ -7,6 +7,7 @@ import { tailOf } from "../vault/reader.ts"
 import { vaultFiles } from "../vault/walk.ts"
 import type { Database } from "./database.ts"
 import { isPending, markPending } from "./pending.ts"
+import { PARSER } from "./schema.ts"
 import { sessionOfCopy } from "./source.ts"
 
 /** SQLite's `application_id` once every copy has been seen: "ctxb". */
@@ -28,6 +29,12 @@ export function isComplete(db: Database, dataHome: string): boolean {
   }
   markComplete(db)
   return true
+}
+
+/** Whether another version of ctxbridge made the views: all of the vault is in them, but not all that we read in it. */
+export function isOutdated(db: Database): boolean {
+  const row = db.query<{ version: number | null }, []>("SELECT max(version) AS version FROM parser").get()
+  return row?.version !== PARSER
 }
 
 /** How far the views have followed a copy. */

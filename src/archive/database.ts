@@ -4,12 +4,12 @@
  * Whoever has it open shares the lock of `archive.lock`; who puts another file in its place holds that lock alone
  * (replace.ts). So nobody writes into a file that has been replaced.
  */
-import { Database } from "bun:sqlite"
+import { constants, Database } from "bun:sqlite"
 import { closeSync, mkdirSync, openSync } from "node:fs"
 import { join } from "node:path"
 import { CtxError, codeOf, isMissing } from "../util/errors.ts"
 import { lock } from "../vault/lock.ts"
-import { MIGRATIONS } from "./schema.ts"
+import { MIGRATIONS, PARSER } from "./schema.ts"
 
 export type { Database } from "bun:sqlite"
 
@@ -54,10 +54,38 @@ export function openDatabase(dataHome: string, options: OpenOptions): Database {
   return prepared(db, options)
 }
 
+/** Bytes of pages that a long work keeps in memory: with SQLite's 2 MB, each message's key is read back from the disk. */
+const LONG_WORK_CACHE = 48 << 20
+/** Bytes of log before it is moved into the database: the more, the fewer pages are written twice. */
+const LONG_WORK_LOG = 32 << 20
+const PAGE = 4096
+
+/** For whoever is going to write much: an import, a rebuild. */
+export function prepareForLongWork(db: Database): void {
+  db.run(`PRAGMA cache_size = -${LONG_WORK_CACHE >> 10}`)
+  db.run(`PRAGMA wal_autocheckpoint = ${LONG_WORK_LOG / PAGE}`)
+}
+
 /** A file that is not the archive's database: the one being made, or the one being replaced. Takes no lock. */
 export function openFile(path: string, options: OpenOptions): Database {
   const wanted = options.readonly ? { readonly: true } : { create: true }
   return prepared(new Database(path, { ...wanted, strict: true }), options)
+}
+
+/**
+ * A database that another program made. Nothing in it runs, and nothing of it is trusted.
+ *
+ * @param untouched to be read without a lock, a journal or a file beside it: for a file that nobody writes
+ */
+export function openForeign(path: string, untouched: boolean): Database {
+  const name = `file:${encodeURI(path).replaceAll("?", "%3f").replaceAll("#", "%23")}`
+  const db = untouched
+    ? new Database(`${name}?immutable=1`, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI)
+    : new Database(path, { readwrite: true })
+  db.run("PRAGMA trusted_schema = OFF")
+  db.run("PRAGMA query_only = ON")
+  db.run("PRAGMA temp_store = MEMORY")
+  return db
 }
 
 function prepared(db: Database, options: OpenOptions): Database {
@@ -120,6 +148,8 @@ function migrate(db: Database): void {
     const version = schemaVersion(db)
     if (version > MIGRATIONS.length) throw newerSchema(version)
     for (let n = version; n < MIGRATIONS.length; n++) db.run(MIGRATIONS[n]!)
+    // Tables that were there before were filled by an earlier version.
+    if (version === 0) db.query("INSERT INTO parser (version) VALUES (?)").run(PARSER)
     db.run(`PRAGMA user_version = ${MIGRATIONS.length}`)
   }).immediate()
 }

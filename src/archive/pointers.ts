@@ -14,6 +14,13 @@ export interface Pointer {
   readonly text: string
 }
 
+/** Goes up when the same session is told of in other words: what an earlier version rendered is not valid then. */
+const WORDING = 2
+
+interface Worded {
+  readonly wording: number
+}
+
 const folder = (dataHome: string): string => join(dataHome, "pointers")
 
 const fileOf = (dataHome: string, project: string): string =>
@@ -22,14 +29,18 @@ const fileOf = (dataHome: string, project: string): string =>
 /** @param project as `projectOf` names it */
 export function readPointer(dataHome: string, project: string): Pointer | undefined {
   try {
-    return JSON.parse(readFileSync(fileOf(dataHome, project), "utf8")) as Pointer
+    const pointer = JSON.parse(readFileSync(fileOf(dataHome, project), "utf8")) as Pointer & Worded
+    return pointer.wording === WORDING ? pointer : undefined
   } catch {
     return undefined
   }
 }
 
 export function writePointer(dataHome: string, project: string, pointer: Pointer): void {
-  writeWhole(fileOf(dataHome, project), JSON.stringify(pointer))
+  writeWhole(
+    fileOf(dataHome, project),
+    JSON.stringify({ ...pointer, wording: WORDING } satisfies Pointer & Worded),
+  )
 }
 
 export function dropPointers(dataHome: string): void {

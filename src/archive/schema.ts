@@ -1,4 +1,10 @@
 /**
+ * What the views say of the vault has this number: it goes up when lines are decoded to something else. Views with
+ * another number are made anew (whole.ts).
+ */
+export const PARSER = 2
+
+/**
  * The views' tables. Migrations are numbered by their place here; never change one that has been released, only
  * add. `PRAGMA user_version` says how many have been applied.
  *
@@ -156,6 +162,17 @@ export const MIGRATIONS: readonly string[] = [
     text    TEXT NOT NULL,
     UNIQUE (session, source, mark)
   ) STRICT;
+  `,
+  `
+  -- The PARSER that made the views; no row: one from before there was a number.
+  CREATE TABLE parser (version INTEGER NOT NULL) STRICT;
+
+  -- Whose words: human, assistant, tool, web, subagent, import, host (transcript/origin.ts). '' until made anew.
+  ALTER TABLE sessions ADD COLUMN title_origin TEXT NOT NULL DEFAULT '';
+  ALTER TABLE turns ADD COLUMN origin TEXT NOT NULL DEFAULT '';      -- of the prompt
+  ALTER TABLE messages ADD COLUMN origin TEXT NOT NULL DEFAULT '';
+  ALTER TABLE tool_calls ADD COLUMN origin TEXT NOT NULL DEFAULT ''; -- of the output
+  ALTER TABLE notes ADD COLUMN origin TEXT NOT NULL DEFAULT '';
   `,
   `
   -- What was said in a turn, as vectors. Made by the background job, not while indexing; rebuild keeps them.

@@ -5,6 +5,7 @@ import { type Captured, type Chunk, capture } from "../vault/capture.ts"
 import { readExactly } from "../vault/file.ts"
 import { transcriptName, vaultFile, vaultPath } from "../vault/layout.ts"
 import type { Stretch } from "../vault/reader.ts"
+import { type Forgotten, forgottenOf } from "../vault/tombstones.ts"
 import { markPending, type Pending } from "./pending.ts"
 
 /** Content kept in memory between capture and indexing; beyond it, the views read the vault. */
@@ -59,6 +60,7 @@ export function take(place: Place, path: string, options: TakeOptions): Taken {
     now: options.now,
     deadline: options.deadline,
     lastLine: options.lastLine,
+    forgotten: () => forgottenOf(place.dataHome, session, path),
     // The views may not have followed it to its end.
     onSuperseded: (file) => mark(relative(vaultFile(place.dataHome, ""), file)),
     onBegin: () => mark(copy),
@@ -66,6 +68,10 @@ export function take(place: Place, path: string, options: TakeOptions): Taken {
   })
   return { path, copy, session, captured, fresh: kept <= KEPT_BYTES ? fresh : [] }
 }
+
+/** What of a transcript the user does not want archived; undefined: all of it is wanted. */
+export const forgottenTranscript = (dataHome: string, path: string): Forgotten | undefined =>
+  forgottenOf(dataHome, sessionOf(path), path)
 
 /** Session that a transcript's views belong to: `<session>`, or `<session>/<agent>` for a subagent. */
 export function sessionOf(path: string, parent?: string): string {

@@ -1,4 +1,5 @@
 /** Tool calls, the files they touch and the tasks they change → rows of the views. */
+import { toolOrigin } from "../transcript/origin.ts"
 import {
   commandPaths,
   createdTaskId,
@@ -23,28 +24,54 @@ export interface At {
   readonly sidechain: boolean
   /** Whether it belongs to the session's own chain, not to a subagent's within it. */
   readonly main: boolean
+  /** Whether it comes from another tool's archive. */
+  readonly imported: boolean
 }
 
 export class ToolRows {
   readonly #db: Database
   readonly #session: string
+  /** Names of the tools that were called here, by call: a result mostly follows soon. */
+  readonly #names = new Map<string, string>()
 
   constructor(db: Database, session: string) {
     this.#db = db
     this.#session = session
   }
 
-  use(part: Extract<Part, { kind: "toolUse" }>, { turn, message, sidechain, main }: At): void {
+  /** Name of the tool of a call; undefined when the call is not known. */
+  nameOf(id: string): string | undefined {
+    const called = this.#names.get(id)
+    if (called !== undefined) return called
+    const row = this.#db
+      .query<{ name: string }, [string, string]>("SELECT name FROM tool_calls WHERE session = ? AND id = ?")
+      .get(this.#session, id)
+    return row?.name || undefined
+  }
+
+  use(part: Extract<Part, { kind: "toolUse" }>, { turn, message, sidechain, main, imported }: At): void {
     const target = toolTarget(part.name, part.input)
+    if (part.name !== "") this.#names.set(part.id, part.name)
     this.#db
       .query(
-        `INSERT INTO tool_calls (session, id, turn, name, target, use, sidechain) VALUES (?, ?, ?, ?, ?, ?, ?)
-         ON CONFLICT DO UPDATE SET name = excluded.name, target = excluded.target, use = excluded.use`,
+        `INSERT INTO tool_calls (session, id, turn, name, target, use, sidechain, origin)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT DO UPDATE SET name = excluded.name, target = excluded.target, use = excluded.use,
+           origin = excluded.origin`,
       )
-      .run(this.#session, part.id, turn, part.name, target, message, sidechain ? 1 : 0)
+      .run(
+        this.#session,
+        part.id,
+        turn,
+        part.name,
+        target,
+        message,
+        sidechain ? 1 : 0,
+        imported ? "import" : toolOrigin(part.name),
+      )
     for (const { path, op } of toolFiles(part.name, part.input)) this.#file(turn, path, op)
     if (part.name === "Bash") for (const path of commandPaths(target)) this.#file(turn, path, "command")
-    if (!main) return
+    if (!main || imported) return
     const todos = todosOf(part.name, part.input)
     if (todos !== undefined) this.#setTodos(JSON.stringify(todos))
     const change = taskChange(part.name, part.input)
@@ -70,13 +97,16 @@ export class ToolRows {
       .run(this.#session, turn, path, op)
   }
 
-  result(part: Extract<Part, { kind: "toolResult" }>, { turn, message, sidechain }: At): void {
+  result(part: Extract<Part, { kind: "toolResult" }>, at: At): void {
+    const { turn, message, sidechain, imported } = at
     const task = createdTaskId(part.text)
-    if (task !== undefined) this.#setTodos(JSON.stringify(numberTask(this.#todos(), part.id, task)))
+    if (task !== undefined && !imported)
+      this.#setTodos(JSON.stringify(numberTask(this.#todos(), part.id, task)))
     this.#db
       .query(
-        `INSERT INTO tool_calls (session, id, turn, name, target, result, is_error, exit_code, error, sidechain)
-         VALUES (?, ?, ?, '', '', ?, ?, ?, ?, ?)
+        `INSERT INTO tool_calls (session, id, turn, name, target, result, is_error, exit_code, error, sidechain,
+           origin)
+         VALUES (?, ?, ?, '', '', ?, ?, ?, ?, ?, ?)
          ON CONFLICT DO UPDATE SET result = excluded.result, is_error = excluded.is_error,
            exit_code = excluded.exit_code, error = excluded.error`,
       )
@@ -89,6 +119,7 @@ export class ToolRows {
         exitCode(part.isError, part.text) ?? null,
         part.isError ? cut(part.text, ERROR_KEPT) : null,
         sidechain ? 1 : 0,
+        imported ? "import" : "tool",
       )
   }
 }

@@ -1,7 +1,16 @@
 /** Decoded lines of one transcript → turns, messages and what hangs on them. */
 import { constraintsIn, decisionsIn } from "../transcript/extract.ts"
-import type { Part, TranscriptRecord } from "../transcript/types.ts"
+import {
+  isProse,
+  messageOrigin,
+  type Origin,
+  originsOf,
+  type Surroundings,
+  withoutForgedRefusals,
+} from "../transcript/origin.ts"
+import type { Part, TranscriptRecord, Usage } from "../transcript/types.ts"
 import { cut } from "../util/text.ts"
+import { isImportedCopy } from "../vault/layout.ts"
 import type { Database } from "./database.ts"
 import { turnHandle } from "./handle.ts"
 import { type Identity, identify, opensTurn, role } from "./identity.ts"
@@ -22,6 +31,35 @@ export interface Line {
   readonly length: number
 }
 
+/** What opens a turn. */
+interface Opening {
+  readonly via: string
+  readonly text: string
+  readonly origin: Origin
+}
+
+interface Speaker {
+  readonly role: string
+  readonly origin: Origin
+}
+
+/** What a line adds to its turn. */
+interface Effect {
+  answer: string | null
+  tools: number
+  errors: number
+  interrupted: number
+}
+
+/** What the lines since the last flush add to their turn. */
+interface Growth extends Readonly<Effect> {
+  readonly turn: number
+  readonly last: number
+  readonly ended: string | null
+}
+
+const NO_GROWTH: Growth = { turn: 0, last: 0, ended: null, answer: null, tools: 0, errors: 0, interrupted: 0 }
+
 /** Follows one transcript: which turn is open, which session it belongs to. */
 export class TurnWriter {
   readonly #db: Database
@@ -33,7 +71,9 @@ export class TurnWriter {
   #seenVersion: string | undefined
   #branch: string | undefined
   #lastTime: string | undefined
-  #title: string | undefined
+  #title: { readonly text: string; readonly origin: Origin } | undefined
+  #growth: Growth | undefined
+  #usage: { readonly usage: Usage; readonly turn: number; readonly sidechain: boolean } | undefined
 
   constructor(db: Database, transcript: TranscriptRow) {
     this.#db = db
@@ -46,8 +86,11 @@ export class TurnWriter {
   apply(line: Line): void {
     const { record } = line
     this.#noteSession(record)
-    for (const part of record.parts) if (part.kind === "title") this.#title = part.text
-    const parts = record.parts.filter((part) => part.kind !== "title")
+    for (const part of record.parts) {
+      if (part.kind === "title") this.#title = { text: part.text, origin: this.#titleOrigin(record) }
+    }
+    const spoken = record.parts.filter((part) => part.kind !== "title")
+    const parts = withoutForgedRefusals(spoken, (id) => this.#tools.nameOf(id))
     if (parts.length === 0 && record.usage === undefined) return
     const place = `${this.#session} ${record.timestamp ?? line.offset}`
     const identity = identify(record, parts, place, this.#isSubagent())
@@ -57,15 +100,17 @@ export class TurnWriter {
   }
 
   finish(indexed: number): void {
+    this.#flush()
+    this.#flushUsage()
     this.#db
       .query("UPDATE transcripts SET indexed = ?, turn = ? WHERE id = ?")
       .run(indexed, this.#turn ?? null, this.#transcript.id)
-    const seen = [this.#lastTime, this.#title, this.#seenVersion, this.#branch]
+    const seen = [this.#lastTime, this.#title?.text, this.#title?.origin, this.#seenVersion, this.#branch]
     if (seen.every((value) => value === undefined)) return
     this.#db
       .query(
         `UPDATE sessions SET ended = coalesce(?, ended), title = coalesce(?, title),
-           version = coalesce(?, version), branch = coalesce(?, branch) WHERE id = ?`,
+           title_origin = coalesce(?, title_origin), version = coalesce(?, version), branch = coalesce(?, branch) WHERE id = ?`,
       )
       .run(...seen.map((value) => value ?? null), this.#session)
   }
@@ -124,53 +169,107 @@ export class TurnWriter {
     return this.#session.includes("/")
   }
 
+  #isImported(record: TranscriptRecord): boolean {
+    return record.imported === true || isImportedCopy(this.#transcript.copy)
+  }
+
+  #titleOrigin(record: TranscriptRecord): Origin {
+    if (this.#isImported(record)) return "import"
+    return record.type === "custom-title" ? "human" : "host"
+  }
+
+  #surroundings(record: TranscriptRecord): Surroundings {
+    return {
+      imported: this.#isImported(record),
+      subagent: record.sidechain || this.#isSubagent(),
+      toolName: (id) => this.#tools.nameOf(id),
+    }
+  }
+
   #store(line: Line, parts: readonly Part[], { key, alias }: Identity): void {
     const { record } = line
     const injected = this.#isInjected(record, parts)
     const opening = (record.sidechain && !this.#isSubagent()) || injected ? undefined : parts.find(opensTurn)
-    if (opening !== undefined)
-      this.#open(line, opening.kind === "prompt" ? opening.via : "brief", opening.text, key)
-    else if (this.#turn === undefined) this.#open(line, "none", "", key)
+    const origins = originsOf(parts, this.#surroundings(record))
+    if (opening !== undefined) {
+      // Whatever its line says: in a subagent's transcript no human speaks.
+      const via = opening.kind === "prompt" && !this.#isSubagent() ? opening.via : "brief"
+      this.#open(line, { via, text: opening.text, origin: origins[parts.indexOf(opening)]! }, key)
+    } else if (this.#turn === undefined) this.#open(line, { via: "none", text: "", origin: "host" }, key)
     const turn = this.#turn!
     const message =
       parts.length === 0
         ? 0
-        : this.#db
-            .query<{ id: number }, (string | number | bigint | null)[]>(
-              `INSERT INTO messages (key, alias, session, turn, transcript, offset, length, role, sidechain, time)
-               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
-            )
-            .get(
-              key,
-              alias ?? null,
-              this.#session,
-              turn,
-              this.#transcript.id,
-              line.offset,
-              line.length,
-              injected ? "host" : role(parts),
-              record.sidechain ? 1 : 0,
-              record.timestamp ?? null,
-            )!.id
-    const effect = { answer: null as string | null, tools: 0, errors: 0, interrupted: 0 }
+        : this.#message(
+            line,
+            turn,
+            { key, alias },
+            injected
+              ? { role: "host", origin: "host" }
+              : { role: role(parts), origin: messageOrigin(origins) },
+          )
+    const effect: Effect = { answer: null, tools: 0, errors: 0, interrupted: 0 }
     const main = !record.sidechain || this.#isSubagent()
-    const at = { turn, message, sidechain: record.sidechain, main }
-    for (const part of parts) this.#project(part, record, at, effect)
-    if (record.usage !== undefined) this.#usage(record, turn)
+    const imported = this.#isImported(record)
+    const at = { turn, message, sidechain: record.sidechain, main, imported }
+    for (const [n, part] of parts.entries()) this.#project(part, origins[n]!, record, at, effect)
+    this.#noteUsage(record, turn)
+    this.#grow(turn, line, effect)
+  }
+
+  /** Not by RETURNING, for which SQLite makes a table of its own: that costs more than the row. */
+  #message(
+    { record, offset, length }: Line,
+    turn: number,
+    { key, alias }: Identity,
+    speaker: Speaker,
+  ): number {
+    const { lastInsertRowid } = this.#db
+      .query<unknown, (string | number | bigint | null)[]>(
+        `INSERT INTO messages (key, alias, session, turn, transcript, offset, length, role, sidechain, time, origin)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      )
+      .run(
+        key,
+        alias ?? null,
+        this.#session,
+        turn,
+        this.#transcript.id,
+        offset,
+        length,
+        speaker.role,
+        record.sidechain ? 1 : 0,
+        record.timestamp ?? null,
+        speaker.origin,
+      )
+    return Number(lastInsertRowid)
+  }
+
+  /** Many lines make a turn: what they add to it is written when they are all there. */
+  #grow(turn: number, { record, offset, length }: Line, effect: Effect): void {
+    if (this.#growth?.turn !== turn) this.#flush()
+    const { answer, tools, errors, interrupted, last, ended } = this.#growth ?? NO_GROWTH
+    this.#growth = {
+      turn,
+      last: Math.max(last, offset + length),
+      ended: record.timestamp ?? ended,
+      answer: effect.answer ?? answer,
+      tools: tools + effect.tools,
+      errors: errors + effect.errors,
+      interrupted: Math.max(interrupted, effect.interrupted),
+    }
+  }
+
+  #flush(): void {
+    if (this.#growth === undefined) return
+    const { turn, last, ended, answer, tools, errors, interrupted } = this.#growth
+    this.#growth = undefined
     this.#db
       .query(
         `UPDATE turns SET last = max(last, ?), ended = coalesce(?, ended), answer = coalesce(?, answer),
            tools = tools + ?, errors = errors + ?, interrupted = max(interrupted, ?) WHERE id = ?`,
       )
-      .run(
-        line.offset + line.length,
-        record.timestamp ?? null,
-        effect.answer,
-        effect.tools,
-        effect.errors,
-        effect.interrupted,
-        turn,
-      )
+      .run(last, ended, answer, tools, errors, interrupted, turn)
   }
 
   /**
@@ -191,13 +290,13 @@ export class TurnWriter {
     return before >= 0 && before < HOOKS_LAST
   }
 
-  #open(line: Line, via: string, prompt: string, key: bigint): void {
+  #open(line: Line, { via, text: prompt, origin }: Opening, key: bigint): void {
     const row = this.#db
-      .query<{ id: number }, (string | number | null)[]>(
-        `INSERT INTO turns (handle, session, seq, via, prompt, started, transcript, first, last)
-         VALUES (?, ?, (SELECT coalesce(max(seq), 0) + 1 FROM turns WHERE session = ?2), ?, ?, ?, ?, ?, ?) RETURNING id`,
+      .query<unknown, (string | number | null)[]>(
+        `INSERT INTO turns (handle, session, seq, via, prompt, started, transcript, first, last, origin)
+         VALUES (?, ?, (SELECT coalesce(max(seq), 0) + 1 FROM turns WHERE session = ?2), ?, ?, ?, ?, ?, ?, ?)`,
       )
-      .get(
+      .run(
         turnHandle(this.#db, key),
         this.#session,
         via,
@@ -206,29 +305,25 @@ export class TurnWriter {
         this.#transcript.id,
         line.offset,
         line.offset + line.length,
+        origin,
       )
-    this.#turn = row!.id
-    if (via === "none" || via === "brief") return
-    for (const text of constraintsIn(prompt)) this.#note("constraint", text)
+    this.#turn = Number(row.lastInsertRowid)
+    if (via === "none" || via === "brief" || origin !== "human") return
+    for (const text of constraintsIn(prompt)) this.#note("constraint", text, origin)
   }
 
-  #note(kind: string, text: string): void {
+  #note(kind: string, text: string, origin: Origin): void {
     this.#db
-      .query("INSERT OR IGNORE INTO notes (session, kind, turn, text) VALUES (?, ?, ?, ?)")
-      .run(this.#session, kind, this.#turn!, text)
+      .query("INSERT OR IGNORE INTO notes (session, kind, turn, text, origin) VALUES (?, ?, ?, ?, ?)")
+      .run(this.#session, kind, this.#turn!, text, origin)
   }
 
-  #project(
-    part: Part,
-    record: TranscriptRecord,
-    at: At,
-    effect: { answer: string | null; tools: number; errors: number; interrupted: number },
-  ): void {
+  #project(part: Part, origin: Origin, record: TranscriptRecord, at: At, effect: Effect): void {
     switch (part.kind) {
       case "text":
         if (!at.main) return
         effect.answer = cut(part.text, ANSWER_KEPT)
-        for (const text of decisionsIn(part.text)) this.#note("decision", text)
+        if (isProse(origin)) for (const text of decisionsIn(part.text)) this.#note("decision", text, origin)
         return
       case "toolUse":
         effect.tools++
@@ -261,8 +356,22 @@ export class TurnWriter {
     }
   }
 
-  #usage(record: TranscriptRecord, turn: number): void {
-    const usage = record.usage!
+  /** The counts stand on each line of a message: they are written once. */
+  #noteUsage({ usage, sidechain }: TranscriptRecord, turn: number): void {
+    if (usage === undefined) return
+    const seen = this.#usage
+    if (seen?.usage.messageId === usage.messageId) {
+      this.#usage = { ...seen, usage: { ...usage, output: Math.max(usage.output, seen.usage.output) } }
+      return
+    }
+    this.#flushUsage()
+    this.#usage = { usage, turn, sidechain }
+  }
+
+  #flushUsage(): void {
+    if (this.#usage === undefined) return
+    const { usage, turn, sidechain } = this.#usage
+    this.#usage = undefined
     this.#db
       .query(
         `INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
@@ -278,7 +387,7 @@ export class TurnWriter {
         usage.output,
         usage.cacheCreation,
         usage.cacheRead,
-        record.sidechain ? 1 : 0,
+        sidechain ? 1 : 0,
       )
   }
 }

@@ -1,7 +1,8 @@
 /** A whole turn, read back from the vault: the views only say where its lines are. */
 import { decodeLine } from "../transcript/decode.ts"
+import { type Origin, originsOf, withoutForgedRefusals } from "../transcript/origin.ts"
 import type { Part } from "../transcript/types.ts"
-import { vaultFile } from "../vault/layout.ts"
+import { isImportedCopy, vaultFile } from "../vault/layout.ts"
 import type { CopyReaders } from "../vault/reader.ts"
 import type { Database } from "./database.ts"
 import { HANDLE_PREFIX } from "./handle-prefix.ts"
@@ -15,13 +16,16 @@ import {
   usageOf,
 } from "./read.ts"
 
+/** A part, and whose words it is. */
+export type ToldPart = Part & { readonly origin: Origin }
+
 export interface TurnMessage {
   /** human, assistant, tool or host. */
   readonly role: string
   readonly time: string | null
   /** Part of a subagent's work, told in this transcript. */
   readonly sidechain: boolean
-  readonly parts: readonly Part[]
+  readonly parts: readonly ToldPart[]
 }
 
 export interface ToolCall {
@@ -58,7 +62,8 @@ export interface WholeTurn extends TurnHead {
 
 export function readTurn(db: Database, dataHome: string, turn: TurnRow, readers: CopyReaders): WholeTurn {
   const messages: TurnMessage[] = []
-  for (const row of messagesOf(db, turn.id)) messages.push(decoded(row, lineOf(dataHome, row, readers)))
+  for (const row of messagesOf(db, turn.id))
+    messages.push(decoded(db, turn.session, row, lineOf(dataHome, row, readers)))
   return { ...headOf(db, turn), prompt: promptIn(messages) ?? turn.prompt, messages }
 }
 
@@ -69,14 +74,27 @@ export function lineOf(dataHome: string, row: MessageRow, readers: CopyReaders):
 
 const utf8 = new TextDecoder()
 
-function decoded(row: MessageRow, line: Uint8Array): TurnMessage {
-  const { parts } = decodeLine(utf8.decode(line))
+function decoded(db: Database, session: string, row: MessageRow, line: Uint8Array): TurnMessage {
+  const toolName = (id: string): string | undefined => toolNameOf(db, session, id)
+  const record = decodeLine(utf8.decode(line))
+  const spoken = withoutForgedRefusals(record.parts, toolName)
+  const parts = row.role === "host" ? spoken.map(asNotice) : spoken
+  const subagent = row.sidechain === 1 || session.includes("/")
+  const imported = record.imported === true || isImportedCopy(row.copy)
+  const origins = originsOf(parts, { imported, subagent, toolName })
   return {
     role: row.role,
     time: row.time,
     sidechain: row.sidechain === 1,
-    parts: row.role === "host" ? parts.map(asNotice) : parts,
+    parts: parts.map((part, n) => ({ ...part, origin: origins[n]! })),
   }
+}
+
+function toolNameOf(db: Database, session: string, id: string): string | undefined {
+  const row = db
+    .query<{ name: string }, [string, string]>("SELECT name FROM tool_calls WHERE session = ? AND id = ?")
+    .get(session, id)
+  return row?.name || undefined
 }
 
 /** The line alone does not tell a plugin's words from a human's; the views do. */

@@ -1,7 +1,7 @@
 /** Opens the views, and makes them anew when they are damaged or do not hold the whole vault. */
-import { CtxError, isDamage, messageOf, VIEWS_LOST } from "../util/errors.ts"
+import { CtxError, codeOf, isDamage, messageOf, VIEWS_LOST } from "../util/errors.ts"
 import { vaultFiles } from "../vault/walk.ts"
-import { isComplete } from "./complete.ts"
+import { isComplete, isOutdated } from "./complete.ts"
 import { type Database, openDatabase } from "./database.ts"
 import { rebuild } from "./rebuild.ts"
 
@@ -12,12 +12,18 @@ export interface WholeOptions {
   readonly most: number
 }
 
-/** @throws CtxError `views-lost` when there is more to do than the caller wants to wait for */
+/**
+ * Views of an earlier version are made anew, too; they do for as long as that has to wait.
+ *
+ * @throws CtxError `views-lost` when there is more to do than the caller wants to wait for
+ */
 export function openWhole(dataHome: string, { wait, most }: WholeOptions): Database {
   let reason = "the database was missing, or made anew without the sessions before"
   try {
     const db = openDatabase(dataHome, { wait })
-    if (isSound(db, dataHome)) return db
+    const found = soundness(db, dataHome)
+    if (found === "sound") return db
+    if (found === "outdated") return renewed(db, dataHome, { wait, most })
   } catch (error) {
     if (!isDamage(error)) throw error
     reason = messageOf(error)
@@ -27,8 +33,7 @@ export function openWhole(dataHome: string, { wait, most }: WholeOptions): Datab
 }
 
 export function repair(dataHome: string, reason: string, { wait, most }: WholeOptions): void {
-  const bytes = vaultFiles(dataHome).reduce((sum, file) => sum + file.bytes, 0)
-  if (bytes > most) {
+  if (vaultBytes(dataHome) > most) {
     throw new CtxError(VIEWS_LOST, `the views are being made anew from the vault: ${reason}`, {
       hint: "wait for the background job, or run ctxbridge rebuild",
     })
@@ -36,13 +41,29 @@ export function repair(dataHome: string, reason: string, { wait, most }: WholeOp
   rebuild(dataHome, { now: Date.now(), wait, reason })
 }
 
-/** Closes the database unless it holds the whole vault. */
-function isSound(db: Database, dataHome: string): boolean {
-  let sound = false
+const vaultBytes = (dataHome: string): number =>
+  vaultFiles(dataHome).reduce((sum, file) => sum + file.bytes, 0)
+
+/** Closes the database when it does not hold the whole vault. */
+function soundness(db: Database, dataHome: string): "sound" | "outdated" | "lost" {
+  let found: "sound" | "outdated" | "lost" = "lost"
   try {
-    sound = isComplete(db, dataHome)
+    if (isComplete(db, dataHome)) found = isOutdated(db) ? "outdated" : "sound"
   } finally {
-    if (!sound) db.close()
+    if (found === "lost") db.close()
   }
-  return sound
+  return found
+}
+
+/** @param db views that another version made */
+function renewed(db: Database, dataHome: string, { wait, most }: WholeOptions): Database {
+  if (vaultBytes(dataHome) > most) return db
+  db.close()
+  try {
+    rebuild(dataHome, { now: Date.now(), wait })
+  } catch (error) {
+    // Somebody has it open, or is doing the same: next time.
+    if (codeOf(error) !== "busy") throw error
+  }
+  return openDatabase(dataHome, { wait })
 }

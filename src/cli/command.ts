@@ -46,8 +46,12 @@ export interface Output {
   print(text: string): void
   /** The one document of --json; nothing without it. */
   json(value: unknown): void
+  /** A line of JSON at once, for commands whose --json tells of long work as it goes; nothing without it. */
+  event(value: unknown): void
   /** Bytes as they are, whatever the mode. */
   raw(bytes: Uint8Array): void
+  /** Writes what has been printed so far, before a question or a long wait. */
+  flush(): void
   /** Progress on stderr, only for a person at a terminal. */
   progress(label: string, done: number, total: number): void
 }

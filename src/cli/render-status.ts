@@ -1,6 +1,7 @@
 /** `status` for people. Pure. */
 import type { ArchiveStatus } from "../archive/status.ts"
 import type { HookStatus } from "../host/hook-status.ts"
+import type { History } from "../job/history.ts"
 import type { LoggedError } from "../util/log.ts"
 import { bytes, count } from "../util/text.ts"
 import { renderSessions, type Screen } from "./render-session.ts"
@@ -11,6 +12,10 @@ import { ago } from "./when.ts"
 export interface StatusReport extends ArchiveStatus {
   readonly dataHome: string
   readonly exists: boolean
+  /** Sessions of which something was forgotten, and of how many not everything has gone yet. */
+  readonly forgotten: { readonly sessions: number; readonly unfinished: number }
+  /** An import in the background. */
+  readonly import: History | null
   readonly hooks: readonly HookStatus[]
   readonly lastError: LoggedError | null
 }
@@ -22,6 +27,8 @@ export function renderStatus(status: StatusReport, screen: Screen): string[] {
     [
       ["data", safe(status.dataHome) + (status.exists ? "" : " (not there yet)")],
       ...archivePairs(status),
+      ...forgottenPairs(status.forgotten),
+      ...importPairs(status.import),
       ...hookPairs(status.hooks),
       ...repairPairs(status, screen.now),
       ["last error", errorText(status.lastError, screen.now)],
@@ -68,6 +75,13 @@ const behindText = (behind: { readonly transcripts: number; readonly bytes: numb
     ? "nothing"
     : `${bytes(behind.bytes)} of ${count(behind.transcripts, "transcript")}`
 
+function importPairs(history: History | null): Pair[] {
+  if (history === null) return []
+  const { transcripts, left, bytes: all, bytesLeft } = history
+  const done = `${transcripts - left} of ${count(transcripts, "transcript")} done`
+  return [["import", `in the background: ${done}, ${bytes(bytesLeft)} of ${bytes(all)} left`]]
+}
+
 function repairPairs({ lastRepair }: ArchiveStatus, now: number): Pair[] {
   if (lastRepair === null) return []
   const { time, reason, damaged, turns } = lastRepair
@@ -75,6 +89,15 @@ function repairPairs({ lastRepair }: ArchiveStatus, now: number): Pair[] {
   return [
     ["last repair", safe(`${ago(time, now)}, ${count(turns, "turn")} from the vault: ${reason}${kept}`)],
   ]
+}
+
+function forgottenPairs({ sessions, unfinished }: StatusReport["forgotten"]): Pair[] {
+  if (sessions + unfinished === 0) return []
+  const rest =
+    unfinished === 0
+      ? ""
+      : `; ${unfinished} not to the end: the background job or \`ctxbridge forget\` goes on`
+  return [["forgotten", `${count(sessions, "session")}, whole or in part${rest}`]]
 }
 
 function hookPairs(hooks: readonly HookStatus[]): Pair[] {

@@ -48,6 +48,8 @@ function stateLines({ totals }: VerifyReport): string[] {
     ],
     [totals.deleted, "deleted by the host and safe in the vault"],
     [totals.superseded, "kept from before the host rewrote a transcript"],
+    [totals.imported, "made from another tool's archive"],
+    [totals.forgotten, "forgotten, as you wanted (`ctxbridge forget --list`)"],
     [totals.missing, `with bytes that are not archived yet (${bytes(totals.missingBytes)})`],
     [totals.mismatch, "rewritten by the host since"],
     [totals.damaged, "damaged in the vault"],

@@ -29,3 +29,11 @@ export function clock(time: string | null): string {
   const date = new Date(ms)
   return `${dateOf(ms)} ${[date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(":")}`
 }
+
+const UNITS: Readonly<Record<string, number>> = { h: HOUR, d: DAY, w: 7 * DAY, y: 365 * DAY }
+
+/** `90d` in ms; undefined for anything else. */
+export function ageOf(word: string): number | undefined {
+  const [, number, unit] = /^(\d{1,6})([hdwy])$/.exec(word) ?? []
+  return number === undefined ? undefined : Number(number) * UNITS[unit!]!
+}

@@ -121,6 +121,19 @@ export function childEnvironment(env: Env = process.env): Record<string, string 
   return { ...env, BUN_OPTIONS: "", BUN_BE_BUN: "" }
 }
 
+/** The environment of a hook as the host would start it here, but with another archive. */
+export const withArchive = (
+  dataHome: string,
+  env: Env = process.env,
+): Record<string, string | undefined> => ({
+  ...env,
+  CTXBRIDGE_HOME: dataHome,
+})
+
+/** Names of the variables that are set. Their values may be secret, and are nobody's business. */
+export const variablesSet = (env: Env = process.env): string[] =>
+  Object.keys(env).filter((name) => (env[name] ?? "") !== "")
+
 /** The environment for a child that shall see nothing of the user: neither archive, settings nor options. */
 export function isolatedEnvironment(
   home: string,

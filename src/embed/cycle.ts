@@ -22,6 +22,7 @@ const LONGEST = 2000
  * Embeds the newest turns that are due, and commits them together.
  *
  * @param below id of a turn; only older ones are looked at
+ * @param until stops the work, between two turns, when it says true
  * @returns id of the oldest turn looked at; undefined when none was due
  */
 export async function embedCycle(
@@ -29,6 +30,7 @@ export async function embedCycle(
   dataHome: string,
   embedder: Embedder,
   below: number,
+  until: () => boolean,
 ): Promise<number | undefined> {
   const due = dueTurns(db, embedder.id, below, MOST)
   const readers = new CopyReaders()
@@ -37,7 +39,7 @@ export async function embedCycle(
   try {
     for (const turn of due) {
       rows.push(await vectorsOf(db, dataHome, turn, embedder, readers))
-      if (performance.now() >= stop) break
+      if (performance.now() >= stop || until()) break
     }
   } finally {
     readers.close()

@@ -24,7 +24,7 @@ export interface HookEvent {
   readonly cwd: string | undefined
   /** UserPromptSubmit. */
   readonly prompt: string | undefined
-  /** SessionStart: startup, resume, clear, compact, fork. */
+  /** SessionStart: startup, resume, clear, compact, fork. UserPromptSubmit, where the host says it: user, sdk, system. */
   readonly source: string | undefined
   /** PreCompact: manual, auto. */
   readonly trigger: string | undefined
@@ -73,6 +73,9 @@ export function additionalContext({ name }: HookEvent, text: string): string {
   return JSON.stringify({ hookSpecificOutput: { hookEventName, additionalContext: text } })
 }
 
-/** Whether a submitted prompt is a human's: the host also submits reports of background tasks. */
-export const isHumanPrompt = (prompt: string): boolean =>
-  !/^\s*<(task-notification|system-reminder)\b/.test(prompt)
+/** Whether a submitted prompt is a human's: the host also submits reports of background tasks and of other agents. */
+export const isHumanPrompt = ({ prompt = "", source }: HookEvent): boolean =>
+  source !== "system" && !HOSTS_PROMPT.test(prompt)
+
+const HOSTS_PROMPT =
+  /^\s*<(?:task[-_]notification|system-reminder|teammate-message|cross-session-message|local-command-|mcp-)/

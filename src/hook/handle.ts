@@ -12,6 +12,7 @@ import { askForRebuild, spawnJob } from "../job/spawn.ts"
 import { sweepDue } from "../job/sweep.ts"
 import { isDamage } from "../util/errors.ts"
 import { logError } from "../util/log.ts"
+import { forgottenOf } from "../vault/tombstones.ts"
 import { type HookEvent, isHumanPrompt } from "./event.ts"
 import { preparedReply } from "./start.ts"
 import { claimStart, readState, rememberClear, type SessionState, writeState } from "./state.ts"
@@ -43,6 +44,9 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
       failed(error)
     }
   }
+  // The user does not want to have it here: no prompt, no mark, and nothing given back.
+  if (taken.some(({ path, captured }) => path === event.transcript && captured.state === "forgotten"))
+    return ""
   const isStart = event.name === "session-start" && event.source === "startup"
   const isFirst = !isStart || claimStart(dataHome, event.session, now)
   const before = readState(dataHome, event.session)
@@ -65,7 +69,7 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
     if (lost) askForRebuild(dataHome)
     const ended = startJob(event, taken, state, settings, now)
     if (ended !== undefined) state = { ...state, jobAt: ended }
-    if (state !== before) writeState(dataHome, event.session, state)
+    if (state !== before && !wasForgotten(event, dataHome)) writeState(dataHome, event.session, state)
     if (event.name === "session-end" && event.reason === "clear" && event.cwd !== undefined) {
       rememberClear(dataHome, projectOf(event.cwd), { session: event.session, time: now })
     }
@@ -73,6 +77,11 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
     failed(error)
   }
   return text
+}
+
+/** While we worked: whoever forgets has deleted the session's state by now. */
+function wasForgotten({ session, transcript = "" }: HookEvent, dataHome: string): boolean {
+  return forgottenOf(dataHome, session, transcript)?.whole === true
 }
 
 function transcriptsIn(event: HookEvent): string[] {
@@ -88,7 +97,7 @@ function remember(state: SessionState, event: HookEvent, now: number, size: numb
   switch (event.name) {
     case "user-prompt-submit":
       // Automatic compaction swallows the prompt just typed, so it is kept until the turn has ended.
-      if (event.prompt === undefined || !isHumanPrompt(event.prompt)) return state
+      if (event.prompt === undefined || !isHumanPrompt(event)) return state
       return { ...state, prompt: event.prompt.slice(0, PROMPT_REMEMBERED), promptAt: size, promptOpen: true }
     case "stop":
       return state.promptOpen ? { ...state, promptOpen: false } : state

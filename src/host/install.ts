@@ -14,6 +14,7 @@ import {
   type InstallRecord,
   readOriginal,
   readRecord,
+  recordedTargets,
   removeIfEmpty,
   writeRecord,
 } from "./manifest.ts"
@@ -78,7 +79,7 @@ export function settingsPath(scope: Scope, places: Places): string {
 
 /** Registers our hooks. A second time, with the same binary, it changes nothing. */
 export function install(options: InstallOptions): SettingsChange {
-  return onSettings(options, (file, target) => {
+  return onSettings(settingsPath(options.scope, options), (file, target) => {
     const { dataHome, exePath, dryRun = false } = options
     const bytes = readBytes(target)
     const text = bytes && decode(bytes)
@@ -120,8 +121,24 @@ export function install(options: InstallOptions): SettingsChange {
  * file goes, and the folders made for it); else only what is ours is cut out.
  */
 export function uninstall(options: UninstallOptions): SettingsChange {
-  return onSettings(options, (file, target) => {
-    const { dataHome, dryRun = false } = options
+  return uninstallFrom(settingsPath(options.scope, options), options)
+}
+
+/** The same for every settings file that an install has written, in whatever project. */
+export function uninstallAll(
+  options: Pick<Places, "dataHome"> & { readonly dryRun: boolean },
+): SettingsChange[] {
+  // The latest first: a folder goes with the install that made it.
+  return recordedTargets(options.dataHome)
+    .toReversed()
+    .map((file) => uninstallFrom(file, options))
+}
+
+function uninstallFrom(
+  path: string,
+  { dataHome, dryRun = false }: Pick<UninstallOptions, "dataHome" | "dryRun">,
+): SettingsChange {
+  return onSettings(path, (file, target) => {
     const bytes = readBytes(target)
     const text = bytes && decode(bytes)
     const record = readRecord(dataHome, target)
@@ -178,8 +195,7 @@ function textOf(original: Uint8Array | "absent" | undefined): string | undefined
 }
 
 /** Names the file in every error. */
-function onSettings<T>(options: UninstallOptions, work: (file: string, target: string) => T): T {
-  const file = settingsPath(options.scope, options)
+function onSettings<T>(file: string, work: (file: string, target: string) => T): T {
   try {
     return work(file, targetOf(file))
   } catch (cause) {

@@ -14,9 +14,12 @@ export class Embedding {
   /** Turns from here on have been looked at; what has come since is found when the rest is done. */
   #below = NEWEST
   #failed = false
+  readonly #until: () => boolean
 
-  constructor(place: EmbedderPlace) {
+  /** @param until stops between two turns when it says true */
+  constructor(place: EmbedderPlace, until: () => boolean) {
     this.#place = place
+    this.#until = until
   }
 
   /** @returns false when nothing is left to embed */
@@ -43,7 +46,7 @@ export class Embedding {
       }
       this.#embedder = await openEmbedder(this.#place)
     }
-    const oldest = await embedCycle(db, dataHome, this.#embedder, this.#below)
+    const oldest = await embedCycle(db, dataHome, this.#embedder, this.#below, this.#until)
     if (oldest !== undefined) {
       this.#below = oldest
       return true

@@ -2,7 +2,7 @@
  * The background job: what hooks had no time for. One at a time, nice, and done when nothing is left; killing it
  * at any moment loses nothing, since each slice is committed on its own.
  */
-import { closeSync, mkdirSync, openSync } from "node:fs"
+import { closeSync, existsSync, mkdirSync, openSync } from "node:fs"
 import { setPriority } from "node:os"
 import { join } from "node:path"
 import { markBehind } from "../archive/complete.ts"
@@ -14,12 +14,13 @@ import { damageOf } from "../archive/replace.ts"
 import { type Place, take } from "../archive/take.ts"
 import { openWhole, repair } from "../archive/whole.ts"
 import { loadSettings, type Paths } from "../config/load.ts"
-import { CtxError, isDamage, messageOf } from "../util/errors.ts"
+import { CtxError, codeOf, isDamage, messageOf } from "../util/errors.ts"
 import { logError } from "../util/log.ts"
 import { vaultPath } from "../vault/layout.ts"
 import { lock } from "../vault/lock.ts"
 import { compactWhenIdle } from "../vault/tidy.ts"
 import { Embedding } from "./embedding.ts"
+import { resumeForgetting } from "./forget.ts"
 import { preparePointers } from "./pointers.ts"
 import {
   type Accepted,
@@ -29,7 +30,8 @@ import {
   recoverRequests,
   takeRequests,
 } from "./requests.ts"
-import { transcriptsBelow } from "./transcripts.ts"
+import { goOn, isAskedToStop, STOPPED } from "./stop.ts"
+import { isQuiet, transcriptsBelow } from "./transcripts.ts"
 
 /** ms of work between two commits. */
 const SLICE = 300
@@ -52,6 +54,8 @@ export async function runJob(): Promise<void> {
   } catch {
     // not allowed here: then without
   }
+  // Requests stand in there. Without it we were started before everything was removed, and must make nothing anew.
+  if (!existsSync(paths.dataHome) || isAskedToStop(paths.stateHome)) return
   mkdirSync(paths.stateHome, { recursive: true, mode: 0o700 })
   // Asked once more after the lock is free: a request may have come when nobody looked any more.
   do {
@@ -61,7 +65,7 @@ export async function runJob(): Promise<void> {
       recoverRequests(paths.dataHome)
       await work(paths, resolved.config["embed.enabled"])
     } catch (error) {
-      logError(paths.stateHome, { event: "job", error })
+      if (codeOf(error) !== STOPPED) logError(paths.stateHome, { event: "job", error })
       return
     } finally {
       closeSync(fd)
@@ -79,15 +83,17 @@ const PATIENCE = { wait: 5000, most: Number.POSITIVE_INFINITY }
 
 async function work(paths: Paths, embeds: boolean): Promise<void> {
   const end = performance.now() + LONGEST
+  goOnForgetting(paths)
   let db = opened(paths)
   let visits: Visit[] = []
   let mended = false
   let pointed = false
-  const embedding = embeds ? new Embedding(paths) : undefined
+  const embedding = embeds ? new Embedding(paths, () => isAskedToStop(paths.stateHome)) : undefined
   /** Copies of sessions that have ended, as far as we know. */
   const ended = new Set<string>()
   try {
     for (;;) {
+      goOn(paths.stateHome)
       const now = performance.now()
       const accepted = takeRequests(paths.dataHome)
       for (const one of accepted) {
@@ -99,7 +105,7 @@ async function work(paths: Paths, embeds: boolean): Promise<void> {
         if (accepted.some(({ request }) => request.rebuild)) refuseDamaged(paths.dataHome)
         if (accepted.some(({ request }) => request.sweep.length > 0)) markBehind(db, paths.dataHome)
         // First what hooks have archived, oldest first: a session before the forks that copy its lines.
-        catchUp(db, paths.dataHome, end)
+        catchUp(db, paths.dataHome, end, () => goOn(paths.stateHome))
         visits = visits.flatMap((visit) => pay(db, paths, visit, now, end))
         if (accepted.length > 0) pointed = false
         if (visits.length === 0 && !pointed) {
@@ -135,6 +141,15 @@ async function work(paths: Paths, embeds: boolean): Promise<void> {
   }
 }
 
+/** What was deleted from the vault must not be told by the views. Before they are opened: they are made anew. */
+function goOnForgetting(paths: Paths): void {
+  try {
+    resumeForgetting(paths.dataHome, { wait: PATIENCE.wait })
+  } catch (error) {
+    logError(paths.stateHome, { event: "forget", error })
+  }
+}
+
 /** Tells the log when the views had to be made anew. */
 function opened(paths: Paths): Database {
   const before = lastRepair(paths.dataHome)?.time
@@ -165,24 +180,29 @@ function tidy(paths: Paths, ended: ReadonlySet<string>, end: number): void {
 function pay(db: Database, paths: Paths, visit: Visit, now: number, end: number): Visit[] {
   const [due, ...later] = visit.looks
   if (due === undefined || now < visit.since + due) return [visit]
-  look(db, paths, visit.request, end)
+  // Not seen to its end: the next job finds the request.
+  if (!look(db, paths, visit.request, end)) return [visit]
   if (later.length > 0) return [{ ...visit, looks: later }]
   finishRequest(visit)
   return []
 }
 
-function look(db: Database, paths: Paths, request: JobRequest, end: number): void {
+/** @returns whether there was time for all of it */
+function look(db: Database, paths: Paths, request: JobRequest, end: number): boolean {
   const swept = request.sweep.flatMap(transcriptsBelow)
   for (const path of new Set([...request.transcripts, ...swept])) {
-    if (performance.now() >= end) return
+    if (performance.now() >= end) return false
+    goOn(paths.stateHome)
     try {
-      archiveAll(db, paths, path, end)
+      const lastLine = request.history && isQuiet(path) ? "any" : "whole"
+      archiveAll(db, paths, path, end, { lastLine, onProgress: () => goOn(paths.stateHome) })
     } catch (error) {
-      if (isDamage(error)) throw error
+      if (isDamage(error) || codeOf(error) === STOPPED) throw error
       // One unreadable file must not keep the others out.
       logError(paths.stateHome, { event: "job", error })
     }
   }
+  return performance.now() < end
 }
 
 export interface ArchiveOptions {

@@ -5,6 +5,8 @@ import { cut } from "../util/text.ts"
 import type { Brief, CommandRun, FileInFlight, Material, Quote, TurnLine } from "./material.ts"
 import { type Scope, scopeOf } from "./scope.ts"
 
+/** Turns that a human began in this session: no subagent's, and none from another tool's archive. */
+const OWN = "via NOT IN ('none', 'brief') AND origin <> 'import'"
 const MOST_TURNS = 60
 const MOST_NOTES = 12
 const MOST_FILES = 10
@@ -13,6 +15,7 @@ const MOST_CHANGES = 200
 
 interface AboutRow {
   readonly title: string | null
+  readonly titleOrigin: string
   readonly ended: string | null
   readonly version: string | null
   readonly cwd: string | null
@@ -49,7 +52,9 @@ export function gather(db: Database, session: string, asked?: PendingPrompt): Ma
 /** Where a session was left: its last turns and what was still to be done. */
 export function gatherBrief(db: Database, session: string, scope = scopeOf(db, session), most = 1): Brief {
   const about = db
-    .query<AboutRow, [string]>("SELECT title, ended, version, cwd, todos FROM sessions WHERE id = ?")
+    .query<AboutRow, [string]>(
+      "SELECT title, title_origin AS titleOrigin, ended, version, cwd, todos FROM sessions WHERE id = ?",
+    )
     .get(session)
   const size = db
     .query<{ archived: number | null }, [string]>(
@@ -58,7 +63,7 @@ export function gatherBrief(db: Database, session: string, scope = scopeOf(db, s
     .get(session)
   return {
     session,
-    title: about?.title ?? undefined,
+    title: about?.titleOrigin === "import" ? undefined : (about?.title ?? undefined),
     ended: about?.ended ?? undefined,
     version: about?.version ?? undefined,
     cwd: about?.cwd ?? undefined,
@@ -85,7 +90,7 @@ function countTurns(db: Database, scope: Scope): number {
   const counts = rows<{ n: number }>(
     db,
     scope,
-    "SELECT count(*) AS n FROM turns WHERE session = ?1 AND id <= ?2 AND via NOT IN ('none', 'brief')",
+    `SELECT count(*) AS n FROM turns WHERE session = ?1 AND id <= ?2 AND ${OWN}`,
   )
   return counts.reduce((sum, { n }) => sum + n, 0)
 }
@@ -95,7 +100,7 @@ function latestTurns(db: Database, scope: Scope, most: number): TurnLine[] {
     db,
     scope,
     `SELECT id, handle, seq, first AS "offset", prompt, answer, tools, errors, interrupted FROM turns
-     WHERE session = ?1 AND id <= ?2 AND via NOT IN ('none', 'brief')
+     WHERE session = ?1 AND id <= ?2 AND ${OWN}
        AND NOT (via = 'command' AND tools = 0 AND answer = '')
      ORDER BY seq DESC LIMIT ${most}`,
   )
@@ -110,7 +115,8 @@ function notes(db: Database, scope: Scope, kind: "constraint" | "decision"): Quo
     db,
     scope,
     `SELECT n.text, n.turn, t.handle FROM notes n JOIN turns t ON t.id = n.turn
-     WHERE n.session = ?1 AND n.kind = '${kind}' AND n.turn <= ?2 ORDER BY n.turn DESC LIMIT ${2 * MOST_NOTES}`,
+     WHERE n.session = ?1 AND n.kind = '${kind}' AND n.turn <= ?2
+       AND n.origin NOT IN ('subagent', 'import') AND instr(n.session, '/') = 0 ORDER BY n.turn DESC LIMIT ${2 * MOST_NOTES}`,
   ).sort((a, b) => b.turn - a.turn)
   const once = new Map(found.reverse().map(({ text, handle }) => [text, { text, handle }]))
   return [...once.values()].reverse().slice(0, MOST_NOTES)
@@ -130,7 +136,8 @@ function filesInFlight(db: Database, scope: Scope, cwd: string | undefined): Fil
     db,
     scope,
     `SELECT f.path, f.op, f.turn, t.handle FROM files f JOIN turns t ON t.id = f.turn
-     WHERE f.session = ?1 AND f.turn <= ?2 AND f.op IN ('edit', 'write') ORDER BY f.turn DESC LIMIT ${MOST_CHANGES}`,
+     WHERE f.session = ?1 AND f.turn <= ?2 AND f.op IN ('edit', 'write') AND t.origin <> 'import'
+     ORDER BY f.turn DESC LIMIT ${MOST_CHANGES}`,
   ).sort((a, b) => b.turn - a.turn || (a.path < b.path ? -1 : 1))
   for (const file of found) if (!latest.has(file.path)) latest.set(file.path, file)
   const below = cwd === undefined ? undefined : `${cwd.replace(/\/$/, "")}/`
@@ -167,6 +174,7 @@ function lastCommand(db: Database, scope: Scope, isError: 0 | 1): CommandRow | u
     `SELECT c.session, c.target AS command, c.exit_code AS exitCode, c.error, t.handle, c.result
      FROM tool_calls c JOIN turns t ON t.id = c.turn
      WHERE c.session = ?1 AND c.turn <= ?2 AND c.name = 'Bash' AND c.is_error = ${isError}
+       AND c.origin <> 'import'
      ORDER BY c.result DESC LIMIT 1`,
   ).sort((a, b) => b.result - a.result)[0]
 }

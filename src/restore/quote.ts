@@ -1,15 +1,27 @@
-/** Text from the archive is data: it is quoted, and cannot pose as the host's words or end our frame. Pure. */
+/** How text from the archive stands in what we say: always as a quotation, never as a line of its own. Pure. */
 import { cut, oneLine } from "../util/text.ts"
+import { inert, neutral, visible } from "./neutral.ts"
 
-/** Tags by which the host, or we, mark text that is more than data. */
-const HOST_TAG =
-  /<(\/?)(system-reminder|system|command-[\w-]+|local-command-[\w-]+|bash-[\w-]+|user-memory-input|task-notification|persisted-output|ctxbridge-[\w-]+|function_calls|invoke|antml:[\w-]+|user-prompt-submit-hook)(?=[\s>/])/gi
+/** Characters that are looked at for an item of one line: the rest would be cut off anyway. */
+const LOOKED_AT = 8000
 
-/** Host tags lose their bracket; everything else stays as it was. */
-export const neutral = (text: string): string => text.replace(HOST_TAG, "‹$1$2")
+/** Folded before tags are looked for, so that no white space keeps a bracket from its name. */
+const line = (text: string): string => oneLine(visible(text.slice(0, LOOKED_AT)))
 
-/** On one line, at most `limit` characters. */
-export const quoted = (text: string, limit: number): string => cut(oneLine(neutral(text)), limit)
+/** Words of the human or the model: on one line, in quotation marks, at most `limit` characters between them. */
+export const said = (text: string, limit: number): string => marked(neutral(line(text)), limit)
+
+/** Words of anybody else: the same, and nothing in them is Markdown. */
+export const told = (text: string, limit: number): string => marked(inert(line(text)), limit)
+
+/** A path or command as it is typed, between backticks that nothing in it can close. */
+export function code(text: string, limit: number): string {
+  const typed = cut(neutral(line(text)).replace(/`{3,}/g, "'"), limit)
+  const longest = Math.max(0, ...[...typed.matchAll(/`+/g)].map(([run]) => run.length))
+  const fence = "`".repeat(longest + 1)
+  const edge = longest > 0 || typed === "" ? " " : ""
+  return fence + edge + typed + edge + fence
+}
 
 /** Each line behind `> `. */
 export const blockQuote = (text: string): string =>
@@ -17,3 +29,23 @@ export const blockQuote = (text: string): string =>
     .split("\n")
     .map((line) => `> ${line}`)
     .join("\n")
+
+/** A session's name for an attribute of the frame: what no such name holds is replaced. */
+export const name = (text: string, limit: number): string => cut(text.replace(/[^\w./-]/g, "_"), limit, "")
+
+/** A word such as the host's names of a state, else `otherwise`. */
+export const word = (text: string, otherwise: string): string =>
+  /^[a-z][a-z_]{0,19}$/.test(text) ? text : otherwise
+
+/** A time as the host writes it, else nothing. */
+export const time = (text: string | undefined): string | undefined =>
+  text !== undefined && /^\d{4}-\d\d-\d\dT[\d:.]{5,16}(?:Z|[+-]\d\d:?\d\d)?$/.test(text) ? text : undefined
+
+/** Quotation marks within are escaped, and so are backslashes before one: no text can end its quotation. */
+function marked(words: string, limit: number): string {
+  const escaped = words.replace(
+    /(\\*)("|$)/g,
+    (_all, slashes: string, mark: string) => slashes + slashes + (mark === "" ? "" : '\\"'),
+  )
+  return `"${cut(escaped, limit)}"`
+}

@@ -30,13 +30,13 @@ export function scopeOf(db: Database, session: string): ScopePart[] {
   return scope
 }
 
-/** The project's session with the latest record, other than `besides`; only one in which a human said something. */
+/** The project's session with the latest record, other than `besides`; only one in which a human said something to the host. */
 export function latestSession(db: Database, project: string, besides: string): string | undefined {
   const row = db
     .query<{ id: string }, [string, string]>(
       `SELECT s.id FROM sessions s JOIN projects p ON p.id = s.project
        WHERE p.path = ? AND s.id <> ? AND s.parent IS NULL
-         AND EXISTS (SELECT 1 FROM turns t WHERE t.session = s.id AND t.via <> 'none')
+         AND EXISTS (SELECT 1 FROM turns t WHERE t.session = s.id AND t.via <> 'none' AND t.origin <> 'import')
        ORDER BY s.ended DESC LIMIT 1`,
     )
     .get(project, besides)

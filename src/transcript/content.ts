@@ -41,8 +41,10 @@ export function userParts(content: unknown, envelope: UserEnvelope): Part[] {
       parts.push(...made)
       const [result] = made
       if (envelope.speaker === "human" && result?.kind === "toolResult" && result.isError) {
-        const reason = rejectionReason(result.text, stringOf(envelope.userFeedback))
-        if (reason !== undefined) parts.push({ kind: "prompt", via: "typed", text: reason })
+        const feedback = stringOf(envelope.userFeedback)
+        const text = rejectionReason(result.text, feedback)
+        const within = feedback === undefined ? { within: result.id } : {}
+        if (text !== undefined) parts.push({ kind: "prompt", via: "typed", text, ...within })
       }
     }
   }

@@ -143,6 +143,7 @@ function record(
     agentId: stringOf(line["agentId"]),
     promptId: stringOf(line["promptId"]),
     promptSource: stringOf(line["promptSource"]),
+    imported: isObject(objectOf(line["ctxbridge"])["import"]) || undefined,
     sidechain,
     usage,
     parts,

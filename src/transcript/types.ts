@@ -30,7 +30,13 @@ export interface Usage {
 /** One meaningful piece of a record, in the order in which it stands there. */
 export type Part =
   /** Words of a human; opens a turn. */
-  | { readonly kind: "prompt"; readonly via: PromptVia; readonly text: string }
+  | {
+      readonly kind: "prompt"
+      readonly via: PromptVia
+      readonly text: string
+      /** tool_use_id of the result in whose text the words stand, when nothing else says that they are a human's. */
+      readonly within?: string
+    }
   /** A prompt put into the host's queue; it becomes a `prompt` only if the host takes it out again. */
   | { readonly kind: "enqueued"; readonly text: string }
   /** What a parent agent asked of a subagent. */
@@ -84,6 +90,8 @@ export interface TranscriptRecord {
   readonly promptId: string | undefined
   /** Who handed over a user message (`typed`, `sdk`, `system`), as newer hosts say it; a plugin's has none. */
   readonly promptSource?: string | undefined
+  /** The line was made from another tool's archive: nobody vouches for what it says. */
+  readonly imported?: boolean | undefined
   /** True for lines of a subagent, wherever they stand. */
   readonly sidechain: boolean
   readonly usage: Usage | undefined

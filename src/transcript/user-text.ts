@@ -57,14 +57,14 @@ export function userTextParts(text: string, speaker: Speaker, via: PromptVia = "
     const tag = openingTag(rest)
     if (tag === undefined || !CONTEXT_TAGS.has(tag)) break
     const close = `</${tag}>`
-    const end = rest.indexOf(close)
+    const end = closing(rest, `<${tag}`, close)
     if (end === -1) break
     parts.push(contextPart(tag, rest.slice(0, end + close.length)))
     rest = rest.slice(end + close.length)
   }
   const after: Part[] = []
   while (rest.trimEnd().endsWith(REMINDER_CLOSE)) {
-    const start = rest.lastIndexOf(REMINDER_OPEN)
+    const start = lastOpening(rest)
     if (start === -1) break
     after.unshift(contextPart("system-reminder", rest.slice(start)))
     rest = rest.slice(0, start)
@@ -123,6 +123,33 @@ function outputParts(text: string): Part[] {
     }
   }
   return parts
+}
+
+/**
+ * Where the block at the head ends. What the host quotes in it (a selection, a hook's output) may hold its closing tag:
+ * a further one that nothing has opened means that the block goes on to there, and that no human said what is between.
+ */
+function closing(text: string, open: string, close: string): number {
+  let end = text.indexOf(close)
+  if (end === -1) return end
+  const opened = text.indexOf(open, end + close.length)
+  for (;;) {
+    const next = text.indexOf(close, end + close.length)
+    if (next === -1 || (opened !== -1 && opened < next)) return end
+    end = next
+  }
+}
+
+/** Where the last reminder begins; an opening tag within what it quotes begins no other. */
+function lastOpening(text: string): number {
+  let start = text.lastIndexOf(REMINDER_OPEN)
+  while (start > 0) {
+    const before = text.lastIndexOf(REMINDER_OPEN, start - 1)
+    const closed = text.lastIndexOf(REMINDER_CLOSE, start)
+    if (before === -1 || closed > before) break
+    start = before
+  }
+  return start
 }
 
 function contextPart(tag: string, block: string): Part {

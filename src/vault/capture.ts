@@ -4,7 +4,16 @@
  * O(new bytes), whatever the size of the transcript: the cursor is the last note of the copy. Whole lines only,
  * except where the caller says otherwise: half a line is still being written by the host.
  */
-import { closeSync, constants, fstatSync, ftruncateSync, openSync, type Stats, statSync } from "node:fs"
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  rmSync,
+  type Stats,
+  statSync,
+} from "node:fs"
 import { isMissing } from "../util/errors.ts"
 import {
   type LockedCopy,
@@ -19,6 +28,8 @@ import {
   writeFully,
 } from "./file.ts"
 import { dataFrame, encodeNote, type RangeNote, sha256, TAIL_WINDOW, xxh64 } from "./frame.ts"
+import type { Edit } from "./rewrite.ts"
+import type { Forgotten } from "./tombstones.ts"
 
 /** Bytes of transcript in one frame, as far as lines allow. */
 const CHUNK = 1 << 20
@@ -40,6 +51,8 @@ export interface CaptureRequest {
    * cannot be half of a longer one), or take it as it is.
    */
   readonly lastLine: "whole" | "any"
+  /** What of the transcript is not to be archived. Asked before a copy is begun, and again under its lock. */
+  readonly forgotten?: () => Forgotten | undefined
   /** Called with the absolute path to which a copy went because the host had rewritten its transcript. */
   readonly onSuperseded?: (file: string) => void
   /** Called before the first frame is written, if there is anything to write. */
@@ -56,9 +69,10 @@ export interface Chunk {
 export interface Captured {
   /**
    * `current`: everything is in the copy. `behind`: the deadline came first. `busy`: another process held the
-   * lock. `missing`: there is no such transcript (nothing was ever written, or it was deleted).
+   * lock. `missing`: there is no such transcript (nothing was ever written, or it was deleted). `forgotten`: the
+   * user does not want it archived.
    */
-  readonly state: "current" | "behind" | "busy" | "missing"
+  readonly state: "current" | "behind" | "busy" | "missing" | "forgotten"
   /** Name of the copy; undefined when there is none. */
   readonly id: string | undefined
   /** Bytes of the transcript that are in the copy. */
@@ -73,18 +87,23 @@ export interface Captured {
 
 export function capture(request: CaptureRequest): Captured {
   const source = openSource(request.transcript)
-  if (source === undefined) return { ...NOTHING, state: "missing" }
+  if (source === undefined) return { ...NOTHING, state: isForgotten(request) ? "forgotten" : "missing" }
   try {
     const { fd, stats } = source
     const known = peek(request.copy)
     if (known !== undefined && follows(fd, stats, known) && archivedBytes(known) === stats.size) {
       return { ...NOTHING, state: "current", id: known.header.id, archived: stats.size, size: stats.size }
     }
+    if (known === undefined && isForgotten(request)) {
+      return { ...NOTHING, state: "forgotten", size: stats.size }
+    }
     return append(request, fd, stats)
   } finally {
     closeSync(source.fd)
   }
 }
+
+const isForgotten = ({ forgotten }: CaptureRequest): boolean => forgotten?.()?.whole === true
 
 const NOTHING = { id: undefined, archived: 0, size: 0, taken: 0, superseded: undefined } as const
 
@@ -128,13 +147,13 @@ export function follows(source: number, stats: Pick<Stats, "size">, tail: Tail):
 }
 
 /** A new inode with a known tail may still be another file: its first frame must be the same, too. */
-function sameStart(source: number, stats: Stats, held: LockedCopy): boolean {
+function sameStart(source: number, stats: Stats, held: LockedCopy, edit: Edit): boolean {
   const { last } = held.tail
   if (last === undefined || BigInt(stats.ino) === last.inode) return true
   const first = last.from === 0 ? last : firstSegment(held)
   if (first === undefined) return true
   const known = segmentContent(held.fd, first)
-  return Buffer.compare(known, readExactly(source, 0, known.length)) === 0
+  return Buffer.compare(known, edit(readExactly(source, 0, known.length), 0)) === 0
 }
 
 /** Walks back over the notes: a read for each frame, once for each new inode. */
@@ -150,19 +169,34 @@ function append(request: CaptureRequest, source: number, stats: Stats): Captured
     const held = openLocked(request.copy, request.transcript, request.now, request.deadline)
     if (held === undefined) return { ...NOTHING, state: "busy", size: stats.size }
     try {
-      if (!follows(source, stats, held.tail) || !sameStart(source, stats, held)) {
+      // Who forgets writes the tombstone first, and deletes then: from here on nobody can begin the copy anew.
+      const forgotten = request.forgotten?.()
+      if (forgotten?.whole) {
+        rmSync(request.copy, { force: true })
+        return { ...NOTHING, state: "forgotten", size: stats.size }
+      }
+      const edit = forgotten?.edit ?? asItIs
+      if (!follows(source, stats, held.tail) || !sameStart(source, stats, held, edit)) {
         superseded = setAside(request.copy)
         request.onSuperseded?.(superseded)
         continue
       }
-      return { ...appendTo(held, request, source, stats), superseded }
+      return { ...appendTo(held, request, source, stats, edit), superseded }
     } finally {
       closeSync(held.fd)
     }
   }
 }
 
-function appendTo(held: LockedCopy, request: CaptureRequest, source: number, stats: Stats): Captured {
+const asItIs: Edit = (content) => content
+
+function appendTo(
+  held: LockedCopy,
+  request: CaptureRequest,
+  source: number,
+  stats: Stats,
+  edit: Edit,
+): Captured {
   const start = archivedBytes(held.tail)
   let from = start
   let end = held.tail.end
@@ -172,8 +206,9 @@ function appendTo(held: LockedCopy, request: CaptureRequest, source: number, sta
       state = "behind"
       break
     }
-    const content = readLines(source, from, stats.size, request.lastLine)
-    if (content.length === 0) break
+    const read = readLines(source, from, stats.size, request.lastLine)
+    if (read.length === 0) break
+    const content = edit(read, from)
     const frame = dataFrame(content)
     const to = from + content.length
     const note: RangeNote = {
@@ -181,7 +216,7 @@ function appendTo(held: LockedCopy, request: CaptureRequest, source: number, sta
       to,
       frameLength: frame.length,
       inode: BigInt(stats.ino),
-      tailHash: content.length >= TAIL_WINDOW ? xxh64(content.subarray(-TAIL_WINDOW)) : tailHash(source, to),
+      tailHash: read.length >= TAIL_WINDOW ? xxh64(read.subarray(-TAIL_WINDOW)) : tailHash(source, to),
       sha256: sha256(content),
       time: request.now,
     }

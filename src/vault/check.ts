@@ -5,6 +5,7 @@ import { isWholeObject, openSource } from "./capture.ts"
 import { readExactly, readTail, type Segment, segmentContent, segmentsBackwards } from "./file.ts"
 import { sha256 } from "./frame.ts"
 import { openCopy } from "./reader.ts"
+import type { Edit } from "./rewrite.ts"
 
 export interface CopyCheck {
   /** Where the host keeps the transcript; undefined when the copy does not begin with our header. */
@@ -24,23 +25,30 @@ export interface CopyCheck {
  * @param file absolute path of the copy
  * @param source descriptor of the transcript, undefined where there is none to compare with
  * @param onFrame called with the compressed bytes read
+ * @param edit what capture made of the transcript before it stored it
  * @returns undefined when the file is gone
  */
 export function checkCopy(
   file: string,
   source: number | undefined,
   onFrame: (bytes: number) => void = () => {},
+  edit: Edit = (content) => content,
 ): CopyCheck | undefined {
   const fd = openCopy(file)
   if (fd === undefined) return undefined
   try {
-    return checkFrames(fd, source, onFrame)
+    return checkFrames(fd, source, onFrame, edit)
   } finally {
     closeSync(fd)
   }
 }
 
-function checkFrames(fd: number, source: number | undefined, onFrame: (bytes: number) => void): CopyCheck {
+function checkFrames(
+  fd: number,
+  source: number | undefined,
+  onFrame: (bytes: number) => void,
+  edit: Edit,
+): CopyCheck {
   const tail = readTail(fd)
   if (tail === undefined) {
     const damage = ["it does not begin with a header of ctxbridge"]
@@ -62,7 +70,7 @@ function checkFrames(fd: number, source: number | undefined, onFrame: (bytes: nu
     const content = contentOf(fd, segment, damage)
     onFrame(segment.frameLength)
     if (content === undefined || source === undefined || differsAt !== undefined) continue
-    differsAt = difference(content, readExactly(source, from, content.length), from)
+    differsAt = difference(content, edit(readExactly(source, from, content.length), from), from)
   }
   const archived = tail.last?.to ?? 0
   return { path: tail.header.path, archived, frames: segments.length, damage, halfFrame, differsAt }

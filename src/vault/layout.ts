@@ -25,6 +25,9 @@ export function vaultPath(transcript: string, home: string): string {
 /** The absolute path of a copy. */
 export const vaultFile = (dataHome: string, copy: string): string => join(dataHome, "vault", copy)
 
+/** Whether the copy was made from another tool's archive: those stand in a folder of their own. */
+export const isImportedCopy = (copy: string): boolean => copy.startsWith("imported/")
+
 /** What a transcript's path says of whose it is. */
 export interface TranscriptName {
   /** The session it belongs to; undefined for a subagent whose path does not name its parent. */

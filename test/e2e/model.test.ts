@@ -103,6 +103,17 @@ describe("model", () => {
     expect(await json(machine, "verify", "--runtime", "native")).toMatchObject({ code: 1 })
   })
 
+  test("uninstall --purge takes model and runtime with it", async () => {
+    using machine = new Machine()
+    await install(machine)
+    expect(await json(machine, "verify", "--runtime", "native")).toMatchObject({ code: 0 })
+    await machine.idle()
+    const ran = await run(["uninstall", "--purge", "--yes", "--json"], { env: machine.env, cwd: machine.cwd })
+    expect(ran).toMatchObject({ code: 0, stderr: "" })
+    expect(JSON.parse(ran.stdout)).toMatchObject({ left: [] })
+    expect(existsSync(machine.dataHome)).toBe(false)
+  })
+
   test("after three processes have died with the native library, WebAssembly is used, until native works again", async () => {
     using machine = new Machine()
     await install(machine)

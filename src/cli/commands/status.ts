@@ -2,8 +2,11 @@
 import { existsSync } from "node:fs"
 import { readStatus } from "../../archive/status.ts"
 import { hookStatus } from "../../host/hook-status.ts"
+import { unfinished } from "../../job/forget.ts"
+import { importUnderWay } from "../../job/history.ts"
 import { askForRebuild } from "../../job/spawn.ts"
 import { lastError } from "../../util/log.ts"
+import { tombstoneCount } from "../../vault/tombstones.ts"
 import type { Command } from "../command.ts"
 import { renderStatus } from "../render-status.ts"
 import { createStyle } from "../style.ts"
@@ -18,6 +21,8 @@ export default {
       dataHome,
       exists: existsSync(dataHome),
       ...archive,
+      forgotten: { sessions: tombstoneCount(dataHome), unfinished: unfinished(dataHome).length },
+      import: importUnderWay(env) ?? null,
       hooks: hookStatus({ configDir, home, cwd, dataHome }, exePath),
       lastError: lastError(env.stateHome) ?? null,
     }

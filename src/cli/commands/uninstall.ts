@@ -1,28 +1,79 @@
-/** `ctxbridge uninstall`: take our hooks out of the host's settings. The archive stays. */
-import { type SettingsChange, uninstall } from "../../host/install.ts"
-import type { Command } from "../command.ts"
+/** `ctxbridge uninstall`: take our hooks out of the host's settings, and with --purge everything else of ours. */
+import { pieces, removeFootprint } from "../../host/footprint.ts"
+import { type SettingsChange, uninstall, uninstallAll } from "../../host/install.ts"
+import { withoutJob } from "../../job/stop.ts"
+import { EXIT } from "../../util/errors.ts"
+import { bytes, count } from "../../util/text.ts"
+import type { Command, Context } from "../command.ts"
+import { confirmed, YES_ARG } from "../confirm.ts"
+import { safe } from "../style.ts"
 import { SETTINGS_ARGS, settingsOptions } from "./install.ts"
+
+/** ms until the background job has ended: it looks after each slice of its work, but for making the views anew. */
+const PATIENCE = 120_000
+/** A hook that was at work may have written while we removed. */
+const ROUNDS = 3
 
 export default {
   meta: { name: "uninstall", description: "Take the hooks out of Claude Code's settings; the archive stays" },
-  args: SETTINGS_ARGS,
+  args: {
+    ...SETTINGS_ARGS,
+    purge: { type: "boolean", description: "Remove the archive and everything else of ctxbridge, for good" },
+    ...YES_ARG,
+  },
   run(context) {
-    const { env, out } = context
+    const { args, env, out } = context
+    if (args["purge"] === true) return purge(context)
     const change = uninstall(settingsOptions(context))
     for (const line of report(change, env.dataHome)) out.print(line)
     out.json(change)
+    return EXIT.ok
   },
 } satisfies Command
 
 function report(change: SettingsChange, dataHome: string): string[] {
   if (!change.changed) return [`No hooks of ours in ${change.file}`]
   if (change.dryRun) return [`Would change ${change.file}:`, ...change.diff]
-  const done = {
-    restored: `Restored, byte for byte as before the install: ${change.file}`,
-    deleted: `Deleted, as it did not exist before the install: ${change.file}`,
-    edited: `Removed from ${change.file}: ${change.removed.join(", ")}`,
+  return [settingsLine(change), `The archive stays in ${dataHome}`]
+}
+
+const settingsLine = ({ action, file, removed }: SettingsChange): string =>
+  ({
+    restored: `Restored, byte for byte as before the install: ${file}`,
+    deleted: `Deleted, as it did not exist before the install: ${file}`,
+    edited: `Removed from ${file}: ${removed.join(", ")}`,
     created: "",
-    none: "",
-  }
-  return [done[change.action], `The archive stays in ${dataHome}`]
+    none: `No hooks of ours in ${file}`,
+  })[action]
+
+function purge(context: Context): number {
+  const { env, out } = context
+  const options = settingsOptions(context)
+  const { dryRun } = options
+  const found = pieces(env)
+  const total = found.reduce((sum, piece) => sum + piece.bytes, 0)
+  const files = found.reduce((sum, piece) => sum + piece.files, 0)
+  const what = `${count(files, "file")}, ${bytes(total)}, in ${env.dataHome}`
+  if (!dryRun && !confirmed(context, `Remove the hooks and the whole archive for good: ${what}?`))
+    return EXIT.failed
+  const settings = uninstallAll({ dataHome: env.dataHome, dryRun })
+  // The scope that was asked for may hold hooks that no install remembers.
+  const named = uninstall(options)
+  if (!settings.some(({ file }) => file === named.file)) settings.push(named)
+  const left = dryRun ? [] : withoutJob(env.stateHome, PATIENCE, () => removeAll(context))
+  for (const change of settings) for (const line of settingsLines(change)) out.print(line)
+  out.print(`${dryRun ? "Would remove" : "Removed"} ${what}`)
+  for (const path of left) out.print(`Left, as it is not ours: ${safe(path)}`)
+  if (!dryRun) out.print("Sessions that are open keep their hooks until they end: close them first.")
+  out.json({ dryRun, settings, removed: found, left })
+  return EXIT.ok
+}
+
+const settingsLines = (change: SettingsChange): string[] =>
+  change.dryRun && change.changed ? [`Would change ${change.file}:`, ...change.diff] : [settingsLine(change)]
+
+function removeAll({ env }: Context): string[] {
+  let left = removeFootprint(env)
+  for (let round = 1; round < ROUNDS && pieces(env).length > 0; round++) left = removeFootprint(env)
+  return left
 }

@@ -19,7 +19,14 @@ const turn = (...parts: Part[]): string =>
       files: [],
       usage: [],
       prompt: "Fix *this*\n# now",
-      messages: [{ role: "assistant", time: null, sidechain: false, parts }],
+      messages: [
+        {
+          role: "assistant",
+          time: null,
+          sidechain: false,
+          parts: parts.map((part) => ({ ...part, origin: "host" })),
+        },
+      ],
     } satisfies WholeTurn),
   ].join("")
 

@@ -380,7 +380,7 @@ describe("interrupts and refusals", () => {
           `${REJECTED} The user provided the following reason for the rejection:  keep the name`,
           true,
         ),
-        prompt("keep the name"),
+        { ...prompt("keep the name"), within: "t1" },
       ],
     },
     {
@@ -393,7 +393,10 @@ describe("interrupts and refusals", () => {
           },
         ),
       ]),
-      parts: [expect.objectContaining({ kind: "toolResult", isError: true }), prompt("use rg")],
+      parts: [
+        expect.objectContaining({ kind: "toolResult", isError: true }),
+        { ...prompt("use rg"), within: "t1" },
+      ],
     },
     {
       name: "a refusal with a reason in its own field",

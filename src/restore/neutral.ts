@@ -1,0 +1,96 @@
+/**
+ * Takes from text what would make it more than text: characters that nobody sees, escapes of terminals, tags by which
+ * the host or we mark words of our own, handles that we did not give. Pure; applied twice it changes nothing more.
+ */
+
+/** Sequences that a terminal obeys: CSI, OSC and other strings, two-character escapes; with ESC or their C1 form. */
+const ESCAPES =
+  /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b[\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\u0007\u001b\u009c\n]*(?:\u0007|\u001b\\|\u009c)?|\u001b[ -/]*[0-~]/g
+
+/** What a line may end with beside a newline. */
+const LINE_ENDS = /\r\n?|[\v\f\u0085\u2028\u2029]/g
+
+/**
+ * Controls and all that Unicode lets a reader ignore: blanks without width, bidirectional controls, fillers, the
+ * invisible tag characters. Joiners and variation selectors have a rule of their own.
+ */
+const UNSEEN = /(?![\t\n\p{VS}\p{Join_C}])[\p{Cc}\p{DI}\p{Bidi_C}\u{fff9}-\u{fffb}]/gu
+
+/** Emoji and some scripts need one of these behind a letter of theirs; anywhere else it only hides something. */
+const JOINERS = /(?<![^\p{ASCII}\p{Join_C}])\p{Join_C}+|\p{Join_C}+(?![^\p{ASCII}\p{Join_C}])/gu
+const SELECTORS = /(?<![^\p{ASCII}\p{VS}])\p{VS}+/gu
+
+/** Line ends become newlines; what cannot be seen goes. */
+export function visible(text: string): string {
+  let shown = text.toWellFormed()
+  // Taking something away may join what it parted.
+  for (let before = ""; before !== shown; ) {
+    before = shown
+    shown = shown
+      .replace(LINE_ENDS, "\n")
+      .replace(ESCAPES, "")
+      .replace(UNSEEN, "")
+      .replace(JOINERS, "")
+      .replace(SELECTORS, "")
+  }
+  return shown
+}
+
+/** A bracket that opens a tag, or looks so, also written as an entity or escape. */
+const OPENING = /[<＜﹤〈⟨˂ᐸ❮]|&(?:amp;)*(?:lt|#0*60|#x0*3c);?|\\(?:u003c|x3c)|%3c/gi
+
+/** Names by which the host, the model's API or we mark what is more than data; `_` is read as `-`. */
+const NAMES = new RegExp(
+  String.raw`^[\s/!?\\]*(?:` +
+    [
+      "system(?:-[a-z-]*)?|[a-z-]*-(?:hook|reminder|message|notification|caveat)",
+      "(?:command|local|bash|task|session|mcp|ide)-[a-z-]+|user(?:-[a-z-]+)?|human|assistant|developer",
+      "ctxbridge(?:-[a-z-]*)?|persisted-output|new-diagnostics|function(?:-[a-z-]+|s)?|invoke|parameters?",
+      "antml(?::[a-z-]*)?|tool(?:-[a-z-]+)?|claude[a-z-]*|instructions?|important|env(?:ironment)?|thinking",
+      "policy|budget:[a-z-]+|total-tokens",
+    ].join("|") +
+    ")(?![a-z0-9])",
+)
+/** How far behind a bracket a name is looked for, in UTF-16 units. */
+const NAME_REACH = 160
+
+/** Letters of other scripts that look like ours, dashes and slashes. */
+const LOOK_ALIKES: Readonly<Record<string, string>> = {
+  ...{ а: "a", с: "c", ԁ: "d", е: "e", һ: "h", і: "i", ј: "j", ӏ: "l", о: "o", р: "p", ԛ: "q", ѕ: "s" },
+  ...{ т: "t", м: "m", н: "h", к: "k", в: "b", у: "y", х: "x", ѵ: "v", ԝ: "w", г: "r", п: "n", ԍ: "g" },
+  ...{ α: "a", ε: "e", ι: "i", κ: "k", μ: "m", ν: "v", ο: "o", ρ: "p", τ: "t", υ: "u", χ: "x", ս: "u" },
+  ...{ ı: "i", ɡ: "g", ɑ: "a", ʏ: "y", ꜱ: "s", ᴛ: "t", ᴇ: "e", ᴍ: "m", ʀ: "r", ɪ: "i", ɴ: "n", ᴅ: "d" },
+  ...{ _: "-", "‐": "-", "‒": "-", "–": "-", "—": "-", "−": "-", "∕": "/", "⁄": "/" },
+}
+
+/** As it looks to a reader in a hurry: widths, looks, case, accents and what joins letters are forgotten. */
+function skeleton(text: string): string {
+  const plain = text
+    .normalize("NFKD")
+    .replace(/[\p{M}\p{Cf}]/gu, "")
+    .toLowerCase()
+  return plain.replace(/[^a-z0-9\s/<>:.-]/gu, (letter) => LOOK_ALIKES[letter] ?? letter)
+}
+
+/** Handles are ours to give: one in a text is set apart, so that it names nothing. */
+const HANDLE = /(ctx)[:：﹕∶](?=[0-9a-z]{4})/gi
+
+/** Tags of the host lose their bracket; everything else that can be seen stays. */
+export function neutral(text: string): string {
+  const shown = visible(text)
+  return shown
+    .replace(OPENING, (bracket, at: number) => {
+      const behind = shown.slice(at + bracket.length, at + bracket.length + NAME_REACH)
+      return NAMES.test(skeleton(behind)) ? "‹" : bracket
+    })
+    .replace(HANDLE, "$1: ")
+}
+
+/** For words that anybody may have written: no tag at all, and neither link, picture nor code fence. */
+export const inert = (text: string): string =>
+  neutral(text)
+    .replace(OPENING, "‹")
+    .replace(/`+|~{2,}/g, "'")
+    .replace(/!(?=\[)/g, "! ")
+    .replace(/\](?=[([:])/g, "] ")
+    .replace(/:(?=\/\/)/g, ": ")
