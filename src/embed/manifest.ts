@@ -20,12 +20,15 @@ export interface Manifest {
   readonly files: readonly PinnedFile[]
 }
 
+/** Numbers of a vector. */
+export const DIMENSION = 384
+
 export const MODEL_FILE = "onnx/model_quantized.onnx"
 export const TOKENIZER_FILE = "tokenizer.json"
 
 export const MINILM: Manifest = {
   id: "all-MiniLM-L6-v2-int8",
-  dimension: 384,
+  dimension: DIMENSION,
   files: [
     {
       path: MODEL_FILE,
@@ -62,7 +65,7 @@ export function parseManifest(text: string): Manifest {
   const { id, dimension, files } = (value ?? {}) as Partial<Manifest>
   if (typeof id !== "string" || !/^[\w.-]{1,80}$/.test(id)) throw bad("`id` is no name")
   if (id.startsWith("hashed-")) throw bad("`id` is the name of what needs no model")
-  if (dimension !== 384) throw bad("`dimension` is not 384")
+  if (dimension !== DIMENSION) throw bad(`\`dimension\` is not ${DIMENSION}`)
   if (!Array.isArray(files)) throw bad("`files` is no list")
   for (const file of files as Partial<PinnedFile>[]) {
     if (file?.path !== MODEL_FILE && file?.path !== TOKENIZER_FILE) throw bad(`unknown file ${file?.path}`)

@@ -6,12 +6,13 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 // The build for browsers (build/runtime.ts): the one for Node wants sharp and files that are not in a binary.
 import { env, pipeline } from "../../dist/runtime/transformers.js"
-import { MODEL_FILE, TOKENIZER_FILE } from "./manifest.ts"
+import { DIMENSION, MODEL_FILE, TOKENIZER_FILE } from "./manifest.ts"
+import { toLengthOne } from "./quantise.ts"
 import type { Runtime } from "./runtime.ts"
 
 /** What the package wants to know besides the pinned files. The rest of a BERT's settings is in the model itself. */
 const SMALL_FILES: Readonly<Record<string, object>> = {
-  "config.json": { model_type: "bert", architectures: ["BertModel"], hidden_size: 384 },
+  "config.json": { model_type: "bert", architectures: ["BertModel"], hidden_size: DIMENSION },
   "tokenizer_config.json": {
     tokenizer_class: "BertTokenizer",
     do_lower_case: true,
@@ -60,10 +61,25 @@ export async function loadModel(folder: string, runtime: Runtime): Promise<Sente
   return {
     tokens: (text) => pipe.tokenizer.encode(text).length,
     async embed(text) {
-      const { data } = await pipe(text, { pooling: "mean", normalize: true })
-      return Float32Array.from(data as Float32Array)
+      const inputs = await pipe.tokenizer(text, { truncation: true })
+      const { last_hidden_state: states } = await pipe.model(inputs)
+      return meanOf(states.data as Float32Array)
     },
   }
+}
+
+/**
+ * The package's own pooling takes 2 ms, a tenth of all. One text has no padding: every token counts.
+ *
+ * @param states a vector for each token
+ */
+function meanOf(states: Float32Array): Float32Array {
+  const sum = new Float32Array(DIMENSION)
+  for (let at = 0; at < states.length; at += DIMENSION) {
+    for (let n = 0; n < DIMENSION; n++) sum[n]! += states[at + n]!
+  }
+  // The mean has the same direction.
+  return toLengthOne(sum)
 }
 
 /** The package asks for `/model/m/<file>`, and for the same below its own server. */
