@@ -51,6 +51,7 @@ export function openDatabase(dataHome: string, options: OpenOptions): Database {
     if (held !== undefined) closeSync(held)
     throw error
   }
+  if (options.readonly && !canRead(db, options)) return openFrozen(path)
   return prepared(db, options)
 }
 
@@ -64,6 +65,28 @@ const PAGE = 4096
 export function prepareForLongWork(db: Database): void {
   db.run(`PRAGMA cache_size = -${LONG_WORK_CACHE >> 10}`)
   db.run(`PRAGMA wal_autocheckpoint = ${LONG_WORK_LOG / PAGE}`)
+}
+
+/** A log without its index cannot be read where nothing can be written: no file of it may be made. */
+function canRead(db: Database, { wait }: OpenOptions): boolean {
+  try {
+    db.run(`PRAGMA busy_timeout = ${Math.max(0, Math.floor(wait))}`)
+    schemaVersion(db)
+    return true
+  } catch (error) {
+    db.close()
+    if (!/^SQLITE_(CANTOPEN|READONLY)/.test(codeOf(error))) throw error
+    return false
+  }
+}
+
+const READONLY = 0x01
+const URI = 0x40
+
+/** The file without its log: what had been moved over from that when it was last written. */
+function openFrozen(path: string): Database {
+  const uri = `file:${encodeURI(path).replaceAll("?", "%3f").replaceAll("#", "%23")}?immutable=1`
+  return new Database(uri, READONLY | URI)
 }
 
 /** A file that is not the archive's database: the one being made, or the one being replaced. Takes no lock. */

@@ -22,6 +22,8 @@ export interface Taken extends Pending {
   readonly captured: Captured
   /** What was taken just now, from its first byte, unless it was too much to keep. */
   readonly fresh: readonly Stretch[]
+  /** The views do not know of it: no marker could be left. */
+  readonly unmarked: boolean
 }
 
 export interface TakeOptions {
@@ -40,6 +42,7 @@ export function take(place: Place, path: string, options: TakeOptions): Taken {
   const session = sessionOf(path, options.parent)
   const fresh: Stretch[] = []
   let kept = 0
+  let unmarked = false
   // A marker too many costs nothing, one too few hides a turn: so before the first byte, in case we die, and after
   // each frame, in case somebody has settled meanwhile.
   const mark = (grown: string): void => {
@@ -47,6 +50,7 @@ export function take(place: Place, path: string, options: TakeOptions): Taken {
       markPending(place.dataHome, { path, copy: grown, session })
     } catch {
       // The vault goes before the views.
+      unmarked = true
     }
   }
   const onChunk = ({ segment, content }: Chunk): void => {
@@ -66,7 +70,7 @@ export function take(place: Place, path: string, options: TakeOptions): Taken {
     onBegin: () => mark(copy),
     onChunk,
   })
-  return { path, copy, session, captured, fresh: kept <= KEPT_BYTES ? fresh : [] }
+  return { path, copy, session, captured, fresh: kept <= KEPT_BYTES ? fresh : [], unmarked }
 }
 
 /** What of a transcript the user does not want archived; undefined: all of it is wanted. */

@@ -30,6 +30,8 @@ export interface Environment {
   /** Logs and locks. */
   readonly stateHome: string
   readonly configFile: string
+  /** For temporary files. */
+  readonly temporary: string
   readonly exePath: string
   readonly config: Config
   readonly resolved: Resolved

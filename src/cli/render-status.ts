@@ -1,4 +1,5 @@
 /** `status` for people. Pure. */
+import type { SpoolStatus } from "../archive/spool.ts"
 import type { ArchiveStatus } from "../archive/status.ts"
 import type { HookStatus } from "../host/hook-status.ts"
 import type { History } from "../job/history.ts"
@@ -12,6 +13,8 @@ import { ago } from "./when.ts"
 export interface StatusReport extends ArchiveStatus {
   readonly dataHome: string
   readonly exists: boolean
+  /** What waits elsewhere because the data folder cannot be written. */
+  readonly spool: readonly SpoolStatus[]
   /** Sessions of which something was forgotten, and of how many not everything has gone yet. */
   readonly forgotten: { readonly sessions: number; readonly unfinished: number }
   /** An import in the background. */
@@ -27,6 +30,7 @@ export function renderStatus(status: StatusReport, screen: Screen): string[] {
     [
       ["data", safe(status.dataHome) + (status.exists ? "" : " (not there yet)")],
       ...archivePairs(status),
+      ...spoolPairs(status),
       ...forgottenPairs(status.forgotten),
       ...importPairs(status.import),
       ...hookPairs(status.hooks),
@@ -35,7 +39,7 @@ export function renderStatus(status: StatusReport, screen: Screen): string[] {
     ],
     screen.style,
   )
-  if (status.totals === null && status.database.problem === null) {
+  if (status.totals === null && status.database.problem === null && status.vault.problem === null) {
     lines.push(
       "",
       "No archive yet: `ctxbridge install` registers the hooks, `ctxbridge import` takes what is there already.",
@@ -46,7 +50,8 @@ export function renderStatus(status: StatusReport, screen: Screen): string[] {
 }
 
 function archivePairs({ vault, database, disk, totals, behind }: ArchiveStatus): Pair[] {
-  const pairs: Pair[] = [["vault", `${count(vault.files, "file")}, ${bytes(vault.bytes)} on disk`]]
+  const held = `${count(vault.files, "file")}, ${bytes(vault.bytes)} on disk`
+  const pairs: Pair[] = [["vault", vault.problem === null ? held : safe(vault.problem)]]
   if (database.problem !== null) pairs.push(["database", safe(database.problem)])
   if (totals === null || behind === null) return pairs
   return [
@@ -65,6 +70,15 @@ function archivePairs({ vault, database, disk, totals, behind }: ArchiveStatus):
     ["not archived", behindText(behind.vault)],
     ["not indexed", behindText(behind.views)],
   ]
+}
+
+/** The data folder has been tried again just before: what is here still waits. */
+function spoolPairs({ spool, dataHome }: StatusReport): Pair[] {
+  return spool.map(({ folder, transcripts, bytes: size, reason }) => {
+    const why = reason === null ? "" : `: ${reason.message}`
+    const what = `${bytes(size)} of ${count(transcripts, "transcript")} in ${folder}`
+    return ["spooled", safe(`${what}, not yet in ${dataHome}${why}`)]
+  })
 }
 
 const ratioText = (ratio: number | null): string =>

@@ -12,6 +12,8 @@ export interface Paths {
   /** The host's configuration folder. */
   readonly claudeDir: string
   readonly configFile: string
+  /** For temporary files. */
+  readonly temporary: string
 }
 
 type Env = Readonly<Record<string, string | undefined>>
@@ -35,6 +37,7 @@ export function resolvePaths(env: Env): Paths {
     stateHome: own === undefined ? join(state, "ctxbridge") : join(own, "state"),
     claudeDir: absolute(env["CLAUDE_CONFIG_DIR"]) ?? join(home, ".claude"),
     configFile: absolute(env["CTXBRIDGE_CONFIG"]) ?? join(config, "ctxbridge", "config.toml"),
+    temporary: absolute(env["TMPDIR"]) ?? "/tmp",
   }
 }
 

@@ -7,6 +7,7 @@ import { setPriority } from "node:os"
 import { join } from "node:path"
 import { markBehind } from "../archive/complete.ts"
 import { type Database, openDatabase } from "../archive/database.ts"
+import { drainSpool } from "../archive/drain.ts"
 import { catchUp, index } from "../archive/indexing.ts"
 import { isPending, settlePending } from "../archive/pending.ts"
 import { lastRepair } from "../archive/repairs.ts"
@@ -31,6 +32,7 @@ import {
   takeRequests,
 } from "./requests.ts"
 import { goOn, isAskedToStop, STOPPED } from "./stop.ts"
+import { probeDue } from "./sweep.ts"
 import { isQuiet, transcriptsBelow } from "./transcripts.ts"
 
 /** ms of work between two commits. */
@@ -56,11 +58,10 @@ export async function runJob(): Promise<void> {
   }
   // Requests stand in there. Without it we were started before everything was removed, and must make nothing anew.
   if (!existsSync(paths.dataHome) || isAskedToStop(paths.stateHome)) return
-  mkdirSync(paths.stateHome, { recursive: true, mode: 0o700 })
   // Asked once more after the lock is free: a request may have come when nobody looked any more.
   do {
-    const fd = openSync(join(paths.stateHome, "job.lock"), "a", 0o600)
-    if (!lock(fd, 0)) return
+    const fd = openLock(paths.stateHome)
+    if (fd === undefined || !lock(fd, 0)) return
     try {
       recoverRequests(paths.dataHome)
       await work(paths, resolved.config["embed.enabled"])
@@ -71,6 +72,16 @@ export async function runJob(): Promise<void> {
       closeSync(fd)
     }
   } while (hasRequests(paths.dataHome))
+}
+
+/** undefined where it cannot be made: then nothing that we would write could be. */
+function openLock(stateHome: string): number | undefined {
+  try {
+    mkdirSync(stateHome, { recursive: true, mode: 0o700 })
+    return openSync(join(stateHome, "job.lock"), "a", 0o600)
+  } catch {
+    return undefined
+  }
 }
 
 interface Visit extends Accepted {
@@ -84,8 +95,9 @@ const PATIENCE = { wait: 5000, most: Number.POSITIVE_INFINITY }
 async function work(paths: Paths, embeds: boolean): Promise<void> {
   const end = performance.now() + LONGEST
   goOnForgetting(paths)
+  const drained = drain(paths, end)
   let db = opened(paths)
-  let visits: Visit[] = []
+  let visits: Visit[] = drained.length === 0 ? [] : [once(drained)]
   let mended = false
   let pointed = false
   const embedding = embeds ? new Embedding(paths, () => isAskedToStop(paths.stateHome)) : undefined
@@ -102,8 +114,11 @@ async function work(paths: Paths, embeds: boolean): Promise<void> {
         if (settle) for (const path of transcripts) ended.add(vaultPath(path, paths.home))
       }
       try {
-        if (accepted.some(({ request }) => request.rebuild)) refuseDamaged(paths.dataHome)
-        if (accepted.some(({ request }) => request.sweep.length > 0)) markBehind(db, paths.dataHome)
+        const sweeps = accepted.some(({ request }) => request.sweep.length > 0)
+        // Damage on a page that nobody reads would be met on the day when it is needed.
+        const probes = sweeps && probeDue(paths.stateHome, Date.now())
+        if (probes || accepted.some(({ request }) => request.rebuild)) refuseDamaged(paths.dataHome)
+        if (sweeps) markBehind(db, paths.dataHome)
         // First what hooks have archived, oldest first: a session before the forks that copy its lines.
         catchUp(db, paths.dataHome, end, () => goOn(paths.stateHome))
         visits = visits.flatMap((visit) => pay(db, paths, visit, now, end))
@@ -140,6 +155,23 @@ async function work(paths: Paths, embeds: boolean): Promise<void> {
     db.close()
   }
 }
+
+/** @returns transcripts that hooks could write only elsewhere: the host may have added to them since */
+function drain(paths: Paths, end: number): readonly string[] {
+  const drained = drainSpool(paths, end)
+  for (const { error } of drained?.left ?? []) {
+    if (error !== undefined) logError(paths.stateHome, { event: "spool", error })
+  }
+  return drained?.transcripts ?? []
+}
+
+/** Our own wish: no file stands for it. */
+const once = (transcripts: readonly string[]): Visit => ({
+  request: { transcripts, sweep: [], settle: false },
+  file: "",
+  since: 0,
+  looks: ONCE,
+})
 
 /** What was deleted from the vault must not be told by the views. Before they are opened: they are made anew. */
 function goOnForgetting(paths: Paths): void {

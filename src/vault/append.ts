@@ -43,7 +43,7 @@ export function appendMade(request: MadeRequest): Made {
     const lines = request.choose(contents(copy))
     if (request.dryRun || lines.length === 0) return { before: 0, taken: sizeOf(lines) }
   }
-  const held = openLocked(copy, path, now, performance.now() + PATIENCE)
+  const held = openLocked(copy, { path, created: now }, performance.now() + PATIENCE)
   if (held === undefined) {
     throw new CtxError("busy", "another process is importing the same session", { hint: "try again" })
   }

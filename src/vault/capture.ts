@@ -16,6 +16,7 @@ import {
 } from "node:fs"
 import { isMissing } from "../util/errors.ts"
 import {
+  archivedBytes,
   type LockedCopy,
   openLocked,
   readExactly,
@@ -27,7 +28,7 @@ import {
   type Tail,
   writeFully,
 } from "./file.ts"
-import { dataFrame, encodeNote, type RangeNote, sha256, TAIL_WINDOW, xxh64 } from "./frame.ts"
+import { type Base, dataFrame, encodeNote, type RangeNote, sha256, TAIL_WINDOW, xxh64 } from "./frame.ts"
 import type { Edit } from "./rewrite.ts"
 import type { Forgotten } from "./tombstones.ts"
 
@@ -51,6 +52,8 @@ export interface CaptureRequest {
    * cannot be half of a longer one), or take it as it is.
    */
   readonly lastLine: "whole" | "any"
+  /** For a piece in the spool: where it begins when it is new, and the name of the copy that it continues. */
+  readonly from?: { readonly id: string; readonly base: Base } | undefined
   /** What of the transcript is not to be archived. Asked before a copy is begun, and again under its lock. */
   readonly forgotten?: () => Forgotten | undefined
   /** Called with the absolute path to which a copy went because the host had rewritten its transcript. */
@@ -107,8 +110,6 @@ const isForgotten = ({ forgotten }: CaptureRequest): boolean => forgotten?.()?.w
 
 const NOTHING = { id: undefined, archived: 0, size: 0, taken: 0, superseded: undefined } as const
 
-const archivedBytes = (tail: Tail): number => tail.last?.to ?? 0
-
 /** Non-blocking, so that a pipe in a transcript's place cannot hold us; undefined unless it is a file. */
 export function openSource(path: string): { fd: number; stats: Stats } | undefined {
   let fd: number
@@ -139,17 +140,21 @@ function peek(copy: string): Tail | undefined {
 const tailHash = (fd: number, end: number): bigint =>
   xxh64(readExactly(fd, Math.max(0, end - TAIL_WINDOW), Math.min(end, TAIL_WINDOW)))
 
+const hexTail = (fd: number, end: number): string => tailHash(fd, end).toString(16)
+
 /** Whether the transcript still begins with what was read before. */
 export function follows(source: number, stats: Pick<Stats, "size">, tail: Tail): boolean {
-  const { last } = tail
-  if (last === undefined) return true
-  return stats.size >= last.to && tailHash(source, last.to) === last.tailHash
+  const { last, header } = tail
+  if (last !== undefined) return stats.size >= last.to && tailHash(source, last.to) === last.tailHash
+  const { base } = header
+  return base === undefined || (stats.size >= base.to && hexTail(source, base.to) === base.tailHash)
 }
 
 /** A new inode with a known tail may still be another file: its first frame must be the same, too. */
-function sameStart(source: number, stats: Stats, held: LockedCopy, edit: Edit): boolean {
+export function sameStart(source: number, stats: Stats, held: LockedCopy, edit: Edit): boolean {
   const { last } = held.tail
   if (last === undefined || BigInt(stats.ino) === last.inode) return true
+  if (held.tail.header.base !== undefined) return true
   const first = last.from === 0 ? last : firstSegment(held)
   if (first === undefined) return true
   const known = segmentContent(held.fd, first)
@@ -165,8 +170,9 @@ function firstSegment({ fd, tail }: LockedCopy): Segment | undefined {
 
 function append(request: CaptureRequest, source: number, stats: Stats): Captured {
   let superseded: string | undefined
+  const begun = { path: request.transcript, created: request.now, ...request.from }
   for (;;) {
-    const held = openLocked(request.copy, request.transcript, request.now, request.deadline)
+    const held = openLocked(request.copy, begun, request.deadline)
     if (held === undefined) return { ...NOTHING, state: "busy", size: stats.size }
     try {
       // Who forgets writes the tombstone first, and deletes then: from here on nobody can begin the copy anew.
@@ -188,7 +194,7 @@ function append(request: CaptureRequest, source: number, stats: Stats): Captured
   }
 }
 
-const asItIs: Edit = (content) => content
+export const asItIs: Edit = (content) => content
 
 function appendTo(
   held: LockedCopy,

@@ -48,6 +48,16 @@ export interface VaultHeader {
   readonly path: string
   /** When the copy was begun, in ms since the epoch. */
   readonly created: number
+  /** Where a piece in the spool begins; a copy in the vault begins at 0 and has none. */
+  readonly base?: Base
+}
+
+/** A place in a transcript from which on a piece holds it. */
+export interface Base {
+  /** Offset in the transcript. */
+  readonly to: number
+  /** XXH64 of the last TAIL_WINDOW bytes before it, in hexadecimal digits. */
+  readonly tailHash: string
 }
 
 export const sha256 = (bytes: Uint8Array): Uint8Array => new Bun.CryptoHasher("sha256").update(bytes).digest()

@@ -1,6 +1,7 @@
 /** `ctxbridge import`: archives what is there already, the host's transcripts and other tools' archives. */
 import { statSync } from "node:fs"
 import { join, resolve } from "node:path"
+import { refuseUnwritable } from "../../archive/unwritable.ts"
 import { looksForeign } from "../../foreign/open.ts"
 import { archivesInPlace } from "../../foreign/places.ts"
 import { type ImportedFile, type ImportReport, importTranscripts } from "../../job/import.ts"
@@ -32,6 +33,7 @@ export default {
     const quiet = args["quiet"] === true
     const dryRun = args["dry-run"] === true
     const named = find(words(args), env)
+    if (!dryRun) refuseUnwritable(env.dataHome)
     // Never unasked: they are not ours, and nobody vouches for what they say.
     const found = words(args).length > 0 ? [] : archivesInPlace(env)
     const events = importEvents(out)
