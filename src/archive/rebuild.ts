@@ -13,6 +13,7 @@ import { dropPointers } from "./pointers.ts"
 import { rememberRepair } from "./repairs.ts"
 import { alone, carryOver, copyAside, damageOf, putInPlace, refuseNewer } from "./replace.ts"
 import { type Source, sources } from "./source.ts"
+import { carryVectors } from "./vectors.ts"
 
 export interface RebuildReport {
   readonly copies: number
@@ -88,6 +89,7 @@ function build(dataHome: string, file: string, options: RebuildOptions): Omit<Re
     db.run("PRAGMA journal_mode = MEMORY")
     db.run("PRAGMA synchronous = OFF")
     const { copies, unreadable } = fill(db, dataHome, options)
+    carryVectors(databasePath(dataHome), db)
     const { turns, messages } = counted(db)
     markComplete(db)
     return alone(dataHome, options.wait, () => {

@@ -85,6 +85,14 @@ export const OPTIONS = {
     doc: "Most characters of instructions given to the host's compaction.",
     parse: integer(0, 2000),
   },
+  "embed.enabled": {
+    env: ["CTXBRIDGE_EMBED"],
+    scope: "user",
+    default: true,
+    allowed: "true or false",
+    doc: "Make vectors of what is archived, in the background, so that it is found by meaning.",
+    parse: flag,
+  },
   "hook.deadline": {
     env: ["CTXBRIDGE_HOOK_DEADLINE"],
     scope: "user",

@@ -20,6 +20,7 @@ import { logError } from "../util/log.ts"
 import { vaultPath } from "../vault/layout.ts"
 import { lock } from "../vault/lock.ts"
 import { compactWhenIdle } from "../vault/tidy.ts"
+import { Embedding } from "./embedding.ts"
 import { resumeForgetting } from "./forget.ts"
 import { preparePointers } from "./pointers.ts"
 import {
@@ -44,8 +45,11 @@ const SETTLE = [0, 150, 500, 1500, 4000] as const
 /** ms between two looks for new requests while waiting. */
 const POLL = 200
 
+/** ms without the database open between two cycles of embedding: whoever wants to replace it needs a gap. */
+const GAP = 5
+
 export async function runJob(): Promise<void> {
-  const { paths } = loadSettings()
+  const { paths, resolved } = loadSettings()
   process.umask(0o077)
   try {
     setPriority(10)
@@ -60,7 +64,7 @@ export async function runJob(): Promise<void> {
     if (fd === undefined || !lock(fd, 0)) return
     try {
       recoverRequests(paths.dataHome)
-      await work(paths)
+      await work(paths, resolved.config["embed.enabled"])
     } catch (error) {
       if (codeOf(error) !== STOPPED) logError(paths.stateHome, { event: "job", error })
       return
@@ -88,13 +92,15 @@ interface Visit extends Accepted {
 /** How long to wait for others who have the database open, in ms. */
 const PATIENCE = { wait: 5000, most: Number.POSITIVE_INFINITY }
 
-async function work(paths: Paths): Promise<void> {
+async function work(paths: Paths, embeds: boolean): Promise<void> {
   const end = performance.now() + LONGEST
   goOnForgetting(paths)
   const drained = drain(paths, end)
   let db = opened(paths)
   let visits: Visit[] = drained.length === 0 ? [] : [once(drained)]
   let mended = false
+  let pointed = false
+  const embedding = embeds ? new Embedding(paths, () => isAskedToStop(paths.stateHome)) : undefined
   /** Copies of sessions that have ended, as far as we know. */
   const ended = new Set<string>()
   try {
@@ -116,6 +122,18 @@ async function work(paths: Paths): Promise<void> {
         // First what hooks have archived, oldest first: a session before the forks that copy its lines.
         catchUp(db, paths.dataHome, end, () => goOn(paths.stateHome))
         visits = visits.flatMap((visit) => pay(db, paths, visit, now, end))
+        if (accepted.length > 0) pointed = false
+        if (visits.length === 0 && !pointed) {
+          preparePointers(db, paths.dataHome)
+          pointed = true
+        }
+        // Last, and a little at a time: a request that comes meanwhile goes first.
+        if (visits.length === 0 && performance.now() < end && (await embedding?.step(db))) {
+          db.close()
+          await Bun.sleep(GAP)
+          db = openDatabase(paths.dataHome, PATIENCE)
+          continue
+        }
       } catch (error) {
         if (!isDamage(error) || mended) throw error
         // Once: a disk that damages what it is given must not keep us here.
@@ -127,7 +145,7 @@ async function work(paths: Paths): Promise<void> {
         continue
       }
       if (visits.length === 0 || performance.now() >= end) {
-        preparePointers(db, paths.dataHome)
+        if (!pointed) preparePointers(db, paths.dataHome)
         if (visits.length === 0) tidy(paths, ended, end)
         return
       }
