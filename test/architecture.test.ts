@@ -14,7 +14,8 @@ const LAYERS: readonly (readonly string[])[] = [
   ["util"],
   ["config", "transcript", "vault"],
   ["archive"],
-  ["restore", "export", "autopilot"],
+  ["embed"],
+  ["restore", "export", "foreign", "autopilot"],
   ["job"],
   ["hook", "host", "bench"],
   ["demo", "doctor"],
@@ -38,6 +39,25 @@ const DOORS: Readonly<Record<string, { door: string; reason: string }>> = {
     reason: "the order of pragmas matters and migrations run there; use openDatabase and its type Database",
   },
   "bun:ffi": { door: "util/libc.ts", reason: "native calls stay in one place; use tryLock or readable" },
+  "@huggingface/transformers": {
+    door: "embed/transformers.ts",
+    reason: "it must see our runtime before it is evaluated, and no server; use openEmbedder",
+  },
+  "onnxruntime-common": { door: "embed/ort-native.ts", reason: "use openEmbedder" },
+  "onnxruntime-node": {
+    door: "embed/runtime-files.ts",
+    reason: "a binary holds its files compressed; use openEmbedder",
+  },
+  "onnxruntime-web": { door: "embed/ort-wasm.ts", reason: "use openEmbedder" },
+}
+
+/** What build/runtime.ts makes of packages. */
+const MADE: Readonly<Record<string, string>> = {
+  "../dist/runtime/transformers.js": "@huggingface/transformers",
+  "../dist/runtime/ort-wasm.js": "onnxruntime-web",
+  "../dist/runtime/wasm.zst": "onnxruntime-node",
+  "../dist/runtime/library.zst": "onnxruntime-node",
+  "../dist/runtime/binding.node.zst": "onnxruntime-node",
 }
 
 /** What nothing imports. */
@@ -53,7 +73,14 @@ const BANNED: Readonly<Record<string, string>> = {
 }
 
 /** Where `import()` stands: each is a part of the program that most calls do not need. */
-const DYNAMIC_DOORS = ["main.ts", "cli/commands.ts", "hook/handle.ts", "hook/reply.ts"]
+const DYNAMIC_DOORS = [
+  "main.ts",
+  "cli/commands.ts",
+  "hook/handle.ts",
+  "hook/reply.ts",
+  "hook/watch.ts",
+  "embed/embedder.ts",
+]
 
 /** Functions of their arguments. So is every file whose first comment says "Pure". */
 const PURE: readonly RegExp[] = [
@@ -110,7 +137,8 @@ const WORDS: readonly WordRule[] = [
   },
   {
     word: /\b(fetch|Bun\.(serve|listen|connect|udpSocket))\(|\bnew WebSocket\b/,
-    allowed: /^$/,
+    // `model install --from <address>`.
+    allowed: /^embed\/download\.ts$/,
     reason: "ctxbridge does not use the network",
   },
   {
@@ -144,12 +172,16 @@ interface SourceFile {
 
 function readSources(): SourceFile[] {
   const transpiler = new Bun.Transpiler({ loader: "ts", target: "bun" })
-  return [...new Bun.Glob("**/*.ts").scanSync(SRC)].sort().map((path) => {
+  const paths = [...new Bun.Glob("**/*.ts").scanSync(SRC)].filter((path) => !path.endsWith(".d.ts"))
+  return paths.sort().map((path) => {
     const source = readFileSync(join(SRC, path), "utf8")
     const imports: Import[] = []
     const add = (specifier: string, kind: Import["kind"]): void => {
       const target = specifier.startsWith(".") ? normalize(join(dirname(path), specifier)) : undefined
-      imports.push({ specifier, kind, target })
+      const made = target === undefined ? undefined : MADE[target]
+      imports.push(
+        made === undefined ? { specifier, kind, target } : { specifier: made, kind, target: undefined },
+      )
     }
     for (const found of transpiler.scanImports(source)) {
       add(found.path, found.kind === "dynamic-import" ? "dynamic" : "static")

@@ -174,4 +174,21 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE tool_calls ADD COLUMN origin TEXT NOT NULL DEFAULT ''; -- of the output
   ALTER TABLE notes ADD COLUMN origin TEXT NOT NULL DEFAULT '';
   `,
+  `
+  -- What was said in a turn, as vectors. Made by the background job, not while indexing; rebuild keeps them.
+  CREATE TABLE vectors (
+    turn      INTEGER NOT NULL REFERENCES turns,
+    embedder  TEXT NOT NULL,             -- what made them: vectors of two embedders are never compared
+    dimension INTEGER NOT NULL,
+    last      INTEGER NOT NULL,          -- turns.last at that time: a turn that has grown since is due again
+    vectors   BLOB NOT NULL,             -- message, scale and numbers of each, see archive/vectors.ts
+    PRIMARY KEY (turn, embedder)
+  ) STRICT;
+  CREATE TRIGGER turns_vectors AFTER DELETE ON turns BEGIN
+    DELETE FROM vectors WHERE turn = old.id;
+  END;
+  CREATE TRIGGER messages_vectors AFTER DELETE ON messages BEGIN
+    DELETE FROM vectors WHERE turn = old.turn;
+  END;
+  `,
 ]

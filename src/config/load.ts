@@ -1,6 +1,7 @@
 /** The only reader of the process environment, and of configuration files. */
 import { existsSync, readFileSync } from "node:fs"
 import { dirname, isAbsolute, join } from "node:path"
+import type { SecretSettings } from "../util/secrets.ts"
 import { type Layer, OPTIONS, type Resolved, resolveOptions } from "./options.ts"
 
 export interface Paths {
@@ -12,6 +13,10 @@ export interface Paths {
   /** The host's configuration folder. */
   readonly claudeDir: string
   readonly configFile: string
+  /** For temporary files. */
+  readonly temporary: string
+  /** Not a place, but whoever writes to one must know it: what must not get there. */
+  readonly secrets: SecretSettings
 }
 
 type Env = Readonly<Record<string, string | undefined>>
@@ -23,7 +28,7 @@ const absolute = (path: string | undefined): string | undefined =>
 const homeOfUser = (): string => process.getBuiltinModule("node:os").homedir()
 
 /** Where everything lives. A relative path in the environment is ignored, as the XDG specification asks. */
-export function resolvePaths(env: Env): Paths {
+function resolvePaths(env: Env): Omit<Paths, "secrets"> {
   const home = absolute(env["HOME"]) ?? homeOfUser()
   const own = absolute(env["CTXBRIDGE_HOME"])
   const data = absolute(env["XDG_DATA_HOME"]) ?? join(home, ".local", "share")
@@ -35,6 +40,7 @@ export function resolvePaths(env: Env): Paths {
     stateHome: own === undefined ? join(state, "ctxbridge") : join(own, "state"),
     claudeDir: absolute(env["CLAUDE_CONFIG_DIR"]) ?? join(home, ".claude"),
     configFile: absolute(env["CTXBRIDGE_CONFIG"]) ?? join(config, "ctxbridge", "config.toml"),
+    temporary: absolute(env["TMPDIR"]) ?? "/tmp",
   }
 }
 
@@ -96,7 +102,9 @@ export function loadSettings(cwd?: string, flags: Layer = {}, env: Env = process
     project: project === undefined ? {} : readToml(project, broken),
     user: readToml(paths.configFile, broken),
   })
-  return { paths, resolved, broken }
+  const { config } = resolved
+  const secrets = { enabled: config["secrets.enabled"], patterns: config["secrets.patterns"] }
+  return { paths: { ...paths, secrets }, resolved, broken }
 }
 
 /** The same with the project's file, for whoever learns late which project it is. Reads nothing where there is none. */

@@ -2,7 +2,10 @@
 import { foldersBefore, rememberFolders } from "../../host/footprint.ts"
 import { install, SCOPES, type Scope, type SettingsChange } from "../../host/install.ts"
 import type { StatusLineWish } from "../../host/status-line.ts"
+import { type History, historyOf, importInBackground } from "../../job/history.ts"
 import { usageError } from "../../util/errors.ts"
+import { bytes, count } from "../../util/text.ts"
+import { ask } from "../ask.ts"
 import type { ArgSpec, Command, Context } from "../command.ts"
 
 /** Flags that install and uninstall share. */
@@ -21,17 +24,42 @@ export default {
   args: {
     ...SETTINGS_ARGS,
     statusline: { type: "boolean", description: "Show our status line also where there is one: before it" },
+    import: { type: "boolean", description: "Archive the history that is there, in the background" },
+    "no-import": { type: "boolean", description: "Leave the history alone, and do not ask" },
   },
   run(context) {
-    const { env, out } = context
+    const { args, env, out } = context
     const options = settingsOptions(context)
+    // `--no-import`, to the library.
+    const refused = args["import"] === false
     const folders = foldersBefore(env)
     const change = install({ ...options, exePath: env.exePath, statusLine: wishOf(context) })
     if (!options.dryRun) rememberFolders(env.dataHome, folders)
     for (const line of report(change)) out.print(line)
-    out.json(change)
+    const history = historyOf(env)
+    let importing = false
+    if (history.left > 0 && !change.dryRun && !refused) {
+      out.flush()
+      importing =
+        args["import"] === true || (!out.wantsJson && ask(`Archive ${amountOf(history)} now?`) === true)
+      if (importing) importInBackground(env)
+    }
+    for (const line of told(history, importing, refused)) out.print(line)
+    out.json({ ...change, history: { ...history, importing } })
   },
 } satisfies Command
+
+const amountOf = ({ left, bytesLeft }: History): string =>
+  `the ${count(left, "transcript")} that Claude Code has kept (${bytes(bytesLeft)})`
+
+function told(history: History, importing: boolean, refused: boolean): string[] {
+  if (history.left === 0 || refused) return []
+  if (importing)
+    return [`Archiving ${amountOf(history)} in the background; \`ctxbridge status\` shows how far it is.`]
+  return [
+    `\`ctxbridge import\` archives ${amountOf(history)}; so does \`install --import\`, in the background.`,
+  ]
+}
 
 /** The options that install and uninstall share, from the command line. */
 export function settingsOptions({ args, env }: Context) {

@@ -2,11 +2,13 @@
 import { existsSync } from "node:fs"
 import { projectOf } from "../../archive/project.ts"
 import { listSessions, openForReading } from "../../archive/read.ts"
+import { spoolStatus } from "../../archive/spool.ts"
 import { readStatus } from "../../archive/status.ts"
 import { type ContextReport, examineContext } from "../../autopilot/examine.ts"
 import { hostLimits } from "../../config/load.ts"
 import { hookStatus } from "../../host/hook-status.ts"
 import { unfinished } from "../../job/forget.ts"
+import { importUnderWay } from "../../job/history.ts"
 import { askForRebuild } from "../../job/spawn.ts"
 import { lastError } from "../../util/log.ts"
 import { tombstoneCount } from "../../vault/tombstones.ts"
@@ -24,8 +26,10 @@ export default {
       dataHome,
       exists: existsSync(dataHome),
       ...archive,
+      spool: spoolStatus(env),
       forgotten: { sessions: tombstoneCount(dataHome), unfinished: unfinished(dataHome).length },
       context: archive.totals === null ? null : contextOf(env),
+      import: importUnderWay(env) ?? null,
       hooks: hookStatus({ configDir, home, cwd, dataHome }, exePath),
       lastError: lastError(env.stateHome) ?? null,
     }
