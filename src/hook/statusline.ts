@@ -7,7 +7,6 @@ import { readHostContext } from "../autopilot/host-context.ts"
 import { joinLines, type LineFacts, renderLine } from "../autopilot/line.ts"
 import { judge } from "../autopilot/track.ts"
 import { hostLimits, loadSettings, type Settings, wantsColor } from "../config/load.ts"
-import { logError } from "../util/log.ts"
 import { readState } from "./state.ts"
 import { readInput } from "./stdin.ts"
 
@@ -40,8 +39,8 @@ function own(input: Uint8Array): string {
   if (!settings.resolved.config["statusline.enabled"]) return ""
   try {
     return renderLine(factsOf(parse(input), settings), wantsColor(true))
-  } catch (error) {
-    logError(settings.paths.stateHome, { event: "statusline", error })
+  } catch {
+    // Not logged: the log brings the filter for secrets with it, which costs more than all the rest of this.
     return renderLine({ source: "state", tokens: undefined, share: undefined, compactions: 0 }, false)
   }
 }

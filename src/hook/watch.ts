@@ -4,7 +4,6 @@
  */
 import type { Taken } from "../archive/take.ts"
 import { type ContextState, NEW_CONTEXT } from "../autopilot/context.ts"
-import { withPrompt } from "../autopilot/prompt-count.ts"
 import type { Settings } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
 import { glance } from "../transcript/glance.ts"
@@ -44,7 +43,7 @@ export async function watchContext(call: WatchedCall): Promise<Watched | undefin
   const isCounted = before.prompt === state.prompt && before.promptAt === state.promptAt
   const isPrompt = event.name === "user-prompt-submit" && isHumanPrompt(event) && !isCounted
   if (!isPrompt && (state === before || (own?.captured.archived ?? 0) === (known.at ?? 0))) return undefined
-  const context = glancedAt(known, own, isPrompt, settings.resolved.config, now)
+  const context = glancedAt(known, own, isPrompt, settings.resolved.config)
   if (context !== undefined) return { context }
   const { publish, watch } = await import("./autopilot.ts")
   const request = { event, settings, known, own, isPrompt, now }
@@ -65,7 +64,6 @@ function glancedAt(
   own: Taken | undefined,
   isPrompt: boolean,
   config: Config,
-  now: number,
 ): ContextState | undefined {
   const tokens = own === undefined ? undefined : tokensNow(known, own)
   if (own === undefined || tokens === undefined) return undefined
@@ -76,7 +74,8 @@ function glancedAt(
     return undefined
   if (tokens >= judged.limit && warned !== true) return undefined
   const share = tokens / judged.window
-  return Math.round(share * 100) === judged.percent ? withPrompt(context, share, now) : undefined
+  // The history has an entry for each change by a percent: the smaller the file, the sooner it is replaced.
+  return Math.round(share * 100) === judged.percent ? { ...context, turns: known.turns + 1 } : undefined
 }
 
 /** In the context; undefined when the newest answer alone does not tell. */
