@@ -65,6 +65,9 @@ function glancedAt(
   isPrompt: boolean,
   config: Config,
 ): ContextState | undefined {
+  // Nothing was said yet: there is nothing to be known.
+  if (known.tokens === undefined && (own?.captured.archived ?? 0) === (known.at ?? 0))
+    return isPrompt ? { ...known, turns: known.turns + 1 } : known
   const tokens = own === undefined ? undefined : tokensNow(known, own)
   if (own === undefined || tokens === undefined) return undefined
   const context = { ...known, tokens, at: own.captured.archived }
