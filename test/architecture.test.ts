@@ -14,7 +14,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["util"],
   ["config", "transcript", "vault"],
   ["archive"],
-  ["restore", "export"],
+  ["restore", "export", "search"],
   ["job"],
   ["hook", "host", "bench"],
   ["demo"],

@@ -8,6 +8,7 @@ import {
   type Surroundings,
   withoutForgedRefusals,
 } from "../transcript/origin.ts"
+import { searchable } from "../transcript/searchable.ts"
 import type { Part, TranscriptRecord } from "../transcript/types.ts"
 import { cut } from "../util/text.ts"
 import { isImportedCopy } from "../vault/layout.ts"
@@ -17,6 +18,7 @@ import { type Identity, identify, opensTurn, role } from "./identity.ts"
 import { projectOf } from "./project.ts"
 import { type At, ToolRows } from "./tool-rows.ts"
 import type { TranscriptRow } from "./transcripts.ts"
+import { indexWords } from "./word-index.ts"
 
 /** Characters of a prompt or answer kept beside its turn. The whole text is in the vault. */
 const PROMPT_KEPT = 4000
@@ -46,6 +48,7 @@ export class TurnWriter {
   #turn: number | undefined
   readonly #session: string
   #sessionKnown = false
+  #projectId: number | undefined
   #seenVersion: string | undefined
   #branch: string | undefined
   #lastTime: string | undefined
@@ -139,6 +142,19 @@ export class TurnWriter {
       .get(key, this.#session, alias ?? null)
   }
 
+  #ownProject(): number | undefined {
+    this.#projectId ??=
+      this.#db
+        .query<{ project: number | null }, [string]>("SELECT project FROM sessions WHERE id = ?")
+        .get(this.#session)?.project ?? undefined
+    return this.#projectId
+  }
+
+  #toolOf(part: Part): string | undefined {
+    if (part.kind === "toolUse") return part.name
+    return part.kind === "toolResult" ? this.#tools.nameOf(part.id) : undefined
+  }
+
   #isSubagent(): boolean {
     return this.#session.includes("/")
   }
@@ -171,14 +187,16 @@ export class TurnWriter {
       this.#open(line, { via, text: opening.text, origin: origins[parts.indexOf(opening)]! }, key)
     } else if (this.#turn === undefined) this.#open(line, { via: "none", text: "", origin: "host" }, key)
     const turn = this.#turn!
+    const said = searchable(parts, injected)
+    const speaker = injected ? "host" : role(parts)
     const message =
       parts.length === 0
         ? 0
         : this.#db
             .query<{ id: number }, (string | number | bigint | null)[]>(
               `INSERT INTO messages (key, alias, session, turn, transcript, offset, length, role, sidechain, time,
-                 origin)
-               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+                 origin, kind)
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
             )
             .get(
               key,
@@ -188,16 +206,27 @@ export class TurnWriter {
               this.#transcript.id,
               line.offset,
               line.length,
-              injected ? "host" : role(parts),
+              speaker,
               record.sidechain ? 1 : 0,
               record.timestamp ?? null,
               injected ? "host" : messageOrigin(origins),
+              said.kind,
             )!.id
     const effect = { answer: null as string | null, tools: 0, errors: 0, interrupted: 0 }
     const main = !record.sidechain || this.#isSubagent()
     const imported = this.#isImported(record)
     const at = { turn, message, sidechain: record.sidechain, main, imported }
     for (const [n, part] of parts.entries()) this.#project(part, origins[n]!, record, at, effect)
+    if (message !== 0) {
+      indexWords(this.#db, message, said.text, {
+        project: this.#ownProject(),
+        session: this.#session,
+        role: speaker,
+        tools: parts.flatMap((part) => this.#toolOf(part) ?? []),
+        isError: effect.errors > 0,
+        time: record.timestamp,
+      })
+    }
     if (record.usage !== undefined) this.#usage(record, turn)
     this.#db
       .query(

@@ -9,6 +9,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ default: Command 
     uninstall: () => import("./commands/uninstall.ts"),
     status: () => import("./commands/status.ts"),
     sessions: () => import("./commands/sessions.ts"),
+    search: () => import("./commands/search.ts"),
     show: () => import("./commands/show.ts"),
     export: () => import("./commands/export.ts"),
     verify: () => import("./commands/verify.ts"),

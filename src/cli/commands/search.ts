@@ -1,0 +1,92 @@
+/** `ctxbridge search`: any turn of any session, by what was said, run, read or failed. */
+import type { Database } from "../../archive/database.ts"
+import { findSession } from "../../archive/find.ts"
+import { openForReading } from "../../archive/read.ts"
+import { search } from "../../search/search.ts"
+import { CtxError, EXIT } from "../../util/errors.ts"
+import { CopyReaders } from "../../vault/reader.ts"
+import { oneOf, positive, stringArg, words } from "../args.ts"
+import type { Command, Context } from "../command.ts"
+import { projectWanted } from "../project-wanted.ts"
+import { renderHits } from "../render-hits.ts"
+import { createStyle } from "../style.ts"
+import { timeArg } from "../when.ts"
+
+const LIMIT = 10
+/** UTF-16 units of all hits together, shared among as many as were asked for. */
+const BUDGET = 4000
+const LEAST = 300
+const MOST = 1500
+
+const MODES = ["lexical", "semantic", "hybrid"] as const
+const ROLES = ["human", "assistant", "tool", "host"] as const
+const NO_MODEL = "there is no model for searching by meaning: these are found by their words"
+
+export default {
+  meta: { name: "search", description: "Find turns by what was said, run, read or failed" },
+  args: {
+    query: {
+      type: "positional",
+      rest: true,
+      description: 'Words; also AND, OR, NOT, (…), "a phrase", begin*, role:human, tool:Bash',
+    },
+    project: { type: "string", description: "In the project of this folder", valueHint: "PATH" },
+    "all-projects": { type: "boolean", description: "In every project" },
+    session: { type: "string", description: "In this session and its subagents", valueHint: "ID" },
+    since: { type: "string", description: "From then on: 2026-03-01, or 7d, 12h ago", valueHint: "TIME" },
+    until: { type: "string", description: "Before then", valueHint: "TIME" },
+    role: { type: "string", description: "By whom it was said", valueHint: ROLES.join("|") },
+    tool: { type: "string", description: "Calls and answers of this tool", valueHint: "NAME" },
+    file: { type: "string", description: "In turns that touched this file", valueHint: "PATH" },
+    error: { type: "boolean", description: "Only what failed" },
+    limit: { type: "string", description: `At most so many hits (${LIMIT})`, valueHint: "N" },
+    cold: { type: "boolean", description: "Also what was demoted; nothing is, so far" },
+    mode: { type: "string", description: "By words, by meaning, or both", valueHint: MODES.join("|") },
+  },
+  run(context) {
+    const { args, env, out } = context
+    const limit = positive(args, "limit") ?? LIMIT
+    const mode = oneOf(args, "mode", MODES) ?? "lexical"
+    const query = words(args).join(" ")
+    const now = Date.now()
+    const narrowing = {
+      since: timeArg(args, "since", now),
+      until: timeArg(args, "until", now),
+      role: oneOf(args, "role", ROLES),
+      tool: stringArg(args, "tool"),
+      file: stringArg(args, "file"),
+      error: args["error"] === true,
+    }
+    const db = openForReading(env.dataHome)
+    const readers = new CopyReaders()
+    try {
+      const session = sessionWanted(context, db)
+      const project = session === undefined ? projectWanted(context) : undefined
+      const room = Math.min(MOST, Math.max(LEAST, Math.floor(BUDGET / limit)))
+      const found = search(db, env.dataHome, { query, limit, room, project, session, ...narrowing }, readers)
+      const note = mode === "lexical" ? undefined : NO_MODEL
+      out.json({ query, mode: "lexical", ...(note && { note }), project: project ?? null, ...found })
+      if (found.hits.length === 0) throw nothing(query, project)
+      if (note !== undefined) out.print(note)
+      const screen = { columns: out.columns, style: createStyle(out.color), now }
+      for (const line of renderHits(found.hits, screen, project === undefined)) out.print(line)
+      if (found.more) out.print(`More with --limit ${limit * 3}.`)
+    } finally {
+      readers.close()
+      db.close()
+    }
+  },
+} satisfies Command
+
+function sessionWanted({ args }: Context, db: Database): string | undefined {
+  const word = stringArg(args, "session")
+  return word === undefined ? undefined : findSession(db, word).id
+}
+
+function nothing(query: string, project: string | undefined): CtxError {
+  const place = project === undefined ? "the archive" : project
+  return new CtxError("not-found", `nothing in ${place} has to do with ${JSON.stringify(query)}`, {
+    hint: project === undefined ? "fewer or other words; fewer filters" : "--all-projects looks everywhere",
+    exit: EXIT.notFound,
+  })
+}

@@ -1,0 +1,96 @@
+/**
+ * Which messages have which words of a query: one walk over each word's list, newest first and bounded, so that a
+ * common word costs no more in an archive of a million messages than in one of a hundred thousand.
+ */
+import type { Database } from "../archive/database.ts"
+import { allOf, anyOf, wordExpression } from "./expression.ts"
+import type { Term } from "./query.ts"
+
+/** Rows read for all words together. Those of a word beyond its share count only beside rarer words. */
+const ROWS = 60_000
+/** Bits of a message's mask. */
+const MOST_TERMS = 32
+
+export interface Weighted extends Term {
+  /** How much a message says by having it: ln of how rare it is. */
+  readonly weight: number
+}
+
+export interface Candidates {
+  readonly terms: readonly Weighted[]
+  /** Bit n of a message's mask: it has term n. */
+  readonly masks: Uint32Array
+  /** Messages with a mask that is not 0. */
+  readonly ids: readonly number[]
+}
+
+/**
+ * @param filter what every message must match, in FTS5's language
+ * @param population how many messages there are, at most
+ */
+export function candidatesOf(
+  db: Database,
+  terms: readonly Term[],
+  filter: string | undefined,
+  population: number,
+): Candidates {
+  if (terms.length === 0) return newest(db, filter, population)
+  const share = Math.max(1000, Math.floor(ROWS / Math.max(1, terms.length)))
+  const size = filter === undefined ? population : estimate(rowsOf(db, filter, share), share, population)
+  const lists = terms
+    .map((term) => {
+      const expression = wordExpression(term.word, term.isPrefix)
+      const rows = rowsOf(db, allOf([expression, filter])!, share)
+      return { term, expression, rows, count: estimate(rows, share, population) }
+    })
+    .filter(({ rows }) => rows.length > 0)
+    .sort((a, b) => a.count - b.count)
+    .slice(0, MOST_TERMS)
+  const masks = new Uint32Array(population + 1)
+  const ids: number[] = []
+  const add = (rows: readonly Row[], bit: number): void => {
+    for (const [id] of rows) {
+      if (id > population) continue
+      if (masks[id] === 0) ids.push(id)
+      masks[id]! |= bit
+    }
+  }
+  for (const [n, { rows }] of lists.entries()) add(rows, 2 ** n)
+  const rare = lists.filter(({ rows }) => rows.length < share).map(({ expression }) => expression)
+  for (const [n, { expression, rows }] of lists.entries()) {
+    if (rows.length < share || rare.length === 0) continue
+    add(rowsOf(db, allOf([expression, anyOf(rare), filter])!, share), 2 ** n)
+  }
+  return {
+    terms: lists.map(({ term, count }) => ({
+      ...term,
+      weight: Math.log(1 + Math.max(0.5, size - count + 0.5) / (count + 0.5)),
+    })),
+    masks,
+    ids,
+  }
+}
+
+/** Nothing ranks: all that the filter leaves is alike. */
+function newest(db: Database, filter: string | undefined, population: number): Candidates {
+  const masks = new Uint32Array(population + 1)
+  const ids = filter === undefined ? [] : rowsOf(db, filter, ROWS).map(([id]) => id)
+  for (const id of ids) masks[id] = 1
+  return { terms: [], masks, ids }
+}
+
+type Row = [id: number]
+
+/** Newest first. */
+function rowsOf(db: Database, expression: string, limit: number): Row[] {
+  return db
+    .query<never, [string, number]>("SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?")
+    .values(expression, limit) as Row[]
+}
+
+/** How many there are, from the newest of them. */
+function estimate(rows: readonly Row[], limit: number, population: number): number {
+  if (rows.length < limit) return rows.length
+  const span = population - rows.at(-1)![0] + 1
+  return Math.round((rows.length / span) * population)
+}

@@ -1,0 +1,98 @@
+/** Query and filters → hits. Reads the index, the rows of a shortlist, and the texts of what is shown. */
+import type { Database } from "../archive/database.ts"
+import type { CopyReaders } from "../vault/reader.ts"
+import { type Candidates, candidatesOf } from "./candidates.ts"
+import { allOf, expressionOf, fulfils, isExact } from "./expression.ts"
+import { fuse, type Similar } from "./fuse.ts"
+import { type Hit, hitOf } from "./hit.ts"
+import { messageText } from "./message-text.ts"
+import { type Filter, filterOf, type Narrowing } from "./narrowing.ts"
+import { type Node, parseQuery, type Query } from "./query.ts"
+import { type Ranked, type RankRow, rank, shortlist, WEIGHTS } from "./rank.ts"
+
+export interface SearchRequest extends Narrowing {
+  /** Any text; empty: the newest of what the filters leave. */
+  readonly query: string
+  /** Hits, at most. */
+  readonly limit: number
+  /** UTF-16 units of a hit's texts together. */
+  readonly room: number
+  /** What a search by meaning has found, best first. */
+  readonly similar?: readonly Similar[] | undefined
+}
+
+export interface Found {
+  readonly hits: readonly Hit[]
+  /** Whether there are more than were asked for. */
+  readonly more: boolean
+}
+
+/** Messages that are ranked. */
+const SHORTLIST = 800
+/** Messages whose texts are read where the index alone cannot decide. */
+const CHECKED = 300
+
+export function search(db: Database, dataHome: string, request: SearchRequest, readers: CopyReaders): Found {
+  const filter = filterOf(db, request)
+  if (filter === undefined) return { hits: [], more: false }
+  const query = parseQuery(request.query)
+  let candidates = candidatesFor(db, query, filter)
+  let lexical = rankCandidates(db, dataHome, candidates, query.must, filter, readers)
+  if (lexical.length === 0 && query.must !== undefined && !query.isStrict && query.terms.length > 0) {
+    // Nobody has said just that; the words of the phrase are still what was asked for.
+    candidates = candidatesFor(db, { ...query, must: undefined }, filter)
+    lexical = rankCandidates(db, dataHome, candidates, undefined, filter, readers)
+  }
+  const turns = request.similar === undefined ? lexical : fuse(lexical, request.similar)
+  const shown = turns.slice(0, request.limit)
+  const hits = shown.map((one) =>
+    hitOf(db, dataHome, one, candidates, { room: request.room, readers }),
+  )
+  return { hits, more: turns.length > shown.length }
+}
+
+function candidatesFor(db: Database, query: Query, filter: Filter): Candidates {
+  const population = db.query<{ id: number | null }, []>("SELECT max(id) AS id FROM messages").get()?.id ?? 0
+  const required = query.must === undefined ? undefined : expressionOf(query.must)
+  return candidatesOf(db, query.terms, allOf([required, filter.expression]), population)
+}
+
+/** Turns, best first. */
+function rankCandidates(
+  db: Database,
+  dataHome: string,
+  candidates: Candidates,
+  must: Node | undefined,
+  filter: Filter,
+  readers: CopyReaders,
+): Ranked[] {
+  const isChecked = must !== undefined && !isExact(must)
+  const chosen = shortlist(candidates, isChecked ? CHECKED : SHORTLIST)
+  const wanted = new Set(chosen)
+  for (const id of chosen) {
+    for (let step = 1; step <= WEIGHTS.reach; step++) {
+      for (const near of [id - step, id + step]) if (candidates.masks[near]) wanted.add(near)
+    }
+  }
+  const rows = rowsOf(db, [...wanted]).filter((row) => filter.accepts(row))
+  if (!isChecked) return rank(candidates, rows)
+  const kept = rows.filter(({ id }) => {
+    const subject = messageText(db, dataHome, id, readers)
+    return subject !== undefined && fulfils(must, subject)
+  })
+  return rank(candidates, kept)
+}
+
+interface Row extends RankRow {
+  readonly time: string | null
+}
+
+/** In the order of the transcripts, in which they are read best. */
+function rowsOf(db: Database, ids: readonly number[]): Row[] {
+  return db
+    .query<Row, [string]>(
+      `SELECT id, turn, session, length, kind, time FROM messages
+       WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id`,
+    )
+    .all(JSON.stringify(ids))
+}

@@ -1,0 +1,80 @@
+/**
+ * Text → the words it is found by. Names in code count whole and in their parts: `getUserName`, `get_user_name` and
+ * `get-user-name` are all `get`, `user`, `name` and `getusername`. Scripts without spaces are cut into pairs of
+ * characters. The same function reads what is indexed and what is asked. Pure.
+ */
+import { stem } from "./stem.ts"
+
+/** Letters and digits, with what joins them within a name. */
+const NAME = /[\p{L}\p{M}\p{N}_]+(?:[.-][\p{L}\p{M}\p{N}_]+)*/gu
+const PIECES = /[\p{L}\p{M}\p{N}]+/gu
+const HAS_HUMP = /[a-z0-9][A-Z]|[A-Z]{2}[a-z]/
+const ASCII = /^[\x00-\x7f]*$/
+const UNSPACED =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]+/gu
+/** Random characters, as in ids: their humps mean nothing. */
+const RANDOM = /^(?=.*\d)(?=.*[A-Z])(?=.*[a-z])[A-Za-z0-9]{16,}$/
+/** Longer names are data: keys, images, hashes of several kinds. */
+const LONGEST = 64
+
+/** A name of the text: the words it gives, and where it stands. */
+export interface Name {
+  /** Stems, the whole name's last. */
+  readonly words: readonly string[]
+  readonly at: number
+  readonly length: number
+}
+
+/** Every name of `text` in order. */
+export function* namesIn(text: string): Generator<Name> {
+  for (const match of text.matchAll(NAME)) {
+    const name = match[0]
+    if (name.length <= LONGEST || !ASCII.test(name))
+      yield { words: wordsOf(name), at: match.index, length: name.length }
+  }
+}
+
+/** Each word of `text` once. */
+export function wordSet(text: string, into: Set<string> = new Set()): Set<string> {
+  const known = new Set<string>()
+  for (const [name] of text.matchAll(NAME)) {
+    if (known.has(name) || (name.length > LONGEST && ASCII.test(name))) continue
+    known.add(name)
+    for (const word of wordsOf(name)) into.add(word)
+  }
+  return into
+}
+
+function wordsOf(name: string): string[] {
+  const words: string[] = []
+  if (!ASCII.test(name)) return otherScript(name)
+  const pieces = name.match(PIECES) ?? []
+  for (const piece of pieces) {
+    if (!HAS_HUMP.test(piece) || RANDOM.test(piece)) {
+      words.push(stem(piece.toLowerCase()))
+      continue
+    }
+    for (const hump of humps(piece)) words.push(stem(hump.toLowerCase()))
+  }
+  if (words.length > 1) words.push(pieces.join("").toLowerCase())
+  return words
+}
+
+/** `parseJSONLine2` → parse, JSON, Line2. */
+function humps(piece: string): string[] {
+  const found = piece.match(/[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z0-9]+/g)
+  return found ?? [piece]
+}
+
+function otherScript(name: string): string[] {
+  const words: string[] = []
+  const folded = name.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().normalize("NFC")
+  const spaced = folded.replace(UNSPACED, (run) => {
+    const points = [...run]
+    if (points.length === 1) words.push(run)
+    for (let n = 0; n + 1 < points.length; n++) words.push(points[n]! + points[n + 1]!)
+    return " "
+  })
+  for (const [piece] of spaced.matchAll(PIECES)) if (piece.length <= LONGEST) words.push(stem(piece))
+  return words
+}
