@@ -40,14 +40,19 @@ const UNITS: Readonly<Record<string, number>> = { m: MINUTE, h: HOUR, d: DAY, w:
  * @param now ms since the epoch
  * @throws CtxError exit 64
  */
-export function timeArg(args: Readonly<Record<string, unknown>>, name: string, now: number): string | undefined {
+export function timeArg(
+  args: Readonly<Record<string, unknown>>,
+  name: string,
+  now: number,
+): string | undefined {
   const text = stringArg(args, name)?.trim()
   if (text === undefined) return undefined
   const [, count, unit] = /^(\d{1,6})([mhdw])$/.exec(text) ?? []
   const isDate = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?$/.test(text)
   // Without a time of day JavaScript takes a date for UTC; people mean their own.
   const whole = text.length === 10 ? `${text}T00:00` : text.replace(" ", "T")
-  const ms = count !== undefined ? now - Number(count) * UNITS[unit!]! : isDate ? Date.parse(whole) : Number.NaN
+  const ms =
+    count !== undefined ? now - Number(count) * UNITS[unit!]! : isDate ? Date.parse(whole) : Number.NaN
   if (Number.isNaN(ms)) {
     throw usageError(`--${name} needs a date or an age, not ${JSON.stringify(text)}`, "2026-03-01, 7d, 12h")
   }

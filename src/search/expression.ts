@@ -59,7 +59,10 @@ export function isExact(node: Node): boolean {
     case "not":
       return false
     case "and":
-      return node.nodes.every((one) => isExact(isNot(one) ? one.node : one)) && node.nodes.some((one) => !isNot(one))
+      return (
+        node.nodes.every((one) => isExact(isNot(one) ? one.node : one)) &&
+        node.nodes.some((one) => !isNot(one))
+      )
     case "or":
       return node.nodes.every(isExact)
     default:

@@ -47,6 +47,29 @@ export interface HitOptions {
   readonly readers: CopyReaders
 }
 
+/** UTF-16 units of all hits together, shared among as many as are asked for. */
+const BUDGET = 4000
+const LEAST = 300
+const MOST = 1500
+
+/** Room of each of so many hits. */
+export const roomFor = (limit: number): number => Math.min(MOST, Math.max(LEAST, Math.floor(BUDGET / limit)))
+
+/** All that is read of a hit. */
+export const hitTexts = (hit: Hit): string[] =>
+  [
+    hit.handle,
+    hit.session,
+    hit.project,
+    hit.time,
+    hit.role,
+    hit.tool,
+    ...hit.why,
+    hit.snippet,
+    hit.prompt,
+    hit.answer,
+  ].filter((text) => text !== null)
+
 /** Of the room, what the prompt and the answer may take together. */
 const AROUND = 0.4
 
@@ -78,7 +101,10 @@ export function hitOf(
   const isAnswer = text.startsWith(place.answer.replace(/…$/, "").slice(0, 200)) && place.answer !== ""
   const around = [prompt, isAnswer ? "" : answer]
   const spared = around.reduce((sum, one) => sum + one.length, 0)
-  const forText = Math.max(rest - Math.min(spared, Math.floor(rest * AROUND)), Math.floor(rest * (1 - AROUND)))
+  const forText = Math.max(
+    rest - Math.min(spared, Math.floor(rest * AROUND)),
+    Math.floor(rest * (1 - AROUND)),
+  )
   const { text: snippet, marks } = snippetOf(text, sought, forText)
   let left = Math.max(0, rest - snippet.length)
   const both = around.every((one) => one !== "")

@@ -45,9 +45,7 @@ export function search(db: Database, dataHome: string, request: SearchRequest, r
   }
   const turns = request.similar === undefined ? lexical : fuse(lexical, request.similar)
   const shown = turns.slice(0, request.limit)
-  const hits = shown.map((one) =>
-    hitOf(db, dataHome, one, candidates, { room: request.room, readers }),
-  )
+  const hits = shown.map((one) => hitOf(db, dataHome, one, candidates, { room: request.room, readers }))
   return { hits, more: turns.length > shown.length }
 }
 

@@ -23,7 +23,8 @@ export function snippetOf(text: string, sought: Sought, room: number): Snippet {
   const places = placesOf(text.slice(0, LOOKED_AT), sought)
   const from = text.length <= room ? 0 : beginning(text, places, room)
   const head = from > 0 ? "…" : ""
-  const end = text.length - from + head.length <= room ? text.length : ending(text, from + room - head.length - 1)
+  const end =
+    text.length - from + head.length <= room ? text.length : ending(text, from + room - head.length - 1)
   const tail = end < text.length ? "…" : ""
   const marks = places
     .filter(({ at, length }) => at >= from && at + length <= end)

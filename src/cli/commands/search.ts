@@ -2,6 +2,7 @@
 import type { Database } from "../../archive/database.ts"
 import { findSession } from "../../archive/find.ts"
 import { openForReading } from "../../archive/read.ts"
+import { roomFor } from "../../search/hit.ts"
 import { search } from "../../search/search.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { CopyReaders } from "../../vault/reader.ts"
@@ -13,10 +14,6 @@ import { createStyle } from "../style.ts"
 import { timeArg } from "../when.ts"
 
 const LIMIT = 10
-/** UTF-16 units of all hits together, shared among as many as were asked for. */
-const BUDGET = 4000
-const LEAST = 300
-const MOST = 1500
 
 const MODES = ["lexical", "semantic", "hybrid"] as const
 const ROLES = ["human", "assistant", "tool", "host"] as const
@@ -62,8 +59,8 @@ export default {
     try {
       const session = sessionWanted(context, db)
       const project = session === undefined ? projectWanted(context) : undefined
-      const room = Math.min(MOST, Math.max(LEAST, Math.floor(BUDGET / limit)))
-      const found = search(db, env.dataHome, { query, limit, room, project, session, ...narrowing }, readers)
+      const request = { query, limit, room: roomFor(limit), project, session, ...narrowing }
+      const found = search(db, env.dataHome, request, readers)
       const note = mode === "lexical" ? undefined : NO_MODEL
       out.json({ query, mode: "lexical", ...(note && { note }), project: project ?? null, ...found })
       if (found.hits.length === 0) throw nothing(query, project)
