@@ -11,6 +11,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ default: Command 
     sessions: () => import("./commands/sessions.ts"),
     search: () => import("./commands/search.ts"),
     show: () => import("./commands/show.ts"),
+    mcp: () => import("./commands/mcp.ts"),
     export: () => import("./commands/export.ts"),
     verify: () => import("./commands/verify.ts"),
     rebuild: () => import("./commands/rebuild.ts"),

@@ -1,5 +1,6 @@
 /** Times for people, and as people write them. Pure. */
 import { usageError } from "../util/errors.ts"
+import { MOMENTS, momentOf } from "../util/moment.ts"
 import { stringArg } from "./args.ts"
 
 const MINUTE = 60_000
@@ -32,10 +33,8 @@ export function clock(time: string | null): string {
   return `${dateOf(ms)} ${[date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(":")}`
 }
 
-const UNITS: Readonly<Record<string, number>> = { m: MINUTE, h: HOUR, d: DAY, w: 7 * DAY }
-
 /**
- * A moment, as ISO 8601 in UTC: `2026-03-01`, `2026-03-01 18:30` (local time), or so long ago: `30m`, `12h`, `7d`, `2w`.
+ * The moment that an option names, as ISO 8601 in UTC.
  *
  * @param now ms since the epoch
  * @throws CtxError exit 64
@@ -47,14 +46,9 @@ export function timeArg(
 ): string | undefined {
   const text = stringArg(args, name)?.trim()
   if (text === undefined) return undefined
-  const [, count, unit] = /^(\d{1,6})([mhdw])$/.exec(text) ?? []
-  const isDate = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?$/.test(text)
-  // Without a time of day JavaScript takes a date for UTC; people mean their own.
-  const whole = text.length === 10 ? `${text}T00:00` : text.replace(" ", "T")
-  const ms =
-    count !== undefined ? now - Number(count) * UNITS[unit!]! : isDate ? Date.parse(whole) : Number.NaN
-  if (Number.isNaN(ms)) {
-    throw usageError(`--${name} needs a date or an age, not ${JSON.stringify(text)}`, "2026-03-01, 7d, 12h")
+  const moment = momentOf(text, now)
+  if (moment === undefined) {
+    throw usageError(`--${name} needs a date or an age, not ${JSON.stringify(text)}`, MOMENTS)
   }
-  return new Date(ms).toISOString()
+  return moment
 }

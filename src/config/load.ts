@@ -110,6 +110,14 @@ export function wantsColor(isTerminal: boolean, env: Env = process.env): boolean
   return isTerminal && (env["NO_COLOR"] ?? "") === "" && env["TERM"] !== "dumb"
 }
 
+/** What the host tells a server that it starts, from 2.1 on: its project's folder and its session. */
+export function hostPlace(env: Env = process.env): {
+  readonly project: string | undefined
+  readonly session: string | undefined
+} {
+  return { project: absolute(env["CLAUDE_PROJECT_DIR"]), session: env["CLAUDE_CODE_SESSION_ID"] || undefined }
+}
+
 /** Columns of the terminal as the shell exported them, if it did. */
 export function columnsFromEnv(env: Env = process.env): number | undefined {
   const columns = Number(env["COLUMNS"])
