@@ -30,8 +30,8 @@ const DOORS: Readonly<Record<string, { door: string; reason: string }>> = {
       "what citty lets pass (unknown flags, surplus words) is refused there; write a Command (cli/command.ts)",
   },
   "jsonc-parser": {
-    door: "host/settings-edit.ts",
-    reason: "its `modify` rewrites other people's hooks; use addHooks and removeHooks",
+    door: "host/json-text.ts",
+    reason: "its `modify` rewrites other people's hooks; use insertion and removal of host/settings-style.ts",
   },
   "@modelcontextprotocol/sdk": {
     door: "mcp/sdk.ts",
@@ -66,7 +66,7 @@ const PURE: readonly RegExp[] = [
   /^vault\/(frame|layout)\.ts$/,
   /^hook\/event\.ts$/,
   /^config\/(options|markdown)\.ts$/,
-  /^host\/(settings-edit|settings-style|line-diff|hooks-table)\.ts$/,
+  /^host\/(settings-edit|server-edit|json-text|settings-style|line-diff|hooks-table)\.ts$/,
   /^archive\/(schema|todos|handle-prefix)\.ts$/,
   /^util\/(errors|text)\.ts$/,
 ]

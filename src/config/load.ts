@@ -11,6 +11,8 @@ export interface Paths {
   readonly stateHome: string
   /** The host's configuration folder. */
   readonly claudeDir: string
+  /** Where the host keeps its own state, servers included. */
+  readonly hostConfig: string
   readonly configFile: string
 }
 
@@ -34,6 +36,7 @@ export function resolvePaths(env: Env): Paths {
     dataHome: own ?? join(data, "ctxbridge"),
     stateHome: own === undefined ? join(state, "ctxbridge") : join(own, "state"),
     claudeDir: absolute(env["CLAUDE_CONFIG_DIR"]) ?? join(home, ".claude"),
+    hostConfig: join(absolute(env["CLAUDE_CONFIG_DIR"]) ?? home, ".claude.json"),
     configFile: absolute(env["CTXBRIDGE_CONFIG"]) ?? join(config, "ctxbridge", "config.toml"),
   }
 }

@@ -1,6 +1,14 @@
 /** A tool's arguments, which a model made up: read by name, and refused with a hint when they are not as described. Pure. */
 import { usageError } from "../util/errors.ts"
-import type { Property } from "./tool.ts"
+
+/** JSON Schema, as far as we use it. */
+export interface Property {
+  readonly type: "string" | "integer" | "boolean"
+  readonly description: string
+  readonly enum?: readonly string[]
+  readonly minimum?: number
+  readonly maximum?: number
+}
 
 export class Arguments {
   readonly #values: ReadonlyMap<string, unknown>

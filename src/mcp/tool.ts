@@ -1,14 +1,5 @@
 /** What a tool of the server is, and what it works on. */
-import type { Arguments } from "./arguments.ts"
-
-/** JSON Schema, as far as we use it. */
-export interface Property {
-  readonly type: "string" | "integer" | "boolean"
-  readonly description: string
-  readonly enum?: readonly string[]
-  readonly minimum?: number
-  readonly maximum?: number
-}
+import type { Arguments, Property } from "./arguments.ts"
 
 /** Where the server stands. */
 export interface World {

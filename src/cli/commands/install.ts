@@ -1,5 +1,6 @@
 /** `ctxbridge install`: register our hooks with the host. */
-import { install, SCOPES, type Scope, type SettingsChange } from "../../host/install.ts"
+import { install, installServer, SCOPES, type Scope } from "../../host/install.ts"
+import type { SettingsChange } from "../../host/register.ts"
 import { usageError } from "../../util/errors.ts"
 import type { ArgSpec, Command, Context } from "../command.ts"
 
@@ -11,17 +12,25 @@ export const SETTINGS_ARGS = {
     default: "user",
     valueHint: SCOPES.join("|"),
   },
+  "no-mcp": { type: "boolean", description: "The hooks only, not the MCP server" },
   "dry-run": { type: "boolean", description: "Show what would change; write nothing" },
 } as const satisfies Record<string, ArgSpec>
 
 export default {
-  meta: { name: "install", description: "Register the hooks in Claude Code's settings" },
+  meta: { name: "install", description: "Register the hooks and the MCP server with Claude Code" },
   args: SETTINGS_ARGS,
   run(context) {
     const { env, out } = context
-    const change = install({ ...settingsOptions(context), exePath: env.exePath })
-    for (const line of report(change)) out.print(line)
-    out.json(change)
+    const options = { ...settingsOptions(context), exePath: env.exePath }
+    // What stands in the server's way is said before the hooks are written.
+    if (wantsServer(context)) installServer({ ...options, dryRun: true })
+    const change = install(options)
+    const server = wantsServer(context) ? installServer(options) : undefined
+    for (const line of [...report(change), ...reportServer(server)]) out.print(line)
+    if (change.changed && !change.dryRun) {
+      out.print("Sessions started from now on are archived. Undo with `ctxbridge uninstall`.")
+    }
+    out.json({ ...change, mcp: server ?? null })
   },
 } satisfies Command
 
@@ -31,12 +40,13 @@ export function settingsOptions({ args, env }: Context) {
   if (scope === undefined) {
     throw usageError(`unknown scope: ${args["scope"]}`, `one of ${SCOPES.join(", ")}`)
   }
-  const { home, claudeDir, cwd, dataHome } = env
+  const { home, claudeDir, hostConfig, cwd, dataHome } = env
   return {
     scope: scope satisfies Scope,
     dryRun: args["dry-run"] === true,
     home,
     configDir: claudeDir,
+    hostConfig,
     cwd,
     dataHome,
   }
@@ -49,5 +59,15 @@ function report(change: SettingsChange): string[] {
   if (change.added.length > 0) lines.push(`  new       ${change.added.join(", ")}`)
   if (change.replaced.length > 0) lines.push(`  replaced  ${change.replaced.join(", ")}`)
   if (change.backup !== undefined) lines.push(`  backup    ${change.backup}`)
-  return [...lines, "Sessions started from now on are archived. Undo with `ctxbridge uninstall`."]
+  return lines
+}
+
+/** The library takes `--no-mcp` for a refusal of `mcp`. */
+export const wantsServer = ({ args }: Context): boolean => args["mcp"] !== false
+
+function reportServer(change: SettingsChange | undefined): string[] {
+  if (change === undefined) return []
+  if (!change.changed) return [`MCP server already registered: ${change.file}`]
+  if (change.dryRun) return [`Would register the MCP server in ${change.file}`]
+  return [`MCP server registered in ${change.file}`]
 }

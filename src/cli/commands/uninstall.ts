@@ -1,21 +1,30 @@
 /** `ctxbridge uninstall`: take our hooks out of the host's settings. The archive stays. */
-import { type SettingsChange, uninstall } from "../../host/install.ts"
+import { uninstall, uninstallServer } from "../../host/install.ts"
+import type { SettingsChange } from "../../host/register.ts"
 import type { Command } from "../command.ts"
-import { SETTINGS_ARGS, settingsOptions } from "./install.ts"
+import { SETTINGS_ARGS, settingsOptions, wantsServer } from "./install.ts"
 
 export default {
-  meta: { name: "uninstall", description: "Take the hooks out of Claude Code's settings; the archive stays" },
+  meta: {
+    name: "uninstall",
+    description: "Take hooks and MCP server out of Claude Code again; the archive stays",
+  },
   args: SETTINGS_ARGS,
   run(context) {
     const { env, out } = context
-    const change = uninstall(settingsOptions(context))
-    for (const line of report(change, env.dataHome)) out.print(line)
-    out.json(change)
+    const options = settingsOptions(context)
+    const change = uninstall(options)
+    const server = wantsServer(context) ? uninstallServer(options) : undefined
+    const lines = server?.changed ? [...report(change), ...report(server)] : report(change)
+    for (const line of lines) out.print(line)
+    if (change.changed && !change.dryRun) out.print(`The archive stays in ${env.dataHome}`)
+    out.json({ ...change, mcp: server ?? null })
   },
 } satisfies Command
 
-function report(change: SettingsChange, dataHome: string): string[] {
-  if (!change.changed) return [`No hooks of ours in ${change.file}`]
+function report(change: SettingsChange): string[] {
+  if (!change.changed) return [`Nothing of ours in ${change.file}`]
+  if (change.dryRun && change.diff.length === 0) return [`Would change ${change.file}`]
   if (change.dryRun) return [`Would change ${change.file}:`, ...change.diff]
   const done = {
     restored: `Restored, byte for byte as before the install: ${change.file}`,
@@ -24,5 +33,5 @@ function report(change: SettingsChange, dataHome: string): string[] {
     created: "",
     none: "",
   }
-  return [done[change.action], `The archive stays in ${dataHome}`]
+  return [done[change.action]]
 }
