@@ -4,7 +4,7 @@ import type { CopyReaders } from "../vault/reader.ts"
 import { type Candidates, candidatesOf } from "./candidates.ts"
 import { allOf, expressionOf, fulfils, isExact } from "./expression.ts"
 import { fuse, type Similar } from "./fuse.ts"
-import { type Hit, hitOf } from "./hit.ts"
+import { type Hit, hitsOf } from "./hit.ts"
 import { messageText } from "./message-text.ts"
 import { type Filter, filterOf, type Narrowing } from "./narrowing.ts"
 import { type Node, parseQuery, type Query } from "./query.ts"
@@ -28,9 +28,9 @@ export interface Found {
 }
 
 /** Messages that are ranked. */
-const SHORTLIST = 800
+const SHORTLIST = 250
 /** Messages whose texts are read where the index alone cannot decide. */
-const CHECKED = 300
+const CHECKED = 200
 
 export function search(db: Database, dataHome: string, request: SearchRequest, readers: CopyReaders): Found {
   const filter = filterOf(db, request)
@@ -45,7 +45,7 @@ export function search(db: Database, dataHome: string, request: SearchRequest, r
   }
   const turns = request.similar === undefined ? lexical : fuse(lexical, request.similar)
   const shown = turns.slice(0, request.limit)
-  const hits = shown.map((one) => hitOf(db, dataHome, one, candidates, { room: request.room, readers }))
+  const hits = hitsOf(db, dataHome, shown, candidates, { room: request.room, readers })
   return { hits, more: turns.length > shown.length }
 }
 

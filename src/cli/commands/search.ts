@@ -64,6 +64,7 @@ export default {
       const note = mode === "lexical" ? undefined : NO_MODEL
       out.json({ query, mode: "lexical", ...(note && { note }), project: project ?? null, ...found })
       if (found.hits.length === 0) throw nothing(query, project)
+      if (out.wantsJson) return
       if (note !== undefined) out.print(note)
       const screen = { columns: out.columns, style: createStyle(out.color), now }
       for (const line of renderHits(found.hits, screen, project === undefined)) out.print(line)
