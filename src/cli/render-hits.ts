@@ -2,7 +2,7 @@
 import type { Hit } from "../search/hit.ts"
 import { oneLine } from "../util/text.ts"
 import type { Screen } from "./render-session.ts"
-import { fit, type Style, safe } from "./style.ts"
+import { indented, type Style, safe } from "./style.ts"
 import { ago } from "./when.ts"
 
 /** @param everywhere whether hits of several projects may stand side by side */
@@ -20,7 +20,7 @@ function renderHit(hit: Hit, { columns, style, now }: Screen, everywhere: boolea
     ...(hit.why.length > 0 ? [`has ${hit.why.join(", ")}`] : []),
   ]
   const around = (label: string, text: string | null): string[] =>
-    text === null ? [] : [style.dim(fit(`  ${label}: ${text}`, columns))]
+    text === null ? [] : [style.dim(indented(`${label}: ${text}`, columns))]
   return [
     `${style.bold(hit.handle)}  ${style.dim(safe(oneLine(where.join(" · "))))}`,
     ...around("prompt", hit.prompt),

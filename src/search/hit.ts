@@ -31,16 +31,6 @@ export interface Hit {
   readonly answer: string | null
 }
 
-interface TurnPlace {
-  readonly handle: string
-  readonly session: string
-  readonly seq: number
-  readonly project: string | null
-  readonly started: string | null
-  readonly prompt: string
-  readonly answer: string
-}
-
 export interface HitOptions {
   /** UTF-16 units of all its texts. */
   readonly room: number
@@ -73,53 +63,84 @@ export const hitTexts = (hit: Hit): string[] =>
 /** Of the room, what the prompt and the answer may take together. */
 const AROUND = 0.4
 
-export function hitOf(
+export function hitsOf(
   db: Database,
   dataHome: string,
-  { turn, message, score }: Ranked,
+  ranked: readonly Ranked[],
   { terms, masks }: Candidates,
   { room, readers }: HitOptions,
-): Hit {
-  const place = turnPlace(db, turn)
-  const row = message === undefined ? undefined : messageRow(db, message)
-  const found = message === undefined ? undefined : messageText(db, dataHome, message, readers)
-  const text = found?.text ?? (place.prompt || place.answer)
+): Hit[] {
+  const rows = rowsOf(db, ranked)
   const sought = soughtBy(terms)
-  const told = {
-    handle: HANDLE_PREFIX + place.handle,
-    session: place.session,
-    seq: place.seq,
-    project: place.project,
-    time: row?.time ?? place.started,
-    role: row?.role ?? "human",
-    tool: found?.tools[0] ?? null,
-  }
-  const why = message === undefined ? [] : typedIn(terms, masks[message] ?? 0)
-  const rest = Math.max(0, room - [...Object.values(told), ...why].join("").length)
-  const prompt = row?.kind === "prompt" || found === undefined ? "" : oneLine(place.prompt)
-  const answer = oneLine(place.answer)
-  const isAnswer = text.startsWith(place.answer.replace(/…$/, "").slice(0, 200)) && place.answer !== ""
-  const around = [prompt, isAnswer ? "" : answer]
-  const spared = around.reduce((sum, one) => sum + one.length, 0)
-  const forText = Math.max(
-    rest - Math.min(spared, Math.floor(rest * AROUND)),
-    Math.floor(rest * (1 - AROUND)),
-  )
-  const { text: snippet, marks } = snippetOf(text, sought, forText)
-  let left = Math.max(0, rest - snippet.length)
-  const both = around.every((one) => one !== "")
-  const shownPrompt = cut(prompt, both ? Math.max(Math.floor(left / 2), left - answer.length) : left)
-  left -= shownPrompt.length
-  const shownAnswer = isAnswer ? "" : cut(answer, left)
-  return {
-    ...told,
-    score: Math.round(score * 1000) / 1000,
-    why,
-    snippet,
-    marks,
-    prompt: shownPrompt || null,
-    answer: shownAnswer || null,
-  }
+  return ranked.flatMap(({ turn, message, score }) => {
+    const row = rows.get(turn)
+    if (row === undefined) return []
+    const found = foundIn(db, dataHome, row, readers)
+    const told = {
+      handle: HANDLE_PREFIX + row.handle,
+      session: row.session,
+      seq: row.seq,
+      project: row.project,
+      time: row.time ?? row.started,
+      role: row.role ?? "human",
+      tool: found.tools[0] ?? null,
+    }
+    const why = message === undefined ? [] : typedIn(terms, masks[message] ?? 0)
+    const left = Math.max(0, room - [...Object.values(told), ...why].join("").length)
+    return [{ ...told, score: Math.round(score * 1000) / 1000, why, ...shown(row, found.text, sought, left) }]
+  })
+}
+
+/** The found text first, then what of prompt and answer fits beside it. */
+function shown(row: Row, text: string, sought: Sought, room: number) {
+  const prompt = row.kind === "prompt" || row.kind === null ? "" : oneLine(row.prompt)
+  // What is kept of an answer is cut; its beginning tells which it is.
+  const isAnswer = row.answer !== "" && text.startsWith(row.answer.slice(0, 200).replace(/…$/, ""))
+  const answer = isAnswer ? "" : oneLine(row.answer)
+  const around = Math.min(prompt.length + answer.length, Math.floor(room * AROUND))
+  const { text: snippet, marks } = snippetOf(text, sought, room - around)
+  const left = Math.max(0, room - snippet.length)
+  const half = answer === "" ? left : Math.max(Math.floor(left / 2), left - answer.length)
+  const shownPrompt = cut(prompt, half)
+  const shownAnswer = cut(answer, left - shownPrompt.length)
+  return { snippet, marks, prompt: shownPrompt || null, answer: shownAnswer || null }
+}
+
+/** Text and tools of what was found. A prompt stands in the views, unless it is very long. */
+function foundIn(db: Database, dataHome: string, row: Row, readers: CopyReaders) {
+  const isPrompt = row.kind === "prompt" && row.offset === row.first && !row.prompt.endsWith("…")
+  const read = isPrompt || row.message === null ? undefined : messageText(db, dataHome, row.message, readers)
+  return read ?? { text: row.prompt || row.answer, tools: [] }
+}
+
+interface Row {
+  readonly turn: number
+  readonly handle: string
+  readonly session: string
+  readonly seq: number
+  readonly project: string | null
+  readonly started: string | null
+  readonly prompt: string
+  readonly answer: string
+  readonly first: number
+  /** Of the message; null when the turn was found as a whole. */
+  readonly message: number | null
+  readonly role: string | null
+  readonly kind: string | null
+  readonly time: string | null
+  readonly offset: number | null
+}
+
+function rowsOf(db: Database, ranked: readonly Ranked[]): Map<number, Row> {
+  const rows = db
+    .query<Row, [string]>(
+      `SELECT t.id AS turn, t.handle, t.session, t.seq, p.path AS project, t.started, t.prompt, t.answer, t.first,
+         m.id AS message, m.role, m.kind, m.time, m.offset
+       FROM json_each(?) w JOIN turns t ON t.id = w.value ->> 'turn' LEFT JOIN messages m ON m.id = w.value ->> 'message'
+       LEFT JOIN sessions s ON s.id = t.session LEFT JOIN projects p ON p.id = s.project`,
+    )
+    .all(JSON.stringify(ranked))
+  return new Map(rows.map((row) => [row.turn, row]))
 }
 
 /** The terms of a mask as they were typed, each once. */
@@ -131,19 +152,3 @@ const soughtBy = (terms: readonly Weighted[]): Sought => ({
   words: new Map(terms.filter(({ isPrefix }) => !isPrefix).map(({ word, weight }) => [word, weight])),
   prefixes: terms.filter(({ isPrefix }) => isPrefix).map(({ word }) => word),
 })
-
-function turnPlace(db: Database, turn: number): TurnPlace {
-  return db
-    .query<TurnPlace, [number]>(
-      `SELECT t.handle, t.session, t.seq, p.path AS project, t.started, t.prompt, t.answer
-       FROM turns t LEFT JOIN sessions s ON s.id = t.session LEFT JOIN projects p ON p.id = s.project WHERE t.id = ?`,
-    )
-    .get(turn)!
-}
-
-const messageRow = (db: Database, id: number) =>
-  db
-    .query<{ role: string; kind: string; time: string | null }, [number]>(
-      "SELECT role, kind, time FROM messages WHERE id = ?",
-    )
-    .get(id) ?? undefined

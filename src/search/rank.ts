@@ -43,7 +43,7 @@ export const WEIGHTS: Weights = {
   lengths: 0.6,
   near: 0.4,
   fade: 0.6,
-  reach: 3,
+  reach: 2,
   session: 0.4,
   turn: 0.2,
   kinds: { prompt: 1, answer: 1, thinking: 0.8, call: 1, result: 0.9, host: 0.4 },
@@ -55,21 +55,23 @@ const K1 = 1.2
 /** The best candidates by their words alone, newest first among equals: no more are looked at. */
 export function shortlist({ terms, masks, ids }: Candidates, most: number): number[] {
   if (ids.length <= most) return [...ids]
+  const groups = new Map<number, number[]>()
+  for (let n = 0; n < ids.length; n++) {
+    const id = ids[n]!
+    const group = groups.get(masks[id]!)
+    if (group === undefined) groups.set(masks[id]!, [id])
+    else group.push(id)
+  }
   const scoreOf = scorer(terms.map(({ weight }) => weight))
-  const top = scoreOf(0xffffffff)
-  if (top === 0) return ids.slice(0, most)
-  const buckets = new Uint32Array(SHELVES + 1)
-  const shelf = (id: number): number => Math.floor((scoreOf(masks[id]!) / top) * SHELVES)
-  for (const id of ids) buckets[shelf(id)]!++
-  let from = SHELVES
-  for (let sum = buckets[from]!; from > 0 && sum + buckets[from - 1]! <= most; ) sum += buckets[--from]!
-  const chosen = ids.filter((id) => shelf(id) >= from)
-  if (from === 0 || chosen.length >= most) return chosen.slice(0, most)
-  const rest = ids.filter((id) => shelf(id) === from - 1).sort((a, b) => b - a)
-  return [...chosen, ...rest.slice(0, most - chosen.length)]
+  const best = [...groups].sort(([a], [b]) => scoreOf(b) - scoreOf(a))
+  const chosen: number[] = []
+  for (const [, group] of best) {
+    const room = most - chosen.length
+    if (room <= 0) break
+    chosen.push(...(group.length <= room ? group : group.sort((a, b) => b - a).slice(0, room)))
+  }
+  return chosen
 }
-
-const SHELVES = 512
 
 /** Sum of the weights of a mask's terms. */
 export function scorer(weights: readonly number[]): (mask: number) => number {
@@ -85,7 +87,11 @@ export function scorer(weights: readonly number[]): (mask: number) => number {
   }
 }
 
-/** Turns, best first, each with its best message. @param rows the shortlist and what stands around it */
+/**
+ * Turns, best first, each with its best message.
+ *
+ * @param rows the shortlist and what stands around it, by rising id
+ */
 export function rank(
   { terms, masks }: Candidates,
   rows: readonly RankRow[],
@@ -93,31 +99,54 @@ export function rank(
 ): Ranked[] {
   const idf = terms.map(({ weight }) => weight)
   const scoreOf = scorer(idf)
-  const byId = new Map(rows.map((row) => [row.id, row]))
-  const own = new Map(rows.map((row) => [row.id, scoreOf(masks[row.id] ?? 0) * lengthFactor(row, weights)]))
+  const scores = withNeighbours(
+    rows,
+    rows.map((row) => scoreOf(masks[row.id]!) * lengthFactor(row, weights)),
+    weights,
+  )
   const sessions = sessionScores(rows, masks, idf)
-  const turns = new Map<number, { best: Ranked & { message: number }; mask: number }>()
-  for (const row of rows) {
-    const mask = masks[row.id] ?? 0
-    if (mask === 0) continue
-    let score = own.get(row.id)!
-    for (let step = 1, lent = weights.near; step <= weights.reach; step++, lent *= weights.fade) {
-      for (const id of [row.id - step, row.id + step]) {
-        if (byId.get(id)?.session === row.session) score += lent * own.get(id)!
+  const turns = new Map<number, { message: number; score: number; mask: number }>()
+  for (let n = 0; n < rows.length; n++) {
+    const { id, turn, session } = rows[n]!
+    const score = scores[n]! + weights.session * sessions.get(session)!
+    const known = turns.get(turn)
+    if (known === undefined) turns.set(turn, { message: id, score, mask: masks[id]! })
+    else {
+      known.mask |= masks[id]!
+      if (score > known.score) {
+        known.score = score
+        known.message = id
       }
     }
-    score += weights.session * sessions.get(row.session)!
-    const known = turns.get(row.turn)
-    const best = { message: row.id, turn: row.turn, score }
-    if (known === undefined) turns.set(row.turn, { best, mask })
-    else {
-      known.mask |= mask
-      if (score > known.best.score) known.best = best
+  }
+  return [...turns]
+    .map(([turn, { message, score, mask }]) => ({
+      turn,
+      message,
+      score: score + weights.turn * scoreOf(mask >>> 0),
+    }))
+    .sort((a, b) => b.score - a.score || b.message - a.message)
+}
+
+/** Each message's own score, and what those around it lend. */
+function withNeighbours(
+  rows: readonly RankRow[],
+  own: readonly number[],
+  { near, fade, reach }: Weights,
+): number[] {
+  const scores = [...own]
+  for (let n = 0; n < rows.length; n++) {
+    const { id, session } = rows[n]!
+    for (let next = n + 1; next < rows.length; next++) {
+      const distance = rows[next]!.id - id
+      if (distance > reach) break
+      if (rows[next]!.session !== session) continue
+      const lent = near * fade ** (distance - 1)
+      scores[n]! += lent * own[next]!
+      scores[next]! += lent * own[n]!
     }
   }
-  return [...turns.values()]
-    .map(({ best, mask }) => ({ ...best, score: best.score + weights.turn * scoreOf(mask >>> 0) }))
-    .sort((a, b) => b.score - a.score || b.message - a.message)
+  return scores
 }
 
 function lengthFactor({ length, kind }: RankRow, { usual, lengths, kinds }: Weights): number {
@@ -130,21 +159,20 @@ function sessionScores(
   masks: Uint32Array,
   idf: readonly number[],
 ): Map<string, number> {
-  const counts = new Map<string, Uint32Array>()
+  const counts = new Map<string, number[]>()
   for (const { session, id } of rows) {
     let count = counts.get(session)
     if (count === undefined) {
-      count = new Uint32Array(idf.length)
+      count = idf.map(() => 0)
       counts.set(session, count)
     }
-    for (let n = 0; n < idf.length; n++) count[n]! += ((masks[id] ?? 0) >>> n) & 1
+    for (let n = 0; n < idf.length; n++) count[n]! += (masks[id]! >>> n) & 1
   }
   const scores = new Map<string, number>()
   for (const [session, count] of counts) {
-    scores.set(
-      session,
-      idf.reduce((sum, weight, n) => sum + (weight * count[n]!) / (count[n]! + 2), 0),
-    )
+    let sum = 0
+    for (let n = 0; n < idf.length; n++) sum += (idf[n]! * count[n]!) / (count[n]! + 2)
+    scores.set(session, sum)
   }
   return scores
 }

@@ -4,11 +4,11 @@ import type { CopyReaders } from "../vault/reader.ts"
 import { type Candidates, candidatesOf } from "./candidates.ts"
 import { allOf, expressionOf, fulfils, isExact } from "./expression.ts"
 import { fuse, type Similar } from "./fuse.ts"
-import { type Hit, hitOf } from "./hit.ts"
+import { type Hit, hitsOf } from "./hit.ts"
 import { messageText } from "./message-text.ts"
 import { type Filter, filterOf, type Narrowing } from "./narrowing.ts"
 import { type Node, parseQuery, type Query } from "./query.ts"
-import { type Ranked, type RankRow, rank, shortlist, WEIGHTS } from "./rank.ts"
+import { type Ranked, type RankRow, rank, scorer, shortlist, WEIGHTS } from "./rank.ts"
 
 export interface SearchRequest extends Narrowing {
   /** Any text; empty: the newest of what the filters leave. */
@@ -28,13 +28,26 @@ export interface Found {
 }
 
 /** Messages that are ranked. */
-const SHORTLIST = 800
+const SHORTLIST = 250
 /** Messages whose texts are read where the index alone cannot decide. */
-const CHECKED = 300
+const CHECKED = 200
 
 export function search(db: Database, dataHome: string, request: SearchRequest, readers: CopyReaders): Found {
+  const { turns, candidates } = rankedTurns(db, dataHome, request, readers)
+  const shown = turns.slice(0, request.limit)
+  const hits = hitsOf(db, dataHome, shown, candidates, { room: request.room, readers })
+  return { hits, more: turns.length > shown.length }
+}
+
+/** All turns that have to do with the query, best first; each with its best message. */
+export function rankedTurns(
+  db: Database,
+  dataHome: string,
+  request: Omit<SearchRequest, "limit" | "room">,
+  readers: CopyReaders,
+): { turns: Ranked[]; candidates: Candidates } {
   const filter = filterOf(db, request)
-  if (filter === undefined) return { hits: [], more: false }
+  if (filter === undefined) return { turns: [], candidates: NOTHING }
   const query = parseQuery(request.query)
   let candidates = candidatesFor(db, query, filter)
   let lexical = rankCandidates(db, dataHome, candidates, query.must, filter, readers)
@@ -44,10 +57,33 @@ export function search(db: Database, dataHome: string, request: SearchRequest, r
     lexical = rankCandidates(db, dataHome, candidates, undefined, filter, readers)
   }
   const turns = request.similar === undefined ? lexical : fuse(lexical, request.similar)
-  const shown = turns.slice(0, request.limit)
-  const hits = shown.map((one) => hitOf(db, dataHome, one, candidates, { room: request.room, readers }))
-  return { hits, more: turns.length > shown.length }
+  return { turns, candidates }
 }
+
+/** Of the best message's score, what another must have to be told beside it. */
+const ALIKE = 0.6
+
+/** Single messages that have most of the query's words, best first and newest first among equals. */
+export function bestMessages(db: Database, query: string, narrowing: Narrowing, most: number): number[] {
+  const filter = filterOf(db, narrowing)
+  if (filter === undefined) return []
+  const candidates = candidatesFor(db, parseQuery(query), filter)
+  const scoreOf = scorer(candidates.terms.map(({ weight }) => weight))
+  const chosen = shortlist(candidates, most)
+  const accepted = new Set(
+    rowsOf(db, chosen)
+      .filter((row) => filter.accepts(row))
+      .map(({ id }) => id),
+  )
+  const scored = chosen
+    .filter((id) => accepted.has(id))
+    .map((id) => ({ id, score: scoreOf(candidates.masks[id]!) }))
+    .sort((a, b) => b.score - a.score || b.id - a.id)
+  const least = (scored[0]?.score ?? 0) * ALIKE
+  return scored.filter(({ score }) => score >= least).map(({ id }) => id)
+}
+
+const NOTHING: Candidates = { terms: [], masks: new Uint32Array(0), ids: [] }
 
 function candidatesFor(db: Database, query: Query, filter: Filter): Candidates {
   const population = db.query<{ id: number | null }, []>("SELECT max(id) AS id FROM messages").get()?.id ?? 0

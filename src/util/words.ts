@@ -34,6 +34,17 @@ export function* namesIn(text: string): Generator<Name> {
   }
 }
 
+/** The name that stands at `at`; undefined when it is too long for one, or none. */
+export function nameAround(text: string, at: number): Name | undefined {
+  const from = Math.max(0, at - LONGEST)
+  const around = text.slice(from, at + LONGEST + 1)
+  for (const { words, at: start, length } of namesIn(around)) {
+    if (from + start > at) return undefined
+    if (from + start + length > at) return { words, at: from + start, length }
+  }
+  return undefined
+}
+
 /** Each word of `text` once. */
 export function wordSet(text: string, into: Set<string> = new Set()): Set<string> {
   const known = new Set<string>()

@@ -107,9 +107,10 @@ describe("search, timeline, get", () => {
     const { hits } = structured as { hits: { handle: string; by: string }[] }
     expect(hits).toEqual([expect.objectContaining({ handle: handleIn(text), by: "assistant" })])
 
-    const around = await peer.call("timeline", { of: handleIn(text), before: 0, after: 1 })
-    expect(around.text).toStartWith(`Session ${main.session}, turns 1 to 2 of 3.`)
-    expect(around.text).toContain(`> ${handleIn(text)}`)
+    const around = await peer.call("timeline", { of: handleIn(text), around: 1 })
+    expect(around.text).toStartWith(`Session ${main.session}. Quoted from the archive`)
+    expect(around.text).toContain(`> ${handleIn(text)} 1. `)
+    expect(around.text).not.toContain("heron")
     expect(around.text).toContain('"Never touch the generated files. Show the table."')
 
     const whole = await peer.call("get", { handle: handleIn(text) })
@@ -174,7 +175,7 @@ describe("search, timeline, get", () => {
 
   test("without a handle, the timeline is the end of the project's latest session", async () => {
     const { text } = await peer.call("timeline", {})
-    expect(text).toStartWith(`Session ${main.session}, turns 1 to 3 of 3.`)
+    expect(text).toStartWith(`Session ${main.session}. Quoted from the archive`)
     expect(text).toContain('"Which bird is it?" → "The heliotrope heron."')
   })
 })

@@ -158,6 +158,74 @@ describe("what narrows", () => {
   })
 })
 
+describe("what answers one question", () => {
+  const json = async (...args: string[]) => {
+    const ran = await run([...args, "--json"], { env: machine.env, cwd: machine.cwd })
+    expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code: 0, stderr: "" })
+    return JSON.parse(ran.stdout)
+  }
+  const shown = async (...args: string[]) => {
+    const ran = await run(args, { env: machine.env, cwd: machine.cwd })
+    expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code: 0, stderr: "" })
+    return ran.stdout
+  }
+
+  test("files: those of the turns that are about it", async () => {
+    const { found } = await json("files", "expires")
+    expect(found[0]).toMatchObject({ path: "/src/avatar_service.ts", ops: ["edit", "read"], turns: 2 })
+    expect(await shown("files", "expires")).toContain("/src/avatar_service.ts")
+  })
+
+  test("how: each command, its runs, and how the last ended", async () => {
+    const { found } = await json("how", "test", "avatars")
+    expect(found[0]).toMatchObject({
+      command: "npm run test:avatars",
+      runs: 2,
+      failures: 1,
+      failed: false,
+      exitCode: null,
+    })
+    expect(await shown("how", "docker", "compose")).toContain("$ docker compose up -d minio")
+  })
+
+  test("fix: what was done until the same call succeeded", async () => {
+    const { found } = await json("fix", "ECONNREFUSED", "127.0.0.1:9000")
+    expect(found).toHaveLength(1)
+    expect(found[0]).toMatchObject({
+      target: "npm run test:avatars",
+      steps: [{ tool: "Bash", target: "docker compose up -d minio", failed: false }],
+      solvedIn: found[0].handle,
+    })
+    expect(await shown("fix", "ECONNREFUSED")).toContain("then Bash: docker compose up -d minio")
+  })
+
+  test("blame: the turns that changed a file, with what was asked for; readers on request", async () => {
+    const changed = await json("blame", "avatar_service.ts")
+    expect(
+      changed.found.map(({ seq, prompt }: { seq: number; prompt: string }) => ({ seq, prompt })),
+    ).toEqual([{ seq: 2, prompt: "Make it a minute, and test it." }])
+    expect((await json("blame", "/src/avatar_service.ts", "--reads")).found).toHaveLength(2)
+    expect(await shown("blame", "avatar_service.ts")).toContain("Make it a minute")
+  })
+
+  test("timeline: the turns around one", async () => {
+    const { handle } = (await hits("docker compose"))[0]!
+    const { turns } = await json("timeline", handle, "--around", "1")
+    expect(turns.map(({ seq }: { seq: number }) => seq)).toEqual([1, 2, 3])
+    expect(await shown("timeline", handle)).toContain(`> ${handle}`)
+    const wrong = await run(["timeline", main.session], { env: machine.env, cwd: machine.cwd })
+    expect(wrong).toMatchObject({ code: 64, stdout: "" })
+  })
+
+  test("nothing found is exit 3, in every one of them", async () => {
+    for (const command of ["files", "how", "fix", "blame"]) {
+      const ran = await run([command, "zeppelin"], { env: machine.env, cwd: machine.cwd })
+      expect(ran).toMatchObject({ code: 3, stdout: "" })
+      expect(ran.stderr).toContain("--all-projects")
+    }
+  })
+})
+
 test("without a model, a search by meaning says so and finds by words", async () => {
   const ran = await cli("presigned", "--mode", "hybrid", "--json")
   expect(ran.code).toBe(0)

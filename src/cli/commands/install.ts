@@ -62,8 +62,7 @@ function report(change: SettingsChange): string[] {
   return lines
 }
 
-/** The library takes `--no-mcp` for a refusal of `mcp`. */
-export const wantsServer = ({ args }: Context): boolean => args["mcp"] !== false
+export const wantsServer = ({ args }: Context): boolean => args["no-mcp"] !== true
 
 function reportServer(change: SettingsChange | undefined): string[] {
   if (change === undefined) return []

@@ -4,13 +4,13 @@ import { findSession } from "../../archive/find.ts"
 import { openForReading } from "../../archive/read.ts"
 import { roomFor } from "../../search/hit.ts"
 import { search } from "../../search/search.ts"
-import { CtxError, EXIT } from "../../util/errors.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import { oneOf, positive, stringArg, words } from "../args.ts"
 import type { Command, Context } from "../command.ts"
 import { projectWanted } from "../project-wanted.ts"
 import { renderHits } from "../render-hits.ts"
 import { createStyle } from "../style.ts"
+import { nothing } from "../topic.ts"
 import { timeArg } from "../when.ts"
 
 const LIMIT = 10
@@ -64,6 +64,7 @@ export default {
       const note = mode === "lexical" ? undefined : NO_MODEL
       out.json({ query, mode: "lexical", ...(note && { note }), project: project ?? null, ...found })
       if (found.hits.length === 0) throw nothing(query, project)
+      if (out.wantsJson) return
       if (note !== undefined) out.print(note)
       const screen = { columns: out.columns, style: createStyle(out.color), now }
       for (const line of renderHits(found.hits, screen, project === undefined)) out.print(line)
@@ -78,12 +79,4 @@ export default {
 function sessionWanted({ args }: Context, db: Database): string | undefined {
   const word = stringArg(args, "session")
   return word === undefined ? undefined : findSession(db, word).id
-}
-
-function nothing(query: string, project: string | undefined): CtxError {
-  const place = project === undefined ? "the archive" : project
-  return new CtxError("not-found", `nothing in ${place} has to do with ${JSON.stringify(query)}`, {
-    hint: project === undefined ? "fewer or other words; fewer filters" : "--all-projects looks everywhere",
-    exit: EXIT.notFound,
-  })
 }

@@ -4,15 +4,20 @@ import { find } from "../../archive/find.ts"
 import { HANDLE_PREFIX } from "../../archive/handle-prefix.ts"
 import { openForReading, type TurnRow, turnsOf } from "../../archive/read.ts"
 import { latestSession } from "../../restore/scope.ts"
+import { timeline as around, type TimelineTurn } from "../../search/timeline.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
-import { DATA, minute, named, plain } from "../quoting.ts"
+import { count } from "../../util/text.ts"
+import { DATA, minute, named, plain, strange } from "../quoting.ts"
 import { projectIn } from "../scope.ts"
 import type { Tool, World } from "../tool.ts"
 
 const AROUND = 5
 const MOST = 25
+/** UTF-16 units. */
 const PROMPT = 140
 const ANSWER = 140
+const PATH = 100
+const FILES = 3
 
 export const timeline: Tool = {
   name: "timeline",
@@ -22,24 +27,19 @@ export const timeline: Tool = {
     "project's latest session.",
   properties: {
     of: { type: "string", description: "A turn's handle (ctx:ab12cd), or a session's id for its last turns" },
-    before: { type: "integer", description: `Turns before it (${AROUND})`, minimum: 0, maximum: MOST },
-    after: { type: "integer", description: `Turns after it (${AROUND})`, minimum: 0, maximum: MOST },
+    around: { type: "integer", description: `Turns on each side (${AROUND})`, minimum: 0, maximum: MOST },
   },
   readOnly: true,
   run(args, world) {
     const db = openForReading(world.dataHome)
     try {
-      const { session, turn } = placeOf(db, args.text("of"), world)
-      const all = turnsOf(db, session)
-      const at = turn === undefined ? all.length - 1 : all.findIndex(({ id }) => id === turn.id)
-      const from = Math.max(0, at - (args.number("before") ?? AROUND))
-      const to = Math.min(all.length, at + (args.number("after") ?? AROUND) + 1)
-      const shown = all.slice(from, to).map((row) => shownOf(row, row.id === turn?.id))
-      const name = named(session, 80)
-      const place = `turns ${from + 1} to ${to} of ${all.length}`
+      const turn = turnMeant(db, args.text("of"), world)
+      const here = HANDLE_PREFIX + turn.handle
+      const shown = around(db, turn, args.number("around") ?? AROUND).map((one) => shownOf(one, here))
+      const session = named(turn.session, 80)
       return {
-        text: [`Session ${name}, ${place}. ${DATA}`, ...shown.map(lineOf)].join("\n"),
-        structured: { note: DATA, session: name, turns: shown, from: from + 1, of: all.length },
+        text: [`Session ${session}. ${DATA}`, ...shown.map(lineOf)].join("\n"),
+        structured: { note: DATA, session, turns: shown },
       }
     } finally {
       db.close()
@@ -47,20 +47,14 @@ export const timeline: Tool = {
   },
 }
 
-function placeOf(
-  db: Database,
-  word: string | undefined,
-  world: World,
-): { session: string; turn: TurnRow | undefined } {
-  if (word !== undefined) {
-    const found = find(db, word)
-    return found.kind === "turn"
-      ? { session: found.turn.session, turn: found.turn }
-      : { session: found.session.id, turn: undefined }
-  }
-  const latest = latestSession(db, projectIn(world), "")
-  if (latest === undefined) throw nothingHere()
-  return { session: latest, turn: undefined }
+/** A turn, a session's last, or the last of the project's latest session. */
+function turnMeant(db: Database, word: string | undefined, world: World): TurnRow {
+  const found = word === undefined ? undefined : find(db, word)
+  if (found?.kind === "turn") return found.turn
+  const session = found?.session.id ?? latestSession(db, projectIn(world), "")
+  const last = session === undefined ? undefined : turnsOf(db, session).at(-1)
+  if (last === undefined) throw nothingHere()
+  return last
 }
 
 export const nothingHere = (): CtxError =>
@@ -71,28 +65,40 @@ export const nothingHere = (): CtxError =>
 
 interface Shown {
   readonly handle: string
+  readonly seq: number
   readonly time: string
   readonly prompt: string
   readonly answer: string
   readonly tools: number
   readonly errors: number
+  /** Files that were written or edited. */
+  readonly changed?: readonly string[]
   /** The turn that was asked for. */
   readonly here?: true
 }
 
-function shownOf(row: TurnRow, isHere: boolean): Shown {
+function shownOf(turn: TimelineTurn, here: string): Shown {
+  const { handle, seq, tools, errors } = turn
+  const changed = turn.changed.slice(0, FILES).map((path) => strange(path, PATH))
   return {
-    handle: HANDLE_PREFIX + row.handle,
-    time: minute(row.started),
-    prompt: row.via === "none" ? "" : plain(row.prompt, PROMPT),
-    answer: plain(row.answer, ANSWER),
-    tools: row.tools,
-    errors: row.errors,
-    ...(isHere ? { here: true } : {}),
+    handle,
+    seq,
+    time: minute(turn.started),
+    prompt: plain(turn.prompt, PROMPT),
+    answer: plain(turn.answer, ANSWER),
+    tools,
+    errors,
+    ...(changed.length > 0 ? { changed } : {}),
+    ...(handle === here ? { here: true } : {}),
   }
 }
 
-function lineOf({ handle, time, prompt, answer, tools, errors, here }: Shown): string {
-  const work = `${tools} tools${errors > 0 ? `, ${errors} errors` : ""}`
-  return `${here ? "> " : "  "}${handle} ${time} ${JSON.stringify(prompt)} → ${JSON.stringify(answer)} (${work})`
+function lineOf({ handle, seq, time, prompt, answer, tools, errors, changed, here }: Shown): string {
+  const work = [
+    count(tools, "tool call"),
+    ...(errors > 0 ? [count(errors, "error")] : []),
+    ...(changed === undefined ? [] : [`changed ${changed.map((path) => JSON.stringify(path)).join(" ")}`]),
+  ]
+  const words = `${JSON.stringify(prompt)} → ${JSON.stringify(answer)}`
+  return `${here ? ">" : " "} ${handle} ${seq}. ${time} ${words} (${work.join(", ")})`
 }
