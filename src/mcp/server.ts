@@ -6,12 +6,13 @@ import { Arguments } from "./arguments.ts"
 import type { CallResult, Listing, Service } from "./sdk.ts"
 import type { Tool, World } from "./tool.ts"
 import { get } from "./tools/get.ts"
+import { remember } from "./tools/remember.ts"
 import { restorePreview } from "./tools/restore-preview.ts"
 import { search } from "./tools/search.ts"
 import { status } from "./tools/status.ts"
 import { timeline } from "./tools/timeline.ts"
 
-export const TOOLS: readonly Tool[] = [search, timeline, get, status, restorePreview]
+export const TOOLS: readonly Tool[] = [search, timeline, get, status, restorePreview, remember]
 
 const INSTRUCTIONS =
   "Archive of all Claude Code sessions of this user. When earlier work may matter (a decision, an error seen before, " +

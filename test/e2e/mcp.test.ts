@@ -1,6 +1,6 @@
 /** `ctxbridge mcp` of the compiled file, on an archive that hooks have filled: what it says, and what it bears. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import { mkdirSync } from "node:fs"
+import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { run, start } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
@@ -200,6 +200,80 @@ describe("status and restore_preview", () => {
   })
 })
 
+describe("remember", () => {
+  const NOTE = "The flamingo tests need TZ=UTC, because the snapshots hold local times."
+
+  test("a note is kept in the vault, found by its words, and kept once", async () => {
+    const kept = await peer.call("remember", { text: NOTE })
+    expect(kept.text).toMatch(/^Kept as ctx:[0-9a-z]{6,}\.$/)
+    const handle = handleIn(kept.text)
+    expect(kept.structured).toEqual({ kept: true, handle })
+    expect((await peer.call("remember", { text: ` ${NOTE}\n` })).text).toBe(`Already kept as ${handle}.`)
+
+    const { structured } = await peer.call("search", { query: "flamingo snapshots" })
+    expect(structured).toMatchObject({ hits: [{ handle, by: "note", text: NOTE }] })
+    expect((await peer.call("get", { handle })).text).toContain(`> ${NOTE}`)
+
+    await run(["rebuild"], { env: machine.env })
+    expect((await peer.call("get", { handle })).text).toContain(`> ${NOTE}`)
+    const { code, stderr } = await run(["verify"], { env: machine.env })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+  })
+
+  test("it is the model's word, and no session of the project", async () => {
+    const { text } = await peer.call("remember", { text: "Never use the blue teapot." })
+    const { stdout } = await run(["show", handleIn(text), "--json"], { env: machine.env })
+    const { via, messages } = JSON.parse(stdout)
+    expect(via).toBe("brief")
+    expect(messages).toMatchObject([{ parts: [{ origin: "assistant" }] }])
+    expect((await peer.call("timeline")).text).toStartWith(`Session ${main.session}.`)
+    const preview = await peer.call("restore_preview")
+    expect(preview.text).toContain(main.session)
+    expect(preview.text).not.toContain("teapot")
+  })
+
+  test("another project's notes stay there", async () => {
+    const there = { cwd: elsewhere, env: machine.env }
+    await exchange([callOf(1, "remember", { text: "The cassowary build needs two cores." })], there)
+    expect((await peer.call("search", { query: "cassowary" })).text).toStartWith("0 hits")
+    const { replies } = await exchange([callOf(1, "search", { query: "cassowary" })], there)
+    expect(JSON.stringify(replies[0]?.result)).toContain("needs two cores")
+  })
+
+  test("several servers lose none of each other's", async () => {
+    const told = [...Array(4).keys()].map((n) => [...Array(5).keys()].map((m) => `Ibis ${n} has ring ${m}.`))
+    const ran = await Promise.all(
+      told.map((notes) =>
+        exchange(
+          notes.map((text, id) => callOf(id, "remember", { text })),
+          { cwd: elsewhere, env: machine.env },
+        ),
+      ),
+    )
+    for (const { replies } of ran) {
+      expect(replies.map(({ result }) => result?.["isError"])).toEqual(Array(5).fill(false))
+    }
+    const { replies } = await exchange([callOf(1, "search", { query: "ibis ring", limit: 30 })], {
+      cwd: elsewhere,
+      env: machine.env,
+    })
+    const { hits } = replies[0]!.result!["structuredContent"] as { hits: { text: string }[] }
+    expect(hits.map(({ text }) => text).sort()).toEqual(told.flat().sort())
+  })
+
+  test("nothing is kept where nothing can be written, and the model is told", async () => {
+    const taken = join(machine.root, "taken")
+    writeFileSync(taken, "no folder")
+    const env = { ...machine.env, CTXBRIDGE_HOME: join(taken, "archive") }
+    const { code, replies } = await exchange([callOf(1, "remember", { text: "a" })], {
+      cwd: machine.cwd,
+      env,
+    })
+    expect(code).toBe(0)
+    expect(replies[0]?.result).toMatchObject({ isError: true })
+  })
+})
+
 describe("errors", () => {
   test.each([
     ["no such tool", "constructor", {}, 'no tool "constructor"'],
@@ -209,6 +283,8 @@ describe("errors", () => {
     ["a wrong type", "search", { query: 7 }, "query must be a string, not 7"],
     ["out of range", "search", { query: "a", limit: 0 }, "limit must be from 1 to 30, not 0"],
     ["no such word", "search", { query: "a", role: "nobody" }, 'role cannot be "nobody"'],
+    ["an empty note", "remember", { text: " " }, "the note is empty"],
+    ["a long note", "remember", { text: "x".repeat(2001) }, "the note has 2001 characters"],
     ["no date", "search", { query: "a", since: "tomorrow" }, "since needs a date or an age"],
     [
       "a session in place of a turn",
@@ -294,4 +370,4 @@ describe("errors", () => {
   })
 })
 
-const TOOLS = ["search", "timeline", "get", "status", "restore_preview"]
+const TOOLS = ["search", "timeline", "get", "status", "restore_preview", "remember"]

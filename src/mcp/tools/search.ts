@@ -2,6 +2,7 @@
 import type { Database } from "../../archive/database.ts"
 import { findSession } from "../../archive/find.ts"
 import { openForReading } from "../../archive/read.ts"
+import { isNotesSession } from "../../archive/remembered.ts"
 import type { Hit } from "../../search/hit.ts"
 import { search as find } from "../../search/search.ts"
 import { usageError } from "../../util/errors.ts"
@@ -100,12 +101,13 @@ interface Shown {
   readonly prompt?: string
 }
 
-function shownOf({ handle, time, role, tool, snippet, prompt }: Hit): Shown {
-  const quoted = role === "human" || role === "assistant" ? plain : strange
+function shownOf({ handle, session, time, role, tool, snippet, prompt }: Hit): Shown {
+  const by = isNotesSession(session) ? "note" : role
+  const quoted = ["human", "assistant", "note"].includes(by) ? plain : strange
   return {
     handle,
     time: minute(time),
-    by: tool === null ? role : named(tool, 40),
+    by: tool === null ? by : named(tool, 40),
     text: quoted(snippet, SHOWN),
     ...(prompt === null ? {} : { prompt: plain(prompt, ASKED) }),
   }
