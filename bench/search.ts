@@ -11,6 +11,7 @@ import { buildEmpty } from "../src/bench/empty.ts"
 import { type Case, measureCommands } from "../src/bench/measure.ts"
 import { importTranscripts } from "../src/job/import.ts"
 import { compactVault } from "../src/vault/tidy.ts"
+import { measureCalls } from "./mcp-calls.ts"
 
 const { values } = parseArgs({
   options: {
@@ -123,12 +124,16 @@ for (const size of values.sizes.split(",").map(Number)) {
       cwd: dir,
     })),
   )
-  const results = await measureCommands([{ name: "empty", argv: [empty], env, cwd: dir }, ...searches], {
+  const idle = [
+    { name: "empty", argv: [empty], env, cwd: dir },
+    { name: "mcp, no call", argv: [exe, "mcp"], env, cwd: dir },
+  ]
+  const results = await measureCommands([...idle, ...searches], {
     rounds: Number(values.rounds),
     warmup: 2,
     memoryRounds: 1,
   })
-  const [base, ...all] = results
+  const [base, , ...all] = results
   const disk = statSync(join(home, "archive", "archive.db")).size
   console.log(`\n${size} messages, database ${(disk / 1e6).toFixed(0)} MB`)
   for (const { name, cpuMs, wallMs, peakMB, failed } of results) {
@@ -142,4 +147,18 @@ for (const size of values.sizes.split(",").map(Number)) {
   console.log(
     `worst p95: ${worst.toFixed(1)} ms, ${(worst / base!.wallMs.p95).toFixed(1)} x an empty Bun binary`,
   )
+  const calls = QUERIES.flatMap(([query, _option, role], n) =>
+    [true, false].map((everywhere) => ({
+      name: `${n} ${everywhere ? "all projects" : "project"}`,
+      tool: "search",
+      args: { query, all_projects: everywhere, ...(role === undefined ? {} : { role }) },
+    })),
+  )
+  const host = { env: { ...env, CLAUDE_PROJECT_DIR: "/home/dev/project-3" }, cwd: dir }
+  console.log("through MCP, ms from request to answer")
+  for (const { name, ms } of await measureCalls([exe, "mcp"], host, calls, Number(values.rounds))) {
+    const sorted = ms.toSorted((a, b) => a - b)
+    const at = (share: number): string => sorted[Math.floor(share * (sorted.length - 1))]!.toFixed(1)
+    console.log(`${name.padEnd(20)} median ${at(0.5)}  p95 ${at(0.95)}`)
+  }
 }

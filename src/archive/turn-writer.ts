@@ -187,7 +187,10 @@ export class TurnWriter {
       this.#open(line, { via, text: opening.text, origin: origins[parts.indexOf(opening)]! }, key)
     } else if (this.#turn === undefined) this.#open(line, { via: "none", text: "", origin: "host" }, key)
     const turn = this.#turn!
-    const said = searchable(parts, injected)
+    const said = searchable(
+      parts.filter((part) => !isOwnTool(this.#toolOf(part))),
+      injected,
+    )
     const speaker = injected ? "host" : role(parts)
     const message =
       parts.length === 0
@@ -356,6 +359,13 @@ export class TurnWriter {
       )
   }
 }
+
+/**
+ * Tools of our own server. What they were asked and what they found stands in the archive already: found again, it
+ * would come before what it was found for.
+ */
+const isOwnTool = (tool: string | undefined): boolean =>
+  tool !== undefined && /^mcp__(?:plugin_\w+_)?ctxbridge__/.test(tool)
 
 function splitSession(session: string): [parent: string | undefined, agent: string | undefined] {
   const slash = session.indexOf("/")

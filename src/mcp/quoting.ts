@@ -15,8 +15,9 @@ export const plain = (text: string, limit: number): string =>
 export const strange = (text: string, limit: number): string =>
   cut(oneLine(inert(text.slice(0, LOOKED_AT))), limit)
 
-/** Names of tools, projects and models: nothing but what such names hold. */
-export const named = (text: string, limit = 120): string => plain(text, limit)
+/** The name of a tool or hook, unless it holds what no such name does: then it is words of anybody. */
+export const nameOr = (name: string, otherwise: string): string =>
+  /^[\w.:-]{1,100}$/.test(name) ? name : otherwise
 
 /** `2026-03-02 08:05`, in UTC; `unknown` when there is none. */
 export const minute = (time: string | null): string =>

@@ -38,6 +38,11 @@ export interface Service {
 const PARSE_ERROR = -32700
 const INVALID_REQUEST = -32600
 
+/** We ask the user for nothing, so there are no answers to check; making the SDK's own checker takes time at the start. */
+const NO_FORMS = {
+  getValidator: () => () => ({ valid: false as const, data: undefined, errorMessage: "not supported" }),
+}
+
 /**
  * Answers until the peer has written its last line.
  *
@@ -50,7 +55,7 @@ export async function serve(
 ): Promise<void> {
   const server = new Server(
     { name: service.name, version: service.version },
-    { capabilities: { tools: {} }, instructions: service.instructions },
+    { capabilities: { tools: {} }, instructions: service.instructions, jsonSchemaValidator: NO_FORMS },
   )
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [...service.tools] as ToolListing[] }))
   server.setRequestHandler(CallToolRequestSchema, ({ params }) => {

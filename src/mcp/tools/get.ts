@@ -2,12 +2,12 @@
 import { find } from "../../archive/find.ts"
 import { openForReading } from "../../archive/read.ts"
 import { readTurn, type ToldPart, type TurnMessage, type WholeTurn } from "../../archive/turn.ts"
-import { callsIn, partText } from "../../export/part-text.ts"
-import { blockQuote } from "../../restore/quote.ts"
+import { type CallOf, callsIn, partText } from "../../export/part-text.ts"
+import { blockQuote, name } from "../../restore/quote.ts"
 import { usageError } from "../../util/errors.ts"
 import { pageOf, shortLines } from "../../util/pages.ts"
 import { CopyReaders } from "../../vault/reader.ts"
-import { DATA, minute, named } from "../quoting.ts"
+import { DATA, minute, nameOr } from "../quoting.ts"
 import type { Tool } from "../tool.ts"
 
 /** UTF-16 units of a page: about 3,000 tokens. Hosts refuse results of more than 25,000. */
@@ -40,7 +40,7 @@ export const get: Tool = {
       const next = page.number < page.of ? page.number + 1 : null
       const place = page.of === 1 ? "" : ` Page ${page.number} of ${page.of}.`
       const text = [
-        `${turn.handle}, turn ${turn.seq} of session ${named(turn.session, 80)}, ${minute(turn.started)}.${place} ${DATA}`,
+        `${turn.handle}, turn ${turn.seq} of session ${name(turn.session, 80)}, ${minute(turn.started)}.${place} ${DATA}`,
         ...page.items,
         ...(next === null ? [] : ["", `Next: get ${turn.handle} page ${next}.`]),
       ].join("\n")
@@ -54,10 +54,11 @@ export const get: Tool = {
 
 /** The lines of a turn; every word of it stands behind `> `. */
 function linesOf(turn: WholeTurn): string[] {
-  const callOf = callsIn(turn.tools)
+  const calls = callsIn(turn.tools)
+  const callOf: CallOf = (id) => ({ ...calls(id), name: nameOr(calls(id).name, "a tool") })
   return turn.messages.flatMap((message) =>
     message.parts.flatMap((part) => {
-      const shown = partText(part, callOf)
+      const shown = partText(namedSafely(part), callOf)
       if (shown === undefined) return []
       const words = shown.text.trimEnd()
       const quoted = words === "" ? [] : blockQuote(words).split("\n")
@@ -69,8 +70,13 @@ function linesOf(turn: WholeTurn): string[] {
 const folded = (line: string): string[] =>
   shortLines(line, LONGEST_LINE).map((piece, n) => (n === 0 ? piece : `> ${piece}`))
 
-/** Names of tools are the client's to make up, so they are quoted text, too. */
+/** Names stand outside of the quotation. */
+function namedSafely(part: ToldPart): ToldPart {
+  if (part.kind === "toolUse") return { ...part, name: nameOr(part.name, "a tool") }
+  return part.kind === "context" ? { ...part, source: nameOr(part.source, "the host") } : part
+}
+
 function titleOf(title: string, part: ToldPart, { sidechain }: TurnMessage): string {
   const whose = part.origin === "import" ? " (imported)" : sidechain ? " (subagent)" : ""
-  return `${named(title)}${whose}:`
+  return `${title}${whose}:`
 }

@@ -10,7 +10,7 @@ import { MOMENTS, momentOf } from "../../util/moment.ts"
 import { count } from "../../util/text.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import type { Arguments } from "../arguments.ts"
-import { DATA, minute, named, plain, strange } from "../quoting.ts"
+import { DATA, minute, nameOr, plain, strange } from "../quoting.ts"
 import { projectIn } from "../scope.ts"
 import type { Tool } from "../tool.ts"
 
@@ -107,7 +107,7 @@ function shownOf({ handle, session, time, role, tool, snippet, prompt }: Hit): S
   return {
     handle,
     time: minute(time),
-    by: tool === null ? by : named(tool, 40),
+    by: tool === null ? by : nameOr(tool, "tool"),
     text: quoted(snippet, SHOWN),
     ...(prompt === null ? {} : { prompt: plain(prompt, ASKED) }),
   }

@@ -1,8 +1,9 @@
 /** `status`: what the archive holds, and whether it can be trusted to hold the latest. */
 import { readStatus } from "../../archive/status.ts"
 import { askForRebuild } from "../../job/spawn.ts"
+import { name } from "../../restore/quote.ts"
 import { bytes, count } from "../../util/text.ts"
-import { DATA, minute, named, plain } from "../quoting.ts"
+import { DATA, minute, plain } from "../quoting.ts"
 import type { Tool } from "../tool.ts"
 
 const LATEST = 5
@@ -21,7 +22,7 @@ export const status: Tool = {
       .filter(({ parent }) => parent === null)
       .slice(0, LATEST)
       .map(({ id, ended, turns, title, firstPrompt }) => ({
-        session: named(id, 80),
+        session: name(id, 80),
         ended: minute(ended),
         turns,
         title: plain(title ?? firstPrompt ?? "", TITLE),

@@ -3,11 +3,12 @@ import type { Database } from "../../archive/database.ts"
 import { find } from "../../archive/find.ts"
 import { HANDLE_PREFIX } from "../../archive/handle-prefix.ts"
 import { openForReading, type TurnRow, turnsOf } from "../../archive/read.ts"
+import { name } from "../../restore/quote.ts"
 import { latestSession } from "../../restore/scope.ts"
 import { timeline as around, type TimelineTurn } from "../../search/timeline.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
-import { DATA, minute, named, plain, strange } from "../quoting.ts"
+import { DATA, minute, plain, strange } from "../quoting.ts"
 import { projectIn } from "../scope.ts"
 import type { Tool, World } from "../tool.ts"
 
@@ -36,7 +37,7 @@ export const timeline: Tool = {
       const turn = turnMeant(db, args.text("of"), world)
       const here = HANDLE_PREFIX + turn.handle
       const shown = around(db, turn, args.number("around") ?? AROUND).map((one) => shownOf(one, here))
-      const session = named(turn.session, 80)
+      const session = name(turn.session, 80)
       return {
         text: [`Session ${session}. ${DATA}`, ...shown.map(lineOf)].join("\n"),
         structured: { note: DATA, session, turns: shown },
