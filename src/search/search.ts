@@ -15,8 +15,6 @@ export interface SearchRequest extends Narrowing {
   readonly query: string
   /** Hits, at most. */
   readonly limit: number
-  /** UTF-16 units of a hit's texts together. */
-  readonly room: number
   /** What a search by meaning has found, best first. */
   readonly similar?: readonly Similar[] | undefined
 }
@@ -35,7 +33,7 @@ const CHECKED = 200
 export function search(db: Database, dataHome: string, request: SearchRequest, readers: CopyReaders): Found {
   const { turns, candidates } = rankedTurns(db, dataHome, request, readers)
   const shown = turns.slice(0, request.limit)
-  const hits = hitsOf(db, dataHome, shown, candidates, { room: request.room, readers })
+  const hits = hitsOf(db, dataHome, shown, candidates, { limit: request.limit, readers })
   return { hits, more: turns.length > shown.length }
 }
 
@@ -43,7 +41,7 @@ export function search(db: Database, dataHome: string, request: SearchRequest, r
 export function rankedTurns(
   db: Database,
   dataHome: string,
-  request: Omit<SearchRequest, "limit" | "room">,
+  request: Omit<SearchRequest, "limit">,
   readers: CopyReaders,
 ): { turns: Ranked[]; candidates: Candidates } {
   const filter = filterOf(db, request)
