@@ -27,8 +27,10 @@ export interface Found {
 
 /** Messages that are ranked. */
 const SHORTLIST = 250
-/** Messages whose texts are read where the index alone cannot decide. */
+/** Where the index alone cannot decide: messages whose texts are read, at a time, and how many of them are enough. */
 const CHECKED = 200
+const AT_ONCE = 40
+const ENOUGH = 30
 
 export function search(db: Database, dataHome: string, request: SearchRequest, readers: CopyReaders): Found {
   const { turns, candidates } = rankedTurns(db, dataHome, request, readers)
@@ -98,21 +100,42 @@ function rankCandidates(
   filter: Filter,
   readers: CopyReaders,
 ): Ranked[] {
-  const isChecked = must !== undefined && !isExact(must)
-  const chosen = shortlist(candidates, isChecked ? CHECKED : SHORTLIST)
+  if (must !== undefined && !isExact(must)) {
+    return rank(candidates, checked(db, dataHome, candidates, must, filter, readers))
+  }
+  const chosen = shortlist(candidates, SHORTLIST)
   const wanted = new Set(chosen)
   for (const id of chosen) {
     for (let step = 1; step <= WEIGHTS.reach; step++) {
-      for (const near of [id - step, id + step]) if (candidates.masks[near]) wanted.add(near)
+      if (candidates.masks[id - step]) wanted.add(id - step)
+      if (candidates.masks[id + step]) wanted.add(id + step)
     }
   }
-  const rows = rowsOf(db, [...wanted]).filter((row) => filter.accepts(row))
-  if (!isChecked) return rank(candidates, rows)
-  const kept = rows.filter(({ id }) => {
-    const subject = messageText(db, dataHome, id, readers)
-    return subject !== undefined && fulfils(must, subject)
-  })
-  return rank(candidates, kept)
+  return rank(
+    candidates,
+    rowsOf(db, [...wanted]).filter((row) => filter.accepts(row)),
+  )
+}
+
+/** The candidates whose texts fulfil what is required, as many as are worth reading. */
+function checked(
+  db: Database,
+  dataHome: string,
+  candidates: Candidates,
+  must: Node,
+  filter: Filter,
+  readers: CopyReaders,
+): Row[] {
+  const chosen = shortlist(candidates, CHECKED)
+  const kept: Row[] = []
+  for (let from = 0; from < chosen.length && kept.length < ENOUGH; from += AT_ONCE) {
+    for (const row of rowsOf(db, chosen.slice(from, from + AT_ONCE))) {
+      if (!filter.accepts(row)) continue
+      const subject = messageText(db, dataHome, row.id, readers)
+      if (subject !== undefined && fulfils(must, subject)) kept.push(row)
+    }
+  }
+  return kept.sort((a, b) => a.id - b.id)
 }
 
 interface Row extends RankRow {
