@@ -28,7 +28,7 @@ export interface Found {
 /** Messages that are ranked. */
 const SHORTLIST = 250
 /** Where the index alone cannot decide: messages whose texts are read, at a time, and how many of them are enough. */
-const CHECKED = 200
+const CHECKED = 120
 const AT_ONCE = 40
 const ENOUGH = 30
 
