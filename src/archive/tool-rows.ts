@@ -31,6 +31,8 @@ export interface At {
 export class ToolRows {
   readonly #db: Database
   readonly #session: string
+  /** Names of the tools that were called here, by call: a result mostly follows soon. */
+  readonly #names = new Map<string, string>()
 
   constructor(db: Database, session: string) {
     this.#db = db
@@ -39,6 +41,8 @@ export class ToolRows {
 
   /** Name of the tool of a call; undefined when the call is not known. */
   nameOf(id: string): string | undefined {
+    const called = this.#names.get(id)
+    if (called !== undefined) return called
     const row = this.#db
       .query<{ name: string }, [string, string]>("SELECT name FROM tool_calls WHERE session = ? AND id = ?")
       .get(this.#session, id)
@@ -47,6 +51,7 @@ export class ToolRows {
 
   use(part: Extract<Part, { kind: "toolUse" }>, { turn, message, sidechain, main, imported }: At): void {
     const target = toolTarget(part.name, part.input)
+    if (part.name !== "") this.#names.set(part.id, part.name)
     this.#db
       .query(
         `INSERT INTO tool_calls (session, id, turn, name, target, use, sidechain, origin)

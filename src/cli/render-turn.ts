@@ -1,5 +1,5 @@
 /** A whole turn as text for a terminal. Pure. */
-import type { TurnMessage, WholeTurn } from "../archive/turn.ts"
+import type { ToldPart, TurnMessage, WholeTurn } from "../archive/turn.ts"
 import { callsIn, partText } from "../export/part-text.ts"
 import type { Part } from "../transcript/types.ts"
 import { count, oneLine } from "../util/text.ts"
@@ -41,8 +41,9 @@ function head(turn: WholeTurn, style: Style): string[] {
   ]
 }
 
-function rule(title: string, part: Part, message: TurnMessage, style: Style): string {
-  const line = `── ${safe(oneLine(title))}${message.sidechain ? " (subagent)" : ""} ──`
+function rule(title: string, part: ToldPart, message: TurnMessage, style: Style): string {
+  const whose = part.origin === "import" ? " (imported)" : message.sidechain ? " (subagent)" : ""
+  const line = `── ${safe(oneLine(title))}${whose} ──`
   const failed = (part.kind === "toolResult" && part.isError) || part.kind === "apiError"
   if (failed) return style.red(line)
   return part.kind === "prompt" ? style.bold(line) : style.dim(line)

@@ -32,7 +32,8 @@ export function* turnMarkdown(turn: WholeTurn): Generator<string> {
     for (const part of parts) {
       const shown = partText(part, callOf)
       if (shown === undefined) continue
-      yield `\n**${plain(shown.title)}**${sidechain ? " (subagent)" : ""}\n${body(part, shown.text)}`
+      const whose = part.origin === "import" ? " (imported)" : sidechain ? " (subagent)" : ""
+      yield `\n**${plain(shown.title)}**${whose}\n${body(part, shown.text)}`
     }
   }
 }

@@ -52,7 +52,7 @@ const NAMES = new RegExp(
     ")(?![a-z0-9])",
 )
 /** How far behind a bracket a name is looked for, in UTF-16 units. */
-const NAME_REACH = 64
+const NAME_REACH = 160
 
 /** Letters of other scripts that look like ours, dashes and slashes. */
 const LOOK_ALIKES: Readonly<Record<string, string>> = {

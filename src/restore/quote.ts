@@ -1,25 +1,26 @@
 /** How text from the archive stands in what we say: always as a quotation, never as a line of its own. Pure. */
 import { cut, oneLine } from "../util/text.ts"
-import { inert, neutral } from "./neutral.ts"
+import { inert, neutral, visible } from "./neutral.ts"
 
 /** Characters that are looked at for an item of one line: the rest would be cut off anyway. */
 const LOOKED_AT = 8000
 
-const head = (text: string): string => text.slice(0, LOOKED_AT)
+/** Folded before tags are looked for, so that no white space keeps a bracket from its name. */
+const line = (text: string): string => oneLine(visible(text.slice(0, LOOKED_AT)))
 
 /** Words of the human or the model: on one line, in quotation marks, at most `limit` characters between them. */
-export const said = (text: string, limit: number): string => marked(oneLine(neutral(head(text))), limit)
+export const said = (text: string, limit: number): string => marked(neutral(line(text)), limit)
 
 /** Words of anybody else: the same, and nothing in them is Markdown. */
-export const told = (text: string, limit: number): string => marked(oneLine(inert(head(text))), limit)
+export const told = (text: string, limit: number): string => marked(inert(line(text)), limit)
 
 /** A path or command as it is typed, between backticks that nothing in it can close. */
 export function code(text: string, limit: number): string {
-  const line = cut(oneLine(neutral(head(text))).replace(/`{3,}/g, "'"), limit)
-  const longest = Math.max(0, ...[...line.matchAll(/`+/g)].map(([run]) => run.length))
+  const typed = cut(neutral(line(text)).replace(/`{3,}/g, "'"), limit)
+  const longest = Math.max(0, ...[...typed.matchAll(/`+/g)].map(([run]) => run.length))
   const fence = "`".repeat(longest + 1)
-  const edge = longest > 0 || line === "" ? " " : ""
-  return fence + edge + line + edge + fence
+  const edge = longest > 0 || typed === "" ? " " : ""
+  return fence + edge + typed + edge + fence
 }
 
 /** Each line behind `> `. */
@@ -41,8 +42,8 @@ export const time = (text: string | undefined): string | undefined =>
   text !== undefined && /^\d{4}-\d\d-\d\dT[\d:.]{5,16}(?:Z|[+-]\d\d:?\d\d)?$/.test(text) ? text : undefined
 
 /** Quotation marks within are escaped, and so are backslashes before one: no text can end its quotation. */
-function marked(line: string, limit: number): string {
-  const escaped = line.replace(
+function marked(words: string, limit: number): string {
+  const escaped = words.replace(
     /(\\*)("|$)/g,
     (_all, slashes: string, mark: string) => slashes + slashes + (mark === "" ? "" : '\\"'),
   )

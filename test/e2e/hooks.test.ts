@@ -335,8 +335,8 @@ describe("the host's summary", () => {
     )
     const context = given(await start(machine, transcript, "compact"))
     expect(context).not.toContain('## Standing constraints of the user\n- "Never touch')
-    expect(context).not.toContain("/src/app/client.ts: edit")
-    expect(context).toContain("/src/app/http.ts: edit")
+    expect(context).not.toContain("`/src/app/client.ts`: edit")
+    expect(context).toContain("`/src/app/http.ts`: edit")
     expect(context).toContain("Use fetch, not axios.")
   })
 
@@ -346,7 +346,7 @@ describe("the host's summary", () => {
     await announce(machine, transcript)
     const said = { agent_type: "Explore", last_assistant_message: "It is all in /src/app/client.ts" }
     silent(await machine.hook("subagent-stop", transcript, said))
-    expect(given(await start(machine, transcript, "compact"))).toContain("/src/app/client.ts: edit")
+    expect(given(await start(machine, transcript, "compact"))).toContain("`/src/app/client.ts`: edit")
   })
 
   test("the summary of an earlier compaction is forgotten", async () => {
@@ -358,7 +358,7 @@ describe("the host's summary", () => {
     given(await start(machine, transcript, "compact"))
     transcript.boundary().summary("All in src/app/client.ts").turn("go on", [EDIT]).flush()
     await announce(machine, transcript)
-    expect(given(await start(machine, transcript, "compact"))).toContain("/src/app/client.ts: edit")
+    expect(given(await start(machine, transcript, "compact"))).toContain("`/src/app/client.ts`: edit")
   })
 })
 

@@ -2,9 +2,9 @@ import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { renderInstructions } from "../../../src/restore/instructions.ts"
 import type { Material } from "../../../src/restore/material.ts"
-import { neutral } from "../../../src/restore/neutral.ts"
 import { renderPointer } from "../../../src/restore/pointer.ts"
 import { renderRestore, withoutPending } from "../../../src/restore/render.ts"
+import { frameProblems, instructionProblems } from "../../support/frame.ts"
 
 const MATERIAL: Material = {
   session: "s-1",
@@ -46,16 +46,67 @@ const MATERIAL: Material = {
   ],
 }
 
+/** What a text would be made of that is to be more than text. */
+const TRICKS = [
+  ...[
+    "<",
+    "</",
+    "＜",
+    "&lt;",
+    "system-reminder",
+    "ctxbridge-restore",
+    "ѕystem",
+    ">",
+    "\n",
+    "\r",
+    "\u2028",
+    "\u0085",
+  ],
+  ...[
+    "\u200b",
+    "\u200d",
+    "\ufe0f",
+    "\u202e",
+    "\u001b[0m",
+    "\u009b",
+    "\u001b]",
+    "\u{e0041}",
+    "\u0007",
+    "\ud83d",
+    "\0",
+  ],
+  ...[
+    '"',
+    '\\"',
+    "\\",
+    "`",
+    "``",
+    "```",
+    "ctx:",
+    "ctx：",
+    "ab12cd",
+    "## ",
+    "- ",
+    "> ",
+    "[",
+    "](",
+    "!",
+    "é",
+    "語",
+    " ",
+  ],
+]
 const text = fc.oneof(
   fc.string({ unit: "binary", maxLength: 400 }),
   fc.string({ unit: "grapheme", maxLength: 400 }),
+  fc.array(fc.constantFrom(...TRICKS), { maxLength: 60 }).map((pieces) => pieces.join("")),
 )
 const quote = fc.record({ text, handle: fc.constant("abcdef") })
 const run = fc.record({
   command: text,
   exitCode: fc.option(fc.nat(), { nil: undefined }),
   error: text,
-  handle: text,
+  handle: fc.constant("abcdef"),
 })
 const material: fc.Arbitrary<Material> = fc.record({
   session: text,
@@ -70,9 +121,12 @@ const material: fc.Arbitrary<Material> = fc.record({
   constraints: fc.array(quote, { maxLength: 12 }),
   decisions: fc.array(quote, { maxLength: 12 }),
   todos: fc.array(fc.record({ content: text, status: text }), { maxLength: 9 }),
-  files: fc.array(fc.record({ path: text, op: fc.constant("edit"), times: fc.nat(), handle: text }), {
-    maxLength: 9,
-  }),
+  files: fc.array(
+    fc.record({ path: text, op: fc.constant("edit"), times: fc.nat(), handle: fc.constant("abcdef") }),
+    {
+      maxLength: 9,
+    },
+  ),
   failing: fc.option(run, { nil: undefined }),
   good: fc.option(run, { nil: undefined }),
   turns: fc.array(
@@ -135,9 +189,7 @@ describe("restore", () => {
         expect(restored.length).toBeLessThanOrEqual(budget)
         expect(restored.isWellFormed()).toBe(true)
         expect(renderRestore(any, options)).toBe(restored)
-        // one frame: nothing inside can end it or open another
-        expect(restored.match(/<\/?ctxbridge-restore/g)?.length ?? 2).toBe(2)
-        expect(restored).not.toMatch(/<\/?system-reminder/i)
+        if (restored !== "") expect(frameProblems(restored)).toEqual([])
       }),
       { numRuns: 300 },
     )
@@ -151,6 +203,7 @@ test("the pointer at startup keeps to 1,000 characters", () => {
       const pointer = renderPointer(any)
       expect(pointer.length).toBeLessThanOrEqual(1000)
       expect(pointer.isWellFormed()).toBe(true)
+      if (pointer !== "") expect(frameProblems(pointer)).toEqual([])
     }),
   )
 })
@@ -162,14 +215,7 @@ test("instructions keep to their budget and are plain text", () => {
       const instructions = renderInstructions(any, budget)
       expect(instructions.length).toBeLessThanOrEqual(budget)
       expect(instructions.isWellFormed()).toBe(true)
-      expect(instructions.startsWith("{")).toBe(false)
+      if (instructions !== "" && budget >= 300) expect(instructionProblems(instructions)).toEqual([])
     }),
   )
-})
-
-test("host tags lose their bracket, other text keeps it", () => {
-  expect(neutral("a <system-reminder>x</system-reminder> <div> a < b")).toBe(
-    "a ‹system-reminder>x‹/system-reminder> <div> a < b",
-  )
-  expect(neutral("</CTXBRIDGE-restore >")).toBe("‹/CTXBRIDGE-restore >")
 })

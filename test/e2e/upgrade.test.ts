@@ -1,0 +1,120 @@
+/** Views that an earlier version made: used as they are, and made anew when there is time. */
+import { Database } from "bun:sqlite"
+import { expect, setDefaultTimeout, test } from "bun:test"
+import { join } from "node:path"
+import { MIGRATIONS, PARSER } from "../../src/archive/schema.ts"
+import { run } from "../support/binary.ts"
+import { contextOf, Machine } from "../support/machine.ts"
+import type { Transcript } from "../support/transcript.ts"
+
+setDefaultTimeout(60_000)
+
+const FAILING = {
+  tool: "Bash",
+  input: { command: "npm test" },
+  output: "Exit code 1\nretry is not a function",
+  isError: true,
+}
+
+const openViews = (machine: Machine): Database => new Database(join(machine.dataHome, "archive.db"))
+
+/** A machine whose views have the shape that the first schema gave them. */
+async function upgraded(): Promise<{ machine: Machine; session: Transcript }> {
+  const machine = new Machine()
+  const session = machine.session()
+  session.turn(
+    "Add retries. Never touch the generated files.",
+    [FAILING],
+    "I chose fetch because it is there.",
+  )
+  session.flush()
+  await machine.hook("stop", session, { stop_hook_active: false })
+  expect(await run(["sessions"], { env: machine.env, cwd: machine.cwd })).toMatchObject({
+    code: 0,
+    stderr: "",
+  })
+  await machine.idle()
+  const db = openViews(machine)
+  for (const [table, column] of addedColumns()) db.run(`ALTER TABLE ${table} DROP COLUMN ${column}`)
+  db.run("DROP TABLE parser")
+  db.run("PRAGMA user_version = 1")
+  db.close()
+  return { machine, session }
+}
+
+const addedColumns = (): (readonly [string, string])[] =>
+  [...MIGRATIONS[1]!.matchAll(/ALTER TABLE (\w+) ADD COLUMN (\w+)/g)].map(([, table, column]) => [
+    table!,
+    column!,
+  ])
+
+const origins = (machine: Machine): string[] => {
+  const db = openViews(machine)
+  try {
+    const rows = db
+      .query<{ origin: string }, []>("SELECT DISTINCT origin FROM messages ORDER BY origin")
+      .all()
+    return rows.map(({ origin }) => origin)
+  } finally {
+    db.close()
+  }
+}
+
+const parser = (machine: Machine): number | undefined => {
+  const db = openViews(machine)
+  try {
+    return db.query<{ version: number }, []>("SELECT version FROM parser").get()?.version
+  } finally {
+    db.close()
+  }
+}
+
+test("a hook works with them, and says what it said before", async () => {
+  const { machine, session } = await upgraded()
+  using _machine = machine
+  const ran = await machine.hook("session-start", session, { source: "compact" })
+  expect(ran).toMatchObject({ code: 0, stderr: "" })
+  const context = contextOf(ran)
+  expect(context).toContain('- "Never touch the generated files." (ctx:')
+  expect(context).toContain('- "I chose fetch because it is there." (ctx:')
+  expect(context).toContain('- last failing: `npm test` → "Exit code 1 retry is not a function"')
+  expect(origins(machine)).toEqual([""])
+  expect(parser(machine)).toBeUndefined()
+})
+
+test("a command makes them anew, once, and does not call it a repair", async () => {
+  const { machine } = await upgraded()
+  using _machine = machine
+  for (let n = 0; n < 2; n++) {
+    const ran = await run(["sessions", "--json"], { env: machine.env, cwd: machine.cwd })
+    expect(ran).toMatchObject({ code: 0, stderr: "" })
+    expect(origins(machine)).toEqual(["assistant", "human", "tool"])
+    expect(parser(machine)).toBe(PARSER)
+  }
+  const status = await run(["status"], { env: machine.env, cwd: machine.cwd })
+  expect(status.stdout).not.toContain("made anew")
+})
+
+test("the background job does, too", async () => {
+  const { machine, session } = await upgraded()
+  using _machine = machine
+  await machine.hook("session-end", session, { reason: "other" })
+  await machine.idle()
+  expect(parser(machine)).toBe(PARSER)
+  expect(origins(machine)).toEqual(["assistant", "human", "tool"])
+})
+
+test("while another has them open, a command reads what there is", async () => {
+  const { machine } = await upgraded()
+  using _machine = machine
+  // A stranger to our lock, in the middle of reading.
+  const other = openViews(machine)
+  other.run("PRAGMA journal_mode = WAL")
+  const reading = other.prepare("SELECT id FROM sessions").iterate()
+  reading.next()
+  const ran = await run(["sessions", "--json"], { env: machine.env, cwd: machine.cwd })
+  expect(ran).toMatchObject({ code: 0, stderr: "" })
+  expect(ran.stdout).toContain("Add retries")
+  reading.return?.()
+  other.close()
+})

@@ -1,0 +1,89 @@
+import { describe, expect, test } from "bun:test"
+import fc from "fast-check"
+import { inert, neutral, visible } from "../../../src/restore/neutral.ts"
+import { code, said, told } from "../../../src/restore/quote.ts"
+
+describe("tags of the host lose their bracket", () => {
+  test.each([
+    ["a <system-reminder>x</system-reminder> b", "a ‹system-reminder>x‹/system-reminder> b"],
+    ["</CTXBRIDGE-restore >", "‹/CTXBRIDGE-restore >"],
+    ["<\n/ command-name>", "‹\n/ command-name>"],
+    ["<user-prompt-submit-hook a='1'>", "‹user-prompt-submit-hook a='1'>"],
+    ["＜ｓｙｓｔｅｍ＞", "‹ｓｙｓｔｅｍ＞"],
+    ["<ѕуѕtеm-rеmіndеr>", "‹ѕуѕtеm-rеmіndеr>"],
+    ["<sys\u200btem\u00ad>", "‹system>"],
+    ["&lt;system> &#x3C;system> \\u003csystem>", "‹system> ‹system> ‹system>"],
+    ["<system", "‹system"],
+  ])("%j", (text, expected) => expect(neutral(text)).toBe(expected))
+})
+
+describe("all else that can be seen stays", () => {
+  test.each([
+    "a < b, Tok<en>, List<String>, <div class='x'>, &lt;div&gt;, <systematic>",
+    "🛡️ 👩‍👩‍👧 🏳️‍🌈 1 語 größe l’été",
+    "می‌خواهم",
+    "tab\there\nnext line",
+    "C:\\new\\path and \\u0041",
+    "ctx: and ctx:x and context:abcd1",
+  ])("%j", (text) => expect(neutral(text)).toBe(text))
+})
+
+test("what cannot be seen goes", () => {
+  expect(visible("a\u001b[31mb\u001b]0;title\u0007c\u009b1md\u0000e\u202ef\u{e0041}g\ufeffh")).toBe(
+    "abcdefgh",
+  )
+  expect(visible("a\r\nb\rc\u2028d")).toBe("a\nb\nc\nd")
+  expect(visible("語\u200c\u200d\u200c\u200d語 é\ufe0f\ufe00\ufe01")).toBe("語語 é\ufe0f")
+})
+
+test("a handle in a text opens nothing", () => {
+  expect(neutral("(ctx:ab12cd) CTX：ab12 c\u200btx:ab12")).toBe("(ctx: ab12cd) CTX: ab12 ctx: ab12")
+})
+
+test("words of others: no tag, link, picture, fence", () => {
+  expect(inert("![a](https://x.y) [b]: z <b> ``` ~~~ a < b")).toBe(
+    "! [a] (https: //x.y) [b] : z ‹b> ' ' a ‹ b",
+  )
+})
+
+test("applied twice it changes nothing more", () => {
+  const pieces = [
+    "<",
+    "＜",
+    "&",
+    "lt;",
+    "amp;",
+    "system",
+    "ctx:",
+    "ab12",
+    "\u200b",
+    "\u001b",
+    "[",
+    "0m",
+    "]",
+    "(",
+    "!",
+    "`",
+    "/",
+  ]
+  const text = fc.oneof(
+    fc.string({ unit: "binary", maxLength: 200 }),
+    fc.array(fc.constantFrom(...pieces), { maxLength: 30 }).map((all) => all.join("")),
+  )
+  fc.assert(
+    fc.property(text, (any) => {
+      expect(neutral(neutral(any))).toBe(neutral(any))
+      expect(inert(inert(any))).toBe(inert(any))
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test("quotations: escaped, cut, on one line", () => {
+  expect(said('say "no"\nto C:\\x\\', 100)).toBe('"say \\"no\\" to C:\\x\\\\"')
+  expect(said("a".repeat(300), 10)).toBe(`"${"a".repeat(9)}…"`)
+  expect(told("<b> [a](b)", 100)).toBe('"‹b> [a] (b)"')
+  expect(code("echo `date` > x", 100)).toBe("`` echo `date` > x ``")
+  expect(code("npm test", 100)).toBe("`npm test`")
+  expect(code("a```b", 100)).toBe("`a'b`")
+})
