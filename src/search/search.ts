@@ -15,8 +15,13 @@ export interface SearchRequest extends Narrowing {
   readonly query: string
   /** Hits, at most. */
   readonly limit: number
-  /** What a search by meaning has found, best first. */
+  /**
+   * What a search by meaning has found, best first, narrowed as this request is. Left aside where operators or phrases say
+   * what a message must have: a meaning has no words.
+   */
   readonly similar?: readonly Similar[] | undefined
+  /** Whether words count beside it. Default: they do. */
+  readonly byWords?: boolean | undefined
 }
 
 export interface Found {
@@ -25,7 +30,7 @@ export interface Found {
   readonly more: boolean
 }
 
-/** Messages that are ranked. */
+/** Messages that are ranked, at least. */
 const SHORTLIST = 250
 /** Where the index alone cannot decide: messages whose texts are read, at a time, and how many of them are enough. */
 const CHECKED = 120
@@ -43,21 +48,24 @@ export function search(db: Database, dataHome: string, request: SearchRequest, r
 export function rankedTurns(
   db: Database,
   dataHome: string,
-  request: Omit<SearchRequest, "limit">,
+  request: Omit<SearchRequest, "limit"> & Partial<Pick<SearchRequest, "limit">>,
   readers: CopyReaders,
 ): { turns: Ranked[]; candidates: Candidates } {
   const filter = filterOf(db, request)
   if (filter === undefined) return { turns: [], candidates: NOTHING }
   const query = parseQuery(request.query)
+  // A turn has several messages that compete.
+  const most = Math.max(SHORTLIST, 4 * (request.limit ?? 0))
   let candidates = candidatesFor(db, query, filter)
-  let lexical = rankCandidates(db, dataHome, candidates, query.must, filter, readers)
+  let lexical = rankCandidates(db, dataHome, candidates, query.must, filter, readers, most)
   if (lexical.length === 0 && query.must !== undefined && !query.isStrict && query.terms.length > 0) {
     // Nobody has said just that; the words of the phrase are still what was asked for.
     candidates = candidatesFor(db, { ...query, must: undefined }, filter)
-    lexical = rankCandidates(db, dataHome, candidates, undefined, filter, readers)
+    lexical = rankCandidates(db, dataHome, candidates, undefined, filter, readers, most)
   }
-  const turns = request.similar === undefined ? lexical : fuse(lexical, request.similar)
-  return { turns, candidates }
+  const { similar, byWords = true } = request
+  if (similar === undefined || query.must !== undefined) return { turns: lexical, candidates }
+  return { turns: fuse(byWords ? lexical : [], similar), candidates }
 }
 
 /** Of the best message's score, what another must have to be told beside it. */
@@ -99,11 +107,12 @@ function rankCandidates(
   must: Node | undefined,
   filter: Filter,
   readers: CopyReaders,
+  most: number,
 ): Ranked[] {
   if (must !== undefined && !isExact(must)) {
     return rank(candidates, checked(db, dataHome, candidates, must, filter, readers))
   }
-  const chosen = shortlist(candidates, SHORTLIST)
+  const chosen = shortlist(candidates, most)
   const wanted = new Set(chosen)
   for (const id of chosen) {
     for (let step = 1; step <= WEIGHTS.reach; step++) {

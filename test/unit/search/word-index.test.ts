@@ -45,3 +45,23 @@ test("a line that is applied again is not found twice", () => {
   const rows = archive.db.query("SELECT rowid FROM words WHERE words MATCH 'xylophonist'").all()
   expect(rows).toHaveLength(2) // prompt, and the answer that repeats it
 })
+
+test("what a search by meaning has found is joined with what the words found, or stands alone", () => {
+  using archive = new Archive()
+  const transcript = archive.session("11111111-0000-4000-8000-000000000003")
+  for (const topic of ["otter", "falcon", "beetle"]) transcript.turn(`about the ${topic}`, [], "noted")
+  transcript.flush()
+  archive.follow(transcript)
+  const readers = new CopyReaders()
+  const seqs = (query: string, more: object): number[] =>
+    search(archive.db, archive.dataHome, { query, limit: 10, ...more }, readers).hits.map(({ seq }) => seq)
+  const similar = [
+    { turn: 3, score: 0.9 },
+    { turn: 2, score: 0.8 },
+  ]
+  expect(seqs("falcon", {})).toEqual([2])
+  expect(seqs("falcon", { similar })).toEqual([2, 3])
+  expect(seqs("falcon", { similar, byWords: false })).toEqual([3, 2])
+  expect(seqs("falcon AND about", { similar })).toEqual([2])
+  readers.close()
+})
