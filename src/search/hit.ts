@@ -32,18 +32,22 @@ export interface Hit {
 }
 
 export interface HitOptions {
-  /** UTF-16 units of all its texts. */
-  readonly room: number
+  /** How many were asked for: it decides how much room each has. */
+  readonly limit: number
   readonly readers: CopyReaders
 }
 
-/** UTF-16 units of all hits together, shared among as many as are asked for. */
+/** UTF-16 units of all hits together, shared among as many as are asked for; the best get half as much again. */
 const BUDGET = 4000
 const LEAST = 300
 const MOST = 1500
+const [FIRST, LAST] = [1.2, 0.8]
 
-/** Room of each of so many hits. */
-export const roomFor = (limit: number): number => Math.min(MOST, Math.max(LEAST, Math.floor(BUDGET / limit)))
+/** Room of the hit in this place, from 0. */
+function roomAt(place: number, limit: number): number {
+  const share = limit < 2 ? 1 : FIRST - ((FIRST - LAST) * place) / (limit - 1)
+  return Math.min(MOST, Math.max(LEAST, Math.floor((BUDGET / limit) * share)))
+}
 
 /** All that is read of a hit. */
 export const hitTexts = (hit: Hit): string[] =>
@@ -68,11 +72,11 @@ export function hitsOf(
   dataHome: string,
   ranked: readonly Ranked[],
   { terms, masks }: Candidates,
-  { room, readers }: HitOptions,
+  { limit, readers }: HitOptions,
 ): Hit[] {
   const rows = rowsOf(db, ranked)
   const sought = soughtBy(terms)
-  return ranked.flatMap(({ turn, message, score }) => {
+  return ranked.flatMap(({ turn, message, score }, place) => {
     const row = rows.get(turn)
     if (row === undefined) return []
     const found = foundIn(db, dataHome, row, readers)
@@ -86,7 +90,7 @@ export function hitsOf(
       tool: found.tools[0] ?? null,
     }
     const why = message === undefined ? [] : typedIn(terms, masks[message] ?? 0)
-    const left = Math.max(0, room - [...Object.values(told), ...why].join("").length)
+    const left = Math.max(0, roomAt(place, limit) - [...Object.values(told), ...why].join("").length)
     return [{ ...told, score: Math.round(score * 1000) / 1000, why, ...shown(row, found.text, sought, left) }]
   })
 }

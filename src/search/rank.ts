@@ -41,11 +41,11 @@ export interface Weights {
 export const WEIGHTS: Weights = {
   usual: 1000,
   lengths: 0.6,
-  near: 0.4,
+  near: 0.5,
   fade: 0.6,
-  reach: 2,
-  session: 0.4,
-  turn: 0.2,
+  reach: 3,
+  session: 0.7,
+  turn: 0.3,
   kinds: { prompt: 1, answer: 1, thinking: 0.8, call: 1, result: 0.9, host: 0.4 },
 }
 

@@ -15,10 +15,13 @@ export interface SearchRequest extends Narrowing {
   readonly query: string
   /** Hits, at most. */
   readonly limit: number
-  /** UTF-16 units of a hit's texts together. */
-  readonly room: number
-  /** What a search by meaning has found, best first. */
+  /**
+   * What a search by meaning has found, best first, narrowed as this request is. Left aside where operators or phrases say
+   * what a message must have: a meaning has no words.
+   */
   readonly similar?: readonly Similar[] | undefined
+  /** Whether words count beside it. Default: they do. */
+  readonly byWords?: boolean | undefined
 }
 
 export interface Found {
@@ -27,15 +30,17 @@ export interface Found {
   readonly more: boolean
 }
 
-/** Messages that are ranked. */
+/** Messages that are ranked, at least. */
 const SHORTLIST = 250
-/** Messages whose texts are read where the index alone cannot decide. */
-const CHECKED = 200
+/** Where the index alone cannot decide: messages whose texts are read, at a time, and how many of them are enough. */
+const CHECKED = 120
+const AT_ONCE = 40
+const ENOUGH = 30
 
 export function search(db: Database, dataHome: string, request: SearchRequest, readers: CopyReaders): Found {
   const { turns, candidates } = rankedTurns(db, dataHome, request, readers)
   const shown = turns.slice(0, request.limit)
-  const hits = hitsOf(db, dataHome, shown, candidates, { room: request.room, readers })
+  const hits = hitsOf(db, dataHome, shown, candidates, { limit: request.limit, readers })
   return { hits, more: turns.length > shown.length }
 }
 
@@ -43,21 +48,24 @@ export function search(db: Database, dataHome: string, request: SearchRequest, r
 export function rankedTurns(
   db: Database,
   dataHome: string,
-  request: Omit<SearchRequest, "limit" | "room">,
+  request: Omit<SearchRequest, "limit"> & Partial<Pick<SearchRequest, "limit">>,
   readers: CopyReaders,
 ): { turns: Ranked[]; candidates: Candidates } {
   const filter = filterOf(db, request)
   if (filter === undefined) return { turns: [], candidates: NOTHING }
   const query = parseQuery(request.query)
+  // A turn has several messages that compete.
+  const most = Math.max(SHORTLIST, 4 * (request.limit ?? 0))
   let candidates = candidatesFor(db, query, filter)
-  let lexical = rankCandidates(db, dataHome, candidates, query.must, filter, readers)
+  let lexical = rankCandidates(db, dataHome, candidates, query.must, filter, readers, most)
   if (lexical.length === 0 && query.must !== undefined && !query.isStrict && query.terms.length > 0) {
     // Nobody has said just that; the words of the phrase are still what was asked for.
     candidates = candidatesFor(db, { ...query, must: undefined }, filter)
-    lexical = rankCandidates(db, dataHome, candidates, undefined, filter, readers)
+    lexical = rankCandidates(db, dataHome, candidates, undefined, filter, readers, most)
   }
-  const turns = request.similar === undefined ? lexical : fuse(lexical, request.similar)
-  return { turns, candidates }
+  const { similar, byWords = true } = request
+  if (similar === undefined || query.must !== undefined) return { turns: lexical, candidates }
+  return { turns: fuse(byWords ? lexical : [], similar), candidates }
 }
 
 /** Of the best message's score, what another must have to be told beside it. */
@@ -99,22 +107,44 @@ function rankCandidates(
   must: Node | undefined,
   filter: Filter,
   readers: CopyReaders,
+  most: number,
 ): Ranked[] {
-  const isChecked = must !== undefined && !isExact(must)
-  const chosen = shortlist(candidates, isChecked ? CHECKED : SHORTLIST)
+  if (must !== undefined && !isExact(must)) {
+    return rank(candidates, checked(db, dataHome, candidates, must, filter, readers))
+  }
+  const chosen = shortlist(candidates, most)
   const wanted = new Set(chosen)
   for (const id of chosen) {
     for (let step = 1; step <= WEIGHTS.reach; step++) {
-      for (const near of [id - step, id + step]) if (candidates.masks[near]) wanted.add(near)
+      if (candidates.masks[id - step]) wanted.add(id - step)
+      if (candidates.masks[id + step]) wanted.add(id + step)
     }
   }
-  const rows = rowsOf(db, [...wanted]).filter((row) => filter.accepts(row))
-  if (!isChecked) return rank(candidates, rows)
-  const kept = rows.filter(({ id }) => {
-    const subject = messageText(db, dataHome, id, readers)
-    return subject !== undefined && fulfils(must, subject)
-  })
-  return rank(candidates, kept)
+  return rank(
+    candidates,
+    rowsOf(db, [...wanted]).filter((row) => filter.accepts(row)),
+  )
+}
+
+/** The candidates whose texts fulfil what is required, as many as are worth reading. */
+function checked(
+  db: Database,
+  dataHome: string,
+  candidates: Candidates,
+  must: Node,
+  filter: Filter,
+  readers: CopyReaders,
+): Row[] {
+  const chosen = shortlist(candidates, CHECKED)
+  const kept: Row[] = []
+  for (let from = 0; from < chosen.length && kept.length < ENOUGH; from += AT_ONCE) {
+    for (const row of rowsOf(db, chosen.slice(from, from + AT_ONCE))) {
+      if (!filter.accepts(row)) continue
+      const subject = messageText(db, dataHome, row.id, readers)
+      if (subject !== undefined && fulfils(must, subject)) kept.push(row)
+    }
+  }
+  return kept.sort((a, b) => a.id - b.id)
 }
 
 interface Row extends RankRow {

@@ -27,10 +27,10 @@ export interface Name {
 
 /** Every name of `text` in order. */
 export function* namesIn(text: string): Generator<Name> {
-  for (const match of text.matchAll(NAME)) {
-    const name = match[0]
-    if (name.length <= LONGEST || !ASCII.test(name))
-      yield { words: wordsOf(name), at: match.index, length: name.length }
+  for (const { 0: name, index: at } of text.matchAll(NAME)) {
+    if (name.length > LONGEST && ASCII.test(name)) continue
+    const words = wordsOf(name)
+    if (words.length > 0) yield { words, at, length: name.length }
   }
 }
 

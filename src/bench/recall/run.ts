@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { type Database, openDatabase } from "../../archive/database.ts"
 import { importTranscripts } from "../../job/import.ts"
-import { hitTexts, roomFor } from "../../search/hit.ts"
+import { hitTexts } from "../../search/hit.ts"
 import { search } from "../../search/search.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { CopyReaders } from "../../vault/reader.ts"
@@ -72,7 +72,7 @@ function armsOf(db: Database, dataHome: string, readers: CopyReaders): ReadonlyM
     [
       "lexical",
       (query, limit) =>
-        search(db, dataHome, { query, limit, room: roomFor(limit) }, readers).hits.map((hit) => ({
+        search(db, dataHome, { query, limit }, readers).hits.map((hit) => ({
           handle: hit.handle,
           text: hitTexts(hit).join("\n"),
         })),

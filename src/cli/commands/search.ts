@@ -2,7 +2,6 @@
 import type { Database } from "../../archive/database.ts"
 import { findSession } from "../../archive/find.ts"
 import { openForReading } from "../../archive/read.ts"
-import { roomFor } from "../../search/hit.ts"
 import { search } from "../../search/search.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import { oneOf, positive, stringArg, words } from "../args.ts"
@@ -59,7 +58,7 @@ export default {
     try {
       const session = sessionWanted(context, db)
       const project = session === undefined ? projectWanted(context) : undefined
-      const request = { query, limit, room: roomFor(limit), project, session, ...narrowing }
+      const request = { query, limit, project, session, ...narrowing }
       const found = search(db, env.dataHome, request, readers)
       const note = mode === "lexical" ? undefined : NO_MODEL
       out.json({ query, mode: "lexical", ...(note && { note }), project: project ?? null, ...found })
