@@ -10,6 +10,7 @@ import { Dice } from "../src/bench/dice.ts"
 import { buildEmpty } from "../src/bench/empty.ts"
 import { type Case, measureCommands } from "../src/bench/measure.ts"
 import { importTranscripts } from "../src/job/import.ts"
+import { FILTERED } from "../src/util/secrets.ts"
 import { compactVault } from "../src/vault/tidy.ts"
 import { measureCalls } from "./mcp-calls.ts"
 
@@ -86,7 +87,11 @@ function archive(messages: number): string {
       writeFileSync(path, lines)
       paths.push(path)
     }
-    const report = importTranscripts({ dataHome, home }, paths, { dryRun: false, check: false })
+    const report = importTranscripts(
+      { dataHome, home, stateHome: join(home, "state"), secrets: FILTERED },
+      paths,
+      { dryRun: false, check: false },
+    )
     if (!report.ok) throw new Error(JSON.stringify(report.files.find(({ error }) => error !== undefined)))
     rmSync(folder, { recursive: true })
     console.error(`${from + paths.length} of ${messages / SESSION} sessions`)

@@ -14,10 +14,10 @@ const LAYERS: readonly (readonly string[])[] = [
   ["util"],
   ["config", "transcript", "vault"],
   ["archive"],
-  ["restore", "export", "search"],
+  ["restore", "export", "search", "foreign"],
   ["job"],
   ["hook", "host", "bench", "mcp"],
-  ["demo"],
+  ["demo", "doctor"],
   ["cli"],
   ["main.ts"],
 ]

@@ -78,15 +78,17 @@ const SLICE = 300
  * A copy that cannot be read keeps its marker and keeps nobody else out; `verify` tells what is wrong with it.
  *
  * @param end ms of performance.now() at which to stop
+ * @param onSlice called before each transaction; what it throws ends the work
  * @returns how many transcripts are still behind
  */
-export function catchUp(db: Database, dataHome: string, end: number): number {
+export function catchUp(db: Database, dataHome: string, end: number, onSlice: () => void = () => {}): number {
   const unreadable = new Set<string>()
   for (;;) {
     const waiting = listPending(dataHome).filter(({ copy }) => !unreadable.has(copy))
     if (waiting.length === 0) return unreadable.size
     for (const one of waiting) {
       if (performance.now() >= end) return listPending(dataHome).length
+      onSlice()
       const stop = Math.min(end, performance.now() + SLICE)
       try {
         db.transaction(() => index(db, dataHome, one, () => performance.now() >= stop)).immediate()

@@ -4,7 +4,7 @@
  * A hook leaves a marker and no more: indexing costs it twice what archiving does (docs/adr/0003). Whoever reads
  * the views, and the background job, index first.
  */
-import { readdirSync, readFileSync, renameSync, statSync, unlinkSync } from "node:fs"
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, unlinkSync } from "node:fs"
 import { join } from "node:path"
 import { writeWhole } from "../util/files.ts"
 import { isSuperseded } from "../vault/layout.ts"
@@ -74,6 +74,14 @@ export function settlePending(dataHome: string, copy: string): void {
   }
 }
 
+/** Takes away the markers of copies that are gone, whoever has claimed them. */
+export function dropPending(dataHome: string, isGone: (pending: Pending) => boolean): void {
+  for (const one of listPending(dataHome)) {
+    if (!isGone(one)) continue
+    for (const name of markersOf(dataHome, one.copy)) rmSync(join(folder(dataHome), name), { force: true })
+  }
+}
+
 /** Oldest first: a rewritten transcript before what it became, a session before the forks that copy its lines. */
 export function listPending(dataHome: string): Pending[] {
   const found = new Map<string, Pending & { readonly since: number }>()
@@ -82,7 +90,8 @@ export function listPending(dataHome: string): Pending[] {
     try {
       const { path, copy, session } = JSON.parse(readFileSync(file, "utf8")) as Pending
       const since = Math.min(statSync(file).mtimeMs, found.get(copy)?.since ?? Number.POSITIVE_INFINITY)
-      if (typeof copy === "string" && typeof path === "string")
+      // Under another name nobody could settle it, and whoever indexes would go round for ever.
+      if (typeof copy === "string" && typeof path === "string" && name.startsWith(`${nameOf(copy)}.`))
         found.set(copy, { path, copy, session, since })
     } catch {
       // settled at this moment

@@ -9,7 +9,7 @@ import {
   withoutForgedRefusals,
 } from "../transcript/origin.ts"
 import { searchable } from "../transcript/searchable.ts"
-import type { Part, TranscriptRecord } from "../transcript/types.ts"
+import type { Part, TranscriptRecord, Usage } from "../transcript/types.ts"
 import { cut } from "../util/text.ts"
 import { isImportedCopy } from "../vault/layout.ts"
 import type { Database } from "./database.ts"
@@ -40,6 +40,30 @@ interface Opening {
   readonly origin: Origin
 }
 
+interface Speaker {
+  readonly role: string
+  readonly origin: Origin
+  /** What its message is to a search. */
+  readonly kind: string
+}
+
+/** What a line adds to its turn. */
+interface Effect {
+  answer: string | null
+  tools: number
+  errors: number
+  interrupted: number
+}
+
+/** What the lines since the last flush add to their turn. */
+interface Growth extends Readonly<Effect> {
+  readonly turn: number
+  readonly last: number
+  readonly ended: string | null
+}
+
+const NO_GROWTH: Growth = { turn: 0, last: 0, ended: null, answer: null, tools: 0, errors: 0, interrupted: 0 }
+
 /** Follows one transcript: which turn is open, which session it belongs to. */
 export class TurnWriter {
   readonly #db: Database
@@ -53,6 +77,8 @@ export class TurnWriter {
   #branch: string | undefined
   #lastTime: string | undefined
   #title: { readonly text: string; readonly origin: Origin } | undefined
+  #growth: Growth | undefined
+  #usage: { readonly usage: Usage; readonly turn: number; readonly sidechain: boolean } | undefined
 
   constructor(db: Database, transcript: TranscriptRow) {
     this.#db = db
@@ -79,6 +105,8 @@ export class TurnWriter {
   }
 
   finish(indexed: number): void {
+    this.#flush()
+    this.#flushUsage()
     this.#db
       .query("UPDATE transcripts SET indexed = ?, turn = ? WHERE id = ?")
       .run(indexed, this.#turn ?? null, this.#transcript.id)
@@ -195,27 +223,13 @@ export class TurnWriter {
     const message =
       parts.length === 0
         ? 0
-        : this.#db
-            .query<{ id: number }, (string | number | bigint | null)[]>(
-              `INSERT INTO messages (key, alias, session, turn, transcript, offset, length, role, sidechain, time,
-                 origin, kind)
-               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
-            )
-            .get(
-              key,
-              alias ?? null,
-              this.#session,
-              turn,
-              this.#transcript.id,
-              line.offset,
-              line.length,
-              speaker,
-              record.sidechain ? 1 : 0,
-              record.timestamp ?? null,
-              injected ? "host" : messageOrigin(origins),
-              said.kind,
-            )!.id
-    const effect = { answer: null as string | null, tools: 0, errors: 0, interrupted: 0 }
+        : this.#message(
+            line,
+            turn,
+            { key, alias },
+            { role: speaker, origin: injected ? "host" : messageOrigin(origins), kind: said.kind },
+          )
+    const effect: Effect = { answer: null, tools: 0, errors: 0, interrupted: 0 }
     const main = !record.sidechain || this.#isSubagent()
     const imported = this.#isImported(record)
     const at = { turn, message, sidechain: record.sidechain, main, imported }
@@ -230,21 +244,64 @@ export class TurnWriter {
         time: record.timestamp,
       })
     }
-    if (record.usage !== undefined) this.#usage(record, turn)
+    this.#noteUsage(record, turn)
+    this.#grow(turn, line, effect)
+  }
+
+  /** Not by RETURNING, for which SQLite makes a table of its own: that costs more than the row. */
+  #message(
+    { record, offset, length }: Line,
+    turn: number,
+    { key, alias }: Identity,
+    speaker: Speaker,
+  ): number {
+    const { lastInsertRowid } = this.#db
+      .query<unknown, (string | number | bigint | null)[]>(
+        `INSERT INTO messages (key, alias, session, turn, transcript, offset, length, role, sidechain, time, origin,
+           kind) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      )
+      .run(
+        key,
+        alias ?? null,
+        this.#session,
+        turn,
+        this.#transcript.id,
+        offset,
+        length,
+        speaker.role,
+        record.sidechain ? 1 : 0,
+        record.timestamp ?? null,
+        speaker.origin,
+        speaker.kind,
+      )
+    return Number(lastInsertRowid)
+  }
+
+  /** Many lines make a turn: what they add to it is written when they are all there. */
+  #grow(turn: number, { record, offset, length }: Line, effect: Effect): void {
+    if (this.#growth?.turn !== turn) this.#flush()
+    const { answer, tools, errors, interrupted, last, ended } = this.#growth ?? NO_GROWTH
+    this.#growth = {
+      turn,
+      last: Math.max(last, offset + length),
+      ended: record.timestamp ?? ended,
+      answer: effect.answer ?? answer,
+      tools: tools + effect.tools,
+      errors: errors + effect.errors,
+      interrupted: Math.max(interrupted, effect.interrupted),
+    }
+  }
+
+  #flush(): void {
+    if (this.#growth === undefined) return
+    const { turn, last, ended, answer, tools, errors, interrupted } = this.#growth
+    this.#growth = undefined
     this.#db
       .query(
         `UPDATE turns SET last = max(last, ?), ended = coalesce(?, ended), answer = coalesce(?, answer),
            tools = tools + ?, errors = errors + ?, interrupted = max(interrupted, ?) WHERE id = ?`,
       )
-      .run(
-        line.offset + line.length,
-        record.timestamp ?? null,
-        effect.answer,
-        effect.tools,
-        effect.errors,
-        effect.interrupted,
-        turn,
-      )
+      .run(last, ended, answer, tools, errors, interrupted, turn)
   }
 
   /**
@@ -267,12 +324,11 @@ export class TurnWriter {
 
   #open(line: Line, { via, text: prompt, origin }: Opening, key: bigint): void {
     const row = this.#db
-      .query<{ id: number }, (string | number | null)[]>(
+      .query<unknown, (string | number | null)[]>(
         `INSERT INTO turns (handle, session, seq, via, prompt, started, transcript, first, last, origin)
-         VALUES (?, ?, (SELECT coalesce(max(seq), 0) + 1 FROM turns WHERE session = ?2), ?, ?, ?, ?, ?, ?, ?)
-         RETURNING id`,
+         VALUES (?, ?, (SELECT coalesce(max(seq), 0) + 1 FROM turns WHERE session = ?2), ?, ?, ?, ?, ?, ?, ?)`,
       )
-      .get(
+      .run(
         turnHandle(this.#db, key),
         this.#session,
         via,
@@ -283,7 +339,7 @@ export class TurnWriter {
         line.offset + line.length,
         origin,
       )
-    this.#turn = row!.id
+    this.#turn = Number(row.lastInsertRowid)
     if (via === "none" || via === "brief" || origin !== "human") return
     for (const text of constraintsIn(prompt)) this.#note("constraint", text, origin)
   }
@@ -294,13 +350,7 @@ export class TurnWriter {
       .run(this.#session, kind, this.#turn!, text, origin)
   }
 
-  #project(
-    part: Part,
-    origin: Origin,
-    record: TranscriptRecord,
-    at: At,
-    effect: { answer: string | null; tools: number; errors: number; interrupted: number },
-  ): void {
+  #project(part: Part, origin: Origin, record: TranscriptRecord, at: At, effect: Effect): void {
     switch (part.kind) {
       case "text":
         if (!at.main) return
@@ -338,8 +388,22 @@ export class TurnWriter {
     }
   }
 
-  #usage(record: TranscriptRecord, turn: number): void {
-    const usage = record.usage!
+  /** The counts stand on each line of a message: they are written once. */
+  #noteUsage({ usage, sidechain }: TranscriptRecord, turn: number): void {
+    if (usage === undefined) return
+    const seen = this.#usage
+    if (seen?.usage.messageId === usage.messageId) {
+      this.#usage = { ...seen, usage: { ...usage, output: Math.max(usage.output, seen.usage.output) } }
+      return
+    }
+    this.#flushUsage()
+    this.#usage = { usage, turn, sidechain }
+  }
+
+  #flushUsage(): void {
+    if (this.#usage === undefined) return
+    const { usage, turn, sidechain } = this.#usage
+    this.#usage = undefined
     this.#db
       .query(
         `INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
@@ -355,7 +419,7 @@ export class TurnWriter {
         usage.output,
         usage.cacheCreation,
         usage.cacheRead,
-        record.sidechain ? 1 : 0,
+        sidechain ? 1 : 0,
       )
   }
 }

@@ -40,16 +40,11 @@ export function isTerminal(): boolean {
   }
 }
 
-export interface FlushedOutput extends Output {
-  /** Writes what is held back. */
-  flush(): void
-}
-
 const BAR = 24
 /** ms between two drawings of the bar. */
 const REDRAW = 100
 
-export function createOutput(options: { json: boolean; color: boolean }): FlushedOutput {
+export function createOutput(options: { json: boolean; color: boolean }): Output {
   const lines: string[] = []
   const bar = progressBar(options.json)
   const flush = (): void => {
@@ -68,6 +63,9 @@ export function createOutput(options: { json: boolean; color: boolean }): Flushe
     },
     json(value) {
       if (options.json) lines.push(JSON.stringify(value, null, 2))
+    },
+    event(value) {
+      if (options.json) writeOut(`${JSON.stringify(value)}\n`)
     },
     raw(bytes) {
       flush()

@@ -1,13 +1,18 @@
 /** Arguments → command → exit code. What renders help is loaded only for help: a search is to be there at once. */
 import { version } from "../../package.json"
-import { loadSettings, wantsColor } from "../config/load.ts"
-import { askForRebuild } from "../job/spawn.ts"
+import { drainSpool } from "../archive/drain.ts"
+import { cannotWrite } from "../archive/unwritable.ts"
+import { loadSettings, type Paths, wantsColor } from "../config/load.ts"
+import { askForRebuild, spawnJob } from "../job/spawn.ts"
 import { CtxError, codeOf, EXIT, isDamage, messageOf, usageError, VIEWS_LOST } from "../util/errors.ts"
 import { type ArgSpec, type Command, type Environment, GLOBAL_ARGS } from "./command.ts"
 import { COMMANDS } from "./commands.ts"
 import { createOutput, isTerminal, writeOut } from "./output.ts"
 import { endOfFlags, parseArguments } from "./parse.ts"
 import { distance } from "./spelling.ts"
+
+/** ms that a command may spend on moving over what hooks had to write elsewhere. */
+const DRAIN = 5000
 
 export async function runCli(argv: readonly string[]): Promise<void> {
   process.umask(0o077)
@@ -49,12 +54,27 @@ async function run(command: Command, argv: readonly string[]): Promise<number> {
   const args = parseArguments(argv, specs, command.meta.name)
   const settings = loadSettings(process.cwd())
   const out = createOutput({ json: args["json"] === true, color: wantsColor(isTerminal()) })
+  if (args["dry-run"] !== true) emptySpool(settings.paths)
   try {
     const code = await command.run({ args, out, env: environment(settings) })
     out.flush()
     return code ?? EXIT.ok
   } catch (error) {
-    throw isDamage(error) || codeOf(error) === VIEWS_LOST ? lost(error, settings.paths.dataHome) : error
+    const { dataHome } = settings.paths
+    if (isDamage(error) || codeOf(error) === VIEWS_LOST) throw lost(error, dataHome)
+    throw cannotWrite(error, dataHome) ?? error
+  }
+}
+
+/** What cannot be moved over stays, and `status` tells of it: the command at hand may not need it. */
+function emptySpool(paths: Paths): void {
+  const { transcripts = [] } = drainSpool(paths, performance.now() + DRAIN) ?? {}
+  if (transcripts.length === 0) return
+  try {
+    // The host may have added to them since.
+    spawnJob(paths.dataHome, { transcripts, sweep: [], settle: false })
+  } catch {
+    // No room again: the next hook, or the hourly look through the folder, finds them.
   }
 }
 

@@ -52,3 +52,11 @@ export function timeArg(
   }
   return moment
 }
+
+const UNITS: Readonly<Record<string, number>> = { h: HOUR, d: DAY, w: 7 * DAY, y: 365 * DAY }
+
+/** `90d` in ms; undefined for anything else. */
+export function ageOf(word: string): number | undefined {
+  const [, number, unit] = /^(\d{1,6})([hdwy])$/.exec(word) ?? []
+  return number === undefined ? undefined : Number(number) * UNITS[unit!]!
+}

@@ -1,6 +1,7 @@
 /** The only reader of the process environment, and of configuration files. */
 import { existsSync, readFileSync } from "node:fs"
 import { dirname, isAbsolute, join } from "node:path"
+import type { SecretSettings } from "../util/secrets.ts"
 import { type Layer, OPTIONS, type Resolved, resolveOptions } from "./options.ts"
 
 export interface Paths {
@@ -14,6 +15,10 @@ export interface Paths {
   /** Where the host keeps its own state, servers included. */
   readonly hostConfig: string
   readonly configFile: string
+  /** For temporary files. */
+  readonly temporary: string
+  /** Not a place, but whoever writes to one must know it: what must not get there. */
+  readonly secrets: SecretSettings
 }
 
 type Env = Readonly<Record<string, string | undefined>>
@@ -25,7 +30,7 @@ const absolute = (path: string | undefined): string | undefined =>
 const homeOfUser = (): string => process.getBuiltinModule("node:os").homedir()
 
 /** Where everything lives. A relative path in the environment is ignored, as the XDG specification asks. */
-export function resolvePaths(env: Env): Paths {
+function resolvePaths(env: Env): Omit<Paths, "secrets"> {
   const home = absolute(env["HOME"]) ?? homeOfUser()
   const own = absolute(env["CTXBRIDGE_HOME"])
   const data = absolute(env["XDG_DATA_HOME"]) ?? join(home, ".local", "share")
@@ -38,6 +43,7 @@ export function resolvePaths(env: Env): Paths {
     claudeDir: absolute(env["CLAUDE_CONFIG_DIR"]) ?? join(home, ".claude"),
     hostConfig: join(absolute(env["CLAUDE_CONFIG_DIR"]) ?? home, ".claude.json"),
     configFile: absolute(env["CTXBRIDGE_CONFIG"]) ?? join(config, "ctxbridge", "config.toml"),
+    temporary: absolute(env["TMPDIR"]) ?? "/tmp",
   }
 }
 
@@ -99,7 +105,9 @@ export function loadSettings(cwd?: string, flags: Layer = {}, env: Env = process
     project: project === undefined ? {} : readToml(project, broken),
     user: readToml(paths.configFile, broken),
   })
-  return { paths, resolved, broken }
+  const { config } = resolved
+  const secrets = { enabled: config["secrets.enabled"], patterns: config["secrets.patterns"] }
+  return { paths: { ...paths, secrets }, resolved, broken }
 }
 
 /** The same with the project's file, for whoever learns late which project it is. Reads nothing where there is none. */
@@ -131,6 +139,19 @@ export function columnsFromEnv(env: Env = process.env): number | undefined {
 export function childEnvironment(env: Env = process.env): Record<string, string | undefined> {
   return { ...env, BUN_OPTIONS: "", BUN_BE_BUN: "" }
 }
+
+/** The environment of a hook as the host would start it here, but with another archive. */
+export const withArchive = (
+  dataHome: string,
+  env: Env = process.env,
+): Record<string, string | undefined> => ({
+  ...env,
+  CTXBRIDGE_HOME: dataHome,
+})
+
+/** Names of the variables that are set. Their values may be secret, and are nobody's business. */
+export const variablesSet = (env: Env = process.env): string[] =>
+  Object.keys(env).filter((name) => (env[name] ?? "") !== "")
 
 /** The environment for a child that shall see nothing of the user: neither archive, settings nor options. */
 export function isolatedEnvironment(

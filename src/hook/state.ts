@@ -6,6 +6,7 @@
  */
 import { linkSync, readFileSync, unlinkSync } from "node:fs"
 import { join } from "node:path"
+import { sessionFolder } from "../archive/session-files.ts"
 import { codeOf } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
 
@@ -31,7 +32,7 @@ export interface SessionState {
 }
 
 const sessionFile = (dataHome: string, session: string): string =>
-  join(dataHome, "sessions", `${session}.json`)
+  join(sessionFolder(dataHome), `${session}.json`)
 
 export function readState(dataHome: string, session: string): SessionState {
   return (readJson(sessionFile(dataHome, session)) as SessionState | undefined) ?? {}
@@ -75,18 +76,21 @@ interface Clear {
 }
 
 const clearFile = (dataHome: string, project: string): string =>
-  join(dataHome, "sessions", `clear-${Bun.hash.xxHash64(project, 0n).toString(16)}.json`)
+  join(sessionFolder(dataHome), `clear-${Bun.hash.xxHash64(project, 0n).toString(16)}.json`)
 
 /** `/clear` ended this session; the next one of the project continues it. */
 export function rememberClear(dataHome: string, project: string, clear: Clear): void {
   writeWhole(clearFile(dataHome, project), JSON.stringify(clear))
 }
 
-/** Whether there is a session that `/clear` ended and that nobody has continued. */
-export function isCleared(dataHome: string, project: string, since: number): boolean {
+/** The session that `/clear` ended and that nobody has continued. */
+export function clearedSession(dataHome: string, project: string, since: number): string | undefined {
   const clear = readJson(clearFile(dataHome, project)) as Clear | undefined
-  return clear !== undefined && clear.time >= since
+  return clear !== undefined && clear.time >= since ? clear.session : undefined
 }
+
+export const isCleared = (dataHome: string, project: string, since: number): boolean =>
+  clearedSession(dataHome, project, since) !== undefined
 
 /**
  * The session that `/clear` ended and that nobody has continued, once.

@@ -42,7 +42,7 @@ export function expectOurBinary(exePath: string): void {
 const WORD = String.raw`(?:'[^']*'|"(?:[^"\\]|\\[\s\S])*"|\\[\s\S]|[^\s'"\\;&|<>()\x60])+`
 const NAMES = Object.values(HOOKS).join("|")
 const OUR_COMMAND = new RegExp(
-  String.raw`^\s*(?:[A-Za-z_]\w*=(?:${WORD})?\s+)*(${WORD})\s+hook\s+(?:${NAMES})\s*$`,
+  String.raw`^\s*((?:[A-Za-z_]\w*=(?:${WORD})?\s+)*)(${WORD})\s+hook\s+(?:${NAMES})\s*$`,
 )
 
 /**
@@ -50,8 +50,44 @@ const OUR_COMMAND = new RegExp(
  * ours (a wrapper, a pipe) belongs to whoever wrote it.
  */
 export function isOurHook(command: string): boolean {
-  const word = OUR_COMMAND.exec(command)?.[1]
-  return word !== undefined && isOurBinary(word.replace(/['"]/g, ""))
+  return ourWords(command) !== undefined
+}
+
+/** The assignments before the binary, and the word that names it; undefined when the command is not ours. */
+function ourWords(command: string): readonly [assignments: string, word: string] | undefined {
+  const [, assignments = "", word = ""] = OUR_COMMAND.exec(command) ?? []
+  return isOurBinary(word.replace(/['"]/g, "")) ? [assignments, word] : undefined
+}
+
+export interface OurHookCommand {
+  /** The binary as the shell finds it. */
+  readonly binary: string
+  /** Names of the variables that the command sets. */
+  readonly variables: readonly string[]
+}
+
+/**
+ * What a hook command of ours calls; undefined when it is not ours.
+ *
+ * @param home the user's home folder, for a command that names it
+ */
+export function readOurHook(command: string, home: string): OurHookCommand | undefined {
+  const words = ourWords(command)
+  if (words === undefined) return undefined
+  const [assignments, word] = words
+  const variables = [...assignments.matchAll(/(?:^|\s)([A-Za-z_]\w*)=/g)].map(([, name]) => name!)
+  return { binary: unquoted(word, home), variables }
+}
+
+const HOME = /\$HOME\b|\$\{HOME\}/g
+
+/** A word as the shell reads it, as far as it holds nothing but quotes and the home folder. */
+function unquoted(word: string, home: string): string {
+  const part = /'([^']*)'|"((?:[^"\\]|\\[\s\S])*)"|\\([\s\S])|\$HOME\b|\$\{HOME\}|^~(?=\/)/g
+  return word.replace(part, (_, single?: string, double?: string, escaped?: string) => {
+    if (double !== undefined) return double.replace(HOME, () => home).replace(/\\(["\\$`])/g, "$1")
+    return single ?? escaped ?? home
+  })
 }
 
 export function isOurBinary(path: string): boolean {

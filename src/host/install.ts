@@ -2,9 +2,10 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { withHostLock } from "./host-lock.ts"
+import { recordedTargets } from "./manifest.ts"
 import { type Ours, register, type SettingsChange, unregister } from "./register.ts"
-import { addServer, removeServer } from "./server-edit.ts"
-import { addHooks, removeHooks } from "./settings-edit.ts"
+import { addServer, removeServer, SERVER_NAME } from "./server-edit.ts"
+import { addHooks, type Removed, removeHooks } from "./settings-edit.ts"
 
 /** Whose settings: the user's own, the project's shared ones, or the user's own ones for this project. */
 export type Scope = "user" | "project" | "local"
@@ -68,6 +69,27 @@ export function install(options: InstallOptions): SettingsChange {
  */
 export function uninstall(options: UninstallOptions): SettingsChange {
   return unregister(hooksIn(options), options)
+}
+
+/** The same for every file that an install has written, in whatever project, hooks and server. */
+export function uninstallAll(
+  options: Pick<Places, "dataHome"> & { readonly dryRun: boolean },
+): SettingsChange[] {
+  // The latest first: a folder goes with the install that made it.
+  return recordedTargets(options.dataHome)
+    .toReversed()
+    .map((file) => {
+      // A link may have any name, so the name does not tell which of the two is in it.
+      const work = (): SettingsChange => unregister({ file, folderMode: 0o700, remove: removeBoth }, options)
+      const change = options.dryRun ? work() : withHostLock(file, work)
+      return change.removed.includes(SERVER_NAME) ? { ...change, diff: [] } : change
+    })
+}
+
+function removeBoth(text: string, original?: string): Removed {
+  const hooks = removeHooks(text, original)
+  const server = removeServer(hooks.text, original)
+  return { text: server.text, removed: [...hooks.removed, ...server.removed] }
 }
 
 /** Registers our MCP server in the same way; undefined where the scope has no file for it. */

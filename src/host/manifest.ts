@@ -24,6 +24,9 @@ export function readRecord(dataHome: string, target: string): InstallRecord | un
   return Object.hasOwn(records, target) ? records[target] : undefined
 }
 
+/** The settings files that we are in, as far as we remember. */
+export const recordedTargets = (dataHome: string): string[] => Object.keys(readRecords(dataHome))
+
 /** The settings before us, `absent` when there were none, `undefined` when the backup is lost or damaged. */
 export function readOriginal(dataHome: string, record: InstallRecord): Uint8Array | "absent" | undefined {
   if (record.original === "absent") return "absent"

@@ -2,7 +2,7 @@
  * What hooks ask of the background job: a small file each, so that a job at work finds what came after it began,
  * and what a killed one left.
  */
-import { readdirSync, readFileSync, renameSync, unlinkSync } from "node:fs"
+import { readdirSync, readFileSync, renameSync, rmSync, unlinkSync } from "node:fs"
 import { join } from "node:path"
 import { writeWhole } from "../util/files.ts"
 
@@ -15,6 +15,8 @@ export interface JobRequest {
   readonly settle: boolean
   /** The views are damaged or missing: make them anew when that is so. */
   readonly rebuild?: boolean
+  /** The sweep is an import of the whole history: half a last line that nobody goes on with is taken, too. */
+  readonly history?: boolean
 }
 
 /** A request being worked on; its file goes when it is done. */
@@ -67,8 +69,25 @@ export function finishRequest({ file }: Accepted): void {
   }
 }
 
+/** Takes transcripts out of what is asked for. One that a job takes at this moment, it will find forgotten. */
+export function dropFromRequests(dataHome: string, isGone: (transcript: string) => boolean): void {
+  for (const name of names(dataHome)) {
+    if (!name.endsWith(".json")) continue
+    const file = join(folder(dataHome), name)
+    const request = read(file)
+    if (request === undefined || !request.transcripts.some(isGone)) continue
+    rmSync(file, { force: true })
+    leaveRequest(dataHome, { ...request, transcripts: request.transcripts.filter((path) => !isGone(path)) })
+  }
+}
+
 export const hasRequests = (dataHome: string): boolean =>
   names(dataHome).some((name) => name.endsWith(".json"))
+
+/** All that are not done, those included that a job is working on. */
+export function waitingRequests(dataHome: string): JobRequest[] {
+  return names(dataHome).flatMap((name) => read(join(folder(dataHome), name)) ?? [])
+}
 
 function names(dataHome: string): string[] {
   try {
@@ -80,7 +99,9 @@ function names(dataHome: string): string[] {
 
 function read(file: string): JobRequest | undefined {
   try {
-    const { transcripts, sweep, settle, rebuild } = JSON.parse(readFileSync(file, "utf8")) as JobRequest
+    const { transcripts, sweep, settle, rebuild, history } = JSON.parse(
+      readFileSync(file, "utf8"),
+    ) as JobRequest
     const paths = (list: unknown): string[] =>
       Array.isArray(list) ? list.filter((path): path is string => typeof path === "string") : []
     return {
@@ -88,6 +109,7 @@ function read(file: string): JobRequest | undefined {
       sweep: paths(sweep),
       settle: settle === true,
       rebuild: rebuild === true,
+      history: history === true,
     }
   } catch {
     return undefined

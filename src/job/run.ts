@@ -2,11 +2,12 @@
  * The background job: what hooks had no time for. One at a time, nice, and done when nothing is left; killing it
  * at any moment loses nothing, since each slice is committed on its own.
  */
-import { closeSync, mkdirSync, openSync } from "node:fs"
+import { closeSync, existsSync, mkdirSync, openSync } from "node:fs"
 import { setPriority } from "node:os"
 import { join } from "node:path"
 import { markBehind } from "../archive/complete.ts"
 import { type Database, openDatabase } from "../archive/database.ts"
+import { drainSpool } from "../archive/drain.ts"
 import { catchUp, index } from "../archive/indexing.ts"
 import { isPending, settlePending } from "../archive/pending.ts"
 import { lastRepair } from "../archive/repairs.ts"
@@ -14,11 +15,12 @@ import { damageOf } from "../archive/replace.ts"
 import { type Place, take } from "../archive/take.ts"
 import { openWhole, repair } from "../archive/whole.ts"
 import { loadSettings, type Paths } from "../config/load.ts"
-import { CtxError, isDamage, messageOf } from "../util/errors.ts"
+import { CtxError, codeOf, isDamage, messageOf } from "../util/errors.ts"
 import { logError } from "../util/log.ts"
 import { vaultPath } from "../vault/layout.ts"
 import { lock } from "../vault/lock.ts"
 import { compactWhenIdle } from "../vault/tidy.ts"
+import { resumeForgetting } from "./forget.ts"
 import { preparePointers } from "./pointers.ts"
 import {
   type Accepted,
@@ -28,7 +30,9 @@ import {
   recoverRequests,
   takeRequests,
 } from "./requests.ts"
-import { transcriptsBelow } from "./transcripts.ts"
+import { goOn, isAskedToStop, STOPPED } from "./stop.ts"
+import { probeDue } from "./sweep.ts"
+import { isQuiet, transcriptsBelow } from "./transcripts.ts"
 
 /** ms of work between two commits. */
 const SLICE = 300
@@ -48,21 +52,32 @@ export async function runJob(): Promise<void> {
   } catch {
     // not allowed here: then without
   }
-  mkdirSync(paths.stateHome, { recursive: true, mode: 0o700 })
+  // Requests stand in there. Without it we were started before everything was removed, and must make nothing anew.
+  if (!existsSync(paths.dataHome) || isAskedToStop(paths.stateHome)) return
   // Asked once more after the lock is free: a request may have come when nobody looked any more.
   do {
-    const fd = openSync(join(paths.stateHome, "job.lock"), "a", 0o600)
-    if (!lock(fd, 0)) return
+    const fd = openLock(paths.stateHome)
+    if (fd === undefined || !lock(fd, 0)) return
     try {
       recoverRequests(paths.dataHome)
       await work(paths)
     } catch (error) {
-      logError(paths.stateHome, { event: "job", error })
+      if (codeOf(error) !== STOPPED) logError(paths.stateHome, { event: "job", error })
       return
     } finally {
       closeSync(fd)
     }
   } while (hasRequests(paths.dataHome))
+}
+
+/** undefined where it cannot be made: then nothing that we would write could be. */
+function openLock(stateHome: string): number | undefined {
+  try {
+    mkdirSync(stateHome, { recursive: true, mode: 0o700 })
+    return openSync(join(stateHome, "job.lock"), "a", 0o600)
+  } catch {
+    return undefined
+  }
 }
 
 interface Visit extends Accepted {
@@ -75,13 +90,16 @@ const PATIENCE = { wait: 5000, most: Number.POSITIVE_INFINITY }
 
 async function work(paths: Paths): Promise<void> {
   const end = performance.now() + LONGEST
+  goOnForgetting(paths)
+  const drained = drain(paths, end)
   let db = opened(paths)
-  let visits: Visit[] = []
+  let visits: Visit[] = drained.length === 0 ? [] : [once(drained)]
   let mended = false
   /** Copies of sessions that have ended, as far as we know. */
   const ended = new Set<string>()
   try {
     for (;;) {
+      goOn(paths.stateHome)
       const now = performance.now()
       const accepted = takeRequests(paths.dataHome)
       for (const one of accepted) {
@@ -90,10 +108,13 @@ async function work(paths: Paths): Promise<void> {
         if (settle) for (const path of transcripts) ended.add(vaultPath(path, paths.home))
       }
       try {
-        if (accepted.some(({ request }) => request.rebuild)) refuseDamaged(paths.dataHome)
-        if (accepted.some(({ request }) => request.sweep.length > 0)) markBehind(db, paths.dataHome)
+        const sweeps = accepted.some(({ request }) => request.sweep.length > 0)
+        // Damage on a page that nobody reads would be met on the day when it is needed.
+        const probes = sweeps && probeDue(paths.stateHome, Date.now())
+        if (probes || accepted.some(({ request }) => request.rebuild)) refuseDamaged(paths.dataHome)
+        if (sweeps) markBehind(db, paths.dataHome)
         // First what hooks have archived, oldest first: a session before the forks that copy its lines.
-        catchUp(db, paths.dataHome, end)
+        catchUp(db, paths.dataHome, end, () => goOn(paths.stateHome))
         visits = visits.flatMap((visit) => pay(db, paths, visit, now, end))
       } catch (error) {
         if (!isDamage(error) || mended) throw error
@@ -114,6 +135,32 @@ async function work(paths: Paths): Promise<void> {
     }
   } finally {
     db.close()
+  }
+}
+
+/** @returns transcripts that hooks could write only elsewhere: the host may have added to them since */
+function drain(paths: Paths, end: number): readonly string[] {
+  const drained = drainSpool(paths, end)
+  for (const { error } of drained?.left ?? []) {
+    if (error !== undefined) logError(paths.stateHome, { event: "spool", error })
+  }
+  return drained?.transcripts ?? []
+}
+
+/** Our own wish: no file stands for it. */
+const once = (transcripts: readonly string[]): Visit => ({
+  request: { transcripts, sweep: [], settle: false },
+  file: "",
+  since: 0,
+  looks: ONCE,
+})
+
+/** What was deleted from the vault must not be told by the views. Before they are opened: they are made anew. */
+function goOnForgetting(paths: Paths): void {
+  try {
+    resumeForgetting(paths.dataHome, { wait: PATIENCE.wait })
+  } catch (error) {
+    logError(paths.stateHome, { event: "forget", error })
   }
 }
 
@@ -147,24 +194,29 @@ function tidy(paths: Paths, ended: ReadonlySet<string>, end: number): void {
 function pay(db: Database, paths: Paths, visit: Visit, now: number, end: number): Visit[] {
   const [due, ...later] = visit.looks
   if (due === undefined || now < visit.since + due) return [visit]
-  look(db, paths, visit.request, end)
+  // Not seen to its end: the next job finds the request.
+  if (!look(db, paths, visit.request, end)) return [visit]
   if (later.length > 0) return [{ ...visit, looks: later }]
   finishRequest(visit)
   return []
 }
 
-function look(db: Database, paths: Paths, request: JobRequest, end: number): void {
+/** @returns whether there was time for all of it */
+function look(db: Database, paths: Paths, request: JobRequest, end: number): boolean {
   const swept = request.sweep.flatMap(transcriptsBelow)
   for (const path of new Set([...request.transcripts, ...swept])) {
-    if (performance.now() >= end) return
+    if (performance.now() >= end) return false
+    goOn(paths.stateHome)
     try {
-      archiveAll(db, paths, path, end)
+      const lastLine = request.history && isQuiet(path) ? "any" : "whole"
+      archiveAll(db, paths, path, end, { lastLine, onProgress: () => goOn(paths.stateHome) })
     } catch (error) {
-      if (isDamage(error)) throw error
+      if (isDamage(error) || codeOf(error) === STOPPED) throw error
       // One unreadable file must not keep the others out.
       logError(paths.stateHome, { event: "job", error })
     }
   }
+  return performance.now() < end
 }
 
 export interface ArchiveOptions {

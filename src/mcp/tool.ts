@@ -1,10 +1,13 @@
 /** What a tool of the server is, and what it works on. */
+import type { SecretSettings } from "../util/secrets.ts"
 import type { Arguments, Property } from "./arguments.ts"
 
 /** Where the server stands. */
 export interface World {
   readonly home: string
   readonly dataHome: string
+  /** What must not get into the archive. */
+  readonly secrets: SecretSettings
   /** Folder of the project that the host works in. */
   readonly folder: string
   /** The host's session that has started us, where the host tells. */

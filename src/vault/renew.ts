@@ -23,7 +23,7 @@ const PATIENCE = 5000
 export function setAsideIfDifferent(transcript: string, copy: string, now: number): string | undefined {
   return withTranscript(transcript, (source) => {
     if (source === undefined || tailOf(copy) === undefined) return undefined
-    const held = openLocked(copy, transcript, now, performance.now() + PATIENCE)
+    const held = openLocked(copy, { path: transcript, created: now }, performance.now() + PATIENCE)
     if (held === undefined) {
       throw new CtxError("busy", "another process is archiving this transcript", { hint: "try again" })
     }

@@ -2,9 +2,10 @@
 import { closeSync, openSync, rmSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { isMissing, messageOf } from "../util/errors.ts"
-import { type Compacted, compactCopy, type Layout, layoutOf, temporaryOf } from "./compact.ts"
+import { type Compacted, compactCopy, type Layout, layoutOf } from "./compact.ts"
 import { vaultFile } from "./layout.ts"
 import { lock } from "./lock.ts"
+import { temporaryOf } from "./swap.ts"
 import { vaultFiles } from "./walk.ts"
 
 /** What the background job leaves alone: copies of few frames, of large ones, and those that still grow. */
@@ -73,7 +74,7 @@ export function compactVault(
     const ok = changed.every(({ error }) => error === undefined)
     return { ok, dryRun, copies: files.length, before, after: before - saved, changed }
   }
-  return dryRun || files.length === 0 ? run() : alone(dataHome, run)
+  return dryRun || files.length === 0 ? run() : withTidyLock(dataHome, 0, run)
 }
 
 const told = (copy: string, { frames, merged, bytes }: Layout): CompactedCopy => ({
@@ -121,7 +122,7 @@ export function compactWhenIdle(
     return now - mtimeMs > QUIET
   })
   if (quiet.length === 0) return
-  alone(dataHome, () => {
+  withTidyLock(dataHome, 0, () => {
     for (const { copy } of quiet) {
       if (performance.now() >= stop) return
       const file = vaultFile(dataHome, copy)
@@ -141,7 +142,13 @@ export function compactWhenIdle(
 const isWorthIt = ({ frames, merged, bytes }: Layout): boolean =>
   frames > MANY_FRAMES && bytes / frames < SMALL_FRAME && merged < frames
 
-function alone<T>(dataHome: string, work: () => T): T | undefined {
+/**
+ * Whoever puts other files in the place of copies holds this lock meanwhile.
+ *
+ * @param wait ms to wait for another process that does
+ * @returns undefined when it was at work all the time, or there is no archive
+ */
+export function withTidyLock<T>(dataHome: string, wait: number, work: () => T): T | undefined {
   let fd: number
   try {
     fd = openSync(join(dataHome, "compact.lock"), "a", 0o600)
@@ -150,7 +157,7 @@ function alone<T>(dataHome: string, work: () => T): T | undefined {
     throw error
   }
   try {
-    return lock(fd, 0) ? work() : undefined
+    return lock(fd, performance.now() + wait) ? work() : undefined
   } finally {
     closeSync(fd)
   }

@@ -3,15 +3,17 @@
  * works without a database.
  */
 import { type CopyCheck, checkCopy, type Remainder, remainderOf, withTranscript } from "./check.ts"
-import { isSuperseded, vaultFile, vaultPath } from "./layout.ts"
+import { isImportedCopy, isSuperseded, vaultFile, vaultPath } from "./layout.ts"
 import { archivedIn, tailOf } from "./reader.ts"
+import type { Forgotten } from "./tombstones.ts"
 import { vaultFiles } from "./walk.ts"
 
 /**
  * `complete`: all of it is in the vault · `waiting`: all but a half last line, which the host is still writing ·
  * `missing`: there are bytes to archive · `mismatch`: the host has rewritten what was archived · `damaged`: the
  * copy is not sound · `deleted`: the host has deleted the transcript, the vault holds it · `superseded`: what the
- * transcript was before the host rewrote it.
+ * transcript was before the host rewrote it · `imported`: made from another tool's archive · `forgotten`: the user
+ * does not want it archived.
  */
 export type VerifyState =
   | "complete"
@@ -21,6 +23,8 @@ export type VerifyState =
   | "damaged"
   | "deleted"
   | "superseded"
+  | "imported"
+  | "forgotten"
 
 export interface Verified {
   /** Where the host keeps the transcript, or kept it; `""` when not even that can be read. */
@@ -35,6 +39,9 @@ export interface Verified {
   readonly missing: number
   readonly waiting: number
   readonly frames: number
+  /** Frames in which nobody has looked for secrets, and those filtered by older rules than ours. */
+  readonly unfiltered: number
+  readonly olderRules: number
   readonly problems: readonly string[]
 }
 
@@ -46,6 +53,8 @@ export interface VerifyReport {
     readonly transcripts: number
     readonly copies: number
     readonly frames: number
+    readonly unfiltered: number
+    readonly olderRules: number
     /** Of the transcripts on disk. */
     readonly bytes: number
     readonly archivedBytes: number
@@ -59,6 +68,8 @@ export interface VerifyOptions {
   readonly home: string
   /** Absolute paths of transcripts that should be in the vault. */
   readonly transcripts: readonly string[]
+  /** What of a transcript is not to be in the vault. */
+  readonly forgotten?: (path: string) => Forgotten | undefined
   readonly onProgress?: (done: number, total: number) => void
 }
 
@@ -75,11 +86,11 @@ export function verify(options: VerifyOptions): VerifyReport {
   for (const path of options.transcripts) {
     const copy = vaultPath(path, options.home)
     seen.add(copy)
-    results.push(checkTranscript(options.dataHome, path, copy, onFrame))
+    results.push(checkTranscript(options, path, copy, onFrame))
   }
   for (const { copy } of files) {
     if (seen.has(copy)) continue
-    const result = checkRest(options.dataHome, copy, onFrame)
+    const result = checkRest(options, copy, onFrame)
     if (result !== undefined) results.push(result)
   }
   return { ok: results.every(isFine), transcripts: results, totals: totalsOf(results) }
@@ -92,13 +103,15 @@ export const isFine = ({ state }: Verified): boolean => !["missing", "mismatch",
 const ATTEMPTS = 3
 
 function checkTranscript(
-  dataHome: string,
+  { dataHome, forgotten = () => undefined }: VerifyOptions,
   path: string,
   copy: string,
   onFrame: (bytes: number) => void,
 ): Verified {
   const file = vaultFile(dataHome, copy)
+  const whole = forgotten(path)?.whole === true
   return withTranscript(path, (source) => {
+    if (whole && tailOf(file) === undefined) return left(path, source)
     for (let attempt = 1; ; attempt++) {
       const check = checkCopy(file, source, onFrame)
       const rest = source === undefined ? undefined : remainderOf(source, check?.archived ?? 0)
@@ -108,11 +121,22 @@ function checkTranscript(
   })
 }
 
+/** Forgotten, and gone from the vault. */
+function left(path: string, source: number | undefined): Verified {
+  const size = source === undefined ? 0 : remainderOf(source, 0).size
+  const none = { archived: 0, missing: 0, waiting: 0, frames: 0, unfiltered: 0, olderRules: 0, problems: [] }
+  return { path, copy: undefined, state: "forgotten", size, ...none }
+}
+
 /** A copy of which no transcript was asked for: it may be elsewhere, deleted, or rewritten since. */
-function checkRest(dataHome: string, copy: string, onFrame: (bytes: number) => void): Verified | undefined {
-  const file = vaultFile(dataHome, copy)
+function checkRest(
+  options: VerifyOptions,
+  copy: string,
+  onFrame: (bytes: number) => void,
+): Verified | undefined {
+  const file = vaultFile(options.dataHome, copy)
   const path = tailOf(file)?.header.path
-  if (path !== undefined && !isSuperseded(copy)) return checkTranscript(dataHome, path, copy, onFrame)
+  if (path !== undefined && !isSuperseded(copy)) return checkTranscript(options, path, copy, onFrame)
   const check = checkCopy(file, undefined, onFrame)
   return check && judge(path ?? "", copy, check, undefined)
 }
@@ -135,8 +159,7 @@ function judge(
   const waiting = differs === undefined ? (rest?.waiting ?? 0) : 0
   let state: VerifyState = "complete"
   if (damaged) state = "damaged"
-  else if (rest === undefined)
-    state = isSuperseded(copy) ? "superseded" : check === undefined ? "missing" : "deleted"
+  else if (rest === undefined) state = check === undefined ? "missing" : withoutTranscript(copy)
   else if (differs !== undefined) state = "mismatch"
   else if (missing > 0) state = "missing"
   else if (waiting > 0) state = "waiting"
@@ -149,20 +172,41 @@ function judge(
     missing,
     waiting,
     frames: check?.frames ?? 0,
+    unfiltered: check?.unfiltered ?? 0,
+    olderRules: check?.olderRules ?? 0,
     problems,
   }
 }
 
+/** A sound copy whose transcript is not on disk. */
+function withoutTranscript(copy: string): VerifyState {
+  if (isImportedCopy(copy)) return "imported"
+  return isSuperseded(copy) ? "superseded" : "deleted"
+}
+
 function totalsOf(results: readonly Verified[]): VerifyReport["totals"] {
-  const sum = (field: "size" | "archived" | "missing" | "waiting" | "frames"): number =>
-    results.reduce((total, result) => total + result[field], 0)
-  const states = { complete: 0, waiting: 0, missing: 0, mismatch: 0, damaged: 0, deleted: 0, superseded: 0 }
+  const sum = (
+    field: "size" | "archived" | "missing" | "waiting" | "frames" | "unfiltered" | "olderRules",
+  ): number => results.reduce((total, result) => total + result[field], 0)
+  const states = {
+    complete: 0,
+    waiting: 0,
+    missing: 0,
+    mismatch: 0,
+    damaged: 0,
+    deleted: 0,
+    superseded: 0,
+    imported: 0,
+    forgotten: 0,
+  }
   for (const { state } of results) states[state]++
   return {
     ...states,
     transcripts: results.filter(({ state }) => state !== "superseded").length,
     copies: results.filter(({ copy }) => copy !== undefined).length,
     frames: sum("frames"),
+    unfiltered: sum("unfiltered"),
+    olderRules: sum("olderRules"),
     bytes: sum("size"),
     archivedBytes: sum("archived"),
     missingBytes: sum("missing"),

@@ -36,17 +36,19 @@ async function upgraded(): Promise<{ machine: Machine; session: Transcript }> {
   await machine.idle()
   const db = openViews(machine)
   for (const [table, column] of addedColumns()) db.run(`ALTER TABLE ${table} DROP COLUMN ${column}`)
-  db.run("DROP TABLE parser")
+  for (const table of addedTables()) db.run(`DROP TABLE ${table}`)
   db.run("PRAGMA user_version = 1")
   db.close()
   return { machine, session }
 }
 
+const LATER = MIGRATIONS.slice(1).join("\n")
+
+const addedTables = (): string[] =>
+  [...LATER.matchAll(/CREATE (?:VIRTUAL )?TABLE (\w+)/g)].map(([, table]) => table!)
+
 const addedColumns = (): (readonly [string, string])[] =>
-  [...MIGRATIONS[1]!.matchAll(/ALTER TABLE (\w+) ADD COLUMN (\w+)/g)].map(([, table, column]) => [
-    table!,
-    column!,
-  ])
+  [...LATER.matchAll(/ALTER TABLE (\w+) ADD COLUMN (\w+)/g)].map(([, table, column]) => [table!, column!])
 
 const origins = (machine: Machine): string[] => {
   const db = openViews(machine)

@@ -15,8 +15,9 @@ import { zstdDecompressSync } from "node:zlib"
 import fc from "fast-check"
 import { capture } from "../../src/vault/capture.ts"
 import { checkCopy } from "../../src/vault/check.ts"
-import { compactCopy, layoutOf, temporaryOf } from "../../src/vault/compact.ts"
+import { compactCopy, layoutOf } from "../../src/vault/compact.ts"
 import { tailOf } from "../../src/vault/reader.ts"
+import { temporaryOf } from "../../src/vault/swap.ts"
 
 const root = mkdtempSync(join(tmpdir(), "ctxbridge-compact-"))
 afterAll(() => rmSync(root, { recursive: true, force: true }))

@@ -40,7 +40,8 @@ export class Machine {
     this.cwd = join(this.root, "project")
     this.dataHome = join(this.root, "archive")
     for (const dir of [this.home, this.cwd]) mkdirSync(dir)
-    this.env = { HOME: this.home, CTXBRIDGE_HOME: this.dataHome }
+    // What cannot be archived is spooled to the folder for temporary files.
+    this.env = { HOME: this.home, CTXBRIDGE_HOME: this.dataHome, TMPDIR: this.root }
   }
 
   /** A new session's transcript; nothing is written yet. */

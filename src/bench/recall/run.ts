@@ -6,6 +6,7 @@ import { importTranscripts } from "../../job/import.ts"
 import { hitTexts } from "../../search/hit.ts"
 import { search } from "../../search/search.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
+import { FILTERED } from "../../util/secrets.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import { type Arm, bm25, hashed, turnTexts } from "./baselines.ts"
 import { codingQuestions } from "./coding.ts"
@@ -45,7 +46,11 @@ export function benchRecall({ folder, temp, onProgress }: RecallOptions): Recall
     for (const [n, conversation] of conversations.entries()) {
       const dataHome = join(work, conversation.name)
       mkdirSync(dataHome, { recursive: true })
-      importTranscripts({ dataHome, home: work }, conversation.transcripts, { dryRun: false, check: false })
+      importTranscripts(
+        { dataHome, home: work, stateHome: join(work, "state"), secrets: FILTERED },
+        conversation.transcripts,
+        { dryRun: false, check: false },
+      )
       const db = openDatabase(dataHome, { wait: 0 })
       const readers = new CopyReaders()
       try {

@@ -8,6 +8,7 @@ import { renderReport } from "../../bench/table.ts"
 import { childEnvironment } from "../../config/load.ts"
 import { CtxError, EXIT, usageError } from "../../util/errors.ts"
 import { stringArg } from "../args.ts"
+import { benchTorture } from "../bench-torture.ts"
 import type { Command, Context } from "../command.ts"
 import { renderRecall } from "../render-recall.ts"
 import { createStyle } from "../style.ts"
@@ -15,35 +16,48 @@ import { createStyle } from "../style.ts"
 export default {
   meta: {
     name: "bench",
-    description: "Measure on this machine what the hooks cost, or how well a search finds",
+    description: "Measure what the hooks cost here, what they survive, how well a search finds",
   },
   args: {
     suite: {
       type: "positional",
       required: true,
-      valueHint: "hooks|recall",
+      valueHint: "hooks|torture|recall",
       description:
-        "hooks: CPU, time and memory of hook calls against `node -e 0` and an empty Bun binary; recall: how much of what answers a question a search shows",
+        "hooks: CPU, time and memory of hook calls against `node -e 0` and an empty Bun binary; " +
+        "torture: kills, full disks, damaged files, and what was lost; " +
+        "recall: how much of what answers a question a search shows",
     },
     data: {
       type: "string",
       valueHint: "DIR",
       description: "recall: transcripts with their questions (*.gold.json), or transcripts alone",
     },
-    quick: { type: "boolean", description: "Transcripts of 1 and 15 MB, an empty archive: under a minute" },
-    rounds: { type: "string", valueHint: "N", description: "Measured calls of each case" },
+    quick: {
+      type: "boolean",
+      description: "hooks: 1 and 15 MB, an empty archive; torture: fewer runs. Under a minute",
+    },
+    rounds: { type: "string", valueHint: "N", description: "hooks: measured calls of each case" },
+    seed: { type: "string", valueHint: "N", description: "torture: other moments (1)" },
+    only: { type: "string", valueHint: "CASE", description: "torture: only cases with this in their name" },
+    enclosed: {
+      type: "boolean",
+      description: "torture: mount file systems here, in no namespace of its own",
+    },
   },
   async run(context) {
     const { args, out, env } = context
-    if (args["suite"] === "recall") return recall(context)
-    if (args["suite"] !== "hooks") {
-      throw usageError(`unknown suite: ${args["suite"]}`, "there are: hooks, recall")
+    const { suite } = args
+    if (suite === "recall") return recall(context)
+    if (suite !== "hooks" && suite !== "torture") {
+      throw usageError(`unknown suite: ${suite}`, "there are: hooks, torture, recall")
     }
     if (!Bun.isStandaloneExecutable) {
       throw new CtxError("not-compiled", "only the compiled binary can be measured", {
         hint: "npm run build",
       })
     }
+    if (suite === "torture") return benchTorture(context)
     const plan = args["quick"] === true ? QUICK : FULL
     const rounds = args["rounds"] === undefined ? plan.rounds : Number(args["rounds"])
     if (!Number.isInteger(rounds) || rounds < 1) throw usageError("--rounds needs a whole number from 1 on")

@@ -1,7 +1,11 @@
 /** `ctxbridge install`: register our hooks with the host. */
+import { foldersBefore, rememberFolders } from "../../host/footprint.ts"
 import { install, installServer, SCOPES, type Scope } from "../../host/install.ts"
 import type { SettingsChange } from "../../host/register.ts"
+import { type History, historyOf, importInBackground } from "../../job/history.ts"
 import { usageError } from "../../util/errors.ts"
+import { bytes, count } from "../../util/text.ts"
+import { ask } from "../ask.ts"
 import type { ArgSpec, Command, Context } from "../command.ts"
 
 /** Flags that install and uninstall share. */
@@ -18,21 +22,49 @@ export const SETTINGS_ARGS = {
 
 export default {
   meta: { name: "install", description: "Register the hooks and the MCP server with Claude Code" },
-  args: SETTINGS_ARGS,
+  args: {
+    ...SETTINGS_ARGS,
+    import: { type: "boolean", description: "Archive the history that is there, in the background" },
+    "no-import": { type: "boolean", description: "Leave the history alone, and do not ask" },
+  },
   run(context) {
-    const { env, out } = context
+    const { args, env, out } = context
     const options = { ...settingsOptions(context), exePath: env.exePath }
+    const refused = args["no-import"] === true
     // What stands in the server's way is said before the hooks are written.
     if (wantsServer(context)) installServer({ ...options, dryRun: true })
+    const folders = foldersBefore(env)
     const change = install(options)
     const server = wantsServer(context) ? installServer(options) : undefined
+    if (!options.dryRun) rememberFolders(env.dataHome, folders)
     for (const line of [...report(change), ...reportServer(server)]) out.print(line)
     if (change.changed && !change.dryRun) {
       out.print("Sessions started from now on are archived. Undo with `ctxbridge uninstall`.")
     }
-    out.json({ ...change, mcp: server ?? null })
+    const history = historyOf(env)
+    let importing = false
+    if (history.left > 0 && !change.dryRun && !refused) {
+      out.flush()
+      importing =
+        args["import"] === true || (!out.wantsJson && ask(`Archive ${amountOf(history)} now?`) === true)
+      if (importing) importInBackground(env)
+    }
+    for (const line of told(history, importing, refused)) out.print(line)
+    out.json({ ...change, mcp: server ?? null, history: { ...history, importing } })
   },
 } satisfies Command
+
+const amountOf = ({ left, bytesLeft }: History): string =>
+  `the ${count(left, "transcript")} that Claude Code has kept (${bytes(bytesLeft)})`
+
+function told(history: History, importing: boolean, refused: boolean): string[] {
+  if (history.left === 0 || refused) return []
+  if (importing)
+    return [`Archiving ${amountOf(history)} in the background; \`ctxbridge status\` shows how far it is.`]
+  return [
+    `\`ctxbridge import\` archives ${amountOf(history)}; so does \`install --import\`, in the background.`,
+  ]
+}
 
 /** The options that install and uninstall share, from the command line. */
 export function settingsOptions({ args, env }: Context) {

@@ -1,37 +1,86 @@
-/** `ctxbridge uninstall`: take our hooks out of the host's settings. The archive stays. */
-import { uninstall, uninstallServer } from "../../host/install.ts"
+/** `ctxbridge uninstall`: take hooks and server out of the host's files, and with --purge everything else of ours. */
+import { pieces, removeFootprint } from "../../host/footprint.ts"
+import { uninstall, uninstallAll, uninstallServer } from "../../host/install.ts"
 import type { SettingsChange } from "../../host/register.ts"
-import type { Command } from "../command.ts"
+import { withoutJob } from "../../job/stop.ts"
+import { EXIT } from "../../util/errors.ts"
+import { bytes, count } from "../../util/text.ts"
+import type { Command, Context } from "../command.ts"
+import { confirmed, YES_ARG } from "../confirm.ts"
+import { safe } from "../style.ts"
 import { SETTINGS_ARGS, settingsOptions, wantsServer } from "./install.ts"
+
+/** ms until the background job has ended: it looks after each slice of its work, but for making the views anew. */
+const PATIENCE = 120_000
+/** A hook that was at work may have written while we removed. */
+const ROUNDS = 3
 
 export default {
   meta: {
     name: "uninstall",
     description: "Take hooks and MCP server out of Claude Code again; the archive stays",
   },
-  args: SETTINGS_ARGS,
+  args: {
+    ...SETTINGS_ARGS,
+    purge: { type: "boolean", description: "Remove the archive and everything else of ctxbridge, for good" },
+    ...YES_ARG,
+  },
   run(context) {
-    const { env, out } = context
+    const { args, env, out } = context
+    if (args["purge"] === true) return purge(context)
     const options = settingsOptions(context)
     const change = uninstall(options)
     const server = wantsServer(context) ? uninstallServer(options) : undefined
-    const lines = server?.changed ? [...report(change), ...report(server)] : report(change)
-    for (const line of lines) out.print(line)
+    const changes = server?.changed ? [change, server] : [change]
+    for (const line of changes.flatMap(settingsLines)) out.print(line)
     if (change.changed && !change.dryRun) out.print(`The archive stays in ${env.dataHome}`)
     out.json({ ...change, mcp: server ?? null })
+    return EXIT.ok
   },
 } satisfies Command
 
-function report(change: SettingsChange): string[] {
-  if (!change.changed) return [`Nothing of ours in ${change.file}`]
-  if (change.dryRun && change.diff.length === 0) return [`Would change ${change.file}`]
-  if (change.dryRun) return [`Would change ${change.file}:`, ...change.diff]
-  const done = {
-    restored: `Restored, byte for byte as before the install: ${change.file}`,
-    deleted: `Deleted, as it did not exist before the install: ${change.file}`,
-    edited: `Removed from ${change.file}: ${change.removed.join(", ")}`,
+const settingsLine = ({ action, file, removed }: SettingsChange): string =>
+  ({
+    restored: `Restored, byte for byte as before the install: ${file}`,
+    deleted: `Deleted, as it did not exist before the install: ${file}`,
+    edited: `Removed from ${file}: ${removed.join(", ")}`,
     created: "",
-    none: "",
+    none: `Nothing of ours in ${file}`,
+  })[action]
+
+function purge(context: Context): number {
+  const { env, out } = context
+  const options = settingsOptions(context)
+  const { dryRun } = options
+  const found = pieces(env)
+  const total = found.reduce((sum, piece) => sum + piece.bytes, 0)
+  const files = found.reduce((sum, piece) => sum + piece.files, 0)
+  const what = `${count(files, "file")}, ${bytes(total)}, in ${env.dataHome}`
+  if (!dryRun && !confirmed(context, `Remove the hooks and the whole archive for good: ${what}?`))
+    return EXIT.failed
+  const settings = uninstallAll({ dataHome: env.dataHome, dryRun })
+  // The scope that was asked for may hold hooks that no install remembers.
+  for (const named of [uninstall(options), uninstallServer(options)]) {
+    if (named !== undefined && !settings.some(({ file }) => file === named.file)) settings.push(named)
   }
-  return [done[change.action]]
+  const left = dryRun ? [] : withoutJob(env.stateHome, PATIENCE, () => removeAll(context))
+  for (const change of settings) for (const line of settingsLines(change)) out.print(line)
+  out.print(`${dryRun ? "Would remove" : "Removed"} ${what}`)
+  for (const path of left) out.print(`Left, as it is not ours: ${safe(path)}`)
+  if (!dryRun) out.print("Sessions that are open keep their hooks until they end: close them first.")
+  out.json({ dryRun, settings, removed: found, left })
+  return EXIT.ok
+}
+
+function settingsLines(change: SettingsChange): string[] {
+  if (!change.dryRun || !change.changed) return [settingsLine(change)]
+  return change.diff.length === 0
+    ? [`Would change ${change.file}`]
+    : [`Would change ${change.file}:`, ...change.diff]
+}
+
+function removeAll({ env }: Context): string[] {
+  let left = removeFootprint(env)
+  for (let round = 1; round < ROUNDS && pieces(env).length > 0; round++) left = removeFootprint(env)
+  return left
 }

@@ -2,6 +2,7 @@
 import { join } from "node:path"
 import { type Backlog, backlog } from "../../archive/backlog.ts"
 import { openForReading } from "../../archive/read.ts"
+import { forgottenTranscript } from "../../archive/take.ts"
 import { EXIT } from "../../util/errors.ts"
 import { verify } from "../../vault/verify.ts"
 import { words } from "../args.ts"
@@ -27,6 +28,7 @@ export default {
       dataHome: env.dataHome,
       home: env.home,
       transcripts,
+      forgotten: (path) => forgottenTranscript(env.dataHome, path),
       onProgress: (done, total) => out.progress("verifying", done, total),
     })
     const views = viewsBehind(env)

@@ -5,6 +5,7 @@ import { HANDLE_PREFIX } from "../../archive/handle-prefix.ts"
 import { openForReading } from "../../archive/read.ts"
 import { remember as keep, notesSession } from "../../archive/remembered.ts"
 import { usageError } from "../../util/errors.ts"
+import { filterText } from "../../util/secrets.ts"
 import { projectIn } from "../scope.ts"
 import type { Tool, World } from "../tool.ts"
 
@@ -23,8 +24,9 @@ export const remember: Tool = {
   required: ["text"],
   readOnly: false,
   run(args, world) {
-    const text = args.text("text")?.toWellFormed().replaceAll("\0", "\ufffd")
-    if (text === undefined) throw usageError("the note is empty")
+    const given = args.text("text")?.toWellFormed().replaceAll("\0", "\ufffd")
+    if (given === undefined) throw usageError("the note is empty")
+    const text = filterText(given, world.secrets)
     if (text.length > LONGEST) {
       throw usageError(`the note has ${text.length} characters`, `at most ${LONGEST}; keep several`)
     }

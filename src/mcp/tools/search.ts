@@ -16,10 +16,11 @@ import type { Tool } from "../tool.ts"
 
 const LIMIT = 8
 const MOST = 30
-/** UTF-16 units of a hit that are read, and of what is shown of it: about 60 tokens with its handle and time. */
-const ROOM = 480
+/** UTF-16 units of what is shown of a hit: about 60 tokens with its handle and time. */
 const SHOWN = 170
 const ASKED = 60
+/** Of it, what stands before the first word that was searched, at most. */
+const LEAD = 40
 
 export const search: Tool = {
   name: "search",
@@ -64,7 +65,6 @@ export const search: Tool = {
         {
           query,
           limit,
-          room: ROOM,
           project: everywhere ? undefined : projectIn(world),
           session,
           since: moment(args, "since", world.now()),
@@ -101,16 +101,22 @@ interface Shown {
   readonly prompt?: string
 }
 
-function shownOf({ handle, session, time, role, tool, snippet, prompt }: Hit): Shown {
+function shownOf({ handle, session, time, role, tool, snippet, marks, prompt }: Hit): Shown {
   const by = isNotesSession(session) ? "note" : role
   const quoted = ["human", "assistant", "note"].includes(by) ? plain : strange
   return {
     handle,
     time: minute(time),
     by: tool === null ? by : nameOr(tool, "tool"),
-    text: quoted(snippet, SHOWN),
+    text: quoted(around(snippet, marks), SHOWN),
     ...(prompt === null ? {} : { prompt: plain(prompt, ASKED) }),
   }
+}
+
+/** From where the first word that was searched stands within what is shown. */
+function around(snippet: string, [first]: Hit["marks"]): string {
+  const from = first === undefined || first[1] < SHOWN - LEAD ? 0 : first[0] - LEAD
+  return from <= 0 ? snippet : `…${snippet.slice(from)}`
 }
 
 /** Quotation marks in what is quoted are escaped, so that nothing can end its quotation. */

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { ago, clock } from "../../../src/cli/when.ts"
+import { ageOf, ago, clock } from "../../../src/cli/when.ts"
 
 const now = Date.parse("2026-03-10T12:00:00Z")
 
@@ -17,4 +17,15 @@ test.each([
 test("a clock shows the local time", () => {
   expect(clock("2026-03-02T08:05:09.123Z")).toBe("2026-03-02 08:05:09")
   expect(clock(null)).toBe("unknown")
+})
+
+test.each([
+  ["36h", 36],
+  ["90d", 90 * 24],
+  ["2w", 14 * 24],
+  ["1y", 365 * 24],
+])("%p is an age", (word, hours) => expect(ageOf(word)).toBe(hours * 3_600_000))
+
+test.each(["", "90", "d", "-1d", "1.5d", "1m", "90 d", "9999999d"])("%p is no age", (word) => {
+  expect(ageOf(word)).toBeUndefined()
 })

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process"
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { HOOKS, HOST_EVENTS, hookCommand, isOurHook } from "../../../src/host/hooks-table.ts"
+import { HOOKS, HOST_EVENTS, hookCommand, isOurHook, readOurHook } from "../../../src/host/hooks-table.ts"
 
 test("only events that every supported host knows are registered", () => {
   expect(HOOKS).toEqual({
@@ -102,4 +102,26 @@ test("a long hostile command is judged at once", () => {
   expect(isOurHook(`${"a".repeat(100_000)} hook`)).toBe(false)
   expect(isOurHook(`A=${" ".repeat(50_000)}hook`)).toBe(false)
   expect(performance.now() - started).toBeLessThan(1_000)
+})
+
+test.each(["/usr/bin/ctxbridge", "/a b/ctxbridge", '/it\'s a "$HOME" `x` \\ path;&/ctxbridge'])(
+  "the binary of our own command is read back: %p",
+  (path) => {
+    const read = readOurHook(hookCommand(path, "Stop"), "/home/dev")
+    expect(read).toEqual({ binary: path, variables: ["BUN_OPTIONS", "BUN_BE_BUN"] })
+  },
+)
+
+test.each([
+  ["~/bin/ctxbridge hook stop", "/home/dev/bin/ctxbridge", []],
+  ['"$HOME/my bin/ctxbridge" hook stop', "/home/dev/my bin/ctxbridge", []],
+  ["$" + "{HOME}/bin/ctxbridge hook stop", "/home/dev/bin/ctxbridge", []],
+  [String.raw`/a\ b/ctxbridge hook stop`, "/a b/ctxbridge", []],
+  ["CTXBRIDGE_HOME=/x A='b c' /bin/ctxbridge hook stop", "/bin/ctxbridge", ["CTXBRIDGE_HOME", "A"]],
+])("%p is read as the shell does", (command, binary, variables) => {
+  expect(readOurHook(command, "/home/dev")).toEqual({ binary, variables })
+})
+
+test("what is not ours is not read", () => {
+  expect(readOurHook("/usr/bin/ctxbridge status", "/home/dev")).toBeUndefined()
 })

@@ -1,0 +1,40 @@
+/** What hooks remember of sessions, in small files beside vault and views. */
+import { readdirSync, readFileSync, rmSync } from "node:fs"
+import { join } from "node:path"
+import { isMissing } from "../util/errors.ts"
+
+export const sessionFolder = (dataHome: string): string => join(dataHome, "sessions")
+
+/**
+ * Removes every file of the folder, half-written ones included, that `wanted` says yes to.
+ *
+ * @param wanted is given the file's name and its bytes
+ * @returns how many went
+ */
+export function removeSessionFiles(
+  dataHome: string,
+  wanted: (name: string, bytes: Uint8Array) => boolean,
+): number {
+  let removed = 0
+  for (const name of namesIn(sessionFolder(dataHome))) {
+    const file = join(sessionFolder(dataHome), name)
+    try {
+      if (!wanted(name, readFileSync(file))) continue
+    } catch (error) {
+      if (isMissing(error)) continue
+      throw error
+    }
+    rmSync(file, { force: true })
+    removed++
+  }
+  return removed
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch (error) {
+    if (isMissing(error)) return []
+    throw error
+  }
+}

@@ -1,0 +1,118 @@
+/**
+ * What is told of sessions outside the vault and its views: files of hooks, texts that were given back, damaged databases
+ * that were kept. The views themselves are made anew by whoever changed the vault.
+ */
+import { readdirSync, rmSync, statSync } from "node:fs"
+import { join } from "node:path"
+import { codeOf, isDamage, isMissing } from "../util/errors.ts"
+import { type Database, databasePath, openDatabase } from "./database.ts"
+import { dropPending } from "./pending.ts"
+import { dropPointers } from "./pointers.ts"
+import { removeSessionFiles } from "./session-files.ts"
+
+export interface Traces {
+  /** Sessions of which something was taken out of the vault, without their subagents. */
+  readonly sessions: ReadonlySet<string>
+  /** Those that are gone altogether. */
+  readonly whole: ReadonlySet<string>
+  /** Sessions that may have been told of them; undefined: nobody knows, so any. */
+  readonly told: ReadonlySet<string> | undefined
+  /** Whether what is to be forgotten stands in these bytes. */
+  readonly matches?: (bytes: Uint8Array) => boolean
+}
+
+/** ms to wait for others that write to the database. */
+const PATIENCE = 5000
+
+/** To be called before the views are made anew, and again after: a hook may have been at work meanwhile. */
+export function eraseTraces(dataHome: string, traces: Traces): void {
+  const { sessions, whole, matches = () => false } = traces
+  removeSessionFiles(dataHome, (name, bytes) => isOf(name, bytes, sessions) || matches(bytes))
+  dropPending(dataHome, ({ session }) => whole.has(session.split("/", 1)[0]!))
+  dropPointers(dataHome)
+  removeKeptDatabases(dataHome)
+  eraseRows(dataHome, traces)
+}
+
+/** `<session>.json`, what a killed process has left of it, and a note that /clear ended that session. */
+function isOf(name: string, bytes: Uint8Array, sessions: ReadonlySet<string>): boolean {
+  const at = name.indexOf(".json")
+  if (at > 0 && sessions.has(name.slice(0, at))) return true
+  if (!name.startsWith("clear-")) return false
+  const text = new TextDecoder().decode(bytes)
+  return [...sessions].some((session) => text.includes(JSON.stringify(session)))
+}
+
+/** Copies of damaged databases hold what the views held, and cannot be cleaned. */
+function removeKeptDatabases(dataHome: string): void {
+  let names: string[]
+  try {
+    names = readdirSync(dataHome)
+  } catch (error) {
+    if (isMissing(error)) return
+    throw error
+  }
+  for (const name of names)
+    if (/^archive\.db\.damaged-/.test(name)) rmSync(join(dataHome, name), { force: true })
+}
+
+/** Sessions of the same projects, those that go on from the forgotten ones, and those of which only that is known. */
+export function toldOf(db: Database, sessions: ReadonlySet<string>): ReadonlySet<string> {
+  const names = JSON.stringify([...sessions])
+  const rows = db
+    .query<{ id: string }, [string]>(
+      `SELECT id FROM sessions WHERE project IN
+         (SELECT project FROM sessions WHERE id IN (SELECT value FROM json_each(?1)))
+       UNION SELECT child FROM lineage WHERE parent IN (SELECT value FROM json_each(?1))
+       UNION SELECT session FROM restores WHERE session NOT IN (SELECT id FROM sessions)`,
+    )
+    .all(names)
+  return new Set(rows.map(({ id }) => id))
+}
+
+function eraseRows(dataHome: string, traces: Traces): void {
+  if (statSync(databasePath(dataHome), { throwIfNoEntry: false }) === undefined) return
+  let db: Database | undefined
+  try {
+    db = openDatabase(dataHome, { wait: PATIENCE })
+    // Once the views are new, what is deleted must not stay in free pages.
+    db.run("PRAGMA secure_delete = ON")
+    if (changeRows(db, traces) > 0) db.query("PRAGMA wal_checkpoint(TRUNCATE)").get()
+  } catch (error) {
+    // A damaged one is replaced as a whole.
+    if (!isDamage(error) && codeOf(error) !== "SQLITE_ERROR") throw error
+  } finally {
+    db?.close()
+  }
+}
+
+interface Restore {
+  readonly id: number
+  readonly session: string
+  readonly text: string
+}
+
+/** @returns how many rows were changed */
+function changeRows(db: Database, { sessions, whole, told, matches }: Traces): number {
+  return db
+    .transaction(() => {
+      let changed = 0
+      const rows = db.query<Restore, []>("SELECT id, session, text FROM restores").all()
+      for (const { id, session, text } of rows) {
+        const isTold = sessions.has(session) || told === undefined || told.has(session)
+        if (whole.has(session)) changed += db.query("DELETE FROM restores WHERE id = ?").run(id).changes
+        else if (text !== "" && (isTold || matches?.(new TextEncoder().encode(text)))) {
+          changed += db.query("UPDATE restores SET text = '' WHERE id = ?").run(id).changes
+        }
+      }
+      const names = JSON.stringify([...whole])
+      changed += db
+        .query(
+          `DELETE FROM lineage WHERE kind = 'clear' AND (child IN (SELECT value FROM json_each(?1))
+             OR parent IN (SELECT value FROM json_each(?1)))`,
+        )
+        .run(names).changes
+      return changed
+    })
+    .immediate()
+}

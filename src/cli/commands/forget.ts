@@ -1,0 +1,223 @@
+/** `ctxbridge forget`: takes sessions, projects or a text out of the archive, and keeps them out. */
+import { existsSync, realpathSync } from "node:fs"
+import { resolve } from "node:path"
+import type { Database } from "../../archive/database.ts"
+import { findSession } from "../../archive/find.ts"
+import { lineageOf } from "../../archive/lineage.ts"
+import { projectOf } from "../../archive/project.ts"
+import { openForReading } from "../../archive/read.ts"
+import { forget, resumeForgetting, unfinished } from "../../job/forget.ts"
+import { type Leaving, leaving, tombstonesOf } from "../../job/forget-sessions.ts"
+import { findText, type TextFound } from "../../job/forget-text.ts"
+import { type Finder, patternFinder, textFinder } from "../../transcript/find-text.ts"
+import { CtxError, EXIT, messageOf, usageError } from "../../util/errors.ts"
+import { listTombstones, removeTombstone, type Tombstone } from "../../vault/tombstones.ts"
+import { stringArg } from "../args.ts"
+import type { Command, Context } from "../command.ts"
+import { confirmed, YES_ARG } from "../confirm.ts"
+import { renderFound, renderLeaving, renderTombstones } from "../render-forget.ts"
+
+/** ms to wait for others that work on the archive: the background job, an import. */
+const PATIENCE = 60_000
+
+export default {
+  meta: { name: "forget", description: "Take sessions, a project or a text out of the archive, for good" },
+  args: {
+    what: {
+      type: "positional",
+      description: "A session's id (at least four letters), or a project's folder: /path, ./path or .",
+    },
+    match: { type: "string", description: "Only this text, wherever it stands", valueHint: "TEXT" },
+    regex: { type: "boolean", description: "The text is a regular expression of JavaScript" },
+    list: { type: "boolean", description: "Show what has been forgotten" },
+    undo: { type: "string", description: "Let this session be archived again", valueHint: "SESSION" },
+    "dry-run": { type: "boolean", description: "Say what would go; write nothing" },
+    ...YES_ARG,
+  },
+  run(context) {
+    const { args, env, out } = context
+    const [what, text, undone] = [stringArg(args, "what"), stringArg(args, "match"), stringArg(args, "undo")]
+    const ways = [args["list"] === true, undone !== undefined, what !== undefined || text !== undefined]
+    if (ways.filter((way) => way).length !== 1) {
+      throw usageError(
+        "what is to be forgotten?",
+        "a session, a project's folder, --match TEXT, --list or --undo",
+      )
+    }
+    if (text === undefined && args["regex"] === true) throw usageError("--regex needs --match")
+    if (args["list"] === true) return list(context)
+    if (undone !== undefined) return undo(context, undone)
+    const { dataHome } = env
+    // What a killed one has left comes first.
+    if (args["dry-run"] !== true && unfinished(dataHome).length > 0) {
+      resumeForgetting(dataHome, { wait: PATIENCE, onProgress: out.progress })
+    }
+    return text === undefined
+      ? forgetSessions(context, what!)
+      : forgetText(context, what, finderOf(context, text))
+  },
+} satisfies Command
+
+function list({ env, out }: Context): void {
+  const tombstones = listTombstones(env.dataHome)
+  for (const line of renderTombstones(tombstones, Date.now())) out.print(line)
+  out.json({ forgotten: tombstones.map(publicOf), unfinished: unfinished(env.dataHome) })
+}
+
+const publicOf = ({ session, whole, agents, transcripts, lines, time }: Tombstone) => ({
+  session,
+  whole,
+  agents,
+  transcripts,
+  lines: Object.keys(lines).length,
+  time: new Date(time).toISOString(),
+})
+
+function undo({ env, out, args }: Context, word: string): void {
+  const found = listTombstones(env.dataHome).filter(({ session }) => session.startsWith(word))
+  const [one] = found.filter(({ session }) => session === word).concat(found)
+  if (one === undefined) {
+    throw new CtxError("not-found", `no session ${word} has been forgotten`, {
+      hint: "ctxbridge forget --list",
+      exit: EXIT.notFound,
+    })
+  }
+  if (found.length > 1 && one.session !== word) {
+    throw usageError(`${word} names ${found.length} forgotten sessions`, "write more of it")
+  }
+  if (unfinished(env.dataHome).includes(one.session)) {
+    throw new CtxError("busy", `${one.session} is still being forgotten`, {
+      hint: "run ctxbridge forget on it again",
+    })
+  }
+  const dryRun = args["dry-run"] === true
+  if (!dryRun) removeTombstone(env.dataHome, one.session)
+  out.print(
+    `${one.session} ${dryRun ? "would be" : "is"} archived again from its next turn on; ctxbridge import takes what Claude Code still has`,
+  )
+  out.json({ dryRun, undone: publicOf(one) })
+}
+
+function forgetSessions(context: Context, word: string): number | undefined {
+  const { args, env, out } = context
+  const { dataHome } = env
+  const dryRun = args["dry-run"] === true
+  const wanted = withViews(dataHome, (db) => {
+    const sessions = sessionsMeant(db, env.cwd, word, dataHome)
+    return { sessions, heirs: heirsOf(db, sessions) }
+  })
+  const list = leaving(dataHome, wanted.sessions)
+  return leave(context, list, dryRun, wanted.heirs, out)
+}
+
+/** What `forget` and `purge` do with sessions, once it is known which. */
+export function leave(
+  context: Context,
+  list: readonly Leaving[],
+  dryRun: boolean,
+  heirs: readonly string[],
+  out: Context["out"],
+): number | undefined {
+  const { dataHome } = context.env
+  if (!dryRun && list.length > 0) {
+    const question = renderLeaving(list, { dryRun: true, heirs }).join("\n")
+    if (!confirmed(context, `${question}\nForget for good?`)) return EXIT.failed
+    const done = forget(dataHome, tombstonesOf(dataHome, list, Date.now()), {
+      wait: PATIENCE,
+      onProgress: out.progress,
+    })
+    out.json({ dryRun, sessions: list, forkedFrom: heirs, deleted: done.deleted, views: done.views })
+  } else out.json({ dryRun, sessions: list, forkedFrom: heirs, deleted: [], views: null })
+  for (const line of renderLeaving(list, { dryRun, heirs })) out.print(line)
+  return undefined
+}
+
+function withViews<T>(dataHome: string, work: (db: Database) => T): T {
+  const db = openForReading(dataHome)
+  try {
+    return work(db)
+  } finally {
+    db.close()
+  }
+}
+
+/** Ids of sessions; a subagent only where it was named itself. */
+function sessionsMeant(db: Database, cwd: string, word: string, dataHome: string): string[] {
+  if (!/^(\.{0,2}\/|\.{1,2}$)/.test(word)) {
+    const forgotten = listTombstones(dataHome).find(({ session, whole }) => whole && session === word)
+    return [forgotten?.session ?? findSession(db, word).id]
+  }
+  const folder = resolve(cwd, word)
+  const project = projectOf(existsSync(folder) ? realpathSync(folder) : folder)
+  const rows = db
+    .query<{ id: string }, [string, string]>(
+      // The repository may be gone: then nobody can tell its folder from its git dir.
+      `SELECT s.id FROM sessions s JOIN projects p ON p.id = s.project
+       WHERE s.parent IS NULL AND (p.path = ?1 OR p.path = ?2) ORDER BY s.id`,
+    )
+    .all(project, `${folder}/.git`)
+  if (rows.length > 0) return rows.map(({ id }) => id)
+  throw new CtxError("no-sessions", `no session of ${project} is archived`, {
+    hint: "ctxbridge sessions --all-projects lists the sessions; a session is named by its id, without a slash before it",
+    exit: EXIT.notFound,
+  })
+}
+
+/** Sessions that begin with the same messages, and stay. */
+function heirsOf(db: Database, sessions: readonly string[]): string[] {
+  const children = sessions.flatMap((session) =>
+    lineageOf(db, session)
+      .children.filter(({ kind }) => kind === "fork")
+      .map(({ session: child }) => child),
+  )
+  return [...new Set(children)].filter((child) => !sessions.includes(child))
+}
+
+function finderOf({ args }: Context, text: string): Finder {
+  if (args["regex"] !== true) return textFinder(text)
+  let pattern: RegExp
+  try {
+    pattern = new RegExp(text, "u")
+  } catch (error) {
+    throw usageError(`not a regular expression: ${messageOf(error)}`)
+  }
+  if (pattern.test("")) throw usageError("the regular expression matches nothing, too", "write what is to go")
+  return patternFinder(pattern)
+}
+
+function forgetText(context: Context, what: string | undefined, finder: Finder): number | undefined {
+  const { args, env, out } = context
+  const { dataHome } = env
+  const dryRun = args["dry-run"] === true
+  const within =
+    what === undefined
+      ? undefined
+      : withViews(
+          dataHome,
+          (db) => new Set(sessionsMeant(db, env.cwd, what, dataHome).map((id) => id.split("/", 1)[0]!)),
+        )
+  const look = (): TextFound =>
+    findText(dataHome, finder, {
+      now: Date.now(),
+      onProgress: (done, total) => out.progress("looking", done, total),
+      ...(within === undefined ? {} : { sessions: within }),
+    })
+  const found = look()
+  let failed = found.failed
+  if (!dryRun) {
+    if (!confirmed(context, `${renderFound(found, true).join("\n")}\nReplace it for good?`))
+      return EXIT.failed
+    // Also where the vault has none of it: hooks may remember a prompt that the host has not written yet.
+    const done = forget(dataHome, found.tombstones, {
+      wait: PATIENCE,
+      matches: (bytes) => finder(bytes).length > 0,
+      more: () => look().tombstones,
+      onProgress: out.progress,
+    })
+    failed = [...failed, ...done.failed]
+  }
+  for (const line of renderFound({ ...found, failed }, dryRun)) out.print(line)
+  const { copies, places, lines } = found
+  out.json({ ok: failed.length === 0, dryRun, places, lines, copies, failed })
+  return failed.length === 0 ? EXIT.ok : EXIT.failed
+}

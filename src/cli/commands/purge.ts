@@ -1,0 +1,43 @@
+/** `ctxbridge purge`: forgets sessions that have been silent for long. */
+import { openForReading } from "../../archive/read.ts"
+import { leaving, silentSince } from "../../job/forget-sessions.ts"
+import { usageError } from "../../util/errors.ts"
+import { stringArg } from "../args.ts"
+import type { Command } from "../command.ts"
+import { YES_ARG } from "../confirm.ts"
+import { ageOf } from "../when.ts"
+import { leave } from "./forget.ts"
+
+export default {
+  meta: { name: "purge", description: "Forget whole sessions whose last turn is long ago" },
+  args: {
+    "older-than": {
+      type: "string",
+      description: "Age of the last turn: hours, days, weeks or years",
+      valueHint: "90d|12w|1y",
+    },
+    "dry-run": { type: "boolean", description: "Say what would go; write nothing" },
+    ...YES_ARG,
+  },
+  run(context) {
+    const { args, env, out } = context
+    const word = stringArg(args, "older-than")
+    const age = word === undefined ? undefined : ageOf(word)
+    if (age === undefined)
+      throw usageError("--older-than needs an age", "such as 90d: a number and one of h, d, w, y")
+    const db = openForReading(env.dataHome)
+    const ended = new Map<string, number>()
+    try {
+      for (const { id, ended: time } of db
+        .query<{ id: string; ended: string | null }, []>("SELECT id, ended FROM sessions")
+        .iterate()) {
+        const ms = time === null ? Number.NaN : Date.parse(time)
+        if (!Number.isNaN(ms)) ended.set(id, ms)
+      }
+    } finally {
+      db.close()
+    }
+    const old = silentSince(env.dataHome, Date.now() - age, ended)
+    return leave(context, leaving(env.dataHome, old), args["dry-run"] === true, [], out)
+  },
+} satisfies Command

@@ -1,0 +1,31 @@
+/** Asks before something goes that cannot come back. */
+import { readSync, writeSync } from "node:fs"
+import { isatty } from "node:tty"
+import { usageError } from "../util/errors.ts"
+import type { Context } from "./command.ts"
+
+export const YES_ARG = { yes: { type: "boolean", description: "Do not ask", alias: "y" } } as const
+
+const STDIN = 0
+const STDERR = 2
+const LONGEST_ANSWER = 64
+
+/**
+ * @returns whether the person wants it
+ * @throws CtxError exit 64 where nobody can be asked
+ */
+export function confirmed({ args, out }: Context, question: string): boolean {
+  if (args["yes"] === true) return true
+  if (out.wantsJson || !isatty(STDIN)) {
+    throw usageError(
+      "this cannot be undone, and nobody is there to be asked",
+      "--dry-run shows it, --yes does it",
+    )
+  }
+  writeSync(STDERR, `${question} [y/N] `)
+  const answer = new Uint8Array(LONGEST_ANSWER)
+  const length = readSync(STDIN, answer)
+  const isYes = /^\s*y(es)?\s*$/i.test(new TextDecoder().decode(answer.subarray(0, length)))
+  if (!isYes) out.print("Nothing was changed")
+  return isYes
+}

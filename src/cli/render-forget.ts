@@ -1,0 +1,71 @@
+/** What was, or would be, forgotten, for people. Pure. */
+import type { Leaving } from "../job/forget-sessions.ts"
+import type { TextFound } from "../job/forget-text.ts"
+import { bytes, count } from "../util/text.ts"
+import type { Tombstone } from "../vault/tombstones.ts"
+import { safe } from "./style.ts"
+import { ago } from "./when.ts"
+
+const MOST = 20
+
+const some = (lines: readonly string[]): string[] =>
+  lines.length <= MOST
+    ? [...lines]
+    : [...lines.slice(0, MOST), `  and ${lines.length - MOST} more; --json names all`]
+
+export function renderLeaving(
+  list: readonly Leaving[],
+  { dryRun, heirs }: { readonly dryRun: boolean; readonly heirs: readonly string[] },
+): string[] {
+  if (list.length === 0) return ["Nothing to forget"]
+  const sum = (of: (one: Leaving) => number): number => list.reduce((total, one) => total + of(one), 0)
+  const copies = count(
+    sum((one) => one.copies.length),
+    "copy",
+    "copies",
+  )
+  const lines = [
+    `${dryRun ? "Would forget" : "Forgot"} ${count(list.length, "session")}: ${copies}, ${bytes(sum((one) => one.bytes))} of the vault`,
+    ...some(
+      list.map(
+        (one) => `  ${safe(one.session)}  ${count(one.copies.length, "copy", "copies")}, ${bytes(one.bytes)}`,
+      ),
+    ),
+  ]
+  const onDisk = sum((one) => one.onDisk)
+  if (onDisk > 0) {
+    lines.push(
+      `Claude Code itself still has ${count(onDisk, "transcript")} of it; they are not archived again`,
+    )
+  }
+  if (heirs.length > 0) {
+    lines.push(
+      `${count(heirs.length, "session")} forked from it ${heirs.length === 1 ? "begins" : "begin"} with the same messages:`,
+      ...some(heirs.map((one) => `  ${safe(one)}`)),
+    )
+  }
+  return lines
+}
+
+export function renderFound({ places, lines, copies, failed }: TextFound, dryRun: boolean): string[] {
+  const out =
+    places === 0
+      ? ["The vault has none of it"]
+      : [
+          `${dryRun ? "Would replace" : "Replaced"} ${count(places, "place")} in ${count(lines, "line")} of ${count(copies.length, "copy", "copies")}`,
+          ...some(copies.map((one) => `  ${safe(one.session)}  ${count(one.places, "place")}`)),
+        ]
+  for (const { copy, error } of failed) out.push(`not read: ${safe(copy)}: ${safe(error)}`)
+  return out
+}
+
+export function renderTombstones(list: readonly Tombstone[], now: number): string[] {
+  if (list.length === 0) return ["Nothing has been forgotten"]
+  return list.map(({ session, whole, agents, lines, time }) => {
+    const parts = [
+      ...(whole ? ["the whole session"] : agents.map((agent) => `its subagent ${agent}`)),
+      ...(Object.keys(lines).length > 0 ? [`text in ${count(Object.keys(lines).length, "line")}`] : []),
+    ]
+    return `${safe(session)}  ${safe(parts.join(", "))}, ${ago(new Date(time).toISOString(), now)}`
+  })
+}

@@ -1,0 +1,62 @@
+/** What waits for somebody: markers for the views, requests to the background job, bytes in the spool. */
+import { readdirSync, statSync } from "node:fs"
+import { join } from "node:path"
+import { runJob } from "../job/run.ts"
+import { bytes, count } from "../util/text.ts"
+import { type Finding, finding, MINUTE, type Patient, type SpoolCount } from "./finding.ts"
+
+/** ms after which the background job should have come. */
+const LATE = 60 * MINUTE
+
+export function backlogChecks(patient: Patient): Finding[] {
+  const { dataHome, now, spool } = patient
+  return [
+    waiting("pending", "transcripts to index", waitingIn(join(dataHome, "pending")), now),
+    waiting("requests", "requests to the background job", waitingIn(join(dataHome, "requests")), now),
+    spoolFinding(spool),
+  ]
+}
+
+interface Waiting {
+  readonly files: number
+  /** ms since the epoch. */
+  readonly oldest: number
+}
+
+function waitingIn(folder: string): Waiting {
+  let names: string[]
+  try {
+    names = readdirSync(folder)
+  } catch {
+    names = []
+  }
+  const times = names.flatMap(
+    (name) => statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? [],
+  )
+  return { files: times.length, oldest: Math.min(...times) }
+}
+
+function waiting(check: string, what: string, { files, oldest }: Waiting, now: number): Finding {
+  if (files === 0) return finding(check, "ok", `no ${what} wait`)
+  const hours = Math.floor((now - oldest) / (60 * MINUTE))
+  const text = `${files} ${what}, the oldest for ${hours > 0 ? `${hours} h` : "less than an hour"}`
+  if (now - oldest < LATE) return finding(check, "ok", text)
+  return finding(check, "warn", text, {
+    hint: "the background job did not come: the log may tell why",
+    repair: { what: "do the work of the background job", run: runJob },
+  })
+}
+
+/** @param spool undefined where there is none */
+export function spoolFinding(spool: SpoolCount | undefined): Finding {
+  if (spool === undefined) return finding("spool", "skipped", "there is none")
+  if (spool.files === 0) return finding("spool", "ok", "nothing waits in it")
+  return finding(
+    "spool",
+    "warn",
+    `${bytes(spool.bytes)} in ${count(spool.files, "file")} wait for the data folder`,
+    {
+      hint: "it could not be written; the background job moves them when it can",
+    },
+  )
+}

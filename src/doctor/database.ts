@@ -1,0 +1,108 @@
+/** The views: whether SQLite finds them sound, of which schema they are, and how far they have followed. */
+import { statSync } from "node:fs"
+import { backlog } from "../archive/backlog.ts"
+import {
+  type Database,
+  databasePath,
+  openDatabase,
+  SCHEMA_VERSION,
+  schemaVersion,
+} from "../archive/database.ts"
+import { repair } from "../archive/whole.ts"
+import { isDamage, isMissing, messageOf } from "../util/errors.ts"
+import { bytes, count } from "../util/text.ts"
+import { vaultFiles } from "../vault/walk.ts"
+import { type Finding, finding, type Patient, type Repair } from "./finding.ts"
+
+/** Bytes that can be looked through in about a second. */
+const QUICK = 256 << 20
+/** ms to wait for others who have the database open. */
+const PATIENCE = 5000
+
+export function databaseChecks(patient: Patient): Finding[] {
+  const { dataHome } = patient
+  const size = sizeOf(databasePath(dataHome))
+  if (size === undefined) {
+    if (vaultFiles(dataHome).length === 0) return [finding("database", "skipped", "there is none yet")]
+    return [
+      finding("database", "fail", "it is missing; the vault has everything that was in it", {
+        hint: "ctxbridge rebuild",
+        repair: madeAnew(dataHome, "the database was missing"),
+      }),
+    ]
+  }
+  try {
+    const db = openDatabase(dataHome, { wait: 1000, readonly: true })
+    try {
+      return looked(patient, db, size)
+    } finally {
+      db.close()
+    }
+  } catch (error) {
+    if (isDamage(error)) return [damaged(dataHome, messageOf(error))]
+    return [
+      finding("database", "fail", `it cannot be read: ${messageOf(error)}`, {
+        hint: "hooks go on filling the vault without it",
+      }),
+    ]
+  }
+}
+
+/** undefined also where a file stands in the data folder's place. */
+function sizeOf(path: string): number | undefined {
+  try {
+    return statSync(path).size
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
+}
+
+function looked({ dataHome, deep }: Patient, db: Database, size: number): Finding[] {
+  const version = schemaVersion(db)
+  if (version > SCHEMA_VERSION) {
+    return [
+      finding(
+        "database",
+        "fail",
+        `schema ${version} is newer than this ctxbridge, which knows ${SCHEMA_VERSION}`,
+        {
+          hint: "update ctxbridge; hooks keep filling the vault meanwhile",
+        },
+      ),
+    ]
+  }
+  const checked = deep || size <= QUICK
+  const wrong = checked ? problemOf(db, deep) : undefined
+  if (wrong !== undefined) return [damaged(dataHome, wrong)]
+  const schema =
+    version < SCHEMA_VERSION
+      ? `schema ${version}, which the next command brings to ${SCHEMA_VERSION}`
+      : `schema ${version}`
+  const text = `${bytes(size)}, ${schema}, ${checked ? "sound" : "not looked through: --deep does"}`
+  const found = [finding("database", "ok", text)]
+  const { views } = backlog(db)
+  if (views.bytes > 0) {
+    const behind = `${bytes(views.bytes)} of ${count(views.transcripts, "transcript")} are not indexed yet`
+    found.push(finding("views", "ok", behind, { hint: "the next command or the background job does it" }))
+  }
+  return found
+}
+
+function problemOf(db: Database, deep: boolean): string | undefined {
+  const pragma = deep ? "integrity_check" : "quick_check"
+  const row = db.query<Record<string, string>, []>(`PRAGMA ${pragma}(1)`).get()
+  const said = row?.[pragma]
+  return said === "ok" ? undefined : (said ?? "it cannot be checked")
+}
+
+const damaged = (dataHome: string, reason: string): Finding =>
+  finding("database", "fail", `it is damaged: ${reason}`, {
+    hint: "ctxbridge rebuild makes it anew from the vault, which does not need it",
+    repair: madeAnew(dataHome, reason),
+  })
+
+const madeAnew = (dataHome: string, reason: string): Repair => ({
+  what: "make the database anew from the vault",
+  run: () => repair(dataHome, reason, { wait: PATIENCE, most: Number.POSITIVE_INFINITY }),
+})

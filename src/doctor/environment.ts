@@ -1,0 +1,79 @@
+/** Variables and option values that do not do what they seem to. */
+import { type Key, OPTIONS } from "../config/options.ts"
+import { type Finding, finding, type Patient } from "./finding.ts"
+import { settingsOf } from "./our-hooks.ts"
+
+/** Hook commands clear these; they would make another program of the binary. */
+const CLEARED = ["BUN_OPTIONS", "BUN_BE_BUN"]
+/** Where Bun itself was installed: read by its installer and package manager only. */
+const INNOCENT = /^BUN_INSTALL/
+/** Read by us without being options. */
+const OURS = /^CTXBRIDGE_(HOME|CONFIG|TEST_\w+)$/
+
+export function environmentChecks(patient: Patient): Finding[] {
+  return [...bunVariables(patient), ...aliases(patient), ...optionValues(patient)]
+}
+
+function bunVariables(patient: Patient): Finding[] {
+  const fromHost = settingsOf(patient).flatMap(({ scope, variables }) =>
+    variables.map((name) => ({ name, where: `the ${scope} settings` })),
+  )
+  const all = [...patient.variables.map((name) => ({ name, where: "your environment" })), ...fromHost]
+  const leaks = all.filter(({ name }) => name.startsWith("BUN_") && !INNOCENT.test(name))
+  if (leaks.length === 0) return [finding("bun", "ok", "no variable of Bun's reaches the binary")]
+  return leaks.map(({ name, where }) =>
+    finding("bun", "warn", `${name} is set in ${where}`, {
+      hint: CLEARED.includes(name)
+        ? "our hooks clear it, commands that you type do not; unset it"
+        : "it changes how the binary runs, in hooks, too; unset it",
+    }),
+  )
+}
+
+function aliases({ variables, resolved }: Patient): Finding[] {
+  const keys = Object.keys(OPTIONS) as Key[]
+  const names = new Set<string>(keys.flatMap((key) => OPTIONS[key].env as readonly string[]))
+  const unknown = variables.filter(
+    (name) => name.startsWith("CTXBRIDGE_") && !names.has(name) && !OURS.test(name),
+  )
+  const found = unknown.map((name) =>
+    finding("variables", "warn", `${name} is no option`, { hint: "ctxbridge config list names them" }),
+  )
+  const used = keys.flatMap((key) => {
+    const [own, ...others] = OPTIONS[key].env as readonly string[]
+    return others
+      .filter((name) => variables.includes(name))
+      .map((name) =>
+        variables.includes(own!) ? `${name} is not read: ${own} is set` : `${name} sets ${key}`,
+      )
+  })
+  const set = keys.filter((key) => resolved.origin[key] === "env").length
+  const text = `${set} of ${keys.length} options are set by the environment`
+  return [...found, finding("variables", "ok", text, { details: used })]
+}
+
+function optionValues({ resolved, broken }: Patient): Finding[] {
+  const found = [
+    ...broken.map((text) =>
+      finding("config", "warn", `a configuration file is ignored: ${text}`, { hint: "it must be TOML" }),
+    ),
+    ...resolved.problems.map(({ key, origin, message }) =>
+      finding("config", "warn", `${key} (${origin}): ${message}`, {
+        hint: "ctxbridge config list shows what is allowed",
+      }),
+    ),
+  ]
+  if (!resolved.config["capture.enabled"]) {
+    found.push(
+      finding(
+        "config",
+        "warn",
+        `capture.enabled is off (${resolved.origin["capture.enabled"]}): hooks do nothing`,
+        {
+          hint: "ctxbridge config get capture.enabled",
+        },
+      ),
+    )
+  }
+  return found.length > 0 ? found : [finding("config", "ok", "every value is allowed")]
+}

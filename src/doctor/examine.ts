@@ -1,0 +1,97 @@
+/** All checks, one after the other; and, when asked for, the repairs of what they found. */
+import { messageOf } from "../util/errors.ts"
+import { backlogChecks } from "./backlog.ts"
+import { binaryChecks } from "./binaries.ts"
+import { databaseChecks } from "./database.ts"
+import { environmentChecks } from "./environment.ts"
+import { type Finding, finding, type Patient } from "./finding.ts"
+import { folderChecks } from "./folders.ts"
+import { hookRuns } from "./hook-runs.ts"
+import { hostCheck } from "./host-version.ts"
+import { installedChecks } from "./installed.ts"
+import { logChecks } from "./log.ts"
+import { sessionChecks } from "./sessions.ts"
+import { timeoutCheck } from "./timeouts.ts"
+import { transcriptChecks } from "./transcripts.ts"
+import { vaultChecks } from "./vault.ts"
+
+export interface DoneRepair {
+  readonly check: string
+  readonly what: string
+  /** Why it could not be done; undefined when it was, or by a dry run. */
+  readonly error: string | undefined
+}
+
+export interface Examination {
+  /** No check failed. Warnings do not count. */
+  readonly ok: boolean
+  /** As things are at the end, after the repairs. */
+  readonly findings: readonly Finding[]
+  readonly repairs: readonly DoneRepair[]
+}
+
+export interface ExamineOptions {
+  readonly fix: boolean
+  /** With `fix`: say what would be done, do nothing. */
+  readonly dryRun: boolean
+}
+
+type Check = (patient: Patient) => Promise<Finding[]> | Finding[]
+
+/** The name stands in the report when the check itself fails. In the order of the report. */
+const CHECKS: readonly (readonly [name: string, check: Check])[] = [
+  ["settings", installedChecks],
+  ["binary", binaryChecks],
+  ["runs", hookRuns],
+  ["timeouts", timeoutCheck],
+  ["variables", environmentChecks],
+  ["private", folderChecks],
+  ["vault", vaultChecks],
+  ["database", databaseChecks],
+  ["pending", backlogChecks],
+  ["archived", transcriptChecks],
+  ["silent", sessionChecks],
+  ["log", logChecks],
+]
+
+export async function examine(patient: Patient, { fix, dryRun }: ExamineOptions): Promise<Examination> {
+  const findings = await look(patient)
+  if (!fix) return result(findings, [])
+  // The same repair may answer several findings.
+  const wanted = new Map(findings.flatMap((one) => (one.repair ? [[one.repair.what, one] as const] : [])))
+  const repairs: DoneRepair[] = []
+  for (const { check, repair } of wanted.values()) {
+    let error: string | undefined
+    try {
+      if (!dryRun) await repair?.run()
+    } catch (cause) {
+      error = messageOf(cause)
+    }
+    repairs.push({ check, what: repair?.what ?? "", error })
+  }
+  const idle = dryRun || repairs.length === 0
+  return result(idle ? findings : await look(patient), repairs)
+}
+
+const result = (findings: readonly Finding[], repairs: readonly DoneRepair[]): Examination => ({
+  ok: findings.every(({ state }) => state !== "fail"),
+  findings,
+  repairs,
+})
+
+async function look(patient: Patient): Promise<Finding[]> {
+  // It takes as long as all the others together.
+  const host = checked("host", hostCheck, patient)
+  const findings: Finding[] = []
+  for (const [name, check] of CHECKS) findings.push(...(await checked(name, check, patient)))
+  return [...findings, ...(await host)]
+}
+
+/** What a check cannot cope with is a finding, too. */
+async function checked(name: string, check: Check, patient: Patient): Promise<Finding[]> {
+  try {
+    return await check(patient)
+  } catch (error) {
+    return [finding(name, "fail", `this could not be checked: ${messageOf(error)}`)]
+  }
+}

@@ -1,0 +1,157 @@
+/** Runs each hook as the host would, on a session that does not exist, with an archive that is thrown away. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { openDatabase } from "../archive/database.ts"
+import { withArchive } from "../config/load.ts"
+import { HOOK_TIMEOUT_SECONDS, HOOKS, type HostEvent, hookCommand } from "../host/hooks-table.ts"
+import { sweepDue } from "../job/sweep.ts"
+import { messageOf } from "../util/errors.ts"
+import { count, cut, oneLine } from "../util/text.ts"
+import { vaultFile, vaultPath } from "../vault/layout.ts"
+import { archivedIn } from "../vault/reader.ts"
+import { runChild } from "./child.ts"
+import { type Finding, finding, type Patient } from "./finding.ts"
+import { type InstalledHook, isExecutable, ourHooks } from "./our-hooks.ts"
+
+/** The host's limit for text that a hook gives to the model. */
+const LARGEST = 10_000
+/** Share of its timeout from which on a hook is slow. */
+const NEAR = 0.8
+/** Nobody waits longer for a hook of ours, whatever its timeout says. */
+const MOST_SECONDS = 10
+/** Variables that turn a Bun binary into another program: hooks clear them, and nothing else. */
+const HARMLESS = /^BUN_/
+
+interface Trial {
+  readonly hook: InstalledHook
+  readonly ms: number
+  /** What is wrong; undefined when all is well. */
+  readonly fault: string | undefined
+}
+
+export async function hookRuns(patient: Patient): Promise<Finding[]> {
+  const hooks = [...new Map(ourHooks(patient).map((hook) => [hook.command, hook])).values()]
+  const known = hooks.filter(({ event, binary }) => Object.hasOwn(HOOKS, event) && isExecutable(binary))
+  const safe = known.filter((hook) => mayRun(patient, hook))
+  const left = known.length - safe.length
+  const untried =
+    left === 0
+      ? []
+      : [
+          finding("runs", "skipped", `${count(left, "hook")} not run`, {
+            hint: "they set variables, or a project's settings name them",
+          }),
+        ]
+  if (safe.length === 0) {
+    return untried.length > 0 ? untried : [finding("runs", "skipped", "there is no hook to run")]
+  }
+  const root = mkdtempSync(join(tmpdir(), "ctxbridge-doctor-"))
+  try {
+    const trials = await Promise.all(safe.map((hook, n) => tried(patient, hook, root, n)))
+    return [judged(trials), ...untried]
+  } finally {
+    rmSync(root, { recursive: true, force: true })
+  }
+}
+
+/**
+ * A project's files arrive with `git clone`: of theirs, only what an install of this binary writes is run, to the
+ * letter. A user's own command may not set what would lead it to the real archive.
+ */
+function mayRun({ exePath }: Patient, { scope, event, command, variables }: InstalledHook): boolean {
+  if (scope === "user") return variables.every((name) => HARMLESS.test(name))
+  return /(^|\/)ctxbridge$/.test(exePath) && command === hookCommand(exePath, event as HostEvent)
+}
+
+function judged(trials: readonly Trial[]): Finding {
+  const faults = trials.filter(({ fault }) => fault !== undefined)
+  const slowest = Math.max(...trials.map(({ ms }) => ms))
+  if (faults.length > 0) {
+    return finding("runs", "fail", `${faults.length} of ${count(trials.length, "hook")} failed when run`, {
+      hint: "Claude Code would see the same; ctxbridge install registers them anew",
+      details: faults.map(({ hook, fault }) => `${hook.event}: ${fault}`),
+    })
+  }
+  const allowed = Math.min(...trials.map(({ hook }) => secondsOf(hook)))
+  const text = `${count(trials.length, "hook")} run: exit code 0, valid output, at most ${Math.round(slowest)} ms of ${allowed} s`
+  if (slowest < allowed * 1000 * NEAR) return finding("runs", "ok", text)
+  return finding("runs", "warn", text, {
+    hint: "at the timeout Claude Code kills them; is the machine busy?",
+  })
+}
+
+const secondsOf = ({ timeout }: InstalledHook): number => timeout ?? HOOK_TIMEOUT_SECONDS
+
+async function tried(patient: Patient, hook: InstalledHook, root: string, n: number): Promise<Trial> {
+  const dataHome = join(root, `archive-${n}`)
+  const event = hook.event as HostEvent
+  const { payload, transcript, size } = stage(event, join(root, `host-${n}`), n)
+  // So that no background job is asked for, which would outlive the folder.
+  openDatabase(dataHome, { wait: 0 }).close()
+  if (transcript !== undefined) sweepDue(dirname(transcript), join(dataHome, "state"), patient.now)
+  try {
+    const { stdout, stderr, code, late, ms } = await runChild(["/bin/sh", "-c", hook.command], {
+      timeout: Math.min(secondsOf(hook), MOST_SECONDS) * 1000,
+      stdin: payload,
+      cwd: root,
+      env: withArchive(dataHome),
+    })
+    if (late) return { hook, ms, fault: `no end after ${Math.round(ms)} ms` }
+    const said = stderr === "" ? "" : `: ${cut(oneLine(stderr), 120)}`
+    if (code !== 0) return { hook, ms, fault: `exit code ${code}${said}` }
+    if (stderr !== "") return { hook, ms, fault: `something on stderr${said}` }
+    if (!isValid(event, stdout)) return { hook, ms, fault: "output that Claude Code does not accept" }
+    const expected = patient.resolved.config["capture.enabled"] && transcript !== undefined
+    const archived = expected && archivedIn(vaultFile(dataHome, vaultPath(transcript, patient.home)))
+    if (expected && archived !== size) return { hook, ms, fault: "it did not archive the transcript" }
+    return { hook, ms, fault: undefined }
+  } catch (error) {
+    return { hook, ms: 0, fault: messageOf(error) }
+  }
+}
+
+/** A short session, and what the host says of it. */
+function stage(event: HostEvent, folder: string, n: number) {
+  const session = `00000000-0000-4000-8000-00000000000${n % 10}`
+  const common = { session_id: session, cwd: folder, hook_event_name: event }
+  const fields: Readonly<Record<HostEvent, object>> = {
+    SessionStart: { source: "startup" },
+    UserPromptSubmit: { prompt: "ctxbridge doctor" },
+    PreCompact: { trigger: "manual", custom_instructions: null },
+    Stop: { stop_hook_active: false },
+    SubagentStop: { agent_type: "general-purpose", stop_hook_active: false },
+    SessionEnd: { reason: "other" },
+  }
+  mkdirSync(folder, { recursive: true })
+  const transcript = join(folder, `${session}.jsonl`)
+  const line = {
+    type: "user",
+    uuid: session,
+    sessionId: session,
+    cwd: folder,
+    message: { role: "user", content: "ctxbridge doctor" },
+  }
+  const text = `${JSON.stringify(line)}\n`
+  writeFileSync(transcript, text)
+  // The end of a session with a transcript starts the background job.
+  if (event === "SessionEnd") {
+    return { payload: JSON.stringify({ ...common, ...fields[event] }), transcript: undefined, size: 0 }
+  }
+  const payload = JSON.stringify({ ...common, transcript_path: transcript, ...fields[event] })
+  return { payload, transcript, size: Buffer.byteLength(text) }
+}
+
+/** Nothing; text for the compaction; or a document with context for the model. */
+function isValid(event: HostEvent, stdout: string): boolean {
+  if (stdout === "") return true
+  if (event === "PreCompact") return stdout.length <= LARGEST && !stdout.startsWith("{")
+  if (event !== "SessionStart" && event !== "UserPromptSubmit") return false
+  try {
+    const { hookSpecificOutput: given } = JSON.parse(stdout)
+    const text: unknown = given.additionalContext
+    return given.hookEventName === event && typeof text === "string" && text.length <= LARGEST
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,56 @@
+/** Which version of Claude Code is here, and what it can do for us. */
+import { closeSync, statSync } from "node:fs"
+import { abilitiesOf, isTried, lackingIn, OLDEST_TRIED } from "../host/versions.ts"
+import { transcriptsBelow } from "../job/transcripts.ts"
+import { openSource } from "../vault/capture.ts"
+import { readExactly } from "../vault/file.ts"
+import { output } from "./child.ts"
+import { type Finding, finding, type Patient } from "./finding.ts"
+import { projectsOf } from "./our-hooks.ts"
+
+/** Bytes at the end of a transcript in which its version stands for sure: most lines have it. */
+const TAIL = 1 << 16
+
+export async function hostCheck(patient: Patient): Promise<Finding[]> {
+  const command = Bun.which("claude")
+  const said = command === null ? undefined : await output([command, "--version"])
+  const installed = /\d+\.\d+\.\d+/.exec(said ?? "")?.[0]
+  const version = installed ?? writtenBy(patient)
+  if (version === undefined) {
+    return [finding("host", "skipped", "no `claude` on PATH, and no transcript that names a version")]
+  }
+  const where = installed === undefined ? "wrote the latest transcript" : `is ${command}`
+  const text = `Claude Code ${version} ${where}`
+  if (!isTried(version)) {
+    return [
+      finding("host", "warn", `${text}; older than ${OLDEST_TRIED} was never tried`, {
+        hint: "update Claude Code",
+      }),
+    ]
+  }
+  const lacking = lackingIn(version)
+  return [
+    finding("host", "ok", text, {
+      details: [
+        `can: ${abilitiesOf(version).join("; ")}`,
+        ...(lacking.length > 0 ? [`cannot: ${lacking.join("; ")}`] : []),
+      ],
+    }),
+  ]
+}
+
+/** The version in the transcript that was written last. */
+function writtenBy(patient: Patient): string | undefined {
+  const changed = (path: string): number => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
+  const dated = transcriptsBelow(projectsOf(patient)).map((path) => ({ path, time: changed(path) }))
+  const [latest] = dated.sort((a, b) => b.time - a.time)
+  const source = latest && openSource(latest.path)
+  if (source === undefined) return undefined
+  try {
+    const from = Math.max(0, source.stats.size - TAIL)
+    const text = Buffer.from(readExactly(source.fd, from, TAIL)).toString("latin1")
+    return [...text.matchAll(/"version":"(\d+\.\d+\.\d+)"/g)].at(-1)?.[1]
+  } finally {
+    closeSync(source.fd)
+  }
+}

@@ -1,0 +1,120 @@
+/** Whether our hooks are in the host's settings, whole and once. */
+import { existsSync } from "node:fs"
+import { type HookStatus, hookStatus } from "../host/hook-status.ts"
+import { install, type Scope } from "../host/install.ts"
+import { type Finding, finding, type Patient, type Repair } from "./finding.ts"
+import { type InstalledHook, ourHooks, placesOf, realFile, settingsOf } from "./our-hooks.ts"
+
+/** Registers our hooks with this very binary. Not in a project's shared file, which is not the user's alone. */
+export function reinstall(patient: Patient, scope: Scope): Repair | undefined {
+  if (scope === "project") return undefined
+  return {
+    what: `register the hooks in the ${scope} settings`,
+    run: () => void install({ ...placesOf(patient), scope, exePath: patient.exePath }),
+  }
+}
+
+export function installedChecks(patient: Patient): Finding[] {
+  const status = hookStatus(placesOf(patient), patient.exePath)
+  const unreadable = status.filter(({ problem }) => problem !== undefined)
+  const present = status.filter(({ file }) => existsSync(file))
+  const sound = present.length === 0 ? "there is no file yet" : `sound JSON: ${namesOf(present)}`
+  return [
+    ...unreadable.map(({ scope, problem }) =>
+      finding("settings", "fail", `the ${scope} settings cannot be read: ${problem}`, {
+        hint: "Claude Code ignores the whole file, hooks and permissions; correct it",
+      }),
+    ),
+    ...(unreadable.length === 0 ? [finding("settings", "ok", sound)] : []),
+    ...presence(patient, status),
+    ...doubles(patient),
+  ]
+}
+
+const namesOf = (status: readonly HookStatus[]): string => status.map(({ scope }) => scope).join(", ")
+
+function presence(patient: Patient, status: readonly HookStatus[]): Finding[] {
+  const hooks = ourHooks(patient)
+  const plugin = pluginsOf(patient)
+  if (hooks.length === 0) {
+    if (plugin.length > 0) return [finding("hooks", "ok", `registered by the plugin ${plugin[0]}`)]
+    if (status.some(({ scope, problem }) => scope === "user" && problem !== undefined)) return []
+    return [
+      finding("hooks", "fail", "no hooks of ctxbridge: nothing is archived by itself", {
+        hint: "ctxbridge install",
+        repair: reinstall(patient, "user"),
+      }),
+    ]
+  }
+  return status
+    .filter(({ installed, stale }) => installed.length + stale.length > 0)
+    .map((one) => presenceIn(patient, one, hooks))
+}
+
+/** One settings file that has hooks of ours. */
+function presenceIn(
+  patient: Patient,
+  { scope, missing, stale, installed }: HookStatus,
+  hooks: readonly InstalledHook[],
+): Finding {
+  const more = { hint: `ctxbridge install --scope ${scope}`, repair: reinstall(patient, scope) }
+  if (missing.length > 0) {
+    return finding("hooks", "fail", `${scope} settings: no hook for ${missing.join(", ")}`, more)
+  }
+  const broken = stale.filter((event) => !isOther(patient, scope, event, hooks))
+  if (broken.length > 0) {
+    const text = `${scope} settings: the hook for ${broken.join(", ")} is doubled, limited by a matcher, or has no timeout`
+    return finding("hooks", "fail", text, more)
+  }
+  if (stale.length > 0) {
+    return finding(
+      "hooks",
+      "ok",
+      `${scope} settings: all ${stale.length + installed.length}, of another binary`,
+    )
+  }
+  return finding("hooks", "ok", `${scope} settings: all ${installed.length}`)
+}
+
+/** Whether nothing is wrong with it but that it calls another binary than this one. */
+function isOther(patient: Patient, scope: Scope, event: string, hooks: readonly InstalledHook[]): boolean {
+  const own = hooks.filter((one) => one.scope === scope && one.event === event)
+  const [hook] = own
+  if (own.length !== 1 || hook === undefined || !((hook.timeout ?? 0) > 0)) return false
+  return realFile(hook.binary) !== realFile(patient.exePath)
+}
+
+const pluginsOf = (patient: Patient): string[] => [
+  ...new Set(
+    settingsOf(patient).flatMap(({ plugins }) => plugins.filter((name) => /^ctxbridge(@|$)/.test(name))),
+  ),
+]
+
+/** The host runs equal commands once, different ones side by side: each prompt would then be archived twice. */
+function doubles(patient: Patient): Finding[] {
+  const hooks = ourHooks(patient)
+  const commands = new Map<string, Set<string>>()
+  for (const { event, command } of hooks) {
+    commands.set(event, (commands.get(event) ?? new Set()).add(command))
+  }
+  const doubled = [...commands].filter(([, different]) => different.size > 1).map(([event]) => event)
+  const scopes = [...new Set(hooks.map(({ scope }) => scope))]
+  const found: Finding[] = []
+  if (doubled.length > 0) {
+    found.push(
+      finding("double", "warn", `${doubled.join(", ")}: different hooks of ctxbridge in one host`, {
+        hint: `keep one: ctxbridge uninstall --scope ${scopes.at(-1)}, or ctxbridge install`,
+        details: [...new Set(hooks.map(({ scope, binary }) => `${scope}: ${binary}`))],
+      }),
+    )
+  }
+  const plugins = pluginsOf(patient)
+  if (plugins.length > 0 && hooks.length > 0) {
+    found.push(
+      finding("double", "warn", `the plugin ${plugins[0]} and the settings both register hooks`, {
+        hint: `keep one: ctxbridge uninstall --scope ${scopes[0]}`,
+      }),
+    )
+  }
+  return found.length > 0 ? found : [finding("double", "ok", "nothing is registered twice")]
+}

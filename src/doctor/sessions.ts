@@ -1,0 +1,53 @@
+/** Sessions whose hooks came but whose transcript never did. */
+import { readdirSync, readFileSync, statSync } from "node:fs"
+import { basename, join } from "node:path"
+import { DAY } from "../host/clean-up.ts"
+import { transcriptsBelow } from "../job/transcripts.ts"
+import { count } from "../util/text.ts"
+import { vaultFiles } from "../vault/walk.ts"
+import { type Finding, finding, MINUTE, type Patient, SHOWN } from "./finding.ts"
+import { projectsOf } from "./our-hooks.ts"
+
+/** Sessions that were last heard of longer ago are no news. */
+const RECENT = 30 * DAY
+
+export function sessionChecks(patient: Patient): Finding[] {
+  const { dataHome, now } = patient
+  const written = new Set([
+    ...vaultFiles(dataHome).map(({ copy }) => basename(copy).replace(/(\.~\d+)?\.jsonl\.zst$/, "")),
+    ...transcriptsBelow(projectsOf(patient)).map((path) => basename(path, ".jsonl")),
+  ])
+  const silent = prompted(dataHome).filter(
+    ({ session, time }) => !written.has(session) && now - time > MINUTE && now - time < RECENT,
+  )
+  if (silent.length === 0) return [finding("silent", "ok", "every session with a prompt has a transcript")]
+  return [
+    finding("silent", "warn", `${count(silent.length, "session")} wrote no transcript: nothing to archive`, {
+      hint: "started with --no-session-persistence, inside another session, or with cleanupPeriodDays 0",
+      details: silent.slice(0, SHOWN).map(({ session }) => session),
+    }),
+  ]
+}
+
+/** Sessions that had a human prompt: only then does the host begin a transcript. */
+function prompted(dataHome: string): { session: string; time: number }[] {
+  const folder = join(dataHome, "sessions")
+  let names: string[]
+  try {
+    names = readdirSync(folder)
+  } catch {
+    return []
+  }
+  return names
+    .filter((name) => name.endsWith(".json") && !name.startsWith("clear-"))
+    .flatMap((name) => {
+      const file = join(folder, name)
+      try {
+        if (typeof JSON.parse(readFileSync(file, "utf8")).prompt !== "string") return []
+        return [{ session: basename(name, ".json"), time: statSync(file).mtimeMs }]
+      } catch {
+        // replaced at this moment, or not whole: the next hook writes it anew
+        return []
+      }
+    })
+}

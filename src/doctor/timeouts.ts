@@ -1,0 +1,23 @@
+/** Hooks, anybody's, whose timeout was meant as milliseconds. */
+import { isOurHook } from "../host/hooks-table.ts"
+import { type Finding, finding, type Patient } from "./finding.ts"
+import { settingsOf } from "./our-hooks.ts"
+
+/** Seconds. */
+const LONGEST = 600
+
+export function timeoutCheck(patient: Patient): Finding[] {
+  const long = settingsOf(patient).flatMap(({ scope, hooks }) =>
+    hooks.filter(({ timeout = 0 }) => timeout > LONGEST).map((hook) => ({ scope, ...hook })),
+  )
+  if (long.length === 0) return [finding("timeouts", "ok", "no hook waits longer than 10 minutes")]
+  return [
+    finding("timeouts", "warn", `${long.length} hooks may hang for more than 10 minutes`, {
+      hint: "timeouts are in seconds: 5000 is 83 minutes",
+      details: long.map(
+        ({ scope, event, command, timeout }) =>
+          `${scope}, ${event}: ${timeout} s${isOurHook(command) ? ", ours: ctxbridge uninstall, then install" : ""}`,
+      ),
+    }),
+  ]
+}

@@ -1,0 +1,141 @@
+/** The host's transcripts: what of them is not in the vault, and what the host is about to delete. */
+import { statSync } from "node:fs"
+import { join } from "node:path"
+import { cleanUpPeriod, DAY, dueUntil } from "../host/clean-up.ts"
+import { type ImportedFile, importTranscripts } from "../job/import.ts"
+import { transcriptsBelow } from "../job/transcripts.ts"
+import { CtxError } from "../util/errors.ts"
+import { bytes, count } from "../util/text.ts"
+import { transcriptName } from "../vault/layout.ts"
+import { type Finding, finding, MINUTE, type Patient, type Repair, SHOWN } from "./finding.ts"
+import { projectsOf, settingsOf } from "./our-hooks.ts"
+
+/** How far ahead the clean-up is looked at. */
+const SOON = 7 * DAY
+
+interface HostTranscript {
+  readonly path: string
+  /** Of the last change, in ms since the epoch. */
+  readonly changed: number
+  /** Bytes that are not in the vault. */
+  readonly missing: number
+  readonly error: string | undefined
+}
+
+export function transcriptChecks(patient: Patient): Finding[] {
+  const all = hostTranscripts(patient)
+  return [...notArchived(patient, all), ...cleanUp(patient, all)]
+}
+
+function hostTranscripts(patient: Patient): HostTranscript[] {
+  const { files } = importTranscripts(patient, transcriptsBelow(projectsOf(patient)), {
+    dryRun: true,
+    check: false,
+  })
+  return files.map(({ path, taken, error }) => ({
+    path,
+    changed: statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? patient.now,
+    missing: taken,
+    error,
+  }))
+}
+
+function notArchived(patient: Patient, all: readonly HostTranscript[]): Finding[] {
+  if (all.length === 0) return [finding("archived", "skipped", "Claude Code has no transcripts here")]
+  const found: Finding[] = []
+  const unreadable = all.filter(({ error }) => error !== undefined)
+  if (unreadable.length > 0) {
+    found.push(
+      finding("archived", "warn", `${count(unreadable.length, "transcript")} cannot be read`, {
+        details: unreadable.slice(0, SHOWN).map(({ path, error }) => `${path}: ${error}`),
+      }),
+    )
+  }
+  const behind = all.filter(({ missing }) => missing > 0)
+  const quiet = behind.filter(({ changed }) => patient.now - changed > MINUTE)
+  const sum = (some: readonly HostTranscript[]): number => some.reduce((n, { missing }) => n + missing, 0)
+  if (quiet.length > 0) {
+    const text = `${bytes(sum(quiet))} of ${count(quiet.length, "transcript")} are not archived yet`
+    found.push(finding("archived", "warn", text, { hint: "ctxbridge import", repair: taken(patient, quiet) }))
+  }
+  if (found.length > 0) return found
+  const rest = behind.length === 0 ? "" : `; ${bytes(sum(behind))} were written just now`
+  return [finding("archived", "ok", `${count(all.length, "transcript")}, all in the vault${rest}`)]
+}
+
+const taken = (patient: Patient, some: readonly HostTranscript[]): Repair => ({
+  what: "archive what is missing",
+  run: () => {
+    const paths = some.map(({ path }) => path)
+    const { files, indexError } = importTranscripts(patient, paths, {
+      dryRun: false,
+      check: false,
+      onProgress: (done, total) => patient.progress("archiving", done, total),
+    })
+    const error = files.find((file: ImportedFile) => file.error !== undefined)?.error ?? indexError
+    if (error !== undefined) throw new CtxError("import", error)
+  },
+})
+
+function cleanUp(patient: Patient, all: readonly HostTranscript[]): Finding[] {
+  const { days, file, problem } = cleanUpPeriod(settingsOf(patient))
+  if (problem !== undefined) {
+    return [finding("clean-up", "warn", `cleanupPeriodDays in ${file}: ${problem}`, { hint: RAISE })]
+  }
+  if (days === undefined) return []
+  const set = `after ${count(days, "day")}${file === undefined ? " (its default)" : ""}`
+  // A session's folder goes with its transcript, whatever the dates in it.
+  const sessions = all.filter(({ path }) => !path.includes("/subagents/"))
+  const due = dueUntil(sessions, days, patient.now + SOON)
+  if (due.length === 0) {
+    const [first] = dueUntil(sessions, days, Number.POSITIVE_INFINITY)
+    const next = first === undefined ? "" : `; the next on ${dateOf(first.due)}`
+    return [finding("clean-up", "ok", `Claude Code deletes nothing this week, ${set}${next}`)]
+  }
+  const lost = due.filter(({ transcript }) => !isSafe(transcript, all))
+  const from = nextSweep(patient, due[0]!.due)
+  const text = `Claude Code will delete ${count(due.length, "transcript")} within a week, from ${dateOf(from)} on, ${set}`
+  const details = due
+    .slice(0, SHOWN)
+    .map(({ transcript, due: when }) => `${dateOf(when)} ${nameOf(transcript.path)}`)
+  if (lost.length === 0) {
+    return [
+      finding("clean-up", "ok", `${text}; all are in the vault`, {
+        hint: `ctxbridge resurrect brings one back; ${RAISE}`,
+        details,
+      }),
+    ]
+  }
+  return [
+    finding("clean-up", "fail", `${text}; ${lost.length} of them are not in the vault yet`, {
+      hint: "ctxbridge import",
+      details,
+      repair: taken(
+        patient,
+        all.filter(({ missing }) => missing > 0),
+      ),
+    }),
+  ]
+}
+
+const RAISE = 'to keep them longer: "cleanupPeriodDays": 3650 in the settings of Claude Code'
+
+/** Whether the session and what goes with it are in the vault. */
+function isSafe({ path, missing, error }: HostTranscript, all: readonly HostTranscript[]): boolean {
+  const folder = `${path.replace(/\.jsonl$/, "")}/`
+  const with_ = all.filter((one) => one.path.startsWith(folder))
+  return [{ missing, error }, ...with_].every((one) => one.missing === 0 && one.error === undefined)
+}
+
+/** Newer hosts clean up at most once a day. */
+function nextSweep({ claudeDir, now }: Patient, due: number): number {
+  const last = statSync(join(claudeDir, ".last-cleanup"), { throwIfNoEntry: false })?.mtimeMs ?? 0
+  return Math.max(due, now, last + DAY)
+}
+
+const dateOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
+
+const nameOf = (path: string): string => {
+  const { session, agent } = transcriptName(path)
+  return session ?? `agent-${agent}`
+}

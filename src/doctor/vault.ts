@@ -1,0 +1,118 @@
+/** The vault: how each copy begins and ends, or, when asked for, every byte of it. */
+import { closeSync, existsSync, fstatSync } from "node:fs"
+import { importTranscripts } from "../job/import.ts"
+import { transcriptsBelow } from "../job/transcripts.ts"
+import { CtxError, messageOf } from "../util/errors.ts"
+import { bytes, count } from "../util/text.ts"
+import { readTail } from "../vault/file.ts"
+import { vaultFile, vaultPath } from "../vault/layout.ts"
+import { openCopy } from "../vault/reader.ts"
+import { isFine, verify } from "../vault/verify.ts"
+import { vaultFiles } from "../vault/walk.ts"
+import { type Finding, finding, type Patient, type Repair, SHOWN } from "./finding.ts"
+import { projectsOf } from "./our-hooks.ts"
+
+export function vaultChecks(patient: Patient): Finding[] {
+  const files = vaultFiles(patient.dataHome)
+  if (files.length === 0) return [finding("vault", "skipped", "nothing is archived yet")]
+  return [patient.deep ? everyByte(patient) : bothEnds(patient, files)]
+}
+
+interface Fault {
+  readonly copy: string
+  readonly text: string
+  /** The next hook or import sets it right. */
+  readonly slight?: boolean
+}
+
+function bothEnds(patient: Patient, files: ReturnType<typeof vaultFiles>): Finding {
+  const faults = files.flatMap(({ copy }): Fault[] => {
+    const fault = faultOf(vaultFile(patient.dataHome, copy))
+    return fault === undefined ? [] : [{ copy, ...fault }]
+  })
+  const size = files.reduce((sum, file) => sum + file.bytes, 0)
+  if (faults.length === 0) {
+    const text = `${count(files.length, "copy", "copies")}, ${bytes(size)}, each begins and ends whole`
+    return finding("vault", "ok", text)
+  }
+  return faulty(
+    patient,
+    faults,
+    `${faults.length} of ${count(files.length, "copy", "copies")} do not begin or end whole`,
+  )
+}
+
+function faultOf(file: string): Omit<Fault, "copy"> | undefined {
+  try {
+    const fd = openCopy(file)
+    // Renamed at this moment.
+    if (fd === undefined) return undefined
+    try {
+      // Before the rest is read: somebody may be appending.
+      const { size } = fstatSync(fd)
+      const tail = readTail(fd)
+      if (tail === undefined) return { text: "it does not begin with a header of ctxbridge" }
+      if (size <= tail.end) return undefined
+      const text = `its last ${size - tail.end} bytes are no whole frame`
+      return { text, slight: existsSync(tail.header.path) }
+    } finally {
+      closeSync(fd)
+    }
+  } catch (error) {
+    return { text: messageOf(error) }
+  }
+}
+
+function everyByte(patient: Patient): Finding {
+  const { dataHome, home } = patient
+  const report = verify({
+    dataHome,
+    home,
+    transcripts: [],
+    onProgress: (done, total) => patient.progress("reading", done, total),
+  })
+  const bad = report.transcripts.filter((one) => !isFine(one) && one.state !== "missing")
+  if (bad.length === 0) {
+    return finding(
+      "vault",
+      "ok",
+      `${bytes(report.totals.archivedBytes)} in ${report.totals.copies} copies, every byte checked`,
+    )
+  }
+  const faults = bad.map(({ copy, state, problems }) => ({ copy: copy ?? "", text: problems[0] ?? state }))
+  return faulty(
+    patient,
+    faults,
+    `${bad.length} of ${report.totals.copies} copies are damaged, or not as the transcript`,
+  )
+}
+
+function faulty(patient: Patient, faults: readonly Fault[], text: string): Finding {
+  const state = faults.every(({ slight }) => slight === true) ? "warn" : "fail"
+  return finding("vault", state, text, {
+    hint: "ctxbridge verify tells more; what Claude Code still has, import --check archives anew",
+    details: faults.slice(0, SHOWN).map((fault) => `${fault.copy}: ${fault.text}`),
+    repair: archivedAnew(patient, faults),
+  })
+}
+
+/** The transcripts that still exist are taken anew; the damaged copies are kept under another name. */
+function archivedAnew(patient: Patient, faults: readonly Fault[]): Repair | undefined {
+  const copies = new Set(faults.map(({ copy }) => copy))
+  const paths = transcriptsBelow(projectsOf(patient)).filter(
+    (path) => copies.has(vaultPath(path, patient.home)) && existsSync(path),
+  )
+  if (paths.length === 0) return undefined
+  return {
+    what: `archive ${count(paths.length, "transcript")} anew, and keep the damaged copies`,
+    run: () => {
+      const { files } = importTranscripts(patient, paths, {
+        dryRun: false,
+        check: true,
+        onProgress: (done, total) => patient.progress("archiving", done, total),
+      })
+      const error = files.find((file) => file.error !== undefined)?.error
+      if (error !== undefined) throw new CtxError("import", error)
+    },
+  }
+}

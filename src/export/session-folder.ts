@@ -1,0 +1,37 @@
+/** In which folder the host was started for a session: it names the transcript's folder after it. */
+import { basename, dirname } from "node:path"
+import { CopyReader } from "../vault/reader.ts"
+
+const CWD = /"cwd":("(?:[^"\\]|\\.)*")/g
+
+/**
+ * @param copy absolute path of the copy, which must be sound
+ * @param path where the transcript is, or was
+ * @returns the folder after which the transcript's folder is named, else the first one named; undefined without any
+ */
+export function folderOfSession(copy: string, path: string): string | undefined {
+  const wanted = basename(dirname(path))
+  let first: string | undefined
+  const reader = new CopyReader(copy)
+  try {
+    for (const piece of reader.pieces()) {
+      for (const [, quoted] of Buffer.from(piece).toString("utf8").matchAll(CWD)) {
+        const folder = unquoted(quoted!)
+        if (folder === undefined) continue
+        if (folder.replaceAll(/[^A-Za-z0-9]/g, "-") === wanted) return folder
+        first ??= folder
+      }
+    }
+    return first
+  } finally {
+    reader.close()
+  }
+}
+
+function unquoted(text: string): string | undefined {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

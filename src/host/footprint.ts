@@ -1,0 +1,143 @@
+/**
+ * Everything that ctxbridge has on a disk besides the host's settings, so that it can be taken away without a trace: the
+ * names below our folders, and which of the folders there were before us.
+ */
+import { type Dirent, lstatSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { isMissing } from "../util/errors.ts"
+import { writeWhole } from "../util/files.ts"
+import { existingSpools } from "../vault/spool-folders.ts"
+import { removeIfEmpty } from "./manifest.ts"
+
+export interface Homes {
+  readonly dataHome: string
+  readonly stateHome: string
+}
+
+const RECORD = "folders.json"
+
+/** Whoever makes a new file or folder in one of our homes adds its name here, or an uninstall leaves it. */
+const DATA =
+  /^(vault|notes|sessions|pending|pointers|requests|forgotten|install|archive\.db.*|(archive|rebuild|compact|forget)\.lock|(repair|folders)\.json(\.\d+)?)$/
+const STATE = /^(ctxbridge\.log.*|job\.(lock|stop)|swept|foreign-\d+)$/
+
+/** Something of ours on the disk. */
+export interface Piece {
+  readonly path: string
+  readonly files: number
+  readonly bytes: number
+}
+
+/** What there is of ours in our homes, and in the temporary folder. */
+export function pieces(homes: Homes): Piece[] {
+  const { dataHome, stateHome } = homes
+  const found = [
+    ...entries(dataHome)
+      .filter(({ name }) => DATA.test(name))
+      .map(({ name }) => join(dataHome, name)),
+    ...entries(stateHome)
+      .filter(({ name }) => STATE.test(name))
+      .map(({ name }) => join(stateHome, name)),
+    ...spools(homes),
+  ]
+  return [...new Set(found)].map((path) => ({ path, ...sizeOf(path) }))
+}
+
+/** Where hooks write when they cannot write to the archive; another archive has its own beside it. */
+const spools = ({ dataHome, stateHome }: Homes): string[] =>
+  existingSpools({ dataHome, stateHome, temporary: tmpdir() })
+
+function entries(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+  } catch (error) {
+    if (isMissing(error)) return []
+    throw error
+  }
+}
+
+function sizeOf(path: string): { files: number; bytes: number } {
+  const stats = lstatSync(path, { throwIfNoEntry: false })
+  if (stats === undefined) return { files: 0, bytes: 0 }
+  if (!stats.isDirectory()) return { files: 1, bytes: stats.size }
+  return entries(path)
+    .map(({ name }) => sizeOf(join(path, name)))
+    .reduce((sum, one) => ({ files: sum.files + one.files, bytes: sum.bytes + one.bytes }), {
+      files: 0,
+      bytes: 0,
+    })
+}
+
+/** What an install knows of the folders before us. */
+interface Folders {
+  /** Ours, and their parents, that were not there: the outermost first. */
+  readonly made: readonly string[]
+  /** Homes that somebody else has made. */
+  readonly found: readonly string[]
+}
+
+/** To be called before an install writes anything. */
+export function foldersBefore(homes: Homes): Folders {
+  const made: string[] = []
+  const found: string[] = []
+  for (const home of [homes.dataHome, homes.stateHome]) {
+    if (
+      isThere(home) &&
+      !entries(home).some(({ name }) => DATA.test(name) || STATE.test(name) || name === "state")
+    ) {
+      found.push(home)
+    }
+    for (const folder of withParents(home)) if (!isThere(folder)) made.push(folder)
+  }
+  return { made: [...new Set(made)], found }
+}
+
+const isThere = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined
+
+/** The outermost first. */
+function withParents(path: string): string[] {
+  const parent = dirname(path)
+  return parent === path ? [path] : [...withParents(parent), path]
+}
+
+/** To be called after the install. The first one knows best. */
+export function rememberFolders(dataHome: string, folders: Folders): void {
+  const file = join(dataHome, RECORD)
+  if (!isThere(file)) writeWhole(file, JSON.stringify(folders))
+}
+
+function readFolders(dataHome: string): Folders {
+  try {
+    const { made, found } = JSON.parse(readFileSync(join(dataHome, RECORD), "utf8")) as Folders
+    const paths = (list: unknown): string[] =>
+      Array.isArray(list) ? list.filter((path): path is string => typeof path === "string") : []
+    return { made: paths(made), found: paths(found) }
+  } catch {
+    return { made: [], found: [] }
+  }
+}
+
+/**
+ * Removes whatever is ours, our homes when nothing else is in them, and the parents that were made for them.
+ *
+ * @returns paths of files in our homes that are not ours, and stay
+ */
+export function removeFootprint(homes: Homes): string[] {
+  const { made, found } = readFolders(homes.dataHome)
+  const spooled = spools(homes)
+  for (const { path } of pieces(homes)) {
+    rmSync(path, { recursive: true, force: true })
+  }
+  for (const path of spooled) {
+    const spool = dirname(path)
+    if (removeIfEmpty(spool) && dirname(spool) !== homes.stateHome) removeIfEmpty(dirname(spool))
+  }
+  const own = [homes.stateHome, homes.dataHome].filter((home) => !found.includes(home))
+  for (const folder of [...own, ...made.toReversed()]) removeIfEmpty(folder)
+  return [homes.dataHome, homes.stateHome].flatMap((home) =>
+    entries(home)
+      .map(({ name }) => join(home, name))
+      .filter((path) => path !== homes.stateHome),
+  )
+}

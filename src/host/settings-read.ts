@@ -1,0 +1,80 @@
+/** What the host's settings files say, read as leniently as possible: to tell what is wrong is others' purpose. */
+import { realpathSync } from "node:fs"
+import { type Places, SCOPES, type Scope, settingsPath } from "./install.ts"
+import { decode, readBytes } from "./settings-file.ts"
+
+export interface CommandHook {
+  /** The host's name of the event; it may be one that no host knows. */
+  readonly event: string
+  readonly command: string
+  /** As written: the unit is seconds, whatever its author believed. */
+  readonly timeout: number | undefined
+}
+
+export interface ScopeSettings {
+  readonly scope: Scope
+  readonly file: string
+  readonly hooks: readonly CommandHook[]
+  /** Names of the variables that the host sets for its hooks. */
+  readonly variables: readonly string[]
+  /** Plugins that are switched on, `name@marketplace`. */
+  readonly plugins: readonly string[]
+  /** As written; undefined when it is not there. */
+  readonly cleanupPeriodDays: unknown
+}
+
+/** One entry for each settings file that exists, those that are no JSON as empty ones. */
+export function readSettings(places: Places): ScopeSettings[] {
+  const seen = new Set<string>()
+  return SCOPES.flatMap((scope) => {
+    const file = settingsPath(scope, places)
+    const text = textOf(file)
+    if (text === undefined) return []
+    // In the home folder, the project's file is the user's.
+    const real = realpathSync(file)
+    if (seen.has(real)) return []
+    seen.add(real)
+    return [{ scope, file, ...contentOf(text) }]
+  })
+}
+
+function textOf(file: string): string | undefined {
+  try {
+    const bytes = readBytes(file)
+    return bytes && decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+const fieldsOf = (value: unknown): Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : {}
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+
+function contentOf(text: string): Omit<ScopeSettings, "scope" | "file"> {
+  let settings: Fields = {}
+  try {
+    settings = fieldsOf(JSON.parse(text.replace(/^\uFEFF/, "")))
+  } catch {
+    // Not JSON: the host ignores the file, too.
+  }
+  const plugins = Object.entries(fieldsOf(settings["enabledPlugins"])).filter(([, on]) => on === true)
+  return {
+    hooks: Object.entries(fieldsOf(settings["hooks"])).flatMap(([event, groups]) =>
+      listOf(groups)
+        .flatMap((group) => listOf(fieldsOf(group)["hooks"]))
+        .flatMap((hook) => commandHook(event, fieldsOf(hook))),
+    ),
+    variables: Object.keys(fieldsOf(settings["env"])),
+    plugins: plugins.map(([name]) => name),
+    cleanupPeriodDays: settings["cleanupPeriodDays"],
+  }
+}
+
+function commandHook(event: string, { command, timeout }: Fields): CommandHook[] {
+  if (typeof command !== "string") return []
+  return [{ event, command, timeout: typeof timeout === "number" ? timeout : undefined }]
+}

@@ -1,0 +1,25 @@
+/**
+ * What the versions of the host can do that we make use of. Those between were not tried, and count as the one before
+ * (docs/hooks.md).
+ */
+
+/** The oldest version that was tried. */
+export const OLDEST_TRIED = "2.0.76"
+
+const ABILITIES: readonly (readonly [from: string, ability: string])[] = [
+  [OLDEST_TRIED, "the six hooks"],
+  ["2.1.112", "its summary before a restore"],
+  ["2.1.112", "keeps hook context over a resume"],
+  ["2.1.112", "subagents in the session's folder"],
+  ["2.1.329", "fork and /clear are told apart in print mode"],
+  ["2.1.329", "plugins may answer a compaction"],
+]
+
+export const isTried = (version: string): boolean => Bun.semver.order(version, OLDEST_TRIED) >= 0
+
+export const abilitiesOf = (version: string): string[] =>
+  ABILITIES.filter(([from]) => Bun.semver.order(version, from) >= 0).map(([, ability]) => ability)
+
+/** What later versions can. */
+export const lackingIn = (version: string): string[] =>
+  ABILITIES.filter(([from]) => Bun.semver.order(version, from) < 0).map(([, ability]) => ability)

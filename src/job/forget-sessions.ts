@@ -1,0 +1,75 @@
+/** Sessions that are to be forgotten whole: what there is of them, and their tombstones. */
+import { statSync } from "node:fs"
+import { type Source, sources } from "../archive/source.ts"
+import { vaultFile } from "../vault/layout.ts"
+import { tailOf } from "../vault/reader.ts"
+import { emptyTombstone, ownerOf, readTombstone, type Tombstone } from "../vault/tombstones.ts"
+
+export interface Leaving {
+  /** A session, which means its subagents, too; or `<session>/<agent>`. */
+  readonly session: string
+  /** Copies below `vault/`, those included that the host has rewritten since. */
+  readonly copies: readonly string[]
+  /** Bytes of the copies on disk. */
+  readonly bytes: number
+  /** Where the host keeps its transcripts, or kept them. */
+  readonly transcripts: readonly string[]
+  /** Of these, how many it still has. */
+  readonly onDisk: number
+}
+
+/** What is in the vault of these sessions. */
+export function leaving(dataHome: string, sessions: readonly string[]): Leaving[] {
+  const all = sources(dataHome)
+  return sessions.map((session) => {
+    const own = all.filter((one) => belongs(one, session))
+    const transcripts = [...new Set(own.map(({ path }) => path))]
+    return {
+      session,
+      copies: own.map(({ copy }) => copy),
+      bytes: own.reduce((sum, one) => sum + one.bytes, 0),
+      transcripts,
+      onDisk: transcripts.filter((path) => statSync(path, { throwIfNoEntry: false }) !== undefined).length,
+    }
+  })
+}
+
+function belongs(source: Source, session: string): boolean {
+  return source.session === session || ownerOf(source.session, source.path) === session
+}
+
+/** What is to be written before any of it is deleted. */
+export function tombstonesOf(dataHome: string, list: readonly Leaving[], now: number): Tombstone[] {
+  const found = new Map<string, Tombstone>()
+  for (const { session, transcripts } of list) {
+    const owner = ownerOf(session, transcripts[0] ?? session)
+    const before = found.get(owner) ?? readTombstone(dataHome, owner) ?? emptyTombstone(owner, now)
+    const agent =
+      session.includes("/") && owner !== session ? session.slice(session.indexOf("/") + 1) : undefined
+    found.set(owner, {
+      ...before,
+      whole: before.whole || agent === undefined,
+      agents: agent === undefined ? before.agents : [...new Set([...before.agents, agent])],
+      transcripts: [...new Set([...before.transcripts, ...transcripts])],
+      time: now,
+    })
+  }
+  return [...found.values()]
+}
+
+/**
+ * Sessions without a word since then: neither in the session itself nor in its subagents.
+ *
+ * @param cutoff ms since the epoch
+ * @param ended when the views saw the last record of each session, in ms since the epoch
+ */
+export function silentSince(dataHome: string, cutoff: number, ended: ReadonlyMap<string, number>): string[] {
+  const last = new Map<string, number>()
+  for (const { session, path, copy } of sources(dataHome)) {
+    const owner = ownerOf(session, path)
+    // Where no record has a time, that of archiving it.
+    const time = ended.get(session) ?? tailOf(vaultFile(dataHome, copy))?.last?.time ?? Date.now()
+    last.set(owner, Math.max(last.get(owner) ?? 0, time))
+  }
+  return [...last].filter(([, time]) => time < cutoff).map(([session]) => session)
+}

@@ -1,0 +1,147 @@
+/** A text that is to be forgotten wherever it stands in the vault: finding it, line by line. */
+import { type Source, sources } from "../archive/source.ts"
+import { type Finder, type Span, skeleton } from "../transcript/find-text.ts"
+import { messageOf, usageError } from "../util/errors.ts"
+import { vaultFile } from "../vault/layout.ts"
+import { CopyReader } from "../vault/reader.ts"
+import {
+  emptyTombstone,
+  fill,
+  lineHash,
+  ownerOf,
+  readTombstone,
+  type Tombstone,
+} from "../vault/tombstones.ts"
+
+export interface TextFound {
+  readonly copies: readonly { readonly copy: string; readonly session: string; readonly places: number }[]
+  readonly places: number
+  readonly lines: number
+  /** Copies that could not be read. */
+  readonly failed: readonly { readonly copy: string; readonly error: string }[]
+  /** With what they knew before. */
+  readonly tombstones: readonly Tombstone[]
+}
+
+export interface TextOptions {
+  /** Looks through copies of these sessions only. */
+  readonly sessions?: ReadonlySet<string>
+  /** ms since the epoch. */
+  readonly now: number
+  readonly onProgress?: (done: number, total: number) => void
+}
+
+const NEWLINE = 0x0a
+
+/** @throws CtxError exit 64 when the text is part of what the host needs to read its own records */
+export function findText(dataHome: string, finder: Finder, options: TextOptions): TextFound {
+  const wanted = sources(dataHome).filter(
+    ({ session, path }) => options.sessions?.has(ownerOf(session, path)) ?? true,
+  )
+  const total = wanted.reduce((sum, { bytes }) => sum + bytes, 0)
+  const tombstones = new Map<string, Collecting>()
+  const copies: { copy: string; session: string; places: number }[] = []
+  const failed: { copy: string; error: string }[] = []
+  let done = 0
+  let lines = 0
+  for (const source of wanted) {
+    let places = 0
+    try {
+      for (const found of foundIn(dataHome, source, finder)) {
+        places += found.places
+        lines++
+        collect(dataHome, tombstones, source, found, options.now)
+      }
+    } catch (error) {
+      failed.push({ copy: source.copy, error: messageOf(error) })
+    }
+    if (places > 0) copies.push({ copy: source.copy, session: source.session, places })
+    done += source.bytes
+    options.onProgress?.(done, total)
+  }
+  const all = [...tombstones.values()].map(({ before, lines }) => ({ ...before, lines }))
+  if (all.length > 0 && [...tombstones.values()].some(({ broken }) => broken)) throw tooCommon()
+  const places = copies.reduce((sum, one) => sum + one.places, 0)
+  return { copies, places, lines, failed, tombstones: all }
+}
+
+const tooCommon = () =>
+  usageError(
+    "the text stands in names that Claude Code itself has given: kinds of records, their ids, their times",
+    "write more of it; a whole session goes with ctxbridge forget <session>",
+  )
+
+interface Collecting {
+  readonly before: Tombstone
+  readonly lines: Record<string, readonly Span[]>
+  broken: boolean
+}
+
+function collect(
+  dataHome: string,
+  tombstones: Map<string, Collecting>,
+  { session, path }: Source,
+  { pieces, broken }: FoundLine,
+  now: number,
+): void {
+  const owner = ownerOf(session, path)
+  let one = tombstones.get(owner)
+  if (one === undefined) {
+    const before = readTombstone(dataHome, owner) ?? emptyTombstone(owner, now)
+    one = { before: { ...before, time: now }, lines: { ...before.lines }, broken: false }
+    tombstones.set(owner, one)
+  }
+  one.broken ||= broken
+  for (const { bytes, spans } of pieces) one.lines[lineHash(one.before.key, bytes)] = spans
+}
+
+interface FoundLine {
+  readonly places: number
+  /** The line, and its pieces where it stands in several frames: a line is known as it may come again. */
+  readonly pieces: readonly { readonly bytes: Uint8Array; readonly spans: readonly Span[] }[]
+  /** Without the text the host could not read it. */
+  readonly broken: boolean
+}
+
+function* foundIn(dataHome: string, { copy }: Source, finder: Finder): Generator<FoundLine> {
+  const reader = new CopyReader(vaultFile(dataHome, copy))
+  try {
+    let open: Uint8Array[] = []
+    for (const frame of reader.pieces()) {
+      let start = 0
+      for (let end = frame.indexOf(NEWLINE); end >= 0; end = frame.indexOf(NEWLINE, start)) {
+        yield* foundLine([...open, frame.subarray(start, end)], finder)
+        open = []
+        start = end + 1
+      }
+      if (start < frame.length) open.push(frame.subarray(start))
+    }
+    yield* foundLine(open, finder)
+  } finally {
+    reader.close()
+  }
+}
+
+function* foundLine(parts: readonly Uint8Array[], finder: Finder): Generator<FoundLine> {
+  const line = parts.length === 1 ? parts[0]! : Buffer.concat(parts)
+  const spans = finder(line)
+  if (spans.length === 0) return
+  const after = new Uint8Array(line)
+  fill(after, spans)
+  let from = 0
+  const pieces = parts.map((bytes) => {
+    const within = clipped(spans, from, from + bytes.length)
+    from += bytes.length
+    return { bytes, spans: within }
+  })
+  yield {
+    places: spans.length,
+    pieces: [{ bytes: line, spans }, ...pieces.filter((piece) => piece.spans.length > 0)],
+    broken: skeleton(line) !== skeleton(after),
+  }
+}
+
+const clipped = (spans: readonly Span[], from: number, to: number): Span[] =>
+  spans
+    .filter(([start, end]) => start < to && end > from)
+    .map(([start, end]) => [Math.max(start, from) - from, Math.min(end, to) - from])

@@ -1,0 +1,202 @@
+/**
+ * Takes what the user wants forgotten out of vault, views and everything beside them.
+ *
+ * In this order, so that it can be killed at any moment and resumed by the next command or the background job: what is
+ * to be done is noted, then the tombstones are written, from which on nothing comes back, then things are deleted.
+ */
+import { closeSync, mkdirSync, openSync, readFileSync, rmdirSync, rmSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { databasePath, openDatabase } from "../archive/database.ts"
+import { type RebuildReport, rebuild } from "../archive/rebuild.ts"
+import { refuseNewer } from "../archive/replace.ts"
+import { sources } from "../archive/source.ts"
+import { eraseTraces, type Traces, toldOf } from "../archive/traces.ts"
+import { CtxError, codeOf, messageOf } from "../util/errors.ts"
+import { writeWhole } from "../util/files.ts"
+import { transcriptName, vaultFile } from "../vault/layout.ts"
+import { lock } from "../vault/lock.ts"
+import { rewriteCopy } from "../vault/rewrite.ts"
+import { temporaryOf } from "../vault/swap.ts"
+import { withTidyLock } from "../vault/tidy.ts"
+import { forgottenOf, ownerOf, readTombstone, type Tombstone, writeTombstone } from "../vault/tombstones.ts"
+import { vaultFiles } from "../vault/walk.ts"
+import { dropFromRequests } from "./requests.ts"
+
+export interface ForgetOptions {
+  /** ms to wait for others: who merges frames, who has the views open. */
+  readonly wait: number
+  /** Whether what is to be forgotten stands in these bytes. Unknown when it is resumed: then what is in doubt goes. */
+  readonly matches?: (bytes: Uint8Array) => boolean
+  /** More that is to be forgotten by now: what came while we worked. */
+  readonly more?: () => readonly Tombstone[]
+  readonly onProgress?: (label: string, done: number, total: number) => void
+}
+
+export interface Forgot {
+  /** Copies that were deleted or changed, below `vault/`. */
+  readonly deleted: readonly string[]
+  readonly changed: readonly string[]
+  /** Copies in which text was to be replaced, and that are damaged. */
+  readonly failed: readonly { readonly copy: string; readonly error: string }[]
+  /** null: there was nothing to change in them. */
+  readonly views: RebuildReport | null
+}
+
+/** A hook may begin a copy anew while we delete it; from its next look on it finds the tombstone. */
+const ROUNDS = 3
+
+/** Writes the tombstones and does what they say. */
+export function forget(dataHome: string, tombstones: readonly Tombstone[], options: ForgetOptions): Forgot {
+  return alone(dataHome, () => {
+    // Views that cannot be made anew would go on telling what the vault has forgotten.
+    refuseNewer(databasePath(dataHome))
+    noteUnfinished(dataHome, tombstones)
+    for (const one of tombstones) writeTombstone(dataHome, one)
+    return finish(dataHome, options)
+  })
+}
+
+/** Goes on with what a killed process has begun. undefined: there was nothing to do. */
+export function resumeForgetting(dataHome: string, options: ForgetOptions): Forgot | undefined {
+  if (unfinished(dataHome).length === 0) return undefined
+  return alone(dataHome, () => finish(dataHome, options))
+}
+
+function alone<T>(dataHome: string, work: () => T): T {
+  mkdirSync(dataHome, { recursive: true, mode: 0o700 })
+  const fd = openSync(join(dataHome, "forget.lock"), "a", 0o600)
+  try {
+    if (lock(fd, 0)) return work()
+    throw new CtxError("busy", "another process is forgetting", { hint: "try again when it is done" })
+  } finally {
+    closeSync(fd)
+  }
+}
+
+const noteOf = (dataHome: string): string => join(dataHome, "forgotten", "unfinished")
+
+function noteUnfinished(dataHome: string, tombstones: readonly Tombstone[]): void {
+  const all = new Set([...unfinished(dataHome), ...tombstones.map(({ session }) => session)])
+  writeWhole(noteOf(dataHome), JSON.stringify([...all]))
+}
+
+/** Sessions of which something is to be forgotten, and may not be yet. */
+export function unfinished(dataHome: string): string[] {
+  try {
+    return JSON.parse(readFileSync(noteOf(dataHome), "utf8")) as string[]
+  } catch {
+    return []
+  }
+}
+
+function finish(dataHome: string, options: ForgetOptions): Forgot {
+  const { wait, onProgress, matches, more } = options
+  const traces = tracesOf(dataHome, matches)
+  const done = { deleted: new Set<string>(), changed: new Set<string>(), failed: new Map<string, string>() }
+  let views: RebuildReport | undefined
+  for (let round = 0; round < ROUNDS; round++) {
+    const touched = withTidyLock(dataHome, wait, () => clean(dataHome, done))
+    if (touched === undefined) throw busy("another process is merging the vault's frames")
+    if (touched === 0 && round > 0) break
+    eraseTraces(dataHome, traces)
+    dropFromRequests(dataHome, (path) => traces.whole.has(transcriptName(path).session ?? path))
+    // Nothing of it in the vault: then the views have none of it either.
+    if (traces.sessions.size === 0) break
+    views = rebuild(dataHome, {
+      now: Date.now(),
+      wait,
+      onProgress: (at, total) => onProgress?.("reading", at, total),
+    })
+    eraseTraces(dataHome, traces)
+    const late = more?.() ?? []
+    if (late.length > 0) noteUnfinished(dataHome, late)
+    for (const one of late) writeTombstone(dataHome, one)
+  }
+  rmSync(noteOf(dataHome), { force: true })
+  return {
+    deleted: [...done.deleted],
+    changed: [...done.changed],
+    failed: [...done.failed].map(([copy, error]) => ({ copy, error })),
+    views: views ?? null,
+  }
+}
+
+const busy = (what: string): CtxError =>
+  new CtxError("busy", `${what}; not everything is forgotten yet`, {
+    hint: "run it again in a moment; the background job goes on with it, too",
+  })
+
+interface Done {
+  readonly deleted: Set<string>
+  readonly changed: Set<string>
+  readonly failed: Map<string, string>
+}
+
+/** @returns how many copies were deleted or changed */
+function clean(dataHome: string, done: Done): number {
+  const sessions = new Set(unfinished(dataHome))
+  const known = new Map(sources(dataHome).map((one) => [one.copy, one]))
+  let touched = 0
+  for (const { copy } of vaultFiles(dataHome)) {
+    const source = known.get(copy)
+    // Without a header that can be read, the name is all that tells whose it is.
+    const session = source?.session ?? sessionNamed(copy, sessions)
+    const path = source?.path ?? copy
+    if (session === undefined || !sessions.has(ownerOf(session, path))) continue
+    const forgotten = forgottenOf(dataHome, session, path)
+    if (forgotten === undefined) continue
+    const file = vaultFile(dataHome, copy)
+    if (forgotten.whole) {
+      remove(dataHome, file)
+      done.deleted.add(copy)
+      touched++
+      continue
+    }
+    try {
+      if ((rewriteCopy(file, forgotten.edit)?.changed ?? 0) === 0) continue
+      done.changed.add(copy)
+      touched++
+    } catch (error) {
+      if (codeOf(error) === "busy") throw busy("a transcript is being archived all the time")
+      done.failed.set(copy, messageOf(error))
+    }
+  }
+  return touched
+}
+
+const sessionNamed = (copy: string, sessions: ReadonlySet<string>): string | undefined =>
+  copy
+    .split("/")
+    .map((part) => part.replace(/(\.~\d+)?(\.jsonl)?\.zst$/, ""))
+    .find((part) => sessions.has(part))
+
+/** A writer that has it open writes into nothing; one that waits for its lock finds the tombstone. */
+function remove(dataHome: string, file: string): void {
+  for (const path of [temporaryOf(file), file]) rmSync(path, { force: true })
+  for (let folder = dirname(file); folder !== join(dataHome, "vault"); folder = dirname(folder)) {
+    try {
+      rmdirSync(folder)
+    } catch {
+      return
+    }
+  }
+}
+
+function tracesOf(dataHome: string, matches: Traces["matches"]): Traces {
+  const sessions = new Set(unfinished(dataHome))
+  const whole = new Set([...sessions].filter((one) => readTombstone(dataHome, one)?.whole))
+  return { sessions, whole, told: told(dataHome, sessions), ...(matches === undefined ? {} : { matches }) }
+}
+
+function told(dataHome: string, sessions: ReadonlySet<string>): Traces["told"] {
+  try {
+    const db = openDatabase(dataHome, { wait: 2000, readonly: true })
+    try {
+      return toldOf(db, sessions)
+    } finally {
+      db.close()
+    }
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * Asks the background job to end, and waits until it has: by a lock that whoever asks holds meanwhile, so that one who
+ * dies asks no longer. The job loses nothing by it.
+ */
+import { closeSync, existsSync, openSync } from "node:fs"
+import { join } from "node:path"
+import { CtxError, isMissing } from "../util/errors.ts"
+import { lock } from "../vault/lock.ts"
+
+const askOf = (stateHome: string): string => join(stateHome, "job.stop")
+
+/** Code of the error with which a job ends that was asked to. */
+export const STOPPED = "stopped"
+
+export function isAskedToStop(stateHome: string): boolean {
+  let fd: number
+  try {
+    fd = openSync(askOf(stateHome), "r")
+  } catch (error) {
+    if (isMissing(error)) return false
+    throw error
+  }
+  try {
+    return !lock(fd, 0, true)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** @throws CtxError `stopped` when somebody asks */
+export function goOn(stateHome: string): void {
+  if (isAskedToStop(stateHome)) throw new CtxError(STOPPED, "somebody has asked the job to end")
+}
+
+/**
+ * Runs `work` while no job is at work, and none begins.
+ *
+ * @param wait ms until the job has to have ended
+ * @throws CtxError `busy`
+ */
+export function withoutJob<T>(stateHome: string, wait: number, work: () => T): T {
+  if (!existsSync(stateHome)) return work()
+  const ask = openSync(askOf(stateHome), "a", 0o600)
+  try {
+    const end = performance.now() + wait
+    const held = lock(ask, end) ? openSync(join(stateHome, "job.lock"), "a", 0o600) : undefined
+    try {
+      if (held !== undefined && lock(held, end)) return work()
+      throw new CtxError("busy", "the background job is at work", { hint: "try again when it is done" })
+    } finally {
+      if (held !== undefined) closeSync(held)
+    }
+  } finally {
+    closeSync(ask)
+  }
+}

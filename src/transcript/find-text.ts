@@ -1,0 +1,169 @@
+/**
+ * Where a text stands in a line of a transcript: in its JSON strings, however they are escaped, and in JSON that stands
+ * in those strings. Pure.
+ */
+
+/** First byte, and the first one behind the last. */
+export type Span = readonly [from: number, to: number]
+
+export type Finder = (line: Uint8Array) => Span[]
+
+/** Pairs of indices of a text, in UTF-16 units. */
+type Search = (text: string) => Iterable<Span>
+
+/** All places of `text`, also where it was written as JSON once or twice more. */
+export function textFinder(text: string): Finder {
+  const forms = [...new Set([text, ...escaped(text), ...escaped(text).flatMap(escaped)])]
+  const gate = longestPlain(text)
+  return (line) => {
+    const bytes = Buffer.from(line.buffer, line.byteOffset, line.length)
+    // Plain letters are escaped by nobody but for the sake of it.
+    if (gate !== "" && !bytes.includes(gate) && !/\\u00[2-7]/i.test(bytes.toString("latin1"))) return []
+    return spansIn(bytes, (decoded) => forms.flatMap((form) => [...placesOf(form, decoded)]))
+  }
+}
+
+/** All places of a pattern in the strings as they were before they became JSON. */
+export function patternFinder(pattern: RegExp): Finder {
+  const global = new RegExp(pattern.source, [...new Set(`${pattern.flags}g`)].join(""))
+  return (line) =>
+    spansIn(Buffer.from(line.buffer, line.byteOffset, line.length), (decoded) =>
+      [...decoded.matchAll(global)]
+        .filter(([found]) => found !== "")
+        .map(({ 0: found, index }) => [index, index + found.length] as const),
+    )
+}
+
+/** As JSON has it, with and without letters beyond ASCII. */
+function escaped(text: string): string[] {
+  const json = JSON.stringify(text).slice(1, -1)
+  const ascii = json.replace(
+    /[\u0080-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  )
+  return [json, ascii]
+}
+
+function longestPlain(text: string): string {
+  const runs = text.match(/[\w .,:;@#%&()+=-]+/g) ?? []
+  return runs.reduce((longest, run) => (run.length > longest.length ? run : longest), "")
+}
+
+function* placesOf(text: string, within: string): Generator<Span> {
+  for (let at = within.indexOf(text); at >= 0; at = within.indexOf(text, at + text.length)) {
+    yield [at, at + text.length]
+  }
+}
+
+function spansIn(bytes: Buffer, search: Search): Span[] {
+  const found: Span[] = []
+  const look = (from: number, to: number, isJson: boolean): void => {
+    // Most strings have none of it, and where each letter stands is dear to know.
+    const text = bytes.toString("utf8", from, to)
+    const plain = isJson && text.includes("\\") ? (JSON.parse(`"${text}"`) as string) : text
+    if ([...search(plain)].length === 0) return
+    const decoded = decode(bytes, from, to, isJson)
+    for (const [start, end] of search(decoded.text)) {
+      found.push([decoded.starts[start]!, decoded.ends[end - 1]!])
+    }
+  }
+  if (!isJsonLine(bytes)) look(0, bytes.length, false)
+  else {
+    const raw = bytes.toString("latin1")
+    for (const { 0: token, index } of raw.matchAll(/"(?:[^"\\]|\\.)*"/gs)) {
+      look(index + 1, index + token.length - 1, true)
+    }
+  }
+  return merged(found)
+}
+
+function isJsonLine(bytes: Buffer): boolean {
+  try {
+    JSON.parse(bytes.toString("utf8"))
+    return true
+  } catch {
+    return false
+  }
+}
+
+interface Decoded {
+  readonly text: string
+  /** For each unit of the text, the bytes that made it. */
+  readonly starts: readonly number[]
+  readonly ends: readonly number[]
+}
+
+const SIMPLE: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" }
+
+function decode(bytes: Buffer, from: number, to: number, isJson: boolean): Decoded {
+  let text = ""
+  const starts: number[] = []
+  const ends: number[] = []
+  for (let at = from; at < to; ) {
+    const [letters, length] = isJson && bytes[at] === 0x5c ? unescaped(bytes, at) : character(bytes, at, to)
+    text += letters
+    for (let n = 0; n < letters.length; n++) {
+      starts.push(at)
+      ends.push(at + length)
+    }
+    at += length
+  }
+  return { text, starts, ends }
+}
+
+function unescaped(bytes: Buffer, at: number): [string, number] {
+  const letter = String.fromCharCode(bytes[at + 1]!)
+  if (letter !== "u") return [SIMPLE[letter] ?? letter, 2]
+  return [String.fromCharCode(Number.parseInt(bytes.toString("latin1", at + 2, at + 6), 16)), 6]
+}
+
+/** One character of UTF-8; a byte that is none counts as one. */
+function character(bytes: Buffer, at: number, to: number): [string, number] {
+  const first = bytes[at]!
+  if (first < 0x80) return [String.fromCharCode(first), 1]
+  const length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 1
+  const whole = at + length <= to ? bytes.toString("utf8", at, at + length) : "\ufffd"
+  return length > 1 && !whole.includes("\ufffd") ? [whole, length] : ["\ufffd", 1]
+}
+
+/** In order, those that touch or overlap as one. */
+function merged(spans: readonly Span[]): Span[] {
+  const out: [number, number][] = []
+  for (const [from, to] of [...spans].sort((a, b) => a[0] - b[0])) {
+    const last = out.at(-1)
+    if (last !== undefined && from <= last[1]) last[1] = Math.max(last[1], to)
+    else out.push([from, to])
+  }
+  return out
+}
+
+/**
+ * What of a line its meaning depends on: kinds, names and times that the host has given, and the names of their fields.
+ * undefined for a line that is no record of the host.
+ */
+export function skeleton(line: Uint8Array): string | undefined {
+  let record: unknown
+  try {
+    record = JSON.parse(new TextDecoder().decode(line))
+  } catch {
+    return undefined
+  }
+  if (!isObject(record)) return undefined
+  const message = isObject(record["message"]) ? record["message"] : {}
+  const content = Array.isArray(message["content"]) ? message["content"].filter(isObject) : []
+  return JSON.stringify([
+    part(record, ["type", "subtype", "uuid", "parentUuid", "logicalParentUuid", "sessionId", "timestamp"]),
+    part(message, ["type", "role", "id"]),
+    content.map((block) => part(block, ["type", "id", "tool_use_id"])),
+  ])
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+const isObject = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const part = (fields: Fields, names: readonly string[]): unknown => [
+  Object.keys(fields),
+  names.map((name) => fields[name] ?? null),
+]

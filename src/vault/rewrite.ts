@@ -1,0 +1,123 @@
+/**
+ * Replaces bytes in a copy's content by others of the same number. What is not meant to be there any more stands in no
+ * file afterwards: neither in the copy, nor in half a frame at its end, nor in what a killed process has left beside it.
+ *
+ * The copy's name and the cursor stay what they were: the cursor is about the transcript, not about what we keep of it.
+ */
+import { closeSync, fstatSync, rmSync } from "node:fs"
+import { CtxError } from "../util/errors.ts"
+import { readExactly, readTail, type Segment, segmentsBackwards, type Tail, writeFully } from "./file.ts"
+import { openCopy } from "./reader.ts"
+import { copyFrame, damaged, provenContent, swapCopy, temporaryOf, wholeChain, writeFrame } from "./swap.ts"
+
+/**
+ * @param content of one frame: whole lines. Not to be changed
+ * @param from offset in the transcript of its first byte
+ * @returns as many bytes; the same array where nothing is to be changed
+ */
+export type Edit = (content: Uint8Array, from: number) => Uint8Array
+
+/**
+ * @param to offset behind a frame's last byte
+ * @returns what its note shall say of the filter, once it is edited
+ */
+export type Stamp = (to: number) => Pick<Segment, "rules" | "hidden">
+
+export interface Rewritten {
+  readonly frames: number
+  /** Frames with another content than before; a note alone does not count. */
+  readonly changed: number
+  /** Bytes on disk before and after. */
+  readonly bytes: number
+  readonly after: number
+}
+
+/** ms to wait for a writer. */
+const PATIENCE = 10_000
+
+/**
+ * To be called by one process at a time (`withTidyLock` in tidy.ts). What is appended meanwhile is edited, too.
+ *
+ * @param file absolute path of the copy
+ * @returns undefined when there is no such copy
+ * @throws CtxError `vault-damaged` when a frame is not what its note says, `busy` when a writer was at work all the
+ *   time or the copy was set aside meanwhile; the copy stays as it is
+ */
+export function rewriteCopy(file: string, edit: Edit, stamp?: Stamp): Rewritten | undefined {
+  rmSync(temporaryOf(file), { force: true })
+  const fd = openCopy(file)
+  if (fd === undefined) return undefined
+  try {
+    const tail = readTail(fd)
+    const segments = tail && wholeChain(fd, tail)
+    if (tail === undefined || segments === undefined) {
+      throw damaged({ from: 0, to: tail?.last?.to ?? 0 }, "the notes of the copy are broken")
+    }
+    const bytes = fstatSync(fd).size
+    const same = segments.every((segment) => {
+      const content = provenContent(fd, segment)
+      return edited(edit, content, segment.from) === content && isStamped(segment, stamp)
+    })
+    // Behind the last note is what a killed writer has left, or what a living one is writing.
+    if (same && bytes === tail.end) return { frames: segments.length, changed: 0, bytes, after: bytes }
+    return swap(file, fd, tail, segments, edit, stamp)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+const isStamped = (segment: Segment, stamp: Stamp | undefined): boolean => {
+  if (stamp === undefined) return true
+  const { rules, hidden } = stamp(segment.to)
+  return rules === segment.rules && hidden === segment.hidden
+}
+
+function swap(
+  file: string,
+  fd: number,
+  tail: Tail,
+  segments: readonly Segment[],
+  edit: Edit,
+  stamp: Stamp | undefined,
+): Rewritten {
+  const before = fstatSync(fd).size
+  let frames = 0
+  let changed = 0
+  const add = (out: number, end: number, segment: Segment): number => {
+    const content = provenContent(fd, segment)
+    const now = edited(edit, content, segment.from)
+    frames++
+    if (now !== content) changed++
+    else if (isStamped(segment, stamp)) return copyFrame(fd, out, end, segment)
+    return writeFrame(out, end, now, { ...segment, ...stamp?.(segment.to) })
+  }
+  const addAll = (out: number, start: number, all: readonly Segment[]): number =>
+    all.reduce((end, segment) => end + add(out, end, segment), start)
+  const after = swapCopy(file, fd, PATIENCE, {
+    begin(out) {
+      writeFully(out, readExactly(fd, 0, tail.headerLength), 0)
+      return addAll(out, tail.headerLength, segments)
+    },
+    finish: (out, end, now) => addAll(out, end, since(fd, now, tail.end)),
+  })
+  if (after === undefined) {
+    throw new CtxError("busy", "another process is writing this copy", { hint: "try again in a moment" })
+  }
+  return { frames, changed, bytes: before, after }
+}
+
+/** What was appended behind `position`, in order. */
+function since(fd: number, tail: Tail, position: number): Segment[] {
+  const found: Segment[] = []
+  for (const segment of segmentsBackwards(fd, tail)) {
+    if (segment.position < position) break
+    found.push(segment)
+  }
+  return found.reverse()
+}
+
+function edited(edit: Edit, content: Uint8Array, from: number): Uint8Array {
+  const now = edit(content, from)
+  if (now.length !== content.length) throw new Error(`an edit must keep the length, at byte ${from}`)
+  return now !== content && Buffer.compare(now, content) === 0 ? content : now
+}

@@ -1,0 +1,574 @@
+/** `doctor` of the compiled file: each fault is made, found, repaired where that is safe, and then gone. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs"
+import { join } from "node:path"
+import { databasePath, openDatabase } from "../../src/archive/database.ts"
+import { spoolFinding } from "../../src/doctor/backlog.ts"
+import { spaceFinding } from "../../src/doctor/folders.ts"
+import { logError } from "../../src/util/log.ts"
+import { binary, run } from "../support/binary.ts"
+import { Machine } from "../support/machine.ts"
+
+const DAY = 86_400_000
+const SECRET = "the heron nests below the weir"
+
+interface Found {
+  readonly check: string
+  readonly state: string
+  readonly text: string
+  readonly hint?: string
+  readonly details: readonly string[]
+  readonly repair: string | null
+}
+
+interface Report {
+  readonly code: number
+  readonly ok: boolean
+  readonly findings: readonly Found[]
+  readonly repairs: readonly { readonly what: string; readonly error?: string }[]
+}
+
+/** A machine whose user has installed us and uses the host. */
+class Patient extends Machine {
+  readonly programs = join(this.root, "bin")
+  readonly temp = join(this.root, "tmp")
+  readonly settings = join(this.home, ".claude", "settings.json")
+
+  constructor() {
+    super()
+    for (const folder of [this.programs, this.temp]) mkdirSync(folder)
+    symlinkSync(binary(), join(this.programs, "ctxbridge"))
+    this.program("claude", "echo '2.1.112 (Claude Code)'")
+    this.env["PATH"] = `${this.programs}:/usr/bin:/bin`
+    this.env["TMPDIR"] = this.temp
+    // However busy the machine is that runs the tests.
+    this.env["CTXBRIDGE_HOOK_DEADLINE"] = "4000"
+  }
+
+  program(name: string, script: string, folder = this.programs): string {
+    const file = join(folder, name)
+    mkdirSync(folder, { recursive: true })
+    rmSync(file, { force: true })
+    writeFileSync(file, `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+    return file
+  }
+
+  cli(args: readonly string[], env: Record<string, string> = {}) {
+    return run(args, { env: { ...this.env, ...env } as Record<string, string>, cwd: this.cwd })
+  }
+
+  async healthy(): Promise<this> {
+    const session = this.session()
+    session.turn(SECRET).flush()
+    this.age(session.path, 2 * DAY)
+    for (const command of [["install"], ["import"]]) {
+      expect(await this.cli(command)).toMatchObject({ code: 0, stderr: "" })
+    }
+    return this
+  }
+
+  async doctor(args: readonly string[] = [], env: Record<string, string> = {}): Promise<Report> {
+    const { code, stdout, stderr } = await this.cli(["doctor", ...args, "--json"], env)
+    expect(stderr).toBe("")
+    // No text of a transcript, and nothing left behind by what was tried.
+    expect(stdout).not.toContain(SECRET)
+    expect(readdirSync(this.temp)).toEqual([])
+    const report = JSON.parse(stdout)
+    expect(report.ok).toBe(code === 0)
+    return { code, ...report }
+  }
+
+  age(path: string, ms: number): void {
+    const then = (Date.now() - ms) / 1000
+    utimesSync(path, then, then)
+  }
+
+  edit(change: (settings: Settings) => void, file = this.settings): void {
+    const settings = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : {}
+    change(settings)
+    mkdirSync(join(file, ".."), { recursive: true })
+    writeFileSync(file, JSON.stringify(settings, null, 2))
+  }
+}
+
+interface Settings {
+  hooks?: Record<string, { matcher?: string; hooks: { type: string; command: string; timeout?: number }[] }[]>
+  [key: string]: unknown
+}
+
+const of = ({ findings }: Report, check: string): Found[] => findings.filter((one) => one.check === check)
+const states = (report: Report, check: string): string[] => of(report, check).map(({ state }) => state)
+const bad = (report: Report): Found[] =>
+  report.findings.filter(({ state }) => state === "warn" || state === "fail")
+
+/** Every file with its content; SQLite's shared memory is no content. */
+function tree(folder: string): Record<string, string> {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true })
+  return Object.fromEntries(
+    entries
+      .map((one) => join(one.parentPath, one.name))
+      .filter((path) => !/-(wal|shm)$/.test(path) && !path.endsWith("archive.db"))
+      .map((path) => {
+        const stats = lstatSync(path)
+        const content = stats.isFile() ? readFileSync(path, "base64") : ""
+        return [path, `${stats.mode} ${stats.isFile() ? stats.mtimeMs : ""} ${content}`]
+      }),
+  )
+}
+
+describe("a machine where all is well", () => {
+  let patient: Patient
+  beforeAll(async () => {
+    patient = await new Patient().healthy()
+  })
+  afterAll(() => patient[Symbol.dispose]())
+
+  test("nothing is found, and nothing is changed by looking", async () => {
+    const before = tree(patient.root)
+    const report = await patient.doctor()
+    expect(bad(report)).toEqual([])
+    expect(report.code).toBe(0)
+    expect(of(report, "runs")[0]!.text).toStartWith("6 hooks run: exit code 0")
+    expect(of(report, "host")[0]!.text).toContain("2.1.112")
+    expect(of(report, "archived")[0]!.text).toContain("all in the vault")
+    expect(tree(patient.root)).toEqual(before)
+    const words = await patient.cli(["doctor"])
+    expect(words).toMatchObject({ code: 0, stderr: "" })
+    expect(words.stdout).toEndWith("All is well.\n")
+    expect(words.stdout).not.toContain("\x1b")
+    expect(await patient.doctor(["--fix"])).toMatchObject({ code: 0, repairs: [] })
+    expect(patient.processes()).toEqual([])
+  })
+
+  test("--deep reads every byte", async () => {
+    const report = await patient.doctor(["--deep"])
+    expect(bad(report)).toEqual([])
+    expect(of(report, "vault")[0]!.text).toContain("every byte checked")
+  })
+
+  test("variables and options that do not do what they seem to", async () => {
+    const report = await patient.doctor([], {
+      BUN_CONFIG_MAX_HTTP_REQUESTS: "1",
+      CTXBRIDGE_RESTORE_BUGDET: "5",
+      CTXBRIDGE_RESTORE_BUDGET: "many",
+      CLAUDE_FLOW_COMPACT_INSTRUCTION_BUDGET: "100",
+      CLAUDE_FLOW_COMPACT_RESTORE_BUDGET: "100",
+    })
+    expect(report.code).toBe(0)
+    expect(bad(report).map(({ text }) => text)).toEqual([
+      "BUN_CONFIG_MAX_HTTP_REQUESTS is set in your environment",
+      "CTXBRIDGE_RESTORE_BUGDET is no option",
+      expect.stringContaining('"many" is not 0 to 9500'),
+    ])
+    expect(of(report, "variables").at(-1)!.details).toEqual([
+      "CLAUDE_FLOW_COMPACT_RESTORE_BUDGET is not read: CTXBRIDGE_RESTORE_BUDGET is set",
+      "CLAUDE_FLOW_COMPACT_INSTRUCTION_BUDGET sets instructions.budget",
+    ])
+    expect(of(await patient.doctor([], { CTXBRIDGE_CAPTURE: "off" }), "config")[0]!.text).toContain(
+      "capture.enabled is off",
+    )
+  })
+
+  test("the host's version: by the program, by the transcripts, or too old", async () => {
+    patient.program("claude", "echo '1.0.3 (Claude Code)'")
+    expect(states(await patient.doctor(), "host")).toEqual(["warn"])
+    patient.program("claude", "exit 1")
+    const [silent] = of(await patient.doctor(), "host")
+    expect(silent).toMatchObject({ state: "ok", text: "Claude Code 2.1.112 wrote the latest transcript" })
+    patient.program("claude", "echo '2.1.329 (Claude Code)'")
+    const [newest] = of(await patient.doctor(), "host")
+    expect(newest!.details.join()).toContain("plugins may answer a compaction")
+    expect(newest!.details.join()).not.toContain("cannot")
+  })
+})
+
+test("a machine with nothing on it: no crash, and no folder made", async () => {
+  using patient = new Patient()
+  rmSync(join(patient.programs, "claude"))
+  const report = await patient.doctor()
+  expect(report.code).toBe(1)
+  expect(bad(report).map(({ check }) => check)).toEqual(["hooks"])
+  expect(states(report, "host")).toEqual(["skipped"])
+  expect(existsSync(patient.dataHome)).toBe(false)
+  const fixed = await patient.doctor(["--fix"])
+  expect(fixed).toMatchObject({ code: 0, repairs: [{ what: "register the hooks in the user settings" }] })
+  expect(bad(fixed)).toEqual([])
+})
+
+test("many faults at once are found, repaired, and gone", async () => {
+  using patient = await new Patient().healthy()
+  const { dataHome } = patient
+  // Others can read it.
+  chmodSync(dataHome, 0o755)
+  // A hook is missing, another's timeout was meant as milliseconds.
+  patient.edit((settings) => {
+    delete settings.hooks!["Stop"]
+    settings.hooks!["Notification"] = [{ hooks: [{ type: "command", command: "beep", timeout: 5000 }] }]
+    settings["cleanupPeriodDays"] = 20
+  })
+  // What dead processes left.
+  const leftover = join(dataHome, "sessions", "x.json.123")
+  mkdirSync(join(dataHome, "sessions"), { recursive: true })
+  writeFileSync(leftover, "{", { mode: 0o600 })
+  patient.age(leftover, 2 * 3_600_000)
+  // A transcript that nobody archived and that is about to be deleted.
+  const lost = patient.session()
+  lost.turn(SECRET).flush()
+  patient.age(lost.path, 19 * DAY)
+  // A session without a transcript.
+  const silent = join(dataHome, "sessions", "5e551011-0000-4000-8000-0000000000ff.json")
+  writeFileSync(silent, JSON.stringify({ prompt: SECRET }), { mode: 0o600 })
+  patient.age(silent, 3_600_000)
+  // The job did not come.
+  const copy = "home/gone.jsonl.zst"
+  const marker = `pending/${Bun.hash.xxHash64(copy, 0n).toString(16)}.json`
+  for (const [name, content] of [
+    ["requests/1.json", { transcripts: [lost.path], sweep: [], settle: false }],
+    [marker, { path: lost.path, copy, session: "gone" }],
+  ] as const) {
+    const file = join(dataHome, name)
+    mkdirSync(join(file, ".."), { recursive: true, mode: 0o700 })
+    writeFileSync(file, JSON.stringify(content), { mode: 0o600 })
+    patient.age(file, 5 * 3_600_000)
+  }
+  logError(join(dataHome, "state"), { event: "stop", error: new Error("no room") })
+
+  const report = await patient.doctor()
+  expect(report.code).toBe(1)
+  expect(Object.fromEntries(bad(report).map(({ check, state }) => [check, state]))).toEqual({
+    hooks: "fail",
+    timeouts: "warn",
+    private: "warn",
+    leftovers: "warn",
+    pending: "warn",
+    requests: "warn",
+    archived: "warn",
+    "clean-up": "fail",
+    silent: "warn",
+    log: "warn",
+  })
+  expect(of(report, "hooks")[0]!.text).toBe("user settings: no hook for Stop")
+  expect(of(report, "timeouts")[0]!.details).toEqual(["user, Notification: 5000 s"])
+  const due = new Date(statSync(lost.path).mtimeMs + 20 * DAY).toISOString().slice(0, 10)
+  expect(of(report, "clean-up")[0]!.text).toContain(
+    `1 transcript within a week, from ${due} on, after 20 days;`,
+  )
+  expect(of(report, "clean-up")[0]!.details).toEqual([`${due} ${lost.session}`])
+  expect(of(report, "log")[0]!.details[0]).toContain("stop: no room")
+
+  const words = await patient.cli(["doctor"])
+  expect(words).toMatchObject({ code: 1, stderr: "" })
+  expect(words.stdout).toContain("--fix would archive what is missing\n")
+  const before = tree(patient.root)
+  const dry = await patient.doctor(["--fix", "--dry-run"])
+  expect(dry.repairs.length).toBe(5)
+  expect(bad(dry).length).toBe(bad(report).length)
+  expect(tree(patient.root)).toEqual(before)
+
+  const fixed = await patient.doctor(["--fix"])
+  expect(fixed.repairs.map(({ error }) => error)).toEqual([
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+  ])
+  expect(fixed.code).toBe(0)
+  // What it cannot judge, it leaves.
+  expect(bad(fixed).map(({ check }) => check)).toEqual(["timeouts", "silent", "log"])
+  expect(of(fixed, "clean-up")[0]).toMatchObject({ state: "ok", details: [`${due} ${lost.session}`] })
+  expect(statSync(dataHome).mode & 0o777).toBe(0o700)
+  expect(existsSync(leftover)).toBe(false)
+  expect(await patient.cli(["verify"])).toMatchObject({ code: 0 })
+})
+
+describe("settings", () => {
+  test("no JSON, or hooks of a wrong shape", async () => {
+    using patient = await new Patient().healthy()
+    const sound = readFileSync(patient.settings, "utf8")
+    for (const text of ["{ // mine\n}", '{"hooks": []}', `${sound.trimEnd().slice(0, -1)},}`, "\xff"]) {
+      writeFileSync(patient.settings, text, "latin1")
+      const report = await patient.doctor(["--fix"])
+      expect({ text, code: report.code, states: states(report, "settings") }).toEqual({
+        text,
+        code: 1,
+        states: ["fail"],
+      })
+      // Not repaired: the file is the user's.
+      expect(readFileSync(patient.settings, "latin1")).toBe(text)
+    }
+    chmodSync(patient.settings, 0)
+    rmSync(patient.settings)
+    mkdirSync(patient.settings)
+    expect(states(await patient.doctor(), "settings")).toEqual(["fail"])
+  })
+
+  test("a binary that has moved", async () => {
+    using patient = await new Patient().healthy()
+    const gone = join(patient.root, "gone", "ctxbridge")
+    patient.edit((settings) => {
+      for (const [group] of Object.values(settings.hooks!)) {
+        group!.hooks[0]!.command = group!.hooks[0]!.command.replace(/\S*ctxbridge/, gone)
+      }
+    })
+    const report = await patient.doctor()
+    expect(of(report, "binary")).toMatchObject([
+      { state: "fail", text: expect.stringContaining("not exist") },
+    ])
+    patient.program("ctxbridge", "exit 0", join(patient.root, "gone"))
+    chmodSync(gone, 0o644)
+    const closed = of(await patient.doctor(), "binary")[0]
+    expect(closed).toMatchObject({ state: "fail", text: expect.stringContaining("cannot be run") })
+    const fixed = await patient.doctor(["--fix"])
+    expect({ code: fixed.code, bad: bad(fixed) }).toEqual({ code: 0, bad: [] })
+  })
+
+  test("a hook that fails when it is run, and one of another version", async () => {
+    using patient = await new Patient().healthy()
+    const other = patient.program(
+      "ctxbridge",
+      'case "$1 $2" in --version*) echo "ctxbridge 0.0.9" ;; "hook stop") echo oops >&2 ;;\n' +
+        '"hook pre-compact") echo "{}" ;; "hook session-end") exit 3 ;; esac',
+      join(patient.root, "other"),
+    )
+    patient.edit((settings) => {
+      for (const [group] of Object.values(settings.hooks!)) {
+        group!.hooks[0]!.command = group!.hooks[0]!.command.replace(/\S*ctxbridge/, other)
+      }
+    })
+    const report = await patient.doctor()
+    expect(report.code).toBe(1)
+    expect(of(report, "binary")[0]).toMatchObject({ state: "warn", text: expect.stringContaining("0.0.9") })
+    const [runs] = of(report, "runs")
+    expect(runs).toMatchObject({ state: "fail", text: "6 of 6 hooks failed when run" })
+    const faults = runs!.details.join("\n")
+    expect(faults).toContain("Stop: something on stderr: oops")
+    expect(faults).toContain("PreCompact: output that Claude Code does not accept")
+    expect(faults).toContain("SessionEnd: exit code 3")
+    expect(faults).toContain("UserPromptSubmit: it did not archive the transcript")
+    const fixed = await patient.doctor(["--fix"])
+    expect({ code: fixed.code, bad: bad(fixed) }).toEqual({ code: 0, bad: [] })
+  })
+
+  test("a hook that hangs is ended at its timeout", async () => {
+    using patient = await new Patient().healthy()
+    const slow = patient.program("ctxbridge", "exec sleep 60", join(patient.root, "slow"))
+    patient.edit((settings) => {
+      settings.hooks = { Stop: [{ hooks: [{ type: "command", command: `${slow} hook stop`, timeout: 1 }] }] }
+    })
+    const [runs] = of(await patient.doctor(), "runs")
+    expect(runs!.details[0]).toStartWith("Stop: no end after ")
+  })
+
+  test("twice: user and project, another binary, a plugin; what a project names is not run", async () => {
+    using patient = await new Patient().healthy()
+    expect((await patient.cli(["install", "--scope", "project"])).code).toBe(0)
+    // The same command: the host runs it once.
+    expect(states(await patient.doctor(), "double")).toEqual(["ok"])
+
+    const trace = join(patient.root, "trace")
+    const foreign = patient.program("ctxbridge", `echo ran >>'${trace}'`, join(patient.cwd, "bin"))
+    const project = join(patient.cwd, ".claude", "settings.json")
+    patient.edit((settings) => {
+      settings.hooks = {
+        Stop: [{ hooks: [{ type: "command", command: `${foreign} hook stop`, timeout: 5 }] }],
+      }
+    }, project)
+    const report = await patient.doctor()
+    expect(states(report, "double")).toEqual(["warn"])
+    expect(of(report, "double")[0]!.text).toStartWith("Stop: ")
+    expect(states(report, "runs")).toEqual(["ok", "skipped"])
+    expect(existsSync(trace)).toBe(false)
+    rmSync(project)
+
+    patient.edit((settings) => {
+      settings["enabledPlugins"] = { "ctxbridge@local": true }
+      settings["env"] = { BUN_OPTIONS: "--smol" }
+    })
+    const plugin = await patient.doctor()
+    expect(of(plugin, "double")[0]).toMatchObject({ state: "warn", text: expect.stringContaining("plugin") })
+    expect(of(plugin, "bun")[0]!.text).toBe("BUN_OPTIONS is set in the user settings")
+    // The plugin alone is an install.
+    patient.edit((settings) => delete settings["hooks"])
+    expect(of(await patient.doctor(), "hooks")[0]).toMatchObject({ state: "ok" })
+  })
+
+  test("a hook of ours that leads to the real archive is not run", async () => {
+    using patient = await new Patient().healthy()
+    patient.edit((settings) => {
+      const hook = settings.hooks!["Stop"]![0]!.hooks[0]!
+      hook.command = `CTXBRIDGE_HOME=${patient.dataHome} ${hook.command}`
+    })
+    const before = tree(patient.dataHome)
+    expect(states(await patient.doctor(), "runs")).toEqual(["ok", "skipped"])
+    expect(tree(patient.dataHome)).toEqual(before)
+  })
+
+  test("a clean-up period that the host refuses, or that ends the archiving", async () => {
+    using patient = await new Patient().healthy()
+    for (const [value, words] of [
+      [0, "writes no transcripts"],
+      ["30", "refuses"],
+    ] as const) {
+      patient.edit((settings) => {
+        settings["cleanupPeriodDays"] = value
+      })
+      const [found] = of(await patient.doctor(), "clean-up")
+      expect(found).toMatchObject({ state: "warn", text: expect.stringContaining(words) })
+    }
+  })
+
+  test("the narrowest file decides on the clean-up, which comes once a day", async () => {
+    using patient = await new Patient().healthy()
+    const set = (file: string, days: number) =>
+      patient.edit((settings) => {
+        settings["cleanupPeriodDays"] = days
+      }, file)
+    set(patient.settings, 1)
+    const sweep = join(patient.home, ".claude", ".last-cleanup")
+    writeFileSync(sweep, "")
+    const [due] = of(await patient.doctor(), "clean-up")
+    const from = new Date(statSync(sweep).mtimeMs + DAY).toISOString().slice(0, 10)
+    expect(due!.text).toContain(
+      `1 transcript within a week, from ${from} on, after 1 day; all are in the vault`,
+    )
+    set(join(patient.cwd, ".claude", "settings.local.json"), 400)
+    const [later] = of(await patient.doctor(), "clean-up")
+    expect(later!.text).toContain("nothing this week, after 400 days")
+  })
+})
+
+describe("the archive", () => {
+  test("a damaged database, one that is missing, one that is newer", async () => {
+    using patient = await new Patient().healthy()
+    const path = databasePath(patient.dataHome)
+    const spoil: readonly ((path: string) => void)[] = [
+      (file) => writeFileSync(file, "no database, but long enough to be taken for one. ".repeat(20)),
+      (file) => truncateSync(file, 10_000),
+      (file) => rmSync(file),
+    ]
+    for (const make of spoil) {
+      for (const end of ["-wal", "-shm"]) rmSync(path + end, { force: true })
+      make(path)
+      const report = await patient.doctor()
+      expect({ code: report.code, states: states(report, "database") }).toEqual({ code: 1, states: ["fail"] })
+      const fixed = await patient.doctor(["--fix"])
+      expect(fixed.repairs.map(({ what, error }) => ({ what, error }))).toEqual([
+        { what: "make the database anew from the vault", error: undefined },
+      ])
+      expect({ code: fixed.code, states: states(fixed, "database") }).toEqual({ code: 0, states: ["ok"] })
+    }
+    const db = openDatabase(patient.dataHome, { wait: 2000 })
+    db.run("PRAGMA user_version = 999")
+    db.close()
+    const newer = await patient.doctor(["--fix"])
+    expect(of(newer, "database")).toMatchObject([{ state: "fail", text: expect.stringContaining("newer") }])
+  })
+
+  test("copies that do not end or begin whole, or are damaged inside", async () => {
+    using patient = await new Patient().healthy()
+    const session = patient.session()
+    session.turn("More.").flush()
+    patient.age(session.path, 2 * DAY)
+    expect((await patient.cli(["import"])).code).toBe(0)
+    const copy = patient.copy(session.path)
+    const sound = readFileSync(copy)
+
+    appendFileSync(copy, "half a frame")
+    expect(of(await patient.doctor(), "vault")).toMatchObject([
+      { state: "warn", details: [expect.stringContaining("its last 12 bytes are no whole frame")] },
+    ])
+    expect(states(await patient.doctor(["--fix"]), "vault")).toEqual(["ok"])
+    expect(readFileSync(copy).equals(sound)).toBe(true)
+    // Without the transcript, nobody knows what the half frame was to hold.
+    appendFileSync(copy, "half a frame")
+    const original = readFileSync(session.path)
+    rmSync(session.path)
+    expect(of(await patient.doctor(), "vault")).toMatchObject([{ state: "fail" }])
+    writeFileSync(session.path, original)
+    patient.age(session.path, 2 * DAY)
+    writeFileSync(copy, "none of ours")
+    expect(of(await patient.doctor(), "vault")).toMatchObject([{ state: "fail" }])
+    const inside = Buffer.from(sound)
+    inside[sound.length - 140]! ^= 0xff
+    writeFileSync(copy, inside)
+    expect(states(await patient.doctor(), "vault")).toEqual(["ok"])
+    expect(states(await patient.doctor(["--deep"]), "vault")).toEqual(["fail"])
+
+    const fixed = await patient.doctor(["--deep", "--fix"])
+    expect(fixed.repairs).toMatchObject([{ what: "archive 1 transcript anew, and keep the damaged copies" }])
+    // The transcript is safe; the damaged copy is still told of, as nobody deletes it.
+    expect((await patient.cli(["export", session.session, "--raw"])).stdout).toBe(
+      readFileSync(session.path, "utf8"),
+    )
+    expect(states(fixed, "vault")).toEqual(["fail"])
+    expect(existsSync(copy.replace(".jsonl.zst", ".~1.jsonl.zst"))).toBe(true)
+  })
+
+  test.skipIf(process.getuid?.() !== 0)("files of another user", async () => {
+    using patient = await new Patient().healthy()
+    chownSync(databasePath(patient.dataHome), 4711, 4711)
+    const report = await patient.doctor(["--fix"])
+    expect(of(report, "owner")).toMatchObject([{ state: "fail", details: [databasePath(patient.dataHome)] }])
+  })
+
+  test.skipIf(process.getuid?.() === 0)("a folder that cannot be written", async () => {
+    using patient = await new Patient().healthy()
+    chmodSync(patient.dataHome, 0o500)
+    const report = await patient.doctor()
+    chmodSync(patient.dataHome, 0o700)
+    expect(of(report, "owner")).toMatchObject([{ state: "fail", details: [patient.dataHome] }])
+  })
+
+  test("a file where the data folder should be", async () => {
+    using patient = await new Patient().healthy()
+    rmSync(patient.dataHome, { recursive: true })
+    writeFileSync(patient.dataHome, "")
+    const report = await patient.doctor()
+    expect(report.code).toBe(1)
+    expect(of(report, "owner")).toMatchObject([{ state: "fail", text: `${patient.dataHome} is no folder` }])
+    // What hooks do is seen in an archive of their own.
+    expect(states(report, "runs")).toEqual(["ok"])
+    expect(report.findings.filter(({ text }) => text.includes("could not be checked"))).toEqual([])
+  })
+})
+
+test("what waits in a spool is told", () => {
+  expect(spoolFinding(undefined).state).toBe("skipped")
+  expect(spoolFinding({ files: 0, bytes: 0 }).state).toBe("ok")
+  expect(spoolFinding({ files: 2, bytes: 3000 })).toMatchObject({
+    state: "warn",
+    text: "3.0 KB in 2 files wait for the data folder",
+  })
+})
+
+test("little room is a warning, none a failure", () => {
+  expect(spaceFinding(5e9).state).toBe("ok")
+  expect(spaceFinding(5e8)).toMatchObject({ state: "warn", text: "only 500 MB free where the archive is" })
+  expect(spaceFinding(1e6).state).toBe("fail")
+})
+
+test("PATH finds none, or another one", async () => {
+  using patient = await new Patient().healthy()
+  const report = await patient.doctor([], { PATH: "/usr/bin:/bin" })
+  expect(of(report, "path")).toMatchObject([{ state: "warn", text: "ctxbridge is not on PATH" }])
+  patient.program("ctxbridge", "echo ctxbridge 0.0.9")
+  expect(of(await patient.doctor(), "path")).toMatchObject([
+    { state: "warn", text: expect.stringMatching(/another one: .*, 0\.0\.9$/) },
+  ])
+})
