@@ -16,7 +16,12 @@ const FAILING = {
   isError: true,
 }
 
-const openViews = (machine: Machine): Database => new Database(join(machine.dataHome, "archive.db"))
+/** The background job may be at work. */
+function openViews(machine: Machine): Database {
+  const db = new Database(join(machine.dataHome, "archive.db"))
+  db.run("PRAGMA busy_timeout = 10000")
+  return db
+}
 
 /** A machine whose views have the shape that the first schema gave them. */
 async function upgraded(): Promise<{ machine: Machine; session: Transcript }> {
@@ -36,7 +41,8 @@ async function upgraded(): Promise<{ machine: Machine; session: Transcript }> {
   await machine.idle()
   const db = openViews(machine)
   for (const [table, column] of addedColumns()) db.run(`ALTER TABLE ${table} DROP COLUMN ${column}`)
-  for (const table of addedTables()) db.run(`DROP TABLE ${table}`)
+  for (const name of added("TRIGGER")) db.run(`DROP TRIGGER ${name}`)
+  for (const name of added("(?:VIRTUAL )?TABLE")) db.run(`DROP TABLE ${name}`)
   db.run("PRAGMA user_version = 1")
   db.close()
   return { machine, session }
@@ -44,8 +50,8 @@ async function upgraded(): Promise<{ machine: Machine; session: Transcript }> {
 
 const LATER = MIGRATIONS.slice(1).join("\n")
 
-const addedTables = (): string[] =>
-  [...LATER.matchAll(/CREATE (?:VIRTUAL )?TABLE (\w+)/g)].map(([, table]) => table!)
+const added = (kind: string): string[] =>
+  [...LATER.matchAll(new RegExp(String.raw`CREATE ${kind} (\w+)`, "g"))].map(([, name]) => name!)
 
 const addedColumns = (): (readonly [string, string])[] =>
   [...LATER.matchAll(/ALTER TABLE (\w+) ADD COLUMN (\w+)/g)].map(([, table, column]) => [table!, column!])
