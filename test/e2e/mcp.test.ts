@@ -1,6 +1,6 @@
 /** `ctxbridge mcp` of the compiled file, on an archive that hooks have filled: what it says, and what it bears. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import { mkdirSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { run, start } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
@@ -259,6 +259,34 @@ describe("remember", () => {
     })
     const { hits } = replies[0]!.result!["structuredContent"] as { hits: { text: string }[] }
     expect(hits.map(({ text }) => text).sort()).toEqual(told.flat().sort())
+  })
+
+  test("secrets are not kept, and what is forgotten is gone from the notes, too", async () => {
+    const folder = join(machine.root, "third")
+    mkdirSync(folder)
+    const there = { cwd: folder, env: machine.env }
+    const token = `ghp_${"a1B2c3D4e5".repeat(4).slice(0, 36)}`
+    const texts = [`The token is ${token} here.`, "The dodo build is slow.", "The moa is extinct."]
+    const { replies } = await exchange(
+      texts.map((text, id) => callOf(id, "remember", { text })),
+      there,
+    )
+    expect(replies.map(({ result }) => result?.["isError"])).toEqual([false, false, false])
+    const session = `notes-${Bun.hash.xxHash64(folder, 0n).toString(16).padStart(16, "0")}`
+    const file = join(machine.dataHome, "notes", `${session}.jsonl`)
+    expect(readFileSync(file, "utf8")).toContain("The token is ***")
+    expect(readFileSync(file, "utf8")).not.toContain(token)
+
+    expect((await run(["forget", "--match", "dodo", "--yes"], { env: machine.env })).code).toBe(0)
+    expect(readFileSync(file, "utf8")).not.toContain("dodo")
+    expect(readFileSync(file, "utf8")).toContain("The moa is extinct.")
+    expect((await run(["verify"], { env: machine.env })).code).toBe(0)
+
+    expect((await run(["forget", session, "--yes"], { env: machine.env })).code).toBe(0)
+    expect(existsSync(file)).toBe(false)
+    const again = await exchange([callOf(1, "remember", { text: "Once more." })], there)
+    expect(JSON.stringify(again.replies[0]?.result)).toContain("are to stay forgotten")
+    expect(existsSync(file)).toBe(false)
   })
 
   test("nothing is kept where nothing can be written, and the model is told", async () => {
