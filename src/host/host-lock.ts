@@ -5,7 +5,6 @@
 import { mkdirSync, statSync } from "node:fs"
 import { CtxError, codeOf } from "../util/errors.ts"
 import { removeIfEmpty } from "./manifest.ts"
-import { targetOf } from "./settings-file.ts"
 
 /** ms after which the host's library takes a lock to be left behind by a process that died. */
 const STALE = 10_000
@@ -16,7 +15,8 @@ const ATTEMPTS = 5
 
 /** Runs `work` under the lock; again when a host that takes no lock wrote at the same moment. */
 export function withHostLock<T>(file: string, work: () => T): T {
-  const lock = `${targetOf(file)}.lock`
+  // Where the host names it, link or not.
+  const lock = `${file}.lock`
   const held = take(lock, performance.now() + PATIENCE)
   try {
     for (let attempt = 1; ; attempt++) {

@@ -1,6 +1,6 @@
 /** Which files of the host name us, and what of us is in each: the hooks in its settings, the server beside them. */
 import { existsSync } from "node:fs"
-import { join } from "node:path"
+import { basename, join } from "node:path"
 import { withHostLock } from "./host-lock.ts"
 import { recordedTargets } from "./manifest.ts"
 import { type Ours, register, type SettingsChange, unregister } from "./register.ts"
@@ -81,10 +81,12 @@ export function uninstallAll(
     .map((file) => {
       // A link may have any name, so the name does not tell which of the two is in it.
       const work = (): SettingsChange => unregister({ file, folderMode: 0o700, remove: removeBoth }, options)
-      const change = options.dryRun ? work() : withHostLock(file, work)
+      const change = isHostState(file) && !options.dryRun ? withHostLock(file, work) : work()
       return change.removed.includes(SERVER_NAME) ? { ...change, diff: [] } : change
     })
 }
+
+const isHostState = (file: string): boolean => /^\.(claude|config)\.json$/.test(basename(file))
 
 function removeBoth(text: string, original?: string): Removed {
   const hooks = removeHooks(text, original)
