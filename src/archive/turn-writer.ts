@@ -18,7 +18,7 @@ import { type Identity, identify, opensTurn, role } from "./identity.ts"
 import { projectOf } from "./project.ts"
 import { type At, ToolRows } from "./tool-rows.ts"
 import type { TranscriptRow } from "./transcripts.ts"
-import { indexWords } from "./word-index.ts"
+import { WordWriter } from "./word-index.ts"
 
 /** Characters of a prompt or answer kept beside its turn. The whole text is in the vault. */
 const PROMPT_KEPT = 4000
@@ -69,6 +69,7 @@ export class TurnWriter {
   readonly #db: Database
   readonly #transcript: TranscriptRow
   readonly #tools: ToolRows
+  readonly #words: WordWriter
   #turn: number | undefined
   readonly #session: string
   #sessionKnown = false
@@ -86,6 +87,7 @@ export class TurnWriter {
     this.#turn = transcript.turn ?? undefined
     this.#session = transcript.session
     this.#tools = new ToolRows(db, transcript.session)
+    this.#words = new WordWriter(db)
   }
 
   apply(line: Line): void {
@@ -107,6 +109,7 @@ export class TurnWriter {
   finish(indexed: number): void {
     this.#flush()
     this.#flushUsage()
+    this.#words.flush()
     this.#db
       .query("UPDATE transcripts SET indexed = ?, turn = ? WHERE id = ?")
       .run(indexed, this.#turn ?? null, this.#transcript.id)
@@ -235,7 +238,7 @@ export class TurnWriter {
     const at = { turn, message, sidechain: record.sidechain, main, imported }
     for (const [n, part] of parts.entries()) this.#project(part, origins[n]!, record, at, effect)
     if (message !== 0) {
-      indexWords(this.#db, message, said.text, {
+      this.#words.add(message, said.text, {
         project: this.#ownProject(),
         session: this.#session,
         role: speaker,

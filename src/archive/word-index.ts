@@ -46,10 +46,30 @@ function marksOf({ project, session, role, tools = [], isError, time }: Marks): 
   return marks
 }
 
-export function indexWords(db: Database, message: number, text: string, marks: Marks): void {
-  const words = wordSet(text)
-  for (const one of marksOf(marks)) words.add(one)
-  db.query("INSERT INTO words (rowid, text) VALUES (?, ?)").run(message, [...words].join(" "))
+/**
+ * Collects what messages are found by, and writes it in one go: any other statement between two of these would make
+ * SQLite write out a list of each word for every single message.
+ */
+export class WordWriter {
+  readonly #db: Database
+  readonly #waiting: { readonly message: number; readonly words: string }[] = []
+
+  constructor(db: Database) {
+    this.#db = db
+  }
+
+  add(message: number, text: string, marks: Marks): void {
+    const words = wordSet(text)
+    for (const one of marksOf(marks)) words.add(one)
+    this.#waiting.push({ message, words: [...words].join(" ") })
+  }
+
+  /** To be called before the transaction ends. */
+  flush(): void {
+    const insert = this.#db.query("INSERT INTO words (rowid, text) VALUES (?, ?)")
+    for (const { message, words } of this.#waiting) insert.run(message, words)
+    this.#waiting.length = 0
+  }
 }
 
 /**

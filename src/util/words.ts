@@ -7,6 +7,9 @@ import { stem } from "./stem.ts"
 
 /** Letters and digits, with what joins them within a name. */
 const NAME = /[\p{L}\p{M}\p{N}_]+(?:[.-][\p{L}\p{M}\p{N}_]+)*/gu
+const ASCII_NAME = /[A-Za-z0-9_]+(?:[.-][A-Za-z0-9_]+)*/g
+/** What may be a letter beyond ASCII: not the dashes, quotes, arrows and boxes that programs print. */
+const OTHER_LETTERS = /[^\x00-\x7f\u2010-\u205e\u2190-\u245f\u2500-\u2775\u2794-\u2bff]/
 const PIECES = /[\p{L}\p{M}\p{N}]+/gu
 const HAS_HUMP = /[a-z0-9][A-Z]|[A-Z]{2}[a-z]/
 const ASCII = /^[\x00-\x7f]*$/
@@ -46,14 +49,25 @@ export function nameAround(text: string, at: number): Name | undefined {
 }
 
 /** Each word of `text` once. */
-export function wordSet(text: string, into: Set<string> = new Set()): Set<string> {
-  const known = new Set<string>()
-  for (const [name] of text.matchAll(NAME)) {
-    if (known.has(name) || (name.length > LONGEST && ASCII.test(name))) continue
-    known.add(name)
-    for (const word of wordsOf(name)) into.add(word)
+export function wordSet(text: string): Set<string> {
+  const found = new Set<string>()
+  for (const name of new Set(text.match(OTHER_LETTERS.test(text) ? NAME : ASCII_NAME))) {
+    for (const word of remembered(name)) found.add(word)
   }
-  return into
+  return found
+}
+
+/** Sessions say the same names again and again. */
+const memory = new Map<string, readonly string[]>()
+const REMEMBERED = 20_000
+
+function remembered(name: string): readonly string[] {
+  const known = memory.get(name)
+  if (known !== undefined) return known
+  const words = name.length > LONGEST && ASCII.test(name) ? [] : wordsOf(name)
+  if (memory.size >= REMEMBERED) memory.clear()
+  memory.set(name, words)
+  return words
 }
 
 function wordsOf(name: string): string[] {

@@ -40,21 +40,22 @@ async function upgraded(): Promise<{ machine: Machine; session: Transcript }> {
   })
   await machine.idle()
   const db = openViews(machine)
-  for (const [table, column] of addedColumns()) db.run(`ALTER TABLE ${table} DROP COLUMN ${column}`)
-  for (const name of added("TRIGGER")) db.run(`DROP TRIGGER ${name}`)
-  for (const name of added("(?:VIRTUAL )?TABLE")) db.run(`DROP TABLE ${name}`)
+  for (const undo of undoings()) db.run(undo)
   db.run("PRAGMA user_version = 1")
   db.close()
   return { machine, session }
 }
 
-const LATER = MIGRATIONS.slice(1).join("\n")
-
-const added = (kind: string): string[] =>
-  [...LATER.matchAll(new RegExp(String.raw`CREATE ${kind} (\w+)`, "g"))].map(([, name]) => name!)
-
-const addedColumns = (): (readonly [string, string])[] =>
-  [...LATER.matchAll(/ALTER TABLE (\w+) ADD COLUMN (\w+)/g)].map(([, table, column]) => [table!, column!])
+/** What takes away all that came after the first schema, the last first. */
+function undoings(): string[] {
+  const later = MIGRATIONS.slice(1).join("\n")
+  const added = /ALTER TABLE (\w+) ADD COLUMN (\w+)|CREATE (?:VIRTUAL )?(TABLE|TRIGGER|INDEX) (\w+)/g
+  return [...later.matchAll(added)]
+    .map(([, table, column, kind, name]) =>
+      column === undefined ? `DROP ${kind} ${name}` : `ALTER TABLE ${table} DROP COLUMN ${column}`,
+    )
+    .reverse()
+}
 
 const origins = (machine: Machine): string[] => {
   const db = openViews(machine)
