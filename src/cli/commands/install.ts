@@ -1,6 +1,7 @@
 /** `ctxbridge install`: register our hooks with the host. */
 import { foldersBefore, rememberFolders } from "../../host/footprint.ts"
-import { install, SCOPES, type Scope, type SettingsChange } from "../../host/install.ts"
+import { install, installServer, SCOPES, type Scope } from "../../host/install.ts"
+import type { SettingsChange } from "../../host/register.ts"
 import { type History, historyOf, importInBackground } from "../../job/history.ts"
 import { usageError } from "../../util/errors.ts"
 import { bytes, count } from "../../util/text.ts"
@@ -15,11 +16,12 @@ export const SETTINGS_ARGS = {
     default: "user",
     valueHint: SCOPES.join("|"),
   },
+  "no-mcp": { type: "boolean", description: "The hooks only, not the MCP server" },
   "dry-run": { type: "boolean", description: "Show what would change; write nothing" },
 } as const satisfies Record<string, ArgSpec>
 
 export default {
-  meta: { name: "install", description: "Register the hooks in Claude Code's settings" },
+  meta: { name: "install", description: "Register the hooks and the MCP server with Claude Code" },
   args: {
     ...SETTINGS_ARGS,
     import: { type: "boolean", description: "Archive the history that is there, in the background" },
@@ -27,13 +29,18 @@ export default {
   },
   run(context) {
     const { args, env, out } = context
-    const options = settingsOptions(context)
-    // `--no-import`, to the library.
-    const refused = args["import"] === false
+    const options = { ...settingsOptions(context), exePath: env.exePath }
+    const refused = args["no-import"] === true
+    // What stands in the server's way is said before the hooks are written.
+    if (wantsServer(context)) installServer({ ...options, dryRun: true })
     const folders = foldersBefore(env)
-    const change = install({ ...options, exePath: env.exePath })
+    const change = install(options)
+    const server = wantsServer(context) ? installServer(options) : undefined
     if (!options.dryRun) rememberFolders(env.dataHome, folders)
-    for (const line of report(change)) out.print(line)
+    for (const line of [...report(change), ...reportServer(server)]) out.print(line)
+    if (change.changed && !change.dryRun) {
+      out.print("Sessions started from now on are archived. Undo with `ctxbridge uninstall`.")
+    }
     const history = historyOf(env)
     let importing = false
     if (history.left > 0 && !change.dryRun && !refused) {
@@ -43,7 +50,7 @@ export default {
       if (importing) importInBackground(env)
     }
     for (const line of told(history, importing, refused)) out.print(line)
-    out.json({ ...change, history: { ...history, importing } })
+    out.json({ ...change, mcp: server ?? null, history: { ...history, importing } })
   },
 } satisfies Command
 
@@ -65,12 +72,13 @@ export function settingsOptions({ args, env }: Context) {
   if (scope === undefined) {
     throw usageError(`unknown scope: ${args["scope"]}`, `one of ${SCOPES.join(", ")}`)
   }
-  const { home, claudeDir, cwd, dataHome } = env
+  const { home, claudeDir, hostConfig, cwd, dataHome } = env
   return {
     scope: scope satisfies Scope,
     dryRun: args["dry-run"] === true,
     home,
     configDir: claudeDir,
+    hostConfig,
     cwd,
     dataHome,
   }
@@ -83,5 +91,14 @@ function report(change: SettingsChange): string[] {
   if (change.added.length > 0) lines.push(`  new       ${change.added.join(", ")}`)
   if (change.replaced.length > 0) lines.push(`  replaced  ${change.replaced.join(", ")}`)
   if (change.backup !== undefined) lines.push(`  backup    ${change.backup}`)
-  return [...lines, "Sessions started from now on are archived. Undo with `ctxbridge uninstall`."]
+  return lines
+}
+
+export const wantsServer = ({ args }: Context): boolean => args["no-mcp"] !== true
+
+function reportServer(change: SettingsChange | undefined): string[] {
+  if (change === undefined) return []
+  if (!change.changed) return [`MCP server already registered: ${change.file}`]
+  if (change.dryRun) return [`Would register the MCP server in ${change.file}`]
+  return [`MCP server registered in ${change.file}`]
 }
