@@ -8,6 +8,7 @@ import {
   type Surroundings,
   withoutForgedRefusals,
 } from "../transcript/origin.ts"
+import { searchable } from "../transcript/searchable.ts"
 import type { Part, TranscriptRecord, Usage } from "../transcript/types.ts"
 import { cut } from "../util/text.ts"
 import { isImportedCopy } from "../vault/layout.ts"
@@ -17,6 +18,7 @@ import { type Identity, identify, opensTurn, role } from "./identity.ts"
 import { projectOf } from "./project.ts"
 import { type At, ToolRows } from "./tool-rows.ts"
 import type { TranscriptRow } from "./transcripts.ts"
+import { WordWriter } from "./word-index.ts"
 
 /** Characters of a prompt or answer kept beside its turn. The whole text is in the vault. */
 const PROMPT_KEPT = 4000
@@ -41,6 +43,8 @@ interface Opening {
 interface Speaker {
   readonly role: string
   readonly origin: Origin
+  /** What its message is to a search. */
+  readonly kind: string
 }
 
 /** What a line adds to its turn. */
@@ -65,9 +69,11 @@ export class TurnWriter {
   readonly #db: Database
   readonly #transcript: TranscriptRow
   readonly #tools: ToolRows
+  readonly #words: WordWriter
   #turn: number | undefined
   readonly #session: string
   #sessionKnown = false
+  #projectId: number | undefined
   #seenVersion: string | undefined
   #branch: string | undefined
   #lastTime: string | undefined
@@ -81,6 +87,7 @@ export class TurnWriter {
     this.#turn = transcript.turn ?? undefined
     this.#session = transcript.session
     this.#tools = new ToolRows(db, transcript.session)
+    this.#words = new WordWriter(db)
   }
 
   apply(line: Line): void {
@@ -102,6 +109,7 @@ export class TurnWriter {
   finish(indexed: number): void {
     this.#flush()
     this.#flushUsage()
+    this.#words.flush()
     this.#db
       .query("UPDATE transcripts SET indexed = ?, turn = ? WHERE id = ?")
       .run(indexed, this.#turn ?? null, this.#transcript.id)
@@ -165,6 +173,19 @@ export class TurnWriter {
       .get(key, this.#session, alias ?? null)
   }
 
+  #ownProject(): number | undefined {
+    this.#projectId ??=
+      this.#db
+        .query<{ project: number | null }, [string]>("SELECT project FROM sessions WHERE id = ?")
+        .get(this.#session)?.project ?? undefined
+    return this.#projectId
+  }
+
+  #toolOf(part: Part): string | undefined {
+    if (part.kind === "toolUse") return part.name
+    return part.kind === "toolResult" ? this.#tools.nameOf(part.id) : undefined
+  }
+
   #isSubagent(): boolean {
     return this.#session.includes("/")
   }
@@ -197,6 +218,11 @@ export class TurnWriter {
       this.#open(line, { via, text: opening.text, origin: origins[parts.indexOf(opening)]! }, key)
     } else if (this.#turn === undefined) this.#open(line, { via: "none", text: "", origin: "host" }, key)
     const turn = this.#turn!
+    const said = searchable(
+      parts.filter((part) => !isOwnTool(this.#toolOf(part))),
+      injected,
+    )
+    const speaker = injected ? "host" : role(parts)
     const message =
       parts.length === 0
         ? 0
@@ -204,15 +230,23 @@ export class TurnWriter {
             line,
             turn,
             { key, alias },
-            injected
-              ? { role: "host", origin: "host" }
-              : { role: role(parts), origin: messageOrigin(origins) },
+            { role: speaker, origin: injected ? "host" : messageOrigin(origins), kind: said.kind },
           )
     const effect: Effect = { answer: null, tools: 0, errors: 0, interrupted: 0 }
     const main = !record.sidechain || this.#isSubagent()
     const imported = this.#isImported(record)
     const at = { turn, message, sidechain: record.sidechain, main, imported }
     for (const [n, part] of parts.entries()) this.#project(part, origins[n]!, record, at, effect)
+    if (message !== 0) {
+      this.#words.add(message, said.text, {
+        project: this.#ownProject(),
+        session: this.#session,
+        role: speaker,
+        tools: parts.flatMap((part) => this.#toolOf(part) ?? []),
+        isError: effect.errors > 0,
+        time: record.timestamp,
+      })
+    }
     this.#noteUsage(record, turn)
     this.#grow(turn, line, effect)
   }
@@ -226,8 +260,8 @@ export class TurnWriter {
   ): number {
     const { lastInsertRowid } = this.#db
       .query<unknown, (string | number | bigint | null)[]>(
-        `INSERT INTO messages (key, alias, session, turn, transcript, offset, length, role, sidechain, time, origin)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        `INSERT INTO messages (key, alias, session, turn, transcript, offset, length, role, sidechain, time, origin,
+           kind) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       )
       .run(
         key,
@@ -241,6 +275,7 @@ export class TurnWriter {
         record.sidechain ? 1 : 0,
         record.timestamp ?? null,
         speaker.origin,
+        speaker.kind,
       )
     return Number(lastInsertRowid)
   }
@@ -391,6 +426,13 @@ export class TurnWriter {
       )
   }
 }
+
+/**
+ * Tools of our own server. What they were asked and what they found stands in the archive already: found again, it
+ * would come before what it was found for.
+ */
+const isOwnTool = (tool: string | undefined): boolean =>
+  tool !== undefined && /^mcp__(?:plugin_\w+_)?ctxbridge__/.test(tool)
 
 function splitSession(session: string): [parent: string | undefined, agent: string | undefined] {
   const slash = session.indexOf("/")

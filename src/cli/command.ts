@@ -27,6 +27,8 @@ export interface Environment {
   readonly cwd: string
   /** The host's configuration folder: CLAUDE_CONFIG_DIR, else ~/.claude. */
   readonly claudeDir: string
+  /** The host's own state file: .claude.json in CLAUDE_CONFIG_DIR, else in the home folder. */
+  readonly hostConfig: string
   /** Where the vault and the archive are. */
   readonly dataHome: string
   /** Logs and locks. */

@@ -1,6 +1,5 @@
 /** Every byte of a command's output. */
-import { writeSync } from "node:fs"
-import { isatty } from "node:tty"
+import { fstatSync, writeSync } from "node:fs"
 import { columnsFromEnv } from "../config/load.ts"
 import { codeOf } from "../util/errors.ts"
 import type { Output } from "./command.ts"
@@ -29,8 +28,17 @@ export function writeOut(data: string | Uint8Array): void {
 
 const STDOUT = 1
 
-/** Whether a person reads stdout. Without touching `process.stdout`, see writeOut. */
-export const isTerminal = (): boolean => isatty(STDOUT)
+/**
+ * Whether a person reads stdout. Without touching `process.stdout`, see writeOut, and without `node:tty`, which costs
+ * each command's start 3 ms. The other devices of this kind read nothing.
+ */
+export function isTerminal(): boolean {
+  try {
+    return fstatSync(STDOUT).isCharacterDevice()
+  } catch {
+    return false
+  }
+}
 
 const BAR = 24
 /** ms between two drawings of the bar. */

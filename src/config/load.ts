@@ -12,6 +12,8 @@ export interface Paths {
   readonly stateHome: string
   /** The host's configuration folder. */
   readonly claudeDir: string
+  /** Where the host keeps its own state, servers included. */
+  readonly hostConfig: string
   readonly configFile: string
   /** For temporary files. */
   readonly temporary: string
@@ -39,6 +41,7 @@ function resolvePaths(env: Env): Omit<Paths, "secrets"> {
     dataHome: own ?? join(data, "ctxbridge"),
     stateHome: own === undefined ? join(state, "ctxbridge") : join(own, "state"),
     claudeDir: absolute(env["CLAUDE_CONFIG_DIR"]) ?? join(home, ".claude"),
+    hostConfig: join(absolute(env["CLAUDE_CONFIG_DIR"]) ?? home, ".claude.json"),
     configFile: absolute(env["CTXBRIDGE_CONFIG"]) ?? join(config, "ctxbridge", "config.toml"),
     temporary: absolute(env["TMPDIR"]) ?? "/tmp",
   }
@@ -141,6 +144,14 @@ export interface HostLimits {
   readonly no1M?: boolean
   /** The host never compacts by itself. */
   readonly never?: boolean
+}
+
+/** What the host tells a server that it starts, from 2.1 on: its project's folder and its session. */
+export function hostPlace(env: Env = process.env): {
+  readonly project: string | undefined
+  readonly session: string | undefined
+} {
+  return { project: absolute(env["CLAUDE_PROJECT_DIR"]), session: env["CLAUDE_CODE_SESSION_ID"] || undefined }
 }
 
 /** Columns of the terminal as the shell exported them, if it did. */

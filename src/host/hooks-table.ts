@@ -31,13 +31,16 @@ export function hookCommand(exePath: string, event: HostEvent): string {
 
 /** How every command of ours begins. The two empty assignments keep a stray BUN_* from taking us over. */
 export function ourProgram(exePath: string): string {
-  if (!/^(?:\/|[A-Za-z]:[\\/]|\\\\)/.test(exePath) || !isOurBinary(exePath)) {
-    // Such a command would not be recognised later, and so doubled by the next install.
-    throw new CtxError("not-ctxbridge", `not the absolute path of a ctxbridge binary: ${exePath}`, {
-      hint: "build it with `npm run build`, then run `dist/ctxbridge install`",
-    })
-  }
+  expectOurBinary(exePath)
   return `BUN_OPTIONS= BUN_BE_BUN= ${shellQuote(exePath)}`
+}
+
+/** Throws for a path of which no entry would be recognised later: the next install would double it. */
+export function expectOurBinary(exePath: string): void {
+  if (/^(?:\/|[A-Za-z]:[\\/]|\\\\)/.test(exePath) && isOurBinary(exePath)) return
+  throw new CtxError("not-ctxbridge", `not the absolute path of a ctxbridge binary: ${exePath}`, {
+    hint: "build it with `npm run build`, then run `dist/ctxbridge install`",
+  })
 }
 
 // One shell word, whatever its quoting. The alternatives differ in their first character: no backtracking.

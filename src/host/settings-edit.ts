@@ -4,8 +4,8 @@
  * Text in, text out; no files. Every byte that is not ours stays as it is.
  */
 import { HOOK_TIMEOUT_SECONDS, HOST_EVENTS, type HostEvent, hookCommand, isOurHook } from "./hooks-table.ts"
+import { apply, hasSiblings, isBlank, keyOf, member, parseObject, shapeError, splitBom } from "./json-text.ts"
 import { document, eolOf, insertion, type JsonNode, removal } from "./settings-style.ts"
-import { apply, hasSiblings, isBlank, keyOf, member, parse, splitBom } from "./settings-tree.ts"
 
 export interface Added {
   readonly text: string
@@ -63,12 +63,6 @@ export function removeHooks(text: string, original?: string): Removed {
     removed.push(event)
   }
   return { text: bom + now, removed }
-}
-
-/** Whether the text means `{}`, or nothing at all. */
-export function isEmptySettings(text: string): boolean {
-  const source = splitBom(text)[1]
-  return isBlank(source) || parse(source).children?.length === 0
 }
 
 /** One hook of ours in the tree. */
@@ -151,4 +145,17 @@ function containersOf(original: string | undefined): ReadonlySet<string> {
   const source = splitBom(original ?? "")[1]
   if (isBlank(source) || member(parse(source), "hooks") === undefined) return new Set()
   return new Set(["hooks", ...eventsOf(source).map((event) => `hooks.${event}`)])
+}
+
+/** The tree of a text whose hooks have the shape the host expects. */
+function parse(text: string): JsonNode {
+  const root = parseObject(text)
+  const hooks = member(root, "hooks")
+  if (hooks === undefined) return root
+  if (hooks.type !== "object") throw shapeError("hooks", "an object", hooks)
+  for (const property of hooks.children ?? []) {
+    const list = property.children?.[1]
+    if (list?.type !== "array") throw shapeError(`hooks.${keyOf(property)}`, "an array", list)
+  }
+  return root
 }

@@ -5,8 +5,9 @@
  * Text in, text out; no files. Every byte that is not ours stays as it is.
  */
 import { isOurBinary, ourProgram, WORD } from "./hooks-table.ts"
+import { apply, isBlank, member, parseObject, splitBom } from "./json-text.ts"
+import type { Removed } from "./settings-edit.ts"
 import { document, eolOf, insertion, type JsonNode, removal } from "./settings-style.ts"
-import { apply, isBlank, member, parse, splitBom } from "./settings-tree.ts"
 
 const KEY = "statusLine"
 
@@ -55,7 +56,7 @@ export function addStatusLine(
     const whole = document({ [KEY]: plain }, eolOf(source)) + (source === "" ? "\n" : source)
     return { text: bom + whole, state: "added" }
   }
-  const root = parse(source)
+  const root = parseObject(source)
   const there = member(root, KEY)
   if (there === undefined) {
     if (wish === "update") return { text: text ?? "", state: "none" }
@@ -80,25 +81,25 @@ export function addStatusLine(
  *
  * @param original the text before our install: how the other command was written
  */
-export function removeStatusLine(text: string, original?: string): { text: string; removed: boolean } {
+export function removeStatusLine(text: string, original?: string): Removed {
   const [bom, source] = splitBom(text)
-  if (isBlank(source)) return { text, removed: false }
-  const there = member(parse(source), KEY)
+  if (isBlank(source)) return { text, removed: [] }
+  const there = member(parseObject(source), KEY)
   const command = member(there, "command")
   const chained = typeof command?.value === "string" ? chainedCommand(command.value) : undefined
-  if (there === undefined || command === undefined || chained === undefined) return { text, removed: false }
+  if (there === undefined || command === undefined || chained === undefined) return { text, removed: [] }
   const edit =
     chained === ""
       ? removal(there.parent as JsonNode)
       : { ...span(command), content: writtenIn(original, chained) ?? JSON.stringify(chained) }
-  return { text: bom + apply(source, edit), removed: true }
+  return { text: bom + apply(source, edit), removed: [KEY] }
 }
 
 /** The command's bytes in the former text, where it is the same command. */
 function writtenIn(original: string | undefined, command: string): string | undefined {
   const source = splitBom(original ?? "")[1]
   if (isBlank(source)) return undefined
-  const node = member(member(parse(source), KEY), "command")
+  const node = member(member(parseObject(source), KEY), "command")
   return node?.value === command ? source.slice(node.offset, node.offset + node.length) : undefined
 }
 

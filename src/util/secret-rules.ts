@@ -12,8 +12,11 @@ export const RULES_NUMBER = 1
 
 /** Where tokens may be, for regular expressions with `lastIndex`. */
 export const GATES = {
-  /** Ends behind the separator. The groups of a UUID are the commonest long rest, and no token. */
-  separated: () => /[_.:$~-](?![0-9a-f]{4}-)(?=[\w.$+/-]{14})/g,
+  /**
+   * Ends behind the separator. The groups of a UUID are the commonest long rest, and no token; a rest without a digit or a
+   * capital is a name or a path.
+   */
+  separated: () => /[_.:$~-](?![0-9a-f]{4}-)(?=[\w.$+/-]{14})(?=[a-z_.:$~+/-]{0,48}[A-Z0-9])/g,
   /** Ends behind the first two characters of a token that has no separator. */
   plain: () => /[^A-Za-mo-qsu-z0-9][ABEGLS][A-Z3](?=[\w+/:-]{10})/g,
 } as const

@@ -251,7 +251,7 @@ describe("install and uninstall", () => {
     await said(cli(machine, "install", "--statusline"))
     const now = { ...JSON.parse(readFileSync(settingsOf(machine), "utf8")), model: "opus" }
     writeFileSync(settingsOf(machine), JSON.stringify(now, null, 2))
-    expect(await said(cli(machine, "uninstall"))).toContain("status line")
+    expect(await said(cli(machine, "uninstall"))).toContain("statusLine")
     expect(JSON.parse(readFileSync(settingsOf(machine), "utf8"))).toEqual({ ...before, model: "opus" })
   })
 

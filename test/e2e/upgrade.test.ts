@@ -17,7 +17,12 @@ const FAILING = {
   isError: true,
 }
 
-const openViews = (machine: Machine): Database => new Database(join(machine.dataHome, "archive.db"))
+/** The background job may be at work. */
+function openViews(machine: Machine): Database {
+  const db = new Database(join(machine.dataHome, "archive.db"))
+  db.run("PRAGMA busy_timeout = 10000")
+  return db
+}
 
 /** A machine whose views have the shape that the first schema gave them. */
 async function upgraded(): Promise<{ machine: Machine; session: Transcript }> {

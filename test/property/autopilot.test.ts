@@ -113,7 +113,7 @@ test("a chained status line comes back byte for byte, and none leaves no byte", 
       const moved = addStatusLine(text, "/usr/bin/ctxbridge", "update")
       expect(moved.state).toBe("updated")
       for (const one of [text, moved.text]) {
-        expect(removeStatusLine(one, before)).toEqual({ text: before, removed: true })
+        expect(removeStatusLine(one, before)).toEqual({ text: before, removed: ["statusLine"] })
         expect(JSON.parse(removeStatusLine(one).text)).toEqual(JSON.parse(before))
       }
       expect(addStatusLine(before, EXE, "new").state).toBe(theirs === null ? "added" : "theirs")

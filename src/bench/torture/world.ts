@@ -125,11 +125,12 @@ export class World {
     return ended
   }
 
-  /** The JSON of a command. */
+  /** The JSON of a command; the last event of one that tells of its work in events. */
   async asked<T>(args: readonly string[], allowed?: readonly number[]): Promise<T> {
     const { stdout } = await this.command([...args, "--json"], allowed)
+    const text = args[0] === "import" ? (stdout.trimEnd().split("\n").at(-1) ?? "") : stdout
     try {
-      return JSON.parse(stdout) as T
+      return JSON.parse(text) as T
     } catch {
       this.isFalse(`${args.join(" ")} --json printed no JSON`)
       return {} as T

@@ -1,22 +1,37 @@
-/** `ctxbridge bench`: what ctxbridge costs on this machine. */
+/** `ctxbridge bench`: what ctxbridge costs on this machine, and how well it finds. */
+import { tmpdir } from "node:os"
+import { resolve } from "node:path"
 import { benchHooks } from "../../bench/hooks.ts"
 import { FULL, QUICK } from "../../bench/plans.ts"
+import { benchRecall } from "../../bench/recall/run.ts"
 import { renderReport } from "../../bench/table.ts"
 import { childEnvironment } from "../../config/load.ts"
 import { CtxError, EXIT, usageError } from "../../util/errors.ts"
+import { stringArg } from "../args.ts"
 import { benchTorture } from "../bench-torture.ts"
-import type { Command } from "../command.ts"
+import type { Command, Context } from "../command.ts"
+import { renderRecall } from "../render-recall.ts"
+import { createStyle } from "../style.ts"
 
 export default {
-  meta: { name: "bench", description: "Measure on this machine what the hooks cost, and what they survive" },
+  meta: {
+    name: "bench",
+    description: "Measure what the hooks cost here, what they survive, how well a search finds",
+  },
   args: {
     suite: {
       type: "positional",
       required: true,
-      valueHint: "hooks|torture",
+      valueHint: "hooks|torture|recall",
       description:
         "hooks: CPU, time and memory of hook calls against `node -e 0` and an empty Bun binary; " +
-        "torture: kills, full disks, damaged files, and what was lost",
+        "torture: kills, full disks, damaged files, and what was lost; " +
+        "recall: how much of what answers a question a search shows",
+    },
+    data: {
+      type: "string",
+      valueHint: "DIR",
+      description: "recall: transcripts with their questions (*.gold.json), or transcripts alone",
     },
     quick: {
       type: "boolean",
@@ -33,8 +48,9 @@ export default {
   async run(context) {
     const { args, out, env } = context
     const { suite } = args
+    if (suite === "recall") return recall(context)
     if (suite !== "hooks" && suite !== "torture") {
-      throw usageError(`unknown suite: ${suite}`, "there are: hooks, torture")
+      throw usageError(`unknown suite: ${suite}`, "there are: hooks, torture, recall")
     }
     if (!Bun.isStandaloneExecutable) {
       throw new CtxError("not-compiled", "only the compiled binary can be measured", {
@@ -58,3 +74,16 @@ export default {
     return report.verdicts.every(({ met }) => met) ? EXIT.ok : EXIT.failed
   },
 } satisfies Command
+
+function recall({ args, out, env }: Context): number {
+  const data = stringArg(args, "data")
+  if (data === undefined) throw usageError("bench recall needs --data DIR", "ctxbridge bench --help")
+  const report = benchRecall({
+    folder: resolve(env.cwd, data),
+    temp: tmpdir(),
+    onProgress: out.progress,
+  })
+  for (const line of renderRecall(report, out.columns, createStyle(out.color))) out.print(line)
+  out.json(report)
+  return EXIT.ok
+}

@@ -1,6 +1,7 @@
 /** `ctxbridge install`: register our hooks with the host. */
 import { foldersBefore, rememberFolders } from "../../host/footprint.ts"
-import { install, SCOPES, type Scope, type SettingsChange } from "../../host/install.ts"
+import { type HooksChange, install, installServer, SCOPES, type Scope } from "../../host/install.ts"
+import type { SettingsChange } from "../../host/register.ts"
 import type { StatusLineWish } from "../../host/status-line.ts"
 import { type History, historyOf, importInBackground } from "../../job/history.ts"
 import { usageError } from "../../util/errors.ts"
@@ -16,11 +17,12 @@ export const SETTINGS_ARGS = {
     default: "user",
     valueHint: SCOPES.join("|"),
   },
+  "no-mcp": { type: "boolean", description: "The hooks only, not the MCP server" },
   "dry-run": { type: "boolean", description: "Show what would change; write nothing" },
 } as const satisfies Record<string, ArgSpec>
 
 export default {
-  meta: { name: "install", description: "Register the hooks in Claude Code's settings" },
+  meta: { name: "install", description: "Register the hooks and the MCP server with Claude Code" },
   args: {
     ...SETTINGS_ARGS,
     statusline: { type: "boolean", description: "Show our status line also where there is one: before it" },
@@ -29,13 +31,18 @@ export default {
   },
   run(context) {
     const { args, env, out } = context
-    const options = settingsOptions(context)
-    // `--no-import`, to the library.
-    const refused = args["import"] === false
+    const options = { ...settingsOptions(context), exePath: env.exePath }
+    const refused = args["no-import"] === true
+    // What stands in the server's way is said before the hooks are written.
+    if (wantsServer(context)) installServer({ ...options, dryRun: true })
     const folders = foldersBefore(env)
-    const change = install({ ...options, exePath: env.exePath, statusLine: wishOf(context) })
+    const change = install({ ...options, statusLine: wishOf(context) })
+    const server = wantsServer(context) ? installServer(options) : undefined
     if (!options.dryRun) rememberFolders(env.dataHome, folders)
-    for (const line of report(change)) out.print(line)
+    for (const line of [...report(change), ...reportServer(server)]) out.print(line)
+    if (change.changed && !change.dryRun) {
+      out.print("Sessions started from now on are archived. Undo with `ctxbridge uninstall`.")
+    }
     const history = historyOf(env)
     let importing = false
     if (history.left > 0 && !change.dryRun && !refused) {
@@ -45,7 +52,7 @@ export default {
       if (importing) importInBackground(env)
     }
     for (const line of told(history, importing, refused)) out.print(line)
-    out.json({ ...change, history: { ...history, importing } })
+    out.json({ ...change, mcp: server ?? null, history: { ...history, importing } })
   },
 } satisfies Command
 
@@ -67,18 +74,19 @@ export function settingsOptions({ args, env }: Context) {
   if (scope === undefined) {
     throw usageError(`unknown scope: ${args["scope"]}`, `one of ${SCOPES.join(", ")}`)
   }
-  const { home, claudeDir, cwd, dataHome } = env
+  const { home, claudeDir, hostConfig, cwd, dataHome } = env
   return {
     scope: scope satisfies Scope,
     dryRun: args["dry-run"] === true,
     home,
     configDir: claudeDir,
+    hostConfig,
     cwd,
     dataHome,
   }
 }
 
-const LINES: Partial<Record<SettingsChange["statusLine"], string>> = {
+const LINES: Partial<Record<HooksChange["statusLine"], string>> = {
   added: "status line added",
   chained: "status line put before yours",
   updated: "status line brought up to date",
@@ -90,7 +98,7 @@ function wishOf({ args, env }: Context): StatusLineWish {
   return args["scope"] === "user" && env.config["statusline.enabled"] ? "new" : "update"
 }
 
-function report(change: SettingsChange): string[] {
+function report(change: HooksChange): string[] {
   const hint =
     change.statusLine === "theirs"
       ? ["Your status line stays; `install --statusline` puts ours before it."]
@@ -103,5 +111,14 @@ function report(change: SettingsChange): string[] {
   const line = LINES[change.statusLine]
   if (line !== undefined) lines.push(`  line      ${line}`)
   if (change.backup !== undefined) lines.push(`  backup    ${change.backup}`)
-  return [...lines, ...hint, "Sessions started from now on are archived. Undo with `ctxbridge uninstall`."]
+  return [...lines, ...hint]
+}
+
+export const wantsServer = ({ args }: Context): boolean => args["no-mcp"] !== true
+
+function reportServer(change: SettingsChange | undefined): string[] {
+  if (change === undefined) return []
+  if (!change.changed) return [`MCP server already registered: ${change.file}`]
+  if (change.dryRun) return [`Would register the MCP server in ${change.file}`]
+  return [`MCP server registered in ${change.file}`]
 }

@@ -1,7 +1,33 @@
-/** The tree of a settings file of the host: strict JSON whose hooks have the shape the host expects. The only door to jsonc-parser. */
+/** A text that is one strict JSON object, as a tree, and edits of it. The only door to jsonc-parser. Pure. */
 import { applyEdits, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser"
 import { CtxError } from "../util/errors.ts"
 import type { JsonNode, TextEdit } from "./settings-style.ts"
+
+/**
+ * The tree of a text.
+ *
+ * @throws CtxError `settings-syntax`, `settings-shape` for what the host would not read
+ */
+export function parseObject(text: string): JsonNode {
+  const errors: ParseError[] = []
+  const root = parseTree(text, errors, { disallowComments: true, allowTrailingComma: false })
+  const first = errors[0]
+  if (first !== undefined) throw syntaxError(text, first)
+  try {
+    JSON.parse(text)
+  } catch (cause) {
+    // What only the host's parser refuses, such as `-01`.
+    throw new CtxError("settings-syntax", `not JSON: ${(cause as Error).message}`, { cause })
+  }
+  if (root?.type !== "object") throw shapeError("the top level", "an object", root)
+  return root
+}
+
+/** Whether the text means `{}`, or nothing at all. */
+export function isEmptySettings(text: string): boolean {
+  const source = splitBom(text)[1]
+  return isBlank(source) || parseObject(source).children?.length === 0
+}
 
 /** The value under a key; the last one counts, as in the host's own parser. */
 export function member(node: JsonNode | undefined, key: string): JsonNode | undefined {
@@ -30,30 +56,7 @@ export function splitBom(text: string): [string, string] {
   return text.startsWith("\uFEFF") ? ["\uFEFF", text.slice(1)] : ["", text]
 }
 
-/** The tree of a strict JSON text whose hooks have the shape the host expects. */
-export function parse(text: string): JsonNode {
-  const errors: ParseError[] = []
-  const root = parseTree(text, errors, { disallowComments: true, allowTrailingComma: false })
-  const first = errors[0]
-  if (first !== undefined) throw syntaxError(text, first)
-  try {
-    JSON.parse(text)
-  } catch (cause) {
-    // What only the host's parser refuses, such as `-01`.
-    throw new CtxError("settings-syntax", `not JSON: ${(cause as Error).message}`, { cause })
-  }
-  if (root?.type !== "object") throw shapeError("the top level", "an object", root)
-  const hooks = member(root, "hooks")
-  if (hooks === undefined) return root
-  if (hooks.type !== "object") throw shapeError("hooks", "an object", hooks)
-  for (const property of hooks.children ?? []) {
-    const list = property.children?.[1]
-    if (list?.type !== "array") throw shapeError(`hooks.${keyOf(property)}`, "an array", list)
-  }
-  return root
-}
-
-function shapeError(place: string, expected: string, found: JsonNode | undefined): CtxError {
+export function shapeError(place: string, expected: string, found: JsonNode | undefined): CtxError {
   return new CtxError("settings-shape", `${place} must be ${expected}, but is ${found?.type ?? "missing"}`, {
     hint: "nothing was changed; correct the file and try again",
   })
