@@ -8,6 +8,7 @@ import { join } from "node:path"
 import { run } from "../support/binary.ts"
 import { doneIn } from "../support/events.ts"
 import { contentOf, contextOf, Machine } from "../support/machine.ts"
+import { Peer } from "../support/mcp.ts"
 import { inContext, Noise, privateKey, TOKENS, VALUES } from "../support/planted.ts"
 import type { Transcript } from "../support/transcript.ts"
 
@@ -144,6 +145,30 @@ describe("a session full of secrets", () => {
       expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: "" })
       expect(found(stdout)).toEqual([])
     }
+  })
+
+  test("none in what the MCP server says", async () => {
+    using db = machine.views()
+    const handles = db
+      .query<{ handle: string }, [string]>("SELECT handle FROM turns WHERE session = ?")
+      .all(session.session)
+    expect(handles.length).toBeGreaterThan(0)
+    await using peer = await Peer.connect(machine.cwd, machine.env)
+    const told = [await peer.call("search", { query: "token OR password OR key", limit: 20 })]
+    told.push(await peer.call("restore_preview"))
+    for (const { handle } of handles) {
+      let next = true
+      for (let page = 1; next; page++) {
+        const got = await peer.call("get", { handle: `ctx:${handle}`, page })
+        told.push(got)
+        next = got.text.includes(`page ${page + 1}.`)
+      }
+    }
+    expect(told.filter(({ isError }) => isError)).toEqual([])
+    expect(told.length).toBeGreaterThan(handles.length)
+    expect(found(told.map(({ text, structured }) => text + JSON.stringify(structured)).join("\n"))).toEqual(
+      [],
+    )
   })
 
   test("everything else of each line is as it was", () => {
