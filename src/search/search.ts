@@ -77,7 +77,9 @@ function narrowed(db: Database, similar: readonly Similar[], filter: Filter): Si
       .map(({ id }) => id),
   )
   const marked = filter.expression === undefined ? accepted : withMarks(db, [...accepted], filter.expression)
-  return similar.filter(({ message }) => message !== undefined && marked.has(message))
+  return similar.filter(({ message }) =>
+    message === undefined ? filter.expression === undefined : marked.has(message),
+  )
 }
 
 /** Of the best message's score, what another must have to be told beside it. */

@@ -187,12 +187,15 @@ export class World {
     rmSync(this.root, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
   }
 
+  /** Whether something is asked of the job, or copies are not in the views yet. */
   #waiting(): boolean {
-    try {
-      return readdirSync(join(this.dataHome, "requests")).length > 0
-    } catch {
-      return false
-    }
+    return ["requests", "pending"].some((name) => {
+      try {
+        return readdirSync(join(this.dataHome, name)).length > 0
+      } catch {
+        return false
+      }
+    })
   }
 
   async #call(args: readonly string[], stdin: string, options: CallOptions): Promise<Ended> {
