@@ -110,14 +110,16 @@ class Page {
 
 function pendingPrompt(page: Page, material: Material, { source, budget }: RenderOptions): void {
   const { pending } = material
-  if (source !== "compact" || pending === undefined) return
+  if (source !== "compact" || pending === undefined || pending.trim() === "") return
   if (!material.pendingBegun && atLeast(material.version, KEEPS_PENDING)) return
   const room = Math.min(
     Math.floor(budget * PENDING_SHARE),
     page.left - PENDING_TITLE.length - "\n## \n".length,
   )
   // Quoted first: every line of it grows by the quotation mark.
-  page.section(PENDING_TITLE, [cut(blockQuote(pending), room, " … (cut)")])
+  const quote = cut(blockQuote(pending), room, " … (cut)")
+  // Of a budget too small for a word, not even the mark is left.
+  if (quote.length > "> ".length) page.section(PENDING_TITLE, [quote])
 }
 
 function commands({ failing, good }: Material, held: (text: string) => boolean): string[] {
