@@ -12,6 +12,7 @@ import type { Part, TranscriptRecord } from "../transcript/types.ts"
 import { cut } from "../util/text.ts"
 import { isImportedCopy } from "../vault/layout.ts"
 import type { Database } from "./database.ts"
+import { FactRows } from "./fact-rows.ts"
 import { turnHandle } from "./handle.ts"
 import { type Identity, identify, opensTurn, role } from "./identity.ts"
 import { projectOf } from "./project.ts"
@@ -43,6 +44,7 @@ export class TurnWriter {
   readonly #db: Database
   readonly #transcript: TranscriptRow
   readonly #tools: ToolRows
+  readonly #facts: FactRows
   #turn: number | undefined
   readonly #session: string
   #sessionKnown = false
@@ -57,6 +59,7 @@ export class TurnWriter {
     this.#turn = transcript.turn ?? undefined
     this.#session = transcript.session
     this.#tools = new ToolRows(db, transcript.session)
+    this.#facts = new FactRows(db, transcript.session)
   }
 
   apply(line: Line): void {
@@ -198,6 +201,7 @@ export class TurnWriter {
     const imported = this.#isImported(record)
     const at = { turn, message, sidechain: record.sidechain, main, imported }
     for (const [n, part] of parts.entries()) this.#project(part, origins[n]!, record, at, effect)
+    if (main && !injected) this.#facts.note(parts, origins, at, (id) => this.#tools.nameOf(id))
     if (record.usage !== undefined) this.#usage(record, turn)
     this.#db
       .query(

@@ -35,6 +35,23 @@ export interface TurnLine {
   readonly interrupted: number
 }
 
+/** Something that may be needed again. */
+export interface Fact {
+  readonly text: string
+  /** As it was last written, where that differs: a command with redirections and filters. */
+  readonly form?: string
+  /** How its last run ended, for a command that failed. */
+  readonly exit?: string
+}
+
+/** Each kind with the likeliest first. */
+export interface Facts {
+  readonly paths: readonly Fact[]
+  readonly commands: readonly Fact[]
+  readonly names: readonly Fact[]
+  readonly errors: readonly Fact[]
+}
+
 /** Where a session was left. */
 export interface Brief {
   readonly session: string
@@ -63,4 +80,5 @@ export interface Material extends Brief {
   /** The last command that failed and has not succeeded since. */
   readonly failing: CommandRun | undefined
   readonly good: CommandRun | undefined
+  readonly facts: Facts
 }
