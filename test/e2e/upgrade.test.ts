@@ -36,11 +36,14 @@ async function upgraded(): Promise<{ machine: Machine; session: Transcript }> {
   await machine.idle()
   const db = openViews(machine)
   for (const [table, column] of addedColumns()) db.run(`ALTER TABLE ${table} DROP COLUMN ${column}`)
-  db.run("DROP TABLE parser")
+  for (const table of addedTables()) db.run(`DROP TABLE ${table}`)
   db.run("PRAGMA user_version = 1")
   db.close()
   return { machine, session }
 }
+
+const addedTables = (): string[] =>
+  MIGRATIONS.slice(1).flatMap((sql) => [...sql.matchAll(/CREATE TABLE (\w+)/g)].map(([, table]) => table!))
 
 const addedColumns = (): (readonly [string, string])[] =>
   [...MIGRATIONS[1]!.matchAll(/ALTER TABLE (\w+) ADD COLUMN (\w+)/g)].map(([, table, column]) => [
