@@ -58,7 +58,7 @@ const DYNAMIC_DOORS = ["main.ts", "cli/commands.ts", "hook/handle.ts", "hook/rep
 /** Functions of their arguments. So is every file whose first comment says "Pure". */
 const PURE: readonly RegExp[] = [
   /^transcript\//,
-  /^restore\/(render|complement|pack|page|quote|neutral|instructions|pointer|material)\.ts$/,
+  /^restore\/(render|explain|complement|pack|page|quote|neutral|instructions|pointer|material)\.ts$/,
   /^vault\/(frame|layout)\.ts$/,
   /^hook\/event\.ts$/,
   /^config\/(options|markdown)\.ts$/,

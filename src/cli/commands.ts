@@ -10,6 +10,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ default: Command 
     status: () => import("./commands/status.ts"),
     sessions: () => import("./commands/sessions.ts"),
     show: () => import("./commands/show.ts"),
+    preview: () => import("./commands/preview.ts"),
     export: () => import("./commands/export.ts"),
     resurrect: () => import("./commands/resurrect.ts"),
     verify: () => import("./commands/verify.ts"),

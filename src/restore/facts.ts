@@ -10,9 +10,11 @@ import type { Fact, Facts } from "./material.ts"
 import type { Scope } from "./scope.ts"
 
 /** Facts of a kind that are looked at, the latest: what is older has hardly a chance. */
-const LOOKED_AT = 300
+const LOOKED_AT = 200
 /** Calls among which the last run of a command is found, for each outcome. */
 const MOST_RUNS = 100
+/** Commands that are looked for in those calls: no budget has room for more. */
+const MOST_COMMANDS = 100
 /** Messages by which every fact is taken to be older: the very last is no more likely than the ones before. */
 const SETTLING = 5
 /** Characters that a fact takes beside its own. */
@@ -35,7 +37,9 @@ export function gatherFacts(db: Database, scope: Scope, inProject: (path: string
   const failed = failedRuns(db, scope)
   return {
     paths: ranked(paths, ages),
-    commands: ranked(commands, ages).map((fact) => ({ ...fact, ...failed(fact.text) })),
+    commands: ranked(commands, ages)
+      .slice(0, MOST_COMMANDS)
+      .map((fact) => ({ ...fact, ...failed(fact.text) })),
     names: ranked(names, ages),
     errors: ranked(errors, ages),
   }
@@ -44,7 +48,7 @@ export function gatherFacts(db: Database, scope: Scope, inProject: (path: string
 function latestFacts(db: Database, scope: Scope, kind: FactKind): FactRow[] {
   const query = db.query<FactRow, [string, string, number]>(
     `SELECT text, form, times, latest FROM facts WHERE session = ?1 AND kind = ?2 AND since <= ?3
-     ORDER BY latest DESC, text LIMIT ${LOOKED_AT}`,
+     ORDER BY latest DESC, text DESC LIMIT ${LOOKED_AT}`,
   )
   return scope.flatMap(({ session, upTo }) => query.all(session, kind, upTo))
 }
@@ -73,7 +77,10 @@ function ranked(rows: readonly FactRow[], ages: ReadonlyMap<number, number>): Fa
   return rows
     .map((row) => ({ row, need: need(row) }))
     .sort((a, b) => b.need - a.need || (a.row.text < b.row.text ? -1 : 1))
-    .map(({ row: { text, form } }) => (form === text ? { text } : { text, form }))
+    .map(({ row: { text, form, times, latest } }) => {
+      const used = { text, times, age: ages.get(latest)! }
+      return form === text ? used : { ...used, form }
+    })
 }
 
 interface RunRow {

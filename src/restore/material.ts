@@ -40,6 +40,10 @@ export interface Fact {
   readonly text: string
   /** As it was last written, where that differs: a command with redirections and filters. */
   readonly form?: string
+  /** Messages that hold it. */
+  readonly times?: number
+  /** Messages with facts that came after the last of them. */
+  readonly age?: number
   /** How its last run ended, for a command that failed. */
   readonly exit?: string
 }

@@ -1,5 +1,8 @@
 /** Lines within a budget. Pure. */
 
+/** Lines that may be too long before a section ends. */
+const MOST_REFUSED = 12
+
 /** A section is all its lines that fit, or nothing. */
 export class Page {
   #text: string
@@ -32,10 +35,11 @@ export class Page {
     const most = Math.min(this.left, Math.floor(room))
     let text = `\n## ${title}`
     let kept = 0
+    let refused = 0
     for (const line of lines) {
       if (text.length + 1 + line.length > most) {
-        // Nothing worth saying is shorter than this.
-        if (text.length + SHORTEST > most) break
+        // Lines are made as they are asked for: a long list is not gone through for a few characters.
+        if (++refused > MOST_REFUSED) break
         continue
       }
       text += `\n${line}`
@@ -44,5 +48,3 @@ export class Page {
     if (kept > 0) this.#text += text
   }
 }
-
-const SHORTEST = 8

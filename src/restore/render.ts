@@ -29,6 +29,8 @@ const MOST_FILES = 5
 /** The newest turns that have a line whatever else there is. */
 const LEAST_TURNS = 5
 const TURNS = "Turns"
+/** Turns too long for what is left, after which no more are tried. */
+const MOST_REFUSED = 8
 /** Below this many characters nothing useful can be said. */
 const LEAST = 200
 
@@ -123,22 +125,32 @@ const roomOf = (lines: readonly string[]): number =>
  * what is left does not keep others out.
  */
 function turnLines(page: Page, turns: readonly TurnLine[]): void {
-  const atLength = turns.map((turn) => turnLine(turn))
-  const isRoomy = roomOf(atLength) <= page.left
-  let room = page.left - roomOf([])
-  const lines: string[] = []
-  for (const line of isRoomy ? atLength : turns.map(shortTurnLine)) {
-    if (line.length + 1 > room) continue
-    lines.unshift(line)
-    room -= line.length + 1
-  }
-  page.section(TURNS, lines)
+  const atLength = fitting(turns, turnLine, page.left)
+  const lines = atLength.length === turns.length ? atLength : fitting(turns, shortTurnLine, page.left)
+  page.section(TURNS, lines.reverse())
 }
 
-const shortTurnLine = (turn: TurnLine): string => turnLine(turn, 80, 50)
+/** Lines of the newest turns within `room` characters. */
+function fitting(turns: readonly TurnLine[], lineOf: (turn: TurnLine) => string, room: number): string[] {
+  const lines: string[] = []
+  let left = room - roomOf([])
+  let refused = 0
+  for (const turn of turns) {
+    const line = lineOf(turn)
+    if (line.length + 1 <= left) {
+      lines.push(line)
+      left -= line.length + 1
+    } else if (++refused > MOST_REFUSED) break
+  }
+  return lines
+}
+
+export const turnLine = (turn: TurnLine): string => turnLineOf(turn, 120, 120)
+
+const shortTurnLine = (turn: TurnLine): string => turnLineOf(turn, 80, 50)
 
 /** @param asked characters of the prompt, @param answered of the answer */
-export function turnLine(turn: TurnLine, asked = 120, answered = 120): string {
+function turnLineOf(turn: TurnLine, asked: number, answered: number): string {
   const { handle, prompt, answer, tools, errors } = turn
   const work = tools === 0 ? "" : `, ${count(tools, "tool call")}${errors > 0 ? ` (${errors} failed)` : ""}`
   const reply = answer === "" ? "" : ` → ${said(answer, answered)}`
