@@ -1,5 +1,5 @@
 /** Decoded lines of one transcript → turns, messages and what hangs on them. */
-import { constraintsIn, decisionsIn } from "../transcript/extract.ts"
+import { constraintsIn, decisionsIn, refutedIn } from "../transcript/extract.ts"
 import {
   isProse,
   messageOrigin,
@@ -277,7 +277,9 @@ export class TurnWriter {
       case "text":
         if (!at.main) return
         effect.answer = cut(part.text, ANSWER_KEPT)
-        if (isProse(origin)) for (const text of decisionsIn(part.text)) this.#note("decision", text, origin)
+        if (!isProse(origin)) return
+        for (const text of decisionsIn(part.text)) this.#note("decision", text, origin)
+        for (const text of refutedIn(part.text)) this.#note("refuted", text, origin)
         return
       case "toolUse":
         effect.tools++

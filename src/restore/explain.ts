@@ -21,6 +21,7 @@ const REASONS: readonly (readonly [title: string, why: string])[] = [
   ["Commands run", "used often and lately"],
   ["Commands", "the last that failed and has not succeeded since, and the last that succeeded"],
   ["Decisions", "sentences of the model that are worded as decisions, the latest first"],
+  ["Tried in vain", "sentences of the model that tell of a way that failed, the latest first"],
   ["Errors met", "errors met often and lately"],
   ["Paths", "used often and lately"],
   ["Names", "used often and lately"],

@@ -45,6 +45,7 @@ export function gather(db: Database, session: string, asked?: PendingPrompt): Ma
     pendingBegun: stored !== undefined && begun(stored),
     constraints: notes(db, scope, "constraint"),
     decisions: notes(db, scope, "decision"),
+    refuted: notes(db, scope, "refuted"),
     files: filesInFlight(db, scope, inProject),
     failing: failingCommand(db, scope),
     good: asRun(lastCommand(db, scope, 0)),
@@ -113,7 +114,7 @@ function latestTurns(db: Database, scope: Scope, most: number): TurnLine[] {
 }
 
 /** Newest first; the same words once. */
-function notes(db: Database, scope: Scope, kind: "constraint" | "decision"): Quote[] {
+function notes(db: Database, scope: Scope, kind: "constraint" | "decision" | "refuted"): Quote[] {
   const found = rows<Quote & { turn: number }>(
     db,
     scope,

@@ -80,6 +80,8 @@ export interface Material extends Brief {
   readonly pendingBegun: boolean
   readonly constraints: readonly Quote[]
   readonly decisions: readonly Quote[]
+  /** What the model tried in vain. */
+  readonly refuted: readonly Quote[]
   readonly files: readonly FileInFlight[]
   /** The last command that failed and has not succeeded since. */
   readonly failing: CommandRun | undefined

@@ -86,6 +86,14 @@ export function renderRestore(material: Material, options: RenderOptions): strin
       .map(({ text, handle }) => `- ${said(text, 240)} (${HANDLE_PREFIX}${handle})`),
     share(0.07),
   )
+  const decided = new Set(material.decisions.map(({ text }) => text))
+  page.section(
+    "Tried in vain",
+    material.refuted
+      .filter(({ text }) => !held(text) && !decided.has(text))
+      .map(({ text, handle }) => `- ${said(text, 200)} (${HANDLE_PREFIX}${handle})`),
+    share(0.06),
+  )
   complement(page, material.facts, page.left - kept, held)
   turnLines(page, material.turns)
   return page.text() === head ? "" : `${page.text()}\n${CLOSE}`

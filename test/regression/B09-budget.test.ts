@@ -34,6 +34,7 @@ function material(): Material {
     pendingBegun: dice.chance(0.5),
     constraints: many(12, () => ({ text: words(150), handle })),
     decisions: many(12, () => ({ text: words(150), handle })),
+    refuted: many(12, () => ({ text: words(150), handle })),
     todos: many(12, () => ({ content: words(100), status: words(5) })),
     files: many(10, () => ({ path: words(100), op: "edit", times: 1, handle })),
     failing: dice.chance(0.5) ? run() : undefined,

@@ -13,6 +13,7 @@ const TITLES = [
   "Files in flight",
   "Commands",
   "Decisions",
+  "Tried in vain",
   "Errors met",
   "Paths",
   "Names",

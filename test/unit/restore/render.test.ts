@@ -18,6 +18,7 @@ const MATERIAL: Material = {
   pendingBegun: true,
   constraints: [{ text: "Never touch generated files.", handle: "aaaaaa" }],
   decisions: [{ text: "I chose backoff rather than a fixed delay.", handle: "bbbbbb" }],
+  refuted: [{ text: "A fixed delay did not work.", handle: "aaaaaa" }],
   todos: [{ content: "Write the loop", status: "in_progress" }],
   files: [{ path: "src/client.ts", op: "edit", times: 3, handle: "aaaaaa" }],
   failing: { command: "npm test", exitCode: 1, error: "Exit code 1\nboom", handle: "bbbbbb" },
@@ -140,6 +141,7 @@ const material: fc.Arbitrary<Material> = fc.record({
   pendingBegun: fc.boolean(),
   constraints: fc.array(quote, { maxLength: 12 }),
   decisions: fc.array(quote, { maxLength: 12 }),
+  refuted: fc.array(quote, { maxLength: 12 }),
   todos: fc.array(fc.record({ content: text, status: text }), { maxLength: 9 }),
   files: fc.array(
     fc.record({ path: text, op: fc.constant("edit"), times: fc.nat(), handle: fc.constant("abcdef") }),
