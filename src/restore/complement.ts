@@ -17,7 +17,7 @@ const FORM_SHOWN = 90
 /** Characters of a section's title line. */
 const TITLED = "\n## ".length
 /** Facts of a kind that are asked of the summary: no budget has room for more. */
-const MOST = 150
+const MOST = 100
 
 /**
  * @param room characters that all lists together may take

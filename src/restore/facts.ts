@@ -10,11 +10,11 @@ import type { Fact, Facts } from "./material.ts"
 import type { Scope } from "./scope.ts"
 
 /** Facts of a kind that are looked at, the latest: what is older has hardly a chance. */
-const LOOKED_AT = 200
+const LOOKED_AT = 120
 /** Calls among which the last run of a command is found, for each outcome. */
-const MOST_RUNS = 100
+const MOST_RUNS = 60
 /** Commands that are looked for in those calls: no budget has room for more. */
-const MOST_COMMANDS = 100
+const MOST_COMMANDS = 60
 /** Messages by which every fact is taken to be older: the very last is no more likely than the ones before. */
 const SETTLING = 5
 /** Characters that a fact takes beside its own. */
