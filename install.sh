@@ -8,6 +8,8 @@ Usage: sh install.sh [options]
 
   --prefix DIR   install DIR/bin/ctxbridge (default: ~/.local)
   --no-hooks     do not register the hooks in Claude Code's settings
+  --import       archive the transcripts that are there, in the background
+  --no-import    leave them alone; without either, a terminal is asked
   --no-demo      do not show the demo at the end
   --deps-only    only fetch what building and testing need, into node_modules
   --help         show this text
@@ -28,6 +30,7 @@ fail() {
 
 prefix=
 hooks=1
+import=
 demo=1
 deps_only=0
 while [ $# -gt 0 ]; do
@@ -39,6 +42,7 @@ while [ $# -gt 0 ]; do
       ;;
     --prefix=*) prefix=${1#--prefix=} ;;
     --no-hooks) hooks=0 ;;
+    --import | --no-import) import=$1 ;;
     --no-demo) demo=0 ;;
     --deps-only) deps_only=1 ;;
     -h | --help)
@@ -137,7 +141,8 @@ staged=
 say "Installed $target"
 
 if [ "$hooks" = 1 ]; then
-  "$target" install || fail "the hooks are not registered" "the program is installed; then run: $target install"
+  # shellcheck disable=SC2086 # empty, or one word
+  "$target" install $import || fail "the hooks are not registered" "the program is installed; then run: $target install"
 fi
 
 case :${PATH:-}: in

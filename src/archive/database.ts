@@ -4,7 +4,7 @@
  * Whoever has it open shares the lock of `archive.lock`; who puts another file in its place holds that lock alone
  * (replace.ts). So nobody writes into a file that has been replaced.
  */
-import { Database } from "bun:sqlite"
+import { constants, Database } from "bun:sqlite"
 import { closeSync, mkdirSync, openSync } from "node:fs"
 import { join } from "node:path"
 import { CtxError, codeOf, isMissing } from "../util/errors.ts"
@@ -51,13 +51,64 @@ export function openDatabase(dataHome: string, options: OpenOptions): Database {
     if (held !== undefined) closeSync(held)
     throw error
   }
+  if (options.readonly && !canRead(db, options)) return openFrozen(path)
   return prepared(db, options)
+}
+
+/** Bytes of pages that a long work keeps in memory: with SQLite's 2 MB, each message's key is read back from the disk. */
+const LONG_WORK_CACHE = 48 << 20
+/** Bytes of log before it is moved into the database: the more, the fewer pages are written twice. */
+const LONG_WORK_LOG = 32 << 20
+const PAGE = 4096
+
+/** For whoever is going to write much: an import, a rebuild. */
+export function prepareForLongWork(db: Database): void {
+  db.run(`PRAGMA cache_size = -${LONG_WORK_CACHE >> 10}`)
+  db.run(`PRAGMA wal_autocheckpoint = ${LONG_WORK_LOG / PAGE}`)
+}
+
+/** A log without its index cannot be read where nothing can be written: no file of it may be made. */
+function canRead(db: Database, { wait }: OpenOptions): boolean {
+  try {
+    db.run(`PRAGMA busy_timeout = ${Math.max(0, Math.floor(wait))}`)
+    schemaVersion(db)
+    return true
+  } catch (error) {
+    db.close()
+    if (!/^SQLITE_(CANTOPEN|READONLY)/.test(codeOf(error))) throw error
+    return false
+  }
+}
+
+const READONLY = 0x01
+const URI = 0x40
+
+/** The file without its log: what had been moved over from that when it was last written. */
+function openFrozen(path: string): Database {
+  const uri = `file:${encodeURI(path).replaceAll("?", "%3f").replaceAll("#", "%23")}?immutable=1`
+  return new Database(uri, READONLY | URI)
 }
 
 /** A file that is not the archive's database: the one being made, or the one being replaced. Takes no lock. */
 export function openFile(path: string, options: OpenOptions): Database {
   const wanted = options.readonly ? { readonly: true } : { create: true }
   return prepared(new Database(path, { ...wanted, strict: true }), options)
+}
+
+/**
+ * A database that another program made. Nothing in it runs, and nothing of it is trusted.
+ *
+ * @param untouched to be read without a lock, a journal or a file beside it: for a file that nobody writes
+ */
+export function openForeign(path: string, untouched: boolean): Database {
+  const name = `file:${encodeURI(path).replaceAll("?", "%3f").replaceAll("#", "%23")}`
+  const db = untouched
+    ? new Database(`${name}?immutable=1`, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI)
+    : new Database(path, { readwrite: true })
+  db.run("PRAGMA trusted_schema = OFF")
+  db.run("PRAGMA query_only = ON")
+  db.run("PRAGMA temp_store = MEMORY")
+  return db
 }
 
 function prepared(db: Database, options: OpenOptions): Database {

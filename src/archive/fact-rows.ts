@@ -1,15 +1,15 @@
 /**
  * Names, paths, commands and error lines of a session's messages → rows of the views.
  *
- * Only words of the human and the model are searched for names, paths and commands; of a tool, only the output of
- * commands and of failed calls, for error lines (docs/security.md). A subagent's are its own business.
+ * Only words of the human and the model are searched for names, paths and commands; of the host's own tools, only the
+ * output of commands and of failed calls, for error lines (docs/security.md). A subagent's are its own business.
  */
 import { commandUses, errorLinesIn, type FactKind, namesIn, pathsIn } from "../transcript/facts.ts"
-import { isProse, type Origin } from "../transcript/origin.ts"
+import { isHostTool, isProse, type Origin } from "../transcript/origin.ts"
 import { commandPaths, toolFiles } from "../transcript/tool-input.ts"
 import type { Part } from "../transcript/types.ts"
 import type { Database } from "./database.ts"
-import type { At } from "./tool-rows.ts"
+import { type At, isOwnTool } from "./tool-rows.ts"
 
 /** By kind: each text with its form. */
 type Found = Map<FactKind, Map<string, string>>
@@ -28,11 +28,14 @@ export class FactRows {
     parts: readonly Part[],
     origins: readonly Origin[],
     { turn, message, imported }: At,
-    toolName: (id: string) => string | undefined,
+    toolOf: (part: Part) => string | undefined,
   ): void {
     if (imported || message === 0 || this.#session.includes("/")) return
     const found: Found = new Map()
-    for (const [n, part] of parts.entries()) collect(found, part, origins[n]!, toolName)
+    for (const [n, part] of parts.entries()) {
+      const tool = toolOf(part)
+      if (!isOwnTool(tool)) collect(found, part, origins[n]!, tool)
+    }
     if (found.size === 0) return
     const query = this.#db.query(
       `INSERT INTO facts (session, kind, text, form, since, latest) VALUES (?, ?, ?, ?, ?, ?)
@@ -43,12 +46,8 @@ export class FactRows {
   }
 }
 
-function collect(
-  found: Found,
-  part: Part,
-  origin: Origin,
-  toolName: (id: string) => string | undefined,
-): void {
+/** @param tool of a call or a result */
+function collect(found: Found, part: Part, origin: Origin, tool: string | undefined): void {
   const add = (kind: FactKind, texts: readonly string[], formOf = (text: string): string => text): void => {
     if (texts.length === 0) return
     const known = found.get(kind) ?? new Map()
@@ -78,8 +77,8 @@ function collect(
       return
     }
     case "toolResult":
-      if (origin === "tool" && (part.isError || toolName(part.id) === "Bash"))
-        add("error", errorLinesIn(part.text))
+      // An error of a server, or of a call that is not known, is in the words of a stranger.
+      if (isHostTool(tool) && (part.isError || tool === "Bash")) add("error", errorLinesIn(part.text))
       return
   }
 }

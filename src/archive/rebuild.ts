@@ -7,12 +7,13 @@ import { join } from "node:path"
 import { CtxError, codeOf, messageOf } from "../util/errors.ts"
 import { lock } from "../vault/lock.ts"
 import { markBehind, markComplete } from "./complete.ts"
-import { type Database, databasePath, openFile } from "./database.ts"
+import { type Database, databasePath, openFile, prepareForLongWork } from "./database.ts"
 import { indexCopy } from "./indexing.ts"
 import { dropPointers } from "./pointers.ts"
 import { rememberRepair } from "./repairs.ts"
 import { alone, carryOver, copyAside, damageOf, putInPlace, refuseNewer } from "./replace.ts"
 import { type Source, sources } from "./source.ts"
+import { carryVectors } from "./vectors.ts"
 
 export interface RebuildReport {
   readonly copies: number
@@ -83,10 +84,12 @@ function build(dataHome: string, file: string, options: RebuildOptions): Omit<Re
   const before = damageOf(dataHome)
   const db = openFile(file, { wait: 0 })
   try {
+    prepareForLongWork(db)
     // If we are killed the file is thrown away, so nothing of it needs to be on the disk before the end.
     db.run("PRAGMA journal_mode = MEMORY")
     db.run("PRAGMA synchronous = OFF")
     const { copies, unreadable } = fill(db, dataHome, options)
+    carryVectors(databasePath(dataHome), db)
     const { turns, messages } = counted(db)
     markComplete(db)
     return alone(dataHome, options.wait, () => {

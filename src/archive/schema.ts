@@ -2,7 +2,7 @@
  * What the views say of the vault has this number: it goes up when lines are decoded to something else. Views with
  * another number are made anew (whole.ts).
  */
-export const PARSER = 3
+export const PARSER = 4
 
 /**
  * The views' tables. Migrations are numbered by their place here; never change one that has been released, only
@@ -173,6 +173,35 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE messages ADD COLUMN origin TEXT NOT NULL DEFAULT '';
   ALTER TABLE tool_calls ADD COLUMN origin TEXT NOT NULL DEFAULT ''; -- of the output
   ALTER TABLE notes ADD COLUMN origin TEXT NOT NULL DEFAULT '';
+  `,
+  `
+  ALTER TABLE messages ADD COLUMN kind TEXT NOT NULL DEFAULT ''; -- transcript/searchable.ts
+
+  -- By which words messages are found (word-index.ts); rowid: the message. Whether, not where or how often: the
+  -- text itself is in the vault. Tokens are made by util/words.ts, SQLite only parts them at spaces.
+  CREATE VIRTUAL TABLE words USING fts5(
+    text, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii'
+  );
+  CREATE TRIGGER messages_words AFTER DELETE ON messages BEGIN
+    DELETE FROM words WHERE rowid = old.id;
+  END;
+  `,
+  `
+  -- What was said in a turn, as vectors. Made by the background job, not while indexing; rebuild keeps them.
+  CREATE TABLE vectors (
+    turn      INTEGER NOT NULL REFERENCES turns,
+    embedder  TEXT NOT NULL,             -- what made them: vectors of two embedders are never compared
+    dimension INTEGER NOT NULL,
+    last      INTEGER NOT NULL,          -- turns.last at that time: a turn that has grown since is due again
+    vectors   BLOB NOT NULL,             -- message, scale and numbers of each, see archive/vectors.ts
+    PRIMARY KEY (turn, embedder)
+  ) STRICT;
+  CREATE TRIGGER turns_vectors AFTER DELETE ON turns BEGIN
+    DELETE FROM vectors WHERE turn = old.id;
+  END;
+  CREATE TRIGGER messages_vectors AFTER DELETE ON messages BEGIN
+    DELETE FROM vectors WHERE turn = old.turn;
+  END;
   `,
   `
   -- Names, paths, commands and error lines of the session's own chain, for what to give back (transcript/facts.ts).

@@ -11,7 +11,12 @@ import { lastRepair, type Repair } from "./repairs.ts"
 const LATEST = 10
 
 export interface ArchiveStatus {
-  readonly vault: { readonly files: number; readonly bytes: number }
+  readonly vault: {
+    readonly files: number
+    readonly bytes: number
+    /** Why it cannot be looked at; then the numbers say nothing. */
+    readonly problem: string | null
+  }
   /** Bytes on disk of each part; `other`: markers, settings of sessions, logs, what was kept of a damaged database. */
   readonly disk: {
     readonly vault: number
@@ -42,11 +47,19 @@ export interface ArchiveStatus {
 export function readStatus(dataHome: string): ArchiveStatus {
   // First: reading the views may mend them, and with them the sizes.
   const { problem, lost, ...views } = readViews(dataHome)
-  const files = vaultFiles(dataHome)
-  const vault = { files: files.length, bytes: files.reduce((sum, file) => sum + file.bytes, 0) }
+  const vault = readVault(dataHome)
   const disk = diskOf(dataHome, vault.bytes, views.totals?.archivedBytes ?? 0)
   const database = { bytes: disk.database + disk.wal, problem, lost }
   return { vault, database, disk, lastRepair: lastRepair(dataHome) ?? null, ...views }
+}
+
+function readVault(dataHome: string): ArchiveStatus["vault"] {
+  try {
+    const files = vaultFiles(dataHome)
+    return { files: files.length, bytes: files.reduce((sum, file) => sum + file.bytes, 0), problem: null }
+  } catch (error) {
+    return { files: 0, bytes: 0, problem: messageOf(error) }
+  }
 }
 
 type Views = Pick<ArchiveStatus, "totals" | "behind" | "sessions"> &
@@ -82,7 +95,14 @@ function diskOf(dataHome: string, vault: number, archived: number): ArchiveStatu
   return { vault, database, wal, other, ratio }
 }
 
-const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
+function sizeOf(path: string): number {
+  try {
+    return statSync(path).size
+  } catch {
+    // Missing, or a folder above it that is none.
+    return 0
+  }
+}
 
 function bytesBelow(folder: string): number {
   try {

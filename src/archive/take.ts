@@ -1,6 +1,7 @@
 /** Capture: how a transcript gets into the vault. Needs no database. */
 import { closeSync, openSync } from "node:fs"
 import { relative } from "node:path"
+import type { SecretSettings } from "../util/secrets.ts"
 import { type Captured, type Chunk, capture } from "../vault/capture.ts"
 import { readExactly } from "../vault/file.ts"
 import { transcriptName, vaultFile, vaultPath } from "../vault/layout.ts"
@@ -16,12 +17,16 @@ export interface Place {
   readonly dataHome: string
   /** The user's home folder. */
   readonly home: string
+  /** What must not get into the vault; undefined: the known formats of secrets. */
+  readonly secrets?: SecretSettings | undefined
 }
 
 export interface Taken extends Pending {
   readonly captured: Captured
   /** What was taken just now, from its first byte, unless it was too much to keep. */
   readonly fresh: readonly Stretch[]
+  /** The views do not know of it: no marker could be left. */
+  readonly unmarked: boolean
 }
 
 export interface TakeOptions {
@@ -40,6 +45,7 @@ export function take(place: Place, path: string, options: TakeOptions): Taken {
   const session = sessionOf(path, options.parent)
   const fresh: Stretch[] = []
   let kept = 0
+  let unmarked = false
   // A marker too many costs nothing, one too few hides a turn: so before the first byte, in case we die, and after
   // each frame, in case somebody has settled meanwhile.
   const mark = (grown: string): void => {
@@ -47,6 +53,7 @@ export function take(place: Place, path: string, options: TakeOptions): Taken {
       markPending(place.dataHome, { path, copy: grown, session })
     } catch {
       // The vault goes before the views.
+      unmarked = true
     }
   }
   const onChunk = ({ segment, content }: Chunk): void => {
@@ -61,12 +68,13 @@ export function take(place: Place, path: string, options: TakeOptions): Taken {
     deadline: options.deadline,
     lastLine: options.lastLine,
     forgotten: () => forgottenOf(place.dataHome, session, path),
+    secrets: place.secrets,
     // The views may not have followed it to its end.
     onSuperseded: (file) => mark(relative(vaultFile(place.dataHome, ""), file)),
     onBegin: () => mark(copy),
     onChunk,
   })
-  return { path, copy, session, captured, fresh: kept <= KEPT_BYTES ? fresh : [] }
+  return { path, copy, session, captured, fresh: kept <= KEPT_BYTES ? fresh : [], unmarked }
 }
 
 /** What of a transcript the user does not want archived; undefined: all of it is wanted. */

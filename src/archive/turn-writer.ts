@@ -8,7 +8,8 @@ import {
   type Surroundings,
   withoutForgedRefusals,
 } from "../transcript/origin.ts"
-import type { Part, TranscriptRecord } from "../transcript/types.ts"
+import { searchable } from "../transcript/searchable.ts"
+import type { Part, TranscriptRecord, Usage } from "../transcript/types.ts"
 import { cut } from "../util/text.ts"
 import { isImportedCopy } from "../vault/layout.ts"
 import type { Database } from "./database.ts"
@@ -16,8 +17,9 @@ import { FactRows } from "./fact-rows.ts"
 import { turnHandle } from "./handle.ts"
 import { type Identity, identify, opensTurn, role } from "./identity.ts"
 import { projectOf } from "./project.ts"
-import { type At, ToolRows } from "./tool-rows.ts"
+import { type At, isOwnTool, ToolRows } from "./tool-rows.ts"
 import type { TranscriptRow } from "./transcripts.ts"
+import { WordWriter } from "./word-index.ts"
 
 /** Characters of a prompt or answer kept beside its turn. The whole text is in the vault. */
 const PROMPT_KEPT = 4000
@@ -39,19 +41,47 @@ interface Opening {
   readonly origin: Origin
 }
 
+interface Speaker {
+  readonly role: string
+  readonly origin: Origin
+  /** What its message is to a search. */
+  readonly kind: string
+}
+
+/** What a line adds to its turn. */
+interface Effect {
+  answer: string | null
+  tools: number
+  errors: number
+  interrupted: number
+}
+
+/** What the lines since the last flush add to their turn. */
+interface Growth extends Readonly<Effect> {
+  readonly turn: number
+  readonly last: number
+  readonly ended: string | null
+}
+
+const NO_GROWTH: Growth = { turn: 0, last: 0, ended: null, answer: null, tools: 0, errors: 0, interrupted: 0 }
+
 /** Follows one transcript: which turn is open, which session it belongs to. */
 export class TurnWriter {
   readonly #db: Database
   readonly #transcript: TranscriptRow
   readonly #tools: ToolRows
   readonly #facts: FactRows
+  readonly #words: WordWriter
   #turn: number | undefined
   readonly #session: string
   #sessionKnown = false
+  #projectId: number | undefined
   #seenVersion: string | undefined
   #branch: string | undefined
   #lastTime: string | undefined
   #title: { readonly text: string; readonly origin: Origin } | undefined
+  #growth: Growth | undefined
+  #usage: { readonly usage: Usage; readonly turn: number; readonly sidechain: boolean } | undefined
 
   constructor(db: Database, transcript: TranscriptRow) {
     this.#db = db
@@ -60,6 +90,7 @@ export class TurnWriter {
     this.#session = transcript.session
     this.#tools = new ToolRows(db, transcript.session)
     this.#facts = new FactRows(db, transcript.session)
+    this.#words = new WordWriter(db)
   }
 
   apply(line: Line): void {
@@ -79,6 +110,9 @@ export class TurnWriter {
   }
 
   finish(indexed: number): void {
+    this.#flush()
+    this.#flushUsage()
+    this.#words.flush()
     this.#db
       .query("UPDATE transcripts SET indexed = ?, turn = ? WHERE id = ?")
       .run(indexed, this.#turn ?? null, this.#transcript.id)
@@ -142,6 +176,19 @@ export class TurnWriter {
       .get(key, this.#session, alias ?? null)
   }
 
+  #ownProject(): number | undefined {
+    this.#projectId ??=
+      this.#db
+        .query<{ project: number | null }, [string]>("SELECT project FROM sessions WHERE id = ?")
+        .get(this.#session)?.project ?? undefined
+    return this.#projectId
+  }
+
+  #toolOf(part: Part): string | undefined {
+    if (part.kind === "toolUse") return part.name
+    return part.kind === "toolResult" ? this.#tools.nameOf(part.id) : undefined
+  }
+
   #isSubagent(): boolean {
     return this.#session.includes("/")
   }
@@ -174,49 +221,94 @@ export class TurnWriter {
       this.#open(line, { via, text: opening.text, origin: origins[parts.indexOf(opening)]! }, key)
     } else if (this.#turn === undefined) this.#open(line, { via: "none", text: "", origin: "host" }, key)
     const turn = this.#turn!
+    const said = searchable(
+      parts.filter((part) => !isOwnTool(this.#toolOf(part))),
+      injected,
+    )
+    const speaker = injected ? "host" : role(parts)
     const message =
       parts.length === 0
         ? 0
-        : this.#db
-            .query<{ id: number }, (string | number | bigint | null)[]>(
-              `INSERT INTO messages (key, alias, session, turn, transcript, offset, length, role, sidechain, time,
-                 origin)
-               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
-            )
-            .get(
-              key,
-              alias ?? null,
-              this.#session,
-              turn,
-              this.#transcript.id,
-              line.offset,
-              line.length,
-              injected ? "host" : role(parts),
-              record.sidechain ? 1 : 0,
-              record.timestamp ?? null,
-              injected ? "host" : messageOrigin(origins),
-            )!.id
-    const effect = { answer: null as string | null, tools: 0, errors: 0, interrupted: 0 }
+        : this.#message(
+            line,
+            turn,
+            { key, alias },
+            { role: speaker, origin: injected ? "host" : messageOrigin(origins), kind: said.kind },
+          )
+    const effect: Effect = { answer: null, tools: 0, errors: 0, interrupted: 0 }
     const main = !record.sidechain || this.#isSubagent()
     const imported = this.#isImported(record)
     const at = { turn, message, sidechain: record.sidechain, main, imported }
     for (const [n, part] of parts.entries()) this.#project(part, origins[n]!, record, at, effect)
-    if (main && !injected) this.#facts.note(parts, origins, at, (id) => this.#tools.nameOf(id))
-    if (record.usage !== undefined) this.#usage(record, turn)
+    if (main && !injected) this.#facts.note(parts, origins, at, (part) => this.#toolOf(part))
+    if (message !== 0) {
+      this.#words.add(message, said.text, {
+        project: this.#ownProject(),
+        session: this.#session,
+        role: speaker,
+        tools: parts.flatMap((part) => this.#toolOf(part) ?? []),
+        isError: effect.errors > 0,
+        time: record.timestamp,
+      })
+    }
+    this.#noteUsage(record, turn)
+    this.#grow(turn, line, effect)
+  }
+
+  /** Not by RETURNING, for which SQLite makes a table of its own: that costs more than the row. */
+  #message(
+    { record, offset, length }: Line,
+    turn: number,
+    { key, alias }: Identity,
+    speaker: Speaker,
+  ): number {
+    const { lastInsertRowid } = this.#db
+      .query<unknown, (string | number | bigint | null)[]>(
+        `INSERT INTO messages (key, alias, session, turn, transcript, offset, length, role, sidechain, time, origin,
+           kind) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      )
+      .run(
+        key,
+        alias ?? null,
+        this.#session,
+        turn,
+        this.#transcript.id,
+        offset,
+        length,
+        speaker.role,
+        record.sidechain ? 1 : 0,
+        record.timestamp ?? null,
+        speaker.origin,
+        speaker.kind,
+      )
+    return Number(lastInsertRowid)
+  }
+
+  /** Many lines make a turn: what they add to it is written when they are all there. */
+  #grow(turn: number, { record, offset, length }: Line, effect: Effect): void {
+    if (this.#growth?.turn !== turn) this.#flush()
+    const { answer, tools, errors, interrupted, last, ended } = this.#growth ?? NO_GROWTH
+    this.#growth = {
+      turn,
+      last: Math.max(last, offset + length),
+      ended: record.timestamp ?? ended,
+      answer: effect.answer ?? answer,
+      tools: tools + effect.tools,
+      errors: errors + effect.errors,
+      interrupted: Math.max(interrupted, effect.interrupted),
+    }
+  }
+
+  #flush(): void {
+    if (this.#growth === undefined) return
+    const { turn, last, ended, answer, tools, errors, interrupted } = this.#growth
+    this.#growth = undefined
     this.#db
       .query(
         `UPDATE turns SET last = max(last, ?), ended = coalesce(?, ended), answer = coalesce(?, answer),
            tools = tools + ?, errors = errors + ?, interrupted = max(interrupted, ?) WHERE id = ?`,
       )
-      .run(
-        line.offset + line.length,
-        record.timestamp ?? null,
-        effect.answer,
-        effect.tools,
-        effect.errors,
-        effect.interrupted,
-        turn,
-      )
+      .run(last, ended, answer, tools, errors, interrupted, turn)
   }
 
   /**
@@ -239,12 +331,11 @@ export class TurnWriter {
 
   #open(line: Line, { via, text: prompt, origin }: Opening, key: bigint): void {
     const row = this.#db
-      .query<{ id: number }, (string | number | null)[]>(
+      .query<unknown, (string | number | null)[]>(
         `INSERT INTO turns (handle, session, seq, via, prompt, started, transcript, first, last, origin)
-         VALUES (?, ?, (SELECT coalesce(max(seq), 0) + 1 FROM turns WHERE session = ?2), ?, ?, ?, ?, ?, ?, ?)
-         RETURNING id`,
+         VALUES (?, ?, (SELECT coalesce(max(seq), 0) + 1 FROM turns WHERE session = ?2), ?, ?, ?, ?, ?, ?, ?)`,
       )
-      .get(
+      .run(
         turnHandle(this.#db, key),
         this.#session,
         via,
@@ -255,7 +346,7 @@ export class TurnWriter {
         line.offset + line.length,
         origin,
       )
-    this.#turn = row!.id
+    this.#turn = Number(row.lastInsertRowid)
     if (via === "none" || via === "brief" || origin !== "human") return
     for (const text of constraintsIn(prompt)) this.#note("constraint", text, origin)
   }
@@ -266,13 +357,7 @@ export class TurnWriter {
       .run(this.#session, kind, this.#turn!, text, origin)
   }
 
-  #project(
-    part: Part,
-    origin: Origin,
-    record: TranscriptRecord,
-    at: At,
-    effect: { answer: string | null; tools: number; errors: number; interrupted: number },
-  ): void {
+  #project(part: Part, origin: Origin, record: TranscriptRecord, at: At, effect: Effect): void {
     switch (part.kind) {
       case "text":
         if (!at.main) return
@@ -312,8 +397,22 @@ export class TurnWriter {
     }
   }
 
-  #usage(record: TranscriptRecord, turn: number): void {
-    const usage = record.usage!
+  /** The counts stand on each line of a message: they are written once. */
+  #noteUsage({ usage, sidechain }: TranscriptRecord, turn: number): void {
+    if (usage === undefined) return
+    const seen = this.#usage
+    if (seen?.usage.messageId === usage.messageId) {
+      this.#usage = { ...seen, usage: { ...usage, output: Math.max(usage.output, seen.usage.output) } }
+      return
+    }
+    this.#flushUsage()
+    this.#usage = { usage, turn, sidechain }
+  }
+
+  #flushUsage(): void {
+    if (this.#usage === undefined) return
+    const { usage, turn, sidechain } = this.#usage
+    this.#usage = undefined
     this.#db
       .query(
         `INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
@@ -329,7 +428,7 @@ export class TurnWriter {
         usage.output,
         usage.cacheCreation,
         usage.cacheRead,
-        record.sidechain ? 1 : 0,
+        sidechain ? 1 : 0,
       )
   }
 }

@@ -19,3 +19,12 @@ export const stringArg = (args: Args, name: string): string | undefined => {
 
 /** Every word that is not an option. */
 export const words = (args: Args): readonly string[] => args["_rest"] as readonly string[]
+
+/** One of these words, in any case; undefined when the option was not given. */
+export function oneOf<T extends string>(args: Args, name: string, choices: readonly T[]): T | undefined {
+  const value = stringArg(args, name)?.toLowerCase()
+  if (value === undefined) return undefined
+  const found = choices.find((choice) => choice === value)
+  if (found === undefined) throw usageError(`--${name} is one of ${choices.join(", ")}`)
+  return found
+}

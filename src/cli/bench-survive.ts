@@ -11,7 +11,7 @@ import type { Context } from "./command.ts"
 /** Steps of the model after a compaction in which what it uses again counts as needed. */
 const WINDOW = 30
 
-export function benchSurvive({ args, env, out }: Context): void {
+export function benchSurvive({ args, env, out }: Context): number {
   const options = {
     budget: positive(args, "budget") ?? env.config["restore.budget"],
     window: positive(args, "window") ?? WINDOW,
@@ -38,4 +38,5 @@ export function benchSurvive({ args, env, out }: Context): void {
   const report = reportOf(found, options)
   for (const line of renderSurvive(report)) out.print(line)
   out.json(report)
+  return EXIT.ok
 }

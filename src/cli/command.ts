@@ -1,5 +1,7 @@
 /** What a command file is. The router alone knows the library behind it. */
+
 import type { Config, Resolved } from "../config/options.ts"
+import type { SecretSettings } from "../util/secrets.ts"
 
 export interface ArgSpec {
   readonly type: "boolean" | "string" | "positional"
@@ -25,11 +27,17 @@ export interface Environment {
   readonly cwd: string
   /** The host's configuration folder: CLAUDE_CONFIG_DIR, else ~/.claude. */
   readonly claudeDir: string
+  /** The host's own state file: .claude.json in CLAUDE_CONFIG_DIR, else in the home folder. */
+  readonly hostConfig: string
   /** Where the vault and the archive are. */
   readonly dataHome: string
   /** Logs and locks. */
   readonly stateHome: string
   readonly configFile: string
+  /** For temporary files. */
+  readonly temporary: string
+  /** What must not get into the archive. */
+  readonly secrets: SecretSettings
   readonly exePath: string
   readonly config: Config
   readonly resolved: Resolved
@@ -46,8 +54,12 @@ export interface Output {
   print(text: string): void
   /** The one document of --json; nothing without it. */
   json(value: unknown): void
+  /** A line of JSON at once, for commands whose --json tells of long work as it goes; nothing without it. */
+  event(value: unknown): void
   /** Bytes as they are, whatever the mode. */
   raw(bytes: Uint8Array): void
+  /** Writes what has been printed so far, before a question or a long wait. */
+  flush(): void
   /** Progress on stderr, only for a person at a terminal. */
   progress(label: string, done: number, total: number): void
 }

@@ -1,6 +1,8 @@
 /** `status` for people. Pure. */
+import type { SpoolStatus } from "../archive/spool.ts"
 import type { ArchiveStatus } from "../archive/status.ts"
 import type { HookStatus } from "../host/hook-status.ts"
+import type { History } from "../job/history.ts"
 import type { LoggedError } from "../util/log.ts"
 import { bytes, count } from "../util/text.ts"
 import { renderSessions, type Screen } from "./render-session.ts"
@@ -11,8 +13,12 @@ import { ago } from "./when.ts"
 export interface StatusReport extends ArchiveStatus {
   readonly dataHome: string
   readonly exists: boolean
+  /** What waits elsewhere because the data folder cannot be written. */
+  readonly spool: readonly SpoolStatus[]
   /** Sessions of which something was forgotten, and of how many not everything has gone yet. */
   readonly forgotten: { readonly sessions: number; readonly unfinished: number }
+  /** An import in the background. */
+  readonly import: History | null
   readonly hooks: readonly HookStatus[]
   readonly lastError: LoggedError | null
 }
@@ -24,14 +30,16 @@ export function renderStatus(status: StatusReport, screen: Screen): string[] {
     [
       ["data", safe(status.dataHome) + (status.exists ? "" : " (not there yet)")],
       ...archivePairs(status),
+      ...spoolPairs(status),
       ...forgottenPairs(status.forgotten),
+      ...importPairs(status.import),
       ...hookPairs(status.hooks),
       ...repairPairs(status, screen.now),
       ["last error", errorText(status.lastError, screen.now)],
     ],
     screen.style,
   )
-  if (status.totals === null && status.database.problem === null) {
+  if (status.totals === null && status.database.problem === null && status.vault.problem === null) {
     lines.push(
       "",
       "No archive yet: `ctxbridge install` registers the hooks, `ctxbridge import` takes what is there already.",
@@ -42,7 +50,8 @@ export function renderStatus(status: StatusReport, screen: Screen): string[] {
 }
 
 function archivePairs({ vault, database, disk, totals, behind }: ArchiveStatus): Pair[] {
-  const pairs: Pair[] = [["vault", `${count(vault.files, "file")}, ${bytes(vault.bytes)} on disk`]]
+  const held = `${count(vault.files, "file")}, ${bytes(vault.bytes)} on disk`
+  const pairs: Pair[] = [["vault", vault.problem === null ? held : safe(vault.problem)]]
   if (database.problem !== null) pairs.push(["database", safe(database.problem)])
   if (totals === null || behind === null) return pairs
   return [
@@ -63,6 +72,15 @@ function archivePairs({ vault, database, disk, totals, behind }: ArchiveStatus):
   ]
 }
 
+/** The data folder has been tried again just before: what is here still waits. */
+function spoolPairs({ spool, dataHome }: StatusReport): Pair[] {
+  return spool.map(({ folder, transcripts, bytes: size, reason }) => {
+    const why = reason === null ? "" : `: ${reason.message}`
+    const what = `${bytes(size)} of ${count(transcripts, "transcript")} in ${folder}`
+    return ["spooled", safe(`${what}, not yet in ${dataHome}${why}`)]
+  })
+}
+
 const ratioText = (ratio: number | null): string =>
   ratio === null ? "nothing" : `${(ratio * 100).toFixed(ratio < 1 ? 1 : 0)} %`
 
@@ -70,6 +88,13 @@ const behindText = (behind: { readonly transcripts: number; readonly bytes: numb
   behind.transcripts === 0
     ? "nothing"
     : `${bytes(behind.bytes)} of ${count(behind.transcripts, "transcript")}`
+
+function importPairs(history: History | null): Pair[] {
+  if (history === null) return []
+  const { transcripts, left, bytes: all, bytesLeft } = history
+  const done = `${transcripts - left} of ${count(transcripts, "transcript")} done`
+  return [["import", `in the background: ${done}, ${bytes(bytesLeft)} of ${bytes(all)} left`]]
+}
 
 function repairPairs({ lastRepair }: ArchiveStatus, now: number): Pair[] {
   if (lastRepair === null) return []

@@ -31,6 +31,13 @@ export function renderVerify(
     if (bad.length > MOST) lines.push(`  and ${bad.length - MOST} more; --json names all`)
     lines.push(`  ${ADVICE[state]}`)
   }
+  const { unfiltered, olderRules } = totals
+  if (unfiltered + olderRules > 0) {
+    lines.push(
+      "",
+      `${count(unfiltered + olderRules, "frame")} archived without the filter for secrets, or by older rules: \`ctxbridge redact\` looks through them.`,
+    )
+  }
   if (views === undefined) lines.push("", "The views (archive.db) cannot be read or do not exist yet.")
   else if (views.bytes > 0) {
     lines.push("", `Views are ${bytes(views.bytes)} behind, in ${count(views.transcripts, "transcript")}.`)
@@ -48,6 +55,7 @@ function stateLines({ totals }: VerifyReport): string[] {
     ],
     [totals.deleted, "deleted by the host and safe in the vault"],
     [totals.superseded, "kept from before the host rewrote a transcript"],
+    [totals.imported, "made from another tool's archive"],
     [totals.forgotten, "forgotten, as you wanted (`ctxbridge forget --list`)"],
     [totals.missing, `with bytes that are not archived yet (${bytes(totals.missingBytes)})`],
     [totals.mismatch, "rewritten by the host since"],

@@ -43,3 +43,6 @@ export function fit(text: string, width: number): string {
   }
   return width < 1 ? "" : `${kept.trimEnd()}…`
 }
+
+/** The same behind two spaces. */
+export const indented = (text: string, width: number): string => `  ${fit(text, width - 2)}`

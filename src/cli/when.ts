@@ -1,4 +1,7 @@
-/** Times for people. Pure. */
+/** Times for people, and as people write them. Pure. */
+import { usageError } from "../util/errors.ts"
+import { MOMENTS, momentOf } from "../util/moment.ts"
+import { stringArg } from "./args.ts"
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -28,6 +31,26 @@ export function clock(time: string | null): string {
   if (Number.isNaN(ms)) return "unknown"
   const date = new Date(ms)
   return `${dateOf(ms)} ${[date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(":")}`
+}
+
+/**
+ * The moment that an option names, as ISO 8601 in UTC.
+ *
+ * @param now ms since the epoch
+ * @throws CtxError exit 64
+ */
+export function timeArg(
+  args: Readonly<Record<string, unknown>>,
+  name: string,
+  now: number,
+): string | undefined {
+  const text = stringArg(args, name)?.trim()
+  if (text === undefined) return undefined
+  const moment = momentOf(text, now)
+  if (moment === undefined) {
+    throw usageError(`--${name} needs a date or an age, not ${JSON.stringify(text)}`, MOMENTS)
+  }
+  return moment
 }
 
 const UNITS: Readonly<Record<string, number>> = { h: HOUR, d: DAY, w: 7 * DAY, y: 365 * DAY }

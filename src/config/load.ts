@@ -1,6 +1,7 @@
 /** The only reader of the process environment, and of configuration files. */
 import { existsSync, readFileSync } from "node:fs"
 import { dirname, isAbsolute, join } from "node:path"
+import type { SecretSettings } from "../util/secrets.ts"
 import { type Layer, OPTIONS, type Resolved, resolveOptions } from "./options.ts"
 
 export interface Paths {
@@ -11,7 +12,13 @@ export interface Paths {
   readonly stateHome: string
   /** The host's configuration folder. */
   readonly claudeDir: string
+  /** Where the host keeps its own state, servers included. */
+  readonly hostConfig: string
   readonly configFile: string
+  /** For temporary files. */
+  readonly temporary: string
+  /** Not a place, but whoever writes to one must know it: what must not get there. */
+  readonly secrets: SecretSettings
 }
 
 type Env = Readonly<Record<string, string | undefined>>
@@ -23,7 +30,7 @@ const absolute = (path: string | undefined): string | undefined =>
 const homeOfUser = (): string => process.getBuiltinModule("node:os").homedir()
 
 /** Where everything lives. A relative path in the environment is ignored, as the XDG specification asks. */
-export function resolvePaths(env: Env): Paths {
+function resolvePaths(env: Env): Omit<Paths, "secrets"> {
   const home = absolute(env["HOME"]) ?? homeOfUser()
   const own = absolute(env["CTXBRIDGE_HOME"])
   const data = absolute(env["XDG_DATA_HOME"]) ?? join(home, ".local", "share")
@@ -34,7 +41,9 @@ export function resolvePaths(env: Env): Paths {
     dataHome: own ?? join(data, "ctxbridge"),
     stateHome: own === undefined ? join(state, "ctxbridge") : join(own, "state"),
     claudeDir: absolute(env["CLAUDE_CONFIG_DIR"]) ?? join(home, ".claude"),
+    hostConfig: join(absolute(env["CLAUDE_CONFIG_DIR"]) ?? home, ".claude.json"),
     configFile: absolute(env["CTXBRIDGE_CONFIG"]) ?? join(config, "ctxbridge", "config.toml"),
+    temporary: absolute(env["TMPDIR"]) ?? "/tmp",
   }
 }
 
@@ -96,7 +105,9 @@ export function loadSettings(cwd?: string, flags: Layer = {}, env: Env = process
     project: project === undefined ? {} : readToml(project, broken),
     user: readToml(paths.configFile, broken),
   })
-  return { paths, resolved, broken }
+  const { config } = resolved
+  const secrets = { enabled: config["secrets.enabled"], patterns: config["secrets.patterns"] }
+  return { paths: { ...paths, secrets }, resolved, broken }
 }
 
 /** The same with the project's file, for whoever learns late which project it is. Reads nothing where there is none. */
@@ -108,6 +119,14 @@ export function withProject(settings: Settings, cwd: string | undefined): Settin
 /** Colour is for a terminal whose user did not refuse it (no-color.org). */
 export function wantsColor(isTerminal: boolean, env: Env = process.env): boolean {
   return isTerminal && (env["NO_COLOR"] ?? "") === "" && env["TERM"] !== "dumb"
+}
+
+/** What the host tells a server that it starts, from 2.1 on: its project's folder and its session. */
+export function hostPlace(env: Env = process.env): {
+  readonly project: string | undefined
+  readonly session: string | undefined
+} {
+  return { project: absolute(env["CLAUDE_PROJECT_DIR"]), session: env["CLAUDE_CODE_SESSION_ID"] || undefined }
 }
 
 /** Columns of the terminal as the shell exported them, if it did. */

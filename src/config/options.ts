@@ -2,8 +2,9 @@
  * Every option, once. The type, environment names, validation, `config list` and docs/configuration.md
  * come from this table.
  */
+import { problemOf } from "../util/secret-patterns.ts"
 
-type Raw = string | number | boolean
+type Raw = string | number | boolean | readonly string[]
 
 interface Row<T> {
   /** Environment names, ours first, then the design documents' names as aliases. */
@@ -32,6 +33,16 @@ const flag = (raw: Raw): boolean | undefined => {
   if (/^(1|true|on|yes)$/i.test(String(raw))) return true
   return /^(0|false|off|no)$/i.test(String(raw)) ? false : undefined
 }
+
+/** A list of regular expressions, or one. All or none: a filter that is only partly there is believed to be whole. */
+const patterns = (raw: Raw): readonly string[] | undefined => {
+  const list = typeof raw === "string" ? [raw] : raw
+  return Array.isArray(list) && list.length <= 50 && list.every((one) => problemOf(one) === undefined)
+    ? list
+    : undefined
+}
+
+const NONE: readonly string[] = []
 
 export const OPTIONS = {
   "capture.enabled": {
@@ -74,6 +85,14 @@ export const OPTIONS = {
     doc: "Most characters of instructions given to the host's compaction.",
     parse: integer(0, 2000),
   },
+  "embed.enabled": {
+    env: ["CTXBRIDGE_EMBED"],
+    scope: "user",
+    default: true,
+    allowed: "true or false",
+    doc: "Make vectors of what is archived, in the background, so that it is found by meaning.",
+    parse: flag,
+  },
   "hook.deadline": {
     env: ["CTXBRIDGE_HOOK_DEADLINE"],
     scope: "user",
@@ -82,7 +101,23 @@ export const OPTIONS = {
     doc: "Milliseconds after which a hook stops reading, commits what it has, and returns.",
     parse: integer(100, 4000),
   },
-} as const satisfies Record<string, Row<number> | Row<boolean>>
+  "secrets.enabled": {
+    env: ["CTXBRIDGE_SECRETS"],
+    scope: "user",
+    default: true,
+    allowed: "true or false",
+    doc: "Replace secrets by `*` before anything is archived.",
+    parse: flag,
+  },
+  "secrets.patterns": {
+    env: [],
+    scope: "user",
+    default: NONE,
+    allowed: "up to 50 regular expressions that cannot take for ever",
+    doc: "What else is to be replaced: regular expressions, in your file only.",
+    parse: patterns,
+  },
+} as const satisfies Record<string, Row<number> | Row<boolean> | Row<readonly string[]>>
 
 export type Key = keyof typeof OPTIONS
 type Widen<T> = T extends boolean ? boolean : T extends number ? number : T
@@ -113,7 +148,10 @@ export interface Resolved {
 }
 
 const isRaw = (value: unknown): value is Raw =>
-  typeof value === "string" || typeof value === "number" || typeof value === "boolean"
+  (Array.isArray(value) && value.every((one) => typeof one === "string")) ||
+  typeof value === "string" ||
+  typeof value === "number" ||
+  typeof value === "boolean"
 
 /** Merges the sources: flag > environment > project > user > default. A bad value falls through to the next source. */
 export function resolveOptions(layers: Layers): Resolved {
@@ -121,7 +159,7 @@ export function resolveOptions(layers: Layers): Resolved {
   const origin: Record<string, Origin> = {}
   const problems: Problem[] = []
   for (const key of Object.keys(OPTIONS) as Key[]) {
-    const row: Row<number> | Row<boolean> = OPTIONS[key]
+    const row: Row<number> | Row<boolean> | Row<readonly string[]> = OPTIONS[key]
     const fromEnv = row.env.find((name) => (layers.env?.[name] ?? "") !== "")
     const candidates: readonly (readonly [Origin, unknown])[] = [
       ["flag", layers.flag?.[key]],

@@ -2,7 +2,7 @@
 import { appendFileSync, mkdirSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { openForReading, type Totals, totals } from "../archive/read.ts"
-import { isolatedEnvironment, type Paths, resolvePaths } from "../config/load.ts"
+import { isolatedEnvironment, loadSettings, type Paths } from "../config/load.ts"
 import { sweepDue } from "../job/sweep.ts"
 import { type VerifyReport, verify } from "../vault/verify.ts"
 import { type Check, checks } from "./checks.ts"
@@ -36,7 +36,7 @@ export interface DemoReport {
 export async function runDemo(folder: string): Promise<DemoReport> {
   const start = performance.now()
   const env = isolatedEnvironment(folder)
-  const paths = resolvePaths(env)
+  const { paths } = loadSettings(undefined, {}, env)
   const cwd = join(folder, "linkbox")
   const session = demoSession(crypto.randomUUID(), cwd, Date.now() - 3_600_000)
   const transcript = join(paths.claudeDir, "projects", "-linkbox", `${session.id}.jsonl`)

@@ -1,5 +1,6 @@
 /** What a check is given, and what it says. Pure. */
 import type { Resolved } from "../config/options.ts"
+import type { SecretSettings } from "../util/secrets.ts"
 
 /** `skipped`: there is nothing to look at, or no way to. */
 export type State = "ok" | "warn" | "fail" | "skipped"
@@ -40,6 +41,8 @@ export interface Patient {
   /** Our own version. */
   readonly version: string
   readonly resolved: Resolved
+  /** What must not get into the archive. */
+  readonly secrets: SecretSettings
   /** Configuration files that could not be read as TOML, with the reason. */
   readonly broken: readonly string[]
   /** Names of the environment variables that are set. */

@@ -5,7 +5,7 @@
 import { dirname, isAbsolute, join, normalize } from "node:path"
 import { type Source, sources } from "../archive/source.ts"
 import { CtxError, EXIT, usageError } from "../util/errors.ts"
-import { vaultFile } from "../vault/layout.ts"
+import { isImportedCopy, vaultFile } from "../vault/layout.ts"
 import { type PutBack, type PutOptions, putBack } from "./put-back.ts"
 import { folderOfSession } from "./session-folder.ts"
 
@@ -53,7 +53,7 @@ const SHORTEST = 4
  * @throws CtxError exit 3 for a word that names none, exit 64 for one that is too short or names several
  */
 export function sessionsInVault(dataHome: string, words: readonly string[]): string[] {
-  const known = new Set(sources(dataHome).map(({ session }) => ownerOf(session)))
+  const known = new Set(hostsCopies(dataHome).map(({ session }) => ownerOf(session)))
   const named = words.map((word) => {
     if (word.length < SHORTEST) {
       throw usageError(`${JSON.stringify(word)} is too short`, `at least ${SHORTEST} letters of a session`)
@@ -72,8 +72,12 @@ export function sessionsInVault(dataHome: string, words: readonly string[]): str
 
 const ownerOf = (session: string): string => session.split("/")[0]!
 
+/** What another tool has kept was never a transcript that the host could resume. */
+const hostsCopies = (dataHome: string): Source[] =>
+  sources(dataHome).filter(({ copy }) => !isImportedCopy(copy))
+
 export function resurrect(ids: readonly string[], options: ResurrectOptions): Resurrected[] {
-  const all = sources(options.dataHome)
+  const all = hostsCopies(options.dataHome)
   const wanted = ids.map((id) => ({ id, copies: versionsOf(id, all, options.all) }))
   const total = wanted.reduce(
     (sum, { copies }) => sum + copies.reduce((size, { bytes }) => size + bytes, 0),

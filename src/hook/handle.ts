@@ -7,13 +7,16 @@
 import { dirname } from "node:path"
 import { projectOf } from "../archive/project.ts"
 import { type Taken, take } from "../archive/take.ts"
-import type { Settings } from "../config/load.ts"
+import type { Paths, Settings } from "../config/load.ts"
 import { askForRebuild, spawnJob } from "../job/spawn.ts"
 import { sweepDue } from "../job/sweep.ts"
 import { isDamage } from "../util/errors.ts"
 import { logError } from "../util/log.ts"
+import { filterText, type SecretSettings } from "../util/secrets.ts"
+import { mayBeSpooled } from "../vault/spool-folders.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
 import { type HookEvent, isHumanPrompt } from "./event.ts"
+import type { Reply, ReplyRequest } from "./reply.ts"
 import { preparedReply } from "./start.ts"
 import { claimStart, readState, rememberClear, type SessionState, writeState } from "./state.ts"
 
@@ -34,14 +37,22 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
   const failed = (error: unknown): void =>
     logError(stateHome, { event: event.name, session: event.session, error })
   const taken: Taken[] = []
+  let spooled = false
   for (const path of transcriptsIn(event)) {
+    const until = start + (deadline - start) * VAULT_SHARE
+    const options = { now, deadline: until, lastLine: "whole", parent: event.session } as const
     try {
-      const until = start + (deadline - start) * VAULT_SHARE
-      taken.push(
-        take(settings.paths, path, { now, deadline: until, lastLine: "whole", parent: event.session }),
-      )
+      const one = take(settings.paths, path, options)
+      taken.push(one)
+      if (one.unmarked) (await spool()).spoolMarker(settings.paths, one)
     } catch (error) {
       failed(error)
+      try {
+        taken.push((await spool()).takeToSpool(settings.paths, path, options, error))
+        spooled = true
+      } catch (second) {
+        failed(second)
+      }
     }
   }
   // The user does not want to have it here: no prompt, no mark, and nothing given back.
@@ -49,27 +60,25 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
     return ""
   const isStart = event.name === "session-start" && event.source === "startup"
   const isFirst = !isStart || claimStart(dataHome, event.session, now)
-  const before = readState(dataHome, event.session)
-  let state = remember(before, event, now, taken[0]?.captured.size ?? 0)
+  const before = await lastState(event, settings.paths, spooled)
+  let state = remember(before, event, now, taken[0]?.captured.size ?? 0, settings.paths.secrets)
   let text = ""
   let lost = false
   if (isFirst && needsReply(event, before, settings)) {
-    try {
-      const request = { event, settings, state, taken, now, deadline }
-      const answer = preparedReply(request) ?? (await (await import("./reply.ts")).reply(request))
-      text = answer.text
-      state = answer.state
-      lost = answer.lost === true
-    } catch (error) {
-      lost = isDamage(error)
-      failed(error)
-    }
+    const answer = await replyTo({ event, settings, state, taken, now, deadline }, failed)
+    text = answer.text
+    state = answer.state
+    lost = answer.lost === true
   }
   try {
     if (lost) askForRebuild(dataHome)
     const ended = startJob(event, taken, state, settings, now)
     if (ended !== undefined) state = { ...state, jobAt: ended }
-    if (state !== before && !wasForgotten(event, dataHome)) writeState(dataHome, event.session, state)
+  } catch (error) {
+    failed(error)
+  }
+  try {
+    if (state !== before && !wasForgotten(event, dataHome)) await keepState(event, settings.paths, state)
     if (event.name === "session-end" && event.reason === "clear" && event.cwd !== undefined) {
       rememberClear(dataHome, projectOf(event.cwd), { session: event.session, time: now })
     }
@@ -77,6 +86,40 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
     failed(error)
   }
   return text
+}
+
+async function replyTo(request: ReplyRequest, failed: (error: unknown) => void): Promise<Reply> {
+  const nothing = { text: "", state: request.state }
+  try {
+    return preparedReply(request) ?? (await (await import("./reply.ts")).reply(request))
+  } catch (error) {
+    failed(error)
+    if (isDamage(error)) return { ...nothing, lost: true }
+  }
+  try {
+    return (await import("./read-only-reply.ts")).readOnlyReply(request)
+  } catch (error) {
+    failed(error)
+    return { ...nothing, lost: isDamage(error) }
+  }
+}
+
+const spool = () => import("../archive/spool.ts")
+
+/** What is remembered of the session. While it cannot be written to its place, the spool has a newer one. */
+async function lastState(event: HookEvent, paths: Paths, spooled: boolean): Promise<SessionState> {
+  const kept = readState(paths.dataHome, event.session)
+  const asks = event.name === "session-start" || event.name === "pre-compact"
+  if (!spooled && !(asks && mayBeSpooled(paths))) return kept
+  return ((await spool()).newerState(paths, event.session) as SessionState | undefined) ?? kept
+}
+
+async function keepState(event: HookEvent, paths: Paths, state: SessionState): Promise<void> {
+  try {
+    writeState(paths.dataHome, event.session, state)
+  } catch {
+    ;(await spool()).spoolState(paths, event.session, JSON.stringify(state))
+  }
 }
 
 /** While we worked: whoever forgets has deleted the session's state by now. */
@@ -93,12 +136,23 @@ function transcriptsIn(event: HookEvent): string[] {
  *
  * @param size bytes of the transcript on disk
  */
-function remember(state: SessionState, event: HookEvent, now: number, size: number): SessionState {
+function remember(
+  state: SessionState,
+  event: HookEvent,
+  now: number,
+  size: number,
+  secrets: SecretSettings,
+): SessionState {
   switch (event.name) {
     case "user-prompt-submit":
       // Automatic compaction swallows the prompt just typed, so it is kept until the turn has ended.
       if (event.prompt === undefined || !isHumanPrompt(event)) return state
-      return { ...state, prompt: event.prompt.slice(0, PROMPT_REMEMBERED), promptAt: size, promptOpen: true }
+      return {
+        ...state,
+        prompt: filterText(event.prompt, secrets).slice(0, PROMPT_REMEMBERED),
+        promptAt: size,
+        promptOpen: true,
+      }
     case "stop":
       return state.promptOpen ? { ...state, promptOpen: false } : state
     case "pre-compact": {
@@ -109,7 +163,7 @@ function remember(state: SessionState, event: HookEvent, now: number, size: numb
       // No agent type: the compaction itself, from 2.1 on. Its summary is not in the transcript yet.
       if (event.agentType !== "" || event.lastMessage === undefined) return state
       if (now - (state.compactTime ?? 0) > COMPACTION_LASTS) return state
-      return { ...state, summary: event.lastMessage }
+      return { ...state, summary: filterText(event.lastMessage, secrets) }
     case "session-end":
       return state.promptOpen && event.reason === "clear" ? { ...state, promptOpen: false } : state
     case "session-start":
@@ -153,9 +207,10 @@ function startJob(
   const behind = taken.some(({ captured }) => captured.state === "behind" || captured.state === "busy")
   const archived = taken[0]?.captured.archived ?? 0
   const large = archived - (state.jobAt ?? 0) >= INDEX_AT
-  const sweep =
-    event.name === "session-start" && folder !== undefined && sweepDue(folder, settings.paths.stateHome, now)
-  if (!behind && !large && !sweep) return undefined
+  const begins = event.name === "session-start"
+  const sweep = begins && folder !== undefined && sweepDue(folder, settings.paths.stateHome, now)
+  const drain = begins && mayBeSpooled(settings.paths)
+  if (!behind && !large && !sweep && !drain) return undefined
   spawnJob(settings.paths.dataHome, { transcripts, sweep: sweep ? [folder] : [], settle: false })
   return archived
 }

@@ -83,11 +83,14 @@ export function rememberClear(dataHome: string, project: string, clear: Clear): 
   writeWhole(clearFile(dataHome, project), JSON.stringify(clear))
 }
 
-/** Whether there is a session that `/clear` ended and that nobody has continued. */
-export function isCleared(dataHome: string, project: string, since: number): boolean {
+/** The session that `/clear` ended and that nobody has continued. */
+export function clearedSession(dataHome: string, project: string, since: number): string | undefined {
   const clear = readJson(clearFile(dataHome, project)) as Clear | undefined
-  return clear !== undefined && clear.time >= since
+  return clear !== undefined && clear.time >= since ? clear.session : undefined
 }
+
+export const isCleared = (dataHome: string, project: string, since: number): boolean =>
+  clearedSession(dataHome, project, since) !== undefined
 
 /**
  * The session that `/clear` ended and that nobody has continued, once.

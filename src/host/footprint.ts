@@ -7,6 +7,7 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { isMissing } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
+import { existingSpools } from "../vault/spool-folders.ts"
 import { removeIfEmpty } from "./manifest.ts"
 
 export interface Homes {
@@ -18,8 +19,9 @@ const RECORD = "folders.json"
 
 /** Whoever makes a new file or folder in one of our homes adds its name here, or an uninstall leaves it. */
 const DATA =
-  /^(vault|sessions|pending|pointers|requests|forgotten|install|archive\.db.*|(archive|rebuild|compact|forget)\.lock|(repair|folders)\.json(\.\d+)?)$/
-const STATE = /^(ctxbridge\.log.*|job\.(lock|stop)|swept)$/
+  /^(vault|notes|sessions|pending|pointers|requests|forgotten|install|models|archive\.db.*|(archive|rebuild|compact|forget)\.lock|(repair|folders)\.json(\.\d+)?)$/
+const STATE =
+  /^(ctxbridge\.log.*|job\.(lock|stop)|swept|foreign-\d+|runtime-[0-9a-f]{16}(\.\d+)?|loading-native-\d+)$/
 
 /** Something of ours on the disk. */
 export interface Piece {
@@ -43,22 +45,9 @@ export function pieces(homes: Homes): Piece[] {
   return [...new Set(found)].map((path) => ({ path, ...sizeOf(path) }))
 }
 
-/**
- * Where hooks write when they cannot write to the archive; another archive has its own beside it. In the temporary
- * folder, another user may have made a folder of that name.
- */
-function spools({ dataHome, stateHome }: Homes): string[] {
-  const uid = process.getuid?.()
-  const shared = [tmpdir(), "/tmp"].map((folder) => join(folder, `ctxbridge-${uid}`))
-  const around = [stateHome, ...shared.filter((folder) => isOwnFolder(folder, uid))]
-  const key = Bun.hash.xxHash64(dataHome, 0n).toString(16)
-  return around.map((folder) => join(folder, "spool", key)).filter((folder) => isOwnFolder(folder, uid))
-}
-
-function isOwnFolder(path: string, uid: number | undefined): boolean {
-  const stats = lstatSync(path, { throwIfNoEntry: false })
-  return stats?.isDirectory() === true && stats.uid === uid
-}
+/** Where hooks write when they cannot write to the archive; another archive has its own beside it. */
+const spools = ({ dataHome, stateHome }: Homes): string[] =>
+  existingSpools({ dataHome, stateHome, temporary: tmpdir() })
 
 function entries(folder: string): Dirent[] {
   try {

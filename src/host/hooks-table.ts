@@ -26,13 +26,16 @@ export const HOOK_TIMEOUT_SECONDS = 5
 
 /** The command the host runs for `event`. The two empty assignments keep a stray BUN_* from taking us over. */
 export function hookCommand(exePath: string, event: HostEvent): string {
-  if (!/^(?:\/|[A-Za-z]:[\\/]|\\\\)/.test(exePath) || !isOurBinary(exePath)) {
-    // Such a command would not be recognised later, and so doubled by the next install.
-    throw new CtxError("not-ctxbridge", `not the absolute path of a ctxbridge binary: ${exePath}`, {
-      hint: "build it with `npm run build`, then run `dist/ctxbridge install`",
-    })
-  }
+  expectOurBinary(exePath)
   return `BUN_OPTIONS= BUN_BE_BUN= ${shellQuote(exePath)} hook ${HOOKS[event]}`
+}
+
+/** Throws for a path of which no entry would be recognised later: the next install would double it. */
+export function expectOurBinary(exePath: string): void {
+  if (/^(?:\/|[A-Za-z]:[\\/]|\\\\)/.test(exePath) && isOurBinary(exePath)) return
+  throw new CtxError("not-ctxbridge", `not the absolute path of a ctxbridge binary: ${exePath}`, {
+    hint: "build it with `npm run build`, then run `dist/ctxbridge install`",
+  })
 }
 
 // One shell word, whatever its quoting. The alternatives differ in their first character: no backtracking.
@@ -87,7 +90,7 @@ function unquoted(word: string, home: string): string {
   })
 }
 
-function isOurBinary(path: string): boolean {
+export function isOurBinary(path: string): boolean {
   return /(?:^|[\\/])ctxbridge(?:\.exe)?$/i.test(path)
 }
 

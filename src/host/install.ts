@@ -1,35 +1,11 @@
-/**
- * Our hooks into a settings file of the host, and out again without a trace.
- *
- * Order of effects at an install: backup, manifest, settings. A crash in between leaves a manifest whose hash does
- * not fit, and then the uninstall is surgical.
- */
-import { rmSync } from "node:fs"
-import { dirname, join } from "node:path"
-import { CtxError, codeOf, messageOf } from "../util/errors.ts"
-import { lineDiff } from "./line-diff.ts"
-import {
-  backupOf,
-  dropRecord,
-  type InstallRecord,
-  readOriginal,
-  readRecord,
-  recordedTargets,
-  removeIfEmpty,
-  writeRecord,
-} from "./manifest.ts"
-import { addHooks, isEmptySettings, removeHooks } from "./settings-edit.ts"
-import {
-  decode,
-  encode,
-  expectUnchanged,
-  expectWritable,
-  makeFolders,
-  readBytes,
-  replaceFile,
-  sha256,
-  targetOf,
-} from "./settings-file.ts"
+/** Which files of the host name us, and what of us is in each: the hooks in its settings, the server beside them. */
+import { existsSync } from "node:fs"
+import { basename, join } from "node:path"
+import { withHostLock } from "./host-lock.ts"
+import { recordedTargets } from "./manifest.ts"
+import { type Ours, register, type SettingsChange, unregister } from "./register.ts"
+import { addServer, removeServer, SERVER_NAME } from "./server-edit.ts"
+import { addHooks, type Removed, removeHooks } from "./settings-edit.ts"
 
 /** Whose settings: the user's own, the project's shared ones, or the user's own ones for this project. */
 export type Scope = "user" | "project" | "local"
@@ -40,6 +16,8 @@ export interface Places {
   readonly home: string
   /** The host's configuration folder where it is not `<home>/.claude`. */
   readonly configDir?: string
+  /** Where the host keeps its own state, if not in `.claude.json` of the folder before or of the home folder. */
+  readonly hostConfig?: string
   readonly cwd: string
   readonly dataHome: string
 }
@@ -55,65 +33,34 @@ export interface InstallOptions extends UninstallOptions {
   readonly exePath: string
 }
 
-export interface SettingsChange {
-  readonly file: string
-  /** What was done to the file, or would be by a dry run; `restored` is back to the bytes before the install. */
-  readonly action: "created" | "edited" | "restored" | "deleted" | "none"
-  readonly changed: boolean
-  readonly dryRun: boolean
-  /** Events, by the host's names. */
-  readonly added: readonly string[]
-  readonly replaced: readonly string[]
-  readonly removed: readonly string[]
-  /** Where the settings as they were before us are kept. */
-  readonly backup: string | undefined
-  /** The changed lines, marked `-` and `+`. */
-  readonly diff: readonly string[]
-}
-
 /** The settings file of a scope. */
 export function settingsPath(scope: Scope, places: Places): string {
   if (scope === "user") return join(places.configDir ?? join(places.home, ".claude"), "settings.json")
   return join(places.cwd, ".claude", scope === "local" ? "settings.local.json" : "settings.json")
 }
 
+/** The file in which the host looks for servers; it knows none for a scope of `local` that is a file of its own. */
+export function serverPath(scope: Scope, places: Places): string | undefined {
+  if (scope === "local") return undefined
+  if (scope === "project") return join(places.cwd, ".mcp.json")
+  // Where the host has kept its state since its first versions, it goes on doing so.
+  const legacy = join(places.configDir ?? join(places.home, ".claude"), ".config.json")
+  if (existsSync(legacy)) return legacy
+  return places.hostConfig ?? join(places.configDir ?? places.home, ".claude.json")
+}
+
+/** The user's folder is private; a project's has the mode of any folder in it. */
+const folderMode = (scope: Scope): number => (scope === "user" ? 0o700 : 0o777)
+
+const hooksIn = (options: UninstallOptions): Ours => ({
+  file: settingsPath(options.scope, options),
+  folderMode: folderMode(options.scope),
+  remove: removeHooks,
+})
+
 /** Registers our hooks. A second time, with the same binary, it changes nothing. */
 export function install(options: InstallOptions): SettingsChange {
-  return onSettings(settingsPath(options.scope, options), (file, target) => {
-    const { dataHome, exePath, dryRun = false } = options
-    const bytes = readBytes(target)
-    const text = bytes && decode(bytes)
-    const edit = addHooks(text, exePath)
-    const changed = edit.text !== text
-    let record = readRecord(dataHome, target)
-    const written = encode(edit.text)
-    const settled = !changed && record?.wrote === sha256(written)
-    if (!dryRun && !settled) {
-      const original = originalOf(bytes, record, dataHome)
-      // The user's folder is private; a project's has the mode of any folder in it.
-      const folders = makeFolders(dirname(target), options.scope === "user" ? 0o700 : 0o777)
-      expectWritable(target)
-      const all = [...new Set([...(record?.folders ?? []), ...folders])]
-      try {
-        record = writeRecord(dataHome, target, { wrote: sha256(written), folders: all }, original)
-      } catch (error) {
-        folders.toReversed().every(removeIfEmpty)
-        throw error
-      }
-    }
-    if (!dryRun && changed) replaceFile(target, written, bytes ?? null)
-    return {
-      file,
-      action: !changed ? "none" : bytes === undefined ? "created" : "edited",
-      changed,
-      dryRun,
-      added: edit.added,
-      replaced: edit.replaced,
-      removed: [],
-      backup: backupOf(dataHome, record),
-      diff: lineDiff(text ?? "", edit.text),
-    }
-  })
+  return register({ ...hooksIn(options), add: (text) => addHooks(text, options.exePath) }, options)
 }
 
 /**
@@ -121,93 +68,52 @@ export function install(options: InstallOptions): SettingsChange {
  * file goes, and the folders made for it); else only what is ours is cut out.
  */
 export function uninstall(options: UninstallOptions): SettingsChange {
-  return uninstallFrom(settingsPath(options.scope, options), options)
+  return unregister(hooksIn(options), options)
 }
 
-/** The same for every settings file that an install has written, in whatever project. */
+/** The same for every file that an install has written, in whatever project, hooks and server. */
 export function uninstallAll(
   options: Pick<Places, "dataHome"> & { readonly dryRun: boolean },
 ): SettingsChange[] {
   // The latest first: a folder goes with the install that made it.
   return recordedTargets(options.dataHome)
     .toReversed()
-    .map((file) => uninstallFrom(file, options))
-}
-
-function uninstallFrom(
-  path: string,
-  { dataHome, dryRun = false }: Pick<UninstallOptions, "dataHome" | "dryRun">,
-): SettingsChange {
-  return onSettings(path, (file, target) => {
-    const bytes = readBytes(target)
-    const text = bytes && decode(bytes)
-    const record = readRecord(dataHome, target)
-    const original = record && readOriginal(dataHome, record)
-    const { removed, text: cut } = removeHooks(text ?? "", textOf(original))
-    const restore = original !== undefined && bytes !== undefined && sha256(bytes) === record?.wrote
-    const vain = removed.length > 0 && original === "absent" && isEmptySettings(cut)
-    const next = restore ? original : vain ? "absent" : encode(cut)
-    const after = next === "absent" ? undefined : next
-    const changed = bytes !== undefined && !(after !== undefined && Buffer.compare(bytes, after) === 0)
-    if (!dryRun) {
-      if (changed) {
-        expectWritable(target)
-        if (after !== undefined) replaceFile(target, after, bytes)
-        else {
-          expectUnchanged(target, bytes)
-          rmSync(target)
-        }
-      }
-      if (after === undefined || bytes === undefined) record?.folders.toReversed().every(removeIfEmpty)
-      dropRecord(dataHome, target)
-    }
-    return {
-      file,
-      action: !changed ? "none" : after === undefined ? "deleted" : restore ? "restored" : "edited",
-      changed,
-      dryRun,
-      added: [],
-      replaced: [],
-      removed,
-      backup: undefined,
-      diff: lineDiff(text ?? "", bytes === undefined || after === undefined ? "" : decode(after)),
-    }
-  })
-}
-
-/** The settings as they would be had we never come, seen from the file as it is now. */
-function originalOf(
-  bytes: Uint8Array | undefined,
-  record: InstallRecord | undefined,
-  dataHome: string,
-): Uint8Array | "absent" {
-  if (bytes === undefined) return "absent"
-  const before = record && readOriginal(dataHome, record)
-  if (before !== undefined && sha256(bytes) === record?.wrote) return before
-  // Someone else has written since, or the manifest is lost: what is there, less what is ours.
-  const { text, removed } = removeHooks(decode(bytes), textOf(before))
-  if (removed.length === 0) return bytes
-  return before === "absent" && isEmptySettings(text) ? "absent" : encode(text)
-}
-
-function textOf(original: Uint8Array | "absent" | undefined): string | undefined {
-  return original === undefined || original === "absent" ? undefined : decode(original)
-}
-
-/** Names the file in every error. */
-function onSettings<T>(file: string, work: (file: string, target: string) => T): T {
-  try {
-    return work(file, targetOf(file))
-  } catch (cause) {
-    if (cause instanceof CtxError) {
-      if (!cause.code.startsWith("settings-")) throw cause
-      const hint = cause.hint === undefined ? {} : { hint: cause.hint }
-      throw new CtxError(cause.code, `${file}: ${cause.message}`, { ...hint, exit: cause.exit, cause })
-    }
-    if (codeOf(cause) === "") throw cause
-    throw new CtxError("settings-file", `cannot change ${file}: ${messageOf(cause)}`, {
-      hint: "nothing was changed in it; check who may write there",
-      cause,
+    .map((file) => {
+      // A link may have any name, so the name does not tell which of the two is in it.
+      const work = (): SettingsChange => unregister({ file, folderMode: 0o700, remove: removeBoth }, options)
+      const change = isHostState(file) && !options.dryRun ? withHostLock(file, work) : work()
+      return change.removed.includes(SERVER_NAME) ? { ...change, diff: [] } : change
     })
-  }
+}
+
+const isHostState = (file: string): boolean => /^\.(claude|config)\.json$/.test(basename(file))
+
+function removeBoth(text: string, original?: string): Removed {
+  const hooks = removeHooks(text, original)
+  const server = removeServer(hooks.text, original)
+  return { text: server.text, removed: [...hooks.removed, ...server.removed] }
+}
+
+/** Registers our MCP server in the same way; undefined where the scope has no file for it. */
+export function installServer(options: InstallOptions): SettingsChange | undefined {
+  return onServers(options, (ours) =>
+    register({ ...ours, add: (text) => addServer(text, options.exePath) }, options),
+  )
+}
+
+export function uninstallServer(options: UninstallOptions): SettingsChange | undefined {
+  return onServers(options, (ours) => unregister(ours, options))
+}
+
+function onServers(
+  options: UninstallOptions,
+  work: (ours: Ours) => SettingsChange,
+): SettingsChange | undefined {
+  const file = serverPath(options.scope, options)
+  if (file === undefined) return undefined
+  const ours = { file, folderMode: folderMode(options.scope), remove: removeServer }
+  // The host's state may hold anything of the user's, also on the line that we change.
+  const silent = (): SettingsChange => ({ ...work(ours), diff: [] })
+  // The host writes it all the time, a project's file never.
+  return options.scope === "user" && options.dryRun !== true ? withHostLock(file, silent) : silent()
 }

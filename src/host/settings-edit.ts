@@ -1,12 +1,11 @@
 /**
  * Our hooks in the text of a settings file of the host: put in, brought up to date, taken out.
  *
- * Text in, text out; no files. Every byte that is not ours stays as it is. The only door to jsonc-parser.
+ * Text in, text out; no files. Every byte that is not ours stays as it is.
  */
-import { applyEdits, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser"
-import { CtxError } from "../util/errors.ts"
 import { HOOK_TIMEOUT_SECONDS, HOST_EVENTS, type HostEvent, hookCommand, isOurHook } from "./hooks-table.ts"
-import { document, eolOf, insertion, type JsonNode, removal, type TextEdit } from "./settings-style.ts"
+import { apply, hasSiblings, isBlank, keyOf, member, parseObject, shapeError, splitBom } from "./json-text.ts"
+import { document, eolOf, insertion, type JsonNode, removal } from "./settings-style.ts"
 
 export interface Added {
   readonly text: string
@@ -64,12 +63,6 @@ export function removeHooks(text: string, original?: string): Removed {
     removed.push(event)
   }
   return { text: bom + now, removed }
-}
-
-/** Whether the text means `{}`, or nothing at all. */
-export function isEmptySettings(text: string): boolean {
-  const source = splitBom(text)[1]
-  return isBlank(source) || parse(source).children?.length === 0
 }
 
 /** One hook of ours in the tree. */
@@ -154,46 +147,9 @@ function containersOf(original: string | undefined): ReadonlySet<string> {
   return new Set(["hooks", ...eventsOf(source).map((event) => `hooks.${event}`)])
 }
 
-/** The value under a key; the last one counts, as in the host's own parser. */
-function member(node: JsonNode | undefined, key: string): JsonNode | undefined {
-  if (node?.type !== "object") return undefined
-  return node.children?.findLast((property) => keyOf(property) === key)?.children?.[1]
-}
-
-function keyOf(property: JsonNode): string {
-  return String(property.children?.[0]?.value)
-}
-
-function hasSiblings(node: JsonNode): boolean {
-  return (node.parent?.children?.length ?? 0) > 1
-}
-
-function apply(text: string, edit: TextEdit): string {
-  return applyEdits(text, [edit])
-}
-
-function isBlank(text: string): boolean {
-  return /^[ \t\r\n]*$/.test(text)
-}
-
-/** The byte order mark, if any, and what follows. */
-function splitBom(text: string): [string, string] {
-  return text.startsWith("\uFEFF") ? ["\uFEFF", text.slice(1)] : ["", text]
-}
-
-/** The tree of a strict JSON text whose hooks have the shape the host expects. */
+/** The tree of a text whose hooks have the shape the host expects. */
 function parse(text: string): JsonNode {
-  const errors: ParseError[] = []
-  const root = parseTree(text, errors, { disallowComments: true, allowTrailingComma: false })
-  const first = errors[0]
-  if (first !== undefined) throw syntaxError(text, first)
-  try {
-    JSON.parse(text)
-  } catch (cause) {
-    // What only the host's parser refuses, such as `-01`.
-    throw new CtxError("settings-syntax", `not JSON: ${(cause as Error).message}`, { cause })
-  }
-  if (root?.type !== "object") throw shapeError("the top level", "an object", root)
+  const root = parseObject(text)
   const hooks = member(root, "hooks")
   if (hooks === undefined) return root
   if (hooks.type !== "object") throw shapeError("hooks", "an object", hooks)
@@ -202,36 +158,4 @@ function parse(text: string): JsonNode {
     if (list?.type !== "array") throw shapeError(`hooks.${keyOf(property)}`, "an array", list)
   }
   return root
-}
-
-function shapeError(place: string, expected: string, found: JsonNode | undefined): CtxError {
-  return new CtxError("settings-shape", `${place} must be ${expected}, but is ${found?.type ?? "missing"}`, {
-    hint: "nothing was changed; correct the file and try again",
-  })
-}
-
-const PROBLEMS: Readonly<Record<string, string>> = {
-  InvalidCommentToken: "comments are not allowed",
-  PropertyNameExpected: "a property name in double quotes is expected",
-  ValueExpected: "a value is expected",
-  ColonExpected: "a colon is expected",
-  CommaExpected: "a comma is expected",
-  CloseBraceExpected: "a closing brace is missing",
-  CloseBracketExpected: "a closing bracket is missing",
-  EndOfFileExpected: "there is more text behind the end",
-  UnexpectedEndOfString: "a string does not end",
-  UnexpectedEndOfComment: "comments are not allowed",
-}
-
-function syntaxError(text: string, error: ParseError): CtxError {
-  const before = text.slice(0, error.offset)
-  const comma = /,\s*$/.exec(before)
-  const trailing = comma !== null && /[}\]]/.test(text.charAt(error.offset))
-  const name = printParseErrorCode(error.error)
-  const problem = trailing ? "trailing commas are not allowed" : (PROBLEMS[name] ?? "this is not JSON")
-  const lines = text.slice(0, trailing ? comma.index : error.offset).split(/\r\n|\n|\r/)
-  const place = `line ${lines.length}, column ${(lines.at(-1) ?? "").length + 1}`
-  return new CtxError("settings-syntax", `${place}: ${problem}`, {
-    hint: "the host reads this file as strict JSON; nothing was changed",
-  })
 }

@@ -8,6 +8,7 @@ import { closeSync, mkdirSync, openSync, readFileSync, rmdirSync, rmSync } from 
 import { dirname, join } from "node:path"
 import { databasePath, openDatabase } from "../archive/database.ts"
 import { type RebuildReport, rebuild } from "../archive/rebuild.ts"
+import { followVault } from "../archive/remembered.ts"
 import { refuseNewer } from "../archive/replace.ts"
 import { sources } from "../archive/source.ts"
 import { eraseTraces, type Traces, toldOf } from "../archive/traces.ts"
@@ -112,6 +113,7 @@ function finish(dataHome: string, options: ForgetOptions): Forgot {
     if (late.length > 0) noteUnfinished(dataHome, late)
     for (const one of late) writeTombstone(dataHome, one)
   }
+  followVault(dataHome)
   rmSync(noteOf(dataHome), { force: true })
   return {
     deleted: [...done.deleted],

@@ -1,10 +1,12 @@
 /** Takes whole histories: transcript by transcript, each slice committed, so that it can be stopped and continued. */
 import { statSync } from "node:fs"
-import type { Database } from "../archive/database.ts"
+import { type Database, prepareForLongWork } from "../archive/database.ts"
+import { catchUp } from "../archive/indexing.ts"
 import { totals } from "../archive/read.ts"
 import { forgottenTranscript, take } from "../archive/take.ts"
 import { openWhole } from "../archive/whole.ts"
 import type { Paths } from "../config/load.ts"
+import { type TakenArchive, takeArchive } from "../foreign/take.ts"
 import { messageOf } from "../util/errors.ts"
 import { follows } from "../vault/capture.ts"
 import { remainderOf, withTranscript } from "../vault/check.ts"
@@ -13,11 +15,9 @@ import { tailOf } from "../vault/reader.ts"
 import { setAsideIfDifferent } from "../vault/renew.ts"
 import { preparePointers } from "./pointers.ts"
 import { archiveAll } from "./run.ts"
+import { isQuiet } from "./transcripts.ts"
 
-type Place = Pick<Paths, "dataHome" | "home">
-
-/** A file not touched for this long (ms) is not being written: its last line is taken as it is. */
-const QUIET = 60_000
+type Place = Pick<Paths, "dataHome" | "home" | "stateHome" | "secrets">
 
 export interface ImportedFile {
   readonly path: string
@@ -31,6 +31,8 @@ export interface ImportedFile {
   readonly waiting: number
   /** The user does not want it archived. */
   readonly forgotten: boolean
+  /** What was found in another tool's archive; `size` is the archive's, the other bytes are those of lines made of it. */
+  readonly archive?: Pick<TakenArchive, "tool" | "sessions" | "lines">
   readonly error: string | undefined
 }
 
@@ -49,7 +51,11 @@ export interface ImportOptions {
   readonly dryRun: boolean
   /** Compare what is archived byte by byte first; archive anew what differs or is damaged. */
   readonly check: boolean
+  /** Archives of other tools, taken behind the transcripts: what those hold is not taken twice. */
+  readonly archives?: readonly string[]
   readonly onProgress?: (done: number, total: number) => void
+  /** Called with each file when it is done. */
+  readonly onFile?: (file: ImportedFile) => void
 }
 
 export function importTranscripts(
@@ -57,22 +63,28 @@ export function importTranscripts(
   paths: readonly string[],
   options: ImportOptions,
 ): ImportReport {
-  const total = paths.reduce((sum, path) => sum + sizeOf(path), 0)
-  if (options.dryRun) {
-    const files = paths.map((path) => wouldTake(place, path))
+  const { archives = [], dryRun, check, onProgress, onFile } = options
+  const total = [...paths, ...archives].reduce((sum, path) => sum + sizeOf(path), 0)
+  const files: ImportedFile[] = []
+  let done = 0
+  const note = (file: ImportedFile): void => {
+    files.push(file)
+    done += file.size
+    onFile?.(file)
+    onProgress?.(done, total)
+  }
+  if (dryRun) {
+    for (const path of paths) note(wouldTake(place, path))
+    for (const path of archives) note(importArchive(undefined, place, path, true))
     return { ...summary(files), dryRun: true, turns: undefined, indexError: undefined }
   }
   const { db, error } = open(place.dataHome)
   try {
     const before = db && totals(db).turns
-    const files: ImportedFile[] = []
-    let done = 0
     for (const path of paths) {
-      files.push(
-        importOne(db, place, path, options.check, (archived) => options.onProgress?.(done + archived, total)),
-      )
-      done += sizeOf(path)
+      note(importOne(db, place, path, check, (archived) => onProgress?.(done + archived, total)))
     }
+    for (const path of archives) note(importArchive(db, place, path, false))
     if (db !== undefined) preparePointers(db, place.dataHome)
     const turns = db && before !== undefined ? { before, after: totals(db).turns } : undefined
     const result = summary(files)
@@ -82,9 +94,34 @@ export function importTranscripts(
   }
 }
 
+/** All that another tool has kept and the vault does not hold. */
+function importArchive(
+  db: Database | undefined,
+  { dataHome, stateHome, secrets }: Place,
+  path: string,
+  dryRun: boolean,
+): ImportedFile {
+  const file = { path, size: sizeOf(path), waiting: 0, forgotten: false }
+  try {
+    const { tool, sessions, lines, before, taken } = takeArchive(path, {
+      dataHome,
+      scratch: stateHome,
+      dryRun,
+      secrets,
+    })
+    if (db !== undefined) catchUp(db, dataHome, Number.POSITIVE_INFINITY)
+    const archive = { tool, sessions, lines }
+    return { ...file, before, archived: before + taken, taken, archive, error: undefined }
+  } catch (cause) {
+    return { ...file, before: 0, archived: 0, taken: 0, error: messageOf(cause) }
+  }
+}
+
 function open(dataHome: string): { db: Database | undefined; error: string | undefined } {
   try {
-    return { db: openWhole(dataHome, { wait: 5000, most: Number.POSITIVE_INFINITY }), error: undefined }
+    const db = openWhole(dataHome, { wait: 5000, most: Number.POSITIVE_INFINITY })
+    prepareForLongWork(db)
+    return { db, error: undefined }
   } catch (error) {
     return { db: undefined, error: messageOf(error) }
   }
@@ -106,7 +143,7 @@ function importOne(
   try {
     const forgotten = forgottenTranscript(place.dataHome, path)
     if (forgotten?.whole) return leftOut(path)
-    if (check) setAsideIfDifferent(path, file, Date.now(), forgotten?.edit)
+    if (check) setAsideIfDifferent(path, file, Date.now())
     const lastLine = isQuiet(path) ? "any" : "whole"
     if (db === undefined) takeAll(place, path, lastLine, onProgress)
     else archiveAll(db, place, path, Number.POSITIVE_INFINITY, { lastLine, onProgress })
@@ -149,11 +186,6 @@ const leftOut = (path: string): ImportedFile => ({
   forgotten: true,
   error: undefined,
 })
-
-function isQuiet(path: string): boolean {
-  const modified = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
-  return Date.now() - modified > QUIET
-}
 
 /** Into the vault alone. */
 function takeAll(

@@ -15,6 +15,8 @@ export interface JobRequest {
   readonly settle: boolean
   /** The views are damaged or missing: make them anew when that is so. */
   readonly rebuild?: boolean
+  /** The sweep is an import of the whole history: half a last line that nobody goes on with is taken, too. */
+  readonly history?: boolean
 }
 
 /** A request being worked on; its file goes when it is done. */
@@ -82,6 +84,11 @@ export function dropFromRequests(dataHome: string, isGone: (transcript: string) 
 export const hasRequests = (dataHome: string): boolean =>
   names(dataHome).some((name) => name.endsWith(".json"))
 
+/** All that are not done, those included that a job is working on. */
+export function waitingRequests(dataHome: string): JobRequest[] {
+  return names(dataHome).flatMap((name) => read(join(folder(dataHome), name)) ?? [])
+}
+
 function names(dataHome: string): string[] {
   try {
     return readdirSync(folder(dataHome)).sort()
@@ -92,7 +99,9 @@ function names(dataHome: string): string[] {
 
 function read(file: string): JobRequest | undefined {
   try {
-    const { transcripts, sweep, settle, rebuild } = JSON.parse(readFileSync(file, "utf8")) as JobRequest
+    const { transcripts, sweep, settle, rebuild, history } = JSON.parse(
+      readFileSync(file, "utf8"),
+    ) as JobRequest
     const paths = (list: unknown): string[] =>
       Array.isArray(list) ? list.filter((path): path is string => typeof path === "string") : []
     return {
@@ -100,6 +109,7 @@ function read(file: string): JobRequest | undefined {
       sweep: paths(sweep),
       settle: settle === true,
       rebuild: rebuild === true,
+      history: history === true,
     }
   } catch {
     return undefined

@@ -7,6 +7,7 @@ import { setPriority } from "node:os"
 import { join } from "node:path"
 import { markBehind } from "../archive/complete.ts"
 import { type Database, openDatabase } from "../archive/database.ts"
+import { drainSpool } from "../archive/drain.ts"
 import { catchUp, index } from "../archive/indexing.ts"
 import { isPending, settlePending } from "../archive/pending.ts"
 import { lastRepair } from "../archive/repairs.ts"
@@ -19,6 +20,7 @@ import { logError } from "../util/log.ts"
 import { vaultPath } from "../vault/layout.ts"
 import { lock } from "../vault/lock.ts"
 import { compactWhenIdle } from "../vault/tidy.ts"
+import { Embedding } from "./embedding.ts"
 import { resumeForgetting } from "./forget.ts"
 import { preparePointers } from "./pointers.ts"
 import {
@@ -30,7 +32,8 @@ import {
   takeRequests,
 } from "./requests.ts"
 import { goOn, isAskedToStop, STOPPED } from "./stop.ts"
-import { transcriptsBelow } from "./transcripts.ts"
+import { probeDue } from "./sweep.ts"
+import { isQuiet, transcriptsBelow } from "./transcripts.ts"
 
 /** ms of work between two commits. */
 const SLICE = 300
@@ -42,8 +45,11 @@ const SETTLE = [0, 150, 500, 1500, 4000] as const
 /** ms between two looks for new requests while waiting. */
 const POLL = 200
 
+/** ms without the database open between two cycles of embedding: whoever wants to replace it needs a gap. */
+const GAP = 5
+
 export async function runJob(): Promise<void> {
-  const { paths } = loadSettings()
+  const { paths, resolved } = loadSettings()
   process.umask(0o077)
   try {
     setPriority(10)
@@ -52,14 +58,13 @@ export async function runJob(): Promise<void> {
   }
   // Requests stand in there. Without it we were started before everything was removed, and must make nothing anew.
   if (!existsSync(paths.dataHome) || isAskedToStop(paths.stateHome)) return
-  mkdirSync(paths.stateHome, { recursive: true, mode: 0o700 })
   // Asked once more after the lock is free: a request may have come when nobody looked any more.
   do {
-    const fd = openSync(join(paths.stateHome, "job.lock"), "a", 0o600)
-    if (!lock(fd, 0)) return
+    const fd = openLock(paths.stateHome)
+    if (fd === undefined || !lock(fd, 0)) return
     try {
       recoverRequests(paths.dataHome)
-      await work(paths)
+      await work(paths, resolved.config["embed.enabled"])
     } catch (error) {
       if (codeOf(error) !== STOPPED) logError(paths.stateHome, { event: "job", error })
       return
@@ -67,6 +72,16 @@ export async function runJob(): Promise<void> {
       closeSync(fd)
     }
   } while (hasRequests(paths.dataHome))
+}
+
+/** undefined where it cannot be made: then nothing that we would write could be. */
+function openLock(stateHome: string): number | undefined {
+  try {
+    mkdirSync(stateHome, { recursive: true, mode: 0o700 })
+    return openSync(join(stateHome, "job.lock"), "a", 0o600)
+  } catch {
+    return undefined
+  }
 }
 
 interface Visit extends Accepted {
@@ -77,12 +92,15 @@ interface Visit extends Accepted {
 /** How long to wait for others who have the database open, in ms. */
 const PATIENCE = { wait: 5000, most: Number.POSITIVE_INFINITY }
 
-async function work(paths: Paths): Promise<void> {
+async function work(paths: Paths, embeds: boolean): Promise<void> {
   const end = performance.now() + LONGEST
   goOnForgetting(paths)
+  const drained = drain(paths, end)
   let db = opened(paths)
-  let visits: Visit[] = []
+  let visits: Visit[] = drained.length === 0 ? [] : [once(drained)]
   let mended = false
+  let pointed = false
+  const embedding = embeds ? new Embedding(paths, () => isAskedToStop(paths.stateHome)) : undefined
   /** Copies of sessions that have ended, as far as we know. */
   const ended = new Set<string>()
   try {
@@ -96,11 +114,26 @@ async function work(paths: Paths): Promise<void> {
         if (settle) for (const path of transcripts) ended.add(vaultPath(path, paths.home))
       }
       try {
-        if (accepted.some(({ request }) => request.rebuild)) refuseDamaged(paths.dataHome)
-        if (accepted.some(({ request }) => request.sweep.length > 0)) markBehind(db, paths.dataHome)
+        const sweeps = accepted.some(({ request }) => request.sweep.length > 0)
+        // Damage on a page that nobody reads would be met on the day when it is needed.
+        const probes = sweeps && probeDue(paths.stateHome, Date.now())
+        if (probes || accepted.some(({ request }) => request.rebuild)) refuseDamaged(paths.dataHome)
+        if (sweeps) markBehind(db, paths.dataHome)
         // First what hooks have archived, oldest first: a session before the forks that copy its lines.
         catchUp(db, paths.dataHome, end, () => goOn(paths.stateHome))
         visits = visits.flatMap((visit) => pay(db, paths, visit, now, end))
+        if (accepted.length > 0) pointed = false
+        if (visits.length === 0 && !pointed) {
+          preparePointers(db, paths.dataHome)
+          pointed = true
+        }
+        // Last, and a little at a time: a request that comes meanwhile goes first.
+        if (visits.length === 0 && performance.now() < end && (await embedding?.step(db))) {
+          db.close()
+          await Bun.sleep(GAP)
+          db = openDatabase(paths.dataHome, PATIENCE)
+          continue
+        }
       } catch (error) {
         if (!isDamage(error) || mended) throw error
         // Once: a disk that damages what it is given must not keep us here.
@@ -112,7 +145,7 @@ async function work(paths: Paths): Promise<void> {
         continue
       }
       if (visits.length === 0 || performance.now() >= end) {
-        preparePointers(db, paths.dataHome)
+        if (!pointed) preparePointers(db, paths.dataHome)
         if (visits.length === 0) tidy(paths, ended, end)
         return
       }
@@ -122,6 +155,23 @@ async function work(paths: Paths): Promise<void> {
     db.close()
   }
 }
+
+/** @returns transcripts that hooks could write only elsewhere: the host may have added to them since */
+function drain(paths: Paths, end: number): readonly string[] {
+  const drained = drainSpool(paths, end)
+  for (const { error } of drained?.left ?? []) {
+    if (error !== undefined) logError(paths.stateHome, { event: "spool", error })
+  }
+  return drained?.transcripts ?? []
+}
+
+/** Our own wish: no file stands for it. */
+const once = (transcripts: readonly string[]): Visit => ({
+  request: { transcripts, sweep: [], settle: false },
+  file: "",
+  since: 0,
+  looks: ONCE,
+})
 
 /** What was deleted from the vault must not be told by the views. Before they are opened: they are made anew. */
 function goOnForgetting(paths: Paths): void {
@@ -162,25 +212,29 @@ function tidy(paths: Paths, ended: ReadonlySet<string>, end: number): void {
 function pay(db: Database, paths: Paths, visit: Visit, now: number, end: number): Visit[] {
   const [due, ...later] = visit.looks
   if (due === undefined || now < visit.since + due) return [visit]
-  look(db, paths, visit.request, end)
+  // Not seen to its end: the next job finds the request.
+  if (!look(db, paths, visit.request, end)) return [visit]
   if (later.length > 0) return [{ ...visit, looks: later }]
   finishRequest(visit)
   return []
 }
 
-function look(db: Database, paths: Paths, request: JobRequest, end: number): void {
+/** @returns whether there was time for all of it */
+function look(db: Database, paths: Paths, request: JobRequest, end: number): boolean {
   const swept = request.sweep.flatMap(transcriptsBelow)
   for (const path of new Set([...request.transcripts, ...swept])) {
-    if (performance.now() >= end) return
+    if (performance.now() >= end) return false
     goOn(paths.stateHome)
     try {
-      archiveAll(db, paths, path, end, { onProgress: () => goOn(paths.stateHome) })
+      const lastLine = request.history && isQuiet(path) ? "any" : "whole"
+      archiveAll(db, paths, path, end, { lastLine, onProgress: () => goOn(paths.stateHome) })
     } catch (error) {
       if (isDamage(error) || codeOf(error) === STOPPED) throw error
       // One unreadable file must not keep the others out.
       logError(paths.stateHome, { event: "job", error })
     }
   }
+  return performance.now() < end
 }
 
 export interface ArchiveOptions {

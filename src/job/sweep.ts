@@ -1,15 +1,21 @@
-/** When a project's folder was last looked through for transcripts that no hook reported. */
+/** When what takes long was last done: looking through a folder for transcripts that no hook reported, and the like. */
 import { mkdirSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 
-const EVERY = 60 * 60_000
+const HOUR = 60 * 60_000
+const DAY = 24 * HOUR
 
 /** At most once an hour for a folder; asking claims the turn. */
-export function sweepDue(folder: string, stateHome: string, now: number): boolean {
-  const name = Bun.hash.xxHash64(folder, 0n).toString(16)
+export const sweepDue = (folder: string, stateHome: string, now: number): boolean =>
+  isDue(Bun.hash.xxHash64(folder, 0n).toString(16), HOUR, stateHome, now)
+
+/** Whether every page of the database is to be looked at: at most once a day. */
+export const probeDue = (stateHome: string, now: number): boolean => isDue("probe", DAY, stateHome, now)
+
+function isDue(name: string, every: number, stateHome: string, now: number): boolean {
   const stamp = join(stateHome, "swept", name)
   const last = statSync(stamp, { throwIfNoEntry: false })?.mtimeMs ?? 0
-  if (now - last < EVERY && last <= now) return false
+  if (now - last < every && last <= now) return false
   mkdirSync(join(stateHome, "swept"), { recursive: true, mode: 0o700 })
   writeFileSync(stamp, "", { mode: 0o600 })
   return true

@@ -35,3 +35,11 @@ function birth(path: string): number {
   const stats = statSync(path, { throwIfNoEntry: false })
   return stats === undefined ? 0 : stats.birthtimeMs || stats.mtimeMs
 }
+
+/** A file not touched for this long (ms) is not being written: its last line is taken as it is. */
+const QUIET = 60_000
+
+export function isQuiet(path: string): boolean {
+  const modified = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
+  return Date.now() - modified > QUIET
+}

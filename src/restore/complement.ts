@@ -6,7 +6,7 @@ import { code, told } from "./quote.ts"
 
 /**
  * Shares of the room, in the order in which the lists are written; what one does not need goes to those behind it.
- * They were chosen on cuts at arbitrary places of sessions, not on compactions (docs/adr/0010).
+ * They were chosen on cuts at arbitrary places of sessions, not on compactions (docs/adr/0012).
  */
 const SHARES = { errors: 0.25, paths: 0.25, names: 0.2, commands: 0.3 } as const
 

@@ -2,7 +2,7 @@
  * Names, paths, commands and error lines that the model is likely to need again, the likeliest first.
  *
  * What was used often and lately is used again, and short facts leave room for more: times / (√age · √characters).
- * How that was chosen stands in docs/adr/0010.
+ * How that was chosen stands in docs/adr/0012.
  */
 import type { Database } from "../archive/database.ts"
 import type { FactKind } from "../transcript/facts.ts"

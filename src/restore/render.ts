@@ -20,7 +20,7 @@ export interface RenderOptions {
 const KEEPS_PENDING = [2, 1, 300] as const
 /** The pending prompt may take this share of the budget. */
 const PENDING_SHARE = 0.5
-/** Characters of a failed command's output: the only words of a tool that are given back. */
+/** Characters of a failed command's output. With error lines (complement.ts), the only words of a tool given back. */
 const ERROR_SHOWN = 160
 /** Characters that a section may take however small the budget is. */
 const SECTION = 200

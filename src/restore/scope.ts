@@ -36,7 +36,7 @@ export function latestSession(db: Database, project: string, besides: string): s
     .query<{ id: string }, [string, string]>(
       `SELECT s.id FROM sessions s JOIN projects p ON p.id = s.project
        WHERE p.path = ? AND s.id <> ? AND s.parent IS NULL
-         AND EXISTS (SELECT 1 FROM turns t WHERE t.session = s.id AND t.via <> 'none' AND t.origin <> 'import')
+         AND EXISTS (SELECT 1 FROM turns t WHERE t.session = s.id AND t.via NOT IN ('none', 'brief') AND t.origin <> 'import')
        ORDER BY s.ended DESC LIMIT 1`,
     )
     .get(project, besides)

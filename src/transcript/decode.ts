@@ -37,6 +37,8 @@ function decodeObject(line: JsonObject): TranscriptRecord {
       return record(subtyped(type, line["operation"]), line, sidechain, queueParts(line), undefined)
     case "progress":
       return decodeProgress(line, sidechain)
+    case "ctxbridge-note":
+      return record(type, line, sidechain, noteParts(line), undefined)
     case "summary":
     case "custom-title":
     case "ai-title":
@@ -44,6 +46,12 @@ function decodeObject(line: JsonObject): TranscriptRecord {
     default:
       return record(subtyped(type, line["subtype"]), line, sidechain, [], undefined)
   }
+}
+
+/** A line of ours: what the model wanted kept (archive/remembered.ts). */
+function noteParts(line: JsonObject): Part[] {
+  const text = stringOf(line["text"])
+  return text === undefined ? [] : [{ kind: "brief", text }]
 }
 
 /** A message of a subagent, wrapped into a line of its parent. The line keeps its own place (uuid, parent). */

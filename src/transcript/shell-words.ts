@@ -6,6 +6,15 @@ export interface Word {
   readonly quoted: boolean
 }
 
+const WORD_ENDS = new Set("<>|&;()`")
+const ESCAPED = new Set("\"'()&;$")
+
+/** Asked of every character: a look-up is ten times as fast as a pattern. */
+const isBlank = (c: string): boolean =>
+  c <= " " ? c === " " || (c >= "\t" && c <= "\r") : c > "~" && /\s/.test(c)
+
+const isEscapable = (c: string): boolean => c !== "" && (ESCAPED.has(c) || isBlank(c))
+
 /** Words of a command, without quotes, operators and the lines of here-documents. */
 export function shellWords(script: string): Word[] {
   const command = withoutHereDocuments(script)
@@ -26,12 +35,12 @@ export function shellWords(script: string): Word[] {
     } else if (c === '"' || c === "'") {
       quote = c
       quoted = true
-    } else if (c === "\\" && /[\s"'()&;$]/.test(command.charAt(i + 1))) {
+    } else if (c === "\\" && isEscapable(command.charAt(i + 1))) {
       // An escaped blank belongs to the word; any other backslash may be a Windows separator.
       i++
       if (command.charAt(i) !== "\n") word += command.charAt(i)
       quoted = true
-    } else if (/[\s<>|&;()`]/.test(c)) flush()
+    } else if (WORD_ENDS.has(c) || isBlank(c)) flush()
     else word += c
   }
   flush()

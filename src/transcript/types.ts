@@ -39,7 +39,7 @@ export type Part =
     }
   /** A prompt put into the host's queue; it becomes a `prompt` only if the host takes it out again. */
   | { readonly kind: "enqueued"; readonly text: string }
-  /** What a parent agent asked of a subagent. */
+  /** What a parent agent asked of a subagent, or wanted kept as a note. */
   | { readonly kind: "brief"; readonly text: string }
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "thinking"; readonly text: string }

@@ -1,6 +1,6 @@
 /**
- * Two calls of the C library that neither Bun nor Node has: a lock that dies with its holder, and waiting for input
- * with a deadline. The only importer of bun:ffi (0.2 ms to load).
+ * Calls of the C library that neither Bun nor Node has: a lock that dies with its holder, waiting for input with a
+ * deadline, and an environment that libraries see. The only importer of bun:ffi (0.2 ms to load).
  */
 import { dlopen, ptr } from "bun:ffi"
 import { CtxError } from "./errors.ts"
@@ -20,18 +20,21 @@ const SYMBOLS = {
   poll: { args: ["ptr", "u64", "i32"], returns: "i32" },
 } as const
 
-type Library = ReturnType<typeof open>
-const open = (name: string) => dlopen(name, SYMBOLS).symbols
+type Library = ReturnType<typeof openCommon>
+const openCommon = (name: string) => dlopen(name, SYMBOLS).symbols
 
 let loaded: Library | undefined
 
 function libc(): Library {
-  if (loaded !== undefined) return loaded
+  loaded ??= first(openCommon)
+  return loaded
+}
+
+function first<T>(open: (name: string) => T): T {
   let cause: unknown
   for (const name of LIBRARIES[process.platform] ?? []) {
     try {
-      loaded = open(name)
-      return loaded
+      return open(name)
     } catch (error) {
       cause = error
     }
@@ -51,4 +54,17 @@ export function readable(fd: number, ms: number): boolean {
   view.setInt32(0, fd, true)
   view.setInt16(4, POLLIN, true)
   return libc().poll(ptr(request), 1, Math.max(0, Math.ceil(ms))) > 0
+}
+
+/**
+ * setenv(3): a variable for libraries that are loaded from here on. What is assigned to `process.env` reaches only
+ * JavaScript and children.
+ */
+export function setVariable(name: string, value: string): void {
+  const bytes = (text: string): Uint8Array => Buffer.from(`${text}\0`)
+  // Opened apart: hooks need the calls above only.
+  const { setenv } = first((library) =>
+    dlopen(library, { setenv: { args: ["ptr", "ptr", "i32"], returns: "i32" } }),
+  ).symbols
+  if (setenv(bytes(name), bytes(value), 1) !== 0) throw new CtxError("setenv", `cannot set ${name}`)
 }

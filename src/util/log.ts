@@ -2,6 +2,7 @@
 import { appendFileSync, mkdirSync, readFileSync, renameSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { codeOf, messageOf } from "./errors.ts"
+import { FILTERED, filterText } from "./secrets.ts"
 
 const LARGEST = 1 << 20
 
@@ -22,7 +23,7 @@ export function logError(
       event,
       session,
       code: codeOf(error),
-      message: messageOf(error),
+      message: filterText(messageOf(error), FILTERED),
     }
     appendFileSync(path, `${JSON.stringify(line)}\n`, { mode: 0o600 })
   } catch {

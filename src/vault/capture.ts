@@ -15,7 +15,9 @@ import {
   statSync,
 } from "node:fs"
 import { isMissing } from "../util/errors.ts"
+import { FILLER, FILTERED, filterLines, type SecretSettings } from "../util/secrets.ts"
 import {
+  archivedBytes,
   type LockedCopy,
   openLocked,
   readExactly,
@@ -27,7 +29,7 @@ import {
   type Tail,
   writeFully,
 } from "./file.ts"
-import { dataFrame, encodeNote, type RangeNote, sha256, TAIL_WINDOW, xxh64 } from "./frame.ts"
+import { type Base, dataFrame, encodeNote, type RangeNote, sha256, TAIL_WINDOW, xxh64 } from "./frame.ts"
 import type { Edit } from "./rewrite.ts"
 import type { Forgotten } from "./tombstones.ts"
 
@@ -51,13 +53,17 @@ export interface CaptureRequest {
    * cannot be half of a longer one), or take it as it is.
    */
   readonly lastLine: "whole" | "any"
+  /** For a piece in the spool: where it begins when it is new, and the name of the copy that it continues. */
+  readonly from?: { readonly id: string; readonly base: Base } | undefined
   /** What of the transcript is not to be archived. Asked before a copy is begun, and again under its lock. */
   readonly forgotten?: () => Forgotten | undefined
+  /** What must not reach the vault; the known formats of secrets where nothing is said. */
+  readonly secrets?: SecretSettings | undefined
   /** Called with the absolute path to which a copy went because the host had rewritten its transcript. */
   readonly onSuperseded?: (file: string) => void
   /** Called before the first frame is written, if there is anything to write. */
   readonly onBegin?: () => void
-  /** Called with each frame's content once it is in the copy. */
+  /** Called with each frame's content, as it is in the copy now. */
   readonly onChunk?: (chunk: Chunk) => void
 }
 
@@ -107,8 +113,6 @@ const isForgotten = ({ forgotten }: CaptureRequest): boolean => forgotten?.()?.w
 
 const NOTHING = { id: undefined, archived: 0, size: 0, taken: 0, superseded: undefined } as const
 
-const archivedBytes = (tail: Tail): number => tail.last?.to ?? 0
-
 /** Non-blocking, so that a pipe in a transcript's place cannot hold us; undefined unless it is a file. */
 export function openSource(path: string): { fd: number; stats: Stats } | undefined {
   let fd: number
@@ -139,21 +143,36 @@ function peek(copy: string): Tail | undefined {
 const tailHash = (fd: number, end: number): bigint =>
   xxh64(readExactly(fd, Math.max(0, end - TAIL_WINDOW), Math.min(end, TAIL_WINDOW)))
 
+const hexTail = (fd: number, end: number): string => tailHash(fd, end).toString(16)
+
 /** Whether the transcript still begins with what was read before. */
 export function follows(source: number, stats: Pick<Stats, "size">, tail: Tail): boolean {
-  const { last } = tail
-  if (last === undefined) return true
-  return stats.size >= last.to && tailHash(source, last.to) === last.tailHash
+  const { last, header } = tail
+  if (last !== undefined) return stats.size >= last.to && tailHash(source, last.to) === last.tailHash
+  const { base } = header
+  return base === undefined || (stats.size >= base.to && hexTail(source, base.to) === base.tailHash)
 }
 
 /** A new inode with a known tail may still be another file: its first frame must be the same, too. */
-function sameStart(source: number, stats: Stats, held: LockedCopy, edit: Edit): boolean {
+export function sameStart(source: number, stats: Stats, held: LockedCopy): boolean {
   const { last } = held.tail
   if (last === undefined || BigInt(stats.ino) === last.inode) return true
+  if (held.tail.header.base !== undefined) return true
   const first = last.from === 0 ? last : firstSegment(held)
   if (first === undefined) return true
   const known = segmentContent(held.fd, first)
-  return Buffer.compare(known, edit(readExactly(source, 0, known.length), 0)) === 0
+  return sameButForFiller(known, readExactly(source, 0, known.length)) === undefined
+}
+
+/**
+ * Where a copy's content and the transcript differ, but for the filler of secrets and of what was forgotten; undefined
+ * when they do not.
+ */
+export function sameButForFiller(copy: Uint8Array, original: Uint8Array): number | undefined {
+  if (Buffer.compare(copy, original) === 0) return undefined
+  const common = Math.min(copy.length, original.length)
+  for (let n = 0; n < common; n++) if (copy[n] !== original[n] && copy[n] !== FILLER) return n
+  return copy.length === original.length ? undefined : common
 }
 
 /** Walks back over the notes: a read for each frame, once for each new inode. */
@@ -165,8 +184,9 @@ function firstSegment({ fd, tail }: LockedCopy): Segment | undefined {
 
 function append(request: CaptureRequest, source: number, stats: Stats): Captured {
   let superseded: string | undefined
+  const begun = { path: request.transcript, created: request.now, ...request.from }
   for (;;) {
-    const held = openLocked(request.copy, request.transcript, request.now, request.deadline)
+    const held = openLocked(request.copy, begun, request.deadline)
     if (held === undefined) return { ...NOTHING, state: "busy", size: stats.size }
     try {
       // Who forgets writes the tombstone first, and deletes then: from here on nobody can begin the copy anew.
@@ -176,7 +196,7 @@ function append(request: CaptureRequest, source: number, stats: Stats): Captured
         return { ...NOTHING, state: "forgotten", size: stats.size }
       }
       const edit = forgotten?.edit ?? asItIs
-      if (!follows(source, stats, held.tail) || !sameStart(source, stats, held, edit)) {
+      if (!follows(source, stats, held.tail) || !sameStart(source, stats, held)) {
         superseded = setAside(request.copy)
         request.onSuperseded?.(superseded)
         continue
@@ -188,7 +208,7 @@ function append(request: CaptureRequest, source: number, stats: Stats): Captured
   }
 }
 
-const asItIs: Edit = (content) => content
+export const asItIs: Edit = (content) => content
 
 function appendTo(
   held: LockedCopy,
@@ -201,6 +221,7 @@ function appendTo(
   let from = start
   let end = held.tail.end
   let state: Captured["state"] = "current"
+  let hidden = held.tail.last?.hidden ?? held.tail.header.base?.hidden ?? 0
   while (from < stats.size) {
     if (performance.now() >= request.deadline && from > start) {
       state = "behind"
@@ -208,7 +229,10 @@ function appendTo(
     }
     const read = readLines(source, from, stats.size, request.lastLine)
     if (read.length === 0) break
-    const content = edit(read, from)
+    // A tombstone knows lines as they stood in the vault.
+    const filtered = filterLines(read, hidden, request.secrets ?? FILTERED)
+    const content = edit(filtered.content, from)
+    hidden = filtered.hidden
     const frame = dataFrame(content)
     const to = from + content.length
     const note: RangeNote = {
@@ -219,6 +243,8 @@ function appendTo(
       tailHash: read.length >= TAIL_WINDOW ? xxh64(read.subarray(-TAIL_WINDOW)) : tailHash(source, to),
       sha256: sha256(content),
       time: request.now,
+      rules: filtered.rules,
+      hidden,
     }
     const bytes = Buffer.concat([frame, encodeNote(note)])
     if (from === start) request.onBegin?.()

@@ -1,11 +1,11 @@
 /** Checks one copy, frame by frame, against its own notes and against the transcript. Memory: one frame. */
 import { closeSync, fstatSync } from "node:fs"
 import { messageOf } from "../util/errors.ts"
-import { isWholeObject, openSource } from "./capture.ts"
+import { RULES_NUMBER } from "../util/secret-rules.ts"
+import { isWholeObject, openSource, sameButForFiller } from "./capture.ts"
 import { readExactly, readTail, type Segment, segmentContent, segmentsBackwards } from "./file.ts"
 import { sha256 } from "./frame.ts"
 import { openCopy } from "./reader.ts"
-import type { Edit } from "./rewrite.ts"
 
 export interface CopyCheck {
   /** Where the host keeps the transcript; undefined when the copy does not begin with our header. */
@@ -13,6 +13,9 @@ export interface CopyCheck {
   /** Bytes of the transcript that its notes claim. */
   readonly archived: number
   readonly frames: number
+  /** Frames in which nobody has looked for secrets, and those that were filtered by older rules than ours. */
+  readonly unfiltered: number
+  readonly olderRules: number
   /** Frames and notes that are not what they should be, in words. */
   readonly damage: readonly string[]
   /** Bytes at its end that are no whole frame: what a crash leaves, or another process is writing. */
@@ -25,34 +28,36 @@ export interface CopyCheck {
  * @param file absolute path of the copy
  * @param source descriptor of the transcript, undefined where there is none to compare with
  * @param onFrame called with the compressed bytes read
- * @param edit what capture made of the transcript before it stored it
  * @returns undefined when the file is gone
  */
 export function checkCopy(
   file: string,
   source: number | undefined,
   onFrame: (bytes: number) => void = () => {},
-  edit: Edit = (content) => content,
 ): CopyCheck | undefined {
   const fd = openCopy(file)
   if (fd === undefined) return undefined
   try {
-    return checkFrames(fd, source, onFrame, edit)
+    return checkFrames(fd, source, onFrame)
   } finally {
     closeSync(fd)
   }
 }
 
-function checkFrames(
-  fd: number,
-  source: number | undefined,
-  onFrame: (bytes: number) => void,
-  edit: Edit,
-): CopyCheck {
+function checkFrames(fd: number, source: number | undefined, onFrame: (bytes: number) => void): CopyCheck {
   const tail = readTail(fd)
   if (tail === undefined) {
     const damage = ["it does not begin with a header of ctxbridge"]
-    return { path: undefined, archived: 0, frames: 0, damage, halfFrame: 0, differsAt: undefined }
+    return {
+      path: undefined,
+      archived: 0,
+      frames: 0,
+      unfiltered: 0,
+      olderRules: 0,
+      damage,
+      halfFrame: 0,
+      differsAt: undefined,
+    }
   }
   const halfFrame = fstatSync(fd).size - tail.end
   const segments = [...segmentsBackwards(fd, tail)].reverse()
@@ -70,10 +75,19 @@ function checkFrames(
     const content = contentOf(fd, segment, damage)
     onFrame(segment.frameLength)
     if (content === undefined || source === undefined || differsAt !== undefined) continue
-    differsAt = difference(content, edit(readExactly(source, from, content.length), from), from)
+    differsAt = difference(content, readExactly(source, from, content.length), from)
   }
   const archived = tail.last?.to ?? 0
-  return { path: tail.header.path, archived, frames: segments.length, damage, halfFrame, differsAt }
+  return {
+    path: tail.header.path,
+    archived,
+    frames: segments.length,
+    unfiltered: segments.filter(({ rules }) => rules === 0).length,
+    olderRules: segments.filter(({ rules }) => rules > 0 && rules < RULES_NUMBER).length,
+    damage,
+    halfFrame,
+    differsAt,
+  }
 }
 
 function contentOf(fd: number, segment: Segment, damage: string[]): Uint8Array | undefined {
@@ -92,11 +106,10 @@ function contentOf(fd: number, segment: Segment, damage: string[]): Uint8Array |
   return undefined
 }
 
+/** Secrets may have been filled by other rules than ours, so only the filler tells. */
 function difference(copy: Uint8Array, original: Uint8Array, from: number): number | undefined {
-  if (Buffer.compare(copy, original) === 0) return undefined
-  let n = 0
-  while (n < original.length && copy[n] === original[n]) n++
-  return from + n
+  const at = sameButForFiller(copy, original)
+  return at === undefined ? undefined : from + at
 }
 
 /** The transcript's bytes behind `archived`: those that can be taken now, and a half last line that cannot. */

@@ -103,5 +103,7 @@ function rewrite(fd: number, out: number, { headerLength, groups }: Plan): numbe
 
 function merge(fd: number, out: number, end: number, group: Group): number {
   const content = Buffer.concat(group.map((segment) => provenContent(fd, segment)))
-  return writeFrame(out, end, content, { ...group.at(-1)!, from: group[0]!.from })
+  // Filtered as well as the part that was filtered least.
+  const rules = Math.min(...group.map((segment) => segment.rules))
+  return writeFrame(out, end, content, { ...group.at(-1)!, from: group[0]!.from, rules })
 }

@@ -117,6 +117,9 @@ export function segmentContent(fd: number, segment: Segment): Uint8Array {
   return frameContent(readExactly(fd, segment.position, segment.frameLength))
 }
 
+/** Offset in the transcript up to which it is archived. */
+export const archivedBytes = ({ last, header }: Tail): number => last?.to ?? header.base?.to ?? 0
+
 /** A copy held under its lock. */
 export interface LockedCopy {
   readonly fd: number
@@ -126,15 +129,11 @@ export interface LockedCopy {
 /**
  * Opens a copy for appending: takes its lock, writes the header of a new one, cuts off half a frame.
  *
+ * @param begun what a new one's header says: the transcript's path and the time, in ms since the epoch
  * @param deadline ms of performance.now() until which to wait for the lock
  * @returns undefined when another process held the lock all the time
  */
-export function openLocked(
-  file: string,
-  path: string,
-  now: number,
-  deadline: number,
-): LockedCopy | undefined {
+export function openLocked(file: string, begun: NewCopy, deadline: number): LockedCopy | undefined {
   for (;;) {
     const fd = openOrCreate(file)
     try {
@@ -147,7 +146,7 @@ export function openLocked(
         closeSync(fd)
         continue
       }
-      const tail = readTail(fd) ?? begin(fd, file, path, now)
+      const tail = readTail(fd) ?? begin(fd, file, begun)
       if (tail === undefined) {
         closeSync(fd)
         continue
@@ -176,14 +175,17 @@ export function inodeOf(file: string): number | undefined {
   return statSync(file, { throwIfNoEntry: false })?.ino
 }
 
+/** What the header of a new copy says; without a name it gets one of its own. */
+export type NewCopy = Omit<VaultHeader, "id"> & { readonly id?: string | undefined }
+
 /** Writes the header of an empty file. A file that is not ours is put aside, and undefined returned. */
-function begin(fd: number, file: string, path: string, now: number): Tail | undefined {
+function begin(fd: number, file: string, begun: NewCopy): Tail | undefined {
   const size = fstatSync(fd).size
   if (size > 0 && !isHalfHeader(readExactly(fd, 0, Math.min(size, 8)), size)) {
     setAside(file)
     return undefined
   }
-  const header: VaultHeader = { id: crypto.randomUUID().slice(0, 13), path, created: now }
+  const header: VaultHeader = { ...begun, id: begun.id ?? crypto.randomUUID().slice(0, 13) }
   const bytes = encodeHeader(header)
   ftruncateSync(fd, 0)
   writeFully(fd, bytes, 0)

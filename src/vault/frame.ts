@@ -38,6 +38,10 @@ export interface RangeNote {
   readonly sha256: Uint8Array
   /** When it was archived, in ms since the epoch. */
   readonly time: number
+  /** By which rules secrets were filled in the frame's content; 0: by none. */
+  readonly rules: number
+  /** Records behind the frame that a `<private>` in it, or before it, hides. */
+  readonly hidden: number
 }
 
 /** What the first note of a file says. */
@@ -48,6 +52,18 @@ export interface VaultHeader {
   readonly path: string
   /** When the copy was begun, in ms since the epoch. */
   readonly created: number
+  /** Where a piece in the spool begins; a copy in the vault begins at 0 and has none. */
+  readonly base?: Base
+}
+
+/** A place in a transcript from which on a piece holds it. */
+export interface Base {
+  /** Offset in the transcript. */
+  readonly to: number
+  /** XXH64 of the last TAIL_WINDOW bytes before it, in hexadecimal digits. */
+  readonly tailHash: string
+  /** Records behind it that a `<private>` before it hides. */
+  readonly hidden: number
 }
 
 export const sha256 = (bytes: Uint8Array): Uint8Array => new Bun.CryptoHasher("sha256").update(bytes).digest()
@@ -89,6 +105,8 @@ function skippable(payloadSize: number): { bytes: Uint8Array; payload: DataView 
 export function encodeNote(note: RangeNote): Uint8Array {
   const { bytes, payload } = skippable(PAYLOAD_SIZE)
   payload.setUint8(5, KIND_RANGE)
+  payload.setUint8(6, note.rules)
+  payload.setUint8(7, note.hidden)
   payload.setBigUint64(8, BigInt(note.from), true)
   payload.setBigUint64(16, BigInt(note.to), true)
   payload.setUint32(24, note.frameLength, true)
@@ -118,6 +136,8 @@ export function decodeNote(bytes: Uint8Array): RangeNote | undefined {
     tailHash: payload.getBigUint64(40, true),
     sha256: bytes.slice(8 + 48, 8 + 80),
     time: Number(payload.getBigUint64(80, true)),
+    rules: payload.getUint8(6),
+    hidden: payload.getUint8(7),
   }
 }
 

@@ -52,4 +52,8 @@ export function transcriptName(transcript: string): TranscriptName {
 export const supersededPath = (vaultFile: string, n: number): string =>
   vaultFile.replace(/(\.jsonl)?\.zst$/, (suffix) => `.~${n}${suffix}`)
 
+/** The name that a superseded copy had before. */
+export const withoutVersion = (vaultFile: string): string =>
+  vaultFile.replace(/\.~\d+((\.jsonl)?\.zst)$/, "$1")
+
 export const isSuperseded = (vaultFile: string): boolean => /\.~\d+(\.jsonl)?\.zst$/.test(vaultFile)

@@ -7,7 +7,6 @@ import { CtxError } from "../util/errors.ts"
 import { checkCopy, withTranscript } from "./check.ts"
 import { openLocked, setAside } from "./file.ts"
 import { tailOf } from "./reader.ts"
-import type { Edit } from "./rewrite.ts"
 
 /** ms to wait for another process that archives the same transcript. */
 const PATIENCE = 5000
@@ -19,23 +18,17 @@ const PATIENCE = 5000
  * @param transcript absolute path
  * @param copy absolute path of its copy
  * @param now ms since the epoch
- * @param edit what capture makes of the transcript before it stores it
  * @returns the copy's new name; undefined where it is sound, or there is none
  */
-export function setAsideIfDifferent(
-  transcript: string,
-  copy: string,
-  now: number,
-  edit?: Edit,
-): string | undefined {
+export function setAsideIfDifferent(transcript: string, copy: string, now: number): string | undefined {
   return withTranscript(transcript, (source) => {
     if (source === undefined || tailOf(copy) === undefined) return undefined
-    const held = openLocked(copy, transcript, now, performance.now() + PATIENCE)
+    const held = openLocked(copy, { path: transcript, created: now }, performance.now() + PATIENCE)
     if (held === undefined) {
       throw new CtxError("busy", "another process is archiving this transcript", { hint: "try again" })
     }
     try {
-      const check = checkCopy(copy, source, undefined, edit)
+      const check = checkCopy(copy, source)
       const sound = check === undefined || (check.damage.length === 0 && check.differsAt === undefined)
       return sound ? undefined : setAside(copy)
     } finally {

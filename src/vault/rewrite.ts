@@ -17,9 +17,15 @@ import { copyFrame, damaged, provenContent, swapCopy, temporaryOf, wholeChain, w
  */
 export type Edit = (content: Uint8Array, from: number) => Uint8Array
 
+/**
+ * @param to offset behind a frame's last byte
+ * @returns what its note shall say of the filter, once it is edited
+ */
+export type Stamp = (to: number) => Pick<Segment, "rules" | "hidden">
+
 export interface Rewritten {
   readonly frames: number
-  /** Frames with another content than before. */
+  /** Frames with another content than before; a note alone does not count. */
   readonly changed: number
   /** Bytes on disk before and after. */
   readonly bytes: number
@@ -37,7 +43,7 @@ const PATIENCE = 10_000
  * @throws CtxError `vault-damaged` when a frame is not what its note says, `busy` when a writer was at work all the
  *   time or the copy was set aside meanwhile; the copy stays as it is
  */
-export function rewriteCopy(file: string, edit: Edit): Rewritten | undefined {
+export function rewriteCopy(file: string, edit: Edit, stamp?: Stamp): Rewritten | undefined {
   rmSync(temporaryOf(file), { force: true })
   const fd = openCopy(file)
   if (fd === undefined) return undefined
@@ -50,17 +56,30 @@ export function rewriteCopy(file: string, edit: Edit): Rewritten | undefined {
     const bytes = fstatSync(fd).size
     const same = segments.every((segment) => {
       const content = provenContent(fd, segment)
-      return edited(edit, content, segment.from) === content
+      return edited(edit, content, segment.from) === content && isStamped(segment, stamp)
     })
     // Behind the last note is what a killed writer has left, or what a living one is writing.
     if (same && bytes === tail.end) return { frames: segments.length, changed: 0, bytes, after: bytes }
-    return swap(file, fd, tail, segments, edit)
+    return swap(file, fd, tail, segments, edit, stamp)
   } finally {
     closeSync(fd)
   }
 }
 
-function swap(file: string, fd: number, tail: Tail, segments: readonly Segment[], edit: Edit): Rewritten {
+const isStamped = (segment: Segment, stamp: Stamp | undefined): boolean => {
+  if (stamp === undefined) return true
+  const { rules, hidden } = stamp(segment.to)
+  return rules === segment.rules && hidden === segment.hidden
+}
+
+function swap(
+  file: string,
+  fd: number,
+  tail: Tail,
+  segments: readonly Segment[],
+  edit: Edit,
+  stamp: Stamp | undefined,
+): Rewritten {
   const before = fstatSync(fd).size
   let frames = 0
   let changed = 0
@@ -68,9 +87,9 @@ function swap(file: string, fd: number, tail: Tail, segments: readonly Segment[]
     const content = provenContent(fd, segment)
     const now = edited(edit, content, segment.from)
     frames++
-    if (now === content) return copyFrame(fd, out, end, segment)
-    changed++
-    return writeFrame(out, end, now, segment)
+    if (now !== content) changed++
+    else if (isStamped(segment, stamp)) return copyFrame(fd, out, end, segment)
+    return writeFrame(out, end, now, { ...segment, ...stamp?.(segment.to) })
   }
   const addAll = (out: number, start: number, all: readonly Segment[]): number =>
     all.reduce((end, segment) => end + add(out, end, segment), start)

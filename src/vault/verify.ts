@@ -3,7 +3,7 @@
  * works without a database.
  */
 import { type CopyCheck, checkCopy, type Remainder, remainderOf, withTranscript } from "./check.ts"
-import { isSuperseded, vaultFile, vaultPath } from "./layout.ts"
+import { isImportedCopy, isSuperseded, vaultFile, vaultPath } from "./layout.ts"
 import { archivedIn, tailOf } from "./reader.ts"
 import type { Forgotten } from "./tombstones.ts"
 import { vaultFiles } from "./walk.ts"
@@ -12,7 +12,8 @@ import { vaultFiles } from "./walk.ts"
  * `complete`: all of it is in the vault · `waiting`: all but a half last line, which the host is still writing ·
  * `missing`: there are bytes to archive · `mismatch`: the host has rewritten what was archived · `damaged`: the
  * copy is not sound · `deleted`: the host has deleted the transcript, the vault holds it · `superseded`: what the
- * transcript was before the host rewrote it · `forgotten`: the user does not want it archived.
+ * transcript was before the host rewrote it · `imported`: made from another tool's archive · `forgotten`: the user
+ * does not want it archived.
  */
 export type VerifyState =
   | "complete"
@@ -22,6 +23,7 @@ export type VerifyState =
   | "damaged"
   | "deleted"
   | "superseded"
+  | "imported"
   | "forgotten"
 
 export interface Verified {
@@ -37,6 +39,9 @@ export interface Verified {
   readonly missing: number
   readonly waiting: number
   readonly frames: number
+  /** Frames in which nobody has looked for secrets, and those filtered by older rules than ours. */
+  readonly unfiltered: number
+  readonly olderRules: number
   readonly problems: readonly string[]
 }
 
@@ -48,6 +53,8 @@ export interface VerifyReport {
     readonly transcripts: number
     readonly copies: number
     readonly frames: number
+    readonly unfiltered: number
+    readonly olderRules: number
     /** Of the transcripts on disk. */
     readonly bytes: number
     readonly archivedBytes: number
@@ -102,11 +109,11 @@ function checkTranscript(
   onFrame: (bytes: number) => void,
 ): Verified {
   const file = vaultFile(dataHome, copy)
-  const { whole = false, edit } = forgotten(path) ?? {}
+  const whole = forgotten(path)?.whole === true
   return withTranscript(path, (source) => {
     if (whole && tailOf(file) === undefined) return left(path, source)
     for (let attempt = 1; ; attempt++) {
-      const check = checkCopy(file, source, onFrame, edit)
+      const check = checkCopy(file, source, onFrame)
       const rest = source === undefined ? undefined : remainderOf(source, check?.archived ?? 0)
       const grown = rest !== undefined && rest.missing > 0 && archivedIn(file) > (check?.archived ?? 0)
       if (!grown || attempt >= ATTEMPTS) return judge(path, copy, check, rest)
@@ -117,7 +124,7 @@ function checkTranscript(
 /** Forgotten, and gone from the vault. */
 function left(path: string, source: number | undefined): Verified {
   const size = source === undefined ? 0 : remainderOf(source, 0).size
-  const none = { archived: 0, missing: 0, waiting: 0, frames: 0, problems: [] }
+  const none = { archived: 0, missing: 0, waiting: 0, frames: 0, unfiltered: 0, olderRules: 0, problems: [] }
   return { path, copy: undefined, state: "forgotten", size, ...none }
 }
 
@@ -152,8 +159,7 @@ function judge(
   const waiting = differs === undefined ? (rest?.waiting ?? 0) : 0
   let state: VerifyState = "complete"
   if (damaged) state = "damaged"
-  else if (rest === undefined)
-    state = isSuperseded(copy) ? "superseded" : check === undefined ? "missing" : "deleted"
+  else if (rest === undefined) state = check === undefined ? "missing" : withoutTranscript(copy)
   else if (differs !== undefined) state = "mismatch"
   else if (missing > 0) state = "missing"
   else if (waiting > 0) state = "waiting"
@@ -166,13 +172,22 @@ function judge(
     missing,
     waiting,
     frames: check?.frames ?? 0,
+    unfiltered: check?.unfiltered ?? 0,
+    olderRules: check?.olderRules ?? 0,
     problems,
   }
 }
 
+/** A sound copy whose transcript is not on disk. */
+function withoutTranscript(copy: string): VerifyState {
+  if (isImportedCopy(copy)) return "imported"
+  return isSuperseded(copy) ? "superseded" : "deleted"
+}
+
 function totalsOf(results: readonly Verified[]): VerifyReport["totals"] {
-  const sum = (field: "size" | "archived" | "missing" | "waiting" | "frames"): number =>
-    results.reduce((total, result) => total + result[field], 0)
+  const sum = (
+    field: "size" | "archived" | "missing" | "waiting" | "frames" | "unfiltered" | "olderRules",
+  ): number => results.reduce((total, result) => total + result[field], 0)
   const states = {
     complete: 0,
     waiting: 0,
@@ -181,6 +196,7 @@ function totalsOf(results: readonly Verified[]): VerifyReport["totals"] {
     damaged: 0,
     deleted: 0,
     superseded: 0,
+    imported: 0,
     forgotten: 0,
   }
   for (const { state } of results) states[state]++
@@ -189,6 +205,8 @@ function totalsOf(results: readonly Verified[]): VerifyReport["totals"] {
     transcripts: results.filter(({ state }) => state !== "superseded").length,
     copies: results.filter(({ copy }) => copy !== undefined).length,
     frames: sum("frames"),
+    unfiltered: sum("unfiltered"),
+    olderRules: sum("olderRules"),
     bytes: sum("size"),
     archivedBytes: sum("archived"),
     missingBytes: sum("missing"),

@@ -16,6 +16,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { version } from "../../package.json"
 import { binary, type Ran, run } from "../support/binary.ts"
+import { doneIn } from "../support/events.ts"
 import { Machine } from "../support/machine.ts"
 import { Transcript } from "../support/transcript.ts"
 
@@ -507,10 +508,10 @@ describe("import", () => {
     using own = new Machine()
     const transcript = own.session().turn("one", [BIG]).turn("two").flush()
     const { size } = statSync(transcript.path)
-    const dry = JSON.parse((await there(own, "import", "--dry-run", "--json")).stdout)
+    const dry = doneIn((await there(own, "import", "--dry-run", "--json")).stdout)
     expect(dry).toMatchObject({ ok: true, dryRun: true, takenBytes: size })
     expect(existsSync(own.dataHome)).toBe(false)
-    const first = JSON.parse((await there(own, "import", "--json")).stdout)
+    const first = doneIn((await there(own, "import", "--json")).stdout)
     expect(first).toMatchObject({ ok: true, takenBytes: size, turns: { before: 0, after: 2 } })
     const second = await there(own, "import")
     expect(second).toMatchObject({ code: 0, stderr: "" })
@@ -521,11 +522,11 @@ describe("import", () => {
     using own = new Machine()
     const transcript = own.session().turn("one").flush()
     appendFileSync(transcript.path, '{"type":"us')
-    const young = JSON.parse((await there(own, "import", "--json")).stdout)
+    const young = doneIn((await there(own, "import", "--json")).stdout)
     expect(young.files[0]).toMatchObject({ waiting: 11, taken: young.files[0].size - 11 })
     expect(young.ok).toBe(true)
     old(transcript.path)
-    const later = JSON.parse((await there(own, "import", "--json")).stdout)
+    const later = doneIn((await there(own, "import", "--json")).stdout)
     expect(later).toMatchObject({ ok: true, takenBytes: 11 })
   })
 
@@ -560,7 +561,7 @@ describe("import", () => {
     await Bun.sleep(60)
     child.kill("SIGINT")
     await child.exited
-    expect(JSON.parse((await there(own, "import", "--json")).stdout)).toMatchObject({ turns: { after: 150 } })
+    expect(doneIn((await there(own, "import", "--json")).stdout)).toMatchObject({ turns: { after: 150 } })
     expect((await there(own, "verify")).code).toBe(0)
     expect((await there(own, "export", transcript.session, "--raw")).stdout).toBe(
       readFileSync(transcript.path, "utf8"),

@@ -7,6 +7,7 @@ import { Dice } from "../../src/bench/dice.ts"
 import { checkCopy } from "../../src/vault/check.ts"
 import { emptyTombstone, writeTombstone } from "../../src/vault/tombstones.ts"
 import { type Ran, run, start } from "../support/binary.ts"
+import { doneIn } from "../support/events.ts"
 import { contentOf, Machine, promptsIn } from "../support/machine.ts"
 import { filesWith } from "../support/traces.ts"
 import { Transcript } from "../support/transcript.ts"
@@ -118,7 +119,7 @@ describe("a whole session", () => {
     }
     well(await machine.hook("subagent-stop", session, { agent_transcript_path: agent.path, agent_type: "x" }))
     expect(well(await machine.hook("session-start", session, { source: "resume" })).stdout).toBe("")
-    const imported = await json(machine, "import", "--check")
+    const imported = doneIn(well(await cli(machine, "import", "--check", "--json")).stdout)
     expect(imported).toMatchObject({ ok: true, takenBytes: 0 })
     expect(imported.files.filter((file: { forgotten: boolean }) => file.forgotten)).toHaveLength(2)
     await machine.idle()

@@ -1,6 +1,7 @@
 /** The background job: one at a time, nothing asked of it is lost. */
 import { expect, test } from "bun:test"
-import { existsSync, readFileSync } from "node:fs"
+import { readFileSync, statSync } from "node:fs"
+import { archivedIn } from "../../src/vault/reader.ts"
 import { contentOf, Machine, promptsIn, until } from "../support/machine.ts"
 
 test("sessions of many projects end at once: their last lines are taken, and no job stays behind", async () => {
@@ -15,11 +16,12 @@ test("sessions of many projects end at once: their last lines are taken, and no 
   // What the host writes after its last hook.
   for (const [n, session] of sessions.entries()) session.turn(`last of ${n}`).flush()
   const taken = ({ path }: { path: string }): boolean =>
-    existsSync(machine.copy(path)) && contentOf(machine.copy(path)).equals(readFileSync(path))
+    archivedIn(machine.copy(path)) === statSync(path).size
   await until(() => sessions.every(taken), 30_000, "every last line to be in the vault")
   await machine.idle()
   using db = machine.views()
-  for (const [n, { session }] of sessions.entries()) {
+  for (const [n, { session, path }] of sessions.entries()) {
+    expect(contentOf(machine.copy(path)).equals(readFileSync(path))).toBe(true)
     expect(promptsIn(db, session)).toEqual([`first of ${n}`, `last of ${n}`])
   }
 }, 90_000)

@@ -1,6 +1,7 @@
 /** Views that an earlier version made: used as they are, and made anew when there is time. */
 import { Database } from "bun:sqlite"
 import { expect, setDefaultTimeout, test } from "bun:test"
+import { renameSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { MIGRATIONS, PARSER } from "../../src/archive/schema.ts"
 import { run } from "../support/binary.ts"
@@ -16,7 +17,12 @@ const FAILING = {
   isError: true,
 }
 
-const openViews = (machine: Machine): Database => new Database(join(machine.dataHome, "archive.db"))
+/** The background job may be at work. */
+function openViews(machine: Machine): Database {
+  const db = new Database(join(machine.dataHome, "archive.db"))
+  db.run("PRAGMA busy_timeout = 10000")
+  return db
+}
 
 /** A machine whose views have the shape that the first schema gave them. */
 async function upgraded(): Promise<{ machine: Machine; session: Transcript }> {
@@ -34,22 +40,32 @@ async function upgraded(): Promise<{ machine: Machine; session: Transcript }> {
     stderr: "",
   })
   await machine.idle()
-  const db = openViews(machine)
-  for (const [table, column] of addedColumns()) db.run(`ALTER TABLE ${table} DROP COLUMN ${column}`)
-  for (const table of addedTables()) db.run(`DROP TABLE ${table}`)
-  db.run("PRAGMA user_version = 1")
-  db.close()
+  downgrade(join(machine.dataHome, "archive.db"))
   return { machine, session }
 }
 
-const addedTables = (): string[] =>
-  MIGRATIONS.slice(1).flatMap((sql) => [...sql.matchAll(/CREATE TABLE (\w+)/g)].map(([, table]) => table!))
-
-const addedColumns = (): (readonly [string, string])[] =>
-  [...MIGRATIONS[1]!.matchAll(/ALTER TABLE (\w+) ADD COLUMN (\w+)/g)].map(([, table, column]) => [
-    table!,
-    column!,
-  ])
+/** The same rows in a file that the first schema made. */
+function downgrade(file: string): void {
+  const old = `${file}.old`
+  const db = new Database(old, { create: true })
+  db.run(MIGRATIONS[0]!)
+  db.query("ATTACH ? AS newer").run(file)
+  const names = (sql: string, ...values: string[]): string[] =>
+    db
+      .query<{ name: string }, string[]>(sql)
+      .all(...values)
+      .map(({ name }) => name)
+  for (const table of names("SELECT name FROM main.sqlite_schema WHERE type = 'table'")) {
+    const columns = names("SELECT name FROM pragma_table_info(?, 'main')", table).join(", ")
+    db.run(`INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM newer.${table}`)
+  }
+  const mark = db.query<{ application_id: number }, []>("PRAGMA newer.application_id").get()!
+  db.run(`PRAGMA main.application_id = ${mark.application_id}`)
+  db.run("PRAGMA main.user_version = 1")
+  db.close()
+  for (const suffix of ["-wal", "-shm"]) rmSync(file + suffix, { force: true })
+  renameSync(old, file)
+}
 
 const origins = (machine: Machine): string[] => {
   const db = openViews(machine)

@@ -80,7 +80,8 @@ function lineProblems(lines: readonly string[], forms: readonly RegExp[]): strin
 const TAG =
   /[<〈⟨]\s*[/!?]?\s*(?:system|ctxbridge|command-|local-command-|bash-|task-|user-|function_calls|invoke|antml:|session-start-hook|persisted-output|human|assistant)(?![a-z]{3})/i
 
-function contentProblems(text: string): string[] {
+/** Words that pose as somebody's else, or hide. */
+export function disguiseProblems(text: string): string[] {
   const problems: string[] = []
   // Our own words name a handle's place so.
   const told = text.replaceAll("<handle>", "")
@@ -90,6 +91,11 @@ function contentProblems(text: string): string[] {
   const unseen = /(?![\n\t\p{VS}\p{Join_C}])[\p{Cc}\p{DI}\p{Bidi_C}\u2028\u2029]/u.exec(text)
   if (unseen !== null) problems.push(`unseen: U+${unseen[0].codePointAt(0)!.toString(16)}`)
   if (!text.isWellFormed()) problems.push("half a character")
+  return problems
+}
+
+function contentProblems(text: string): string[] {
+  const problems = disguiseProblems(text)
   for (const item of itemsOf(text)) {
     if (/ctx:[0-9a-z]{4}/i.test(item)) problems.push(`a handle that is not ours: ${item}`)
     if (item.length > 304) problems.push(`an item of ${item.length} characters`)

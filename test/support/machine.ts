@@ -1,9 +1,10 @@
 /** A machine of its own for hooks: home, project, archive, and transcripts that a host might write. */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs"
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Database } from "../../src/archive/database.ts"
 import { openForReading } from "../../src/archive/read.ts"
+import { processesIn } from "../../src/bench/torture/processes.ts"
 import { vaultFile, vaultPath } from "../../src/vault/layout.ts"
 import { CopyReader } from "../../src/vault/reader.ts"
 import { type Ran, type RunOptions, run } from "./binary.ts"
@@ -40,7 +41,8 @@ export class Machine {
     this.cwd = join(this.root, "project")
     this.dataHome = join(this.root, "archive")
     for (const dir of [this.home, this.cwd]) mkdirSync(dir)
-    this.env = { HOME: this.home, CTXBRIDGE_HOME: this.dataHome }
+    // What cannot be archived is spooled to the folder for temporary files.
+    this.env = { HOME: this.home, CTXBRIDGE_HOME: this.dataHome, TMPDIR: this.root }
   }
 
   /** A new session's transcript; nothing is written yet. */
@@ -119,24 +121,6 @@ export class Machine {
       }
     }
   }
-}
-
-/** Processes of this user in whose environment `word` stands. */
-function processesIn(word: string): number[] {
-  if (!existsSync("/proc/self/environ")) {
-    const listed = Bun.spawnSync(["ps", "-axwwE", "-o", "pid=,command="]).stdout.toString()
-    const lines = listed.split("\n").filter((line) => line.includes(word))
-    return lines.map((line) => Number.parseInt(line, 10)).filter((pid) => pid !== process.pid)
-  }
-  const names = readdirSync("/proc").filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
-  const holds = (name: string): boolean => {
-    try {
-      return readFileSync(`/proc/${name}/environ`, "utf8").includes(word)
-    } catch {
-      return false
-    }
-  }
-  return names.filter(holds).map(Number)
 }
 
 /** Polls; never a sleep as a criterion. */

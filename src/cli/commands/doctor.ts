@@ -1,9 +1,11 @@
 /** `ctxbridge doctor`: what keeps ctxbridge from working here, and what can be done about it. */
 import { version } from "../../../package.json"
+import { spoolStatus } from "../../archive/spool.ts"
 import { variablesSet } from "../../config/load.ts"
 import { examine } from "../../doctor/examine.ts"
+import type { SpoolCount } from "../../doctor/finding.ts"
 import { EXIT } from "../../util/errors.ts"
-import type { Command } from "../command.ts"
+import type { Command, Environment } from "../command.ts"
 import { renderExamination } from "../render-doctor.ts"
 import { createStyle } from "../style.ts"
 
@@ -25,7 +27,7 @@ export default {
       variables: variablesSet(),
       now: Date.now(),
       deep: args["deep"] === true,
-      spool: undefined,
+      spool: spoolCount(env),
       progress: out.progress,
     }
     const examination = await examine(patient, { fix: args["fix"] === true, dryRun })
@@ -42,3 +44,11 @@ export default {
     return ok ? EXIT.ok : EXIT.failed
   },
 } satisfies Command
+
+function spoolCount(env: Environment): SpoolCount {
+  const places = spoolStatus(env)
+  return {
+    files: places.reduce((sum, { transcripts }) => sum + transcripts, 0),
+    bytes: places.reduce((sum, place) => sum + place.bytes, 0),
+  }
+}

@@ -1,10 +1,15 @@
-/** `ctxbridge import`: archives the transcripts that are there already. */
-import { join } from "node:path"
-import { type ImportReport, importTranscripts } from "../../job/import.ts"
+/** `ctxbridge import`: archives what is there already, the host's transcripts and other tools' archives. */
+import { statSync } from "node:fs"
+import { join, resolve } from "node:path"
+import { refuseUnwritable } from "../../archive/unwritable.ts"
+import { looksForeign } from "../../foreign/open.ts"
+import { archivesInPlace } from "../../foreign/places.ts"
+import { type ImportedFile, type ImportReport, importTranscripts } from "../../job/import.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { bytes, count } from "../../util/text.ts"
 import { words } from "../args.ts"
-import type { Command } from "../command.ts"
+import type { Command, Environment } from "../command.ts"
+import { type Found, importEvents } from "../import-events.ts"
 import { safe } from "../style.ts"
 import { transcriptsNamed } from "../transcripts-named.ts"
 
@@ -16,52 +21,114 @@ export default {
     path: {
       type: "positional",
       rest: true,
-      description: "Transcripts or folders; by default all of Claude Code's",
+      description:
+        "Transcripts, folders, or archives of claude-flow, claude-mem and leafhill; by default all of Claude Code's transcripts",
       valueHint: "PATH…",
     },
     check: { type: "boolean", description: "Compare every archived byte first; archive anew what differs" },
+    quiet: { type: "boolean", alias: "q", description: "Say nothing but what failed; no progress" },
     "dry-run": { type: "boolean", description: "Say what would be archived; write nothing" },
   },
   run({ args, env, out }) {
-    const folder = join(env.claudeDir, "projects")
-    const paths = transcriptsNamed(words(args), env, folder)
-    if (paths.length === 0) {
-      const where = words(args).length === 0 ? folder : words(args).join(", ")
-      throw new CtxError("no-transcripts", `no transcripts below ${where}`, {
-        hint: "name a folder or .jsonl files, or set CLAUDE_CONFIG_DIR",
-        exit: EXIT.notFound,
-      })
-    }
-    const report = importTranscripts(env, paths, {
-      dryRun: args["dry-run"] === true,
+    const quiet = args["quiet"] === true
+    const dryRun = args["dry-run"] === true
+    const named = find(words(args), env)
+    if (!dryRun) refuseUnwritable(env.dataHome)
+    // Never unasked: they are not ours, and nobody vouches for what they say.
+    const found = words(args).length > 0 ? [] : archivesInPlace(env)
+    const events = importEvents(out)
+    events.start(
+      named,
+      [...named.transcripts, ...named.archives].reduce((sum, path) => sum + sizeOf(path), 0),
+      dryRun,
+    )
+    const report = importTranscripts(env, named.transcripts, {
+      dryRun,
       check: args["check"] === true,
-      onProgress: (done, total) => out.progress("archiving", done, total),
+      archives: named.archives,
+      onFile: events.file,
+      onProgress: (done, total) => {
+        if (!quiet) out.progress("archiving", done, total)
+        events.progress(done, total)
+      },
     })
-    for (const line of render(report)) out.print(line)
-    out.json(report)
+    for (const line of quiet ? failures(report) : [...render(report), ...mention(found)]) out.print(line)
+    events.done({ ...report, found })
     return report.ok ? EXIT.ok : EXIT.failed
   },
 } satisfies Command
+
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
+
+/** @throws CtxError exit 64 for a path that is nothing to import, exit 3 when there is nothing at all */
+function find(paths: readonly string[], env: Environment): Found {
+  const isArchive = (word: string): boolean => {
+    const path = resolve(env.cwd, word)
+    return (
+      !path.endsWith(".jsonl") &&
+      statSync(path, { throwIfNoEntry: false })?.isFile() === true &&
+      looksForeign(path)
+    )
+  }
+  const archives = [...new Set(paths.filter(isArchive).map((word) => resolve(env.cwd, word)))]
+  const others = paths.filter((word) => !isArchive(word))
+  const folder = join(env.claudeDir, "projects")
+  const transcripts = paths.length > 0 && others.length === 0 ? [] : transcriptsNamed(others, env, folder)
+  if (transcripts.length + archives.length > 0) return { transcripts, archives }
+  const where = paths.length === 0 ? folder : paths.join(", ")
+  const [other] = paths.length === 0 ? archivesInPlace(env) : []
+  throw new CtxError("no-transcripts", `no transcripts below ${where}`, {
+    hint:
+      other === undefined
+        ? "name a folder or .jsonl files, or set CLAUDE_CONFIG_DIR"
+        : `there is another tool's archive: ctxbridge import ${other}`,
+    exit: EXIT.notFound,
+  })
+}
 
 function render(report: ImportReport): string[] {
   const { files, takenBytes, turns, dryRun, indexError } = report
   const changed = files.filter(({ taken }) => taken > 0).length
   const waiting = files.filter((file) => file.waiting > 0).length
   const forgotten = files.filter((file) => file.forgotten).length
-  const failed = files.filter(({ error }) => error !== undefined)
-  const lines = [`${count(files.length, "transcript")} looked at`]
+  const transcripts = files.filter(({ archive }) => archive === undefined).length
+  const noun = transcripts === files.length ? "transcript" : "file"
+  const lines = [`${count(files.length, noun)} looked at`]
   lines.push(
     takenBytes === 0
       ? `Nothing new${dryRun ? "" : ": the vault held everything already"}`
-      : `${dryRun ? "Would commit" : "Committed"} ${bytes(takenBytes)} from ${count(changed, "transcript")}`,
+      : `${dryRun ? "Would commit" : "Committed"} ${bytes(takenBytes)} from ${count(changed, noun)}`,
   )
+  for (const file of files) lines.push(...renderArchive(file))
   if (turns !== undefined) lines.push(`Turns in the archive: ${turns.before} before, ${turns.after} now`)
   if (waiting > 0) lines.push(`${count(waiting, "half last line")} left: the host is still writing`)
   if (forgotten > 0) lines.push(`${count(forgotten, "transcript")} left out, as you wanted them forgotten`)
   if (indexError !== undefined)
     lines.push(`The vault took it, but the views could not be opened: ${indexError}`)
-  for (const { path, error } of failed.slice(0, MOST_ERRORS))
-    lines.push(`failed: ${safe(path)}: ${safe(error ?? "")}`)
+  return [...lines, ...failures(report)]
+}
+
+function renderArchive({ path, archive }: ImportedFile): string[] {
+  if (archive === undefined) return []
+  const { taken, known, held, forgotten } = archive.lines
+  const old = [
+    ...(known > 0 ? [`${known} imported before`] : []),
+    ...(held > 0 ? [`${held} left out, which the vault has from Claude Code`] : []),
+    ...(forgotten > 0 ? [`${forgotten} left out, as you wanted them forgotten`] : []),
+  ]
+  return [
+    `${archive.tool}: ${count(taken, "entry", "entries")} new in ${count(archive.sessions, "session")}${old.length > 0 ? `; ${old.join("; ")}` : ""} (${safe(path)})`,
+  ]
+}
+
+function failures({ files }: ImportReport): string[] {
+  const failed = files.filter(({ error }) => error !== undefined)
+  const lines = failed
+    .slice(0, MOST_ERRORS)
+    .map(({ path, error }) => `failed: ${safe(path)}: ${safe(error ?? "")}`)
   if (failed.length > MOST_ERRORS) lines.push(`and ${failed.length - MOST_ERRORS} more; --json names all`)
   return lines
 }
+
+const mention = (found: readonly string[]): string[] =>
+  found.map((path) => `Another tool's archive is there, not imported: ctxbridge import ${safe(path)}`)

@@ -1,7 +1,11 @@
 /** `ctxbridge install`: register our hooks with the host. */
 import { foldersBefore, rememberFolders } from "../../host/footprint.ts"
-import { install, SCOPES, type Scope, type SettingsChange } from "../../host/install.ts"
+import { install, installServer, SCOPES, type Scope } from "../../host/install.ts"
+import type { SettingsChange } from "../../host/register.ts"
+import { type History, historyOf, importInBackground } from "../../job/history.ts"
 import { usageError } from "../../util/errors.ts"
+import { bytes, count } from "../../util/text.ts"
+import { ask } from "../ask.ts"
 import type { ArgSpec, Command, Context } from "../command.ts"
 
 /** Flags that install and uninstall share. */
@@ -12,22 +16,55 @@ export const SETTINGS_ARGS = {
     default: "user",
     valueHint: SCOPES.join("|"),
   },
+  "no-mcp": { type: "boolean", description: "The hooks only, not the MCP server" },
   "dry-run": { type: "boolean", description: "Show what would change; write nothing" },
 } as const satisfies Record<string, ArgSpec>
 
 export default {
-  meta: { name: "install", description: "Register the hooks in Claude Code's settings" },
-  args: SETTINGS_ARGS,
+  meta: { name: "install", description: "Register the hooks and the MCP server with Claude Code" },
+  args: {
+    ...SETTINGS_ARGS,
+    import: { type: "boolean", description: "Archive the history that is there, in the background" },
+    "no-import": { type: "boolean", description: "Leave the history alone, and do not ask" },
+  },
   run(context) {
-    const { env, out } = context
-    const options = settingsOptions(context)
+    const { args, env, out } = context
+    const options = { ...settingsOptions(context), exePath: env.exePath }
+    const refused = args["no-import"] === true
+    // What stands in the server's way is said before the hooks are written.
+    if (wantsServer(context)) installServer({ ...options, dryRun: true })
     const folders = foldersBefore(env)
-    const change = install({ ...options, exePath: env.exePath })
+    const change = install(options)
+    const server = wantsServer(context) ? installServer(options) : undefined
     if (!options.dryRun) rememberFolders(env.dataHome, folders)
-    for (const line of report(change)) out.print(line)
-    out.json(change)
+    for (const line of [...report(change), ...reportServer(server)]) out.print(line)
+    if (change.changed && !change.dryRun) {
+      out.print("Sessions started from now on are archived. Undo with `ctxbridge uninstall`.")
+    }
+    const history = historyOf(env)
+    let importing = false
+    if (history.left > 0 && !change.dryRun && !refused) {
+      out.flush()
+      importing =
+        args["import"] === true || (!out.wantsJson && ask(`Archive ${amountOf(history)} now?`) === true)
+      if (importing) importInBackground(env)
+    }
+    for (const line of told(history, importing, refused)) out.print(line)
+    out.json({ ...change, mcp: server ?? null, history: { ...history, importing } })
   },
 } satisfies Command
+
+const amountOf = ({ left, bytesLeft }: History): string =>
+  `the ${count(left, "transcript")} that Claude Code has kept (${bytes(bytesLeft)})`
+
+function told(history: History, importing: boolean, refused: boolean): string[] {
+  if (history.left === 0 || refused) return []
+  if (importing)
+    return [`Archiving ${amountOf(history)} in the background; \`ctxbridge status\` shows how far it is.`]
+  return [
+    `\`ctxbridge import\` archives ${amountOf(history)}; so does \`install --import\`, in the background.`,
+  ]
+}
 
 /** The options that install and uninstall share, from the command line. */
 export function settingsOptions({ args, env }: Context) {
@@ -35,12 +72,13 @@ export function settingsOptions({ args, env }: Context) {
   if (scope === undefined) {
     throw usageError(`unknown scope: ${args["scope"]}`, `one of ${SCOPES.join(", ")}`)
   }
-  const { home, claudeDir, cwd, dataHome } = env
+  const { home, claudeDir, hostConfig, cwd, dataHome } = env
   return {
     scope: scope satisfies Scope,
     dryRun: args["dry-run"] === true,
     home,
     configDir: claudeDir,
+    hostConfig,
     cwd,
     dataHome,
   }
@@ -53,5 +91,14 @@ function report(change: SettingsChange): string[] {
   if (change.added.length > 0) lines.push(`  new       ${change.added.join(", ")}`)
   if (change.replaced.length > 0) lines.push(`  replaced  ${change.replaced.join(", ")}`)
   if (change.backup !== undefined) lines.push(`  backup    ${change.backup}`)
-  return [...lines, "Sessions started from now on are archived. Undo with `ctxbridge uninstall`."]
+  return lines
+}
+
+export const wantsServer = ({ args }: Context): boolean => args["no-mcp"] !== true
+
+function reportServer(change: SettingsChange | undefined): string[] {
+  if (change === undefined) return []
+  if (!change.changed) return [`MCP server already registered: ${change.file}`]
+  if (change.dryRun) return [`Would register the MCP server in ${change.file}`]
+  return [`MCP server registered in ${change.file}`]
 }

@@ -7,11 +7,11 @@ import { projectOf } from "../../archive/project.ts"
 import { openForReading } from "../../archive/read.ts"
 import { readState } from "../../hook/state.ts"
 import { explain, type Section } from "../../restore/explain.ts"
-import { gather, gatherBrief, type PendingPrompt } from "../../restore/gather.ts"
+import { gatherBrief, type PendingPrompt } from "../../restore/gather.ts"
 import type { Facts } from "../../restore/material.ts"
 import { visible } from "../../restore/neutral.ts"
 import { renderPointer } from "../../restore/pointer.ts"
-import { renderRestore } from "../../restore/render.ts"
+import { restoreOf } from "../../restore/restore.ts"
 import { latestSession } from "../../restore/scope.ts"
 import { CtxError, EXIT, usageError } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
@@ -76,10 +76,10 @@ function preview(db: Database, env: Environment, source: Source, session: string
   if (source === "startup") {
     return config["restore.startup"] ? { ...nothing, text: renderPointer(gatherBrief(db, session)) } : nothing
   }
-  const material = gather(db, session, source === "compact" ? waiting(env, session) : undefined)
-  const { summary = "" } = source === "compact" ? readState(env.dataHome, session) : {}
-  const text = renderRestore(material, { source, budget: config["restore.budget"], summary })
-  return { text, facts: material.facts }
+  const compacted = source === "compact"
+  const { summary = "" } = compacted ? readState(env.dataHome, session) : {}
+  const options = { source, budget: config["restore.budget"], summary }
+  return restoreOf(db, session, options, compacted ? waiting(env, session) : undefined)
 }
 
 /** The prompt that has not been answered to the end. */

@@ -1,11 +1,9 @@
 /** `ctxbridge sessions`: what there is, newest first. */
-import { existsSync, realpathSync } from "node:fs"
-import { resolve } from "node:path"
-import { projectOf } from "../../archive/project.ts"
 import { listSessions, openForReading } from "../../archive/read.ts"
-import { CtxError, EXIT, usageError } from "../../util/errors.ts"
-import { positive, stringArg } from "../args.ts"
-import type { Command, Context } from "../command.ts"
+import { CtxError, EXIT } from "../../util/errors.ts"
+import { positive } from "../args.ts"
+import type { Command } from "../command.ts"
+import { projectWanted } from "../project-wanted.ts"
 import { renderSessions } from "../render-session.ts"
 import { createStyle } from "../style.ts"
 
@@ -38,17 +36,6 @@ export default {
     }
   },
 } satisfies Command
-
-/** undefined: every project. */
-function projectWanted({ args, env }: Context): string | undefined {
-  const path = stringArg(args, "project")
-  if (args["all-projects"] === true) {
-    if (path !== undefined) throw usageError("--project and --all-projects exclude each other")
-    return undefined
-  }
-  const folder = resolve(env.cwd, path ?? ".")
-  return projectOf(existsSync(folder) ? realpathSync(folder) : folder)
-}
 
 function nothing(project: string | undefined): CtxError {
   if (project === undefined) {

@@ -1,8 +1,10 @@
 /** `ctxbridge status`: how the archive stands. Every number is counted when it is asked for. */
 import { existsSync } from "node:fs"
+import { spoolStatus } from "../../archive/spool.ts"
 import { readStatus } from "../../archive/status.ts"
 import { hookStatus } from "../../host/hook-status.ts"
 import { unfinished } from "../../job/forget.ts"
+import { importUnderWay } from "../../job/history.ts"
 import { askForRebuild } from "../../job/spawn.ts"
 import { lastError } from "../../util/log.ts"
 import { tombstoneCount } from "../../vault/tombstones.ts"
@@ -20,7 +22,9 @@ export default {
       dataHome,
       exists: existsSync(dataHome),
       ...archive,
+      spool: spoolStatus(env),
       forgotten: { sessions: tombstoneCount(dataHome), unfinished: unfinished(dataHome).length },
+      import: importUnderWay(env) ?? null,
       hooks: hookStatus({ configDir, home, cwd, dataHome }, exePath),
       lastError: lastError(env.stateHome) ?? null,
     }

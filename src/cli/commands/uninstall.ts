@@ -1,13 +1,14 @@
-/** `ctxbridge uninstall`: take our hooks out of the host's settings, and with --purge everything else of ours. */
+/** `ctxbridge uninstall`: take hooks and server out of the host's files, and with --purge everything else of ours. */
 import { pieces, removeFootprint } from "../../host/footprint.ts"
-import { type SettingsChange, uninstall, uninstallAll } from "../../host/install.ts"
+import { uninstall, uninstallAll, uninstallServer } from "../../host/install.ts"
+import type { SettingsChange } from "../../host/register.ts"
 import { withoutJob } from "../../job/stop.ts"
 import { EXIT } from "../../util/errors.ts"
 import { bytes, count } from "../../util/text.ts"
 import type { Command, Context } from "../command.ts"
 import { confirmed, YES_ARG } from "../confirm.ts"
 import { safe } from "../style.ts"
-import { SETTINGS_ARGS, settingsOptions } from "./install.ts"
+import { SETTINGS_ARGS, settingsOptions, wantsServer } from "./install.ts"
 
 /** ms until the background job has ended: it looks after each slice of its work, but for making the views anew. */
 const PATIENCE = 120_000
@@ -15,7 +16,10 @@ const PATIENCE = 120_000
 const ROUNDS = 3
 
 export default {
-  meta: { name: "uninstall", description: "Take the hooks out of Claude Code's settings; the archive stays" },
+  meta: {
+    name: "uninstall",
+    description: "Take hooks and MCP server out of Claude Code again; the archive stays",
+  },
   args: {
     ...SETTINGS_ARGS,
     purge: { type: "boolean", description: "Remove the archive and everything else of ctxbridge, for good" },
@@ -24,18 +28,16 @@ export default {
   run(context) {
     const { args, env, out } = context
     if (args["purge"] === true) return purge(context)
-    const change = uninstall(settingsOptions(context))
-    for (const line of report(change, env.dataHome)) out.print(line)
-    out.json(change)
+    const options = settingsOptions(context)
+    const change = uninstall(options)
+    const server = wantsServer(context) ? uninstallServer(options) : undefined
+    const changes = server?.changed ? [change, server] : [change]
+    for (const line of changes.flatMap(settingsLines)) out.print(line)
+    if (change.changed && !change.dryRun) out.print(`The archive stays in ${env.dataHome}`)
+    out.json({ ...change, mcp: server ?? null })
     return EXIT.ok
   },
 } satisfies Command
-
-function report(change: SettingsChange, dataHome: string): string[] {
-  if (!change.changed) return [`No hooks of ours in ${change.file}`]
-  if (change.dryRun) return [`Would change ${change.file}:`, ...change.diff]
-  return [settingsLine(change), `The archive stays in ${dataHome}`]
-}
 
 const settingsLine = ({ action, file, removed }: SettingsChange): string =>
   ({
@@ -43,7 +45,7 @@ const settingsLine = ({ action, file, removed }: SettingsChange): string =>
     deleted: `Deleted, as it did not exist before the install: ${file}`,
     edited: `Removed from ${file}: ${removed.join(", ")}`,
     created: "",
-    none: `No hooks of ours in ${file}`,
+    none: `Nothing of ours in ${file}`,
   })[action]
 
 function purge(context: Context): number {
@@ -58,8 +60,9 @@ function purge(context: Context): number {
     return EXIT.failed
   const settings = uninstallAll({ dataHome: env.dataHome, dryRun })
   // The scope that was asked for may hold hooks that no install remembers.
-  const named = uninstall(options)
-  if (!settings.some(({ file }) => file === named.file)) settings.push(named)
+  for (const named of [uninstall(options), uninstallServer(options)]) {
+    if (named !== undefined && !settings.some(({ file }) => file === named.file)) settings.push(named)
+  }
   const left = dryRun ? [] : withoutJob(env.stateHome, PATIENCE, () => removeAll(context))
   for (const change of settings) for (const line of settingsLines(change)) out.print(line)
   out.print(`${dryRun ? "Would remove" : "Removed"} ${what}`)
@@ -69,8 +72,12 @@ function purge(context: Context): number {
   return EXIT.ok
 }
 
-const settingsLines = (change: SettingsChange): string[] =>
-  change.dryRun && change.changed ? [`Would change ${change.file}:`, ...change.diff] : [settingsLine(change)]
+function settingsLines(change: SettingsChange): string[] {
+  if (!change.dryRun || !change.changed) return [settingsLine(change)]
+  return change.diff.length === 0
+    ? [`Would change ${change.file}`]
+    : [`Would change ${change.file}:`, ...change.diff]
+}
 
 function removeAll({ env }: Context): string[] {
   let left = removeFootprint(env)

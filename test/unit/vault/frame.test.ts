@@ -19,6 +19,8 @@ const NOTE: RangeNote = {
   tailHash: 0xfedcba9876543210n,
   sha256: new Uint8Array(32).fill(7),
   time: 1_790_000_000_000,
+  rules: 3,
+  hidden: 8,
 }
 
 describe("data frames", () => {

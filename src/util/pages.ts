@@ -1,5 +1,5 @@
 /** Long output in pages. Pure. */
-import { usageError } from "../util/errors.ts"
+import { usageError } from "./errors.ts"
 
 export interface Page<T> {
   readonly items: readonly T[]

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { pageOf, shortLines } from "../../../src/cli/pages.ts"
 import { CtxError } from "../../../src/util/errors.ts"
+import { pageOf, shortLines } from "../../../src/util/pages.ts"
 
 const size = (text: string): number => text.length
 

@@ -1,0 +1,266 @@
+/**
+ * Imports a large history and says what bounds it: `bun bench/import.ts --data DIR [--size 2G] [--work DIR]`.
+ *
+ * The transcripts below DIR are copied, each time under other session ids, until they have that size. All processes
+ * measured run on one core. Then the import is interrupted twice and its result compared with that of an uninterrupted
+ * one. By hand: it takes minutes and four times the size in the work folder, which is emptied first and afterwards.
+ */
+import { Database } from "bun:sqlite"
+import { createHash } from "node:crypto"
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join, resolve } from "node:path"
+import { parseArgs } from "node:util"
+import { stretchesFrom } from "../src/vault/reader.ts"
+import { vaultFiles } from "../src/vault/walk.ts"
+
+const ROOT = join(import.meta.dir, "..")
+const MB = 1e6
+/** What the import is compared with, over as much of the data as shows it. */
+const YARDSTICKS = [
+  "cat",
+  "sha256sum",
+  "zstd -1 -c -q --single-thread",
+  "zstd -3 -c -q --single-thread",
+  "gzip -c",
+]
+const SAMPLE = 100 * MB
+
+interface Measured {
+  readonly seconds: number
+  readonly cpuSeconds: number
+  readonly peakMB: number
+}
+
+/** All of `folder`'s transcripts, again and again, every UUID in them replaced by one of that copy's own. */
+function copyData(from: string, to: string, size: number): number {
+  const files = readdirSync(from, { recursive: true, encoding: "utf8" }).filter((name) =>
+    name.endsWith(".jsonl"),
+  )
+  if (files.length === 0) throw new Error(`no transcripts below ${from}`)
+  let bytes = 0
+  for (let round = 0; bytes < size; round++) {
+    const mark = round.toString(16).padStart(8, "0")
+    const own = (text: string): string =>
+      text
+        .replace(/\b[0-9a-f]{8}(?=(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b)/g, (head) => mixed(head, round))
+        .replace(/\b(msg_|toolu_|req_)(?=[A-Za-z0-9]{8})/g, `$1${mark}`)
+    for (const name of files) {
+      if (bytes >= size) break
+      const text = own(readFileSync(join(from, name), "utf8"))
+      const path = own(name)
+      const target = join(
+        to,
+        path === name ? join(`copy-${mark}`, name.replace(/(\.jsonl)$/, `-${mark}$1`)) : path,
+      )
+      mkdirSync(dirname(target), { recursive: true })
+      writeFileSync(target, text)
+      bytes += Buffer.byteLength(text)
+    }
+  }
+  return bytes
+}
+
+const mixed = (head: string, round: number): string =>
+  ((Number.parseInt(head, 16) ^ Math.imul(round, 0x9e3779b1)) >>> 0).toString(16).padStart(8, "0")
+
+async function measured(argv: readonly string[], env: Record<string, string>): Promise<Measured> {
+  const started = performance.now()
+  const child = Bun.spawn(["taskset", "-c", "0", ...argv], {
+    env,
+    stdin: "ignore",
+    stdout: "ignore",
+    stderr: "inherit",
+  })
+  let peakKB = 0
+  // Asked again and again: what the kernel tells at the end is no less than the peak of the process that started it.
+  while (child.exitCode === null) {
+    peakKB = Math.max(peakKB, peakOf(child.pid))
+    await Promise.race([child.exited, Bun.sleep(20)])
+  }
+  const usage = child.resourceUsage()
+  if (child.exitCode !== 0 || usage === undefined)
+    throw new Error(`${argv.join(" ")}: exit ${child.exitCode}`)
+  return {
+    seconds: (performance.now() - started) / 1000,
+    cpuSeconds: Number(usage.cpuTime.total) / 1e6,
+    peakMB: (peakKB * 1024) / MB,
+  }
+}
+
+function peakOf(pid: number): number {
+  try {
+    return Number(/VmHWM:\s*(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0)
+  } catch {
+    return 0
+  }
+}
+
+/** Ends the process once the vault holds this share of it. */
+async function interrupted(
+  argv: readonly string[],
+  env: Record<string, string>,
+  dataHome: string,
+  bytes: number,
+  signal: NodeJS.Signals,
+): Promise<number> {
+  const child = Bun.spawn(["taskset", "-c", "0", ...argv], { env, stdin: "ignore", stdout: "ignore" })
+  const held = (): number => vaultFiles(dataHome).reduce((sum, file) => sum + file.bytes, 0)
+  while (child.exitCode === null && held() < bytes) await Bun.sleep(50)
+  child.kill(signal)
+  await child.exited
+  return held()
+}
+
+/** SHA-256 of each copy's content, by its name. */
+function contents(dataHome: string): Map<string, string> {
+  const found = new Map<string, string>()
+  for (const { copy } of vaultFiles(dataHome)) {
+    const hash = createHash("sha256")
+    for (const { content } of stretchesFrom(join(dataHome, "vault", copy), 0)) hash.update(content)
+    found.set(copy, hash.digest("hex"))
+  }
+  return found
+}
+
+const TABLES = [
+  "sessions",
+  "turns",
+  "messages",
+  "tool_calls",
+  "files",
+  "usage",
+  "notes",
+  "boundaries",
+  "lineage",
+]
+/** Numbers that tell only in which order rows were made, and names of copies. */
+const ORDER = new Set([
+  "id",
+  "turn",
+  "transcript",
+  "project",
+  "use",
+  "result",
+  "copy_id",
+  "handle",
+  "indexed",
+])
+
+/** The rows of each table in no order: how many, and a hash of all. */
+function rowsOf(dataHome: string): Record<string, string> {
+  const db = new Database(join(dataHome, "archive.db"), { readonly: true })
+  const found: Record<string, string> = {}
+  for (const table of TABLES) {
+    let sum = 0n
+    let count = 0
+    for (const row of db.query<Record<string, unknown>, []>(`SELECT * FROM ${table}`).iterate()) {
+      const kept = Object.entries(row).filter(
+        ([name]) => !ORDER.has(name) || (name === "id" && typeof row[name] === "string"),
+      )
+      sum = BigInt.asUintN(
+        64,
+        sum + Bun.hash.xxHash64(JSON.stringify(kept, (_, v) => (typeof v === "bigint" ? String(v) : v))),
+      )
+      count++
+    }
+    found[table] = `${count} ${sum.toString(16)}`
+  }
+  db.close()
+  return found
+}
+
+function same(a: string, b: string): string[] {
+  const [left, right] = [contents(a), contents(b)]
+  const names = new Set([...left.keys(), ...right.keys()])
+  const different = [...names].filter((name) => left.get(name) !== right.get(name))
+  const [before, after] = [rowsOf(a), rowsOf(b)]
+  const tables = TABLES.filter((table) => before[table] !== after[table])
+  return [
+    ...different.slice(0, 5).map((name) => `copy ${name} differs`),
+    ...tables.map((table) => `${table}: ${before[table]} against ${after[table]}`),
+  ]
+}
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    args: process.argv.slice(2),
+    options: {
+      data: { type: "string" },
+      size: { type: "string", default: "2G" },
+      work: { type: "string", default: join(tmpdir(), "ctxbridge-bench-import") },
+      exe: { type: "string", default: join(ROOT, "dist", "ctxbridge") },
+    },
+  })
+  const size = Number.parseFloat(values.size) * { G: 1e9, M: 1e6, K: 1e3 }[values.size.at(-1) as "G"]
+  if (values.data === undefined || !(size > 0) || !existsSync(values.exe)) {
+    console.error("bun bench/import.ts --data DIR [--size 2G] [--work DIR] [--exe FILE]")
+    return 64
+  }
+  const work = resolve(values.work)
+  rmSync(work, { recursive: true, force: true })
+  try {
+    return await bench(resolve(values.data), size, work, resolve(values.exe))
+  } finally {
+    rmSync(work, { recursive: true, force: true })
+  }
+}
+
+async function bench(from: string, size: number, work: string, exe: string): Promise<number> {
+  const data = join(work, "projects")
+  const bytes = copyData(from, data, size)
+  const environment = (name: string): Record<string, string> => {
+    mkdirSync(join(work, name), { recursive: true })
+    return {
+      PATH: process.env["PATH"] ?? "",
+      HOME: join(work, name),
+      CTXBRIDGE_HOME: join(work, name, "archive"),
+    }
+  }
+  const argv = [exe, "import", "--quiet", data]
+  const show = (name: string, of: number, { seconds, cpuSeconds, peakMB }: Measured): void => {
+    const rate = (time: number): string => (of / MB / time).toFixed(0).padStart(5)
+    const peak = peakMB > 0 ? `  peak ${peakMB.toFixed(0)} MB` : ""
+    console.log(
+      `${name.replace(/ -c.*/, "").padEnd(20)} ${rate(seconds)} MB/s  ${rate(cpuSeconds)} MB/CPU-s${peak}`,
+    )
+  }
+  console.log(`${(bytes / MB).toFixed(0)} MB, one core`)
+  const env = environment("whole")
+  const sample = join(work, "sample")
+  const sampled = copyData(from, sample, Math.min(bytes, SAMPLE))
+  const each = ["sh", "-c", `find "$0" -name '*.jsonl' -print0 | xargs -0 -n 50 "$@" >/dev/null`, sample]
+  for (const yardstick of YARDSTICKS) {
+    show(yardstick, sampled, { ...(await measured([...each, ...yardstick.split(" ")], env)), peakMB: 0 })
+  }
+  const whole = await measured(argv, env)
+  show("ctxbridge import", bytes, whole)
+  const dataHome = join(work, "whole", "archive")
+  const held = vaultFiles(dataHome).reduce((sum, file) => sum + file.bytes, 0)
+  console.log(
+    `vault ${(held / MB).toFixed(0)} MB, views ${(statSync(join(dataHome, "archive.db")).size / MB).toFixed(0)} MB`,
+  )
+  show("again, nothing new", bytes, await measured(argv, env))
+
+  const torn = environment("torn")
+  const tornHome = join(work, "torn", "archive")
+  for (const [share, signal] of [
+    [0.25, "SIGINT"],
+    [0.6, "SIGKILL"],
+  ] as const) {
+    const at = await interrupted(argv, torn, tornHome, held * share, signal)
+    console.log(`${signal} with ${((at / held) * 100).toFixed(0)} % in the vault`)
+  }
+  await measured(argv, torn)
+  const differences = same(dataHome, tornHome)
+  console.log(differences.length === 0 ? "interrupted twice, the result is the same" : differences.join("\n"))
+  const missed = [
+    ...(bytes / MB / whole.cpuSeconds < 40 ? ["40 MB/CPU-s"] : []),
+    ...(whole.peakMB > 300 ? ["300 MB"] : []),
+    ...(differences.length > 0 ? ["the same result"] : []),
+  ]
+  console.log(missed.length === 0 ? "all targets met" : `missed: ${missed.join(", ")}`)
+  return missed.length === 0 ? 0 : 1
+}
+
+process.exitCode = await main()

@@ -1,0 +1,169 @@
+/**
+ * What a search costs as a whole process: `bun bench/search.ts [--sizes 10000,100000,1000000] [--rounds N] [--dir DIR]
+ * [--exe PATH]`. Archives are made from a seeded corpus and kept in DIR, which is a temporary folder by default.
+ */
+import { existsSync, mkdirSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join, resolve } from "node:path"
+import { parseArgs } from "node:util"
+import { Dice } from "../src/bench/dice.ts"
+import { buildEmpty } from "../src/bench/empty.ts"
+import { type Case, measureCommands } from "../src/bench/measure.ts"
+import { importTranscripts } from "../src/job/import.ts"
+import { FILTERED } from "../src/util/secrets.ts"
+import { compactVault } from "../src/vault/tidy.ts"
+import { measureCalls } from "./mcp-calls.ts"
+
+const { values } = parseArgs({
+  options: {
+    sizes: { type: "string", default: "10000,100000,1000000" },
+    rounds: { type: "string", default: "20" },
+    dir: { type: "string", default: join(tmpdir(), "ctxbridge-search-bench") },
+    exe: { type: "string", default: join(import.meta.dir, "..", "dist", "ctxbridge") },
+  },
+})
+mkdirSync(values.dir, { recursive: true })
+const dir = realpathSync(values.dir)
+
+const SYLLABLES = "ba ce di fo gu ha je ki lo mu na pe ri so tu va we xi yo zu".split(" ")
+const VOCABULARY = 30_000
+const PROJECTS = 20
+/** Messages of a session, and sessions whose transcripts stand on the disk at a time. */
+const SESSION = 500
+const AT_ONCE = 100
+
+/** Word n of the corpus, the first the most frequent. */
+function word(n: number): string {
+  let text = ""
+  for (let rest = n + 8000; rest > 0; rest = Math.floor(rest / SYLLABLES.length)) {
+    text += SYLLABLES[rest % SYLLABLES.length]
+  }
+  return text
+}
+
+const WORDS = Array.from({ length: VOCABULARY }, (_, n) => word(n))
+const sentence = (dice: Dice, words: number): string =>
+  Array.from({ length: words }, () => dice.skewed(WORDS)).join(" ")
+
+/** A prompt, five calls with their results, an answer, and so on. */
+function transcript(seed: number): { id: string; lines: string } {
+  const dice = new Dice(seed)
+  const id = dice.uuid()
+  const cwd = `/home/dev/project-${seed % PROJECTS}`
+  const start = Date.UTC(2026, 0, 1) + seed * 3_600_000
+  const lines: string[] = []
+  const add = (type: "user" | "assistant", content: unknown): void => {
+    const message = type === "user" ? { role: type, content } : { id: dice.id("msg"), role: type, content }
+    const timestamp = new Date(start + lines.length * 2000).toISOString()
+    lines.push(JSON.stringify({ type, uuid: dice.uuid(), sessionId: id, cwd, timestamp, message }))
+  }
+  while (lines.length < SESSION) {
+    add("user", sentence(dice, dice.between(4, 40)))
+    for (let call = 0; call < 5; call++) {
+      const tool = dice.id("toolu")
+      const command = sentence(dice, dice.between(3, 10))
+      add("assistant", [{ type: "tool_use", id: tool, name: "Bash", input: { command } }])
+      add("user", [{ type: "tool_result", tool_use_id: tool, content: sentence(dice, dice.between(5, 120)) }])
+    }
+    add("assistant", [{ type: "text", text: sentence(dice, dice.between(10, 60)) }])
+  }
+  return { id, lines: `${lines.slice(0, SESSION).join("\n")}\n` }
+}
+
+/** An archive of so many messages. */
+function archive(messages: number): string {
+  const home = join(dir, `messages-${messages}`)
+  const dataHome = join(home, "archive")
+  const done = join(home, "done")
+  if (existsSync(done)) return home
+  rmSync(home, { recursive: true, force: true })
+  const folder = join(home, ".claude", "projects", "bench")
+  for (let from = 0; from < messages / SESSION; from += AT_ONCE) {
+    mkdirSync(folder, { recursive: true })
+    const paths: string[] = []
+    for (let n = from; n < Math.min(messages / SESSION, from + AT_ONCE); n++) {
+      const { id, lines } = transcript(n)
+      const path = join(folder, `${id}.jsonl`)
+      writeFileSync(path, lines)
+      paths.push(path)
+    }
+    const report = importTranscripts(
+      { dataHome, home, stateHome: join(home, "state"), secrets: FILTERED },
+      paths,
+      { dryRun: false, check: false },
+    )
+    if (!report.ok) throw new Error(JSON.stringify(report.files.find(({ error }) => error !== undefined)))
+    rmSync(folder, { recursive: true })
+    console.error(`${from + paths.length} of ${messages / SESSION} sessions`)
+  }
+  compactVault(dataHome, { dryRun: false })
+  writeFileSync(done, "")
+  return home
+}
+
+const rare = (n: number): string => WORDS[VOCABULARY - 1 - n * 97]!
+const middling = (n: number): string => WORDS[2000 + n * 331]!
+const common = (n: number): string => WORDS[n]!
+
+/** What people ask: a name, a few words, words that stand everywhere, a phrase; in a project and everywhere. */
+const QUERIES: readonly (readonly string[])[] = [
+  [rare(1)],
+  [`${rare(2)} ${common(3)}`],
+  [`${middling(1)} ${middling(2)} ${middling(3)}`],
+  [`${common(1)} ${common(2)} ${common(4)} ${common(5)} ${common(6)}`],
+  [`${middling(4)} AND ${common(0)}`],
+  [`"${common(0)} ${common(1)}"`],
+  [`${middling(5)} ${common(7)}`, "--role", "human"],
+]
+
+const exe = resolve(values.exe)
+const empty = buildEmpty(exe, dir)
+for (const size of values.sizes.split(",").map(Number)) {
+  const home = archive(size)
+  const env = { HOME: home, CTXBRIDGE_HOME: join(home, "archive"), BUN_OPTIONS: "", BUN_BE_BUN: "" }
+  const searches = QUERIES.flatMap(([query, ...more], n): Case[] =>
+    [["--all-projects"], ["--project", "/home/dev/project-3"]].map((scope) => ({
+      name: `${n} ${scope[0]}`,
+      argv: [exe, "search", "--json", ...scope, ...more, "--", query!],
+      env,
+      cwd: dir,
+    })),
+  )
+  const idle = [
+    { name: "empty", argv: [empty], env, cwd: dir },
+    { name: "mcp, no call", argv: [exe, "mcp"], env, cwd: dir },
+  ]
+  const results = await measureCommands([...idle, ...searches], {
+    rounds: Number(values.rounds),
+    warmup: 2,
+    memoryRounds: 1,
+  })
+  const [base, , ...all] = results
+  const disk = statSync(join(home, "archive", "archive.db")).size
+  console.log(`\n${size} messages, database ${(disk / 1e6).toFixed(0)} MB`)
+  for (const { name, cpuMs, wallMs, peakMB, failed } of results) {
+    const ratio = (wallMs.p95 / base!.wallMs.p95).toFixed(1)
+    const cpu = (cpuMs.median / base!.cpuMs.median).toFixed(1)
+    const line = [`cpu ${cpuMs.median.toFixed(1)} (${cpu} x)`, `wall ${wallMs.median.toFixed(1)}`]
+    line.push(`p95 ${wallMs.p95.toFixed(1)} (${ratio} x)`, `${peakMB.median.toFixed(0)} MB`)
+    console.log(`${name.padEnd(20)} ${line.join("  ")}${failed > 0 ? `  ${failed} found nothing` : ""}`)
+  }
+  const worst = Math.max(...all.map(({ wallMs }) => wallMs.p95))
+  console.log(
+    `worst p95: ${worst.toFixed(1)} ms, ${(worst / base!.wallMs.p95).toFixed(1)} x an empty Bun binary`,
+  )
+  const calls = QUERIES.flatMap(([query, _option, role], n) =>
+    [true, false].map((everywhere) => ({
+      name: `${n} ${everywhere ? "all projects" : "project"}`,
+      tool: "search",
+      args: { query, all_projects: everywhere, ...(role === undefined ? {} : { role }) },
+    })),
+  )
+  const host = { env: { ...env, CLAUDE_PROJECT_DIR: "/home/dev/project-3" }, cwd: dir }
+  console.log("through MCP, ms from request to answer")
+  for (const { name, ms } of await measureCalls([exe, "mcp"], host, calls, Number(values.rounds))) {
+    const sorted = ms.toSorted((a, b) => a - b)
+    const at = (share: number): string => sorted[Math.floor(share * (sorted.length - 1))]!.toFixed(1)
+    console.log(`${name.padEnd(20)} median ${at(0.5)}  p95 ${at(0.95)}`)
+  }
+}

@@ -1,0 +1,42 @@
+/** Errors of a data folder that cannot be written, in words that a person can act on. */
+import { closeSync, mkdirSync, openSync, rmSync } from "node:fs"
+import { join } from "node:path"
+import { CtxError, codeOf, messageOf } from "../util/errors.ts"
+
+const FULL = ["ENOSPC", "EDQUOT", "EFBIG", "SQLITE_FULL"]
+const REFUSED = ["EACCES", "EPERM", "EROFS", "ENOTDIR", "EEXIST", "SQLITE_READONLY", "SQLITE_CANTOPEN"]
+
+/** @returns undefined for an error about something else */
+export function cannotWrite(error: unknown, dataHome: string): CtxError | undefined {
+  const code = codeOf(error)
+  const isFull = FULL.includes(code)
+  const isRefused = REFUSED.some((one) => code === one || code.startsWith(`${one}_`))
+  const path = (error as { path?: unknown } | null)?.path
+  if (!isFull && !isRefused) return undefined
+  // SQLite names no path: it opens nothing but the archive.
+  if (typeof path === "string" && path !== dataHome && !path.startsWith(`${dataHome}/`)) {
+    if (!dataHome.startsWith(`${path}/`)) return undefined
+  }
+  return new CtxError("data-unwritable", `cannot use ${dataHome}: ${messageOf(error)}`, {
+    hint: isFull
+      ? "make room there; what hooks archive meanwhile is spooled and moves over by itself"
+      : "check its owner and mode; what hooks archive meanwhile is spooled and moves over by itself",
+    cause: error,
+  })
+}
+
+/**
+ * Tries to write there, for commands that would otherwise fail file by file.
+ *
+ * @throws CtxError `data-unwritable`
+ */
+export function refuseUnwritable(dataHome: string): void {
+  const probe = join(dataHome, `probe.${process.pid}`)
+  try {
+    mkdirSync(dataHome, { recursive: true, mode: 0o700 })
+    closeSync(openSync(probe, "w", 0o600))
+    rmSync(probe)
+  } catch (error) {
+    throw cannotWrite(error, dataHome) ?? error
+  }
+}

@@ -1,0 +1,158 @@
+/** Vectors of what was said, one row for each turn and embedder. What they mean is known in embed/ only. */
+import { existsSync } from "node:fs"
+import { codeOf } from "../util/errors.ts"
+import { type Database, openFile } from "./database.ts"
+
+/** A vector of a piece of a message's text. */
+export interface MessageVector {
+  readonly message: number
+  /** What 1 stands for. */
+  readonly scale: number
+  readonly data: Int8Array
+}
+
+/** Bytes before the numbers of a vector: its message's id and its scale, 32 bits each, little endian. */
+export const VECTOR_HEAD = 8
+
+/** One after the other, as a scan wants them: it copies them in one go. */
+export function packVectors(vectors: readonly MessageVector[], dimension: number): Uint8Array {
+  const width = VECTOR_HEAD + dimension
+  const packed = new Uint8Array(width * vectors.length)
+  const view = new DataView(packed.buffer)
+  for (const [n, { message, scale, data }] of vectors.entries()) {
+    view.setUint32(n * width, message, true)
+    view.setFloat32(n * width + 4, scale, true)
+    packed.set(new Uint8Array(data.buffer, data.byteOffset, dimension), n * width + VECTOR_HEAD)
+  }
+  return packed
+}
+
+export function* unpackVectors(packed: Uint8Array, dimension: number): Generator<MessageVector> {
+  const view = new DataView(packed.buffer, packed.byteOffset, packed.byteLength)
+  for (let at = 0; at < packed.length; at += VECTOR_HEAD + dimension) {
+    const data = new Int8Array(packed.buffer, packed.byteOffset + at + VECTOR_HEAD, dimension)
+    yield { message: view.getUint32(at, true), scale: view.getFloat32(at + 4, true), data }
+  }
+}
+
+/** The vectors of one turn. */
+export interface TurnVectors {
+  readonly turn: number
+  readonly embedder: string
+  readonly dimension: number
+  /** `last` of the turn whose text was embedded. */
+  readonly last: number
+  /** Packed. */
+  readonly vectors: Uint8Array
+}
+
+export interface DueTurn {
+  readonly id: number
+  readonly last: number
+}
+
+/** Turns without vectors of this embedder, or with more text than those were made of; the newest first. */
+export function dueTurns(db: Database, embedder: string, below: number, limit: number): DueTurn[] {
+  return db
+    .query<DueTurn, [string, number, number]>(
+      `SELECT t.id, t.last FROM turns t LEFT JOIN vectors v ON v.turn = t.id AND v.embedder = ?1
+       WHERE t.id < ?2 AND v.last IS NOT t.last ORDER BY t.id DESC LIMIT ?3`,
+    )
+    .all(embedder, below, limit)
+}
+
+/** Replaces what the turns had of the same embedder. Turns that are gone by now are left out. */
+export function putVectors(db: Database, rows: readonly TurnVectors[]): void {
+  db.transaction(() => {
+    for (const row of rows) put(db, row)
+  }).immediate()
+}
+
+function put(db: Database, { turn, embedder, dimension, last, vectors }: TurnVectors): void {
+  db.query<unknown, (string | number | Uint8Array)[]>(
+    `INSERT OR REPLACE INTO vectors (turn, embedder, dimension, last, vectors)
+     SELECT ?1, ?2, ?3, ?4, ?5 WHERE EXISTS (SELECT 1 FROM turns WHERE id = ?1)`,
+  ).run(turn, embedder, dimension, last, vectors)
+}
+
+/** Those of other embedders, when all turns have this one's. */
+export function dropOtherVectors(db: Database, embedder: string): void {
+  const has = db.query<object, [string]>("SELECT 1 FROM vectors WHERE embedder <> ? LIMIT 1").get(embedder)
+  if (has === null) return
+  db.transaction(() => {
+    db.query<unknown, [string]>("DELETE FROM vectors WHERE embedder <> ?").run(embedder)
+  }).immediate()
+}
+
+export interface VectorTotals {
+  readonly turns: number
+  /** Turns whose vectors are up to date. */
+  readonly embedded: number
+}
+
+export function vectorTotals(db: Database, embedder: string): VectorTotals {
+  return db
+    .query<VectorTotals, [string]>(
+      `SELECT (SELECT count(*) FROM turns) AS turns,
+         (SELECT count(*) FROM vectors v JOIN turns t ON t.id = v.turn AND t.last = v.last WHERE v.embedder = ?)
+           AS embedded`,
+    )
+    .get(embedder)!
+}
+
+/**
+ * Brings the vectors of the former views into new ones, where messages have other ids but the same keys. What cannot
+ * be read, or belongs to messages that are gone, is left to the background job, which makes it again.
+ *
+ * @param path of the former database
+ */
+export function carryVectors(path: string, to: Database): void {
+  if (!existsSync(path)) return
+  let old: Database | undefined
+  try {
+    old = openFile(path, { wait: 0, readonly: true })
+    const from = old
+    to.transaction(() => {
+      const rows = from.query<TurnVectors, []>("SELECT turn, embedder, dimension, last, vectors FROM vectors")
+      for (const row of rows.iterate()) {
+        const moved = movedTo(row, from, to)
+        if (moved !== undefined) put(to, moved)
+      }
+    }).immediate()
+  } catch (error) {
+    // Damaged, in use, or from before there were vectors: none of it keeps the views from being made anew.
+    if (!codeOf(error).startsWith("SQLITE_")) throw error
+  } finally {
+    old?.close()
+  }
+}
+
+function movedTo(row: TurnVectors, from: Database, to: Database): TurnVectors | undefined {
+  const ids = new Map<number, number>()
+  let turn: number | undefined
+  const keys = from
+    .query<{ id: number; key: string }, [number]>(
+      "SELECT id, CAST(key AS TEXT) AS key FROM messages WHERE turn = ? ORDER BY id",
+    )
+    .all(row.turn)
+  for (const { id, key } of keys) {
+    const found = to
+      .query<{ id: number; turn: number }, [string]>(
+        "SELECT id, turn FROM messages WHERE key = CAST(? AS INTEGER)",
+      )
+      .get(key)
+    // Other turns than before: another version of ctxbridge reads them otherwise.
+    if (found === null || (turn !== undefined && turn !== found.turn)) return undefined
+    turn = found.turn
+    ids.set(id, found.id)
+  }
+  if (turn === undefined) return undefined
+  const vectors = row.vectors.slice()
+  const view = new DataView(vectors.buffer)
+  for (let at = 0; at < vectors.length; at += VECTOR_HEAD + row.dimension) {
+    const id = ids.get(view.getUint32(at, true))
+    if (id === undefined) return undefined
+    view.setUint32(at, id, true)
+  }
+  return { ...row, turn, vectors }
+}

@@ -1,0 +1,81 @@
+/**
+ * By which words a message is found. Kept in the transaction that writes the message; a trigger takes the words away
+ * with it.
+ *
+ * What narrows a search (project, session, role, tool, month) stands among the words as marks, which no text can
+ * contain: so SQLite intersects lists instead of looking at rows.
+ */
+import { wordSet } from "../util/words.ts"
+import type { Database } from "./database.ts"
+
+/** What a search may be narrowed to. */
+export interface Marks {
+  readonly project?: number | undefined
+  /** With or without its subagent. */
+  readonly session?: string | undefined
+  readonly role?: string | undefined
+  /** Names of tools that are called or answer. */
+  readonly tools?: readonly string[] | undefined
+  readonly isError?: boolean | undefined
+  /** ISO 8601. */
+  readonly time?: string | undefined
+}
+
+/** No letter and no digit, so no word begins with it. */
+const MARK = "§"
+
+const plain = (name: string): string => name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "")
+
+export const mark = {
+  project: (id: number): string => `${MARK}p${id}`,
+  session: (id: string): string => `${MARK}s${plain(id.split("/", 1)[0]!)}`,
+  role: (role: string): string => `${MARK}r${plain(role)}`,
+  tool: (name: string): string => `${MARK}t${plain(name)}`,
+  error: `${MARK}e`,
+  /** @param time ISO 8601 */
+  month: (time: string): string => `${MARK}m${time.slice(0, 4)}${time.slice(5, 7)}`,
+} as const
+
+function marksOf({ project, session, role, tools = [], isError, time }: Marks): string[] {
+  const marks = tools.map(mark.tool)
+  if (project !== undefined) marks.push(mark.project(project))
+  if (session !== undefined) marks.push(mark.session(session))
+  if (role !== undefined) marks.push(mark.role(role))
+  if (isError === true) marks.push(mark.error)
+  if (time !== undefined && /^\d{4}-\d\d/.test(time)) marks.push(mark.month(time))
+  return marks
+}
+
+/**
+ * Collects what messages are found by, and writes it in one go: any other statement between two of these would make
+ * SQLite write out a list of each word for every single message.
+ */
+export class WordWriter {
+  readonly #db: Database
+  readonly #waiting: { readonly message: number; readonly words: string }[] = []
+
+  constructor(db: Database) {
+    this.#db = db
+  }
+
+  add(message: number, text: string, marks: Marks): void {
+    const words = wordSet(text)
+    for (const one of marksOf(marks)) words.add(one)
+    this.#waiting.push({ message, words: [...words].join(" ") })
+  }
+
+  /** To be called before the transaction ends. */
+  flush(): void {
+    const insert = this.#db.query("INSERT INTO words (rowid, text) VALUES (?, ?)")
+    for (const { message, words } of this.#waiting) insert.run(message, words)
+    this.#waiting.length = 0
+  }
+}
+
+/**
+ * Removes from the file what deleted messages were found by. SQLite only notes a deletion; the words go when lists
+ * are merged.
+ */
+export function purgeWords(db: Database): void {
+  db.run("INSERT INTO words (words) VALUES ('optimize')")
+}

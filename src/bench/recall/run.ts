@@ -1,0 +1,112 @@
+/** `ctxbridge bench recall`: how much of what answers a question each way of searching shows. */
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs"
+import { join } from "node:path"
+import { type Database, openDatabase } from "../../archive/database.ts"
+import { importTranscripts } from "../../job/import.ts"
+import { hitTexts } from "../../search/hit.ts"
+import { search } from "../../search/search.ts"
+import { CtxError, EXIT } from "../../util/errors.ts"
+import { FILTERED } from "../../util/secrets.ts"
+import { CopyReaders } from "../../vault/reader.ts"
+import { type Arm, bm25, hashed, turnTexts } from "./baselines.ts"
+import { codingQuestions } from "./coding.ts"
+import { conversationsIn, transcriptsBelow } from "./locomo.ts"
+import { ASKED, mean, type Question, type Scores, scoreOf } from "./question.ts"
+
+export interface RecallReport {
+  readonly questions: number
+  /** By arm, then by group of questions; `all` stands last. */
+  readonly arms: Readonly<Record<string, Readonly<Record<string, Scores>>>>
+}
+
+export interface RecallOptions {
+  readonly folder: string
+  /** Where throw-away archives may stand. */
+  readonly temp: string
+  readonly onProgress?: (label: string, done: number, total: number) => void
+}
+
+/**
+ * Each conversation is an archive of its own. Where the folder has no questions they are made from the transcripts.
+ *
+ * @throws CtxError `no-data`
+ */
+export function benchRecall({ folder, temp, onProgress }: RecallOptions): RecallReport {
+  const all = conversationsIn(folder)
+  const conversations = all.length > 0 ? all : transcriptsBelow(folder)
+  if (conversations.length === 0) {
+    throw new CtxError("no-data", `neither questions (*.gold.json) nor transcripts in ${folder}`, {
+      exit: EXIT.notFound,
+    })
+  }
+  const scores = new Map<string, Map<string, Scores[]>>()
+  const work = realpathSync(mkdtempSync(join(temp, "ctxbridge-recall-")))
+  let questions = 0
+  try {
+    for (const [n, conversation] of conversations.entries()) {
+      const dataHome = join(work, conversation.name)
+      mkdirSync(dataHome, { recursive: true })
+      importTranscripts(
+        { dataHome, home: work, stateHome: join(work, "state"), secrets: FILTERED },
+        conversation.transcripts,
+        { dryRun: false, check: false },
+      )
+      const db = openDatabase(dataHome, { wait: 0 })
+      const readers = new CopyReaders()
+      try {
+        const asked = conversation.questions ?? codingQuestions(db, dataHome, readers)
+        questions += asked.length
+        ask(asked, armsOf(db, dataHome, readers), scores)
+      } finally {
+        readers.close()
+        db.close()
+      }
+      onProgress?.("asking", n + 1, conversations.length)
+    }
+  } finally {
+    rmSync(work, { recursive: true, force: true })
+  }
+  return { questions, arms: Object.fromEntries([...scores].map(([arm, groups]) => [arm, averages(groups)])) }
+}
+
+function armsOf(db: Database, dataHome: string, readers: CopyReaders): ReadonlyMap<string, Arm> {
+  const turns = turnTexts(db, dataHome, readers)
+  return new Map<string, Arm>([
+    ["hash embedding", hashed(turns)],
+    ["BM25 of turns", bm25(db, turns)],
+    [
+      "lexical",
+      (query, limit) =>
+        search(db, dataHome, { query, limit }, readers).hits.map((hit) => ({
+          handle: hit.handle,
+          text: hitTexts(hit).join("\n"),
+        })),
+    ],
+  ])
+}
+
+function ask(
+  questions: readonly Question[],
+  arms: ReadonlyMap<string, Arm>,
+  scores: Map<string, Map<string, Scores[]>>,
+): void {
+  for (const [name, arm] of arms) {
+    const groups = scores.get(name) ?? new Map<string, Scores[]>()
+    scores.set(name, groups)
+    for (const question of questions) {
+      const score = scoreOf(question, arm(question.text, ASKED))
+      for (const group of [question.group, ALL]) {
+        const known = groups.get(group)
+        if (known === undefined) groups.set(group, [score])
+        else known.push(score)
+      }
+    }
+  }
+}
+
+const ALL = "all"
+
+function averages(groups: ReadonlyMap<string, readonly Scores[]>): Record<string, Scores> {
+  const names = [...groups.keys()].filter((name) => name !== ALL).sort()
+  return Object.fromEntries([...names, ALL].map((name) => [name, mean(groups.get(name) ?? [])]))
+}

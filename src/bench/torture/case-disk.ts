@@ -1,0 +1,127 @@
+/** A data folder that cannot be written: hooks spool, commands say so, and everything moves over afterwards. */
+import { rmSync } from "node:fs"
+import { join } from "node:path"
+import type { Dice } from "../dice.ts"
+import { fill, inTheWay, MOUNTS_REFUSED, readOnly, smallDisk } from "./disk.ts"
+import type { Session } from "./session.ts"
+import type { Scale, TortureCase } from "./types.ts"
+import type { World } from "./world.ts"
+
+const SMALL = 4 << 20
+/** Takes all that is written in a case, but for the ballast. */
+const LARGE = 64 << 20
+
+interface Status {
+  readonly spool?: readonly { readonly transcripts: number; readonly reason: unknown }[]
+}
+
+/** Hooks of all events on growing sessions, with and without a transcript that the host deletes meanwhile. */
+async function outage(world: World, dice: Dice, scale: Scale, sessions: readonly Session[]): Promise<void> {
+  for (let n = 0; n < scale.rounds; n++) {
+    for (const session of sessions) await world.hook(world.anyEvent(dice), session.grow(dice.between(1, 4)))
+  }
+  for (const session of sessions) await world.hook("stop", session.grow(1))
+  const { spool } = await world.asked<Status>(["status"])
+  if (!spool?.some(({ transcripts, reason }) => transcripts > 0 && reason !== null)) {
+    world.isFalse("status does not say what is spooled, and why")
+  }
+  const asked = await world.asked<{ error?: { code: string } }>(["import"], [1])
+  if (asked.error !== undefined && asked.error.code !== "data-unwritable") {
+    world.isFalse(`import said ${asked.error.code}`)
+  }
+}
+
+async function begun(world: World): Promise<Session[]> {
+  const sessions = [world.session().grow(3), world.session().grow(3)]
+  for (const session of sessions) await world.hook("pre-compact", session)
+  return [...sessions, world.session()]
+}
+
+/** The host deletes it before it could move over: then the spool alone has it. */
+function deleteOne(sessions: readonly Session[]): void {
+  rmSync(sessions[0]!.path)
+  sessions[0]!.generation++
+}
+
+export const full: TortureCase = {
+  name: "disk full",
+  async run(world, dice, scale) {
+    if (!world.keep(smallDisk(world.disk, SMALL))) return MOUNTS_REFUSED
+    const sessions = await begun(world)
+    await world.recover()
+    const ballast = fill(world.disk)
+    await outage(world, dice, scale, sessions)
+    deleteOne(sessions)
+    ballast[Symbol.dispose]()
+    return undefined
+  },
+}
+
+/** Hooks spool, archive, and commands move over, all at once. */
+export const flapping: TortureCase = {
+  name: "disk full on and off",
+  async run(world, dice, { rounds }) {
+    if (!world.keep(smallDisk(world.disk, LARGE))) return MOUNTS_REFUSED
+    const sessions = await begun(world)
+    const all = async (): Promise<void> => {
+      const hooks = sessions.flatMap((session) =>
+        [1, 2].map(() => world.hook(world.anyEvent(dice), session.grow(dice.between(1, 30)))),
+      )
+      // With room for nothing, a command may have to say so.
+      await Promise.all([...hooks, world.command(["sessions", "--all-projects"], [0, 1])])
+    }
+    for (let n = 0; n < rounds; n++) {
+      const ballast = fill(world.disk)
+      const working = all()
+      await Bun.sleep(dice.between(0, 60))
+      ballast[Symbol.dispose]()
+      await working
+      await all()
+    }
+    return undefined
+  },
+}
+
+export const refused: TortureCase = {
+  name: "read-only data folder",
+  async run(world, dice, scale) {
+    // Together with the state folder: only the temporary one is left.
+    world.set("XDG_STATE_HOME", join(world.disk, "state"))
+    if (!world.keep(smallDisk(world.disk, SMALL))) return MOUNTS_REFUSED
+    const sessions = await begun(world)
+    await world.recover()
+    const frozen = readOnly(world.disk)
+    if (frozen === undefined) return MOUNTS_REFUSED
+    await outage(world, dice, scale, sessions)
+    deleteOne(sessions)
+    frozen[Symbol.dispose]()
+    return undefined
+  },
+}
+
+export const blocked: TortureCase = {
+  name: "a file in the data folder's place",
+  async run(world, dice, scale) {
+    const sessions = await begun(world)
+    await world.recover()
+    using _file = inTheWay(world.dataHome)
+    await outage(world, dice, scale, sessions)
+    deleteOne(sessions)
+  },
+}
+
+export const limited: TortureCase = {
+  name: "file size limit",
+  async run(world, dice, scale) {
+    const sessions = await begun(world)
+    await world.recover()
+    for (let n = 0; n < scale.rounds; n++) {
+      for (const session of sessions) {
+        // In blocks of 512 bytes: some writes fit, others break off in the middle.
+        const limit = `ulimit -f ${dice.between(0, 12)}; exec "$0" "$@"`
+        const through = ["/bin/sh", "-c", limit]
+        await world.hook(world.anyEvent(dice), session.grow(dice.between(1, 30)), { through })
+      }
+    }
+  },
+}

@@ -1,0 +1,55 @@
+/** A machine that is not as it should be. */
+import { readdirSync, statSync, utimesSync } from "node:fs"
+import { join } from "node:path"
+import { take } from "../../archive/take.ts"
+import type { TortureCase } from "./types.ts"
+import type { World } from "./world.ts"
+
+const DAY = 86_400_000
+
+/** The clock cannot be set here. So what hooks have left comes from the future: time stamps of files, and in them. */
+export const clock: TortureCase = {
+  name: "clock going back",
+  async run(world, dice, { rounds }) {
+    const sessions = [world.session().grow(2), world.session().grow(2)]
+    for (let n = 0; n < rounds; n++) {
+      for (const session of sessions) {
+        session.grow(1)
+        const now = Date.now() + dice.between(1, 400) * DAY
+        take(world, session.path, { now, deadline: performance.now() + 10_000, lastLine: "whole" })
+        await world.hook(world.anyEvent(dice), session.grow(1))
+      }
+      intoTheFuture(world)
+    }
+  },
+}
+
+function intoTheFuture({ root }: World): void {
+  const future = (Date.now() + 30 * DAY) / 1000
+  for (const name of readdirSync(root, { recursive: true }) as string[]) {
+    try {
+      if (statSync(join(root, name)).isFile()) utimesSync(join(root, name), future, future)
+    } catch {
+      // A job has removed it meanwhile.
+    }
+  }
+}
+
+/** Where the environment names no home, the user database does; where that cannot be used, nothing can be written. */
+export const homeless: TortureCase = {
+  name: "home folder missing",
+  async run(world, dice, { rounds }) {
+    world.set("HOME", undefined)
+    const session = world.session()
+    const nowhere = {
+      HOME: "/dev/null/home",
+      XDG_DATA_HOME: "/dev/null/home/data",
+      XDG_STATE_HOME: "/dev/null/home/state",
+    }
+    for (let n = 0; n < rounds; n++) {
+      const HOME = dice.pick([undefined, "", "relative/home", "/dev/null/home"])
+      await world.hook(world.anyEvent(dice), session.grow(1), { env: { HOME } })
+      await world.hook(world.anyEvent(dice), session.grow(1), { env: nowhere })
+    }
+  },
+}

@@ -1,0 +1,43 @@
+/** A transcript that the host changes while hooks read it. What a hook had been told of stays, in one version or another. */
+import { mkdirSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs"
+import { dirname } from "node:path"
+import type { Dice } from "../dice.ts"
+import type { Session } from "./session.ts"
+import type { TortureCase } from "./types.ts"
+
+const HOOKS = 4
+
+/** In each round, hooks read it, and in the middle of that the host changes it and goes on writing. */
+function changing(name: string, change: (session: Session, dice: Dice) => void): TortureCase {
+  return {
+    name: `transcript ${name} while read`,
+    async run(world, dice, { rounds }) {
+      const session = world.session()
+      for (let n = 0; n < rounds; n++) {
+        await world.hook(world.anyEvent(dice), session.grow(dice.between(1, 300)))
+        const reading = Array.from({ length: HOOKS }, () => {
+          session.grow(dice.between(1, 300))
+          return world.hook(world.anyEvent(dice), session)
+        })
+        await Bun.sleep(dice.between(0, 15))
+        session.generation++
+        change(session, dice)
+        session.grow(1)
+        await Promise.all(reading)
+      }
+    },
+  }
+}
+
+export const truncated = changing("truncated", (session, dice) =>
+  truncateSync(session.path, dice.between(0, statSync(session.path).size)),
+)
+
+export const replaced = changing("replaced", (session, dice) => {
+  const other = `${session.path}.other`
+  mkdirSync(dirname(other), { recursive: true })
+  writeFileSync(other, session.text(dice.between(1, 100)))
+  renameSync(other, session.path)
+})
+
+export const deleted = changing("deleted", (session) => rmSync(session.path))

@@ -1,0 +1,63 @@
+/** Disks of our own: small ones that fill up, and folders that cannot be written. */
+import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { codeOf } from "../../util/errors.ts"
+
+const mounted = (...args: readonly string[]): boolean =>
+  Bun.spawnSync(["mount", ...args], { stdin: "ignore", stdout: "ignore", stderr: "ignore" }).exitCode === 0
+
+const has = (command: string): boolean => Bun.which(command) !== null
+
+/** A file system of so many bytes in `folder`; undefined where that is not allowed. */
+export function smallDisk(folder: string, bytes: number): Disposable | undefined {
+  if (!has("mount") || !mounted("-t", "tmpfs", "-o", `size=${bytes},mode=700`, "tmpfs", folder))
+    return undefined
+  return { [Symbol.dispose]: () => void Bun.spawnSync(["umount", "-l", folder]) }
+}
+
+/** Makes the file system in `folder` read-only, until disposed. */
+export function readOnly(folder: string): Disposable | undefined {
+  // Of the mount alone: who is not root may not change the file system, even one of his own.
+  if (!mounted("-o", "remount,bind,ro", folder)) return undefined
+  return { [Symbol.dispose]: () => void mounted("-o", "remount,bind,rw", folder) }
+}
+
+/** Fills the disk to its last byte. */
+export function fill(folder: string): Disposable {
+  const file = join(folder, "ballast")
+  for (let size = 1 << 20; size >= 1; size >>= 1) {
+    for (;;) {
+      try {
+        writeFileSync(file, new Uint8Array(size), { flag: "a" })
+      } catch (error) {
+        if (codeOf(error) !== "ENOSPC") throw error
+        break
+      }
+    }
+  }
+  return { [Symbol.dispose]: () => rmSync(file, { force: true }) }
+}
+
+/** A file in a folder's place; the folder waits beside it. */
+export function inTheWay(path: string): Disposable {
+  const aside = `${path}.aside`
+  try {
+    renameSync(path, aside)
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error
+  }
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, "in the way")
+  return {
+    [Symbol.dispose]: () => {
+      rmSync(path)
+      try {
+        renameSync(aside, path)
+      } catch (error) {
+        if (codeOf(error) !== "ENOENT") throw error
+      }
+    },
+  }
+}
+
+export const MOUNTS_REFUSED = "no file system can be mounted here"

@@ -1,0 +1,111 @@
+/** Runs the cases, some at a time: most of them wait for background jobs. */
+import { mkdtempSync, realpathSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { messageOf } from "../../util/errors.ts"
+import { Dice } from "../dice.ts"
+import { crowd, kills } from "./case-crowd.ts"
+import { header, locked, log, missing, newer, page } from "./case-database.ts"
+import { blocked, flapping, full, limited, refused } from "./case-disk.ts"
+import { clock, homeless } from "./case-surroundings.ts"
+import { deleted, replaced, truncated } from "./case-transcript.ts"
+import { judge } from "./judge.ts"
+import { type CaseResult, faultsOf, type Scale, type TortureCase, type TortureReport } from "./types.ts"
+import { World } from "./world.ts"
+
+/** The longest first. */
+export const CASES: readonly TortureCase[] = [
+  kills,
+  crowd,
+  full,
+  flapping,
+  refused,
+  blocked,
+  limited,
+  locked,
+  header,
+  page,
+  log,
+  missing,
+  newer,
+  truncated,
+  replaced,
+  deleted,
+  clock,
+  homeless,
+]
+
+export const FULL: Scale = { writers: 50, kills: 200, rounds: 10 }
+export const QUICK: Scale = { writers: 12, kills: 30, rounds: 3 }
+
+const AT_ONCE = 4
+
+export interface TortureOptions {
+  /** The compiled ctxbridge. */
+  readonly exe: string
+  readonly seed: number
+  readonly scale: Scale
+  readonly cases: readonly TortureCase[]
+  readonly onProgress?: (step: string, done: number, total: number) => void
+}
+
+/** In temporary folders, which are removed. The user's own archive and settings are not touched. */
+export async function torture(options: TortureOptions): Promise<TortureReport> {
+  const { cases, seed, scale } = options
+  const results: CaseResult[] = []
+  const worlds = new Set<World>()
+  const done: { result: CaseResult; n: number }[] = []
+  let next = 0
+  const worker = async (): Promise<void> => {
+    for (let n = next++; n < cases.length; n = next++) {
+      const one = cases[n]!
+      options.onProgress?.(one.name, done.length, cases.length)
+      const world = new World(options.exe, realpathSync(mkdtempSync(join(tmpdir(), "ctxbridge-torture-"))))
+      worlds.add(world)
+      try {
+        done.push({ n, result: await runCase(one, world, diceOf(one, seed), scale) })
+      } finally {
+        world.remove()
+        worlds.delete(world)
+      }
+    }
+  }
+  const interrupt = (signal: NodeJS.Signals): void => {
+    for (const world of worlds) world.remove()
+    process.off(signal, interrupt)
+    // As if nobody had listened.
+    process.kill(process.pid, signal)
+  }
+  process.on("SIGINT", interrupt)
+  process.on("SIGTERM", interrupt)
+  try {
+    await Promise.all(Array.from({ length: AT_ONCE }, worker))
+  } finally {
+    process.off("SIGINT", interrupt)
+    process.off("SIGTERM", interrupt)
+  }
+  results.push(...done.sort((a, b) => a.n - b.n).map(({ result }) => result))
+  return { suite: "torture", ok: results.every((one) => faultsOf(one) === 0), seed, scale, cases: results }
+}
+
+async function runCase(one: TortureCase, world: World, dice: Dice, scale: Scale): Promise<CaseResult> {
+  const start = performance.now()
+  const { name } = one
+  let skipped: string | null = null
+  try {
+    skipped = (await one.run(world, dice, scale)) ?? null
+    if (skipped === null) await world.recover()
+  } catch (error) {
+    // The case itself failed: what it was to show is not shown.
+    world.isFalse(`the case broke off: ${messageOf(error)}`)
+  }
+  const faults = skipped === null ? await judge(world) : NONE
+  const { runs, killed, problems } = world
+  return { name, skipped, ...faults, runs, killed, ms: Math.round(performance.now() - start), problems }
+}
+
+/** The same moments for a case, whichever others run. */
+const diceOf = ({ name }: TortureCase, seed: number): Dice =>
+  new Dice(seed * 0x1_0000_0000 + Number(Bun.hash.xxHash32(name)))
+
+const NONE = { lostLines: 0, lostTurns: 0, duplicates: 0, falseMessages: 0, badExits: 0, turns: 0 }

@@ -1,0 +1,33 @@
+/** `ctxbridge blame`: the turns that touched a file, and what they were for. */
+import { touchesOf } from "../../search/files.ts"
+import { oneLine } from "../../util/text.ts"
+import type { Command } from "../command.ts"
+import { createStyle, fit, indented } from "../style.ts"
+import { answerTopic, topicArgs } from "../topic.ts"
+import { ago } from "../when.ts"
+
+const LIMIT = 20
+
+export default {
+  meta: { name: "blame", description: "List the turns that touched a file, and what they were for" },
+  args: {
+    ...topicArgs("path", "The file's path, or the end of it", LIMIT),
+    reads: { type: "boolean", description: "Also those that only read it" },
+  },
+  run(context) {
+    const { args, out } = context
+    const style = createStyle(out.color)
+    const now = Date.now()
+    answerTopic(
+      context,
+      LIMIT,
+      ({ db, text, project }) => touchesOf(db, text, project, args["reads"] === true),
+      (found) =>
+        found.flatMap(({ handle, ops, path, time, prompt, answer }) => [
+          `${style.bold(handle)}  ${style.dim(fit(`${ago(time, now)} · ${ops.join(", ")} · ${path}`, out.columns - handle.length - 2))}`,
+          indented(`${oneLine(prompt)}`, out.columns),
+          ...(answer === "" ? [] : [style.dim(indented(`${oneLine(answer)}`, out.columns))]),
+        ]),
+    )
+  },
+} satisfies Command

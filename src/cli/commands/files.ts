@@ -1,0 +1,40 @@
+/** `ctxbridge files`: the files that have to do with a topic. */
+import { filesAbout } from "../../search/files.ts"
+import { rankedTurns } from "../../search/search.ts"
+import { count } from "../../util/text.ts"
+import type { Command } from "../command.ts"
+import { createStyle, fit, indented } from "../style.ts"
+import { answerTopic, topicArgs } from "../topic.ts"
+import { ago } from "../when.ts"
+
+const LIMIT = 15
+/** Turns whose files are looked at. */
+const TURNS = 25
+
+export default {
+  meta: { name: "files", description: "List the files that have to do with a topic" },
+  args: topicArgs("topic", "What the files are about", LIMIT),
+  run(context) {
+    const { env, out } = context
+    const style = createStyle(out.color)
+    const now = Date.now()
+    answerTopic(
+      context,
+      LIMIT,
+      ({ db, readers, text, project }) => {
+        const { turns } = rankedTurns(db, env.dataHome, { query: text, project }, readers)
+        return filesAbout(db, text, turns.slice(0, TURNS))
+      },
+      (found) =>
+        found.flatMap(({ path, ops, turns, handle, time }) => [
+          style.bold(fit(path, out.columns)),
+          style.dim(
+            indented(
+              `${ops.join(", ")} in ${count(turns, "turn")} · ${handle} · ${ago(time, now)}`,
+              out.columns,
+            ),
+          ),
+        ]),
+    )
+  },
+} satisfies Command

@@ -1,0 +1,44 @@
+/** `ctxbridge how`: how a command was run here, and how it ended. */
+import { type CommandRun, commandsRun } from "../../search/commands-run.ts"
+import { bestMessages } from "../../search/search.ts"
+import { count } from "../../util/text.ts"
+import type { Command } from "../command.ts"
+import { createStyle, fit, indented } from "../style.ts"
+import { answerTopic, topicArgs } from "../topic.ts"
+import { ago } from "../when.ts"
+
+const LIMIT = 10
+/** Calls that are looked at. */
+const CALLS = 300
+
+export default {
+  meta: { name: "how", description: "Tell how a command was run here, and how it ended" },
+  args: topicArgs("command", "Words of the command, or what it is for", LIMIT),
+  run(context) {
+    const { out } = context
+    const style = createStyle(out.color)
+    const now = Date.now()
+    answerTopic(
+      context,
+      LIMIT,
+      ({ db, text, project }) =>
+        commandsRun(db, text, bestMessages(db, text, { project, role: "assistant", tool: "Bash" }, CALLS)),
+      (found) =>
+        found.flatMap((one) => [
+          style.bold(fit(`$ ${one.command}`, out.columns)),
+          style.dim(
+            indented(
+              `${ending(one)} · ${count(one.runs, "run")} · ${one.handle} · ${ago(one.time, now)}`,
+              out.columns,
+            ),
+          ),
+        ]),
+    )
+  },
+} satisfies Command
+
+function ending({ failed, exitCode, failures, runs }: CommandRun): string {
+  if (failed === null) return "unanswered"
+  const last = failed ? (exitCode === null ? "failed" : `exit status ${exitCode}`) : "succeeded"
+  return failures > 0 && failures < runs ? `${last}, ${failures} of ${runs} failed` : last
+}

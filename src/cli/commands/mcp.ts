@@ -1,0 +1,29 @@
+/** `ctxbridge mcp`: the archive for Claude itself, as a server of the Model Context Protocol on stdin and stdout. */
+import { isatty } from "node:tty"
+import { hostPlace } from "../../config/load.ts"
+import { usageError } from "../../util/errors.ts"
+import type { Command } from "../command.ts"
+
+export default {
+  meta: {
+    name: "mcp",
+    description: "Serve the archive to Claude (MCP on stdin and stdout); install registers it",
+  },
+  async run({ env, out }) {
+    if (isatty(0)) throw usageError("mcp is started by Claude Code", "`ctxbridge install` registers it there")
+    const { serveArchive } = await import("../../mcp/serve.ts")
+    const host = hostPlace()
+    await serveArchive(
+      {
+        home: env.home,
+        dataHome: env.dataHome,
+        secrets: env.secrets,
+        folder: host.project ?? env.cwd,
+        session: host.session,
+        restoreBudget: env.config["restore.budget"],
+        now: Date.now,
+      },
+      (line) => out.raw(Buffer.from(line)),
+    )
+  },
+} satisfies Command

@@ -1,0 +1,188 @@
+/** `ctxbridge model`: the sentence model behind search by meaning. */
+import { readFileSync } from "node:fs"
+import { resolve } from "node:path"
+import { openForReading } from "../../archive/read.ts"
+import { type VectorTotals, vectorTotals } from "../../archive/vectors.ts"
+import { embedderId, openEmbedder, type RuntimeName } from "../../embed/embedder.ts"
+import { type Compared, compareGolden, SENTENCES } from "../../embed/golden.ts"
+import { installModel, removeModel } from "../../embed/install.ts"
+import { MINILM, MINILM_URL, parseManifest, sizeOf } from "../../embed/manifest.ts"
+import { checkFiles, type InstalledModel, installedModel, modelFolder } from "../../embed/model-files.ts"
+import { spawnJob } from "../../job/spawn.ts"
+import { CtxError, EXIT, messageOf, usageError } from "../../util/errors.ts"
+import { bytes, count } from "../../util/text.ts"
+import { stringArg, words } from "../args.ts"
+import type { Command, Context } from "../command.ts"
+import { safe } from "../style.ts"
+
+const RUNTIMES: readonly string[] = ["native", "wasm"] satisfies RuntimeName[]
+
+export default {
+  meta: { name: "model", description: "Install and check the sentence model, for search by meaning" },
+  args: {
+    action: {
+      type: "positional",
+      required: true,
+      description: "What to do",
+      valueHint: "status|install|verify|remove",
+    },
+    from: {
+      type: "string",
+      description: "install: a folder that holds the files, or an https address",
+      valueHint: "DIR|URL",
+    },
+    manifest: {
+      type: "string",
+      description: "install: a model of your own, by its hashes",
+      valueHint: "FILE",
+    },
+    runtime: { type: "string", description: "verify: with this one only", valueHint: "native|wasm" },
+    "dry-run": { type: "boolean", description: "install, remove: say what would be done; write nothing" },
+  },
+  run(context) {
+    const [action, surplus] = words(context.args)
+    if (surplus !== undefined) throw usageError(`unexpected argument: ${surplus}`, "ctxbridge model --help")
+    if (action === "status") return status(context)
+    if (action === "install") return install(context)
+    if (action === "verify") return verify(context)
+    if (action === "remove") return remove(context)
+    throw usageError(`unknown action: ${action}`, "one of status, install, verify, remove")
+  },
+} satisfies Command
+
+function status({ env, out }: Context): void {
+  const { installed, problem } = installedOrProblem(env.dataHome)
+  const vectors = totalsOf(env.dataHome)
+  out.json({
+    model: installed?.manifest.id ?? null,
+    pinned: installed?.isPinned ?? null,
+    folder: installed?.folder ?? null,
+    bytes: installed === undefined ? null : sizeOf(installed.manifest),
+    problem: problem ?? null,
+    vectors: vectors ?? null,
+  })
+  if (problem !== undefined) out.print(`The model cannot be used: ${safe(problem)}`)
+  if (installed === undefined) {
+    out.print(`No model in ${safe(modelFolder(env.dataHome))}: search goes by words.`)
+    out.print(`To install ${MINILM.id} (${bytes(sizeOf(MINILM))}): ctxbridge model install --from DIR`)
+    out.print(`or, over the network: ctxbridge model install --from ${MINILM_URL}`)
+  } else {
+    const { manifest, folder, isPinned } = installed
+    out.print(`${safe(manifest.id)}, ${bytes(sizeOf(manifest))}${isPinned ? "" : ", a model of your own"}`)
+    out.print(safe(folder))
+  }
+  if (vectors !== undefined) {
+    const { embedder, embedded, turns } = vectors
+    out.print(
+      `Vectors by ${safe(embedder)}: ${embedded} of ${count(turns, "turn")}; the background job makes the rest`,
+    )
+  }
+}
+
+/** undefined when nothing is archived yet, or the views cannot be read: the model has nothing to do with it. */
+function totalsOf(dataHome: string): (VectorTotals & { embedder: string }) | undefined {
+  const embedder = embedderId(dataHome)
+  try {
+    const db = openForReading(dataHome)
+    try {
+      return { embedder, ...vectorTotals(db, embedder) }
+    } finally {
+      db.close()
+    }
+  } catch {
+    return undefined
+  }
+}
+
+function installedOrProblem(dataHome: string): { installed?: InstalledModel; problem?: string } {
+  try {
+    const installed = installedModel(dataHome)
+    return installed === undefined ? {} : { installed }
+  } catch (error) {
+    return { problem: messageOf(error) }
+  }
+}
+
+async function install({ args, env, out }: Context): Promise<void> {
+  const own = stringArg(args, "manifest")
+  const from = stringArg(args, "from")
+  const isAddress = from !== undefined && /^[a-z][a-z0-9+.-]*:\/\//i.test(from)
+  const report = await installModel({
+    dataHome: env.dataHome,
+    manifest: own === undefined ? MINILM : parseManifest(readManifest(resolve(env.cwd, own))),
+    from: from === undefined || isAddress ? from : resolve(env.cwd, from),
+    dryRun: args["dry-run"] === true,
+    onProgress: (done, total) => out.progress("installing", done, total),
+  })
+  // What is archived already gets its vectors now rather than after the next session.
+  if (report.changed && !report.dryRun) {
+    spawnJob(env.dataHome, { transcripts: [], sweep: [], settle: false })
+  }
+  out.json(report)
+  const done = report.dryRun ? "Would install" : "Installed"
+  out.print(
+    report.changed
+      ? `${done} ${safe(report.model)}, ${bytes(report.bytes)}, in ${safe(report.folder)}`
+      : `${safe(report.model)} is installed already; every byte is as it should be`,
+  )
+}
+
+function readManifest(path: string): string {
+  try {
+    return readFileSync(path, "utf8")
+  } catch (cause) {
+    throw new CtxError("bad-manifest", `cannot read ${path}: ${messageOf(cause)}`, { cause })
+  }
+}
+
+function remove({ args, env, out }: Context): void {
+  const dryRun = args["dry-run"] === true
+  const removed = removeModel(env.dataHome, dryRun)
+  out.json({ removed: removed ?? null, dryRun })
+  if (removed === undefined) out.print("No model is installed")
+  else out.print(`${dryRun ? "Would remove" : "Removed"} ${safe(removed)}`)
+}
+
+async function verify({ args, env, out }: Context): Promise<number> {
+  const only = stringArg(args, "runtime")
+  if (only !== undefined && !RUNTIMES.includes(only))
+    throw usageError(`unknown runtime: ${only}`, "native or wasm")
+  const installed = installedModel(env.dataHome)
+  if (installed === undefined) {
+    throw new CtxError("no-model", `no model is installed in ${modelFolder(env.dataHome)}`, {
+      hint: "ctxbridge model status tells how to",
+      exit: EXIT.notFound,
+    })
+  }
+  const { manifest, folder, isPinned } = installed
+  const files = checkFiles(folder, manifest)
+  const damaged = files.filter(({ state }) => state !== "ok")
+  if (damaged.length > 0) {
+    throw new CtxError(
+      "model-damaged",
+      `${damaged.map(({ path }) => path).join(", ")} in ${folder}: not as installed`,
+      {
+        hint: "ctxbridge model install --from … replaces it",
+      },
+    )
+  }
+  const start = performance.now()
+  const embedder = await openEmbedder(env, only as RuntimeName | undefined)
+  const [first, ...others] = SENTENCES
+  const vectors = [await embedder.embed(first)]
+  const firstMs = Math.round(performance.now() - start)
+  for (const sentence of others) vectors.push(await embedder.embed(sentence))
+  const golden = compareGolden(isPinned ? MINILM.id : manifest.id, vectors)
+  const ok = embedder.runtime !== "hashed" && golden.every((one) => one.ok)
+  out.json({ ok, model: manifest.id, pinned: isPinned, runtime: embedder.runtime, firstMs, files, golden })
+  out.print(`Files: ${files.length} as pinned, byte for byte`)
+  if (embedder.runtime === "hashed") out.print("ONNX Runtime does not run here; ctxbridge.log says why")
+  else out.print(`Runtime: ${embedder.runtime}; the first vector after ${firstMs} ms`)
+  for (const one of golden) out.print(goldenLine(one))
+  return ok ? EXIT.ok : EXIT.failed
+}
+
+function goldenLine({ a, b, cosine, expected, ok }: Compared): string {
+  const told = expected === null ? "no published value for this model" : `${expected} published`
+  return `${ok ? "ok  " : "FAIL"} ${cosine.toFixed(4)} (${told})  ${a} / ${b}`
+}

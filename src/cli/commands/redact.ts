@@ -1,0 +1,61 @@
+/** `ctxbridge redact`: takes secrets out of what was archived before the filter knew them. */
+import { existsSync } from "node:fs"
+import { type RedactReport, redactArchive } from "../../job/redact.ts"
+import { CtxError, EXIT } from "../../util/errors.ts"
+import { bytes, count } from "../../util/text.ts"
+import type { Command } from "../command.ts"
+import { safe } from "../style.ts"
+
+/** ms to wait for others that have the archive open. */
+const PATIENCE = 120_000
+
+export default {
+  meta: { name: "redact", description: "Overwrite secrets in what is archived already" },
+  args: {
+    rescan: {
+      type: "boolean",
+      description:
+        "Look through everything, also what was filtered by the present rules: after a new pattern",
+    },
+    "dry-run": { type: "boolean", description: "Say what would be overwritten; write nothing" },
+  },
+  run({ args, env, out }) {
+    if (!existsSync(env.dataHome)) {
+      throw new CtxError("no-archive", `there is no archive in ${env.dataHome}`, {
+        hint: "ctxbridge import takes what is there already",
+        exit: EXIT.notFound,
+      })
+    }
+    const report = redactArchive(env, {
+      dryRun: args["dry-run"] === true,
+      rescan: args["rescan"] === true,
+      now: Date.now(),
+      wait: PATIENCE,
+      onProgress: (done, total) => out.progress("looking", done, total),
+    })
+    for (const line of render(report)) out.print(line)
+    out.json(report)
+    return report.ok ? EXIT.ok : EXIT.failed
+  },
+} satisfies Command
+
+function render(report: RedactReport): string[] {
+  const { dryRun, copies, changed, filledBytes, restores, files, damagedDatabases } = report
+  const found = changed.filter(({ filled }) => filled > 0).length
+  const lines = [`${count(copies, "copy", "copies")} of the vault looked through`]
+  const done = dryRun ? "Would overwrite" : "Overwrote"
+  if (found > 0) lines.push(`${done} ${bytes(filledBytes)} in ${count(found, "copy", "copies")}`)
+  if (restores > 0) lines.push(`${done} secrets in ${count(restores, "restore")}`)
+  if (files > 0) lines.push(`${done} secrets in ${count(files, "state file")}`)
+  if (damagedDatabases > 0) {
+    lines.push(
+      `${dryRun ? "Would delete" : "Deleted"} ${count(damagedDatabases, "file")} of damaged databases`,
+    )
+  }
+  if (report.rebuilt) lines.push("Made the views anew")
+  if (found + restores + files === 0) lines.push("Nothing to overwrite")
+  for (const { copy, error } of changed) {
+    if (error !== undefined) lines.push(`not looked through: ${safe(copy)}: ${safe(error)}`)
+  }
+  return lines
+}

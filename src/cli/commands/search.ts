@@ -1,0 +1,85 @@
+/** `ctxbridge search`: any turn of any session, by what was said, run, read or failed. */
+import type { Database } from "../../archive/database.ts"
+import { findSession } from "../../archive/find.ts"
+import { openForReading } from "../../archive/read.ts"
+import { search } from "../../search/search.ts"
+import { CopyReaders } from "../../vault/reader.ts"
+import { oneOf, positive, stringArg, words } from "../args.ts"
+import type { Command, Context } from "../command.ts"
+import { projectWanted } from "../project-wanted.ts"
+import { renderHits } from "../render-hits.ts"
+import { createStyle } from "../style.ts"
+import { nothing } from "../topic.ts"
+import { timeArg } from "../when.ts"
+
+const LIMIT = 10
+
+const MODES = ["lexical", "semantic", "hybrid"] as const
+const ROLES = ["human", "assistant", "tool", "host"] as const
+
+export default {
+  meta: { name: "search", description: "Find turns by what was said, run, read or failed" },
+  args: {
+    query: {
+      type: "positional",
+      rest: true,
+      description: 'Words; also AND, OR, NOT, (…), "a phrase", begin*, role:human, tool:Bash',
+    },
+    project: { type: "string", description: "In the project of this folder", valueHint: "PATH" },
+    "all-projects": { type: "boolean", description: "In every project" },
+    session: { type: "string", description: "In this session and its subagents", valueHint: "ID" },
+    since: { type: "string", description: "From then on: 2026-03-01, or 7d, 12h ago", valueHint: "TIME" },
+    until: { type: "string", description: "Before then", valueHint: "TIME" },
+    role: { type: "string", description: "By whom it was said", valueHint: ROLES.join("|") },
+    tool: { type: "string", description: "Calls and answers of this tool", valueHint: "NAME" },
+    file: { type: "string", description: "In turns that touched this file", valueHint: "PATH" },
+    error: { type: "boolean", description: "Only what failed" },
+    limit: { type: "string", description: `At most so many hits (${LIMIT})`, valueHint: "N" },
+    cold: { type: "boolean", description: "Also what was demoted; nothing is, so far" },
+    mode: { type: "string", description: "By words, by meaning, or both", valueHint: MODES.join("|") },
+  },
+  async run(context) {
+    const { args, env, out } = context
+    const limit = positive(args, "limit") ?? LIMIT
+    const mode = oneOf(args, "mode", MODES) ?? "lexical"
+    const query = words(args).join(" ")
+    const now = Date.now()
+    const narrowing = {
+      since: timeArg(args, "since", now),
+      until: timeArg(args, "until", now),
+      role: oneOf(args, "role", ROLES),
+      tool: stringArg(args, "tool"),
+      file: stringArg(args, "file"),
+      error: args["error"] === true,
+    }
+    const db = openForReading(env.dataHome)
+    const readers = new CopyReaders()
+    try {
+      const session = sessionWanted(context, db)
+      const project = session === undefined ? projectWanted(context) : undefined
+      const request = { query, limit, project, session, ...narrowing }
+      const sense =
+        mode === "lexical"
+          ? undefined
+          : await (await import("../similar.ts")).similarTo(env, db, query, { project, session })
+      const bySense = sense && { similar: sense.similar, byWords: mode === "hybrid" }
+      const found = search(db, env.dataHome, { ...request, ...bySense }, readers)
+      const note = sense?.note
+      out.json({ query, mode, ...(note && { note }), project: project ?? null, ...found })
+      if (found.hits.length === 0) throw nothing(query, project)
+      if (out.wantsJson) return
+      if (note !== undefined) out.print(note)
+      const screen = { columns: out.columns, style: createStyle(out.color), now }
+      for (const line of renderHits(found.hits, screen, project === undefined)) out.print(line)
+      if (found.more) out.print(`More with --limit ${limit * 3}.`)
+    } finally {
+      readers.close()
+      db.close()
+    }
+  },
+} satisfies Command
+
+function sessionWanted({ args }: Context, db: Database): string | undefined {
+  const word = stringArg(args, "session")
+  return word === undefined ? undefined : findSession(db, word).id
+}

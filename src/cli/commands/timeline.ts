@@ -1,0 +1,52 @@
+/** `ctxbridge timeline`: the turns around one. */
+import { find } from "../../archive/find.ts"
+import { HANDLE_PREFIX } from "../../archive/handle-prefix.ts"
+import { openForReading } from "../../archive/read.ts"
+import { timeline } from "../../search/timeline.ts"
+import { usageError } from "../../util/errors.ts"
+import { count, oneLine } from "../../util/text.ts"
+import { positive } from "../args.ts"
+import type { Command } from "../command.ts"
+import { createStyle, fit, indented } from "../style.ts"
+import { ago } from "../when.ts"
+
+const AROUND = 3
+
+export default {
+  meta: { name: "timeline", description: "Show what came before a turn in its session, and what after" },
+  args: {
+    handle: { type: "positional", required: true, description: "A turn's handle (ctx:ab12cd)" },
+    around: { type: "string", description: `Turns on each side (${AROUND})`, valueHint: "N" },
+  },
+  run({ args, env, out }) {
+    const around = positive(args, "around") ?? AROUND
+    const db = openForReading(env.dataHome)
+    try {
+      const found = find(db, String(args["handle"]))
+      if (found.kind === "session") {
+        throw usageError(`${args["handle"]} is a session, not a turn`, "ctxbridge show lists its turns")
+      }
+      const turns = timeline(db, found.turn, around)
+      const handle = HANDLE_PREFIX + found.turn.handle
+      out.json({ handle, session: found.turn.session, turns })
+      if (out.wantsJson) return
+      const style = createStyle(out.color)
+      const now = Date.now()
+      for (const turn of turns) {
+        const figures = [
+          ago(turn.started, now),
+          ...(turn.tools > 0 ? [count(turn.tools, "tool call")] : []),
+          ...(turn.errors > 0 ? [count(turn.errors, "error")] : []),
+          ...turn.changed,
+        ]
+        out.print(
+          `${turn.handle === handle ? ">" : " "} ${style.bold(turn.handle)}  ${fit(oneLine(turn.prompt), out.columns - turn.handle.length - 4)}`,
+        )
+        out.print(style.dim(indented(`${figures.join(" · ")}`, out.columns)))
+        if (turn.answer !== "") out.print(style.dim(indented(`${oneLine(turn.answer)}`, out.columns)))
+      }
+    } finally {
+      db.close()
+    }
+  },
+} satisfies Command

@@ -1,0 +1,44 @@
+/**
+ * `import --json`: what happens, an object on each line, in this order: `start`, then `progress` and `file` as it goes,
+ * `done` at the end. docs/import.md describes them.
+ */
+import type { ImportedFile, ImportReport } from "../job/import.ts"
+import type { Output } from "./command.ts"
+
+/** ms between two `progress` events. */
+const EVERY = 500
+
+export interface Found {
+  readonly transcripts: readonly string[]
+  /** Archives of other tools that were named. */
+  readonly archives: readonly string[]
+}
+
+export function importEvents(out: Output) {
+  let told = performance.now()
+  return {
+    start({ transcripts, archives }: Found, totalBytes: number, dryRun: boolean): void {
+      const files = transcripts.length + archives.length
+      out.event({
+        event: "start",
+        files,
+        transcripts: transcripts.length,
+        archives: archives.length,
+        totalBytes,
+        dryRun,
+      })
+    },
+    progress(doneBytes: number, totalBytes: number): void {
+      const now = performance.now()
+      if (now - told < EVERY) return
+      told = now
+      out.event({ event: "progress", doneBytes, totalBytes })
+    },
+    file(file: ImportedFile): void {
+      out.event({ event: "file", ...file })
+    },
+    done(report: ImportReport & { readonly found: readonly string[] }): void {
+      out.event({ event: "done", ...report })
+    },
+  }
+}

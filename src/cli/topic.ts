@@ -1,0 +1,64 @@
+/** What the commands that answer one question share: the words, the place to look in, and what to say for nothing. */
+import type { Database } from "../archive/database.ts"
+import { openForReading } from "../archive/read.ts"
+import { CtxError, EXIT } from "../util/errors.ts"
+import { CopyReaders } from "../vault/reader.ts"
+import { positive, words } from "./args.ts"
+import type { ArgSpec, Context } from "./command.ts"
+import { projectWanted } from "./project-wanted.ts"
+
+export const topicArgs = (
+  name: string,
+  description: string,
+  limit: number,
+): Readonly<Record<string, ArgSpec>> => ({
+  [name]: { type: "positional", required: true, rest: true, description },
+  project: { type: "string", description: "In the project of this folder", valueHint: "PATH" },
+  "all-projects": { type: "boolean", description: "In every project" },
+  limit: { type: "string", description: `At most so many (${limit})`, valueHint: "N" },
+})
+
+export interface Topic {
+  readonly db: Database
+  readonly readers: CopyReaders
+  readonly text: string
+  readonly project: string | undefined
+  readonly limit: number
+}
+
+/**
+ * Prints what `answer` finds.
+ *
+ * @throws CtxError exit 3 when that is nothing
+ */
+export function answerTopic<T>(
+  context: Context,
+  limit: number,
+  answer: (topic: Topic) => readonly T[],
+  render: (found: readonly T[]) => readonly string[],
+): void {
+  const { args, env, out } = context
+  const text = words(args).join(" ")
+  const project = projectWanted(context)
+  const most = positive(args, "limit") ?? limit
+  const db = openForReading(env.dataHome)
+  const readers = new CopyReaders()
+  try {
+    const all = answer({ db, readers, text, project, limit: most })
+    if (all.length === 0) throw nothing(text, project)
+    const found = all.slice(0, most)
+    if (out.wantsJson) out.json({ query: text, project: project ?? null, found, more: all.length > most })
+    else for (const line of render(found)) out.print(line)
+  } finally {
+    readers.close()
+    db.close()
+  }
+}
+
+export function nothing(text: string, project: string | undefined): CtxError {
+  const place = project === undefined ? "the archive" : project
+  return new CtxError("not-found", `nothing in ${place} has to do with ${JSON.stringify(text)}`, {
+    hint: project === undefined ? "fewer or other words; fewer filters" : "--all-projects looks everywhere",
+    exit: EXIT.notFound,
+  })
+}

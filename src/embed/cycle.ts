@@ -1,0 +1,77 @@
+/** The background job's share: a few turns at a time, so that whatever is asked of it meanwhile need not wait. */
+import type { Database } from "../archive/database.ts"
+import {
+  type DueTurn,
+  dueTurns,
+  type MessageVector,
+  packVectors,
+  putVectors,
+  type TurnVectors,
+} from "../archive/vectors.ts"
+import { codeOf } from "../util/errors.ts"
+import { CopyReaders } from "../vault/reader.ts"
+import type { Embedder } from "./embedder.ts"
+import { quantise } from "./quantise.ts"
+import { saidIn } from "./turn-text.ts"
+
+/** Turns embedded before anything else is looked at, and ms after which no further one is begun. */
+const MOST = 20
+const LONGEST = 2000
+
+/**
+ * Embeds the newest turns that are due, and commits them together.
+ *
+ * @param below id of a turn; only older ones are looked at
+ * @param until stops the work, between two turns, when it says true
+ * @returns id of the oldest turn looked at; undefined when none was due
+ */
+export async function embedCycle(
+  db: Database,
+  dataHome: string,
+  embedder: Embedder,
+  below: number,
+  until: () => boolean,
+): Promise<number | undefined> {
+  const due = dueTurns(db, embedder.id, below, MOST)
+  const readers = new CopyReaders()
+  const rows: TurnVectors[] = []
+  const stop = performance.now() + LONGEST
+  try {
+    for (const turn of due) {
+      rows.push(await vectorsOf(db, dataHome, turn, embedder, readers))
+      if (performance.now() >= stop || until()) break
+    }
+  } finally {
+    readers.close()
+  }
+  if (rows.length > 0) putVectors(db, rows)
+  return rows.at(-1)?.turn
+}
+
+async function vectorsOf(
+  db: Database,
+  dataHome: string,
+  { id, last }: DueTurn,
+  embedder: Embedder,
+  readers: CopyReaders,
+): Promise<TurnVectors> {
+  const vectors: MessageVector[] = []
+  for (const { message, text } of textsOf(db, dataHome, id, readers)) {
+    for (const piece of embedder.pieces(text)) {
+      vectors.push({ message, ...quantise(await embedder.embed(piece)) })
+    }
+  }
+  const { id: name, dimension } = embedder
+  // Without a vector, too: the row says that the turn has been looked at.
+  return { turn: id, embedder: name, dimension, last, vectors: packVectors(vectors, dimension) }
+}
+
+/** A copy that cannot be read must not keep the others without vectors; `verify` tells of it. */
+function textsOf(db: Database, dataHome: string, turn: number, readers: CopyReaders) {
+  try {
+    return saidIn(db, dataHome, turn, readers)
+  } catch (error) {
+    if (!codeOf(error).startsWith("vault-")) throw error
+    return []
+  }
+}

@@ -1,0 +1,133 @@
+/** Installs a model: every file is compared with its hash before it stands where it is loaded from. */
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs"
+import { basename, dirname, join } from "node:path"
+import { CtxError, EXIT } from "../util/errors.ts"
+import { writeWhole } from "../util/files.ts"
+import { addressOf, download } from "./download.ts"
+import { type Manifest, MINILM_URL, type PinnedFile, sizeOf } from "./manifest.ts"
+import { checkFile, folderOf, installedModel, manifestFile, modelFolder, sha256Of } from "./model-files.ts"
+
+export interface InstallOptions {
+  readonly dataHome: string
+  readonly manifest: Manifest
+  /** A folder or an address; undefined: only look whether it is there. */
+  readonly from: string | undefined
+  readonly dryRun: boolean
+  readonly onProgress?: (done: number, total: number) => void
+}
+
+export interface InstallReport {
+  readonly model: string
+  readonly folder: string
+  readonly bytes: number
+  /** Whether anything was written, or would be. */
+  readonly changed: boolean
+  readonly dryRun: boolean
+}
+
+export async function installModel(options: InstallOptions): Promise<InstallReport> {
+  const { dataHome, manifest, from, dryRun, onProgress = () => {} } = options
+  const folder = folderOf(dataHome, manifest)
+  const report = { model: manifest.id, folder, bytes: sizeOf(manifest), dryRun }
+  if (isThere(dataHome, manifest, folder)) return { ...report, changed: false }
+  if (from === undefined) {
+    throw new CtxError("no-source", `${manifest.id} is not installed; say from where`, {
+      hint: `ctxbridge model install --from DIR, or, over the network: --from ${MINILM_URL}`,
+      exit: EXIT.usage,
+    })
+  }
+  const url = addressOf(from)
+  if (url === undefined) checkSource(from, manifest)
+  if (dryRun) return { ...report, changed: true }
+  const temporary = `${folder}.${process.pid}`
+  try {
+    let before = 0
+    for (const file of manifest.files) {
+      const target = join(temporary, file.path)
+      mkdirSync(dirname(target), { recursive: true, mode: 0o700 })
+      const tell = (done: number): void => onProgress(before + done, report.bytes)
+      if (url === undefined) copyFileSync(sourceOf(from, file), target)
+      else await download(fileAddress(url, file), target, file.bytes, tell)
+      chmodSync(target, 0o600)
+      compare(target, file, from)
+      before += file.bytes
+      tell(0)
+    }
+    // Damaged, or it would have been found above.
+    rmSync(folder, { recursive: true, force: true })
+    renameSync(temporary, folder)
+  } finally {
+    rmSync(temporary, { recursive: true, force: true })
+  }
+  writeWhole(manifestFile(dataHome), `${JSON.stringify(manifest, null, 2)}\n`)
+  removeOthers(dataHome, folder)
+  return { ...report, changed: true }
+}
+
+/** @returns what was removed; undefined when there was nothing */
+export function removeModel(dataHome: string, dryRun: boolean): string | undefined {
+  const folder = modelFolder(dataHome)
+  if (!existsSync(folder)) return undefined
+  if (!dryRun) rmSync(folder, { recursive: true })
+  return folder
+}
+
+function isThere(dataHome: string, manifest: Manifest, folder: string): boolean {
+  let installed: ReturnType<typeof installedModel>
+  try {
+    installed = installedModel(dataHome)
+  } catch {
+    return false
+  }
+  if (installed?.folder !== folder) return false
+  return manifest.files.every((file) => checkFile(join(folder, file.path), file) === "ok")
+}
+
+/** In the layout of the model's repository, or side by side. */
+function sourceOf(from: string, { path }: PinnedFile): string {
+  const nested = join(from, path)
+  return existsSync(nested) ? nested : join(from, basename(path))
+}
+
+function checkSource(from: string, manifest: Manifest): void {
+  if (!(statSync(from, { throwIfNoEntry: false })?.isDirectory() ?? false)) {
+    throw new CtxError("no-source", `there is no folder ${from}`, { exit: EXIT.notFound })
+  }
+  const sources = manifest.files.map((file) => [file, sourceOf(from, file)] as const)
+  for (const [file, source] of sources) {
+    if (existsSync(source)) continue
+    throw new CtxError("no-source", `${from} has no ${file.path}`, {
+      hint: `it has to hold ${manifest.files.map(({ path }) => path).join(" and ")}`,
+      exit: EXIT.notFound,
+    })
+  }
+  for (const [file, source] of sources) compare(source, file, from)
+}
+
+function compare(path: string, file: PinnedFile, from: string): void {
+  if (checkFile(path, file) === "ok") return
+  throw new CtxError("not-the-model", `${file.path} from ${from} is not the file that is expected`, {
+    hint: `its SHA-256 is ${sha256Of(path)}, not ${file.sha256}; nothing was installed`,
+  })
+}
+
+const fileAddress = (base: URL, { path }: PinnedFile): URL =>
+  new URL(path, base.href.endsWith("/") ? base : `${base.href}/`)
+
+/** Former models, and what a killed install has left. */
+function removeOthers(dataHome: string, folder: string): void {
+  for (const name of readdirSync(modelFolder(dataHome), { withFileTypes: true })) {
+    if (name.isDirectory() && name.name !== basename(folder)) {
+      rmSync(join(modelFolder(dataHome), name.name), { recursive: true, force: true })
+    }
+  }
+}

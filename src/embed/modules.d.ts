@@ -1,0 +1,15 @@
+/** What build/runtime.ts makes, and TypeScript may not see: types hold also before the first build. */
+
+/** A part of the binary; the value is its path at run time. */
+declare module "*.zst" {
+  const path: string
+  export default path
+}
+
+declare module "*/dist/runtime/transformers.js" {
+  export { env, pipeline } from "@huggingface/transformers"
+}
+
+declare module "*/dist/runtime/ort-wasm.js" {
+  export * from "onnxruntime-web/wasm"
+}

@@ -1,0 +1,49 @@
+/**
+ * Native code can take the whole process with it, as on a processor that lacks an instruction. Each process that loads
+ * it leaves a mark until it has computed something; three marks of dead processes, and WebAssembly is used instead.
+ */
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { isMissing } from "../util/errors.ts"
+
+const MARK = "loading-native-"
+/** One or two may have been killed by somebody. */
+const TOO_MANY = 3
+
+export function isNativeTrusted(stateHome: string): boolean {
+  const dead = marks(stateHome).filter((name) => !isAlive(Number(name.slice(MARK.length))))
+  return dead.length < TOO_MANY
+}
+
+/** Runs what loads and first uses the native library. */
+export async function guarded<T>(stateHome: string, work: () => Promise<T>): Promise<T> {
+  const own = join(stateHome, `${MARK}${process.pid}`)
+  mkdirSync(stateHome, { recursive: true, mode: 0o700 })
+  writeFileSync(own, "", { mode: 0o600 })
+  try {
+    const result = await work()
+    // It works: what became of the others was not its fault.
+    for (const name of marks(stateHome)) rmSync(join(stateHome, name), { force: true })
+    return result
+  } finally {
+    rmSync(own, { force: true })
+  }
+}
+
+function marks(stateHome: string): string[] {
+  try {
+    return readdirSync(stateHome).filter((name) => name.startsWith(MARK))
+  } catch (error) {
+    if (isMissing(error)) return []
+    throw error
+  }
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}

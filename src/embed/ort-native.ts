@@ -1,0 +1,96 @@
+/**
+ * ONNX Runtime's own library, behind the interface of onnxruntime-common (the door of that package). The package for
+ * Node is not imported: it looks for its files beside itself, where a binary has none.
+ */
+import { type Backend, env, InferenceSession, registerBackend, Tensor } from "onnxruntime-common"
+import { setVariable } from "../util/libc.ts"
+import type { Runtime } from "./runtime.ts"
+import { nativeRuntime } from "./runtime-files.ts"
+
+type Handler = Awaited<ReturnType<Backend["createInferenceSessionHandler"]>>
+type Metadata = Handler["inputMetadata"]
+
+/** What the binding tells of an input or output. */
+interface NativeValue {
+  readonly name: string
+  readonly isTensor: boolean
+  readonly type: number
+  readonly shape: readonly number[]
+  readonly symbolicDimensions: readonly string[]
+}
+
+interface NativeSession {
+  loadModel(path: string, options: object): void
+  loadModel(buffer: ArrayBufferLike, offset: number, length: number, options: object): void
+  readonly inputMetadata: readonly NativeValue[]
+  readonly outputMetadata: readonly NativeValue[]
+  run: Handler["run"] extends (...args: infer A) => Promise<infer R> ? (...args: A) => R : never
+  dispose(): void
+}
+
+interface Binding {
+  readonly InferenceSession: new () => NativeSession
+  initOrtOnce(logLevel: number, tensor: typeof Tensor, logToStderr: boolean): void
+}
+
+/** The binding's number of each element type. */
+const ELEMENTS: Readonly<Record<number, Tensor.Type>> = {
+  1: "float32",
+  2: "uint8",
+  3: "int8",
+  6: "int32",
+  7: "int64",
+}
+/** Errors and worse: stderr is nobody's here. */
+const LOG_ERRORS = 3
+
+/** @throws when the library cannot be written out or loaded */
+export function loadNative(stateHome: string): Runtime {
+  // Before the library is loaded: 1.30 sends usage data otherwise, and reads this once.
+  setVariable("ORT_DISABLE_TELEMETRY", "1")
+  const loaded = { exports: {} as Binding }
+  process.dlopen(loaded, nativeRuntime(stateHome))
+  const binding = loaded.exports
+  binding.initOrtOnce(LOG_ERRORS, Tensor, true)
+  registerBackend(
+    "cpu",
+    {
+      init: async () => {},
+      createInferenceSessionHandler: async (model, options) => {
+        const session = new binding.InferenceSession()
+        if (typeof model === "string") session.loadModel(model, options ?? {})
+        else session.loadModel(model.buffer, model.byteOffset, model.byteLength, options ?? {})
+        return handlerOf(session)
+      },
+    },
+    100,
+  )
+  return { name: "native", module: { Tensor, InferenceSession, env }, provider: "cpu", readsFiles: true }
+}
+
+function handlerOf(session: NativeSession): Handler {
+  const inputMetadata = metadataOf(session.inputMetadata)
+  const outputMetadata = metadataOf(session.outputMetadata)
+  return {
+    inputMetadata,
+    outputMetadata,
+    inputNames: inputMetadata.map(({ name }) => name),
+    outputNames: outputMetadata.map(({ name }) => name),
+    run: async (feeds, fetches, options) => session.run(feeds, fetches, options),
+    dispose: async () => session.dispose(),
+    startProfiling() {},
+    endProfiling() {},
+  }
+}
+
+const metadataOf = (values: readonly NativeValue[]): Metadata =>
+  values.map(({ name, isTensor, type, shape, symbolicDimensions }) =>
+    isTensor
+      ? {
+          name,
+          isTensor,
+          type: ELEMENTS[type] ?? "float32",
+          shape: shape.map((size, n) => (size === -1 ? (symbolicDimensions[n] ?? "") : size)),
+        }
+      : { name, isTensor: false },
+  )

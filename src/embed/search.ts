@@ -1,0 +1,139 @@
+/** Search by meaning: the messages whose vectors are nearest to a query's. Loads no model: query.ts makes the query. */
+import type { Database } from "../archive/database.ts"
+import { unpackVectors } from "../archive/vectors.ts"
+import { BLOCK, createKernel } from "./kernel.ts"
+import { quantiseQuery, toLengthOne } from "./quantise.ts"
+
+export interface QueryVector {
+  /** Only vectors that the same embedder made are compared with it. */
+  readonly embedder: string
+  readonly values: Float32Array
+}
+
+export interface SemanticFilter {
+  /** Paths of projects; undefined: all. */
+  readonly projects?: readonly string[]
+  /** Sessions to search in, and none else; undefined: all. A subagent's is `<session>/<agent>`. */
+  readonly sessions?: readonly string[]
+  /** Sessions to leave out, with their subagents. */
+  readonly except?: readonly string[]
+  readonly limit: number
+}
+
+export interface SemanticHit {
+  readonly message: number
+  readonly turn: number
+  /** Cosine: 1 for the same direction, 0 for none in common. */
+  readonly score: number
+}
+
+/** The mean of a turn's own vectors, as a query for what is like it. Needs no model, so a hook may ask. */
+export function storedVector(db: Database, turn: number, embedder: string): QueryVector | undefined {
+  const row = db
+    .query<{ dimension: number; vectors: Uint8Array }, [number, string]>(
+      "SELECT dimension, vectors FROM vectors WHERE turn = ? AND embedder = ?",
+    )
+    .get(turn, embedder)
+  if (row === null || row.vectors.length === 0) return undefined
+  const values = new Float32Array(row.dimension)
+  for (const { scale, data } of unpackVectors(row.vectors, row.dimension)) {
+    for (let n = 0; n < values.length; n++) values[n]! += data[n]! * scale
+  }
+  return { embedder, values: toLengthOne(values) }
+}
+
+/** The nearest messages, best first; a message of several pieces counts by its nearest. */
+export function semanticSearch(db: Database, query: QueryVector, filter: SemanticFilter): SemanticHit[] {
+  const quantised = quantiseQuery(query.values)
+  if (quantised.scale === 0 || filter.limit < 1) return []
+  const kernel = createKernel(quantised)
+  const { width } = kernel
+  const best = new Best(filter.limit)
+  const turns = new Uint32Array(BLOCK)
+  let held = 0
+  const scan = (): void => {
+    const scores = kernel.scores(held)
+    for (let n = 0; n < held; n++) {
+      const score = scores[n]!
+      if (score > best.least) best.add(kernel.message(n), turns[n]!, score)
+    }
+    held = 0
+  }
+  for (const { turn, vectors } of rowsOf(db, query, filter)) {
+    const total = vectors.length / width
+    for (let from = 0; from < total; ) {
+      if (held === BLOCK) scan()
+      const count = Math.min(BLOCK - held, total - from)
+      kernel.rows.set(vectors.subarray(from * width, (from + count) * width), held * width)
+      turns.fill(turn, held, held + count)
+      held += count
+      from += count
+    }
+  }
+  scan()
+  return best.sorted()
+}
+
+interface VectorRow {
+  readonly turn: number
+  readonly vectors: Uint8Array
+}
+
+/** The filter is a part of the query: what is left out costs nothing, and takes no place from what is searched. */
+function rowsOf(
+  db: Database,
+  { embedder, values }: QueryVector,
+  { projects, sessions, except }: SemanticFilter,
+): Iterable<VectorRow> {
+  const dimension = values.length
+  const own = "v.embedder = ?1 AND v.dimension = ?2"
+  if (projects === undefined && sessions === undefined && except === undefined) {
+    return db
+      .query<VectorRow, [string, number]>(`SELECT v.turn, v.vectors FROM vectors v WHERE ${own}`)
+      .iterate(embedder, dimension)
+  }
+  const json = (list: readonly string[] | undefined): string | null =>
+    list === undefined ? null : JSON.stringify(list)
+  return db
+    .query<VectorRow, [string, number, string | null, string | null, string | null]>(
+      // From the sessions inwards, and not the other way round: SQLite would read every vector first.
+      `SELECT v.turn, v.vectors FROM sessions s LEFT JOIN projects p ON p.id = s.project
+         CROSS JOIN turns t ON t.session = s.id CROSS JOIN vectors v ON v.turn = t.id
+       WHERE ${own} AND (?3 IS NULL OR p.path IN (SELECT value FROM json_each(?3)))
+         AND (?4 IS NULL OR s.id IN (SELECT value FROM json_each(?4)))
+         AND (?5 IS NULL OR coalesce(s.parent, s.id) NOT IN (SELECT value FROM json_each(?5)))`,
+    )
+    .iterate(embedder, dimension, json(projects), json(sessions), json(except))
+}
+
+/** The best so far, one for each message. */
+class Best {
+  readonly #limit: number
+  readonly #hits = new Map<number, SemanticHit>()
+  /** What a score has to be better than. */
+  least = Number.NEGATIVE_INFINITY
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  add(message: number, turn: number, score: number): void {
+    const known = this.#hits.get(message)
+    if (known !== undefined && known.score >= score) return
+    this.#hits.set(message, { message, turn, score })
+    // Sorted only now and then: every time would cost more than the products.
+    if (this.#hits.size >= this.#limit * 2 + 64) this.#cut()
+  }
+
+  sorted(): SemanticHit[] {
+    const hits = [...this.#hits.values()].sort((a, b) => b.score - a.score || a.message - b.message)
+    return hits.slice(0, this.#limit)
+  }
+
+  #cut(): void {
+    const kept = this.sorted()
+    this.#hits.clear()
+    for (const hit of kept) this.#hits.set(hit.message, hit)
+    this.least = kept.at(-1)!.score
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * The transcript archive of claude-flow's context persistence hook: `transcript-archive.db`, table
+ * `transcript_entries`, or `transcript-archive.json`, the same entries in an array.
+ *
+ * An entry is a turn: the prompt and one text of the answer, of the tool calls their names.
+ */
+import { dirname } from "node:path"
+import type { Database } from "../archive/database.ts"
+import { isObject, type JsonObject, objectOf, stringOf } from "../transcript/json.ts"
+import type { ForeignSession, Item } from "./types.ts"
+import { isoTime, type Row, restOf, textOf } from "./values.ts"
+
+const USER = "User: "
+const ASSISTANT = "\n\nAssistant: "
+
+export function* sessionsInDatabase(db: Database, file: string): Generator<ForeignSession> {
+  const ids = db
+    .query<{ session_id: unknown }, []>(
+      "SELECT session_id FROM transcript_entries GROUP BY session_id ORDER BY min(created_at), session_id",
+    )
+    .all()
+  const entries = db.query<Row, [string | null]>(
+    "SELECT * FROM transcript_entries WHERE session_id IS ? ORDER BY chunk_index, created_at, id",
+  )
+  for (const { session_id: id } of ids) {
+    const rows = entries.all(textOf(id) ?? null)
+    yield session(
+      textOf(id),
+      rows.map((row) => ({ ...row, metadata: objectIn(row["metadata"]) })),
+      file,
+    )
+  }
+}
+
+export function* sessionsInJson(entries: readonly unknown[], file: string): Generator<ForeignSession> {
+  const bySession = new Map<string, JsonObject[]>()
+  for (const entry of entries) {
+    if (!isObject(entry)) continue
+    const id = stringOf(objectOf(entry["metadata"])["sessionId"]) ?? ""
+    bySession.set(id, [...(bySession.get(id) ?? []), entry])
+  }
+  const index = (entry: JsonObject): number => Number(objectOf(entry["metadata"])["chunkIndex"]) || 0
+  for (const [id, found] of bySession) {
+    yield session(
+      id || undefined,
+      found.toSorted((a, b) => index(a) - index(b)),
+      file,
+    )
+  }
+}
+
+function session(id: string | undefined, entries: readonly JsonObject[], file: string): ForeignSession {
+  return { id: id ?? "unnamed", cwd: projectOf(file), items: entries.flatMap(itemsOf) }
+}
+
+/** It stands in `<project>/.claude-flow/data`. */
+function projectOf(file: string): string | undefined {
+  const data = dirname(file)
+  return data.endsWith("/.claude-flow/data") ? dirname(dirname(data)) : undefined
+}
+
+/** Columns and fields that become words of a line, or its place. */
+const USED = ["content", "created_at", "createdAt", "id", "session_id", "embedding"]
+
+function itemsOf(entry: JsonObject): Item[] {
+  const content = textOf(entry["content"]) ?? ""
+  const metadata = objectOf(entry["metadata"])
+  const at = content.startsWith(USER) ? content.indexOf(ASSISTANT) : -1
+  const prompt = at < 0 ? "" : content.slice(USER.length, at)
+  const answer = at < 0 ? content : content.slice(at + ASSISTANT.length)
+  const fields = restOf(entry, USED)
+  const common = {
+    time: isoTime(entry["created_at"], entry["createdAt"], metadata["timestamp"]),
+    table: "transcript_entries",
+    row: textOf(entry["id"]) ?? "",
+    key: `${textOf(metadata["chunkIndex"]) ?? textOf(entry["chunk_index"]) ?? ""} ${content}`,
+    ...(fields && { fields }),
+  }
+  const items: Item[] = []
+  if (prompt.trim() !== "") items.push({ ...common, kind: "prompt", text: prompt })
+  if (answer.trim() !== "") items.push({ ...common, kind: "answer", text: answer })
+  return items
+}
+
+function objectIn(json: unknown): JsonObject {
+  try {
+    return objectOf(JSON.parse(String(json)))
+  } catch {
+    return {}
+  }
+}

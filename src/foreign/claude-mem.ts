@@ -1,0 +1,155 @@
+/**
+ * claude-mem's database: what the human asked, the tool calls (newer versions keep them), and what its model made of
+ * them (observations, summaries of sessions).
+ */
+import type { Database } from "../archive/database.ts"
+import { columnsOf } from "./sqlite.ts"
+import { type ForeignSession, type Item, inOrder } from "./types.ts"
+import { absolutePath, isoTime, type Row, restOf, textOf } from "./values.ts"
+
+/** What the id of the host's session, and claude-mem's own, have been called. */
+const HOSTS = ["content_session_id", "claude_session_id"]
+const OWN = ["memory_session_id", "sdk_session_id"]
+
+interface Source {
+  readonly table: string
+  readonly by: readonly string[]
+  readonly itemsOf: (row: Row) => Item[]
+}
+
+const SOURCES: readonly Source[] = [
+  { table: "user_prompts", by: HOSTS, itemsOf: promptIn },
+  { table: "tool_uses", by: HOSTS, itemsOf: callIn },
+  { table: "observations", by: OWN, itemsOf: observationIn },
+  { table: "session_summaries", by: OWN, itemsOf: summaryIn },
+]
+
+export function* sessionsInClaudeMem(db: Database): Generator<ForeignSession> {
+  const sessions = db.query<Row, []>("SELECT * FROM sdk_sessions ORDER BY started_at_epoch, id").all()
+  const found = SOURCES.flatMap((source) => {
+    const columns = columnsOf(db, source.table)
+    const by = source.by.find((column) => columns.includes(column))
+    return by === undefined ? [] : [{ ...source, column: by }]
+  })
+  for (const row of sessions) {
+    const host = firstOf(row, HOSTS)
+    const own = firstOf(row, OWN)
+    const id = host ?? own
+    if (id === undefined) continue
+    let cwd: string | undefined
+    const items: Item[] = []
+    for (const { table, by, column, itemsOf } of found) {
+      const wanted = by === HOSTS ? host : own
+      if (wanted === undefined) continue
+      const rows = db
+        .query<Row, [string]>(`SELECT * FROM ${table} WHERE ${column} = ? ORDER BY id`)
+        .all(wanted)
+      for (const one of rows) {
+        cwd ??= absolutePath(one["cwd"])
+        items.push(...itemsOf(one))
+      }
+    }
+    const title = textOf(row["custom_title"])
+    if (title !== undefined) items.push(titleOf(row, title))
+    yield { id, cwd, items: inOrder(items) }
+  }
+}
+
+const firstOf = (row: Row, columns: readonly string[]): string | undefined =>
+  columns.map((column) => textOf(row[column])).find((value) => value !== undefined)
+
+const USED = ["id", "created_at", "created_at_epoch", "prompt_text", "tool_input", "tool_response", "text"]
+
+function common(
+  table: string,
+  row: Row,
+  key: string,
+  told: readonly string[] = [],
+): Omit<Item, "kind" | "text"> {
+  const fields = restOf(row, [...USED, ...told])
+  return {
+    time: isoTime(row["created_at_epoch"], row["created_at"]),
+    table,
+    row: textOf(row["id"]) ?? "",
+    key: `${table} ${key}`,
+    ...(fields && { fields }),
+  }
+}
+
+function promptIn(row: Row): Item[] {
+  const text = textOf(row["prompt_text"])
+  if (text === undefined) return []
+  return [
+    { ...common("user_prompts", row, `${textOf(row["prompt_number"]) ?? ""} ${text}`), kind: "prompt", text },
+  ]
+}
+
+function callIn(row: Row): Item[] {
+  const id = textOf(row["tool_use_id"])
+  if (id === undefined) return []
+  const tool = { id, name: textOf(row["tool_name"]) ?? "" }
+  const { fields, ...place } = common("tool_uses", row, id)
+  const items: Item[] = [
+    { ...place, ...(fields && { fields }), kind: "call", text: textOf(row["tool_input"]) ?? "{}", tool },
+  ]
+  const result = textOf(row["tool_response"])
+  if (result !== undefined) items.push({ ...place, kind: "result", text: result, tool })
+  return items
+}
+
+/** Fields of an observation or summary that are prose, in the order in which a reader wants them. */
+const TOLD = [
+  "title",
+  "subtitle",
+  "narrative",
+  "text",
+  "facts",
+  "request",
+  "investigated",
+  "learned",
+  "completed",
+  "next_steps",
+  "notes",
+]
+
+function observationIn(row: Row): Item[] {
+  return told("observations", row)
+}
+
+function summaryIn(row: Row): Item[] {
+  return told("session_summaries", row)
+}
+
+function told(table: string, row: Row): Item[] {
+  const parts = TOLD.flatMap((name) => {
+    const value = textOf(row[name])
+    return value === undefined ? [] : [table === "observations" ? listed(value) : `${name}: ${listed(value)}`]
+  })
+  if (parts.length === 0) return []
+  const text = parts.join("\n")
+  return [
+    { ...common(table, row, `${textOf(row["created_at_epoch"]) ?? ""} ${text}`, TOLD), kind: "answer", text },
+  ]
+}
+
+/** Lists are kept as JSON arrays. */
+function listed(value: string): string {
+  if (!value.startsWith("[")) return value
+  try {
+    const list: unknown = JSON.parse(value)
+    return Array.isArray(list) ? list.map((one) => `- ${String(one)}`).join("\n") : value
+  } catch {
+    return value
+  }
+}
+
+function titleOf(row: Row, title: string): Item {
+  return {
+    kind: "title",
+    text: title,
+    time: isoTime(row["started_at_epoch"], row["started_at"]),
+    table: "sdk_sessions",
+    row: textOf(row["id"]) ?? "",
+    key: title,
+  }
+}

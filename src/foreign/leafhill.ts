@@ -1,0 +1,112 @@
+/**
+ * leafhill-persistent-memory's `memory.db`: each message as a row of `conversations`, and what the agent was told to
+ * remember (`memories`, `tasks`).
+ */
+import type { Database } from "../archive/database.ts"
+import { columnsOf } from "./sqlite.ts"
+import { type ForeignSession, type Item, inOrder } from "./types.ts"
+import { isoTime, type Row, restOf, textOf } from "./values.ts"
+
+/** It names a session `<the host's id>-<name of the folder>`. */
+const HOSTS_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?=-)/
+
+export function* sessionsInLeafhill(db: Database): Generator<ForeignSession> {
+  const ids = db
+    .query<{ id: unknown }, []>(
+      "SELECT session_id AS id FROM conversations GROUP BY session_id ORDER BY min(id)",
+    )
+    .all()
+  const rows = db.query<Row, [string]>("SELECT * FROM conversations WHERE session_id = ? ORDER BY id")
+  for (const { id } of ids) {
+    const name = textOf(id)
+    if (name === undefined) continue
+    yield { id: HOSTS_ID.exec(name)?.[0] ?? name, cwd: undefined, items: inOrder(itemsOf(rows.all(name))) }
+  }
+  for (const table of ["memories", "tasks"] as const) {
+    if (columnsOf(db, table).length === 0) continue
+    const kept = db.query<Row, []>(`SELECT * FROM ${table} ORDER BY id`).all()
+    if (kept.length > 0) yield { id: table, cwd: undefined, items: kept.flatMap((row) => keptIn(table, row)) }
+  }
+}
+
+/**
+ * Before a compaction it stores the whole transcript, each time anew, beside the prompts and answers that it has already.
+ * In there a tool's result looks like a human's message: where the true prompts are known, whatever else it calls a
+ * user's is taken for a note.
+ */
+function itemsOf(rows: readonly Row[]): Item[] {
+  const asked = new Set(rows.filter((row) => row["entry_type"] === "raw_user").map((row) => row["content"]))
+  const stored = new Set(rows.filter((row) => row["entry_type"] === "pre_compact").map((row) => wordsOf(row)))
+  return rows.flatMap((row): Item[] => {
+    const text = textOf(row["content"])
+    if (text === undefined) return []
+    const isRaw = row["entry_type"] === "raw_user" || row["entry_type"] === "raw_assistant"
+    if (isRaw && stored.has(wordsOf(row))) return []
+    const isUser = row["role"] === "user"
+    const isNote = isUser && asked.size > 0 && !asked.has(row["content"])
+    const model = textOf(row["model"])
+    const usage = usageOf(row)
+    const fields = restOf(row, USED)
+    const time = isoTime(row["message_timestamp"], row["created_at"])
+    return [
+      {
+        kind: isNote ? "note" : isUser ? "prompt" : "answer",
+        text,
+        time,
+        table: "conversations",
+        row: textOf(row["id"]) ?? "",
+        key: `${textOf(row["message_timestamp"]) ?? time ?? ""} ${text}`,
+        ...(model && { model }),
+        ...(usage && { usage }),
+        ...(fields && { fields }),
+      },
+    ]
+  })
+}
+
+const wordsOf = (row: Row): string => `${String(row["role"])} ${String(row["content"])}`
+
+const USED = [
+  "id",
+  "content",
+  "role",
+  "created_at",
+  "message_timestamp",
+  "model",
+  "input_tokens",
+  "output_tokens",
+  "cache_creation_tokens",
+  "cache_read_tokens",
+]
+
+function usageOf(row: Row): Record<string, number> | undefined {
+  if (typeof row["input_tokens"] !== "number") return undefined
+  const count = (name: string): number => Number(row[name]) || 0
+  return {
+    input_tokens: count("input_tokens"),
+    output_tokens: count("output_tokens"),
+    cache_creation_input_tokens: count("cache_creation_tokens"),
+    cache_read_input_tokens: count("cache_read_tokens"),
+  }
+}
+
+function keptIn(table: "memories" | "tasks", row: Row): Item[] {
+  const parts =
+    table === "memories"
+      ? [`${textOf(row["category"]) ?? ""}: ${textOf(row["key"]) ?? ""}`, row["value"]]
+      : [row["subject"], row["description"], row["status"]]
+  const text = parts.flatMap((part) => textOf(part) ?? []).join("\n")
+  if (text === "") return []
+  const fields = restOf(row, ["id", "created_at", "updated_at"])
+  return [
+    {
+      kind: "answer",
+      text,
+      time: isoTime(row["updated_at"], row["created_at"]),
+      table,
+      row: textOf(row["id"]) ?? "",
+      key: `${table} ${text}`,
+      ...(fields && { fields }),
+    },
+  ]
+}

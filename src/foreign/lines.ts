@@ -1,0 +1,112 @@
+/**
+ * Another tool's session → lines of a transcript. Pure.
+ *
+ * They read like the host's, so that the same decoder makes turns of them, and each carries its mark: `ctxbridge.import`
+ * says which tool, which file and which row. Nobody vouches for what they say.
+ */
+import type { ForeignSession, Item, Tool } from "./types.ts"
+
+/** Where the lines come from. */
+export interface Provenance {
+  readonly tool: Tool
+  /** Absolute path of the archive. */
+  readonly file: string
+  /** Of the archive as it was read, in hexadecimal. */
+  readonly sha256: string
+}
+
+export interface MadeLine {
+  /** The same for the same words, in whichever file and row they stand. */
+  readonly uuid: string
+  /** With its newline. */
+  readonly text: string
+}
+
+/** The line that begins a session's copy, and says where all of it is from. */
+export function firstLine(session: ForeignSession, from: Provenance): MadeLine {
+  const uuid = nameOf(from.tool, session.id, "", "")
+  const { tool, file, sha256 } = from
+  return line(uuid, {
+    type: "ctxbridge-import",
+    uuid,
+    sessionId: session.id,
+    ctxbridge: { import: { tool, sha256, file } },
+  })
+}
+
+export function lineOf(session: ForeignSession, item: Item, { tool, sha256 }: Provenance): MadeLine {
+  const uuid = nameOf(tool, session.id, item.kind, item.key)
+  const mark = { tool, sha256, table: item.table, row: item.row, ...(item.fields && { fields: item.fields }) }
+  return line(uuid, {
+    ...contentOf(item, uuid),
+    uuid,
+    parentUuid: null,
+    isSidechain: false,
+    sessionId: session.id,
+    timestamp: item.time,
+    cwd: session.cwd,
+    ctxbridge: { import: mark },
+  })
+}
+
+const line = (uuid: string, fields: object): MadeLine => ({ uuid, text: `${JSON.stringify(fields)}\n` })
+
+function contentOf({ kind, text, tool, model, usage }: Item, uuid: string): object {
+  switch (kind) {
+    case "title":
+      return { type: "custom-title", customTitle: text }
+    case "prompt":
+      return { type: "user", message: { role: "user", content: text } }
+    case "note":
+      return { type: "user", isMeta: true, message: { role: "user", content: text } }
+    case "result":
+      return {
+        type: "user",
+        message: {
+          role: "user",
+          content: [{ type: "tool_result", tool_use_id: tool?.id ?? "", content: text }],
+        },
+      }
+    case "call":
+      return {
+        type: "assistant",
+        message: {
+          role: "assistant",
+          content: [{ type: "tool_use", id: tool?.id ?? "", name: tool?.name ?? "", input: inputOf(text) }],
+        },
+      }
+    case "answer":
+      return {
+        type: "assistant",
+        message: {
+          role: "assistant",
+          ...(usage && { id: uuid, usage }),
+          ...(model && { model }),
+          content: [{ type: "text", text }],
+        },
+      }
+  }
+}
+
+function inputOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+/** A name in the shape of a UUID (version 8: of our own making). */
+function nameOf(...parts: readonly string[]): string {
+  const hex = new Bun.CryptoHasher("sha256").update(JSON.stringify(parts)).digest("hex")
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+}
+
+/** Names that a file may have, and that mean no subagent to the host's layout. */
+const PLAIN = /^(?!agent-)[A-Za-z0-9][\w-]{0,127}$/
+
+/** Name of the session in our archive: the tool's beside the host's, so that both can be there. */
+export function sessionName(session: string, tool: Tool): string {
+  const hash = (): string => `s${Bun.hash.xxHash64(session, 0n).toString(16)}`
+  return `${PLAIN.test(session) ? session : hash()}~${tool}`
+}

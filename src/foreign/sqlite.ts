@@ -1,0 +1,129 @@
+/**
+ * Another tool's SQLite file, opened so that nothing of it changes: no lock, no journal, no file beside it.
+ *
+ * The file may be damaged, or made to harm. Only its tables are read, no views and no virtual tables, whose text is a
+ * program.
+ */
+import { copyFileSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs"
+import { join } from "node:path"
+import { type Database, openForeign } from "../archive/database.ts"
+import { CtxError, messageOf } from "../util/errors.ts"
+
+export interface OpenedFile {
+  readonly db: Database
+  close(): void
+}
+
+/**
+ * A file at rest is read in place. One with a journal beside it is in use, or was when its tool died: then the last
+ * writes are in the journal, and a copy of both is read.
+ *
+ * @param scratch folder for such a copy, which does not outlive the call of `close`
+ * @throws CtxError `foreign-damaged`
+ */
+export function openUntouched(file: string, scratch: string): OpenedFile {
+  const journals = ["-wal", "-journal"].filter((suffix) => sizeOf(file + suffix) > 0)
+  const copy = journals.length === 0 ? undefined : copied(file, journals, scratch)
+  const drop = (): void => {
+    if (copy !== undefined) rmSync(copy.folder, { recursive: true, force: true })
+  }
+  try {
+    const db = openForeign(copy?.file ?? file, copy === undefined)
+    const close = (): void => {
+      db.close()
+      drop()
+    }
+    try {
+      check(db)
+      return { db, close }
+    } catch (error) {
+      close()
+      throw error
+    }
+  } catch (cause) {
+    drop()
+    if (cause instanceof CtxError) throw cause
+    throw damaged(messageOf(cause), cause)
+  }
+}
+
+/** Every page, before anything is taken: half an archive is worse than an error. */
+function check(db: Database): void {
+  const row = db.query<Record<string, string>, []>("PRAGMA quick_check(1)").get()
+  const [found] = Object.values(row ?? {})
+  if (found !== "ok") throw damaged(String(found), undefined)
+}
+
+const damaged = (why: string, cause: unknown): CtxError =>
+  new CtxError("foreign-damaged", `the database is damaged: ${why.replace(/\s+/g, " ").slice(0, 200)}`, {
+    hint: "nothing of it was taken; the sqlite3 program's .recover may save the rest",
+    cause,
+  })
+
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
+
+const PREFIX = "foreign-"
+/** Its tool may write while we copy. */
+const ATTEMPTS = 5
+
+function copied(
+  file: string,
+  journals: readonly string[],
+  scratch: string,
+): { file: string; folder: string } {
+  sweep(scratch)
+  const folder = join(scratch, `${PREFIX}${process.pid}`)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const target = join(folder, "copy.db")
+  const state = (): string =>
+    ["", ...journals]
+      .map((suffix) => statSync(file + suffix, { throwIfNoEntry: false }))
+      .map((stats) => `${stats?.size} ${stats?.mtimeMs}`)
+      .join(" ")
+  for (let attempt = 1; ; attempt++) {
+    const before = state()
+    for (const suffix of ["", ...journals]) {
+      if (sizeOf(file + suffix) > 0) copyFileSync(file + suffix, target + suffix)
+    }
+    if (state() === before) return { file: target, folder }
+    if (attempt < ATTEMPTS) continue
+    rmSync(folder, { recursive: true, force: true })
+    throw new CtxError("foreign-busy", "its tool is writing it", { hint: "try again when that is idle" })
+  }
+}
+
+/** What imports left that were killed. */
+function sweep(scratch: string): void {
+  let names: string[]
+  try {
+    names = readdirSync(scratch).filter((name) => name.startsWith(PREFIX))
+  } catch {
+    return
+  }
+  for (const name of names) {
+    try {
+      process.kill(Number(name.slice(PREFIX.length)), 0)
+    } catch {
+      rmSync(join(scratch, name), { recursive: true, force: true })
+    }
+  }
+}
+
+/** Names of the ordinary tables. */
+export function tablesOf(db: Database): string[] {
+  return db
+    .query<{ name: string }, []>(
+      `SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'`,
+    )
+    .all()
+    .map(({ name }) => name)
+}
+
+/** Its columns; none when there is no such table. */
+export function columnsOf(db: Database, table: string): string[] {
+  if (!tablesOf(db).includes(table)) return []
+  return db
+    .query<{ name: string }, [string]>("SELECT name FROM pragma_table_info(?)")
+    .all(table)
+    .map(({ name }) => name)
+}

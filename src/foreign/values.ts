@@ -1,0 +1,41 @@
+/** Guards for values of other tools' rows: SQLite promises no type, and their columns change with their versions. Pure. */
+
+export type Row = Readonly<Record<string, unknown>>
+
+/** A string with something in it; numbers as they are written. */
+export function textOf(value: unknown): string | undefined {
+  if (typeof value === "number" || typeof value === "bigint") return String(value)
+  return typeof value === "string" && value.trim() !== "" ? value : undefined
+}
+
+/** The year 2000 in ms since the epoch. A smaller number is none of a session's. */
+const EARLIEST = 946_684_800_000
+const LATEST = 8.64e15
+
+/** ISO 8601 of ms since the epoch, or of what SQLite's `datetime` writes (UTC). */
+export function isoTime(...candidates: readonly unknown[]): string | undefined {
+  for (const value of candidates) {
+    const ms = typeof value === "number" ? value : typeof value === "string" ? parsed(value) : Number.NaN
+    if (ms >= EARLIEST && ms <= LATEST) return new Date(ms).toISOString()
+  }
+  return undefined
+}
+
+function parsed(text: string): number {
+  const plain = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:\.\d+)?)$/.exec(text)
+  return Date.parse(plain === null ? text : `${plain[1]}T${plain[2]}Z`)
+}
+
+/** The columns that are not named, and hold something. */
+export function restOf(row: Row, used: readonly string[]): Record<string, unknown> | undefined {
+  const rest = Object.entries(row).filter(
+    ([name, value]) =>
+      !used.includes(name) && value !== null && value !== "" && !(value instanceof Uint8Array),
+  )
+  return rest.length === 0 ? undefined : Object.fromEntries(rest)
+}
+
+export const absolutePath = (value: unknown): string | undefined =>
+  typeof value === "string" && value.startsWith("/") && value.length <= 4096 && !value.includes("\0")
+    ? value
+    : undefined

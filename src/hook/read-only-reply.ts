@@ -1,0 +1,61 @@
+/**
+ * The reply where the database cannot be written: locked all the time, a disk that is full or read-only, the schema of
+ * a later version. Says what can be read; nothing is indexed and nothing noted, so that each of several settings
+ * files' hooks may answer.
+ */
+import { type Database, openDatabase } from "../archive/database.ts"
+import { projectOf } from "../archive/project.ts"
+import { gather, gatherBrief } from "../restore/gather.ts"
+import { renderInstructions } from "../restore/instructions.ts"
+import { renderPointer } from "../restore/pointer.ts"
+import type { RestoreSource } from "../restore/render.ts"
+import { restoreOf } from "../restore/restore.ts"
+import { latestSession } from "../restore/scope.ts"
+import { additionalContext } from "./event.ts"
+import type { Reply, ReplyRequest } from "./reply.ts"
+import { clearedSession, SILENT_CLEAR_LASTS } from "./state.ts"
+
+export function readOnlyReply(request: ReplyRequest): Reply {
+  const db = openDatabase(request.settings.paths.dataHome, { wait: 0, readonly: true })
+  // Left open: the process ends.
+  return answer(db, request)
+}
+
+function answer(db: Database, request: ReplyRequest): Reply {
+  const { event, state, settings, now } = request
+  const { config } = settings.resolved
+  if (event.name === "pre-compact") {
+    return { text: renderInstructions(gather(db, event.session), config["instructions.budget"]), state }
+  }
+  // Whether a prompt follows a compaction stands in lines that are not indexed.
+  if (event.name === "user-prompt-submit") return { text: "", state }
+  if (event.source === "compact") {
+    const { summary: _used, ...rest } = state
+    const text = restored(db, request, "compact", event.session)
+    return { text, state: { ...rest, restoreTime: now } }
+  }
+  return { text: begun(db, request), state }
+}
+
+function begun(db: Database, request: ReplyRequest): string {
+  const { event, settings, now } = request
+  if (event.cwd === undefined) return ""
+  const project = projectOf(event.cwd)
+  const since = event.source === "clear" ? 0 : now - SILENT_CLEAR_LASTS
+  const cleared = clearedSession(settings.paths.dataHome, project, since)
+  const last = cleared ?? latestSession(db, project, event.session)
+  if (last === undefined) return ""
+  if (event.source === "clear" || cleared !== undefined) return restored(db, request, "clear", last)
+  if (event.source !== "startup" || !settings.resolved.config["restore.startup"]) return ""
+  return additionalContext(event, renderPointer(gatherBrief(db, last)))
+}
+
+function restored(db: Database, request: ReplyRequest, source: RestoreSource, from: string): string {
+  const { event, settings, state } = request
+  const compacted = source === "compact"
+  const { promptOpen, prompt, promptAt = 0 } = state
+  const pending = compacted && promptOpen && prompt !== undefined ? { text: prompt, at: promptAt } : undefined
+  const budget = settings.resolved.config["restore.budget"]
+  const summary = compacted ? (state.summary ?? "") : ""
+  return additionalContext(event, restoreOf(db, from, { source, budget, summary }, pending).text)
+}

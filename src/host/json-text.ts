@@ -1,0 +1,89 @@
+/** A text that is one strict JSON object, as a tree, and edits of it. The only door to jsonc-parser. Pure. */
+import { applyEdits, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser"
+import { CtxError } from "../util/errors.ts"
+import type { JsonNode, TextEdit } from "./settings-style.ts"
+
+/**
+ * The tree of a text.
+ *
+ * @throws CtxError `settings-syntax`, `settings-shape` for what the host would not read
+ */
+export function parseObject(text: string): JsonNode {
+  const errors: ParseError[] = []
+  const root = parseTree(text, errors, { disallowComments: true, allowTrailingComma: false })
+  const first = errors[0]
+  if (first !== undefined) throw syntaxError(text, first)
+  try {
+    JSON.parse(text)
+  } catch (cause) {
+    // What only the host's parser refuses, such as `-01`.
+    throw new CtxError("settings-syntax", `not JSON: ${(cause as Error).message}`, { cause })
+  }
+  if (root?.type !== "object") throw shapeError("the top level", "an object", root)
+  return root
+}
+
+/** Whether the text means `{}`, or nothing at all. */
+export function isEmptySettings(text: string): boolean {
+  const source = splitBom(text)[1]
+  return isBlank(source) || parseObject(source).children?.length === 0
+}
+
+/** The value under a key; the last one counts, as in the host's own parser. */
+export function member(node: JsonNode | undefined, key: string): JsonNode | undefined {
+  if (node?.type !== "object") return undefined
+  return node.children?.findLast((property) => keyOf(property) === key)?.children?.[1]
+}
+
+export function keyOf(property: JsonNode): string {
+  return String(property.children?.[0]?.value)
+}
+
+export function hasSiblings(node: JsonNode): boolean {
+  return (node.parent?.children?.length ?? 0) > 1
+}
+
+export function apply(text: string, edit: TextEdit): string {
+  return applyEdits(text, [edit])
+}
+
+export function isBlank(text: string): boolean {
+  return /^[ \t\r\n]*$/.test(text)
+}
+
+/** The byte order mark, if any, and what follows. */
+export function splitBom(text: string): [string, string] {
+  return text.startsWith("\uFEFF") ? ["\uFEFF", text.slice(1)] : ["", text]
+}
+
+export function shapeError(place: string, expected: string, found: JsonNode | undefined): CtxError {
+  return new CtxError("settings-shape", `${place} must be ${expected}, but is ${found?.type ?? "missing"}`, {
+    hint: "nothing was changed; correct the file and try again",
+  })
+}
+
+const PROBLEMS: Readonly<Record<string, string>> = {
+  InvalidCommentToken: "comments are not allowed",
+  PropertyNameExpected: "a property name in double quotes is expected",
+  ValueExpected: "a value is expected",
+  ColonExpected: "a colon is expected",
+  CommaExpected: "a comma is expected",
+  CloseBraceExpected: "a closing brace is missing",
+  CloseBracketExpected: "a closing bracket is missing",
+  EndOfFileExpected: "there is more text behind the end",
+  UnexpectedEndOfString: "a string does not end",
+  UnexpectedEndOfComment: "comments are not allowed",
+}
+
+function syntaxError(text: string, error: ParseError): CtxError {
+  const before = text.slice(0, error.offset)
+  const comma = /,\s*$/.exec(before)
+  const trailing = comma !== null && /[}\]]/.test(text.charAt(error.offset))
+  const name = printParseErrorCode(error.error)
+  const problem = trailing ? "trailing commas are not allowed" : (PROBLEMS[name] ?? "this is not JSON")
+  const lines = text.slice(0, trailing ? comma.index : error.offset).split(/\r\n|\n|\r/)
+  const place = `line ${lines.length}, column ${(lines.at(-1) ?? "").length + 1}`
+  return new CtxError("settings-syntax", `${place}: ${problem}`, {
+    hint: "the host reads this file as strict JSON; nothing was changed",
+  })
+}

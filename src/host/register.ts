@@ -1,0 +1,185 @@
+/**
+ * Something of ours into a file of the host, and out again without a trace.
+ *
+ * Order of effects at an install: backup, manifest, file. A crash in between leaves a manifest whose hash does not fit,
+ * and then the removal is surgical.
+ */
+import { rmSync } from "node:fs"
+import { dirname } from "node:path"
+import { CtxError, codeOf, messageOf } from "../util/errors.ts"
+import { isEmptySettings } from "./json-text.ts"
+import { lineDiff } from "./line-diff.ts"
+import {
+  backupOf,
+  dropRecord,
+  type InstallRecord,
+  readOriginal,
+  readRecord,
+  removeIfEmpty,
+  writeRecord,
+} from "./manifest.ts"
+import type { Added, Removed } from "./settings-edit.ts"
+import {
+  decode,
+  encode,
+  expectUnchanged,
+  expectWritable,
+  makeFolders,
+  readBytes,
+  replaceFile,
+  sha256,
+  targetOf,
+} from "./settings-file.ts"
+
+/** What is ours in a file: how it gets in and out of its text. */
+export interface Ours {
+  /** The file as the host names it; it may be a link. */
+  readonly file: string
+  /** Mode of folders made for it. */
+  readonly folderMode: number
+  remove(text: string, original?: string): Removed
+}
+
+export interface OursToAdd extends Ours {
+  /** @param text undefined: the file does not exist */
+  add(text: string | undefined): Added
+}
+
+export interface RegisterOptions {
+  readonly dataHome: string
+  /** Work out the change, write nothing. */
+  readonly dryRun?: boolean
+}
+
+export interface SettingsChange {
+  readonly file: string
+  /** What was done to the file, or would be by a dry run; `restored` is back to the bytes before the install. */
+  readonly action: "created" | "edited" | "restored" | "deleted" | "none"
+  readonly changed: boolean
+  readonly dryRun: boolean
+  /** What of ours: events by the host's names, or the server. */
+  readonly added: readonly string[]
+  readonly replaced: readonly string[]
+  readonly removed: readonly string[]
+  /** Where the settings as they were before us are kept. */
+  readonly backup: string | undefined
+  /** The changed lines, marked `-` and `+`. */
+  readonly diff: readonly string[]
+}
+
+/** A second time it changes nothing. */
+export function register(ours: OursToAdd, { dataHome, dryRun = false }: RegisterOptions): SettingsChange {
+  return onFile(ours.file, (file, target) => {
+    const bytes = readBytes(target)
+    const text = bytes && decode(bytes)
+    const edit = ours.add(text)
+    const changed = edit.text !== text
+    let record = readRecord(dataHome, target)
+    const written = encode(edit.text)
+    const settled = !changed && record?.wrote === sha256(written)
+    if (!dryRun && !settled) {
+      const original = originalOf(ours, bytes, record, dataHome)
+      const folders = makeFolders(dirname(target), ours.folderMode)
+      expectWritable(target)
+      const all = [...new Set([...(record?.folders ?? []), ...folders])]
+      try {
+        record = writeRecord(dataHome, target, { wrote: sha256(written), folders: all }, original)
+      } catch (error) {
+        folders.toReversed().every(removeIfEmpty)
+        throw error
+      }
+    }
+    if (!dryRun && changed) replaceFile(target, written, bytes ?? null)
+    return {
+      file,
+      action: !changed ? "none" : bytes === undefined ? "created" : "edited",
+      changed,
+      dryRun,
+      added: edit.added,
+      replaced: edit.replaced,
+      removed: [],
+      backup: backupOf(dataHome, record),
+      diff: lineDiff(text ?? "", edit.text),
+    }
+  })
+}
+
+/**
+ * Takes out what is ours. Where nobody has touched the file since the install, the bytes of before come back (or the
+ * file goes, and the folders made for it); else only what is ours is cut out.
+ */
+export function unregister(ours: Ours, { dataHome, dryRun = false }: RegisterOptions): SettingsChange {
+  return onFile(ours.file, (file, target) => {
+    const bytes = readBytes(target)
+    const text = bytes && decode(bytes)
+    const record = readRecord(dataHome, target)
+    const original = record && readOriginal(dataHome, record)
+    const { removed, text: cut } = ours.remove(text ?? "", textOf(original))
+    const restore = original !== undefined && bytes !== undefined && sha256(bytes) === record?.wrote
+    const vain = removed.length > 0 && original === "absent" && isEmptySettings(cut)
+    const next = restore ? original : vain ? "absent" : encode(cut)
+    const after = next === "absent" ? undefined : next
+    const changed = bytes !== undefined && !(after !== undefined && Buffer.compare(bytes, after) === 0)
+    if (!dryRun) {
+      if (changed) {
+        expectWritable(target)
+        if (after !== undefined) replaceFile(target, after, bytes)
+        else {
+          expectUnchanged(target, bytes)
+          rmSync(target)
+        }
+      }
+      if (after === undefined || bytes === undefined) record?.folders.toReversed().every(removeIfEmpty)
+      dropRecord(dataHome, target)
+    }
+    return {
+      file,
+      action: !changed ? "none" : after === undefined ? "deleted" : restore ? "restored" : "edited",
+      changed,
+      dryRun,
+      added: [],
+      replaced: [],
+      removed,
+      backup: undefined,
+      diff: lineDiff(text ?? "", bytes === undefined || after === undefined ? "" : decode(after)),
+    }
+  })
+}
+
+/** The settings as they would be had we never come, seen from the file as it is now. */
+function originalOf(
+  ours: Ours,
+  bytes: Uint8Array | undefined,
+  record: InstallRecord | undefined,
+  dataHome: string,
+): Uint8Array | "absent" {
+  if (bytes === undefined) return "absent"
+  const before = record && readOriginal(dataHome, record)
+  if (before !== undefined && sha256(bytes) === record?.wrote) return before
+  // Someone else has written since, or the manifest is lost: what is there, less what is ours.
+  const { text, removed } = ours.remove(decode(bytes), textOf(before))
+  if (removed.length === 0) return bytes
+  return before === "absent" && isEmptySettings(text) ? "absent" : encode(text)
+}
+
+function textOf(original: Uint8Array | "absent" | undefined): string | undefined {
+  return original === undefined || original === "absent" ? undefined : decode(original)
+}
+
+/** Names the file in every error. */
+function onFile<T>(file: string, work: (file: string, target: string) => T): T {
+  try {
+    return work(file, targetOf(file))
+  } catch (cause) {
+    if (cause instanceof CtxError) {
+      if (!cause.code.startsWith("settings-")) throw cause
+      const hint = cause.hint === undefined ? {} : { hint: cause.hint }
+      throw new CtxError(cause.code, `${file}: ${cause.message}`, { ...hint, exit: cause.exit, cause })
+    }
+    if (codeOf(cause) === "") throw cause
+    throw new CtxError("settings-file", `cannot change ${file}: ${messageOf(cause)}`, {
+      hint: "nothing was changed in it; check who may write there",
+      cause,
+    })
+  }
+}

@@ -1,0 +1,63 @@
+/** What the job embeds in its life. The model is loaded when there is something to embed, and ends with the process. */
+import type { Database } from "../archive/database.ts"
+import { dropOtherVectors, dueTurns } from "../archive/vectors.ts"
+import { embedCycle } from "../embed/cycle.ts"
+import { type Embedder, type EmbedderPlace, embedderId, openEmbedder } from "../embed/embedder.ts"
+import { isDamage } from "../util/errors.ts"
+import { logError } from "../util/log.ts"
+
+const NEWEST = Number.MAX_SAFE_INTEGER
+
+export class Embedding {
+  readonly #place: EmbedderPlace
+  #embedder: Embedder | undefined
+  /** Turns from here on have been looked at; what has come since is found when the rest is done. */
+  #below = NEWEST
+  #failed = false
+  readonly #until: () => boolean
+
+  /** @param until stops between two turns when it says true */
+  constructor(place: EmbedderPlace, until: () => boolean) {
+    this.#place = place
+    this.#until = until
+  }
+
+  /** @returns false when nothing is left to embed */
+  async step(db: Database): Promise<boolean> {
+    if (this.#failed) return false
+    try {
+      return await this.#cycle(db)
+    } catch (error) {
+      if (isDamage(error)) throw error
+      // What is archived is safe without; the next job tries again.
+      this.#failed = true
+      logError(this.#place.stateHome, { event: "embed", error })
+      return false
+    }
+  }
+
+  async #cycle(db: Database): Promise<boolean> {
+    const { dataHome } = this.#place
+    const wanted = embedderId(dataHome)
+    if (this.#embedder === undefined) {
+      if (dueTurns(db, wanted, NEWEST, 1).length === 0) {
+        dropOtherVectors(db, wanted)
+        return false
+      }
+      this.#embedder = await openEmbedder(this.#place)
+    }
+    const oldest = await embedCycle(db, dataHome, this.#embedder, this.#below, this.#until)
+    if (oldest !== undefined) {
+      this.#below = oldest
+      return true
+    }
+    // From the newest again: turns have come or grown, and views that were made anew have other numbers.
+    if (this.#below !== NEWEST) {
+      this.#below = NEWEST
+      return true
+    }
+    // Not when this is only a substitute for the model that is installed.
+    if (this.#embedder.id === wanted) dropOtherVectors(db, wanted)
+    return false
+  }
+}

@@ -1,0 +1,188 @@
+/** Takes secrets out of everything that is archived already: vault, views, state files, log. */
+import { readdirSync, readFileSync, rmSync } from "node:fs"
+import { join } from "node:path"
+import { databasePath, openDatabase } from "../archive/database.ts"
+import { dropPointers } from "../archive/pointers.ts"
+import { rebuild } from "../archive/rebuild.ts"
+import type { Paths } from "../config/load.ts"
+import { CtxError, isMissing, messageOf } from "../util/errors.ts"
+import { writeWhole } from "../util/files.ts"
+import { logPath } from "../util/log.ts"
+import { filterText, type SecretSettings } from "../util/secrets.ts"
+import { vaultFile } from "../vault/layout.ts"
+import { redactCopy } from "../vault/redact.ts"
+import { withTidyLock } from "../vault/tidy.ts"
+import { vaultFiles } from "../vault/walk.ts"
+
+export interface RedactedCopy {
+  /** Path below `vault/`. */
+  readonly copy: string
+  /** Bytes overwritten, or that would be. */
+  readonly filled: number
+  readonly error: string | undefined
+}
+
+export interface RedactReport {
+  readonly ok: boolean
+  readonly dryRun: boolean
+  /** Copies looked through. */
+  readonly copies: number
+  /** Those in which something was found, or that could not be looked through. */
+  readonly changed: readonly RedactedCopy[]
+  readonly filledBytes: number
+  /** Rows of `restores`: what was given back to a model. */
+  readonly restores: number
+  /** Other files in which something was found: of sessions, and the log. */
+  readonly files: number
+  /** Copies of damaged databases: deleted, since nothing in them can be overwritten. */
+  readonly damagedDatabases: number
+  readonly rebuilt: boolean
+}
+
+export interface RedactOptions {
+  readonly dryRun: boolean
+  readonly rescan: boolean
+  /** ms since the epoch. */
+  readonly now: number
+  /** ms to wait for others. */
+  readonly wait: number
+  readonly onProgress?: (done: number, total: number) => void
+}
+
+type Place = Pick<Paths, "dataHome" | "stateHome" | "secrets">
+
+/** @throws CtxError `busy` when another process works on the vault's files or the views */
+export function redactArchive(place: Place, options: RedactOptions): RedactReport {
+  const { dataHome } = place
+  // Somebody who asks for it wants it, also where hooks do without.
+  const secrets: SecretSettings = { ...place.secrets, enabled: true }
+  const { dryRun } = options
+  const report = dryRun
+    ? redactAll(place, secrets, options)
+    : withTidyLock(dataHome, options.wait, () => redactAll(place, secrets, options))
+  if (report !== undefined) return report
+  throw new CtxError("busy", "another process is rewriting the vault's files", {
+    hint: "try again when it is done",
+  })
+}
+
+function redactAll(place: Place, secrets: SecretSettings, options: RedactOptions): RedactReport {
+  const { dataHome, stateHome } = place
+  const { dryRun } = options
+  const { looked, changed } = redactVault(dataHome, secrets, options)
+  const restores = redactRestores(dataHome, secrets, dryRun)
+  const sessions = join(dataHome, "sessions")
+  const files =
+    redactFiles(filesIn(sessions), (text) => filteredJson(text, secrets), dryRun) +
+    redactFiles([logPath(stateHome), `${logPath(stateHome)}.1`], (text) => filterText(text, secrets), dryRun)
+  const damaged = filesIn(dataHome).filter((file) => file.includes("archive.db.damaged-"))
+  const filledBytes = changed.reduce((sum, { filled }) => sum + filled, 0)
+  const rebuilt = !dryRun && filledBytes + restores > 0
+  if (!dryRun) for (const file of damaged) rmSync(file, { force: true })
+  // In a file of its own: nothing is left in the free pages of the old one.
+  if (rebuilt) rebuild(dataHome, { now: options.now, wait: options.wait })
+  if (rebuilt || (files > 0 && !dryRun)) dropPointers(dataHome)
+  return {
+    ok: changed.every(({ error }) => error === undefined),
+    dryRun,
+    copies: looked,
+    changed,
+    filledBytes,
+    restores,
+    files,
+    damagedDatabases: damaged.length,
+    rebuilt,
+  }
+}
+
+function redactVault(
+  dataHome: string,
+  secrets: SecretSettings,
+  { dryRun, rescan, onProgress }: RedactOptions,
+): { looked: number; changed: RedactedCopy[] } {
+  const all = vaultFiles(dataHome)
+  const total = all.reduce((sum, { bytes }) => sum + bytes, 0)
+  const changed: RedactedCopy[] = []
+  let looked = 0
+  let done = 0
+  for (const { copy, bytes } of all) {
+    try {
+      const filled = redactCopy(vaultFile(dataHome, copy), { secrets, rescan, dryRun })
+      if (filled !== undefined) looked++
+      if ((filled ?? 0) > 0) changed.push({ copy, filled: filled!, error: undefined })
+    } catch (error) {
+      // One damaged copy must not keep what stands in the others.
+      changed.push({ copy, filled: 0, error: messageOf(error) })
+    }
+    done += bytes
+    onProgress?.(done, total)
+  }
+  return { looked, changed }
+}
+
+/** @returns rows with something to overwrite */
+function redactRestores(dataHome: string, secrets: SecretSettings, dryRun: boolean): number {
+  if (!filesIn(dataHome).includes(databasePath(dataHome))) return 0
+  const db = openDatabase(dataHome, { wait: 5000, readonly: dryRun })
+  try {
+    const found = db
+      .query<{ id: number; text: string }, []>("SELECT id, text FROM restores WHERE text <> ''")
+      .all()
+      .map(({ id, text }) => ({ id, text, filtered: filterText(text, secrets) }))
+      .filter(({ text, filtered }) => text !== filtered)
+    if (!dryRun && found.length > 0) {
+      const update = db.query("UPDATE restores SET text = ? WHERE id = ?")
+      db.transaction(() => {
+        for (const { id, filtered } of found) update.run(filtered, id)
+      }).immediate()
+    }
+    return found.length
+  } finally {
+    db.close()
+  }
+}
+
+/** @returns how many had something to overwrite */
+function redactFiles(files: readonly string[], filter: (text: string) => string, dryRun: boolean): number {
+  let changed = 0
+  for (const file of files) {
+    let text: string
+    try {
+      text = readFileSync(file, "utf8")
+    } catch (error) {
+      if (isMissing(error)) continue
+      throw error
+    }
+    const filtered = filter(text)
+    if (filtered === text) continue
+    changed++
+    if (!dryRun) writeWhole(file, filtered)
+  }
+  return changed
+}
+
+/** The strings of a small JSON document. A half document is text. */
+function filteredJson(text: string, secrets: SecretSettings): string {
+  let found = false
+  try {
+    const document = JSON.parse(text, (_key, value: unknown) => {
+      if (typeof value !== "string") return value
+      const filtered = filterText(value, secrets)
+      found ||= filtered !== value
+      return filtered
+    })
+    return found ? JSON.stringify(document) : text
+  } catch {
+    return filterText(text, secrets)
+  }
+}
+
+function filesIn(folder: string): string[] {
+  try {
+    const entries = readdirSync(folder, { withFileTypes: true })
+    return entries.filter((entry) => entry.isFile()).map(({ name }) => join(folder, name))
+  } catch (error) {
+    if (isMissing(error)) return []
+    throw error
+  }
+}

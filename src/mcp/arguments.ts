@@ -1,0 +1,80 @@
+/** A tool's arguments, which a model made up: read by name, and refused with a hint when they are not as described. Pure. */
+import { usageError } from "../util/errors.ts"
+
+/** JSON Schema, as far as we use it. */
+export interface Property {
+  readonly type: "string" | "integer" | "boolean"
+  readonly description: string
+  readonly enum?: readonly string[]
+  readonly minimum?: number
+  readonly maximum?: number
+}
+
+export class Arguments {
+  readonly #values: ReadonlyMap<string, unknown>
+
+  /**
+   * @throws CtxError for a name that is not described, a missing one, a value of the wrong type or out of range
+   */
+  constructor(
+    given: unknown,
+    properties: Readonly<Record<string, Property>>,
+    required: readonly string[] = [],
+  ) {
+    if (given !== undefined && (typeof given !== "object" || given === null || Array.isArray(given))) {
+      throw usageError("the arguments are no object", namesOf(properties))
+    }
+    const values = new Map<string, unknown>()
+    for (const [name, value] of Object.entries(given ?? {})) {
+      const property = Object.hasOwn(properties, name) ? properties[name] : undefined
+      if (property === undefined) throw usageError(`unknown argument: ${shown(name)}`, namesOf(properties))
+      // Some models write null for what they leave out.
+      if (value === null || value === undefined) continue
+      check(name, value, property)
+      values.set(name, value)
+    }
+    for (const name of required) {
+      if (!values.has(name)) throw usageError(`${name} is missing`, properties[name]!.description)
+    }
+    this.#values = values
+  }
+
+  /** Without blanks around it; undefined when there is nothing else in it. */
+  text(name: string): string | undefined {
+    return (this.#values.get(name) as string | undefined)?.trim() || undefined
+  }
+
+  number(name: string): number | undefined {
+    return this.#values.get(name) as number | undefined
+  }
+
+  flag(name: string): boolean {
+    return this.#values.get(name) === true
+  }
+}
+
+function check(name: string, value: unknown, { type, enum: words, minimum, maximum }: Property): void {
+  const isRight = type === "integer" ? Number.isSafeInteger(value) : typeof value === type
+  if (!isRight) throw usageError(`${name} must be ${ARTICLE[type]} ${type}, not ${shown(value)}`)
+  if (words !== undefined && !words.includes(value as string)) {
+    throw usageError(`${name} cannot be ${shown(value)}`, `one of ${words.join(", ")}`)
+  }
+  const low = minimum !== undefined && (value as number) < minimum
+  const high = maximum !== undefined && (value as number) > maximum
+  if (low || high) throw usageError(`${name} must be from ${minimum} to ${maximum ?? "any"}, not ${value}`)
+}
+
+const ARTICLE = { string: "a", boolean: "a", integer: "an" } as const
+
+const LONGEST_SHOWN = 40
+
+/** What was given, in an error: its beginning, on one line. */
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? typeof value
+  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text
+}
+
+const namesOf = (properties: Readonly<Record<string, Property>>): string => {
+  const names = Object.keys(properties)
+  return names.length === 0 ? "it takes no arguments" : `it takes ${names.join(", ")}`
+}

@@ -1,0 +1,39 @@
+/** What a peer writes, line by line. Whatever it writes, no more than one line's worth is kept. */
+
+/** Bytes of the longest line that is read: a request of ours takes a few thousand. */
+export const LONGEST_LINE = 1 << 20
+
+/** A line without its end; undefined for one that is too long, of which nothing is kept. */
+export type Line = string | undefined
+
+const NEWLINE = 0x0a
+
+/** @yields every line that has an end, and a last one without */
+export async function* linesOf(
+  chunks: AsyncIterable<Uint8Array>,
+  longest = LONGEST_LINE,
+): AsyncGenerator<Line> {
+  let pieces: Uint8Array[] = []
+  let length = 0
+  const add = (piece: Uint8Array): void => {
+    length += piece.length
+    if (length > longest) pieces = []
+    else pieces.push(piece)
+  }
+  const take = (): Line => {
+    const line = length > longest ? undefined : Buffer.concat(pieces).toString("utf8").replace(/\r$/, "")
+    pieces = []
+    length = 0
+    return line
+  }
+  for await (const chunk of chunks) {
+    let from = 0
+    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, from)) {
+      add(chunk.subarray(from, end))
+      yield take()
+      from = end + 1
+    }
+    if (from < chunk.length) add(chunk.slice(from))
+  }
+  if (length > 0) yield take()
+}

@@ -1,0 +1,125 @@
+/** The only door to the Model Context Protocol's SDK: our tools on a wire of lines. */
+import { Server } from "@modelcontextprotocol/sdk/server/index.js"
+import {
+  CallToolRequestSchema,
+  type JSONRPCMessage,
+  JSONRPCMessageSchema,
+  ListToolsRequestSchema,
+  type Tool as ToolListing,
+} from "@modelcontextprotocol/sdk/types.js"
+import { type Line, LONGEST_LINE } from "./lines.ts"
+
+export interface Listing {
+  readonly name: string
+  readonly title: string
+  readonly description: string
+  readonly inputSchema: object
+  readonly annotations: Readonly<Record<string, boolean | string>>
+  readonly _meta?: Readonly<Record<string, unknown>>
+}
+
+export interface CallResult {
+  readonly text: string
+  readonly structured?: Readonly<Record<string, unknown>> | undefined
+  readonly isError: boolean
+}
+
+export interface Service {
+  readonly name: string
+  readonly version: string
+  /** What the host tells the model about the server. */
+  readonly instructions: string
+  readonly tools: readonly Listing[]
+  /** @param args as the peer sent them; undefined when it sent none */
+  call(name: string, args: unknown): CallResult
+}
+
+/** Errors of JSON-RPC 2.0. */
+const PARSE_ERROR = -32700
+const INVALID_REQUEST = -32600
+
+/** We ask the user for nothing, so there are no answers to check; making the SDK's own checker takes time at the start. */
+const NO_FORMS = {
+  getValidator: () => () => ({ valid: false as const, data: undefined, errorMessage: "not supported" }),
+}
+
+/**
+ * Answers until the peer has written its last line.
+ *
+ * @param write takes one line, with its end
+ */
+export async function serve(
+  service: Service,
+  lines: AsyncIterable<Line>,
+  write: (line: string) => void,
+): Promise<void> {
+  const server = new Server(
+    { name: service.name, version: service.version },
+    { capabilities: { tools: {} }, instructions: service.instructions, jsonSchemaValidator: NO_FORMS },
+  )
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [...service.tools] as ToolListing[] }))
+  server.setRequestHandler(CallToolRequestSchema, ({ params }) => {
+    const { text, structured, isError } = service.call(params.name, params.arguments)
+    return {
+      content: [{ type: "text", text }],
+      isError,
+      ...(structured === undefined ? {} : { structuredContent: { ...structured } }),
+    }
+  })
+  const wire = new Wire(write)
+  await server.connect(wire)
+  for await (const line of lines) wire.take(line)
+  // Our handlers do not wait for anything, so whatever was asked is answered by now or in this turn of the loop.
+  await new Promise((resolve) => setImmediate(resolve))
+  await server.close()
+}
+
+/** The SDK's own transport drops what it cannot parse without a word, and ends at a line that is too long. */
+class Wire {
+  onmessage?: (message: JSONRPCMessage) => void
+  onclose?: () => void
+  onerror?: (error: Error) => void
+  readonly #write: (line: string) => void
+
+  constructor(write: (line: string) => void) {
+    this.#write = write
+  }
+
+  async start(): Promise<void> {}
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    this.#write(`${JSON.stringify(message)}\n`)
+  }
+
+  async close(): Promise<void> {
+    this.onclose?.()
+  }
+
+  take(line: Line): void {
+    if (line === undefined) {
+      this.#refuse(null, PARSE_ERROR, `a line of more than ${LONGEST_LINE} bytes`)
+      return
+    }
+    if (line.trim() === "") return
+    let value: unknown
+    try {
+      value = JSON.parse(line)
+    } catch {
+      this.#refuse(null, PARSE_ERROR, "not JSON")
+      return
+    }
+    const message = JSONRPCMessageSchema.safeParse(value)
+    if (message.success) this.onmessage?.(message.data)
+    else this.#refuse(idOf(value), INVALID_REQUEST, "not a message of JSON-RPC 2.0")
+  }
+
+  #refuse(id: string | number | null, code: number, message: string): void {
+    this.#write(`${JSON.stringify({ jsonrpc: "2.0", id, error: { code, message } })}\n`)
+  }
+}
+
+/** The id of what is no sound request, so that its sender does not wait for an answer. */
+function idOf(value: unknown): string | number | null {
+  const id = typeof value === "object" && value !== null ? (value as { id?: unknown }).id : undefined
+  return typeof id === "string" || Number.isSafeInteger(id) ? (id as string | number) : null
+}

@@ -1,0 +1,82 @@
+/** `get`: a whole turn from the vault, in pages. */
+import { find } from "../../archive/find.ts"
+import { openForReading } from "../../archive/read.ts"
+import { readTurn, type ToldPart, type TurnMessage, type WholeTurn } from "../../archive/turn.ts"
+import { type CallOf, callsIn, partText } from "../../export/part-text.ts"
+import { blockQuote, name } from "../../restore/quote.ts"
+import { usageError } from "../../util/errors.ts"
+import { pageOf, shortLines } from "../../util/pages.ts"
+import { CopyReaders } from "../../vault/reader.ts"
+import { DATA, minute, nameOr } from "../quoting.ts"
+import type { Tool } from "../tool.ts"
+
+/** UTF-16 units of a page: about 3,000 tokens. Hosts refuse results of more than 25,000. */
+const PAGE = 12_000
+/** A line of tool output may be a whole file. */
+const LONGEST_LINE = 2000
+
+export const get: Tool = {
+  name: "get",
+  title: "Open a turn",
+  description:
+    "A whole turn as it was: prompt, thinking, tool calls, their results, answer. Long ones come in pages.",
+  properties: {
+    handle: { type: "string", description: "ctx:ab12cd, as search and timeline give it" },
+    page: { type: "integer", description: "Which page (1)", minimum: 1, maximum: 100_000 },
+  },
+  required: ["handle"],
+  readOnly: true,
+  run(args, world) {
+    const word = args.text("handle") ?? ""
+    const db = openForReading(world.dataHome)
+    const readers = new CopyReaders()
+    try {
+      const found = find(db, word)
+      if (found.kind === "session") {
+        throw usageError("that is a session, not a turn", "timeline lists a session's turns")
+      }
+      const turn = readTurn(db, world.dataHome, found.turn, readers)
+      const page = pageOf(linesOf(turn), args.number("page") ?? 1, PAGE, (line) => line.length + 1)
+      const next = page.number < page.of ? page.number + 1 : null
+      const place = page.of === 1 ? "" : ` Page ${page.number} of ${page.of}.`
+      const text = [
+        `${turn.handle}, turn ${turn.seq} of session ${name(turn.session, 80)}, ${minute(turn.started)}.${place} ${DATA}`,
+        ...page.items,
+        ...(next === null ? [] : ["", `Next: get ${turn.handle} page ${next}.`]),
+      ].join("\n")
+      return { text }
+    } finally {
+      readers.close()
+      db.close()
+    }
+  },
+}
+
+/** The lines of a turn; every word of it stands behind `> `. */
+function linesOf(turn: WholeTurn): string[] {
+  const calls = callsIn(turn.tools)
+  const callOf: CallOf = (id) => ({ ...calls(id), name: nameOr(calls(id).name, "a tool") })
+  return turn.messages.flatMap((message) =>
+    message.parts.flatMap((part) => {
+      const shown = partText(namedSafely(part), callOf)
+      if (shown === undefined) return []
+      const words = shown.text.trimEnd()
+      const quoted = words === "" ? [] : blockQuote(words).split("\n")
+      return ["", titleOf(shown.title, part, message), ...quoted.flatMap((line) => folded(line))]
+    }),
+  )
+}
+
+const folded = (line: string): string[] =>
+  shortLines(line, LONGEST_LINE).map((piece, n) => (n === 0 ? piece : `> ${piece}`))
+
+/** Names stand outside of the quotation. */
+function namedSafely(part: ToldPart): ToldPart {
+  if (part.kind === "toolUse") return { ...part, name: nameOr(part.name, "a tool") }
+  return part.kind === "context" ? { ...part, source: nameOr(part.source, "the host") } : part
+}
+
+function titleOf(title: string, part: ToldPart, { sidechain }: TurnMessage): string {
+  const whose = part.origin === "import" ? " (imported)" : sidechain ? " (subagent)" : ""
+  return `${title}${whose}:`
+}

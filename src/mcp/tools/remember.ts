@@ -1,0 +1,68 @@
+/** `remember`: a note of the model's own, kept for later sessions. */
+import { existsSync, realpathSync } from "node:fs"
+import type { Database } from "../../archive/database.ts"
+import { HANDLE_PREFIX } from "../../archive/handle-prefix.ts"
+import { openForReading } from "../../archive/read.ts"
+import { remember as keep, notesSession } from "../../archive/remembered.ts"
+import { usageError } from "../../util/errors.ts"
+import { filterText } from "../../util/secrets.ts"
+import { projectIn } from "../scope.ts"
+import type { Tool, World } from "../tool.ts"
+
+/** UTF-16 units: the views keep as much of a prompt, so that a note is found again by its words. */
+const LONGEST = 2000
+
+export const remember: Tool = {
+  name: "remember",
+  title: "Keep a note",
+  description:
+    "Keep a note for later sessions of this project: a decision and its reason, what did not work, a fact that was hard " +
+    "to find. Whatever is said and done here is archived anyway. `search` finds it.",
+  properties: {
+    text: { type: "string", description: `The note, in whole sentences; at most ${LONGEST} characters` },
+  },
+  required: ["text"],
+  readOnly: false,
+  run(args, world) {
+    const given = args.text("text")?.toWellFormed().replaceAll("\0", "\ufffd")
+    if (given === undefined) throw usageError("the note is empty")
+    const text = filterText(given, world.secrets)
+    if (text.length > LONGEST) {
+      throw usageError(`the note has ${text.length} characters`, `at most ${LONGEST}; keep several`)
+    }
+    const known = handleOf(text, world)
+    if (known !== undefined) return answer(known, "Already kept")
+    const folder = existsSync(world.folder) ? realpathSync(world.folder) : world.folder
+    keep(world, { text, project: projectIn(world), folder, now: world.now() })
+    return answer(handleOf(text, world), "Kept")
+  },
+}
+
+function answer(handle: string | undefined, what: string) {
+  const name = handle === undefined ? null : HANDLE_PREFIX + handle
+  // The vault has it; only the views are behind.
+  return {
+    text: name === null ? `${what}; it is found once it is indexed.` : `${what} as ${name}.`,
+    structured: { kept: true, handle: name },
+  }
+}
+
+function handleOf(text: string, world: World): string | undefined {
+  let db: Database
+  try {
+    db = openForReading(world.dataHome)
+  } catch {
+    // The first note of all, or views that nobody can read: it is written all the same.
+    return undefined
+  }
+  try {
+    const row = db
+      .query<{ handle: string }, [string, string]>(
+        "SELECT handle FROM turns WHERE session = ? AND prompt = ?",
+      )
+      .get(notesSession(projectIn(world)), text)
+    return row?.handle
+  } finally {
+    db.close()
+  }
+}

@@ -1,0 +1,41 @@
+/** `restore_preview`: what a compaction at this moment would be followed by. */
+import { findSession } from "../../archive/find.ts"
+import { findSessions, openForReading } from "../../archive/read.ts"
+import { restoreOf } from "../../restore/restore.ts"
+import { latestSession } from "../../restore/scope.ts"
+import { projectIn } from "../scope.ts"
+import type { Tool } from "../tool.ts"
+import { nothingHere } from "./timeline.ts"
+
+export const restorePreview: Tool = {
+  name: "restore_preview",
+  title: "What would be restored",
+  description:
+    "What would be given back after a compaction now: constraints, todos, files, commands, decisions, errors, paths, " +
+    "names, latest turns. A real one leaves out what the host's summary says.",
+  properties: {
+    session: { type: "string", description: "Of this session instead of the current one" },
+    budget: {
+      type: "integer",
+      description: "Characters, instead of the configured",
+      minimum: 200,
+      maximum: 9500,
+    },
+  },
+  readOnly: true,
+  run(args, world) {
+    const db = openForReading(world.dataHome)
+    try {
+      const word = args.text("session")
+      const current = findSessions(db, world.session ?? "-").find(({ id }) => id === world.session)?.id
+      const session =
+        word === undefined ? (current ?? latestSession(db, projectIn(world), "")) : findSession(db, word).id
+      if (session === undefined) throw nothingHere()
+      const budget = args.number("budget") ?? world.restoreBudget
+      const { text } = restoreOf(db, session, { source: "compact", budget, summary: "" })
+      return { text: text === "" ? "Nothing would be restored: the session has no turns yet." : text }
+    } finally {
+      db.close()
+    }
+  },
+}

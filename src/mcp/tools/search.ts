@@ -1,0 +1,145 @@
+/** `search`: an index of hits, of about 60 tokens each. */
+import type { Database } from "../../archive/database.ts"
+import { findSession } from "../../archive/find.ts"
+import { openForReading } from "../../archive/read.ts"
+import { isNotesSession } from "../../archive/remembered.ts"
+import type { Hit } from "../../search/hit.ts"
+import { search as find } from "../../search/search.ts"
+import { usageError } from "../../util/errors.ts"
+import { MOMENTS, momentOf } from "../../util/moment.ts"
+import { count } from "../../util/text.ts"
+import { CopyReaders } from "../../vault/reader.ts"
+import type { Arguments } from "../arguments.ts"
+import { DATA, minute, nameOr, plain, strange } from "../quoting.ts"
+import { projectIn } from "../scope.ts"
+import type { Tool } from "../tool.ts"
+
+const LIMIT = 8
+const MOST = 30
+/** UTF-16 units of what is shown of a hit: about 60 tokens with its handle and time. */
+const SHOWN = 170
+const ASKED = 60
+/** Of it, what stands before the first word that was searched, at most. */
+const LEAD = 40
+
+export const search: Tool = {
+  name: "search",
+  title: "Search earlier sessions",
+  description:
+    "Find turns of earlier (and this) sessions by what was said, run, read or failed. Returns an index: handles with a " +
+    "line each, best first. Then `timeline` or `get` with a handle. An empty query lists the newest that the filters " +
+    "leave. This project only, unless all_projects.",
+  properties: {
+    query: {
+      type: "string",
+      description: 'Words, names, paths or an error; also AND, OR, NOT, "a phrase", begin*',
+    },
+    limit: { type: "integer", description: `Hits, at most (${LIMIT})`, minimum: 1, maximum: MOST },
+    all_projects: { type: "boolean", description: "Search every project" },
+    session: { type: "string", description: "Only this session (id or its beginning)" },
+    role: {
+      type: "string",
+      description: "Only what was said by",
+      enum: ["human", "assistant", "tool", "host"],
+    },
+    tool: { type: "string", description: "Only calls and results of this tool, e.g. Bash" },
+    file: { type: "string", description: "Only turns that touched this file" },
+    error: { type: "boolean", description: "Only what failed" },
+    since: { type: "string", description: "From then on: 2026-03-01, 7d, 12h" },
+    until: { type: "string", description: "Before then" },
+  },
+  required: ["query"],
+  readOnly: true,
+  always: true,
+  run(args, world) {
+    const query = args.text("query") ?? ""
+    const limit = args.number("limit") ?? LIMIT
+    const db = openForReading(world.dataHome)
+    const readers = new CopyReaders()
+    try {
+      const session = sessionWanted(args, db)
+      const everywhere = args.flag("all_projects") || session !== undefined
+      const { hits, more } = find(
+        db,
+        world.dataHome,
+        {
+          query,
+          limit,
+          project: everywhere ? undefined : projectIn(world),
+          session,
+          since: moment(args, "since", world.now()),
+          until: moment(args, "until", world.now()),
+          role: args.text("role"),
+          tool: args.text("tool"),
+          file: args.text("file"),
+          error: args.flag("error"),
+        },
+        readers,
+      )
+      const scope = session !== undefined ? "the session" : everywhere ? "all projects" : "this project"
+      const found = hits.map(shownOf)
+      const next = nextStep(hits.length, more, everywhere, limit)
+      const head = `${count(hits.length, "hit")} in ${scope}. ${DATA}`
+      return {
+        text: [head, ...found.map(lineOf), next].join("\n"),
+        structured: { note: DATA, scope, hits: found, more, next },
+      }
+    } finally {
+      readers.close()
+      db.close()
+    }
+  },
+}
+
+interface Shown {
+  readonly handle: string
+  readonly time: string
+  /** Whose words, or which tool's. */
+  readonly by: string
+  readonly text: string
+  /** The turn's prompt, when that is not what was found. */
+  readonly prompt?: string
+}
+
+function shownOf({ handle, session, time, role, tool, snippet, marks, prompt }: Hit): Shown {
+  const by = isNotesSession(session) ? "note" : role
+  const quoted = ["human", "assistant", "note"].includes(by) ? plain : strange
+  return {
+    handle,
+    time: minute(time),
+    by: tool === null ? by : nameOr(tool, "tool"),
+    text: quoted(around(snippet, marks), SHOWN),
+    ...(prompt === null ? {} : { prompt: plain(prompt, ASKED) }),
+  }
+}
+
+/** From where the first word that was searched stands within what is shown. */
+function around(snippet: string, [first]: Hit["marks"]): string {
+  const from = first === undefined || first[1] < SHOWN - LEAD ? 0 : first[0] - LEAD
+  return from <= 0 ? snippet : `…${snippet.slice(from)}`
+}
+
+/** Quotation marks in what is quoted are escaped, so that nothing can end its quotation. */
+const lineOf = ({ handle, time, by, text, prompt }: Shown): string =>
+  `${handle} ${time} ${by}: ${JSON.stringify(text)}${prompt === undefined ? "" : ` (asked: ${JSON.stringify(prompt)})`}`
+
+function nextStep(hits: number, more: boolean, everywhere: boolean, limit: number): string {
+  if (hits === 0) {
+    const wider = everywhere ? "" : " or all_projects"
+    return `Nothing found: try fewer or other words, fewer filters${wider}.`
+  }
+  return more && limit < MOST ? `More with a larger limit.` : "`get` opens one of them."
+}
+
+function sessionWanted(args: Arguments, db: Database): string | undefined {
+  const word = args.text("session")
+  return word === undefined ? undefined : findSession(db, word).id
+}
+
+function moment(args: Arguments, name: string, now: number): string | undefined {
+  const text = args.text(name)
+  if (text === undefined) return undefined
+  const found = momentOf(text, now)
+  if (found === undefined) throw usageError(`${name} needs a date or an age`, MOMENTS)
+  return found
+}

@@ -1,0 +1,56 @@
+/** `status`: what the archive holds, and whether it can be trusted to hold the latest. */
+import { readStatus } from "../../archive/status.ts"
+import { askForRebuild } from "../../job/spawn.ts"
+import { name } from "../../restore/quote.ts"
+import { bytes, count } from "../../util/text.ts"
+import { DATA, minute, plain } from "../quoting.ts"
+import type { Tool } from "../tool.ts"
+
+const LATEST = 5
+const TITLE = 80
+
+export const status: Tool = {
+  name: "status",
+  title: "State of the archive",
+  description: "What the archive holds, in numbers; its latest sessions; what is wrong with it, if anything.",
+  properties: {},
+  readOnly: true,
+  run(_args, { dataHome }) {
+    const { totals, behind, database, vault, sessions } = readStatus(dataHome)
+    if (database.lost) askForRebuild(dataHome)
+    const latest = sessions
+      .filter(({ parent }) => parent === null)
+      .slice(0, LATEST)
+      .map(({ id, ended, turns, title, firstPrompt }) => ({
+        session: name(id, 80),
+        ended: minute(ended),
+        turns,
+        title: plain(title ?? firstPrompt ?? "", TITLE),
+      }))
+    const problem = database.problem === null ? null : plain(database.problem, 200)
+    const figures = {
+      sessions: totals?.sessions ?? 0,
+      turns: totals?.turns ?? 0,
+      messages: totals?.messages ?? 0,
+      projects: totals?.projects ?? 0,
+      vaultBytes: vault.bytes,
+      transcriptsBehind: (behind?.vault.transcripts ?? 0) + (behind?.views.transcripts ?? 0),
+    }
+    return {
+      text: [
+        `${count(figures.sessions, "session")}, ${count(figures.turns, "turn")}, ` +
+          `${count(figures.messages, "message")} of ${count(figures.projects, "project")}; vault ${bytes(vault.bytes)}.`,
+        ...(problem === null ? [] : [`Problem: ${problem}`]),
+        ...(figures.transcriptsBehind === 0
+          ? []
+          : [`${count(figures.transcriptsBehind, "transcript")} not wholly archived and indexed yet.`]),
+        ...(latest.length === 0 ? [] : [`Latest sessions. ${DATA}`]),
+        ...latest.map(
+          ({ session, ended, turns, title }) =>
+            `${session} ${ended} ${count(turns, "turn")} ${JSON.stringify(title)}`,
+        ),
+      ].join("\n"),
+      structured: { ...figures, problem, note: DATA, latest },
+    }
+  },
+}

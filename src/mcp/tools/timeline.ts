@@ -1,0 +1,105 @@
+/** `timeline`: the turns around one, a line each. */
+import type { Database } from "../../archive/database.ts"
+import { find } from "../../archive/find.ts"
+import { HANDLE_PREFIX } from "../../archive/handle-prefix.ts"
+import { openForReading, type TurnRow, turnsOf } from "../../archive/read.ts"
+import { name } from "../../restore/quote.ts"
+import { latestSession } from "../../restore/scope.ts"
+import { timeline as around, type TimelineTurn } from "../../search/timeline.ts"
+import { CtxError, EXIT } from "../../util/errors.ts"
+import { count } from "../../util/text.ts"
+import { DATA, minute, plain, strange } from "../quoting.ts"
+import { projectIn } from "../scope.ts"
+import type { Tool, World } from "../tool.ts"
+
+const AROUND = 5
+const MOST = 25
+/** UTF-16 units. */
+const PROMPT = 140
+const ANSWER = 140
+const PATH = 100
+const FILES = 3
+
+export const timeline: Tool = {
+  name: "timeline",
+  title: "What came before and after",
+  description:
+    "The turns around one, in their order, a line each: what was asked, how it ended. Without `of`, the end of this " +
+    "project's latest session.",
+  properties: {
+    of: { type: "string", description: "A turn's handle (ctx:ab12cd), or a session's id for its last turns" },
+    around: { type: "integer", description: `Turns on each side (${AROUND})`, minimum: 0, maximum: MOST },
+  },
+  readOnly: true,
+  run(args, world) {
+    const db = openForReading(world.dataHome)
+    try {
+      const turn = turnMeant(db, args.text("of"), world)
+      const here = HANDLE_PREFIX + turn.handle
+      const shown = around(db, turn, args.number("around") ?? AROUND).map((one) => shownOf(one, here))
+      const session = name(turn.session, 80)
+      return {
+        text: [`Session ${session}. ${DATA}`, ...shown.map(lineOf)].join("\n"),
+        structured: { note: DATA, session, turns: shown },
+      }
+    } finally {
+      db.close()
+    }
+  },
+}
+
+/** A turn, a session's last, or the last of the project's latest session. */
+function turnMeant(db: Database, word: string | undefined, world: World): TurnRow {
+  const found = word === undefined ? undefined : find(db, word)
+  if (found?.kind === "turn") return found.turn
+  const session = found?.session.id ?? latestSession(db, projectIn(world), "")
+  const last = session === undefined ? undefined : turnsOf(db, session).at(-1)
+  if (last === undefined) throw nothingHere()
+  return last
+}
+
+export const nothingHere = (): CtxError =>
+  new CtxError("not-found", "nothing of this project is archived yet", {
+    hint: "search with all_projects looks at the others",
+    exit: EXIT.notFound,
+  })
+
+interface Shown {
+  readonly handle: string
+  readonly seq: number
+  readonly time: string
+  readonly prompt: string
+  readonly answer: string
+  readonly tools: number
+  readonly errors: number
+  /** Files that were written or edited. */
+  readonly changed?: readonly string[]
+  /** The turn that was asked for. */
+  readonly here?: true
+}
+
+function shownOf(turn: TimelineTurn, here: string): Shown {
+  const { handle, seq, tools, errors } = turn
+  const changed = turn.changed.slice(0, FILES).map((path) => strange(path, PATH))
+  return {
+    handle,
+    seq,
+    time: minute(turn.started),
+    prompt: plain(turn.prompt, PROMPT),
+    answer: plain(turn.answer, ANSWER),
+    tools,
+    errors,
+    ...(changed.length > 0 ? { changed } : {}),
+    ...(handle === here ? { here: true } : {}),
+  }
+}
+
+function lineOf({ handle, seq, time, prompt, answer, tools, errors, changed, here }: Shown): string {
+  const work = [
+    count(tools, "tool call"),
+    ...(errors > 0 ? [count(errors, "error")] : []),
+    ...(changed === undefined ? [] : [`changed ${changed.map((path) => JSON.stringify(path)).join(" ")}`]),
+  ]
+  const words = `${JSON.stringify(prompt)} → ${JSON.stringify(answer)}`
+  return `${here ? ">" : " "} ${handle} ${seq}. ${time} ${words} (${work.join(", ")})`
+}

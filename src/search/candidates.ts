@@ -1,0 +1,110 @@
+/**
+ * Which messages have which words of a query: one walk over each word's list, newest first and bounded, so that a
+ * common word costs no more in an archive of a million messages than in one of a hundred thousand.
+ */
+import type { Database } from "../archive/database.ts"
+import { allOf, anyOf, wordExpression } from "./expression.ts"
+import type { Term } from "./query.ts"
+
+/** Rows read for all words together. Those of a word beyond its share count only beside rarer words. */
+const ROWS = 60_000
+/** Bits of a message's mask. */
+const MOST_TERMS = 32
+
+export interface Weighted extends Term {
+  /** How much a message says by having it: ln of how rare it is. */
+  readonly weight: number
+}
+
+export interface Candidates {
+  readonly terms: readonly Weighted[]
+  /** Bit n of a message's mask: it has term n. */
+  readonly masks: Uint32Array
+  /** Messages with a mask that is not 0. */
+  readonly ids: readonly number[]
+}
+
+/**
+ * @param filter what every message must match, in FTS5's language
+ * @param population how many messages there are, at most
+ */
+export function candidatesOf(
+  db: Database,
+  terms: readonly Term[],
+  filter: string | undefined,
+  population: number,
+): Candidates {
+  if (terms.length === 0) return newest(db, filter, population)
+  const share = Math.max(1000, Math.floor(ROWS / Math.max(1, terms.length)))
+  const size = filter === undefined ? population : estimate(rowsOf(db, filter, share), share, population)
+  const lists = terms
+    .map((term) => {
+      const expression = wordExpression(term.word, term.isPrefix)
+      const rows = rowsOf(db, allOf([expression, filter])!, share)
+      return { term, expression, rows, count: estimate(rows, share, population) }
+    })
+    .filter(({ rows }) => rows.length > 0)
+    .sort((a, b) => a.count - b.count)
+    .slice(0, MOST_TERMS)
+  const masks = new Uint32Array(population + 1)
+  const ids: number[] = []
+  // Plain loops here and in rank.ts: this runs once in the life of a process, before any compiler has seen it.
+  const add = (rows: readonly number[], bit: number): void => {
+    for (let n = 0; n < rows.length; n++) {
+      const id = rows[n]!
+      if (id > population) continue
+      if (masks[id] === 0) ids.push(id)
+      masks[id]! |= bit
+    }
+  }
+  for (const [n, { rows }] of lists.entries()) add(rows, 2 ** n)
+  const rare = lists.filter(({ rows }) => rows.length < share).map(({ expression }) => expression)
+  for (const [n, { expression, rows }] of lists.entries()) {
+    if (rows.length < share || rare.length === 0) continue
+    add(rowsOf(db, allOf([expression, anyOf(rare), filter])!, share), 2 ** n)
+  }
+  return {
+    terms: lists.map(({ term, count }) => ({
+      ...term,
+      weight: Math.log(1 + Math.max(0.5, size - count + 0.5) / (count + 0.5)),
+    })),
+    masks,
+    ids,
+  }
+}
+
+/** Nothing ranks: all that the filter leaves is alike. */
+function newest(db: Database, filter: string | undefined, population: number): Candidates {
+  const masks = new Uint32Array(population + 1)
+  const ids = filter === undefined ? [] : rowsOf(db, filter, ROWS)
+  for (const id of ids) masks[id] = 1
+  return { terms: [], masks, ids }
+}
+
+/** Newest first. One text rather than a row each: most of a search's time would go into making those. */
+function rowsOf(db: Database, expression: string, limit: number): number[] {
+  const { ids } = db
+    .query<{ ids: string }, [string, number]>(
+      `SELECT json_group_array(id) AS ids FROM
+         (SELECT rowid AS id FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?)`,
+    )
+    .get(expression, limit)!
+  return JSON.parse(ids)
+}
+
+/** Those of the messages that have these marks. */
+export function withMarks(db: Database, ids: readonly number[], marks: string): Set<number> {
+  const rows = db
+    .query<{ id: number }, [string, string]>(
+      `SELECT rowid AS id FROM words WHERE words MATCH ? AND rowid IN (SELECT value FROM json_each(?))`,
+    )
+    .all(marks, JSON.stringify(ids))
+  return new Set(rows.map(({ id }) => id))
+}
+
+/** How many there are, from the newest of them. */
+function estimate(rows: readonly number[], limit: number, population: number): number {
+  if (rows.length < limit) return rows.length
+  const span = population - rows.at(-1)! + 1
+  return Math.round((rows.length / span) * population)
+}

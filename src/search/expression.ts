@@ -1,0 +1,104 @@
+/**
+ * A query's requirements → FTS5's language, and the same decided on a text. Only words of util/words.ts and marks get
+ * into an expression, each quoted, so that no query is a syntax error. Pure.
+ */
+import { mark } from "../archive/word-index.ts"
+import { wordSet } from "../util/words.ts"
+import { folded, type Node } from "./query.ts"
+
+const quoted = (word: string): string => `"${word.replaceAll('"', '""')}"`
+
+export const wordExpression = (word: string, isPrefix = false): string =>
+  isPrefix ? `${quoted(word)} *` : quoted(word)
+
+export const allOf = (expressions: readonly (string | undefined)[]): string | undefined => {
+  const real = expressions.filter((one) => one !== undefined)
+  return real.length > 1 ? real.map((one) => `(${one})`).join(" AND ") : real[0]
+}
+
+export const anyOf = (expressions: readonly string[]): string => expressions.join(" OR ")
+
+/**
+ * What every message that fulfils `node` matches: the index knows no phrases, so others may match, too.
+ *
+ * @returns undefined when all messages may fulfil it
+ */
+export function expressionOf(node: Node): string | undefined {
+  switch (node.kind) {
+    case "words":
+      return node.words.map(quoted).join(" AND ")
+    case "phrase":
+      return node.words.map(quoted).join(" AND ")
+    case "prefix":
+      return wordExpression(node.prefix, true)
+    case "field":
+      return quoted(mark[node.field](node.value))
+    case "and": {
+      const [no, yes] = [node.nodes.filter(isNot), node.nodes.filter((one) => !isNot(one))]
+      const wanted = allOf(yes.map(expressionOf))
+      const unwanted = no.flatMap((one) => (isExact(one.node) ? (expressionOf(one.node) ?? []) : []))
+      if (wanted === undefined || unwanted.length === 0) return wanted
+      return `(${wanted}) NOT (${unwanted.map((one) => `(${one})`).join(" OR ")})`
+    }
+    case "or": {
+      const each = node.nodes.map(expressionOf)
+      return each.includes(undefined) ? undefined : each.map((one) => `(${one})`).join(" OR ")
+    }
+    case "not":
+      return undefined
+  }
+}
+
+const isNot = (node: Node): node is Extract<Node, { kind: "not" }> => node.kind === "not"
+
+/** Whether the index decides it alone. */
+export function isExact(node: Node): boolean {
+  switch (node.kind) {
+    case "phrase":
+      return false
+    case "not":
+      return false
+    case "and":
+      return (
+        node.nodes.every((one) => isExact(isNot(one) ? one.node : one)) &&
+        node.nodes.some((one) => !isNot(one))
+      )
+    case "or":
+      return node.nodes.every(isExact)
+    default:
+      return true
+  }
+}
+
+/** A message, as far as requirements look at it. */
+export interface Subject {
+  readonly text: string
+  readonly role: string
+  readonly tools: readonly string[]
+}
+
+export function fulfils(node: Node, subject: Subject): boolean {
+  const words = wordSet(subject.text)
+  const text = folded(subject.text)
+  const decide = (one: Node): boolean => {
+    switch (one.kind) {
+      case "words":
+        return one.words.every((word) => words.has(word))
+      case "phrase":
+        return text.includes(one.text)
+      case "prefix":
+        return [...words].some((word) => word.startsWith(one.prefix))
+      case "field": {
+        const values = one.field === "role" ? [subject.role] : subject.tools
+        return values.some((value) => mark[one.field](value) === mark[one.field](one.value))
+      }
+      case "and":
+        return one.nodes.every(decide)
+      case "or":
+        return one.nodes.some(decide)
+      case "not":
+        return !decide(one.node)
+    }
+  }
+  return decide(node)
+}

@@ -1,0 +1,117 @@
+/** Files that have to do with a topic, by the turns that do; and the turns that have to do with a file. */
+import type { Database } from "../archive/database.ts"
+import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+import { wordSet } from "../util/words.ts"
+import { turnsTouching } from "./narrowing.ts"
+import { parseQuery } from "./query.ts"
+import type { Ranked } from "./rank.ts"
+
+export interface TopicFile {
+  readonly path: string
+  /** What was done with it in these turns: edit, write, read, command. */
+  readonly ops: readonly string[]
+  readonly turns: number
+  /** The turn that has most to do with the topic. */
+  readonly handle: string
+  readonly time: string | null
+  readonly score: number
+}
+
+/** A file that was changed says more than one that was read, one that a command names the least. */
+const WEIGHTS: Readonly<Record<string, number>> = { edit: 1, write: 1, read: 0.5, command: 0.3 }
+/** What a path gets for having the topic's words in it, as a share of the best. */
+const NAMED = 1
+
+interface FileOfTurn {
+  readonly path: string
+  readonly op: string
+  readonly handle: string
+  readonly time: string | null
+}
+
+/** @param ranked the turns that have to do with the topic */
+export function filesAbout(db: Database, topic: string, ranked: readonly Ranked[]): TopicFile[] {
+  const words = new Set(parseQuery(topic).terms.map(({ word }) => word))
+  const found = new Map<
+    string,
+    { ops: Set<string>; handles: Set<string>; best: number; score: number; one: FileOfTurn }
+  >()
+  const top = ranked[0]?.score ?? 1
+  for (const { turn, score } of ranked) {
+    for (const one of filesOfTurn(db, turn)) {
+      const share = (score / top) * (WEIGHTS[one.op] ?? 0.3)
+      const known = found.get(one.path)
+      if (known === undefined) {
+        const named =
+          [...wordSet(one.path)].filter((word) => words.has(word)).length / Math.max(1, words.size)
+        const ops = new Set([one.op])
+        found.set(one.path, {
+          ops,
+          handles: new Set([one.handle]),
+          best: score,
+          score: share + NAMED * named,
+          one,
+        })
+        continue
+      }
+      known.ops.add(one.op)
+      known.handles.add(one.handle)
+      known.score += share
+    }
+  }
+  return [...found]
+    .map(([path, { ops, handles, score, one }]) => ({
+      path,
+      ops: [...ops].sort(),
+      turns: handles.size,
+      handle: one.handle,
+      time: one.time,
+      score: Math.round(score * 1000) / 1000,
+    }))
+    .sort((a, b) => b.score - a.score || (a.path < b.path ? -1 : 1))
+}
+
+const filesOfTurn = (db: Database, turn: number): FileOfTurn[] =>
+  db
+    .query<FileOfTurn, [string, number]>(
+      `SELECT f.path, f.op, ? || t.handle AS handle, t.started AS time
+       FROM files f JOIN turns t ON t.id = f.turn WHERE f.turn = ? ORDER BY f.path, f.op`,
+    )
+    .all(HANDLE_PREFIX, turn)
+
+export interface Touch {
+  /** With `ctx:`. */
+  readonly handle: string
+  readonly session: string
+  readonly seq: number
+  readonly time: string | null
+  readonly path: string
+  readonly ops: readonly string[]
+  /** What was asked for. */
+  readonly prompt: string
+  /** What was said to have been done. */
+  readonly answer: string
+}
+
+interface TouchRow extends Omit<Touch, "ops"> {
+  readonly ops: string
+}
+
+/** The turns that touched a file, newest first; those that only read it when `reads`. */
+export function touchesOf(db: Database, file: string, project: string | undefined, reads: boolean): Touch[] {
+  const turns = [...turnsTouching(db, file)]
+  const end = file.replace(/^(\.?\/)+/, "")
+  return db
+    .query<TouchRow, [string, string, string, string, string | null]>(
+      `SELECT ?1 || t.handle AS handle, t.session, t.seq, t.started AS time, f.path,
+         group_concat(f.op, ' ' ORDER BY f.op) AS ops, t.prompt, t.answer
+       FROM json_each(?2) w JOIN turns t ON t.id = w.value JOIN files f ON f.turn = t.id
+       LEFT JOIN sessions s ON s.id = t.session LEFT JOIN projects p ON p.id = s.project
+       WHERE (f.path = ?3 OR f.path = ?4 OR substr(f.path, -length(?4) - 1) = '/' || ?4)
+         AND (?5 IS NULL OR p.path = ?5)
+       GROUP BY t.id, f.path ORDER BY t.started DESC, t.id DESC`,
+    )
+    .all(HANDLE_PREFIX, JSON.stringify(turns), file, end, project ?? null)
+    .map((row) => ({ ...row, ops: row.ops.split(" ") }))
+    .filter(({ ops }) => reads || ops.some((op) => op !== "read"))
+}

@@ -1,0 +1,82 @@
+/** What followed an error: the calls from there to the next time that the same thing succeeded. */
+import type { Database } from "../archive/database.ts"
+import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+
+export interface Fix {
+  /** The turn of the error, with `ctx:`. */
+  readonly handle: string
+  readonly time: string | null
+  readonly tool: string
+  readonly target: string
+  readonly error: string
+  /** Calls made after it, in order, up to the one that succeeded, or the first ones. */
+  readonly steps: readonly FixStep[]
+  /** The turn in which the same call succeeded; null when it never did in this session. */
+  readonly solvedIn: string | null
+  /** What was said at the end of that turn, or of the error's. */
+  readonly answer: string
+}
+
+export interface FixStep {
+  readonly tool: string
+  readonly target: string
+  readonly failed: boolean
+}
+
+interface Call {
+  readonly turn: number
+  readonly handle: string
+  readonly session: string
+  readonly name: string
+  readonly target: string
+  readonly error: string | null
+  readonly isError: number | null
+  readonly use: number | null
+  readonly result: number | null
+  readonly time: string | null
+  readonly answer: string
+}
+
+const CALL = `
+  SELECT c.turn, t.handle, c.session, c.name, c.target, c.error, c.is_error AS isError, c.use, c.result,
+    t.started AS time, t.answer
+  FROM tool_calls c JOIN turns t ON t.id = c.turn`
+
+/** Calls after an error that are looked through, and how many of them are told. */
+const LOOKED_AT = 400
+const TOLD = 8
+
+/** @param messages results that were found, best first */
+export function fixesFor(db: Database, messages: readonly number[]): Fix[] {
+  return messages.flatMap((message) => {
+    const failed = db
+      .query<Call, [number, number]>(
+        `${CALL} WHERE c.turn = (SELECT turn FROM messages WHERE id = ?) AND c.result = ? AND c.is_error = 1`,
+      )
+      .get(message, message)
+    return failed === null ? [] : [fixOf(db, failed)]
+  })
+}
+
+function fixOf(db: Database, failed: Call): Fix {
+  const after = db
+    .query<Call, [number, string, number, number]>(
+      `${CALL} WHERE c.turn >= ? AND c.session = ? AND c.use > ? ORDER BY c.turn, c.use LIMIT ?`,
+    )
+    .all(failed.turn, failed.session, failed.use ?? 0, LOOKED_AT)
+  const at = after.findIndex(
+    ({ name, target, isError }) => name === failed.name && target === failed.target && isError === 0,
+  )
+  const solved = at < 0 ? undefined : after[at]!
+  const until = at < 0 ? after.slice(0, TOLD) : after.slice(0, at).slice(-TOLD)
+  return {
+    handle: HANDLE_PREFIX + failed.handle,
+    time: failed.time,
+    tool: failed.name,
+    target: failed.target,
+    error: failed.error ?? "",
+    steps: until.map(({ name, target, isError }) => ({ tool: name, target, failed: isError === 1 })),
+    solvedIn: solved === undefined ? null : HANDLE_PREFIX + solved.handle,
+    answer: (solved ?? failed).answer,
+  }
+}

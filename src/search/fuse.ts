@@ -1,0 +1,24 @@
+/** Two rankings of turns in one: each turn counts by its places (reciprocal rank fusion). Pure. */
+import type { Ranked } from "./rank.ts"
+
+/** What a search by meaning has found. */
+export interface Similar {
+  readonly turn: number
+  /** The message that says it; undefined: the turn as a whole. */
+  readonly message?: number | undefined
+  readonly score: number
+}
+
+const K = 60
+
+/** @param similar best first */
+export function fuse(lexical: readonly Ranked[], similar: readonly Similar[]): Ranked[] {
+  const turns = new Map<number, Ranked>()
+  for (const [place, one] of lexical.entries()) turns.set(one.turn, { ...one, score: 1 / (K + place) })
+  for (const [place, { turn, message }] of similar.entries()) {
+    const known = turns.get(turn)
+    const score = (known?.score ?? 0) + 1 / (K + place)
+    turns.set(turn, { turn, message: known?.message ?? message, score })
+  }
+  return [...turns.values()].sort((a, b) => b.score - a.score)
+}

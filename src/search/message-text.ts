@@ -1,0 +1,61 @@
+/** The text of a message as a search sees it, from the vault. */
+import type { Database } from "../archive/database.ts"
+import { decodeLine } from "../transcript/decode.ts"
+import { searchable } from "../transcript/searchable.ts"
+import { vaultFile } from "../vault/layout.ts"
+import type { CopyReaders } from "../vault/reader.ts"
+
+export interface MessageText {
+  readonly text: string
+  readonly role: string
+  /** Tools that are called or answer. */
+  readonly tools: readonly string[]
+}
+
+interface Place {
+  readonly copy: string
+  readonly offset: number
+  readonly length: number
+  readonly role: string
+  readonly session: string
+}
+
+const utf8 = new TextDecoder()
+
+/** @returns undefined when the vault does not hold the message any more */
+export function messageText(
+  db: Database,
+  dataHome: string,
+  message: number,
+  readers: CopyReaders,
+): MessageText | undefined {
+  const place = db
+    .query<Place, [number]>(
+      `SELECT t.copy, m.offset, m.length, m.role, m.session FROM messages m JOIN transcripts t ON t.id = m.transcript
+       WHERE m.id = ?`,
+    )
+    .get(message)
+  if (place === null) return undefined
+  let line: string
+  try {
+    const { offset, length } = place
+    line = utf8.decode(readers.of(vaultFile(dataHome, place.copy)).read(offset, offset + length))
+  } catch {
+    // A damaged or missing copy costs its own texts only; `verify` tells of it.
+    return undefined
+  }
+  const { parts } = decodeLine(line)
+  const said = parts.filter(({ kind }) => kind !== "title")
+  const tools = said.flatMap((part) => {
+    if (part.kind === "toolUse") return [part.name]
+    return part.kind === "toolResult" ? toolOf(db, place.session, part.id) : []
+  })
+  return { text: searchable(said, place.role === "host").text, role: place.role, tools }
+}
+
+function toolOf(db: Database, session: string, id: string): string[] {
+  const row = db
+    .query<{ name: string }, [string, string]>("SELECT name FROM tool_calls WHERE session = ? AND id = ?")
+    .get(session, id)
+  return row === null || row.name === "" ? [] : [row.name]
+}

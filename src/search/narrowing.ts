@@ -1,0 +1,96 @@
+/** What a search is narrowed to: as much as the index knows by its marks, the rest by a look at each row. */
+import type { Database } from "../archive/database.ts"
+import { mark } from "../archive/word-index.ts"
+import { allOf, anyOf } from "./expression.ts"
+
+export interface Narrowing {
+  /** Path of a project as the archive names it; undefined: all projects. */
+  readonly project?: string | undefined
+  /** Its subagents, too. */
+  readonly session?: string | undefined
+  /** ISO 8601 in UTC. */
+  readonly since?: string | undefined
+  readonly until?: string | undefined
+  /** human, assistant, tool, host. */
+  readonly role?: string | undefined
+  readonly tool?: string | undefined
+  /** A file that the turn touched: its path, or the end of it. */
+  readonly file?: string | undefined
+  /** Only what failed. */
+  readonly error?: boolean | undefined
+}
+
+export interface Filter {
+  /** In FTS5's language; undefined: every message. */
+  readonly expression: string | undefined
+  accepts(row: { readonly turn: number; readonly session: string; readonly time: string | null }): boolean
+}
+
+const quoted = (one: string): string => `"${one}"`
+/** Months of a narrower span are named to the index. */
+const MOST_MONTHS = 120
+
+/** @returns undefined when nothing can be found: no such project or file */
+export function filterOf(db: Database, wanted: Narrowing): Filter | undefined {
+  const parts: (string | undefined)[] = []
+  if (wanted.project !== undefined) {
+    const row = db
+      .query<{ id: number }, [string]>("SELECT id FROM projects WHERE path = ?")
+      .get(wanted.project)
+    if (row === null) return undefined
+    parts.push(quoted(mark.project(row.id)))
+  }
+  if (wanted.session !== undefined) parts.push(quoted(mark.session(wanted.session)))
+  if (wanted.role !== undefined) parts.push(quoted(mark.role(wanted.role)))
+  if (wanted.tool !== undefined) parts.push(quoted(mark.tool(wanted.tool)))
+  if (wanted.error === true) parts.push(quoted(mark.error))
+  parts.push(months(db, wanted))
+  const turns = wanted.file === undefined ? undefined : turnsTouching(db, wanted.file)
+  if (turns?.size === 0) return undefined
+  const { session, since, until } = wanted
+  return {
+    expression: allOf(parts),
+    accepts: (row) =>
+      (turns === undefined || turns.has(row.turn)) &&
+      (session === undefined || row.session === session || row.session.startsWith(`${session}/`)) &&
+      (since === undefined || (row.time !== null && row.time >= since)) &&
+      (until === undefined || (row.time !== null && row.time < until)),
+  }
+}
+
+/** Turns that read, wrote or named a file whose path is or ends with this one. */
+export function turnsTouching(db: Database, file: string): Set<number> {
+  const end = file.replace(/^(\.?\/)+/, "")
+  const rows = db
+    .query<{ turn: number }, [string, string]>(
+      `SELECT DISTINCT turn FROM files
+       WHERE path = ?1 OR path = ?2 OR substr(path, -length(?2) - 1) = '/' || ?2`,
+    )
+    .all(file, end)
+  return new Set(rows.map(({ turn }) => turn))
+}
+
+function months(db: Database, { since, until }: Narrowing): string | undefined {
+  if (since === undefined && until === undefined) return undefined
+  const span = db
+    .query<{ first: string | null; last: string | null }, []>(
+      "SELECT min(started) AS first, max(ended) AS last FROM sessions",
+    )
+    .get()
+  const first = later(since, span?.first ?? undefined)
+  const last = earlier(until, span?.last ?? undefined)
+  if (first === undefined || last === undefined) return undefined
+  const names: string[] = []
+  for (let month = monthNumber(first); month <= monthNumber(last); month++) {
+    names.push(quoted(mark.month(`${Math.floor(month / 12)}-${String((month % 12) + 1).padStart(2, "0")}`)))
+    if (names.length > MOST_MONTHS) return undefined
+  }
+  // Nothing at all lies between them.
+  return names.length === 0 ? quoted(mark.month("0000-00")) : anyOf(names)
+}
+
+const monthNumber = (time: string): number => Number(time.slice(0, 4)) * 12 + Number(time.slice(5, 7)) - 1
+const later = (a: string | undefined, b: string | undefined): string | undefined =>
+  a === undefined || (b !== undefined && b > a) ? b : a
+const earlier = (a: string | undefined, b: string | undefined): string | undefined =>
+  a === undefined || (b !== undefined && b < a) ? b : a

@@ -1,0 +1,216 @@
+/**
+ * What a person typed → what is searched. Every text is a query: what does not parse as an operator is a word. Pure.
+ *
+ * Words alone are ranked by how much of them a message has. `AND`, `OR`, `NOT` in capitals, parentheses, "phrases",
+ * `prefixes*` and `role:`, `tool:` say what a message must have.
+ */
+import { namesIn } from "../util/words.ts"
+import { isStopWord } from "./stop-words.ts"
+
+export type Node =
+  | { readonly kind: "and" | "or"; readonly nodes: readonly Node[] }
+  | { readonly kind: "not"; readonly node: Node }
+  /** All of these stems. */
+  | { readonly kind: "words"; readonly words: readonly string[] }
+  | { readonly kind: "prefix"; readonly prefix: string }
+  /** Exactly this text, but for case and white space. */
+  | { readonly kind: "phrase"; readonly text: string; readonly words: readonly string[] }
+  | { readonly kind: "field"; readonly field: Field; readonly value: string }
+
+export type Field = "role" | "tool"
+
+/** A word that ranks. */
+export interface Term {
+  readonly word: string
+  readonly isPrefix: boolean
+  /** As it was typed. */
+  readonly typed: string
+}
+
+export interface Query {
+  readonly text: string
+  readonly terms: readonly Term[]
+  /** What a message must fulfil; undefined: it only has to have one of the terms. */
+  readonly must: Node | undefined
+  /** Whether operators say so. Quotation marks alone may just be part of a sentence. */
+  readonly isStrict: boolean
+}
+
+/** A pasted log is a query, too; its rarest words count in the end. */
+const MOST_TERMS = 64
+
+export function parseQuery(text: string): Query {
+  const tokens = tokenize(text)
+  const strict = tokens.some(({ kind }) => kind === "operator")
+  const required = strict ? new Parser(tokens).parse() : lenient(tokens)
+  return { text, terms: termsOf(tokens), must: required, isStrict: strict }
+}
+
+interface Token {
+  readonly kind: "word" | "phrase" | "prefix" | "field" | "operator" | "open" | "close"
+  readonly text: string
+}
+
+const TOKEN = /"([^"]*)"|(\()|(\))|([^\s()"]+)/gu
+const FIELD = /^(role|tool):(.+)$/i
+
+function tokenize(text: string): Token[] {
+  const tokens: Token[] = []
+  for (const [, phrase, open, close, word] of text.matchAll(TOKEN)) {
+    if (phrase !== undefined) tokens.push({ kind: "phrase", text: phrase })
+    else if (open !== undefined) tokens.push({ kind: "open", text: "(" })
+    else if (close !== undefined) tokens.push({ kind: "close", text: ")" })
+    else if (word !== undefined) tokens.push(wordToken(word))
+  }
+  return tokens.filter(({ kind, text: one }) => kind !== "phrase" || hasWord(one)).map(asOperator)
+}
+
+function wordToken(word: string): Token {
+  if (FIELD.test(word)) return { kind: "field", text: word }
+  return /[\p{L}\p{N}]\*$/u.test(word)
+    ? { kind: "prefix", text: word.slice(0, -1) }
+    : { kind: "word", text: word }
+}
+
+/** An operator stands between two things; `NOT` before one. */
+function asOperator(token: Token, at: number, all: readonly Token[]): Token {
+  if (token.kind !== "word" || !/^(AND|OR|NOT)$/.test(token.text)) return token
+  const before = all[at - 1]
+  const after = all[at + 1]
+  const joins = before !== undefined && after !== undefined && before.kind !== "open"
+  const negates = token.text === "NOT" && after !== undefined
+  return joins || negates ? { kind: "operator", text: token.text } : token
+}
+
+const hasWord = (text: string): boolean => namesIn(text).next().done !== true
+
+/** Without operators only phrases and fields are required. */
+function lenient(tokens: readonly Token[]): Node | undefined {
+  return all(
+    tokens.filter(({ kind }) => kind === "phrase" || kind === "field").flatMap((one) => nodeOf(one) ?? []),
+  )
+}
+
+const all = (nodes: readonly Node[]): Node | undefined =>
+  nodes.length > 1 ? { kind: "and", nodes } : nodes[0]
+
+function nodeOf({ kind, text }: Token): Node | undefined {
+  if (kind === "field") {
+    const [, field, value] = FIELD.exec(text)!
+    return { kind: "field", field: field!.toLowerCase() as Field, value: value! }
+  }
+  const words = wordsOf(text)
+  if (words.length === 0) return undefined
+  if (kind === "phrase") return { kind, text: folded(text), words }
+  if (kind === "prefix") {
+    const prefix = lastPiece(text)
+    const before = wordsOf(text.slice(0, text.length - prefix.length))
+    const last: Node = { kind: "prefix", prefix: prefix.toLowerCase() }
+    return before.length === 0 ? last : { kind: "and", nodes: [{ kind: "words", words: before }, last] }
+  }
+  return { kind: "words", words }
+}
+
+const wordsOf = (text: string): string[] => [...namesIn(text)].flatMap(({ words }) => words)
+
+const lastPiece = (text: string): string => /[\p{L}\p{M}\p{N}]+$/u.exec(text)![0]
+
+/** How texts are compared with a phrase. */
+export const folded = (text: string): string => text.toLowerCase().replace(/\s+/g, " ").trim()
+
+/** a OR b c = a OR (b AND c). What does not parse is passed over. */
+class Parser {
+  readonly #tokens: readonly Token[]
+  #at = 0
+
+  constructor(tokens: readonly Token[]) {
+    this.#tokens = tokens
+  }
+
+  parse(): Node | undefined {
+    const nodes: Node[] = []
+    while (this.#at < this.#tokens.length) {
+      const node = this.#or()
+      if (node !== undefined) nodes.push(node)
+      // A closing parenthesis that nothing opened.
+      this.#at++
+    }
+    return all(nodes)
+  }
+
+  #or(): Node | undefined {
+    const nodes: Node[] = []
+    for (;;) {
+      const node = this.#and()
+      if (node !== undefined) nodes.push(node)
+      if (!this.#takes("OR")) break
+    }
+    return nodes.length > 1 ? { kind: "or", nodes } : nodes[0]
+  }
+
+  #and(): Node | undefined {
+    const nodes: Node[] = []
+    for (;;) {
+      while (this.#takes("AND")) {}
+      const token = this.#tokens[this.#at]
+      if (token === undefined || token.kind === "close" || this.#isOperator("OR")) return all(nodes)
+      const node = this.#one()
+      if (node !== undefined) nodes.push(node)
+    }
+  }
+
+  #one(): Node | undefined {
+    if (this.#takes("NOT")) {
+      const token = this.#tokens[this.#at]
+      if (token === undefined || token.kind === "close" || token.kind === "operator") return undefined
+      const node = this.#one()
+      return node && { kind: "not", node }
+    }
+    const token = this.#tokens[this.#at++]!
+    if (token.kind !== "open") return nodeOf(token)
+    const node = this.#or()
+    this.#at++
+    return node
+  }
+
+  #isOperator(text: string): boolean {
+    const token = this.#tokens[this.#at]
+    return token?.kind === "operator" && token.text === text
+  }
+
+  #takes(text: string): boolean {
+    if (!this.#isOperator(text)) return false
+    this.#at++
+    return true
+  }
+}
+
+/** Words that say nothing rank only where there are no others; what is negated does not rank. */
+function termsOf(tokens: readonly Token[]): Term[] {
+  const found = new Map<string, Term>()
+  const dull = new Map<string, Term>()
+  let negated = 0
+  for (const [at, token] of tokens.entries()) {
+    if (token.kind === "operator" && token.text === "NOT") negated = endOfOperand(tokens, at + 1)
+    if (at < negated || !["word", "phrase", "prefix"].includes(token.kind)) continue
+    for (const name of namesIn(token.text)) {
+      const typed = token.text.slice(name.at, name.at + name.length)
+      const into = isStopWord(typed.toLowerCase()) ? dull : found
+      for (const word of name.words) into.set(word, { word, isPrefix: false, typed })
+    }
+    if (token.kind !== "prefix") continue
+    const word = lastPiece(token.text).toLowerCase()
+    found.set(`${word}*`, { word, isPrefix: true, typed: token.text })
+  }
+  return [...(found.size > 0 ? found : dull).values()].slice(0, MOST_TERMS)
+}
+
+function endOfOperand(tokens: readonly Token[], at: number): number {
+  let depth = 0
+  for (let n = at; n < tokens.length; n++) {
+    if (tokens[n]!.kind === "open") depth++
+    if (tokens[n]!.kind === "close") depth--
+    if (depth <= 0 && tokens[n]!.kind !== "operator") return n + 1
+  }
+  return tokens.length
+}

@@ -1,0 +1,178 @@
+/**
+ * Which candidates come first. What counts was measured (`ctxbridge bench recall`, docs/adr/0011): how rare the words
+ * are that a message has, how long it is, what stands around it, and how much its session is about them. How often
+ * a word occurs in a message did not help. Pure.
+ */
+import type { Candidates } from "./candidates.ts"
+
+/** A message as ranking sees it. */
+export interface RankRow {
+  readonly id: number
+  readonly turn: number
+  readonly session: string
+  /** Bytes of its line. */
+  readonly length: number
+  readonly kind: string
+}
+
+export interface Ranked {
+  /** Its best message; undefined: it was found as a whole, by its meaning. */
+  readonly message: number | undefined
+  readonly turn: number
+  readonly score: number
+}
+
+export interface Weights {
+  /** Bytes of a line of usual length. */
+  readonly usual: number
+  /** How much longer lines count less, 0 to 1. */
+  readonly lengths: number
+  /** What the next message lends, and what is left of that with each further one. */
+  readonly near: number
+  readonly fade: number
+  /** How many messages on each side lend. */
+  readonly reach: number
+  readonly session: number
+  /** What all words of a turn together add. */
+  readonly turn: number
+  readonly kinds: Readonly<Record<string, number>>
+}
+
+export const WEIGHTS: Weights = {
+  usual: 1000,
+  lengths: 0.6,
+  near: 0.5,
+  fade: 0.6,
+  reach: 3,
+  session: 0.7,
+  turn: 0.3,
+  kinds: { prompt: 1, answer: 1, thinking: 0.8, call: 1, result: 0.9, host: 0.4 },
+}
+
+/** BM25's k1: what a word counts in a message of usual length is 1. */
+const K1 = 1.2
+
+/** The best candidates by their words alone, newest first among equals: no more are looked at. */
+export function shortlist({ terms, masks, ids }: Candidates, most: number): number[] {
+  if (ids.length <= most) return [...ids]
+  const groups = new Map<number, number[]>()
+  for (let n = 0; n < ids.length; n++) {
+    const id = ids[n]!
+    const group = groups.get(masks[id]!)
+    if (group === undefined) groups.set(masks[id]!, [id])
+    else group.push(id)
+  }
+  const scoreOf = scorer(terms.map(({ weight }) => weight))
+  const best = [...groups].sort(([a], [b]) => scoreOf(b) - scoreOf(a))
+  const chosen: number[] = []
+  for (const [, group] of best) {
+    const room = most - chosen.length
+    if (room <= 0) break
+    chosen.push(...(group.length <= room ? group : group.sort((a, b) => b - a).slice(0, room)))
+  }
+  return chosen
+}
+
+/** Sum of the weights of a mask's terms. */
+export function scorer(weights: readonly number[]): (mask: number) => number {
+  const known = new Map<number, number>()
+  return (mask) => {
+    let sum = known.get(mask)
+    if (sum === undefined) {
+      sum = 0
+      for (const [n, weight] of weights.entries()) if ((mask >>> n) & 1) sum += weight
+      known.set(mask, sum)
+    }
+    return sum
+  }
+}
+
+/**
+ * Turns, best first, each with its best message.
+ *
+ * @param rows the shortlist and what stands around it, by rising id
+ */
+export function rank(
+  { terms, masks }: Candidates,
+  rows: readonly RankRow[],
+  weights: Weights = WEIGHTS,
+): Ranked[] {
+  const idf = terms.map(({ weight }) => weight)
+  const scoreOf = scorer(idf)
+  const scores = withNeighbours(
+    rows,
+    rows.map((row) => scoreOf(masks[row.id]!) * lengthFactor(row, weights)),
+    weights,
+  )
+  const sessions = sessionScores(rows, masks, idf)
+  const turns = new Map<number, { message: number; score: number; mask: number }>()
+  for (let n = 0; n < rows.length; n++) {
+    const { id, turn, session } = rows[n]!
+    const score = scores[n]! + weights.session * sessions.get(session)!
+    const known = turns.get(turn)
+    if (known === undefined) turns.set(turn, { message: id, score, mask: masks[id]! })
+    else {
+      known.mask |= masks[id]!
+      if (score > known.score) {
+        known.score = score
+        known.message = id
+      }
+    }
+  }
+  return [...turns]
+    .map(([turn, { message, score, mask }]) => ({
+      turn,
+      message,
+      score: score + weights.turn * scoreOf(mask >>> 0),
+    }))
+    .sort((a, b) => b.score - a.score || b.message - a.message)
+}
+
+/** Each message's own score, and what those around it lend. */
+function withNeighbours(
+  rows: readonly RankRow[],
+  own: readonly number[],
+  { near, fade, reach }: Weights,
+): number[] {
+  const scores = [...own]
+  for (let n = 0; n < rows.length; n++) {
+    const { id, session } = rows[n]!
+    for (let next = n + 1; next < rows.length; next++) {
+      const distance = rows[next]!.id - id
+      if (distance > reach) break
+      if (rows[next]!.session !== session) continue
+      const lent = near * fade ** (distance - 1)
+      scores[n]! += lent * own[next]!
+      scores[next]! += lent * own[n]!
+    }
+  }
+  return scores
+}
+
+function lengthFactor({ length, kind }: RankRow, { usual, lengths, kinds }: Weights): number {
+  return ((kinds[kind] ?? 1) * (K1 + 1)) / (1 + K1 * (1 - lengths + (lengths * length) / usual))
+}
+
+/** How much of the query a session is about: a word in many of its messages counts nearly whole. */
+function sessionScores(
+  rows: readonly RankRow[],
+  masks: Uint32Array,
+  idf: readonly number[],
+): Map<string, number> {
+  const counts = new Map<string, number[]>()
+  for (const { session, id } of rows) {
+    let count = counts.get(session)
+    if (count === undefined) {
+      count = idf.map(() => 0)
+      counts.set(session, count)
+    }
+    for (let n = 0; n < idf.length; n++) count[n]! += (masks[id]! >>> n) & 1
+  }
+  const scores = new Map<string, number>()
+  for (const [session, count] of counts) {
+    let sum = 0
+    for (let n = 0; n < idf.length; n++) sum += (idf[n]! * count[n]!) / (count[n]! + 2)
+    scores.set(session, sum)
+  }
+  return scores
+}

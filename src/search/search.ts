@@ -1,0 +1,176 @@
+/** Query and filters → hits. Reads the index, the rows of a shortlist, and the texts of what is shown. */
+import type { Database } from "../archive/database.ts"
+import type { CopyReaders } from "../vault/reader.ts"
+import { type Candidates, candidatesOf, withMarks } from "./candidates.ts"
+import { allOf, expressionOf, fulfils, isExact } from "./expression.ts"
+import { fuse, type Similar } from "./fuse.ts"
+import { type Hit, hitsOf } from "./hit.ts"
+import { messageText } from "./message-text.ts"
+import { type Filter, filterOf, type Narrowing } from "./narrowing.ts"
+import { type Node, parseQuery, type Query } from "./query.ts"
+import { type Ranked, type RankRow, rank, scorer, shortlist, WEIGHTS } from "./rank.ts"
+
+export interface SearchRequest extends Narrowing {
+  /** Any text; empty: the newest of what the filters leave. */
+  readonly query: string
+  /** Hits, at most. */
+  readonly limit: number
+  /**
+   * What a search by meaning has found, best first, narrowed as this request is. Left aside where operators or phrases say
+   * what a message must have: a meaning has no words.
+   */
+  readonly similar?: readonly Similar[] | undefined
+  /** Whether words count beside it. Default: they do. */
+  readonly byWords?: boolean | undefined
+}
+
+export interface Found {
+  readonly hits: readonly Hit[]
+  /** Whether there are more than were asked for. */
+  readonly more: boolean
+}
+
+/** Messages that are ranked, at least. */
+const SHORTLIST = 250
+/** Where the index alone cannot decide: messages whose texts are read, at a time, and how many of them are enough. */
+const CHECKED = 120
+const AT_ONCE = 40
+const ENOUGH = 30
+
+export function search(db: Database, dataHome: string, request: SearchRequest, readers: CopyReaders): Found {
+  const { turns, candidates } = rankedTurns(db, dataHome, request, readers)
+  const shown = turns.slice(0, request.limit)
+  const hits = hitsOf(db, dataHome, shown, candidates, { limit: request.limit, readers })
+  return { hits, more: turns.length > shown.length }
+}
+
+/** All turns that have to do with the query, best first; each with its best message. */
+export function rankedTurns(
+  db: Database,
+  dataHome: string,
+  request: Omit<SearchRequest, "limit"> & Partial<Pick<SearchRequest, "limit">>,
+  readers: CopyReaders,
+): { turns: Ranked[]; candidates: Candidates } {
+  const filter = filterOf(db, request)
+  if (filter === undefined) return { turns: [], candidates: NOTHING }
+  const query = parseQuery(request.query)
+  // A turn has several messages that compete.
+  const most = Math.max(SHORTLIST, 4 * (request.limit ?? 0))
+  let candidates = candidatesFor(db, query, filter)
+  let lexical = rankCandidates(db, dataHome, candidates, query.must, filter, readers, most)
+  if (lexical.length === 0 && query.must !== undefined && !query.isStrict && query.terms.length > 0) {
+    // Nobody has said just that; the words of the phrase are still what was asked for.
+    candidates = candidatesFor(db, { ...query, must: undefined }, filter)
+    lexical = rankCandidates(db, dataHome, candidates, undefined, filter, readers, most)
+  }
+  const { similar, byWords = true } = request
+  if (similar === undefined || query.must !== undefined) return { turns: lexical, candidates }
+  return { turns: fuse(byWords ? lexical : [], narrowed(db, similar, filter)), candidates }
+}
+
+/** Those that are where and what was asked for: likeness knows nothing of tools, times and files. */
+function narrowed(db: Database, similar: readonly Similar[], filter: Filter): Similar[] {
+  const ids = similar.flatMap(({ message }) => message ?? [])
+  const accepted = new Set(
+    rowsOf(db, ids)
+      .filter((row) => filter.accepts(row))
+      .map(({ id }) => id),
+  )
+  const marked = filter.expression === undefined ? accepted : withMarks(db, [...accepted], filter.expression)
+  return similar.filter(({ message }) =>
+    message === undefined ? filter.expression === undefined : marked.has(message),
+  )
+}
+
+/** Of the best message's score, what another must have to be told beside it. */
+const ALIKE = 0.6
+
+/** Single messages that have most of the query's words, best first and newest first among equals. */
+export function bestMessages(db: Database, query: string, narrowing: Narrowing, most: number): number[] {
+  const filter = filterOf(db, narrowing)
+  if (filter === undefined) return []
+  const candidates = candidatesFor(db, parseQuery(query), filter)
+  const scoreOf = scorer(candidates.terms.map(({ weight }) => weight))
+  const chosen = shortlist(candidates, most)
+  const accepted = new Set(
+    rowsOf(db, chosen)
+      .filter((row) => filter.accepts(row))
+      .map(({ id }) => id),
+  )
+  const scored = chosen
+    .filter((id) => accepted.has(id))
+    .map((id) => ({ id, score: scoreOf(candidates.masks[id]!) }))
+    .sort((a, b) => b.score - a.score || b.id - a.id)
+  const least = (scored[0]?.score ?? 0) * ALIKE
+  return scored.filter(({ score }) => score >= least).map(({ id }) => id)
+}
+
+const NOTHING: Candidates = { terms: [], masks: new Uint32Array(0), ids: [] }
+
+function candidatesFor(db: Database, query: Query, filter: Filter): Candidates {
+  const population = db.query<{ id: number | null }, []>("SELECT max(id) AS id FROM messages").get()?.id ?? 0
+  const required = query.must === undefined ? undefined : expressionOf(query.must)
+  return candidatesOf(db, query.terms, allOf([required, filter.expression]), population)
+}
+
+/** Turns, best first. */
+function rankCandidates(
+  db: Database,
+  dataHome: string,
+  candidates: Candidates,
+  must: Node | undefined,
+  filter: Filter,
+  readers: CopyReaders,
+  most: number,
+): Ranked[] {
+  if (must !== undefined && !isExact(must)) {
+    return rank(candidates, checked(db, dataHome, candidates, must, filter, readers))
+  }
+  const chosen = shortlist(candidates, most)
+  const wanted = new Set(chosen)
+  for (const id of chosen) {
+    for (let step = 1; step <= WEIGHTS.reach; step++) {
+      if (candidates.masks[id - step]) wanted.add(id - step)
+      if (candidates.masks[id + step]) wanted.add(id + step)
+    }
+  }
+  return rank(
+    candidates,
+    rowsOf(db, [...wanted]).filter((row) => filter.accepts(row)),
+  )
+}
+
+/** The candidates whose texts fulfil what is required, as many as are worth reading. */
+function checked(
+  db: Database,
+  dataHome: string,
+  candidates: Candidates,
+  must: Node,
+  filter: Filter,
+  readers: CopyReaders,
+): Row[] {
+  const chosen = shortlist(candidates, CHECKED)
+  const kept: Row[] = []
+  for (let from = 0; from < chosen.length && kept.length < ENOUGH; from += AT_ONCE) {
+    for (const row of rowsOf(db, chosen.slice(from, from + AT_ONCE))) {
+      if (!filter.accepts(row)) continue
+      const subject = messageText(db, dataHome, row.id, readers)
+      if (subject !== undefined && fulfils(must, subject)) kept.push(row)
+    }
+  }
+  return kept.sort((a, b) => a.id - b.id)
+}
+
+interface Row extends RankRow {
+  readonly time: string | null
+}
+
+/** In the order of the transcripts, in which they are read best. */
+function rowsOf(db: Database, ids: readonly number[]): Row[] {
+  return db
+    .query<Row, [string]>(
+      `SELECT id, turn, session, length, kind, time FROM messages
+       WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id`,
+    )
+    .all(JSON.stringify(ids))
+}

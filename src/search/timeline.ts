@@ -1,0 +1,41 @@
+/** The turns around one: what came before it in its session, and what after. */
+import type { Database } from "../archive/database.ts"
+import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+import { type FileRow, filesOf, type TurnRow } from "../archive/read.ts"
+
+export interface TimelineTurn {
+  /** With `ctx:`. */
+  readonly handle: string
+  readonly seq: number
+  readonly started: string | null
+  readonly prompt: string
+  readonly answer: string
+  readonly tools: number
+  readonly errors: number
+  /** Files that were written or edited. */
+  readonly changed: readonly string[]
+}
+
+const isChange = ({ op }: FileRow): boolean => op === "edit" || op === "write"
+
+/** @param around turns on each side, at most */
+export function timeline(db: Database, { session, seq }: TurnRow, around: number): TimelineTurn[] {
+  return db
+    .query<TurnRow, [string, number, number]>(
+      `SELECT id, handle, session, seq, via, prompt, answer, started, ended, tools, errors, interrupted FROM turns
+       WHERE session = ? AND seq BETWEEN ? AND ? ORDER BY seq`,
+    )
+    .all(session, seq - around, seq + around)
+    .map((turn) => ({
+      handle: HANDLE_PREFIX + turn.handle,
+      seq: turn.seq,
+      started: turn.started,
+      prompt: turn.prompt,
+      answer: turn.answer,
+      tools: turn.tools,
+      errors: turn.errors,
+      changed: filesOf(db, turn.id)
+        .filter(isChange)
+        .map(({ path }) => path),
+    }))
+}

@@ -1,0 +1,71 @@
+/** What of a message is searched, and what a hit shows of it. Pure. */
+import { isObject } from "./json.ts"
+import type { Part } from "./types.ts"
+
+/** What a message is, to a search: the weightiest of its parts. */
+export type Kind = "prompt" | "answer" | "thinking" | "call" | "result" | "host"
+
+export interface Searchable {
+  readonly kind: Kind
+  readonly text: string
+}
+
+/** UTF-16 units of a part that are searched: a file of a megabyte is found by its beginning. */
+const MOST = 200_000
+
+const KINDS: Readonly<Record<Part["kind"], Kind>> = {
+  prompt: "prompt",
+  enqueued: "prompt",
+  brief: "prompt",
+  text: "answer",
+  thinking: "thinking",
+  toolUse: "call",
+  toolResult: "result",
+  output: "result",
+  interrupt: "host",
+  notice: "host",
+  context: "host",
+  apiError: "host",
+  summary: "host",
+  boundary: "host",
+  title: "host",
+  media: "host",
+}
+
+const ORDER: readonly Kind[] = ["prompt", "answer", "call", "result", "thinking", "host"]
+
+/** @param injected whether the host's or a plugin's words stand in the place of a human's */
+export function searchable(parts: readonly Part[], injected: boolean): Searchable {
+  const kinds = new Set(parts.map((part) => KINDS[part.kind]))
+  const kind = injected ? "host" : (ORDER.find((one) => kinds.has(one)) ?? "host")
+  return { kind, text: parts.map(textOf).filter(Boolean).join("\n") }
+}
+
+function textOf(part: Part): string {
+  switch (part.kind) {
+    case "toolUse":
+      return `${part.name}: ${inputText(part.input)}`
+    case "interrupt":
+    case "boundary":
+    case "media":
+      return ""
+    default:
+      return part.text.slice(0, MOST)
+  }
+}
+
+/** The strings of a tool call's input, each on a line of its own. */
+function inputText(input: unknown): string {
+  const lines: string[] = []
+  let room = MOST
+  const visit = (value: unknown, depth: number): void => {
+    if (room <= 0 || depth > 8) return
+    if (typeof value === "string") {
+      lines.push(value.slice(0, room))
+      room -= value.length
+    } else if (Array.isArray(value)) for (const item of value) visit(item, depth + 1)
+    else if (isObject(value)) for (const name in value) visit(value[name], depth + 1)
+  }
+  visit(input, 0)
+  return lines.join("\n")
+}

@@ -1,0 +1,63 @@
+/** Runs of base64, URL-safe or not, wrapped or not, that hold text. Pure. */
+
+/** Ends behind the first group of four, which decodes to printable ASCII as one random group in fourteen does. */
+const gateOf = (): RegExp =>
+  /[^A-Za-mo-qsu-z0-9][I-Za-f][C-HS-Xi-ny-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589][A-Za-z0-9+/_-](?=[A-Za-z0-9+/_-]{20})/g
+
+let gate: RegExp | undefined
+
+export interface Encoded {
+  readonly start: number
+  readonly end: number
+  /** What it holds, one character for each byte. */
+  readonly decoded: string
+  /** Whether line breaks stand in it, so that places in `decoded` tell nothing of places in it. */
+  readonly isWrapped: boolean
+}
+
+/**
+ * Calls `found` with each.
+ *
+ * @param isLines whether a run ends with its line
+ */
+export function findEncoded(text: string, isLines: boolean, found: (encoded: Encoded) => void): void {
+  gate ??= gateOf()
+  gate.lastIndex = 0
+  while (gate.test(text)) {
+    const start = gate.lastIndex - 4
+    // The gate takes `n`, `r` and `t` before a run for an escape.
+    if (!isText(text, start) || (/[nrt]/.test(text[start - 1]!) && text[start - 2] !== "\\")) continue
+    const run = whole(text, start, isLines)
+    found(run)
+    gate.lastIndex = run.end
+  }
+}
+
+/** Whether the first groups decode to printable ASCII or line breaks; nothing is decoded for that. */
+function isText(text: string, start: number): boolean {
+  for (let at = start; at < start + 4 * GROUPS; at += 4) {
+    if (!FIRST.includes(text[at]!) || !SECOND.includes(text[at + 1]!) || !THIRD.includes(text[at + 2]!))
+      return false
+  }
+  return true
+}
+
+const GROUPS = 5
+const FIRST = "CDIJKLMNOPQRSTUVWXYZabcdef"
+const SECOND = "CDEFGHSTUVWXijklmnyz0123QgAw"
+const THIRD = "ABEFIJMNQRUVYZcdghklopstwx014589"
+
+/** On the lines behind a line break or its escape it goes on. */
+const RUN = /[A-Za-z0-9+/_-]+={0,2}(?:(?:\\+[nr])+[A-Za-z0-9+/_-]{4,}={0,2})*/y
+const RUN_OF_LINES = /[A-Za-z0-9+/_-]+={0,2}(?:(?:\\+[nr]|\n)+[A-Za-z0-9+/_-]{4,}={0,2})*/y
+
+function whole(text: string, start: number, isLines: boolean): Encoded {
+  const regex = isLines ? RUN : RUN_OF_LINES
+  regex.lastIndex = start
+  const end = regex.test(text) ? regex.lastIndex : start
+  const run = text.slice(start, end)
+  const isWrapped = /[\\\n]/.test(run)
+  return { start, end, decoded: decode(isWrapped ? run.replace(/\\+[nr]|\n/g, "") : run), isWrapped }
+}
+
+const decode = (base64: string): string => Buffer.from(base64, "base64").toString("latin1")

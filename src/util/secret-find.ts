@@ -1,0 +1,205 @@
+/**
+ * Finds secrets in a text of one-byte characters, one for each byte of UTF-8. Pure.
+ *
+ * Each kind has an anchor that a fast search finds (one regular expression, or `indexOf`), and is looked at closely
+ * only there.
+ */
+import { findEncoded } from "./secret-base64.ts"
+import { type AddSpan, findKeys } from "./secret-blocks.ts"
+import {
+  BEGINNINGS,
+  GATES,
+  isAlphanumeric,
+  LITERALS,
+  plainEnd,
+  SHORT_WORDS,
+  separatedEnd,
+  WORDS,
+} from "./secret-rules.ts"
+import { INTRODUCTIONS, introducedAt, urlSecretAt, valueAt, wordGate } from "./secret-words.ts"
+
+let gates: { separated: RegExp; plain: RegExp; words: RegExp } | undefined
+
+/** Values that documentation uses, and that are nobody's. */
+const EXAMPLES = [
+  "AKIAIOSFODNN7EXAMPLE",
+  "ASIAIOSFODNN7EXAMPLE",
+  "AKIAI44QH8DHBEXAMPLE",
+  "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+  "sk_test_4eC39HqLyjWDarjtT1zdp7dc",
+  "SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c",
+]
+
+/** `lines`: of a transcript, of which none knows of the others. */
+export type TextKind = "lines" | "text"
+
+/**
+ * Calls `add` with each secret's first index and the index behind it; they may overlap.
+ *
+ * @param bytes what `text` was made of: searching them is five times as fast
+ */
+export function findSecrets(bytes: Buffer, text: string, kind: TextKind, add: AddSpan): void {
+  const isLines = kind === "lines"
+  findPlainly(bytes, text, isLines, add)
+  findEncoded(text, isLines, ({ start, end, decoded, isWrapped }) => {
+    findPlainly(Buffer.from(decoded, "latin1"), decoded, false, (from, to) => {
+      if (isWrapped) add(start, end)
+      else add(start + Math.floor(from / 3) * 4, Math.min(end, start + Math.ceil((to * 4) / 3)))
+    })
+  })
+  if (bytes.indexOf(0x25) >= 0) findPercent(text, add)
+}
+
+/** Without what is encoded. */
+function findPlainly(bytes: Buffer, text: string, isLines: boolean, add: AddSpan): void {
+  gates ??= { separated: GATES.separated(), plain: GATES.plain(), words: wordGate() }
+  const found: AddSpan = (start, end) => {
+    if (!isExample(text.slice(start, end))) add(start, end)
+  }
+  findTokens(bytes, text, found)
+  findValues(bytes, text, found)
+  for (let at = indexIn(bytes, "://"); at >= 0; at = indexIn(bytes, "://", at + 3)) {
+    const value = urlSecretAt(text, at)
+    if (value !== undefined) found(value.start, value.end)
+  }
+  if (indexIn(bytes, "PRIVATE KEY") >= 0) findKeys(text, isLines, add)
+}
+
+const indexIn = (bytes: Buffer, needle: string, from = 0): number => bytes.indexOf(needle, from, "latin1")
+
+function isExample(value: string): boolean {
+  if (EXAMPLES.some((one) => value.includes(one))) return true
+  // A key whose rest is one letter: `ghp_xxxxxxxxxxxxxxxxxxxx`.
+  return new Set(value.slice(-16)).size < 4 && !value.includes("*")
+}
+
+const LONGEST_WORD = 28
+const MANY = 500
+let endings: Set<string> | undefined
+
+/** The last three characters of each word, and words of two. */
+const endingsOf = (): string[] => [
+  ...WORDS.trim()
+    .split(" ")
+    .map((word) => word.slice(-3)),
+  ...SHORT_WORDS.trim().split(" "),
+]
+
+function findTokens(bytes: Buffer, text: string, add: AddSpan): void {
+  const { separated, plain } = gates!
+  separated.lastIndex = 0
+  let candidates = 0
+  while (separated.test(text)) {
+    const at = separated.lastIndex - 1
+    const ending = text.slice(at - 3, at)
+    const separator = text[at]!
+    // In a long text the set pays; in a hook building it costs more than all that it saves.
+    if (++candidates === MANY) endings ??= new Set(endingsOf())
+    const isKnown =
+      (endings === undefined
+        ? WORDS.includes(`${ending} `) || SHORT_WORDS.includes(`${ending.slice(1)} `)
+        : endings.has(ending) || endings.has(ending.slice(1))) ||
+      // Words that are random themselves.
+      separator === "~" ||
+      (separator === "." && text.charCodeAt(at - 14) > 0x2f) ||
+      (separator === ":" && text.startsWith("AA", at + 1))
+    if (!isKnown) continue
+    const start = wordBefore(text, at)
+    const end = start === at ? -1 : separatedEnd(text, text.slice(start, at), at)
+    // Without a digit or a capital it is a name: random text of such a length has one.
+    if (end < 0 || /^[a-z_.:-]+$/.test(text.slice(start, end))) continue
+    add(start, end)
+    separated.lastIndex = end
+  }
+  plain.lastIndex = 0
+  while (plain.test(text)) {
+    const start = plain.lastIndex - 2
+    const isKnown =
+      BEGINNINGS.includes(text.slice(start, start + 3)) || "0123456789abcdef".includes(text[start + 2]!)
+    const end = isKnown && isBeginning(text, start) ? plainEnd(text, start) : -1
+    if (end < 0) continue
+    add(start, end)
+    plain.lastIndex = end
+  }
+  for (const literal of Object.keys(LITERALS)) {
+    for (let at = indexIn(bytes, literal); at >= 0; at = indexIn(bytes, literal, at + 1)) {
+      if (!isBeginning(text, at)) continue
+      const end = plainEnd(text, at, literal)
+      if (end < 0) continue
+      add(at, end)
+      at = end - 1
+    }
+  }
+}
+
+/** The gates take `n`, `r` and `t` before a token for an escape: they seldom are anything else. */
+const isBeginning = (text: string, start: number): boolean =>
+  !isAlphanumeric(text.charCodeAt(start - 1)) || text[start - 2] === "\\"
+
+function wordBefore(text: string, at: number): number {
+  let start = at
+  while (at - start < LONGEST_WORD && isAlphanumeric(text.charCodeAt(start - 1))) start--
+  return afterEscape(text, start)
+}
+
+/** `\nghp` is a line break and `ghp`, and so are its URL's and its Unicode spelling. */
+function afterEscape(text: string, start: number): number {
+  const before = text[start - 1]
+  if (before === "\\") {
+    if (text[start] === "u") return start + 5
+    return "nrtbf".includes(text[start] ?? "-") ? start + 1 : start
+  }
+  return before === "%" ? start + 2 : start
+}
+
+function findValues(bytes: Buffer, text: string, add: AddSpan): void {
+  const { words } = gates!
+  words.lastIndex = 0
+  for (let match = words.exec(text); match !== null; match = words.exec(text)) {
+    const value = valueAt(text, match.index, words.lastIndex)
+    if (value === undefined) continue
+    add(value.start, value.end)
+    words.lastIndex = value.end
+  }
+  for (const one of Object.keys(INTRODUCTIONS)) {
+    for (let at = indexIn(bytes, one); at >= 0; at = indexIn(bytes, one, at + one.length)) {
+      const value = introducedAt(text, one, at + one.length)
+      if (value !== undefined) add(value.start, value.end)
+    }
+  }
+}
+
+const HEX = "0123456789ABCDEFabcdef"
+const ENCODED = /(?:%[0-9A-Fa-f]{2}|[\w.~!*()+/:@&=?,;$#-])+/y
+/** No URL is longer that anybody writes. */
+const LONGEST_BEFORE = 2048
+
+/** Secrets with a part that a URL spells as `%3D`. */
+function findPercent(text: string, add: AddSpan): void {
+  for (let at = text.indexOf("%"); at >= 0; at = text.indexOf("%", at + 1)) {
+    if (!HEX.includes(text[at + 1] ?? " ") || !HEX.includes(text[at + 2] ?? " ")) continue
+    let start = at
+    while (start > 0 && at - start < LONGEST_BEFORE && /[\w.~!*()+/:@&=?,;$#-]/.test(text[start - 1]!))
+      start--
+    ENCODED.lastIndex = start
+    if (!ENCODED.test(text)) continue
+    const { decoded, places } = decodePercent(text, start, ENCODED.lastIndex)
+    findPlainly(Buffer.from(decoded, "latin1"), decoded, false, (from, to) => add(places[from]!, places[to]!))
+    at = ENCODED.lastIndex - 1
+  }
+}
+
+/** @returns the decoded text, and for each of its characters, and for its end, where it stood */
+function decodePercent(text: string, start: number, end: number): { decoded: string; places: number[] } {
+  const places: number[] = []
+  let decoded = ""
+  for (let at = start; at < end; ) {
+    places.push(at)
+    if (text[at] === "%") {
+      decoded += String.fromCharCode(Number.parseInt(text.slice(at + 1, at + 3), 16))
+      at += 3
+    } else decoded += text[at++]
+  }
+  places.push(end)
+  return { decoded, places }
+}

@@ -1,0 +1,101 @@
+/**
+ * What a person puts between `<private>` and `</private>`. Pure.
+ *
+ * A tag that is not closed in its record hides the rest of it and of the records after it, up to the closing tag,
+ * but at most `RECORDS` of them: somebody who forgets the closing tag must not lose the rest of the session. A tag
+ * that is only mentioned, in backticks or quotes, or in the output of a tool, does not reach beyond its record.
+ */
+import type { AddSpan } from "./secret-blocks.ts"
+import { isJsonLine, type JsonString, stringsOf } from "./secret-lines.ts"
+
+/** Records after the one with the tag. */
+const RECORDS = 8
+
+const OPEN = /(?:<|\\u003c)private(?:>|\\u003e)/gi
+const CLOSE = /(?:<|\\u003c)\/private(?:>|\\u003e)/gi
+
+/** Fields that say what a record is, and never hold what was said. */
+const STRUCTURE =
+  /^(?:type|role|id|uuid|parentUuid|logicalParentUuid|sessionId|timestamp|version|cwd|gitBranch|model|tool_use_id|name|requestId|subtype|level|userType|media_type|stop_reason|agentId|slug|service_tier)$/
+
+/** The tag as people write it, and as JSON may spell it. */
+export const mentionsPrivate = (bytes: Buffer): boolean =>
+  bytes.indexOf("<private>", 0, "latin1") >= 0 ||
+  bytes.indexOf("<PRIVATE>", 0, "latin1") >= 0 ||
+  bytes.indexOf("u003cprivate", 0, "latin1") >= 0
+
+/**
+ * @param open records still to be hidden, from the lines before
+ * @returns the same for the lines behind
+ */
+export function findPrivate(text: string, open: number, add: AddSpan): number {
+  let left = open
+  for (let start = 0; start < text.length; ) {
+    const newline = text.indexOf("\n", start)
+    const end = newline < 0 ? text.length : newline
+    if (end > start) left = inLine(text, start, end, left, add)
+    start = end + 1
+  }
+  return left
+}
+
+/** In a text that is no line of a transcript: to its end, when the tag is not closed. */
+export function findPrivateText(text: string, add: AddSpan): void {
+  inString(text, { start: 0, end: text.length, isKey: false }, false, add)
+}
+
+function inLine(text: string, start: number, end: number, open: number, add: AddSpan): number {
+  const isJson = isJsonLine(text, start)
+  const strings = isJson ? stringsOf(text, start, end) : [{ start, end, isKey: false }]
+  let hidden = open > 0
+  let closed = false
+  let key = ""
+  for (const one of strings) {
+    if (one.isKey) {
+      key = one.end - one.start < 40 ? text.slice(one.start, one.end) : ""
+      continue
+    }
+    if (isJson && STRUCTURE.test(key)) continue
+    const before = hidden
+    hidden = inString(text, one, hidden, add)
+    if (before && !hidden) closed = true
+  }
+  if (!hidden) return 0
+  if (open > 0 && !closed) return open - 1
+  return /"tool_result"|"toolUseResult"/.test(text.slice(start, end)) ? 0 : RECORDS
+}
+
+/** @returns whether it is still open at the end */
+function inString(text: string, { start, end }: JsonString, hidden: boolean, add: AddSpan): boolean {
+  let at = start
+  let inside = hidden
+  while (at < end) {
+    if (inside) {
+      const close = next(CLOSE, text, at, end)
+      add(at, close?.start ?? end)
+      if (close === undefined) return true
+      at = close.end
+      inside = false
+      continue
+    }
+    const open = next(OPEN, text, at, end)
+    if (open === undefined) return false
+    at = open.end
+    inside = next(CLOSE, text, at, end) !== undefined || !isMention(text, open.start, open.end)
+  }
+  return inside
+}
+
+const isMention = (text: string, start: number, end: number): boolean =>
+  /[`'"\\]/.test(text[start - 1] ?? "") && /[`'"\\]/.test(text[end] ?? "")
+
+function next(
+  tag: RegExp,
+  text: string,
+  from: number,
+  end: number,
+): { start: number; end: number } | undefined {
+  tag.lastIndex = from
+  const match = tag.exec(text)
+  return match === null || match.index >= end ? undefined : { start: match.index, end: tag.lastIndex }
+}

@@ -1,0 +1,162 @@
+/**
+ * Secrets that only their surroundings tell: what is assigned to a password or a key, sent in a header, or stands
+ * before the host of a URL. Pure.
+ */
+
+/** Words of secrets and an operator, unless a small number follows, as in counts of tokens. Ends behind the operator. */
+export const wordGate = (): RegExp =>
+  /(?:pass[wp]|pwd|secret|token|key|auth)[\w-]{0,24}[\\"'`\] ]{0,8}[:=>,](?! ?\d{1,9}[,}\]\\])/gi
+
+/** A value that a header or an option of a command has, and what it has to be. */
+const HEADER = /[ \t]{0,4}([\w.~+/%=-]{16,})/y
+const OPTION = /(?:word|phrase|wd)?[ ]["'\\]*([^\s"'`\\;&|<>(){}[\]]{6,512})/y
+const USER = /["'\\]*[\w.@+-]{1,64}:([^\s"'`\\;&|<>(){}[\]]{6,512})/y
+
+/** What introduces a value without an operator, found by these parts of words that seldom stand elsewhere. */
+export const INTRODUCTIONS: Readonly<Record<string, RegExp>> = {
+  "earer ": HEADER,
+  "EARER ": HEADER,
+  "asic ": HEADER,
+  "ASIC ": HEADER,
+  "ion: token ": HEADER,
+  "--token ": HEADER,
+  "--secret ": HEADER,
+  "_auth=": HEADER,
+  "sig=": HEADER,
+  "--pass": OPTION,
+  "sshpass -p": OPTION,
+  " -u ": USER,
+  " --user ": USER,
+}
+
+/** An operator, then a quoted or a bare value. The gate has taken the operator's first character. */
+const QUOTED = /[>=]?[ \t]{0,4}(?:\\*["']?value\\*["']?[:=][ \t]{0,2})?(\\*["'`])((?:(?!\1)[^\n]){4,512}?)\1/y
+const BARE = /[>=]?[ \t]{0,4}(?:(?:bearer|basic|token)[ \t]{1,2})?([^\s"'`\\,;&|<>(){}[\]]{6,512})/iy
+/** A list goes on, and only the value of a name and value is meant: `"name": "PASSWORD", "value": "…"`. */
+const NAMED_VALUE = /[ \t]{0,4}\\*["']value\\*["'][ \t]{0,2}[:=][ \t]{0,4}\\*["']([^\n"'\\]{4,512})/y
+export interface Value {
+  readonly start: number
+  readonly end: number
+}
+
+/**
+ * The value that the gate's match introduces; undefined when it is none, or no secret.
+ *
+ * @param start index of the match
+ * @param at index behind it
+ */
+export function valueAt(text: string, start: number, at: number): Value | undefined {
+  const isSecret = "pP".includes(text[start]!) ? isPassword : isRandom
+  if (isSecret === isRandom && text[at - 1] !== "," && !isLongWord(text, at)) return undefined
+  if (text[at - 1] === ",") return valueBehind(NAMED_VALUE, 1, text, at, isSecret)
+  return valueBehind(QUOTED, 2, text, at, isSecret) ?? valueBehind(BARE, 1, text, at, isSecret, true)
+}
+
+/** Whether so many characters follow as a key has, without a space: prose has none, and is what follows mostly. */
+function isLongWord(text: string, at: number): boolean {
+  let start = at
+  while (" >=\t".includes(text[start]!) && start < at + 8) start++
+  const word = text.slice(start, start + 16)
+  if (!word.includes(" ")) return true
+  const first = word.slice(0, 7).toLowerCase()
+  return first === "bearer " || first.startsWith("basic ") || first.startsWith("token ")
+}
+
+/** The value behind one of the INTRODUCTIONS. @param at index behind it */
+export function introducedAt(text: string, introduction: string, at: number): Value | undefined {
+  const regex = INTRODUCTIONS[introduction]!
+  return regex === HEADER
+    ? valueBehind(HEADER, 1, text, at, isRandom)
+    : valueBehind(regex, 1, text, at, isPassword, true)
+}
+
+function valueBehind(
+  regex: RegExp,
+  group: 1 | 2,
+  text: string,
+  at: number,
+  isSecret: (value: string, bare: boolean) => boolean,
+  bare = false,
+): Value | undefined {
+  regex.lastIndex = at
+  const match = regex.exec(text)
+  const value = match?.[group]
+  if (match === null || value === undefined || isPlaceholder(value) || !isSecret(value, bare))
+    return undefined
+  const start = match.index + match[0].lastIndexOf(value)
+  return { start, end: start + value.length }
+}
+
+/** What stands in examples and templates instead of a value, and what is code. */
+const REFERENCE = /^(?:\$|%[({A-Z]|<|\{|(?:process|os|env|self|this|config|settings|req|ctx|args)\.)/i
+const TYPE_OR_NOTHING =
+  /^(?:true|false|null|none|nil|undefined|string|str|number|boolean|optional|required|text|password|passwd|secret|token)\b/i
+const STAND_IN =
+  /^(?:your|my|the|some|insert|replace|change|enter|example|sample|dummy|placeholder|redacted|hidden|masked)(?:[-_ ]|me\b|$)/i
+
+function isPlaceholder(value: string): boolean {
+  return (
+    REFERENCE.test(value) ||
+    TYPE_OR_NOTHING.test(value) ||
+    (STAND_IN.test(value) && !/\d{3}/.test(value)) ||
+    new Set(value).size < 4
+  )
+}
+
+/** A password: short, and anything may stand in it. Bare, it must not look like code or a word of a sentence. */
+function isPassword(value: string, bare: boolean): boolean {
+  if (!bare) return !/^\s|\s$/.test(value) && /^\S+( \S+){0,5}$/.test(value) && !isProse(value)
+  if (/^[a-z]{12,}$/.test(value)) return true
+  return (
+    /\d|[!@#$%^*+~?]/.test(value) &&
+    !/^[\d.]+$/.test(value) &&
+    !/^[\w$]+(?:\.\w+)+$/.test(value) &&
+    !/[?!]$/.test(value)
+  )
+}
+
+/** Labels and messages: `password: "Enter your password"`. */
+const isProse = (value: string): boolean =>
+  (/^[A-Za-z][a-z]*[ ,.:…]/.test(value) && !/\d/.test(value)) ||
+  (/^[a-z]+(?:[-_.][a-z]+)*$/i.test(value) && value.length < 8)
+
+/** A key or token of no known format: long, mixed and without words. */
+function isRandom(value: string): boolean {
+  if (value.length < 16 || /\s/.test(value) || !/[A-Za-z]/.test(value)) return false
+  if (!/\d/.test(value) && !isShuffled(value)) return false
+  if (/^-?[\d.]+e[+-]?\d+$/i.test(value)) return false
+  if (/^(?:https?:|\.{0,2}\/|[\w.-]+\.(?:[jt]sx?|json|py|go|rs|md|ya?ml|toml|sh)$)/.test(value)) return false
+  return entropy(value) >= 3
+}
+
+/** Without a digit: base64 has a capital behind every fourth letter, a name in camel case behind every sixth. */
+const isShuffled = (value: string): boolean =>
+  value.length >= 20 && (value.match(/[a-z][A-Z]/g) ?? []).length > value.length / 5
+
+/** Bits in a character, by Shannon. */
+function entropy(value: string): number {
+  const counts = new Map<string, number>()
+  for (const one of value) counts.set(one, (counts.get(one) ?? 0) + 1)
+  let bits = 0
+  for (const n of counts.values()) bits -= (n / value.length) * Math.log2(n / value.length)
+  return bits
+}
+
+const USER_INFO = /:\/\/[^\s"'`\\/@:?#<>]{0,64}:([^\s"'`\\/@<>]{2,256}|[^\s"'`\\@<>]{2,256})@/y
+const WEBHOOKS =
+  /:\/\/(?:hooks\.slack(?:-gov)?\.com\/(?:services|workflows|triggers)\/([\w/+-]{20,})|(?:\w+\.)?discord(?:app)?\.com\/api\/(?:v\d+\/)?webhooks\/(\d+\/[\w-]{30,})|[\w.-]*webhook\.office\.com\/webhookb2\/([\w@/-]{40,})|hooks\.zapier\.com\/hooks\/catch\/(\d+\/\w+)|[\w.-]+\.logic\.azure\.com[\w:/.?=&%-]*[?&]sig=([\w%-]{20,}))/y
+
+/** The password of a URL, or the secret path of a web hook. @param at index of `://` */
+export function urlSecretAt(text: string, at: number): Value | undefined {
+  for (const regex of [USER_INFO, WEBHOOKS]) {
+    regex.lastIndex = at
+    const match = regex.exec(text)
+    const value = match?.slice(1).find((one) => one !== undefined)
+    if (match === null || value === undefined) continue
+    if (regex === USER_INFO && (isPlaceholder(value) || /^(?:pass(?:word)?|pwd|pw)$/i.test(value)))
+      return undefined
+    const start = match.index + match[0].lastIndexOf(value)
+    return { start, end: start + value.length }
+  }
+  return undefined
+}

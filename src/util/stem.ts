@@ -1,0 +1,40 @@
+/**
+ * The stem of an English word, so that "caches", "cached" and "caching" meet. A few rules that undo endings of verbs and
+ * plurals, in the manner of Porter's first steps; what they make of a word need not be one. Pure.
+ */
+
+const VOWEL = /[aeiouy]/
+const DOUBLED = /([bcdfgmnprt])\1$/
+/** Words of letters only: identifiers with digits and other scripts are left as they are. */
+const PLAIN = /^[a-z]+$/
+
+/** @param word in lower case */
+export function stem(word: string): string {
+  if (word.length < 4 || word.length > 24 || !PLAIN.test(word)) return word
+  return ending(tense(plural(word)))
+}
+
+function plural(word: string): string {
+  if (!word.endsWith("s")) return word
+  if (word.endsWith("sses")) return word.slice(0, -2)
+  if (word.endsWith("ies")) return word.length > 4 ? `${word.slice(0, -3)}y` : word.slice(0, -1)
+  if (word.endsWith("ss") || word.endsWith("us") || word.endsWith("is")) return word
+  return word.slice(0, -1)
+}
+
+function tense(word: string): string {
+  const length = word.endsWith("ing") ? 3 : word.endsWith("ed") ? 2 : 0
+  if (length === 0) return word
+  const rest = word.slice(0, -length)
+  if (rest.length < 3 || !VOWEL.test(rest)) return word
+  return DOUBLED.test(rest) ? rest.slice(0, -1) : rest
+}
+
+function ending(word: string): string {
+  let rest = word
+  if (rest.length > 5 && rest.endsWith("ly")) rest = rest.slice(0, -2)
+  else if (rest.length > 5 && /[st]ion$/.test(rest)) rest = rest.slice(0, -3)
+  if (rest.length > 3 && rest.endsWith("e")) return rest.slice(0, -1)
+  if (rest.length > 3 && rest.endsWith("y") && !VOWEL.test(rest.at(-2)!)) return `${rest.slice(0, -1)}i`
+  return rest
+}

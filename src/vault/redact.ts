@@ -1,0 +1,99 @@
+/** The filter for secrets over what a copy holds already: archived before there was one, or by other rules. */
+import { closeSync } from "node:fs"
+import { RULES_NUMBER } from "../util/secret-rules.ts"
+import { FILLER, filterLines, type SecretSettings } from "../util/secrets.ts"
+import { readTail, segmentsBackwards } from "./file.ts"
+import { openCopy } from "./reader.ts"
+import { rewriteCopy } from "./rewrite.ts"
+import { provenContent } from "./swap.ts"
+
+export interface RedactOptions {
+  readonly secrets: SecretSettings
+  /** Also what was filtered by our rules: patterns of the user's may be new. */
+  readonly rescan: boolean
+  readonly dryRun: boolean
+}
+
+/**
+ * To be called by one process at a time (`withTidyLock`).
+ *
+ * @param file absolute path of the copy
+ * @returns bytes that were overwritten, or would be; undefined when the copy need not be looked at, or is gone
+ * @throws CtxError as `rewriteCopy`
+ */
+export function redactCopy(file: string, { secrets, rescan, dryRun }: RedactOptions): number | undefined {
+  if (!rescan && !needsRedaction(file)) return undefined
+  const filter = new FrameFilter(secrets)
+  if (dryRun) return wouldFill(file, filter)
+  let filled = 0
+  const done = rewriteCopy(
+    file,
+    (content, from) => {
+      const now = filter.apply(content, from)
+      // Each frame comes twice where anything is to be written.
+      if (from === 0) filled = 0
+      filled += bytesFilled(content, now)
+      return now
+    },
+    (to) => ({ rules: RULES_NUMBER, hidden: filter.hiddenBehind(to) }),
+  )
+  return done && filled
+}
+
+/** Whether a frame was archived without the filter, or by older rules. */
+export function needsRedaction(file: string): boolean {
+  const fd = openCopy(file)
+  if (fd === undefined) return false
+  try {
+    const tail = readTail(fd)
+    if (tail === undefined) return false
+    for (const { rules } of segmentsBackwards(fd, tail)) if (rules < RULES_NUMBER) return true
+    return false
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function wouldFill(file: string, filter: FrameFilter): number | undefined {
+  const fd = openCopy(file)
+  if (fd === undefined) return undefined
+  try {
+    const tail = readTail(fd)
+    if (tail === undefined) return undefined
+    let filled = 0
+    for (const segment of [...segmentsBackwards(fd, tail)].reverse()) {
+      const content = provenContent(fd, segment)
+      filled += bytesFilled(content, filter.apply(content, segment.from))
+    }
+    return filled
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function bytesFilled(before: Uint8Array, after: Uint8Array): number {
+  if (before === after) return 0
+  let n = 0
+  for (let at = 0; at < after.length; at++) if (after[at] === FILLER && before[at] !== FILLER) n++
+  return n
+}
+
+/** Knows what a `<private>` of an earlier frame hides, however often a frame is asked for. */
+class FrameFilter {
+  readonly #secrets: SecretSettings
+  readonly #hidden = new Map<number, number>()
+
+  constructor(secrets: SecretSettings) {
+    this.#secrets = secrets
+  }
+
+  apply(content: Uint8Array, from: number): Uint8Array {
+    const filtered = filterLines(content, this.hiddenBehind(from), this.#secrets)
+    this.#hidden.set(from + content.length, filtered.hidden)
+    return filtered.content
+  }
+
+  hiddenBehind(to: number): number {
+    return this.#hidden.get(to) ?? 0
+  }
+}

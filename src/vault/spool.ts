@@ -1,0 +1,101 @@
+/**
+ * Takes the new bytes of a transcript into the spool, because the vault cannot be written.
+ *
+ * A piece is a copy that begins where the vault ends, as far as that can be read. Its cursor is the last note of any
+ * piece, so that nothing is spooled twice.
+ */
+import { closeSync, statSync } from "node:fs"
+import { CtxError } from "../util/errors.ts"
+import { type Captured, type CaptureRequest, capture, follows, openSource, sameStart } from "./capture.ts"
+import { archivedBytes, readTail, type Tail } from "./file.ts"
+import { vaultFile } from "./layout.ts"
+import { openCopy } from "./reader.ts"
+import { prepareSpool } from "./spool-folders.ts"
+
+export interface Spooled {
+  /** The place that took it; undefined when a place held it already. */
+  readonly folder: string | undefined
+  readonly captured: Captured
+}
+
+/**
+ * @param request as for the vault; `copy` is the copy there, which may be readable
+ * @param copy its path below `vault/`
+ * @param folders the places, the best first
+ * @throws the last place's error when none could be written
+ */
+export function captureToSpool(request: CaptureRequest, copy: string, folders: readonly string[]): Spooled {
+  const pieces = folders.map((folder) => vaultFile(folder, copy))
+  const known = furthest(request.transcript, [request.copy, ...pieces])
+  if (known === undefined) return { folder: undefined, captured: MISSING }
+  const { size, tail } = known
+  if (tail !== undefined && archivedBytes(tail) === size) {
+    const { id } = tail.header
+    return { folder: undefined, captured: { ...MISSING, state: "current", id, archived: size, size } }
+  }
+  const from = tail && continuing(tail)
+  let failure: unknown
+  for (const [n, folder] of folders.entries()) {
+    if (!prepareSpool(folder)) continue
+    try {
+      return { folder, captured: capture({ ...request, copy: pieces[n]!, from }) }
+    } catch (error) {
+      failure = error
+    }
+  }
+  throw failure ?? new CtxError("no-spool", "no folder can take what the vault cannot")
+}
+
+const MISSING: Captured = {
+  state: "missing",
+  id: undefined,
+  archived: 0,
+  size: 0,
+  taken: 0,
+  superseded: undefined,
+}
+
+function continuing({ header, last }: Tail): NonNullable<CaptureRequest["from"]> | undefined {
+  const base =
+    last === undefined
+      ? header.base
+      : { to: last.to, tailHash: last.tailHash.toString(16), hidden: last.hidden }
+  return base && { id: header.id, base }
+}
+
+/** Of the files that hold the transcript as it is now, how the one that holds the most of it ends. */
+function furthest(
+  transcript: string,
+  files: readonly string[],
+): { size: number; tail: Tail | undefined } | undefined {
+  const source = openSource(transcript)
+  if (source === undefined) return undefined
+  try {
+    let best: Tail | undefined
+    for (const file of files) {
+      const tail = tailIfSame(file, source)
+      if (tail !== undefined && (best === undefined || archivedBytes(tail) > archivedBytes(best))) best = tail
+    }
+    return { size: source.stats.size, tail: best }
+  } finally {
+    closeSync(source.fd)
+  }
+}
+
+/** undefined also where the file cannot be read: that is why we are here. */
+function tailIfSame(file: string, { fd: source, stats }: NonNullable<ReturnType<typeof openSource>>) {
+  try {
+    if (statSync(file, { throwIfNoEntry: false }) === undefined) return undefined
+    const fd = openCopy(file)
+    if (fd === undefined) return undefined
+    try {
+      const tail = readTail(fd)
+      if (tail === undefined || !follows(source, stats, tail)) return undefined
+      return sameStart(source, stats, { fd, tail }) ? tail : undefined
+    } finally {
+      closeSync(fd)
+    }
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,67 @@
+/** What is there already, archived by the background job that `install --import` starts. */
+import { expect, test } from "bun:test"
+import { existsSync, mkdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { run } from "../support/binary.ts"
+import { Machine } from "../support/machine.ts"
+
+const there = (own: Machine, ...args: string[]) => run(args, { env: own.env, cwd: own.cwd })
+
+function filled(): { own: Machine; bytes: number } {
+  const own = new Machine()
+  let bytes = 0
+  for (let n = 0; n < 3; n++) {
+    const transcript = own.session().turn(`prompt ${n}`)
+    bytes += Buffer.byteLength(transcript.text)
+    transcript.flush()
+  }
+  return { own, bytes }
+}
+
+test("install --import: all of it is archived, and nobody waits for that", async () => {
+  const { own, bytes } = filled()
+  using _own = own
+  const ran = await there(own, "install", "--import", "--json")
+  expect(ran).toMatchObject({ code: 0, stderr: "" })
+  expect(JSON.parse(ran.stdout)).toMatchObject({
+    changed: true,
+    history: { transcripts: 3, left: 3, bytes, bytesLeft: bytes, importing: true },
+  })
+  await own.idle()
+  expect(JSON.parse((await there(own, "status", "--json")).stdout)).toMatchObject({
+    import: null,
+    totals: { turns: 3, archivedBytes: bytes },
+  })
+  expect((await there(own, "verify")).code).toBe(0)
+  expect((await there(own, "install", "--import")).stdout).not.toContain("in the background")
+})
+
+test("without a terminal nobody is asked: install says how, and begins nothing", async () => {
+  const { own } = filled()
+  using _own = own
+  const ran = await there(own, "install")
+  expect(ran).toMatchObject({ code: 0, stderr: "" })
+  expect(ran.stdout).toContain("`ctxbridge import` archives the 3 transcripts")
+  const refused = await there(own, "install", "--no-import")
+  expect(refused.stdout).not.toContain("ctxbridge import")
+  expect(existsSync(join(own.dataHome, "requests"))).toBe(false)
+})
+
+test("an import that was interrupted: status tells what is left, and the next job goes on", async () => {
+  const { own, bytes } = filled()
+  using _own = own
+  const folder = join(own.dataHome, "requests")
+  mkdirSync(folder, { recursive: true })
+  const sweep = [join(own.home, ".claude", "projects")]
+  const request = { transcripts: [], sweep, settle: false, history: true }
+  // As a job leaves it that is killed at work.
+  writeFileSync(join(folder, "a.json.taken"), JSON.stringify(request))
+  const status = await there(own, "status")
+  expect(status.stdout).toMatch(/^import +in the background: 0 of 3 transcripts done/m)
+  expect(JSON.parse((await there(own, "status", "--json")).stdout).import).toMatchObject({ bytesLeft: bytes })
+  expect((await there(own, "__job")).code).toBe(0)
+  expect(JSON.parse((await there(own, "status", "--json")).stdout)).toMatchObject({
+    import: null,
+    totals: { archivedBytes: bytes },
+  })
+})

@@ -1,0 +1,78 @@
+/** The server as a host runs it: the compiled file, spoken to over its pipes. */
+import { Client } from "@modelcontextprotocol/sdk/client/index.js"
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
+import { binary, type RunOptions, run } from "./binary.ts"
+
+export interface Called {
+  readonly text: string
+  readonly structured: Record<string, unknown> | undefined
+  readonly isError: boolean
+}
+
+/** A session of the SDK's own client. */
+export class Peer {
+  readonly client: Client
+  readonly transport: StdioClientTransport
+
+  private constructor(client: Client, transport: StdioClientTransport) {
+    this.client = client
+    this.transport = transport
+  }
+
+  static async connect(cwd: string, env: Record<string, string>): Promise<Peer> {
+    const client = new Client({ name: "test", version: "1" })
+    const transport = new StdioClientTransport({
+      command: binary(),
+      args: ["mcp"],
+      cwd,
+      env: { PATH: process.env["PATH"] ?? "", ...env },
+      stderr: "pipe",
+    })
+    await client.connect(transport)
+    return new Peer(client, transport)
+  }
+
+  async call(name: string, args: Record<string, unknown> = {}): Promise<Called> {
+    const result = await this.client.callTool({ name, arguments: args })
+    const [block] = result["content"] as { type: string; text: string }[]
+    return {
+      text: block!.text,
+      structured: result["structuredContent"] as Record<string, unknown> | undefined,
+      isError: result["isError"] === true,
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.client.close()
+  }
+}
+
+export interface Reply {
+  readonly jsonrpc: string
+  readonly id: string | number | null
+  readonly result?: Record<string, unknown>
+  readonly error?: { readonly code: number; readonly message: string }
+}
+
+/** Writes all lines at once, then closes stdin, and reads what comes back until the server ends. */
+export async function exchange(lines: readonly string[], options: RunOptions) {
+  const ran = await run(["mcp"], { ...options, stdin: lines.map((line) => `${line}\n`).join("") })
+  const replies = ran.stdout
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as Reply)
+  return { ...ran, replies }
+}
+
+export const request = (id: number | string, method: string, params?: unknown): string =>
+  JSON.stringify({ jsonrpc: "2.0", id, method, ...(params === undefined ? {} : { params }) })
+
+export const callOf = (id: number | string, name: string, args?: unknown): string =>
+  request(id, "tools/call", { name, ...(args === undefined ? {} : { arguments: args }) })
+
+export const initialize = (id = 0): string =>
+  request(id, "initialize", {
+    protocolVersion: "2025-11-25",
+    capabilities: {},
+    clientInfo: { name: "test", version: "1" },
+  })

@@ -1,0 +1,269 @@
+/** Every rule: what it must find, and what it must leave. */
+import { describe, expect, test } from "bun:test"
+import fc from "fast-check"
+import { problemOf } from "../../../src/util/secret-patterns.ts"
+import { tokenRules } from "../../../src/util/secret-rules.ts"
+import { FILTERED, filterLines, filterText } from "../../../src/util/secrets.ts"
+import { inContext, type Kind, Noise, privateKey, TOKENS, VALUES } from "../../support/planted.ts"
+
+const line = (text: string): string => `${JSON.stringify({ type: "user", message: { content: text } })}\n`
+const filtered = (text: string, hidden = 0, patterns: string[] = []) => {
+  const done = filterLines(Buffer.from(text), hidden, { enabled: true, patterns })
+  return { text: Buffer.from(done.content).toString(), hidden: done.hidden }
+}
+const stars = (n: number): string => "*".repeat(n)
+
+/** In each of these places, and nothing else of the line may change. */
+const PLACES: Readonly<Record<string, (text: string) => string>> = {
+  alone: (text) => text,
+  "in a sentence": (text) => `The value is ${text}, as you know. größer 语言`,
+  "behind a line break": (text) => `first\n${text}\nlast`,
+  "in quotes": (text) => `{"key": "${text}"}`,
+  "in code in a string of JSON": (text) => JSON.stringify({ code: `x = '${text}'\n` }),
+}
+
+function leaks(one: Kind, secret: string, place: (text: string) => string): string | undefined {
+  const text = line(place(inContext(one, secret)))
+  const result = filtered(text).text
+  if (result.includes(secret)) return `${one.name} stays: ${result}`
+  if (result !== text.replace(secret, stars(secret.length)))
+    return `${one.name} takes more or less: ${result}`
+  return undefined
+}
+
+describe("tokens", () => {
+  for (const [name, place] of Object.entries(PLACES)) {
+    test(`${name}: every kind is filled, and nothing else`, () => {
+      const found = TOKENS.flatMap((one, n) =>
+        [1, 2, 3].map((k) => leaks(one, one.secret(new Noise(100 * n + k)), place)),
+      )
+      expect(found.filter((one) => one !== undefined)).toEqual([])
+    })
+  }
+
+  test("what looks like one stays", () => {
+    for (const { harmless } of TOKENS)
+      expect(filtered(line(`It is ${harmless} here`)).text).toBe(line(`It is ${harmless} here`))
+  })
+
+  test("every rule finds what it describes, and nothing so short as its beginning", () => {
+    const missed: string[] = []
+    for (const rule of tokenRules()) {
+      // What fast-check cannot make; words that are random themselves have kinds above.
+      if (rule.startsWith("#")) continue
+      const pattern = rule.replace(/\(\?<?!.*?\)/g, "")
+      for (const token of fc.sample(fc.stringMatching(new RegExp(`^(?:${pattern})$`)), {
+        numRuns: 5,
+        seed: 7,
+      })) {
+        const text = line(`It is "${token}" here`)
+        if (filtered(text).text !== line(`It is "${stars(token.length)}" here`))
+          missed.push(`${rule}: ${token}`)
+        const short = line(`It is "${token.slice(0, 9)}" here`)
+        if (filtered(short).text !== short) missed.push(`${rule}: ${token.slice(0, 9)}`)
+      }
+    }
+    expect(missed).toEqual([])
+  })
+})
+
+describe("values", () => {
+  test("every kind is filled, and nothing else", () => {
+    const found = VALUES.flatMap((one, n) =>
+      [1, 2, 3].map((k) =>
+        leaks(one, one.secret(new Noise(10_000 + 100 * n + k)), (text) => `see ${text} end`),
+      ),
+    )
+    expect(found.filter((one) => one !== undefined)).toEqual([])
+  })
+
+  test("what looks like one stays", () => {
+    for (const { harmless } of VALUES)
+      expect(filtered(line(`It is ${harmless} here`)).text).toBe(line(`It is ${harmless} here`))
+  })
+
+  test("examples of documentation stay", () => {
+    const examples = [
+      `AKIA${"IOSFODNN7"}EXAMPLE`,
+      `aws_secret_access_key = wJalrXUtnFEMI/${"K7MDENG"}/bPxRfiCYEXAMPLEKEY`,
+    ]
+    for (const text of examples) expect(filtered(line(text)).text).toBe(line(text))
+  })
+
+  test("counts of tokens and other figures stay", () => {
+    const usage = `${JSON.stringify({ usage: { input_tokens: 123456, output_tokens: 7 }, token: 42, password: 1234567 })}\n`
+    expect(filtered(usage).text).toBe(usage)
+  })
+})
+
+describe("copies", () => {
+  const secret = TOKENS.find(({ name }) => name === "GitHub token")!.secret(new Noise(1))
+  const text = `name=shop\nGITHUB_TOKEN=${secret}\nmode=live\n`
+
+  for (const encoding of ["base64", "base64url"] as const) {
+    test(`in ${encoding}`, () => {
+      for (const encoded of [Buffer.from(secret).toString(encoding), Buffer.from(text).toString(encoding)]) {
+        const result = filtered(line(`data: ${encoded} end`)).text
+        const back = Buffer.from(/data: (\S+) end/.exec(result)![1]!.replaceAll("*", "A"), "base64").toString(
+          "latin1",
+        )
+        expect(back).not.toContain(secret.slice(8, -8))
+        expect(result).toEndWith(' end"}}\n')
+      }
+    })
+  }
+
+  test("in base64 of several lines", () => {
+    const encoded = Buffer.from(text.repeat(3)).toString("base64").replace(/.{76}/g, "$&\n")
+    expect(filtered(line(`${encoded}\nend`)).text).toBe(
+      line(`${stars(encoded.length + encoded.split("\n").length - 1)}\nend`),
+    )
+  })
+
+  test("in a URL, percent-encoded", () => {
+    const url = `https://example.com/?next=${encodeURIComponent(`https://a.example/?password=hunter2+x&n=1&k=${secret}`)}&z=1`
+    const result = filtered(line(url)).text
+    expect(result).not.toContain(secret)
+    expect(result).not.toContain("hunter2")
+    expect(result).toContain("https://example.com/?next=https%3A%2F%2Fa.example%2F%3Fpassword%3D***")
+    expect(result).toEndWith('&z=1"}}\n')
+    expect(result.length).toBe(line(url).length)
+  })
+})
+
+describe("private keys", () => {
+  const { text, lines } = privateKey(new Noise(3))
+  const none = (result: string): void => {
+    for (const one of lines) expect(result).not.toContain(one.slice(8))
+  }
+
+  test("whole, with what stands around it", () => {
+    const result = filtered(line(`before\n${text}after`)).text
+    none(result)
+    expect(result).toContain("before")
+    expect(result).toContain("after")
+    expect(JSON.parse(result).message.content).toContain("-----BEGIN RSA PRIVATE")
+  })
+
+  test("cut off at either end, with numbers of lines, marks of a diff, and as a string within a string", () => {
+    none(filtered(line(text.slice(0, 500))).text)
+    none(filtered(line(`${text.slice(90)}after`)).text)
+    none(
+      filtered(
+        line(
+          text
+            .split("\n")
+            .map((one, n) => `${String(n + 1).padStart(6)}→${one}`)
+            .join("\n"),
+        ),
+      ).text,
+    )
+    none(
+      filtered(
+        line(
+          text
+            .split("\n")
+            .map((one) => `+${one}`)
+            .join("\n"),
+        ),
+      ).text,
+    )
+    none(filtered(line(JSON.stringify({ key: text }))).text)
+    none(filterText(`Here it is:\n${text}`, FILTERED))
+  })
+
+  test("a public key stays", () => {
+    const open = line(`-----BEGIN PUBLIC KEY-----\n${lines[0]}\n-----END PUBLIC KEY-----\n`)
+    expect(filtered(open).text).toBe(open)
+  })
+})
+
+describe("<private>", () => {
+  test("in a text, over its lines, in any spelling of JSON", () => {
+    expect(filtered(line("a <private>b\nc</private> d")).text).toBe(
+      '{"type":"user","message":{"content":"a <private>****</private> d"}}\n',
+    )
+    expect(filtered('{"text":"a \\u003cprivate\\u003eb\\u003c/private\\u003e d"}\n').text).toBe(
+      '{"text":"a \\u003cprivate\\u003e*\\u003c/private\\u003e d"}\n',
+    )
+    expect(filterText("a <private>b\nc</private> d", FILTERED)).toBe("a <private>***</private> d")
+  })
+
+  test("over the blocks of a record: what was said is hidden, the structure stays", () => {
+    const content = [
+      { type: "text", text: "a <private>b" },
+      { type: "text", text: "c" },
+      { type: "text", text: "d</private> e" },
+    ]
+    const result = filtered(
+      `${JSON.stringify({ type: "user", uuid: "u-1", message: { role: "user", content } })}\n`,
+    )
+    expect(JSON.parse(result.text)).toEqual({
+      type: "user",
+      uuid: "u-1",
+      message: {
+        role: "user",
+        content: [
+          { type: "text", text: "a <private>*" },
+          { type: "text", text: "*" },
+          { type: "text", text: "*</private> e" },
+        ],
+      },
+    })
+    expect(result.hidden).toBe(0)
+  })
+
+  test("over records, until it is closed", () => {
+    const result = filtered(line("a <private>b") + line("c") + line("d</private> e") + line("f"))
+    expect(result).toEqual({
+      text: line("a <private>*") + line("*") + line("*</private> e") + line("f"),
+      hidden: 0,
+    })
+  })
+
+  test("never closed: at most eight records more, in any pieces", () => {
+    const all = [line("a <private>b"), ...Array.from({ length: 12 }, (_, n) => line(`line ${n}`))]
+    const once = filtered(all.join("")).text
+    let hidden = 0
+    const pieces = all.map((one) => {
+      const done = filtered(one, hidden)
+      hidden = done.hidden
+      return done.text
+    })
+    expect(pieces.join("")).toBe(once)
+    expect(once).not.toContain("line 7")
+    expect(once).toContain("line 8")
+  })
+
+  test("mentioned only: nothing beyond is hidden", () => {
+    const text = line("Put it between `<private>` and its end") + line("next")
+    expect(filtered(text).text).toBe(text)
+  })
+})
+
+describe("the user's own patterns", () => {
+  test("fill what they match, in strings only", () => {
+    const text = `${line("ticket ACME-1234 of größe")}not json ACME-77\n`
+    expect(filtered(text, 0, ["ACME-\\d+", "größe"]).text).toBe(
+      `${line("ticket ********* of ******").replace('******"', '*******"')}not json *******\n`,
+    )
+    expect(filtered('{"ACME-1":{"n":1}}\n', 0, [".+"]).text).toBe('{"ACME-1":{"n":1}}\n')
+  })
+
+  test("those that could take for ever are refused, with the reason", () => {
+    for (const bad of ["(a+)+$", "(a|aa)*b", "(", "(x)\\1", "a*b*c*d*", "x*", "a".repeat(301)]) {
+      expect(problemOf(bad)).toBeString()
+    }
+    for (const good of ["ACME-\\d+", "\\bint-[a-z]{4,}\\b", "[\\w.]+@example\\.com"])
+      expect(problemOf(good)).toBeUndefined()
+  })
+})
+
+test("switched off: nothing changes, and the note says so", () => {
+  const bytes = Buffer.from(line(TOKENS[0]!.secret(new Noise(1))))
+  expect(filterLines(bytes, 0, { enabled: false, patterns: [] })).toEqual({
+    content: bytes,
+    hidden: 0,
+    rules: 0,
+  })
+})
