@@ -10,6 +10,8 @@ function main(argv: readonly string[]): Promise<void> {
   // The design documents' spelling, without `hook`.
   if (first !== undefined && HOOKS.includes(first))
     return import("./hook/run.ts").then((hook) => hook.runHook(first))
+  if (first === "statusline" && (second === undefined || second === "--chain"))
+    return import("./hook/statusline.ts").then((hot) => hot.runStatusLine(argv[2]))
   if (first === "__job") return import("./job/run.ts").then((job) => job.runJob())
   return import("./cli/router.ts").then((cli) => cli.runCli(argv))
 }

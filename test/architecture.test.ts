@@ -15,7 +15,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["config", "transcript", "vault"],
   ["archive"],
   ["embed"],
-  ["restore", "export", "search", "foreign"],
+  ["restore", "export", "search", "foreign", "autopilot"],
   ["job"],
   ["hook", "host", "bench", "mcp"],
   ["demo", "doctor"],
@@ -84,6 +84,7 @@ const DYNAMIC_DOORS = [
   "cli/commands/search.ts",
   "hook/handle.ts",
   "hook/reply.ts",
+  "hook/watch.ts",
   "embed/embedder.ts",
 ]
 
@@ -94,7 +95,7 @@ const PURE: readonly RegExp[] = [
   /^vault\/(frame|layout)\.ts$/,
   /^hook\/event\.ts$/,
   /^config\/(options|markdown)\.ts$/,
-  /^host\/(settings-edit|server-edit|json-text|settings-style|line-diff|hooks-table)\.ts$/,
+  /^host\/(settings-edit|server-edit|status-line|json-text|settings-style|line-diff|hooks-table)\.ts$/,
   /^archive\/(schema|todos|handle-prefix)\.ts$/,
   /^util\/(errors|text)\.ts$/,
 ]
@@ -116,12 +117,12 @@ const WORDS: readonly WordRule[] = [
   },
   {
     word: /\bprocess\.exit\(/,
-    allowed: /^(hook\/run|cli\/router|cli\/output|job\/\w+)\.ts$/,
+    allowed: /^(hook\/(run|statusline)|cli\/router|cli\/output|job\/\w+)\.ts$/,
     reason: "it drops output still in the pipe; return a value or throw a CtxError",
   },
   {
     word: /\bBun\.stdout\b|\bprocess\.stdout\.write\b/,
-    allowed: /^(hook\/run|cli\/output)\.ts$/,
+    allowed: /^(hook\/(run|statusline)|cli\/output)\.ts$/,
     reason: "stdout belongs to the reply of a hook or to Output; return text, or use out.print",
   },
   {

@@ -5,6 +5,21 @@ import { isMissing } from "../util/errors.ts"
 
 export const sessionFolder = (dataHome: string): string => join(dataHome, "sessions")
 
+/** The autopilot's state of the session with the last prompt, for other tools. */
+export const sharedState = (dataHome: string): string => join(dataHome, "autopilot-state.json")
+
+/** Removes it when it is about one of these sessions. */
+export function removeSharedState(dataHome: string, sessions: ReadonlySet<string>): void {
+  const file = sharedState(dataHome)
+  try {
+    const { sessionId } = JSON.parse(readFileSync(file, "utf8")) as { sessionId?: unknown }
+    if (typeof sessionId === "string" && !sessions.has(sessionId)) return
+  } catch (error) {
+    if (isMissing(error)) return
+  }
+  rmSync(file, { force: true })
+}
+
 /**
  * Removes every file of the folder, half-written ones included, that `wanted` says yes to.
  *

@@ -8,7 +8,7 @@ import { codeOf, isDamage, isMissing } from "../util/errors.ts"
 import { type Database, databasePath, openDatabase } from "./database.ts"
 import { dropPending } from "./pending.ts"
 import { dropPointers } from "./pointers.ts"
-import { removeSessionFiles } from "./session-files.ts"
+import { removeSessionFiles, removeSharedState } from "./session-files.ts"
 
 export interface Traces {
   /** Sessions of which something was taken out of the vault, without their subagents. */
@@ -28,6 +28,7 @@ const PATIENCE = 5000
 export function eraseTraces(dataHome: string, traces: Traces): void {
   const { sessions, whole, matches = () => false } = traces
   removeSessionFiles(dataHome, (name, bytes) => isOf(name, bytes, sessions) || matches(bytes))
+  removeSharedState(dataHome, sessions)
   dropPending(dataHome, ({ session }) => whole.has(session.split("/", 1)[0]!))
   dropPointers(dataHome)
   removeKeptDatabases(dataHome)

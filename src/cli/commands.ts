@@ -8,6 +8,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ default: Command 
     install: () => import("./commands/install.ts"),
     uninstall: () => import("./commands/uninstall.ts"),
     status: () => import("./commands/status.ts"),
+    statusline: () => import("./commands/statusline.ts"),
     sessions: () => import("./commands/sessions.ts"),
     search: () => import("./commands/search.ts"),
     timeline: () => import("./commands/timeline.ts"),

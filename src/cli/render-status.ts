@@ -1,10 +1,12 @@
 /** `status` for people. Pure. */
 import type { SpoolStatus } from "../archive/spool.ts"
 import type { ArchiveStatus } from "../archive/status.ts"
+import type { ContextReport } from "../autopilot/examine.ts"
 import type { HookStatus } from "../host/hook-status.ts"
 import type { History } from "../job/history.ts"
 import type { LoggedError } from "../util/log.ts"
 import { bytes, count } from "../util/text.ts"
+import { renderContext } from "./render-context.ts"
 import { renderSessions, type Screen } from "./render-session.ts"
 import { safe } from "./style.ts"
 import { renderPairs } from "./table.ts"
@@ -17,6 +19,8 @@ export interface StatusReport extends ArchiveStatus {
   readonly spool: readonly SpoolStatus[]
   /** Sessions of which something was forgotten, and of how many not everything has gone yet. */
   readonly forgotten: { readonly sessions: number; readonly unfinished: number }
+  /** Of the latest session here. */
+  readonly context: ContextReport | null
   /** An import in the background. */
   readonly import: History | null
   readonly hooks: readonly HookStatus[]
@@ -45,6 +49,7 @@ export function renderStatus(status: StatusReport, screen: Screen): string[] {
       "No archive yet: `ctxbridge install` registers the hooks, `ctxbridge import` takes what is there already.",
     )
   }
+  if (status.context !== null) lines.push("", ...renderContext(status.context, screen))
   if (status.sessions.length > 0) lines.push("", ...renderSessions(status.sessions, screen))
   return lines
 }

@@ -121,6 +121,31 @@ export function wantsColor(isTerminal: boolean, env: Env = process.env): boolean
   return isTerminal && (env["NO_COLOR"] ?? "") === "" && env["TERM"] !== "dumb"
 }
 
+/** What the user's environment tells the host about its window and its compactions; other values it ignores, too. */
+export function hostLimits(env: Env = process.env): HostLimits {
+  const percent = Number(env["CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"])
+  const window = Number(env["CLAUDE_CODE_AUTO_COMPACT_WINDOW"])
+  const isOn = (name: string): boolean => /^(?:1|true|yes|on)$/i.test(env[name] ?? "")
+  return {
+    ...(percent > 0 && percent <= 100 ? { percent } : {}),
+    ...(window >= 100_000 ? { window } : {}),
+    ...(isOn("CLAUDE_CODE_DISABLE_1M_CONTEXT") ? { no1M: true } : {}),
+    ...(isOn("DISABLE_COMPACT") || isOn("DISABLE_AUTO_COMPACT") ? { never: true } : {}),
+  }
+}
+
+/** Limits that the user's environment sets to the host's window. */
+export interface HostLimits {
+  /** Where the host compacts: percent of what it can use of the window. */
+  readonly percent?: number
+  /** Tokens that the host counts on, at most. */
+  readonly window?: number
+  /** No window above 200,000. */
+  readonly no1M?: boolean
+  /** The host never compacts by itself. */
+  readonly never?: boolean
+}
+
 /** What the host tells a server that it starts, from 2.1 on: its project's folder and its session. */
 export function hostPlace(env: Env = process.env): {
   readonly project: string | undefined

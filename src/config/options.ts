@@ -28,6 +28,13 @@ const integer =
       : undefined
   }
 
+const share =
+  (min: number, max: number) =>
+  (raw: Raw): number | undefined => {
+    const value = typeof raw === "string" && raw.trim() !== "" ? Number(raw) : raw
+    return typeof value === "number" && value >= min && value <= max ? value : undefined
+  }
+
 const flag = (raw: Raw): boolean | undefined => {
   if (typeof raw === "boolean") return raw
   if (/^(1|true|on|yes)$/i.test(String(raw))) return true
@@ -100,6 +107,54 @@ export const OPTIONS = {
     allowed: "100 to 4000",
     doc: "Milliseconds after which a hook stops reading, commits what it has, and returns.",
     parse: integer(100, 4000),
+  },
+  "autopilot.enabled": {
+    env: ["CTXBRIDGE_AUTOPILOT", "CLAUDE_FLOW_CONTEXT_AUTOPILOT"],
+    scope: "any",
+    default: true,
+    allowed: "true or false",
+    doc: "Follow how full the window is at every prompt, and tell the model once when it is nearly full.",
+    parse: flag,
+  },
+  "autopilot.window": {
+    env: ["CTXBRIDGE_CONTEXT_WINDOW", "CLAUDE_FLOW_CONTEXT_WINDOW"],
+    scope: "any",
+    default: 0,
+    allowed: "0 to 10000000",
+    doc: "Tokens in the window; 0: what the host says, or else what the model is known to have.",
+    parse: integer(0, 10_000_000),
+  },
+  "autopilot.warn": {
+    env: ["CTXBRIDGE_AUTOPILOT_WARN", "CLAUDE_FLOW_AUTOPILOT_WARN"],
+    scope: "any",
+    default: 0.7,
+    allowed: "0.05 to 1",
+    doc: "Share of the host's compaction point from which on `status` says WARNING.",
+    parse: share(0.05, 1),
+  },
+  "autopilot.critical": {
+    env: ["CTXBRIDGE_AUTOPILOT_CRITICAL", "CLAUDE_FLOW_AUTOPILOT_PRUNE"],
+    scope: "any",
+    default: 0.85,
+    allowed: "0.05 to 1",
+    doc: "Share of the host's compaction point from which on the model is told, once until the compaction.",
+    parse: share(0.05, 1),
+  },
+  "autopilot.project-state": {
+    env: ["CTXBRIDGE_AUTOPILOT_PROJECT_STATE"],
+    scope: "user",
+    default: false,
+    allowed: "true or false",
+    doc: "Write `autopilot-state.json` also to `.claude-flow/data` of the project, where that folder exists.",
+    parse: flag,
+  },
+  "statusline.enabled": {
+    env: ["CTXBRIDGE_STATUSLINE"],
+    scope: "user",
+    default: true,
+    allowed: "true or false",
+    doc: "Show the status line. Off: `install` wires none, and a wired one shows only the line it was chained to.",
+    parse: flag,
   },
   "secrets.enabled": {
     env: ["CTXBRIDGE_SECRETS"],

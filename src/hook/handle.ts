@@ -15,10 +15,11 @@ import { logError } from "../util/log.ts"
 import { filterText, type SecretSettings } from "../util/secrets.ts"
 import { mayBeSpooled } from "../vault/spool-folders.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
-import { type HookEvent, isHumanPrompt } from "./event.ts"
+import { additionalContext, type HookEvent, isHumanPrompt } from "./event.ts"
 import type { Reply, ReplyRequest } from "./reply.ts"
 import { preparedReply } from "./start.ts"
 import { claimStart, readState, rememberClear, type SessionState, writeState } from "./state.ts"
+import { watchContext } from "./watch.ts"
 
 /** Share of the deadline until which to fill the vault. The rest is for views and reply. */
 const VAULT_SHARE = 0.4
@@ -62,6 +63,8 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
   const isFirst = !isStart || claimStart(dataHome, event.session, now)
   const before = await lastState(event, settings.paths, spooled)
   let state = remember(before, event, now, taken[0]?.captured.size ?? 0, settings.paths.secrets)
+  const watched = await watchContext({ event, before, state, taken, settings, now }).catch(failed)
+  if (watched !== undefined) state = { ...state, context: watched.context }
   let text = ""
   let lost = false
   if (isFirst && needsReply(event, before, settings)) {
@@ -69,6 +72,10 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
     text = answer.text
     state = answer.state
     lost = answer.lost === true
+  }
+  if (text === "" && watched?.advice !== undefined) {
+    text = additionalContext(event, watched.advice)
+    state = { ...state, context: { ...watched.context, warned: true } }
   }
   try {
     if (lost) askForRebuild(dataHome)
@@ -78,7 +85,10 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
     failed(error)
   }
   try {
-    if (state !== before && !wasForgotten(event, dataHome)) await keepState(event, settings.paths, state)
+    if (state !== before && !wasForgotten(event, dataHome)) {
+      await keepState(event, settings.paths, state)
+      if (state.context !== undefined) watched?.publish?.(state.context)
+    }
     if (event.name === "session-end" && event.reason === "clear" && event.cwd !== undefined) {
       rememberClear(dataHome, projectOf(event.cwd), { session: event.session, time: now })
     }

@@ -7,6 +7,7 @@
 import { linkSync, readFileSync, unlinkSync } from "node:fs"
 import { join } from "node:path"
 import { sessionFolder } from "../archive/session-files.ts"
+import type { ContextState } from "../autopilot/context.ts"
 import { codeOf } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
 
@@ -29,6 +30,8 @@ export interface SessionState {
   readonly startTime?: number
   /** Bytes of the transcript that were archived when a job was last started to index them. */
   readonly jobAt?: number
+  /** How full the window is. */
+  readonly context?: ContextState
 }
 
 const sessionFile = (dataHome: string, session: string): string =>

@@ -23,6 +23,20 @@ const LARGEST = 64 << 20
  * @returns undefined when there was no valid document in time
  */
 export function readDocument(deadline: number): unknown {
+  const { chunks, document } = read(deadline)
+  return document ?? parse(chunks)
+}
+
+/** The same as bytes, whatever they are: for whoever passes them on. */
+export const readInput = (deadline: number): Uint8Array => Buffer.concat(read(deadline).chunks)
+
+interface Input {
+  readonly chunks: readonly Uint8Array[]
+  /** When it was recognised before the end. */
+  readonly document?: unknown
+}
+
+function read(deadline: number): Input {
   const chunks: Uint8Array[] = []
   let size = 0
   let last = 0
@@ -30,15 +44,14 @@ export function readDocument(deadline: number): unknown {
     const left = deadline - performance.now()
     if (last === CLOSING_BRACE && !readable(STDIN, Math.min(IDLE, left))) {
       const document = parse(chunks)
-      if (document !== undefined) return document
+      if (document !== undefined) return { chunks, document }
     }
     const chunk = readable(STDIN, left) ? readBlock() : undefined
     if (chunk === "later" && left > 0) continue
-    if (chunk === "later") return parse(chunks)
-    if (chunk === undefined || chunk.length === 0) return parse(chunks)
+    if (chunk === "later" || chunk === undefined || chunk.length === 0) return { chunks }
     chunks.push(chunk)
     size += chunk.length
-    if (size > LARGEST) return undefined
+    if (size > LARGEST) return { chunks: [] }
     last = lastInk(chunk) ?? last
   }
 }

@@ -24,10 +24,15 @@ export const HOST_EVENTS = Object.keys(HOOKS) as readonly HostEvent[]
  */
 export const HOOK_TIMEOUT_SECONDS = 5
 
-/** The command the host runs for `event`. The two empty assignments keep a stray BUN_* from taking us over. */
+/** The command the host runs for `event`. */
 export function hookCommand(exePath: string, event: HostEvent): string {
+  return `${ourProgram(exePath)} hook ${HOOKS[event]}`
+}
+
+/** How every command of ours begins. The two empty assignments keep a stray BUN_* from taking us over. */
+export function ourProgram(exePath: string): string {
   expectOurBinary(exePath)
-  return `BUN_OPTIONS= BUN_BE_BUN= ${shellQuote(exePath)} hook ${HOOKS[event]}`
+  return `BUN_OPTIONS= BUN_BE_BUN= ${shellQuote(exePath)}`
 }
 
 /** Throws for a path of which no entry would be recognised later: the next install would double it. */
@@ -39,7 +44,7 @@ export function expectOurBinary(exePath: string): void {
 }
 
 // One shell word, whatever its quoting. The alternatives differ in their first character: no backtracking.
-const WORD = String.raw`(?:'[^']*'|"(?:[^"\\]|\\[\s\S])*"|\\[\s\S]|[^\s'"\\;&|<>()\x60])+`
+export const WORD = String.raw`(?:'[^']*'|"(?:[^"\\]|\\[\s\S])*"|\\[\s\S]|[^\s'"\\;&|<>()\x60])+`
 const NAMES = Object.values(HOOKS).join("|")
 const OUR_COMMAND = new RegExp(
   String.raw`^\s*((?:[A-Za-z_]\w*=(?:${WORD})?\s+)*)(${WORD})\s+hook\s+(?:${NAMES})\s*$`,

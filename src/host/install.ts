@@ -1,11 +1,15 @@
-/** Which files of the host name us, and what of us is in each: the hooks in its settings, the server beside them. */
+/**
+ * Which files of the host name us, and what of us is in each: hooks and status line in its settings, the server beside
+ * them.
+ */
 import { existsSync } from "node:fs"
 import { basename, join } from "node:path"
 import { withHostLock } from "./host-lock.ts"
 import { recordedTargets } from "./manifest.ts"
 import { type Ours, register, type SettingsChange, unregister } from "./register.ts"
 import { addServer, removeServer, SERVER_NAME } from "./server-edit.ts"
-import { addHooks, type Removed, removeHooks } from "./settings-edit.ts"
+import { type Added, addHooks, type Removed, removeHooks } from "./settings-edit.ts"
+import { addStatusLine, removeStatusLine, type StatusLineState, type StatusLineWish } from "./status-line.ts"
 
 /** Whose settings: the user's own, the project's shared ones, or the user's own ones for this project. */
 export type Scope = "user" | "project" | "local"
@@ -31,6 +35,14 @@ export interface UninstallOptions extends Places {
 export interface InstallOptions extends UninstallOptions {
   /** Absolute path of the binary that the hooks shall call. */
   readonly exePath: string
+  /** Default `update`: none is put in. */
+  readonly statusLine?: StatusLineWish
+}
+
+/** The change of the settings. */
+export interface HooksChange extends SettingsChange {
+  /** What became of the status line, or is there. */
+  readonly statusLine: StatusLineState
 }
 
 /** The settings file of a scope. */
@@ -55,12 +67,20 @@ const folderMode = (scope: Scope): number => (scope === "user" ? 0o700 : 0o777)
 const hooksIn = (options: UninstallOptions): Ours => ({
   file: settingsPath(options.scope, options),
   folderMode: folderMode(options.scope),
-  remove: removeHooks,
+  remove: removeFromSettings,
 })
 
-/** Registers our hooks. A second time, with the same binary, it changes nothing. */
-export function install(options: InstallOptions): SettingsChange {
-  return register({ ...hooksIn(options), add: (text) => addHooks(text, options.exePath) }, options)
+/** Registers our hooks, and the status line as wished. A second time, with the same binary, it changes nothing. */
+export function install(options: InstallOptions): HooksChange {
+  const { exePath, statusLine: wish = "update" } = options
+  let statusLine: StatusLineState = "none"
+  const add = (text: string | undefined): Added => {
+    const hooks = addHooks(text, exePath)
+    const line = addStatusLine(hooks.text, exePath, wish)
+    statusLine = line.state
+    return { ...hooks, text: line.text }
+  }
+  return { ...register({ ...hooksIn(options), add }, options), statusLine }
 }
 
 /**
@@ -71,7 +91,7 @@ export function uninstall(options: UninstallOptions): SettingsChange {
   return unregister(hooksIn(options), options)
 }
 
-/** The same for every file that an install has written, in whatever project, hooks and server. */
+/** The same for every file that an install has written, in whatever project, and whatever of us is in it. */
 export function uninstallAll(
   options: Pick<Places, "dataHome"> & { readonly dryRun: boolean },
 ): SettingsChange[] {
@@ -79,8 +99,8 @@ export function uninstallAll(
   return recordedTargets(options.dataHome)
     .toReversed()
     .map((file) => {
-      // A link may have any name, so the name does not tell which of the two is in it.
-      const work = (): SettingsChange => unregister({ file, folderMode: 0o700, remove: removeBoth }, options)
+      // A link may have any name, so the name does not tell whether settings or servers are in it.
+      const work = (): SettingsChange => unregister({ file, folderMode: 0o700, remove: removeAll }, options)
       const change = isHostState(file) && !options.dryRun ? withHostLock(file, work) : work()
       return change.removed.includes(SERVER_NAME) ? { ...change, diff: [] } : change
     })
@@ -88,10 +108,19 @@ export function uninstallAll(
 
 const isHostState = (file: string): boolean => /^\.(claude|config)\.json$/.test(basename(file))
 
-function removeBoth(text: string, original?: string): Removed {
-  const hooks = removeHooks(text, original)
-  const server = removeServer(hooks.text, original)
-  return { text: server.text, removed: [...hooks.removed, ...server.removed] }
+const removeFromSettings = removing(removeHooks, removeStatusLine)
+
+const removeAll = removing(removeHooks, removeStatusLine, removeServer)
+
+function removing(...parts: readonly Ours["remove"][]): Ours["remove"] {
+  return (text, original) =>
+    parts.reduce<Removed>(
+      (done, remove) => {
+        const { text: now, removed } = remove(done.text, original)
+        return { text: now, removed: [...done.removed, ...removed] }
+      },
+      { text, removed: [] },
+    )
 }
 
 /** Registers our MCP server in the same way; undefined where the scope has no file for it. */

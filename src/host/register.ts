@@ -57,7 +57,7 @@ export interface SettingsChange {
   readonly action: "created" | "edited" | "restored" | "deleted" | "none"
   readonly changed: boolean
   readonly dryRun: boolean
-  /** What of ours: events by the host's names, or the server. */
+  /** What of ours: events and settings by the host's names, or the server. */
   readonly added: readonly string[]
   readonly replaced: readonly string[]
   readonly removed: readonly string[]

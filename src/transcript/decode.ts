@@ -7,9 +7,9 @@ import { assistantParts, userParts } from "./content.ts"
 import { attachmentParts, isForeign, queueParts, systemParts, titleParts } from "./host-lines.ts"
 import { isObject, type JsonObject, objectOf, stringOf } from "./json.ts"
 import type { Part, TranscriptRecord, Usage } from "./types.ts"
+import { SYNTHETIC, usageOf } from "./usage.ts"
 import type { Speaker } from "./user-text.ts"
 
-const SYNTHETIC = "<synthetic>"
 const NO_ANSWER_WANTED = "No response requested."
 
 /** Decodes one line. Never throws; a line that is no JSON object is a record of type `malformed`. */
@@ -96,28 +96,6 @@ function assistantTextKind(line: JsonObject, content: unknown): "text" | "apiErr
 function speakerOf(line: JsonObject, sidechain: boolean): Speaker {
   if (line["isMeta"] === true || isForeign(line)) return "host"
   return sidechain ? "parent" : "human"
-}
-
-function usageOf(type: string, line: JsonObject): Usage | undefined {
-  const message = objectOf(line["message"])
-  const messageId = stringOf(message["id"])
-  const usage = message["usage"]
-  const model = stringOf(message["model"]) ?? ""
-  // The host's own answers count nothing; taken for a reading, they would show an empty window.
-  if (type !== "assistant" || messageId === undefined || !isObject(usage) || model === SYNTHETIC)
-    return undefined
-  return {
-    messageId,
-    model,
-    input: count(usage["input_tokens"]),
-    output: count(usage["output_tokens"]),
-    cacheCreation: count(usage["cache_creation_input_tokens"]),
-    cacheRead: count(usage["cache_read_input_tokens"]),
-  }
-}
-
-function count(value: unknown): number {
-  return Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : 0
 }
 
 function typeOf(line: JsonObject): string {

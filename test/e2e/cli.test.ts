@@ -604,7 +604,7 @@ describe("completions", () => {
       const script = `${stdout}\nCOMP_WORDS=(${words.map((w) => `'${w}'`).join(" ")}); COMP_CWORD=${words.length - 1}\n_ctxbridge; printf '%s\\n' "\${COMPREPLY[@]}"`
       return Bun.spawnSync(["bash", "-c", script]).stdout.toString().trim().split("\n")
     }
-    expect(complete("ctxbridge", "st")).toEqual(["status"])
+    expect(complete("ctxbridge", "st")).toEqual(["status", "statusline"])
     expect(complete("ctxbridge", "export", "--js")).toEqual(["--jsonl", "--json"])
     expect(complete("ctxbridge", "install", "--scope", "")).toEqual(["user", "project", "local"])
     expect(complete("ctxbridge", "completions", "")).toEqual(["bash", "zsh", "fish"])

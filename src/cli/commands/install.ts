@@ -1,7 +1,8 @@
 /** `ctxbridge install`: register our hooks with the host. */
 import { foldersBefore, rememberFolders } from "../../host/footprint.ts"
-import { install, installServer, SCOPES, type Scope } from "../../host/install.ts"
+import { type HooksChange, install, installServer, SCOPES, type Scope } from "../../host/install.ts"
 import type { SettingsChange } from "../../host/register.ts"
+import type { StatusLineWish } from "../../host/status-line.ts"
 import { type History, historyOf, importInBackground } from "../../job/history.ts"
 import { usageError } from "../../util/errors.ts"
 import { bytes, count } from "../../util/text.ts"
@@ -24,6 +25,7 @@ export default {
   meta: { name: "install", description: "Register the hooks and the MCP server with Claude Code" },
   args: {
     ...SETTINGS_ARGS,
+    statusline: { type: "boolean", description: "Show our status line also where there is one: before it" },
     import: { type: "boolean", description: "Archive the history that is there, in the background" },
     "no-import": { type: "boolean", description: "Leave the history alone, and do not ask" },
   },
@@ -34,7 +36,7 @@ export default {
     // What stands in the server's way is said before the hooks are written.
     if (wantsServer(context)) installServer({ ...options, dryRun: true })
     const folders = foldersBefore(env)
-    const change = install(options)
+    const change = install({ ...options, statusLine: wishOf(context) })
     const server = wantsServer(context) ? installServer(options) : undefined
     if (!options.dryRun) rememberFolders(env.dataHome, folders)
     for (const line of [...report(change), ...reportServer(server)]) out.print(line)
@@ -84,14 +86,32 @@ export function settingsOptions({ args, env }: Context) {
   }
 }
 
-function report(change: SettingsChange): string[] {
-  if (!change.changed) return [`Already installed: ${change.file}`]
+const LINES: Partial<Record<HooksChange["statusLine"], string>> = {
+  added: "status line added",
+  chained: "status line put before yours",
+  updated: "status line brought up to date",
+}
+
+/** A status line is the user's own: a project's file gets one only when asked for. */
+function wishOf({ args, env }: Context): StatusLineWish {
+  if (args["statusline"] === true) return "chain"
+  return args["scope"] === "user" && env.config["statusline.enabled"] ? "new" : "update"
+}
+
+function report(change: HooksChange): string[] {
+  const hint =
+    change.statusLine === "theirs"
+      ? ["Your status line stays; `install --statusline` puts ours before it."]
+      : []
+  if (!change.changed) return [`Already installed: ${change.file}`, ...hint]
   if (change.dryRun) return [`Would change ${change.file}:`, ...change.diff]
   const lines = [`Hooks written to ${change.file}`]
   if (change.added.length > 0) lines.push(`  new       ${change.added.join(", ")}`)
   if (change.replaced.length > 0) lines.push(`  replaced  ${change.replaced.join(", ")}`)
+  const line = LINES[change.statusLine]
+  if (line !== undefined) lines.push(`  line      ${line}`)
   if (change.backup !== undefined) lines.push(`  backup    ${change.backup}`)
-  return lines
+  return [...lines, ...hint]
 }
 
 export const wantsServer = ({ args }: Context): boolean => args["no-mcp"] !== true

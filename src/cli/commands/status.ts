@@ -1,14 +1,18 @@
 /** `ctxbridge status`: how the archive stands. Every number is counted when it is asked for. */
 import { existsSync } from "node:fs"
+import { projectOf } from "../../archive/project.ts"
+import { listSessions, openForReading } from "../../archive/read.ts"
 import { spoolStatus } from "../../archive/spool.ts"
 import { readStatus } from "../../archive/status.ts"
+import { type ContextReport, examineContext } from "../../autopilot/examine.ts"
+import { hostLimits } from "../../config/load.ts"
 import { hookStatus } from "../../host/hook-status.ts"
 import { unfinished } from "../../job/forget.ts"
 import { importUnderWay } from "../../job/history.ts"
 import { askForRebuild } from "../../job/spawn.ts"
 import { lastError } from "../../util/log.ts"
 import { tombstoneCount } from "../../vault/tombstones.ts"
-import type { Command } from "../command.ts"
+import type { Command, Environment } from "../command.ts"
 import { renderStatus } from "../render-status.ts"
 import { createStyle } from "../style.ts"
 
@@ -24,6 +28,7 @@ export default {
       ...archive,
       spool: spoolStatus(env),
       forgotten: { sessions: tombstoneCount(dataHome), unfinished: unfinished(dataHome).length },
+      context: archive.totals === null ? null : contextOf(env),
       import: importUnderWay(env) ?? null,
       hooks: hookStatus({ configDir, home, cwd, dataHome }, exePath),
       lastError: lastError(env.stateHome) ?? null,
@@ -33,3 +38,21 @@ export default {
     out.json(status)
   },
 } satisfies Command
+
+/** Of the latest session of this folder's project; null where there is none, or nothing was said in it. */
+function contextOf({ dataHome, cwd, config }: Environment): ContextReport | null {
+  if (!config["autopilot.enabled"]) return null
+  const db = openForReading(dataHome)
+  try {
+    const [session] = listSessions(db, { project: projectOf(cwd), limit: 1 })
+    if (session === undefined) return null
+    const thresholds = { warn: config["autopilot.warn"], critical: config["autopilot.critical"] }
+    const circumstances = { option: config["autopilot.window"], limits: hostLimits(), thresholds }
+    return examineContext(db, dataHome, session.id, circumstances) ?? null
+  } catch {
+    // A damaged copy: the archive's own lines tell of it.
+    return null
+  } finally {
+    db.close()
+  }
+}

@@ -1,0 +1,171 @@
+/** The context of a session as the archive shows it: for commands, which have the time to read it anew. */
+import type { Database } from "../archive/database.ts"
+import { decodeLine } from "../transcript/decode.ts"
+import type { TranscriptRecord, Usage } from "../transcript/types.ts"
+import { vaultFile } from "../vault/layout.ts"
+import { stretchesFrom } from "../vault/reader.ts"
+import { learntPoints, toldWindow } from "./files.ts"
+import { type Fill, FillCounter } from "./fill.ts"
+import { contextTokens, promptTokens, tokensOfText } from "./tokens.ts"
+import { type Circumstances, type Judgement, judge } from "./track.ts"
+import { POINTS_KEPT } from "./window.ts"
+import { runwayOf, trendOf } from "./zone.ts"
+
+export interface ContextReport extends Judgement {
+  readonly session: string
+  readonly model: string | null
+  /** Nobody has counted the tokens: made from the length of the text. */
+  readonly estimated: boolean
+  /** Prompts of the human in the whole session. */
+  readonly turns: number
+  readonly compactions: number
+  /** Tokens that a turn adds, of late; null where it cannot be said. */
+  readonly trend: number | null
+  /** Turns until the critical zone; null where it cannot be said. */
+  readonly runway: number | null
+  readonly fill: Fill
+}
+
+interface Conversation {
+  readonly copy: string
+  /** Offset of the last compaction, 0 for none. */
+  readonly from: number
+}
+
+/**
+ * @param dataHome folder of vault and database
+ * @returns undefined when the session has no transcript in the archive, or nothing was said in it yet
+ */
+export function examineContext(
+  db: Database,
+  dataHome: string,
+  session: string,
+  circumstances: Omit<Circumstances, "told">,
+): ContextReport | undefined {
+  const conversation = conversationOf(db, session)
+  if (conversation === undefined) return undefined
+  const seen = read(dataHome, conversation, baseOf(db, session))
+  if (seen.tokens === undefined) return undefined
+  const { model, version, tokens } = seen
+  const own = automaticPoints(db, session)
+  const points = own.length > 0 || model === undefined ? own : learntPoints(dataHome, model)
+  const told = toldWindow(dataHome, session)
+  const judgement = judge({ tokens, model, version, points }, { ...circumstances, told })
+  if (judgement === undefined) return undefined
+  const trend = trendOf(seen.readings)
+  const limit = judgement.compactsAt * circumstances.thresholds.critical
+  return {
+    ...judgement,
+    session,
+    model: model ?? null,
+    estimated: seen.estimated,
+    ...countsOf(db, session),
+    trend: trend ?? null,
+    runway: runwayOf(tokens, limit, trend) ?? null,
+    fill: seen.fill,
+  }
+}
+
+/** The transcript that the session goes on in; a rewritten one has several copies. */
+function conversationOf(db: Database, session: string): Conversation | undefined {
+  const row = db
+    .query<{ id: number; copy: string }, [string]>(
+      "SELECT id, copy FROM transcripts WHERE session = ? ORDER BY id DESC LIMIT 1",
+    )
+    .get(session)
+  if (row === null) return undefined
+  const boundary = db
+    .query<{ offset: number | null }, [number]>(
+      "SELECT max(offset) AS offset FROM boundaries WHERE transcript = ?",
+    )
+    .get(row.id)
+  return { copy: row.copy, from: boundary?.offset ?? 0 }
+}
+
+function automaticPoints(db: Database, session: string): number[] {
+  return db
+    .query<{ tokens: number }, [string, number]>(
+      `SELECT pre_tokens AS tokens FROM boundaries
+       WHERE session = ? AND trigger = 'auto' AND pre_tokens > 0 ORDER BY transcript DESC, offset DESC LIMIT ?`,
+    )
+    .all(session, POINTS_KEPT)
+    .map(({ tokens }) => tokens)
+    .reverse()
+}
+
+/** What the host puts before the conversation: no request of the session was smaller. 0 before the first. */
+function baseOf(db: Database, session: string): number {
+  const row = db
+    .query<{ tokens: number | null }, [string]>(
+      `SELECT min(input + cache_read + cache_creation) AS tokens FROM usage
+       WHERE session = ? AND sidechain = 0 AND input + cache_read + cache_creation > 0`,
+    )
+    .get(session)
+  return row?.tokens ?? 0
+}
+
+function countsOf(db: Database, session: string): { turns: number; compactions: number } {
+  return db
+    .query<{ turns: number; compactions: number }, [string]>(
+      `SELECT (SELECT count(*) FROM turns WHERE session = ?1 AND via NOT IN ('none', 'brief')) AS turns,
+         (SELECT count(*) FROM boundaries WHERE session = ?1) AS compactions`,
+    )
+    .get(session)!
+}
+
+interface Seen {
+  readonly tokens: number | undefined
+  readonly estimated: boolean
+  readonly model: string | undefined
+  readonly version: string | undefined
+  /** Tokens at the end of each turn since the compaction. */
+  readonly readings: readonly number[]
+  readonly fill: Fill
+}
+
+/** @param base tokens that an estimate begins with */
+function read(dataHome: string, { copy, from }: Conversation, base: number): Seen {
+  const counter = new FillCounter()
+  const readings: number[] = []
+  let usage: Usage | undefined
+  let version: string | undefined
+  let chars = 0
+  for (const record of recordsFrom(vaultFile(dataHome, copy), from)) {
+    if (record.sidechain) continue
+    version = record.version ?? version
+    counter.add(record.parts)
+    chars += charsOf(record)
+    if (record.parts.some(({ kind }) => kind === "prompt") && usage !== undefined) {
+      readings.push(contextTokens(usage))
+    }
+    if (record.usage !== undefined && promptTokens(record.usage) > 0) usage = record.usage
+  }
+  const estimated = usage === undefined
+  const counted = usage === undefined ? base + tokensOfText(chars) : contextTokens(usage)
+  if (usage !== undefined) readings.push(counted)
+  const tokens = counted > 0 ? counted : undefined
+  const model = usage?.model
+  return { tokens, estimated, model, version, readings, fill: counter.fill(counted) }
+}
+
+const charsOf = ({ parts }: TranscriptRecord): number =>
+  parts.reduce((sum, part) => sum + ("text" in part ? part.text.length : 0), 0)
+
+const NEWLINE = 0x0a
+const utf8 = new TextDecoder()
+
+/** The lines from an offset on, which is where one begins. */
+function* recordsFrom(file: string, from: number): Generator<TranscriptRecord> {
+  let rest = new Uint8Array()
+  for (const stretch of stretchesFrom(file, from)) {
+    const content = stretch.content.subarray(Math.max(0, from - stretch.from))
+    const bytes = rest.length === 0 ? content : Buffer.concat([rest, content])
+    let at = 0
+    for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, at)) {
+      yield decodeLine(utf8.decode(bytes.subarray(at, end)))
+      at = end + 1
+    }
+    rest = Uint8Array.from(bytes.subarray(at))
+  }
+  if (rest.length > 0) yield decodeLine(utf8.decode(rest))
+}

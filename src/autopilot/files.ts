@@ -1,0 +1,68 @@
+/**
+ * The autopilot's small files: the window that the host told the status line (a session's own, since the model's name
+ * does not tell it), where the host was seen to compact, and the state document for other tools.
+ */
+import { existsSync, lstatSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { sessionFolder, sharedState } from "../archive/session-files.ts"
+import { writeWhole } from "../util/files.ts"
+import { POINTS_KEPT } from "./window.ts"
+
+/** Beside the session's state, and forgotten with it. */
+const windowFile = (dataHome: string, session: string): string =>
+  join(sessionFolder(dataHome), `${session}.json.window`)
+
+/** Tokens; undefined while the status line has not been told. */
+export function toldWindow(dataHome: string, session: string): number | undefined {
+  const file = windowFile(dataHome, session)
+  // Asked first: an error costs six times as much.
+  const window = existsSync(file) ? readJson(file) : undefined
+  return isCount(window) ? window : undefined
+}
+
+export function rememberWindow(dataHome: string, session: string, window: number): void {
+  if (toldWindow(dataHome, session) !== window) writeWhole(windowFile(dataHome, session), String(window))
+}
+
+const pointsFile = (dataHome: string): string => join(dataHome, "compaction-points.json")
+
+/** `preTokens` of the last automatic compactions with this model, oldest first. */
+export function learntPoints(dataHome: string, model: string): readonly number[] {
+  const points = modelPoints(dataHome)[model]
+  return Array.isArray(points) ? points.filter(isCount).slice(-POINTS_KEPT) : []
+}
+
+export function learnPoints(dataHome: string, model: string, points: readonly number[]): void {
+  const next = { ...modelPoints(dataHome), [model]: points.slice(-POINTS_KEPT) }
+  writeWhole(pointsFile(dataHome), JSON.stringify(next))
+}
+
+function modelPoints(dataHome: string): Readonly<Record<string, unknown>> {
+  const document = readJson(pointsFile(dataHome))
+  return typeof document === "object" && document !== null ? (document as Record<string, unknown>) : {}
+}
+
+/**
+ * The state of the session that had the last prompt, where other tools find it.
+ *
+ * @param project the folder of a project that has a place for it; nothing is made there
+ */
+export function publishState(dataHome: string, document: string, project: string | undefined): void {
+  writeWhole(sharedState(dataHome), document)
+  if (project === undefined) return
+  // Not through a link: a repository could point anywhere.
+  const folders = [join(project, ".claude-flow"), join(project, ".claude-flow", "data")]
+  const isThere = (path: string): boolean =>
+    lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+  if (folders.every(isThere)) writeWhole(join(folders[1]!, "autopilot-state.json"), document)
+}
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0
+
+function readJson(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, "utf8"))
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,30 @@
+/** Tokens: of an answer, of text, and as people read them. Pure. */
+import type { Usage } from "../transcript/types.ts"
+
+/** What the design documents take where the host counts nothing. */
+const CHARS_PER_TOKEN = 3.5
+
+export const tokensOfText = (chars: number): number => Math.round(chars / CHARS_PER_TOKEN)
+
+/** What was sent: the context before the answer. */
+export const promptTokens = (usage: Usage): number => usage.input + usage.cacheRead + usage.cacheCreation
+
+/** The context after an answer: what was sent, and the answer, which is sent with the next request. */
+export const contextTokens = (usage: Usage): number => promptTokens(usage) + usage.output
+
+/** `86736` → `86.7K`, as in the report. */
+export function formatTokens(tokens: number): string {
+  if (tokens < 1000) return String(tokens)
+  return tokens < 999_950 ? `${(tokens / 1000).toFixed(1)}K` : `${(tokens / 1_000_000).toFixed(2)}M`
+}
+
+/** `86736` → `86.7K`, `144000` → `144K`: at most five columns. */
+export function shortTokens(tokens: number): string {
+  if (tokens < 1000) return String(tokens)
+  if (tokens < 99_950) return `${(tokens / 1000).toFixed(1)}K`
+  if (tokens < 999_500) return `${Math.round(tokens / 1000)}K`
+  return tokens < 99_950_000 ? `${(tokens / 1_000_000).toFixed(1)}M` : `${Math.round(tokens / 1_000_000)}M`
+}
+
+/** `0.434` → `43.4%` */
+export const percent = (share: number): string => `${(share * 100).toFixed(1)}%`

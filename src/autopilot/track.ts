@@ -1,0 +1,93 @@
+/** How a session's context is followed, and what is to be thought of it. Pure. */
+import type { HostLimits } from "../config/load.ts"
+import type { Glance } from "../transcript/glance.ts"
+import type { ContextState } from "./context.ts"
+import { contextTokens, tokensOfText } from "./tokens.ts"
+import { compactionPoint, POINTS_KEPT, windowOf } from "./window.ts"
+import { type Thresholds, type Zone, zoneOf } from "./zone.ts"
+
+/** What new lines of the session's transcript add; the same object when they add nothing. */
+export function follow(before: ContextState, seen: Glance): ContextState {
+  const { usage, compactions, firstPrompt, chars } = seen
+  if (usage === undefined && compactions.length === 0 && chars === 0) return before
+  const after = compactions.length === 0 ? before : compacted(before, seen)
+  if (usage !== undefined) {
+    const { estimated: _estimated, chars: _chars, ...rest } = after
+    const { model, version } = usage
+    return {
+      ...rest,
+      tokens: contextTokens(usage),
+      model,
+      ...(version === undefined ? {} : { version }),
+      ...(after.base === undefined && firstPrompt !== undefined ? { base: firstPrompt } : {}),
+    }
+  }
+  if (after.tokens !== undefined && after.estimated !== true) return after
+  const total = (after.chars ?? 0) + chars
+  const left = compactions.at(-1)?.postTokens ?? 0
+  return {
+    ...after,
+    estimated: true,
+    chars: total,
+    tokens: (after.base ?? 0) + Math.max(left, tokensOfText(total)),
+  }
+}
+
+function compacted(before: ContextState, { compactions }: Glance): ContextState {
+  const automatic = compactions.flatMap(({ trigger, preTokens }) =>
+    trigger === "auto" && preTokens !== undefined ? [preTokens] : [],
+  )
+  return {
+    ...before,
+    compactions: before.compactions + compactions.length,
+    points: [...(before.points ?? []), ...automatic].slice(-POINTS_KEPT),
+    warned: false,
+    estimated: true,
+    chars: 0,
+    history: [],
+  }
+}
+
+export interface Circumstances {
+  /** The user's option; 0 for none. */
+  readonly option: number
+  /** What the host told the status line. */
+  readonly told?: number | undefined
+  readonly limits: HostLimits
+  readonly thresholds: Thresholds
+}
+
+export interface Judgement {
+  readonly tokens: number
+  readonly window: number
+  /** Share of the window. */
+  readonly share: number
+  readonly compactsAt: number
+  /** The compaction point was seen, and is not only the host's formula. */
+  readonly learnt: boolean
+  /** Share of the compaction point. */
+  readonly pressure: number
+  readonly zone: Zone
+}
+
+/** What a judgement is made from. */
+export interface Reading {
+  readonly tokens?: number | undefined
+  readonly model?: string | undefined
+  /** Of the host. */
+  readonly version?: string | undefined
+  readonly points?: readonly number[] | undefined
+}
+
+/** Undefined before the first reading. */
+export function judge(
+  { tokens, model, version, points = [] }: Reading,
+  { option, told, limits, thresholds }: Circumstances,
+): Judgement | undefined {
+  if (tokens === undefined) return undefined
+  const window = windowOf({ model, option, told, seen: tokens, limits })
+  const { at, learnt } = compactionPoint({ window, version, points, tokens, limits })
+  const pressure = tokens / at
+  const zone = zoneOf(pressure, thresholds)
+  return { tokens, window, share: tokens / window, compactsAt: at, learnt, pressure, zone }
+}

@@ -1,0 +1,88 @@
+/** How large the window is, and where the host compacts. Measured on three versions (docs/autopilot.md). Pure. */
+import type { HostLimits } from "../config/load.ts"
+
+const SMALL = 200_000
+const LARGE = 1_000_000
+/** Tokens that the host keeps free behind its threshold, whatever the model. */
+const MARGIN = 13_000
+/** Tokens that the host keeps for the answer or summary: at most this, and more in versions to 2.0. */
+const RESERVE = 20_000
+const RESERVE_TO_2_0 = 32_000
+/** The generation of models from which on all have the large window. */
+const LARGE_SINCE = 5
+/** Compactions seen so little above the formula, as a share of the window, confirm it: they come one answer late. */
+const LATE = 0.03
+/** What a reading may exceed a window or a learnt point by before we think that it is another one. */
+const EXCESS = 1.02
+/** Compactions that count: a user may change the window. */
+export const POINTS_KEPT = 3
+
+export interface WindowClues {
+  readonly model?: string | undefined
+  /** The user's own option; 0 for none. */
+  readonly option: number
+  /** What the host told the status line. */
+  readonly told?: number | undefined
+  /** Most tokens that were seen in this window. */
+  readonly seen: number
+  readonly limits: HostLimits
+}
+
+/** @returns tokens */
+export function windowOf({ model, option, told, seen, limits }: WindowClues): number {
+  if (option > 0) return option
+  if (told !== undefined) return told
+  const small = limits.no1M === true || !isLarge(model ?? "")
+  // What has been in it shows that it is larger.
+  return small && seen <= SMALL * EXCESS ? SMALL : LARGE
+}
+
+/** `claude-opus-5-5`, `claude-sonnet-4-6[1m]`, `claude-3-5-haiku-20241022` */
+function isLarge(model: string): boolean {
+  const generation = /claude-(?:[a-z]+-)*(\d{1,2})(?!\d)/i.exec(model)?.[1]
+  return /\[1m\]/i.test(model) || (generation !== undefined && Number(generation) >= LARGE_SINCE)
+}
+
+export interface PointClues {
+  readonly window: number
+  /** The host's version. */
+  readonly version?: string | undefined
+  /** `preTokens` of the last automatic compactions. */
+  readonly points: readonly number[]
+  /** Tokens in the context now. */
+  readonly tokens: number
+  readonly limits: HostLimits
+}
+
+export interface CompactionPoint {
+  /** Tokens from which on the host compacts by itself. */
+  readonly at: number
+  /** Whether it was seen there; otherwise it is the host's formula. */
+  readonly learnt: boolean
+}
+
+/**
+ * The host compacts at the first request above its threshold, so each compaction seen was above it, and the lowest is
+ * nearest. Where the formula lies just below, it is the threshold.
+ */
+export function compactionPoint(clues: PointClues): CompactionPoint {
+  const { window, points, tokens, limits } = clues
+  const formula = pointByFormula(clues)
+  const recent = points.slice(-POINTS_KEPT)
+  if (recent.length === 0 || limits.never === true) return { at: formula, learnt: false }
+  const lowest = Math.min(window, ...recent)
+  // A context that has grown past it without a compaction has another one.
+  if (tokens > lowest * EXCESS && tokens > Math.max(...recent))
+    return { at: Math.max(formula, tokens), learnt: false }
+  const confirmed = formula <= lowest && lowest - formula <= window * LATE
+  return { at: confirmed ? formula : lowest, learnt: true }
+}
+
+function pointByFormula({ window, version = "", limits }: PointClues): number {
+  if (limits.never === true) return window
+  const isOld = /^(?:[01]|2\.0)\./.test(version)
+  const usable = Math.min(window, limits.window ?? window) - (isOld ? RESERVE_TO_2_0 : RESERVE)
+  const percent = Math.floor(usable * ((limits.percent ?? 100) / 100))
+  // A window chosen by the user may be smaller than the reserve.
+  return Math.max(1, Math.min(usable - MARGIN, percent))
+}

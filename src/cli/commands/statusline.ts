@@ -1,0 +1,29 @@
+/**
+ * `ctxbridge statusline` with options: its help, and its figures for programs. Without, main.ts takes the hot way, which
+ * never comes here.
+ */
+import { renderLine } from "../../autopilot/line.ts"
+import { readStatusLine } from "../../hook/statusline.ts"
+import type { Command } from "../command.ts"
+
+export default {
+  meta: { name: "statusline", description: "What Claude Code shows of the context; reads its JSON on stdin" },
+  args: {
+    chain: {
+      type: "string",
+      description: "Shell command of another status line, shown behind ours",
+      valueHint: "command",
+    },
+  },
+  run({ out }) {
+    const facts = readStatusLine()
+    out.print(renderLine(facts, out.color))
+    out.json({
+      source: facts.source,
+      tokens: facts.tokens ?? null,
+      percentage: facts.share === undefined ? null : Math.round(facts.share * 1000) / 10,
+      compactions: facts.compactions,
+      line: renderLine(facts, false),
+    })
+  },
+} satisfies Command

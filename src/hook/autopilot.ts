@@ -1,0 +1,105 @@
+/**
+ * How full the window is, looked at closely: O(new bytes), from what was archived just now. Opens no database
+ * (docs/adr/0003). Loaded only when watch.ts does not do.
+ */
+import { closeSync } from "node:fs"
+import type { Taken } from "../archive/take.ts"
+import { stateDocument, warning } from "../autopilot/advice.ts"
+import type { ContextState } from "../autopilot/context.ts"
+import { learnPoints, learntPoints, publishState, toldWindow } from "../autopilot/files.ts"
+import { withPrompt } from "../autopilot/prompt-count.ts"
+import { follow, type Judgement, judge } from "../autopilot/track.ts"
+import { hostLimits, type Settings } from "../config/load.ts"
+import { glance } from "../transcript/glance.ts"
+import { openSource } from "../vault/capture.ts"
+import { readExactly } from "../vault/file.ts"
+import type { HookEvent } from "./event.ts"
+
+/** Bytes at the end of a transcript that are looked at where another process archived what is new. */
+const TAIL = 1 << 20
+const NEWLINE = 0x0a
+
+export interface Watched {
+  readonly context: ContextState
+  /** At a human's prompt, once there is a reading. */
+  readonly judgement: Judgement | undefined
+  /** For the model. */
+  readonly advice: string | undefined
+}
+
+export interface Watch {
+  readonly event: HookEvent
+  readonly settings: Settings
+  readonly known: ContextState
+  /** Of the session's own transcript. */
+  readonly own: Taken | undefined
+  /** A human's, which was not counted yet. */
+  readonly isPrompt: boolean
+  /** ms since the epoch. */
+  readonly now: number
+}
+
+export function watch({ event, settings, known, own, isPrompt, now }: Watch): Watched {
+  const { dataHome } = settings.paths
+  const context = own === undefined ? known : followed(known, own)
+  const { model } = context
+  if (context.points !== known.points && model !== undefined && context.points !== undefined) {
+    learnPoints(dataHome, model, context.points)
+  }
+  if (!isPrompt) return { context, judgement: undefined, advice: undefined }
+  const points = context.points ?? (model === undefined ? undefined : learntPoints(dataHome, model))
+  const ready = points === undefined ? context : { ...context, points }
+  const { config } = settings.resolved
+  const critical = config["autopilot.critical"]
+  const judgement = judge(ready, {
+    option: config["autopilot.window"],
+    told: toldWindow(dataHome, event.session),
+    limits: hostLimits(),
+    thresholds: { warn: config["autopilot.warn"], critical },
+  })
+  const counted = withPrompt(ready, judgement?.share, now)
+  if (judgement === undefined) return { context: counted, judgement, advice: undefined }
+  const { window, share, compactsAt, zone } = judgement
+  const option = config["autopilot.window"]
+  const judged = { option, critical, window, limit: compactsAt * critical, percent: Math.round(share * 100) }
+  const advice = zone === "critical" && ready.warned !== true ? warning(judgement) : undefined
+  return { context: { ...counted, judged }, judgement, advice }
+}
+
+/** For tools that read the design documents' file. */
+export function publish({ event, settings, now }: Watch, context: ContextState, judgement: Judgement): void {
+  const project = settings.resolved.config["autopilot.project-state"] ? event.cwd : undefined
+  publishState(settings.paths.dataHome, stateDocument(event.session, context, judgement, now), project)
+}
+
+/** What stands behind the bytes that were followed last: as a rule, what was archived just now. */
+function followed(context: ContextState, { path, captured, fresh }: Taken): ContextState {
+  const { archived, superseded } = captured
+  const at = superseded === undefined ? (context.at ?? 0) : 0
+  if (archived === at && superseded === undefined) return context
+  let next = context
+  if (captured.state === "current" && fresh[0]?.from === at) {
+    for (const { content } of fresh) next = follow(next, glance(content, next.base === undefined))
+  } else {
+    const { content, whole } = endOf(path, at)
+    const seen = glance(content, next.base === undefined)
+    // The end says all but what an estimate needs.
+    next = whole ? follow(next, seen) : follow({ ...next, base: next.base ?? 0 }, { ...seen, chars: 0 })
+  }
+  return { ...next, at: archived }
+}
+
+/** Whole lines at the end of the transcript: from `from` on, if that is not too much. */
+function endOf(path: string, from: number): { content: Uint8Array; whole: boolean } {
+  const source = openSource(path)
+  if (source === undefined) return { content: new Uint8Array(), whole: false }
+  try {
+    const { size } = source.stats
+    const begin = Math.max(size - TAIL, from > size ? 0 : from)
+    const bytes = readExactly(source.fd, begin, size - begin)
+    const whole = begin === from
+    return { content: whole ? bytes : bytes.subarray(bytes.indexOf(NEWLINE) + 1), whole }
+  } finally {
+    closeSync(source.fd)
+  }
+}

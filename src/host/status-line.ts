@@ -1,0 +1,106 @@
+/**
+ * Our status line in the text of a settings file of the host: put in, chained to the one that is there, and taken out.
+ * The command of the other one stands in ours, so that it comes back whatever else is lost.
+ *
+ * Text in, text out; no files. Every byte that is not ours stays as it is.
+ */
+import { isOurBinary, ourProgram, WORD } from "./hooks-table.ts"
+import { apply, isBlank, member, parseObject, splitBom } from "./json-text.ts"
+import type { Removed } from "./settings-edit.ts"
+import { document, eolOf, insertion, type JsonNode, removal } from "./settings-style.ts"
+
+const KEY = "statusLine"
+
+/**
+ * What to do: `new` puts one in where there is none, `chain` also where there is another one, `update` only brings one of
+ * ours up to date.
+ */
+export type StatusLineWish = "new" | "chain" | "update"
+
+/**
+ * `theirs`: another one is there, and stays. `other`: what is there is no command; it stays.
+ */
+export type StatusLineState = "none" | "added" | "chained" | "updated" | "ours" | "theirs" | "other"
+
+export interface StatusLineEdit {
+  readonly text: string
+  readonly state: StatusLineState
+}
+
+const OURS = new RegExp(
+  String.raw`^\s*(?:[A-Za-z_]\w*=(?:${WORD})?\s+)*(${WORD})\s+statusline(?:\s+--chain\s+('(?:[^']|'\\'')*'))?\s*$`,
+)
+
+/** The command that ours is chained to: `""` for none; undefined when the command is not ours. */
+export function chainedCommand(command: string): string | undefined {
+  const [, binary = "", quoted = "''"] = OURS.exec(command) ?? []
+  if (!isOurBinary(binary.replace(/['"]/g, ""))) return undefined
+  return quoted.slice(1, -1).replaceAll(String.raw`'\''`, "'")
+}
+
+function ourCommand(exePath: string, chained: string): string {
+  const quoted = `'${chained.replaceAll("'", String.raw`'\''`)}'`
+  return `${ourProgram(exePath)} statusline${chained === "" ? "" : ` --chain ${quoted}`}`
+}
+
+/** @param text `undefined` is a file that does not exist */
+export function addStatusLine(
+  text: string | undefined,
+  exePath: string,
+  wish: StatusLineWish,
+): StatusLineEdit {
+  const [bom, source] = splitBom(text ?? "")
+  const plain = { type: "command", command: ourCommand(exePath, "") }
+  if (isBlank(source)) {
+    if (wish === "update") return { text: text ?? "", state: "none" }
+    const whole = document({ [KEY]: plain }, eolOf(source)) + (source === "" ? "\n" : source)
+    return { text: bom + whole, state: "added" }
+  }
+  const root = parseObject(source)
+  const there = member(root, KEY)
+  if (there === undefined) {
+    if (wish === "update") return { text: text ?? "", state: "none" }
+    return { text: bom + apply(source, insertion(source, root, KEY, plain)), state: "added" }
+  }
+  const command = member(there, "command")
+  if (typeof command?.value !== "string" || member(there, "type")?.value !== "command") {
+    return { text: text ?? "", state: "other" }
+  }
+  const chained = chainedCommand(command.value)
+  if (chained === undefined && wish !== "chain") return { text: text ?? "", state: "theirs" }
+  const wanted = ourCommand(exePath, chained ?? command.value)
+  if (wanted === command.value) return { text: text ?? "", state: "ours" }
+  return {
+    text: bom + apply(source, { ...span(command), content: JSON.stringify(wanted) }),
+    state: chained === undefined ? "chained" : "updated",
+  }
+}
+
+/**
+ * `text` without our status line, or with the one that ours was chained to.
+ *
+ * @param original the text before our install: how the other command was written
+ */
+export function removeStatusLine(text: string, original?: string): Removed {
+  const [bom, source] = splitBom(text)
+  if (isBlank(source)) return { text, removed: [] }
+  const there = member(parseObject(source), KEY)
+  const command = member(there, "command")
+  const chained = typeof command?.value === "string" ? chainedCommand(command.value) : undefined
+  if (there === undefined || command === undefined || chained === undefined) return { text, removed: [] }
+  const edit =
+    chained === ""
+      ? removal(there.parent as JsonNode)
+      : { ...span(command), content: writtenIn(original, chained) ?? JSON.stringify(chained) }
+  return { text: bom + apply(source, edit), removed: [KEY] }
+}
+
+/** The command's bytes in the former text, where it is the same command. */
+function writtenIn(original: string | undefined, command: string): string | undefined {
+  const source = splitBom(original ?? "")[1]
+  if (isBlank(source)) return undefined
+  const node = member(member(parseObject(source), KEY), "command")
+  return node?.value === command ? source.slice(node.offset, node.offset + node.length) : undefined
+}
+
+const span = ({ offset, length }: JsonNode) => ({ offset, length })

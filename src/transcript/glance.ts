@@ -1,0 +1,146 @@
+/**
+ * What hooks want to know of new lines at every prompt, without decoding them all: the newest token counts of the
+ * conversation itself, and compactions. Looks for the two words that such lines have, and parses only those lines.
+ */
+import { isObject, type JsonObject, objectOf, stringOf } from "./json.ts"
+import type { Usage } from "./types.ts"
+import { tokenCount, usageOf } from "./usage.ts"
+
+/** Inside a JSON string, the second quotation mark would be escaped. */
+const USAGE = '"usage"'
+const BOUNDARY = '"compact_boundary"'
+/** Lines with a usage that is not the conversation's (reports of subagents) which are passed over. */
+const PASSED_OVER = 500
+const NEWLINE = 0x0a
+
+export interface Compaction {
+  readonly trigger: string
+  /** Tokens in the context just before. */
+  readonly preTokens: number | undefined
+  /** Tokens of the messages that are left, as newer hosts say. */
+  readonly postTokens: number | undefined
+}
+
+export interface Glance {
+  readonly compactions: readonly Compaction[]
+  /** Of the newest answer behind the last compaction. */
+  readonly usage: (Usage & { readonly version: string | undefined }) | undefined
+  /** Tokens that the first request of these lines sent; undefined behind a compaction. */
+  readonly firstPrompt: number | undefined
+  /** UTF-16 units of the conversation behind the last compaction; counted only where there is no usage. */
+  readonly chars: number
+}
+
+/**
+ * @param content whole lines
+ * @param wantsFirst whether `firstPrompt` is asked for
+ */
+export function glance(content: Uint8Array, wantsFirst: boolean): Glance {
+  const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
+  const { compactions, end } = compactionsIn(bytes)
+  const usage = lastUsage(bytes, end)
+  return {
+    compactions,
+    usage,
+    firstPrompt:
+      !wantsFirst || usage === undefined || compactions.length > 0 ? undefined : firstPrompt(bytes),
+    chars: usage === undefined ? charsBehind(bytes, end) : 0,
+  }
+}
+
+/** @returns also where the last one ends */
+function compactionsIn(bytes: Buffer): { compactions: Compaction[]; end: number } {
+  const compactions: Compaction[] = []
+  let end = 0
+  for (let at = bytes.indexOf(BOUNDARY); at >= 0; ) {
+    const line = lineAt(bytes, at)
+    const fields = parse(bytes, line)
+    if (fields["type"] === "system" && fields["subtype"] === "compact_boundary") {
+      const metadata = objectOf(fields["compactMetadata"])
+      compactions.push({
+        trigger: stringOf(metadata["trigger"]) ?? "unknown",
+        preTokens: tokenCount(metadata["preTokens"]) || undefined,
+        postTokens: tokenCount(metadata["postTokens"]) || undefined,
+      })
+      end = line.to
+    }
+    at = bytes.indexOf(BOUNDARY, line.to)
+  }
+  return { compactions, end }
+}
+
+function lastUsage(bytes: Buffer, from: number): Glance["usage"] {
+  let at = bytes.lastIndexOf(USAGE)
+  for (let passed = 0; at >= from && passed < PASSED_OVER; passed++) {
+    const line = lineAt(bytes, at)
+    const fields = parse(bytes, line)
+    const usage = mainUsage(fields)
+    if (usage !== undefined) return { ...usage, version: stringOf(fields["version"]) }
+    if (line.from === 0) return undefined
+    at = bytes.lastIndexOf(USAGE, line.from - 1)
+  }
+  return undefined
+}
+
+function firstPrompt(bytes: Buffer): number | undefined {
+  for (let at = bytes.indexOf(USAGE), passed = 0; at >= 0 && passed < PASSED_OVER; passed++) {
+    const line = lineAt(bytes, at)
+    const usage = mainUsage(parse(bytes, line))
+    if (usage !== undefined) return usage.input + usage.cacheRead + usage.cacheCreation
+    at = bytes.indexOf(USAGE, line.to)
+  }
+  return undefined
+}
+
+/** An answer that says nothing of its tokens is no reading: some hosts write one after a compaction. */
+function mainUsage(line: JsonObject): Usage | undefined {
+  const usage = line["isSidechain"] === true ? undefined : usageOf(stringOf(line["type"]) ?? "", line)
+  if (usage === undefined) return undefined
+  return usage.input + usage.cacheRead + usage.cacheCreation > 0 ? usage : undefined
+}
+
+function charsBehind(bytes: Buffer, from: number): number {
+  let chars = 0
+  for (let at = from; at < bytes.length; ) {
+    const line = lineAt(bytes, at)
+    const fields = parse(bytes, line)
+    const isMessage = fields["type"] === "user" || fields["type"] === "assistant"
+    if (isMessage && fields["isSidechain"] !== true) chars += lengthOf(objectOf(fields["message"])["content"])
+    at = line.to
+  }
+  return chars
+}
+
+/** Of all text in a message's content, tool calls and their results included. */
+function lengthOf(content: unknown): number {
+  if (typeof content === "string") return content.length
+  if (Array.isArray(content)) return content.reduce((sum: number, item) => sum + lengthOf(item), 0)
+  if (!isObject(content)) return 0
+  const { text, thinking, input, content: inner } = content
+  return (
+    lengthOf(text) +
+    lengthOf(thinking) +
+    lengthOf(inner) +
+    (isObject(input) ? JSON.stringify(input).length : 0)
+  )
+}
+
+interface Line {
+  readonly from: number
+  /** Behind its newline. */
+  readonly to: number
+}
+
+/** The line that holds byte `at`. */
+function lineAt(bytes: Buffer, at: number): Line {
+  const end = bytes.indexOf(NEWLINE, at)
+  return { from: at === 0 ? 0 : bytes.lastIndexOf(NEWLINE, at - 1) + 1, to: end < 0 ? bytes.length : end + 1 }
+}
+
+function parse(bytes: Buffer, { from, to }: Line): JsonObject {
+  try {
+    return objectOf(JSON.parse(bytes.toString("utf8", from, to)))
+  } catch {
+    return {}
+  }
+}

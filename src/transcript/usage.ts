@@ -1,0 +1,28 @@
+/** The token counts of an API message, as the host writes them on each of its lines. */
+import { isObject, type JsonObject, objectOf, stringOf } from "./json.ts"
+import type { Usage } from "./types.ts"
+
+export const SYNTHETIC = "<synthetic>"
+
+/** Undefined for whatever is no answer of the API. */
+export function usageOf(type: string, line: JsonObject): Usage | undefined {
+  const message = objectOf(line["message"])
+  const messageId = stringOf(message["id"])
+  const usage = message["usage"]
+  const model = stringOf(message["model"]) ?? ""
+  // The host's own answers count nothing; taken for a reading, they would show an empty window.
+  if (type !== "assistant" || messageId === undefined || !isObject(usage) || model === SYNTHETIC)
+    return undefined
+  return {
+    messageId,
+    model,
+    input: tokenCount(usage["input_tokens"]),
+    output: tokenCount(usage["output_tokens"]),
+    cacheCreation: tokenCount(usage["cache_creation_input_tokens"]),
+    cacheRead: tokenCount(usage["cache_read_input_tokens"]),
+  }
+}
+
+export function tokenCount(value: unknown): number {
+  return Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : 0
+}

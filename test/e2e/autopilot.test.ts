@@ -1,0 +1,244 @@
+/** The autopilot through the compiled binary: hooks that follow the context, what they say, and what status tells. */
+import { expect, setDefaultTimeout, test } from "bun:test"
+import { existsSync, lstatSync, mkdirSync, readFileSync, symlinkSync } from "node:fs"
+import { join } from "node:path"
+import type { ContextState } from "../../src/autopilot/context.ts"
+import { run } from "../support/binary.ts"
+import { contextOf, Machine } from "../support/machine.ts"
+import type { Transcript } from "../support/transcript.ts"
+
+setDefaultTimeout(60_000)
+
+const MODEL = "claude-sonnet-4-6"
+const SILENT = { code: 0, stdout: "", stderr: "" }
+
+/** An answer after which the context holds so many tokens. */
+function answer(transcript: Transcript, tokens: number, model = MODEL): Transcript {
+  const usage = {
+    input_tokens: 5,
+    cache_creation_input_tokens: 15,
+    cache_read_input_tokens: tokens - 60,
+    output_tokens: 40,
+  }
+  const id = `msg_${tokens}_${model}`
+  const content = [{ type: "text", text: `answered at ${tokens}` }]
+  return transcript.line({ type: "assistant", message: { id, role: "assistant", model, content, usage } })
+}
+
+const stateOf = (machine: Machine, { session }: Transcript): ContextState =>
+  JSON.parse(readFileSync(join(machine.dataHome, "sessions", `${session}.json`), "utf8")).context
+
+const sharedState = (machine: Machine) =>
+  JSON.parse(readFileSync(join(machine.dataHome, "autopilot-state.json"), "utf8"))
+
+let prompts = 0
+const prompt = (machine: Machine, transcript: Transcript, env: Record<string, string> = {}) =>
+  machine.hook("user-prompt-submit", transcript, { prompt: `prompt ${++prompts}` }, { env })
+
+async function context(machine: Machine, env: Record<string, string> = {}) {
+  const ran = await run(["status", "--json"], { cwd: machine.cwd, env: { ...machine.env, ...env } })
+  expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code: 0, stderr: "" })
+  return JSON.parse(ran.stdout).context
+}
+
+test("nothing is said below the critical zone, one line above, once until the next compaction", async () => {
+  using machine = new Machine()
+  const session = machine.session()
+  await machine.hook("session-start", session, { source: "startup" })
+  expect(await prompt(machine, session)).toMatchObject(SILENT)
+  for (const tokens of [40_000, 100_000, 141_000]) {
+    answer(session.user("go on"), tokens).flush()
+    expect(await machine.hook("stop", session)).toMatchObject(SILENT)
+    expect(await prompt(machine, session)).toMatchObject(SILENT)
+    expect(stateOf(machine, session).tokens).toBe(tokens)
+  }
+  answer(session.user("go on"), 145_290).flush()
+  const told = await prompt(machine, session)
+  expect({ code: told.code, stderr: told.stderr }).toEqual({ code: 0, stderr: "" })
+  expect(contextOf(told)).toBe(
+    "[ContextAutopilot] Context at 87.0% of the point where it is compacted (~145.3K of 167.0K tokens). " +
+      "Keep responses concise to extend session.",
+  )
+  expect(sharedState(machine).warningIssued).toBe(true)
+  answer(session.user("go on"), 150_000).flush()
+  expect(await prompt(machine, session)).toMatchObject(SILENT)
+  // The host compacts, goes on, and fills the window again.
+  answer(session.boundary("auto", 167_400).summary("what was said"), 30_000).flush()
+  expect(await prompt(machine, session)).toMatchObject(SILENT)
+  expect(stateOf(machine, session)).toMatchObject({ compactions: 1, points: [167_400], warned: false })
+  expect(sharedState(machine)).toMatchObject({
+    pruneCount: 1,
+    warningIssued: false,
+    lastTokenEstimate: 30_000,
+  })
+  expect(sharedState(machine).history).toHaveLength(1)
+  answer(session.user("go on"), 160_000).flush()
+  expect(contextOf(await prompt(machine, session))).toContain("[ContextAutopilot]")
+})
+
+test("subagents, the host's own prompts and a second hook for the same prompt change nothing", async () => {
+  using machine = new Machine()
+  const session = machine.session()
+  answer(session.user("begin"), 50_000).flush()
+  await prompt(machine, session)
+  const before = stateOf(machine, session)
+  session
+    .line({
+      ...JSON.parse(answer(machine.session({ id: session.session }), 190_000).text),
+      isSidechain: true,
+    })
+    .flush()
+  const again = { prompt: "the same" }
+  await machine.hook("user-prompt-submit", session, again)
+  await machine.hook("user-prompt-submit", session, again)
+  await machine.hook("user-prompt-submit", session, { prompt: "<task-notification>done</task-notification>" })
+  expect(stateOf(machine, session)).toMatchObject({ tokens: before.tokens, turns: before.turns + 1 })
+})
+
+test("each session has its own history, and the shared file is that of the last prompt", async () => {
+  using machine = new Machine()
+  const sessions = [machine.session(), machine.session()]
+  for (const n of [1, 2, 3]) {
+    for (const [at, session] of sessions.entries()) {
+      answer(session.user("go on"), n * 20_000 + at * 4000).flush()
+      await prompt(machine, session)
+    }
+  }
+  for (const session of sessions) {
+    const { history } = stateOf(machine, session)
+    expect(history.map(({ turns }) => turns)).toEqual([1, 2, 3])
+  }
+  const shared = sharedState(machine)
+  expect(Object.keys(shared)).toEqual([
+    "sessionId",
+    "lastTokenEstimate",
+    "lastPercentage",
+    "pruneCount",
+    "warningIssued",
+    "lastCheck",
+    "history",
+  ])
+  expect(shared).toMatchObject({
+    sessionId: sessions[1]!.session,
+    lastTokenEstimate: 64_000,
+    lastPercentage: 0.32,
+  })
+  expect(shared.history.map(({ tokens, pct }: { tokens: number; pct: number }) => [tokens, pct])).toEqual([
+    [24_000, 0.12],
+    [44_000, 0.22],
+    [64_000, 0.32],
+  ])
+  expect(lstatSync(join(machine.dataHome, "autopilot-state.json")).mode & 0o777).toBe(0o600)
+})
+
+test("a large window, a learnt point, another session's point, and the user's own window", async () => {
+  using machine = new Machine()
+  const large = machine.session()
+  answer(large.user("begin"), 470_600, "claude-opus-5-5").flush()
+  expect(await prompt(machine, large)).toMatchObject(SILENT)
+  expect(await context(machine)).toMatchObject({
+    window: 1_000_000,
+    compactsAt: 967_000,
+    zone: "ok",
+    learnt: false,
+  })
+  expect(
+    contextOf(
+      await prompt(machine, answer(large.user("x"), 470_700, "claude-opus-5-5").flush(), {
+        CLAUDE_FLOW_CONTEXT_WINDOW: "500000",
+      }),
+    ),
+  ).toContain("of 467.0K tokens")
+  const small = machine.session()
+  answer(small.user("begin"), 80_000).flush()
+  for (const tokens of [90_300, 90_900]) {
+    await prompt(machine, answer(small.boundary("auto", tokens).summary("so far"), 20_000).flush())
+  }
+  expect(stateOf(machine, small).points).toEqual([90_300, 90_900])
+  const other = machine.session()
+  answer(other.user("begin"), 80_000).flush()
+  expect(contextOf(await prompt(machine, other))).toContain("~80.0K of 90.3K tokens")
+})
+
+test("status reports on the latest session of the folder: turns, trend, runway, and what fills the window", async () => {
+  using machine = new Machine()
+  const session = machine.session()
+  const read = (path: string, size: number) => ({
+    tool: "Read",
+    input: { file_path: path },
+    output: "r".repeat(size),
+  })
+  const bash = { tool: "Bash", input: { command: "make" }, output: "b".repeat(7000) }
+  for (const [n, tokens] of [20_000, 30_000, 40_000].entries()) {
+    session.user(`prompt ${n}`).step(read("/src/a.ts", 14_000)).step(read("/src/b.ts", 7000)).step(bash)
+    answer(session, tokens)
+  }
+  session.flush()
+  await prompt(machine, session)
+  const told = await context(machine)
+  expect(told).toMatchObject({
+    session: session.session,
+    model: MODEL,
+    tokens: 40_000,
+    window: 200_000,
+    compactsAt: 167_000,
+    zone: "ok",
+    turns: 3,
+    compactions: 0,
+    trend: 10_000,
+    runway: 10,
+    estimated: false,
+  })
+  for (const list of [told.fill.kinds, told.fill.files]) {
+    const sum = list.reduce((total: number, { percent }: { percent: number }) => total + percent, 0)
+    expect(sum).toBeCloseTo(100, 6)
+  }
+  const share = (list: { name: string; percent: number }[], name: string) =>
+    list.find((one) => one.name === name)?.percent
+  expect(share(told.fill.kinds, "Read")).toBeCloseTo(45.2, 0)
+  expect(share(told.fill.kinds, "Bash")).toBeCloseTo(15.1, 0)
+  expect(share(told.fill.files, "/src/a.ts")).toBeCloseTo(30.2, 0)
+  const { stdout } = await run(["status"], { cwd: machine.cwd, env: machine.env })
+  expect(stdout).toContain(
+    "[ContextAutopilot] [====----------------] 20.0% context used (~40.0K/200.0K tokens, 3 turns)",
+  )
+  expect(stdout).toContain("Status: OK | Optimizations: 0 prune cycles | ~10 turns until optimization needed")
+  expect(stdout).toContain("Read 45.")
+  expect(await context(machine, { CTXBRIDGE_AUTOPILOT_WARN: "0.2" })).toMatchObject({ zone: "warning" })
+  expect(await context(machine, { CTXBRIDGE_AUTOPILOT: "0" })).toBeNull()
+})
+
+test("bytes that another process archived are looked at, too", async () => {
+  using machine = new Machine()
+  const session = machine.session()
+  answer(session.user("begin"), 30_000).flush()
+  await prompt(machine, session)
+  answer(session.user("more"), 70_000).flush()
+  const imported = await run(["import"], { cwd: machine.cwd, env: machine.env })
+  expect({ code: imported.code, stderr: imported.stderr }).toEqual({ code: 0, stderr: "" })
+  await prompt(machine, session)
+  expect(stateOf(machine, session)).toMatchObject({ tokens: 70_000, at: lstatSync(session.path).size })
+})
+
+test("off, nothing is followed; and a project's folder is written to only when asked, never through a link", async () => {
+  using machine = new Machine()
+  const session = machine.session()
+  answer(session.user("begin"), 160_000).flush()
+  expect(await prompt(machine, session, { CLAUDE_FLOW_CONTEXT_AUTOPILOT: "false" })).toMatchObject(SILENT)
+  expect(stateOf(machine, session)).toBeUndefined()
+  const data = join(machine.cwd, ".claude-flow", "data")
+  mkdirSync(data, { recursive: true })
+  await prompt(machine, session)
+  expect(existsSync(join(data, "autopilot-state.json"))).toBe(false)
+  const asked = { CTXBRIDGE_AUTOPILOT_PROJECT_STATE: "1" }
+  await prompt(machine, answer(session.user("x"), 100_000).flush(), asked)
+  expect(JSON.parse(readFileSync(join(data, "autopilot-state.json"), "utf8"))).toEqual(sharedState(machine))
+  using elsewhere = new Machine()
+  symlinkSync(elsewhere.cwd, join(elsewhere.root, "link"))
+  const linked = elsewhere.session({ cwd: elsewhere.cwd })
+  mkdirSync(join(elsewhere.root, "target", "data"), { recursive: true })
+  symlinkSync(join(elsewhere.root, "target"), join(elsewhere.cwd, ".claude-flow"))
+  await prompt(elsewhere, answer(linked.user("x"), 100_000).flush(), asked)
+  expect(sharedState(elsewhere).lastTokenEstimate).toBe(100_000)
+  expect(existsSync(join(elsewhere.root, "target", "data", "autopilot-state.json"))).toBe(false)
+})

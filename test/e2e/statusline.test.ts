@@ -1,0 +1,267 @@
+/** The status line of the compiled binary: golden lines for every version's payload, and whatever else may come. */
+import { describe, expect, setDefaultTimeout, test } from "bun:test"
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import fc from "fast-check"
+import { LINE_COLUMNS } from "../../src/autopilot/line.ts"
+import { type Ran, run, start } from "../support/binary.ts"
+import { Machine } from "../support/machine.ts"
+
+setDefaultTimeout(60_000)
+
+const GOLDEN = join(import.meta.dir, "..", "golden", "statusline")
+const VERSIONS = readdirSync(GOLDEN).map((name) => name.replace(/\.json$/, ""))
+const payloadOf = (version: string) => JSON.parse(readFileSync(join(GOLDEN, `${version}.json`), "utf8"))
+
+const line = (
+  machine: Machine,
+  stdin: unknown,
+  args: string[] = [],
+  env: Record<string, string> = {},
+): Promise<Ran> =>
+  run(["statusline", ...args], {
+    cwd: machine.cwd,
+    env: { ...machine.env, NO_COLOR: "1", ...env },
+    stdin: typeof stdin === "string" ? stdin : JSON.stringify(stdin),
+  })
+
+const said = async (ran: Promise<Ran>): Promise<string> => {
+  const { code, stdout, stderr } = await ran
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+  return stdout
+}
+
+/** A payload of that version with other figures. */
+function filled(version: string, tokens: number, window = 200_000) {
+  const payload = payloadOf(version)
+  const usage = {
+    input_tokens: 6,
+    output_tokens: 30,
+    cache_creation_input_tokens: 1000,
+    cache_read_input_tokens: tokens - 1036,
+  }
+  payload.context_window = { ...payload.context_window, context_window_size: window, current_usage: usage }
+  return payload
+}
+
+describe.each(VERSIONS)("%s", (version) => {
+  test("its recorded payload, with and without colour", async () => {
+    using machine = new Machine()
+    expect(await said(line(machine, payloadOf(version)))).toBe("🛡️ 10% 20.0K ⊘\n")
+    expect(await said(line(machine, payloadOf(version), [], { NO_COLOR: "" }))).toBe(
+      "🛡️ \x1b[32m10% 20.0K ⊘\x1b[0m\n",
+    )
+    // It is nobody's archive until a hook has come.
+    expect(existsSync(machine.dataHome)).toBe(false)
+  })
+
+  test("the design documents' figures and colours", async () => {
+    using machine = new Machine()
+    const session = machine.session({ id: payloadOf(version).session_id })
+    const colours: [number, string, number][] = [
+      [86_736, "43% 86.7K ⊘", 32],
+      [100_000, "50% 100K ⊘", 36],
+      [144_000, "72% 144K ⊘", 33],
+      [176_000, "88% 176K ⊘", 31],
+    ]
+    for (const [tokens, text, code] of colours) {
+      expect(await said(line(machine, filled(version, tokens), [], { NO_COLOR: "" }))).toBe(
+        `🛡️ \x1b[${code}m${text}\x1b[0m\n`,
+      )
+    }
+    session.turn("begin").boundary().summary("s").turn("on").boundary().summary("t").turn("and on").flush()
+    await machine.hook("user-prompt-submit", session, { prompt: "next" })
+    expect(await said(line(machine, filled(version, 176_000)))).toBe("🛡️ 88% 176K ⟳2\n")
+    expect(await said(line(machine, filled(version, 470_600, 1_000_000)))).toBe("🛡️ 47% 471K ⟳2\n")
+  })
+
+  test("what the hooks know, where the host does not say", async () => {
+    using machine = new Machine()
+    const payload = payloadOf(version)
+    const session = machine.session({ id: payload.session_id }).turn("begin").flush()
+    await machine.hook("user-prompt-submit", session, { prompt: "next" })
+    const { context_window: _, ...silent } = payload
+    expect(await said(line(machine, silent))).toBe("📂 10% 20.4K ⊘\n")
+    // Just after a compaction the host has counted nothing, but knows the window.
+    const window = { context_window_size: 1_000_000, current_usage: null }
+    expect(await said(line(machine, { ...payload, context_window: window }))).toBe("📂 2% 20.4K ⊘\n")
+    expect(await said(line(machine, { ...silent, session_id: "another" }))).toBe("📂 –\n")
+    expect(await said(line(machine, { ...silent, session_id: "../../etc/passwd" }))).toBe("📂 –\n")
+  })
+})
+
+test("the window that the host tells is the hooks' window, too", async () => {
+  using machine = new Machine()
+  const session = machine.session().turn("begin").flush()
+  await machine.hook("user-prompt-submit", session, { prompt: "next" })
+  const context = async () =>
+    JSON.parse(await said(run(["status", "--json"], { cwd: machine.cwd, env: machine.env }))).context
+  expect((await context()).window).toBe(200_000)
+  await line(machine, { ...filled("2.1.329", 30_000, 1_000_000), session_id: session.session })
+  expect(await context()).toMatchObject({ window: 1_000_000, compactsAt: 967_000 })
+})
+
+test("--json, --help, and an unknown option", async () => {
+  using machine = new Machine()
+  expect(JSON.parse(await said(line(machine, payloadOf("2.1.329"), ["--json"])))).toEqual({
+    source: "host",
+    tokens: 20_010,
+    percentage: 10,
+    compactions: 0,
+    line: "🛡️ 10% 20.0K ⊘",
+  })
+  expect(await said(line(machine, "", ["--help"]))).toContain("--chain")
+  expect((await line(machine, "", ["--nonsense"])).code).toBe(64)
+})
+
+test("garbage, nothing, and a pipe that is never closed", async () => {
+  using machine = new Machine()
+  for (const stdin of [
+    "",
+    "garbage",
+    "{",
+    "null",
+    "[]",
+    '{"context_window":7}',
+    '{"session_id":{}}',
+    "\0\xff",
+  ]) {
+    expect([stdin, await said(line(machine, stdin))]).toEqual([stdin, "📂 –\n"])
+  }
+  const open = start(["statusline"], { cwd: machine.cwd, env: { ...machine.env, NO_COLOR: "1" } })
+  open.child.stdin.write(JSON.stringify(payloadOf("2.1.112")))
+  open.child.stdin.flush()
+  expect(await said(open.ended)).toBe("🛡️ 10% 20.0K ⊘\n")
+  open.child.stdin.end()
+})
+
+test("any payload: one line of bounded width", async () => {
+  using machine = new Machine()
+  const figure = fc.oneof(fc.nat(), fc.double(), fc.string(), fc.constant(null), fc.maxSafeNat())
+  const payload = fc.record({
+    session_id: fc.oneof(fc.uuid(), fc.jsonValue()),
+    context_window: fc.oneof(
+      fc.jsonValue(),
+      fc.record({
+        context_window_size: figure,
+        used_percentage: figure,
+        current_usage: fc.record({
+          input_tokens: figure,
+          cache_read_input_tokens: figure,
+          output_tokens: figure,
+        }),
+      }),
+    ),
+  })
+  await fc.assert(
+    fc.asyncProperty(payload, async (document) => {
+      const text = await said(line(machine, document))
+      expect(text.endsWith("\n")).toBe(true)
+      expect(text.trimEnd()).not.toContain("\n")
+      expect(Bun.stringWidth(text)).toBeLessThanOrEqual(LINE_COLUMNS)
+    }),
+    { numRuns: 40 },
+  )
+})
+
+describe("beside another status line", () => {
+  test("gets the same document, and stands behind ours", async () => {
+    using machine = new Machine()
+    const payload = JSON.stringify(payloadOf("2.1.329"))
+    const other = `cat > '${join(machine.root, "seen")}'; printf 'it'\\''s theirs\\nsecond\\n'`
+    expect(await said(line(machine, payload, ["--chain", other]))).toBe(
+      "🛡️ 10% 20.0K ⊘ │ it's theirs\nsecond\n",
+    )
+    expect(readFileSync(join(machine.root, "seen"), "utf8")).toBe(payload)
+  })
+
+  test("that fails, complains or hangs costs us nothing but its time", async () => {
+    using machine = new Machine()
+    for (const other of [
+      "exit 7",
+      "echo no >&2; exit 1",
+      "/there/is/nothing",
+      "printf begun; exec sleep 1000",
+    ]) {
+      const text = await said(line(machine, payloadOf("2.1.329"), ["--chain", other]))
+      expect([other, text.replace(" │ begun", "")]).toEqual([other, "🛡️ 10% 20.0K ⊘\n"])
+    }
+    expect(machine.processes()).toEqual([])
+  })
+
+  test("stays alone where ours is off", async () => {
+    using machine = new Machine()
+    const off = { CTXBRIDGE_STATUSLINE: "off" }
+    expect(await said(line(machine, payloadOf("2.1.329"), ["--chain", "echo theirs"], off))).toBe("theirs\n")
+    expect(await said(line(machine, payloadOf("2.1.329"), [], off))).toBe("")
+  })
+})
+
+describe("install and uninstall", () => {
+  const settingsOf = (machine: Machine) => join(machine.home, ".claude", "settings.json")
+  const cli = (machine: Machine, ...args: string[]) => run(args, { cwd: machine.cwd, env: machine.env })
+
+  test("wires it where there is none, and what it wires runs", async () => {
+    using machine = new Machine()
+    expect(await said(cli(machine, "install"))).toContain("status line added")
+    const { statusLine } = JSON.parse(readFileSync(settingsOf(machine), "utf8"))
+    expect(statusLine).toEqual({
+      type: "command",
+      command: expect.stringMatching(/^BUN_OPTIONS= BUN_BE_BUN= .*statusline$/),
+    })
+    const child = Bun.spawnSync(["/bin/sh", "-c", statusLine.command], {
+      env: { ...machine.env, NO_COLOR: "1" },
+      stdin: Buffer.from(JSON.stringify(payloadOf("2.1.112"))),
+    })
+    expect(child.stdout.toString()).toBe("🛡️ 10% 20.0K ⊘\n")
+    expect(await said(cli(machine, "install"))).toStartWith("Already installed")
+    await said(cli(machine, "uninstall"))
+    expect(existsSync(settingsOf(machine))).toBe(false)
+  })
+
+  test("leaves the user's own alone, chains it when asked, and gives it back byte for byte", async () => {
+    using machine = new Machine()
+    const before = `{\n\t"statusLine": {"type": "command", "padding": 0,\n\t\t"command": "echo \\u0027mine\\u0027"},\n\t"model": "opus"\n}\n`
+    mkdirSync(dirname(settingsOf(machine)), { recursive: true })
+    writeFileSync(settingsOf(machine), before)
+    expect(await said(cli(machine, "install"))).toContain("`install --statusline` puts ours before it")
+    const settings = () => JSON.parse(readFileSync(settingsOf(machine), "utf8"))
+    expect(settings().statusLine.command).toBe("echo 'mine'")
+    const preview = await said(cli(machine, "install", "--statusline", "--dry-run"))
+    expect(preview).toContain("--chain")
+    expect(settings().statusLine.command).toBe("echo 'mine'")
+    const change = JSON.parse(await said(cli(machine, "install", "--statusline", "--json")))
+    expect(change).toMatchObject({ changed: true, statusLine: "chained", added: [] })
+    const { command, padding } = settings().statusLine
+    expect(padding).toBe(0)
+    const child = Bun.spawnSync(["/bin/sh", "-c", command], {
+      env: { ...machine.env, NO_COLOR: "1" },
+      stdin: Buffer.from(JSON.stringify(payloadOf("2.1.112"))),
+    })
+    expect(child.stdout.toString()).toBe("🛡️ 10% 20.0K ⊘ │ mine\n")
+    await said(cli(machine, "uninstall"))
+    expect(readFileSync(settingsOf(machine), "utf8")).toBe(before)
+  })
+
+  test("after somebody else has written, only what is ours goes, and the chained one comes back", async () => {
+    using machine = new Machine()
+    const before = { statusLine: { type: "command", command: "echo mine" } }
+    mkdirSync(dirname(settingsOf(machine)), { recursive: true })
+    writeFileSync(settingsOf(machine), JSON.stringify(before, null, 2))
+    await said(cli(machine, "install", "--statusline"))
+    const now = { ...JSON.parse(readFileSync(settingsOf(machine), "utf8")), model: "opus" }
+    writeFileSync(settingsOf(machine), JSON.stringify(now, null, 2))
+    expect(await said(cli(machine, "uninstall"))).toContain("statusLine")
+    expect(JSON.parse(readFileSync(settingsOf(machine), "utf8"))).toEqual({ ...before, model: "opus" })
+  })
+
+  test("not in a project's settings, nor where the user does not want it", async () => {
+    using machine = new Machine()
+    await said(cli(machine, "install", "--scope", "local"))
+    const local = JSON.parse(readFileSync(join(machine.cwd, ".claude", "settings.local.json"), "utf8"))
+    expect(Object.keys(local)).toEqual(["hooks"])
+    const env = { ...machine.env, CTXBRIDGE_STATUSLINE: "0" }
+    await said(run(["install"], { cwd: machine.cwd, env }))
+    expect(Object.keys(JSON.parse(readFileSync(settingsOf(machine), "utf8")))).toEqual(["hooks"])
+  })
+})
