@@ -91,7 +91,7 @@ const DYNAMIC_DOORS = [
 /** Functions of their arguments. So is every file whose first comment says "Pure". */
 const PURE: readonly RegExp[] = [
   /^transcript\//,
-  /^restore\/(render|quote|neutral|instructions|pointer|material)\.ts$/,
+  /^restore\/(render|explain|complement|pack|page|quote|neutral|instructions|pointer|material)\.ts$/,
   /^vault\/(frame|layout)\.ts$/,
   /^hook\/event\.ts$/,
   /^config\/(options|markdown)\.ts$/,

@@ -2,7 +2,7 @@
  * What the views say of the vault has this number: it goes up when lines are decoded to something else. Views with
  * another number are made anew (whole.ts).
  */
-export const PARSER = 3
+export const PARSER = 4
 
 /**
  * The views' tables. Migrations are numbered by their place here; never change one that has been released, only
@@ -202,5 +202,19 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TRIGGER messages_vectors AFTER DELETE ON messages BEGIN
     DELETE FROM vectors WHERE turn = old.turn;
   END;
+  `,
+  `
+  -- Names, paths, commands and error lines of the session's own chain, for what to give back (transcript/facts.ts).
+  CREATE TABLE facts (
+    session TEXT NOT NULL,
+    kind    TEXT NOT NULL,               -- path, command, name, error
+    text    TEXT NOT NULL,
+    form    TEXT NOT NULL,               -- as last written: a command with redirections and filters
+    times   INTEGER NOT NULL DEFAULT 1,  -- messages that hold it
+    since   INTEGER NOT NULL,            -- the first turn that holds it
+    latest  INTEGER NOT NULL,            -- the last message that holds it
+    PRIMARY KEY (session, kind, text)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX facts_latest ON facts (session, kind, latest);
   `,
 ]

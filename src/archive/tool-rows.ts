@@ -123,3 +123,10 @@ export class ToolRows {
       )
   }
 }
+
+/**
+ * Tools of our own server. What they were asked and what they found stands in the archive already: found again, it
+ * would come before what it was found for.
+ */
+export const isOwnTool = (tool: string | undefined): boolean =>
+  tool !== undefined && /^mcp__(?:plugin_\w+_)?ctxbridge__/.test(tool)

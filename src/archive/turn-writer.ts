@@ -1,5 +1,5 @@
 /** Decoded lines of one transcript → turns, messages and what hangs on them. */
-import { constraintsIn, decisionsIn } from "../transcript/extract.ts"
+import { constraintsIn, decisionsIn, refutedIn } from "../transcript/extract.ts"
 import {
   isProse,
   messageOrigin,
@@ -13,10 +13,11 @@ import type { Part, TranscriptRecord, Usage } from "../transcript/types.ts"
 import { cut } from "../util/text.ts"
 import { isImportedCopy } from "../vault/layout.ts"
 import type { Database } from "./database.ts"
+import { FactRows } from "./fact-rows.ts"
 import { turnHandle } from "./handle.ts"
 import { type Identity, identify, opensTurn, role } from "./identity.ts"
 import { projectOf } from "./project.ts"
-import { type At, ToolRows } from "./tool-rows.ts"
+import { type At, isOwnTool, ToolRows } from "./tool-rows.ts"
 import type { TranscriptRow } from "./transcripts.ts"
 import { WordWriter } from "./word-index.ts"
 
@@ -69,6 +70,7 @@ export class TurnWriter {
   readonly #db: Database
   readonly #transcript: TranscriptRow
   readonly #tools: ToolRows
+  readonly #facts: FactRows
   readonly #words: WordWriter
   #turn: number | undefined
   readonly #session: string
@@ -87,6 +89,7 @@ export class TurnWriter {
     this.#turn = transcript.turn ?? undefined
     this.#session = transcript.session
     this.#tools = new ToolRows(db, transcript.session)
+    this.#facts = new FactRows(db, transcript.session)
     this.#words = new WordWriter(db)
   }
 
@@ -237,6 +240,7 @@ export class TurnWriter {
     const imported = this.#isImported(record)
     const at = { turn, message, sidechain: record.sidechain, main, imported }
     for (const [n, part] of parts.entries()) this.#project(part, origins[n]!, record, at, effect)
+    if (main && !injected) this.#facts.note(parts, origins, at, (part) => this.#toolOf(part))
     if (message !== 0) {
       this.#words.add(message, said.text, {
         project: this.#ownProject(),
@@ -358,7 +362,9 @@ export class TurnWriter {
       case "text":
         if (!at.main) return
         effect.answer = cut(part.text, ANSWER_KEPT)
-        if (isProse(origin)) for (const text of decisionsIn(part.text)) this.#note("decision", text, origin)
+        if (!isProse(origin)) return
+        for (const text of decisionsIn(part.text)) this.#note("decision", text, origin)
+        for (const text of refutedIn(part.text)) this.#note("refuted", text, origin)
         return
       case "toolUse":
         effect.tools++
@@ -426,13 +432,6 @@ export class TurnWriter {
       )
   }
 }
-
-/**
- * Tools of our own server. What they were asked and what they found stands in the archive already: found again, it
- * would come before what it was found for.
- */
-const isOwnTool = (tool: string | undefined): boolean =>
-  tool !== undefined && /^mcp__(?:plugin_\w+_)?ctxbridge__/.test(tool)
 
 function splitSession(session: string): [parent: string | undefined, agent: string | undefined] {
   const slash = session.indexOf("/")

@@ -88,7 +88,8 @@ function verdictTable(verdicts: readonly Verdict[]): string[] {
   )
 }
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+/** GitHub's table syntax, padded. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const widths = head.map((title, i) => Math.max(3, title.length, ...rows.map((row) => row[i]?.length ?? 0)))
   const line = (cells: readonly string[]) =>
     `| ${widths.map((width, i) => (cells[i] ?? "").padEnd(width)).join(" | ")} |`

@@ -17,6 +17,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ default: Command 
     fix: () => import("./commands/fix.ts"),
     blame: () => import("./commands/blame.ts"),
     show: () => import("./commands/show.ts"),
+    preview: () => import("./commands/preview.ts"),
     mcp: () => import("./commands/mcp.ts"),
     export: () => import("./commands/export.ts"),
     resurrect: () => import("./commands/resurrect.ts"),

@@ -8,7 +8,8 @@ import { projectOf } from "../archive/project.ts"
 import { gather, gatherBrief } from "../restore/gather.ts"
 import { renderInstructions } from "../restore/instructions.ts"
 import { renderPointer } from "../restore/pointer.ts"
-import { type RestoreSource, renderRestore } from "../restore/render.ts"
+import type { RestoreSource } from "../restore/render.ts"
+import { restoreOf } from "../restore/restore.ts"
 import { latestSession } from "../restore/scope.ts"
 import { additionalContext } from "./event.ts"
 import type { Reply, ReplyRequest } from "./reply.ts"
@@ -56,5 +57,5 @@ function restored(db: Database, request: ReplyRequest, source: RestoreSource, fr
   const pending = compacted && promptOpen && prompt !== undefined ? { text: prompt, at: promptAt } : undefined
   const budget = settings.resolved.config["restore.budget"]
   const summary = compacted ? (state.summary ?? "") : ""
-  return additionalContext(event, renderRestore(gather(db, from, pending), { source, budget, summary }))
+  return additionalContext(event, restoreOf(db, from, { source, budget, summary }, pending).text)
 }

@@ -10,7 +10,8 @@ import type { Settings } from "../config/load.ts"
 import { gather, gatherBrief } from "../restore/gather.ts"
 import { renderInstructions } from "../restore/instructions.ts"
 import { renderPointer } from "../restore/pointer.ts"
-import { type RestoreSource, renderRestore, withoutPending } from "../restore/render.ts"
+import { type RestoreSource, withoutPending } from "../restore/render.ts"
+import { restoreOf } from "../restore/restore.ts"
 import { latestSession } from "../restore/scope.ts"
 import type { Stretch } from "../vault/reader.ts"
 import { additionalContext, type HookEvent } from "./event.ts"
@@ -233,9 +234,9 @@ function restore(db: Database, request: ReplyRequest, source: RestoreSource, fro
   // With a missed restore, the open prompt is the one just typed: the host sends it itself.
   const waiting = compacted && event.name === "session-start" && promptOpen
   const pending = waiting && prompt !== undefined ? { text: prompt, at: promptAt } : undefined
-  const material = gather(db, from, pending)
   const budget = settings.resolved.config["restore.budget"]
-  const text = renderRestore(material, { source, budget, summary: compacted ? (state.summary ?? "") : "" })
+  const summary = compacted ? (state.summary ?? "") : ""
+  const { text } = restoreOf(db, from, { source, budget, summary }, pending)
   return remembered(db, event.session, text)
 }
 

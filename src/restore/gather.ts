@@ -2,6 +2,7 @@
 import type { Database } from "../archive/database.ts"
 import { openTodos, parseTodos } from "../archive/todos.ts"
 import { cut } from "../util/text.ts"
+import { gatherFacts } from "./facts.ts"
 import type { Brief, CommandRun, FileInFlight, Material, Quote, TurnLine } from "./material.ts"
 import { type Scope, scopeOf } from "./scope.ts"
 
@@ -34,6 +35,7 @@ export function gather(db: Database, session: string, asked?: PendingPrompt): Ma
   const scope = scopeOf(db, session)
   const brief = gatherBrief(db, session, scope, MOST_TURNS)
   const last = brief.turns[0]
+  const inProject = belowFolder(brief.cwd)
   // The views keep the beginning of a long prompt, cut in the same way.
   const stored = last !== undefined && asked !== undefined && isOf(last, asked) ? last : undefined
   return {
@@ -43,9 +45,11 @@ export function gather(db: Database, session: string, asked?: PendingPrompt): Ma
     pendingBegun: stored !== undefined && begun(stored),
     constraints: notes(db, scope, "constraint"),
     decisions: notes(db, scope, "decision"),
-    files: filesInFlight(db, scope, brief.cwd),
+    refuted: notes(db, scope, "refuted"),
+    files: filesInFlight(db, scope, inProject),
     failing: failingCommand(db, scope),
     good: asRun(lastCommand(db, scope, 0)),
+    facts: gatherFacts(db, scope, inProject),
   }
 }
 
@@ -110,7 +114,7 @@ function latestTurns(db: Database, scope: Scope, most: number): TurnLine[] {
 }
 
 /** Newest first; the same words once. */
-function notes(db: Database, scope: Scope, kind: "constraint" | "decision"): Quote[] {
+function notes(db: Database, scope: Scope, kind: "constraint" | "decision" | "refuted"): Quote[] {
   const found = rows<Quote & { turn: number }>(
     db,
     scope,
@@ -129,8 +133,14 @@ interface ChangedFile {
   readonly handle: string
 }
 
-/** Newest first; paths below `cwd` are told from there. */
-function filesInFlight(db: Database, scope: Scope, cwd: string | undefined): FileInFlight[] {
+/** Paths below the session's folder are told from there. */
+function belowFolder(cwd: string | undefined): (path: string) => string {
+  const below = cwd === undefined ? undefined : `${cwd.replace(/\/$/, "")}/`
+  return (path) => (below !== undefined && path.startsWith(below) ? path.slice(below.length) : path)
+}
+
+/** Newest first. */
+function filesInFlight(db: Database, scope: Scope, inProject: (path: string) => string): FileInFlight[] {
   const latest = new Map<string, ChangedFile>()
   const found = rows<ChangedFile>(
     db,
@@ -140,9 +150,8 @@ function filesInFlight(db: Database, scope: Scope, cwd: string | undefined): Fil
      ORDER BY f.turn DESC LIMIT ${MOST_CHANGES}`,
   ).sort((a, b) => b.turn - a.turn || (a.path < b.path ? -1 : 1))
   for (const file of found) if (!latest.has(file.path)) latest.set(file.path, file)
-  const below = cwd === undefined ? undefined : `${cwd.replace(/\/$/, "")}/`
   return [...latest.values()].slice(0, MOST_FILES).map(({ path, op, handle }) => ({
-    path: below !== undefined && path.startsWith(below) ? path.slice(below.length) : path,
+    path: inProject(path),
     op,
     times: timesChanged(db, scope, path),
     handle,

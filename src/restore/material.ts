@@ -35,6 +35,27 @@ export interface TurnLine {
   readonly interrupted: number
 }
 
+/** Something that may be needed again. */
+export interface Fact {
+  readonly text: string
+  /** As it was last written, where that differs: a command with redirections and filters. */
+  readonly form?: string
+  /** Messages that hold it. */
+  readonly times?: number
+  /** Messages with facts that came after the last of them. */
+  readonly age?: number
+  /** How its last run ended, for a command that failed. */
+  readonly exit?: string
+}
+
+/** Each kind with the likeliest first. */
+export interface Facts {
+  readonly paths: readonly Fact[]
+  readonly commands: readonly Fact[]
+  readonly names: readonly Fact[]
+  readonly errors: readonly Fact[]
+}
+
 /** Where a session was left. */
 export interface Brief {
   readonly session: string
@@ -59,8 +80,11 @@ export interface Material extends Brief {
   readonly pendingBegun: boolean
   readonly constraints: readonly Quote[]
   readonly decisions: readonly Quote[]
+  /** What the model tried in vain. */
+  readonly refuted: readonly Quote[]
   readonly files: readonly FileInFlight[]
   /** The last command that failed and has not succeeded since. */
   readonly failing: CommandRun | undefined
   readonly good: CommandRun | undefined
+  readonly facts: Facts
 }

@@ -20,8 +20,12 @@ const UNSEEN = /(?![\t\n\p{VS}\p{Join_C}])[\p{Cc}\p{DI}\p{Bidi_C}\u{fff9}-\u{fff
 const JOINERS = /(?<![^\p{ASCII}\p{Join_C}])\p{Join_C}+|\p{Join_C}+(?![^\p{ASCII}\p{Join_C}])/gu
 const SELECTORS = /(?<![^\p{ASCII}\p{VS}])\p{VS}+/gu
 
+/** Nothing but what everybody sees: most names, paths and commands. */
+const PLAIN = /^[\n\x20-\x7e]*$/
+
 /** Line ends become newlines; what cannot be seen goes. */
 export function visible(text: string): string {
+  if (PLAIN.test(text)) return text
   let shown = text.toWellFormed()
   // Taking something away may join what it parted.
   for (let before = ""; before !== shown; ) {

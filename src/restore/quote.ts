@@ -2,21 +2,21 @@
 import { cut, oneLine } from "../util/text.ts"
 import { inert, neutral, visible } from "./neutral.ts"
 
-/** Characters that are looked at for an item of one line: the rest would be cut off anyway. */
-const LOOKED_AT = 8000
+/** Characters that are looked at for one that is shown: the rest would be cut off anyway. */
+const LOOKED_AT = 20
 
 /** Folded before tags are looked for, so that no white space keeps a bracket from its name. */
-const line = (text: string): string => oneLine(visible(text.slice(0, LOOKED_AT)))
+const line = (text: string, limit: number): string => oneLine(visible(text.slice(0, limit * LOOKED_AT)))
 
 /** Words of the human or the model: on one line, in quotation marks, at most `limit` characters between them. */
-export const said = (text: string, limit: number): string => marked(neutral(line(text)), limit)
+export const said = (text: string, limit: number): string => marked(neutral(line(text, limit)), limit)
 
 /** Words of anybody else: the same, and nothing in them is Markdown. */
-export const told = (text: string, limit: number): string => marked(inert(line(text)), limit)
+export const told = (text: string, limit: number): string => marked(inert(line(text, limit)), limit)
 
 /** A path or command as it is typed, between backticks that nothing in it can close. */
 export function code(text: string, limit: number): string {
-  const typed = cut(neutral(line(text)).replace(/`{3,}/g, "'"), limit)
+  const typed = cut(neutral(line(text, limit)).replace(/`{3,}/g, "'"), limit)
   const longest = Math.max(0, ...[...typed.matchAll(/`+/g)].map(([run]) => run.length))
   const fence = "`".repeat(longest + 1)
   const edge = longest > 0 || typed === "" ? " " : ""

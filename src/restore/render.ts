@@ -1,7 +1,9 @@
 /** Material → the text that goes back to the model. Pure: same input, same bytes. */
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { count, cut, oneLine } from "../util/text.ts"
+import { complement } from "./complement.ts"
 import type { CommandRun, Material, TurnLine } from "./material.ts"
+import { Page } from "./page.ts"
 import { blockQuote, code, name, said, told, word } from "./quote.ts"
 
 export type RestoreSource = "compact" | "clear"
@@ -18,8 +20,17 @@ export interface RenderOptions {
 const KEEPS_PENDING = [2, 1, 300] as const
 /** The pending prompt may take this share of the budget. */
 const PENDING_SHARE = 0.5
-/** Characters of a failed command's output: the only words of a tool that are given back. */
-const ERROR_SHOWN = 240
+/** Characters of a failed command's output. With error lines (complement.ts), the only words of a tool given back. */
+const ERROR_SHOWN = 160
+/** Characters that a section may take however small the budget is. */
+const SECTION = 200
+/** Of files in flight: the others stand among the paths. */
+const MOST_FILES = 5
+/** The newest turns that have a line whatever else there is. */
+const LEAST_TURNS = 5
+const TURNS = "Turns"
+/** Turns too long for what is left, after which no more are tried. */
+const MOST_REFUSED = 8
 /** Below this many characters nothing useful can be said. */
 const LEAST = 200
 
@@ -39,73 +50,53 @@ export function renderRestore(material: Material, options: RenderOptions): strin
   const page = new Page(head, budget - CLOSE.length - 1)
   const held = holder(options.summary)
   pendingPrompt(page, material, options)
+  // What comes last has its room kept.
+  const kept = Math.min(page.left / 2, roomOf(material.turns.slice(0, LEAST_TURNS).map(shortTurnLine)))
+  const share = (part: number): number => Math.min(page.left - kept, Math.max(budget * part, SECTION))
   page.section(
     "Standing constraints of the user",
     material.constraints
       .filter(({ text }) => !held(text))
-      .map(({ text, handle }) => `- ${said(text, 300)} (${HANDLE_PREFIX}${handle})`),
-    0.2,
+      .map(({ text, handle }) => `- ${said(text, 240)} (${HANDLE_PREFIX}${handle})`),
+    share(0.1),
   )
   page.section(
     "Open todos",
     material.todos
       .filter(({ content }) => !held(content))
       .map(({ content, status }) => `- [${word(status, "open")}] ${said(content, 160)}`),
-    0.15,
+    share(0.07),
   )
   page.section(
     "Files in flight",
     material.files
+      .slice(0, MOST_FILES)
       .filter(({ path }) => !held(path.split("/").slice(-2).join("/")))
       .map(
         (file) =>
           `- ${code(file.path, 200)}: ${file.op}, ${count(file.times, "time")} (${HANDLE_PREFIX}${file.handle})`,
       ),
-    0.2,
+    share(0.1),
   )
-  page.section("Commands", commands(material, held), 0.2)
+  page.section("Commands", commands(material, held), share(0.1))
   page.section(
     "Decisions",
     material.decisions
       .filter(({ text }) => !held(text))
       .map(({ text, handle }) => `- ${said(text, 240)} (${HANDLE_PREFIX}${handle})`),
-    0.2,
+    share(0.07),
   )
+  const decided = new Set(material.decisions.map(({ text }) => text))
+  page.section(
+    "Tried in vain",
+    material.refuted
+      .filter(({ text }) => !held(text) && !decided.has(text))
+      .map(({ text, handle }) => `- ${said(text, 200)} (${HANDLE_PREFIX}${handle})`),
+    share(0.06),
+  )
+  complement(page, material.facts, page.left - kept, held)
   turnLines(page, material.turns)
   return page.text() === head ? "" : `${page.text()}\n${CLOSE}`
-}
-
-/** Lines within a budget; a section is all its lines that fit, or nothing. */
-class Page {
-  #text: string
-  readonly #budget: number
-
-  constructor(head: string, budget: number) {
-    this.#text = head
-    this.#budget = budget
-  }
-
-  get left(): number {
-    return this.#budget - this.#text.length
-  }
-
-  text(): string {
-    return this.#text
-  }
-
-  /** @param share of the whole budget that the section may take */
-  section(title: string, lines: readonly string[], share = 1): void {
-    const room = Math.min(this.left, Math.floor(this.#budget * share))
-    let text = `\n## ${title}`
-    let kept = 0
-    for (const line of lines) {
-      // A line too long for what is left does not keep a shorter one out.
-      if (text.length + 1 + line.length > room) continue
-      text += `\n${line}`
-      kept++
-    }
-    if (kept > 0) this.#text += text
-  }
 }
 
 function pendingPrompt(page: Page, material: Material, { source, budget }: RenderOptions): void {
@@ -132,27 +123,48 @@ function commands({ failing, good }: Material, held: (text: string) => boolean):
 function commandLine({ command, exitCode, error, handle }: CommandRun): string {
   const exit = exitCode === undefined ? "" : `, exit ${exitCode}`
   const output = error === "" ? "" : ` → ${told(error, ERROR_SHOWN)}`
-  return `${code(command, 200)}${output} (${HANDLE_PREFIX}${handle}${exit})`
+  return `${code(command, 140)}${output} (${HANDLE_PREFIX}${handle}${exit})`
 }
 
-/** As many of the newest turns as fit, in their order. A line too long for what is left does not keep others out. */
+/** Characters that lines take with their title and newlines. */
+const roomOf = (lines: readonly string[]): number =>
+  lines.reduce((sum, line) => sum + line.length + 1, `\n## ${TURNS}`.length)
+
+/**
+ * As many of the newest turns as fit, in their order: at length when all do, else the more turns. A line too long for
+ * what is left does not keep others out.
+ */
 function turnLines(page: Page, turns: readonly TurnLine[]): void {
-  const title = "Turns"
-  let room = page.left - title.length - 4
-  const lines: string[] = []
-  for (const turn of turns) {
-    const line = turnLine(turn)
-    if (line.length + 1 > room) continue
-    lines.unshift(line)
-    room -= line.length + 1
-  }
-  page.section(title, lines)
+  const atLength = fitting(turns, turnLine, page.left)
+  const lines = atLength.length === turns.length ? atLength : fitting(turns, shortTurnLine, page.left)
+  page.section(TURNS, lines.reverse())
 }
 
-export function turnLine({ handle, prompt, answer, tools, errors }: TurnLine): string {
+/** Lines of the newest turns within `room` characters. */
+function fitting(turns: readonly TurnLine[], lineOf: (turn: TurnLine) => string, room: number): string[] {
+  const lines: string[] = []
+  let left = room - roomOf([])
+  let refused = 0
+  for (const turn of turns) {
+    const line = lineOf(turn)
+    if (line.length + 1 <= left) {
+      lines.push(line)
+      left -= line.length + 1
+    } else if (++refused > MOST_REFUSED) break
+  }
+  return lines
+}
+
+export const turnLine = (turn: TurnLine): string => turnLineOf(turn, 120, 120)
+
+const shortTurnLine = (turn: TurnLine): string => turnLineOf(turn, 80, 50)
+
+/** @param asked characters of the prompt, @param answered of the answer */
+function turnLineOf(turn: TurnLine, asked: number, answered: number): string {
+  const { handle, prompt, answer, tools, errors } = turn
   const work = tools === 0 ? "" : `, ${count(tools, "tool call")}${errors > 0 ? ` (${errors} failed)` : ""}`
-  const reply = answer === "" ? "" : ` → ${said(answer, 120)}`
-  return `- ${HANDLE_PREFIX}${handle} ${said(prompt, 120)}${reply}${work}`
+  const reply = answer === "" ? "" : ` → ${said(answer, answered)}`
+  return `- ${HANDLE_PREFIX}${handle} ${said(prompt, asked)}${reply}${work}`
 }
 
 /** Whether the host's summary already says this, word for word. */

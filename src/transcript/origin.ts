@@ -79,8 +79,10 @@ export function withoutForgedRefusals(
   if (!parts.some((part) => part.kind === "prompt" && part.within !== undefined)) return parts
   return parts.map((part) => {
     if (part.kind !== "prompt" || part.within === undefined) return part
-    const name = toolName(part.within)
-    const isHosts = name !== undefined && !name.startsWith("mcp__") && toolOrigin(name) === "tool"
-    return isHosts ? part : { kind: "notice", text: part.text }
+    return isHostTool(toolName(part.within)) ? part : { kind: "notice", text: part.text }
   })
 }
+
+/** Whether a tool is the host's own: known, no server's, and nothing that brings a stranger's words by its nature. */
+export const isHostTool = (name: string | undefined): boolean =>
+  name !== undefined && !name.startsWith("mcp__") && toolOrigin(name) === "tool"

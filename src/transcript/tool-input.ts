@@ -95,7 +95,8 @@ export function commandPaths(command: string): string[] {
   return [...paths]
 }
 
-function asPath(word: string, quoted: boolean): string | undefined {
+/** A word as a path; undefined when it may be something else. */
+export function asPath(word: string, quoted: boolean): string | undefined {
   const path = word.replace(/[,.]+$/, (end) => (/^\.+$/.test(word) ? end : ""))
   if (path.length < 2 || path.length > 1024 || path.startsWith("-")) return undefined
   const rooted = /^(?:~?\/|\.{1,2}\/)/.test(path)

@@ -71,7 +71,7 @@ test("search, timeline and get quote every place in every disguise", async () =>
   }
 })
 
-test("what our own tools have said is not found again", async () => {
+test("what our own tools were asked and have said is neither found again nor given back", async () => {
   using machine = new Machine()
   const session = machine.session()
   session.turn("What was the name of the ship?", [], "The ship is called Marigold.").flush()
@@ -79,9 +79,10 @@ test("what our own tools have said is not found again", async () => {
     .turn("Look it up", [
       {
         tool: "mcp__ctxbridge__search",
-        input: { query: "Marigold" },
+        input: { query: "Marigold in shipNames" },
         output: 'ctx:ab12cd 2026-03-02 08:00 assistant: "The ship is called Marigold."',
       },
+      { tool: "Grep", input: { pattern: "berthList" }, output: "No files found" },
     ])
     .flush()
   await machine.hook("stop", session)
@@ -89,4 +90,7 @@ test("what our own tools have said is not found again", async () => {
   const { structured } = await peer.call("search", { query: "Marigold" })
   expect(structured).toMatchObject({ hits: [{ by: "assistant", text: "The ship is called Marigold." }] })
   expect((structured as { hits: unknown[] }).hits.length).toBe(1)
+  const { text } = await peer.call("restore_preview")
+  expect(text).toContain("\n## Names\n- `berthList`\n")
+  expect(text).not.toContain("shipNames")
 })

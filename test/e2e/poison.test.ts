@@ -138,6 +138,23 @@ describe("what may come back stands in a short quotation", () => {
     expect(told.compact).toContain("## Files in flight")
   })
 
+  test("of a command that succeeded, a line that tells of an error", async () => {
+    using machine = new Machine()
+    const session = machine.session({ version: VERSION })
+    session.turn(REAL, [], "It stays.")
+    PLACES["an error in the output of a command that succeeded"]!.plant(
+      session,
+      `zqhead\n${order("zqerror")}\nzqfoot`,
+    )
+    PLACES["output of a command"]!.plant(session, order("zqoutput"))
+    session.flush()
+    const told = await everyWay(machine, session)
+    isClean(told)
+    expect(told.compact).toContain(`\n## Errors met\n- "${order("zqerror")}"\n`)
+    expect(withoutItems(all(told))).not.toContain("zq")
+    for (const word of ["zqhead", "zqfoot", "zqoutput"]) expect(all(told)).not.toContain(word)
+  })
+
   test("the user's own waiting prompt: whole, behind marks, without any tag", async () => {
     for (const disguise of Object.values(DISGUISES)) {
       using machine = new Machine()

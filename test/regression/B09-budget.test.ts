@@ -17,6 +17,8 @@ function words(most: number): string {
 
 const many = <T>(most: number, make: () => T): T[] => Array.from({ length: dice.between(0, most) }, make)
 
+const facts = () => many(40, () => ({ text: words(120), form: words(150), exit: "exit 1" }))
+
 function material(): Material {
   const handle = "ab12cd"
   const run = () => ({ command: words(200), exitCode: 1, error: words(200), handle })
@@ -32,10 +34,12 @@ function material(): Material {
     pendingBegun: dice.chance(0.5),
     constraints: many(12, () => ({ text: words(150), handle })),
     decisions: many(12, () => ({ text: words(150), handle })),
+    refuted: many(12, () => ({ text: words(150), handle })),
     todos: many(12, () => ({ content: words(100), status: words(5) })),
     files: many(10, () => ({ path: words(100), op: "edit", times: 1, handle })),
     failing: dice.chance(0.5) ? run() : undefined,
     good: dice.chance(0.5) ? run() : undefined,
+    facts: { paths: facts(), commands: facts(), names: facts(), errors: facts() },
     turns: many(60, () => ({
       handle,
       seq: 1,

@@ -13,6 +13,11 @@ const TITLES = [
   "Files in flight",
   "Commands",
   "Decisions",
+  "Tried in vain",
+  "Errors met",
+  "Paths",
+  "Names",
+  "Commands run",
   "Turns",
 ]
 
@@ -30,6 +35,9 @@ const LINES: readonly RegExp[] = whole(
   `- \\[${STATE}\\] ${ITEM}`,
   `- ${CODE}: (?:edit|write), \\d+ times? \\(${HANDLE}\\)`,
   `- last (?:failing|good): ${CODE}(?: → ${ITEM})? \\(${HANDLE}(?:, exit -?\\d+)?\\)`,
+  `- ${ITEM}`,
+  `- ${CODE}(?: \\((?:exit -?\\d+|failed)\\))?`,
+  `- in ${CODE}: ${CODE.replaceAll("fence", "inner")}`,
   TURN,
   String.raw`Open todos: \d+ items?\.`,
   "`ctxbridge show ctx:<handle>` opens a turn, `ctxbridge sessions` lists what there is\\.",

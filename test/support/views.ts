@@ -11,6 +11,7 @@ const TABLES = [
   "files",
   "usage",
   "notes",
+  "facts",
   "boundaries",
   "lineage",
 ]
@@ -31,6 +32,8 @@ const NAMES: Readonly<Record<string, string>> = {
   transcript: "SELECT copy AS name FROM transcripts WHERE id = ?",
   project: "SELECT path AS name FROM projects WHERE id = ?",
   use: "SELECT CAST(key AS TEXT) AS name FROM messages WHERE id = ?",
+  since: "SELECT handle AS name FROM turns WHERE id = ?",
+  latest: "SELECT CAST(key AS TEXT) AS name FROM messages WHERE id = ?",
   result: "SELECT CAST(key AS TEXT) AS name FROM messages WHERE id = ?",
 }
 

@@ -1,4 +1,4 @@
-/** `ctxbridge bench`: what ctxbridge costs on this machine, and how well it finds. */
+/** `ctxbridge bench`: what ctxbridge costs on this machine, how well it finds, and what it gives back. */
 import { tmpdir } from "node:os"
 import { resolve } from "node:path"
 import { benchHooks } from "../../bench/hooks.ts"
@@ -8,6 +8,7 @@ import { renderReport } from "../../bench/table.ts"
 import { childEnvironment } from "../../config/load.ts"
 import { CtxError, EXIT, usageError } from "../../util/errors.ts"
 import { stringArg } from "../args.ts"
+import { benchSurvive } from "../bench-survive.ts"
 import { benchTorture } from "../bench-torture.ts"
 import type { Command, Context } from "../command.ts"
 import { renderRecall } from "../render-recall.ts"
@@ -16,22 +17,25 @@ import { createStyle } from "../style.ts"
 export default {
   meta: {
     name: "bench",
-    description: "Measure what the hooks cost here, what they survive, how well a search finds",
+    description: "Measure what the hooks cost, what they survive, what is found and given back",
   },
   args: {
     suite: {
       type: "positional",
       required: true,
-      valueHint: "hooks|torture|recall",
+      valueHint: "hooks|torture|recall|survive",
       description:
         "hooks: CPU, time and memory of hook calls against `node -e 0` and an empty Bun binary; " +
         "torture: kills, full disks, damaged files, and what was lost; " +
-        "recall: how much of what answers a question a search shows",
+        "recall: how much of what answers a question a search shows; " +
+        "survive: over your compactions, what was needed again after each, and what of it a restore gives back",
     },
     data: {
       type: "string",
       valueHint: "DIR",
-      description: "recall: transcripts with their questions (*.gold.json), or transcripts alone",
+      description:
+        "recall: transcripts with their questions (*.gold.json), or transcripts alone; " +
+        "survive: these transcripts, not the vault's",
     },
     quick: {
       type: "boolean",
@@ -44,13 +48,25 @@ export default {
       type: "boolean",
       description: "torture: mount file systems here, in no namespace of its own",
     },
+    session: { type: "string", valueHint: "ID", description: "survive: this session's compactions only" },
+    budget: {
+      type: "string",
+      valueHint: "N",
+      description: "survive: characters of a restore (restore.budget)",
+    },
+    window: {
+      type: "string",
+      valueHint: "N",
+      description: "survive: steps of the model that are looked at (30)",
+    },
   },
   async run(context) {
     const { args, out, env } = context
     const { suite } = args
     if (suite === "recall") return recall(context)
+    if (suite === "survive") return benchSurvive(context)
     if (suite !== "hooks" && suite !== "torture") {
-      throw usageError(`unknown suite: ${suite}`, "there are: hooks, torture, recall")
+      throw usageError(`unknown suite: ${suite}`, "there are: hooks, torture, recall, survive")
     }
     if (!Bun.isStandaloneExecutable) {
       throw new CtxError("not-compiled", "only the compiled binary can be measured", {

@@ -1,8 +1,7 @@
 /** `restore_preview`: what a compaction at this moment would be followed by. */
 import { findSession } from "../../archive/find.ts"
 import { findSessions, openForReading } from "../../archive/read.ts"
-import { gather } from "../../restore/gather.ts"
-import { renderRestore } from "../../restore/render.ts"
+import { restoreOf } from "../../restore/restore.ts"
 import { latestSession } from "../../restore/scope.ts"
 import { projectIn } from "../scope.ts"
 import type { Tool } from "../tool.ts"
@@ -12,8 +11,8 @@ export const restorePreview: Tool = {
   name: "restore_preview",
   title: "What would be restored",
   description:
-    "What would be given back after a compaction now: constraints, todos, files, commands, decisions, latest turns. " +
-    "A real one leaves out what the host's summary says.",
+    "What would be given back after a compaction now: constraints, todos, files, commands, decisions, errors, paths, " +
+    "names, latest turns. A real one leaves out what the host's summary says.",
   properties: {
     session: { type: "string", description: "Of this session instead of the current one" },
     budget: {
@@ -33,7 +32,7 @@ export const restorePreview: Tool = {
         word === undefined ? (current ?? latestSession(db, projectIn(world), "")) : findSession(db, word).id
       if (session === undefined) throw nothingHere()
       const budget = args.number("budget") ?? world.restoreBudget
-      const text = renderRestore(gather(db, session), { source: "compact", budget, summary: "" })
+      const { text } = restoreOf(db, session, { source: "compact", budget, summary: "" })
       return { text: text === "" ? "Nothing would be restored: the session has no turns yet." : text }
     } finally {
       db.close()

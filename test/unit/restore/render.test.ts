@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { renderInstructions } from "../../../src/restore/instructions.ts"
-import type { Material } from "../../../src/restore/material.ts"
+import type { Fact, Material } from "../../../src/restore/material.ts"
 import { renderPointer } from "../../../src/restore/pointer.ts"
 import { renderRestore, withoutPending } from "../../../src/restore/render.ts"
 import { frameProblems, instructionProblems } from "../../support/frame.ts"
@@ -18,10 +18,23 @@ const MATERIAL: Material = {
   pendingBegun: true,
   constraints: [{ text: "Never touch generated files.", handle: "aaaaaa" }],
   decisions: [{ text: "I chose backoff rather than a fixed delay.", handle: "bbbbbb" }],
+  refuted: [{ text: "A fixed delay did not work.", handle: "aaaaaa" }],
   todos: [{ content: "Write the loop", status: "in_progress" }],
   files: [{ path: "src/client.ts", op: "edit", times: 3, handle: "aaaaaa" }],
   failing: { command: "npm test", exitCode: 1, error: "Exit code 1\nboom", handle: "bbbbbb" },
   good: { command: "npm run lint", exitCode: undefined, error: "", handle: "bbbbbb" },
+  facts: {
+    paths: ["src/client.ts", "src/retry.ts", "test/retry.test.ts"].map((text) => ({ text })),
+    commands: [
+      { text: "npm test", form: "npm test 2>&1 | tail -20", exit: "exit 1" },
+      { text: "git status --short" },
+    ],
+    names: [{ text: "retryAfter" }, { text: "MAX_DELAY" }],
+    errors: [
+      { text: 'Error: no answer from "db" in 20 ms' },
+      { text: 'Error: no answer from "db" in 30 ms' },
+    ],
+  },
   turns: [
     {
       handle: "bbbbbb",
@@ -101,6 +114,14 @@ const text = fc.oneof(
   fc.string({ unit: "grapheme", maxLength: 400 }),
   fc.array(fc.constantFrom(...TRICKS), { maxLength: 60 }).map((pieces) => pieces.join("")),
 )
+const fact = fc.array(
+  fc
+    .record({ text }, { requiredKeys: ["text"] })
+    .chain((plain) =>
+      fc.constantFrom<Fact>(plain, { ...plain, form: `${plain.text} | tail`, exit: "failed" }),
+    ),
+  { maxLength: 30 },
+)
 const quote = fc.record({ text, handle: fc.constant("abcdef") })
 const run = fc.record({
   command: text,
@@ -120,6 +141,7 @@ const material: fc.Arbitrary<Material> = fc.record({
   pendingBegun: fc.boolean(),
   constraints: fc.array(quote, { maxLength: 12 }),
   decisions: fc.array(quote, { maxLength: 12 }),
+  refuted: fc.array(quote, { maxLength: 12 }),
   todos: fc.array(fc.record({ content: text, status: text }), { maxLength: 9 }),
   files: fc.array(
     fc.record({ path: text, op: fc.constant("edit"), times: fc.nat(), handle: fc.constant("abcdef") }),
@@ -129,6 +151,7 @@ const material: fc.Arbitrary<Material> = fc.record({
   ),
   failing: fc.option(run, { nil: undefined }),
   good: fc.option(run, { nil: undefined }),
+  facts: fc.record({ paths: fact, commands: fact, names: fact, errors: fact }),
   turns: fc.array(
     fc.record({
       handle: fc.constant("abcdef"),

@@ -1,0 +1,96 @@
+/**
+ * Names, paths, commands and error lines of a session's messages → rows of the views.
+ *
+ * Only words of the human and the model are searched for names, paths and commands; of the host's own tools, only the
+ * output of commands and of failed calls, for error lines (docs/security.md). A subagent's are its own business.
+ */
+import { commandUses, errorLinesIn, type FactKind, namesIn, pathsIn } from "../transcript/facts.ts"
+import { isHostTool, isProse, type Origin } from "../transcript/origin.ts"
+import { commandPaths, toolFiles } from "../transcript/tool-input.ts"
+import type { Part } from "../transcript/types.ts"
+import type { Database } from "./database.ts"
+import { type At, isOwnTool } from "./tool-rows.ts"
+
+/** By kind: each text with its form. */
+type Found = Map<FactKind, Map<string, string>>
+
+export class FactRows {
+  readonly #db: Database
+  readonly #session: string
+
+  constructor(db: Database, session: string) {
+    this.#db = db
+    this.#session = session
+  }
+
+  /** A message holds each of its facts once. */
+  note(
+    parts: readonly Part[],
+    origins: readonly Origin[],
+    { turn, message, imported }: At,
+    toolOf: (part: Part) => string | undefined,
+  ): void {
+    if (imported || message === 0 || this.#session.includes("/")) return
+    const found: Found = new Map()
+    for (const [n, part] of parts.entries()) {
+      const tool = toolOf(part)
+      if (!isOwnTool(tool)) collect(found, part, origins[n]!, tool)
+    }
+    if (found.size === 0) return
+    const query = this.#db.query(
+      `INSERT INTO facts (session, kind, text, form, since, latest) VALUES (?, ?, ?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET times = times + 1, form = excluded.form, latest = excluded.latest`,
+    )
+    for (const [kind, texts] of found)
+      for (const [text, form] of texts) query.run(this.#session, kind, text, form, turn, message)
+  }
+}
+
+/** @param tool of a call or a result */
+function collect(found: Found, part: Part, origin: Origin, tool: string | undefined): void {
+  const add = (kind: FactKind, texts: readonly string[], formOf = (text: string): string => text): void => {
+    if (texts.length === 0) return
+    const known = found.get(kind) ?? new Map()
+    for (const text of texts) known.set(text, formOf(text))
+    found.set(kind, known)
+  }
+  switch (part.kind) {
+    case "prompt":
+    case "text":
+      if (!isProse(origin)) return
+      add("name", namesIn(part.text))
+      add("path", pathsIn(part.text))
+      return
+    case "toolUse": {
+      if (!isProse(origin)) return
+      add(
+        "path",
+        toolFiles(part.name, part.input).map(({ path }) => path),
+      )
+      const texts = stringsIn(part.input)
+      add("name", texts.flatMap(namesIn))
+      const script = part.name === "Bash" ? commandOf(part.input) : undefined
+      if (script === undefined) return
+      add("path", commandPaths(script))
+      const uses = new Map(commandUses(script).map(({ command, line }) => [command, line]))
+      add("command", [...uses.keys()], (command) => uses.get(command)!)
+      return
+    }
+    case "toolResult":
+      // An error of a server, or of a call that is not known, is in the words of a stranger.
+      if (isHostTool(tool) && (part.isError || tool === "Bash")) add("error", errorLinesIn(part.text))
+      return
+  }
+}
+
+const commandOf = (input: unknown): string | undefined => {
+  const command = (input as { command?: unknown } | null)?.command
+  return typeof command === "string" ? command : undefined
+}
+
+/** Strings of a tool call's own fields, and of lists of changes in them. */
+function stringsIn(input: unknown, depth = 0): string[] {
+  if (typeof input === "string") return [input]
+  if (typeof input !== "object" || input === null || depth > 3) return []
+  return Object.values(input).flatMap((value) => stringsIn(value, depth + 1))
+}

@@ -1,0 +1,103 @@
+/** What else could be given back with the same characters, to compare with. Pure. */
+import { FACT_KINDS } from "../../transcript/facts.ts"
+import type { Part, TranscriptRecord } from "../../transcript/types.ts"
+import { oneLine } from "../../util/text.ts"
+import type { FactsSeen } from "./needed.ts"
+
+/** Characters of a turn that the rankings of the first design show. */
+const PREVIEW = 300
+/** ms in which a turn's weight halves in the first design's ranking. */
+const HALF_LIFE = 7 * 24 * 3_600_000
+
+interface OldTurn {
+  text: string
+  tools: Set<string>
+  files: Set<string>
+  time: number
+}
+
+/** Turns as the first design kept them: a prompt, then answers, tools and files. */
+export function oldTurns(records: readonly TranscriptRecord[]): OldTurn[] {
+  const turns: OldTurn[] = []
+  for (const { parts, sidechain, timestamp } of records) {
+    if (sidechain) continue
+    for (const part of parts) {
+      if (part.kind === "prompt") {
+        const time = Date.parse(timestamp ?? "") || 0
+        turns.push({ text: part.text, tools: new Set(), files: new Set(), time })
+      } else addTo(turns.at(-1), part)
+    }
+  }
+  return turns
+}
+
+function addTo(turn: OldTurn | undefined, part: Part): void {
+  if (turn === undefined) return
+  if (part.kind === "text") turn.text += ` | ${part.text}`
+  if (part.kind !== "toolUse") return
+  turn.tools.add(part.name)
+  const path = (part.input as { file_path?: unknown } | null)?.file_path
+  if (typeof path === "string") turn.files.add(path)
+}
+
+/** The newest first. */
+export const byRecency = (turns: readonly OldTurn[], budget: number): string =>
+  listed([...turns].reverse(), budget)
+
+/** Recency × richness: nothing has been used yet when a session is compacted, so uses do not count. */
+export function byImportance(turns: readonly OldTurn[], budget: number): string {
+  const now = Math.max(0, ...turns.map(({ time }) => time))
+  const score = ({ time, tools, files }: OldTurn): number =>
+    0.5 ** ((now - time) / HALF_LIFE) * (1 + (tools.size > 0 ? 0.5 : 0) + (files.size > 0 ? 0.3 : 0))
+  return listed(
+    [...turns].reverse().sort((a, b) => score(b) - score(a)),
+    budget,
+  )
+}
+
+function listed(turns: readonly OldTurn[], budget: number): string {
+  let text = ""
+  for (const { text: words, tools, files } of turns) {
+    const line = `- ${oneLine(words).slice(0, PREVIEW)} Tools: ${[...tools].join(", ")} Files: ${[...files].join(", ")}\n`
+    if (text.length + line.length > budget) break
+    text += line
+  }
+  return text
+}
+
+/** The last characters of the conversation. */
+export function rawTail(records: readonly TranscriptRecord[], budget: number): string {
+  let text = ""
+  for (let n = records.length - 1; n >= 0 && text.length < budget; n--) {
+    if (records[n]!.sidechain) continue
+    for (const part of [...records[n]!.parts].reverse()) text = `${textOf(part)}\n${text}`
+  }
+  return text.slice(-budget)
+}
+
+function textOf(part: Part): string {
+  if (part.kind === "toolUse") return JSON.stringify(part.input) ?? ""
+  return part.kind === "prompt" || part.kind === "text" || part.kind === "toolResult" ? part.text : ""
+}
+
+/** Bare lists, a quarter of the characters for each kind. */
+export function bareLists(before: FactsSeen, budget: number): string {
+  const now = Math.max(
+    0,
+    ...FACT_KINDS.flatMap((kind) => [...before[kind].values()].map(({ latest }) => latest)),
+  )
+  let text = ""
+  for (const kind of FACT_KINDS) {
+    const ranked = [...before[kind]].sort(([, a], [, b]) => weight(b) - weight(a))
+    let room = Math.floor(budget / FACT_KINDS.length)
+    for (const [fact] of ranked) {
+      if (fact.length + 1 > room) break
+      text += `${fact}\n`
+      room -= fact.length + 1
+    }
+  }
+  return text
+  function weight({ times, latest }: { times: number; latest: number }): number {
+    return times / (now - latest + 1)
+  }
+}

@@ -1,0 +1,204 @@
+/** Replays a transcript up to each of its compactions, restores as the hook does, and looks what was needed after. */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { type Database, openFile } from "../../archive/database.ts"
+import { ingest } from "../../archive/ingest.ts"
+import { type TranscriptRow, transcriptById } from "../../archive/transcripts.ts"
+import { gather, type PendingPrompt } from "../../restore/gather.ts"
+import { renderRestore } from "../../restore/render.ts"
+import { decodeLine } from "../../transcript/decode.ts"
+import { FACT_KINDS, type FactKind } from "../../transcript/facts.ts"
+import type { TranscriptRecord } from "../../transcript/types.ts"
+import { bareLists, byImportance, byRecency, oldTurns, rawTail } from "./baselines.ts"
+import { holderOf, missing, type Shares, shares } from "./held.ts"
+import { Memory, neededAfter, type Window, windowAfter } from "./needed.ts"
+
+/** A transcript to look at. */
+export interface Source {
+  readonly session: string
+  readonly read: () => Uint8Array
+}
+
+export interface SurviveOptions {
+  /** Characters of a restore. */
+  readonly budget: number
+  /** Steps of the model after the compaction. */
+  readonly window: number
+}
+
+/** What would have been given, for each way of choosing it. */
+export const METHODS = ["restore", "lists", "recency", "importance", "tail"] as const
+
+export type Method = (typeof METHODS)[number]
+
+export interface Gain {
+  /** Held by the summary and this together. */
+  readonly together: Shares
+  /** Given by this, of what the summary lacks. */
+  readonly given: Shares
+  readonly characters: number
+}
+
+export interface CompactionResult {
+  readonly session: string
+  /** Offset of the boundary in its transcript, in bytes. */
+  readonly offset: number
+  readonly trigger: string
+  /** Steps of the model in the window. */
+  readonly steps: number
+  /** Tool calls until the first that changed a file; undefined when none did. */
+  readonly untilEdit: number | undefined
+  readonly needed: Readonly<Record<FactKind, number>>
+  readonly summary: Shares
+  readonly methods: Readonly<Record<Method, Gain>>
+  /** Lines of the restore that tell a turn with its handle. */
+  readonly turnLines: number
+  readonly overBudget: boolean
+}
+
+interface Place {
+  readonly record: TranscriptRecord
+  readonly offset: number
+}
+
+/** Each compaction of a transcript after which the model went on. */
+export function* survive({ session, read }: Source, options: SurviveOptions): Generator<CompactionResult> {
+  const content = read()
+  const places = [...decoded(content)]
+  const records = places.map(({ record }) => record)
+  if (!records.some(isBoundary)) return
+  using views = new Views(session)
+  const before = new Memory(false)
+  for (const [n, { record, offset }] of places.entries()) {
+    if (isBoundary(record)) {
+      views.follow(content, offset)
+      const window = windowAfter(records, n + 1, options.window)
+      if (window.steps > 0) {
+        const past = places.slice(0, n)
+        yield compared(
+          { session, views, past, boundary: places[n]!, summary: summaryAt(records, n), before, window },
+          options,
+        )
+      }
+    }
+    before.take(record)
+  }
+}
+
+interface Moment {
+  readonly session: string
+  readonly views: Views
+  readonly past: readonly Place[]
+  readonly boundary: Place
+  readonly summary: string
+  readonly before: Memory
+  readonly window: Window
+}
+
+function compared(moment: Moment, { budget }: SurviveOptions): CompactionResult {
+  const { session, views, past, boundary, summary, before, window } = moment
+  const records = past.map(({ record }) => record)
+  const part = boundary.record.parts.find(({ kind }) => kind === "boundary")
+  const trigger = part?.kind === "boundary" ? part.trigger : ""
+  const material = gather(views.db, session, trigger === "auto" ? pendingIn(past) : undefined)
+  const restored = renderRestore(material, { source: "compact", budget, summary })
+  const turns = oldTurns(records)
+  const texts: Readonly<Record<Method, string>> = {
+    restore: restored,
+    lists: bareLists(before.seen, budget),
+    recency: byRecency(turns, budget),
+    importance: byImportance(turns, budget),
+    tail: rawTail(records, budget),
+  }
+  const needed = neededAfter(before.seen, window)
+  const inSummary = holderOf(summary)
+  const lacking = missing(needed, inSummary)
+  const gain = (text: string): Gain => {
+    const inText = holderOf(text)
+    const together = shares(needed, (kind, fact) => inSummary(kind, fact) || inText(kind, fact))
+    return { together, given: shares(lacking, inText), characters: text.length }
+  }
+  return {
+    session,
+    offset: boundary.offset,
+    trigger,
+    steps: window.steps,
+    untilEdit: window.untilEdit,
+    needed: Object.fromEntries(FACT_KINDS.map((kind) => [kind, needed[kind].length])) as Record<
+      FactKind,
+      number
+    >,
+    summary: shares(needed, inSummary),
+    methods: Object.fromEntries(METHODS.map((method) => [method, gain(texts[method])])) as Record<
+      Method,
+      Gain
+    >,
+    turnLines: restored.split("\n").filter((line) => /^- ctx:\w+ "/.test(line)).length,
+    overBudget: restored.length > budget,
+  }
+}
+
+const isBoundary = ({ parts, sidechain }: TranscriptRecord): boolean =>
+  !sidechain && parts.some(({ kind }) => kind === "boundary")
+
+/** The summary stands behind the boundary, before anything else that is said. */
+function summaryAt(records: readonly TranscriptRecord[], boundary: number): string {
+  for (const { parts } of records.slice(boundary, boundary + 4)) {
+    for (const part of parts) if (part.kind === "summary") return part.text
+  }
+  return ""
+}
+
+/** The prompt that an automatic compaction came upon. */
+function pendingIn(past: readonly Place[]): PendingPrompt | undefined {
+  for (const { record, offset } of [...past].reverse()) {
+    for (const part of record.parts) {
+      if (part.kind === "prompt" && !record.sidechain) return { text: part.text, at: offset }
+    }
+  }
+  return undefined
+}
+
+function* decoded(content: Uint8Array): Generator<Place> {
+  let from = 0
+  while (from < content.length) {
+    const newline = content.indexOf(0x0a, from)
+    const end = newline < 0 ? content.length : newline
+    if (end > from)
+      yield { record: decodeLine(Buffer.from(content.subarray(from, end)).toString()), offset: from }
+    from = end + 1
+  }
+}
+
+/** Views of one transcript that nobody else sees. */
+class Views {
+  readonly db: Database
+  readonly #folder = mkdtempSync(join(tmpdir(), "ctxbridge-survive-"))
+  #row: TranscriptRow
+
+  constructor(session: string) {
+    this.db = openFile(join(this.#folder, "archive.db"), { wait: 0 })
+    const copy = `home/${session}.jsonl.zst`
+    const row = this.db
+      .query<{ id: number }, [string, string, string, string]>(
+        "INSERT INTO transcripts (path, copy, copy_id, session) VALUES (?, ?, ?, ?) RETURNING id",
+      )
+      .get(copy, copy, session, session)
+    this.#row = transcriptById(this.db, row!.id)!
+  }
+
+  /** Brings the views up to this byte of the transcript. */
+  follow(content: Uint8Array, to: number): void {
+    const { indexed } = this.#row
+    this.db
+      .transaction(() => ingest(this.db, this.#row, indexed, content.subarray(indexed, to), false))
+      .immediate()
+    this.#row = transcriptById(this.db, this.#row.id)!
+  }
+
+  [Symbol.dispose](): void {
+    this.db.close()
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * What the model needed after a compaction, told from what it did: the paths, names and commands that it used again
+ * and the error lines that it met again, of those that stood before. Pure.
+ */
+import {
+  errorLinesIn,
+  FACT_KINDS,
+  type FactKind,
+  namesIn,
+  pathsIn,
+  simpleCommands,
+} from "../../transcript/facts.ts"
+import { commandPaths, toolFiles } from "../../transcript/tool-input.ts"
+import type { Part, TranscriptRecord } from "../../transcript/types.ts"
+
+export interface Seen {
+  times: number
+  /** Number of the record that held it last. */
+  latest: number
+}
+
+export type FactsSeen = Readonly<Record<FactKind, Map<string, Seen>>>
+
+const none = (): FactsSeen => ({ path: new Map(), command: new Map(), name: new Map(), error: new Map() })
+
+/** Gathers facts record by record. */
+export class Memory {
+  readonly seen: FactsSeen = none()
+  readonly #tools = new Map<string, string>()
+  readonly #used: boolean
+  #records = 0
+
+  /** @param used only what the model itself does counts, and errors; else all that stands in its context */
+  constructor(used: boolean) {
+    this.#used = used
+  }
+
+  take({ parts, sidechain }: TranscriptRecord): void {
+    if (sidechain) return
+    this.#records++
+    for (const part of parts) this.#takePart(part)
+  }
+
+  #takePart(part: Part): void {
+    switch (part.kind) {
+      case "prompt":
+        if (!this.#used) this.#prose(part.text)
+        return
+      case "text":
+        this.#prose(part.text)
+        return
+      case "toolUse": {
+        this.#tools.set(part.id, part.name)
+        for (const text of stringsIn(part.input)) this.#prose(text)
+        for (const { path } of toolFiles(part.name, part.input)) this.#note("path", [path])
+        const script = part.name === "Bash" ? stringsIn(part.input)[0] : undefined
+        if (script === undefined) return
+        this.#note("path", commandPaths(script))
+        this.#note("command", simpleCommands(script))
+        return
+      }
+      case "toolResult":
+        if (!this.#used) this.#prose(part.text)
+        if (part.isError || this.#tools.get(part.id) === "Bash") this.#note("error", errorLinesIn(part.text))
+        return
+    }
+  }
+
+  #prose(text: string): void {
+    this.#note("name", namesIn(text))
+    this.#note("path", pathsIn(text))
+  }
+
+  #note(kind: FactKind, texts: readonly string[]): void {
+    for (const text of texts) {
+      const known = this.seen[kind].get(text)
+      if (known === undefined) this.seen[kind].set(text, { times: 1, latest: this.#records })
+      else if (known.latest !== this.#records) {
+        known.times++
+        known.latest = this.#records
+      }
+    }
+  }
+}
+
+function stringsIn(input: unknown): string[] {
+  if (typeof input === "string") return [input]
+  return typeof input === "object" && input !== null ? Object.values(input).flatMap(stringsIn) : []
+}
+
+export interface Window {
+  readonly records: readonly TranscriptRecord[]
+  /** API messages of the model in it. */
+  readonly steps: number
+  /** Tool calls until the first that changes a file; undefined when none does. */
+  readonly untilEdit: number | undefined
+}
+
+const CHANGES = new Set(["Edit", "Write", "MultiEdit", "NotebookEdit"])
+
+/** What follows a compaction, up to so many steps of the model or the next compaction. */
+export function windowAfter(records: readonly TranscriptRecord[], from: number, steps: number): Window {
+  const messages = new Set<string>()
+  const taken: TranscriptRecord[] = []
+  let calls = 0
+  let untilEdit: number | undefined
+  for (let n = from; n < records.length; n++) {
+    const record = records[n]!
+    if (record.sidechain) continue
+    if (record.parts.some(({ kind }) => kind === "boundary")) break
+    if (record.parts.some(({ kind }) => kind === "summary")) continue
+    const message = record.usage?.messageId
+    if (message !== undefined && !messages.has(message)) {
+      if (messages.size >= steps) break
+      messages.add(message)
+    }
+    for (const part of record.parts) {
+      if (part.kind !== "toolUse") continue
+      if (untilEdit === undefined && CHANGES.has(part.name)) untilEdit = calls
+      calls++
+    }
+    taken.push(record)
+  }
+  return { records: taken, steps: messages.size, untilEdit }
+}
+
+export type Needed = Readonly<Record<FactKind, readonly string[]>>
+
+export function neededAfter(before: FactsSeen, window: Window): Needed {
+  const after = new Memory(true)
+  for (const record of window.records) after.take(record)
+  const again = (kind: FactKind): string[] =>
+    [...after.seen[kind].keys()].filter((text) => before[kind].has(text))
+  return Object.fromEntries(FACT_KINDS.map((kind) => [kind, again(kind)])) as unknown as Needed
+}

@@ -1,0 +1,27 @@
+/** The transcripts that `ctxbridge bench survive` looks at: copies in the vault, or files in a folder. */
+import { readFileSync } from "node:fs"
+import { sources } from "../../archive/source.ts"
+import { sessionOf } from "../../archive/take.ts"
+import { transcriptsBelow } from "../../job/transcripts.ts"
+import { vaultFile } from "../../vault/layout.ts"
+import { stretchesFrom } from "../../vault/reader.ts"
+import type { Source } from "./measure.ts"
+
+/** Every session's transcript in the vault; subagents are not compacted. */
+export function inVault(dataHome: string): Source[] {
+  return sources(dataHome)
+    .filter(({ session }) => !session.includes("/"))
+    .map(({ session, copy }) => ({
+      session,
+      read: () => {
+        const stretches = [...stretchesFrom(vaultFile(dataHome, copy), 0)]
+        return Buffer.concat(stretches.map(({ content }) => content))
+      },
+    }))
+}
+
+export function inFolder(folder: string): Source[] {
+  return transcriptsBelow(folder)
+    .map((path) => ({ session: sessionOf(path), read: () => readFileSync(path) }))
+    .filter(({ session }) => !session.includes("/"))
+}

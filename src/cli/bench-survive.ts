@@ -1,0 +1,42 @@
+/** `ctxbridge bench survive`: what a compaction lost of what was needed after it, and what the restore gives back. */
+import { statSync } from "node:fs"
+import { resolve } from "node:path"
+import { type CompactionResult, survive } from "../bench/survive/measure.ts"
+import { renderSurvive, reportOf } from "../bench/survive/report.ts"
+import { inFolder, inVault } from "../bench/survive/sources.ts"
+import { CtxError, EXIT, usageError } from "../util/errors.ts"
+import { positive, stringArg } from "./args.ts"
+import type { Context } from "./command.ts"
+
+/** Steps of the model after a compaction in which what it uses again counts as needed. */
+const WINDOW = 30
+
+export function benchSurvive({ args, env, out }: Context): number {
+  const options = {
+    budget: positive(args, "budget") ?? env.config["restore.budget"],
+    window: positive(args, "window") ?? WINDOW,
+  }
+  const folder = stringArg(args, "data")
+  const wanted = stringArg(args, "session")
+  if (folder !== undefined && !statSync(resolve(env.cwd, folder), { throwIfNoEntry: false })?.isDirectory()) {
+    throw usageError(`no such folder: ${folder}`)
+  }
+  const all = folder === undefined ? inVault(env.dataHome) : inFolder(resolve(env.cwd, folder))
+  const sources = all.filter(({ session }) => wanted === undefined || session.startsWith(wanted))
+  const found: CompactionResult[] = []
+  for (const [n, source] of sources.entries()) {
+    out.progress("transcripts", n, sources.length)
+    found.push(...survive(source, options))
+  }
+  out.progress("transcripts", sources.length, sources.length)
+  if (found.length === 0) {
+    throw new CtxError("no-compactions", "no compaction after which the model went on", {
+      hint: "--data DIR looks at transcripts in a folder; ctxbridge import takes those of the host",
+      exit: EXIT.notFound,
+    })
+  }
+  const report = reportOf(found, options)
+  for (const line of renderSurvive(report)) out.print(line)
+  out.json(report)
+  return EXIT.ok
+}

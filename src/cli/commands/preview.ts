@@ -1,0 +1,111 @@
+/** `ctxbridge preview`: what the model would be given now, and why. */
+import { existsSync, realpathSync } from "node:fs"
+import { resolve } from "node:path"
+import type { Database } from "../../archive/database.ts"
+import { find } from "../../archive/find.ts"
+import { projectOf } from "../../archive/project.ts"
+import { openForReading } from "../../archive/read.ts"
+import { readState } from "../../hook/state.ts"
+import { explain, type Section } from "../../restore/explain.ts"
+import { gatherBrief, type PendingPrompt } from "../../restore/gather.ts"
+import type { Facts } from "../../restore/material.ts"
+import { visible } from "../../restore/neutral.ts"
+import { renderPointer } from "../../restore/pointer.ts"
+import { restoreOf } from "../../restore/restore.ts"
+import { latestSession } from "../../restore/scope.ts"
+import { CtxError, EXIT, usageError } from "../../util/errors.ts"
+import { count } from "../../util/text.ts"
+import { stringArg } from "../args.ts"
+import type { Command, Context, Environment } from "../command.ts"
+
+const SOURCES = ["compact", "clear", "startup"] as const
+type Source = (typeof SOURCES)[number]
+
+/** Characters of a token, about: no tokenizer is at hand. */
+const TOKEN = 3.5
+/** Facts whose use is told for people. */
+const MOST_FACTS = 5
+
+interface Preview {
+  readonly text: string
+  readonly facts: Facts | undefined
+}
+
+export default {
+  meta: { name: "preview", description: "Show what the model would be given now, and why each part" },
+  args: {
+    source: {
+      type: "string",
+      valueHint: "compact|clear|startup",
+      description: "After a compaction (default), after /clear, or when a session starts",
+    },
+    session: {
+      type: "string",
+      valueHint: "ID",
+      description: "Of this session (default: the project's last)",
+    },
+  },
+  run({ args, env, out }: Context) {
+    const source = (stringArg(args, "source") ?? "compact") as Source
+    if (!SOURCES.includes(source))
+      throw usageError(`no such source: ${source}`, `there are: ${SOURCES.join(", ")}`)
+    const db = openForReading(env.dataHome)
+    try {
+      const session = sessionWanted(db, env, stringArg(args, "session"))
+      const { text, facts } = preview(db, env, source, session)
+      const sections = explain(text, facts)
+      const tokens = Math.ceil(text.length / TOKEN)
+      if (text === "") out.print("Nothing would be given.")
+      else {
+        out.print(text)
+        out.print("")
+        out.print(`${count(text.length, "character")}, about ${count(tokens, "token")}; session ${session}:`)
+        for (const section of sections) for (const line of told(section)) out.print(line)
+      }
+      out.json({ session, source, characters: text.length, tokens, text, sections })
+    } finally {
+      db.close()
+    }
+  },
+} satisfies Command
+
+function preview(db: Database, env: Environment, source: Source, session: string): Preview {
+  const { config } = env
+  const nothing = { text: "", facts: undefined }
+  if (!config["restore.enabled"]) return nothing
+  if (source === "startup") {
+    return config["restore.startup"] ? { ...nothing, text: renderPointer(gatherBrief(db, session)) } : nothing
+  }
+  const compacted = source === "compact"
+  const { summary = "" } = compacted ? readState(env.dataHome, session) : {}
+  const options = { source, budget: config["restore.budget"], summary }
+  return restoreOf(db, session, options, compacted ? waiting(env, session) : undefined)
+}
+
+/** The prompt that has not been answered to the end. */
+function waiting({ dataHome }: Environment, session: string): PendingPrompt | undefined {
+  const { prompt, promptAt = 0, promptOpen } = readState(dataHome, session)
+  return promptOpen === true && prompt !== undefined ? { text: prompt, at: promptAt } : undefined
+}
+
+function sessionWanted(db: Database, env: Environment, wanted: string | undefined): string {
+  if (wanted !== undefined) {
+    const found = find(db, wanted)
+    if (found.kind === "session") return found.session.id
+    throw usageError(`${wanted} is a turn`, "--session takes a session's id")
+  }
+  const folder = resolve(env.cwd)
+  const project = projectOf(existsSync(folder) ? realpathSync(folder) : folder)
+  const last = latestSession(db, project, "")
+  if (last !== undefined) return last
+  throw new CtxError("no-sessions", `no session of ${project} is archived`, {
+    hint: "--session takes any; ctxbridge sessions --all-projects lists them",
+    exit: EXIT.notFound,
+  })
+}
+
+function* told({ title, why, characters, facts }: Section): Generator<string> {
+  yield `  ${title === "" ? "Frame" : title}: ${count(characters, "character")}: ${why}`
+  for (const { text, times = 0, age = 0 } of facts.slice(0, MOST_FACTS))
+    yield `    ${visible(text)}: in ${count(times, "message")}, ${age === 0 ? "the last one" : `last ${count(age, "message")} ago`}`
+}

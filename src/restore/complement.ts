@@ -1,0 +1,74 @@
+/** What the model is likely to need again and the host's summary lacks: errors, names, paths, commands. Pure. */
+import type { Fact, Facts } from "./material.ts"
+import { pack } from "./pack.ts"
+import type { Page } from "./page.ts"
+import { code, told } from "./quote.ts"
+
+/**
+ * Shares of the room, in the order in which the lists are written; what one does not need goes to those behind it.
+ * They were chosen on cuts at arbitrary places of sessions, not on compactions (docs/adr/0012).
+ */
+const SHARES = { errors: 0.25, paths: 0.25, names: 0.2, commands: 0.3 } as const
+
+const ERROR_SHOWN = 200
+const COMMAND_SHOWN = 160
+/** A longer line is told without what stands behind its command. */
+const FORM_SHOWN = 90
+/** Characters of a section's title line. */
+const TITLED = "\n## ".length
+/** Facts of a kind that are asked of the summary: no budget has room for more. */
+const MOST = 100
+
+/**
+ * @param room characters that all lists together may take
+ * @param held whether the summary says it already
+ */
+export function complement(page: Page, facts: Facts, room: number, held: (text: string) => boolean): void {
+  const end = page.left - Math.min(room, page.left)
+  let shares = 1
+  const share = (part: number): number => {
+    const mine = Math.max(0, page.left - end) * (part / shares)
+    shares -= part
+    return Math.floor(mine)
+  }
+  const packed = (title: string, list: readonly Fact[], most: number): void => {
+    const words = list.map(({ text }) => text)
+    page.section(title, pack(words, most - title.length - TITLED), most)
+  }
+  page.section("Errors met", errorLines(facts.errors, page, held), share(SHARES.errors))
+  packed("Paths", wanted(facts.paths, page, held, lastTwo), share(SHARES.paths))
+  packed("Names", wanted(facts.names, page, held), share(SHARES.names))
+  page.section("Commands run", commandLines(wanted(facts.commands, page, held)), share(SHARES.commands))
+}
+
+const lastTwo = (path: string): string => path.split("/").slice(-2).join("/")
+
+function wanted(
+  facts: readonly Fact[],
+  page: Page,
+  held: (text: string) => boolean,
+  essence: (text: string) => string = (text) => text,
+): Fact[] {
+  return facts.slice(0, MOST).filter(({ text }) => !held(essence(text)) && !page.holds(text))
+}
+
+/** Lines that differ in numbers only are one error. */
+function* errorLines(
+  errors: readonly Fact[],
+  page: Page,
+  held: (text: string) => boolean,
+): Generator<string> {
+  const kinds = new Set<string>()
+  for (const { text } of errors.slice(0, MOST)) {
+    const kind = text.replace(/\d+/g, "0")
+    const quoted = told(text, ERROR_SHOWN)
+    if (kinds.has(kind) || held(text) || page.holds(quoted.slice(1, -1))) continue
+    kinds.add(kind)
+    yield `- ${quoted}`
+  }
+}
+
+function* commandLines(commands: readonly Fact[]): Generator<string> {
+  for (const { text, form = text, exit } of commands)
+    yield `- ${code(form.length > FORM_SHOWN ? text : form, COMMAND_SHOWN)}${exit === undefined ? "" : ` (${exit})`}`
+}

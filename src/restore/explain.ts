@@ -1,0 +1,62 @@
+/** Why each part of a restore is there. Pure. */
+import type { Fact, Facts } from "./material.ts"
+
+export interface Section {
+  /** `""` for what stands before the first title. */
+  readonly title: string
+  readonly why: string
+  readonly lines: readonly string[]
+  /** UTF-16 units, newlines included. */
+  readonly characters: number
+  /** What it tells that may be needed again, and how much it was used. */
+  readonly facts: readonly Fact[]
+}
+
+/** By the beginning of a section's title. */
+const REASONS: readonly (readonly [title: string, why: string])[] = [
+  ["The user's prompt", "an automatic compaction takes the prompt that waits for its answer"],
+  ["Standing constraints", "sentences of the user that are worded as rules, the latest first"],
+  ["Open todos", "the task list, without what is done"],
+  ["Files in flight", "written or edited last"],
+  ["Commands run", "used often and lately"],
+  ["Commands", "the last that failed and has not succeeded since, and the last that succeeded"],
+  ["Decisions", "sentences of the model that are worded as decisions, the latest first"],
+  ["Tried in vain", "sentences of the model that tell of a way that failed, the latest first"],
+  ["Errors met", "errors met often and lately"],
+  ["Paths", "used often and lately"],
+  ["Names", "used often and lately"],
+  ["Turns", "the latest turns, to be opened by their handles"],
+]
+
+const HEAD = "what the text is, and how to find more"
+
+/** The parts of a restore or pointer, in their order. */
+export function explain(text: string, facts?: Facts): Section[] {
+  if (text === "") return []
+  return text.split("\n## ").map((part, n) => {
+    const [title = "", ...lines] = n === 0 ? ["", ...part.split("\n")] : part.split("\n")
+    return {
+      title,
+      why: n === 0 ? HEAD : (REASONS.find(([begin]) => title.startsWith(begin))?.[1] ?? ""),
+      lines,
+      characters: part.length + (n === 0 ? 0 : "\n## ".length),
+      facts: factsOf(title, facts).filter((fact) => isTold(part, fact)),
+    }
+  })
+}
+
+function factsOf(title: string, facts: Facts | undefined): readonly Fact[] {
+  if (title === "Errors met") return facts?.errors ?? []
+  if (title === "Paths") return facts?.paths ?? []
+  if (title === "Names") return facts?.names ?? []
+  return title === "Commands run" ? (facts?.commands ?? []) : []
+}
+
+function isTold(part: string, { text, form = text }: Fact): boolean {
+  if (/\s/.test(text)) return part.includes(form) || part.includes(text)
+  const words = part.split(/[\s`"]+/)
+  if (words.includes(text)) return true
+  // In a folder that is told once, a path stands by its name.
+  const folder = text.slice(0, text.lastIndexOf("/") + 1)
+  return folder !== "" && words.includes(folder) && words.includes(text.slice(folder.length))
+}

@@ -1,0 +1,110 @@
+/**
+ * Names, paths, commands and error lines that the model is likely to need again, the likeliest first.
+ *
+ * What was used often and lately is used again, and short facts leave room for more: times / (√age · √characters).
+ * How that was chosen stands in docs/adr/0012.
+ */
+import type { Database } from "../archive/database.ts"
+import type { FactKind } from "../transcript/facts.ts"
+import type { Fact, Facts } from "./material.ts"
+import type { Scope } from "./scope.ts"
+
+/** Facts of a kind that are looked at, the latest: what is older has hardly a chance. */
+const LOOKED_AT = 120
+/** Calls among which the last run of a command is found, for each outcome. */
+const MOST_RUNS = 60
+/** Commands that are looked for in those calls: no budget has room for more. */
+const MOST_COMMANDS = 60
+/** Messages by which every fact is taken to be older: the very last is no more likely than the ones before. */
+const SETTLING = 5
+/** Characters that a fact takes beside its own. */
+const FRAME = 8
+
+interface FactRow {
+  readonly text: string
+  readonly form: string
+  readonly times: number
+  readonly latest: number
+}
+
+/** @param inProject how a path is told: from the session's folder when it is below it */
+export function gatherFacts(db: Database, scope: Scope, inProject: (path: string) => string): Facts {
+  const paths = merged(latestFacts(db, scope, "path").map((row) => ({ ...row, text: inProject(row.text) })))
+  const commands = merged(latestFacts(db, scope, "command"))
+  const names = merged(latestFacts(db, scope, "name"))
+  const errors = merged(latestFacts(db, scope, "error"))
+  const ages = agesOf([paths, commands, names, errors])
+  const failed = failedRuns(db, scope)
+  return {
+    paths: ranked(paths, ages),
+    commands: ranked(commands, ages)
+      .slice(0, MOST_COMMANDS)
+      .map((fact) => ({ ...fact, ...failed(fact.text) })),
+    names: ranked(names, ages),
+    errors: ranked(errors, ages),
+  }
+}
+
+function latestFacts(db: Database, scope: Scope, kind: FactKind): FactRow[] {
+  const query = db.query<FactRow, [string, string, number]>(
+    `SELECT text, form, times, latest FROM facts WHERE session = ?1 AND kind = ?2 AND since <= ?3
+     ORDER BY latest DESC, text DESC LIMIT ${LOOKED_AT}`,
+  )
+  return scope.flatMap(({ session, upTo }) => query.all(session, kind, upTo))
+}
+
+/** The same text once: from a fork and the session before it, or told in two ways. */
+function merged(rows: readonly FactRow[]): FactRow[] {
+  const once = new Map<string, FactRow>()
+  for (const row of rows) {
+    const known = once.get(row.text)
+    const times = row.times + (known?.times ?? 0)
+    const isLater = row.latest >= (known?.latest ?? 0)
+    once.set(row.text, { ...(isLater ? row : known!), times })
+  }
+  return [...once.values()]
+}
+
+/** How many messages with facts came after each: numbers of messages themselves also count other sessions'. */
+function agesOf(kinds: readonly (readonly FactRow[])[]): ReadonlyMap<number, number> {
+  const latest = new Set(kinds.flatMap((rows) => rows.map((row) => row.latest)))
+  return new Map([...latest].sort((a, b) => b - a).map((message, age) => [message, age]))
+}
+
+function ranked(rows: readonly FactRow[], ages: ReadonlyMap<number, number>): Fact[] {
+  const need = ({ form, times, latest }: FactRow): number =>
+    times / Math.sqrt((ages.get(latest)! + SETTLING) * (form.length + FRAME))
+  return rows
+    .map((row) => ({ row, need: need(row) }))
+    .sort((a, b) => b.need - a.need || (a.row.text < b.row.text ? -1 : 1))
+    .map(({ row: { text, form, times, latest } }) => {
+      const used = { text, times, age: ages.get(latest)! }
+      return form === text ? used : { ...used, form }
+    })
+}
+
+interface RunRow {
+  readonly script: string
+  readonly isError: number
+  readonly exitCode: number | null
+  readonly result: number
+}
+
+/** Whether the last run of a script with that command failed, and how. */
+function failedRuns(db: Database, scope: Scope): (command: string) => { exit?: string } {
+  const query = db.query<RunRow, [string, number, number]>(
+    `SELECT target AS script, is_error AS isError, exit_code AS exitCode, result FROM tool_calls
+     WHERE session = ?1 AND turn <= ?2 AND name = 'Bash' AND is_error = ?3 AND origin <> 'import'
+     ORDER BY result DESC LIMIT ${MOST_RUNS}`,
+  )
+  const runs = scope
+    .flatMap(({ session, upTo }) => [0, 1].flatMap((isError) => query.all(session, upTo, isError)))
+    .sort((a, b) => b.result - a.result)
+  const failures = runs.filter(({ isError }) => isError === 1)
+  return (command) => {
+    if (!failures.some(({ script }) => script.includes(command))) return {}
+    const last = runs.find(({ script }) => script.includes(command))
+    if (last?.isError !== 1) return {}
+    return { exit: last.exitCode === null ? "failed" : `exit ${last.exitCode}` }
+  }
+}

@@ -1,0 +1,72 @@
+/** Many short names on few lines, each a code span of words as in a shell. Pure. */
+import { code } from "./quote.ts"
+
+/** Characters of a line. */
+const LINE = 110
+/** A folder is told once when its name is this long, and this many of the likeliest are in it. */
+const FOLDER_LONG = 24
+const FOLDER_SHARED = 3
+/** Names among which that is counted. */
+const LIKELIEST = 40
+
+/** Lines of a list and the characters that they take, newlines included. */
+class Lines {
+  readonly #room: number
+  readonly #lines = new Map<string, string[]>()
+  #used = 0
+
+  constructor(room: number) {
+    this.#room = room
+  }
+
+  /** @returns whether there was room for it */
+  add(folder: string, word: string): boolean {
+    const lines = this.#lines.get(folder) ?? []
+    const last = lines.at(-1)
+    const joined = last === undefined ? undefined : `${last} ${word}`
+    const fits = joined !== undefined && joined.length <= LINE && !/\s/.test(word)
+    const cost = fits ? word.length + 1 : shown(folder, word).length + 1
+    if (this.#used + cost > this.#room) return false
+    this.#used += cost
+    if (fits) lines[lines.length - 1] = joined
+    else lines.push(word)
+    this.#lines.set(folder, lines)
+    return true
+  }
+
+  *all(): Generator<string> {
+    for (const [folder, lines] of this.#lines) for (const words of lines) yield shown(folder, words)
+  }
+}
+
+const shown = (folder: string, words: string): string =>
+  folder === "" ? `- ${code(words, 2 * LINE)}` : `- in ${code(folder, 2 * LINE)}: ${code(words, 2 * LINE)}`
+
+/**
+ * As many as fit, in their order.
+ *
+ * @param room characters for all lines, a newline before each included
+ */
+export function pack(words: readonly string[], room: number): Iterable<string> {
+  const shared = sharedFolders(words)
+  const lines = new Lines(room)
+  let refused = 0
+  for (const word of words) {
+    const folder = folderOf(word)
+    const isShared = shared.has(folder)
+    if (!lines.add(isShared ? folder : "", isShared ? word.slice(folder.length) : word)) refused++
+    if (refused > 5) break
+  }
+  return lines.all()
+}
+
+const folderOf = (path: string): string => path.slice(0, path.lastIndexOf("/") + 1)
+
+function sharedFolders(words: readonly string[]): ReadonlySet<string> {
+  const counts = new Map<string, number>()
+  for (const word of words.slice(0, LIKELIEST)) {
+    const folder = folderOf(word)
+    if (folder.length >= FOLDER_LONG) counts.set(folder, (counts.get(folder) ?? 0) + 1)
+  }
+  return new Set([...counts].filter(([, n]) => n >= FOLDER_SHARED).map(([folder]) => folder))
+}

@@ -1,0 +1,137 @@
+/**
+ * Names, paths, commands and error lines in what was said and done: what the model needs again, and a summary drops.
+ * Pure. Whose words may be searched is for the caller to know.
+ */
+import { asPath } from "./tool-input.ts"
+
+export const FACT_KINDS = ["path", "command", "name", "error"] as const
+
+export type FactKind = (typeof FACT_KINDS)[number]
+
+/** Characters of one text that are looked at: what is longer is a file, and its head tells what it is about. */
+const LOOKED_AT = 20_000
+/** Facts of one kind in one text; more of them is a listing. */
+const MOST = 120
+
+/** `camelCase`, `PascalCase` of two words, `snake_case`: a plain word is no name. */
+const NAME =
+  /(?<![\w$])(?:[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]*)+|_*[A-Za-z][A-Za-z0-9]*(?:_+[A-Za-z0-9]+)+)(?![\w$])/g
+/** Digits all over: ids and hashes are not typed again. */
+const ID = /\d{5}|\d\D+\d\D+\d/
+const NAME_SHORTEST = 5
+const NAME_LONGEST = 50
+
+export function namesIn(text: string): string[] {
+  const found = new Set<string>()
+  for (const [name] of text.slice(0, LOOKED_AT).matchAll(NAME)) {
+    if (name.length < NAME_SHORTEST || name.length > NAME_LONGEST || ID.test(name)) continue
+    found.add(name)
+    if (found.size >= MOST) break
+  }
+  return [...found]
+}
+
+/** Where a path can begin and end in prose. */
+const BETWEEN_PATHS = /[\s"'`<>()[\]{}|,;]+/
+
+/** Paths that prose names: only with a slash and an extension, since `and/or` is none. */
+export function pathsIn(text: string): string[] {
+  const found = new Set<string>()
+  for (const word of text.slice(0, LOOKED_AT).split(BETWEEN_PATHS)) {
+    if (!word.includes("/") || word.includes("://")) continue
+    const path = asPath(word.replace(/[.:!?*]+$/, "").replace(/(?::\d{1,6}){1,2}(?:-\d{1,6})?$/, ""), false)
+    if (path === undefined || !/\.[A-Za-z][A-Za-z0-9]{0,9}$/.test(path)) continue
+    found.add(path)
+    if (found.size >= MOST) break
+  }
+  return [...found]
+}
+
+const COMMAND_LONGEST = 160
+const COMMAND_SHORTEST = 6
+/** What moves about or prints, assigns, and words of the shell's grammar. */
+const NO_COMMAND =
+  /^(?:(?:cd|echo|printf|true|false|exit|set|export|sleep|for|while|if|then|else|elif|fi|do|done|case|esac|in|read|local|return)\b|[#{}()[\]!-]|\w+=)/
+
+/** A command, and the line that it stood in: with redirections, and the filters behind it. */
+export interface CommandUse {
+  readonly command: string
+  readonly line: string
+}
+
+/** The first commands of a script's pipelines, each once. */
+export const simpleCommands = (script: string): string[] => commandUses(script).map(({ command }) => command)
+
+export function commandUses(script: string): CommandUse[] {
+  const found = new Map<string, CommandUse>()
+  for (const piece of pipelines(script.slice(0, LOOKED_AT))) {
+    const command = folded(piece.command)
+    const line = folded(piece.line)
+    if (command.length < COMMAND_SHORTEST || command.length > COMMAND_LONGEST) continue
+    // Over several lines it is a program or a message, which nobody types again.
+    if (NO_COMMAND.test(command) || !command.includes(" ") || command.includes("\n")) continue
+    found.set(command, {
+      command,
+      line: line.length > COMMAND_LONGEST || line.includes("\n") ? command : line,
+    })
+    if (found.size >= MOST) break
+  }
+  return [...found.values()]
+}
+
+const folded = (text: string): string => text.replace(/[ \t]+/g, " ").trim()
+
+/** Pipelines and their first commands, up to the redirections; nothing behind a here-document. */
+function* pipelines(script: string): Generator<CommandUse> {
+  let command = ""
+  let start = 0
+  let quote = ""
+  let isPast = false
+  for (let n = 0; n < script.length; n++) {
+    const letter = script[n]!
+    const next = script[n + 1]
+    if (letter === "\\" && quote !== "'") {
+      if (!isPast && next !== "\n") command += letter + (next ?? "")
+      n++
+    } else if (quote !== "") {
+      if (!isPast) command += letter
+      if (letter === quote) quote = ""
+    } else if (letter === "\n" || letter === ";" || (letter === next && (letter === "&" || letter === "|"))) {
+      yield { command, line: script.slice(start, n) }
+      if (letter === next && letter !== "\n") n++
+      command = ""
+      start = n + 1
+      isPast = false
+    } else if (letter === "<" && next === "<") break
+    else if (letter === "|" || letter === "<" || letter === ">") {
+      if (!isPast && letter !== "|") command = command.replace(/ [\d&]$/, "")
+      isPast = true
+    } else {
+      if (letter === '"' || letter === "'") quote = letter
+      if (!isPast) command += letter
+    }
+  }
+  if (quote === "") yield { command, line: isPast && script.includes("<<") ? command : script.slice(start) }
+}
+
+const ERROR =
+  /\b(?:errors?|fail(?:ed|ure|s|ing)?|exception|panic(?:ked)?|fatal|cannot|can['’]t|could not|not found|denied|traceback|undefined|unexpected|invalid|no such|refused|timed out|unable)\b|\b[A-Z]\w*(?:Error|Exception)\b|[✗✘×]|错误|失败|异常|エラー|ошибка|fehler|échec|erreur|hata/iu
+/** A line of a program or a listing that speaks of errors. */
+const CODE =
+  /[{};,(\\]$|^\S*\d+[|:-]|^\d+\s*\||^(?:\/\/|\/?\*|[#>?+-])|^(?:if|else|return|raise|except|throw|catch|const|let|var|def|import|from|for|class|async|await|fn|func|pub|use|self|print|echo|grep)\b/
+const ERROR_SHORTEST = 12
+const ERROR_LONGEST = 200
+const MOST_ERRORS = 24
+
+/** Lines of an output that tell of an error, white space folded. */
+export function errorLinesIn(output: string): string[] {
+  const found = new Set<string>()
+  for (const line of output.slice(0, LOOKED_AT).split("\n")) {
+    if (line.length > 4 * ERROR_LONGEST || !ERROR.test(line)) continue
+    const folded = line.replace(/\s+/g, " ").trim()
+    if (folded.length < ERROR_SHORTEST || folded.length > ERROR_LONGEST || CODE.test(folded)) continue
+    found.add(folded)
+    if (found.size >= MOST_ERRORS) break
+  }
+  return [...found]
+}

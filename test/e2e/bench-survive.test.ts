@@ -1,0 +1,93 @@
+/** `ctxbridge bench survive` on a session whose needs are known, and on the real ones at hand. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join, resolve } from "node:path"
+import { run } from "../support/binary.ts"
+import { transcriptFiles } from "../support/real.ts"
+import { Transcript } from "../support/transcript.ts"
+
+let root: string
+const survive = async (...args: string[]) => {
+  const ran = await run(["bench", "survive", ...args], { env: { HOME: root }, cwd: root })
+  return { ...ran, json: args.includes("--json") ? JSON.parse(ran.stdout) : undefined }
+}
+const bash = (command: string, output = "ok") => ({ tool: "Bash", input: { command }, output })
+const edit = (path: string) => ({ tool: "Edit", input: { file_path: path, new_string: "x" }, output: "ok" })
+
+beforeAll(() => {
+  root = mkdtempSync(join(tmpdir(), "ctxbridge-survive-"))
+  const path = join(root, "transcripts", "11111111-1111-4111-8111-111111111111.jsonl")
+  const session = "11111111-1111-4111-8111-111111111111"
+  new Transcript({ session, cwd: "/src/app", version: "2.1.112", path })
+    .turn("Fix it.", [
+      edit("/src/app/lib/kept.ts"),
+      edit("/src/app/lib/lost.ts"),
+      bash("npm run check -- lib", "Error: no table named users here"),
+    ])
+    .boundary("manual")
+    .summary("<summary>Edited lib/kept.ts.</summary>")
+    .turn("Go on.", [
+      bash("npm run check -- lib", "Error: no table named users here"),
+      edit("/src/app/lib/kept.ts"),
+      edit("/src/app/lib/lost.ts"),
+    ])
+    .flush()
+})
+
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+
+describe("a session whose needs are known", () => {
+  test("in JSON", async () => {
+    const { code, stderr, json } = await survive("--data", "transcripts", "--json")
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+    const [one] = json.compactions
+    expect(json.compactions).toHaveLength(1)
+    expect(one.needed).toEqual({ path: 2, command: 1, name: 0, error: 1 })
+    expect(one.summary).toEqual({ path: 0.5, command: 0, error: 0 })
+    expect(one.methods.restore.together).toEqual({ path: 1, command: 1, error: 1 })
+    expect(one.methods.restore.given).toEqual({ path: 1, command: 1, error: 1 })
+    expect(one.untilEdit).toBe(1)
+    expect(one.overBudget).toBe(false)
+    expect(json.summary.mean).toBeCloseTo(1 / 6)
+  })
+
+  test("for people", async () => {
+    const { code, stdout, stderr } = await survive("--data", "transcripts", "--budget", "2000")
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+    expect(stdout).toContain("1 compaction; 2000 characters; needed within 30 steps")
+    expect(stdout).toMatch(/\| restore +\| 100 +\| 100 +\| – +\| 100 +\| 100 +\| 100 /)
+  })
+
+  test("from the vault, by session", async () => {
+    const imported = await run(["import", "transcripts"], { env: { HOME: root }, cwd: root })
+    expect(imported.code).toBe(0)
+    expect((await survive("--session", "1111", "--json")).json.compactions).toHaveLength(1)
+    const none = await survive("--session", "2222")
+    expect(none).toMatchObject({ code: 3, stdout: "" })
+    expect(none.stderr).toStartWith("ctxbridge: no compaction after which the model went on\nhint: ")
+  })
+
+  test("no such folder, no such suite", async () => {
+    expect(await survive("--data", "nowhere")).toMatchObject({ code: 64, stdout: "" })
+    expect(await run(["bench", "nothing"], { env: { HOME: root } })).toMatchObject({ code: 64, stdout: "" })
+  })
+})
+
+const files = transcriptFiles()
+if (files.length === 0) console.warn("no real transcripts beside the checkout: skipped")
+
+test.skipIf(files.length === 0)("on real compactions the restore beats every other way", async () => {
+  const folder = resolve(import.meta.dir, "..", "..", "..", "shared", "transcripts")
+  const { code, json } = await survive("--data", folder, "--budget", "4000", "--json")
+  expect(code).toBe(0)
+  const { restore, lists, recency, importance, tail } = json.methods
+  expect(json.overBudget).toBe(0)
+  expect(json.fewestTurnLines).toBeGreaterThanOrEqual(5)
+  expect(restore.together.mean).toBeGreaterThanOrEqual(0.75)
+  expect(restore.given.mean).toBeGreaterThanOrEqual(0.55)
+  for (const other of [lists, recency, importance, tail]) {
+    expect(restore.together.mean).toBeGreaterThan(other.together.mean)
+    expect(restore.given.mean).toBeGreaterThan(other.given.mean)
+  }
+})

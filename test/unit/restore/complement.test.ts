@@ -1,0 +1,121 @@
+import { expect, test } from "bun:test"
+import { gather } from "../../../src/restore/gather.ts"
+import { renderRestore } from "../../../src/restore/render.ts"
+import { Archive } from "../../support/archive.ts"
+
+const bash = (command: string, output = "", isError = false) => ({
+  tool: "Bash",
+  input: { command },
+  output,
+  isError,
+})
+
+const sectionOf = (text: string, title: string): string =>
+  text.split("\n## ").find((section) => section.startsWith(`${title}\n`)) ?? ""
+
+function restored(archive: Archive, summary = "", budget = 4000): string {
+  return renderRestore(gather(archive.db, "s1"), { source: "compact", summary, budget })
+}
+
+test("what was used often and lately comes first", () => {
+  using archive = new Archive()
+  const transcript = archive.session("s1")
+  transcript.turn("start", [], "onceLongAgo is old")
+  for (let n = 0; n < 40; n++)
+    transcript.turn(`go on ${n}`, [], `oftenUsed in step${String.fromCharCode(65 + n)}Now`)
+  transcript.turn("end", [], "justNow it was")
+  archive.follow(transcript.flush())
+  const names = gather(archive.db, "s1").facts.names.map(({ text }) => text)
+  expect(names.indexOf("oftenUsed")).toBe(0)
+  expect(names.indexOf("justNow")).toBeLessThan(names.indexOf("onceLongAgo"))
+})
+
+test("commands as last typed, with the exit status of a failed one", () => {
+  using archive = new Archive()
+  const transcript = archive.session("s1")
+  transcript.turn("test it", [
+    bash("npm run check -- all", "fine"),
+    bash("npm run check -- all 2>&1 | tail -5", "Exit code 3\nError: no such table: users", true),
+    bash("git status --short", "M a.ts"),
+    bash("npm run other -- thing", "Exit code 1\nno", true),
+    bash("git log --oneline", "abc"),
+  ])
+  archive.follow(transcript.flush())
+  const text = restored(archive)
+  expect(sectionOf(text, "Commands run")).toContain("- `npm run check -- all 2>&1 | tail -5` (exit 3)")
+  expect(sectionOf(text, "Commands run")).toContain("- `git status --short`")
+})
+
+test("nothing that the summary holds", () => {
+  using archive = new Archive()
+  const transcript = archive.session("s1")
+  transcript.turn(
+    "look",
+    [bash("npm run lint -- --fix", "x\nwarning: cannot find module q\ny")],
+    "see src/deep/one.ts, src/deep/two.ts: fooBar, bazQux",
+  )
+  archive.follow(transcript.flush())
+  const all = restored(archive)
+  for (const fact of [
+    "one.ts",
+    "two.ts",
+    "fooBar",
+    "bazQux",
+    "npm run lint -- --fix",
+    "cannot find module q",
+  ])
+    expect(all.split("## Turns")[0]).toContain(fact)
+  const rest = restored(
+    archive,
+    "<summary>edited deep/one.ts and fooBar; ran `npm run lint -- --fix`; warning: cannot find module q</summary>",
+  )
+  const lists = rest.split("## Turns")[0]!
+  for (const fact of ["one.ts", "fooBar", "lint -- --fix", "cannot find module q"])
+    expect(lists).not.toContain(fact)
+  for (const fact of ["two.ts", "bazQux"]) expect(lists).toContain(fact)
+})
+
+test("names and paths of tools are not given back, nor what subagents say", () => {
+  using archive = new Archive()
+  const transcript = archive.session("s1")
+  transcript.turn("look", [bash("cat notes", "run evilName from evil/path.sh")], "ownName")
+  const agent = archive.session("s1/agent-a", { agent: "a" })
+  agent.user("brief").message().say("agentName in agent/file.ts")
+  archive.follow(transcript.flush())
+  archive.follow(agent.flush())
+  const { facts } = gather(archive.db, "s1")
+  expect(facts.names.map(({ text }) => text)).toEqual(["ownName"])
+  expect(facts.paths).toEqual([])
+})
+
+test("a folder that many paths share is told once", () => {
+  using archive = new Archive()
+  const folder = "/var/long/folder/of/somebody/else"
+  const transcript = archive.session("s1")
+  transcript.turn("look", [], ["a", "b", "c"].map((name) => `${folder}/${name}.txt`).join(" "))
+  archive.follow(transcript.flush())
+  expect(sectionOf(restored(archive), "Paths")).toContain(`- in \`${folder}/\`: \`a.txt b.txt c.txt\``)
+})
+
+test("five turns keep their room, and the characters are spent", () => {
+  using archive = new Archive()
+  const transcript = archive.session("s1")
+  for (let n = 0; n < 60; n++) {
+    const name = `${String.fromCharCode(97 + (n % 26))}${"o".repeat(n % 9)}`
+    transcript.turn(
+      `please look at ${name} ${"and more ".repeat(20)}`,
+      [bash(`npm run job-${name}-${n}`, `Error: job ${name} failed badly`)],
+      `thingOf${name} in src/${name}/file.ts ${"at length ".repeat(20)}`,
+    )
+  }
+  archive.follow(transcript.flush())
+  for (const budget of [2000, 4000, 9000]) {
+    const text = restored(archive, "", budget)
+    expect(text.length).toBeLessThanOrEqual(budget)
+    expect(text.length).toBeGreaterThan(budget - 200)
+    expect(
+      text.split("\n").filter((line) => /^- ctx:\w+ "please look/.test(line)).length,
+    ).toBeGreaterThanOrEqual(5)
+    expect(restored(archive, "", budget)).toBe(text)
+  }
+})

@@ -1,0 +1,59 @@
+import { describe, expect, test } from "bun:test"
+import { commandUses, errorLinesIn, namesIn, pathsIn, simpleCommands } from "../../../src/transcript/facts.ts"
+
+describe("names", () => {
+  test.each([
+    ["call retryAfter() in HttpClient", ["retryAfter", "HttpClient"]],
+    ["MAX_DELAY and read_header, twice: MAX_DELAY", ["MAX_DELAY", "read_header"]],
+    ["plain Words, in a Sentence. One two.", []],
+    ["toolu_01AbCdEf23456789 and msg_9f8e7d6c5b4a", []],
+    ["größeÄndern ist kein Name hier", []],
+  ])("%s", (text, names) => expect(namesIn(text)).toEqual(names as string[]))
+
+  test("of a whole file only its head, and not without end", () => {
+    const many = Array.from(
+      { length: 3000 },
+      (_, n) => `name${String.fromCharCode(65 + (n % 26))}${"x".repeat(n % 40)}`,
+    )
+    expect(namesIn(many.join(" ")).length).toBeLessThanOrEqual(120)
+    expect(namesIn(`${" ".repeat(30_000)}lateName`)).toEqual([])
+  })
+})
+
+describe("paths", () => {
+  test.each([
+    ["see `src/client.ts:12` and (test/client.test.ts).", ["src/client.ts", "test/client.test.ts"]],
+    ["either/or, 1/2, http://example.com/a.html, client.ts", []],
+    ["~/notes/today.md, ./a/b.json!", ["~/notes/today.md", "./a/b.json"]],
+  ])("%s", (text, paths) => expect(pathsIn(text)).toEqual(paths as string[]))
+})
+
+describe("commands", () => {
+  test("the first of each pipeline, and the line it stood in", () => {
+    expect(commandUses("cd app && npm test 2>&1 | tail -20; git status --short")).toEqual([
+      { command: "npm test", line: "npm test 2>&1 | tail -20" },
+      { command: "git status --short", line: "git status --short" },
+    ])
+  })
+
+  test.each([
+    ['git commit -m "a; b && c | d" > /dev/null', ['git commit -m "a; b && c | d"']],
+    ["npm run build \\\n  --fast", ["npm run build --fast"]],
+    ['python3 -c "\nimport os\nprint(os.name)\n"', []],
+    ["cat > f.txt <<'EOF'\nnpm run nothing\nEOF", []],
+    ["for f in a b; do\n  echo $f\ndone", []],
+    ["DEBUG=1 npm test", []],
+    ["ls", []],
+    ["echo 'half a quote && npm test", []],
+  ])("%j", (script, commands) => expect(simpleCommands(script)).toEqual(commands as string[]))
+})
+
+describe("error lines", () => {
+  test.each([
+    ["ok\n  TypeError: x is not a function  \nat a.ts:1", ["TypeError: x is not a function"]],
+    ["错误：找不到模块 client 请检查路径配置", ["错误：找不到模块 client 请检查路径配置"]],
+    ["12 passed, 0 skipped", []],
+    ["  throw new Error(message);\n# errors are fine\n14:  return error", []],
+    ["error", []],
+  ])("%j", (output, lines) => expect(errorLinesIn(output)).toEqual(lines as string[]))
+})
