@@ -56,7 +56,7 @@ export function openDatabase(dataHome: string, options: OpenOptions): Database {
 }
 
 /** Bytes of pages that a long work keeps in memory: with SQLite's 2 MB, each message's key is read back from the disk. */
-const LONG_WORK_CACHE = 48 << 20
+const LONG_WORK_CACHE = 24 << 20
 /** Bytes of log before it is moved into the database: the more, the fewer pages are written twice. */
 const LONG_WORK_LOG = 32 << 20
 const PAGE = 4096
