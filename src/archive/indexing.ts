@@ -1,12 +1,19 @@
 /** Index: how what is in the vault gets into the views. */
 
-import { codeOf } from "../util/errors.ts"
+import { CtxError, codeOf } from "../util/errors.ts"
+import type { Captured } from "../vault/capture.ts"
 import { vaultFile } from "../vault/layout.ts"
-import { type Stretch, stretchesFrom } from "../vault/reader.ts"
+import { type Stretch, stretchesFrom, tailOf } from "../vault/reader.ts"
 import type { Database } from "./database.ts"
 import { ingest } from "./ingest.ts"
 import { claimPending, listPending, markPending, type Pending, settlePending } from "./pending.ts"
 import { noteCopy, type TranscriptRow, transcriptById } from "./transcripts.ts"
+
+/** What to index; of what was captured just now, the copy that it went to. */
+type Indexed = Pending & { readonly captured?: Pick<Captured, "id"> }
+
+/** Code of the error when the host rewrote the transcript, and its copy was set aside, while we read it. */
+const REPLACED = "copy-replaced"
 
 /**
  * Brings the views up to date with one copy, inside the caller's transaction. After its commit, the caller settles
@@ -19,7 +26,7 @@ import { noteCopy, type TranscriptRow, transcriptById } from "./transcripts.ts"
 export function index(
   db: Database,
   dataHome: string,
-  pending: Pending,
+  pending: Indexed,
   until: () => boolean,
   fresh: readonly Stretch[] = [],
 ): TranscriptRow | undefined {
@@ -35,12 +42,15 @@ export function index(
 export function indexCopy(
   db: Database,
   dataHome: string,
-  copy: Pending,
+  copy: Indexed,
   until: () => boolean,
   fresh: readonly Stretch[] = [],
 ): TranscriptRow | undefined {
   const row = noteCopy(db, dataHome, copy)
-  return row && indexRow(db, dataHome, row, until, fresh)
+  if (row === undefined) return undefined
+  // Another hook may have begun the copy anew since.
+  const isOfCopy = copy.captured === undefined || copy.captured.id === row.copyId
+  return indexRow(db, dataHome, row, until, isOfCopy ? fresh : [])
 }
 
 function indexRow(
@@ -66,6 +76,9 @@ function indexRow(
     current = transcriptById(db, current.id)!
     if (until()) break
   }
+  // Under its name there may have been another copy by the time we opened it: then none of this is the row's.
+  if (!held && tailOf(vaultFile(dataHome, current.copy))?.header.id !== current.copyId)
+    throw new CtxError(REPLACED, "the copy was set aside while it was read; the next look finds it")
   return current
 }
 
@@ -95,6 +108,7 @@ export function catchUp(db: Database, dataHome: string, end: number, onSlice: ()
         settlePending(dataHome, one.copy)
       } catch (error) {
         if (codeOf(error).startsWith("SQLITE_")) throw error
+        if (codeOf(error) === REPLACED) continue
         unreadable.add(one.copy)
       }
     }
