@@ -4,7 +4,7 @@
  * Only words of the human and the model are searched for names, paths and commands; of the host's own tools, only the
  * output of commands and of failed calls, for error lines (docs/security.md). A subagent's are its own business.
  */
-import { commandUses, errorLinesIn, type FactKind, namesIn, pathsIn } from "../transcript/facts.ts"
+import { commandUses, errorLinesIn, type FactKind, namesIn, openingOf, pathsIn } from "../transcript/facts.ts"
 import { isHostTool, isProse, type Origin } from "../transcript/origin.ts"
 import { commandPaths, toolFiles } from "../transcript/tool-input.ts"
 import type { Part } from "../transcript/types.ts"
@@ -73,12 +73,15 @@ function collect(found: Found, part: Part, origin: Origin, tool: string | undefi
       if (script === undefined) return
       add("path", commandPaths(script))
       const uses = new Map(commandUses(script).map(({ command, line }) => [command, line]))
+      const opening = openingOf(script)
+      if (opening !== undefined && !uses.has(opening)) uses.set(opening, opening)
       add("command", [...uses.keys()], (command) => uses.get(command)!)
       return
     }
     case "toolResult":
       // An error of a server, or of a call that is not known, is in the words of a stranger.
-      if (isHostTool(tool) && (part.isError || tool === "Bash")) add("error", errorLinesIn(part.text))
+      if (isHostTool(tool) && (part.isError || tool === "Bash"))
+        add("error", errorLinesIn(part.text, part.isError))
       return
   }
 }

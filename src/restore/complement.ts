@@ -1,4 +1,5 @@
 /** What the model is likely to need again and the host's summary lacks: errors, names, paths, commands. Pure. */
+import { diverse } from "./commands.ts"
 import type { Fact, Facts } from "./material.ts"
 import { pack } from "./pack.ts"
 import type { Page } from "./page.ts"
@@ -8,12 +9,14 @@ import { code, told } from "./quote.ts"
  * Shares of the room, in the order in which the lists are written; what one does not need goes to those behind it.
  * They were chosen on cuts at arbitrary places of sessions, not on compactions (docs/adr/0012).
  */
-const SHARES = { errors: 0.25, paths: 0.25, names: 0.2, commands: 0.3 } as const
+const SHARES = { errors: 0.13, paths: 0.27, names: 0.27, commands: 0.33 } as const
 
 const ERROR_SHOWN = 200
+/** `Error: Exit code 127` */
+const STATUS_LONGEST = 20
 const COMMAND_SHOWN = 160
 /** A longer line is told without what stands behind its command. */
-const FORM_SHOWN = 90
+const FORM_SHOWN = 120
 /** Characters of a section's title line. */
 const TITLED = "\n## ".length
 /** Facts of a kind that are asked of the summary: no budget has room for more. */
@@ -52,7 +55,7 @@ function wanted(
   return facts.slice(0, MOST).filter(({ text }) => !held(essence(text)) && !page.holds(text))
 }
 
-/** Lines that differ in numbers only are one error. */
+/** Lines that differ in numbers only are one error; of a status, the number is what it says. */
 function* errorLines(
   errors: readonly Fact[],
   page: Page,
@@ -60,7 +63,7 @@ function* errorLines(
 ): Generator<string> {
   const kinds = new Set<string>()
   for (const { text } of errors.slice(0, MOST)) {
-    const kind = text.replace(/\d+/g, "0")
+    const kind = text.length <= STATUS_LONGEST ? text : text.replace(/\d+/g, "0")
     const quoted = told(text, ERROR_SHOWN)
     if (kinds.has(kind) || held(text) || page.holds(quoted.slice(1, -1))) continue
     kinds.add(kind)
@@ -69,6 +72,8 @@ function* errorLines(
 }
 
 function* commandLines(commands: readonly Fact[]): Generator<string> {
-  for (const { text, form = text, exit } of commands)
-    yield `- ${code(form.length > FORM_SHOWN ? text : form, COMMAND_SHOWN)}${exit === undefined ? "" : ` (${exit})`}`
+  for (const fact of diverse(commands, shown))
+    yield `- ${code(shown(fact), COMMAND_SHOWN)}${fact.exit === undefined ? "" : ` (${fact.exit})`}`
 }
+
+const shown = ({ text, form = text }: Fact): string => (form.length > FORM_SHOWN ? text : form)

@@ -29,7 +29,8 @@ interface FactRow {
 
 /** @param inProject how a path is told: from the session's folder when it is below it */
 export function gatherFacts(db: Database, scope: Scope, inProject: (path: string) => string): Facts {
-  const paths = merged(latestFacts(db, scope, "path").map((row) => ({ ...row, text: inProject(row.text) })))
+  const told = latestFacts(db, scope, "path").map((row) => ({ ...row, text: inProject(row.text) }))
+  const paths = merged(told.map((row) => ({ ...row, form: row.text })))
   const commands = merged(latestFacts(db, scope, "command"))
   const names = merged(latestFacts(db, scope, "name"))
   const errors = merged(latestFacts(db, scope, "error"))
@@ -105,6 +106,6 @@ function failedRuns(db: Database, scope: Scope): (command: string) => { exit?: s
     if (!failures.some(({ script }) => script.includes(command))) return {}
     const last = runs.find(({ script }) => script.includes(command))
     if (last?.isError !== 1) return {}
-    return { exit: last.exitCode === null ? "failed" : `exit ${last.exitCode}` }
+    return { exit: last.exitCode === null ? "failed" : `Exit code ${last.exitCode}` }
   }
 }

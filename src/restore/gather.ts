@@ -46,7 +46,7 @@ export function gather(db: Database, session: string, asked?: PendingPrompt): Ma
     constraints: notes(db, scope, "constraint"),
     decisions: notes(db, scope, "decision"),
     refuted: notes(db, scope, "refuted"),
-    files: filesInFlight(db, scope, inProject),
+    files: filesInFlight(db, scope),
     failing: failingCommand(db, scope),
     good: asRun(lastCommand(db, scope, 0)),
     facts: gatherFacts(db, scope, inProject),
@@ -140,7 +140,7 @@ function belowFolder(cwd: string | undefined): (path: string) => string {
 }
 
 /** Newest first. */
-function filesInFlight(db: Database, scope: Scope, inProject: (path: string) => string): FileInFlight[] {
+function filesInFlight(db: Database, scope: Scope): FileInFlight[] {
   const latest = new Map<string, ChangedFile>()
   const found = rows<ChangedFile>(
     db,
@@ -151,7 +151,7 @@ function filesInFlight(db: Database, scope: Scope, inProject: (path: string) => 
   ).sort((a, b) => b.turn - a.turn || (a.path < b.path ? -1 : 1))
   for (const file of found) if (!latest.has(file.path)) latest.set(file.path, file)
   return [...latest.values()].slice(0, MOST_FILES).map(({ path, op, handle }) => ({
-    path: inProject(path),
+    path,
     op,
     times: timesChanged(db, scope, path),
     handle,

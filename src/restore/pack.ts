@@ -4,7 +4,7 @@ import { code } from "./quote.ts"
 /** Characters of a line. */
 const LINE = 110
 /** A folder is told once when its name is this long, and this many of the likeliest are in it. */
-const FOLDER_LONG = 24
+const FOLDER_LONG = 16
 const FOLDER_SHARED = 3
 /** Names among which that is counted. */
 const LIKELIEST = 40

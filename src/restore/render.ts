@@ -157,7 +157,7 @@ function fitting(turns: readonly TurnLine[], lineOf: (turn: TurnLine) => string,
 
 export const turnLine = (turn: TurnLine): string => turnLineOf(turn, 120, 120)
 
-const shortTurnLine = (turn: TurnLine): string => turnLineOf(turn, 80, 50)
+const shortTurnLine = (turn: TurnLine): string => turnLineOf(turn, 70, 45)
 
 /** @param asked characters of the prompt, @param answered of the answer */
 function turnLineOf(turn: TurnLine, asked: number, answered: number): string {

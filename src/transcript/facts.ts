@@ -51,7 +51,7 @@ const COMMAND_LONGEST = 160
 const COMMAND_SHORTEST = 6
 /** What moves about or prints, assigns, and words of the shell's grammar. */
 const NO_COMMAND =
-  /^(?:(?:cd|echo|printf|true|false|exit|set|export|sleep|for|while|if|then|else|elif|fi|do|done|case|esac|in|read|local|return)\b|[#{}()[\]!-]|\w+=)/
+  /^(?:(?:cd|echo|printf|true|false|exit|set|export|sleep|continue|break|for|while|if|then|else|elif|fi|do|done|case|esac|in|read|local|return)\b|[#{}()[\]!-]|\w+=)/
 
 /** A command, and the line that it stood in: with redirections, and the filters behind it. */
 export interface CommandUse {
@@ -79,6 +79,20 @@ export function commandUses(script: string): CommandUse[] {
   return [...found.values()]
 }
 
+/** What prints or waits, comments, and words of the shell's grammar. */
+const NO_OPENING = /^(?:(?:echo|printf|sleep|for|while|until|if|case|function)\b|[#{}()[\]!])|\\$/
+
+/** The first line of a script as it was typed: where it is run, with what set, or how a longer one begins. */
+export function openingOf(script: string): string | undefined {
+  const [first = ""] = script
+    .trimStart()
+    .slice(0, 2 * COMMAND_LONGEST)
+    .split("\n", 1)
+  const line = folded(first)
+  if (line.length < COMMAND_SHORTEST || line.length > COMMAND_LONGEST) return undefined
+  return NO_OPENING.test(line) || !/[ =]/.test(line) ? undefined : line
+}
+
 const folded = (text: string): string => text.replace(/[ \t]+/g, " ").trim()
 
 /** Pipelines and their first commands, up to the redirections; nothing behind a here-document. */
@@ -87,6 +101,7 @@ function* pipelines(script: string): Generator<CommandUse> {
   let start = 0
   let quote = ""
   let isPast = false
+  let isDocument = false
   for (let n = 0; n < script.length; n++) {
     const letter = script[n]!
     const next = script[n + 1]
@@ -102,8 +117,10 @@ function* pipelines(script: string): Generator<CommandUse> {
       command = ""
       start = n + 1
       isPast = false
-    } else if (letter === "<" && next === "<") break
-    else if (letter === "|" || letter === "<" || letter === ">") {
+    } else if (letter === "<" && next === "<") {
+      isDocument = true
+      break
+    } else if (letter === "|" || letter === "<" || letter === ">") {
       if (!isPast && letter !== "|") command = command.replace(/ [\d&]$/, "")
       isPast = true
     } else {
@@ -111,27 +128,54 @@ function* pipelines(script: string): Generator<CommandUse> {
       if (!isPast) command += letter
     }
   }
-  if (quote === "") yield { command, line: isPast && script.includes("<<") ? command : script.slice(start) }
+  if (quote !== "") return
+  const line = script.slice(start)
+  yield { command, line: isDocument ? line.split("\n", 1)[0]! : line }
 }
 
 const ERROR =
   /\b(?:errors?|fail(?:ed|ure|s|ing)?|exception|panic(?:ked)?|fatal|cannot|can['’]t|could not|not found|denied|traceback|undefined|unexpected|invalid|no such|refused|timed out|unable)\b|\b[A-Z]\w*(?:Error|Exception)\b|[✗✘×]|错误|失败|异常|エラー|ошибка|fehler|échec|erreur|hata/iu
 /** A line of a program or a listing that speaks of errors. */
 const CODE =
-  /[{};,(\\]$|^\S*\d+[|:-]|^\d+\s*\||^(?:\/\/|\/?\*|[#>?+-])|^(?:if|else|return|raise|except|throw|catch|const|let|var|def|import|from|for|class|async|await|fn|func|pub|use|self|print|echo|grep)\b/
+  /[{};,(\\]$|^={3} |^\S*\d+[|:-]|^\d+\s*\||^(?:\/\/|\/?\*|[#>?+-])|^(?:if|else|return|raise|except|throw|catch|const|let|var|def|import|from|for|class|async|await|fn|func|pub|use|self|print|echo|grep)\b/
 const ERROR_SHORTEST = 12
 const ERROR_LONGEST = 200
 const MOST_ERRORS = 24
+/** Programs are brief: a line of more words is prose, and so is a sentence of half as many. */
+const MOST_WORDS = 18
+const SENTENCE = /^\p{Lu}.*\p{Ll}\.$/u
+/** What the host puts around the output of a call that failed, before it, and in its place when a human refused. */
+const HOST_TAG = /<\/?tool_use_error>/g
+const STATUS = /^(?:Error: )?Exit code -?\d{1,3}$/
+const REFUSED = /^\s*The user doesn't want to /
 
-/** Lines of an output that tell of an error, white space folded. */
-export function errorLinesIn(output: string): string[] {
+/**
+ * Lines of an output that tell of an error, white space folded.
+ *
+ * @param failed the output of a call that failed: its status and its first line say why, however they are worded
+ */
+export function errorLinesIn(output: string, failed = false): string[] {
   const found = new Set<string>()
-  for (const line of output.slice(0, LOOKED_AT).split("\n")) {
-    if (line.length > 4 * ERROR_LONGEST || !ERROR.test(line)) continue
+  let isFirst = failed
+  if (failed && REFUSED.test(output)) return []
+  for (const line of output.slice(0, LOOKED_AT).replace(HOST_TAG, "").split("\n")) {
+    if (line.length > 4 * ERROR_LONGEST || (!isFirst && !ERROR.test(line))) continue
     const folded = line.replace(/\s+/g, " ").trim()
-    if (folded.length < ERROR_SHORTEST || folded.length > ERROR_LONGEST || CODE.test(folded)) continue
+    if (folded === "") continue
+    if (isFirst && STATUS.test(folded)) {
+      found.add(folded)
+      continue
+    }
+    const isError = isFirst || !(CODE.test(folded) || isProse(folded))
+    isFirst = false
+    if (!isError || folded.length < ERROR_SHORTEST || folded.length > ERROR_LONGEST) continue
     found.add(folded)
     if (found.size >= MOST_ERRORS) break
   }
   return [...found]
+}
+
+function isProse(line: string): boolean {
+  const words = line.split(" ").length
+  return words > MOST_WORDS || (words > MOST_WORDS / 2 && SENTENCE.test(line))
 }

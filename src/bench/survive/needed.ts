@@ -7,6 +7,7 @@ import {
   FACT_KINDS,
   type FactKind,
   namesIn,
+  openingOf,
   pathsIn,
   simpleCommands,
 } from "../../transcript/facts.ts"
@@ -56,12 +57,13 @@ export class Memory {
         const script = part.name === "Bash" ? stringsIn(part.input)[0] : undefined
         if (script === undefined) return
         this.#note("path", commandPaths(script))
-        this.#note("command", simpleCommands(script))
+        this.#note("command", [...new Set([openingOf(script) ?? [], simpleCommands(script)].flat())])
         return
       }
       case "toolResult":
         if (!this.#used) this.#prose(part.text)
-        if (part.isError || this.#tools.get(part.id) === "Bash") this.#note("error", errorLinesIn(part.text))
+        if (part.isError || this.#tools.get(part.id) === "Bash")
+          this.#note("error", errorLinesIn(part.text, part.isError))
         return
     }
   }

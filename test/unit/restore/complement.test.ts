@@ -42,8 +42,56 @@ test("commands as last typed, with the exit status of a failed one", () => {
   ])
   archive.follow(transcript.flush())
   const text = restored(archive)
-  expect(sectionOf(text, "Commands run")).toContain("- `npm run check -- all 2>&1 | tail -5` (exit 3)")
+  expect(sectionOf(text, "Commands run")).toContain("- `npm run check -- all 2>&1 | tail -5` (Exit code 3)")
   expect(sectionOf(text, "Commands run")).toContain("- `git status --short`")
+})
+
+test("of commands that are alike one is told before others of its kind", () => {
+  using archive = new Archive()
+  const transcript = archive.session("s1")
+  const files = Array.from({ length: 40 }, (_, n) => `src/part-${n}/file.ts`)
+  transcript.turn("read", [bash("gh pr view --json state"), ...files.map((file) => bash(`wc -l ${file}`))])
+  archive.follow(transcript.flush())
+  const [first, second] = sectionOf(restored(archive), "Commands run").split("\n").slice(1)
+  expect([first?.slice(0, 9), second]).toEqual(["- `wc -l ", "- `gh pr view --json state`"])
+})
+
+test("where scripts are run is told once", () => {
+  using archive = new Archive()
+  const transcript = archive.session("s1")
+  transcript.turn(
+    "go",
+    ["a", "b", "c"].map((name) => bash(`cd /srv/app\nnpm run job-${name}`)),
+  )
+  archive.follow(transcript.flush())
+  const commands = sectionOf(restored(archive), "Commands run")
+  expect(commands.match(/`cd \/srv\/app`/g)).toHaveLength(1)
+  expect(commands).toContain("`npm run job-c`")
+})
+
+test("statuses of failed calls, and why they failed", () => {
+  using archive = new Archive()
+  const transcript = archive.session("s1")
+  transcript.turn("go", [
+    bash("make all", "Exit code 2\nnothing here to make", true),
+    bash("make one", "Exit code 2\nno rule to make one", true),
+    bash("make one", "fine"),
+    {
+      tool: "Edit",
+      input: { file_path: "/a" },
+      output: "<tool_use_error>Not read yet.</tool_use_error>",
+      isError: true,
+    },
+    { tool: "Edit", input: { file_path: "/b" }, output: "The user doesn't want to do this.", isError: true },
+  ])
+  archive.follow(transcript.flush())
+  const errors = sectionOf(restored(archive), "Errors met").split("\n").slice(1).sort()
+  expect(errors).toEqual([
+    '- "Exit code 2"',
+    '- "Not read yet."',
+    '- "no rule to make one"',
+    '- "nothing here to make"',
+  ])
 })
 
 test("nothing that the summary holds", () => {

@@ -1,5 +1,12 @@
 import { describe, expect, test } from "bun:test"
-import { commandUses, errorLinesIn, namesIn, pathsIn, simpleCommands } from "../../../src/transcript/facts.ts"
+import {
+  commandUses,
+  errorLinesIn,
+  namesIn,
+  openingOf,
+  pathsIn,
+  simpleCommands,
+} from "../../../src/transcript/facts.ts"
 
 describe("names", () => {
   test.each([
@@ -46,6 +53,25 @@ describe("commands", () => {
     ["ls", []],
     ["echo 'half a quote && npm test", []],
   ])("%j", (script, commands) => expect(simpleCommands(script)).toEqual(commands as string[]))
+
+  test("a here-document is told by the line that begins it", () => {
+    expect(commandUses("python3 - <<'EOF'\nprint(1)\nEOF")).toEqual([
+      { command: "python3 -", line: "python3 - <<'EOF'" },
+    ])
+  })
+
+  test.each([
+    ["cd /srv/app\nnpm test", "cd /srv/app"],
+    ["cd app  &&  npm test", "cd app && npm test"],
+    ["DEBUG=1 npm test", "DEBUG=1 npm test"],
+    ["\nR=org/repo\ngh pr view", "R=org/repo"],
+    ["# why\nnpm test", undefined],
+    ["for f in a b; do\n  wc $f\ndone", undefined],
+    ["echo done; npm test", undefined],
+    ["npm run build \\\n  --fast", undefined],
+    ["make", undefined],
+    [`npm run ${"x".repeat(200)}`, undefined],
+  ])("opening of %j", (script, opening) => expect(openingOf(script)).toBe(opening))
 })
 
 describe("error lines", () => {
@@ -56,4 +82,16 @@ describe("error lines", () => {
     ["  throw new Error(message);\n# errors are fine\n14:  return error", []],
     ["error", []],
   ])("%j", (output, lines) => expect(errorLinesIn(output)).toEqual(lines as string[]))
+
+  test.each([
+    ["Exit code 2\nnothing to do\nmore", ["Exit code 2", "nothing to do"]],
+    ["<tool_use_error>The file was not read yet.</tool_use_error>", ["The file was not read yet."]],
+    ["The user doesn't want to proceed with this tool use.\nNo, use the other one.", []],
+  ])("of a failed call: %j", (output, lines) => expect(errorLinesIn(output, true)).toEqual(lines as string[]))
+
+  test("prose about errors is none", () => {
+    const prose = "The reviewer has to be sure that an error cannot reach the user of the service."
+    expect(errorLinesIn(prose)).toEqual([])
+    expect(errorLinesIn("error: the service cannot be reached")).toHaveLength(1)
+  })
 })
