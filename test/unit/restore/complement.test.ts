@@ -50,7 +50,11 @@ test("of commands that are alike one is told before others of its kind", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")
   const files = Array.from({ length: 40 }, (_, n) => `src/part-${n}/file.ts`)
-  transcript.turn("read", [bash("gh pr view --json state"), ...files.map((file) => bash(`wc -l ${file}`))])
+  transcript.turn("read", [
+    ...files.map((file) => bash(`wc -l ${file} -c`)),
+    bash("gh pr view --json state"),
+    bash("ls"),
+  ])
   archive.follow(transcript.flush())
   const [first, second] = sectionOf(restored(archive), "Commands run").split("\n").slice(1)
   expect([first?.slice(0, 9), second]).toEqual(["- `wc -l ", "- `gh pr view --json state`"])
@@ -61,7 +65,7 @@ test("where scripts are run is told once", () => {
   const transcript = archive.session("s1")
   transcript.turn(
     "go",
-    ["a", "b", "c"].map((name) => bash(`cd /srv/app\nnpm run job-${name}`)),
+    [...["a", "b", "c"].map((name) => bash(`cd /srv/app\nnpm run job-${name}`)), bash("git status")],
   )
   archive.follow(transcript.flush())
   const commands = sectionOf(restored(archive), "Commands run")
