@@ -11,6 +11,7 @@ import { renderPointer } from "../restore/pointer.ts"
 import type { RestoreSource } from "../restore/render.ts"
 import { restoreOf } from "../restore/restore.ts"
 import { latestSession } from "../restore/scope.ts"
+import { standingText } from "../restore/standing.ts"
 import { additionalContext } from "./event.ts"
 import type { Reply, ReplyRequest } from "./reply.ts"
 import { clearedSession, SILENT_CLEAR_LASTS } from "./state.ts"
@@ -57,5 +58,6 @@ function restored(db: Database, request: ReplyRequest, source: RestoreSource, fr
   const pending = compacted && promptOpen && prompt !== undefined ? { text: prompt, at: promptAt } : undefined
   const budget = settings.resolved.config["restore.budget"]
   const summary = compacted ? (state.summary ?? "") : ""
-  return additionalContext(event, restoreOf(db, from, { source, budget, summary }, pending).text)
+  const standing = standingText(event.cwd, settings.paths.claudeDir)
+  return additionalContext(event, restoreOf(db, from, { source, budget, summary, standing }, pending).text)
 }

@@ -13,6 +13,7 @@ import { renderPointer } from "../restore/pointer.ts"
 import { type RestoreSource, withoutPending } from "../restore/render.ts"
 import { restoreOf } from "../restore/restore.ts"
 import { latestSession } from "../restore/scope.ts"
+import { standingText } from "../restore/standing.ts"
 import type { Stretch } from "../vault/reader.ts"
 import { additionalContext, type HookEvent } from "./event.ts"
 import { claimClear, isCleared, SAME_EVENT, type SessionState, SILENT_CLEAR_LASTS } from "./state.ts"
@@ -236,7 +237,8 @@ function restore(db: Database, request: ReplyRequest, source: RestoreSource, fro
   const pending = waiting && prompt !== undefined ? { text: prompt, at: promptAt } : undefined
   const budget = settings.resolved.config["restore.budget"]
   const summary = compacted ? (state.summary ?? "") : ""
-  const { text } = restoreOf(db, from, { source, budget, summary }, pending)
+  const standing = standingText(event.cwd, settings.paths.claudeDir)
+  const { text } = restoreOf(db, from, { source, budget, summary, standing }, pending)
   return remembered(db, event.session, text)
 }
 

@@ -1,5 +1,6 @@
 /** What the model is likely to need again and the host's summary lacks: errors, names, paths, commands. Pure. */
 import { diverse } from "./commands.ts"
+import type { Held } from "./held.ts"
 import type { Fact, Facts } from "./material.ts"
 import { pack } from "./pack.ts"
 import type { Page } from "./page.ts"
@@ -24,9 +25,10 @@ const MOST = 100
 
 /**
  * @param room characters that all lists together may take
- * @param held whether the summary says it already
+ * @param held whether the new context holds it already
+ * @param heldPath the same of a path
  */
-export function complement(page: Page, facts: Facts, room: number, held: (text: string) => boolean): void {
+export function complement(page: Page, facts: Facts, room: number, held: Held, heldPath: Held): void {
   const end = page.left - Math.min(room, page.left)
   let shares = 1
   const share = (part: number): number => {
@@ -39,28 +41,20 @@ export function complement(page: Page, facts: Facts, room: number, held: (text: 
     page.section(title, pack(words, most - title.length - TITLED), most)
   }
   page.section("Errors met", errorLines(facts.errors, page, held), share(SHARES.errors))
-  packed("Paths", wanted(facts.paths, page, held, lastTwo), share(SHARES.paths))
+  packed("Paths", wanted(facts.paths, page, heldPath), share(SHARES.paths))
   packed("Names", wanted(facts.names, page, held), share(SHARES.names))
   page.section("Commands run", commandLines(wanted(facts.commands, page, held)), share(SHARES.commands))
 }
 
-const lastTwo = (path: string): string => path.split("/").slice(-2).join("/")
+/** By its folder and name a path is known: summaries tell it from many places. */
+export const lastTwo = (path: string): string => path.split("/").slice(-2).join("/")
 
-function wanted(
-  facts: readonly Fact[],
-  page: Page,
-  held: (text: string) => boolean,
-  essence: (text: string) => string = (text) => text,
-): Fact[] {
-  return facts.slice(0, MOST).filter(({ text }) => !held(essence(text)) && !page.holds(text))
+function wanted(facts: readonly Fact[], page: Page, held: Held): Fact[] {
+  return facts.slice(0, MOST).filter(({ text }) => !held(text) && !page.holds(text))
 }
 
 /** Lines that differ in numbers only are one error; of a status, the number is what it says. */
-function* errorLines(
-  errors: readonly Fact[],
-  page: Page,
-  held: (text: string) => boolean,
-): Generator<string> {
+function* errorLines(errors: readonly Fact[], page: Page, held: Held): Generator<string> {
   const kinds = new Set<string>()
   for (const { text } of errors.slice(0, MOST)) {
     const kind = text.length <= STATUS_LONGEST ? text : text.replace(/\d+/g, "0")

@@ -3,6 +3,7 @@ import type { Database } from "../archive/database.ts"
 import { openTodos, parseTodos } from "../archive/todos.ts"
 import { cut } from "../util/text.ts"
 import { gatherFacts } from "./facts.ts"
+import { endsWithAnswer, filesShownAgain } from "./kept.ts"
 import type { Brief, CommandRun, FileInFlight, Material, Quote, TurnLine } from "./material.ts"
 import { type Scope, scopeOf } from "./scope.ts"
 
@@ -47,6 +48,8 @@ export function gather(db: Database, session: string, asked?: PendingPrompt): Ma
     decisions: notes(db, scope, "decision"),
     refuted: notes(db, scope, "refuted"),
     files: filesInFlight(db, scope),
+    shownAgain: filesShownAgain(db, scope),
+    lastAnswer: last !== undefined && endsWithAnswer(db, last.handle) ? last.answer : undefined,
     failing: failingCommand(db, scope),
     good: asRun(lastCommand(db, scope, 0)),
     facts: gatherFacts(db, scope, inProject),

@@ -83,6 +83,10 @@ export interface Material extends Brief {
   /** What the model tried in vain. */
   readonly refuted: readonly Quote[]
   readonly files: readonly FileInFlight[]
+  /** Files that the host shows the model again after a compaction, as far as can be told before. */
+  readonly shownAgain: readonly string[]
+  /** The answer with which the session stands still, if it does: later hosts keep it. */
+  readonly lastAnswer: string | undefined
   /** The last command that failed and has not succeeded since. */
   readonly failing: CommandRun | undefined
   readonly good: CommandRun | undefined

@@ -1,7 +1,8 @@
 /** Material → the text that goes back to the model. Pure: same input, same bytes. */
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
-import { count, cut, oneLine } from "../util/text.ts"
-import { complement } from "./complement.ts"
+import { count, cut } from "../util/text.ts"
+import { complement, lastTwo } from "./complement.ts"
+import { type Held, heldIn } from "./held.ts"
 import type { CommandRun, Material, TurnLine } from "./material.ts"
 import { Page } from "./page.ts"
 import { blockQuote, code, name, said, told, word } from "./quote.ts"
@@ -14,10 +15,14 @@ export interface RenderOptions {
   readonly budget: number
   /** The host's own summary: what it holds is not said again. */
   readonly summary: string
+  /** What the host puts into every context by itself, see standing.ts. */
+  readonly standing?: string
 }
 
 /** Hosts from here on keep a prompt that had not been begun when an automatic compaction came. */
 const KEEPS_PENDING = [2, 1, 300] as const
+/** Hosts from here on keep the answer at which the session stands, and show the files last used again. */
+const KEEPS_LAST = [2, 1, 200] as const
 /** The pending prompt may take this share of the budget. */
 const PENDING_SHARE = 0.5
 /** Characters of a failed command's output. With error lines (complement.ts), the only words of a tool given back. */
@@ -29,6 +34,8 @@ const MOST_FILES = 5
 /** The newest turns that have a line whatever else there is. */
 const LEAST_TURNS = 5
 const TURNS = "Turns"
+/** Characters of a prompt that are looked for in the summary. */
+const PROMPT_HELD = 80
 /** Turns too long for what is left, after which no more are tried. */
 const MOST_REFUSED = 8
 /** Below this many characters nothing useful can be said. */
@@ -48,7 +55,12 @@ export function renderRestore(material: Material, options: RenderOptions): strin
       `\`ctxbridge show ${HANDLE_PREFIX}<handle>\` opens one.`,
   ].join("\n")
   const page = new Page(head, budget - CLOSE.length - 1)
-  const held = holder(options.summary)
+  const keepsLast = options.source === "compact" && atLeast(material.version, KEEPS_LAST)
+  const lastAnswer = keepsLast ? (material.lastAnswer ?? "") : ""
+  const shownAgain = keepsLast ? material.shownAgain : []
+  const held = heldIn(options.summary, [options.standing ?? "", lastAnswer])
+  const heldPath: Held = (path) =>
+    held(lastTwo(path)) || shownAgain.some((one) => `/${one}`.endsWith(`/${path}`))
   pendingPrompt(page, material, options)
   // What comes last has its room kept.
   const kept = Math.min(page.left / 2, roomOf(material.turns.slice(0, LEAST_TURNS).map(shortTurnLine)))
@@ -71,7 +83,9 @@ export function renderRestore(material: Material, options: RenderOptions): strin
     "Files in flight",
     material.files
       .slice(0, MOST_FILES)
-      .filter(({ path }) => !held(path.split("/").slice(-2).join("/")))
+      .filter(({ path }) => !held(lastTwo(path)))
+      // Of a file that the model has before it, what was done is new.
+      .map((file) => ({ ...file, path: shownAgain.includes(file.path) ? lastTwo(file.path) : file.path }))
       .map(
         (file) =>
           `- ${code(file.path, 200)}: ${file.op}, ${count(file.times, "time")} (${HANDLE_PREFIX}${file.handle})`,
@@ -94,10 +108,16 @@ export function renderRestore(material: Material, options: RenderOptions): strin
       .map(({ text, handle }) => `- ${said(text, 200)} (${HANDLE_PREFIX}${handle})`),
     share(0.06),
   )
-  complement(page, material.facts, page.left - kept, held)
-  turnLines(page, material.turns)
+  complement(page, material.facts, page.left - kept, held, heldPath)
+  const turns = lastAnswer === "" ? material.turns : withoutFirstAnswer(material.turns)
+  // Turns alone, and their prompts in the summary: then nothing was lost.
+  if (page.text() === head && turns.every(({ prompt }) => held(cut(prompt, PROMPT_HELD, "")))) return ""
+  turnLines(page, turns)
   return page.text() === head ? "" : `${page.text()}\n${CLOSE}`
 }
+
+const withoutFirstAnswer = ([first, ...others]: readonly TurnLine[]): TurnLine[] =>
+  first === undefined ? [] : [{ ...first, answer: "" }, ...others]
 
 function pendingPrompt(page: Page, material: Material, { source, budget }: RenderOptions): void {
   const { pending } = material
@@ -113,7 +133,7 @@ function pendingPrompt(page: Page, material: Material, { source, budget }: Rende
   if (quote.length > "> ".length) page.section(PENDING_TITLE, [quote])
 }
 
-function commands({ failing, good }: Material, held: (text: string) => boolean): string[] {
+function commands({ failing, good }: Material, held: Held): string[] {
   const lines: string[] = []
   if (failing !== undefined && !held(failing.command)) lines.push(`- last failing: ${commandLine(failing)}`)
   if (good !== undefined && !held(good.command)) lines.push(`- last good: ${commandLine(good)}`)
@@ -165,19 +185,6 @@ function turnLineOf(turn: TurnLine, asked: number, answered: number): string {
   const work = tools === 0 ? "" : `, ${count(tools, "tool call")}${errors > 0 ? ` (${errors} failed)` : ""}`
   const reply = answer === "" ? "" : ` → ${said(answer, answered)}`
   return `- ${HANDLE_PREFIX}${handle} ${said(prompt, asked)}${reply}${work}`
-}
-
-/** Whether the host's summary already says this, word for word. */
-function holder(summary: string): (text: string) => boolean {
-  // What the model thought before it summed up does not reach the new context (from 2.1 on).
-  const kept = /<summary>([\s\S]*)<\/summary>/.exec(summary)?.[1] ?? summary
-  const known = oneLine(kept).toLowerCase()
-  if (known === "") return () => false
-  return (text) => {
-    const wanted = oneLine(text).toLowerCase()
-    if (wanted === "") return false
-    return known.includes(wanted)
-  }
 }
 
 /** Whether a version such as `2.1.112` is at least this one. */

@@ -37,6 +37,8 @@ function material(): Material {
     refuted: many(12, () => ({ text: words(150), handle })),
     todos: many(12, () => ({ content: words(100), status: words(5) })),
     files: many(10, () => ({ path: words(100), op: "edit", times: 1, handle })),
+    shownAgain: many(5, () => words(100)),
+    lastAnswer: dice.chance(0.5) ? words(300) : undefined,
     failing: dice.chance(0.5) ? run() : undefined,
     good: dice.chance(0.5) ? run() : undefined,
     facts: { paths: facts(), commands: facts(), names: facts(), errors: facts() },

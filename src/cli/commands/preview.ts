@@ -13,6 +13,7 @@ import { visible } from "../../restore/neutral.ts"
 import { renderPointer } from "../../restore/pointer.ts"
 import { restoreOf } from "../../restore/restore.ts"
 import { latestSession } from "../../restore/scope.ts"
+import { standingText } from "../../restore/standing.ts"
 import { CtxError, EXIT, usageError } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
 import { stringArg } from "../args.ts"
@@ -78,7 +79,8 @@ function preview(db: Database, env: Environment, source: Source, session: string
   }
   const compacted = source === "compact"
   const { summary = "" } = compacted ? readState(env.dataHome, session) : {}
-  const options = { source, budget: config["restore.budget"], summary }
+  const standing = standingText(env.cwd, env.claudeDir)
+  const options = { source, budget: config["restore.budget"], summary, standing }
   return restoreOf(db, session, options, compacted ? waiting(env, session) : undefined)
 }
 

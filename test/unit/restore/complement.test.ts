@@ -63,10 +63,10 @@ test("of commands that are alike one is told before others of its kind", () => {
 test("where scripts are run is told once", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")
-  transcript.turn(
-    "go",
-    [...["a", "b", "c"].map((name) => bash(`cd /srv/app\nnpm run job-${name}`)), bash("git status")],
-  )
+  transcript.turn("go", [
+    ...["a", "b", "c"].map((name) => bash(`cd /srv/app\nnpm run job-${name}`)),
+    bash("git status"),
+  ])
   archive.follow(transcript.flush())
   const commands = sectionOf(restored(archive), "Commands run")
   expect(commands.match(/`cd \/srv\/app`/g)).toHaveLength(1)
