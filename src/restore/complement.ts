@@ -46,9 +46,6 @@ export function complement(page: Page, facts: Facts, room: number, held: Held, h
   page.section("Commands run", commandLines(wanted(facts.commands, page, held)), share(SHARES.commands))
 }
 
-/** By its folder and name a path is known: summaries tell it from many places. */
-export const lastTwo = (path: string): string => path.split("/").slice(-2).join("/")
-
 function wanted(facts: readonly Fact[], page: Page, held: Held): Fact[] {
   return facts.slice(0, MOST).filter(({ text }) => !held(text) && !page.holds(text))
 }

@@ -5,6 +5,7 @@ import { cut } from "../util/text.ts"
 import { gatherFacts } from "./facts.ts"
 import { endsWithAnswer, filesShownAgain } from "./kept.ts"
 import type { Brief, CommandRun, FileInFlight, Material, Quote, TurnLine } from "./material.ts"
+import { belowFolder } from "./paths.ts"
 import { type Scope, scopeOf } from "./scope.ts"
 
 /** Turns that a human began in this session: no subagent's, and none from another tool's archive. */
@@ -134,12 +135,6 @@ interface ChangedFile {
   readonly op: string
   readonly turn: number
   readonly handle: string
-}
-
-/** Paths below the session's folder are told from there. */
-function belowFolder(cwd: string | undefined): (path: string) => string {
-  const below = cwd === undefined ? undefined : `${cwd.replace(/\/$/, "")}/`
-  return (path) => (below !== undefined && path.startsWith(below) ? path.slice(below.length) : path)
 }
 
 /** Newest first. */

@@ -1,10 +1,11 @@
 /** Material → the text that goes back to the model. Pure: same input, same bytes. */
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { count, cut } from "../util/text.ts"
-import { complement, lastTwo } from "./complement.ts"
+import { complement } from "./complement.ts"
 import { type Held, heldIn } from "./held.ts"
 import type { CommandRun, Material, TurnLine } from "./material.ts"
 import { Page } from "./page.ts"
+import { belowFolder, lastTwo } from "./paths.ts"
 import { blockQuote, code, name, said, told, word } from "./quote.ts"
 
 export type RestoreSource = "compact" | "clear"
@@ -59,6 +60,7 @@ export function renderRestore(material: Material, options: RenderOptions): strin
   const lastAnswer = keepsLast ? (material.lastAnswer ?? "") : ""
   const shownAgain = keepsLast ? material.shownAgain : []
   const held = heldIn(options.summary, [options.standing ?? "", lastAnswer])
+  const inProject = belowFolder(material.cwd)
   const heldPath: Held = (path) =>
     held(lastTwo(path)) || shownAgain.some((one) => `/${one}`.endsWith(`/${path}`))
   pendingPrompt(page, material, options)
@@ -85,7 +87,7 @@ export function renderRestore(material: Material, options: RenderOptions): strin
       .slice(0, MOST_FILES)
       .filter(({ path }) => !held(lastTwo(path)))
       // Of a file that the model has before it, what was done is new.
-      .map((file) => ({ ...file, path: shownAgain.includes(file.path) ? lastTwo(file.path) : file.path }))
+      .map((file) => ({ ...file, path: shownAgain.includes(file.path) ? inProject(file.path) : file.path }))
       .map(
         (file) =>
           `- ${code(file.path, 200)}: ${file.op}, ${count(file.times, "time")} (${HANDLE_PREFIX}${file.handle})`,
