@@ -13,35 +13,49 @@ interface Candidate {
   readonly shown: string
   readonly worth: number
   readonly stems: readonly string[]
+  /** What its line costs: a long one has to tell more. */
+  readonly cost: number
 }
 
 /**
- * The worthiest first, by what is not told yet: how often and lately it was used, and how its program was.
+ * The worthiest first, by what is not told yet: how often and lately it was used, and how its program was. Each is
+ * chosen when it is asked for.
  *
  * @param shownOf how a command is told
  */
-export function diverse(commands: readonly Fact[], shownOf: (fact: Fact) => string): Fact[] {
-  const worthOf = ({ times = 1, age = 0 }: Fact): number => times / Math.sqrt(age + SETTLING)
-  let left: Candidate[] = commands.map((fact) => ({
-    fact,
-    shown: shownOf(fact),
-    worth: worthOf(fact),
-    stems: stemsOf(fact.text),
-  }))
+export function* diverse(commands: readonly Fact[], shownOf: (fact: Fact) => string): Generator<Fact> {
+  let left = commands.map((fact) => candidate(fact, shownOf(fact)))
   const stemWorth = new Map<string, number>()
   for (const { stems, worth } of left)
-    for (const stem of stems) stemWorth.set(stem, (stemWorth.get(stem) ?? 0) + worth)
-  const order: Fact[] = []
+    for (const stem of stems) stemWorth.set(stem, (stemWorth.get(stem) ?? 0) + STEM_WORTH * worth)
   while (left.length > 0) {
-    const gain = ({ worth, shown, stems }: Candidate): number =>
-      (worth + STEM_WORTH * stems.reduce((sum, stem) => sum + (stemWorth.get(stem) ?? 0), 0)) /
-      Math.sqrt(shown.length + FRAME)
-    const best = left.reduce((a, b) => (gain(b) > gain(a) ? b : a))
-    order.push(best.fact)
+    const best = worthiest(left, stemWorth)
+    yield best.fact
     for (const stem of best.stems) stemWorth.delete(stem)
     left = left.filter((one) => one !== best && !best.shown.includes(one.fact.text))
   }
-  return order
+}
+
+function candidate(fact: Fact, shown: string): Candidate {
+  const { times = 1, age = 0 } = fact
+  const worth = times / Math.sqrt(age + SETTLING)
+  return { fact, shown, worth, stems: stemsOf(fact.text), cost: Math.sqrt(shown.length + FRAME) }
+}
+
+/** The first of those that gain most. */
+function worthiest(left: readonly Candidate[], stemWorth: ReadonlyMap<string, number>): Candidate {
+  let best = left[0]!
+  let most = -1
+  for (const one of left) {
+    let gain = one.worth
+    for (const stem of one.stems) gain += stemWorth.get(stem) ?? 0
+    gain /= one.cost
+    if (gain > most) {
+      most = gain
+      best = one
+    }
+  }
+  return best
 }
 
 /** The first two and three words of each command in a line. */

@@ -5,8 +5,12 @@ import { inert, neutral, visible } from "./neutral.ts"
 /** Characters that are looked at for one that is shown: the rest would be cut off anyway. */
 const LOOKED_AT = 20
 
+/** Of them, once white space is folded, those in which tags are looked for: behind a bracket they need some room. */
+const SEARCHED = 8
+
 /** Folded before tags are looked for, so that no white space keeps a bracket from its name. */
-const line = (text: string, limit: number): string => oneLine(visible(text.slice(0, limit * LOOKED_AT)))
+const line = (text: string, limit: number): string =>
+  oneLine(visible(text.slice(0, limit * LOOKED_AT))).slice(0, limit * SEARCHED)
 
 /** Words of the human or the model: on one line, in quotation marks, at most `limit` characters between them. */
 export const said = (text: string, limit: number): string => marked(neutral(line(text, limit)), limit)

@@ -37,6 +37,8 @@ const LEAST_TURNS = 5
 const TURNS = "Turns"
 /** Characters of a prompt that are looked for in the summary. */
 const PROMPT_HELD = 80
+/** No turn can be told in fewer characters: where all together need more, none is tried at length. */
+const LEAST_LINE = 20
 /** Turns too long for what is left, after which no more are tried. */
 const MOST_REFUSED = 8
 /** Below this many characters nothing useful can be said. */
@@ -157,8 +159,9 @@ const roomOf = (lines: readonly string[]): number =>
  * what is left does not keep others out.
  */
 function turnLines(page: Page, turns: readonly TurnLine[]): void {
-  const atLength = fitting(turns, turnLine, page.left)
-  const lines = atLength.length === turns.length ? atLength : fitting(turns, shortTurnLine, page.left)
+  const room = page.left
+  const atLength = turns.length * LEAST_LINE > room ? [] : fitting(turns, turnLine, room)
+  const lines = atLength.length === turns.length ? atLength : fitting(turns, shortTurnLine, room)
   page.section(TURNS, lines.reverse())
 }
 
