@@ -11,10 +11,17 @@ const STEM_WORTH = 0.5
 interface Candidate {
   readonly fact: Fact
   readonly shown: string
-  readonly worth: number
   readonly stems: readonly string[]
   /** What its line costs: a long one has to tell more. */
   readonly cost: number
+  /** What it tells that is not told yet. */
+  gain: number
+  isTold: boolean
+}
+
+interface Stem {
+  worth: number
+  readonly users: Candidate[]
 }
 
 /**
@@ -24,46 +31,62 @@ interface Candidate {
  * @param shownOf how a command is told
  */
 export function* diverse(commands: readonly Fact[], shownOf: (fact: Fact) => string): Generator<Fact> {
-  let left = commands.map((fact) => candidate(fact, shownOf(fact)))
-  const stemWorth = new Map<string, number>()
-  for (const { stems, worth } of left)
-    for (const stem of stems) stemWorth.set(stem, (stemWorth.get(stem) ?? 0) + STEM_WORTH * worth)
-  while (left.length > 0) {
-    const best = worthiest(left, stemWorth)
+  const stems = new Map<string, Stem>()
+  const candidates = commands.map((fact) => candidate(fact, shownOf(fact), stems))
+  for (const { worth, users } of stems.values()) for (const one of users) one.gain += worth
+  for (let best = worthiest(candidates); best !== undefined; best = worthiest(candidates)) {
     yield best.fact
-    for (const stem of best.stems) stemWorth.delete(stem)
-    left = left.filter((one) => one !== best && !best.shown.includes(one.fact.text))
+    best.isTold = true
+    for (const one of candidates) one.isTold ||= best.shown.includes(one.fact.text)
+    for (const name of best.stems) {
+      const stem = stems.get(name)
+      if (stem === undefined) continue
+      stems.delete(name)
+      for (const one of stem.users) one.gain -= stem.worth
+    }
   }
 }
 
-function candidate(fact: Fact, shown: string): Candidate {
-  const { times = 1, age = 0 } = fact
-  const worth = times / Math.sqrt(age + SETTLING)
-  return { fact, shown, worth, stems: stemsOf(fact.text), cost: Math.sqrt(shown.length + FRAME) }
+/** Adds to the worth of its stems. */
+function candidate(fact: Fact, shown: string, all: Map<string, Stem>): Candidate {
+  const { text, times = 1, age = 0 } = fact
+  const gain = times / Math.sqrt(age + SETTLING)
+  const stems = stemsOf(text)
+  const one = { fact, shown, stems, cost: Math.sqrt(shown.length + FRAME), gain, isTold: false }
+  for (const name of stems) {
+    const stem = all.get(name)
+    if (stem === undefined) all.set(name, { worth: STEM_WORTH * gain, users: [one] })
+    else {
+      stem.worth += STEM_WORTH * gain
+      stem.users.push(one)
+    }
+  }
+  return one
 }
 
-/** The first of those that gain most. */
-function worthiest(left: readonly Candidate[], stemWorth: ReadonlyMap<string, number>): Candidate {
-  let best = left[0]!
+/** The first of those that gain most for what they cost. */
+function worthiest(candidates: readonly Candidate[]): Candidate | undefined {
+  let best: Candidate | undefined
   let most = -1
-  for (const one of left) {
-    let gain = one.worth
-    for (const stem of one.stems) gain += stemWorth.get(stem) ?? 0
-    gain /= one.cost
-    if (gain > most) {
-      most = gain
-      best = one
-    }
+  for (const one of candidates) {
+    const value = one.gain / one.cost
+    if (one.isTold || value <= most) continue
+    most = value
+    best = one
   }
   return best
 }
 
 /** The first two and three words of each command in a line. */
 function stemsOf(line: string): string[] {
-  const stems = new Set<string>()
+  const stems: string[] = []
   for (const command of line.split(/&&|\|\||[|;]/)) {
-    const words = command.trim().split(/\s+/)
-    for (const n of [2, 3]) if (words.length >= n) stems.add(words.slice(0, n).join(" "))
+    const [first = "", second, third] = command.trim().split(/\s+/, 3)
+    if (second === undefined) continue
+    const two = `${first} ${second}`
+    if (stems.includes(two)) continue
+    stems.push(two)
+    if (third !== undefined) stems.push(`${two} ${third}`)
   }
-  return [...stems]
+  return stems
 }

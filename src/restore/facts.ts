@@ -101,9 +101,12 @@ function failedRuns(db: Database, scope: Scope): (command: string) => { exit?: s
   const runs = scope
     .flatMap(({ session, upTo }) => [0, 1].flatMap((isError) => query.all(session, upTo, isError)))
     .sort((a, b) => b.result - a.result)
-  const failures = runs.filter(({ isError }) => isError === 1)
+  const failures = runs
+    .filter(({ isError }) => isError === 1)
+    .map(({ script }) => script)
+    .join("\n")
   return (command) => {
-    if (!failures.some(({ script }) => script.includes(command))) return {}
+    if (!failures.includes(command)) return {}
     const last = runs.find(({ script }) => script.includes(command))
     if (last?.isError !== 1) return {}
     return { exit: last.exitCode === null ? "failed" : `Exit code ${last.exitCode}` }
