@@ -36,18 +36,31 @@ export function complement(page: Page, facts: Facts, room: number, held: Held, h
     shares -= part
     return Math.floor(mine)
   }
-  const packed = (title: string, list: readonly Fact[], most: number): void => {
-    const words = list.map(({ text }) => text)
+  const packed = (title: string, list: readonly Fact[], heldThere: Held, most: number): void => {
+    const words = wanted(list, page, heldThere, most).map(({ text }) => text)
     page.section(title, pack(words, most - title.length - TITLED), most)
   }
   page.section("Errors met", errorLines(facts.errors, page, held), share(SHARES.errors))
-  packed("Paths", wanted(facts.paths, page, heldPath), share(SHARES.paths))
-  packed("Names", wanted(facts.names, page, held), share(SHARES.names))
-  page.section("Commands run", commandLines(wanted(facts.commands, page, held)), share(SHARES.commands))
+  packed("Paths", facts.paths, heldPath, share(SHARES.paths))
+  packed("Names", facts.names, held, share(SHARES.names))
+  page.section(
+    "Commands run",
+    commandLines(wanted(facts.commands, page, held, Number.POSITIVE_INFINITY)),
+    share(SHARES.commands),
+  )
 }
 
-function wanted(facts: readonly Fact[], page: Page, held: Held): Fact[] {
-  return facts.slice(0, MOST).filter(({ text }) => !held(text) && !page.holds(text))
+/** Of those for which there is room, and as much again for what does not fit. */
+function wanted(facts: readonly Fact[], page: Page, held: Held, room: number): Fact[] {
+  const found: Fact[] = []
+  let left = 2 * room
+  for (const fact of facts.slice(0, MOST)) {
+    if (held(fact.text) || page.holds(fact.text)) continue
+    found.push(fact)
+    left -= fact.text.length
+    if (left <= 0) break
+  }
+  return found
 }
 
 /** Lines that differ in numbers only are one error; of a status, the number is what it says. */

@@ -61,10 +61,10 @@ export function renderRestore(material: Material, options: RenderOptions): strin
   const keepsLast = options.source === "compact" && atLeast(material.version, KEEPS_LAST)
   const lastAnswer = keepsLast ? (material.lastAnswer ?? "") : ""
   const shownAgain = keepsLast ? material.shownAgain : []
+  const shownEnds = shownAgain.map((path) => `/${path}`)
   const held = heldIn(options.summary, [options.standing ?? "", lastAnswer])
   const inProject = belowFolder(material.cwd)
-  const heldPath: Held = (path) =>
-    held(lastTwo(path)) || shownAgain.some((one) => `/${one}`.endsWith(`/${path}`))
+  const heldPath: Held = (path) => held(lastTwo(path)) || shownEnds.some((one) => one.endsWith(`/${path}`))
   pendingPrompt(page, material, options)
   // What comes last has its room kept.
   const kept = Math.min(page.left / 2, roomOf(material.turns.slice(0, LEAST_TURNS).map(shortTurnLine)))
