@@ -27,7 +27,7 @@ beforeAll(() => {
     ])
     .boundary("manual")
     .summary("<summary>Edited lib/kept.ts.</summary>")
-    .turn("Go on.", [
+    .turn("Why is no table named users there?", [
       bash("npm run check -- lib", "Error: no table named users here"),
       edit("/src/app/lib/kept.ts"),
       edit("/src/app/lib/lost.ts"),
@@ -47,6 +47,8 @@ describe("a session whose needs are known", () => {
     expect(one.summary).toEqual({ path: 0.5, command: 0, error: 0 })
     expect(one.methods.restore.together).toEqual({ path: 1, command: 1, error: 1 })
     expect(one.methods.restore.given).toEqual({ path: 1, command: 1, error: 1 })
+    expect(one.methods.search.given).toEqual({ path: 0, command: 0, error: 1 })
+    expect(one.methods.search.characters).toBeGreaterThan(0)
     expect(one.untilEdit).toBe(1)
     expect(one.overBudget).toBe(false)
     expect(json.summary.mean).toBeCloseTo(1 / 6)
@@ -83,14 +85,14 @@ test.skipIf(files.length === 0)(
     const folder = resolve(import.meta.dir, "..", "..", "..", "shared", "transcripts")
     const { code, json } = await survive("--data", folder, "--budget", "4000", "--json")
     expect(code).toBe(0)
-    const { restore, lists, recency, importance, tail } = json.methods
+    const { restore, lists, search, recency, importance, tail } = json.methods
     expect(json.overBudget).toBe(0)
     expect(json.fewestTurnLines).toBeGreaterThanOrEqual(5)
     expect(restore.together.mean).toBeGreaterThanOrEqual(0.75)
     expect(restore.given.mean).toBeGreaterThanOrEqual(0.55)
     // Bare lists have all the characters: no rule, no decision and no turn can be read in them.
     expect(restore.given.mean).toBeGreaterThan(lists.given.mean)
-    for (const other of [recency, importance, tail]) {
+    for (const other of [search, recency, importance, tail]) {
       expect(restore.together.mean).toBeGreaterThan(other.together.mean + 0.2)
       expect(restore.given.mean).toBeGreaterThan(other.given.mean + 0.2)
     }

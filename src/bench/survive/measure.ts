@@ -1,10 +1,4 @@
 /** Replays a transcript up to each of its compactions, restores as the hook does, and looks what was needed after. */
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
-import { type Database, openFile } from "../../archive/database.ts"
-import { ingest } from "../../archive/ingest.ts"
-import { type TranscriptRow, transcriptById } from "../../archive/transcripts.ts"
 import { gather, type PendingPrompt } from "../../restore/gather.ts"
 import { renderRestore } from "../../restore/render.ts"
 import { decodeLine } from "../../transcript/decode.ts"
@@ -13,6 +7,7 @@ import type { TranscriptRecord } from "../../transcript/types.ts"
 import { bareLists, byImportance, byRecency, oldTurns, rawTail } from "./baselines.ts"
 import { holderOf, missing, type Shares, shares } from "./held.ts"
 import { Memory, neededAfter, type Window, windowAfter } from "./needed.ts"
+import { Views } from "./views.ts"
 
 /** A transcript to look at. */
 export interface Source {
@@ -28,7 +23,7 @@ export interface SurviveOptions {
 }
 
 /** What would have been given, for each way of choosing it. */
-export const METHODS = ["restore", "lists", "recency", "importance", "tail"] as const
+export const METHODS = ["restore", "lists", "search", "recency", "importance", "tail"] as const
 
 export type Method = (typeof METHODS)[number]
 
@@ -68,11 +63,11 @@ export function* survive({ session, read }: Source, options: SurviveOptions): Ge
   const places = [...decoded(content)]
   const records = places.map(({ record }) => record)
   if (!records.some(isBoundary)) return
-  using views = new Views(session)
+  using views = new Views(session, content)
   const before = new Memory(false)
   for (const [n, { record, offset }] of places.entries()) {
     if (isBoundary(record)) {
-      views.follow(content, offset)
+      views.follow(offset)
       const window = windowAfter(records, n + 1, options.window)
       if (window.steps > 0) {
         const past = places.slice(0, n)
@@ -101,12 +96,14 @@ function compared(moment: Moment, { budget }: SurviveOptions): CompactionResult 
   const records = past.map(({ record }) => record)
   const part = boundary.record.parts.find(({ kind }) => kind === "boundary")
   const trigger = part?.kind === "boundary" ? part.trigger : ""
-  const material = gather(views.db, session, trigger === "auto" ? pendingIn(past) : undefined)
+  const pending = trigger === "auto" ? pendingIn(past) : undefined
+  const material = gather(views.db, session, pending)
   const restored = renderRestore(material, { source: "compact", budget, summary })
   const turns = oldTurns(records)
   const texts: Readonly<Record<Method, string>> = {
     restore: restored,
     lists: bareLists(before.seen, budget),
+    search: views.found(firstPrompt(window) ?? pending?.text ?? ""),
     recency: byRecency(turns, budget),
     importance: byImportance(turns, budget),
     tail: rawTail(records, budget),
@@ -160,6 +157,14 @@ function pendingIn(past: readonly Place[]): PendingPrompt | undefined {
   return undefined
 }
 
+/** What the model is asked for after the compaction. */
+function firstPrompt({ records }: Window): string | undefined {
+  for (const { parts } of records) {
+    for (const part of parts) if (part.kind === "prompt" && part.via !== "command") return part.text
+  }
+  return undefined
+}
+
 function* decoded(content: Uint8Array): Generator<Place> {
   let from = 0
   while (from < content.length) {
@@ -168,37 +173,5 @@ function* decoded(content: Uint8Array): Generator<Place> {
     if (end > from)
       yield { record: decodeLine(Buffer.from(content.subarray(from, end)).toString()), offset: from }
     from = end + 1
-  }
-}
-
-/** Views of one transcript that nobody else sees. */
-class Views {
-  readonly db: Database
-  readonly #folder = mkdtempSync(join(tmpdir(), "ctxbridge-survive-"))
-  #row: TranscriptRow
-
-  constructor(session: string) {
-    this.db = openFile(join(this.#folder, "archive.db"), { wait: 0 })
-    const copy = `home/${session}.jsonl.zst`
-    const row = this.db
-      .query<{ id: number }, [string, string, string, string]>(
-        "INSERT INTO transcripts (path, copy, copy_id, session) VALUES (?, ?, ?, ?) RETURNING id",
-      )
-      .get(copy, copy, session, session)
-    this.#row = transcriptById(this.db, row!.id)!
-  }
-
-  /** Brings the views up to this byte of the transcript. */
-  follow(content: Uint8Array, to: number): void {
-    const { indexed } = this.#row
-    this.db
-      .transaction(() => ingest(this.db, this.#row, indexed, content.subarray(indexed, to), false))
-      .immediate()
-    this.#row = transcriptById(this.db, this.#row.id)!
-  }
-
-  [Symbol.dispose](): void {
-    this.db.close()
-    rmSync(this.#folder, { recursive: true, force: true })
   }
 }

@@ -40,6 +40,7 @@ export function reportOf(compactions: readonly CompactionResult[], options: Surv
 const TITLES: Readonly<Record<Method, string>> = {
   restore: "restore",
   lists: "bare lists, recency × frequency",
+  search: "search for the next prompt, five hits",
   recency: "turns by recency",
   importance: "turns by importance",
   tail: "last characters, raw",

@@ -1,0 +1,60 @@
+/** Vault and views of one transcript that nobody else sees, as far as it had grown at some moment. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { type Database, openFile } from "../../archive/database.ts"
+import { ingest } from "../../archive/ingest.ts"
+import { take } from "../../archive/take.ts"
+import { type TranscriptRow, transcriptById } from "../../archive/transcripts.ts"
+import { hitTexts } from "../../search/hit.ts"
+import { search } from "../../search/search.ts"
+import { CopyReaders } from "../../vault/reader.ts"
+
+/** Hits of a search that count as seen. */
+const FIRST_HITS = 5
+
+export class Views {
+  readonly db: Database
+  readonly #folder = mkdtempSync(join(tmpdir(), "ctxbridge-survive-"))
+  readonly #dataHome = join(this.#folder, "archive")
+  readonly #readers = new CopyReaders()
+  readonly #content: Uint8Array
+  #row: TranscriptRow
+
+  constructor(session: string, content: Uint8Array) {
+    this.#content = content
+    const path = join(this.#folder, `${session}.jsonl`)
+    writeFileSync(path, content)
+    const place = { dataHome: this.#dataHome, home: this.#folder }
+    const { copy } = take(place, path, { now: 0, deadline: Number.POSITIVE_INFINITY, lastLine: "whole" })
+    this.db = openFile(join(this.#folder, "archive.db"), { wait: 0 })
+    const row = this.db
+      .query<{ id: number }, [string, string, string, string]>(
+        "INSERT INTO transcripts (path, copy, copy_id, session) VALUES (?, ?, ?, ?) RETURNING id",
+      )
+      .get(path, copy, copy, session)
+    this.#row = transcriptById(this.db, row!.id)!
+  }
+
+  /** Brings the views up to this byte of the transcript. */
+  follow(to: number): void {
+    const { indexed } = this.#row
+    this.db
+      .transaction(() => ingest(this.db, this.#row, indexed, this.#content.subarray(indexed, to), false))
+      .immediate()
+    this.#row = transcriptById(this.db, this.#row.id)!
+  }
+
+  /** What the first hits of a search show. */
+  found(query: string): string {
+    if (query.trim() === "") return ""
+    const { hits } = search(this.db, this.#dataHome, { query, limit: FIRST_HITS }, this.#readers)
+    return hits.flatMap(hitTexts).join("\n")
+  }
+
+  [Symbol.dispose](): void {
+    this.#readers.close()
+    this.db.close()
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+}
