@@ -1,0 +1,118 @@
+/**
+ * Wordings of rules: what a human tells the model to do or not to do for good. A report that something always fails
+ * or must be a mistake has the same words; what tells them apart is whom they are said to. Pure.
+ */
+import { begins, MARKS, type Wording, words } from "./wording.ts"
+
+/** Where an order begins within a sentence. */
+const ORDER = String.raw`(?:^|[,;:–—-]\s*|\b(?:please|and|but|so|then|also|you|we)\s+)`
+
+const ENGLISH: Wording = {
+  marks: MARKS.english,
+  yes: [
+    new RegExp(`${ORDER}(?:never|always)\\s+\\w`, "i"),
+    /\b(?:must|should|shall|may|to|can)\s+(?:never|always|only)\b/i,
+    new RegExp(`${ORDER}(?:do not|don['’]t|avoid|stop (?=\\w+ing))\\s*\\w+`, "i"),
+    /\bI (?:do not|don['’]t) want\b/i,
+    /^(?!(?:it|this|that|there|he|she|i|something)\b).*\b(?:must|must not|mustn['’]t|shall|should not|shouldn['’]t|may not|(?:has|needs) to)\s+\w+/i,
+    /\b(?:it|this|that|there) must (?:not|never|work|stay|keep|run|support|remain)\b/i,
+    /\b(?:you|we) (?:cannot|can['’]t|mustn['’]t)\s+\w+|\byou have to\b/i,
+    begins(
+      "only (?!(?:one|two|three|four|a|an|the|this|that|these|those|some|when|if|after|because|on|in|at|\\d)(?!\\p{L}))\\p{L}+",
+    ),
+    begins(
+      "make sure|ensure|be sure to|remember to|stick (?:to|with)|prefer|leave .{1,60}(?:alone|as (?:it )?is|as they are|untouched|unchanged)",
+      "keep (?!going|it up|on|in|trying|working|an|me|up)\\p{L}+",
+    ),
+    /\buse\b.{2,80}\b(?:not|instead of|rather than|never|over)\b/i,
+    /^(?:please\s+)?(?:write|put|call|run|return|make|do|go|pick|choose|take|store|read|build|let['’]s|i want|i['’]d like|we should|it should)\b.*\b(?:instead of|rather than)\b/i,
+    /\b(?:from now on|going forward|I(?:['’]d| would)? prefer|(?:is|are) (?:not allowed|forbidden|off[ -]limits|mandatory))\b/i,
+    begins("no (?:new|more|extra|other|additional|external|third-party)"),
+  ],
+  no: [
+    /\?\s*$|^\s*(?:why|what|how|when|where|who|is|are|does|did|can|could|should|would)\b/i,
+    /^(?:i|it|he|she|they|this|that) (?:always|only|never)\b/i,
+    /^we (?:always|only|never) (?:\w+ed|had|were|was|got|saw|did|went|knew)\b/i,
+    /\bmust (?:have \w+(?:ed|en|ne|nt|st)\b|have (?:gone|lost|had)\b|be (?:the|a|an|some|my|your|because|due|caused|wrong|mistaken|something|kidding|joking)\b)/i,
+    /\b(?:do not|don['’]t) (?:think|worry|know|see|understand|care|mind|need|remember|have|get|believe|exist|work)\b/i,
+    /\bnever mind\b/i,
+  ],
+}
+
+const GERMAN: Wording = {
+  marks: MARKS.german,
+  yes: [
+    words(
+      "niemals|nie wieder|keinesfalls|auf keinen Fall|unter keinen Umständen|unbedingt|ausschließlich",
+      "ab (?:jetzt|sofort)|von nun an|künftig|in Zukunft|stell(?:e|t)? sicher",
+      "bitte (?:nicht|nur|keine?n?|nie|immer|erst)|darf(?:st)? (?:nicht|nie|keine?n?)|dürfen (?:nicht|nie|keine?n?)",
+    ),
+    begins(
+      "(?:verwende|benutze|nutze|nimm|halte?|fass|rühr|ändere|lösche|schreib|schreibe|antworte|führe?|mach|mache|füge?|setze?|teste?|lies|baue?|committe?|pushe?) .{1,80}(?:nicht|nie|keine?n?|nur|immer|stets|statt|anstatt|anstelle|zuerst)",
+      "(?:verwende|benutze|nutze|nimm|lösche|pushe?|ändere|schreibe?) (?:nicht|nie|keine?n?|nur|immer|stets)",
+      "achte? (?:darauf|auf)|denk(?:e)? daran|vergiss nicht|vermeide?|behalte?|bleib(?:e)? bei|beschränke? dich|lass(?:e)? .{1,60}(?:in Ruhe|so|wie|unverändert)",
+      "(?!die|eine|diese|alle|meine|heute|beide|manche|jede|gestern|morgen)\\p{L}+e (?:nie|niemals|nichts|keine?n?|nur|immer|stets)",
+      "wir (?:verwenden|nutzen|benutzen) .{1,60}(?:statt|anstatt|anstelle|nur|nie|keine?n?)",
+      "(?:nie|immer|stets|nur) .{2,80}\\p{L}+en",
+      "keine? (?:neue|weitere|zusätzliche|externe|andere)[nrs]?",
+    ),
+    /^(?!(?:das|dies|es|ich|er|sie|da|hier|dort)(?!\p{L})).*(?<!\p{L})(?:müssen|muss|musst|sollen|sollst|darfst)(?!\p{L})/iu,
+    words("keine? .{1,60},? bitte"),
+  ],
+  no: [
+    /\?\s*$|^(?:warum|wieso|wie|was|wann|wer|wo|ich|es)(?!\p{L})/iu,
+    /^(?:das|dies|da|es) (?:muss|darf|kann|soll)(?!\p{L})/iu,
+    /(?<!\p{L})(?:muss|müssen) .*(?:\s(?:ge|über|ver|be|er)\p{Ll}+(?:t|en) haben|worden sein|gewesen sein|liegen|stecken)[.!]?$/u,
+  ],
+}
+
+/** Forms of orders that look like a report's. */
+const NO_ORDER =
+  "es|eres|has|vas|puedes|sabes|tienes|quieres|crees|ves|das|mas|pues|estás|haces|dices|entiendes"
+
+const SPANISH: Wording = {
+  marks: MARKS.spanish,
+  yes: [
+    new RegExp(
+      String.raw`(?:^|[,;:]\s*|(?<!\p{L})(?:y|pero|favor,?)\s+)(?:no|nunca|jamás)\s+(?:(?:me|te|le|lo|la|los|las|se)\s+)?(?!(?:${NO_ORDER})(?!\p{L}))\p{L}+(?:as|es)(?!\p{L})`,
+      "iu",
+    ),
+    begins("siempre (?:usa|utiliza|ejecuta|escribe|responde|haz|pon|revisa|prueba|comprueba|pregunta|que)"),
+    begins("(?!falla|ocurre|pasa|sale|está|responde|tarda|vuelve)\\p{L}{2,}(?:a|e|z|n|me|lo|la) siempre"),
+    begins(
+      "asegúrate|recuerda(?: que)?|evita|mantén|conserva|respeta|prefiere|limítate|procura|deja .{1,60}(?:como está|intact[oa]s?)",
+      "(?:usa|utiliza|emplea|usamos|utilizamos|escribe|pon|haz|quiero|devuelve|llama) .{0,60}(?:solo|sólo|únicamente|siempre|nunca|en lugar de|en vez de)",
+      "(?:usa|utiliza|emplea|cambia|toca|modifica) (?:solo|sólo|únicamente)",
+      "sin (?:\\p{L}+ )?(?:nuev|adicional|extern)\\p{L}+",
+    ),
+    /^(?!(?:eso|esto|ello|debe|deben|debí)(?!\p{L})).*(?<!\p{L})(?:debes?|deben|tienes? que|tienen que|hay que)(?!\p{L})(?! de (?:ser|haber|estar))/iu,
+    words(
+      "no deb(?:es|e|en)|a partir de ahora|de ahora en adelante|bajo ningún concepto|en ningún caso|(?:está|queda) prohibido",
+    ),
+  ],
+  no: [
+    /\?\s*$|^¿|^(?:por qué|cómo|qué|cuándo|yo)(?!\p{L})/iu,
+    /(?<!\p{L})debe[ns]? de (?:ser|haber|estar)(?!\p{L})/iu,
+  ],
+}
+
+const FRENCH: Wording = {
+  marks: /\b(?:jamais|toujours|sempre)\b/i,
+  yes: [words("jamais|toujours|sempre")],
+  no: [/\?\s*$/],
+}
+
+export const LATIN_CONSTRAINTS = [ENGLISH, GERMAN, SPANISH, FRENCH]
+
+export const CHINESE_CONSTRAINTS: Wording = {
+  marks: MARKS.any,
+  yes: [
+    /(?:^|[，,；;：:、。\s]|请|就|也|都|你|绝对|千万|以后|意)(?:不要|别再|别|勿|切勿|不许|不准)(?!紧|担心|人|的|名|处)/,
+    /请勿|禁止|不得|严禁|千万别|绝不(?:能|要|可)?|永远不(?:要|能)?|務必|务必|一律|しないで|絶対に/,
+    /必须|一定要|只能|只用|只改|只允许|仅限|仅使用|始终(?!没|无)|请保持|保持.{1,20}不变/,
+    /(?:从现在起|从现在开始|从今以后|以后|今后|往后).{0,12}(?:都|要|请|用|不|先)/,
+    /(?:用|使用|采用|写成|改成).{1,30}(?:而不是|而非|不要用|代替)/,
+    /从现在(?:起|开始)/,
+  ],
+  no: [/[？?]\s*$|吗[。！]?$|不要紧|不要担心|为什么|^(?:我|它)(?:总|一直|始终|必须|只能)/],
+}

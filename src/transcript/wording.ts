@@ -1,0 +1,49 @@
+/** How a sentence is told by its wording, in a language. Pure. */
+
+/** A sentence is of a kind when one of `yes` matches and none of `no`. */
+export interface Wording {
+  /** Small words of the language: a sentence that has those of another only is not asked. */
+  readonly marks: RegExp
+  readonly yes: readonly RegExp[]
+  readonly no: readonly RegExp[]
+}
+
+/** Whole words of any alphabet. */
+export const words = (...forms: string[]): RegExp =>
+  new RegExp(String.raw`(?<!\p{L})(?:${forms.join("|")})(?!\p{L})`, "iu")
+
+/** The same of words in plain letters, which is faster. */
+export const plainWords = (...forms: string[]): RegExp =>
+  new RegExp(String.raw`\b(?:${forms.join("|")})\b`, "i")
+
+/** The same at the sentence's beginning, behind what asks for attention or kindly. */
+export const begins = (...forms: string[]): RegExp =>
+  new RegExp(
+    String.raw`^(?:(?:please|and|but|so|then|also|ok|okay|bitte|und|aber|also|por favor|y|pero)[,:]?\s+)*(?:${forms.join("|")})(?!\p{L})`,
+    "iu",
+  )
+
+export const MARKS = {
+  english:
+    /\b(?:the|an?|to|is|it|of|and|for|you|we|I|this|that|with|my|be|are|was|in|on|not|do|if|all|any|use)\b/i,
+  german:
+    /\b(?:der|die|das|den|dem|ist|nicht|und|ich|wir|du|bitte|eine?[nrms]?|keine?[nrms]?|mit|auf|im|zu|nie|nur|weil)\b|[äöüß]/i,
+  spanish: /\b(?:el|la|los|las|una?|que|de|del|por|con|en|se|lo|es|su|al|y|nunca|sin)\b|[¿¡áéíóúñ]/i,
+  any: /\p{L}/u,
+} as const
+
+/** Han letters in use, by their range: faster than their property. */
+const HAN = /[\u3400-\u9fff]/
+
+/** @param chinese is asked of sentences with Han letters, the others of all sentences without */
+export function told(sentence: string, chinese: Wording, others: readonly Wording[]): boolean {
+  if (HAN.test(sentence)) return isTold(sentence, chinese)
+  const likely = others.filter(({ marks }) => marks.test(sentence))
+  return (likely.length > 0 ? likely : others).some((wording) => isTold(sentence, wording))
+}
+
+const isTold = (sentence: string, { yes, no }: Wording): boolean =>
+  matches(yes, sentence) && !matches(no, sentence)
+
+const matches = (rules: readonly RegExp[], sentence: string): boolean =>
+  rules.some((rule) => rule.test(sentence))
