@@ -1,6 +1,6 @@
 /** Small files that are there whole or not at all. */
-import { mkdirSync, renameSync, writeFileSync } from "node:fs"
-import { dirname } from "node:path"
+import { mkdirSync, renameSync, writeFileSync } from "./fs.ts"
+import { dirname } from "./path.ts"
 
 /** Replaces a file by a rename; makes its folder when it is missing. 0600 in 0700. */
 export function writeWhole(file: string, text: string): void {
