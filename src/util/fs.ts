@@ -29,9 +29,11 @@ export const constants = {
   O_CREAT: isLinux ? 0o100 : 0x200,
   O_EXCL: isLinux ? 0o200 : 0x800,
   O_TRUNC: isLinux ? 0o1000 : 0x400,
+  O_APPEND: isLinux ? 0o2000 : 0x8,
   O_NONBLOCK: isLinux ? 0o4000 : 0x4,
 } as const
 
+const NAMED = { r: 0, a: constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND } as const
 const O_CLOEXEC = 0o2000000
 const ENOENT = 2
 const F_OK = 0
@@ -47,10 +49,10 @@ function native(path: string): Uint8Array | undefined {
   return calls === undefined || path.includes("\0") ? undefined : Buffer.from(`${path}\0`)
 }
 
-export function openSync(path: string, flags: "r" | number, mode = MODE): number {
+export function openSync(path: string, flags: "r" | "a" | number, mode = MODE): number {
   const name = native(path)
   if (name === undefined) return node().openSync(path, flags, mode)
-  const fd = calls!.open(name, (flags === "r" ? constants.O_RDONLY : flags) | O_CLOEXEC, mode)
+  const fd = calls!.open(name, (typeof flags === "number" ? flags : NAMED[flags]) | O_CLOEXEC, mode)
   return fd >= 0 ? fd : orMissing(path, "open", () => node().openSync(path, flags, mode))
 }
 

@@ -98,6 +98,20 @@ describe("files", () => {
           outcome(() => nodeFs.readFileSync(one, "utf8")),
         )
         expect(outcome(() => fs.readFileSync(one))).toEqual(outcome(() => nodeFs.readFileSync(one)))
+        for (const flags of ["r", "a"] as const) {
+          const opened = (open: (path: string, flags: "r" | "a") => number) => () => {
+            const fd = open(two, flags)
+            const written = outcome(() => nodeFs.writeSync(fd, "x"))
+            nodeFs.closeSync(fd)
+            return written
+          }
+          const length = (): number => (nodeFs.existsSync(two) ? nodeFs.statSync(two).size : 0)
+          const before = length()
+          const ours = outcome(opened((path, how) => fs.openSync(path, how)))
+          const between = length()
+          expect(ours).toEqual(outcome(opened((path, how) => nodeFs.openSync(path, how))))
+          expect(length() - between).toBe(between - before)
+        }
         expect(fs.existsSync(two)).toBe(nodeFs.existsSync(two))
         for (const at of [one, two]) {
           expect(outcome(() => plainStats(fs.statSync(at)))).toEqual(
