@@ -25,5 +25,6 @@ export function preparedReply({ event, settings, state, now }: ReplyRequest): Re
 /** Whether the folder's sessions hold more than the views, and so than the pointer. */
 function isBehind({ transcript }: HookEvent, dataHome: string): boolean {
   const folder = transcript === undefined ? "" : `${dirname(transcript)}/`
-  return listPending(dataHome).some(({ path }) => path.startsWith(folder))
+  for (const { path } of listPending(dataHome)) if (path.startsWith(folder)) return true
+  return false
 }

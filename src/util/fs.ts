@@ -4,7 +4,7 @@
  * so each function does and throws what its namesake does.
  */
 import type * as NodeFs from "node:fs"
-import { errno, type FileCalls, fileCalls } from "./libc.ts"
+import { entryName, errno, type FileCalls, fileCalls } from "./libc.ts"
 
 type Fs = typeof NodeFs
 
@@ -36,7 +36,6 @@ export const constants = {
 const NAMED = { r: 0, a: constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND } as const
 const O_CLOEXEC = 0o2000000
 const ENOENT = 2
-const F_OK = 0
 const AT_FDCWD = -100
 const AT_EMPTY_PATH = 0x1000
 const STATX_BASIC = 0x7ff
@@ -76,13 +75,14 @@ export function readSync(
   length = bytes.length - offset,
   position?: number | null,
 ): number {
-  const again = (): number => node().readSync(fd, bytes, offset, length, position ?? null)
-  if (calls === undefined || !isWithin(bytes, offset, length)) return again()
-  if (length === 0) return 0
-  const place = bytes.subarray(offset, offset + length)
-  const n =
-    typeof position === "number" ? calls.pread(fd, place, length, position) : calls.read(fd, place, length)
-  return n >= 0 ? n : again()
+  if (calls !== undefined && isWithin(bytes, offset, length)) {
+    if (length === 0) return 0
+    const place = bytes.subarray(offset, offset + length)
+    const n =
+      typeof position === "number" ? calls.pread(fd, place, length, position) : calls.read(fd, place, length)
+    if (n >= 0) return n
+  }
+  return node().readSync(fd, bytes, offset, length, position ?? null)
 }
 
 export function writeSync(
@@ -90,24 +90,19 @@ export function writeSync(
   bytes: Uint8Array,
   offset: number,
   length: number,
-  position?: number | null,
+  position: number,
 ): number {
-  const again = (): number => node().writeSync(fd, bytes, offset, length, position ?? null)
-  if (calls === undefined || !isWithin(bytes, offset, length)) return again()
-  if (length === 0) return 0
-  const place = bytes.subarray(offset, offset + length)
-  const n =
-    typeof position === "number" ? calls.pwrite(fd, place, length, position) : calls.write(fd, place, length)
-  return n >= 0 ? n : again()
+  if (calls !== undefined && isWithin(bytes, offset, length)) {
+    if (length === 0) return 0
+    const n = calls.pwrite(fd, bytes.subarray(offset, offset + length), length, position)
+    if (n >= 0) return n
+  }
+  return node().writeSync(fd, bytes, offset, length, position)
 }
 
 /** The C library believes every length. */
 const isWithin = (bytes: Uint8Array, offset: number, length: number): boolean =>
   offset >= 0 && length >= 0 && length <= 0x7fff_0000 && offset + length <= bytes.length
-
-export function ftruncateSync(fd: number, size: number): void {
-  if (calls === undefined || calls.ftruncate(fd, size) !== 0) node().ftruncateSync(fd, size)
-}
 
 export function fstatSync(fd: number): FileStats {
   const into = new Uint8Array(STATX_SIZE)
@@ -133,16 +128,18 @@ export function statSync(path: string, options?: { throwIfNoEntry: false }): Fil
 /** struct statx: the same on every Linux (linux/stat.h). */
 function statsIn(bytes: Uint8Array): FileStats {
   const view = new DataView(bytes.buffer)
+  const low = (at: number): number => view.getUint32(at, true)
+  const number = (at: number): number => low(at + 4) * 2 ** 32 + low(at)
   const mode = view.getUint16(28, true)
-  const isOf = (kind: number): boolean => (mode & 0o170000) === kind
+  const kind = mode & 0o170000
   return {
-    dev: deviceOf(view.getUint32(136, true), view.getUint32(140, true)),
-    ino: Number(view.getBigUint64(32, true)),
+    dev: deviceOf(low(136), low(140)),
+    ino: number(32),
     mode,
-    mtimeMs: Number(view.getBigInt64(112, true)) * 1000 + view.getUint32(120, true) / 1e6,
-    size: Number(view.getBigUint64(40, true)),
-    isFile: () => isOf(0o100000),
-    isDirectory: () => isOf(0o040000),
+    mtimeMs: number(112) * 1000 + low(120) / 1e6,
+    size: number(40),
+    isFile: () => kind === 0o100000,
+    isDirectory: () => kind === 0o040000,
   }
 }
 
@@ -152,7 +149,9 @@ const deviceOf = (major: number, minor: number): number =>
 
 export function existsSync(path: string): boolean {
   const name = native(path)
-  return name === undefined ? node().existsSync(path) : calls!.access(name, F_OK) === 0
+  return name === undefined
+    ? node().existsSync(path)
+    : calls!.statx(AT_FDCWD, name, 0, 0, new Uint8Array(STATX_SIZE)) === 0
 }
 
 export function renameSync(from: string, to: string): void {
@@ -172,9 +171,19 @@ export function unlinkSync(path: string): void {
   if (name === undefined || calls!.unlink(name) !== 0) node().unlinkSync(path)
 }
 
-export function mkdirSync(path: string, options: { recursive?: boolean; mode: number }): void {
+/** Names, in no order. */
+export function readdirSync(path: string): string[] {
   const name = native(path)
-  if (name === undefined || calls!.mkdir(name, options.mode) !== 0) node().mkdirSync(path, options)
+  if (name === undefined) return node().readdirSync(path)
+  const folder = calls!.opendir(name)
+  if (folder === null) return orMissing(path, "scandir", () => node().readdirSync(path))
+  const names: string[] = []
+  for (let entry = calls!.readdir(folder); entry !== null; entry = calls!.readdir(folder)) {
+    const one = entryName(entry)
+    if (one !== "." && one !== "..") names.push(one)
+  }
+  calls!.closedir(folder)
+  return names
 }
 
 export function readFileSync(path: string): Buffer
@@ -207,7 +216,7 @@ export function writeFileSync(path: string, text: string, options: { mode: numbe
   const fd = openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC, options.mode)
   try {
     const bytes = Buffer.from(text)
-    for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done, bytes.length - done)
+    for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done, bytes.length - done, done)
   } finally {
     closeSync(fd)
   }
@@ -215,9 +224,11 @@ export function writeFileSync(path: string, text: string, options: { mode: numbe
 
 // Seldom needed by a hook.
 export const appendFileSync: Fs["appendFileSync"] = (...args) => node().appendFileSync(...args)
+export const ftruncateSync: Fs["ftruncateSync"] = (...args) => node().ftruncateSync(...args)
 export const fsyncSync: Fs["fsyncSync"] = (...args) => node().fsyncSync(...args)
+export const mkdirSync = ((path: string, options?: NodeFs.MakeDirectoryOptions) =>
+  node().mkdirSync(path, options)) as Fs["mkdirSync"]
 export const rmSync: Fs["rmSync"] = (...args) => node().rmSync(...args)
 export const rmdirSync: Fs["rmdirSync"] = (...args) => node().rmdirSync(...args)
 export const lstatSync = ((path: string, options?: NodeFs.StatSyncOptions) =>
   node().lstatSync(path, options)) as Fs["lstatSync"]
-export const readdirSync = ((path: string) => node().readdirSync(path)) as (path: string) => string[]

@@ -3,7 +3,7 @@
  * deadline, an environment that libraries see), and on Linux the file calls of hooks. The only importer of bun:ffi
  * (0.4 ms with all of them).
  */
-import { dlopen, ptr, read } from "bun:ffi"
+import { CString, dlopen, type Pointer, ptr, read } from "bun:ffi"
 import { CtxError } from "./errors.ts"
 
 const LOCK_SH = 1
@@ -24,19 +24,18 @@ const SYMBOLS = {
 /** No more than 2 GB at once: so `i32` holds every count, and -1. */
 const FILE_SYMBOLS = {
   __errno_location: { args: [], returns: "ptr" },
-  access: { args: ["ptr", "i32"], returns: "i32" },
   close: { args: ["i32"], returns: "i32" },
-  ftruncate: { args: ["i32", "i64"], returns: "i32" },
+  closedir: { args: ["ptr"], returns: "i32" },
   link: { args: ["ptr", "ptr"], returns: "i32" },
-  mkdir: { args: ["ptr", "u32"], returns: "i32" },
   open: { args: ["ptr", "i32", "u32"], returns: "i32" },
+  opendir: { args: ["ptr"], returns: "ptr" },
   pread: { args: ["i32", "ptr", "u64", "i64"], returns: "i32" },
   pwrite: { args: ["i32", "ptr", "u64", "i64"], returns: "i32" },
   read: { args: ["i32", "ptr", "u64"], returns: "i32" },
+  readdir: { args: ["ptr"], returns: "ptr" },
   rename: { args: ["ptr", "ptr"], returns: "i32" },
   statx: { args: ["i32", "ptr", "i32", "u32", "ptr"], returns: "i32" },
   unlink: { args: ["ptr"], returns: "i32" },
-  write: { args: ["i32", "ptr", "u64"], returns: "i32" },
 } as const
 
 type Common = ReturnType<typeof openCommon>
@@ -81,6 +80,9 @@ export function errno(): number {
   const place = whole?.__errno_location()
   return place === undefined || place === null ? 0 : read.i32(place)
 }
+
+/** Of a struct dirent: its name stands behind two numbers of 8 bytes, its length and its type (readdir(3)). */
+export const entryName = (entry: Pointer | bigint): string => new CString(entry as Pointer, 19).toString()
 
 function first<T>(open: (name: string) => T): T {
   let cause: unknown

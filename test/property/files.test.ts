@@ -112,6 +112,11 @@ describe("files", () => {
           expect(ours).toEqual(outcome(opened((path, how) => nodeFs.openSync(path, how))))
           expect(length() - between).toBe(between - before)
         }
+        for (const folder of [one, two, nodePath.dirname(two), dir]) {
+          expect(outcome(() => fs.readdirSync(folder).sort())).toEqual(
+            outcome(() => nodeFs.readdirSync(folder).sort()),
+          )
+        }
         expect(fs.existsSync(two)).toBe(nodeFs.existsSync(two))
         for (const at of [one, two]) {
           expect(outcome(() => plainStats(fs.statSync(at)))).toEqual(
