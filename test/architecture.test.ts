@@ -116,8 +116,8 @@ const WORDS: readonly WordRule[] = [
     reason: "only config/load.ts reads the environment; take Settings or Environment as an argument",
   },
   {
-    word: /\bprocess\.exit\(/,
-    allowed: /^(hook\/(run|statusline)|cli\/router|cli\/output|job\/\w+)\.ts$/,
+    word: /\bprocess\.(?:exit|reallyExit)\(/,
+    allowed: /^(hook\/end|cli\/router|cli\/output|job\/\w+)\.ts$/,
     reason: "it drops output still in the pipe; return a value or throw a CtxError",
   },
   {
