@@ -128,20 +128,22 @@ export function statSync(path: string, options?: { throwIfNoEntry: false }): Fil
 /** struct statx: the same on every Linux (linux/stat.h). */
 function statsIn(bytes: Uint8Array): FileStats {
   const view = new DataView(bytes.buffer)
-  const low = (at: number): number => view.getUint32(at, true)
-  const number = (at: number): number => low(at + 4) * 2 ** 32 + low(at)
   const mode = view.getUint16(28, true)
   const kind = mode & 0o170000
   return {
-    dev: deviceOf(low(136), low(140)),
-    ino: number(32),
+    dev: deviceOf(view.getUint32(136, true), view.getUint32(140, true)),
+    ino: view.getUint32(36, true) * 2 ** 32 + view.getUint32(32, true),
     mode,
-    mtimeMs: number(112) * 1000 + low(120) / 1e6,
-    size: number(40),
+    mtimeMs: secondsAt(view, 112) * 1000 + view.getUint32(120, true) / 1e6,
+    size: view.getUint32(44, true) * 2 ** 32 + view.getUint32(40, true),
     isFile: () => kind === 0o100000,
     isDirectory: () => kind === 0o040000,
   }
 }
+
+/** Signed: a file may be older than 1970. */
+const secondsAt = (view: DataView, at: number): number =>
+  view.getInt32(at + 4, true) * 2 ** 32 + view.getUint32(at, true)
 
 /** makedev(3), for numbers of common size. */
 const deviceOf = (major: number, minor: number): number =>
