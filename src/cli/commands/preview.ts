@@ -14,15 +14,13 @@ import { renderPointer } from "../../restore/pointer.ts"
 import { restoreOf } from "../../restore/restore.ts"
 import { latestSession } from "../../restore/scope.ts"
 import { CtxError, EXIT, usageError } from "../../util/errors.ts"
-import { count } from "../../util/text.ts"
+import { count, tokensOfText } from "../../util/text.ts"
 import { stringArg } from "../args.ts"
 import type { Command, Context, Environment } from "../command.ts"
 
 const SOURCES = ["compact", "clear", "startup"] as const
 type Source = (typeof SOURCES)[number]
 
-/** Characters of a token, about: no tokenizer is at hand. */
-const TOKEN = 3.5
 /** Facts whose use is told for people. */
 const MOST_FACTS = 5
 
@@ -54,7 +52,7 @@ export default {
       const session = sessionWanted(db, env, stringArg(args, "session"))
       const { text, facts } = preview(db, env, source, session)
       const sections = explain(text, facts)
-      const tokens = Math.ceil(text.length / TOKEN)
+      const tokens = tokensOfText(text.length)
       if (text === "") out.print("Nothing would be given.")
       else {
         out.print(text)
