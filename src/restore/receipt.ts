@@ -125,7 +125,10 @@ function follow(draft: Draft, record: TranscriptRecord): void {
 
 function finish(session: string, draft: Draft, givenAt: (boundary: number) => string): Receipt {
   const { boundary, before, arrived, kept, trigger, preTokens } = draft
-  const text = arrived[0]?.text ?? givenAt(boundary.offset)
+  const noted = givenAt(boundary.offset)
+  // A message that a plugin keeps brings the restore before it once more.
+  const same = arrived.find(({ text }) => text.trim() === noted.trim())
+  const text = (same ?? arrived.at(-1))?.text ?? noted
   const inKept = holderOf(kept)
   const inGiven = holderOf(text)
   const counts = (kind: HeldKind): KindCounts => {
