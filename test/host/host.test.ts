@@ -20,7 +20,7 @@ import {
 } from "./checks.ts"
 import { type Client, getClient, isOld } from "./clients.ts"
 import { type Output, runPrint, Terminal } from "./drive.ts"
-import { bash, delegate, type Mock, type Recorded, read, say, write } from "./mock-api.ts"
+import { bash, countedTokens, delegate, type Mock, type Recorded, read, say, write } from "./mock-api.ts"
 import { countCalls, ctxbridge, hookCalls, until, type World } from "./world.ts"
 
 /** How the line for the user begins. */
@@ -360,6 +360,19 @@ function testMemory(play: Play, count: number): void {
     for (const { stdout } of starts) expect(JSON.parse(stdout).systemMessage).toStartWith(LINE)
     expect(stage.mock.requests.filter(({ text }) => text.includes(LINE))).toEqual([])
     if (stage.screen !== undefined) expect(stage.screen).toContain(LINE)
+  })
+
+  test("the context is as large as the model's API has counted, and its window is the model's", async () => {
+    const { world, mock } = await play()
+    const { exitCode, stdout, stderr } = ctxbridge(world, ["status", "--json"])
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" })
+    const last = mock.requests.findLast(({ kind, body }) => kind === "main" && body.messages !== undefined)
+    const { tokens, window, estimated } = JSON.parse(stdout).context
+    expect({ tokens, window, estimated }).toEqual({
+      tokens: countedTokens(last!.body),
+      window: last!.body.model!.includes("-5-5") ? 1_000_000 : 200_000,
+      estimated: false,
+    })
   })
 
   test("a handle of a restored text opens what it stands for", async () => {
