@@ -1,7 +1,7 @@
 /** What fills the window: by kind and tool, and by file. Shares of what the host counts, which sum to 100 %. Pure. */
 import { toolFiles } from "../transcript/tool-input.ts"
 import type { Part } from "../transcript/types.ts"
-import { tokensOfText } from "../util/text.ts"
+import { tokensOfText } from "./tokens.ts"
 
 export interface Filling {
   /** A tool's name, or what else it is. */

@@ -1,5 +1,10 @@
-/** Tokens: of an answer, and as people read them. Pure. */
+/** Tokens: of an answer, of text, and as people read them. Pure. */
 import type { Usage } from "../transcript/types.ts"
+
+/** What the design documents take where the host counts nothing. */
+const CHARS_PER_TOKEN = 3.5
+
+export const tokensOfText = (chars: number): number => Math.round(chars / CHARS_PER_TOKEN)
 
 /** What was sent: the context before the answer. */
 export const promptTokens = (usage: Usage): number => usage.input + usage.cacheRead + usage.cacheCreation

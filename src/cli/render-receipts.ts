@@ -1,8 +1,8 @@
 /** Receipts as tables for people. Pure. */
-import { formatTokens } from "../autopilot/tokens.ts"
 import { HELD_KINDS } from "../restore/present.ts"
 import type { DeliveryProof, KindCounts, Receipt } from "../restore/receipt.ts"
-import { count, tokensOfText } from "../util/text.ts"
+import { tokensOf } from "../restore/receipt-line.ts"
+import { count } from "../util/text.ts"
 import { type Screen, shortIds } from "./render-session.ts"
 import { safe } from "./style.ts"
 import { renderTable } from "./table.ts"
@@ -35,8 +35,8 @@ export function renderReceipts(receipts: readonly Receipt[], total: Counts, scre
 
 function headline(receipt: Receipt, name: string, now: number): string {
   const { time, trigger, preTokens, characters, delivery } = receipt
-  const tokens = preTokens === null ? "" : ` at ${formatTokens(preTokens)} tokens`
-  const size = `${count(characters, "character")} (about ${count(tokensOfText(characters), "token")})`
+  const tokens = preTokens === null ? "" : ` at ${preTokens.toLocaleString("en-US")} tokens`
+  const size = `${count(characters, "character")} (about ${count(tokensOf(characters), "token")})`
   const given = characters === 0 ? "nothing given back" : `gave back ${size}, ${PROOFS[delivery]}`
   return `${safe(name)}  ${ago(time, now)}  ${safe(trigger)}${tokens}: ${given}`
 }

@@ -1,5 +1,5 @@
 /** What a restore gave back, in one line for the user. Counts only: no word of the archive stands in it. Pure. */
-import { count, tokensOfText } from "../util/text.ts"
+import { count } from "../util/text.ts"
 import { explain, type Section } from "./explain.ts"
 import type { Facts } from "./material.ts"
 
@@ -15,6 +15,11 @@ const KINDS: readonly (readonly [noun: string, titles: readonly string[]])[] = [
   ["turn", ["Turns"]],
 ]
 
+/** Characters of a token, about: no tokenizer is at hand. */
+const TOKEN = 3.5
+
+export const tokensOf = (characters: number): number => Math.ceil(characters / TOKEN)
+
 /** @returns `""` when nothing was given */
 export function receiptLine(text: string, facts: Facts): string {
   if (text === "") return ""
@@ -22,7 +27,7 @@ export function receiptLine(text: string, facts: Facts): string {
   const told = KINDS.map(([noun, titles]) => [noun, countIn(sections, titles)] as const)
     .filter(([, n]) => n > 0)
     .map(([noun, n]) => count(n, noun))
-  const size = `${count(text.length, "character")}, about ${count(tokensOfText(text.length), "token")}`
+  const size = `${count(text.length, "character")}, about ${count(tokensOf(text.length), "token")}`
   return `ctxbridge gave back ${told.join(", ") || "the waiting prompt"} (${size}). ctxbridge receipts tells more.`
 }
 

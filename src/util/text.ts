@@ -31,9 +31,3 @@ export function bytes(n: number): string {
 /** `1 turn`, `2 turns`. */
 export const count = (n: number, noun: string, plural = `${noun}s`): string =>
   `${n} ${n === 1 ? noun : plural}`
-
-/** What the design documents take where nobody counts tokens. */
-const CHARS_PER_TOKEN = 3.5
-
-/** Tokens of so many characters, about: no tokenizer is at hand. */
-export const tokensOfText = (chars: number): number => Math.round(chars / CHARS_PER_TOKEN)

@@ -208,7 +208,7 @@ test("the line for the user: counts only, not for the model, and an option switc
   const given = contextOf(ran)!
   expect(systemMessage).toBe(
     `ctxbridge gave back 1 constraint, 1 path, 1 turn (${given.length} characters, about ` +
-      `${Math.round(given.length / 3.5)} tokens). ctxbridge receipts tells more.`,
+      `${Math.ceil(given.length / 3.5)} tokens). ctxbridge receipts tells more.`,
   )
   expect(given).not.toContain("gave back")
   play.session.boundary().summary("Retries were added.").flush()

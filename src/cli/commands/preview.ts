@@ -11,10 +11,11 @@ import { gatherBrief, type PendingPrompt } from "../../restore/gather.ts"
 import type { Facts } from "../../restore/material.ts"
 import { visible } from "../../restore/neutral.ts"
 import { renderPointer } from "../../restore/pointer.ts"
+import { tokensOf } from "../../restore/receipt-line.ts"
 import { restoreOf } from "../../restore/restore.ts"
 import { latestSession } from "../../restore/scope.ts"
 import { CtxError, EXIT, usageError } from "../../util/errors.ts"
-import { count, tokensOfText } from "../../util/text.ts"
+import { count } from "../../util/text.ts"
 import { stringArg } from "../args.ts"
 import type { Command, Context, Environment } from "../command.ts"
 
@@ -52,7 +53,7 @@ export default {
       const session = sessionWanted(db, env, stringArg(args, "session"))
       const { text, facts } = preview(db, env, source, session)
       const sections = explain(text, facts)
-      const tokens = tokensOfText(text.length)
+      const tokens = tokensOf(text.length)
       if (text === "") out.print("Nothing would be given.")
       else {
         out.print(text)

@@ -2,9 +2,9 @@
 import type { Database } from "../../archive/database.ts"
 import { find } from "../../archive/find.ts"
 import { openForReading } from "../../archive/read.ts"
+import { tokensOf } from "../../restore/receipt-line.ts"
 import { receiptsOf } from "../../restore/receipts.ts"
 import { CtxError, EXIT, usageError } from "../../util/errors.ts"
-import { tokensOfText } from "../../util/text.ts"
 import { positive, stringArg } from "../args.ts"
 import type { Command } from "../command.ts"
 import { projectWanted } from "../project-wanted.ts"
@@ -39,7 +39,7 @@ export default {
       const screen = { columns: out.columns, style: createStyle(out.color), now: Date.now() }
       for (const line of renderReceipts(receipts, total, screen)) out.print(line)
       out.json({
-        receipts: receipts.map((receipt) => ({ ...receipt, tokens: tokensOfText(receipt.characters) })),
+        receipts: receipts.map((receipt) => ({ ...receipt, tokens: tokensOf(receipt.characters) })),
         total,
       })
     } finally {
