@@ -72,11 +72,11 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
   let state = remember(before, event, now, taken[0]?.captured.size ?? 0, settings.paths.secrets)
   const watched = await watchContext({ event, before, state, taken, settings, now }).catch(failed)
   if (watched !== undefined) state = { ...state, context: watched.context }
-  const delivery = await followDelivery(event, state, taken).catch(failed)
+  const delivery = await followDelivery(event, state, taken, now).catch(failed)
   if (delivery?.state !== undefined) state = delivery.state
   let text = ""
   let lost = false
-  if (isFirst && needsReply(event, before, settings, delivery?.lost)) {
+  if (isFirst && needsReply(event, state, settings, delivery?.lost)) {
     const answer = await replyTo(
       { event, settings, state, lastPromptOpen: before.promptOpen === true, taken, now, deadline },
       failed,
@@ -197,19 +197,25 @@ function remember(
  * Looks whether the restore that was given last has reached the conversation. The host writes late, so a prompt may come
  * before it can be told; then the end of its turn, or the next prompt, tells.
  *
+ * Where our own note that it was given is gone (it could not be written), the transcript may still show it.
+ *
  * @returns `lost` at the prompt at which it is to be given again
  */
 async function followDelivery(
   event: HookEvent,
   state: SessionState,
   taken: readonly Taken[],
+  now: number,
 ): Promise<{ state?: SessionState; lost?: boolean }> {
   const { delivery, ...rest } = state
   const isPrompt = event.name === "user-prompt-submit"
-  if (delivery === undefined || !(isPrompt || event.name === "stop")) return {}
+  if (!isPrompt && event.name !== "stop") return {}
+  const isMissed = isPrompt && compactionUnanswered(state)
+  const given = isMissed ? { at: state.compactAt ?? 0, time: state.compactTime ?? 0 } : delivery
   const own = taken.find(({ path }) => path === event.transcript)
-  if (own === undefined) return {}
-  const outcome = (await import("./delivery.ts")).outcomeOf(delivery, own)
+  if (given === undefined || own === undefined) return {}
+  const outcome = (await import("./delivery.ts")).outcomeOf(given, own)
+  if (isMissed) return outcome === "arrived" ? { state: { ...rest, restoreTime: now } } : {}
   if (outcome === "arrived" || outcome === "unknown") return { state: rest }
   return { lost: isPrompt && outcome === "lost" }
 }

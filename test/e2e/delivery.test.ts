@@ -1,6 +1,6 @@
 /** A restore that the host has dropped is given once more at a prompt, never a third time; one that arrived never. */
 import { expect, setDefaultTimeout, test } from "bun:test"
-import { readFileSync, rmSync } from "node:fs"
+import { readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Delivery } from "../../src/hook/state.ts"
 import type { RunOptions } from "../support/binary.ts"
@@ -65,10 +65,12 @@ class Play {
     return text!
   }
 
+  get stateFile(): string {
+    return join(this.machine.dataHome, "sessions", `${this.session.session}.json`)
+  }
+
   get delivery(): Delivery | undefined {
-    return JSON.parse(
-      readFileSync(join(this.machine.dataHome, "sessions", `${this.session.session}.json`), "utf8"),
-    ).delivery
+    return JSON.parse(readFileSync(this.stateFile, "utf8")).delivery
   }
 }
 
@@ -129,6 +131,25 @@ test("the next compaction begins anew, whatever became of the last restore", asy
   expect(play.delivery).toBeUndefined()
 })
 
+test("given, but our note of it is lost: the transcript shows it, and nothing is given again", async () => {
+  for (const isThere of [true, false]) {
+    using machine = new Machine()
+    const play = new Play(machine)
+    await play.hook("pre-compact", { trigger: "manual", custom_instructions: null })
+    const announced = readFileSync(play.stateFile)
+    const text = contextOf(await play.hook("session-start", { source: "compact" }))!
+    writeFileSync(play.stateFile, announced)
+    play.session.boundary("manual").summary("Retries were added.")
+    if (isThere) arrive(play.session, text)
+    play.session.flush()
+    const next = await play.prompt("go on")
+    if (isThere) expect(next).toMatchObject(SILENT)
+    else expect(contextOf(next)).toStartWith(MARK)
+    turn(play.session, "go on").flush()
+    expect(await play.prompt("and on")).toMatchObject(SILENT)
+  }
+})
+
 test("a host that does not tell, another host's words, and restores switched off: nothing is given again", async () => {
   using machine = new Machine()
   const old = new Play(machine, "2.0.76")
@@ -187,7 +208,7 @@ test("a transcript that was rewritten, a state or an archive that is gone: nothi
   const forgetful = new Play(machine)
   await forgetful.compact()
   turn(forgetful.session, "go on").flush()
-  rmSync(join(machine.dataHome, "sessions", `${forgetful.session.session}.json`))
+  rmSync(forgetful.stateFile)
   expect(await forgetful.prompt("and on")).toMatchObject(SILENT)
 
   const other = new Play(machine)
