@@ -10,9 +10,10 @@ import {
   openStage,
   RESTORE_MARK,
   type Stage,
+  transcripts,
 } from "./checks.ts"
 import { type Client, getClient, isOld } from "./clients.ts"
-import { runPrint } from "./drive.ts"
+import { runPrint, type Turn } from "./drive.ts"
 import { bash, say } from "./mock-api.ts"
 import { ctxbridge, type HookCall, hookCalls, readSettings, type World } from "./world.ts"
 
@@ -52,12 +53,28 @@ async function play(client: Client, fault: string): Promise<Stage & { session: s
   const { world, mock } = stage
   mock.plan("Write it", [bash("echo one"), say("It is written.")])
   breakAnswers(world, fault)
-  const prompts = ["Write it, never touch src/lexer.ts", "/compact", "First", "Second", "Third"]
-  const run = await runPrint(world, prompts)
+  // Versions to 2.1.112 write a turn's last line in print mode when the next turn has begun.
+  const isFirstThere = (): boolean => isWritten(world, "First of all")
+  const second: Turn = {
+    text: "Second to that",
+    until: (outputs) => outputs.some(({ type }) => type === "result") && isFirstThere(),
+  }
+  const first = "Write it, never touch src/lexer.ts"
+  const run = await runPrint(world, [first, "/compact", "First of all", second, "Third and last"])
   expect({ code: run.code, stderr: run.stderr }).toEqual({ code: 0, stderr: "" })
   const answer = readFileSync(join(world.root, "dropped"), "utf8")
   const dropped = JSON.parse(answer).hookSpecificOutput.additionalContext as string
   return { ...stage, session: run.sessionId, dropped }
+}
+
+/** Whether a transcript holds this prompt, and the end of its turn behind it. */
+function isWritten(world: World, prompt: string): boolean {
+  const projects = join(world.home, ".claude", "projects")
+  return transcripts(world).some((name) => {
+    const text = readFileSync(join(projects, name), "utf8")
+    const at = text.indexOf(prompt)
+    return at >= 0 && text.includes('"stop_hook_summary"', at)
+  })
 }
 
 const prompted = ({ world }: Stage): HookCall[] =>
