@@ -1,5 +1,5 @@
 /** Host JSON → what we act on. Lenient: a field of the wrong type is a missing field. Pure. */
-import { normalize } from "node:path"
+import { normalize } from "../util/path.ts"
 
 /** Our names of the host's events, as they stand in hook commands. */
 export const EVENTS = [

@@ -4,7 +4,7 @@
  * Only events that give something to the model open the database; the others leave a marker for whoever reads the
  * views next.
  */
-import { dirname } from "node:path"
+
 import { projectOf } from "../archive/project.ts"
 import { type Taken, take } from "../archive/take.ts"
 import type { Paths, Settings } from "../config/load.ts"
@@ -12,6 +12,7 @@ import { askForRebuild, spawnJob } from "../job/spawn.ts"
 import { sweepDue } from "../job/sweep.ts"
 import { isDamage } from "../util/errors.ts"
 import { logError } from "../util/log.ts"
+import { dirname } from "../util/path.ts"
 import { filterText, type SecretSettings } from "../util/secrets.ts"
 import { mayBeSpooled } from "../vault/spool-folders.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
@@ -64,13 +65,13 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
     }
   }
   // The user does not want to have it here: no prompt, no mark, and nothing given back.
-  if (taken.some(({ path, captured }) => path === event.transcript && captured.state === "forgotten"))
-    return ""
+  const own = ownOf(event, taken)
+  if (own?.captured.state === "forgotten") return ""
   const isStart = event.name === "session-start" && event.source === "startup"
   const isFirst = !isStart || claimStart(dataHome, event.session, now)
   const before = await lastState(event, settings.paths, spooled)
   let state = remember(before, event, now, taken[0]?.captured.size ?? 0, settings.paths.secrets)
-  const watched = await watchContext({ event, before, state, taken, settings, now }).catch(failed)
+  const watched = await watchContext({ event, before, state, own, settings, now }).catch(failed)
   if (watched !== undefined) state = { ...state, context: watched.context }
   const delivery = await followDelivery(event, state, taken, now).catch(failed)
   if (delivery?.state !== undefined) state = delivery.state
@@ -149,8 +150,19 @@ function wasForgotten({ session, transcript = "" }: HookEvent, dataHome: string)
   return forgottenOf(dataHome, session, transcript)?.whole === true
 }
 
-function transcriptsIn(event: HookEvent): string[] {
-  return [event.transcript, event.agentTranscript].filter((path): path is string => path !== undefined)
+// Loops where an array's methods would do: the engine compiles each of those when it is first called, for 0.07 ms.
+
+function transcriptsIn({ transcript, agentTranscript }: HookEvent): string[] {
+  const paths: string[] = []
+  if (transcript !== undefined) paths.push(transcript)
+  if (agentTranscript !== undefined) paths.push(agentTranscript)
+  return paths
+}
+
+/** What was taken of the session's own transcript. */
+function ownOf({ transcript }: HookEvent, taken: readonly Taken[]): Taken | undefined {
+  for (const one of taken) if (one.path === transcript) return one
+  return undefined
 }
 
 /**
@@ -243,13 +255,14 @@ function startJob(
   settings: Settings,
   now: number,
 ): number | undefined {
-  const transcripts = taken.map(({ path }) => path)
+  const transcripts = transcriptsIn(event)
   const folder = event.transcript === undefined ? undefined : dirname(event.transcript)
   if (event.name === "session-end" && folder !== undefined) {
     spawnJob(settings.paths.dataHome, { transcripts, sweep: [folder], settle: true })
     return undefined
   }
-  const behind = taken.some(({ captured }) => captured.state === "behind" || captured.state === "busy")
+  let behind = false
+  for (const { captured } of taken) behind ||= captured.state === "behind" || captured.state === "busy"
   const archived = taken[0]?.captured.archived ?? 0
   const large = archived - (state.jobAt ?? 0) >= INDEX_AT
   const begins = event.name === "session-start"

@@ -1,6 +1,5 @@
 /** What goes back to the model, for the events that give it something: one connection, one transaction. */
-import { statSync } from "node:fs"
-import { dirname } from "node:path"
+
 import { type Database, databasePath, openDatabase } from "../archive/database.ts"
 import { listPending, type Pending, settlePending } from "../archive/pending.ts"
 import { writePointer } from "../archive/pointers.ts"
@@ -14,6 +13,8 @@ import { receiptLine } from "../restore/receipt-line.ts"
 import { type RestoreSource, withoutPending } from "../restore/render.ts"
 import { restoreOf } from "../restore/restore.ts"
 import { latestSession } from "../restore/scope.ts"
+import { statSync } from "../util/fs.ts"
+import { dirname } from "../util/path.ts"
 import type { Stretch } from "../vault/reader.ts"
 import { additionalContext, type HookEvent } from "./event.ts"
 import {

@@ -4,12 +4,13 @@
  * A file, because opening the database costs a hook 2 ms and these must not (docs/adr/0003). Losing one loses a
  * convenience, never a turn.
  */
-import { linkSync, readFileSync, unlinkSync } from "node:fs"
-import { join } from "node:path"
+
 import { sessionFolder } from "../archive/session-files.ts"
 import type { ContextState } from "../autopilot/context.ts"
 import { codeOf } from "../util/errors.ts"
-import { writeWhole } from "../util/files.ts"
+import { writePrivate, writeWhole } from "../util/files.ts"
+import { linkSync, readFileSync, unlinkSync } from "../util/fs.ts"
+import { join } from "../util/path.ts"
 
 export interface SessionState {
   /** The last human prompt. */
@@ -67,7 +68,7 @@ export function claimStart(dataHome: string, session: string, now: number): bool
   const own = `${file}.${process.pid}`
   try {
     // Linked, not created: whoever finds the file finds it whole.
-    writeWhole(own, JSON.stringify({ startTime: now } satisfies SessionState))
+    writePrivate(own, JSON.stringify({ startTime: now } satisfies SessionState))
     linkSync(own, file)
     unlinkSync(own)
     return true
