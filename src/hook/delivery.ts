@@ -1,7 +1,7 @@
 /** Whether a restore has reached the conversation. Loaded only while that is not known. */
-import { closeSync } from "node:fs"
 import type { Taken } from "../archive/take.ts"
 import { type Outcome, outcomeIn } from "../transcript/delivery.ts"
+import { closeSync } from "../util/fs.ts"
 import { openSource } from "../vault/capture.ts"
 import { readExactly } from "../vault/file.ts"
 import type { Delivery } from "./state.ts"
