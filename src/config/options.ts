@@ -84,6 +84,14 @@ export const OPTIONS = {
     doc: "At startup, say in at most 1,000 characters where the project was left.",
     parse: flag,
   },
+  "restore.receipt": {
+    env: ["CTXBRIDGE_RESTORE_RECEIPT"],
+    scope: "any",
+    default: true,
+    allowed: "true or false",
+    doc: "After a restore, say to the user in one line what was given back. The model does not see it.",
+    parse: flag,
+  },
   "instructions.budget": {
     env: ["CTXBRIDGE_INSTRUCTIONS_BUDGET", "CLAUDE_FLOW_COMPACT_INSTRUCTION_BUDGET"],
     scope: "any",

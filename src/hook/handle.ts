@@ -19,7 +19,14 @@ import { forgottenOf } from "../vault/tombstones.ts"
 import { additionalContext, type HookEvent, isHumanPrompt } from "./event.ts"
 import type { Reply, ReplyRequest } from "./reply.ts"
 import { preparedReply } from "./start.ts"
-import { claimStart, readState, rememberClear, type SessionState, writeState } from "./state.ts"
+import {
+  claimStart,
+  compactionUnanswered,
+  readState,
+  rememberClear,
+  type SessionState,
+  writeState,
+} from "./state.ts"
 import { watchContext } from "./watch.ts"
 
 /** Share of the deadline until which to fill the vault. The rest is for views and reply. */
@@ -66,10 +73,15 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
   let state = remember(before, event, now, taken[0]?.captured.size ?? 0, settings.paths.secrets)
   const watched = await watchContext({ event, before, state, own, settings, now }).catch(failed)
   if (watched !== undefined) state = { ...state, context: watched.context }
+  const delivery = await followDelivery(event, state, taken, now).catch(failed)
+  if (delivery?.state !== undefined) state = delivery.state
   let text = ""
   let lost = false
-  if (isFirst && needsReply(event, before, settings)) {
-    const answer = await replyTo({ event, settings, state, taken, now, deadline }, failed)
+  if (isFirst && needsReply(event, state, settings, delivery?.lost)) {
+    const answer = await replyTo(
+      { event, settings, state, lastPromptOpen: before.promptOpen === true, taken, now, deadline },
+      failed,
+    )
     text = answer.text
     state = answer.state
     lost = answer.lost === true
@@ -193,19 +205,42 @@ function remember(
   }
 }
 
-function needsReply(event: HookEvent, state: SessionState, settings: Settings): boolean {
+/**
+ * Looks whether the restore that was given last has reached the conversation. The host writes late, so a prompt may come
+ * before it can be told; then the end of its turn, or the next prompt, tells.
+ *
+ * Where our own note that it was given is gone (it could not be written), the transcript may still show it.
+ *
+ * @returns `lost` at the prompt at which it is to be given again
+ */
+async function followDelivery(
+  event: HookEvent,
+  state: SessionState,
+  taken: readonly Taken[],
+  now: number,
+): Promise<{ state?: SessionState; lost?: boolean }> {
+  const { delivery, ...rest } = state
+  const isPrompt = event.name === "user-prompt-submit"
+  if (!isPrompt && event.name !== "stop") return {}
+  const isMissed = isPrompt && compactionUnanswered(state)
+  const given = isMissed ? { at: state.compactAt ?? 0, time: state.compactTime ?? 0 } : delivery
+  const own = taken.find(({ path }) => path === event.transcript)
+  if (given === undefined || own === undefined) return {}
+  const outcome = (await import("./delivery.ts")).outcomeOf(given, own)
+  if (isMissed) return outcome === "arrived" ? { state: { ...rest, restoreTime: now } } : {}
+  if (outcome === "arrived" || outcome === "unknown") return { state: rest }
+  return { lost: isPrompt && outcome === "lost" }
+}
+
+/** @param lost the restore given last has not reached the conversation */
+function needsReply(event: HookEvent, state: SessionState, settings: Settings, lost = false): boolean {
   const { config } = settings.resolved
   if (event.name === "pre-compact") return config["instructions.budget"] > 0
   if (!config["restore.enabled"]) return false
   // Only a host that forgets hook context needs it again, and only after a compaction.
   if (event.source === "resume") return state.restoreTime !== undefined
   if (event.name === "session-start") return event.source !== "fork"
-  return event.name === "user-prompt-submit" && compactionUnanswered(state)
-}
-
-/** A compaction was announced, and the host has not started the session anew since. It may not have happened. */
-function compactionUnanswered({ compactTime, restoreTime = 0 }: SessionState): boolean {
-  return compactTime !== undefined && restoreTime < compactTime
+  return event.name === "user-prompt-submit" && (lost || compactionUnanswered(state))
 }
 
 /**

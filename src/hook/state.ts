@@ -27,12 +27,27 @@ export interface SessionState {
   readonly summary?: string
   /** When context was last given back, in ms since the epoch. */
   readonly restoreTime?: number
+  /** That context, while the conversation has not been seen to hold it. */
+  readonly delivery?: Delivery
   /** When the session began, in ms since the epoch. */
   readonly startTime?: number
   /** Bytes of the transcript that were archived when a job was last started to index them. */
   readonly jobAt?: number
   /** How full the window is. */
   readonly context?: ContextState
+}
+
+/** A restore that was given at a session's start. */
+export interface Delivery {
+  /** Bytes of the transcript at that moment: the host tells of it behind them. */
+  readonly at: number
+  /** ms since the epoch. */
+  readonly time: number
+}
+
+/** A compaction was announced, and the host has not started the session anew since. It may not have happened. */
+export function compactionUnanswered({ compactTime, restoreTime = 0 }: SessionState): boolean {
+  return compactTime !== undefined && restoreTime < compactTime
 }
 
 const sessionFile = (dataHome: string, session: string): string =>
