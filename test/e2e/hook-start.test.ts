@@ -4,8 +4,8 @@ import { Machine } from "../support/machine.ts"
 
 setDefaultTimeout(60_000)
 
-/** The engine reports on stderr what it compiles, each in a thread that a hook would have to start. */
-const REPORT = { BUN_JSC_reportBaselineCompileTimes: "1" }
+/** The engine reports on stderr what it compiles: at once here, else in a thread that a hook would have to start. */
+const REPORT = { BUN_JSC_reportBaselineCompileTimes: "1", BUN_JSC_useConcurrentJIT: "0" }
 
 /** A turn of tools with a few kilobytes of ordinary output. */
 const work = (n: number) =>
@@ -20,7 +20,9 @@ test("with little to do, no function runs so often that it is compiled", async (
   const transcript = machine.session()
   for (let n = 0; n < 20; n++) transcript.turn(`Look at case ${n}.`, work(n))
   transcript.flush()
+  // The first of each makes its folders.
   await machine.hook("stop", transcript)
+  await machine.hook("user-prompt-submit", transcript, { prompt: "Begin." })
   for (let n = 20; n < 24; n++) {
     transcript.turn(`And at case ${n}.`, work(n)).flush()
     const env = { ...machine.env, ...REPORT }
