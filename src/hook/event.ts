@@ -83,7 +83,7 @@ export function additionalContext({ name }: HookEvent, text: string, note = ""):
 
 /** Whether a submitted prompt is a human's: the host also submits reports of background tasks and of other agents. */
 export const isHumanPrompt = ({ prompt = "", source }: HookEvent): boolean =>
-  source !== "system" && !HOSTS_PROMPT.test(prompt)
+  source !== "system" && !(prompt.trimStart().startsWith("<") && HOSTS_PROMPT.test(prompt))
 
 const HOSTS_PROMPT =
   /^\s*<(?:task[-_]notification|system-reminder|teammate-message|cross-session-message|local-command-|mcp-)/

@@ -103,10 +103,7 @@ export const tryLock = (fd: number, shared = false): boolean =>
 /** poll(2): waits at most `ms` until `fd` can be read or has ended. */
 export function readable(fd: number, ms: number): boolean {
   // struct pollfd: int fd, short events, short revents
-  const request = new Uint8Array(8)
-  const view = new DataView(request.buffer)
-  view.setInt32(0, fd, true)
-  view.setInt16(4, POLLIN, true)
+  const request = Int32Array.of(fd, POLLIN)
   return libc().poll(ptr(request), 1, Math.max(0, Math.ceil(ms))) > 0
 }
 
