@@ -4,7 +4,7 @@
  */
 
 import { sessionFolder, sharedState } from "../archive/session-files.ts"
-import { writeWhole } from "../util/files.ts"
+import { replaceSoon, writeWhole } from "../util/files.ts"
 import { existsSync, lstatSync, readFileSync } from "../util/fs.ts"
 import { join } from "../util/path.ts"
 import { POINTS_KEPT } from "./window.ts"
@@ -49,7 +49,7 @@ function modelPoints(dataHome: string): Readonly<Record<string, unknown>> {
  * @param project the folder of a project that has a place for it; nothing is made there
  */
 export function publishState(dataHome: string, document: string, project: string | undefined): void {
-  writeWhole(sharedState(dataHome), document)
+  replaceSoon(sharedState(dataHome), document)
   if (project === undefined) return
   // Not through a link: a repository could point anywhere.
   const folders = [join(project, ".claude-flow"), join(project, ".claude-flow", "data")]

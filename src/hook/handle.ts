@@ -27,7 +27,7 @@ import {
   type SessionState,
   writeState,
 } from "./state.ts"
-import { watchContext } from "./watch.ts"
+import { type Watched, watchContext } from "./watch.ts"
 
 /** Share of the deadline until which to fill the vault. The rest is for views and reply. */
 const VAULT_SHARE = 0.4
@@ -71,7 +71,12 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
   const isFirst = !isStart || claimStart(dataHome, event.session, now)
   const before = await lastState(event, settings.paths, spooled)
   let state = remember(before, event, now, taken[0]?.captured.size ?? 0, settings.paths.secrets)
-  const watched = await watchContext({ event, before, state, own, settings, now }).catch(failed)
+  let watched: Watched | undefined
+  try {
+    watched = watchContext({ event, before, state, own, settings, now })
+  } catch (error) {
+    failed(error)
+  }
   if (watched !== undefined) state = { ...state, context: watched.context }
   const delivery = await followDelivery(event, state, taken, now).catch(failed)
   if (delivery?.state !== undefined) state = delivery.state

@@ -8,7 +8,7 @@
 import { sessionFolder } from "../archive/session-files.ts"
 import type { ContextState } from "../autopilot/context.ts"
 import { codeOf } from "../util/errors.ts"
-import { writePrivate, writeWhole } from "../util/files.ts"
+import { readReplaced, replaceSoon, writePrivate, writeWhole } from "../util/files.ts"
 import { linkSync, readFileSync, unlinkSync } from "../util/fs.ts"
 import { join } from "../util/path.ts"
 
@@ -54,12 +54,12 @@ const sessionFile = (dataHome: string, session: string): string =>
   join(sessionFolder(dataHome), `${session}.json`)
 
 export function readState(dataHome: string, session: string): SessionState {
-  return (readJson(sessionFile(dataHome, session)) as SessionState | undefined) ?? {}
+  return (readReplaced(sessionFile(dataHome, session), readJson) as SessionState | undefined) ?? {}
 }
 
 /** Replaces the file; another hook of the session at the same moment may win, with as good a state. */
 export function writeState(dataHome: string, session: string, state: SessionState): void {
-  writeWhole(sessionFile(dataHome, session), JSON.stringify(state))
+  replaceSoon(sessionFile(dataHome, session), JSON.stringify(state))
 }
 
 /** Whether this call is the first about the session's start: hooks of several settings files are called for it. */
