@@ -1,7 +1,7 @@
 /** What a session is given back: the same for the hooks and for whoever shows it beforehand. */
 import type { Database } from "../archive/database.ts"
 import { gather, type PendingPrompt } from "./gather.ts"
-import type { Facts } from "./material.ts"
+import type { Facts, RelatedLine } from "./material.ts"
 import { type RenderOptions, renderRestore } from "./render.ts"
 
 export interface Restore {
@@ -9,6 +9,7 @@ export interface Restore {
   readonly text: string
   /** Among which its lists were chosen. */
   readonly facts: Facts
+  readonly related: readonly RelatedLine[]
 }
 
 export function restoreOf(
@@ -17,6 +18,6 @@ export function restoreOf(
   options: RenderOptions,
   pending?: PendingPrompt,
 ): Restore {
-  const material = gather(db, session, pending)
-  return { text: renderRestore(material, options), facts: material.facts }
+  const { facts, related, ...rest } = gather(db, session, pending, options.related)
+  return { text: renderRestore({ ...rest, facts, related }, options), facts, related }
 }
