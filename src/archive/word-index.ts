@@ -34,7 +34,8 @@ export const mark = {
   role: (role: string): string => `${MARK}r${plain(role)}`,
   tool: (name: string): string => `${MARK}t${plain(name)}`,
   error: `${MARK}e`,
-  said: `${MARK}w`,
+  /** @param id of the project */
+  said: (id: number): string => `${MARK}w${id}`,
   /** @param time ISO 8601 */
   month: (time: string): string => `${MARK}m${time.slice(0, 4)}${time.slice(5, 7)}`,
 } as const
@@ -45,7 +46,7 @@ function marksOf({ project, session, role, tools = [], isError, isSaid, time }: 
   if (session !== undefined) marks.push(mark.session(session))
   if (role !== undefined) marks.push(mark.role(role))
   if (isError === true) marks.push(mark.error)
-  if (isSaid === true) marks.push(mark.said)
+  if (isSaid === true && project !== undefined) marks.push(mark.said(project))
   if (time !== undefined && /^\d{4}-\d\d/.test(time)) marks.push(mark.month(time))
   return marks
 }

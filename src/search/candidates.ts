@@ -82,7 +82,7 @@ function newest(db: Database, filter: string | undefined, population: number): C
 }
 
 /** Newest first. One text rather than a row each: most of a search's time would go into making those. */
-export function rowsOf(db: Database, expression: string, limit: number): number[] {
+function rowsOf(db: Database, expression: string, limit: number): number[] {
   const { ids } = db
     .query<{ ids: string }, [string, number]>(
       `SELECT json_group_array(id) AS ids FROM

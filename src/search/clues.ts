@@ -12,9 +12,9 @@ export interface Clue {
 }
 
 /** UTF-16 units of a prompt that are read: what follows in a pasted log is of its kind. */
-const READ = 4000
+const READ = 600
 /** Clues that are looked up, the most telling ones. */
-const MOST = 20
+const MOST = 8
 /** A name of several parts, as in code: seldom used for two things. */
 const NAME = 2
 const PLAIN = 1
@@ -30,16 +30,17 @@ const ACRONYM = /^(?:[A-Z\d]+|[a-z]*\d[a-z\d]*)$/
 
 export function cluesOf(prompt: string): Clue[] {
   const found = new Map<string, Clue>()
-  const add = (clue: Clue): void => {
-    if (!found.has(clue.word)) found.set(clue.word, clue)
-  }
-  for (const [run] of prompt.slice(0, READ).matchAll(/\S+/g)) {
+  for (const run of new Set(prompt.slice(0, READ).match(/\S+/g))) {
+    // Most words are such: they are not even taken apart.
+    if (isEveryday(run.toLowerCase().replace(/[.,:;?!]+$/, ""))) continue
     const clues = [...namesIn(run)].flatMap(({ words, at, length }) => {
       const typed = run.slice(at, at + length)
       return ASCII.test(typed) ? asciiClue(typed, words) : otherClues(typed, words)
     })
     // Of a path or an address only the last name: the folders before it are those of many others.
-    for (const clue of run.includes("/") ? clues.slice(-1) : clues) add(clue)
+    for (const clue of run.includes("/") ? clues.slice(-1) : clues) {
+      if (!found.has(clue.word)) found.set(clue.word, clue)
+    }
   }
   return [...found.values()]
     .map((clue, place) => ({ clue, place }))

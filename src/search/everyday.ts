@@ -93,17 +93,18 @@ const PAIRS = `
 
 const EVERYDAY = new Set(`${ENGLISH} ${GERMAN} ${ROMANCE} ${OTHERS} ${PAIRS}`.trim().split(/\s+/))
 
-/** In this order: what an ending may have been added to. */
-const ENDINGS = [/s$/, /es$/, /ing$/, /ed$/, /d$/, /ly$/, /er$/, /'?s$/]
+/** What may have been added to a word. */
+const ENDINGS = ["s", "es", "ing", "ed", "d", "ly", "er"]
 
 /** @param word in lower case, without what joins its parts */
 export function isEveryday(word: string): boolean {
   if (EVERYDAY.has(word) || isStopWord(word)) return true
-  return ENDINGS.some((ending) => {
-    if (!ending.test(word)) return false
-    const rest = word.replace(ending, "")
-    return (
-      rest.length > 1 && [rest, `${rest}e`, rest.replace(/(.)\1$/, "$1")].some((one) => EVERYDAY.has(one))
-    )
-  })
+  for (const ending of ENDINGS) {
+    if (!word.endsWith(ending)) continue
+    const rest = word.slice(0, -ending.length)
+    if (EVERYDAY.has(rest) || EVERYDAY.has(`${rest}e`)) return true
+    // "stopping", "planned"
+    if (rest.at(-1) === rest.at(-2) && EVERYDAY.has(rest.slice(0, -1))) return true
+  }
+  return false
 }

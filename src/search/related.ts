@@ -7,7 +7,6 @@
 import type { Database } from "../archive/database.ts"
 import { mark } from "../archive/word-index.ts"
 import { wordSet } from "../util/words.ts"
-import { rowsOf } from "./candidates.ts"
 import { type Clue, cluesOf } from "./clues.ts"
 
 export interface RelatedTurn {
@@ -44,8 +43,8 @@ export interface Gate {
 
 export const GATE: Gate = { least: 3, share: 0.4, common: 0.1, few: 3 }
 
-/** Messages in which a word may be; what was said in a project is counted up to here / `common`. */
-const MOST = 250
+/** Messages that may have a word: what was said in a project is counted as far as that is a matter of. */
+const MOST = 60
 /** UTF-16 units of a turn's prompt and of its answer in which they are looked for. */
 const READ = 1500
 /** Messages whose turns are looked up, those with most of the words first. */
@@ -60,20 +59,19 @@ export function relatedTurns(db: Database, request: RelatedRequest, gate: Gate =
   const total = weightOf(clues)
   const needed = Math.max(gate.least, gate.share * total)
   if (total < gate.least) return []
-  const where = `(${quoted(mark.project(request.project))} AND ${quoted(mark.said)})`
+  const said = quoted(mark.said(request.project))
   const except = request.except.map((session) => quoted(mark.session(session))).join(" OR ")
-  const filter = except === "" ? where : `(${where} NOT (${except}))`
-  const said = rowsOf(db, filter, Math.ceil(MOST / gate.common)).length
-  const most = Math.min(MOST, Math.max(gate.few, Math.floor(said * gate.common)))
+  const filter = except === "" ? said : `(${said} NOT (${except}))`
   const having = new Map<number, number>()
   const rare: Clue[] = []
+  let hope = total
   for (const clue of clues) {
-    const rows = rowsOf(db, `${quoted(clue.word)} AND ${filter}`, most + 1)
-    if (rows.length === 0 || rows.length > most) continue
+    const rows = messagesWith(db, clue.word, filter, gate)
     for (const id of rows) having.set(id, (having.get(id) ?? 0) + clue.weight)
-    rare.push(clue)
+    if (rows.length > 0) rare.push(clue)
+    else hope -= clue.weight
+    if (hope < needed) return []
   }
-  if (weightOf(rare) < needed) return []
   const best = [...having]
     .sort(([id, weight], [other, others]) => others - weight || other - id)
     .slice(0, LOOKED_UP)
@@ -86,6 +84,24 @@ export function relatedTurns(db: Database, request: RelatedRequest, gate: Gate =
     })
     .filter(({ evidence }) => evidence >= needed)
     .sort((a, b) => b.evidence - a.evidence || b.turn - a.turn)
+}
+
+/** Messages with the word that the filter lets through; none when there are too many of them. */
+function messagesWith(db: Database, word: string, filter: string, { few, common }: Gate): number[] {
+  // Many of a prompt's words stand nowhere: without the filter's long lists that is known at once.
+  if (matches(db, quoted(word), 1).length === 0) return []
+  const rows = matches(db, `${quoted(word)} AND ${filter}`, MOST + 1)
+  if (rows.length <= few) return rows
+  if (rows.length > MOST) return []
+  return rows.length <= matches(db, filter, Math.ceil(MOST / common)).length * common ? rows : []
+}
+
+/** As they stand: in any other order the lists take twice as long. */
+function matches(db: Database, expression: string, limit: number): number[] {
+  return db
+    .query<{ id: number }, [string, number]>("SELECT rowid AS id FROM words WHERE words MATCH ? LIMIT ?")
+    .all(expression, limit)
+    .map(({ id }) => id)
 }
 
 const weightOf = (clues: readonly Clue[]): number => clues.reduce((sum, { weight }) => sum + weight, 0)
