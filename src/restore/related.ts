@@ -7,6 +7,7 @@ import { unpackVectors } from "../archive/vectors.ts"
 import { HASHED_ID } from "../embed/hashed.ts"
 import type { Clue } from "../search/clues.ts"
 import { placeOf, type RelatedTurn, relatedTurns } from "../search/related.ts"
+import { codeOf } from "../util/errors.ts"
 import type { RelatedLine } from "./material.ts"
 
 /** UTF-16 units of a prompt or answer in which the found words should be seen, and how many stand before them. */
@@ -23,6 +24,8 @@ interface AboutRow {
 }
 
 /**
+ * An index that cannot be read costs these lines, and not the restore.
+ *
  * @param prompt what the session is about now
  * @param latest handle of the turn that began with it, if any: it may have vectors
  * @param most lines that are wanted; 0: nothing is looked for
@@ -35,6 +38,21 @@ export function gatherRelated(
   most: number,
 ): RelatedLine[] {
   if (most === 0 || prompt.trim() === "") return []
+  try {
+    return relatedTo(db, session, prompt, latest, most)
+  } catch (error) {
+    if (!codeOf(error).startsWith("SQLITE_")) throw error
+    return []
+  }
+}
+
+function relatedTo(
+  db: Database,
+  session: string,
+  prompt: string,
+  latest: string | undefined,
+  most: number,
+): RelatedLine[] {
   const about = db
     .query<AboutRow, [string]>(
       "SELECT p.id AS project, p.path FROM sessions s JOIN projects p ON p.id = s.project WHERE s.id = ?",

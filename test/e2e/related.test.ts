@@ -7,6 +7,7 @@ import { type Said, SESSIONS } from "../../src/bench/related/sessions.ts"
 import { run } from "../support/binary.ts"
 import { frameProblems } from "../support/frame.ts"
 import { contextOf, Machine } from "../support/machine.ts"
+import { Peer } from "../support/mcp.ts"
 import type { Transcript } from "../support/transcript.ts"
 
 setDefaultTimeout(120_000)
@@ -153,6 +154,8 @@ test("not what a fork has in common with the session, nor what the summary says 
     .flush()
   await machine.hook("stop", fork, {})
   const related = async (session: Transcript, summary?: string): Promise<string[]> => {
+    // Commands index what hooks have left; after a compaction only the session's own is indexed.
+    await run(["status"], { env: machine.env, cwd: machine.cwd })
     await machine.hook("user-prompt-submit", session, { prompt: AGAIN })
     await machine.hook("pre-compact", session, { trigger: "auto" })
     if (summary !== undefined) {
@@ -205,4 +208,8 @@ test("preview says which words a turn is there for", async () => {
   expect(section.related).toEqual([
     { handle: expect.stringMatching(/^ctx:\w{6,}$/), words: expect.arrayContaining(["webhooks", "Redis"]) },
   ])
+  await using peer = await Peer.connect(machine.cwd, machine.env)
+  const { text } = await peer.call("restore_preview", { session: now.session })
+  expect(relatedIn(text)).toEqual(relatedIn(people.stdout))
+  expect(relatedIn(text)).toHaveLength(1)
 })

@@ -16,21 +16,28 @@ import { writeSession } from "./archive.ts"
 import { longPrompts, RELATED, UNRELATED } from "./prompts.ts"
 import { type Said, SESSIONS } from "./sessions.ts"
 
+export interface Tally {
+  readonly prompts: number
+  /** Those to which something of another session was given. */
+  readonly answered: number
+  /** Those to which the right turn was given. */
+  readonly right: number
+  /** Turns that were given, and how many of them were right. */
+  readonly turns: number
+  readonly rightTurns: number
+  /** UTF-16 units that were given. */
+  readonly characters: number
+}
+
 export interface RelatedReport {
-  readonly unrelated: {
-    readonly prompts: number
-    /** Those to which something of another session was given. */
-    readonly answered: number
-    /** UTF-16 units that were given to them. */
-    readonly characters: number
-  }
-  readonly related: {
-    readonly prompts: number
-    /** Those to which the right turn was given. */
-    readonly right: number
-    readonly lines: number
-    readonly rightLines: number
-  }
+  readonly unrelated: Tally
+  readonly related: Tally
+}
+
+/** What was given to a prompt: a text for each turn. */
+interface Given {
+  readonly turns: readonly string[]
+  isRight(turn: string): boolean
 }
 
 /** Turns of other sessions in a restore, as by default. */
@@ -42,45 +49,84 @@ const SECTION = /\n## Related turns [^\n]*((?:\n- [^\n]*)+)/
 /** The session that is restored: nothing in it says what it is about. */
 const HERE: readonly Said[] = [{ prompt: "hello", answer: "Hello! What shall we do?" }]
 
-/** With the sessions and prompts beside this file. */
+/** With the sessions and prompts beside this file, and whole restores. */
 export function benchRelated(temp: string): RelatedReport {
-  const work = realpathSync(mkdtempSync(join(temp, "ctxbridge-related-")))
-  try {
-    const { dataHome, here } = archiveIn(work)
+  return inFolder(temp, (work) => {
+    const { dataHome, here } = shopIn(work)
     const db = openDatabase(dataHome, { wait: 0 })
     try {
-      const given = (prompt: string): string => relatedSection(db, here, prompt)
-      const controls = [...UNRELATED, ...longPrompts(SEED)].map(given)
-      const right = RELATED.map(({ prompt, session, turn }) => ({
-        lines: linesOf(given(prompt)),
-        handle: handleOf(db, SESSIONS[session][turn]!.prompt),
-      }))
+      const turns = (prompt: string): string[] => relatedIn(db, here, prompt)
+      const controls = [...UNRELATED, ...longPrompts(SEED)]
       return {
-        unrelated: {
-          prompts: controls.length,
-          answered: controls.filter((text) => text !== "").length,
-          characters: controls.reduce((sum, { length }) => sum + length, 0),
-        },
-        related: {
-          prompts: right.length,
-          right: right.filter(({ lines, handle }) => lines.some((line) => line.startsWith(handle))).length,
-          lines: right.reduce((sum, { lines }) => sum + lines.length, 0),
-          rightLines: right.reduce(
-            (sum, { lines, handle }) => sum + lines.filter((line) => line.startsWith(handle)).length,
-            0,
-          ),
-        },
+        unrelated: tally(controls.map((prompt) => ({ turns: turns(prompt), isRight: () => false }))),
+        related: tally(
+          RELATED.map(({ prompt, session, turn }) => {
+            const handle = handleOf(db, SESSIONS[session][turn]!.prompt)
+            return { turns: turns(prompt), isRight: (line) => line.startsWith(`${handle} `) }
+          }),
+        ),
       }
     } finally {
       db.close()
     }
+  })
+}
+
+/**
+ * With conversations and questions of their own: each question is put to its conversation, whose turns may answer it, and to
+ * all others, which know nothing of it.
+ */
+export function benchRelatedTo(
+  conversations: readonly Conversation[],
+  temp: string,
+  onProgress?: (label: string, done: number, total: number) => void,
+): RelatedReport {
+  return inFolder(temp, (work) => {
+    const unrelated: Given[] = []
+    const related: Given[] = []
+    for (const [n, conversation] of conversations.entries()) {
+      const dataHome = join(work, conversation.name)
+      mkdirSync(dataHome)
+      archive(work, dataHome, conversation.transcripts)
+      const db = openDatabase(dataHome, { wait: 0 })
+      try {
+        for (const other of conversations) {
+          for (const { text, evidence } of other.questions ?? []) {
+            const turns = turnsFor(db, text)
+            if (other !== conversation) {
+              unrelated.push({ turns, isRight: () => false })
+              continue
+            }
+            const answers = [...evidence.values()].map(comparable)
+            const isRight = (turn: string): boolean => answers.some((one) => shows(comparable(turn), one))
+            related.push({ turns, isRight })
+          }
+        }
+      } finally {
+        db.close()
+      }
+      onProgress?.("asking", n + 1, conversations.length)
+    }
+    return { unrelated: tally(unrelated), related: tally(related) }
+  })
+}
+
+function inFolder<T>(temp: string, work: (folder: string) => T): T {
+  const folder = realpathSync(mkdtempSync(join(temp, "ctxbridge-related-")))
+  try {
+    return work(folder)
   } finally {
-    rmSync(work, { recursive: true, force: true })
+    rmSync(folder, { recursive: true, force: true })
   }
 }
 
+function archive(work: string, dataHome: string, transcripts: readonly string[]): void {
+  const place = { dataHome, home: work, stateHome: join(work, "state"), secrets: FILTERED }
+  importTranscripts(place, transcripts, { dryRun: false, check: false })
+}
+
 /** The sessions in one project; in another one, sessions that say every prompt word for word. */
-function archiveIn(work: string): { dataHome: string; here: string } {
+function shopIn(work: string): { dataHome: string; here: string } {
   const dataHome = join(work, "data")
   mkdirSync(dataHome)
   const paths: string[] = []
@@ -96,80 +142,42 @@ function archiveIn(work: string): { dataHome: string; here: string } {
     write("elsewhere", [{ prompt, answer: `Answer to: ${prompt}` }])
   }
   const here = write("shop", HERE)
-  const place = { dataHome, home: work, stateHome: join(work, "state"), secrets: FILTERED }
-  importTranscripts(place, paths, { dryRun: false, check: false })
+  archive(work, dataHome, paths)
   return { dataHome, here }
 }
 
-/** What of a restore comes from other sessions, its title included. */
-function relatedSection(db: Database, session: string, prompt: string): string {
+/** The lines that a restore gives of other sessions. */
+function relatedIn(db: Database, session: string, prompt: string): string[] {
   const options = { source: "compact", budget: BUDGET, summary: "", related: MOST } as const
-  return SECTION.exec(restoreOf(db, session, options, { text: prompt, at: 0 }).text)?.[0] ?? ""
+  const { text } = restoreOf(db, session, options, { text: prompt, at: 0 })
+  return (SECTION.exec(text)?.[1] ?? "").split("\n- ").slice(1)
 }
-
-const linesOf = (section: string): string[] => section.split("\n- ").slice(1)
 
 const handleOf = (db: Database, prompt: string): string =>
   HANDLE_PREFIX +
-  (db
+  db
     .query<{ handle: string }, [string]>("SELECT handle FROM turns WHERE prompt = ? ORDER BY id LIMIT 1")
-    .get(prompt)?.handle ?? "")
-
-/**
- * With conversations and questions of their own: each question is put to its conversation, whose turns may answer it, and to
- * all others, which know nothing of it.
- */
-export function benchRelatedTo(
-  conversations: readonly Conversation[],
-  temp: string,
-  onProgress?: (label: string, done: number, total: number) => void,
-): RelatedReport {
-  const work = realpathSync(mkdtempSync(join(temp, "ctxbridge-related-")))
-  const unrelated = { prompts: 0, answered: 0, characters: 0 }
-  const related = { prompts: 0, right: 0, lines: 0, rightLines: 0 }
-  try {
-    for (const [n, conversation] of conversations.entries()) {
-      const dataHome = join(work, conversation.name)
-      mkdirSync(dataHome)
-      const place = { dataHome, home: work, stateHome: join(work, "state"), secrets: FILTERED }
-      importTranscripts(place, conversation.transcripts, { dryRun: false, check: false })
-      const db = openDatabase(dataHome, { wait: 0 })
-      try {
-        const given = (prompt: string): string[] => turnsGiven(db, prompt)
-        for (const other of conversations) {
-          for (const { text, evidence } of other.questions ?? []) {
-            const turns = given(text)
-            if (other !== conversation) {
-              unrelated.prompts++
-              unrelated.answered += turns.length > 0 ? 1 : 0
-              unrelated.characters += turns.reduce((sum, { length }) => sum + length, 0)
-              continue
-            }
-            const answers = [...evidence.values()].map(comparable)
-            const right = turns.filter((turn) => answers.some((one) => shows(comparable(turn), one))).length
-            related.prompts++
-            related.right += right > 0 ? 1 : 0
-            related.lines += turns.length
-            related.rightLines += right
-          }
-        }
-      } finally {
-        db.close()
-      }
-      onProgress?.("asking", n + 1, conversations.length)
-    }
-  } finally {
-    rmSync(work, { recursive: true, force: true })
-  }
-  return { unrelated, related }
-}
+    .get(prompt)!.handle
 
 /** Prompt and answer of each turn that the question lets through, in every project of the archive. */
-function turnsGiven(db: Database, prompt: string): string[] {
+function turnsFor(db: Database, prompt: string): string[] {
   const projects = db.query<{ id: number; path: string }, []>("SELECT id, path FROM projects").all()
   return projects.flatMap(({ id, path }) =>
     relatedTurns(db, { prompt, project: id, name: path, except: [] })
       .slice(0, MOST)
       .map((turn) => `${turn.prompt}\n${turn.answer}`),
   )
+}
+
+function tally(all: readonly Given[]): Tally {
+  const sum = (pick: (one: Given) => number): number => all.reduce((total, one) => total + pick(one), 0)
+  const rightIn = ({ turns, isRight }: Given): number => turns.filter((turn) => isRight(turn)).length
+  return {
+    prompts: all.length,
+    answered: sum(({ turns }) => (turns.length > 0 ? 1 : 0)),
+    right: sum((one) => (rightIn(one) > 0 ? 1 : 0)),
+    turns: sum(({ turns }) => turns.length),
+    rightTurns: sum(rightIn),
+    characters: sum(({ turns }) => turns.join("").length),
+  }
 }
