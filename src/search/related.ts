@@ -48,7 +48,7 @@ const MOST = 60
 /** UTF-16 units of a turn's prompt and of its answer in which they are looked for. */
 const READ = 1500
 /** Messages whose turns are looked up, those with most of the words first. */
-const LOOKED_UP = 120
+const LOOKED_UP = 40
 
 const quoted = (word: string): string => `"${word}"`
 
