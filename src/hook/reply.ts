@@ -237,7 +237,8 @@ function restore(db: Database, request: ReplyRequest, source: RestoreSource, fro
   const { config } = settings.resolved
   const budget = config["restore.budget"]
   const summary = compacted ? (state.summary ?? "") : ""
-  const options = { source, budget, summary, related: config["restore.related"] }
+  const about = event.name === "user-prompt-submit" ? prompt : undefined
+  const options = { source, budget, summary, related: config["restore.related"], about }
   const { text } = restoreOf(db, from, options, pending)
   return remembered(db, event.session, text)
 }

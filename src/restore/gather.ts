@@ -35,10 +35,17 @@ export interface PendingPrompt {
  * Everything a restore may need. The cost does not grow with the length of the session.
  *
  * @param related turns of other sessions that are wanted
+ * @param about what they shall be about, where no prompt is pending
  */
-export function gather(db: Database, session: string, asked?: PendingPrompt, related = 0): Material {
+export function gather(
+  db: Database,
+  session: string,
+  asked?: PendingPrompt,
+  related = 0,
+  about = asked?.text,
+): Material {
   const scope = scopeOf(db, session)
-  const brief = gatherBrief(db, session, { scope, turns: MOST_TURNS, related, asked: asked?.text })
+  const brief = gatherBrief(db, session, { scope, turns: MOST_TURNS, related, about })
   const last = brief.turns[0]
   const inProject = belowFolder(brief.cwd)
   // The views keep the beginning of a long prompt, cut in the same way.
@@ -65,13 +72,13 @@ export interface BriefOptions {
   /** Turns of other sessions that are wanted. */
   readonly related?: number
   /** What they shall be about; otherwise the latest turn's prompt says it. */
-  readonly asked?: string | undefined
+  readonly about?: string | undefined
 }
 
 /** Where a session was left: its last turns and what was still to be done. */
 export function gatherBrief(db: Database, session: string, options: BriefOptions = {}): Brief {
-  const { scope = scopeOf(db, session), turns: most = 1, related = 0, asked } = options
-  const about = db
+  const { scope = scopeOf(db, session), turns: most = 1, related = 0, about } = options
+  const row = db
     .query<AboutRow, [string]>(
       "SELECT title, title_origin AS titleOrigin, ended, version, cwd, todos FROM sessions WHERE id = ?",
     )
@@ -82,18 +89,18 @@ export function gatherBrief(db: Database, session: string, options: BriefOptions
     )
     .get(session)
   const turns = latestTurns(db, scope, most)
-  const latest = asked === undefined || asked === turns[0]?.prompt ? turns[0] : undefined
+  const latest = about === undefined || about === turns[0]?.prompt ? turns[0] : undefined
   return {
     session,
-    title: about?.titleOrigin === "import" ? undefined : (about?.title ?? undefined),
-    ended: about?.ended ?? undefined,
-    version: about?.version ?? undefined,
-    cwd: about?.cwd ?? undefined,
+    title: row?.titleOrigin === "import" ? undefined : (row?.title ?? undefined),
+    ended: row?.ended ?? undefined,
+    version: row?.version ?? undefined,
+    cwd: row?.cwd ?? undefined,
     turnCount: countTurns(db, scope),
     archived: size?.archived ?? 0,
-    todos: openTodos(parseTodos(about?.todos)),
+    todos: openTodos(parseTodos(row?.todos)),
     turns,
-    related: gatherRelated(db, session, asked ?? latest?.prompt ?? "", latest?.handle, related),
+    related: gatherRelated(db, session, about ?? latest?.prompt ?? "", latest?.handle, related),
   }
 }
 

@@ -12,12 +12,17 @@ export interface Restore {
   readonly related: readonly RelatedLine[]
 }
 
+export interface RestoreOptions extends RenderOptions {
+  /** What is asked now, where no prompt is pending: turns of other sessions shall be about it. */
+  readonly about?: string | undefined
+}
+
 export function restoreOf(
   db: Database,
   session: string,
-  options: RenderOptions,
+  options: RestoreOptions,
   pending?: PendingPrompt,
 ): Restore {
-  const { facts, related, ...rest } = gather(db, session, pending, options.related)
+  const { facts, related, ...rest } = gather(db, session, pending, options.related, options.about)
   return { text: renderRestore({ ...rest, facts, related }, options), facts, related }
 }

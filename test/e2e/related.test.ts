@@ -88,7 +88,7 @@ test("the turn that a prompt goes on from, and never one of another project", as
     else expect(lines).toEqual([])
   }
   expect(RELATED.length).toBeGreaterThanOrEqual(20)
-  expect(right).toBeGreaterThanOrEqual(20)
+  expect(right).toBeGreaterThanOrEqual(30)
 })
 
 const RETRIES = "Webhooks get lost when Redis restarts. Make the retry queue durable."
@@ -100,6 +100,8 @@ async function twoSessions(machine: Machine) {
   await machine.hook("stop", before, {})
   const now = machine.session().turn(AGAIN, [], "I will look at the consumer.").flush()
   await machine.hook("stop", now, {})
+  // Commands index what hooks have left.
+  await run(["status"], { env: machine.env, cwd: machine.cwd })
   return { before, now }
 }
 
@@ -119,6 +121,17 @@ test("after /clear and at startup, the latest turn says what is related", async 
   const cleared = contextOf(await machine.hook("session-start", machine.session(), { source: "clear" }))!
   expect(relatedIn(cleared)).toHaveLength(1)
   expect(frameProblems(cleared)).toEqual([])
+})
+
+test("a restore that was missed is about the prompt just typed", async () => {
+  using machine = new Machine()
+  await twoSessions(machine)
+  const session = machine.session().turn("hello", [], "Hello!").flush()
+  await machine.hook("pre-compact", session, { trigger: "auto" })
+  session.boundary().summary("Nothing of note.").flush()
+  const given = contextOf(await machine.hook("user-prompt-submit", session, { prompt: AGAIN }))!
+  expect(relatedIn(given)).toHaveLength(2)
+  expect(frameProblems(given)).toEqual([])
 })
 
 test("a pointer that was rendered with another setting is not used", async () => {

@@ -50,6 +50,32 @@ export const UNRELATED: readonly string[] = [
   "Ajoute un calendrier des livraisons avec les jours fériés de chaque pays",
   "为仓库机器人编写路径规划算法，避免相互碰撞",
   "The profiler says that 40 % of the time goes into JSON.stringify of the audit log",
+  // Written when the threshold was set, and measured once.
+  "Please write a migration guide for the customers who still use the old REST API",
+  "The CI takes 25 minutes, profile it and cache what can be cached",
+  "Add a button to the order page that prints the packing slip on the warehouse printer",
+  "Restart the worker and tell me whether the queue is empty now",
+  "Upgrade React to 19 and fix the hydration warnings on the product page",
+  "Where do we set the timeout of the upload? I want it to be configurable per customer",
+  "Write an email to the supplier that we will switch the spreadsheet format in June",
+  "The password reset page shows the wrong language",
+  "Implement feature flags with percentage rollouts per country",
+  "Add OpenTelemetry traces to the checkout, the payment provider and the mail sender",
+  "Could you make the price bold and the quantity smaller on mobile?",
+  "Generate 200 fake products with images and prices for the demo",
+  "Why is the second column of the report empty when I filter by region?",
+  "Photos of the team for the about page, in two columns, rounded corners",
+  "Ich brauche eine Übersicht aller Bestellungen vom letzten Monat als CSV",
+  "Peux-tu traduire la page d'accueil en néerlandais et vérifier les liens ?",
+  "Haz que el botón de pagar sea verde y más grande en teléfonos",
+  "优化首页加载速度，图片改成懒加载",
+  "トップページの検索フォームを右に移動してください",
+  "the lock on my laptop's keyboard is broken haha, anyway: lint the whole repo",
+  "delete all snapshots, then regenerate them with the new renderer",
+  "Explain to me like I'm five what the retry logic in the SDK client does",
+  "We need a status page that says whether the shop is up, with history for 90 days",
+  "Set up a second region in Frankfurt with read replicas",
+  "implement the coupon stacking rules from the spreadsheet Anna sent",
 ]
 
 /** What follows a long prompt around: a pasted log or file has many words of any kind. */
@@ -172,6 +198,60 @@ export const RELATED: readonly Related[] = [
   {
     prompt: "Is the aria-live region for prices also announced by VoiceOver on iOS?",
     session: "accessibility",
+    turn: 0,
+  },
+  // Written when the threshold was set, and measured once.
+  {
+    prompt: "Still duplicates: two deliveries of the same webhook with different idempotency keys",
+    session: "webhooks",
+    turn: 1,
+  },
+  {
+    prompt: "VAT per invoice is rounded half up somewhere, the accountant's sheet says half to even",
+    session: "invoices",
+    turn: 1,
+  },
+  {
+    prompt: "WebAuthn challenge expired: can passkeys wait longer than two minutes on the login page?",
+    session: "login",
+    turn: 0,
+  },
+  { prompt: "umlauts again: the analyzer does not fold ß when stemming", session: "search", turn: 0 },
+  {
+    prompt: "EXIF orientation is ignored for HEIC photos, their thumbnails lie on the side",
+    session: "images",
+    turn: 0,
+  },
+  {
+    prompt: "SELECT FOR UPDATE SKIP LOCKED makes reserveStock skip rows it should wait for",
+    session: "inventory",
+    turn: 0,
+  },
+  {
+    prompt: "parseSupplierSheet should name the column too when a price is missing",
+    session: "inventory",
+    turn: 1,
+  },
+  {
+    prompt:
+      "visualViewport is undefined in the in-app browser, so the checkout button stays hidden behind the keyboard",
+    session: "mobile",
+    turn: 0,
+  },
+  { prompt: "readiness probe flaps while the preStop hook sleeps", session: "kubernetes", turn: 0 },
+  {
+    prompt: "old newsletter links: does the redirect keep the unsubscribe token?",
+    session: "newsletter",
+    turn: 0,
+  },
+  {
+    prompt: "tax_region constraint NOT VALID: when do we validate it on the orders table?",
+    session: "migrations",
+    turn: 0,
+  },
+  {
+    prompt: "Pluralformen in nl.json: CLDR kennt für Niederländisch nur zwei",
+    session: "translations",
     turn: 0,
   },
 ]
