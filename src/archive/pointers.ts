@@ -3,9 +3,10 @@
  *
  * A pointer is valid as long as nothing is indexed; whoever indexes takes all of them away after the commit.
  */
-import { readFileSync, rmSync } from "node:fs"
-import { join } from "node:path"
+
 import { writeWhole } from "../util/files.ts"
+import { readFileSync, rmSync } from "../util/fs.ts"
+import { join } from "../util/path.ts"
 
 export interface Pointer {
   /** The session it tells of. */

@@ -4,12 +4,13 @@
  * A file, because opening the database costs a hook 2 ms and these must not (docs/adr/0003). Losing one loses a
  * convenience, never a turn.
  */
-import { linkSync, readFileSync, unlinkSync } from "node:fs"
-import { join } from "node:path"
+
 import { sessionFolder } from "../archive/session-files.ts"
 import type { ContextState } from "../autopilot/context.ts"
 import { codeOf } from "../util/errors.ts"
-import { writeWhole } from "../util/files.ts"
+import { writePrivate, writeWhole } from "../util/files.ts"
+import { linkSync, readFileSync, unlinkSync } from "../util/fs.ts"
+import { join } from "../util/path.ts"
 
 export interface SessionState {
   /** The last human prompt. */
@@ -26,12 +27,27 @@ export interface SessionState {
   readonly summary?: string
   /** When context was last given back, in ms since the epoch. */
   readonly restoreTime?: number
+  /** That context, while the conversation has not been seen to hold it. */
+  readonly delivery?: Delivery
   /** When the session began, in ms since the epoch. */
   readonly startTime?: number
   /** Bytes of the transcript that were archived when a job was last started to index them. */
   readonly jobAt?: number
   /** How full the window is. */
   readonly context?: ContextState
+}
+
+/** A restore that was given at a session's start. */
+export interface Delivery {
+  /** Bytes of the transcript at that moment: the host tells of it behind them. */
+  readonly at: number
+  /** ms since the epoch. */
+  readonly time: number
+}
+
+/** A compaction was announced, and the host has not started the session anew since. It may not have happened. */
+export function compactionUnanswered({ compactTime, restoreTime = 0 }: SessionState): boolean {
+  return compactTime !== undefined && restoreTime < compactTime
 }
 
 const sessionFile = (dataHome: string, session: string): string =>
@@ -52,7 +68,7 @@ export function claimStart(dataHome: string, session: string, now: number): bool
   const own = `${file}.${process.pid}`
   try {
     // Linked, not created: whoever finds the file finds it whole.
-    writeWhole(own, JSON.stringify({ startTime: now } satisfies SessionState))
+    writePrivate(own, JSON.stringify({ startTime: now } satisfies SessionState))
     linkSync(own, file)
     unlinkSync(own)
     return true

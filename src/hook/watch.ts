@@ -24,7 +24,8 @@ export interface WatchedCall {
   readonly before: SessionState
   /** With what this event adds; the same object when it adds nothing. */
   readonly state: SessionState
-  readonly taken: readonly Taken[]
+  /** Of the session's own transcript. */
+  readonly own: Taken | undefined
   readonly settings: Settings
   /** ms since the epoch. */
   readonly now: number
@@ -35,10 +36,9 @@ export interface WatchedCall {
  * next prompt looks at what came now: replacing a small file costs more than that (ext4 waits for its data).
  */
 export async function watchContext(call: WatchedCall): Promise<Watched | undefined> {
-  const { event, before, state, taken, settings, now } = call
+  const { event, before, state, own, settings, now } = call
   if (!settings.resolved.config["autopilot.enabled"]) return undefined
   const known = before.context ?? NEW_CONTEXT
-  const own = taken.find(({ path }) => path === event.transcript)
   // Hooks of several settings files are called for one prompt.
   const isCounted = before.prompt === state.prompt && before.promptAt === state.promptAt
   const isPrompt = event.name === "user-prompt-submit" && isHumanPrompt(event) && !isCounted

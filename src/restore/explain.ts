@@ -45,7 +45,7 @@ export function explain(text: string, facts?: Facts, related: readonly RelatedLi
       why: n === 0 ? HEAD : (REASONS.find(([begin]) => title.startsWith(begin))?.[1] ?? ""),
       lines,
       characters: part.length + (n === 0 ? 0 : "\n## ".length),
-      facts: factsOf(title, facts).filter((fact) => isTold(part, fact)),
+      facts: factsOf(title, facts).filter(tellerOf(part)),
       related:
         title === RELATED_TITLE
           ? related
@@ -63,11 +63,14 @@ function factsOf(title: string, facts: Facts | undefined): readonly Fact[] {
   return title === "Commands run" ? (facts?.commands ?? []) : []
 }
 
-function isTold(part: string, { text, form = text }: Fact): boolean {
-  if (/\s/.test(text)) return part.includes(form) || part.includes(text)
-  const words = part.split(/[\s`"]+/)
-  if (words.includes(text)) return true
-  // In a folder that is told once, a path stands by its name.
-  const folder = text.slice(0, text.lastIndexOf("/") + 1)
-  return folder !== "" && words.includes(folder) && words.includes(text.slice(folder.length))
+/** Asks whether a section tells a fact. */
+function tellerOf(part: string): (fact: Fact) => boolean {
+  const words = new Set(part.split(/[\s`"]+/))
+  return ({ text, form = text }) => {
+    if (/\s/.test(text)) return part.includes(form) || part.includes(text)
+    if (words.has(text)) return true
+    // In a folder that is told once, a path stands by its name.
+    const folder = text.slice(0, text.lastIndexOf("/") + 1)
+    return folder !== "" && words.has(folder) && words.has(text.slice(folder.length))
+  }
 }

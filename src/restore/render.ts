@@ -1,6 +1,7 @@
 /** Material → the text that goes back to the model. Pure: same input, same bytes. */
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { count, cut, oneLine } from "../util/text.ts"
+import { atLeast } from "../util/version.ts"
 import { complement } from "./complement.ts"
 import type { CommandRun, Material, RelatedLine, TurnLine } from "./material.ts"
 import { Page } from "./page.ts"
@@ -209,17 +210,6 @@ function holder(summary: string): (text: string) => boolean {
     if (wanted === "") return false
     return known.includes(wanted)
   }
-}
-
-/** Whether a version such as `2.1.112` is at least this one. */
-function atLeast(version: string | undefined, least: readonly [number, number, number]): boolean {
-  const parts = (version ?? "").split(".").map(Number)
-  for (let n = 0; n < 3; n++) {
-    const part = parts[n] ?? Number.NaN
-    if (Number.isNaN(part)) return false
-    if (part !== least[n]) return part > least[n]!
-  }
-  return true
 }
 
 /** The same restore once the pending prompt has been answered. */

@@ -2,8 +2,8 @@
  * Where bytes go while the vault cannot be written: the state folder, else the temporary one. Each holds the same
  * format in the same layout.
  */
-import { lstatSync, mkdirSync, rmdirSync, statSync } from "node:fs"
-import { dirname, join } from "node:path"
+import { lstatSync, mkdirSync, rmdirSync, statSync } from "../util/fs.ts"
+import { dirname, join } from "../util/path.ts"
 
 export interface SpoolPaths {
   /** The data folder: each has a spool of its own, since names in it repeat. */

@@ -123,6 +123,14 @@ test("after /clear and at startup, the latest turn says what is related", async 
   expect(frameProblems(cleared)).toEqual([])
 })
 
+test("the receipt counts them", async () => {
+  using machine = new Machine()
+  const { now } = await twoSessions(machine)
+  now.boundary().summary("Nothing of note.").flush()
+  const { stdout } = await machine.hook("session-start", now, { source: "compact" })
+  expect(JSON.parse(stdout).systemMessage).toMatch(/^ctxbridge gave back .*\b1 related turn\b/)
+})
+
 test("a restore that was missed is about the prompt just typed", async () => {
   using machine = new Machine()
   await twoSessions(machine)

@@ -11,6 +11,7 @@ import { gatherBrief, type PendingPrompt } from "../../restore/gather.ts"
 import type { Facts, RelatedLine } from "../../restore/material.ts"
 import { visible } from "../../restore/neutral.ts"
 import { renderPointer } from "../../restore/pointer.ts"
+import { tokensOf } from "../../restore/receipt-line.ts"
 import { restoreOf } from "../../restore/restore.ts"
 import { latestSession } from "../../restore/scope.ts"
 import { CtxError, EXIT, usageError } from "../../util/errors.ts"
@@ -21,8 +22,6 @@ import type { Command, Context, Environment } from "../command.ts"
 const SOURCES = ["compact", "clear", "startup"] as const
 type Source = (typeof SOURCES)[number]
 
-/** Characters of a token, about: no tokenizer is at hand. */
-const TOKEN = 3.5
 /** Facts whose use is told for people. */
 const MOST_FACTS = 5
 
@@ -55,7 +54,7 @@ export default {
       const session = sessionWanted(db, env, stringArg(args, "session"))
       const { text, facts, related } = preview(db, env, source, session)
       const sections = explain(text, facts, related)
-      const tokens = Math.ceil(text.length / TOKEN)
+      const tokens = tokensOf(text.length)
       if (text === "") out.print("Nothing would be given.")
       else {
         out.print(text)
