@@ -12,7 +12,7 @@ export interface Clue {
 }
 
 /** UTF-16 units of a prompt that are read: what follows in a pasted log is of its kind. */
-const READ = 600
+const READ = 400
 /** Clues that are looked up, the most telling ones. */
 const MOST = 8
 /** A name of several parts, as in code: seldom used for two things. */
