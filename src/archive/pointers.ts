@@ -13,10 +13,12 @@ export interface Pointer {
   readonly session: string
   /** What the model is told; `""` when there is nothing to tell. */
   readonly text: string
+  /** The setting `restore.related` that it was rendered with. */
+  readonly related: number
 }
 
 /** Goes up when the same session is told of in other words: what an earlier version rendered is not valid then. */
-const WORDING = 2
+const WORDING = 3
 
 interface Worded {
   readonly wording: number

@@ -84,6 +84,14 @@ export const OPTIONS = {
     doc: "At startup, say in at most 1,000 characters where the project was left.",
     parse: flag,
   },
+  "restore.related": {
+    env: ["CTXBRIDGE_RESTORE_RELATED"],
+    scope: "any",
+    default: 3,
+    allowed: "0 to 10",
+    doc: "Most turns of the project's other sessions that a restore or pointer tells of, when they are about the same.",
+    parse: integer(0, 10),
+  },
   "restore.receipt": {
     env: ["CTXBRIDGE_RESTORE_RECEIPT"],
     scope: "any",

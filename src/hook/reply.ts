@@ -288,26 +288,31 @@ function restore(db: Database, request: ReplyRequest, source: RestoreSource, fro
   // With a missed restore, the open prompt is the one just typed: the host sends it itself.
   const waiting = compacted && event.name === "session-start" && promptOpen
   const pending = waiting && prompt !== undefined ? { text: prompt, at: promptAt } : undefined
-  const budget = settings.resolved.config["restore.budget"]
+  const { config } = settings.resolved
+  const budget = config["restore.budget"]
   const summary = compacted ? (state.summary ?? "") : ""
-  const { text, facts } = restoreOf(db, from, { source, budget, summary }, pending)
-  const wanted = event.name === "session-start" && settings.resolved.config["restore.receipt"]
+  const about = event.name === "user-prompt-submit" ? prompt : undefined
+  const options = { source, budget, summary, related: config["restore.related"], about }
+  const { text, facts } = restoreOf(db, from, options, pending)
+  const wanted = event.name === "session-start" && config["restore.receipt"]
   const note = wanted ? receiptLine(text, facts) : ""
   return { text: remembered(db, event.session, text), note, isRestore: true }
 }
 
 function pointer(db: Database, request: ReplyRequest, project: string): string {
   const { session } = request.event
-  const { dataHome } = request.settings.paths
+  const { paths, resolved } = request.settings
+  const { dataHome } = paths
+  const related = resolved.config["restore.related"]
   const last = latestSession(db, project, session)
   if (last === undefined) {
     if (latestSession(db, project, "") === undefined)
-      writePointer(dataHome, project, { session: "", text: "" })
+      writePointer(dataHome, project, { session: "", text: "", related })
     return ""
   }
   if (!claimAnswer(db, request, "startup")) return ""
-  const text = renderPointer(gatherBrief(db, last))
-  writePointer(dataHome, project, { session: last, text })
+  const text = renderPointer(gatherBrief(db, last, { related }), related)
+  writePointer(dataHome, project, { session: last, text, related })
   return remembered(db, session, text)
 }
 

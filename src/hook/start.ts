@@ -17,8 +17,8 @@ export function preparedReply({ event, settings, state, now }: ReplyRequest): Re
   if (isCleared(dataHome, project, now - SILENT_CLEAR_LASTS)) return undefined
   if (!settings.resolved.config["restore.startup"]) return { text: "", state }
   const pointer = readPointer(dataHome, project)
-  if (pointer === undefined || pointer.session === event.session || isBehind(event, dataHome))
-    return undefined
+  if (pointer?.related !== settings.resolved.config["restore.related"]) return undefined
+  if (pointer.session === event.session || isBehind(event, dataHome)) return undefined
   return { text: additionalContext(event, pointer.text), state }
 }
 

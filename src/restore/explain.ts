@@ -1,5 +1,7 @@
 /** Why each part of a restore is there. Pure. */
-import type { Fact, Facts } from "./material.ts"
+import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+import type { Fact, Facts, RelatedLine } from "./material.ts"
+import { RELATED_TITLE } from "./render.ts"
 
 export interface Section {
   /** `""` for what stands before the first title. */
@@ -10,6 +12,8 @@ export interface Section {
   readonly characters: number
   /** What it tells that may be needed again, and how much it was used. */
   readonly facts: readonly Fact[]
+  /** Turns of other sessions that it tells of, and what they have in common with what is asked now. */
+  readonly related: readonly { readonly handle: string; readonly words: readonly string[] }[]
 }
 
 /** By the beginning of a section's title. */
@@ -25,13 +29,14 @@ const REASONS: readonly (readonly [title: string, why: string])[] = [
   ["Errors met", "errors met often and lately"],
   ["Paths", "used often and lately"],
   ["Names", "used often and lately"],
+  [RELATED_TITLE, "they share rare words with the pending prompt, else with the latest turn's"],
   ["Turns", "the latest turns, to be opened by their handles"],
 ]
 
 const HEAD = "what the text is, and how to find more"
 
 /** The parts of a restore or pointer, in their order. */
-export function explain(text: string, facts?: Facts): Section[] {
+export function explain(text: string, facts?: Facts, related: readonly RelatedLine[] = []): Section[] {
   if (text === "") return []
   return text.split("\n## ").map((part, n) => {
     const [title = "", ...lines] = n === 0 ? ["", ...part.split("\n")] : part.split("\n")
@@ -41,6 +46,12 @@ export function explain(text: string, facts?: Facts): Section[] {
       lines,
       characters: part.length + (n === 0 ? 0 : "\n## ".length),
       facts: factsOf(title, facts).filter(tellerOf(part)),
+      related:
+        title === RELATED_TITLE
+          ? related
+              .filter(({ handle }) => lines.some((line) => line.startsWith(`- ${HANDLE_PREFIX}${handle} `)))
+              .map(({ handle, words }) => ({ handle: HANDLE_PREFIX + handle, words }))
+          : [],
     }
   })
 }

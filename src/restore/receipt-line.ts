@@ -13,6 +13,7 @@ const KINDS: readonly (readonly [noun: string, titles: readonly string[]])[] = [
   ["command", ["Commands"]],
   ["error", ["Errors met"]],
   ["turn", ["Turns"]],
+  ["related turn", ["Related turns"]],
 ]
 
 /** Characters of a token, about: no tokenizer is at hand. */
