@@ -1,5 +1,6 @@
 /** What must not happen while a hook starts, counted and not timed (docs/adr/0013). */
 import { expect, setDefaultTimeout, test } from "bun:test"
+import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 
 setDefaultTimeout(60_000)
@@ -31,6 +32,20 @@ test("with little to do, no function runs so often that it is compiled", async (
       await machine.hook("user-prompt-submit", transcript, { prompt: `Go on with case ${n}.` }, { env }),
     ]
     for (const answer of answers) expect(answer).toMatchObject({ code: 0, stdout: "", stderr: "" })
+  }
+  await run(["import"], { env: machine.env, cwd: machine.cwd })
+  // Once an hour a start asks the job to look for what no hook has reported.
+  await machine.hook("session-start", machine.session(), { source: "startup" })
+  await machine.idle()
+  for (let n = 0; n < 2; n++) {
+    const fresh = machine.session()
+    const answer = await machine.hook(
+      "session-start",
+      fresh,
+      { source: "startup" },
+      { env: { ...machine.env, ...REPORT } },
+    )
+    expect(answer).toMatchObject({ code: 0, stdout: expect.stringContaining("ctx:"), stderr: "" })
   }
   // The report is there when something is compiled.
   transcript.turn("All.", [{ tool: "Bash", input: {}, output: "a_Bcdefghijklmn0123 ".repeat(400) }]).flush()
