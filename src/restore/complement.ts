@@ -1,6 +1,6 @@
 /** What the model is likely to need again and the host's summary lacks: errors, names, paths, commands. Pure. */
 import { diverse } from "./commands.ts"
-import type { Held } from "./held.ts"
+import type { Held } from "./context.ts"
 import type { Fact, Facts } from "./material.ts"
 import { pack } from "./pack.ts"
 import type { Page } from "./page.ts"

@@ -1,20 +1,53 @@
-/** What the new context holds without us: the host's summary, what it keeps and what it puts there again. Pure. */
+/** Whether a text tells something, however it quotes it: for receipts and for `bench survive`. Pure. */
+import type { FactKind } from "../transcript/facts.ts"
 import { oneLine } from "../util/text.ts"
 
-/** Whether a text is there already, word for word; white space and case do not matter. */
-export type Held = (text: string) => boolean
+/** Sentences and figures that receipts count beside the facts. */
+export type HeldKind = FactKind | "constraint" | "decision" | "number"
 
-/**
- * @param summary as the host made it
- * @param others texts that are in the context beside it
- */
-export function heldIn(summary: string, others: readonly string[]): Held {
-  // What the model thought before it summed up does not reach the new context (from 2.1 on).
-  const kept = /<summary>([\s\S]*)<\/summary>/.exec(summary)?.[1] ?? summary
-  const known = [kept, ...others].map((text) => oneLine(text).toLowerCase()).join("\n")
-  if (known.trim() === "") return () => false
-  return (text) => {
-    const wanted = oneLine(text).toLowerCase()
-    return wanted !== "" && known.includes(wanted)
+/** A restore cuts long sentences; by so many characters one is known. */
+const SENTENCE_KNOWN = 120
+
+/** Asks whether a text holds a fact. White space, case and the quotation marks of a restore do not matter. */
+export function holderOf(text: string): (kind: HeldKind, fact: string) => boolean {
+  const known = essence(text)
+  return (kind, fact) => {
+    switch (kind) {
+      case "path":
+        // A path is known by its folder and name: sessions tell it from many places.
+        return known.includes(essence(fact.split("/").slice(-2).join("/"))) || inSharedFolder(known, fact)
+      case "constraint":
+      case "decision":
+        return known.includes(essence(fact).slice(0, SENTENCE_KNOWN))
+      case "number":
+        return holdsNumber(known, fact)
+      default:
+        return known.includes(essence(fact))
+    }
   }
+}
+
+const essence = (text: string): string =>
+  oneLine(text.replace(/\\"/g, '"').replace(/[`‹<]/g, "'")).toLowerCase()
+
+/** `in dir/: a.ts b.ts` tells dir/b.ts. */
+function inSharedFolder(known: string, path: string): boolean {
+  const end = path.lastIndexOf("/") + 1
+  const folder = essence(path.slice(0, end))
+  const name = essence(path.slice(end))
+  if (folder === "" || !known.includes(folder)) return false
+  return known
+    .split(`in '${folder}': '`)
+    .some((part, n) => n > 0 && part.split("'")[0]!.split(" ").includes(name))
+}
+
+/** Not as a part of another number. */
+function holdsNumber(known: string, number: string): boolean {
+  const wanted = essence(number)
+  for (let at = known.indexOf(wanted); at >= 0; at = known.indexOf(wanted, at + 1)) {
+    const before = known.slice(Math.max(0, at - 2), at)
+    const after = known.slice(at + wanted.length, at + wanted.length + 2)
+    if (!/\d$|\d[.,]$/.test(before) && !/^\d|^[.,]\d/.test(after)) return true
+  }
+  return false
 }

@@ -1,6 +1,6 @@
 /** What the host puts into every context by itself: the memory files of the user and of the folder. */
-import { readFileSync, statSync } from "node:fs"
-import { dirname, join } from "node:path"
+import { readFileSync, statSync } from "../util/fs.ts"
+import { dirname, join } from "../util/path.ts"
 
 /** Bytes of a file that is read; the host warns of longer ones. */
 const LONGEST = 100_000

@@ -48,6 +48,7 @@ const material: fc.Arbitrary<Material> = fc.record({
     names: facts("name", (name) => name),
     errors: facts("fault", (name) => `error: no ${name} found`),
   }),
+  related: fc.constant([]),
   turns: upTo(8).map((numbers) =>
     numbers.map((n) => ({
       handle: "abcdef",

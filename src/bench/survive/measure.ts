@@ -1,12 +1,13 @@
 /** Replays a transcript up to each of its compactions, restores as the hook does, and looks what was needed after. */
 import { gather, type PendingPrompt } from "../../restore/gather.ts"
+import { holderOf } from "../../restore/held.ts"
 import { renderRestore } from "../../restore/render.ts"
 import { decodeLine } from "../../transcript/decode.ts"
 import { FACT_KINDS, type FactKind } from "../../transcript/facts.ts"
 import type { TranscriptRecord } from "../../transcript/types.ts"
 import { bareLists, byImportance, byRecency, oldTurns, rawTail } from "./baselines.ts"
-import { holderOf, missing, type Shares, shares } from "./held.ts"
 import { Memory, neededAfter, type Window, windowAfter } from "./needed.ts"
+import { missing, type Shares, shares } from "./shares.ts"
 import { Views } from "./views.ts"
 
 /** A transcript to look at. */
