@@ -67,7 +67,7 @@ function tokenize(text: string): Token[] {
 
 function wordToken(word: string): Token {
   if (FIELD.test(word)) return { kind: "field", text: word }
-  return /[\p{L}\p{N}]\*$/u.test(word)
+  return word.endsWith("*") && /[\p{L}\p{N}]\*$/u.test(word)
     ? { kind: "prefix", text: word.slice(0, -1) }
     : { kind: "word", text: word }
 }
