@@ -205,6 +205,16 @@ function termsOf(tokens: readonly Token[]): Term[] {
   return [...(found.size > 0 ? found : dull).values()].slice(0, MOST_TERMS)
 }
 
+/** The terms that say all of the query: a name in code by its parts, without the whole name as one word. */
+export function partsAsked({ terms }: Query): Term[] {
+  const last = new Map(terms.map((term) => [term.typed, term]))
+  const first = new Map(terms.toReversed().map((term) => [term.typed, term]))
+  return terms.filter((term) => {
+    const isWhole = last.get(term.typed) === term && first.get(term.typed) !== term
+    return !isWhole || !/^[\x00-\x7f]*$/.test(term.typed)
+  })
+}
+
 function endOfOperand(tokens: readonly Token[], at: number): number {
   let depth = 0
   for (let n = at; n < tokens.length; n++) {

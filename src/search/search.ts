@@ -29,6 +29,8 @@ export interface Found {
   readonly hits: readonly Hit[]
   /** Whether there are more than were asked for. */
   readonly more: boolean
+  /** All turns that were found, the best first. */
+  readonly turns: readonly number[]
 }
 
 /** Messages that are ranked, at least. */
@@ -41,7 +43,7 @@ export function search(db: Database, dataHome: string, request: SearchRequest, r
   const { turns, candidates } = rankedIn(db, texts, request)
   const shown = turns.slice(0, request.limit)
   const hits = hitsOf(db, shown, candidates, { limit: request.limit, texts })
-  return { hits, more: turns.length > shown.length }
+  return { hits, more: turns.length > shown.length, turns: turns.map(({ turn }) => turn) }
 }
 
 /** All turns that have to do with the query, best first; each with its best message. */

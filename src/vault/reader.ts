@@ -45,6 +45,21 @@ export function* stretchesFrom(file: string, from: number): Generator<Stretch> {
   }
 }
 
+/** The same from its end: the newest first, and no more of them at a time than one. */
+export function* stretchesBackwards(file: string): Generator<Stretch> {
+  const fd = openCopy(file)
+  if (fd === undefined) return
+  try {
+    const tail = readTail(fd)
+    if (tail === undefined) return
+    for (const segment of segmentsBackwards(fd, tail)) {
+      yield { from: segment.from, content: segmentContent(fd, segment) }
+    }
+  } finally {
+    closeSync(fd)
+  }
+}
+
 export class CopyReader {
   readonly #fd: number
   readonly #file: string
