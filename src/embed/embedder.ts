@@ -87,7 +87,9 @@ async function modelEmbedder(
   const model =
     name === "wasm"
       ? await load((await import("./ort-wasm.ts")).loadWasm())
-      : await guarded(stateHome, async () => load((await import("./ort-native.ts")).loadNative(stateHome)))
+      : await guarded(stateHome, async () =>
+          load(await (await import("./ort-native.ts")).loadNative(stateHome)),
+        )
   return {
     id: embedder,
     dimension: manifest.dimension,
