@@ -1,7 +1,8 @@
 /** Reads any stretch of a transcript from its copy. Notes are walked once, and the last frame is kept. */
 import { closeSync, openSync } from "node:fs"
 import { CtxError, isMissing, messageOf } from "../util/errors.ts"
-import { readTail, type Segment, segmentContent, segmentsBackwards, type Tail } from "./file.ts"
+import { lastSegment, readTail, type Segment, segmentContent, segmentsBackwards, type Tail } from "./file.ts"
+import { NOTE_SIZE } from "./frame.ts"
 
 /** How a copy ends; undefined when there is no such file or it is none of ours. */
 export function tailOf(file: string): Tail | undefined {
@@ -71,12 +72,13 @@ export class CopyReader {
 
   constructor(file: string) {
     const fd = openCopy(file)
-    const tail = fd === undefined ? undefined : readTail(fd)
-    if (fd === undefined || tail === undefined) {
-      if (fd !== undefined) closeSync(fd)
-      throw new CtxError("vault-missing", `the vault has no copy ${file}`, {
-        hint: "ctxbridge verify names what is missing",
-      })
+    if (fd === undefined) throw missing(file)
+    const last = lastSegment(fd)
+    // A copy that ends whole is read without its header, which is no segment: the walk ends before it.
+    const tail = last === undefined ? readTail(fd) : { end: behind(last), headerLength: 0, last }
+    if (tail === undefined) {
+      closeSync(fd)
+      throw missing(file)
     }
     this.#fd = fd
     this.#file = file
@@ -156,6 +158,13 @@ export class CopyReader {
     return content
   }
 }
+
+const behind = ({ position, frameLength }: Segment): number => position + frameLength + NOTE_SIZE
+
+const missing = (file: string): CtxError =>
+  new CtxError("vault-missing", `the vault has no copy ${file}`, {
+    hint: "ctxbridge verify names what is missing",
+  })
 
 /** Readers of several copies, each opened once. */
 export class CopyReaders {
