@@ -51,7 +51,7 @@ interface Token {
   readonly text: string
 }
 
-const TOKEN = /"([^"]*)"|(\()|(\))|([^\s()"]+)/gu
+const TOKEN = /"([^"]*)"|(\()|(\))|([^\s()"]+)/g
 const FIELD = /^(role|tool):(.+)$/i
 
 function tokenize(text: string): Token[] {
