@@ -15,7 +15,8 @@ const LAYERS: readonly (readonly string[])[] = [
   ["config", "transcript", "vault"],
   ["archive"],
   ["embed"],
-  ["restore", "export", "search", "foreign", "autopilot"],
+  ["search"],
+  ["restore", "export", "foreign", "autopilot"],
   ["job"],
   ["hook", "host", "bench", "mcp"],
   ["demo", "doctor"],
@@ -119,8 +120,8 @@ const WORDS: readonly WordRule[] = [
     reason: "only config/load.ts reads the environment; take Settings or Environment as an argument",
   },
   {
-    word: /\bprocess\.exit\(/,
-    allowed: /^(hook\/(run|statusline)|cli\/router|cli\/output|job\/\w+)\.ts$/,
+    word: /\bprocess\.(?:exit|reallyExit)\(/,
+    allowed: /^(hook\/end|cli\/router|cli\/output|job\/\w+)\.ts$/,
     reason: "it drops output still in the pipe; return a value or throw a CtxError",
   },
   {
@@ -158,8 +159,8 @@ const WORDS: readonly WordRule[] = [
   },
   {
     word: /\b(eval|new Function|require|getBuiltinModule)\(/,
-    // Without HOME only: loading node:os costs every hook 0.2 ms.
-    allowed: /^config\/load\.ts$/,
+    // What hooks seldom need: loading node:os costs each of them 0.2 ms, node:fs 1.3 (docs/adr/0013).
+    allowed: /^(config\/load|util\/(fs|path))\.ts$/,
     reason: "use a static import",
   },
 ]
@@ -410,9 +411,9 @@ describe("the hot program", () => {
     const packages: string[] = []
     for (const path of staticClosure("hook/run.ts")) {
       for (const { specifier, kind } of byPath.get(path)?.imports ?? []) {
-        if (kind === "static" && !/^(\.|node:(fs|path)$|bun:ffi$)/.test(specifier)) {
+        if (kind === "static" && !/^(\.|bun:ffi$)/.test(specifier)) {
           packages.push(
-            `${path} imports ${specifier}: hooks start at every prompt; import it behind hook/reply.ts`,
+            `${path} imports ${specifier}: hooks start at every prompt; import it behind hook/reply.ts, or use util/fs.ts and util/path.ts (docs/adr/0013)`,
           )
         }
       }
@@ -420,11 +421,11 @@ describe("the hot program", () => {
     expect(packages).toEqual([])
   })
 
-  test("its chunks in the build hold no package and less than 60 kB", async () => {
+  test("its chunks in the build hold no package and less than 70 kB", async () => {
     const { inputs, bytes } = hookChunk(await readMeta())
     expect(inputs).toContain("src/hook/run.ts")
     expect(inputs.filter((input) => input.includes("node_modules"))).toEqual([])
     expect(inputs.filter((input) => input.startsWith("src/cli/"))).toEqual([])
-    expect(bytes).toBeLessThan(60_000)
+    expect(bytes).toBeLessThan(70_000)
   })
 })

@@ -5,9 +5,9 @@
  * (replace.ts). So nobody writes into a file that has been replaced.
  */
 import { constants, Database } from "bun:sqlite"
-import { closeSync, mkdirSync, openSync } from "node:fs"
-import { join } from "node:path"
 import { CtxError, codeOf, isMissing } from "../util/errors.ts"
+import { closeSync, mkdirSync, openSync } from "../util/fs.ts"
+import { join } from "../util/path.ts"
 import { lock } from "../vault/lock.ts"
 import { MIGRATIONS, PARSER } from "./schema.ts"
 

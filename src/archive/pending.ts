@@ -4,9 +4,10 @@
  * A hook leaves a marker and no more: indexing costs it twice what archiving does (docs/adr/0003). Whoever reads
  * the views, and the background job, index first.
  */
-import { readdirSync, readFileSync, renameSync, rmSync, statSync, unlinkSync } from "node:fs"
-import { join } from "node:path"
+
 import { writeWhole } from "../util/files.ts"
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, unlinkSync } from "../util/fs.ts"
+import { join } from "../util/path.ts"
 import { isSuperseded } from "../vault/layout.ts"
 import { dropPointers } from "./pointers.ts"
 

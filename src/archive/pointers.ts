@@ -3,19 +3,22 @@
  *
  * A pointer is valid as long as nothing is indexed; whoever indexes takes all of them away after the commit.
  */
-import { readFileSync, rmSync } from "node:fs"
-import { join } from "node:path"
+
 import { writeWhole } from "../util/files.ts"
+import { readFileSync, rmSync } from "../util/fs.ts"
+import { join } from "../util/path.ts"
 
 export interface Pointer {
   /** The session it tells of. */
   readonly session: string
   /** What the model is told; `""` when there is nothing to tell. */
   readonly text: string
+  /** The setting `restore.related` that it was rendered with. */
+  readonly related: number
 }
 
 /** Goes up when the same session is told of in other words: what an earlier version rendered is not valid then. */
-const WORDING = 2
+const WORDING = 3
 
 interface Worded {
   readonly wording: number

@@ -1,6 +1,6 @@
 /** Which project a folder belongs to: worktrees of one repository share a project. */
-import { readFileSync, type Stats, statSync } from "node:fs"
-import { dirname, isAbsolute, join, resolve } from "node:path"
+import { type FileStats, readFileSync, statSync } from "../util/fs.ts"
+import { dirname, isAbsolute, join, resolve } from "../util/path.ts"
 
 /**
  * The git common dir of `cwd`, else `cwd` itself.
@@ -20,7 +20,7 @@ export function projectOf(cwd: string): string {
 }
 
 /** A folder that we may not look into, or whose name no file can have, is no repository to us. */
-function statsOf(path: string): Stats | undefined {
+function statsOf(path: string): FileStats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false })
   } catch {

@@ -185,12 +185,16 @@ export interface UsageRow {
   readonly cacheRead: number
 }
 
-/** Tokens of a turn by model; each API message counts once. */
+/**
+ * Tokens of a turn by model; each API message counts once. A subagent's, told within its parent's transcript, are no
+ * part of the parent's turn; in its own they are the turn's.
+ */
 export function usageOf(db: Database, turn: number): UsageRow[] {
   return db
     .query<UsageRow, [number]>(
       `SELECT model, sum(input) AS input, sum(output) AS output, sum(cache_creation) AS cacheCreation,
-         sum(cache_read) AS cacheRead FROM usage WHERE turn = ? GROUP BY model ORDER BY model`,
+         sum(cache_read) AS cacheRead FROM usage
+       WHERE turn = ? AND (sidechain = 0 OR instr(session, '/') > 0) GROUP BY model ORDER BY model`,
     )
     .all(turn)
 }

@@ -1,7 +1,8 @@
 /** What hooks remember of sessions, in small files beside vault and views. */
-import { readdirSync, readFileSync, rmSync } from "node:fs"
-import { join } from "node:path"
+
 import { isMissing } from "../util/errors.ts"
+import { readdirSync, readFileSync, rmSync } from "../util/fs.ts"
+import { join } from "../util/path.ts"
 
 export const sessionFolder = (dataHome: string): string => join(dataHome, "sessions")
 

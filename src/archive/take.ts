@@ -1,6 +1,6 @@
 /** Capture: how a transcript gets into the vault. Needs no database. */
-import { closeSync, openSync } from "node:fs"
-import { relative } from "node:path"
+import { closeSync, openSync } from "../util/fs.ts"
+import { relative } from "../util/path.ts"
 import type { SecretSettings } from "../util/secrets.ts"
 import { type Captured, type Chunk, capture } from "../vault/capture.ts"
 import { readExactly } from "../vault/file.ts"

@@ -235,6 +235,7 @@ export class TurnWriter {
             { key, alias },
             { role: speaker, origin: injected ? "host" : messageOrigin(origins), kind: said.kind },
           )
+    const isSaid = !injected && !record.sidechain && (said.kind === "prompt" || said.kind === "answer")
     const effect: Effect = { answer: null, tools: 0, errors: 0, interrupted: 0 }
     const main = !record.sidechain || this.#isSubagent()
     const imported = this.#isImported(record)
@@ -248,6 +249,7 @@ export class TurnWriter {
         role: speaker,
         tools: parts.flatMap((part) => this.#toolOf(part) ?? []),
         isError: effect.errors > 0,
+        isSaid: isSaid && isProse(messageOrigin(origins)),
         time: record.timestamp,
       })
     }

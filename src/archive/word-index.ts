@@ -17,6 +17,8 @@ export interface Marks {
   /** Names of tools that are called or answer. */
   readonly tools?: readonly string[] | undefined
   readonly isError?: boolean | undefined
+  /** A prompt or an answer of the session itself: what may be given back to another session. */
+  readonly isSaid?: boolean | undefined
   /** ISO 8601. */
   readonly time?: string | undefined
 }
@@ -32,16 +34,19 @@ export const mark = {
   role: (role: string): string => `${MARK}r${plain(role)}`,
   tool: (name: string): string => `${MARK}t${plain(name)}`,
   error: `${MARK}e`,
+  /** @param id of the project */
+  said: (id: number): string => `${MARK}w${id}`,
   /** @param time ISO 8601 */
   month: (time: string): string => `${MARK}m${time.slice(0, 4)}${time.slice(5, 7)}`,
 } as const
 
-function marksOf({ project, session, role, tools = [], isError, time }: Marks): string[] {
+function marksOf({ project, session, role, tools = [], isError, isSaid, time }: Marks): string[] {
   const marks = tools.map(mark.tool)
   if (project !== undefined) marks.push(mark.project(project))
   if (session !== undefined) marks.push(mark.session(session))
   if (role !== undefined) marks.push(mark.role(role))
   if (isError === true) marks.push(mark.error)
+  if (isSaid === true && project !== undefined) marks.push(mark.said(project))
   if (time !== undefined && /^\d{4}-\d\d/.test(time)) marks.push(mark.month(time))
   return marks
 }

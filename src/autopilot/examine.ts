@@ -1,9 +1,8 @@
 /** The context of a session as the archive shows it: for commands, which have the time to read it anew. */
 import type { Database } from "../archive/database.ts"
-import { decodeLine } from "../transcript/decode.ts"
+import { recordsFrom } from "../archive/records.ts"
 import type { TranscriptRecord, Usage } from "../transcript/types.ts"
 import { vaultFile } from "../vault/layout.ts"
-import { stretchesFrom } from "../vault/reader.ts"
 import { learntPoints, toldWindow } from "./files.ts"
 import { type Fill, FillCounter } from "./fill.ts"
 import { contextTokens, promptTokens, tokensOfText } from "./tokens.ts"
@@ -130,7 +129,7 @@ function read(dataHome: string, { copy, from }: Conversation, base: number): See
   let usage: Usage | undefined
   let version: string | undefined
   let chars = 0
-  for (const record of recordsFrom(vaultFile(dataHome, copy), from)) {
+  for (const { record } of recordsFrom(vaultFile(dataHome, copy), from)) {
     if (record.sidechain) continue
     version = record.version ?? version
     counter.add(record.parts)
@@ -150,22 +149,3 @@ function read(dataHome: string, { copy, from }: Conversation, base: number): See
 
 const charsOf = ({ parts }: TranscriptRecord): number =>
   parts.reduce((sum, part) => sum + ("text" in part ? part.text.length : 0), 0)
-
-const NEWLINE = 0x0a
-const utf8 = new TextDecoder()
-
-/** The lines from an offset on, which is where one begins. */
-function* recordsFrom(file: string, from: number): Generator<TranscriptRecord> {
-  let rest = new Uint8Array()
-  for (const stretch of stretchesFrom(file, from)) {
-    const content = stretch.content.subarray(Math.max(0, from - stretch.from))
-    const bytes = rest.length === 0 ? content : Buffer.concat([rest, content])
-    let at = 0
-    for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, at)) {
-      yield decodeLine(utf8.decode(bytes.subarray(at, end)))
-      at = end + 1
-    }
-    rest = Uint8Array.from(bytes.subarray(at))
-  }
-  if (rest.length > 0) yield decodeLine(utf8.decode(rest))
-}

@@ -2,10 +2,11 @@
  * The autopilot's small files: the window that the host told the status line (a session's own, since the model's name
  * does not tell it), where the host was seen to compact, and the state document for other tools.
  */
-import { existsSync, lstatSync, readFileSync } from "node:fs"
-import { join } from "node:path"
+
 import { sessionFolder, sharedState } from "../archive/session-files.ts"
-import { writeWhole } from "../util/files.ts"
+import { replaceSoon, writeWhole } from "../util/files.ts"
+import { existsSync, lstatSync, readFileSync } from "../util/fs.ts"
+import { join } from "../util/path.ts"
 import { POINTS_KEPT } from "./window.ts"
 
 /** Beside the session's state, and forgotten with it. */
@@ -48,7 +49,7 @@ function modelPoints(dataHome: string): Readonly<Record<string, unknown>> {
  * @param project the folder of a project that has a place for it; nothing is made there
  */
 export function publishState(dataHome: string, document: string, project: string | undefined): void {
-  writeWhole(sharedState(dataHome), document)
+  replaceSoon(sharedState(dataHome), document)
   if (project === undefined) return
   // Not through a link: a repository could point anywhere.
   const folders = [join(project, ".claude-flow"), join(project, ".claude-flow", "data")]

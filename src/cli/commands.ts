@@ -18,6 +18,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ default: Command 
     blame: () => import("./commands/blame.ts"),
     show: () => import("./commands/show.ts"),
     preview: () => import("./commands/preview.ts"),
+    receipts: () => import("./commands/receipts.ts"),
     mcp: () => import("./commands/mcp.ts"),
     export: () => import("./commands/export.ts"),
     resurrect: () => import("./commands/resurrect.ts"),

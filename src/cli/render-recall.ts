@@ -9,7 +9,8 @@ export function renderRecall(report: RecallReport, columns: number, style: Style
     Object.entries(groups).map(([group, scores]) => [arm, group, ...figures(scores)]),
   )
   const right = (title: string) => ({ title, align: "right" as const })
-  return renderTable(
+  const { id, runtime } = report.embedder
+  const table = renderTable(
     [
       { title: "search" },
       { title: "questions" },
@@ -19,6 +20,10 @@ export function renderRecall(report: RecallReport, columns: number, style: Style
     columns,
     style,
   )
+  return [
+    ...table,
+    `semantic, hybrid: ${runtime === "hashed" ? "hashed words, no model" : `${id} (${runtime})`}`,
+  ]
 }
 
 function figures({ questions, hit1, r5, r10, mrr, r4000, turn5 }: Scores): string[] {

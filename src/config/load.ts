@@ -1,6 +1,6 @@
 /** The only reader of the process environment, and of configuration files. */
-import { existsSync, readFileSync } from "node:fs"
-import { dirname, isAbsolute, join } from "node:path"
+import { existsSync, readFileSync } from "../util/fs.ts"
+import { dirname, isAbsolute, join } from "../util/path.ts"
 import type { SecretSettings } from "../util/secrets.ts"
 import { type Layer, OPTIONS, type Resolved, resolveOptions } from "./options.ts"
 
@@ -66,6 +66,8 @@ function flatten(table: Record<string, unknown>, prefix = ""): Layer {
 }
 
 function readToml(path: string, broken: string[]): Layer {
+  // Most people have none, and an error costs six times as much as a look.
+  if (!existsSync(path)) return {}
   let text: string
   try {
     text = readFileSync(path, "utf8")

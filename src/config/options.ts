@@ -84,6 +84,22 @@ export const OPTIONS = {
     doc: "At startup, say in at most 1,000 characters where the project was left.",
     parse: flag,
   },
+  "restore.related": {
+    env: ["CTXBRIDGE_RESTORE_RELATED"],
+    scope: "any",
+    default: 3,
+    allowed: "0 to 10",
+    doc: "Most turns of the project's other sessions that a restore or pointer tells of, when they are about the same.",
+    parse: integer(0, 10),
+  },
+  "restore.receipt": {
+    env: ["CTXBRIDGE_RESTORE_RECEIPT"],
+    scope: "any",
+    default: true,
+    allowed: "true or false",
+    doc: "After a restore, say to the user in one line what was given back. The model does not see it.",
+    parse: flag,
+  },
   "instructions.budget": {
     env: ["CTXBRIDGE_INSTRUCTIONS_BUDGET", "CLAUDE_FLOW_COMPACT_INSTRUCTION_BUDGET"],
     scope: "any",
@@ -208,6 +224,18 @@ const isRaw = (value: unknown): value is Raw =>
   typeof value === "number" ||
   typeof value === "boolean"
 
+const SOURCES = ["flag", "env", "project", "user"] as const
+
+/** The value of the first of these names that has one. */
+function setIn(env: Layers["env"], names: readonly string[]): string | undefined {
+  if (env === undefined) return undefined
+  for (const name of names) {
+    const value = env[name]
+    if (value !== undefined && value !== "") return value
+  }
+  return undefined
+}
+
 /** Merges the sources: flag > environment > project > user > default. A bad value falls through to the next source. */
 export function resolveOptions(layers: Layers): Resolved {
   const config: Record<string, unknown> = {}
@@ -215,16 +243,10 @@ export function resolveOptions(layers: Layers): Resolved {
   const problems: Problem[] = []
   for (const key of Object.keys(OPTIONS) as Key[]) {
     const row: Row<number> | Row<boolean> | Row<readonly string[]> = OPTIONS[key]
-    const fromEnv = row.env.find((name) => (layers.env?.[name] ?? "") !== "")
-    const candidates: readonly (readonly [Origin, unknown])[] = [
-      ["flag", layers.flag?.[key]],
-      ["env", fromEnv === undefined ? undefined : layers.env?.[fromEnv]],
-      ["project", layers.project?.[key]],
-      ["user", layers.user?.[key]],
-    ]
     config[key] = row.default
     origin[key] = "default"
-    for (const [from, raw] of candidates) {
+    for (const from of SOURCES) {
+      const raw = from === "env" ? setIn(layers.env, row.env) : layers[from]?.[key]
       if (raw === undefined) continue
       if (from === "project" && row.scope === "user") {
         problems.push({ key, origin: from, message: "not allowed in a project's file; ignored" })

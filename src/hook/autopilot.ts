@@ -2,7 +2,7 @@
  * How full the window is, looked at closely: O(new bytes), from what was archived just now. Opens no database
  * (docs/adr/0003). Loaded only when watch.ts does not do.
  */
-import { closeSync } from "node:fs"
+
 import type { Taken } from "../archive/take.ts"
 import { stateDocument, warning } from "../autopilot/advice.ts"
 import type { ContextState } from "../autopilot/context.ts"
@@ -11,6 +11,7 @@ import { withPrompt } from "../autopilot/prompt-count.ts"
 import { follow, type Judgement, judge } from "../autopilot/track.ts"
 import { hostLimits, type Settings } from "../config/load.ts"
 import { glance } from "../transcript/glance.ts"
+import { closeSync } from "../util/fs.ts"
 import { openSource } from "../vault/capture.ts"
 import { readExactly } from "../vault/file.ts"
 import type { HookEvent } from "./event.ts"

@@ -1,5 +1,5 @@
 /** Host JSON → what we act on. Lenient: a field of the wrong type is a missing field. Pure. */
-import { normalize } from "node:path"
+import { normalize } from "../util/path.ts"
 
 /** Our names of the host's events, as they stand in hook commands. */
 export const EVENTS = [
@@ -66,16 +66,24 @@ export function decodeEvent(name: EventName, document: unknown): HookEvent | und
   }
 }
 
-/** How the host wants text for the model; nothing for no text. */
-export function additionalContext({ name }: HookEvent, text: string): string {
+/**
+ * How the host wants text for the model; nothing for no text.
+ *
+ * @param note for the user alone
+ */
+export function additionalContext({ name }: HookEvent, text: string, note = ""): string {
   if (text === "") return ""
   const hookEventName = name === "session-start" ? "SessionStart" : "UserPromptSubmit"
-  return JSON.stringify({ hookSpecificOutput: { hookEventName, additionalContext: text } })
+  const systemMessage = note === "" ? {} : { systemMessage: note }
+  return JSON.stringify({
+    ...systemMessage,
+    hookSpecificOutput: { hookEventName, additionalContext: text },
+  })
 }
 
 /** Whether a submitted prompt is a human's: the host also submits reports of background tasks and of other agents. */
 export const isHumanPrompt = ({ prompt = "", source }: HookEvent): boolean =>
-  source !== "system" && !HOSTS_PROMPT.test(prompt)
+  source !== "system" && !(prompt.trimStart().startsWith("<") && HOSTS_PROMPT.test(prompt))
 
 const HOSTS_PROMPT =
   /^\s*<(?:task[-_]notification|system-reminder|teammate-message|cross-session-message|local-command-|mcp-)/

@@ -4,7 +4,7 @@
  * Only events that give something to the model open the database; the others leave a marker for whoever reads the
  * views next.
  */
-import { dirname } from "node:path"
+
 import { projectOf } from "../archive/project.ts"
 import { type Taken, take } from "../archive/take.ts"
 import type { Paths, Settings } from "../config/load.ts"
@@ -12,14 +12,22 @@ import { askForRebuild, spawnJob } from "../job/spawn.ts"
 import { sweepDue } from "../job/sweep.ts"
 import { isDamage } from "../util/errors.ts"
 import { logError } from "../util/log.ts"
+import { dirname } from "../util/path.ts"
 import { filterText, type SecretSettings } from "../util/secrets.ts"
 import { mayBeSpooled } from "../vault/spool-folders.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
 import { additionalContext, type HookEvent, isHumanPrompt } from "./event.ts"
 import type { Reply, ReplyRequest } from "./reply.ts"
 import { preparedReply } from "./start.ts"
-import { claimStart, readState, rememberClear, type SessionState, writeState } from "./state.ts"
-import { watchContext } from "./watch.ts"
+import {
+  claimStart,
+  compactionUnanswered,
+  readState,
+  rememberClear,
+  type SessionState,
+  writeState,
+} from "./state.ts"
+import { type Watched, watchContext } from "./watch.ts"
 
 /** Share of the deadline until which to fill the vault. The rest is for views and reply. */
 const VAULT_SHARE = 0.4
@@ -57,18 +65,28 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
     }
   }
   // The user does not want to have it here: no prompt, no mark, and nothing given back.
-  if (taken.some(({ path, captured }) => path === event.transcript && captured.state === "forgotten"))
-    return ""
+  const own = ownOf(event, taken)
+  if (own?.captured.state === "forgotten") return ""
   const isStart = event.name === "session-start" && event.source === "startup"
   const isFirst = !isStart || claimStart(dataHome, event.session, now)
   const before = await lastState(event, settings.paths, spooled)
   let state = remember(before, event, now, taken[0]?.captured.size ?? 0, settings.paths.secrets)
-  const watched = await watchContext({ event, before, state, taken, settings, now }).catch(failed)
+  let watched: Watched | undefined
+  try {
+    watched = watchContext({ event, before, state, own, settings, now })
+  } catch (error) {
+    failed(error)
+  }
   if (watched !== undefined) state = { ...state, context: watched.context }
+  const delivery = await followDelivery(event, state, taken, now).catch(failed)
+  if (delivery?.state !== undefined) state = delivery.state
   let text = ""
   let lost = false
-  if (isFirst && needsReply(event, before, settings)) {
-    const answer = await replyTo({ event, settings, state, taken, now, deadline }, failed)
+  if (isFirst && needsReply(event, state, settings, delivery?.lost)) {
+    const answer = await replyTo(
+      { event, settings, state, lastPromptOpen: before.promptOpen === true, taken, now, deadline },
+      failed,
+    )
     text = answer.text
     state = answer.state
     lost = answer.lost === true
@@ -137,8 +155,19 @@ function wasForgotten({ session, transcript = "" }: HookEvent, dataHome: string)
   return forgottenOf(dataHome, session, transcript)?.whole === true
 }
 
-function transcriptsIn(event: HookEvent): string[] {
-  return [event.transcript, event.agentTranscript].filter((path): path is string => path !== undefined)
+// Loops where an array's methods would do: the engine compiles each of those when it is first called, for 0.07 ms.
+
+function transcriptsIn({ transcript, agentTranscript }: HookEvent): string[] {
+  const paths: string[] = []
+  if (transcript !== undefined) paths.push(transcript)
+  if (agentTranscript !== undefined) paths.push(agentTranscript)
+  return paths
+}
+
+/** What was taken of the session's own transcript. */
+function ownOf({ transcript }: HookEvent, taken: readonly Taken[]): Taken | undefined {
+  for (const one of taken) if (one.path === transcript) return one
+  return undefined
 }
 
 /**
@@ -181,19 +210,42 @@ function remember(
   }
 }
 
-function needsReply(event: HookEvent, state: SessionState, settings: Settings): boolean {
+/**
+ * Looks whether the restore that was given last has reached the conversation. The host writes late, so a prompt may come
+ * before it can be told; then the end of its turn, or the next prompt, tells.
+ *
+ * Where our own note that it was given is gone (it could not be written), the transcript may still show it.
+ *
+ * @returns `lost` at the prompt at which it is to be given again
+ */
+async function followDelivery(
+  event: HookEvent,
+  state: SessionState,
+  taken: readonly Taken[],
+  now: number,
+): Promise<{ state?: SessionState; lost?: boolean }> {
+  const { delivery, ...rest } = state
+  const isPrompt = event.name === "user-prompt-submit"
+  if (!isPrompt && event.name !== "stop") return {}
+  const isMissed = isPrompt && compactionUnanswered(state)
+  const given = isMissed ? { at: state.compactAt ?? 0, time: state.compactTime ?? 0 } : delivery
+  const own = taken.find(({ path }) => path === event.transcript)
+  if (given === undefined || own === undefined) return {}
+  const outcome = (await import("./delivery.ts")).outcomeOf(given, own)
+  if (isMissed) return outcome === "arrived" ? { state: { ...rest, restoreTime: now } } : {}
+  if (outcome === "arrived" || outcome === "unknown") return { state: rest }
+  return { lost: isPrompt && outcome === "lost" }
+}
+
+/** @param lost the restore given last has not reached the conversation */
+function needsReply(event: HookEvent, state: SessionState, settings: Settings, lost = false): boolean {
   const { config } = settings.resolved
   if (event.name === "pre-compact") return config["instructions.budget"] > 0
   if (!config["restore.enabled"]) return false
   // Only a host that forgets hook context needs it again, and only after a compaction.
   if (event.source === "resume") return state.restoreTime !== undefined
   if (event.name === "session-start") return event.source !== "fork"
-  return event.name === "user-prompt-submit" && compactionUnanswered(state)
-}
-
-/** A compaction was announced, and the host has not started the session anew since. It may not have happened. */
-function compactionUnanswered({ compactTime, restoreTime = 0 }: SessionState): boolean {
-  return compactTime !== undefined && restoreTime < compactTime
+  return event.name === "user-prompt-submit" && (lost || compactionUnanswered(state))
 }
 
 /**
@@ -208,13 +260,14 @@ function startJob(
   settings: Settings,
   now: number,
 ): number | undefined {
-  const transcripts = taken.map(({ path }) => path)
+  const transcripts = transcriptsIn(event)
   const folder = event.transcript === undefined ? undefined : dirname(event.transcript)
   if (event.name === "session-end" && folder !== undefined) {
     spawnJob(settings.paths.dataHome, { transcripts, sweep: [folder], settle: true })
     return undefined
   }
-  const behind = taken.some(({ captured }) => captured.state === "behind" || captured.state === "busy")
+  let behind = false
+  for (const { captured } of taken) behind ||= captured.state === "behind" || captured.state === "busy"
   const archived = taken[0]?.captured.archived ?? 0
   const large = archived - (state.jobAt ?? 0) >= INDEX_AT
   const begins = event.name === "session-start"

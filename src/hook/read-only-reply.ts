@@ -47,7 +47,8 @@ function begun(db: Database, request: ReplyRequest): string {
   if (last === undefined) return ""
   if (event.source === "clear" || cleared !== undefined) return restored(db, request, "clear", last)
   if (event.source !== "startup" || !settings.resolved.config["restore.startup"]) return ""
-  return additionalContext(event, renderPointer(gatherBrief(db, last)))
+  const related = settings.resolved.config["restore.related"]
+  return additionalContext(event, renderPointer(gatherBrief(db, last, { related }), related))
 }
 
 function restored(db: Database, request: ReplyRequest, source: RestoreSource, from: string): string {
@@ -55,7 +56,13 @@ function restored(db: Database, request: ReplyRequest, source: RestoreSource, fr
   const compacted = source === "compact"
   const { promptOpen, prompt, promptAt = 0 } = state
   const pending = compacted && promptOpen && prompt !== undefined ? { text: prompt, at: promptAt } : undefined
-  const budget = settings.resolved.config["restore.budget"]
+  const { config } = settings.resolved
   const summary = compacted ? (state.summary ?? "") : ""
-  return additionalContext(event, restoreOf(db, from, { source, budget, summary }, pending).text)
+  const options = {
+    source,
+    budget: config["restore.budget"],
+    summary,
+    related: config["restore.related"],
+  }
+  return additionalContext(event, restoreOf(db, from, options, pending).text)
 }

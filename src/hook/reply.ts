@@ -1,6 +1,5 @@
 /** What goes back to the model, for the events that give it something: one connection, one transaction. */
-import { statSync } from "node:fs"
-import { dirname } from "node:path"
+
 import { type Database, databasePath, openDatabase } from "../archive/database.ts"
 import { listPending, type Pending, settlePending } from "../archive/pending.ts"
 import { writePointer } from "../archive/pointers.ts"
@@ -10,17 +9,29 @@ import type { Settings } from "../config/load.ts"
 import { gather, gatherBrief } from "../restore/gather.ts"
 import { renderInstructions } from "../restore/instructions.ts"
 import { renderPointer } from "../restore/pointer.ts"
+import { receiptLine } from "../restore/receipt-line.ts"
 import { type RestoreSource, withoutPending } from "../restore/render.ts"
 import { restoreOf } from "../restore/restore.ts"
 import { latestSession } from "../restore/scope.ts"
+import { statSync } from "../util/fs.ts"
+import { dirname } from "../util/path.ts"
 import type { Stretch } from "../vault/reader.ts"
 import { additionalContext, type HookEvent } from "./event.ts"
-import { claimClear, isCleared, SAME_EVENT, type SessionState, SILENT_CLEAR_LASTS } from "./state.ts"
+import {
+  claimClear,
+  compactionUnanswered,
+  isCleared,
+  SAME_EVENT,
+  type SessionState,
+  SILENT_CLEAR_LASTS,
+} from "./state.ts"
 
 export interface ReplyRequest {
   readonly event: HookEvent
   readonly settings: Settings
   readonly state: SessionState
+  /** Whether the prompt before this event had not been answered to the end. */
+  readonly lastPromptOpen: boolean
   readonly taken: readonly Taken[]
   /** ms since the epoch. */
   readonly now: number
@@ -120,16 +131,59 @@ function answer(db: Database, indexer: Indexer, request: ReplyRequest): Reply {
     return { text: renderInstructions(gather(db, event.session), config["instructions.budget"]), state }
   }
   const isPrompt = event.name === "user-prompt-submit"
+  if (isPrompt && !compactionUnanswered(state)) {
+    const { delivery: _lost, ...rest } = state
+    return { text: additionalContext(event, again(db, request)), state: rest }
+  }
   if (isPrompt && !compactedSince(db, event.session, state.compactAt ?? 0)) {
     const { compactTime: _time, compactAt: _at, ...rest } = state
     return { text: "", state: rest }
   }
   if (isPrompt || event.source === "compact") {
-    const text = restore(db, request, "compact", event.session)
-    const { summary: _used, ...rest } = state
-    return { text: additionalContext(event, text), state: { ...rest, restoreTime: request.now } }
+    const given = restore(db, request, "compact", event.session)
+    const { summary: _used, delivery: _former, ...rest } = state
+    const next = { ...rest, restoreTime: request.now, ...(isPrompt ? {} : deliveryOf(request, given)) }
+    return { text: additionalContext(event, given.text, given.note), state: next }
   }
-  return { text: additionalContext(event, begin(db, indexer, request)), state }
+  const given = begin(db, indexer, request)
+  return {
+    text: additionalContext(event, given.text, given.note),
+    state: { ...state, ...(given.isRestore ? deliveryOf(request, given) : {}) },
+  }
+}
+
+/** What a session is given at its start. */
+interface Given {
+  readonly text: string
+  /** For the user. */
+  readonly note?: string
+  /** Something that is lost when it does not arrive. */
+  readonly isRestore?: boolean
+}
+
+const NOTHING: Given = { text: "" }
+
+/** From where on to look whether it has arrived. */
+function deliveryOf({ event, taken, now }: ReplyRequest, { text }: Given): Pick<SessionState, "delivery"> {
+  if (text === "") return {}
+  const own = taken.find(({ path }) => path === event.transcript)
+  return { delivery: { at: own?.captured.size ?? 0, time: now } }
+}
+
+/** The last restore once more, and never a third time: the host has dropped it. */
+function again(db: Database, { event, lastPromptOpen, now }: ReplyRequest): string {
+  const last = db
+    .query<{ event: string; text: string }, [string]>(
+      `SELECT source || ' ' || mark AS event, text FROM restores WHERE session = ? AND source IN ('compact', 'clear') AND text <> ''
+       ORDER BY id DESC LIMIT 1`,
+    )
+    .get(event.session)
+  if (last === null) return ""
+  const text = lastPromptOpen ? last.text : withoutPending(last.text)
+  const added = db
+    .query("INSERT OR IGNORE INTO restores (session, source, mark, time, text) VALUES (?, 'again', ?, ?, ?)")
+    .run(event.session, `of ${last.event}`, now, text)
+  return added.changes > 0 ? text : ""
 }
 
 /** Whether a compaction stands in the transcript from `offset` on. */
@@ -143,27 +197,27 @@ function compactedSince(db: Database, session: string, offset: number): boolean 
 }
 
 /** A session that starts: continued from another, resumed, or new. */
-function begin(db: Database, indexer: Indexer, request: ReplyRequest): string {
+function begin(db: Database, indexer: Indexer, request: ReplyRequest): Given {
   const { event, settings, now } = request
   const { dataHome } = settings.paths
   const { session, source, cwd } = event
   if (source === "resume") {
     const text = lostOnResume(db, session, request.state)
-    return text !== "" && claimAnswer(db, request, "resume") ? text : ""
+    return text !== "" && claimAnswer(db, request, "resume") ? { text } : NOTHING
   }
-  if (cwd === undefined || isContinued(db, session)) return ""
+  if (cwd === undefined || isContinued(db, session)) return NOTHING
   const project = projectOf(cwd)
   if (event.transcript !== undefined) {
     indexer.indexFolder(dirname(event.transcript), performance.now() + OTHERS_TIME)
   }
   if (source === "clear") {
     const parent = claimClear(dataHome, project, now - CLEAR_LASTS) ?? latestSession(db, project, session)
-    return parent === undefined ? "" : continueFrom(db, indexer, request, parent)
+    return parent === undefined ? NOTHING : continueFrom(db, indexer, request, parent)
   }
-  if (source !== "startup") return ""
+  if (source !== "startup") return NOTHING
   const parent = claimClear(dataHome, project, now - SILENT_CLEAR_LASTS)
   if (parent !== undefined) return continueFrom(db, indexer, request, parent)
-  return settings.resolved.config["restore.startup"] ? pointer(db, request, project) : ""
+  return settings.resolved.config["restore.startup"] ? { text: pointer(db, request, project) } : NOTHING
 }
 
 /** Another settings file's hook for the same event has answered already. */
@@ -171,7 +225,7 @@ function isContinued(db: Database, session: string): boolean {
   return db.query("SELECT 1 FROM lineage WHERE child = ? AND kind = 'clear'").get(session) !== null
 }
 
-function continueFrom(db: Database, indexer: Indexer, request: ReplyRequest, parent: string): string {
+function continueFrom(db: Database, indexer: Indexer, request: ReplyRequest, parent: string): Given {
   const { event } = request
   if (event.transcript !== undefined) indexSession(indexer, request, parent)
   db.query("INSERT OR IGNORE INTO lineage (child, parent, kind) VALUES (?, ?, 'clear')").run(
@@ -226,32 +280,39 @@ function remembered(db: Database, session: string, text: string): string {
   return text
 }
 
-function restore(db: Database, request: ReplyRequest, source: RestoreSource, from: string): string {
-  if (!claimAnswer(db, request, source)) return ""
+function restore(db: Database, request: ReplyRequest, source: RestoreSource, from: string): Given {
+  if (!claimAnswer(db, request, source)) return NOTHING
   const { event, settings, state } = request
   const compacted = source === "compact"
   const { promptOpen, prompt, promptAt = 0 } = state
   // With a missed restore, the open prompt is the one just typed: the host sends it itself.
   const waiting = compacted && event.name === "session-start" && promptOpen
   const pending = waiting && prompt !== undefined ? { text: prompt, at: promptAt } : undefined
-  const budget = settings.resolved.config["restore.budget"]
+  const { config } = settings.resolved
+  const budget = config["restore.budget"]
   const summary = compacted ? (state.summary ?? "") : ""
-  const { text } = restoreOf(db, from, { source, budget, summary }, pending)
-  return remembered(db, event.session, text)
+  const about = event.name === "user-prompt-submit" ? prompt : undefined
+  const options = { source, budget, summary, related: config["restore.related"], about }
+  const { text, facts } = restoreOf(db, from, options, pending)
+  const wanted = event.name === "session-start" && config["restore.receipt"]
+  const note = wanted ? receiptLine(text, facts) : ""
+  return { text: remembered(db, event.session, text), note, isRestore: true }
 }
 
 function pointer(db: Database, request: ReplyRequest, project: string): string {
   const { session } = request.event
-  const { dataHome } = request.settings.paths
+  const { paths, resolved } = request.settings
+  const { dataHome } = paths
+  const related = resolved.config["restore.related"]
   const last = latestSession(db, project, session)
   if (last === undefined) {
     if (latestSession(db, project, "") === undefined)
-      writePointer(dataHome, project, { session: "", text: "" })
+      writePointer(dataHome, project, { session: "", text: "", related })
     return ""
   }
   if (!claimAnswer(db, request, "startup")) return ""
-  const text = renderPointer(gatherBrief(db, last))
-  writePointer(dataHome, project, { session: last, text })
+  const text = renderPointer(gatherBrief(db, last, { related }), related)
+  writePointer(dataHome, project, { session: last, text, related })
   return remembered(db, session, text)
 }
 

@@ -6,6 +6,7 @@
  */
 import { loadSettings, withProject } from "../config/load.ts"
 import { logError } from "../util/log.ts"
+import { endNow } from "./end.ts"
 import { decodeEvent, type EventName, isEvent } from "./event.ts"
 import { handle } from "./handle.ts"
 import { readDocument } from "./stdin.ts"
@@ -14,17 +15,13 @@ import { readDocument } from "./stdin.ts"
 const STDIN_SHARE = 0.7
 
 export async function runHook(name: string | undefined): Promise<void> {
-  process.on("uncaughtException", leave)
-  process.on("unhandledRejection", leave)
+  process.on("uncaughtException", endNow)
+  process.on("unhandledRejection", endNow)
   process.umask(0o077)
-  if (!isEvent(name)) return leave()
+  if (!isEvent(name)) return endNow()
   const reply = await answer(name)
   if (reply !== "") await Bun.write(Bun.stdout, reply)
-  process.exit(0)
-}
-
-function leave(): never {
-  process.exit(0)
+  endNow()
 }
 
 async function answer(name: EventName): Promise<string> {

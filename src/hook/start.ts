@@ -1,8 +1,9 @@
 /** What a new session is told when that was rendered beforehand. Opens no database. */
-import { dirname } from "node:path"
+
 import { listPending } from "../archive/pending.ts"
 import { readPointer } from "../archive/pointers.ts"
 import { projectOf } from "../archive/project.ts"
+import { dirname } from "../util/path.ts"
 import { additionalContext, type HookEvent } from "./event.ts"
 import type { Reply, ReplyRequest } from "./reply.ts"
 import { isCleared, SILENT_CLEAR_LASTS } from "./state.ts"
@@ -16,13 +17,14 @@ export function preparedReply({ event, settings, state, now }: ReplyRequest): Re
   if (isCleared(dataHome, project, now - SILENT_CLEAR_LASTS)) return undefined
   if (!settings.resolved.config["restore.startup"]) return { text: "", state }
   const pointer = readPointer(dataHome, project)
-  if (pointer === undefined || pointer.session === event.session || isBehind(event, dataHome))
-    return undefined
+  if (pointer?.related !== settings.resolved.config["restore.related"]) return undefined
+  if (pointer.session === event.session || isBehind(event, dataHome)) return undefined
   return { text: additionalContext(event, pointer.text), state }
 }
 
 /** Whether the folder's sessions hold more than the views, and so than the pointer. */
 function isBehind({ transcript }: HookEvent, dataHome: string): boolean {
   const folder = transcript === undefined ? "" : `${dirname(transcript)}/`
-  return listPending(dataHome).some(({ path }) => path.startsWith(folder))
+  for (const { path } of listPending(dataHome)) if (path.startsWith(folder)) return true
+  return false
 }

@@ -4,12 +4,13 @@
  * A file, because opening the database costs a hook 2 ms and these must not (docs/adr/0003). Losing one loses a
  * convenience, never a turn.
  */
-import { linkSync, readFileSync, unlinkSync } from "node:fs"
-import { join } from "node:path"
+
 import { sessionFolder } from "../archive/session-files.ts"
 import type { ContextState } from "../autopilot/context.ts"
 import { codeOf } from "../util/errors.ts"
-import { writeWhole } from "../util/files.ts"
+import { readReplaced, replaceSoon, writePrivate, writeWhole } from "../util/files.ts"
+import { linkSync, readFileSync, unlinkSync } from "../util/fs.ts"
+import { join } from "../util/path.ts"
 
 export interface SessionState {
   /** The last human prompt. */
@@ -26,6 +27,8 @@ export interface SessionState {
   readonly summary?: string
   /** When context was last given back, in ms since the epoch. */
   readonly restoreTime?: number
+  /** That context, while the conversation has not been seen to hold it. */
+  readonly delivery?: Delivery
   /** When the session began, in ms since the epoch. */
   readonly startTime?: number
   /** Bytes of the transcript that were archived when a job was last started to index them. */
@@ -34,16 +37,29 @@ export interface SessionState {
   readonly context?: ContextState
 }
 
+/** A restore that was given at a session's start. */
+export interface Delivery {
+  /** Bytes of the transcript at that moment: the host tells of it behind them. */
+  readonly at: number
+  /** ms since the epoch. */
+  readonly time: number
+}
+
+/** A compaction was announced, and the host has not started the session anew since. It may not have happened. */
+export function compactionUnanswered({ compactTime, restoreTime = 0 }: SessionState): boolean {
+  return compactTime !== undefined && restoreTime < compactTime
+}
+
 const sessionFile = (dataHome: string, session: string): string =>
   join(sessionFolder(dataHome), `${session}.json`)
 
 export function readState(dataHome: string, session: string): SessionState {
-  return (readJson(sessionFile(dataHome, session)) as SessionState | undefined) ?? {}
+  return (readReplaced(sessionFile(dataHome, session), readJson) as SessionState | undefined) ?? {}
 }
 
 /** Replaces the file; another hook of the session at the same moment may win, with as good a state. */
 export function writeState(dataHome: string, session: string, state: SessionState): void {
-  writeWhole(sessionFile(dataHome, session), JSON.stringify(state))
+  replaceSoon(sessionFile(dataHome, session), JSON.stringify(state))
 }
 
 /** Whether this call is the first about the session's start: hooks of several settings files are called for it. */
@@ -52,7 +68,7 @@ export function claimStart(dataHome: string, session: string, now: number): bool
   const own = `${file}.${process.pid}`
   try {
     // Linked, not created: whoever finds the file finds it whole.
-    writeWhole(own, JSON.stringify({ startTime: now } satisfies SessionState))
+    writePrivate(own, JSON.stringify({ startTime: now } satisfies SessionState))
     linkSync(own, file)
     unlinkSync(own)
     return true

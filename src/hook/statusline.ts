@@ -7,6 +7,7 @@ import { readHostContext } from "../autopilot/host-context.ts"
 import { joinLines, type LineFacts, renderLine } from "../autopilot/line.ts"
 import { judge } from "../autopilot/track.ts"
 import { hostLimits, loadSettings, type Settings, wantsColor } from "../config/load.ts"
+import { endNow } from "./end.ts"
 import { readState } from "./state.ts"
 import { readInput } from "./stdin.ts"
 
@@ -19,19 +20,15 @@ const OTHER_LENGTH = 64_000
 
 /** @param other command of a status line that was there before ours */
 export async function runStatusLine(other: string | undefined): Promise<void> {
-  process.on("uncaughtException", leave)
-  process.on("unhandledRejection", leave)
+  process.on("uncaughtException", endNow)
+  process.on("unhandledRejection", endNow)
   process.umask(0o077)
   const input = readInput(STDIN_DEADLINE)
   const theirs = other === undefined ? undefined : said(other, input)
   const line = own(input)
   const text = theirs === undefined ? line : joinLines(line, await theirs)
   if (text !== "") await Bun.write(Bun.stdout, `${text}\n`)
-  process.exit(0)
-}
-
-function leave(): never {
-  process.exit(0)
+  endNow()
 }
 
 function own(input: Uint8Array): string {

@@ -3,8 +3,9 @@
  *
  * poll(2) and read(2): Bun's stream costs 0.8 ms more, and its pending read would keep the process alive.
  */
-import { readSync } from "node:fs"
+
 import { codeOf } from "../util/errors.ts"
+import { readSync } from "../util/fs.ts"
 import { readable } from "../util/libc.ts"
 
 const STDIN = 0

@@ -7,6 +7,7 @@ import { type ContextState, NEW_CONTEXT } from "../autopilot/context.ts"
 import type { Settings } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
 import { glance } from "../transcript/glance.ts"
+import { publish, watch } from "./autopilot.ts"
 import { type HookEvent, isHumanPrompt } from "./event.ts"
 import type { SessionState } from "./state.ts"
 
@@ -24,7 +25,8 @@ export interface WatchedCall {
   readonly before: SessionState
   /** With what this event adds; the same object when it adds nothing. */
   readonly state: SessionState
-  readonly taken: readonly Taken[]
+  /** Of the session's own transcript. */
+  readonly own: Taken | undefined
   readonly settings: Settings
   /** ms since the epoch. */
   readonly now: number
@@ -34,18 +36,16 @@ export interface WatchedCall {
  * How full the window is: at each human's prompt, and when the session's state is written in any case. Otherwise the
  * next prompt looks at what came now: replacing a small file costs more than that (ext4 waits for its data).
  */
-export async function watchContext(call: WatchedCall): Promise<Watched | undefined> {
-  const { event, before, state, taken, settings, now } = call
+export function watchContext(call: WatchedCall): Watched | undefined {
+  const { event, before, state, own, settings, now } = call
   if (!settings.resolved.config["autopilot.enabled"]) return undefined
   const known = before.context ?? NEW_CONTEXT
-  const own = taken.find(({ path }) => path === event.transcript)
   // Hooks of several settings files are called for one prompt.
   const isCounted = before.prompt === state.prompt && before.promptAt === state.promptAt
   const isPrompt = event.name === "user-prompt-submit" && isHumanPrompt(event) && !isCounted
   if (!isPrompt && (state === before || (own?.captured.archived ?? 0) === (known.at ?? 0))) return undefined
   const context = glancedAt(known, own, isPrompt, settings.resolved.config)
   if (context !== undefined) return { context }
-  const { publish, watch } = await import("./autopilot.ts")
   const request = { event, settings, known, own, isPrompt, now }
   const watched = watch(request)
   const { judgement } = watched

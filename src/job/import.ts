@@ -6,6 +6,7 @@ import { totals } from "../archive/read.ts"
 import { forgottenTranscript, take } from "../archive/take.ts"
 import { openWhole } from "../archive/whole.ts"
 import type { Paths } from "../config/load.ts"
+import { OPTIONS } from "../config/options.ts"
 import { type TakenArchive, takeArchive } from "../foreign/take.ts"
 import { messageOf } from "../util/errors.ts"
 import { follows } from "../vault/capture.ts"
@@ -85,7 +86,7 @@ export function importTranscripts(
       note(importOne(db, place, path, check, (archived) => onProgress?.(done + archived, total)))
     }
     for (const path of archives) note(importArchive(db, place, path, false))
-    if (db !== undefined) preparePointers(db, place.dataHome)
+    if (db !== undefined) preparePointers(db, place.dataHome, OPTIONS["restore.related"].default)
     const turns = db && before !== undefined ? { before, after: totals(db).turns } : undefined
     const result = summary(files)
     return { ...result, ok: result.ok && error === undefined, dryRun: false, turns, indexError: error }

@@ -8,7 +8,8 @@ import { latestSession } from "../restore/scope.ts"
 /** Projects with the latest sessions: others will be started seldom, and render their own. */
 const MOST = 8
 
-export function preparePointers(db: Database, dataHome: string): void {
+/** @param related `restore.related`: a project that sets another renders its own */
+export function preparePointers(db: Database, dataHome: string, related: number): void {
   const projects = db
     .query<{ path: string }, []>(
       `SELECT p.path FROM sessions s JOIN projects p ON p.id = s.project
@@ -18,7 +19,8 @@ export function preparePointers(db: Database, dataHome: string): void {
   for (const { path } of projects) {
     if (readPointer(dataHome, path) !== undefined) continue
     const session = latestSession(db, path, "")
-    if (session !== undefined)
-      writePointer(dataHome, path, { session, text: renderPointer(gatherBrief(db, session)) })
+    if (session === undefined) continue
+    const text = renderPointer(gatherBrief(db, session, { related }), related)
+    writePointer(dataHome, path, { session, text, related })
   }
 }

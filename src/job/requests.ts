@@ -2,9 +2,10 @@
  * What hooks ask of the background job: a small file each, so that a job at work finds what came after it began,
  * and what a killed one left.
  */
-import { readdirSync, readFileSync, renameSync, rmSync, unlinkSync } from "node:fs"
-import { join } from "node:path"
+
 import { writeWhole } from "../util/files.ts"
+import { readdirSync, readFileSync, renameSync, rmSync, unlinkSync } from "../util/fs.ts"
+import { join } from "../util/path.ts"
 
 export interface JobRequest {
   /** Transcripts to bring up to date. */

@@ -15,6 +15,7 @@ import { damageOf } from "../archive/replace.ts"
 import { type Place, take } from "../archive/take.ts"
 import { openWhole, repair } from "../archive/whole.ts"
 import { loadSettings, type Paths } from "../config/load.ts"
+import type { Config } from "../config/options.ts"
 import { CtxError, codeOf, isDamage, messageOf } from "../util/errors.ts"
 import { logError } from "../util/log.ts"
 import { vaultPath } from "../vault/layout.ts"
@@ -64,7 +65,7 @@ export async function runJob(): Promise<void> {
     if (fd === undefined || !lock(fd, 0)) return
     try {
       recoverRequests(paths.dataHome)
-      await work(paths, resolved.config["embed.enabled"])
+      await work(paths, resolved.config)
     } catch (error) {
       if (codeOf(error) !== STOPPED) logError(paths.stateHome, { event: "job", error })
       return
@@ -92,7 +93,7 @@ interface Visit extends Accepted {
 /** How long to wait for others who have the database open, in ms. */
 const PATIENCE = { wait: 5000, most: Number.POSITIVE_INFINITY }
 
-async function work(paths: Paths, embeds: boolean): Promise<void> {
+async function work(paths: Paths, config: Config): Promise<void> {
   const end = performance.now() + LONGEST
   goOnForgetting(paths)
   const drained = drain(paths, end)
@@ -100,7 +101,9 @@ async function work(paths: Paths, embeds: boolean): Promise<void> {
   let visits: Visit[] = drained.length === 0 ? [] : [once(drained)]
   let mended = false
   let pointed = false
-  const embedding = embeds ? new Embedding(paths, () => isAskedToStop(paths.stateHome)) : undefined
+  const embedding = config["embed.enabled"]
+    ? new Embedding(paths, () => isAskedToStop(paths.stateHome))
+    : undefined
   /** Copies of sessions that have ended, as far as we know. */
   const ended = new Set<string>()
   try {
@@ -124,7 +127,7 @@ async function work(paths: Paths, embeds: boolean): Promise<void> {
         visits = visits.flatMap((visit) => pay(db, paths, visit, now, end))
         if (accepted.length > 0) pointed = false
         if (visits.length === 0 && !pointed) {
-          preparePointers(db, paths.dataHome)
+          preparePointers(db, paths.dataHome, config["restore.related"])
           pointed = true
         }
         // Last, and a little at a time: a request that comes meanwhile goes first.
@@ -145,7 +148,7 @@ async function work(paths: Paths, embeds: boolean): Promise<void> {
         continue
       }
       if (visits.length === 0 || performance.now() >= end) {
-        if (!pointed) preparePointers(db, paths.dataHome)
+        if (!pointed) preparePointers(db, paths.dataHome, config["restore.related"])
         if (visits.length === 0) tidy(paths, ended, end)
         return
       }

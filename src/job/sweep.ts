@@ -1,6 +1,6 @@
 /** When what takes long was last done: looking through a folder for transcripts that no hook reported, and the like. */
-import { mkdirSync, statSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { mkdirSync, statSync, writeFileSync } from "../util/fs.ts"
+import { join } from "../util/path.ts"
 
 const HOUR = 60 * 60_000
 const DAY = 24 * HOUR

@@ -14,6 +14,8 @@ export interface World {
   readonly session: string | undefined
   /** Most characters of a restore. */
   readonly restoreBudget: number
+  /** Most turns of other sessions in it. */
+  readonly restoreRelated: number
   /** ms since the epoch. */
   now(): number
 }

@@ -1,5 +1,7 @@
 /** Why each part of a restore is there. Pure. */
-import type { Fact, Facts } from "./material.ts"
+import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+import type { Fact, Facts, RelatedLine } from "./material.ts"
+import { RELATED_TITLE } from "./render.ts"
 
 export interface Section {
   /** `""` for what stands before the first title. */
@@ -10,6 +12,8 @@ export interface Section {
   readonly characters: number
   /** What it tells that may be needed again, and how much it was used. */
   readonly facts: readonly Fact[]
+  /** Turns of other sessions that it tells of, and what they have in common with what is asked now. */
+  readonly related: readonly { readonly handle: string; readonly words: readonly string[] }[]
 }
 
 /** By the beginning of a section's title. */
@@ -25,13 +29,14 @@ const REASONS: readonly (readonly [title: string, why: string])[] = [
   ["Errors met", "errors met often and lately"],
   ["Paths", "used often and lately"],
   ["Names", "used often and lately"],
+  [RELATED_TITLE, "they share rare words with the pending prompt, else with the latest turn's"],
   ["Turns", "the latest turns, to be opened by their handles"],
 ]
 
 const HEAD = "what the text is, and how to find more"
 
 /** The parts of a restore or pointer, in their order. */
-export function explain(text: string, facts?: Facts): Section[] {
+export function explain(text: string, facts?: Facts, related: readonly RelatedLine[] = []): Section[] {
   if (text === "") return []
   return text.split("\n## ").map((part, n) => {
     const [title = "", ...lines] = n === 0 ? ["", ...part.split("\n")] : part.split("\n")
@@ -40,7 +45,13 @@ export function explain(text: string, facts?: Facts): Section[] {
       why: n === 0 ? HEAD : (REASONS.find(([begin]) => title.startsWith(begin))?.[1] ?? ""),
       lines,
       characters: part.length + (n === 0 ? 0 : "\n## ".length),
-      facts: factsOf(title, facts).filter((fact) => isTold(part, fact)),
+      facts: factsOf(title, facts).filter(tellerOf(part)),
+      related:
+        title === RELATED_TITLE
+          ? related
+              .filter(({ handle }) => lines.some((line) => line.startsWith(`- ${HANDLE_PREFIX}${handle} `)))
+              .map(({ handle, words }) => ({ handle: HANDLE_PREFIX + handle, words }))
+          : [],
     }
   })
 }
@@ -52,11 +63,14 @@ function factsOf(title: string, facts: Facts | undefined): readonly Fact[] {
   return title === "Commands run" ? (facts?.commands ?? []) : []
 }
 
-function isTold(part: string, { text, form = text }: Fact): boolean {
-  if (/\s/.test(text)) return part.includes(form) || part.includes(text)
-  const words = part.split(/[\s`"]+/)
-  if (words.includes(text)) return true
-  // In a folder that is told once, a path stands by its name.
-  const folder = text.slice(0, text.lastIndexOf("/") + 1)
-  return folder !== "" && words.includes(folder) && words.includes(text.slice(folder.length))
+/** Asks whether a section tells a fact. */
+function tellerOf(part: string): (fact: Fact) => boolean {
+  const words = new Set(part.split(/[\s`"]+/))
+  return ({ text, form = text }) => {
+    if (/\s/.test(text)) return part.includes(form) || part.includes(text)
+    if (words.has(text)) return true
+    // In a folder that is told once, a path stands by its name.
+    const folder = text.slice(0, text.lastIndexOf("/") + 1)
+    return folder !== "" && words.has(folder) && words.has(text.slice(folder.length))
+  }
 }

@@ -4,6 +4,7 @@ import { openTodos, parseTodos } from "../archive/todos.ts"
 import { cut } from "../util/text.ts"
 import { gatherFacts } from "./facts.ts"
 import type { Brief, CommandRun, FileInFlight, Material, Quote, TurnLine } from "./material.ts"
+import { gatherRelated } from "./related.ts"
 import { type Scope, scopeOf } from "./scope.ts"
 
 /** Turns that a human began in this session: no subagent's, and none from another tool's archive. */
@@ -30,10 +31,21 @@ export interface PendingPrompt {
   readonly at: number
 }
 
-/** Everything a restore may need. The cost does not grow with the length of the session. */
-export function gather(db: Database, session: string, asked?: PendingPrompt): Material {
+/**
+ * Everything a restore may need. The cost does not grow with the length of the session.
+ *
+ * @param related turns of other sessions that are wanted
+ * @param about what they shall be about, where no prompt is pending
+ */
+export function gather(
+  db: Database,
+  session: string,
+  asked?: PendingPrompt,
+  related = 0,
+  about = asked?.text,
+): Material {
   const scope = scopeOf(db, session)
-  const brief = gatherBrief(db, session, scope, MOST_TURNS)
+  const brief = gatherBrief(db, session, { scope, turns: MOST_TURNS, related, about })
   const last = brief.turns[0]
   const inProject = belowFolder(brief.cwd)
   // The views keep the beginning of a long prompt, cut in the same way.
@@ -53,9 +65,20 @@ export function gather(db: Database, session: string, asked?: PendingPrompt): Ma
   }
 }
 
+export interface BriefOptions {
+  readonly scope?: Scope
+  /** Its latest turns, at most. */
+  readonly turns?: number
+  /** Turns of other sessions that are wanted. */
+  readonly related?: number
+  /** What they shall be about; otherwise the latest turn's prompt says it. */
+  readonly about?: string | undefined
+}
+
 /** Where a session was left: its last turns and what was still to be done. */
-export function gatherBrief(db: Database, session: string, scope = scopeOf(db, session), most = 1): Brief {
-  const about = db
+export function gatherBrief(db: Database, session: string, options: BriefOptions = {}): Brief {
+  const { scope = scopeOf(db, session), turns: most = 1, related = 0, about } = options
+  const row = db
     .query<AboutRow, [string]>(
       "SELECT title, title_origin AS titleOrigin, ended, version, cwd, todos FROM sessions WHERE id = ?",
     )
@@ -65,16 +88,19 @@ export function gatherBrief(db: Database, session: string, scope = scopeOf(db, s
       "SELECT sum(archived) AS archived FROM transcripts WHERE session = ?",
     )
     .get(session)
+  const turns = latestTurns(db, scope, most)
+  const latest = about === undefined || about === turns[0]?.prompt ? turns[0] : undefined
   return {
     session,
-    title: about?.titleOrigin === "import" ? undefined : (about?.title ?? undefined),
-    ended: about?.ended ?? undefined,
-    version: about?.version ?? undefined,
-    cwd: about?.cwd ?? undefined,
+    title: row?.titleOrigin === "import" ? undefined : (row?.title ?? undefined),
+    ended: row?.ended ?? undefined,
+    version: row?.version ?? undefined,
+    cwd: row?.cwd ?? undefined,
     turnCount: countTurns(db, scope),
     archived: size?.archived ?? 0,
-    todos: openTodos(parseTodos(about?.todos)),
-    turns: latestTurns(db, scope, most),
+    todos: openTodos(parseTodos(row?.todos)),
+    turns,
+    related: gatherRelated(db, session, about ?? latest?.prompt ?? "", latest?.handle, related),
   }
 }
 

@@ -35,6 +35,18 @@ export interface TurnLine {
   readonly interrupted: number
 }
 
+/** A turn of another session that is about the same. */
+export interface RelatedLine {
+  readonly handle: string
+  /** ISO 8601. */
+  readonly started: string | undefined
+  /** From where the common words stand. */
+  readonly prompt: string
+  readonly answer: string
+  /** What it has in common with what is asked now, as that was typed. */
+  readonly words: readonly string[]
+}
+
 /** Something that may be needed again. */
 export interface Fact {
   readonly text: string
@@ -71,6 +83,8 @@ export interface Brief {
   readonly todos: readonly { readonly content: string; readonly status: string }[]
   /** Newest first. */
   readonly turns: readonly TurnLine[]
+  /** Of other sessions, best first; more than are wanted, since some may say nothing new. */
+  readonly related: readonly RelatedLine[]
 }
 
 export interface Material extends Brief {

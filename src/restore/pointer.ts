@@ -2,14 +2,20 @@
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { count, cut } from "../util/text.ts"
 import type { Brief } from "./material.ts"
+import { Page } from "./page.ts"
 import { name, time, told } from "./quote.ts"
-import { turnLine } from "./render.ts"
+import { RELATED_TITLE, relatedLines, turnLine } from "./render.ts"
 
 const LARGEST = 1000
+/** Characters for turns of other sessions, of those that are left. */
+const RELATED_ROOM = 500
 const CLOSE = "</ctxbridge-restore>"
 
-/** @returns at most 1,000 characters; `""` when the session has no turns */
-export function renderPointer(material: Brief): string {
+/**
+ * @param related most turns of other sessions
+ * @returns at most 1,000 characters; `""` when the session has no turns
+ */
+export function renderPointer(material: Brief, related = 0): string {
   const last = material.turns[0]
   if (last === undefined) return ""
   const title = material.title === undefined ? "" : ` ${told(material.title, 80)}`
@@ -23,5 +29,7 @@ export function renderPointer(material: Brief): string {
     ...(material.todos.length === 0 ? [] : [`Open todos: ${count(material.todos.length, "item")}.`]),
     `\`ctxbridge show ${HANDLE_PREFIX}<handle>\` opens a turn, \`ctxbridge sessions\` lists what there is.`,
   ]
-  return `${cut(lines.join("\n"), LARGEST - CLOSE.length - 1)}\n${CLOSE}`
+  const page = new Page(cut(lines.join("\n"), LARGEST - CLOSE.length - 1), LARGEST - CLOSE.length - 1)
+  page.section(RELATED_TITLE, relatedLines(page, material.related, related), RELATED_ROOM)
+  return `${page.text()}\n${CLOSE}`
 }

@@ -1,10 +1,11 @@
 /** Material → the text that goes back to the model. Pure: same input, same bytes. */
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { count, cut, oneLine } from "../util/text.ts"
+import { atLeast } from "../util/version.ts"
 import { complement } from "./complement.ts"
-import type { CommandRun, Material, TurnLine } from "./material.ts"
+import type { CommandRun, Material, RelatedLine, TurnLine } from "./material.ts"
 import { Page } from "./page.ts"
-import { blockQuote, code, name, said, told, word } from "./quote.ts"
+import { blockQuote, code, name, said, time, told, word } from "./quote.ts"
 
 export type RestoreSource = "compact" | "clear"
 
@@ -14,6 +15,8 @@ export interface RenderOptions {
   readonly budget: number
   /** The host's own summary: what it holds is not said again. */
   readonly summary: string
+  /** Most turns of other sessions. */
+  readonly related?: number
 }
 
 /** Hosts from here on keep a prompt that had not been begun when an automatic compaction came. */
@@ -35,6 +38,10 @@ const MOST_REFUSED = 8
 const LEAST = 200
 
 const PENDING_TITLE = "The user's prompt at the moment of the compaction, not yet answered"
+
+export const RELATED_TITLE = "Related turns of the project's other sessions"
+/** Characters of a related turn's prompt and of its answer. */
+const RELATED_SHOWN = 90
 
 const CLOSE = "</ctxbridge-restore>"
 
@@ -94,6 +101,7 @@ export function renderRestore(material: Material, options: RenderOptions): strin
       .map(({ text, handle }) => `- ${said(text, 200)} (${HANDLE_PREFIX}${handle})`),
     share(0.06),
   )
+  page.section(RELATED_TITLE, relatedLines(page, material.related, options.related ?? 0, held), share(0.12))
   complement(page, material.facts, page.left - kept, held)
   turnLines(page, material.turns)
   return page.text() === head ? "" : `${page.text()}\n${CLOSE}`
@@ -159,6 +167,30 @@ export const turnLine = (turn: TurnLine): string => turnLineOf(turn, 120, 120)
 
 const shortTurnLine = (turn: TurnLine): string => turnLineOf(turn, 80, 50)
 
+/**
+ * One after the other until there are as many as wanted. What the page or the summary tells already is passed over.
+ */
+export function* relatedLines(
+  page: Page,
+  related: readonly RelatedLine[],
+  most: number,
+  held: (text: string) => boolean = () => false,
+): Generator<string> {
+  const isKnown = (text: string): boolean => {
+    const shown = said(text, RELATED_SHOWN).slice(1, -1).replace(/…$/, "")
+    return held(shown) || page.holds(shown)
+  }
+  let left = most
+  for (const { handle, prompt, answer, started } of related) {
+    if (left === 0) return
+    if (isKnown(prompt) && (answer === "" || isKnown(answer))) continue
+    left--
+    const reply = answer === "" ? "" : ` → ${said(answer, RELATED_SHOWN)}`
+    const day = time(started)?.slice(0, 10)
+    yield `- ${HANDLE_PREFIX}${handle} ${said(prompt, RELATED_SHOWN)}${reply}${day === undefined ? "" : ` (${day})`}`
+  }
+}
+
 /** @param asked characters of the prompt, @param answered of the answer */
 function turnLineOf(turn: TurnLine, asked: number, answered: number): string {
   const { handle, prompt, answer, tools, errors } = turn
@@ -178,17 +210,6 @@ function holder(summary: string): (text: string) => boolean {
     if (wanted === "") return false
     return known.includes(wanted)
   }
-}
-
-/** Whether a version such as `2.1.112` is at least this one. */
-function atLeast(version: string | undefined, least: readonly [number, number, number]): boolean {
-  const parts = (version ?? "").split(".").map(Number)
-  for (let n = 0; n < 3; n++) {
-    const part = parts[n] ?? Number.NaN
-    if (Number.isNaN(part)) return false
-    if (part !== least[n]) return part > least[n]!
-  }
-  return true
 }
 
 /** The same restore once the pending prompt has been answered. */

@@ -1,15 +1,49 @@
 /** Small files that are there whole or not at all. */
-import { mkdirSync, renameSync, writeFileSync } from "node:fs"
-import { dirname } from "node:path"
+import { existsSync, mkdirSync, renameSync, unlinkSync, writeFileSync } from "./fs.ts"
+import { dirname } from "./path.ts"
 
 /** Replaces a file by a rename; makes its folder when it is missing. 0600 in 0700. */
 export function writeWhole(file: string, text: string): void {
   const temporary = `${file}.${process.pid}`
+  writePrivate(temporary, text)
+  renameSync(temporary, file)
+}
+
+/**
+ * The same where a person waits, for what may be lost with the power: a file that is renamed over another is written
+ * out at once by ext4 (auto_da_alloc in ext4(5)), which takes up to 3 ms. So the old file steps aside first. Whoever
+ * reads in that moment, or after a kill in it, finds it there: `readReplaced`.
+ */
+export function replaceSoon(file: string, text: string): void {
+  const temporary = `${file}.${process.pid}`
+  writePrivate(temporary, text)
+  const isThere = existsSync(file)
+  if (isThere) tryTo(() => renameSync(file, asideOf(file)))
+  renameSync(temporary, file)
+  if (isThere) tryTo(() => unlinkSync(asideOf(file)))
+}
+
+/** Calls `read` with the file's name, and with that of the one before it where the file is missing. */
+export function readReplaced<T>(file: string, read: (file: string) => T): T {
+  return read(existsSync(file) || !existsSync(asideOf(file)) ? file : asideOf(file))
+}
+
+const asideOf = (file: string): string => `${file}.old`
+
+function tryTo(act: () => void): void {
   try {
-    writeFileSync(temporary, text, { mode: 0o600 })
+    act()
+  } catch {
+    // Another process replaces it at this moment.
+  }
+}
+
+/** Writes a file that nobody reads before we are done with it; makes its folder when it is missing. 0600 in 0700. */
+export function writePrivate(file: string, text: string): void {
+  try {
+    writeFileSync(file, text, { mode: 0o600 })
   } catch {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-    writeFileSync(temporary, text, { mode: 0o600 })
+    writeFileSync(file, text, { mode: 0o600 })
   }
-  renameSync(temporary, file)
 }

@@ -1,8 +1,9 @@
 /**
- * Calls of the C library that neither Bun nor Node has: a lock that dies with its holder, waiting for input with a
- * deadline, and an environment that libraries see. The only importer of bun:ffi (0.2 ms to load).
+ * Calls of the C library: what neither Bun nor Node has (a lock that dies with its holder, waiting for input with a
+ * deadline, an environment that libraries see), and on Linux the file calls of hooks. The only importer of bun:ffi
+ * (0.4 ms with all of them).
  */
-import { dlopen, ptr } from "bun:ffi"
+import { CString, dlopen, type Pointer, ptr, read } from "bun:ffi"
 import { CtxError } from "./errors.ts"
 
 const LOCK_SH = 1
@@ -20,15 +21,68 @@ const SYMBOLS = {
   poll: { args: ["ptr", "u64", "i32"], returns: "i32" },
 } as const
 
-type Library = ReturnType<typeof openCommon>
+/** No more than 2 GB at once: so `i32` holds every count, and -1. */
+const FILE_SYMBOLS = {
+  __errno_location: { args: [], returns: "ptr" },
+  close: { args: ["i32"], returns: "i32" },
+  closedir: { args: ["ptr"], returns: "i32" },
+  link: { args: ["ptr", "ptr"], returns: "i32" },
+  open: { args: ["ptr", "i32", "u32"], returns: "i32" },
+  opendir: { args: ["ptr"], returns: "ptr" },
+  pread: { args: ["i32", "ptr", "u64", "i64"], returns: "i32" },
+  pwrite: { args: ["i32", "ptr", "u64", "i64"], returns: "i32" },
+  read: { args: ["i32", "ptr", "u64"], returns: "i32" },
+  readdir: { args: ["ptr"], returns: "ptr" },
+  rename: { args: ["ptr", "ptr"], returns: "i32" },
+  statx: { args: ["i32", "ptr", "i32", "u32", "ptr"], returns: "i32" },
+  unlink: { args: ["ptr"], returns: "i32" },
+} as const
+
+type Common = ReturnType<typeof openCommon>
+type Whole = ReturnType<typeof openWhole>
 const openCommon = (name: string) => dlopen(name, SYMBOLS).symbols
+const openWhole = (name: string) => dlopen(name, { ...SYMBOLS, ...FILE_SYMBOLS }).symbols
 
-let loaded: Library | undefined
+let common: Common | undefined
+let whole: Whole | undefined
+let isOpened = false
 
-function libc(): Library {
-  loaded ??= first(openCommon)
-  return loaded
+function open(): void {
+  isOpened = true
+  try {
+    // Elsewhere the numbers of flags and the layout of structures are others, and open(2) is called otherwise.
+    if (process.platform === "linux") whole = first(openWhole)
+  } catch {
+    // A library too old for statx (glibc 2.28).
+  }
+  common = whole ?? first(openCommon)
 }
+
+function libc(): Common {
+  if (!isOpened || common === undefined) open()
+  return common!
+}
+
+/** The file calls; undefined where they are not to be had. */
+export type FileCalls = Pick<Whole, Exclude<keyof typeof FILE_SYMBOLS, "__errno_location">>
+
+export function fileCalls(): FileCalls | undefined {
+  try {
+    libc()
+  } catch {
+    // Whoever needs a lock is told.
+  }
+  return whole
+}
+
+/** Number of the last error. To be asked right after a file call failed. */
+export function errno(): number {
+  const place = whole?.__errno_location()
+  return place === undefined || place === null ? 0 : read.i32(place)
+}
+
+/** Of a struct dirent: its name stands behind two numbers of 8 bytes, its length and its type (readdir(3)). */
+export const entryName = (entry: Pointer | bigint): string => new CString(entry as Pointer, 19).toString()
 
 function first<T>(open: (name: string) => T): T {
   let cause: unknown
@@ -49,10 +103,7 @@ export const tryLock = (fd: number, shared = false): boolean =>
 /** poll(2): waits at most `ms` until `fd` can be read or has ended. */
 export function readable(fd: number, ms: number): boolean {
   // struct pollfd: int fd, short events, short revents
-  const request = new Uint8Array(8)
-  const view = new DataView(request.buffer)
-  view.setInt32(0, fd, true)
-  view.setInt16(4, POLLIN, true)
+  const request = Int32Array.of(fd, POLLIN)
   return libc().poll(ptr(request), 1, Math.max(0, Math.ceil(ms))) > 0
 }
 

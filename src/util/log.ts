@@ -1,7 +1,8 @@
 /** Errors of hooks and of the job: stderr belongs to the host, so they go to a file. Never transcript text. */
-import { appendFileSync, mkdirSync, readFileSync, renameSync, statSync } from "node:fs"
-import { join } from "node:path"
+
 import { codeOf, messageOf } from "./errors.ts"
+import { appendFileSync, mkdirSync, readFileSync, renameSync, statSync } from "./fs.ts"
+import { join } from "./path.ts"
 import { FILTERED, filterText } from "./secrets.ts"
 
 const LARGEST = 1 << 20

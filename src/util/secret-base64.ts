@@ -48,11 +48,11 @@ const SECOND = "CDEFGHSTUVWXijklmnyz0123QgAw"
 const THIRD = "ABEFIJMNQRUVYZcdghklopstwx014589"
 
 /** On the lines behind a line break or its escape it goes on. */
-const RUN = /[A-Za-z0-9+/_-]+={0,2}(?:(?:\\+[nr])+[A-Za-z0-9+/_-]{4,}={0,2})*/y
-const RUN_OF_LINES = /[A-Za-z0-9+/_-]+={0,2}(?:(?:\\+[nr]|\n)+[A-Za-z0-9+/_-]{4,}={0,2})*/y
+const runAt = (): RegExp => /[A-Za-z0-9+/_-]+={0,2}(?:(?:\\+[nr])+[A-Za-z0-9+/_-]{4,}={0,2})*/y
+const runOfLinesAt = (): RegExp => /[A-Za-z0-9+/_-]+={0,2}(?:(?:\\+[nr]|\n)+[A-Za-z0-9+/_-]{4,}={0,2})*/y
 
 function whole(text: string, start: number, isLines: boolean): Encoded {
-  const regex = isLines ? RUN : RUN_OF_LINES
+  const regex = isLines ? runAt() : runOfLinesAt()
   regex.lastIndex = start
   const end = regex.test(text) ? regex.lastIndex : start
   const run = text.slice(start, end)

@@ -2,14 +2,14 @@
 
 export type AddSpan = (start: number, end: number) => void
 
-const BEGIN = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
-const END = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
+const beginMark = (): RegExp => /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
+const endMark = (): RegExp => /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
 /** No private key is longer, line numbers and escapes included. */
 const LONGEST = 32_768
 /** What may stand in a key: base64, its headers, line breaks, numbers of lines and marks of a diff. */
-const BODY = /(?:[A-Za-z0-9+/=:,.>| \t\n\r\u0080-\u00ff-]+|\\+[nrt]|%[0-9A-Fa-f]{2})+/y
-const BREAK = /\\+[nr]|\n/
-const BODY_LINE = /^[\d \t|>+\u0080-\u00ff-]*(?:\\+t)?[A-Za-z0-9+/=]{4,}(?:\\+[nrt]|\r)*$/
+const keyBody = (): RegExp => /(?:[A-Za-z0-9+/=:,.>| \t\n\r\u0080-\u00ff-]+|\\+[nrt]|%[0-9A-Fa-f]{2})+/y
+const lineBreak = (): RegExp => /\\+[nr]|\n/
+const bodyLine = (): RegExp => /^[\d \t|>+\u0080-\u00ff-]*(?:\\+t)?[A-Za-z0-9+/=]{4,}(?:\\+[nrt]|\r)*$/
 
 /**
  * The bodies of private keys, whole or cut off at either end.
@@ -17,19 +17,21 @@ const BODY_LINE = /^[\d \t|>+\u0080-\u00ff-]*(?:\\+t)?[A-Za-z0-9+/=]{4,}(?:\\+[n
  * @param isLines whether a key ends with its line
  */
 export function findKeys(text: string, isLines: boolean, add: AddSpan): void {
-  BEGIN.lastIndex = 0
-  for (let begin = BEGIN.exec(text); begin !== null; begin = BEGIN.exec(text)) {
-    const from = BEGIN.lastIndex
-    BODY.lastIndex = from
-    const reach = BODY.test(text) ? BODY.lastIndex : from
-    END.lastIndex = from
-    const end = END.exec(text)
+  const begins = beginMark()
+  const body = keyBody()
+  const ends = endMark()
+  for (let begin = begins.exec(text); begin !== null; begin = begins.exec(text)) {
+    const from = begins.lastIndex
+    body.lastIndex = from
+    const reach = body.test(text) ? body.lastIndex : from
+    ends.lastIndex = from
+    const end = ends.exec(text)
     // Its own end, and not that of a key in another string.
     const to = end !== null && end.index <= reach ? end.index : reach
     add(from, Math.min(to, from + LONGEST))
   }
-  END.lastIndex = 0
-  for (let end = END.exec(text); end !== null; end = END.exec(text)) {
+  ends.lastIndex = 0
+  for (let end = ends.exec(text); end !== null; end = ends.exec(text)) {
     const from = bodyBefore(text, end.index, isLines ? text.lastIndexOf("\n", end.index) + 1 : 0)
     if (from < end.index) add(from, end.index)
   }
@@ -38,14 +40,14 @@ export function findKeys(text: string, isLines: boolean, add: AddSpan): void {
 /** Where the lines of base64 begin that stand before `end`. */
 function bodyBefore(text: string, end: number, floor: number): number {
   const lowest = Math.max(floor, end - LONGEST, text.lastIndexOf('"', end) + 1)
-  const lines = text.slice(lowest, end).split(BREAK)
+  const lines = text.slice(lowest, end).split(lineBreak())
   let from = end
   // The last piece is what stands before the mark on its own line.
   let at = end - lines.pop()!.length
   while (lines.length > 0) {
     const line = lines.pop()!
     const breakLength = breakBefore(text, at)
-    if (!BODY_LINE.test(line)) return from
+    if (!bodyLine().test(line)) return from
     at -= breakLength + line.length
     from = at
   }

@@ -170,22 +170,23 @@ function findValues(bytes: Buffer, text: string, add: AddSpan): void {
 }
 
 const HEX = "0123456789ABCDEFabcdef"
-const ENCODED = /(?:%[0-9A-Fa-f]{2}|[\w.~!*()+/:@&=?,;$#-])+/y
+const encodedAt = (): RegExp => /(?:%[0-9A-Fa-f]{2}|[\w.~!*()+/:@&=?,;$#-])+/y
 /** No URL is longer that anybody writes. */
 const LONGEST_BEFORE = 2048
 
 /** Secrets with a part that a URL spells as `%3D`. */
 function findPercent(text: string, add: AddSpan): void {
+  const encoded = encodedAt()
   for (let at = text.indexOf("%"); at >= 0; at = text.indexOf("%", at + 1)) {
     if (!HEX.includes(text[at + 1] ?? " ") || !HEX.includes(text[at + 2] ?? " ")) continue
     let start = at
     while (start > 0 && at - start < LONGEST_BEFORE && /[\w.~!*()+/:@&=?,;$#-]/.test(text[start - 1]!))
       start--
-    ENCODED.lastIndex = start
-    if (!ENCODED.test(text)) continue
-    const { decoded, places } = decodePercent(text, start, ENCODED.lastIndex)
+    encoded.lastIndex = start
+    if (!encoded.test(text)) continue
+    const { decoded, places } = decodePercent(text, start, encoded.lastIndex)
     findPlainly(Buffer.from(decoded, "latin1"), decoded, false, (from, to) => add(places[from]!, places[to]!))
-    at = ENCODED.lastIndex - 1
+    at = encoded.lastIndex - 1
   }
 }
 

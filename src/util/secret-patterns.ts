@@ -11,7 +11,7 @@ const MOST_UNBOUNDED = 3
 const WINDOW = 4096
 const OVERLAP = 512
 
-const compiled = new Map<string, RegExp>()
+let compiled: Map<string, RegExp> | undefined
 
 /** What is wrong with a pattern, in words; undefined when it can be used. */
 export function problemOf(pattern: string): string | undefined {
@@ -58,6 +58,7 @@ function inPiece(text: string, start: number, end: number, patterns: readonly Re
 }
 
 function regexOf(pattern: string): RegExp | undefined {
+  compiled ??= new Map()
   let regex = compiled.get(pattern)
   if (regex === undefined && problemOf(pattern) === undefined) {
     // Text is given as bytes of UTF-8.

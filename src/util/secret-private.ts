@@ -11,11 +11,11 @@ import { isJsonLine, type JsonString, stringsOf } from "./secret-lines.ts"
 /** Records after the one with the tag. */
 const RECORDS = 8
 
-const OPEN = /(?:<|\\u003c)private(?:>|\\u003e)/gi
-const CLOSE = /(?:<|\\u003c)\/private(?:>|\\u003e)/gi
+const openingTag = (): RegExp => /(?:<|\\u003c)private(?:>|\\u003e)/gi
+const closingTag = (): RegExp => /(?:<|\\u003c)\/private(?:>|\\u003e)/gi
 
 /** Fields that say what a record is, and never hold what was said. */
-const STRUCTURE =
+const structure = (): RegExp =>
   /^(?:type|role|id|uuid|parentUuid|logicalParentUuid|sessionId|timestamp|version|cwd|gitBranch|model|tool_use_id|name|requestId|subtype|level|userType|media_type|stop_reason|agentId|slug|service_tier)$/
 
 /** The tag as people write it, and as JSON may spell it. */
@@ -55,7 +55,7 @@ function inLine(text: string, start: number, end: number, open: number, add: Add
       key = one.end - one.start < 40 ? text.slice(one.start, one.end) : ""
       continue
     }
-    if (isJson && STRUCTURE.test(key)) continue
+    if (isJson && structure().test(key)) continue
     const before = hidden
     hidden = inString(text, one, hidden, add)
     if (before && !hidden) closed = true
@@ -71,17 +71,17 @@ function inString(text: string, { start, end }: JsonString, hidden: boolean, add
   let inside = hidden
   while (at < end) {
     if (inside) {
-      const close = next(CLOSE, text, at, end)
+      const close = next(closingTag(), text, at, end)
       add(at, close?.start ?? end)
       if (close === undefined) return true
       at = close.end
       inside = false
       continue
     }
-    const open = next(OPEN, text, at, end)
+    const open = next(openingTag(), text, at, end)
     if (open === undefined) return false
     at = open.end
-    inside = next(CLOSE, text, at, end) !== undefined || !isMention(text, open.start, open.end)
+    inside = next(closingTag(), text, at, end) !== undefined || !isMention(text, open.start, open.end)
   }
   return inside
 }

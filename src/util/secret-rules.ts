@@ -5,6 +5,9 @@
  * rest (one position in a thousand), the word before it chooses the rules, and only those are compiled. The others
  * begin with two characters that seldom stand together. No rule matches across a line break: the filter works on
  * whole lines, so that it makes no difference how they came.
+ *
+ * Here and in the files beside this one, tables and regular expressions stand in functions: most hooks find no
+ * candidate, and need none of them (docs/adr/0013).
  */
 
 /** Raised whenever the filter finds something else: the vault's notes say by which rules a frame was filtered. */
@@ -22,7 +25,7 @@ export const GATES = {
 } as const
 
 /** Words before the first separator, and what follows the word. A word may stand in several rows. */
-const SEPARATED: readonly (readonly [words: string, rest: string])[] = [
+const separatedRules = (): readonly (readonly [words: string, rest: string])[] => [
   // model APIs
   ["sk", "-(?:ant-)?(?:api|admin|oat|ort|sid)\\d\\d-[\\w-]{20,}"],
   ["sk", "-(?:proj|svcacct|admin|or-v1|lf|None|service|live|test)-[\\w-]{20,}"],
@@ -111,7 +114,7 @@ const SEPARATED: readonly (readonly [words: string, rest: string])[] = [
 ]
 
 /** Tokens without a separator, by their first character. */
-const PLAIN: Readonly<Record<string, readonly string[]>> = {
+const plainRules = (): Readonly<Record<string, readonly string[]>> => ({
   A: [
     "A(?:KIA|SIA|BIA|CCA|3T[A-Z0-9])[A-Z0-9]{16}(?![A-Za-z0-9])",
     "ABSK[A-Za-z0-9+/]{60,}={0,2}",
@@ -128,7 +131,7 @@ const PLAIN: Readonly<Record<string, readonly string[]>> = {
   L: ["LTAI[A-Za-z0-9]{16,26}(?![A-Za-z0-9])"],
   B: ["BBDC-[A-Za-z0-9+/_-]{40,}"],
   S: ["SK[0-9a-f]{32}(?![A-Za-z0-9])"],
-}
+})
 
 /** Tokens that begin with letters which seldom stand together: found by these. */
 export const LITERALS: Readonly<Record<string, readonly string[]>> = {
@@ -141,9 +144,11 @@ export const LITERALS: Readonly<Record<string, readonly string[]>> = {
   cio: ["cio[A-Za-z0-9]{32}(?![A-Za-z0-9])"],
 }
 
-const compiled = new Map<string, RegExp>()
+let plain: ReturnType<typeof plainRules> | undefined
+let compiled: Map<string, RegExp> | undefined
 
 function end(pattern: string, text: string, start: number): number {
+  compiled ??= new Map()
   let regex = compiled.get(pattern)
   if (regex === undefined) {
     regex = new RegExp(pattern, "y")
@@ -174,7 +179,7 @@ function restsOf(known: string): readonly string[] | undefined {
   if (word === "") return undefined
   if (byWord === undefined) {
     byWord = new Map()
-    for (const [words, rest] of SEPARATED) {
+    for (const [words, rest] of separatedRules()) {
       for (const one of words.split("|")) {
         const known = byWord.get(one)
         if (known === undefined) byWord.set(one, [rest])
@@ -212,7 +217,8 @@ export function separatedEnd(text: string, word: string, at: number): number {
 
 /** Where a token without a separator ends that begins at `start`; -1 when there is none. */
 export function plainEnd(text: string, start: number, literal?: string): number {
-  for (const pattern of (literal === undefined ? PLAIN[text[start]!] : LITERALS[literal]) ?? []) {
+  plain ??= plainRules()
+  for (const pattern of (literal === undefined ? plain[text[start]!] : LITERALS[literal]) ?? []) {
     const found = end(pattern, text, start)
     if (found >= 0) return found
   }
@@ -221,7 +227,7 @@ export function plainEnd(text: string, start: number, literal?: string): number 
 
 /** Every rule as one expression, with the words it stands for: so that tests miss none. */
 export const tokenRules = (): string[] => [
-  ...SEPARATED.flatMap(([words, rest]) => words.split("|").map((word) => word + rest)),
-  ...Object.values(PLAIN).flat(),
+  ...separatedRules().flatMap(([words, rest]) => words.split("|").map((word) => word + rest)),
+  ...Object.values(plainRules()).flat(),
   ...Object.values(LITERALS).flat(),
 ]

@@ -8,32 +8,35 @@ export const wordGate = (): RegExp =>
   /(?:pass[wp]|pwd|secret|token|key|auth)[\w-]{0,24}[\\"'`\] ]{0,8}[:=>,](?! ?\d{1,9}[,}\]\\])/gi
 
 /** A value that a header or an option of a command has, and what it has to be. */
-const HEADER = /[ \t]{0,4}([\w.~+/%=-]{16,})/y
-const OPTION = /(?:word|phrase|wd)?[ ]["'\\]*([^\s"'`\\;&|<>(){}[\]]{6,512})/y
-const USER = /["'\\]*[\w.@+-]{1,64}:([^\s"'`\\;&|<>(){}[\]]{6,512})/y
+const header = (): RegExp => /[ \t]{0,4}([\w.~+/%=-]{16,})/y
+const option = (): RegExp => /(?:word|phrase|wd)?[ ]["'\\]*([^\s"'`\\;&|<>(){}[\]]{6,512})/y
+const user = (): RegExp => /["'\\]*[\w.@+-]{1,64}:([^\s"'`\\;&|<>(){}[\]]{6,512})/y
 
 /** What introduces a value without an operator, found by these parts of words that seldom stand elsewhere. */
-export const INTRODUCTIONS: Readonly<Record<string, RegExp>> = {
-  "earer ": HEADER,
-  "EARER ": HEADER,
-  "asic ": HEADER,
-  "ASIC ": HEADER,
-  "ion: token ": HEADER,
-  "--token ": HEADER,
-  "--secret ": HEADER,
-  "_auth=": HEADER,
-  "sig=": HEADER,
-  "--pass": OPTION,
-  "sshpass -p": OPTION,
-  " -u ": USER,
-  " --user ": USER,
+export const INTRODUCTIONS: Readonly<Record<string, () => RegExp>> = {
+  "earer ": header,
+  "EARER ": header,
+  "asic ": header,
+  "ASIC ": header,
+  "ion: token ": header,
+  "--token ": header,
+  "--secret ": header,
+  "_auth=": header,
+  "sig=": header,
+  "--pass": option,
+  "sshpass -p": option,
+  " -u ": user,
+  " --user ": user,
 }
 
 /** An operator, then a quoted or a bare value. The gate has taken the operator's first character. */
-const QUOTED = /[>=]?[ \t]{0,4}(?:\\*["']?value\\*["']?[:=][ \t]{0,2})?(\\*["'`])((?:(?!\1)[^\n]){4,512}?)\1/y
-const BARE = /[>=]?[ \t]{0,4}(?:(?:bearer|basic|token)[ \t]{1,2})?([^\s"'`\\,;&|<>(){}[\]]{6,512})/iy
+const quoted = (): RegExp =>
+  /[>=]?[ \t]{0,4}(?:\\*["']?value\\*["']?[:=][ \t]{0,2})?(\\*["'`])((?:(?!\1)[^\n]){4,512}?)\1/y
+const bareValue = (): RegExp =>
+  /[>=]?[ \t]{0,4}(?:(?:bearer|basic|token)[ \t]{1,2})?([^\s"'`\\,;&|<>(){}[\]]{6,512})/iy
 /** A list goes on, and only the value of a name and value is meant: `"name": "PASSWORD", "value": "…"`. */
-const NAMED_VALUE = /[ \t]{0,4}\\*["']value\\*["'][ \t]{0,2}[:=][ \t]{0,4}\\*["']([^\n"'\\]{4,512})/y
+const namedValue = (): RegExp =>
+  /[ \t]{0,4}\\*["']value\\*["'][ \t]{0,2}[:=][ \t]{0,4}\\*["']([^\n"'\\]{4,512})/y
 export interface Value {
   readonly start: number
   readonly end: number
@@ -48,8 +51,8 @@ export interface Value {
 export function valueAt(text: string, start: number, at: number): Value | undefined {
   const isSecret = "pP".includes(text[start]!) ? isPassword : isRandom
   if (isSecret === isRandom && text[at - 1] !== "," && !isLongWord(text, at)) return undefined
-  if (text[at - 1] === ",") return valueBehind(NAMED_VALUE, 1, text, at, isSecret)
-  return valueBehind(QUOTED, 2, text, at, isSecret) ?? valueBehind(BARE, 1, text, at, isSecret, true)
+  if (text[at - 1] === ",") return valueBehind(namedValue(), 1, text, at, isSecret)
+  return valueBehind(quoted(), 2, text, at, isSecret) ?? valueBehind(bareValue(), 1, text, at, isSecret, true)
 }
 
 /** Whether so many characters follow as a key has, without a space: prose has none, and is what follows mostly. */
@@ -65,9 +68,9 @@ function isLongWord(text: string, at: number): boolean {
 /** The value behind one of the INTRODUCTIONS. @param at index behind it */
 export function introducedAt(text: string, introduction: string, at: number): Value | undefined {
   const regex = INTRODUCTIONS[introduction]!
-  return regex === HEADER
-    ? valueBehind(HEADER, 1, text, at, isRandom)
-    : valueBehind(regex, 1, text, at, isPassword, true)
+  return regex === header
+    ? valueBehind(header(), 1, text, at, isRandom)
+    : valueBehind(regex(), 1, text, at, isPassword, true)
 }
 
 function valueBehind(
@@ -88,17 +91,18 @@ function valueBehind(
 }
 
 /** What stands in examples and templates instead of a value, and what is code. */
-const REFERENCE = /^(?:\$|%[({A-Z]|<|\{|(?:process|os|env|self|this|config|settings|req|ctx|args)\.)/i
-const TYPE_OR_NOTHING =
+const reference = (): RegExp =>
+  /^(?:\$|%[({A-Z]|<|\{|(?:process|os|env|self|this|config|settings|req|ctx|args)\.)/i
+const typeOrNothing = (): RegExp =>
   /^(?:true|false|null|none|nil|undefined|string|str|number|boolean|optional|required|text|password|passwd|secret|token)\b/i
-const STAND_IN =
+const standIn = (): RegExp =>
   /^(?:your|my|the|some|insert|replace|change|enter|example|sample|dummy|placeholder|redacted|hidden|masked)(?:[-_ ]|me\b|$)/i
 
 function isPlaceholder(value: string): boolean {
   return (
-    REFERENCE.test(value) ||
-    TYPE_OR_NOTHING.test(value) ||
-    (STAND_IN.test(value) && !/\d{3}/.test(value)) ||
+    reference().test(value) ||
+    typeOrNothing().test(value) ||
+    (standIn().test(value) && !/\d{3}/.test(value)) ||
     new Set(value).size < 4
   )
 }
@@ -142,18 +146,19 @@ function entropy(value: string): number {
   return bits
 }
 
-const USER_INFO = /:\/\/[^\s"'`\\/@:?#<>]{0,64}:([^\s"'`\\/@<>]{2,256}|[^\s"'`\\@<>]{2,256})@/y
-const WEBHOOKS =
+const userInfo = (): RegExp => /:\/\/[^\s"'`\\/@:?#<>]{0,64}:([^\s"'`\\/@<>]{2,256}|[^\s"'`\\@<>]{2,256})@/y
+const webhooks = (): RegExp =>
   /:\/\/(?:hooks\.slack(?:-gov)?\.com\/(?:services|workflows|triggers)\/([\w/+-]{20,})|(?:\w+\.)?discord(?:app)?\.com\/api\/(?:v\d+\/)?webhooks\/(\d+\/[\w-]{30,})|[\w.-]*webhook\.office\.com\/webhookb2\/([\w@/-]{40,})|hooks\.zapier\.com\/hooks\/catch\/(\d+\/\w+)|[\w.-]+\.logic\.azure\.com[\w:/.?=&%-]*[?&]sig=([\w%-]{20,}))/y
 
 /** The password of a URL, or the secret path of a web hook. @param at index of `://` */
 export function urlSecretAt(text: string, at: number): Value | undefined {
-  for (const regex of [USER_INFO, WEBHOOKS]) {
+  for (const kind of [userInfo, webhooks]) {
+    const regex = kind()
     regex.lastIndex = at
     const match = regex.exec(text)
     const value = match?.slice(1).find((one) => one !== undefined)
     if (match === null || value === undefined) continue
-    if (regex === USER_INFO && (isPlaceholder(value) || /^(?:pass(?:word)?|pwd|pw)$/i.test(value)))
+    if (kind === userInfo && (isPlaceholder(value) || /^(?:pass(?:word)?|pwd|pw)$/i.test(value)))
       return undefined
     const start = match.index + match[0].lastIndexOf(value)
     return { start, end: start + value.length }

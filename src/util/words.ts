@@ -11,6 +11,7 @@ const ASCII_NAME = /[A-Za-z0-9_]+(?:[.-][A-Za-z0-9_]+)*/g
 /** What may be a letter beyond ASCII: not the dashes, quotes, arrows and boxes that programs print. */
 const OTHER_LETTERS = /[^\x00-\x7f\u2010-\u205e\u2190-\u245f\u2500-\u2775\u2794-\u2bff]/
 const PIECES = /[\p{L}\p{M}\p{N}]+/gu
+/** The same in ASCII: a short process spends a millisecond on making the other. */
 const ASCII_PIECES = /[A-Za-z0-9]+/g
 const HAS_HUMP = /[a-z0-9][A-Z]|[A-Z]{2}[a-z]/
 const ASCII = /^[\x00-\x7f]*$/
@@ -31,7 +32,6 @@ export interface Name {
 
 /** Every name of `text` in order. */
 export function* namesIn(text: string): Generator<Name> {
-  // The same for such a text; to make the other one ready takes longer than most searches have.
   for (const { 0: name, index: at } of text.matchAll(ASCII.test(text) ? ASCII_NAME : NAME)) {
     if (name.length > LONGEST && ASCII.test(name)) continue
     const words = wordsOf(name)

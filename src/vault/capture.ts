@@ -4,17 +4,18 @@
  * O(new bytes), whatever the size of the transcript: the cursor is the last note of the copy. Whole lines only,
  * except where the caller says otherwise: half a line is still being written by the host.
  */
+
+import { isMissing } from "../util/errors.ts"
 import {
   closeSync,
   constants,
+  type FileStats,
   fstatSync,
   ftruncateSync,
   openSync,
   rmSync,
-  type Stats,
   statSync,
-} from "node:fs"
-import { isMissing } from "../util/errors.ts"
+} from "../util/fs.ts"
 import { FILLER, FILTERED, filterLines, type SecretSettings } from "../util/secrets.ts"
 import {
   archivedBytes,
@@ -114,7 +115,7 @@ const isForgotten = ({ forgotten }: CaptureRequest): boolean => forgotten?.()?.w
 const NOTHING = { id: undefined, archived: 0, size: 0, taken: 0, superseded: undefined } as const
 
 /** Non-blocking, so that a pipe in a transcript's place cannot hold us; undefined unless it is a file. */
-export function openSource(path: string): { fd: number; stats: Stats } | undefined {
+export function openSource(path: string): { fd: number; stats: FileStats } | undefined {
   let fd: number
   try {
     fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
@@ -146,7 +147,7 @@ const tailHash = (fd: number, end: number): bigint =>
 const hexTail = (fd: number, end: number): string => tailHash(fd, end).toString(16)
 
 /** Whether the transcript still begins with what was read before. */
-export function follows(source: number, stats: Pick<Stats, "size">, tail: Tail): boolean {
+export function follows(source: number, stats: Pick<FileStats, "size">, tail: Tail): boolean {
   const { last, header } = tail
   if (last !== undefined) return stats.size >= last.to && tailHash(source, last.to) === last.tailHash
   const { base } = header
@@ -154,7 +155,7 @@ export function follows(source: number, stats: Pick<Stats, "size">, tail: Tail):
 }
 
 /** A new inode with a known tail may still be another file: its first frame must be the same, too. */
-export function sameStart(source: number, stats: Stats, held: LockedCopy): boolean {
+export function sameStart(source: number, stats: FileStats, held: LockedCopy): boolean {
   const { last } = held.tail
   if (last === undefined || BigInt(stats.ino) === last.inode) return true
   if (held.tail.header.base !== undefined) return true
@@ -182,7 +183,7 @@ function firstSegment({ fd, tail }: LockedCopy): Segment | undefined {
   return first?.from === 0 ? first : undefined
 }
 
-function append(request: CaptureRequest, source: number, stats: Stats): Captured {
+function append(request: CaptureRequest, source: number, stats: FileStats): Captured {
   let superseded: string | undefined
   const begun = { path: request.transcript, created: request.now, ...request.from }
   for (;;) {
@@ -214,7 +215,7 @@ function appendTo(
   held: LockedCopy,
   request: CaptureRequest,
   source: number,
-  stats: Stats,
+  stats: FileStats,
   edit: Edit,
 ): Captured {
   const start = archivedBytes(held.tail)

@@ -1,4 +1,6 @@
 /** One copy in the vault, opened. Nothing here knows of a database. */
+
+import { isMissing } from "../util/errors.ts"
 import {
   closeSync,
   constants,
@@ -10,9 +12,8 @@ import {
   renameSync,
   statSync,
   writeSync,
-} from "node:fs"
-import { dirname } from "node:path"
-import { isMissing } from "../util/errors.ts"
+} from "../util/fs.ts"
+import { dirname } from "../util/path.ts"
 import {
   decodeHeader,
   decodeNote,

@@ -21,6 +21,9 @@ export const NOTE_SIZE = 8 + PAYLOAD_SIZE
 export const TAIL_WINDOW = 256
 /** Level 3 takes about 3 ms for 1 MB; the levels above cost more than they save in a hook. */
 const LEVEL = 3
+/** What a hook takes: level 3 costs it 0.2 ms more for 3 % of 20 kB, and the job packs small frames together later. */
+const SMALL = 1 << 16
+const SMALL_LEVEL = 1
 
 /** What a range note says of the data frame before it. Offsets and lengths are in bytes. */
 export interface RangeNote {
@@ -77,7 +80,10 @@ export const xxh64 = (bytes: Uint8Array): bigint => Bun.hash.xxHash64(bytes, 0n)
  * start-up. So the flag (bit 2 of the frame header descriptor, RFC 8878 §3.1.1.1.1) and the checksum (the low
  * 32 bits of XXH64 of the content, §3.1.1) are added here.
  */
-export function dataFrame(content: Uint8Array, level: number = LEVEL): Uint8Array {
+export function dataFrame(
+  content: Uint8Array,
+  level = content.length < SMALL ? SMALL_LEVEL : LEVEL,
+): Uint8Array {
   const plain = Bun.zstdCompressSync(content, { level })
   const frame = new Uint8Array(plain.length + 4)
   frame.set(plain)
@@ -142,7 +148,7 @@ export function decodeNote(bytes: Uint8Array): RangeNote | undefined {
 }
 
 export function encodeHeader(header: VaultHeader): Uint8Array {
-  const json = new TextEncoder().encode(JSON.stringify(header))
+  const json = Buffer.from(JSON.stringify(header))
   const { bytes, payload } = skippable(8 + json.length)
   payload.setUint8(5, KIND_HEADER)
   bytes.set(json, 16)
@@ -158,7 +164,9 @@ export function decodeHeader(bytes: Uint8Array): { header: VaultHeader; length: 
   if (view.getUint8(12) !== FORMAT || view.getUint8(13) !== KIND_HEADER || length > bytes.length)
     return undefined
   try {
-    const header = JSON.parse(new TextDecoder().decode(bytes.subarray(16, length))) as VaultHeader
+    const header = JSON.parse(
+      Buffer.from(bytes.buffer, bytes.byteOffset + 16, length - 16).toString("utf8"),
+    ) as VaultHeader
     return typeof header.id === "string" && typeof header.path === "string" ? { header, length } : undefined
   } catch {
     return undefined

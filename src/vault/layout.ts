@@ -1,5 +1,5 @@
 /** Where in the vault a transcript's copy stands. A pure function of paths: no database is needed to find it. */
-import { basename, dirname, join } from "node:path"
+import { basename, dirname, join } from "../util/path.ts"
 
 const label = (root: string): string =>
   `root-${Bun.hash.xxHash64(root, 0n).toString(16).padStart(16, "0").slice(0, 8)}`

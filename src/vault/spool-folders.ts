@@ -2,8 +2,8 @@
  * Where bytes go while the vault cannot be written: the state folder, else the temporary one. Each holds the same
  * format in the same layout.
  */
-import { lstatSync, mkdirSync, rmdirSync, statSync } from "node:fs"
-import { dirname, join } from "node:path"
+import { lstatSync, mkdirSync, rmdirSync, statSync } from "../util/fs.ts"
+import { dirname } from "../util/path.ts"
 
 export interface SpoolPaths {
   /** The data folder: each has a spool of its own, since names in it repeat. */
@@ -21,14 +21,17 @@ const uid = (): number => process.getuid?.() ?? 0
 /** All places, the best first. A hook may have been told of another temporary folder than a shell. */
 export function spoolFolders({ dataHome, stateHome, temporary }: SpoolPaths): string[] {
   const key = Bun.hash.xxHash64(dataHome, 0n).toString(16)
-  const below = (folder: string): string => join(folder, "spool", key)
-  const own = `ctxbridge-${uid()}`
-  return [...new Set([below(stateHome), below(join(temporary, own)), below(join("/tmp", own))])]
+  // Not joined: hooks ask twice, and a function that they call thirty times is compiled.
+  const own = `ctxbridge-${uid()}/spool/${key}`
+  const folders = [`${stateHome}/spool/${key}`, `${temporary}/${own}`]
+  const last = `/tmp/${own}`
+  return folders[1] === last ? folders : [...folders, last]
 }
 
 /** Whether anything may be spooled: a look at each place, cheap enough for a hook. */
 export function mayBeSpooled(paths: SpoolPaths): boolean {
-  return spoolFolders(paths).some(exists)
+  for (const folder of spoolFolders(paths)) if (exists(folder)) return true
+  return false
 }
 
 function exists(folder: string): boolean {

@@ -160,6 +160,31 @@ test("a large window, a learnt point, another session's point, and the user's ow
   expect(contextOf(await prompt(machine, other))).toContain("~80.0K of 90.3K tokens")
 })
 
+test("after two automatic compactions the point is known within 3 points, wherever it is", async () => {
+  for (const [version, point] of [
+    ["2.0.76", 123_000],
+    ["2.1.112", 167_000],
+    ["2.1.329", 90_000],
+  ] as const) {
+    using machine = new Machine()
+    const session = machine.session({ version })
+    answer(session.user("begin"), 40_000).flush()
+    await prompt(machine, session)
+    // The host looks between answers, so each is some way above.
+    for (const above of [5_100, 2_300]) {
+      session.boundary("auto", point + above).summary("so far")
+      await prompt(machine, answer(session, 30_000 + above).flush())
+    }
+    const { compactsAt, learnt, window } = await context(machine)
+    expect({ version, learnt, near: Math.abs(compactsAt - point) <= window * 0.03 }).toEqual({
+      version,
+      learnt: true,
+      near: true,
+    })
+    expect(stateOf(machine, session)).toMatchObject({ compactions: 2, judged: { limit: compactsAt * 0.85 } })
+  }
+})
+
 test("status reports on the latest session of the folder: turns, trend, runway, and what fills the window", async () => {
   using machine = new Machine()
   const session = machine.session()

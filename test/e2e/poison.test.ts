@@ -62,6 +62,20 @@ test("the corpus is large", () => {
   expect(cases).toBeGreaterThanOrEqual(200)
 })
 
+const WANTED = "turbineGovernor nacelle anemometer"
+
+/** What a new session is given after a compaction that came upon this prompt. */
+async function relatedTo(machine: Machine, prompt: string): Promise<string> {
+  // Commands index what hooks have left; after a compaction only the session's own is indexed.
+  await run(["status"], { env: machine.env, cwd: machine.cwd })
+  const asking = machine.session().turn("Good morning", [], "Good morning!").flush()
+  await machine.hook("user-prompt-submit", asking, { prompt })
+  asking.boundary().summary("1. Work").flush()
+  const text = given(await machine.hook("session-start", asking, { source: "compact" }))
+  expect(frameProblems(text)).toEqual([])
+  return text
+}
+
 describe("words of nobody who is trusted do not come back", () => {
   const never = Object.entries(PLACES).filter(([, { allowed }]) => allowed === "never")
   const disguises = Object.values(DISGUISES)
@@ -104,6 +118,29 @@ describe("words of nobody who is trusted do not come back", () => {
     const path = machine.path(join(session, "subagents", "agent-a1.jsonl"))
     return new Transcript({ ...options, path, agent: "a1" })
   }
+
+  // Another session of the project asks for the very words.
+  test("not even to a session that asks for them", async () => {
+    using machine = new Machine()
+    const session = machine.session().turn(REAL, [], "It stays.")
+    for (const [n, [, { plant }]] of never.entries()) {
+      plant(session, disguises[n % disguises.length]!(order(`zqrel ${WANTED}`)))
+    }
+    session.flush()
+    await machine.hook("stop", session, { stop_hook_active: false })
+    const mark = { ctxbridge: { import: { tool: "other" } } }
+    const foreign = machine
+      .session()
+      .user(order(`zqrel ${WANTED}`), mark)
+      .message()
+    foreign.block({ type: "text", text: order(`zqrel ${WANTED}`) }, mark).flush()
+    await machine.hook("stop", foreign, { stop_hook_active: false })
+    expect(await relatedTo(machine, WANTED)).not.toContain("zqrel")
+    // The question finds what the user says.
+    const typed = machine.session().turn(`Look at ${WANTED}`, [], "Yes.").flush()
+    await machine.hook("stop", typed, { stop_hook_active: false })
+    expect(await relatedTo(machine, WANTED)).toContain(`"Look at ${WANTED}" → "Yes."`)
+  })
 
   test("a transcript of another archive has no part in its project", async () => {
     using machine = new Machine()
@@ -153,6 +190,26 @@ describe("what may come back stands in a short quotation", () => {
     expect(told.compact).toContain(`\n## Errors met\n- "${order("zqerror")}"\n`)
     expect(withoutItems(all(told))).not.toContain("zq")
     for (const word of ["zqhead", "zqfoot", "zqoutput"]) expect(all(told)).not.toContain(word)
+  })
+
+  test("of another session's turn, wherever its quotation begins", async () => {
+    using machine = new Machine()
+    const wanted = (n: number): string => WANTED.replaceAll(/\b\w/g, (first) => `q${n}q${first}`)
+    for (const [n, disguise] of Object.values(DISGUISES).entries()) {
+      const pad = "word ".repeat(n * 3)
+      const session = machine.session()
+      const [prompt, answer] = [disguise(`zqr ${wanted(n)}`), disguise(order(`zqr ${wanted(n)}`))]
+      session.turn(pad + prompt, [], pad + answer).flush()
+      await machine.hook("stop", session, { stop_hook_active: false })
+    }
+    let shown = 0
+    for (const n of Object.keys(DISGUISES).keys()) {
+      const text = await relatedTo(machine, wanted(n))
+      expect(withoutItems(text)).not.toContain("zqr")
+      if (text.includes("## Related turns of the project's other sessions")) shown++
+    }
+    // Where the disguise itself hides the words, nothing is found by them.
+    expect(shown).toBeGreaterThanOrEqual(20)
   })
 
   test("the user's own waiting prompt: whole, behind marks, without any tag", async () => {

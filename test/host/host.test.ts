@@ -20,9 +20,11 @@ import {
 } from "./checks.ts"
 import { type Client, getClient, isOld } from "./clients.ts"
 import { type Output, runPrint, Terminal } from "./drive.ts"
-import { bash, delegate, type Mock, type Recorded, read, say, write } from "./mock-api.ts"
+import { bash, countedTokens, delegate, type Mock, type Recorded, read, say, write } from "./mock-api.ts"
 import { countCalls, ctxbridge, hookCalls, until, type World } from "./world.ts"
 
+/** How the line for the user begins. */
+const LINE = "ctxbridge gave back "
 /** How the text for the summarizing model begins. */
 const INSTRUCTIONS_MARK = "ctxbridge:"
 
@@ -225,6 +227,8 @@ async function playInTerminal(client: Client) {
     await until("the subagent's result", () => delegationOver(stage), { state: () => terminal.screen() })
     await entered("/compact focus on the parser", "SessionStart", "compact")
     await terminal.waitFor("the end of the compaction", (screen) => /compacted/i.test(screen))
+    await terminal.waitFor("what was given back", (screen) => screen.includes(LINE))
+    const screen = terminal.screen()
     await entered("Go on with the next step", "Stop")
     await entered(SWALLOWED, "Stop")
     const compacted = hookCalls(world).findLast((c) => c.event === "Stop")?.stdin["session_id"] as string
@@ -239,7 +243,7 @@ async function playInTerminal(client: Client) {
     terminal = await Terminal.start(world, ["--resume", compacted, "--fork-session"])
     await entered("Forked: where were we?", "Stop")
     await terminal.leave()
-    return { ...stage, afterResume, afterFork: lastStart(stage, "resume", "fork") }
+    return { ...stage, afterResume, afterFork: lastStart(stage, "resume", "fork"), screen }
   } finally {
     terminal.kill()
   }
@@ -320,7 +324,14 @@ for (const wanted of ["2.0.76", "2.1.112", "latest"]) {
   })
 }
 
-type Play = () => Promise<Stage & { readonly afterResume: string; readonly afterFork: string }>
+interface Performance extends Stage {
+  readonly afterResume: string
+  readonly afterFork: string
+  /** After the first compaction, in a terminal. */
+  readonly screen?: string
+}
+
+type Play = () => Promise<Performance>
 
 function testMemory(play: Play, count: number): void {
   test("what a compaction dropped is given back, once", async () => {
@@ -329,6 +340,39 @@ function testMemory(play: Play, count: number): void {
     expect(all.length).toBe(count)
     for (const compaction of all.slice(0, 2)) expectRestored(compaction)
     expectNeverTwice(stage)
+  })
+
+  test("receipts tell of each compaction that what was given back has arrived, where the host tells", async () => {
+    const stage = await play()
+    const { exitCode, stdout, stderr } = ctxbridge(stage.world, ["receipts", "--limit", "9", "--json"])
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" })
+    const receipts: { delivery: string; characters: number }[] = JSON.parse(stdout).receipts.toReversed()
+    const given = compactions(stage).map(({ restored }) => restored.length)
+    const proof = isOld(stage.world.client) ? "untold" : "arrived"
+    expect(receipts.map(({ delivery, characters }) => [delivery, characters])).toEqual(
+      given.map((length) => [proof, length]),
+    )
+  })
+
+  test("the user is told in a line that the model does not get", async () => {
+    const stage = await play()
+    const starts = hookCalls(stage.world).filter((c) => c.event === "SessionStart" && c.detail === "compact")
+    for (const { stdout } of starts) expect(JSON.parse(stdout).systemMessage).toStartWith(LINE)
+    expect(stage.mock.requests.filter(({ text }) => text.includes(LINE))).toEqual([])
+    if (stage.screen !== undefined) expect(stage.screen).toContain(LINE)
+  })
+
+  test("the context is as large as the model's API has counted, and its window is the model's", async () => {
+    const { world, mock } = await play()
+    const { exitCode, stdout, stderr } = ctxbridge(world, ["status", "--json"])
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" })
+    const last = mock.requests.findLast(({ kind, body }) => kind === "main" && body.messages !== undefined)
+    const { tokens, window, estimated } = JSON.parse(stdout).context
+    expect({ tokens, window, estimated }).toEqual({
+      tokens: countedTokens(last!.body),
+      window: last!.body.model!.includes("-5-5") ? 1_000_000 : 200_000,
+      estimated: false,
+    })
   })
 
   test("a handle of a restored text opens what it stands for", async () => {

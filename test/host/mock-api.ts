@@ -122,6 +122,13 @@ interface Reply {
   readonly tokens: number | undefined
 }
 
+const ANSWER_TOKENS = 20
+
+const promptTokens = ({ messages = [] }: Body): number => Math.ceil(JSON.stringify(messages).length / 4)
+
+/** What the API says of a request and its answer, for a step that says nothing else. */
+export const countedTokens = (body: Body): number => promptTokens(body) + ANSWER_TOKENS
+
 export function startMock(): Mock {
   const plans = new Map<string, readonly Step[]>()
   const requests: Recorded[] = []
@@ -183,8 +190,7 @@ export function startMock(): Mock {
   }
 
   function message(n: number, body: Body, reply: Reply) {
-    const estimate = Math.ceil(JSON.stringify(body.messages ?? []).length / 4)
-    const total = reply.tokens ?? estimate
+    const total = reply.tokens ?? promptTokens(body)
     return {
       id: `msg_${String(n).padStart(20, "0")}`,
       type: "message",
@@ -197,7 +203,7 @@ export function startMock(): Mock {
         input_tokens: Math.min(total, 500),
         cache_read_input_tokens: Math.max(0, total - 500),
         cache_creation_input_tokens: 0,
-        output_tokens: 20,
+        output_tokens: ANSWER_TOKENS,
         service_tier: "standard",
       },
     }

@@ -7,6 +7,7 @@ import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Database } from "../../src/archive/database.ts"
 import { openForReading, turnsOf } from "../../src/archive/read.ts"
+import type { Receipt } from "../../src/restore/receipt.ts"
 import {
   additionalContext,
   clearStages,
@@ -237,6 +238,19 @@ describe.skipIf(missing !== undefined)(`a plugin answers compactions of ${client
       expect(occurrences(next.text, RESTORE_MARK)).toBe(brought.length)
     }
     expect(occurrences(restores(stage)[2]!.next.text, RESTORE_MARK)).toBe(1)
+  })
+
+  test("receipts tell that each restore has arrived, and that what the plugin kept is kept", async () => {
+    const stage = await tidied()
+    const { exitCode, stdout, stderr } = ctxbridge(stage.world, ["receipts", "--limit", "9", "--json"])
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" })
+    const receipts: Receipt[] = JSON.parse(stdout).receipts.toReversed()
+    expect(receipts.map(({ delivery, characters }) => [delivery, characters])).toEqual(
+      restores(stage).map(({ text }) => ["arrived", text.length]),
+    )
+    // Its last entries are the failing command, its output and the answer.
+    expect(receipts[0]!.kinds.error).toMatchObject({ before: 1, kept: 1 })
+    expect(receipts[0]!.kinds.constraint).toMatchObject({ before: 1, kept: 0, given: 1 })
   })
 
   test("the prompt of a turn that was not over is given back, one that has not begun is the client's", async () => {

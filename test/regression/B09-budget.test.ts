@@ -39,6 +39,13 @@ function material(): Material {
     files: many(10, () => ({ path: words(100), op: "edit", times: 1, handle })),
     failing: dice.chance(0.5) ? run() : undefined,
     good: dice.chance(0.5) ? run() : undefined,
+    related: many(9, () => ({
+      handle,
+      started: dice.chance(0.5) ? "2026-03-02T10:00:00.000Z" : words(20),
+      prompt: words(200),
+      answer: words(200),
+      words: [words(10)],
+    })),
     facts: { paths: facts(), commands: facts(), names: facts(), errors: facts() },
     turns: many(60, () => ({
       handle,
@@ -58,9 +65,14 @@ test("nothing is ever longer than its budget, or cut within a character", () => 
     const made = material()
     const budget = dice.chance(0.5) ? dice.between(0, 700) : dice.between(0, 9500)
     const source = dice.pick(["compact", "clear"] as const)
-    const restore = renderRestore(made, { source, budget, summary: dice.chance(0.5) ? words(300) : "" })
+    const restore = renderRestore(made, {
+      source,
+      budget,
+      related: 3,
+      summary: dice.chance(0.5) ? words(300) : "",
+    })
     const instructions = renderInstructions(made, budget)
-    const pointer = renderPointer(made)
+    const pointer = renderPointer(made, 3)
     for (const text of [restore, instructions]) expect(text.length).toBeLessThanOrEqual(budget)
     expect(pointer.length).toBeLessThanOrEqual(1000)
     for (const text of [restore, instructions, pointer]) expect(text.isWellFormed()).toBe(true)

@@ -1,6 +1,6 @@
 /** The reference took a subagent's 905 tokens for the size of the context. */
 import { expect, test } from "bun:test"
-import { turnsOf } from "../../src/archive/read.ts"
+import { turnsOf, usageOf } from "../../src/archive/read.ts"
 import { Archive } from "../support/archive.ts"
 
 const usage = (tokens: number) => ({
@@ -37,7 +37,18 @@ test("usage of a subagent's lines is told apart from the main chain's, and is no
     { message: "msg_agent", tokens: 900, sidechain: 1 },
     { message: "msg_main", tokens: 86_000, sidechain: 0 },
   ])
-  expect(turnsOf(archive.db, "s1")).toMatchObject([{ prompt: "ask an agent", answer: "The main answer." }])
+  const [turn] = turnsOf(archive.db, "s1")
+  expect(turn).toMatchObject({ prompt: "ask an agent", answer: "The main answer." })
+  const counted = { input: 5, output: 1, cacheCreation: 0, cacheRead: 86_000 }
+  expect(usageOf(archive.db, turn!.id)).toEqual([{ model: "claude-sonnet-4-6", ...counted }])
+})
+
+test("a subagent's own transcript has its own usage", () => {
+  using archive = new Archive()
+  const transcript = archive.session("agent-c0ffee", { agent: "c0ffee" })
+  const id = archive.follow(transcript.turn("look at it").flush()).session
+  const [turn] = turnsOf(archive.db, id)
+  expect(usageOf(archive.db, turn!.id)).toMatchObject([{ model: "claude-sonnet-4-6", output: 40 }])
 })
 
 test("usage that is repeated on each line of a message counts once", () => {

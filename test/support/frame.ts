@@ -18,6 +18,7 @@ const TITLES = [
   "Paths",
   "Names",
   "Commands run",
+  "Related turns of the project's other sessions",
   "Turns",
 ]
 
@@ -39,6 +40,7 @@ const LINES: readonly RegExp[] = whole(
   `- ${CODE}(?: \\((?:exit -?\\d+|failed)\\))?`,
   `- in ${CODE}: ${CODE.replaceAll("fence", "inner")}`,
   TURN,
+  `- ${HANDLE} ${ITEM}(?: → ${ITEM})?(?: \\(\\d{4}-\\d\\d-\\d\\d\\))?`,
   String.raw`Open todos: \d+ items?\.`,
   "`ctxbridge show ctx:<handle>` opens a turn, `ctxbridge sessions` lists what there is\\.",
 )

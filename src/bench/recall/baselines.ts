@@ -46,7 +46,7 @@ export function turnTexts(db: Database, dataHome: string, readers: CopyReaders):
     .filter(({ text }) => text !== "")
 }
 
-export type Arm = (question: string, limit: number) => Shown[]
+type Arm = (question: string, limit: number) => Shown[]
 
 export function bm25(db: Database, turns: readonly Shown[]): Arm {
   db.run("CREATE VIRTUAL TABLE temp.baseline USING fts5(text, tokenize = 'porter unicode61')")

@@ -2,19 +2,25 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { type Database, openDatabase } from "../../archive/database.ts"
+import { embedCycle } from "../../embed/cycle.ts"
+import type { Embedder, RuntimeName } from "../../embed/embedder.ts"
+import { vectorOf } from "../../embed/query.ts"
+import { semanticSearch } from "../../embed/search.ts"
 import { importTranscripts } from "../../job/import.ts"
 import { hitTexts } from "../../search/hit.ts"
-import { search } from "../../search/search.ts"
+import { type SearchRequest, search } from "../../search/search.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { FILTERED } from "../../util/secrets.ts"
 import { CopyReaders } from "../../vault/reader.ts"
-import { type Arm, bm25, hashed, turnTexts } from "./baselines.ts"
+import { bm25, hashed, turnTexts } from "./baselines.ts"
 import { codingQuestions } from "./coding.ts"
 import { conversationsIn, transcriptsBelow } from "./locomo.ts"
-import { ASKED, mean, type Question, type Scores, scoreOf } from "./question.ts"
+import { ASKED, mean, type Question, type Scores, type Shown, scoreOf } from "./question.ts"
 
 export interface RecallReport {
   readonly questions: number
+  /** What made the vectors of the arms that search by meaning. */
+  readonly embedder: { readonly id: string; readonly runtime: RuntimeName }
   /** By arm, then by group of questions; `all` stands last. */
   readonly arms: Readonly<Record<string, Readonly<Record<string, Scores>>>>
 }
@@ -23,6 +29,7 @@ export interface RecallOptions {
   readonly folder: string
   /** Where throw-away archives may stand. */
   readonly temp: string
+  readonly embedder: Embedder
   readonly onProgress?: (label: string, done: number, total: number) => void
 }
 
@@ -31,7 +38,8 @@ export interface RecallOptions {
  *
  * @throws CtxError `no-data`
  */
-export function benchRecall({ folder, temp, onProgress }: RecallOptions): RecallReport {
+export async function benchRecall(options: RecallOptions): Promise<RecallReport> {
+  const { folder, temp, embedder, onProgress } = options
   const all = conversationsIn(folder)
   const conversations = all.length > 0 ? all : transcriptsBelow(folder)
   if (conversations.length === 0) {
@@ -56,7 +64,8 @@ export function benchRecall({ folder, temp, onProgress }: RecallOptions): Recall
       try {
         const asked = conversation.questions ?? codingQuestions(db, dataHome, readers)
         questions += asked.length
-        ask(asked, armsOf(db, dataHome, readers), scores)
+        await embedAll(db, dataHome, embedder)
+        await ask(asked, armsOf(db, dataHome, embedder, readers), scores)
       } finally {
         readers.close()
         db.close()
@@ -66,35 +75,57 @@ export function benchRecall({ folder, temp, onProgress }: RecallOptions): Recall
   } finally {
     rmSync(work, { recursive: true, force: true })
   }
-  return { questions, arms: Object.fromEntries([...scores].map(([arm, groups]) => [arm, averages(groups)])) }
+  const arms = Object.fromEntries([...scores].map(([arm, groups]) => [arm, averages(groups)]))
+  return { questions, embedder: { id: embedder.id, runtime: embedder.runtime }, arms }
 }
 
-function armsOf(db: Database, dataHome: string, readers: CopyReaders): ReadonlyMap<string, Arm> {
+/** As the background job does it, but to the end. */
+async function embedAll(db: Database, dataHome: string, embedder: Embedder): Promise<void> {
+  let below: number | undefined = Number.MAX_SAFE_INTEGER
+  while (below !== undefined) below = await embedCycle(db, dataHome, embedder, below, () => false)
+}
+
+/** Turns that are compared in rank with those found by words, as in `search`. */
+const NEAREST = 100
+
+type Arm = (question: string, limit: number) => Shown[] | Promise<Shown[]>
+
+function armsOf(
+  db: Database,
+  dataHome: string,
+  embedder: Embedder,
+  readers: CopyReaders,
+): ReadonlyMap<string, Arm> {
   const turns = turnTexts(db, dataHome, readers)
+  const found = (request: SearchRequest): Shown[] =>
+    search(db, dataHome, request, readers).hits.map((hit) => ({
+      handle: hit.handle,
+      text: hitTexts(hit).join("\n"),
+    }))
+  const similar = async (query: string) =>
+    semanticSearch(db, await vectorOf(embedder, query), { limit: NEAREST })
   return new Map<string, Arm>([
     ["hash embedding", hashed(turns)],
     ["BM25 of turns", bm25(db, turns)],
+    ["lexical", (query, limit) => found({ query, limit })],
     [
-      "lexical",
-      (query, limit) =>
-        search(db, dataHome, { query, limit }, readers).hits.map((hit) => ({
-          handle: hit.handle,
-          text: hitTexts(hit).join("\n"),
-        })),
+      "semantic",
+      async (query, limit) => found({ query, limit, similar: await similar(query), byWords: false }),
     ],
+    ["hybrid", async (query, limit) => found({ query, limit, similar: await similar(query) })],
   ])
 }
 
-function ask(
+async function ask(
   questions: readonly Question[],
   arms: ReadonlyMap<string, Arm>,
   scores: Map<string, Map<string, Scores[]>>,
-): void {
+): Promise<void> {
   for (const [name, arm] of arms) {
     const groups = scores.get(name) ?? new Map<string, Scores[]>()
     scores.set(name, groups)
     for (const question of questions) {
-      const score = scoreOf(question, arm(question.text, ASKED))
+      const score = scoreOf(question, await arm(question.text, ASKED))
       for (const group of [question.group, ALL]) {
         const known = groups.get(group)
         if (known === undefined) groups.set(group, [score])

@@ -6,13 +6,14 @@ import { type Database, openFile } from "../../archive/database.ts"
 import { ingest } from "../../archive/ingest.ts"
 import { type TranscriptRow, transcriptById } from "../../archive/transcripts.ts"
 import { gather, type PendingPrompt } from "../../restore/gather.ts"
+import { holderOf } from "../../restore/held.ts"
 import { renderRestore } from "../../restore/render.ts"
 import { decodeLine } from "../../transcript/decode.ts"
 import { FACT_KINDS, type FactKind } from "../../transcript/facts.ts"
 import type { TranscriptRecord } from "../../transcript/types.ts"
 import { bareLists, byImportance, byRecency, oldTurns, rawTail } from "./baselines.ts"
-import { holderOf, missing, type Shares, shares } from "./held.ts"
 import { Memory, neededAfter, type Window, windowAfter } from "./needed.ts"
+import { missing, type Shares, shares } from "./shares.ts"
 
 /** A transcript to look at. */
 export interface Source {

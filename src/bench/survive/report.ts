@@ -2,8 +2,8 @@
 import { FACT_KINDS } from "../../transcript/facts.ts"
 import { count } from "../../util/text.ts"
 import { table } from "../table.ts"
-import { mean, meanShares, type Shares } from "./held.ts"
 import { type CompactionResult, METHODS, type Method, type SurviveOptions } from "./measure.ts"
+import { mean, meanShares, type Shares } from "./shares.ts"
 
 type Mean = ReturnType<typeof meanShares>
 

@@ -1,18 +1,14 @@
 /** `ctxbridge bench`: what ctxbridge costs on this machine, how well it finds, and what it gives back. */
-import { tmpdir } from "node:os"
-import { resolve } from "node:path"
 import { benchHooks } from "../../bench/hooks.ts"
 import { FULL, QUICK } from "../../bench/plans.ts"
-import { benchRecall } from "../../bench/recall/run.ts"
 import { renderReport } from "../../bench/table.ts"
 import { childEnvironment } from "../../config/load.ts"
 import { CtxError, EXIT, usageError } from "../../util/errors.ts"
-import { stringArg } from "../args.ts"
+import { recall } from "../bench-recall.ts"
+import { related } from "../bench-related.ts"
 import { benchSurvive } from "../bench-survive.ts"
 import { benchTorture } from "../bench-torture.ts"
-import type { Command, Context } from "../command.ts"
-import { renderRecall } from "../render-recall.ts"
-import { createStyle } from "../style.ts"
+import type { Command } from "../command.ts"
 
 export default {
   meta: {
@@ -23,11 +19,12 @@ export default {
     suite: {
       type: "positional",
       required: true,
-      valueHint: "hooks|torture|recall|survive",
+      valueHint: "hooks|torture|recall|related|survive",
       description:
         "hooks: CPU, time and memory of hook calls against `node -e 0` and an empty Bun binary; " +
         "torture: kills, full disks, damaged files, and what was lost; " +
         "recall: how much of what answers a question a search shows; " +
+        "related: what a restore gives of other sessions, and to whom it should give nothing; " +
         "survive: over your compactions, what was needed again after each, and what of it a restore gives back",
     },
     data: {
@@ -35,6 +32,7 @@ export default {
       valueHint: "DIR",
       description:
         "recall: transcripts with their questions (*.gold.json), or transcripts alone; " +
+        "related: two conversations with questions or more; " +
         "survive: these transcripts, not the vault's",
     },
     quick: {
@@ -64,9 +62,10 @@ export default {
     const { args, out, env } = context
     const { suite } = args
     if (suite === "recall") return recall(context)
+    if (suite === "related") return related(context)
     if (suite === "survive") return benchSurvive(context)
     if (suite !== "hooks" && suite !== "torture") {
-      throw usageError(`unknown suite: ${suite}`, "there are: hooks, torture, recall, survive")
+      throw usageError(`unknown suite: ${suite}`, "there are: hooks, torture, recall, related, survive")
     }
     if (!Bun.isStandaloneExecutable) {
       throw new CtxError("not-compiled", "only the compiled binary can be measured", {
@@ -90,16 +89,3 @@ export default {
     return report.verdicts.every(({ met }) => met) ? EXIT.ok : EXIT.failed
   },
 } satisfies Command
-
-function recall({ args, out, env }: Context): number {
-  const data = stringArg(args, "data")
-  if (data === undefined) throw usageError("bench recall needs --data DIR", "ctxbridge bench --help")
-  const report = benchRecall({
-    folder: resolve(env.cwd, data),
-    temp: tmpdir(),
-    onProgress: out.progress,
-  })
-  for (const line of renderRecall(report, out.columns, createStyle(out.color))) out.print(line)
-  out.json(report)
-  return EXIT.ok
-}

@@ -21,6 +21,7 @@ export default {
         folder: host.project ?? env.cwd,
         session: host.session,
         restoreBudget: env.config["restore.budget"],
+        restoreRelated: env.config["restore.related"],
         now: Date.now,
       },
       (line) => out.raw(Buffer.from(line)),

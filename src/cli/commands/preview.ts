@@ -8,9 +8,10 @@ import { openForReading } from "../../archive/read.ts"
 import { readState } from "../../hook/state.ts"
 import { explain, type Section } from "../../restore/explain.ts"
 import { gatherBrief, type PendingPrompt } from "../../restore/gather.ts"
-import type { Facts } from "../../restore/material.ts"
+import type { Facts, RelatedLine } from "../../restore/material.ts"
 import { visible } from "../../restore/neutral.ts"
 import { renderPointer } from "../../restore/pointer.ts"
+import { tokensOf } from "../../restore/receipt-line.ts"
 import { restoreOf } from "../../restore/restore.ts"
 import { latestSession } from "../../restore/scope.ts"
 import { CtxError, EXIT, usageError } from "../../util/errors.ts"
@@ -21,14 +22,13 @@ import type { Command, Context, Environment } from "../command.ts"
 const SOURCES = ["compact", "clear", "startup"] as const
 type Source = (typeof SOURCES)[number]
 
-/** Characters of a token, about: no tokenizer is at hand. */
-const TOKEN = 3.5
 /** Facts whose use is told for people. */
 const MOST_FACTS = 5
 
 interface Preview {
   readonly text: string
   readonly facts: Facts | undefined
+  readonly related: readonly RelatedLine[]
 }
 
 export default {
@@ -52,9 +52,9 @@ export default {
     const db = openForReading(env.dataHome)
     try {
       const session = sessionWanted(db, env, stringArg(args, "session"))
-      const { text, facts } = preview(db, env, source, session)
-      const sections = explain(text, facts)
-      const tokens = Math.ceil(text.length / TOKEN)
+      const { text, facts, related } = preview(db, env, source, session)
+      const sections = explain(text, facts, related)
+      const tokens = tokensOf(text.length)
       if (text === "") out.print("Nothing would be given.")
       else {
         out.print(text)
@@ -71,14 +71,17 @@ export default {
 
 function preview(db: Database, env: Environment, source: Source, session: string): Preview {
   const { config } = env
-  const nothing = { text: "", facts: undefined }
+  const nothing = { text: "", facts: undefined, related: [] }
+  const related = config["restore.related"]
   if (!config["restore.enabled"]) return nothing
   if (source === "startup") {
-    return config["restore.startup"] ? { ...nothing, text: renderPointer(gatherBrief(db, session)) } : nothing
+    if (!config["restore.startup"]) return nothing
+    const brief = gatherBrief(db, session, { related })
+    return { ...nothing, text: renderPointer(brief, related), related: brief.related }
   }
   const compacted = source === "compact"
   const { summary = "" } = compacted ? readState(env.dataHome, session) : {}
-  const options = { source, budget: config["restore.budget"], summary }
+  const options = { source, budget: config["restore.budget"], summary, related }
   return restoreOf(db, session, options, compacted ? waiting(env, session) : undefined)
 }
 
@@ -104,8 +107,9 @@ function sessionWanted(db: Database, env: Environment, wanted: string | undefine
   })
 }
 
-function* told({ title, why, characters, facts }: Section): Generator<string> {
+function* told({ title, why, characters, facts, related }: Section): Generator<string> {
   yield `  ${title === "" ? "Frame" : title}: ${count(characters, "character")}: ${why}`
   for (const { text, times = 0, age = 0 } of facts.slice(0, MOST_FACTS))
     yield `    ${visible(text)}: in ${count(times, "message")}, ${age === 0 ? "the last one" : `last ${count(age, "message")} ago`}`
+  for (const { handle, words } of related) yield `    ${handle}: ${words.map(visible).join(", ")}`
 }

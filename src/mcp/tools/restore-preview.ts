@@ -12,7 +12,7 @@ export const restorePreview: Tool = {
   title: "What would be restored",
   description:
     "What would be given back after a compaction now: constraints, todos, files, commands, decisions, errors, paths, " +
-    "names, latest turns. A real one leaves out what the host's summary says.",
+    "names, latest turns, related turns of other sessions. A real one leaves out what the host's summary says.",
   properties: {
     session: { type: "string", description: "Of this session instead of the current one" },
     budget: {
@@ -32,7 +32,12 @@ export const restorePreview: Tool = {
         word === undefined ? (current ?? latestSession(db, projectIn(world), "")) : findSession(db, word).id
       if (session === undefined) throw nothingHere()
       const budget = args.number("budget") ?? world.restoreBudget
-      const { text } = restoreOf(db, session, { source: "compact", budget, summary: "" })
+      const { text } = restoreOf(db, session, {
+        source: "compact",
+        budget,
+        summary: "",
+        related: world.restoreRelated,
+      })
       return { text: text === "" ? "Nothing would be restored: the session has no turns yet." : text }
     } finally {
       db.close()

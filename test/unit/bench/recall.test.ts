@@ -71,13 +71,16 @@ describe("the command", () => {
   test("compares ways of searching, in words and as JSON", async () => {
     const ran = await run(["bench", "recall", "--data", data(), "--json"], { env: machine.env })
     expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code: 0, stderr: "" })
-    const { questions, arms } = JSON.parse(ran.stdout)
+    const { questions, arms, embedder } = JSON.parse(ran.stdout)
     expect(questions).toBe(topics.length)
-    expect(Object.keys(arms)).toEqual(["hash embedding", "BM25 of turns", "lexical"])
+    expect(Object.keys(arms)).toEqual(["hash embedding", "BM25 of turns", "lexical", "semantic", "hybrid"])
+    expect(embedder).toEqual({ id: "hashed-ngrams-1", runtime: "hashed" })
+    for (const arm of ["semantic", "hybrid"]) expect(arms[arm].all.r5).toBe(1)
     expect(arms.lexical.all).toMatchObject({ questions: topics.length, hit1: 1, r5: 1, mrr: 1, r4000: 1 })
     expect(arms["hash embedding"].all.hit1).toBeLessThan(1)
     const table = await run(["bench", "recall", "--data", data()], { env: machine.env })
     expect(table.stdout).toContain("single-hop")
+    expect(table.stdout).toContain("\nsemantic, hybrid: hashed words, no model\n")
   })
 
   test("says what is wrong with its data", async () => {

@@ -13,6 +13,7 @@ const MATERIAL: Material = {
   version: "2.1.112",
   cwd: "/src/app",
   turnCount: 2,
+  related: [],
   archived: 12_345,
   pending: "now write the tests",
   pendingBegun: true,
@@ -139,6 +140,16 @@ const material: fc.Arbitrary<Material> = fc.record({
   archived: fc.nat(),
   pending: fc.option(text, { nil: undefined }),
   pendingBegun: fc.boolean(),
+  related: fc.array(
+    fc.record({
+      handle: fc.constant("abcdef"),
+      started: fc.option(fc.oneof(text, fc.constant("2026-03-02T10:00:00.000Z")), { nil: undefined }),
+      prompt: text,
+      answer: text,
+      words: fc.array(text, { maxLength: 3 }),
+    }),
+    { maxLength: 9 },
+  ),
   constraints: fc.array(quote, { maxLength: 12 }),
   decisions: fc.array(quote, { maxLength: 12 }),
   refuted: fc.array(quote, { maxLength: 12 }),
@@ -207,7 +218,7 @@ describe("restore", () => {
   test("never above the budget, never half a character, twice the same", () => {
     fc.assert(
       fc.property(material, fc.nat(9500), text, (any, budget, summary) => {
-        const options = { source: "compact", budget, summary } as const
+        const options = { source: "compact", budget, summary, related: 3 } as const
         const restored = renderRestore(any, options)
         expect(restored.length).toBeLessThanOrEqual(budget)
         expect(restored.isWellFormed()).toBe(true)
@@ -223,7 +234,7 @@ test("the pointer at startup keeps to 1,000 characters", () => {
   expect(renderPointer(MATERIAL)).toMatchSnapshot()
   fc.assert(
     fc.property(material, (any) => {
-      const pointer = renderPointer(any)
+      const pointer = renderPointer(any, 3)
       expect(pointer.length).toBeLessThanOrEqual(1000)
       expect(pointer.isWellFormed()).toBe(true)
       if (pointer !== "") expect(frameProblems(pointer)).toEqual([])

@@ -1,33 +1,8 @@
-/** Which needed facts a text holds. Pure. */
+/** Shares of the needed facts that a text holds. Pure. */
 import { FACT_KINDS, type FactKind } from "../../transcript/facts.ts"
-import { oneLine } from "../../util/text.ts"
 import type { Needed } from "./needed.ts"
 
 export type Shares = Readonly<Record<FactKind, number | undefined>>
-
-/** Asks whether a text holds a fact. White space, case and the quotation marks of a restore do not matter. */
-export function holderOf(text: string): (kind: FactKind, fact: string) => boolean {
-  const known = essence(text)
-  return (kind, fact) => {
-    // A path is known by its folder and name: sessions tell it from many places.
-    const told = kind === "path" ? fact.split("/").slice(-2).join("/") : fact
-    return known.includes(essence(told)) || (kind === "path" && inSharedFolder(known, fact))
-  }
-}
-
-const essence = (text: string): string =>
-  oneLine(text.replace(/\\"/g, '"').replace(/[`‹<]/g, "'")).toLowerCase()
-
-/** `in dir/: a.ts b.ts` tells dir/b.ts. */
-function inSharedFolder(known: string, path: string): boolean {
-  const end = path.lastIndexOf("/") + 1
-  const folder = essence(path.slice(0, end))
-  const name = essence(path.slice(end))
-  if (folder === "" || !known.includes(folder)) return false
-  return known
-    .split(`in '${folder}': '`)
-    .some((part, n) => n > 0 && part.split("'")[0]!.split(" ").includes(name))
-}
 
 /** Share of the needed facts of each kind; undefined where none was needed. */
 export function shares(needed: Needed, holds: (kind: FactKind, fact: string) => boolean): Shares {

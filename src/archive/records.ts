@@ -1,0 +1,31 @@
+/** The lines of a copy in the vault, decoded one after the other. */
+import { decodeLine } from "../transcript/decode.ts"
+import type { TranscriptRecord } from "../transcript/types.ts"
+import { stretchesFrom } from "../vault/reader.ts"
+
+export interface PlacedRecord {
+  readonly record: TranscriptRecord
+  /** Of its first byte in the transcript. */
+  readonly offset: number
+}
+
+const NEWLINE = 0x0a
+const utf8 = new TextDecoder()
+
+/** @param from where a line begins */
+export function* recordsFrom(file: string, from = 0): Generator<PlacedRecord> {
+  let rest: Uint8Array = new Uint8Array()
+  let offset = from
+  for (const stretch of stretchesFrom(file, from)) {
+    const content = stretch.content.subarray(Math.max(0, from - stretch.from))
+    const bytes = rest.length === 0 ? content : Buffer.concat([rest, content])
+    let at = 0
+    for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, at)) {
+      yield { record: decodeLine(utf8.decode(bytes.subarray(at, end))), offset: offset + at }
+      at = end + 1
+    }
+    offset += at
+    rest = Uint8Array.from(bytes.subarray(at))
+  }
+  if (rest.length > 0) yield { record: decodeLine(utf8.decode(rest)), offset }
+}

@@ -1,0 +1,183 @@
+/**
+ * `ctxbridge bench related`: what a restore gives of other sessions. To prompts that have nothing to do with them it
+ * should give nothing; to those that go on where one of them was, the turn that they go on from.
+ */
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs"
+import { join } from "node:path"
+import { type Database, openDatabase } from "../../archive/database.ts"
+import { HANDLE_PREFIX } from "../../archive/handle-prefix.ts"
+import { importTranscripts } from "../../job/import.ts"
+import { restoreOf } from "../../restore/restore.ts"
+import { relatedTurns } from "../../search/related.ts"
+import { FILTERED } from "../../util/secrets.ts"
+import type { Conversation } from "../recall/locomo.ts"
+import { comparable, shows } from "../recall/question.ts"
+import { writeSession } from "./archive.ts"
+import { longPrompts, RELATED, UNRELATED } from "./prompts.ts"
+import { type Said, SESSIONS } from "./sessions.ts"
+
+export interface Tally {
+  readonly prompts: number
+  /** Those to which something of another session was given. */
+  readonly answered: number
+  /** Those to which the right turn was given. */
+  readonly right: number
+  /** Turns that were given, and how many of them were right. */
+  readonly turns: number
+  readonly rightTurns: number
+  /** UTF-16 units that were given. */
+  readonly characters: number
+}
+
+export interface RelatedReport {
+  readonly unrelated: Tally
+  readonly related: Tally
+}
+
+/** What was given to a prompt: a text for each turn. */
+interface Given {
+  readonly turns: readonly string[]
+  isRight(turn: string): boolean
+}
+
+/** Turns of other sessions in a restore, as by default. */
+const MOST = 3
+const BUDGET = 4000
+const SEED = 11
+const SECTION = /\n## Related turns [^\n]*((?:\n- [^\n]*)+)/
+
+/** The session that is restored: nothing in it says what it is about. */
+const HERE: readonly Said[] = [{ prompt: "hello", answer: "Hello! What shall we do?" }]
+
+/** With the sessions and prompts beside this file, and whole restores. */
+export function benchRelated(temp: string): RelatedReport {
+  return inFolder(temp, (work) => {
+    const { dataHome, here } = shopIn(work)
+    const db = openDatabase(dataHome, { wait: 0 })
+    try {
+      const turns = (prompt: string): string[] => relatedIn(db, here, prompt)
+      const controls = [...UNRELATED, ...longPrompts(SEED)]
+      return {
+        unrelated: tally(controls.map((prompt) => ({ turns: turns(prompt), isRight: () => false }))),
+        related: tally(
+          RELATED.map(({ prompt, session, turn }) => {
+            const handle = handleOf(db, SESSIONS[session][turn]!.prompt)
+            return { turns: turns(prompt), isRight: (line) => line.startsWith(`${handle} `) }
+          }),
+        ),
+      }
+    } finally {
+      db.close()
+    }
+  })
+}
+
+/**
+ * With conversations and questions of their own: each question is put to its conversation, whose turns may answer it, and to
+ * all others, which know nothing of it.
+ */
+export function benchRelatedTo(
+  conversations: readonly Conversation[],
+  temp: string,
+  onProgress?: (label: string, done: number, total: number) => void,
+): RelatedReport {
+  return inFolder(temp, (work) => {
+    const unrelated: Given[] = []
+    const related: Given[] = []
+    for (const [n, conversation] of conversations.entries()) {
+      const dataHome = join(work, conversation.name)
+      mkdirSync(dataHome)
+      archive(work, dataHome, conversation.transcripts)
+      const db = openDatabase(dataHome, { wait: 0 })
+      try {
+        for (const other of conversations) {
+          for (const { text, evidence } of other.questions ?? []) {
+            const turns = turnsFor(db, text)
+            if (other !== conversation) {
+              unrelated.push({ turns, isRight: () => false })
+              continue
+            }
+            const answers = [...evidence.values()].map(comparable)
+            const isRight = (turn: string): boolean => answers.some((one) => shows(comparable(turn), one))
+            related.push({ turns, isRight })
+          }
+        }
+      } finally {
+        db.close()
+      }
+      onProgress?.("asking", n + 1, conversations.length)
+    }
+    return { unrelated: tally(unrelated), related: tally(related) }
+  })
+}
+
+function inFolder<T>(temp: string, work: (folder: string) => T): T {
+  const folder = realpathSync(mkdtempSync(join(temp, "ctxbridge-related-")))
+  try {
+    return work(folder)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function archive(work: string, dataHome: string, transcripts: readonly string[]): void {
+  const place = { dataHome, home: work, stateHome: join(work, "state"), secrets: FILTERED }
+  importTranscripts(place, transcripts, { dryRun: false, check: false })
+}
+
+/** The sessions in one project; in another one, sessions that say every prompt word for word. */
+function shopIn(work: string): { dataHome: string; here: string } {
+  const dataHome = join(work, "data")
+  mkdirSync(dataHome)
+  const paths: string[] = []
+  const write = (project: string, turns: readonly Said[]): string => {
+    const id = `5e1a7ed0-0000-4000-8000-${String(paths.length).padStart(12, "0")}`
+    const path = join(work, ".claude", "projects", `-${project}`, `${id}.jsonl`)
+    writeSession(path, id, join(work, project), turns, paths.length)
+    paths.push(path)
+    return id
+  }
+  for (const turns of Object.values(SESSIONS)) write("shop", turns)
+  for (const prompt of [...UNRELATED, ...RELATED.map((one) => one.prompt)]) {
+    write("elsewhere", [{ prompt, answer: `Answer to: ${prompt}` }])
+  }
+  const here = write("shop", HERE)
+  archive(work, dataHome, paths)
+  return { dataHome, here }
+}
+
+/** The lines that a restore gives of other sessions. */
+function relatedIn(db: Database, session: string, prompt: string): string[] {
+  const options = { source: "compact", budget: BUDGET, summary: "", related: MOST } as const
+  const { text } = restoreOf(db, session, options, { text: prompt, at: 0 })
+  return (SECTION.exec(text)?.[1] ?? "").split("\n- ").slice(1)
+}
+
+const handleOf = (db: Database, prompt: string): string =>
+  HANDLE_PREFIX +
+  db
+    .query<{ handle: string }, [string]>("SELECT handle FROM turns WHERE prompt = ? ORDER BY id LIMIT 1")
+    .get(prompt)!.handle
+
+/** Prompt and answer of each turn that the question lets through, in every project of the archive. */
+function turnsFor(db: Database, prompt: string): string[] {
+  const projects = db.query<{ id: number; path: string }, []>("SELECT id, path FROM projects").all()
+  return projects.flatMap(({ id, path }) =>
+    relatedTurns(db, { prompt, project: id, name: path, except: [] })
+      .slice(0, MOST)
+      .map((turn) => `${turn.prompt}\n${turn.answer}`),
+  )
+}
+
+function tally(all: readonly Given[]): Tally {
+  const sum = (pick: (one: Given) => number): number => all.reduce((total, one) => total + pick(one), 0)
+  const rightIn = ({ turns, isRight }: Given): number => turns.filter((turn) => isRight(turn)).length
+  return {
+    prompts: all.length,
+    answered: sum(({ turns }) => (turns.length > 0 ? 1 : 0)),
+    right: sum((one) => (rightIn(one) > 0 ? 1 : 0)),
+    turns: sum(({ turns }) => turns.length),
+    rightTurns: sum(rightIn),
+    characters: sum(({ turns }) => turns.join("").length),
+  }
+}

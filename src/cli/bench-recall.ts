@@ -1,0 +1,24 @@
+/** `ctxbridge bench recall`: ways of searching, compared by what they show of what answers a question. */
+import { tmpdir } from "node:os"
+import { resolve } from "node:path"
+import { benchRecall } from "../bench/recall/run.ts"
+import { openEmbedder } from "../embed/embedder.ts"
+import { EXIT, usageError } from "../util/errors.ts"
+import { stringArg } from "./args.ts"
+import type { Context } from "./command.ts"
+import { renderRecall } from "./render-recall.ts"
+import { createStyle } from "./style.ts"
+
+export async function recall({ args, out, env }: Context): Promise<number> {
+  const data = stringArg(args, "data")
+  if (data === undefined) throw usageError("bench recall needs --data DIR", "ctxbridge bench --help")
+  const report = await benchRecall({
+    folder: resolve(env.cwd, data),
+    temp: tmpdir(),
+    embedder: await openEmbedder(env),
+    onProgress: out.progress,
+  })
+  for (const line of renderRecall(report, out.columns, createStyle(out.color))) out.print(line)
+  out.json(report)
+  return EXIT.ok
+}

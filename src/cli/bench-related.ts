@@ -1,0 +1,58 @@
+/** `ctxbridge bench related`: what restores give of other sessions, and whether they keep silent where they should. */
+import { tmpdir } from "node:os"
+import { resolve } from "node:path"
+import { conversationsIn } from "../bench/recall/locomo.ts"
+import { benchRelated, benchRelatedTo, type RelatedReport } from "../bench/related/measure.ts"
+import { CtxError, EXIT } from "../util/errors.ts"
+import { stringArg } from "./args.ts"
+import type { Context } from "./command.ts"
+import { createStyle } from "./style.ts"
+import { renderTable } from "./table.ts"
+
+export function related({ args, out, env }: Context): number {
+  const data = stringArg(args, "data")
+  const report = data === undefined ? benchRelated(tmpdir()) : withQuestions(resolve(env.cwd, data), out)
+  for (const line of renderTable(
+    [
+      { title: "prompts" },
+      ...["n", "answered", "right", "turns", "of them right"].map((title) => ({
+        title,
+        align: "right" as const,
+      })),
+    ],
+    rowsOf(report),
+    out.columns,
+    createStyle(out.color),
+  )) {
+    out.print(line)
+  }
+  out.json(report)
+  // Of the set beside the code nothing may get through; somebody's own questions may share a subject.
+  return data === undefined && report.unrelated.characters > 0 ? EXIT.failed : EXIT.ok
+}
+
+/** @throws CtxError `no-data` */
+function withQuestions(folder: string, out: Context["out"]): RelatedReport {
+  const conversations = conversationsIn(folder)
+  if (conversations.length < 2) {
+    throw new CtxError("no-data", `fewer than two conversations with questions (*.gold.json) in ${folder}`, {
+      exit: EXIT.notFound,
+      hint: "without --data, the sessions and prompts that ctxbridge brings are used",
+    })
+  }
+  return benchRelatedTo(conversations, tmpdir(), out.progress)
+}
+
+function rowsOf({ unrelated, related: found }: RelatedReport): string[][] {
+  return [
+    ["unrelated", String(unrelated.prompts), String(unrelated.answered), "", String(unrelated.turns), ""],
+    [
+      "related",
+      String(found.prompts),
+      String(found.answered),
+      String(found.right),
+      String(found.turns),
+      String(found.rightTurns),
+    ],
+  ]
+}

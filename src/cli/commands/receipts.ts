@@ -1,0 +1,63 @@
+/** `ctxbridge receipts`: what each compaction kept, what was given back, and what is lost. */
+import type { Database } from "../../archive/database.ts"
+import { find } from "../../archive/find.ts"
+import { openForReading } from "../../archive/read.ts"
+import { tokensOf } from "../../restore/receipt-line.ts"
+import { receiptsOf } from "../../restore/receipts.ts"
+import { CtxError, EXIT, usageError } from "../../util/errors.ts"
+import { positive, stringArg } from "../args.ts"
+import type { Command } from "../command.ts"
+import { projectWanted } from "../project-wanted.ts"
+import { renderReceipts, totalOf } from "../render-receipts.ts"
+import { createStyle } from "../style.ts"
+
+const LIMIT = 5
+
+export default {
+  meta: {
+    name: "receipts",
+    description: "Show what each compaction kept, what was given back, what is lost",
+  },
+  args: {
+    session: { type: "string", description: "Of this session", valueHint: "ID" },
+    project: { type: "string", description: "Of the project in this folder", valueHint: "PATH" },
+    "all-projects": { type: "boolean", description: "Of every project" },
+    limit: { type: "string", description: `The latest so many (${LIMIT})`, valueHint: "N" },
+  },
+  run(context) {
+    const { args, env, out } = context
+    const limit = positive(args, "limit") ?? LIMIT
+    const wanted = stringArg(args, "session")
+    const project = wanted === undefined ? projectWanted(context) : undefined
+    const db = openForReading(env.dataHome)
+    try {
+      const session = wanted === undefined ? undefined : sessionOf(db, wanted)
+      const onProgress = (done: number, total: number): void => out.progress("sessions", done, total)
+      const receipts = receiptsOf(db, env.dataHome, { project, session, limit, onProgress })
+      if (receipts.length === 0) throw nothing(session ?? project)
+      const total = totalOf(receipts)
+      const screen = { columns: out.columns, style: createStyle(out.color), now: Date.now() }
+      for (const line of renderReceipts(receipts, total, screen)) out.print(line)
+      out.json({
+        receipts: receipts.map((receipt) => ({ ...receipt, tokens: tokensOf(receipt.characters) })),
+        total,
+      })
+    } finally {
+      db.close()
+    }
+  },
+} satisfies Command
+
+function sessionOf(db: Database, wanted: string): string {
+  const found = find(db, wanted)
+  if (found.kind === "session") return found.session.id
+  throw usageError(`${wanted} is a turn`, "--session takes a session's id")
+}
+
+function nothing(place: string | undefined): CtxError {
+  return new CtxError(
+    "no-compactions",
+    `no compaction${place === undefined ? "" : ` of ${place}`} is archived`,
+    { hint: "--all-projects shows those of every project", exit: EXIT.notFound },
+  )
+}

@@ -1,0 +1,69 @@
+/** Receipts as tables for people. Pure. */
+import { HELD_KINDS } from "../restore/present.ts"
+import type { DeliveryProof, KindCounts, Receipt } from "../restore/receipt.ts"
+import { tokensOf } from "../restore/receipt-line.ts"
+import { count } from "../util/text.ts"
+import { type Screen, shortIds } from "./render-session.ts"
+import { safe } from "./style.ts"
+import { renderTable } from "./table.ts"
+import { ago } from "./when.ts"
+
+type Counts = Receipt["kinds"]
+
+const PROOFS: Readonly<Record<DeliveryProof, string>> = {
+  arrived: "arrived",
+  "arrived-later": "arrived at a later prompt",
+  lost: "did not arrive",
+  open: "not answered yet",
+  untold: "this version of the host does not tell whether it arrived",
+  "nothing-given": "",
+}
+
+export function renderReceipts(receipts: readonly Receipt[], total: Counts, screen: Screen): string[] {
+  const names = shortIds(receipts.map(({ session }) => session))
+  const lines = receipts.flatMap((receipt, n) => [
+    screen.style.bold(headline(receipt, names[n]!, screen.now)),
+    ...renderCounts(receipt.kinds, screen),
+    "",
+  ])
+  if (receipts.length > 1) {
+    lines.push(screen.style.bold(`Together, ${count(receipts.length, "compaction")}`))
+    lines.push(...renderCounts(total, screen), "")
+  }
+  return [...lines, "Kept and given count what stands there word for word. Tokens: characters / 3.5."]
+}
+
+function headline(receipt: Receipt, name: string, now: number): string {
+  const { time, trigger, preTokens, characters, delivery } = receipt
+  const tokens = preTokens === null ? "" : ` at ${preTokens.toLocaleString("en-US")} tokens`
+  const size = `${count(characters, "character")} (about ${count(tokensOf(characters), "token")})`
+  const given = characters === 0 ? "nothing given back" : `gave back ${size}, ${PROOFS[delivery]}`
+  return `${safe(name)}  ${ago(time, now)}  ${safe(trigger)}${tokens}: ${given}`
+}
+
+function renderCounts(kinds: Counts, { columns, style }: Screen): string[] {
+  const numbers = ["before", "kept", "given", "lost"] as const
+  const rows = HELD_KINDS.filter((kind) => kinds[kind].before > 0).map((kind) => [
+    `  ${kind}s`,
+    ...numbers.map((column) => String(kinds[kind][column])),
+  ])
+  if (rows.length === 0) return ["  nothing of these kinds"]
+  const head = [{ title: "" }, ...numbers.map((title) => ({ title, align: "right" as const }))]
+  return renderTable(head, rows, columns, style)
+}
+
+/** Sums over all receipts. */
+export function totalOf(receipts: readonly Receipt[]): Counts {
+  const sum = (all: readonly KindCounts[]): KindCounts =>
+    all.reduce(
+      (a, b) => ({
+        before: a.before + b.before,
+        kept: a.kept + b.kept,
+        given: a.given + b.given,
+        lost: a.lost + b.lost,
+      }),
+      { before: 0, kept: 0, given: 0, lost: 0 },
+    )
+  const kinds = HELD_KINDS.map((kind) => [kind, sum(receipts.map(({ kinds }) => kinds[kind]))])
+  return Object.fromEntries(kinds) as Counts
+}

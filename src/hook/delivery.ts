@@ -1,0 +1,26 @@
+/** Whether a restore has reached the conversation. Loaded only while that is not known. */
+import type { Taken } from "../archive/take.ts"
+import { type Outcome, outcomeIn } from "../transcript/delivery.ts"
+import { closeSync } from "../util/fs.ts"
+import { openSource } from "../vault/capture.ts"
+import { readExactly } from "../vault/file.ts"
+import type { Delivery } from "./state.ts"
+
+/** Bytes behind a restore in which it would stand. Beyond them nobody looks, and nothing is given again. */
+const LOOKED_AT = 8 << 20
+
+/** @param own the session's transcript */
+export function outcomeOf({ at, time }: Delivery, { path, captured }: Taken): Outcome {
+  if (captured.superseded !== undefined) return "unknown"
+  const source = openSource(path)
+  if (source === undefined) return "open"
+  try {
+    const { size } = source.stats
+    if (size < at) return "unknown"
+    const content = readExactly(source.fd, at, Math.min(size - at, LOOKED_AT))
+    const outcome = outcomeIn(content, time)
+    return outcome === "open" && size - at > LOOKED_AT ? "unknown" : outcome
+  } finally {
+    closeSync(source.fd)
+  }
+}

@@ -1,0 +1,89 @@
+/** What stands in a conversation that a summary may drop, by kind: as the views find it, message by message. Pure. */
+import { constraintsIn, decisionsIn } from "../transcript/extract.ts"
+import { errorLinesIn, namesIn, pathsIn, simpleCommands } from "../transcript/facts.ts"
+import { numbersIn } from "../transcript/numbers.ts"
+import { isHostTool } from "../transcript/origin.ts"
+import { commandPaths, toolFiles } from "../transcript/tool-input.ts"
+import type { Part, TranscriptRecord } from "../transcript/types.ts"
+import type { HeldKind } from "./held.ts"
+
+export const HELD_KINDS = [
+  "constraint",
+  "decision",
+  "path",
+  "command",
+  "name",
+  "error",
+  "number",
+] as const satisfies readonly HeldKind[]
+
+export class Present {
+  readonly #found = new Map<HeldKind, Set<string>>()
+  readonly #tools = new Map<string, string>()
+
+  take({ parts, sidechain, imported }: TranscriptRecord): void {
+    if (sidechain || imported === true) return
+    for (const part of parts) this.#takePart(part)
+  }
+
+  of(kind: HeldKind): ReadonlySet<string> {
+    return this.#found.get(kind) ?? new Set()
+  }
+
+  #takePart(part: Part): void {
+    switch (part.kind) {
+      case "prompt":
+        this.#note("constraint", constraintsIn(part.text))
+        this.#prose(part.text)
+        return
+      case "text":
+        this.#note("decision", decisionsIn(part.text))
+        this.#prose(part.text)
+        return
+      // Of an earlier compaction: this one may drop it.
+      case "summary":
+        this.#prose(part.text)
+        return
+      case "toolUse": {
+        this.#tools.set(part.id, part.name)
+        this.#note(
+          "path",
+          toolFiles(part.name, part.input).map(({ path }) => path),
+        )
+        for (const text of stringsIn(part.input)) this.#note("name", namesIn(text))
+        const script =
+          part.name === "Bash" ? (part.input as { command?: unknown } | null)?.command : undefined
+        if (typeof script !== "string") return
+        this.#note("path", commandPaths(script))
+        this.#note("command", simpleCommands(script))
+        return
+      }
+      case "toolResult": {
+        const tool = this.#tools.get(part.id)
+        if (isHostTool(tool) && (part.isError || tool === "Bash"))
+          this.#note("error", errorLinesIn(part.text))
+        return
+      }
+    }
+  }
+
+  #prose(text: string): void {
+    this.#note("name", namesIn(text))
+    this.#note("path", pathsIn(text))
+    this.#note("number", numbersIn(text))
+  }
+
+  #note(kind: HeldKind, texts: readonly string[]): void {
+    if (texts.length === 0) return
+    const known = this.#found.get(kind) ?? new Set()
+    for (const text of texts) known.add(text)
+    this.#found.set(kind, known)
+  }
+}
+
+/** Strings of a tool call's own fields, and of lists of changes in them. */
+function stringsIn(input: unknown, depth = 0): string[] {
+  if (typeof input === "string") return [input]
+  if (typeof input !== "object" || input === null || depth > 3) return []
+  return Object.values(input).flatMap((value) => stringsIn(value, depth + 1))
+}

@@ -1,0 +1,41 @@
+/** What a restore gave back, in one line for the user. Counts only: no word of the archive stands in it. Pure. */
+import { count } from "../util/text.ts"
+import { explain, type Section } from "./explain.ts"
+import type { Facts } from "./material.ts"
+
+/** Sections by the beginning of their titles: what their lines are; of lists, the facts are counted. */
+const KINDS: readonly (readonly [noun: string, titles: readonly string[]])[] = [
+  ["constraint", ["Standing constraints"]],
+  ["todo", ["Open todos"]],
+  ["decision", ["Decisions", "Tried in vain"]],
+  ["path", ["Files in flight", "Paths"]],
+  ["name", ["Names"]],
+  ["command", ["Commands"]],
+  ["error", ["Errors met"]],
+  ["turn", ["Turns"]],
+  ["related turn", ["Related turns"]],
+]
+
+/** Characters of a token, about: no tokenizer is at hand. */
+const TOKEN = 3.5
+
+export const tokensOf = (characters: number): number => Math.ceil(characters / TOKEN)
+
+/** @returns `""` when nothing was given */
+export function receiptLine(text: string, facts: Facts): string {
+  if (text === "") return ""
+  const sections = explain(text, facts)
+  const told = KINDS.map(([noun, titles]) => [noun, countIn(sections, titles)] as const)
+    .filter(([, n]) => n > 0)
+    .map(([noun, n]) => count(n, noun))
+  const size = `${count(text.length, "character")}, about ${count(tokensOf(text.length), "token")}`
+  return `ctxbridge gave back ${told.join(", ") || "the waiting prompt"} (${size}). ctxbridge receipts tells more.`
+}
+
+function countIn(sections: readonly Section[], titles: readonly string[]): number {
+  return sections
+    .filter(({ title }) => titles.some((begin) => title.startsWith(begin)))
+    .reduce((sum, { lines, facts }) => sum + (facts.length > 0 ? facts.length : listed(lines)), 0)
+}
+
+const listed = (lines: readonly string[]): number => lines.filter((line) => line.startsWith("- ")).length

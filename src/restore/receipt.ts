@@ -1,0 +1,169 @@
+/**
+ * What became of a conversation at each of its compactions: what was there before, what the host kept of it, what was
+ * given back, what is lost. Told from the transcript alone, and from what was given. Pure.
+ */
+import type { TranscriptRecord } from "../transcript/types.ts"
+import { atLeast } from "../util/version.ts"
+import { type HeldKind, holderOf } from "./held.ts"
+import { HELD_KINDS, Present } from "./present.ts"
+
+export interface KindCounts {
+  /** In the context that was compacted: since the compaction before. */
+  readonly before: number
+  /** Of these, told word for word by the host's summary, or in a message that it kept. */
+  readonly kept: number
+  /** Of the rest, told by what was given back. */
+  readonly given: number
+  readonly lost: number
+}
+
+/**
+ * Whether what was given back has reached the conversation: `arrived` at once, `arrived-later` at a prompt. `lost`: the
+ * host has answered without it. `open`: nothing was said since. `untold`: this host does not write it down.
+ */
+export type DeliveryProof = "arrived" | "arrived-later" | "lost" | "open" | "untold" | "nothing-given"
+
+export interface Receipt {
+  readonly session: string
+  /** Of the boundary in its transcript, in bytes. */
+  readonly offset: number
+  readonly time: string | null
+  readonly trigger: string
+  /** In the context just before, as the host counts. */
+  readonly preTokens: number | null
+  readonly kinds: Readonly<Record<HeldKind, KindCounts>>
+  /** UTF-16 units of what was given back. */
+  readonly characters: number
+  readonly delivery: DeliveryProof
+}
+
+/** A restore as our hook gave it. */
+export interface GivenText {
+  /** Bytes of the transcript at that moment. */
+  readonly at: number
+  readonly text: string
+}
+
+interface Placed {
+  readonly record: TranscriptRecord
+  readonly offset: number
+}
+
+const MARK = "<ctxbridge-restore source="
+/** Hosts from here on write down what their hooks gave. */
+const TELLS = [2, 1, 112] as const
+/** A host keeps the newest messages only. */
+const MAYBE_KEPT = 200
+
+/** A compaction, while what follows it is read. */
+interface Draft {
+  readonly boundary: Placed
+  readonly trigger: string
+  readonly preTokens: number | undefined
+  readonly before: Present
+  /** What the host kept. */
+  kept: string
+  /** By the event of the hook that brought it. */
+  readonly arrived: { readonly event: string; readonly text: string }[]
+  answered: boolean
+  version: string | undefined
+}
+
+/**
+ * The compactions of one transcript, in their order; those of a session that it was forked from are left out.
+ *
+ * @param givenAt what was given at the compaction nearest to such an offset
+ */
+export function* receiptsIn(
+  session: string,
+  records: Iterable<Placed>,
+  givenAt: (boundary: number) => string,
+): Generator<Receipt> {
+  let before = new Present()
+  let recent: TranscriptRecord[] = []
+  let said = false
+  let draft: Draft | undefined
+  for (const { record, offset } of records) {
+    if (record.sidechain) continue
+    const boundary = record.parts.find((part) => part.kind === "boundary")
+    if (boundary !== undefined) {
+      if (draft !== undefined) yield finish(session, draft, givenAt)
+      const kept = textOf(
+        recent.filter(({ uuid }) => uuid !== undefined && boundary.preserved.includes(uuid)),
+      )
+      const { trigger, preTokens } = boundary
+      const place = { boundary: { record, offset }, trigger, preTokens, before, kept }
+      draft = said ? { ...place, arrived: [], answered: false, version: undefined } : undefined
+      before = new Present()
+      recent = []
+      said = false
+      continue
+    }
+    said ||= record.parts.some(({ kind }) => kind === "prompt" || kind === "text" || kind === "toolUse")
+    if (draft !== undefined) follow(draft, record)
+    before.take(record)
+    recent.push(record)
+    if (recent.length > 2 * MAYBE_KEPT) recent = recent.slice(-MAYBE_KEPT)
+  }
+  if (draft !== undefined) yield finish(session, draft, givenAt)
+}
+
+function follow(draft: Draft, record: TranscriptRecord): void {
+  const { type, parts, usage, version, timestamp } = record
+  // Where a plugin answers a compaction, the messages that it keeps are written again, with their former times.
+  if ((timestamp ?? "") < (draft.boundary.record.timestamp ?? "")) draft.kept += `\n${textOf([record])}`
+  for (const part of parts) {
+    if (part.kind === "summary") draft.kept += `\n${part.text}`
+    else if (type === "attachment/hook_additional_context" && part.kind === "context") {
+      if (part.text.includes(MARK)) draft.arrived.push({ event: part.source, text: part.text })
+    }
+  }
+  if (usage === undefined) return
+  draft.answered = true
+  draft.version = version ?? draft.version
+}
+
+function finish(session: string, draft: Draft, givenAt: (boundary: number) => string): Receipt {
+  const { boundary, before, arrived, kept, trigger, preTokens } = draft
+  const noted = givenAt(boundary.offset)
+  // A message that a plugin keeps brings the restore before it once more.
+  const same = arrived.find(({ text }) => text.trim() === noted.trim())
+  const text = (same ?? arrived.at(-1))?.text ?? noted
+  const inKept = holderOf(kept)
+  const inGiven = holderOf(text)
+  const counts = (kind: HeldKind): KindCounts => {
+    const all = [...before.of(kind)]
+    const dropped = all.filter((fact) => !inKept(kind, fact))
+    const given = dropped.filter((fact) => inGiven(kind, fact)).length
+    return { before: all.length, kept: all.length - dropped.length, given, lost: dropped.length - given }
+  }
+  return {
+    session,
+    offset: boundary.offset,
+    time: boundary.record.timestamp ?? null,
+    trigger,
+    preTokens: preTokens ?? null,
+    kinds: Object.fromEntries(HELD_KINDS.map((kind) => [kind, counts(kind)])) as Receipt["kinds"],
+    characters: text.length,
+    delivery: proofOf(draft, text),
+  }
+}
+
+function proofOf({ arrived, answered, version }: Draft, text: string): DeliveryProof {
+  if (arrived.some(({ event }) => event === "hook:SessionStart")) return "arrived"
+  if (arrived.length > 0) return "arrived-later"
+  if (text === "") return "nothing-given"
+  if (!answered) return "open"
+  return atLeast(version, TELLS) ? "lost" : "untold"
+}
+
+/** What messages hold that stays in the context. */
+function textOf(records: readonly TranscriptRecord[]): string {
+  const texts = records.flatMap(({ parts }) =>
+    parts.map((part) => {
+      if (part.kind === "toolUse") return Object.values(part.input ?? {}).join("\n")
+      return "text" in part ? part.text : ""
+    }),
+  )
+  return texts.join("\n")
+}

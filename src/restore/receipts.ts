@@ -1,0 +1,92 @@
+/** Receipts of archived sessions: made anew from the vault each time they are asked for, so that nothing can go stale. */
+import type { Database } from "../archive/database.ts"
+import { recordsFrom } from "../archive/records.ts"
+import { vaultFile } from "../vault/layout.ts"
+import { type GivenText, type Receipt, receiptsIn } from "./receipt.ts"
+
+export interface ReceiptFilter {
+  /** Undefined: of every project. */
+  readonly project?: string | undefined
+  /** This one alone. */
+  readonly session?: string | undefined
+  readonly limit: number
+  readonly onProgress?: (done: number, total: number) => void
+}
+
+interface SessionRow {
+  readonly session: string
+  /** Of its last compaction. */
+  readonly latest: string
+}
+
+/** The latest, newest first. */
+export function receiptsOf(db: Database, dataHome: string, filter: ReceiptFilter): Receipt[] {
+  const { project = null, session = null, limit, onProgress } = filter
+  const sessions = db
+    .query<SessionRow, [string | null, string | null]>(
+      `SELECT b.session, max(coalesce(b.time, '')) AS latest FROM boundaries b
+       LEFT JOIN sessions s ON s.id = b.session LEFT JOIN projects p ON p.id = s.project
+       WHERE (?1 IS NULL OR b.session = ?1) AND (?2 IS NULL OR p.path = ?2)
+       GROUP BY b.session ORDER BY latest DESC, b.session`,
+    )
+    .all(session, project)
+  let found: Receipt[] = []
+  for (const [n, { session: id, latest }] of sessions.entries()) {
+    // What follows is older than all that is wanted.
+    if (found.length >= limit && latest < (found[limit - 1]!.time ?? "")) break
+    onProgress?.(n, sessions.length)
+    found = [...found, ...ofSession(db, dataHome, id)].sort(newestFirst)
+  }
+  onProgress?.(sessions.length, sessions.length)
+  return found.slice(0, limit)
+}
+
+const newestFirst = (a: Receipt, b: Receipt): number => {
+  const [first, second] = [a.time ?? "", b.time ?? ""]
+  return first === second ? b.offset - a.offset : first < second ? 1 : -1
+}
+
+/** Of each compaction once: former copies of a transcript that the host has rewritten hold the same ones. */
+function ofSession(db: Database, dataHome: string, session: string): Receipt[] {
+  const copies = db
+    .query<{ copy: string }, [string]>("SELECT copy FROM transcripts WHERE session = ? ORDER BY id")
+    .all(session)
+  const given = givenTo(db, session)
+  const once = new Map<string, Receipt>()
+  for (const { copy } of copies) {
+    const boundaries = [...boundariesIn(db, copy)]
+    const records = recordsFrom(vaultFile(dataHome, copy))
+    for (const receipt of receiptsIn(session, records, (offset) => nearest(given, boundaries, offset)))
+      once.set(receipt.time ?? `at ${receipt.offset}`, receipt)
+  }
+  return [...once.values()]
+}
+
+function boundariesIn(db: Database, copy: string): number[] {
+  return db
+    .query<{ offset: number }, [string]>(
+      "SELECT b.offset FROM boundaries b JOIN transcripts t ON t.id = b.transcript WHERE t.copy = ?",
+    )
+    .all(copy)
+    .map(({ offset }) => offset)
+}
+
+/** What hooks gave after compactions, and how far the transcript went then. */
+function givenTo(db: Database, session: string): GivenText[] {
+  return db
+    .query<{ mark: string; text: string }, [string]>(
+      "SELECT mark, text FROM restores WHERE session = ? AND source = 'compact' AND text <> '' ORDER BY id",
+    )
+    .all(session)
+    .flatMap(({ mark, text }) => {
+      const at = /^at (\d+)$/.exec(mark)?.[1]
+      return at === undefined ? [] : [{ at: Number(at), text }]
+    })
+}
+
+/** A restore belongs to the boundary that is nearest: the host writes it a moment after or before. */
+function nearest(given: readonly GivenText[], boundaries: readonly number[], offset: number): string {
+  const isNearest = ({ at }: GivenText): boolean =>
+    boundaries.every((other) => Math.abs(other - at) >= Math.abs(offset - at))
+  return given.findLast(isNearest)?.text ?? ""
+}

@@ -1,0 +1,179 @@
+/**
+ * Turns of the project's other sessions that are about what is being asked. What counts as related is decided by
+ * words (search/related.ts); vectors that the background job has made choose among those. Nothing here loads a model.
+ */
+import type { Database } from "../archive/database.ts"
+import { unpackVectors } from "../archive/vectors.ts"
+import { HASHED_ID } from "../embed/hashed.ts"
+import type { Clue } from "../search/clues.ts"
+import { placeOf, type RelatedTurn, relatedTurns } from "../search/related.ts"
+import { codeOf } from "../util/errors.ts"
+import type { RelatedLine } from "./material.ts"
+
+/** UTF-16 units of a prompt or answer in which the found words should be seen, and how many stand before them. */
+const SEEN = 80
+const LEAD = 20
+/** Turns whose vectors are compared, the first by words. */
+const COMPARED = 8
+/** Lines for each that is wanted: some may tell only what the restore or the summary tells already. */
+const SPARE = 3
+
+interface AboutRow {
+  readonly project: number
+  readonly path: string
+}
+
+/**
+ * An index that cannot be read costs these lines, and not the restore.
+ *
+ * @param prompt what the session is about now
+ * @param latest handle of the turn that began with it, if any: it may have vectors
+ * @param most lines that are wanted; 0: nothing is looked for
+ */
+export function gatherRelated(
+  db: Database,
+  session: string,
+  prompt: string,
+  latest: string | undefined,
+  most: number,
+): RelatedLine[] {
+  if (most === 0 || prompt.trim() === "") return []
+  try {
+    return relatedTo(db, session, prompt, latest, most)
+  } catch (error) {
+    if (!codeOf(error).startsWith("SQLITE_")) throw error
+    return []
+  }
+}
+
+function relatedTo(
+  db: Database,
+  session: string,
+  prompt: string,
+  latest: string | undefined,
+  most: number,
+): RelatedLine[] {
+  const about = db
+    .query<AboutRow, [string]>(
+      "SELECT p.id AS project, p.path FROM sessions s JOIN projects p ON p.id = s.project WHERE s.id = ?",
+    )
+    .get(session)
+  if (about === null) return []
+  const { project, path } = about
+  const found = relatedTurns(db, { prompt, project, name: path, except: kinOf(db, session) })
+  const ordered = latest === undefined ? found : byMeaning(db, latest, found)
+  return linesOf(db, ordered.slice(0, most * SPARE))
+}
+
+interface Link {
+  readonly child: string
+  readonly parent: string
+  readonly kind: string
+}
+
+/**
+ * The session itself, all that a fork or resume joins with it, since those hold the same lines, and what it went on
+ * from by /clear, since it was given that when it began.
+ */
+function kinOf(db: Database, session: string): string[] {
+  const links = db
+    .query<Link, [string]>(
+      "SELECT child, parent, kind FROM lineage WHERE kind = 'fork' OR child = ?1 OR parent = ?1",
+    )
+    .all(session)
+  const kin = new Set([session])
+  for (const one of kin) {
+    for (const { child, parent, kind } of links) {
+      if (kind === "fork" && child === one) kin.add(parent)
+      if (kind === "fork" && parent === one) kin.add(child)
+    }
+  }
+  for (const { child, parent, kind } of links)
+    if (kind === "clear") kin.add(child === session ? parent : child)
+  return [...kin]
+}
+
+/**
+ * Of turns with vectors by the same model as the latest turn's, those nearer to it count more. Only their order
+ * changes: a likeness says little of whether two turns have to do with each other.
+ */
+function byMeaning(db: Database, latest: string, found: readonly RelatedTurn[]): RelatedTurn[] {
+  const compared = found.slice(0, COMPARED)
+  if (compared.length < 2) return [...found]
+  const rows = db
+    .query<VectorRow, [string, string, string]>(
+      `SELECT o.turn, o.turn = v.turn AS isLatest, o.dimension, o.vectors
+       FROM turns t JOIN vectors v ON v.turn = t.id JOIN vectors o ON o.embedder = v.embedder
+       WHERE t.handle = ?1 AND v.embedder <> ?2
+         AND (o.turn = v.turn OR o.turn IN (SELECT value FROM json_each(?3)))`,
+    )
+    .all(latest, HASHED_ID, JSON.stringify(compared.map(({ turn }) => turn)))
+  const vectors = new Map(rows.map((row) => [row.turn, meanOf(row)]))
+  const wanted = vectors.get(rows.find(({ isLatest }) => isLatest === 1)?.turn ?? -1)
+  if (wanted === undefined) return [...found]
+  const score = ({ turn, share }: RelatedTurn): number => share + cosine(wanted, vectors.get(turn))
+  return [...compared.sort((a, b) => score(b) - score(a)), ...found.slice(COMPARED)]
+}
+
+interface VectorRow {
+  readonly turn: number
+  readonly isLatest: number
+  readonly dimension: number
+  readonly vectors: Uint8Array
+}
+
+function meanOf({ dimension, vectors }: VectorRow): Float32Array {
+  const sum = new Float32Array(dimension)
+  for (const { scale, data } of unpackVectors(vectors, dimension)) {
+    for (let n = 0; n < dimension; n++) sum[n]! += data[n]! * scale
+  }
+  return sum
+}
+
+function cosine(a: Float32Array, b: Float32Array | undefined): number {
+  if (b === undefined || b.length !== a.length) return 0
+  let [product, left, right] = [0, 0, 0]
+  for (let n = 0; n < a.length; n++) {
+    product += a[n]! * b[n]!
+    left += a[n]! * a[n]!
+    right += b[n]! * b[n]!
+  }
+  return left === 0 || right === 0 ? 0 : product / Math.sqrt(left * right)
+}
+
+interface LineRow {
+  readonly turn: number
+  readonly handle: string
+  readonly started: string | null
+}
+
+function linesOf(db: Database, found: readonly RelatedTurn[]): RelatedLine[] {
+  if (found.length === 0) return []
+  const rows = db
+    .query<LineRow, [string]>(
+      "SELECT id AS turn, handle, started FROM turns WHERE id IN (SELECT value FROM json_each(?))",
+    )
+    .all(JSON.stringify(found.map(({ turn }) => turn)))
+  const byTurn = new Map(rows.map((row) => [row.turn, row]))
+  return found.flatMap(({ turn, clues, prompt, answer }) => {
+    const row = byTurn.get(turn)
+    if (row === undefined) return []
+    return {
+      handle: row.handle,
+      started: row.started ?? undefined,
+      prompt: around(prompt, clues),
+      answer: around(answer, clues),
+      words: clues.map(({ typed }) => typed),
+    }
+  })
+}
+
+/** From the beginning, unless the first of the words stands too far behind it. */
+function around(text: string, clues: readonly Clue[]): string {
+  const places = clues.map((clue) => placeOf(clue, text)).filter((place) => place >= 0)
+  const first = Math.min(...places)
+  if (places.length === 0 || first < SEEN - LEAD) return text
+  // Not within a word, and so not within a tag's name either.
+  const from = text.lastIndexOf(" ", first - LEAD) + 1
+  return from === 0 ? text : `… ${text.slice(from)}`
+}

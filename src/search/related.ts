@@ -1,0 +1,131 @@
+/**
+ * Turns of other sessions that are about what a prompt is about; none when that is not plain to see. Cheap enough for a
+ * hook: few words, each list bounded, one look at the rows of those that have most of them.
+ *
+ * What a turn must have was measured over prompts that have nothing to do with any other session (docs/adr/0012).
+ */
+import type { Database } from "../archive/database.ts"
+import { mark } from "../archive/word-index.ts"
+import { wordSet } from "../util/words.ts"
+import { type Clue, cluesOf } from "./clues.ts"
+
+export interface RelatedTurn {
+  readonly turn: number
+  /** As the views keep them. */
+  readonly prompt: string
+  readonly answer: string
+  /** What the prompt and the turn have in common, the most telling first. */
+  readonly clues: readonly Clue[]
+  /** Weight of those words, and its share of the weight of all that the prompt has. */
+  readonly evidence: number
+  readonly share: number
+}
+
+export interface RelatedRequest {
+  readonly prompt: string
+  readonly project: number
+  /** The project's folder: words of its name stand everywhere in it. */
+  readonly name: string
+  /** Sessions that have nothing new to tell; their subagents' neither. */
+  readonly except: readonly string[]
+}
+
+export interface Gate {
+  /** Weight of the common words, at least. */
+  readonly least: number
+  /** Share of the weight of all of the prompt's clues, at least. */
+  readonly share: number
+  /** A word in more than this share of what was said in the project's other sessions is no clue … */
+  readonly common: number
+  /** … but one in this many messages is one in any case. */
+  readonly few: number
+}
+
+export const GATE: Gate = { least: 3, share: 0.4, common: 0.1, few: 10 }
+
+/** Messages that may have a word: what was said in a project is counted as far as that is a matter of. */
+const MOST = 60
+/** UTF-16 units of a turn's prompt and of its answer in which they are looked for. */
+const READ = 1500
+/** Messages whose turns are looked up, those with most of the words first. */
+const LOOKED_UP = 40
+
+const quoted = (word: string): string => `"${word}"`
+
+/** Best first; of equals the newest first. */
+export function relatedTurns(db: Database, request: RelatedRequest, gate: Gate = GATE): RelatedTurn[] {
+  const own = wordSet(request.name)
+  const clues = cluesOf(request.prompt).filter(({ word }) => !own.has(word))
+  const total = weightOf(clues)
+  const needed = Math.max(gate.least, gate.share * total)
+  if (total < gate.least) return []
+  const said = quoted(mark.said(request.project))
+  const except = request.except.map((session) => quoted(mark.session(session))).join(" OR ")
+  const filter = except === "" ? said : `(${said} NOT (${except}))`
+  const having = new Map<number, number>()
+  const rare: Clue[] = []
+  let hope = total
+  for (const clue of clues) {
+    const rows = messagesWith(db, clue.word, filter, gate)
+    for (const id of rows) having.set(id, (having.get(id) ?? 0) + clue.weight)
+    if (rows.length > 0) rare.push(clue)
+    else hope -= clue.weight
+    if (hope < needed) return []
+  }
+  const best = [...having]
+    .sort(([id, weight], [other, others]) => others - weight || other - id)
+    .slice(0, LOOKED_UP)
+    .map(([id]) => id)
+  return turnsOf(db, best)
+    .map((turn) => {
+      const shared = rare.filter((clue) => placeOf(clue, turn.prompt) >= 0 || placeOf(clue, turn.answer) >= 0)
+      const evidence = weightOf(shared)
+      return { ...turn, clues: shared, evidence, share: evidence / total }
+    })
+    .filter(({ evidence }) => evidence >= needed)
+    .sort((a, b) => b.evidence - a.evidence || b.turn - a.turn)
+}
+
+/** Messages with the word that the filter lets through; none when there are too many of them. */
+function messagesWith(db: Database, word: string, filter: string, { few, common }: Gate): number[] {
+  // Many of a prompt's words stand nowhere: without the filter's long lists that is known at once.
+  if (matches(db, quoted(word), 1).length === 0) return []
+  const rows = matches(db, `${quoted(word)} AND ${filter}`, MOST + 1)
+  if (rows.length <= few) return rows
+  if (rows.length > MOST) return []
+  return rows.length <= matches(db, filter, Math.ceil(MOST / common)).length * common ? rows : []
+}
+
+/** As they stand: in any other order the lists take twice as long. */
+function matches(db: Database, expression: string, limit: number): number[] {
+  return db
+    .query<{ id: number }, [string, number]>("SELECT rowid AS id FROM words WHERE words MATCH ? LIMIT ?")
+    .all(expression, limit)
+    .map(({ id }) => id)
+}
+
+const weightOf = (clues: readonly Clue[]): number => clues.reduce((sum, { weight }) => sum + weight, 0)
+
+/** Where a text has it; -1: nowhere. */
+export function placeOf({ word, typed }: Clue, text: string): number {
+  const folded = text.slice(0, READ).toLowerCase()
+  const place = folded.indexOf(typed.toLowerCase())
+  return place < 0 ? folded.indexOf(word) : place
+}
+
+interface TurnText {
+  readonly turn: number
+  readonly prompt: string
+  readonly answer: string
+}
+
+/** Turns that a human began. */
+function turnsOf(db: Database, messages: readonly number[]): TurnText[] {
+  if (messages.length === 0) return []
+  return db
+    .query<TurnText, [string]>(
+      `SELECT DISTINCT t.id AS turn, t.prompt, t.answer FROM messages m JOIN turns t ON t.id = m.turn
+       WHERE m.id IN (SELECT value FROM json_each(?)) AND t.via NOT IN ('none', 'brief') AND t.origin <> 'import'`,
+    )
+    .all(JSON.stringify(messages))
+}

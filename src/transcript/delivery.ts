@@ -1,0 +1,89 @@
+/**
+ * Whether text that a hook gave at a session's start has reached the conversation, told from the lines that the host
+ * wrote since.
+ *
+ * Hosts from 2.1.112 on write each hook's context as a line of its own, in one go with a compaction's other lines, but
+ * not always before the answer that follows (a terminal's automatic compaction). So its absence says something only
+ * when a whole turn stands behind it, or when the host says itself that the hook failed.
+ */
+import { atLeast } from "../util/version.ts"
+import { textsOf } from "./content.ts"
+import { type JsonObject, objectOf, stringOf } from "./json.ts"
+
+/** `open`: the lines that would tell are not there yet. `unknown`: this host does not tell. */
+export type Outcome = "arrived" | "lost" | "unknown" | "open"
+
+/** How every text that is given back begins. A line of the transcript has its quotation marks escaped. */
+const MARK = "<ctxbridge-restore source="
+/** Of these, the host shows to the user or to us alone that a hook has run. */
+const SUCCEEDED = new Set(["hook_success", "hook_additional_context", "hook_system_message"])
+const OUR_HOOK = " hook session-start"
+/** The oldest host that was seen to write hook context into the transcript. */
+const TELLS = [2, 1, 112] as const
+const NEWLINE = 0x0a
+
+/**
+ * @param content whole lines, from where the transcript ended when the text was given
+ * @param given when it was, in ms since the epoch
+ */
+export function outcomeIn(content: Uint8Array, given: number): Outcome {
+  const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
+  if (linesWith(bytes, MARK).some((line) => contextsIn(line).length > 0)) return "arrived"
+  const failure = linesWith(bytes, '"hook_').find((line) => isFailure(line) && isSince(line, given))
+  const proof = failure ?? turnBehind(bytes, given)
+  if (proof === undefined) return "open"
+  return atLeast(stringOf(proof["version"]), TELLS) ? "lost" : "unknown"
+}
+
+/** Texts of ours that this line brings into the conversation. */
+export function contextsIn(line: JsonObject): string[] {
+  const attachment = objectOf(line["attachment"])
+  if (line["type"] !== "attachment" || attachment["type"] !== "hook_additional_context") return []
+  return textsOf(attachment["content"]).filter((text) => text.includes(MARK))
+}
+
+/** The host has stopped our hook, or did not like its answer. */
+function isFailure(line: JsonObject): boolean {
+  const { type, hookEvent, command } = objectOf(line["attachment"])
+  if (line["type"] !== "attachment" || hookEvent !== "SessionStart") return false
+  if (typeof type !== "string" || SUCCEEDED.has(type)) return false
+  return typeof command === "string" && command.includes(OUR_HOOK)
+}
+
+/** The first answer since, when the end of its turn is there as well. */
+function turnBehind(bytes: Buffer, given: number): JsonObject | undefined {
+  const end = linesWith(bytes, '"stop_hook_summary"').findLast(
+    (line) => line["subtype"] === "stop_hook_summary" && line["isSidechain"] !== true && isSince(line, given),
+  )
+  if (end === undefined) return undefined
+  const ended = timeOf(end)
+  return linesWith(bytes, '"assistant"').find(
+    (line) =>
+      line["type"] === "assistant" &&
+      line["isSidechain"] !== true &&
+      isSince(line, given) &&
+      timeOf(line) <= ended,
+  )
+}
+
+const isSince = (line: JsonObject, given: number): boolean => timeOf(line) >= given
+
+/** ms since the epoch; 0 for a line without a time. */
+const timeOf = (line: JsonObject): number => Date.parse(stringOf(line["timestamp"]) ?? "") || 0
+
+/** Lines that hold these words, parsed. */
+function linesWith(bytes: Buffer, words: string): JsonObject[] {
+  const found: JsonObject[] = []
+  for (let at = bytes.indexOf(words); at >= 0; ) {
+    const from = at === 0 ? 0 : bytes.lastIndexOf(NEWLINE, at - 1) + 1
+    const end = bytes.indexOf(NEWLINE, at)
+    if (end < 0) return found
+    try {
+      found.push(objectOf(JSON.parse(bytes.toString("utf8", from, end))))
+    } catch {
+      // No line of the host's.
+    }
+    at = bytes.indexOf(words, end)
+  }
+  return found
+}

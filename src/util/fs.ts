@@ -1,0 +1,233 @@
+/**
+ * The calls of node:fs that hooks make, without node:fs: loading it costs more than all that a hook does with it
+ * (docs/adr/0013). What hooks seldom need, what fails, and every other system is left to node:fs, which is loaded then:
+ * so each function does and throws what its namesake does.
+ */
+import type * as NodeFs from "node:fs"
+import { entryName, errno, type FileCalls, fileCalls } from "./libc.ts"
+
+type Fs = typeof NodeFs
+
+const node = (): Fs => process.getBuiltinModule("node:fs")
+
+// Not asked for at each call: what is called thirty times, the engine compiles, in a thread of its own.
+const calls: FileCalls | undefined = fileCalls()
+
+/** What hooks ask of a file's status. */
+export type FileStats = Pick<
+  NodeFs.Stats,
+  "dev" | "ino" | "mode" | "mtimeMs" | "size" | "isFile" | "isDirectory"
+>
+
+const isLinux = process.platform === "linux"
+
+/** For openSync, as Linux and Darwin number them. */
+export const constants = {
+  O_RDONLY: 0,
+  O_WRONLY: 1,
+  O_RDWR: 2,
+  O_CREAT: isLinux ? 0o100 : 0x200,
+  O_EXCL: isLinux ? 0o200 : 0x800,
+  O_TRUNC: isLinux ? 0o1000 : 0x400,
+  O_APPEND: isLinux ? 0o2000 : 0x8,
+  O_NONBLOCK: isLinux ? 0o4000 : 0x4,
+} as const
+
+const NAMED = { r: 0, a: constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND } as const
+const O_CLOEXEC = 0o2000000
+const ENOENT = 2
+const AT_FDCWD = -100
+const AT_EMPTY_PATH = 0x1000
+const STATX_BASIC = 0x7ff
+/** Of struct statx, in numbers of four bytes. */
+const STATX_LENGTH = 64
+const MODE = 0o666
+const BLOCK = 1 << 14
+
+/** The path as the C library takes it; undefined for one that it would take for another, or when it is not there. */
+function native(path: string): Uint8Array | undefined {
+  return calls === undefined || path.includes("\0") ? undefined : Buffer.from(`${path}\0`)
+}
+
+export function openSync(path: string, flags: "r" | "a" | number, mode = MODE): number {
+  const name = native(path)
+  if (name === undefined) return node().openSync(path, flags, mode)
+  const fd = calls!.open(name, (typeof flags === "number" ? flags : NAMED[flags]) | O_CLOEXEC, mode)
+  return fd >= 0 ? fd : orMissing(path, "open", () => node().openSync(path, flags, mode))
+}
+
+/** What is missing is nothing special, and told without node:fs; what else failed is tried again there. */
+function orMissing<T>(path: string, syscall: string, again: () => T): T {
+  const code = errno()
+  if (code !== ENOENT) return again()
+  const message = `ENOENT: no such file or directory, ${syscall} '${path}'`
+  throw Object.assign(new Error(message), { code: "ENOENT", errno: -code, syscall, path })
+}
+
+export function closeSync(fd: number): void {
+  if (calls === undefined || calls.close(fd) !== 0) node().closeSync(fd)
+}
+
+/** @param position undefined: where the last call ended */
+export function readSync(
+  fd: number,
+  bytes: Uint8Array,
+  offset = 0,
+  length = bytes.length - offset,
+  position?: number | null,
+): number {
+  if (calls !== undefined && isWithin(bytes, offset, length)) {
+    if (length === 0) return 0
+    const place = bytes.subarray(offset, offset + length)
+    const n =
+      typeof position === "number" ? calls.pread(fd, place, length, position) : calls.read(fd, place, length)
+    if (n >= 0) return n
+  }
+  return node().readSync(fd, bytes, offset, length, position ?? null)
+}
+
+export function writeSync(
+  fd: number,
+  bytes: Uint8Array,
+  offset: number,
+  length: number,
+  position: number,
+): number {
+  if (calls !== undefined && isWithin(bytes, offset, length)) {
+    if (length === 0) return 0
+    const n = calls.pwrite(fd, bytes.subarray(offset, offset + length), length, position)
+    if (n >= 0) return n
+  }
+  return node().writeSync(fd, bytes, offset, length, position)
+}
+
+/** The C library believes every length. */
+const isWithin = (bytes: Uint8Array, offset: number, length: number): boolean =>
+  offset >= 0 && length >= 0 && length <= 0x7fff_0000 && offset + length <= bytes.length
+
+export function fstatSync(fd: number): FileStats {
+  const into = new Uint32Array(STATX_LENGTH)
+  if (calls === undefined || calls.statx(fd, EMPTY, AT_EMPTY_PATH, STATX_BASIC, into) !== 0)
+    return node().fstatSync(fd)
+  return statsIn(into)
+}
+
+const EMPTY = new Uint8Array(1)
+
+export function statSync(path: string, options: { throwIfNoEntry: false }): FileStats | undefined
+export function statSync(path: string): FileStats
+export function statSync(path: string, options?: { throwIfNoEntry: false }): FileStats | undefined {
+  const name = native(path)
+  const again = (): FileStats | undefined =>
+    options === undefined ? node().statSync(path) : node().statSync(path, { throwIfNoEntry: false })
+  if (name === undefined) return again()
+  const into = new Uint32Array(STATX_LENGTH)
+  if (calls!.statx(AT_FDCWD, name, 0, STATX_BASIC, into) === 0) return statsIn(into)
+  return options !== undefined && errno() === ENOENT ? undefined : again()
+}
+
+/** struct statx: the same on every Linux (linux/stat.h), whose machines all begin a number with its low end. */
+function statsIn(fields: Uint32Array): FileStats {
+  const mode = fields[7]! & 0xffff
+  const kind = mode & 0o170000
+  return {
+    dev: deviceOf(fields[34]!, fields[35]!),
+    ino: fields[9]! * 2 ** 32 + fields[8]!,
+    mode,
+    // Signed: a file may be older than 1970.
+    mtimeMs: ((fields[29]! | 0) * 2 ** 32 + fields[28]!) * 1000 + fields[30]! / 1e6,
+    size: fields[11]! * 2 ** 32 + fields[10]!,
+    isFile: () => kind === 0o100000,
+    isDirectory: () => kind === 0o040000,
+  }
+}
+
+/** makedev(3), for numbers of common size. */
+const deviceOf = (major: number, minor: number): number =>
+  ((minor & 0xfff00) << 12) | (major << 8) | (minor & 0xff)
+
+export function existsSync(path: string): boolean {
+  const name = native(path)
+  return name === undefined
+    ? node().existsSync(path)
+    : calls!.statx(AT_FDCWD, name, 0, 0, new Uint32Array(STATX_LENGTH)) === 0
+}
+
+export function renameSync(from: string, to: string): void {
+  const names = [native(from), native(to)]
+  if (names[0] && names[1] && calls!.rename(names[0], names[1]) === 0) return
+  node().renameSync(from, to)
+}
+
+export function linkSync(from: string, to: string): void {
+  const names = [native(from), native(to)]
+  if (names[0] && names[1] && calls!.link(names[0], names[1]) === 0) return
+  node().linkSync(from, to)
+}
+
+export function unlinkSync(path: string): void {
+  const name = native(path)
+  if (name === undefined || calls!.unlink(name) !== 0) node().unlinkSync(path)
+}
+
+/** Names, in no order. */
+export function readdirSync(path: string): string[] {
+  const name = native(path)
+  if (name === undefined) return node().readdirSync(path)
+  const folder = calls!.opendir(name)
+  if (folder === null) return orMissing(path, "scandir", () => node().readdirSync(path))
+  const names: string[] = []
+  for (let entry = calls!.readdir(folder); entry !== null; entry = calls!.readdir(folder)) {
+    const one = entryName(entry)
+    if (one !== "." && one !== "..") names.push(one)
+  }
+  calls!.closedir(folder)
+  return names
+}
+
+export function readFileSync(path: string): Buffer
+export function readFileSync(path: string, encoding: "utf8"): string
+export function readFileSync(path: string, encoding?: "utf8"): Buffer | string {
+  if (calls === undefined)
+    return encoding === undefined ? node().readFileSync(path) : node().readFileSync(path, encoding)
+  const fd = openSync(path, "r")
+  try {
+    let bytes = Buffer.allocUnsafe(BLOCK)
+    let size = 0
+    for (;;) {
+      if (size === bytes.length) bytes = Buffer.concat([bytes], bytes.length * 4)
+      const n = readSync(fd, bytes, size, bytes.length - size)
+      if (n === 0) break
+      size += n
+    }
+    const read = bytes.subarray(0, size)
+    return encoding === undefined ? read : read.toString(encoding)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+export function writeFileSync(path: string, text: string, options: { mode: number }): void {
+  if (calls === undefined) {
+    node().writeFileSync(path, text, options)
+    return
+  }
+  const fd = openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC, options.mode)
+  try {
+    const bytes = Buffer.from(text)
+    for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done, bytes.length - done, done)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+// Seldom needed by a hook.
+export const appendFileSync: Fs["appendFileSync"] = (...args) => node().appendFileSync(...args)
+export const ftruncateSync: Fs["ftruncateSync"] = (...args) => node().ftruncateSync(...args)
+export const fsyncSync: Fs["fsyncSync"] = (...args) => node().fsyncSync(...args)
+export const mkdirSync = ((path: string, options?: NodeFs.MakeDirectoryOptions) =>
+  node().mkdirSync(path, options)) as Fs["mkdirSync"]
+export const rmSync: Fs["rmSync"] = (...args) => node().rmSync(...args)
+export const rmdirSync: Fs["rmdirSync"] = (...args) => node().rmdirSync(...args)
+export const lstatSync = ((path: string, options?: NodeFs.StatSyncOptions) =>
+  node().lstatSync(path, options)) as Fs["lstatSync"]

@@ -1,0 +1,109 @@
+/** `ctxbridge receipts` on the compiled binary: what hooks gave, what the host says of it, and rebuilt from the vault. */
+import { expect, setDefaultTimeout, test } from "bun:test"
+import { type Ran, run } from "../support/binary.ts"
+import { contextOf, Machine } from "../support/machine.ts"
+import type { Transcript } from "../support/transcript.ts"
+
+setDefaultTimeout(60_000)
+
+const past = (transcript: Transcript): Transcript =>
+  transcript.turn("Add retries. Never touch the generated files.", [
+    { tool: "Edit", input: { file_path: "/src/app/lib/client.ts" }, output: "ok" },
+    {
+      tool: "Bash",
+      input: { command: "npm test -- retry" },
+      output: "TypeError: retryLoop is not a function",
+      isError: true,
+    },
+  ])
+
+/** A compaction as the host writes it; the text that our hook gave. */
+async function compact(machine: Machine, session: Transcript, arrives: boolean): Promise<string> {
+  const text = contextOf(await machine.hook("session-start", session, { source: "compact" }))!
+  session.boundary("auto", 167_400).summary("Edited lib/client.ts.")
+  const attachment = { type: "hook_additional_context", hookEvent: "SessionStart", content: [text] }
+  if (arrives) session.line({ type: "attachment", attachment })
+  session.turn("go on").flush()
+  await machine.hook("stop", session)
+  return text
+}
+
+const receipts = (machine: Machine, ...args: string[]): Promise<Ran> =>
+  run(["receipts", ...args], { env: machine.env, cwd: machine.cwd })
+
+async function json(machine: Machine, ...args: string[]) {
+  const { code, stdout, stderr } = await receipts(machine, "--json", ...args)
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+  return JSON.parse(stdout)
+}
+
+test("what was given, whether it arrived, and what is lost; the same after a rebuild", async () => {
+  using machine = new Machine()
+  const session = past(machine.session()).flush()
+  const first = await compact(machine, session, true)
+  const second = await compact(machine, session, false)
+  const told = await json(machine)
+  expect(told.receipts).toMatchObject([
+    { session: session.session, trigger: "auto", characters: second.length, delivery: "lost" },
+    { preTokens: 167_400, characters: first.length, delivery: "arrived" },
+  ])
+  const { kinds, tokens } = told.receipts[1]
+  expect(tokens).toBe(Math.ceil(first.length / 3.5))
+  expect(kinds).toMatchObject({
+    constraint: { before: 1, kept: 0, given: 1, lost: 0 },
+    path: { before: 1, kept: 1, given: 0, lost: 0 },
+    command: { before: 1, kept: 0, given: 1, lost: 0 },
+    error: { before: 1, kept: 0, given: 1, lost: 0 },
+  })
+  for (const kind of Object.keys(told.total)) {
+    for (const column of ["before", "kept", "given", "lost"])
+      expect(told.total[kind][column]).toBe(
+        told.receipts[0].kinds[kind][column] + told.receipts[1].kinds[kind][column],
+      )
+    const { before, kept, given, lost } = told.total[kind]
+    expect(kept + given + lost).toBe(before)
+  }
+  expect(await run(["rebuild"], { env: machine.env })).toMatchObject({ code: 0, stderr: "" })
+  expect(await json(machine)).toEqual(told)
+  expect((await json(machine, "--limit", "1")).receipts).toEqual(told.receipts.slice(0, 1))
+  expect(await json(machine, "--session", session.session)).toEqual(told)
+  expect(await json(machine, "--all-projects")).toEqual(told)
+})
+
+test("for people: a table for each compaction, and their sum; no escapes where nobody wants colour", async () => {
+  using machine = new Machine()
+  const session = past(machine.session()).flush()
+  const first = await compact(machine, session, true)
+  await compact(machine, session, true)
+  const { code, stdout, stderr } = await receipts(machine)
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+  const tokens = Math.ceil(first.length / 3.5)
+  expect(stdout).toContain(
+    `auto at 167,400 tokens: gave back ${first.length} characters (about ${tokens} tokens), arrived\n`,
+  )
+  expect(stdout).toMatch(/\n {2}constraints +1 +0 +1 +0\n/)
+  expect(stdout).toContain("\nTogether, 2 compactions\n")
+  expect(stdout).not.toContain("\u001b")
+})
+
+test("nothing to show is exit 3, a wrong argument 64, and each says what helps", async () => {
+  using machine = new Machine()
+  const session = past(machine.session()).flush()
+  await machine.hook("stop", session)
+  const none = await receipts(machine)
+  expect(none).toMatchObject({ code: 3, stdout: "" })
+  expect(none.stderr).toMatch(/^ctxbridge: no compaction of .*\nhint: --all-projects .*\n$/)
+  expect(await receipts(machine, "--session", session.session)).toMatchObject({ code: 3, stdout: "" })
+  expect(await receipts(machine, "--limit", "0")).toMatchObject({ code: 64, stdout: "" })
+  expect(await receipts(machine, "--session", "no-such")).toMatchObject({ code: 3, stdout: "" })
+  expect(await receipts(machine, "--help")).toMatchObject({ code: 0, stderr: "" })
+})
+
+test("an imported session: nothing was given, and what the summary dropped is counted all the same", async () => {
+  using machine = new Machine()
+  past(machine.session()).boundary("manual").summary("Edited lib/client.ts.").turn("go on").flush()
+  expect(await run(["import", "-q"], { env: machine.env })).toMatchObject({ code: 0 })
+  const [receipt] = (await json(machine)).receipts
+  expect(receipt).toMatchObject({ trigger: "manual", characters: 0, tokens: 0, delivery: "nothing-given" })
+  expect(receipt.kinds.command).toEqual({ before: 1, kept: 0, given: 0, lost: 1 })
+})

@@ -1,0 +1,131 @@
+/** The host drops what our hook gives after a compaction: the next prompt brings it, exactly once. */
+import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
+import { readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import {
+  additionalContext,
+  clearStages,
+  occurrences,
+  once,
+  openStage,
+  RESTORE_MARK,
+  type Stage,
+  transcripts,
+} from "./checks.ts"
+import { type Client, getClient, isOld } from "./clients.ts"
+import { runPrint, type Turn } from "./drive.ts"
+import { bash, say } from "./mock-api.ts"
+import { ctxbridge, type HookCall, hookCalls, readSettings, type World } from "./world.ts"
+
+setDefaultTimeout(240_000)
+
+/** What becomes of the answer after our hook has given it. */
+const FAULTS = {
+  "is too slow for the host": "sleep 60",
+  "fails after its answer": "exit 1",
+  "answers into a broken pipe": "exit 0",
+} as const
+
+/** Puts a fault behind the hook's answer after a compaction; other answers are passed on. */
+function breakAnswers(world: World, fault: string): void {
+  const script = join(world.root, "drop.sh")
+  writeFileSync(
+    script,
+    `in=$(cat)
+case $in in
+  *'"source":"compact"'*) printf '%s' "$in" | sh -c "$1" >'${world.root}/dropped'; ${fault} ;;
+  *) printf '%s' "$in" | sh -c "$1" ;;
+esac
+`,
+  )
+  const settings = readSettings(world)
+  for (const { hooks } of settings.hooks["SessionStart"]!) {
+    for (const hook of hooks) {
+      hook.command = `sh '${script}' '${hook.command.replaceAll("'", `'\\''`)}'`
+      hook.timeout = 2
+    }
+  }
+  writeFileSync(join(world.home, ".claude", "settings.json"), JSON.stringify(settings))
+}
+
+async function play(client: Client, fault: string): Promise<Stage & { session: string; dropped: string }> {
+  const stage = openStage(client)
+  const { world, mock } = stage
+  mock.plan("Write it", [bash("echo one"), say("It is written.")])
+  breakAnswers(world, fault)
+  // Versions to 2.1.112 write a turn's last line in print mode when the next turn has begun.
+  const isFirstThere = (): boolean => isWritten(world, "First of all")
+  const second: Turn = {
+    text: "Second to that",
+    until: (outputs) => outputs.some(({ type }) => type === "result") && isFirstThere(),
+  }
+  const first = "Write it, never touch src/lexer.ts"
+  const run = await runPrint(world, [first, "/compact", "First of all", second, "Third and last"])
+  expect({ code: run.code, stderr: run.stderr }).toEqual({ code: 0, stderr: "" })
+  const answer = readFileSync(join(world.root, "dropped"), "utf8")
+  const dropped = JSON.parse(answer).hookSpecificOutput.additionalContext as string
+  return { ...stage, session: run.sessionId, dropped }
+}
+
+/** Whether a transcript holds this prompt, and the end of its turn behind it. */
+function isWritten(world: World, prompt: string): boolean {
+  const projects = join(world.home, ".claude", "projects")
+  return transcripts(world).some((name) => {
+    const text = readFileSync(join(projects, name), "utf8")
+    const at = text.indexOf(prompt)
+    return at >= 0 && text.includes('"stop_hook_summary"', at)
+  })
+}
+
+const prompted = ({ world }: Stage): HookCall[] =>
+  hookCalls(world).filter(({ event }) => event === "UserPromptSubmit")
+
+/** Each fault once where it differs: the oldest hosts treat all of them alike. */
+const PLAYS: readonly (readonly [wanted: string, faults: readonly (keyof typeof FAULTS)[]])[] = [
+  ["2.0.76", ["fails after its answer"]],
+  ["2.1.112", ["is too slow for the host", "answers into a broken pipe"]],
+  ["latest", ["is too slow for the host", "fails after its answer", "answers into a broken pipe"]],
+]
+
+for (const [wanted, faults] of PLAYS) {
+  const found = await getClient(wanted)
+  const missing = "missing" in found ? found.missing : undefined
+  const client = "client" in found ? found.client : { version: "0.0.0", command: [] }
+  if (missing !== undefined) console.warn(`skipped: Claude Code ${wanted}: ${missing}`)
+
+  describe.skipIf(missing !== undefined)(`Claude Code ${wanted} (${client.version})`, () => {
+    afterAll(clearStages)
+
+    for (const what of faults) {
+      describe(`a hook that ${what}`, () => {
+        const performance = once(() => play(client, FAULTS[what]))
+
+        test("its text is in the conversation once, from a prompt on", async () => {
+          const stage = await performance()
+          const { mock, dropped } = stage
+          expect(dropped).toStartWith(RESTORE_MARK)
+          const given = prompted(stage)
+            .map(additionalContext)
+            .filter((text) => text !== "")
+          const main = mock.requests.filter(({ kind }) => kind === "main")
+          // The oldest hosts write nothing down, so nobody knows: nothing is given twice.
+          expect(given).toEqual(isOld(client) ? [] : [dropped])
+          expect(occurrences(main.at(-1)!.text, RESTORE_MARK)).toBe(isOld(client) ? 0 : 1)
+          expect(main.filter(({ text }) => occurrences(text, RESTORE_MARK) > 1)).toEqual([])
+          expect(mock.requests.filter(({ text }) => text.includes("ctxbridge gave back"))).toEqual([])
+        })
+
+        test("the receipt tells of it", async () => {
+          const { world, session, dropped } = await performance()
+          const { exitCode, stdout, stderr } = ctxbridge(world, ["receipts", "--session", session, "--json"])
+          expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" })
+          const { receipts } = JSON.parse(stdout)
+          expect(receipts).toMatchObject([
+            { characters: dropped.length, delivery: isOld(client) ? "untold" : "arrived-later" },
+          ])
+          expect(receipts[0].kinds.constraint).toMatchObject({ before: 1, kept: 0, given: 1 })
+        })
+      })
+    }
+  })
+}

@@ -1,0 +1,158 @@
+/** Receipts of made-up transcripts in which every count is known. */
+import { describe, expect, test } from "bun:test"
+import { holderOf } from "../../../src/restore/held.ts"
+import { type Receipt, receiptsIn } from "../../../src/restore/receipt.ts"
+import { decodeLine } from "../../../src/transcript/decode.ts"
+import { numbersIn } from "../../../src/transcript/numbers.ts"
+import { Transcript } from "../../support/transcript.ts"
+
+const session = (version = "2.1.112"): Transcript =>
+  new Transcript({ session: "s", cwd: "/src/app", version, path: "/nowhere/s.jsonl" })
+
+function receipts(transcript: Transcript, given = ""): Receipt[] {
+  let offset = 0
+  const placed = transcript.text
+    .trimEnd()
+    .split("\n")
+    .map((line) => {
+      const one = { record: decodeLine(line), offset }
+      offset += Buffer.byteLength(line) + 1
+      return one
+    })
+  return [...receiptsIn("s", placed, () => given)]
+}
+
+const bash = (command: string, output: string, isError = false) => ({
+  tool: "Bash",
+  input: { command },
+  output,
+  isError,
+})
+
+const past = (transcript: Transcript): Transcript =>
+  transcript.turn(
+    "Never touch the generated files. It took 1,250 ms.",
+    [
+      { tool: "Edit", input: { file_path: "/src/app/lib/client.ts" }, output: "ok" },
+      bash("npm test -- retry", "TypeError: retryLoop is not a function", true),
+      bash("git status --short", "M client.ts"),
+    ],
+    "I decided to use backoffPolicy because it spreads load. See lib/http.ts.",
+  )
+
+const RESTORE = `<ctxbridge-restore source="compact" session="s">
+## Commands run
+- \`npm test -- retry\` (exit 1)
+## Errors met
+- "TypeError: retryLoop is not a function"
+</ctxbridge-restore>`
+
+const arrive = (transcript: Transcript, hookEvent = "SessionStart"): Transcript =>
+  transcript.line({
+    type: "attachment",
+    attachment: { type: "hook_additional_context", hookEvent, content: [RESTORE] },
+  })
+
+describe("counts", () => {
+  test("before, kept by the summary, given back, lost: by kind", () => {
+    const transcript = past(session()).boundary("auto", 167_400)
+    transcript.summary("Edited lib/client.ts. It took 1,250 ms, not 250 ms.")
+    const [receipt] = receipts(arrive(transcript).turn("go on"))
+    expect(receipt).toMatchObject({
+      session: "s",
+      trigger: "auto",
+      preTokens: 167_400,
+      characters: RESTORE.length,
+      delivery: "arrived",
+    })
+    expect(receipt!.kinds).toEqual({
+      constraint: { before: 1, kept: 0, given: 0, lost: 1 },
+      decision: { before: 1, kept: 0, given: 0, lost: 1 },
+      path: { before: 2, kept: 1, given: 0, lost: 1 },
+      command: { before: 2, kept: 0, given: 1, lost: 1 },
+      name: { before: 1, kept: 0, given: 0, lost: 1 },
+      error: { before: 1, kept: 0, given: 1, lost: 0 },
+      number: { before: 1, kept: 1, given: 0, lost: 0 },
+    })
+  })
+
+  test("messages that the host keeps are kept, and so are those that a plugin writes again", () => {
+    const kept = "aaaaaaaa-0000-4000-8000-000000000001"
+    const listing = session().user("Rename fooBar").user("Rename barBaz", { uuid: kept })
+    const compactMetadata = { trigger: "auto", preTokens: 1, preservedMessages: { allUuids: [kept] } }
+    listing.line({ type: "system", subtype: "compact_boundary", compactMetadata }).summary("Nothing.")
+    expect(receipts(listing)[0]!.kinds.name).toEqual({ before: 2, kept: 1, given: 0, lost: 1 })
+
+    const again = session().user("Rename fooBar").user("Rename barBaz").boundary("manual")
+    again.user("Rename barBaz", { timestamp: "2026-03-02T08:00:01.000Z" }).turn("go on with fooBar")
+    expect(receipts(again)[0]!.kinds.name).toEqual({ before: 2, kept: 1, given: 0, lost: 1 })
+  })
+
+  test("each compaction has what came since the one before, its summary included", () => {
+    const transcript = past(session()).boundary().summary("Look at lib/client.ts and pullRequests.")
+    transcript.turn("Now rename fooBar").boundary().summary("Renamed fooBar.")
+    const [first, second] = receipts(transcript)
+    expect(first!.kinds.path.before).toBe(2)
+    expect(second!.kinds.path).toEqual({ before: 1, kept: 0, given: 0, lost: 1 })
+    expect(second!.kinds.name).toEqual({ before: 2, kept: 1, given: 0, lost: 1 })
+    expect(second!.kinds.command.before).toBe(0)
+  })
+
+  test("subagents and boundaries that a fork has copied without what came before have none", () => {
+    const transcript = session().boundary().summary("Of another session.").turn("fooBar")
+    expect(receipts(transcript)).toEqual([])
+    const agent = past(session()).raw(
+      JSON.stringify({ type: "user", isSidechain: true, message: { content: "rename fooBar" } }),
+    )
+    expect(receipts(agent.boundary())[0]!.kinds.name.before).toBe(1)
+  })
+})
+
+describe("delivery", () => {
+  const compacted = (version?: string): Transcript => past(session(version)).boundary().summary("Retries.")
+  const proof = (transcript: Transcript, given = RESTORE) => receipts(transcript, given)[0]!.delivery
+
+  test("what the host has written down, else what can be said without it", () => {
+    expect(proof(arrive(compacted()))).toBe("arrived")
+    expect(proof(arrive(compacted().turn("go on"), "UserPromptSubmit"))).toBe("arrived-later")
+    expect(proof(compacted().turn("go on"))).toBe("lost")
+    expect(proof(compacted().user("go on"))).toBe("open")
+    expect(proof(compacted("2.0.76").turn("go on"))).toBe("untold")
+    expect(proof(compacted().turn("go on"), "")).toBe("nothing-given")
+    // Of the next compaction.
+    const next = compacted().turn("go on").boundary().summary("More.")
+    expect(receipts(arrive(next), RESTORE).map(({ delivery }) => delivery)).toEqual(["lost", "arrived"])
+  })
+
+  test("a restore in a prompt or an output is not the host's word for it", () => {
+    expect(proof(compacted().turn(RESTORE, [bash("ctxbridge preview", RESTORE)]))).toBe("lost")
+  })
+})
+
+describe("holding", () => {
+  test("numbers, as a whole", () => {
+    const holds = holderOf("It is 1,250 ms at 98.6 %, port 8080, v2.1.112.")
+    for (const number of ["1,250 ms", "98.6 %", "8080"])
+      expect([number, holds("number", number)]).toEqual([number, true])
+    for (const number of ["250 ms", "6 %", "808", "080", "8.6 %", "112"])
+      expect([number, holds("number", number)]).toEqual([number, false])
+  })
+
+  test("sentences by their beginning, since a restore cuts them", () => {
+    const long = `Never touch ${"the generated files, ".repeat(12)}or else.`
+    expect(holderOf(`- "${long.slice(0, 200)}…"`)("constraint", long)).toBe(true)
+    expect(holderOf(`- "${long.slice(0, 100)}"`)("constraint", long)).toBe(false)
+  })
+})
+
+test("figures in prose: with a unit, a fraction or three digits; no versions, dates, places or names", () => {
+  expect(numbersIn("From 1,250 ms to 0.8 s: 43 % of 155,000 tokens, 12 of 300.")).toEqual([
+    "1,250 ms",
+    "0.8 s",
+    "43 %",
+    "155,000",
+    "300",
+  ])
+  const none = "v2.1.112 on 2026-03-02 at 10:15, src/a.ts:120:5, issue #1234, id ab1234, 1. first, port_8080"
+  expect(numbersIn(none)).toEqual([])
+})

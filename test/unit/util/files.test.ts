@@ -1,0 +1,64 @@
+/** Small files, replaced while others read them. */
+import { afterAll, expect, test } from "bun:test"
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { readReplaced, replaceSoon } from "../../../src/util/files.ts"
+
+const dir = mkdtempSync(join(tmpdir(), "ctxbridge-replace-"))
+afterAll(() => rmSync(dir, { recursive: true, force: true }))
+
+const text = (file: string): string => readFileSync(file, "utf8")
+
+test("a file is replaced, and nothing stays beside it", () => {
+  const file = join(dir, "new", "state.json")
+  for (const content of ["one", "two", "three"]) {
+    replaceSoon(file, content)
+    expect(readReplaced(file, text)).toBe(content)
+  }
+  expect(readdirSync(join(dir, "new"))).toEqual(["state.json"])
+})
+
+test("after a kill between the two renames, the one before is read, and then replaced", () => {
+  const file = join(dir, "killed.json")
+  replaceSoon(file, "before")
+  renameSync(file, `${file}.old`)
+  writeFileSync(`${file}.4242`, "never finished")
+  expect(readReplaced(file, text)).toBe("before")
+  replaceSoon(file, "after")
+  expect(readReplaced(file, text)).toBe("after")
+  replaceSoon(file, "later")
+  expect(readdirSync(dir).filter((name) => name.startsWith("killed.json"))).toEqual([
+    "killed.json",
+    "killed.json.4242",
+  ])
+})
+
+test("many processes replace it at once: none fails, and none reads half of one", async () => {
+  const file = join(dir, "many.json")
+  replaceSoon(file, "0".repeat(2000))
+  const source = join(import.meta.dir, "../../../src/util/files.ts")
+  const script = `
+    import { readFileSync } from "node:fs"
+    import { readReplaced, replaceSoon } from ${JSON.stringify(source)}
+
+    for (let n = 0; n < 300; n++) {
+      replaceSoon(${JSON.stringify(file)}, String(n % 10).repeat(2000))
+      try {
+        const text = readReplaced(${JSON.stringify(file)}, (file) => readFileSync(file, "utf8"))
+        if (text.length !== 2000 || new Set(text).size !== 1) throw new Error("torn: " + text.length)
+      } catch (error) {
+        // In the moment between two calls it may be missed.
+        if (error.code !== "ENOENT") throw error
+
+      }
+    }
+`
+  const children = [1, 2, 3].map(() =>
+    Bun.spawn([process.execPath, "-e", script], { stdout: "pipe", stderr: "pipe" }),
+  )
+  for (const child of children) {
+    expect([await child.exited, await child.stderr.text()]).toEqual([0, ""])
+  }
+  expect(readReplaced(file, text)).toHaveLength(2000)
+})
