@@ -2,7 +2,7 @@
  * `npm run bench:embed`: what embedding costs. A model of all-MiniLM-L6-v2's size with weights from a seed (the time does
  * not depend on what they are), turns of about 117 tokens, and the background job of dist/ctxbridge.
  */
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { Dice } from "../src/bench/dice.ts"
@@ -56,7 +56,11 @@ try {
     transcript.flush()
   }
   run("import")
-  // The files of the runtime are written out the first time.
+  // As if the install had not written the files of the runtime out.
+  const state = join(root, "archive", "state")
+  for (const name of readdirSync(state).filter((one) => one.startsWith("runtime-"))) {
+    rmSync(join(state, name), { recursive: true })
+  }
   const first = run("model", "verify", "--runtime", "native", "--json")
   const again = Array.from(
     { length: 5 },

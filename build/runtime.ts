@@ -10,6 +10,8 @@ const TARGET = join(ROOT, "dist/runtime")
 const PACKAGES = join(ROOT, "node_modules")
 /** 46 MB of library become 15 MB; level 19 would save 1.5 MB more and take 19 s. */
 const LEVEL = 12
+/** The library's parts: they are unpacked side by side (src/embed/runtime-files.ts). */
+const PARTS = 4
 
 const version = (name: string): string =>
   JSON.parse(readFileSync(join(PACKAGES, name, "package.json"), "utf8")).version
@@ -20,11 +22,22 @@ const LIBRARIES: Readonly<Record<string, string>> = {
   darwin: "libonnxruntime.1.dylib",
 }
 
+interface Piece {
+  readonly source: string
+  /** Which of the parts of equal length; all of it when it says nothing. */
+  readonly part?: number
+}
+
 /** Compressed; from the packages of the machine we build on. */
-const FILES: Readonly<Record<string, string>> = {
-  "binding.node.zst": join(natives, "onnxruntime_binding.node"),
-  "library.zst": join(natives, LIBRARIES[process.platform] ?? "none"),
-  "wasm.zst": join(PACKAGES, "onnxruntime-web/dist/ort-wasm-simd-threaded.wasm"),
+const FILES: Readonly<Record<string, Piece>> = {
+  "binding.node.zst": { source: join(natives, "onnxruntime_binding.node") },
+  "wasm.zst": { source: join(PACKAGES, "onnxruntime-web/dist/ort-wasm-simd-threaded.wasm") },
+  ...Object.fromEntries(
+    Array.from({ length: PARTS }, (_, part): [string, Piece] => [
+      `library.${part}.zst`,
+      { source: join(natives, LIBRARIES[process.platform] ?? "none"), part },
+    ]),
+  ),
 }
 
 interface Patch {
@@ -61,6 +74,15 @@ const stamp = JSON.stringify({
 })
 const stampFile = join(TARGET, "stamp.json")
 
+/** An empty file where there is no source: then the binary has the WebAssembly runtime only. */
+function packed({ source, part }: Piece): Uint8Array | "" {
+  if (!existsSync(source)) return ""
+  const bytes = readFileSync(source)
+  const length = Math.ceil(bytes.length / PARTS)
+  const content = part === undefined ? bytes : bytes.subarray(part * length, (part + 1) * length)
+  return Bun.zstdCompressSync(content, { level: LEVEL })
+}
+
 const isDone = (): boolean =>
   existsSync(stampFile) &&
   readFileSync(stampFile, "utf8") === stamp &&
@@ -73,10 +95,6 @@ if (!isDone()) {
     if (parts.length !== 2) throw new Error(`${source} has \`${from}\` ${parts.length - 1} times, not once`)
     writeFileSync(join(TARGET, name), parts.join(to))
   }
-  for (const [name, source] of Object.entries(FILES)) {
-    // An empty file: then the binary has the WebAssembly runtime only.
-    const compressed = existsSync(source) ? Bun.zstdCompressSync(readFileSync(source), { level: LEVEL }) : ""
-    writeFileSync(join(TARGET, name), compressed)
-  }
+  for (const [name, piece] of Object.entries(FILES)) writeFileSync(join(TARGET, name), packed(piece))
   writeFileSync(stampFile, stamp)
 }

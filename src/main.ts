@@ -6,10 +6,10 @@ const HOOKS = ["session-start", "user-prompt-submit", "pre-compact", "stop", "su
 
 function main(argv: readonly string[]): Promise<void> {
   const [first, second] = argv
-  if (first === "hook") return import("./hook/run.ts").then((hook) => hook.runHook(second))
+  if (first === "hook") return import("../dist/hook/run.js").then((hook) => hook.runHook(second))
   // The design documents' spelling, without `hook`.
   if (first !== undefined && HOOKS.includes(first))
-    return import("./hook/run.ts").then((hook) => hook.runHook(first))
+    return import("../dist/hook/run.js").then((hook) => hook.runHook(first))
   if (first === "statusline" && (second === undefined || second === "--chain"))
     return import("./hook/statusline.ts").then((hot) => hot.runStatusLine(argv[2]))
   if (first === "__job") return import("./job/run.ts").then((job) => job.runJob())

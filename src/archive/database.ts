@@ -118,7 +118,7 @@ function prepared(db: Database, options: OpenOptions): Database {
     if (options.readonly) return db
     const version = schemaVersion(db)
     if (version > MIGRATIONS.length) throw newerSchema(version)
-    if (version < MIGRATIONS.length) migrate(db)
+    if (version < MIGRATIONS.length) migrate(db, performance.now() + options.wait)
     db.run("PRAGMA synchronous = NORMAL")
     return db
   } catch (error) {
@@ -164,8 +164,27 @@ export function newerSchema(version: number): CtxError {
   )
 }
 
-function migrate(db: Database): void {
-  db.run("PRAGMA journal_mode = WAL")
+/** ms between two tries. */
+const RETRY = 2
+
+/**
+ * Two who make a new file at the same moment: SQLite waits for nobody while it changes the journal, since both might
+ * wait for each other.
+ */
+function useLog(db: Database, deadline: number): void {
+  for (;;) {
+    try {
+      db.run("PRAGMA journal_mode = WAL")
+      return
+    } catch (error) {
+      if (codeOf(error) !== "SQLITE_BUSY" || performance.now() >= deadline) throw error
+      Bun.sleepSync(RETRY)
+    }
+  }
+}
+
+function migrate(db: Database, deadline: number): void {
+  useLog(db, deadline)
   db.transaction(() => {
     // Again under the lock: another process may have done it.
     const version = schemaVersion(db)

@@ -4,9 +4,11 @@ import { join } from "node:path"
 import { CtxError, codeOf, EXIT, messageOf, VIEWS_LOST } from "../util/errors.ts"
 import { vaultFiles } from "../vault/walk.ts"
 import { type Backlog, backlog } from "./backlog.ts"
+import { isOutdated } from "./complete.ts"
 import { databasePath } from "./database.ts"
 import { listSessions, openForReading, type SessionRow, type Totals, totals } from "./read.ts"
 import { lastRepair, type Repair } from "./repairs.ts"
+import { type WordTotals, wordTotals } from "./word-index.ts"
 
 const LATEST = 10
 
@@ -39,6 +41,10 @@ export interface ArchiveStatus {
   /** null while there is nothing, or nothing that can be read. */
   readonly totals: Totals | null
   readonly behind: Backlog | null
+  /** By words; null while there is nothing that can be read. */
+  readonly index:
+    | (WordTotals & { /** Nothing that is archived is missing in it. */ readonly complete: boolean })
+    | null
   /** The latest, newest first. */
   readonly sessions: readonly SessionRow[]
 }
@@ -62,17 +68,21 @@ function readVault(dataHome: string): ArchiveStatus["vault"] {
   }
 }
 
-type Views = Pick<ArchiveStatus, "totals" | "behind" | "sessions"> &
+type Views = Pick<ArchiveStatus, "totals" | "behind" | "index" | "sessions"> &
   Pick<ArchiveStatus["database"], "problem" | "lost">
 
 function readViews(dataHome: string): Views {
-  const none = { totals: null, behind: null, sessions: [] }
+  const none = { totals: null, behind: null, index: null, sessions: [] }
   try {
     const db = openForReading(dataHome)
     try {
+      const behind = backlog(db)
+      const words = wordTotals(db)
+      const followed = behind.views.transcripts === 0 && !isOutdated(db)
       return {
         totals: totals(db),
-        behind: backlog(db),
+        behind,
+        index: { ...words, complete: followed && words.indexed === words.messages },
         sessions: listSessions(db, { limit: LATEST }),
         problem: null,
         lost: false,

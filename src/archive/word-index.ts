@@ -77,6 +77,20 @@ export class WordWriter {
   }
 }
 
+export interface WordTotals {
+  readonly messages: number
+  /** Messages that are found by their words. */
+  readonly indexed: number
+}
+
+export const wordTotals = (db: Database): WordTotals =>
+  db
+    .query<WordTotals, []>(
+      // The index's own table of what is in it: the virtual one would be read from end to end.
+      `SELECT (SELECT count(*) FROM messages) AS messages, (SELECT count(*) FROM words_docsize) AS indexed`,
+    )
+    .get()!
+
 /**
  * Removes from the file what deleted messages were found by. SQLite only notes a deletion; the words go when lists
  * are merged.

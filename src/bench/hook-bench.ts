@@ -51,6 +51,12 @@ interface Call {
   readonly limited: boolean
 }
 
+interface Tracked {
+  readonly session: string
+  readonly transcript: string
+  size: CorpusSize
+}
+
 const labelOf = ({ hook, source }: Call): string => (source === undefined ? hook : `${hook}-${source}`)
 
 export class HookBench {
@@ -169,17 +175,18 @@ export class HookBench {
     this.#say(`${label}: archiving the transcript`)
     this.#dataHome = join(this.#dir, "data")
     cpSync(base, this.#dataHome, { recursive: true })
-    const session = sessionId(transcriptMB)
-    const transcript = this.#transcriptPath(`bench-${transcriptMB}`, session)
-    const written = writeTranscript(transcript, this.#corpus(transcriptMB * 1e6, session))
-    await this.#archive([transcript])
+    const folder = `bench-${transcriptMB}`
+    const measured = this.#tracked(folder, sessionId(transcriptMB), transcriptMB)
+    // Compactions have a session of their own: what follows one is not what a prompt costs otherwise.
+    const compacted = this.#tracked(folder, sessionId(50_000 + transcriptMB), transcriptMB)
+    const { transcript } = measured
+    await this.#archive([transcript, compacted.transcript])
     const turns = turnsIn(this.#dataHome)
 
-    const tail = { size: written }
     const cases = [empty, node, asSet].filter((one) => one !== undefined)
     const own = CALLS.map((call: Call) => {
       const name = `hook/${labelOf(call)}/${call.news}-new/${transcriptMB}MB/${archiveTurns}-turns`
-      return { call, case: this.#hookCase(name, call, transcript, session, tail) }
+      return { call, case: this.#hookCase(name, call, call.source === "compact" ? compacted : measured) }
     })
     const results = await measureCommands([...cases, ...own.map((one) => one.case)], {
       rounds: this.#options.rounds,
@@ -221,7 +228,15 @@ export class HookBench {
     }
   }
 
-  #hookCase(name: string, call: Call, transcript: string, session: string, tail: { size: CorpusSize }): Case {
+  /** A session whose transcript grows as it is measured. */
+  #tracked(folder: string, session: string, transcriptMB: number): Tracked {
+    const transcript = this.#transcriptPath(folder, session)
+    const size = writeTranscript(transcript, this.#corpus(transcriptMB * 1e6, session))
+    return { session, transcript, size }
+  }
+
+  #hookCase(name: string, call: Call, tracked: Tracked): Case {
+    const { session, transcript } = tracked
     return {
       name,
       argv: [this.#exe, "hook", call.hook],
@@ -239,10 +254,10 @@ export class HookBench {
         // The one hook here that reads the views: others' news must not be in its way.
         if (call.hook === "session-start") await this.#archive([transcript])
         if (call.news === "little") {
-          const { lastUuid } = tail.size
+          const { lastUuid } = tracked.size
           const after = lastUuid === undefined ? {} : { after: lastUuid }
           const more = { ...this.#corpus(LITTLE_BYTES, session), largestResult: 4_000, ...after }
-          tail.size = appendTranscript(transcript, more)
+          tracked.size = appendTranscript(transcript, more)
         }
       },
     }

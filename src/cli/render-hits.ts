@@ -1,4 +1,5 @@
 /** What a search has found, for a terminal. Pure. */
+import type { ColdHit } from "../search/cold.ts"
 import type { Hit } from "../search/hit.ts"
 import { oneLine } from "../util/text.ts"
 import type { Screen } from "./render-session.ts"
@@ -6,15 +7,16 @@ import { indented, type Style, safe } from "./style.ts"
 import { ago } from "./when.ts"
 
 /** @param everywhere whether hits of several projects may stand side by side */
-export function renderHits(hits: readonly Hit[], screen: Screen, everywhere: boolean): string[] {
+export function renderHits(hits: readonly (Hit | ColdHit)[], screen: Screen, everywhere: boolean): string[] {
   return hits.flatMap((hit, n) => [...(n > 0 ? [""] : []), ...renderHit(hit, screen, everywhere)])
 }
 
-function renderHit(hit: Hit, { columns, style, now }: Screen, everywhere: boolean): string[] {
+function renderHit(hit: Hit | ColdHit, { columns, style, now }: Screen, everywhere: boolean): string[] {
   const speaker = hit.tool === null ? hit.role : `${hit.role}, ${hit.tool}`
   const where = [
     ago(hit.time, now),
-    `turn ${hit.seq} of ${hit.session.slice(0, 8)}`,
+    ...("cold" in hit ? ["cold"] : []),
+    `${hit.seq === null ? placeOf(hit) : `turn ${hit.seq}`} of ${hit.session.slice(0, 8)}`,
     speaker,
     ...(everywhere && hit.project !== null ? [hit.project] : []),
     ...(hit.why.length > 0 ? [`has ${hit.why.join(", ")}`] : []),
@@ -22,14 +24,16 @@ function renderHit(hit: Hit, { columns, style, now }: Screen, everywhere: boolea
   const around = (label: string, text: string | null): string[] =>
     text === null ? [] : [style.dim(indented(`${label}: ${text}`, columns))]
   return [
-    `${style.bold(hit.handle)}  ${style.dim(safe(oneLine(where.join(" · "))))}`,
+    `${style.bold(hit.handle ?? safe(hit.session))}  ${style.dim(safe(oneLine(where.join(" · "))))}`,
     ...around("prompt", hit.prompt),
     `  ${marked(hit, style)}`,
     ...around("answer", hit.answer),
   ]
 }
 
-function marked({ snippet, marks }: Hit, style: Style): string {
+const placeOf = (hit: Hit | ColdHit): string => ("line" in hit ? `line ${hit.line}` : "")
+
+function marked({ snippet, marks }: Hit | ColdHit, style: Style): string {
   let text = ""
   let done = 0
   for (const [from, to] of marks) {

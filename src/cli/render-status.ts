@@ -2,7 +2,9 @@
 import type { SpoolStatus } from "../archive/spool.ts"
 import type { ArchiveStatus } from "../archive/status.ts"
 import type { ContextReport } from "../autopilot/examine.ts"
+import type { Standing } from "../embed/standing.ts"
 import type { HookStatus } from "../host/hook-status.ts"
+import type { ServerStatus } from "../host/server-status.ts"
 import type { History } from "../job/history.ts"
 import type { LoggedError } from "../util/log.ts"
 import { bytes, count } from "../util/text.ts"
@@ -24,6 +26,9 @@ export interface StatusReport extends ArchiveStatus {
   /** An import in the background. */
   readonly import: History | null
   readonly hooks: readonly HookStatus[]
+  readonly mcp: readonly ServerStatus[]
+  /** null while there is nothing to embed. */
+  readonly embedding: Standing | null
   readonly lastError: LoggedError | null
 }
 
@@ -37,7 +42,9 @@ export function renderStatus(status: StatusReport, screen: Screen): string[] {
       ...spoolPairs(status),
       ...forgottenPairs(status.forgotten),
       ...importPairs(status.import),
+      ...searchPairs(status),
       ...hookPairs(status.hooks),
+      ...serverPairs(status.mcp),
       ...repairPairs(status, screen.now),
       ["last error", errorText(status.lastError, screen.now)],
     ],
@@ -118,6 +125,38 @@ function forgottenPairs({ sessions, unfinished }: StatusReport["forgotten"]): Pa
       : `; ${unfinished} not to the end: the background job or \`ctxbridge forget\` goes on`
   return [["forgotten", `${count(sessions, "session")}, whole or in part${rest}`]]
 }
+
+function searchPairs({ index, embedding }: StatusReport): Pair[] {
+  const pairs: Pair[] = []
+  if (index !== null) {
+    const { messages, indexed, complete } = index
+    const all = count(messages, "message")
+    pairs.push(["word index", complete ? `complete: ${all}` : `${indexed} of ${all}; the rest follows`])
+  }
+  if (embedding !== null) {
+    const { embedder, model, problem, embedded, turns } = embedding
+    const by = model === null ? "hashed words, no model" : safe(embedder)
+    const fault = problem === null ? "" : `; the model is not used: ${safe(problem)}`
+    pairs.push(["vectors", `${embedded} of ${count(turns, "turn")}, by ${by}${fault}`])
+  }
+  return pairs
+}
+
+const SERVER_TEXTS: Readonly<Record<ServerStatus["state"], string>> = {
+  registered: "registered in",
+  other: "registered with another binary in",
+  taken: "another server has the name, in",
+  absent: "not registered in",
+  removed: "taken out since the install of",
+  lost: "lost since the install from",
+  unknown: "unknown",
+}
+
+const serverPairs = (mcp: readonly ServerStatus[]): Pair[] =>
+  mcp.map(({ scope, file, state, problem }) => [
+    scope === "user" ? "MCP server" : `MCP server, ${scope}`,
+    `${SERVER_TEXTS[state]}${problem === null ? ` ${safe(file)}` : `: ${safe(problem)}`}`,
+  ])
 
 function hookPairs(hooks: readonly HookStatus[]): Pair[] {
   // A project's file without hooks of ours is the rule, not news.

@@ -1,10 +1,9 @@
-/** Arguments → command → exit code. What renders help is loaded only for help: a search is to be there at once. */
+/** Arguments → command → exit code. What most calls do not need is loaded by those that do: a search is to be there at once. */
 import { version } from "../../package.json"
-import { drainSpool } from "../archive/drain.ts"
 import { cannotWrite } from "../archive/unwritable.ts"
 import { loadSettings, type Paths, wantsColor } from "../config/load.ts"
-import { askForRebuild, spawnJob } from "../job/spawn.ts"
 import { CtxError, codeOf, EXIT, isDamage, messageOf, usageError, VIEWS_LOST } from "../util/errors.ts"
+import { mayBeSpooled } from "../vault/spool-folders.ts"
 import { type ArgSpec, type Command, type Environment, GLOBAL_ARGS } from "./command.ts"
 import { COMMANDS } from "./commands.ts"
 import { createOutput, isTerminal, writeOut } from "./output.ts"
@@ -54,20 +53,24 @@ async function run(command: Command, argv: readonly string[]): Promise<number> {
   const args = parseArguments(argv, specs, command.meta.name)
   const settings = loadSettings(process.cwd())
   const out = createOutput({ json: args["json"] === true, color: wantsColor(isTerminal()) })
-  if (args["dry-run"] !== true) emptySpool(settings.paths)
+  if (args["dry-run"] !== true && mayBeSpooled(settings.paths)) await emptySpool(settings.paths)
   try {
     const code = await command.run({ args, out, env: environment(settings) })
     out.flush()
     return code ?? EXIT.ok
   } catch (error) {
     const { dataHome } = settings.paths
-    if (isDamage(error) || codeOf(error) === VIEWS_LOST) throw lost(error, dataHome)
+    if (isDamage(error) || codeOf(error) === VIEWS_LOST) throw await lost(error, dataHome)
     throw cannotWrite(error, dataHome) ?? error
   }
 }
 
 /** What cannot be moved over stays, and `status` tells of it: the command at hand may not need it. */
-function emptySpool(paths: Paths): void {
+async function emptySpool(paths: Paths): Promise<void> {
+  const [{ drainSpool }, { spawnJob }] = await Promise.all([
+    import("../archive/drain.ts"),
+    import("../job/spawn.ts"),
+  ])
   const { transcripts = [] } = drainSpool(paths, performance.now() + DRAIN) ?? {}
   if (transcripts.length === 0) return
   try {
@@ -79,7 +82,8 @@ function emptySpool(paths: Paths): void {
 }
 
 /** The views are being made anew behind the person's back; the next call finds them. */
-function lost(error: unknown, dataHome: string): unknown {
+async function lost(error: unknown, dataHome: string): Promise<unknown> {
+  const { askForRebuild } = await import("../job/spawn.ts")
   askForRebuild(dataHome)
   if (!isDamage(error)) return error
   return new CtxError(VIEWS_LOST, `the database is damaged (${messageOf(error)}) and is being made anew`, {

@@ -102,7 +102,7 @@ const damaged = (dataHome: string, reason: string): Finding =>
     repair: madeAnew(dataHome, reason),
   })
 
-const madeAnew = (dataHome: string, reason: string): Repair => ({
+export const madeAnew = (dataHome: string, reason: string): Repair => ({
   what: "make the database anew from the vault",
   run: () => repair(dataHome, reason, { wait: PATIENCE, most: Number.POSITIVE_INFINITY }),
 })

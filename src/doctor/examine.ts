@@ -10,6 +10,8 @@ import { hookRuns } from "./hook-runs.ts"
 import { hostCheck } from "./host-version.ts"
 import { installedChecks } from "./installed.ts"
 import { logChecks } from "./log.ts"
+import { searchChecks } from "./search.ts"
+import { serverChecks } from "./server.ts"
 import { sessionChecks } from "./sessions.ts"
 import { timeoutCheck } from "./timeouts.ts"
 import { transcriptChecks } from "./transcripts.ts"
@@ -42,12 +44,14 @@ type Check = (patient: Patient) => Promise<Finding[]> | Finding[]
 const CHECKS: readonly (readonly [name: string, check: Check])[] = [
   ["settings", installedChecks],
   ["binary", binaryChecks],
+  ["server", serverChecks],
   ["runs", hookRuns],
   ["timeouts", timeoutCheck],
   ["variables", environmentChecks],
   ["private", folderChecks],
   ["vault", vaultChecks],
   ["database", databaseChecks],
+  ["words", searchChecks],
   ["pending", backlogChecks],
   ["archived", transcriptChecks],
   ["silent", sessionChecks],

@@ -35,6 +35,8 @@ export interface Patient {
   readonly cwd: string
   /** The host's configuration folder. */
   readonly claudeDir: string
+  /** The host's own state file, which names the user's servers. */
+  readonly hostConfig: string
   readonly dataHome: string
   readonly stateHome: string
   readonly exePath: string

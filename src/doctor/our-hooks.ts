@@ -18,9 +18,10 @@ export interface InstalledHook {
   readonly variables: readonly string[]
 }
 
-export const placesOf = ({ home, claudeDir, cwd, dataHome }: Patient) => ({
+export const placesOf = ({ home, claudeDir, hostConfig, cwd, dataHome }: Patient) => ({
   home,
   configDir: claudeDir,
+  hostConfig,
   cwd,
   dataHome,
 })

@@ -54,6 +54,15 @@ export async function openEmbedder(place: EmbedderPlace, only?: RuntimeName): Pr
   return hashed
 }
 
+/** Writes the native runtime out, so that the first vector need not wait for it. Where that fails, nothing is lost. */
+export async function prepareRuntime({ stateHome }: Pick<EmbedderPlace, "stateHome">): Promise<void> {
+  try {
+    await (await import("./runtime-files.ts")).nativeRuntime(stateHome)
+  } catch (error) {
+    logError(stateHome, { event: "embed-native", error })
+  }
+}
+
 const hashed: Embedder = {
   id: HASHED_ID,
   dimension: HASHED_DIMENSION,
@@ -87,7 +96,9 @@ async function modelEmbedder(
   const model =
     name === "wasm"
       ? await load((await import("./ort-wasm.ts")).loadWasm())
-      : await guarded(stateHome, async () => load((await import("./ort-native.ts")).loadNative(stateHome)))
+      : await guarded(stateHome, async () =>
+          load(await (await import("./ort-native.ts")).loadNative(stateHome)),
+        )
   return {
     id: embedder,
     dimension: manifest.dimension,

@@ -41,6 +41,10 @@ export function installedModel(dataHome: string): InstalledModel | undefined {
   return { manifest, folder, embedder: nameOf(manifest), isPinned: nameOf(manifest) === nameOf(MINILM) }
 }
 
+/** Whether one was installed of which not every file is there: it is not used. */
+export const isModelBroken = (dataHome: string): boolean =>
+  existsSync(manifestFile(dataHome)) && installedModel(dataHome) === undefined
+
 /** Each model has its own folder: replacing one leaves a running job its files. */
 export const folderOf = (dataHome: string, manifest: Manifest): string =>
   join(modelFolder(dataHome), nameOf(manifest))

@@ -44,12 +44,12 @@ const ELEMENTS: Readonly<Record<number, Tensor.Type>> = {
 /** Errors and worse: stderr is nobody's here. */
 const LOG_ERRORS = 3
 
-/** @throws when the library cannot be written out or loaded */
-export function loadNative(stateHome: string): Runtime {
+/** Rejects when the library cannot be written out or loaded. */
+export async function loadNative(stateHome: string): Promise<Runtime> {
   // Before the library is loaded: 1.30 sends usage data otherwise, and reads this once.
   setVariable("ORT_DISABLE_TELEMETRY", "1")
   const loaded = { exports: {} as Binding }
-  process.dlopen(loaded, nativeRuntime(stateHome))
+  process.dlopen(loaded, await nativeRuntime(stateHome))
   const binding = loaded.exports
   binding.initOrtOnce(LOG_ERRORS, Tensor, true)
   registerBackend(

@@ -14,7 +14,10 @@ import {
 } from "node:fs"
 import { join } from "node:path"
 import binding from "../../dist/runtime/binding.node.zst" with { type: "file" }
-import library from "../../dist/runtime/library.zst" with { type: "file" }
+import library0 from "../../dist/runtime/library.0.zst" with { type: "file" }
+import library1 from "../../dist/runtime/library.1.zst" with { type: "file" }
+import library2 from "../../dist/runtime/library.2.zst" with { type: "file" }
+import library3 from "../../dist/runtime/library.3.zst" with { type: "file" }
 import wasm from "../../dist/runtime/wasm.zst" with { type: "file" }
 import { CtxError } from "../util/errors.ts"
 import { isAlive } from "./native-guard.ts"
@@ -23,6 +26,7 @@ const LIBRARIES: Readonly<Record<string, string>> = {
   linux: "libonnxruntime.so.1",
   darwin: "libonnxruntime.1.dylib",
 }
+const LIBRARY_PARTS = [library0, library1, library2, library3]
 const BINDING = "onnxruntime_binding.node"
 const FOLDER = /^runtime-[0-9a-f]{16}(\.\d+)?$/
 
@@ -36,18 +40,18 @@ export const wasmRuntime = (): Uint8Array => Bun.zstdDecompressSync(readFileSync
  * @returns path of the binding, which finds the library beside itself
  * @throws CtxError `no-native-runtime` when the binary carries none; a system error when nothing can be written
  */
-export function nativeRuntime(stateHome: string): string {
+export async function nativeRuntime(stateHome: string): Promise<string> {
   const files = [
-    [LIBRARIES[process.platform] ?? "", readFileSync(library)],
-    [BINDING, readFileSync(binding)],
+    [LIBRARIES[process.platform] ?? "", LIBRARY_PARTS.map((part) => readFileSync(part))],
+    [BINDING, [readFileSync(binding)]],
   ] as const
-  if (files.some(([name, content]) => name === "" || content.length === 0)) {
+  if (files.some(([name, parts]) => name === "" || parts[0]!.length === 0)) {
     throw new CtxError(
       "no-native-runtime",
       `there is no native ONNX Runtime for ${process.platform}-${process.arch}`,
     )
   }
-  const stamp = files.reduce((seed, [, content]) => Bun.hash.xxHash64(content, seed), 0n)
+  const stamp = files.flatMap(([, parts]) => parts).reduce((seed, part) => Bun.hash.xxHash64(part, seed), 0n)
   const name = `runtime-${stamp.toString(16).padStart(16, "0")}`
   const folder = join(stateHome, name)
   // It appears whole, by the rename below.
@@ -56,8 +60,10 @@ export function nativeRuntime(stateHome: string): string {
   const temporary = `${folder}.${process.pid}`
   mkdirSync(temporary, { recursive: true, mode: 0o700 })
   try {
-    for (const [file, content] of files) {
-      writeFileSync(join(temporary, file), Bun.zstdDecompressSync(content), { mode: 0o700 })
+    for (const [file, parts] of files) {
+      // Side by side, on as many processors as there are: most of the time that a first start takes.
+      const contents = await Promise.all(parts.map((part) => Bun.zstdDecompress(part)))
+      writeFileSync(join(temporary, file), Buffer.concat(contents), { mode: 0o700 })
       // The umask may have taken a bit away.
       chmodSync(join(temporary, file), 0o700)
     }

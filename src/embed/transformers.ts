@@ -6,9 +6,10 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 // The build for browsers (build/runtime.ts): the one for Node wants sharp and files that are not in a binary.
 import { env, pipeline } from "../../dist/runtime/transformers.js"
+import { CtxError } from "../util/errors.ts"
 import { DIMENSION, MODEL_FILE, TOKENIZER_FILE } from "./manifest.ts"
 import { toLengthOne } from "./quantise.ts"
-import type { Runtime } from "./runtime.ts"
+import type { Runtime, Session, TensorLike } from "./runtime.ts"
 
 /** What the package wants to know besides the pinned files. The rest of a BERT's settings is in the model itself. */
 const SMALL_FILES: Readonly<Record<string, object>> = {
@@ -58,14 +59,71 @@ export async function loadModel(folder: string, runtime: Runtime): Promise<Sente
       interOpNumThreads: 1,
     },
   })
+  const session = sessionOf(pipe.model)
+  const encode = remembering((text) => pipe.tokenizer.encode(text))
   return {
-    tokens: (text) => pipe.tokenizer.encode(text).length,
+    tokens: (text) => encode(text).length,
     async embed(text) {
-      const inputs = await pipe.tokenizer(text, { truncation: true })
-      const { last_hidden_state: states } = await pipe.model(inputs)
-      return meanOf(states.data as Float32Array)
+      const { [STATES]: states } = await session.run(inputsOf(session, cutToSize(encode(text)), runtime))
+      return meanOf(states!.data as Float32Array)
     },
   }
+}
+
+/** Texts whose tokens are kept: they are counted to cut a text into pieces, and then used. */
+const REMEMBERED = 32
+
+function remembering(encode: (text: string) => readonly number[]): typeof encode {
+  const known = new Map<string, readonly number[]>()
+  return (text) => {
+    let ids = known.get(text)
+    if (ids === undefined) {
+      ids = encode(text)
+      if (known.size >= REMEMBERED) known.clear()
+      known.set(text, ids)
+    }
+    return ids
+  }
+}
+
+/** The output of which the mean is the text's vector. */
+const STATES = "last_hidden_state"
+
+/** What the package has opened: its own way there from a text copies all that goes in and out, a tenth of all. */
+function sessionOf(model: unknown): Session {
+  const { sessions } = model as { sessions?: { model?: Session } }
+  const session = sessions?.model
+  if (session === undefined || !session.outputNames.includes(STATES)) {
+    throw new CtxError("bad-model", `the model has no output ${STATES}`)
+  }
+  return session
+}
+
+/** What a BERT knows no places behind. */
+const MOST = 512
+
+/** Its last token says that it ends. */
+const cutToSize = (ids: readonly number[]): readonly number[] =>
+  ids.length <= MOST ? ids : [...ids.slice(0, MOST - 1), ids.at(-1)!]
+
+/** One text: all its tokens count, and all are of one sentence. */
+function inputsOf(
+  { inputNames }: Session,
+  ids: readonly number[],
+  { module }: Runtime,
+): Record<string, TensorLike> {
+  const values: Readonly<Record<string, (id: number) => bigint>> = {
+    input_ids: BigInt,
+    attention_mask: () => 1n,
+    token_type_ids: () => 0n,
+  }
+  const inputs: Record<string, TensorLike> = {}
+  for (const name of inputNames) {
+    const value = values[name]
+    if (value === undefined) throw new CtxError("bad-model", `the model asks for ${JSON.stringify(name)}`)
+    inputs[name] = new module.Tensor("int64", BigInt64Array.from(ids, value), [1, ids.length])
+  }
+  return inputs
 }
 
 /**

@@ -7,7 +7,7 @@ import { readExactly } from "../vault/file.ts"
 import type { Delivery } from "./state.ts"
 
 /** Bytes behind a restore in which it would stand. Beyond them nobody looks, and nothing is given again. */
-const LOOKED_AT = 8 << 20
+const LOOKED_AT = 2 << 20
 
 /** @param own the session's transcript */
 export function outcomeOf({ at, time }: Delivery, { path, captured }: Taken): Outcome {

@@ -59,7 +59,8 @@ function read(deadline: number): Input {
 
 /** What is there: empty at the end, `later` when another reader was faster, undefined when it cannot be read. */
 function readBlock(): Uint8Array | "later" | undefined {
-  const block = new Uint8Array(BLOCK)
+  // Not zeroed: the pages that nothing is read into are never touched.
+  const block = Buffer.allocUnsafeSlow(BLOCK)
   try {
     return block.subarray(0, readSync(STDIN, block))
   } catch (error) {

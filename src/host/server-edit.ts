@@ -75,6 +75,22 @@ export function removeServer(text: string, original?: string): Removed {
   return { text: bom + apply(source, removal(kept ? own : servers!.parent!)), removed: [SERVER_NAME] }
 }
 
+/** What our server is started with; undefined where there is none of ours. */
+export function serverCommand(text: string): string | undefined {
+  const entry = entryIn(text)
+  return entry !== undefined && isOurs(entry) ? String(member(entry, "command")!.value) : undefined
+}
+
+/** Whether there is a list of servers, or in it one of our name, whosever it is. */
+export function namesServers(text: string, which: "any" | "ours" = "any"): boolean {
+  return which === "any" ? hadServers(text) : entryIn(text) !== undefined
+}
+
+function entryIn(text: string): JsonNode | undefined {
+  const source = splitBom(text)[1]
+  return isBlank(source) ? undefined : member(serversIn(parseObject(source)), SERVER_NAME)
+}
+
 function serversIn(root: JsonNode): JsonNode | undefined {
   const servers = member(root, SERVERS)
   if (servers !== undefined && servers.type !== "object") throw shapeError(SERVERS, "an object", servers)

@@ -6,8 +6,11 @@ import type { Database } from "../archive/database.ts"
 import { allOf, anyOf, wordExpression } from "./expression.ts"
 import type { Term } from "./query.ts"
 
-/** Rows read for all words together. Those of a word beyond its share count only beside rarer words. */
-const ROWS = 60_000
+/** Rows read for all words together, and for one. Those of a word beyond its share count only beside rarer words. */
+const ROWS = 30_000
+const MOST_ROWS = 8000
+/** Where all candidates have the same words, the newest are the best. */
+const ENOUGH_ALIKE = 1000
 /** Bits of a message's mask. */
 const MOST_TERMS = 32
 
@@ -27,20 +30,26 @@ export interface Candidates {
 /**
  * @param filter what every message must match, in FTS5's language
  * @param population how many messages there are, at most
+ * @param given words that whatever matches the filter has
  */
 export function candidatesOf(
   db: Database,
   terms: readonly Term[],
   filter: string | undefined,
   population: number,
+  given: ReadonlySet<string>,
 ): Candidates {
   if (terms.length === 0) return newest(db, filter, population)
-  const share = Math.max(1000, Math.floor(ROWS / Math.max(1, terms.length)))
-  const size = filter === undefined ? population : estimate(rowsOf(db, filter, share), share, population)
+  const isGiven = ({ word, isPrefix }: Term): boolean => !isPrefix && given.has(word)
+  const asked = terms.filter((term) => !isGiven(term)).length
+  const isAlike = asked === 0 || terms.length === 1
+  const share = isAlike ? ENOUGH_ALIKE : Math.min(MOST_ROWS, Math.max(1000, Math.floor(ROWS / asked)))
+  const all = filter === undefined ? undefined : rowsOf(db, filter, share)
+  const size = all === undefined ? population : estimate(all, share, population)
   const lists = terms
     .map((term) => {
       const expression = wordExpression(term.word, term.isPrefix)
-      const rows = rowsOf(db, allOf([expression, filter])!, share)
+      const rows = all !== undefined && isGiven(term) ? all : rowsOf(db, allOf([expression, filter])!, share)
       return { term, expression, rows, count: estimate(rows, share, population) }
     })
     .filter(({ rows }) => rows.length > 0)
@@ -48,6 +57,8 @@ export function candidatesOf(
     .slice(0, MOST_TERMS)
   const masks = new Uint32Array(population + 1)
   const ids: number[] = []
+  let givenBits = 0
+  for (const [n, { term }] of lists.entries()) if (isGiven(term)) givenBits |= 2 ** n
   // Plain loops here and in rank.ts: this runs once in the life of a process, before any compiler has seen it.
   const add = (rows: readonly number[], bit: number): void => {
     for (let n = 0; n < rows.length; n++) {
@@ -57,11 +68,12 @@ export function candidatesOf(
       masks[id]! |= bit
     }
   }
-  for (const [n, { rows }] of lists.entries()) add(rows, 2 ** n)
+  for (const [n, { rows }] of lists.entries()) add(rows, givenBits | (2 ** n))
   const rare = lists.filter(({ rows }) => rows.length < share).map(({ expression }) => expression)
-  for (const [n, { expression, rows }] of lists.entries()) {
-    if (rows.length < share || rare.length === 0) continue
-    add(rowsOf(db, allOf([expression, anyOf(rare), filter])!, share), 2 ** n)
+  for (const [n, { expression, rows, term }] of lists.entries()) {
+    if (rows.length < share || rare.length === 0 || isGiven(term)) continue
+    // Newer ones are known.
+    add(rowsOf(db, allOf([expression, anyOf(rare), filter])!, share, rows.at(-1)!), givenBits | (2 ** n))
   }
   return {
     terms: lists.map(({ term, count }) => ({
@@ -81,14 +93,18 @@ function newest(db: Database, filter: string | undefined, population: number): C
   return { terms: [], masks, ids }
 }
 
-/** Newest first. One text rather than a row each: most of a search's time would go into making those. */
-function rowsOf(db: Database, expression: string, limit: number): number[] {
+/**
+ * Newest first. One text rather than a row each: most of a search's time would go into making those.
+ *
+ * @param below id of a message; only older ones
+ */
+function rowsOf(db: Database, expression: string, limit: number, below = Number.MAX_SAFE_INTEGER): number[] {
   const { ids } = db
-    .query<{ ids: string }, [string, number]>(
+    .query<{ ids: string }, [string, number, number]>(
       `SELECT json_group_array(id) AS ids FROM
-         (SELECT rowid AS id FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?)`,
+         (SELECT rowid AS id FROM words WHERE words MATCH ? AND rowid < ? ORDER BY rowid DESC LIMIT ?)`,
     )
-    .get(expression, limit)!
+    .get(expression, below, limit)!
   return JSON.parse(ids)
 }
 

@@ -49,6 +49,12 @@ export function expressionOf(node: Node): string | undefined {
   }
 }
 
+/** Words that every message has which matches the expression of `node`. */
+export function wordsGivenBy(node: Node | undefined): readonly string[] {
+  if (node?.kind === "words" || node?.kind === "phrase") return node.words
+  return node?.kind === "and" ? node.nodes.flatMap(wordsGivenBy) : []
+}
+
 const isNot = (node: Node): node is Extract<Node, { kind: "not" }> => node.kind === "not"
 
 /** Whether the index decides it alone. */
@@ -70,6 +76,14 @@ export function isExact(node: Node): boolean {
   }
 }
 
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
+}
+
 /** A message, as far as requirements look at it. */
 export interface Subject {
   readonly text: string
@@ -78,16 +92,17 @@ export interface Subject {
 }
 
 export function fulfils(node: Node, subject: Subject): boolean {
-  const words = wordSet(subject.text)
-  const text = folded(subject.text)
+  // Each is made when it is asked for: most queries need one of them.
+  const wordsOf = once(() => wordSet(subject.text))
+  const textOf = once(() => folded(subject.text))
   const decide = (one: Node): boolean => {
     switch (one.kind) {
       case "words":
-        return one.words.every((word) => words.has(word))
+        return one.words.every((word) => wordsOf().has(word))
       case "phrase":
-        return text.includes(one.text)
+        return textOf().includes(one.text)
       case "prefix":
-        return [...words].some((word) => word.startsWith(one.prefix))
+        return [...wordsOf()].some((word) => word.startsWith(one.prefix))
       case "field": {
         const values = one.field === "role" ? [subject.role] : subject.tools
         return values.some((value) => mark[one.field](value) === mark[one.field](one.value))

@@ -2,9 +2,8 @@
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { cut, oneLine } from "../util/text.ts"
-import type { CopyReaders } from "../vault/reader.ts"
 import type { Candidates, Weighted } from "./candidates.ts"
-import { messageText } from "./message-text.ts"
+import type { MessageTexts } from "./message-text.ts"
 import type { Ranked } from "./rank.ts"
 import { type Snippet, type Sought, snippetOf } from "./snippet.ts"
 
@@ -34,7 +33,7 @@ export interface Hit {
 export interface HitOptions {
   /** How many were asked for: it decides how much room each has. */
   readonly limit: number
-  readonly readers: CopyReaders
+  readonly texts: MessageTexts
 }
 
 /** UTF-16 units of all hits together, shared among as many as are asked for; the best get half as much again. */
@@ -69,17 +68,16 @@ const AROUND = 0.4
 
 export function hitsOf(
   db: Database,
-  dataHome: string,
   ranked: readonly Ranked[],
   { terms, masks }: Candidates,
-  { limit, readers }: HitOptions,
+  { limit, texts }: HitOptions,
 ): Hit[] {
   const rows = rowsOf(db, ranked)
   const sought = soughtBy(terms)
   return ranked.flatMap(({ turn, message, score }, place) => {
     const row = rows.get(turn)
     if (row === undefined) return []
-    const found = foundIn(db, dataHome, row, readers)
+    const found = foundIn(row, texts)
     const told = {
       handle: HANDLE_PREFIX + row.handle,
       session: row.session,
@@ -111,9 +109,9 @@ function shown(row: Row, text: string, sought: Sought, room: number) {
 }
 
 /** Text and tools of what was found. A prompt stands in the views, unless it is very long. */
-function foundIn(db: Database, dataHome: string, row: Row, readers: CopyReaders) {
+function foundIn(row: Row, texts: MessageTexts) {
   const isPrompt = row.kind === "prompt" && row.offset === row.first && !row.prompt.endsWith("…")
-  const read = isPrompt || row.message === null ? undefined : messageText(db, dataHome, row.message, readers)
+  const read = isPrompt || row.message === null ? undefined : texts.of(row.message)
   return read ?? { text: row.prompt || row.answer, tools: [] }
 }
 

@@ -3,7 +3,7 @@ import type { Database } from "../archive/database.ts"
 import { decodeLine } from "../transcript/decode.ts"
 import { searchable } from "../transcript/searchable.ts"
 import { vaultFile } from "../vault/layout.ts"
-import type { CopyReaders } from "../vault/reader.ts"
+import type { CopyReader, CopyReaders } from "../vault/reader.ts"
 
 export interface MessageText {
   readonly text: string
@@ -21,6 +21,33 @@ interface Place {
 }
 
 const utf8 = new TextDecoder()
+
+/** Texts of messages, each read once: what was looked at to find it is looked at again to show it. */
+export class MessageTexts {
+  readonly #known = new Map<number, MessageText | undefined>()
+  readonly #db: Database
+  readonly #dataHome: string
+  readonly readers: CopyReaders
+
+  constructor(db: Database, dataHome: string, readers: CopyReaders) {
+    this.#db = db
+    this.#dataHome = dataHome
+    this.readers = readers
+  }
+
+  /** @returns undefined when the vault does not hold the message any more */
+  of(message: number): MessageText | undefined {
+    if (!this.#known.has(message)) {
+      this.#known.set(message, messageText(this.#db, this.#dataHome, message, this.readers))
+    }
+    return this.#known.get(message)
+  }
+
+  /** The reader of a copy, by its path below `vault/`. */
+  reader(copy: string): CopyReader {
+    return this.readers.of(vaultFile(this.#dataHome, copy))
+  }
+}
 
 /** @returns undefined when the vault does not hold the message any more */
 export function messageText(

@@ -51,7 +51,7 @@ interface Token {
   readonly text: string
 }
 
-const TOKEN = /"([^"]*)"|(\()|(\))|([^\s()"]+)/gu
+const TOKEN = /"([^"]*)"|(\()|(\))|([^\s()"]+)/g
 const FIELD = /^(role|tool):(.+)$/i
 
 function tokenize(text: string): Token[] {
@@ -67,7 +67,7 @@ function tokenize(text: string): Token[] {
 
 function wordToken(word: string): Token {
   if (FIELD.test(word)) return { kind: "field", text: word }
-  return /[\p{L}\p{N}]\*$/u.test(word)
+  return word.endsWith("*") && /[\p{L}\p{N}]\*$/u.test(word)
     ? { kind: "prefix", text: word.slice(0, -1) }
     : { kind: "word", text: word }
 }
@@ -203,6 +203,16 @@ function termsOf(tokens: readonly Token[]): Term[] {
     found.set(`${word}*`, { word, isPrefix: true, typed: token.text })
   }
   return [...(found.size > 0 ? found : dull).values()].slice(0, MOST_TERMS)
+}
+
+/** The terms that say all of the query: a name in code by its parts, without the whole name as one word. */
+export function partsAsked({ terms }: Query): Term[] {
+  const last = new Map(terms.map((term) => [term.typed, term]))
+  const first = new Map(terms.toReversed().map((term) => [term.typed, term]))
+  return terms.filter((term) => {
+    const isWhole = last.get(term.typed) === term && first.get(term.typed) !== term
+    return !isWhole || !/^[\x00-\x7f]*$/.test(term.typed)
+  })
 }
 
 function endOfOperand(tokens: readonly Token[], at: number): number {

@@ -135,13 +135,14 @@ function withNeighbours(
   { near, fade, reach }: Weights,
 ): number[] {
   const scores = [...own]
+  const lends = Array.from({ length: reach }, (_, step) => near * fade ** step)
   for (let n = 0; n < rows.length; n++) {
     const { id, session } = rows[n]!
     for (let next = n + 1; next < rows.length; next++) {
       const distance = rows[next]!.id - id
       if (distance > reach) break
       if (rows[next]!.session !== session) continue
-      const lent = near * fade ** (distance - 1)
+      const lent = lends[distance - 1]!
       scores[n]! += lent * own[next]!
       scores[next]! += lent * own[n]!
     }

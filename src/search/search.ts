@@ -2,13 +2,14 @@
 import type { Database } from "../archive/database.ts"
 import type { CopyReaders } from "../vault/reader.ts"
 import { type Candidates, candidatesOf, withMarks } from "./candidates.ts"
-import { allOf, expressionOf, fulfils, isExact } from "./expression.ts"
+import { allOf, expressionOf, isExact, wordsGivenBy } from "./expression.ts"
 import { fuse, type Similar } from "./fuse.ts"
 import { type Hit, hitsOf } from "./hit.ts"
-import { messageText } from "./message-text.ts"
+import { MessageTexts } from "./message-text.ts"
 import { type Filter, filterOf, type Narrowing } from "./narrowing.ts"
 import { type Node, parseQuery, type Query } from "./query.ts"
 import { type Ranked, type RankRow, rank, scorer, shortlist, WEIGHTS } from "./rank.ts"
+import { verified } from "./verify.ts"
 
 export interface SearchRequest extends Narrowing {
   /** Any text; empty: the newest of what the filters leave. */
@@ -28,28 +29,39 @@ export interface Found {
   readonly hits: readonly Hit[]
   /** Whether there are more than were asked for. */
   readonly more: boolean
+  /** All turns that were found, the best first. */
+  readonly turns: readonly number[]
 }
 
 /** Messages that are ranked, at least. */
 const SHORTLIST = 250
-/** Where the index alone cannot decide: messages whose texts are read, at a time, and how many of them are enough. */
-const CHECKED = 120
-const AT_ONCE = 40
-const ENOUGH = 30
+/** Where the index alone cannot decide: messages whose texts may be looked at. */
+const CHECKED = 250
 
 export function search(db: Database, dataHome: string, request: SearchRequest, readers: CopyReaders): Found {
-  const { turns, candidates } = rankedTurns(db, dataHome, request, readers)
+  const texts = new MessageTexts(db, dataHome, readers)
+  const { turns, candidates } = rankedIn(db, texts, request)
   const shown = turns.slice(0, request.limit)
-  const hits = hitsOf(db, dataHome, shown, candidates, { limit: request.limit, readers })
-  return { hits, more: turns.length > shown.length }
+  const hits = hitsOf(db, shown, candidates, { limit: request.limit, texts })
+  return { hits, more: turns.length > shown.length, turns: turns.map(({ turn }) => turn) }
 }
 
 /** All turns that have to do with the query, best first; each with its best message. */
 export function rankedTurns(
   db: Database,
   dataHome: string,
-  request: Omit<SearchRequest, "limit"> & Partial<Pick<SearchRequest, "limit">>,
+  request: Unlimited,
   readers: CopyReaders,
+): { turns: Ranked[]; candidates: Candidates } {
+  return rankedIn(db, new MessageTexts(db, dataHome, readers), request)
+}
+
+type Unlimited = Omit<SearchRequest, "limit"> & Partial<Pick<SearchRequest, "limit">>
+
+function rankedIn(
+  db: Database,
+  texts: MessageTexts,
+  request: Unlimited,
 ): { turns: Ranked[]; candidates: Candidates } {
   const filter = filterOf(db, request)
   if (filter === undefined) return { turns: [], candidates: NOTHING }
@@ -57,11 +69,11 @@ export function rankedTurns(
   // A turn has several messages that compete.
   const most = Math.max(SHORTLIST, 4 * (request.limit ?? 0))
   let candidates = candidatesFor(db, query, filter)
-  let lexical = rankCandidates(db, dataHome, candidates, query.must, filter, readers, most)
+  let lexical = rankCandidates(db, texts, candidates, query.must, filter, most)
   if (lexical.length === 0 && query.must !== undefined && !query.isStrict && query.terms.length > 0) {
     // Nobody has said just that; the words of the phrase are still what was asked for.
     candidates = candidatesFor(db, { ...query, must: undefined }, filter)
-    lexical = rankCandidates(db, dataHome, candidates, undefined, filter, readers, most)
+    lexical = rankCandidates(db, texts, candidates, undefined, filter, most)
   }
   const { similar, byWords = true } = request
   if (similar === undefined || query.must !== undefined) return { turns: lexical, candidates }
@@ -110,21 +122,21 @@ const NOTHING: Candidates = { terms: [], masks: new Uint32Array(0), ids: [] }
 function candidatesFor(db: Database, query: Query, filter: Filter): Candidates {
   const population = db.query<{ id: number | null }, []>("SELECT max(id) AS id FROM messages").get()?.id ?? 0
   const required = query.must === undefined ? undefined : expressionOf(query.must)
-  return candidatesOf(db, query.terms, allOf([required, filter.expression]), population)
+  const given = new Set(wordsGivenBy(query.must))
+  return candidatesOf(db, query.terms, allOf([required, filter.expression]), population, given)
 }
 
 /** Turns, best first. */
 function rankCandidates(
   db: Database,
-  dataHome: string,
+  texts: MessageTexts,
   candidates: Candidates,
   must: Node | undefined,
   filter: Filter,
-  readers: CopyReaders,
   most: number,
 ): Ranked[] {
   if (must !== undefined && !isExact(must)) {
-    return rank(candidates, checked(db, dataHome, candidates, must, filter, readers))
+    return rank(candidates, checked(db, texts, candidates, must, filter))
   }
   const chosen = shortlist(candidates, most)
   const wanted = new Set(chosen)
@@ -143,22 +155,21 @@ function rankCandidates(
 /** The candidates whose texts fulfil what is required, as many as are worth reading. */
 function checked(
   db: Database,
-  dataHome: string,
+  texts: MessageTexts,
   candidates: Candidates,
   must: Node,
   filter: Filter,
-  readers: CopyReaders,
 ): Row[] {
-  const chosen = shortlist(candidates, CHECKED)
-  const kept: Row[] = []
-  for (let from = 0; from < chosen.length && kept.length < ENOUGH; from += AT_ONCE) {
-    for (const row of rowsOf(db, chosen.slice(from, from + AT_ONCE))) {
-      if (!filter.accepts(row)) continue
-      const subject = messageText(db, dataHome, row.id, readers)
-      if (subject !== undefined && fulfils(must, subject)) kept.push(row)
-    }
-  }
-  return kept.sort((a, b) => a.id - b.id)
+  const scoreOf = scorer(candidates.terms.map(({ weight }) => weight))
+  const rows = new Map(
+    rowsOf(db, shortlist(candidates, CHECKED))
+      .filter((row) => filter.accepts(row))
+      .map((row) => [row.id, row]),
+  )
+  const { masks } = candidates
+  const best = [...rows.keys()].sort((a, b) => scoreOf(masks[b]!) - scoreOf(masks[a]!) || b - a)
+  const kept = verified(db, texts, best, must)
+  return kept.sort((a, b) => a - b).map((id) => rows.get(id)!)
 }
 
 interface Row extends RankRow {

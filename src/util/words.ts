@@ -41,6 +41,11 @@ export function* namesIn(text: string): Generator<Name> {
 
 /** The name that stands at `at`; undefined when it is too long for one, or none. */
 export function nameAround(text: string, at: number): Name | undefined {
+  const [start, end] = [edgeOf(text, at, -1), edgeOf(text, at, 1)]
+  if (start !== undefined && end !== undefined) {
+    const words = remembered(text.slice(start, end + 1))
+    return words.length > 0 ? { words, at: start, length: end + 1 - start } : undefined
+  }
   const from = Math.max(0, at - LONGEST)
   const around = text.slice(from, at + LONGEST + 1)
   for (const { words, at: start, length } of namesIn(around)) {
@@ -49,6 +54,29 @@ export function nameAround(text: string, at: number): Name | undefined {
   }
   return undefined
 }
+
+/**
+ * How far the name goes from `at` on in one direction: the same as the patterns say, without looking at what is around
+ * it. undefined where they have to: beyond ASCII, and in what is too long.
+ */
+function edgeOf(text: string, at: number, step: 1 | -1): number | undefined {
+  if (!isNameUnit(text.charCodeAt(at))) return undefined
+  for (let edge = at; Math.abs(edge - at) < LONGEST; edge += step) {
+    const next = text.charCodeAt(edge + step)
+    const beyond = next === 0x2e || next === 0x2d ? text.charCodeAt(edge + 2 * step) : 0
+    if (next > 0x7f || beyond > 0x7f) return undefined
+    const joins = isNameUnit(beyond)
+    if (!isNameUnit(next) && !joins) return edge
+  }
+  return undefined
+}
+
+/** A to Z, a to z, 0 to 9, and the line below. */
+const isNameUnit = (unit: number): boolean =>
+  (unit >= 0x61 && unit <= 0x7a) ||
+  (unit >= 0x41 && unit <= 0x5a) ||
+  (unit >= 0x30 && unit <= 0x39) ||
+  unit === 0x5f
 
 /** Each word of `text` once. */
 export function wordSet(text: string): Set<string> {

@@ -104,8 +104,11 @@ export function readTail(fd: number): Tail | undefined {
   return { header, headerLength, end: headerLength, last: undefined }
 }
 
+/** The last segment of a copy that ends whole, by one small read; `readTail` tells of all others. */
+export const lastSegment = (fd: number): Segment | undefined => segmentEnding(fd, fstatSync(fd).size, 0)
+
 /** All segments, last first. Stops where the chain of notes is broken. */
-export function* segmentsBackwards(fd: number, tail: Tail): Generator<Segment> {
+export function* segmentsBackwards(fd: number, tail: Pick<Tail, "end" | "headerLength">): Generator<Segment> {
   for (let end = tail.end; end > tail.headerLength; ) {
     const segment = segmentEnding(fd, end, tail.headerLength)
     if (segment === undefined) return

@@ -1,7 +1,8 @@
-/** Reads any stretch of a transcript from its copy. The notes are walked once, and the last frame is kept. */
+/** Reads any stretch of a transcript from its copy. Notes are walked once, and the last frame is kept. */
 import { closeSync, openSync } from "node:fs"
 import { CtxError, isMissing, messageOf } from "../util/errors.ts"
-import { readTail, type Segment, segmentContent, segmentsBackwards, type Tail } from "./file.ts"
+import { lastSegment, readTail, type Segment, segmentContent, segmentsBackwards, type Tail } from "./file.ts"
+import { NOTE_SIZE } from "./frame.ts"
 
 /** How a copy ends; undefined when there is no such file or it is none of ours. */
 export function tailOf(file: string): Tail | undefined {
@@ -45,43 +46,68 @@ export function* stretchesFrom(file: string, from: number): Generator<Stretch> {
   }
 }
 
+/** The same from its end: the newest first, and no more of them at a time than one. */
+export function* stretchesBackwards(file: string): Generator<Stretch> {
+  const fd = openCopy(file)
+  if (fd === undefined) return
+  try {
+    const tail = readTail(fd)
+    if (tail === undefined) return
+    for (const segment of segmentsBackwards(fd, tail)) {
+      yield { from: segment.from, content: segmentContent(fd, segment) }
+    }
+  } finally {
+    closeSync(fd)
+  }
+}
+
 export class CopyReader {
   readonly #fd: number
   readonly #file: string
-  readonly #segments: readonly Segment[]
+  readonly #size: number
+  /** The last first, as far as they have been walked. */
+  readonly #walked: Segment[] = []
+  readonly #rest: Iterator<Segment>
   #kept: { readonly segment: Segment; readonly content: Uint8Array } | undefined
 
   constructor(file: string) {
     const fd = openCopy(file)
-    const tail = fd === undefined ? undefined : readTail(fd)
-    if (fd === undefined || tail === undefined) {
-      if (fd !== undefined) closeSync(fd)
-      throw new CtxError("vault-missing", `the vault has no copy ${file}`, {
-        hint: "ctxbridge verify names what is missing",
-      })
+    if (fd === undefined) throw missing(file)
+    const last = lastSegment(fd)
+    // A copy that ends whole is read without its header, which is no segment: the walk ends before it.
+    const tail = last === undefined ? readTail(fd) : { end: behind(last), headerLength: 0, last }
+    if (tail === undefined) {
+      closeSync(fd)
+      throw missing(file)
     }
     this.#fd = fd
     this.#file = file
-    this.#segments = [...segmentsBackwards(fd, tail)].reverse()
+    this.#size = tail.last?.to ?? 0
+    this.#rest = segmentsBackwards(fd, tail)
   }
 
   /** Bytes of the transcript that are here. */
   get size(): number {
-    return this.#segments.at(-1)?.to ?? 0
+    return this.#size
   }
 
   /** The transcript in pieces of about a megabyte. */
   *pieces(): Generator<Uint8Array> {
-    for (const segment of this.#segments) yield this.#content(segment)
+    while (this.#walkOn()) {}
+    for (const segment of this.#walked.toReversed()) yield this.#content(segment)
+  }
+
+  /** The stretch that was archived together with this place, and is unpacked together with it. */
+  stretchAt(offset: number): { readonly from: number; readonly to: number } | undefined {
+    return this.#segmentAt(offset)
   }
 
   /** @throws CtxError `vault-missing` when the copy does not reach so far, `vault-damaged` when it cannot be read */
   read(from: number, to: number): Uint8Array {
     const parts: Uint8Array[] = []
-    let at = from
-    for (let n = this.#indexOf(from); at < to; n++) {
-      const segment = this.#segments[n]
-      if (segment === undefined || segment.from > at) {
+    for (let at = from; at < to; ) {
+      const segment = this.#segmentAt(at)
+      if (segment === undefined) {
         throw new CtxError("vault-missing", `bytes ${at} to ${to} are not in ${this.#file}`, {
           hint: "ctxbridge verify names what is missing",
         })
@@ -96,16 +122,24 @@ export class CopyReader {
     closeSync(this.#fd)
   }
 
-  /** The first segment that ends behind `offset`. */
-  #indexOf(offset: number): number {
+  /** Walks back over the notes no further than it must: most of what is read stands near the end. */
+  #segmentAt(offset: number): Segment | undefined {
+    while ((this.#walked.at(-1)?.from ?? Number.POSITIVE_INFINITY) > offset) if (!this.#walkOn()) break
     let low = 0
-    let high = this.#segments.length
+    let high = this.#walked.length
     while (low < high) {
       const middle = (low + high) >> 1
-      if (this.#segments[middle]!.to <= offset) low = middle + 1
+      if (this.#walked[middle]!.from > offset) low = middle + 1
       else high = middle
     }
-    return low
+    const segment = this.#walked[low]
+    return segment !== undefined && segment.to > offset ? segment : undefined
+  }
+
+  #walkOn(): boolean {
+    const { value, done } = this.#rest.next()
+    if (done !== true) this.#walked.push(value)
+    return done !== true
   }
 
   #content(segment: Segment): Uint8Array {
@@ -124,6 +158,13 @@ export class CopyReader {
     return content
   }
 }
+
+const behind = ({ position, frameLength }: Segment): number => position + frameLength + NOTE_SIZE
+
+const missing = (file: string): CtxError =>
+  new CtxError("vault-missing", `the vault has no copy ${file}`, {
+    hint: "ctxbridge verify names what is missing",
+  })
 
 /** Readers of several copies, each opened once. */
 export class CopyReaders {

@@ -60,7 +60,12 @@ describe("model", () => {
     const told = await install(machine, "--dry-run")
     expect(told).toMatchObject({ code: 0, value: { changed: true, dryRun: true } })
     expect(existsSync(models(machine))).toBe(false)
+    const runtimes = (): string[] =>
+      readdirSync(join(machine.dataHome, "state")).filter((name) => name.startsWith("runtime-"))
+    expect(existsSync(join(machine.dataHome, "state")) ? runtimes() : []).toEqual([])
     const first = await install(machine)
+    // Nothing has been embedded, and nothing will have to wait for it.
+    expect(runtimes()).toHaveLength(1)
     expect(first).toMatchObject({
       code: 0,
       stderr: "",

@@ -6,6 +6,9 @@ import { binary } from "./binary.ts"
 const ROOT = join(import.meta.dir, "../..")
 const BINARY = join(ROOT, "dist/ctxbridge")
 const META = join(ROOT, "dist/meta.json")
+/** All that a hook loads at its start, made one by build/hook.ts, and of what. */
+const HOOK = "dist/hook/run.js"
+const HOOK_META = join(ROOT, "dist/hook/meta.json")
 
 const changed = (path: string): number => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
 
@@ -49,17 +52,20 @@ export async function readMeta(): Promise<Meta> {
 }
 
 /** What the hook program loads at once: its chunk, and the chunks that imports statically. */
-export function hookChunk({ outputs }: Meta): { inputs: string[]; bytes: number } {
-  const start = Object.keys(outputs).find((name) => outputs[name]!.entryPoint === "src/hook/run.ts")
-  if (start === undefined) throw new Error("the build has no chunk for src/hook/run.ts: is --splitting gone?")
+export async function hookChunk({ outputs }: Meta): Promise<{ inputs: string[]; bytes: number }> {
+  const start = Object.keys(outputs).find((name) => outputs[name]!.entryPoint === HOOK)
+  if (start === undefined) throw new Error(`the build has no chunk for ${HOOK}: is --splitting gone?`)
   const reached = new Set([start])
   for (const name of reached) {
     for (const { path, kind } of outputs[name]?.imports ?? [])
       if (kind === "import-statement") reached.add(path)
   }
   const chunks = [...reached].map((name) => outputs[name]!)
+  const { inputs } = (await Bun.file(HOOK_META).json()) as Pick<Chunk, "inputs">
   return {
-    inputs: chunks.flatMap(({ inputs }) => Object.keys(inputs)),
+    inputs: chunks
+      .flatMap((chunk) => Object.keys(chunk.inputs))
+      .flatMap((input) => (input === HOOK ? Object.keys(inputs) : input)),
     bytes: chunks.reduce((sum, { bytes }) => sum + bytes, 0),
   }
 }

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
 import { openForReading } from "../../archive/read.ts"
 import { type VectorTotals, vectorTotals } from "../../archive/vectors.ts"
-import { embedderId, openEmbedder, type RuntimeName } from "../../embed/embedder.ts"
+import { embedderId, openEmbedder, prepareRuntime, type RuntimeName } from "../../embed/embedder.ts"
 import { type Compared, compareGolden, SENTENCES } from "../../embed/golden.ts"
 import { installModel, removeModel } from "../../embed/install.ts"
 import { MINILM, MINILM_URL, parseManifest, sizeOf } from "../../embed/manifest.ts"
@@ -116,6 +116,7 @@ async function install({ args, env, out }: Context): Promise<void> {
   })
   // What is archived already gets its vectors now rather than after the next session.
   if (report.changed && !report.dryRun) {
+    await prepareRuntime(env)
     spawnJob(env.dataHome, { transcripts: [], sweep: [], settle: false })
   }
   out.json(report)

@@ -2,7 +2,10 @@
 import type { Database } from "../../archive/database.ts"
 import { findSession } from "../../archive/find.ts"
 import { openForReading } from "../../archive/read.ts"
+import type { ColdHit, ColdRequest } from "../../search/cold.ts"
+import type { Hit } from "../../search/hit.ts"
 import { search } from "../../search/search.ts"
+import { count } from "../../util/text.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import { oneOf, positive, stringArg, words } from "../args.ts"
 import type { Command, Context } from "../command.ts"
@@ -35,7 +38,10 @@ export default {
     file: { type: "string", description: "In turns that touched this file", valueHint: "PATH" },
     error: { type: "boolean", description: "Only what failed" },
     limit: { type: "string", description: `At most so many hits (${LIMIT})`, valueHint: "N" },
-    cold: { type: "boolean", description: "Also what was demoted; nothing is, so far" },
+    cold: {
+      type: "boolean",
+      description: "Also look through the vault itself, for what the index lacks: slow",
+    },
     mode: { type: "string", description: "By words, by meaning, or both", valueHint: MODES.join("|") },
   },
   async run(context) {
@@ -63,7 +69,9 @@ export default {
           ? undefined
           : await (await import("../similar.ts")).similarTo(env, db, query, { project, session })
       const bySense = sense && { similar: sense.similar, byWords: mode === "hybrid" }
-      const found = search(db, env.dataHome, { ...request, ...bySense }, readers)
+      const { turns, ...indexed } = search(db, env.dataHome, { ...request, ...bySense }, readers)
+      const found: Answer =
+        args["cold"] === true ? await withCold(context, db, request, indexed, turns) : indexed
       const note = sense?.note
       out.json({ query, mode, ...(note && { note }), project: project ?? null, ...found })
       if (found.hits.length === 0) throw nothing(query, project)
@@ -72,12 +80,40 @@ export default {
       const screen = { columns: out.columns, style: createStyle(out.color), now }
       for (const line of renderHits(found.hits, screen, project === undefined)) out.print(line)
       if (found.more) out.print(`More with --limit ${limit * 3}.`)
+      if (found.unreadable)
+        out.print(
+          `${count(found.unreadable, "copy", "copies")} could not be read: ctxbridge verify names them.`,
+        )
     } finally {
       readers.close()
       db.close()
     }
   },
 } satisfies Command
+
+interface Answer {
+  readonly hits: readonly (Hit | ColdHit)[]
+  readonly more: boolean
+  /** Copies that a search of the vault could not read. */
+  readonly unreadable?: number
+}
+
+async function withCold(
+  { env, out }: Context,
+  db: Database,
+  request: Omit<ColdRequest, "found" | "onProgress">,
+  indexed: Answer,
+  turns: readonly number[],
+): Promise<Answer> {
+  const { searchVault } = await import("../../search/cold.ts")
+  const onProgress = (done: number, total: number): void => out.progress("searching the vault", done, total)
+  const cold = searchVault(db, env.dataHome, { ...request, found: new Set(turns), onProgress })
+  return {
+    hits: [...indexed.hits, ...cold.hits],
+    more: indexed.more || cold.more,
+    unreadable: cold.unreadable,
+  }
+}
 
 function sessionWanted({ args }: Context, db: Database): string | undefined {
   const word = stringArg(args, "session")

@@ -6,7 +6,9 @@ import { spoolStatus } from "../../archive/spool.ts"
 import { readStatus } from "../../archive/status.ts"
 import { type ContextReport, examineContext } from "../../autopilot/examine.ts"
 import { hostLimits } from "../../config/load.ts"
+import { type Standing, standingOf } from "../../embed/standing.ts"
 import { hookStatus } from "../../host/hook-status.ts"
+import { serverStatus } from "../../host/server-status.ts"
 import { unfinished } from "../../job/forget.ts"
 import { importUnderWay } from "../../job/history.ts"
 import { askForRebuild } from "../../job/spawn.ts"
@@ -19,7 +21,7 @@ import { createStyle } from "../style.ts"
 export default {
   meta: { name: "status", description: "Show how the archive stands: sizes, sessions, hooks, backlog" },
   run({ env, out }) {
-    const { claudeDir: configDir, home, cwd, dataHome, exePath } = env
+    const { claudeDir: configDir, home, hostConfig, cwd, dataHome, exePath } = env
     const archive = readStatus(dataHome)
     if (archive.database.lost) askForRebuild(dataHome)
     const status = {
@@ -30,7 +32,9 @@ export default {
       forgotten: { sessions: tombstoneCount(dataHome), unfinished: unfinished(dataHome).length },
       context: archive.totals === null ? null : contextOf(env),
       import: importUnderWay(env) ?? null,
+      embedding: archive.totals === null ? null : embeddingOf(dataHome),
       hooks: hookStatus({ configDir, home, cwd, dataHome }, exePath),
+      mcp: serverStatus({ configDir, home, hostConfig, cwd, dataHome }, exePath),
       lastError: lastError(env.stateHome) ?? null,
     }
     const screen = { columns: out.columns, style: createStyle(out.color), now: Date.now() }
@@ -38,6 +42,20 @@ export default {
     out.json(status)
   },
 } satisfies Command
+
+/** null where the views were lost meanwhile. */
+function embeddingOf(dataHome: string): Standing | null {
+  try {
+    const db = openForReading(dataHome)
+    try {
+      return standingOf(db, dataHome)
+    } finally {
+      db.close()
+    }
+  } catch {
+    return null
+  }
+}
 
 /** Of the latest session of this folder's project; null where there is none, or nothing was said in it. */
 function contextOf({ dataHome, cwd, config }: Environment): ContextReport | null {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { stem } from "../../../src/util/stem.ts"
-import { namesIn, wordSet } from "../../../src/util/words.ts"
+import { nameAround, namesIn, wordSet } from "../../../src/util/words.ts"
 
 const words = (text: string): string[] => [...wordSet(text)].sort()
 
@@ -52,4 +52,20 @@ describe("words", () => {
       }),
     )
   })
+})
+
+test("the name around a place is the one that a walk over the text finds there", () => {
+  const piece = fc.constantFrom("a", "Zq", "_", "9", ".", "-", " ", "é", "日", "(", "getUser", "x".repeat(30))
+  const text = fc.array(piece, { minLength: 1, maxLength: 12 }).map((pieces) => pieces.join(""))
+  fc.assert(
+    fc.property(text, (whole) => {
+      for (const name of [...namesIn(whole)].filter(({ length }) => length <= 64)) {
+        for (let at = name.at; at < name.at + name.length; at++) {
+          if (/[.-]/.test(whole[at]!)) continue
+          expect(nameAround(whole, at)).toEqual(name)
+        }
+      }
+    }),
+    { numRuns: 1000 },
+  )
 })

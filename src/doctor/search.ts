@@ -1,0 +1,48 @@
+/** What a search goes by: whether every message has its words, and which vectors there are. */
+import { existsSync } from "node:fs"
+import { databasePath, openDatabase, SCHEMA_VERSION, schemaVersion } from "../archive/database.ts"
+import { wordTotals } from "../archive/word-index.ts"
+import { standingOf } from "../embed/standing.ts"
+import { isDamage } from "../util/errors.ts"
+import { count } from "../util/text.ts"
+import { madeAnew } from "./database.ts"
+import { type Finding, finding, type Patient } from "./finding.ts"
+
+export function searchChecks({ dataHome }: Patient): Finding[] {
+  if (!existsSync(databasePath(dataHome))) return [finding("words", "skipped", "nothing is indexed yet")]
+  try {
+    const db = openDatabase(dataHome, { wait: 1000, readonly: true })
+    try {
+      if (schemaVersion(db) !== SCHEMA_VERSION) {
+        return [finding("words", "skipped", "the views are of another version")]
+      }
+      return [words(dataHome, wordTotals(db)), vectors(standingOf(db, dataHome))]
+    } finally {
+      db.close()
+    }
+  } catch (error) {
+    // `database` tells of it, and makes it anew.
+    if (isDamage(error)) return [finding("words", "skipped", "the database is damaged")]
+    throw error
+  }
+}
+
+function words(dataHome: string, { messages, indexed }: ReturnType<typeof wordTotals>): Finding {
+  if (indexed === messages)
+    return finding("words", "ok", `${count(messages, "message")}, all found by their words`)
+  const lacking = Math.abs(messages - indexed)
+  return finding("words", "fail", `the word index and the messages differ by ${lacking} of ${messages}`, {
+    hint: "ctxbridge rebuild makes it anew from the vault",
+    repair: madeAnew(dataHome, "the word index was not whole"),
+  })
+}
+
+function vectors({ model, embedder, problem, embedded, turns }: ReturnType<typeof standingOf>): Finding {
+  if (problem !== null) {
+    return finding("vectors", "warn", `the installed model is not used: ${problem}`, {
+      hint: "ctxbridge model install --from DIR",
+    })
+  }
+  const by = model === null ? "hashed words, since no model is installed" : embedder
+  return finding("vectors", "ok", `${embedded} of ${count(turns, "turn")}, by ${by}`)
+}

@@ -1,0 +1,72 @@
+/** Whether the host starts our MCP server. What the user has left out or taken out stays out. */
+import { installServer } from "../host/install.ts"
+import { type ServerStatus, serverStatus } from "../host/server-status.ts"
+import { type Finding, finding, type Patient, type Repair } from "./finding.ts"
+import { isExecutable, placesOf, realFile } from "./our-hooks.ts"
+
+export const serverChecks = (patient: Patient): Finding[] =>
+  serverStatus(placesOf(patient), patient.exePath).map((one) => findingOf(patient, one))
+
+function findingOf(patient: Patient, status: ServerStatus): Finding {
+  const { scope, command, problem } = status
+  const hint = `ctxbridge install --scope ${scope}`
+  switch (status.state) {
+    case "registered":
+      return finding("server", "ok", `${scope}: the MCP server is registered`)
+    case "other":
+      return ofOther(patient, status, hint)
+    case "taken":
+      return finding("server", "warn", `${scope}: another MCP server has the name ctxbridge`, {
+        hint: "rename it, then ctxbridge install",
+      })
+    case "absent":
+      return finding("server", "skipped", "no MCP server is registered: Claude cannot search by itself", {
+        hint,
+      })
+    case "removed":
+      return finding("server", "skipped", `${scope}: the MCP server was taken out after the install`, {
+        hint,
+      })
+    case "lost":
+      return finding("server", "warn", `${scope}: the MCP server was registered, and the host has lost it`, {
+        hint,
+        repair: registered(patient, status),
+      })
+    case "unknown":
+      return finding(
+        "server",
+        "fail",
+        `${scope}: the file that names MCP servers cannot be read: ${problem}`,
+        {
+          hint: `correct ${status.file}; nothing else of ctxbridge needs it`,
+          details: command === null ? [] : [command],
+        },
+      )
+  }
+}
+
+function ofOther(patient: Patient, status: ServerStatus, hint: string): Finding {
+  const { scope } = status
+  const command = status.command ?? ""
+  const repair = registered(patient, status)
+  if (realFile(command) === undefined || !isExecutable(command)) {
+    const text = `${scope}: the MCP server is ${command}, which does not exist or cannot be run`
+    return finding("server", "fail", text, { hint, repair })
+  }
+  if (realFile(command) !== realFile(patient.exePath)) {
+    return finding("server", "ok", `${scope}: the MCP server is another binary: ${command}`)
+  }
+  return finding("server", "warn", `${scope}: the MCP server is not registered as an install does it`, {
+    hint,
+    repair,
+  })
+}
+
+/** Not in a project's file, which is not the user's alone. */
+function registered(patient: Patient, { scope }: ServerStatus): Repair | undefined {
+  if (scope !== "user") return undefined
+  return {
+    what: `register the MCP server in the ${scope} settings`,
+    run: () => void installServer({ ...placesOf(patient), scope, exePath: patient.exePath }),
+  }
+}

@@ -1,0 +1,36 @@
+/** Which embedder is in use, and how far its vectors are. Loads no model. */
+import type { Database } from "../archive/database.ts"
+import { type VectorTotals, vectorTotals } from "../archive/vectors.ts"
+import { messageOf } from "../util/errors.ts"
+import { HASHED_ID } from "./hashed.ts"
+import { type InstalledModel, installedModel, isModelBroken } from "./model-files.ts"
+
+export interface Standing extends VectorTotals {
+  /** Names what makes the vectors. */
+  readonly embedder: string
+  /** The installed model; null: vectors are made of hashed words. */
+  readonly model: string | null
+  /** Why an installed model is not used. */
+  readonly problem: string | null
+}
+
+export function standingOf(db: Database, dataHome: string): Standing {
+  const { installed, problem } = modelOf(dataHome)
+  const embedder = installed?.embedder ?? HASHED_ID
+  return {
+    embedder,
+    model: installed?.manifest.id ?? null,
+    problem: problem ?? null,
+    ...vectorTotals(db, embedder),
+  }
+}
+
+function modelOf(dataHome: string): { installed?: InstalledModel; problem?: string } {
+  try {
+    const installed = installedModel(dataHome)
+    if (installed !== undefined) return { installed }
+    return isModelBroken(dataHome) ? { problem: "its files are missing or of another size" } : {}
+  } catch (error) {
+    return { problem: messageOf(error) }
+  }
+}

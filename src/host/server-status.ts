@@ -1,0 +1,60 @@
+/** Whether the host knows our MCP server, as its files stand, and what our own record says of it. */
+import { messageOf } from "../util/errors.ts"
+import { type Places, type Scope, serverPath } from "./install.ts"
+import { readOriginal, readRecord } from "./manifest.ts"
+import { addServer, namesServers, serverCommand } from "./server-edit.ts"
+import { decode, readBytes, targetOf } from "./settings-file.ts"
+
+/**
+ * - `registered`: with this very binary
+ * - `other`: ours, with another binary, or not as an install would write it
+ * - `taken`: somebody else's server has our name
+ * - `absent`: no install has registered it there
+ * - `removed`: an install had, and somebody has taken it out since
+ * - `lost`: an install had, and the host's file is as if it never had
+ * - `unknown`: the file cannot be read
+ */
+export type ServerState = "registered" | "other" | "taken" | "absent" | "removed" | "lost" | "unknown"
+
+export interface ServerStatus {
+  readonly scope: Scope
+  readonly file: string
+  readonly state: ServerState
+  /** What the host starts; null where it is not ours. */
+  readonly command: string | null
+  /** Why the file could not be read. */
+  readonly problem: string | null
+}
+
+/** The user's own always, the project's where it has ours. */
+export function serverStatus(places: Places, exePath: string): ServerStatus[] {
+  const [user, project] = (["user", "project"] as const).map((scope) => look(scope, places, exePath))
+  const isWorth = project !== undefined && ["registered", "other", "taken"].includes(project.state)
+  return isWorth ? [user!, project] : [user!]
+}
+
+function look(scope: Scope, places: Places, exePath: string): ServerStatus {
+  const file = serverPath(scope, places)!
+  const told = { scope, file, command: null, problem: null }
+  try {
+    const target = targetOf(file)
+    const bytes = readBytes(target)
+    const text = bytes && decode(bytes)
+    const command = (text && serverCommand(text)) ?? null
+    if (command !== null) {
+      const { replaced } = addServer(text, exePath)
+      return { ...told, command, state: replaced.length === 0 ? "registered" : "other" }
+    }
+    if (text !== undefined && namesServers(text, "ours")) return { ...told, state: "taken" }
+    const record = readRecord(places.dataHome, target)
+    if (record === undefined) return { ...told, state: "absent" }
+    // Who takes a server out leaves the list of servers; a host that did not know of ours yet has none, or the former.
+    const original = readOriginal(places.dataHome, record)
+    const before = original === undefined || original === "absent" ? undefined : decode(original)
+    const hadList = before !== undefined && namesServers(before)
+    const isLost = text === undefined || (!hadList && !namesServers(text))
+    return { ...told, state: isLost ? "lost" : "removed" }
+  } catch (error) {
+    return { ...told, state: "unknown", problem: messageOf(error) }
+  }
+}

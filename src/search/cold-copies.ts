@@ -1,0 +1,61 @@
+/** The copies that a search of the vault itself goes through: where each belongs, and what is not to be read in it. */
+import type { Database } from "../archive/database.ts"
+import { sessionOfCopy } from "../archive/source.ts"
+import { vaultFile } from "../vault/layout.ts"
+import { tailOf } from "../vault/reader.ts"
+import { type Forgotten, forgottenOf } from "../vault/tombstones.ts"
+import { vaultFiles } from "../vault/walk.ts"
+import type { Narrowing } from "./narrowing.ts"
+
+export interface ColdCopy {
+  /** Absolute. */
+  readonly file: string
+  /** Bytes on disk. */
+  readonly bytes: number
+  readonly session: string
+  /** As the views know it; undefined: they do not know the session. */
+  readonly project: string | undefined
+  /** What of it is forgotten and not yet gone. */
+  readonly edit: Forgotten["edit"] | undefined
+}
+
+interface Known {
+  readonly copy: string
+  readonly session: string
+  readonly project: string | null
+  readonly ended: string | null
+}
+
+/** Those that may hold what is looked for, the latest session first. */
+export function coldCopies(db: Database, dataHome: string, { session, project }: Narrowing): ColdCopy[] {
+  const known = new Map(
+    db
+      .query<Known, []>(
+        `SELECT t.copy, t.session, p.path AS project, s.ended FROM transcripts t
+         LEFT JOIN sessions s ON s.id = t.session LEFT JOIN projects p ON p.id = s.project`,
+      )
+      .all()
+      .map((row) => [row.copy, row]),
+  )
+  const found: (ColdCopy & { readonly ended: string })[] = []
+  for (const { copy, bytes } of vaultFiles(dataHome)) {
+    const row = known.get(copy)
+    const path = tailOf(vaultFile(dataHome, copy))?.header.path
+    if (path === undefined) continue
+    const own = row?.session ?? sessionOfCopy(dataHome, copy, path)
+    if (session !== undefined && own !== session && !own.startsWith(`${session}/`)) continue
+    if (project !== undefined && row?.project != null && row.project !== project) continue
+    const forgotten = forgottenOf(dataHome, own, path)
+    if (forgotten?.whole) continue
+    found.push({
+      file: vaultFile(dataHome, copy),
+      bytes,
+      session: own,
+      project: row?.project ?? undefined,
+      edit: forgotten?.edit,
+      // What the views do not know yet is new.
+      ended: row?.ended ?? "9999",
+    })
+  }
+  return found.sort((a, b) => (a.ended < b.ended ? 1 : a.ended > b.ended ? -1 : 0))
+}

@@ -1,0 +1,220 @@
+/**
+ * A search of the vault itself, for `search --cold`: line by line, the newest first, for what the index does not hold or
+ * find. Slow, about a second for 500 MB of transcripts, and in bounded memory: a frame at a time.
+ */
+import type { Database } from "../archive/database.ts"
+import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+import { identify, role } from "../archive/identity.ts"
+import { projectOf } from "../archive/project.ts"
+import { decodeLine } from "../transcript/decode.ts"
+import type { TranscriptRecord } from "../transcript/types.ts"
+import { stretchesBackwards, stretchesFrom } from "../vault/reader.ts"
+import { type ColdCopy, coldCopies } from "./cold-copies.ts"
+import { type Sieve, sieveFor, wholeText } from "./cold-text.ts"
+import type { Hit } from "./hit.ts"
+import { type Narrowing, turnsTouching } from "./narrowing.ts"
+import { parseQuery, partsAsked, type Query } from "./query.ts"
+import { type Snippet, snippetOf } from "./snippet.ts"
+
+export interface ColdHit extends Omit<Hit, "handle" | "seq" | "score"> {
+  readonly cold: true
+  /** With `ctx:`; null where the views do not know the line: then `line` says where it stands. */
+  readonly handle: string | null
+  readonly seq: number | null
+  /** Number of the line in its transcript, from 1; null where the handle opens it. */
+  readonly line: number | null
+}
+
+export interface ColdRequest extends Narrowing {
+  readonly query: string
+  readonly limit: number
+  /** Turns that the index has found: they are not told again. */
+  readonly found: ReadonlySet<number>
+  /** Bytes of the vault that have been gone through. */
+  readonly onProgress?: (done: number, total: number) => void
+}
+
+export interface ColdFound {
+  readonly hits: readonly ColdHit[]
+  /** Whether it stopped because there were enough. */
+  readonly more: boolean
+  /** Copies that could not be read to their beginning. */
+  readonly unreadable: number
+}
+
+/** UTF-16 units of a snippet. */
+const SHOWN = 400
+
+export function searchVault(db: Database, dataHome: string, request: ColdRequest): ColdFound {
+  const query = parseQuery(request.query)
+  const sieve = sieveFor(query)
+  if (sieve === undefined) return { hits: [], more: false, unreadable: 0 }
+  const scan = new Scan(db, request, query, sieve)
+  const copies = coldCopies(db, dataHome, request)
+  const total = copies.reduce((sum, { bytes }) => sum + bytes, 0)
+  let done = 0
+  let unreadable = 0
+  for (const copy of copies) {
+    try {
+      for (const { from, content } of stretchesBackwards(copy.file)) {
+        scan.look(copy, from, copy.edit?.(content, from) ?? content)
+        if (scan.isFull) return { hits: scan.hits, more: true, unreadable }
+      }
+    } catch {
+      // A damaged copy must not keep the others from being searched; `verify` tells of it.
+      unreadable++
+    }
+    done += copy.bytes
+    request.onProgress?.(done, total)
+  }
+  return { hits: scan.hits, more: false, unreadable }
+}
+
+interface TurnRow {
+  readonly turn: number
+  readonly handle: string
+  readonly session: string
+  readonly seq: number
+  readonly project: string | null
+  readonly prompt: string
+  readonly time: string | null
+}
+
+/** What has been found so far, by the turn or the line that it stands in. */
+class Scan {
+  readonly hits: ColdHit[] = []
+  readonly #db: Database
+  readonly #request: ColdRequest
+  readonly #query: Query
+  readonly #sieve: Sieve
+  readonly #told = new Set<string>()
+  readonly #files: ReadonlySet<number> | undefined
+
+  constructor(db: Database, request: ColdRequest, query: Query, sieve: Sieve) {
+    this.#db = db
+    this.#request = request
+    this.#query = query
+    this.#sieve = sieve
+    this.#files = request.file === undefined ? undefined : turnsTouching(db, request.file)
+  }
+
+  /** As many as were asked for. */
+  get isFull(): boolean {
+    return this.hits.length >= this.#request.limit
+  }
+
+  /** @param from offset of the content, which consists of whole lines */
+  look(copy: ColdCopy, from: number, content: Uint8Array): void {
+    const bytes = Buffer.from(content.buffer, content.byteOffset, content.length)
+    // Each byte a character: what is looked for is ASCII, and places are offsets.
+    if (!this.#sieve.mayHold(bytes.toString("latin1"))) return
+    for (let end = bytes.length; end > 0 && !this.isFull; ) {
+      // From a place before the first byte it would look from the last one.
+      const start = end < 2 ? 0 : bytes.lastIndexOf(NEWLINE, end - 2) + 1
+      const line = bytes.toString("utf8", start, bytes[end - 1] === NEWLINE ? end - 1 : end)
+      if (line !== "" && this.#sieve.mayDo(line)) this.#test(copy, from + start, line)
+      end = start
+    }
+  }
+
+  #test(copy: ColdCopy, offset: number, line: string): void {
+    const record = decodeLine(line)
+    const tools = record.parts.flatMap((part) => {
+      if (part.kind === "toolUse") return [part.name]
+      return part.kind === "toolResult" ? this.#toolOf(copy.session, part.id) : []
+    })
+    const speaker = role(record.parts)
+    const text = wholeText(line)
+    if (!this.#accepts(record, speaker, tools) || !this.#sieve.does({ text, role: speaker, tools })) return
+    const row = this.#turnOf(copy, record, offset)
+    const project = row?.project ?? copy.project ?? (record.cwd === undefined ? null : projectOf(record.cwd))
+    if (this.#request.project !== undefined && project !== this.#request.project) return
+    if (row !== undefined && this.#request.found.has(row.turn)) return
+    if (this.#files !== undefined && (row === undefined || !this.#files.has(row.turn))) return
+    const name = row?.handle ?? record.uuid ?? `${copy.session} ${offset}`
+    if (this.#told.has(name)) return
+    this.#told.add(name)
+    const { text: snippet, marks } = this.#snippet(text)
+    this.hits.push({
+      cold: true,
+      handle: row === undefined ? null : HANDLE_PREFIX + row.handle,
+      session: row?.session ?? copy.session,
+      seq: row?.seq ?? null,
+      line: row === undefined ? lineNumber(copy.file, offset) : null,
+      project,
+      time: record.timestamp ?? row?.time ?? null,
+      role: speaker,
+      tool: tools[0] ?? null,
+      why: [...new Set(this.#query.terms.map(({ typed }) => typed.toLowerCase()))],
+      snippet,
+      marks,
+      prompt: row?.prompt ? row.prompt.slice(0, 200) : null,
+      answer: null,
+    })
+  }
+
+  #accepts(record: TranscriptRecord, speaker: string, tools: readonly string[]): boolean {
+    const { role: wanted, tool, since, until, error } = this.#request
+    const time = record.timestamp ?? ""
+    const failed = record.parts.some((part) => "isError" in part && part.isError)
+    return (
+      (wanted === undefined || speaker === wanted) &&
+      (tool === undefined || tools.some((one) => one.toLowerCase() === tool.toLowerCase())) &&
+      (since === undefined || time >= since) &&
+      (until === undefined || (time !== "" && time < until)) &&
+      (error !== true || failed)
+    )
+  }
+
+  #toolOf(session: string, id: string): string[] {
+    const row = this.#db
+      .query<{ name: string }, [string, string]>("SELECT name FROM tool_calls WHERE session = ? AND id = ?")
+      .get(session, id)
+    return row === null || row.name === "" ? [] : [row.name]
+  }
+
+  /** By what the message is known by, so that a fork's copy of a line is the line. */
+  #turnOf(copy: ColdCopy, record: TranscriptRecord, offset: number): TurnRow | undefined {
+    const parts = record.parts.filter((part) => part.kind !== "title")
+    if (parts.length === 0) return undefined
+    const place = `${copy.session} ${record.timestamp ?? offset}`
+    const { key, alias } = identify(record, parts, place, copy.session.includes("/"))
+    const row = this.#db
+      .query<TurnRow, [bigint, string, bigint | null]>(
+        `SELECT t.id AS turn, t.handle, t.session, t.seq, p.path AS project, t.prompt, m.time
+         FROM (SELECT turn, time FROM messages WHERE key = ?
+               UNION ALL SELECT turn, time FROM messages WHERE session = ? AND alias = ? LIMIT 1) m
+         JOIN turns t ON t.id = m.turn LEFT JOIN sessions s ON s.id = t.session
+         LEFT JOIN projects p ON p.id = s.project`,
+      )
+      .get(key, copy.session, alias ?? null)
+    return row ?? undefined
+  }
+
+  #snippet(text: string): Snippet {
+    const asked = partsAsked(this.#query)
+    const sought = {
+      words: new Map(asked.filter(({ isPrefix }) => !isPrefix).map(({ word }) => [word, 1])),
+      prefixes: asked.filter(({ isPrefix }) => isPrefix).map(({ word }) => word),
+    }
+    return snippetOf(text, sought, SHOWN)
+  }
+}
+
+const NEWLINE = 0x0a
+
+/** From 1. */
+function lineNumber(file: string, offset: number): number {
+  let number = 1
+  for (const { from, content } of stretchesFrom(file, 0)) {
+    for (
+      let at = content.indexOf(NEWLINE);
+      at >= 0 && from + at < offset;
+      at = content.indexOf(NEWLINE, at + 1)
+    ) {
+      number++
+    }
+    if (from + content.length > offset) break
+  }
+  return number
+}

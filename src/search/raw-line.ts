@@ -1,0 +1,38 @@
+/** Whether a line of a transcript may fulfil a requirement, told from the line as it stands: decoding it costs more. Pure. */
+import type { Node } from "./query.ts"
+
+/** True for all lines that do, and for some others. Phrases are those within one text of a line, not across two. */
+export function lineMayFulfil(must: Node): (line: string) => boolean {
+  switch (must.kind) {
+    case "phrase": {
+      const pattern = patternOf(must.text)
+      return pattern === undefined ? () => true : (line) => pattern.test(line)
+    }
+    case "and": {
+      const each = must.nodes.map(lineMayFulfil)
+      return (line) => each.every((may) => may(line))
+    }
+    case "or": {
+      const each = must.nodes.map(lineMayFulfil)
+      return (line) => each.some((may) => may(line))
+    }
+    default:
+      return () => true
+  }
+}
+
+/** White space between words, or what JSON writes for it. */
+const BETWEEN = "(?:\\s|\\\\[nrtf]|\\\\u[0-9a-fA-F]{4})+"
+
+/** @returns undefined where letters may be escaped */
+function patternOf(phrase: string): RegExp | undefined {
+  if (!/^[\x20-\x7e]+$/.test(phrase)) return undefined
+  return new RegExp(phrase.replace(/\W/g, written), "i")
+}
+
+/** How a character may stand in JSON. Some writers escape more than they must. */
+function written(char: string): string {
+  if (char === " ") return BETWEEN
+  if (char === "\\") return "\\\\\\\\"
+  return /["/<>&'=+`]/.test(char) ? `(?:\\\\?\\${char}|\\\\u00[0-9a-fA-F]{2})` : `\\${char}`
+}

@@ -1,0 +1,75 @@
+/**
+ * Phrases, and all else that the index cannot decide: the texts of candidates are looked at, the best and newest
+ * first, and no more of them than a person waits for.
+ *
+ * What costs is unpacking: each copy's last frame is kept, and among equals the newest come in the order of their
+ * transcripts. A line is decoded only when it may hold what is required.
+ */
+import type { Database } from "../archive/database.ts"
+import { fulfils } from "./expression.ts"
+import type { MessageTexts } from "./message-text.ts"
+import type { Node } from "./query.ts"
+import { lineMayFulfil } from "./raw-line.ts"
+
+/** Bytes of transcripts that are unpacked for one search, about. */
+const UNPACKED = 12 << 20
+/** So many that fulfil it are enough to rank. */
+const ENOUGH = 30
+
+interface Place {
+  readonly id: number
+  readonly copy: string
+  readonly offset: number
+  readonly length: number
+}
+
+const utf8 = new TextDecoder()
+
+/**
+ * Those that fulfil what is required, as far as they were looked at.
+ *
+ * @param candidates ids of messages, the best first
+ */
+export function verified(
+  db: Database,
+  texts: MessageTexts,
+  candidates: readonly number[],
+  must: Node,
+  enough: number = ENOUGH,
+): number[] {
+  const mayFulfil = lineMayFulfil(must)
+  const kept: number[] = []
+  const places = placesOf(db, candidates)
+  /** By copy, where the frame begins that its reader holds. */
+  const held = new Map<string, number>()
+  let unpacked = 0
+  for (const id of candidates) {
+    if (kept.length >= enough || unpacked >= UNPACKED) break
+    const place = places.get(id)
+    if (place === undefined) continue
+    const { copy, offset, length } = place
+    try {
+      const reader = texts.reader(copy)
+      const frame = reader.stretchAt(offset)
+      if (frame === undefined) continue
+      if (held.get(copy) !== frame.from) unpacked += frame.to - frame.from
+      held.set(copy, frame.from)
+      if (!mayFulfil(utf8.decode(reader.read(offset, offset + length)))) continue
+      const subject = texts.of(id)
+      if (subject !== undefined && fulfils(must, subject)) kept.push(id)
+    } catch {
+      // A damaged or missing copy costs its own texts only; `verify` tells of it.
+    }
+  }
+  return kept
+}
+
+function placesOf(db: Database, ids: readonly number[]): Map<number, Place> {
+  const rows = db
+    .query<Place, [string]>(
+      `SELECT m.id, t.copy, m.offset, m.length FROM messages m JOIN transcripts t ON t.id = m.transcript
+       WHERE m.id IN (SELECT value FROM json_each(?))`,
+    )
+    .all(JSON.stringify(ids))
+  return new Map(rows.map((row) => [row.id, row]))
+}
