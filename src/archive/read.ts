@@ -1,7 +1,8 @@
 /** What commands read from the views and the vault. */
-import { statSync } from "node:fs"
-import { join } from "node:path"
+
 import { CtxError, codeOf, EXIT, isDamage, messageOf, VIEWS_LOST } from "../util/errors.ts"
+import { statSync } from "../util/fs.ts"
+import { join } from "../util/path.ts"
 import { vaultFiles } from "../vault/walk.ts"
 import { type Database, databasePath, openDatabase } from "./database.ts"
 import { HANDLE_PREFIX } from "./handle-prefix.ts"

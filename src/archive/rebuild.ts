@@ -2,9 +2,10 @@
  * All views anew from the vault, in a database of their own that takes the old one's place at the end: killed at any
  * moment, the old views stand.
  */
-import { closeSync, mkdirSync, openSync, readdirSync, rmSync } from "node:fs"
-import { join } from "node:path"
+
 import { CtxError, codeOf, messageOf } from "../util/errors.ts"
+import { closeSync, mkdirSync, openSync, readdirSync, rmSync } from "../util/fs.ts"
+import { join } from "../util/path.ts"
 import { lock } from "../vault/lock.ts"
 import { markBehind, markComplete } from "./complete.ts"
 import { type Database, databasePath, openFile, prepareForLongWork } from "./database.ts"

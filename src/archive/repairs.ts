@@ -1,7 +1,8 @@
 /** When the views were last made anew because they were damaged or lost: for `status`. */
-import { readFileSync } from "node:fs"
-import { join } from "node:path"
+
 import { writeWhole } from "../util/files.ts"
+import { readFileSync } from "../util/fs.ts"
+import { join } from "../util/path.ts"
 
 export interface Repair {
   /** ISO 8601. */

@@ -1,4 +1,6 @@
 /** Puts another database in the archive's place, when nobody has it open. Killed at any moment, one of both stands. */
+
+import { CtxError, codeOf, isDamage } from "../util/errors.ts"
 import {
   closeSync,
   copyFileSync,
@@ -8,9 +10,8 @@ import {
   readdirSync,
   renameSync,
   rmSync,
-} from "node:fs"
-import { dirname, join } from "node:path"
-import { CtxError, codeOf, isDamage } from "../util/errors.ts"
+} from "../util/fs.ts"
+import { dirname, join } from "../util/path.ts"
 import { lock } from "../vault/lock.ts"
 import {
   type Database,

@@ -1,7 +1,8 @@
 /** Errors of a data folder that cannot be written, in words that a person can act on. */
-import { closeSync, mkdirSync, openSync, rmSync } from "node:fs"
-import { join } from "node:path"
+
 import { CtxError, codeOf, messageOf } from "../util/errors.ts"
+import { closeSync, mkdirSync, openSync, rmSync } from "../util/fs.ts"
+import { join } from "../util/path.ts"
 
 const FULL = ["ENOSPC", "EDQUOT", "EFBIG", "SQLITE_FULL"]
 const REFUSED = ["EACCES", "EPERM", "EROFS", "ENOTDIR", "EEXIST", "SQLITE_READONLY", "SQLITE_CANTOPEN"]

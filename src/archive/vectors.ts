@@ -1,6 +1,7 @@
 /** Vectors of what was said, one row for each turn and embedder. What they mean is known in embed/ only. */
-import { existsSync } from "node:fs"
+
 import { codeOf } from "../util/errors.ts"
+import { existsSync } from "../util/fs.ts"
 import { type Database, openFile } from "./database.ts"
 
 /** A vector of a piece of a message's text. */

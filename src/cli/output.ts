@@ -1,7 +1,8 @@
 /** Every byte of a command's output. */
-import { fstatSync, writeSync } from "node:fs"
+
 import { columnsFromEnv } from "../config/load.ts"
 import { codeOf } from "../util/errors.ts"
+import { fstatSync, writeSync } from "../util/fs.ts"
 import type { Output } from "./command.ts"
 
 /**

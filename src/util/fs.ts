@@ -16,7 +16,7 @@ const calls: FileCalls | undefined = fileCalls()
 /** What hooks ask of a file's status. */
 export type FileStats = Pick<
   NodeFs.Stats,
-  "dev" | "ino" | "mode" | "mtimeMs" | "size" | "isFile" | "isDirectory"
+  "dev" | "ino" | "mode" | "mtimeMs" | "size" | "isFile" | "isDirectory" | "isCharacterDevice"
 >
 
 const isLinux = process.platform === "linux"
@@ -33,7 +33,11 @@ export const constants = {
   O_NONBLOCK: isLinux ? 0o4000 : 0x4,
 } as const
 
-const NAMED = { r: 0, a: constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND } as const
+const NAMED = {
+  r: constants.O_RDONLY,
+  w: constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC,
+  a: constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND,
+} as const
 const O_CLOEXEC = 0o2000000
 const ENOENT = 2
 const AT_FDCWD = -100
@@ -49,7 +53,7 @@ function native(path: string): Uint8Array | undefined {
   return calls === undefined || path.includes("\0") ? undefined : Buffer.from(`${path}\0`)
 }
 
-export function openSync(path: string, flags: "r" | "a" | number, mode = MODE): number {
+export function openSync(path: string, flags: "r" | "w" | "a" | number, mode = MODE): number {
   const name = native(path)
   if (name === undefined) return node().openSync(path, flags, mode)
   const fd = calls!.open(name, (typeof flags === "number" ? flags : NAMED[flags]) | O_CLOEXEC, mode)
@@ -89,16 +93,20 @@ export function readSync(
 export function writeSync(
   fd: number,
   bytes: Uint8Array,
-  offset: number,
-  length: number,
-  position: number,
+  offset = 0,
+  length = bytes.length - offset,
+  position?: number | null,
 ): number {
   if (calls !== undefined && isWithin(bytes, offset, length)) {
     if (length === 0) return 0
-    const n = calls.pwrite(fd, bytes.subarray(offset, offset + length), length, position)
+    const place = bytes.subarray(offset, offset + length)
+    const n =
+      typeof position === "number"
+        ? calls.pwrite(fd, place, length, position)
+        : calls.write(fd, place, length)
     if (n >= 0) return n
   }
-  return node().writeSync(fd, bytes, offset, length, position)
+  return node().writeSync(fd, bytes, offset, length, position ?? null)
 }
 
 /** The C library believes every length. */
@@ -139,6 +147,7 @@ function statsIn(fields: Uint32Array): FileStats {
     size: fields[11]! * 2 ** 32 + fields[10]!,
     isFile: () => kind === 0o100000,
     isDirectory: () => kind === 0o040000,
+    isCharacterDevice: () => kind === 0o020000,
   }
 }
 
@@ -171,7 +180,10 @@ export function unlinkSync(path: string): void {
 }
 
 /** Names, in no order. */
-export function readdirSync(path: string): string[] {
+export function readdirSync(path: string): string[]
+export function readdirSync(path: string, options: { withFileTypes: true }): NodeFs.Dirent[]
+export function readdirSync(path: string, options?: { withFileTypes: true }): string[] | NodeFs.Dirent[] {
+  if (options !== undefined) return node().readdirSync(path, options)
   const name = native(path)
   if (name === undefined) return node().readdirSync(path)
   const folder = calls!.opendir(name)
@@ -224,6 +236,8 @@ export function writeFileSync(path: string, text: string, options: { mode: numbe
 // Seldom needed by a hook.
 export const appendFileSync: Fs["appendFileSync"] = (...args) => node().appendFileSync(...args)
 export const ftruncateSync: Fs["ftruncateSync"] = (...args) => node().ftruncateSync(...args)
+export const copyFileSync: Fs["copyFileSync"] = (...args) => node().copyFileSync(...args)
+export const realpathSync = (path: string): string => node().realpathSync(path)
 export const fsyncSync: Fs["fsyncSync"] = (...args) => node().fsyncSync(...args)
 export const mkdirSync = ((path: string, options?: NodeFs.MakeDirectoryOptions) =>
   node().mkdirSync(path, options)) as Fs["mkdirSync"]

@@ -36,6 +36,7 @@ const FILE_SYMBOLS = {
   rename: { args: ["ptr", "ptr"], returns: "i32" },
   statx: { args: ["i32", "ptr", "i32", "u32", "ptr"], returns: "i32" },
   unlink: { args: ["ptr"], returns: "i32" },
+  write: { args: ["i32", "ptr", "u64"], returns: "i32" },
 } as const
 
 type Common = ReturnType<typeof openCommon>

@@ -27,9 +27,10 @@ export function join(...parts: string[]): string {
 export const normalize = (path: string): string => (isNormal(path) ? path : node().normalize(path))
 
 export function dirname(path: string): string {
+  if (path === "/") return path
   const slash = path.lastIndexOf("/")
-  const isPlain = isPosix && slash > 0 && slash < path.length - 1 && path[slash - 1] !== "/"
-  return isPlain ? path.slice(0, slash) : node().dirname(path)
+  const isPlain = isPosix && slash >= 0 && slash < path.length - 1 && path[slash - 1] !== "/"
+  return isPlain ? path.slice(0, slash) || "/" : node().dirname(path)
 }
 
 export function basename(path: string): string {
@@ -41,6 +42,12 @@ export function basename(path: string): string {
 export const isAbsolute = (path: string): boolean =>
   isPosix ? path.startsWith("/") : node().isAbsolute(path)
 
+/** Of one path, as a rule an absolute one. */
+export function resolve(...parts: string[]): string {
+  const [path] = parts
+  const isWhole = parts.length === 1 && path!.startsWith("/") && !path!.endsWith("/") && isNormal(path!)
+  return isWhole ? path! : node().resolve(...parts)
+}
+
 // Seldom needed by a hook.
 export const relative = (from: string, to: string): string => node().relative(from, to)
-export const resolve = (...parts: string[]): string => node().resolve(...parts)

@@ -1,6 +1,7 @@
 /** Reads any stretch of a transcript from its copy. Notes are walked once, and the last frame is kept. */
-import { closeSync, openSync } from "node:fs"
+
 import { CtxError, isMissing, messageOf } from "../util/errors.ts"
+import { closeSync, openSync } from "../util/fs.ts"
 import { lastSegment, readTail, type Segment, segmentContent, segmentsBackwards, type Tail } from "./file.ts"
 import { NOTE_SIZE } from "./frame.ts"
 

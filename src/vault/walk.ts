@@ -1,7 +1,8 @@
 /** What lies in the vault's folder. */
-import { readdirSync, statSync } from "node:fs"
-import { join } from "node:path"
+
 import { isMissing } from "../util/errors.ts"
+import { readdirSync, statSync } from "../util/fs.ts"
+import { join } from "../util/path.ts"
 
 export interface VaultFile {
   /** Path below `vault/`. */

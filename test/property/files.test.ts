@@ -57,8 +57,10 @@ describe("paths", () => {
     fc.assert(
       fc.property(fc.array(part, { minLength: 1, maxLength: 5 }), (parts) => {
         expect(path.join(...parts)).toBe(nodePath.join(...parts))
+        expect(path.resolve(...parts)).toBe(nodePath.resolve(...parts))
         const whole = parts.join("/")
         for (const one of [whole, parts[0]!, `/${whole}`]) {
+          expect(path.resolve(one)).toBe(nodePath.resolve(one))
           expect([path.normalize(one), path.dirname(one), path.basename(one), path.isAbsolute(one)]).toEqual([
             nodePath.normalize(one),
             nodePath.dirname(one),
