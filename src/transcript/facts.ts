@@ -137,7 +137,7 @@ const ERROR =
   /\b(?:errors?|fail(?:ed|ure|s|ing)?|exception|panic(?:ked)?|fatal|cannot|can['’]t|could not|not found|denied|traceback|undefined|unexpected|invalid|no such|refused|timed out|unable)\b|\b[A-Z]\w*(?:Error|Exception)\b|[✗✘×]|错误|失败|异常|エラー|ошибка|fehler|échec|erreur|hata/iu
 /** A line of a program or a listing that speaks of errors. */
 const CODE =
-  /[{};,(\\]$|^={3} |^\S*\d+[|:-]|^\d+\s*\||^(?:\/\/|\/?\*|[#>?+-])|^(?:if|else|return|raise|except|throw|catch|const|let|var|def|import|from|for|class|async|await|fn|func|pub|use|self|print|echo|grep)\b/
+  /[{};,(\\]$|^\S*\d+[|:-]|^\d+\s*\||^(?:\/\/|\/?\*|[#>?+-])|^(?:if|else|return|raise|except|throw|catch|const|let|var|def|import|from|for|class|async|await|fn|func|pub|use|self|print|echo|grep)\b/
 const ERROR_SHORTEST = 12
 const ERROR_LONGEST = 200
 const MOST_ERRORS = 24
@@ -147,6 +147,8 @@ const SENTENCE = /^\p{Lu}.*\p{Ll}\.$/u
 /** What the host puts around the output of a call that failed, before it, and in its place when a human refused. */
 const HOST_TAG = /<\/?tool_use_error>/g
 const STATUS = /^(?:Error: )?Exit code -?\d{1,3}$/
+/** What a script prints between its parts. */
+const BANNER = /^([=*#-])\1{1,3} .* \1{2,4}$/
 const REFUSED = /^\s*The user doesn't want to /
 
 /**
@@ -161,7 +163,7 @@ export function errorLinesIn(output: string, failed = false): string[] {
   for (const line of output.slice(0, LOOKED_AT).replace(HOST_TAG, "").split("\n")) {
     if (line.length > 4 * ERROR_LONGEST || (!isFirst && !ERROR.test(line))) continue
     const folded = line.replace(/\s+/g, " ").trim()
-    if (folded === "") continue
+    if (folded === "" || BANNER.test(folded)) continue
     if (isFirst && STATUS.test(folded)) {
       found.add(folded)
       continue

@@ -14,7 +14,7 @@ const ENGLISH: Wording = {
     /\b(?:must|should|shall|may|to|can)\s+(?:never|always|only)\b/i,
     new RegExp(`${ORDER}(?:do not|don['’]t|avoid|stop (?=\\w+ing))\\s*\\w+`, "i"),
     /\bI (?:do not|don['’]t) want\b/i,
-    /^(?!(?:it|this|that|there|he|she|i|something)\b).*\b(?:must|must not|mustn['’]t|shall|should not|shouldn['’]t|may not|(?:has|needs) to)\s+\w+/i,
+    /^(?!(?:it|this|that|there|he|she|i|something)\b).*\b(?:must|must not|mustn['’]t|shall|should not|shouldn['’]t|may not|(?:has|needs) to (?=(?:be|stay|remain|keep|support)\b))\s*\w+/i,
     /\b(?:it|this|that|there) must (?:not|never|work|stay|keep|run|support|remain)\b/i,
     /\b(?:you|we) (?:cannot|can['’]t|mustn['’]t)\s+\w+|\byou have to\b/i,
     begins(
