@@ -6,6 +6,8 @@ import type { Arguments, Property } from "./arguments.ts"
 export interface World {
   readonly home: string
   readonly dataHome: string
+  /** The host's configuration folder: what its memory files say is not given back. */
+  readonly claudeDir: string
   /** What must not get into the archive. */
   readonly secrets: SecretSettings
   /** Folder of the project that the host works in. */

@@ -17,6 +17,7 @@ export default {
       {
         home: env.home,
         dataHome: env.dataHome,
+        claudeDir: env.claudeDir,
         secrets: env.secrets,
         folder: host.project ?? env.cwd,
         session: host.session,
