@@ -6,9 +6,9 @@
  * are known; test/unit/transcript/extract-languages.test.ts says how well.
  */
 import { told } from "./wording.ts"
-import { CHINESE_CONSTRAINTS, LATIN_CONSTRAINTS } from "./wording-constraints.ts"
-import { CHINESE_DECISIONS, LATIN_DECISIONS } from "./wording-decisions.ts"
-import { CHINESE_REFUTED, LATIN_REFUTED } from "./wording-refuted.ts"
+import { constraints } from "./wording-constraints.ts"
+import { decisions } from "./wording-decisions.ts"
+import { refuted } from "./wording-refuted.ts"
 
 const LONGEST = 300
 const MOST = 8
@@ -30,14 +30,13 @@ function* sentences(text: string): Generator<string> {
 const shortest = (text: string): number => (/\p{Script=Han}/u.test(text) ? 5 : 8)
 
 export const constraintsIn = (prompt: string): string[] =>
-  pick(prompt, (sentence) => told(sentence, CHINESE_CONSTRAINTS, LATIN_CONSTRAINTS))
+  pick(prompt, (sentence) => told(sentence, constraints()))
 
 export const decisionsIn = (answer: string): string[] =>
-  pick(answer, (sentence) => told(sentence, CHINESE_DECISIONS, LATIN_DECISIONS))
+  pick(answer, (sentence) => told(sentence, decisions()))
 
 /** Ways that were tried in vain. */
-export const refutedIn = (answer: string): string[] =>
-  pick(answer, (sentence) => told(sentence, CHINESE_REFUTED, LATIN_REFUTED))
+export const refutedIn = (answer: string): string[] => pick(answer, (sentence) => told(sentence, refuted()))
 
 function pick(text: string, wanted: (sentence: string) => boolean): string[] {
   const found = new Set<string>()

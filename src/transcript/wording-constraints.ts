@@ -2,12 +2,12 @@
  * Wordings of rules: what a human tells the model to do or not to do for good. A report that something always fails
  * or must be a mistake has the same words; what tells them apart is whom they are said to. Pure.
  */
-import { begins, MARKS, type Wording, words } from "./wording.ts"
+import { begins, MARKS, once, type Wording, type Wordings, words } from "./wording.ts"
 
 /** Where an order begins within a sentence. */
 const ORDER = String.raw`(?:^|[,;:–—-]\s*|\b(?:please|and|but|so|then|also|you|we)\s+)`
 
-const ENGLISH: Wording = {
+const english = (): Wording => ({
   marks: MARKS.english,
   yes: [
     new RegExp(`${ORDER}(?:never|always)\\s+\\w`, "i"),
@@ -37,9 +37,9 @@ const ENGLISH: Wording = {
     /\b(?:do not|don['’]t) (?:think|worry|know|see|understand|care|mind|need|remember|have|get|believe|exist|work)\b/i,
     /\bnever mind\b/i,
   ],
-}
+})
 
-const GERMAN: Wording = {
+const german = (): Wording => ({
   marks: MARKS.german,
   yes: [
     words(
@@ -64,13 +64,13 @@ const GERMAN: Wording = {
     /^(?:das|dies|da|es) (?:muss|darf|kann|soll)(?!\p{L})/iu,
     /(?<!\p{L})(?:muss|müssen) .*(?:\s(?:ge|über|ver|be|er)\p{Ll}+(?:t|en) haben|worden sein|gewesen sein|liegen|stecken)[.!]?$/u,
   ],
-}
+})
 
 /** Forms of orders that look like a report's. */
 const NO_ORDER =
   "es|eres|has|vas|puedes|sabes|tienes|quieres|crees|ves|das|mas|pues|estás|haces|dices|entiendes"
 
-const SPANISH: Wording = {
+const spanish = (): Wording => ({
   marks: MARKS.spanish,
   yes: [
     new RegExp(
@@ -94,17 +94,15 @@ const SPANISH: Wording = {
     /\?\s*$|^¿|^(?:por qué|cómo|qué|cuándo|yo)(?!\p{L})/iu,
     /(?<!\p{L})debe[ns]? de (?:ser|haber|estar)(?!\p{L})/iu,
   ],
-}
+})
 
-const FRENCH: Wording = {
+const french = (): Wording => ({
   marks: /\b(?:jamais|toujours|sempre)\b/i,
   yes: [words("jamais|toujours|sempre")],
   no: [/\?\s*$/],
-}
+})
 
-export const LATIN_CONSTRAINTS = [ENGLISH, GERMAN, SPANISH, FRENCH]
-
-export const CHINESE_CONSTRAINTS: Wording = {
+const chinese = (): Wording => ({
   marks: MARKS.any,
   yes: [
     /(?:^|[，,；;：:、。\s]|请|就|也|都|你|绝对|千万|以后|意)(?:不要|别再|别|勿|切勿|不许|不准)(?!紧|担心|人|的|名|处)/,
@@ -115,4 +113,8 @@ export const CHINESE_CONSTRAINTS: Wording = {
     /从现在(?:起|开始)/,
   ],
   no: [/[？?]\s*$|吗[。！]?$|不要紧|不要担心|为什么|^(?:我|它)(?:总|一直|始终|必须|只能)/],
-}
+})
+
+export const constraints = once(
+  (): Wordings => ({ chinese: chinese(), latin: [english(), german(), spanish(), french()] }),
+)

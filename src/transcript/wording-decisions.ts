@@ -1,7 +1,7 @@
 /** Wordings of decisions: what the model settled, and what it found to be the cause. Pure. */
-import { begins, MARKS, type Wording, words } from "./wording.ts"
+import { begins, MARKS, once, type Wording, type Wordings, words } from "./wording.ts"
 
-const ENGLISH: Wording = {
+const english = (): Wording => ({
   marks: MARKS.english,
   yes: [
     /\b(?:I|we)(?:['’]ve| have)?(?: just| now| also| finally)? (?:decided|chose|chosen|opted|settled|agreed|picked|went with|ended up (?:with|using))\b/i,
@@ -16,9 +16,9 @@ const ENGLISH: Wording = {
     /\b(?:un(?:known|clear)|find|finding|look(?:ing)? for|need|needs|identify|investigate|locate)\b.*\b(?:root cause|decision)|\broot cause\b.*\b(?:unknown|unclear|not (?:yet )?(?:known|clear|found))\b/i,
     /^(?:if|should|whether|once|when|unless|before)\b|\b(?:if|whether|unless) (?:you|we|i|they)(?:['’]ve| have)? (?:decide|chose|choose|opt|settle|pick)/i,
   ],
-}
+})
 
-const GERMAN: Wording = {
+const german = (): Wording => ({
   marks: MARKS.german,
   yes: [
     words(
@@ -34,9 +34,9 @@ const GERMAN: Wording = {
     /\?\s*$|(?<!\p{L})(?:noch nicht|nicht|nie) (?:\p{L}+ )?(?:entschieden|festgelegt)/iu,
     /Ursache .*(?:unbekannt|unklar|nicht (?:bekannt|klar))|^(?:wenn|falls|ob|sag|sobald)(?!\p{L})/iu,
   ],
-}
+})
 
-const SPANISH: Wording = {
+const spanish = (): Wording => ({
   marks: MARKS.spanish,
   yes: [
     words(
@@ -52,11 +52,9 @@ const SPANISH: Wording = {
     /causa .*(?:desconoc|no se sabe|no está clara)|(?<!\p{L})(?:encontrar|buscar|hallar|averiguar) la causa|^(?:si|cuando|dime)(?!\p{L})/iu,
     /(?<!\p{L})se (?:ha )?(?:elegí|eligió|decide)(?!\p{L})/iu,
   ],
-}
+})
 
-export const LATIN_DECISIONS = [ENGLISH, GERMAN, SPANISH]
-
-export const CHINESE_DECISIONS: Wording = {
+const chinese = (): Wording => ({
   marks: MARKS.any,
   yes: [
     /^(?:最终)?(?:决定|结论)[：:]/,
@@ -67,4 +65,8 @@ export const CHINESE_DECISIONS: Wording = {
   no: [
     /[？?]\s*$|吗[。！]?$|还没|尚未|没有(?:决定|选)|未决定|由.{1,6}(?:决定|选择)|请|应该|取决|如何|怎么|如果|需要(?:先)?(?:决定|选择)|[先再]决定|不清楚/,
   ],
-}
+})
+
+export const decisions = once(
+  (): Wordings => ({ chinese: chinese(), latin: [english(), german(), spanish()] }),
+)

@@ -1,7 +1,7 @@
 /** Wordings of ways that were tried in vain. What might fail, or fails no more, has the same words. Pure. */
-import { MARKS, plainWords, type Wording, words } from "./wording.ts"
+import { MARKS, once, plainWords, type Wording, type Wordings, words } from "./wording.ts"
 
-const ENGLISH: Wording = {
+const english = (): Wording => ({
   marks: MARKS.english,
   yes: [
     plainWords(
@@ -16,9 +16,9 @@ const ENGLISH: Wording = {
     /\b(?:checks?|test(?:s|ed)?|verif(?:y|ies)|asserts?|expects?|ensures?|make sure) that\b/i,
     /\b(?:did|has|have) not fail|\b(?:did|has|have)n['’]t fail|\bnot ruled out\b/i,
   ],
-}
+})
 
-const GERMAN: Wording = {
+const german = (): Wording => ({
   marks: MARKS.german,
   yes: [
     words(
@@ -35,9 +35,9 @@ const GERMAN: Wording = {
     /\?\s*$|^(?:wenn|falls|ob|sobald|sollte)(?!\p{L})/iu,
     /(?<!\p{L})(?:könnte|würde|dürfte|nicht mehr|nicht (?:gescheitert|fehlgeschlagen))(?!\p{L})/iu,
   ],
-}
+})
 
-const SPANISH: Wording = {
+const spanish = (): Wording => ({
   marks: MARKS.spanish,
   yes: [
     words(
@@ -52,11 +52,9 @@ const SPANISH: Wording = {
     /\?\s*$|^¿|^(?:si|cuando|veamos)(?!\p{L})/iu,
     /(?<!\p{L})(?:puede que|quizás?|tal vez|ya no fall\p{L}+|esta vez no|podría)(?!\p{L})/iu,
   ],
-}
+})
 
-export const LATIN_REFUTED = [ENGLISH, GERMAN, SPANISH]
-
-export const CHINESE_REFUTED: Wording = {
+const chinese = (): Wording => ({
   marks: MARKS.any,
   yes: [
     /行不通|走不通|不起作用|没起作用|没有?效果|没有用|也没用|都没用|不管用|没用[。！]?$|无济于事/,
@@ -66,4 +64,6 @@ export const CHINESE_REFUTED: Wording = {
     /(?:尝试|试了|试过).{0,30}(?:失败|没用|不行|无效)|失败了，因为|试过.{1,60}(?:但|没用|不行)/,
   ],
   no: [/[？?]\s*$|吗[。！]?$|如果|要是|假如|可能|也许|不再|看看|是不是|没有失败|还没有?试|没有试|是否/],
-}
+})
+
+export const refuted = once((): Wordings => ({ chinese: chinese(), latin: [english(), german(), spanish()] }))

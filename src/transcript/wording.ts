@@ -8,6 +8,21 @@ export interface Wording {
   readonly no: readonly RegExp[]
 }
 
+/** A kind of sentence in every language that we know. */
+export interface Wordings {
+  readonly chinese: Wording
+  readonly latin: readonly Wording[]
+}
+
+/** Made when it is first asked for: these are a hundred regular expressions, and most starts need none. */
+export function once<T>(make: () => T): () => T {
+  let made: T | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
+}
+
 /** Whole words of any alphabet. */
 export const words = (...forms: string[]): RegExp =>
   new RegExp(String.raw`(?<!\p{L})(?:${forms.join("|")})(?!\p{L})`, "iu")
@@ -35,11 +50,11 @@ export const MARKS = {
 /** Han letters in use, by their range: faster than their property. */
 const HAN = /[\u3400-\u9fff]/
 
-/** @param chinese is asked of sentences with Han letters, the others of all sentences without */
-export function told(sentence: string, chinese: Wording, others: readonly Wording[]): boolean {
+/** Sentences with Han letters are asked in Chinese, all others in the languages whose small words they have. */
+export function told(sentence: string, { chinese, latin }: Wordings): boolean {
   if (HAN.test(sentence)) return isTold(sentence, chinese)
-  const likely = others.filter(({ marks }) => marks.test(sentence))
-  return (likely.length > 0 ? likely : others).some((wording) => isTold(sentence, wording))
+  const likely = latin.filter(({ marks }) => marks.test(sentence))
+  return (likely.length > 0 ? likely : latin).some((wording) => isTold(sentence, wording))
 }
 
 const isTold = (sentence: string, { yes, no }: Wording): boolean =>
