@@ -174,20 +174,28 @@ function filesInFlight(db: Database, scope: Scope): FileInFlight[] {
      ORDER BY f.turn DESC LIMIT ${MOST_CHANGES}`,
   ).sort((a, b) => b.turn - a.turn || (a.path < b.path ? -1 : 1))
   for (const file of found) if (!latest.has(file.path)) latest.set(file.path, file)
-  return [...latest.values()].slice(0, MOST_FILES).map(({ path, op, handle }) => ({
-    path,
-    op,
-    times: timesChanged(db, scope, path),
-    handle,
-  }))
+  const told = [...latest.values()].slice(0, MOST_FILES)
+  const times = timesChanged(
+    db,
+    scope,
+    told.map(({ path }) => path),
+  )
+  return told.map(({ path, op, handle }) => ({ path, op, times: times.get(path) ?? 0, handle }))
 }
 
-function timesChanged(db: Database, scope: Scope, path: string): number {
-  const query = db.query<{ n: number | null }, [string, number, string]>(
-    `SELECT sum(count) AS n FROM files
-     WHERE session = ?1 AND turn <= ?2 AND path = ?3 AND op IN ('edit', 'write')`,
+/** In one walk over the session's changes: one for each file costs a long session 14 ms. */
+function timesChanged(db: Database, scope: Scope, paths: readonly string[]): Map<string, number> {
+  const query = db.query<{ path: string; n: number }, [string, number, string]>(
+    `SELECT path, sum(count) AS n FROM files
+     WHERE session = ?1 AND turn <= ?2 AND op IN ('edit', 'write')
+       AND path IN (SELECT value FROM json_each(?3)) GROUP BY path`,
   )
-  return scope.reduce((sum, { session, upTo }) => sum + (query.get(session, upTo, path)?.n ?? 0), 0)
+  const times = new Map<string, number>()
+  for (const { session, upTo } of scope) {
+    for (const { path, n } of query.all(session, upTo, JSON.stringify(paths)))
+      times.set(path, (times.get(path) ?? 0) + n)
+  }
+  return times
 }
 
 interface CommandRow {
