@@ -24,8 +24,10 @@ export interface HookEvent {
   readonly cwd: string | undefined
   /** UserPromptSubmit. */
   readonly prompt: string | undefined
-  /** SessionStart: startup, resume, clear, compact, fork. UserPromptSubmit, where the host says it: user, sdk, system. */
+  /** SessionStart, and nothing else: startup, resume, clear, compact, fork. */
   readonly source: string | undefined
+  /** UserPromptSubmit, where the host says it: user, sdk, system. */
+  readonly promptSource: string | undefined
   /** PreCompact: manual, auto. */
   readonly trigger: string | undefined
   /** SessionEnd: clear, other, … */
@@ -57,7 +59,8 @@ export function decodeEvent(name: EventName, document: unknown): HookEvent | und
     transcript: transcriptPath(fields["transcript_path"]),
     cwd: text(fields["cwd"]),
     prompt: text(fields["prompt"]),
-    source: text(fields["source"]),
+    source: name === "session-start" ? text(fields["source"]) : undefined,
+    promptSource: name === "user-prompt-submit" ? text(fields["source"]) : undefined,
     trigger: text(fields["trigger"]),
     reason: text(fields["reason"]),
     agentType: text(fields["agent_type"]),
@@ -82,8 +85,8 @@ export function additionalContext({ name }: HookEvent, text: string, note = ""):
 }
 
 /** Whether a submitted prompt is a human's: the host also submits reports of background tasks and of other agents. */
-export const isHumanPrompt = ({ prompt = "", source }: HookEvent): boolean =>
-  source !== "system" && !(prompt.trimStart().startsWith("<") && HOSTS_PROMPT.test(prompt))
+export const isHumanPrompt = ({ prompt = "", promptSource }: HookEvent): boolean =>
+  promptSource !== "system" && !(prompt.trimStart().startsWith("<") && HOSTS_PROMPT.test(prompt))
 
 const HOSTS_PROMPT =
   /^\s*<(?:task[-_]notification|system-reminder|teammate-message|cross-session-message|local-command-|mcp-)/

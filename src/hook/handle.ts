@@ -67,7 +67,7 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
   // The user does not want to have it here: no prompt, no mark, and nothing given back.
   const own = ownOf(event, taken)
   if (own?.captured.state === "forgotten") return ""
-  const isStart = event.name === "session-start" && event.source === "startup"
+  const isStart = event.source === "startup"
   const isFirst = !isStart || claimStart(dataHome, event.session, now)
   const before = await lastState(event, settings.paths, spooled)
   let state = remember(before, event, now, taken[0]?.captured.size ?? 0, settings.paths.secrets)

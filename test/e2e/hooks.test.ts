@@ -55,6 +55,25 @@ const start = (machine: Machine, transcript: Transcript, source: string): Promis
 const announce = (machine: Machine, transcript: Transcript, trigger = "auto"): Promise<Ran> =>
   machine.hook("pre-compact", transcript, { trigger, custom_instructions: null })
 
+test("what a document says of a session's start counts at a session's start only", async () => {
+  using machine = new Machine()
+  const earlier = past(machine.session())
+  const transcript = past(machine.session())
+  await machine.hook("stop", earlier)
+  await machine.hook("stop", transcript)
+  // The start of a session is told what was prepared.
+  await run(["import"], { env: machine.env, cwd: machine.cwd })
+  for (const source of ["startup", "resume", "clear", "compact", "fork"]) {
+    for (const event of ["stop", "subagent-stop", "session-end"] as const) {
+      silent(await machine.hook(event, transcript, { source }))
+    }
+    silent(await machine.hook("user-prompt-submit", transcript, { prompt: `And ${source}?`, source }))
+    const instructions = await machine.hook("pre-compact", transcript, { source })
+    expect(instructions).toMatchObject({ code: 0, stderr: "" })
+    expect(instructions.stdout).toStartWith("ctxbridge: ")
+  }
+})
+
 describe("every payload a real host sent", () => {
   for (const version of readdirSync(GOLDEN).sort()) {
     for (const file of readdirSync(join(GOLDEN, version)).sort()) {
