@@ -1,6 +1,7 @@
 /** What hooks remember of sessions, in small files beside vault and views. */
 
 import { isMissing } from "../util/errors.ts"
+import { asideOf } from "../util/files.ts"
 import { readdirSync, readFileSync, rmSync } from "../util/fs.ts"
 import { join } from "../util/path.ts"
 
@@ -9,16 +10,17 @@ export const sessionFolder = (dataHome: string): string => join(dataHome, "sessi
 /** The autopilot's state of the session with the last prompt, for other tools. */
 export const sharedState = (dataHome: string): string => join(dataHome, "autopilot-state.json")
 
-/** Removes it when it is about one of these sessions. */
+/** Removes it when it is about one of these sessions, and what a killed process has set aside of it. */
 export function removeSharedState(dataHome: string, sessions: ReadonlySet<string>): void {
-  const file = sharedState(dataHome)
-  try {
-    const { sessionId } = JSON.parse(readFileSync(file, "utf8")) as { sessionId?: unknown }
-    if (typeof sessionId === "string" && !sessions.has(sessionId)) return
-  } catch (error) {
-    if (isMissing(error)) return
+  for (const file of [sharedState(dataHome), asideOf(sharedState(dataHome))]) {
+    try {
+      const { sessionId } = JSON.parse(readFileSync(file, "utf8")) as { sessionId?: unknown }
+      if (typeof sessionId === "string" && !sessions.has(sessionId)) continue
+    } catch (error) {
+      if (isMissing(error)) continue
+    }
+    rmSync(file, { force: true })
   }
-  rmSync(file, { force: true })
 }
 
 /**

@@ -1,6 +1,6 @@
 /**
  * How full the window is, looked at closely: O(new bytes), from what was archived just now. Opens no database
- * (docs/adr/0003). Loaded only when watch.ts does not do.
+ * (docs/adr/0003). Called only when the glance in watch.ts does not do.
  */
 
 import type { Taken } from "../archive/take.ts"

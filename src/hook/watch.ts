@@ -1,6 +1,6 @@
 /**
- * The autopilot of a hook call. At most of them a glance is enough; the closer look (autopilot.ts) is loaded only when
- * something of note has happened.
+ * The autopilot of a hook call. At most of them a glance is enough; the closer look (autopilot.ts) is for
+ * when something of note has happened.
  */
 import type { Taken } from "../archive/take.ts"
 import { type ContextState, NEW_CONTEXT } from "../autopilot/context.ts"
@@ -34,7 +34,7 @@ export interface WatchedCall {
 
 /**
  * How full the window is: at each human's prompt, and when the session's state is written in any case. Otherwise the
- * next prompt looks at what came now: replacing a small file costs more than that (ext4 waits for its data).
+ * next prompt looks at what came now: writing the state costs more than that.
  */
 export function watchContext(call: WatchedCall): Watched | undefined {
   const { event, before, state, own, settings, now } = call

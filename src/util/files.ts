@@ -28,7 +28,8 @@ export function readReplaced<T>(file: string, read: (file: string) => T): T {
   return read(existsSync(file) || !existsSync(asideOf(file)) ? file : asideOf(file))
 }
 
-const asideOf = (file: string): string => `${file}.old`
+/** Where `replaceSoon` sets the former file aside. */
+export const asideOf = (file: string): string => `${file}.old`
 
 function tryTo(act: () => void): void {
   try {

@@ -332,6 +332,20 @@ describe("while others work", () => {
   })
 })
 
+test("a hook was killed while it replaced what it remembers: what it had set aside goes, too", async () => {
+  using machine = new Machine()
+  const { session, other } = await told(machine)
+  const shared = join(machine.dataHome, "autopilot-state.json")
+  const own = join(machine.dataHome, "sessions", `${session.session}.json`)
+  const remembered = { [shared]: { sessionId: session.session, told: WORD }, [own]: { prompt: WORD } }
+  for (const [file, content] of Object.entries(remembered))
+    writeFileSync(`${file}.old`, JSON.stringify(content))
+  well(await cli(machine, "forget", session.session, "--yes"))
+  expect(traces(machine)).toEqual([])
+  expect(existsSync(`${shared}.old`)).toBe(false)
+  expectWhole(machine, other)
+})
+
 test("killed between tombstone and deletion: the next job does the rest", async () => {
   using machine = new Machine()
   const { session, other } = await told(machine)
