@@ -82,14 +82,14 @@ export function commandUses(script: string): CommandUse[] {
 /** What prints or waits, comments, and words of the shell's grammar. */
 const NO_OPENING = /^(?:(?:echo|printf|sleep|for|while|until|if|case|function)\b|[#{}()[\]!])|\\$/
 
-/** The first line of a script as it was typed: where it is run, with what set, or how a longer one begins. */
+/** The first line of a script as it was typed: where it is run, with what set, or how a longer one begins. One too long is cut. */
 export function openingOf(script: string): string | undefined {
   const [first = ""] = script
     .trimStart()
     .slice(0, 2 * COMMAND_LONGEST)
     .split("\n", 1)
-  const line = folded(first)
-  if (line.length < COMMAND_SHORTEST || line.length > COMMAND_LONGEST) return undefined
+  const line = folded(first).slice(0, COMMAND_LONGEST).trimEnd()
+  if (line.length < COMMAND_SHORTEST) return undefined
   return NO_OPENING.test(line) || !/[ =]/.test(line) ? undefined : line
 }
 
@@ -147,6 +147,8 @@ const SENTENCE = /^\p{Lu}.*\p{Ll}\.$/u
 /** What the host puts around the output of a call that failed, before it, and in its place when a human refused. */
 const HOST_TAG = /<\/?tool_use_error>/g
 const STATUS = /^(?:Error: )?Exit code -?\d{1,3}$/
+/** A count of none, which speaks of errors all the same. */
+const NONE = /\b(?:0|no) (?:errors?|fail)|\b(?:errors?|fail\w*)["']? ?[=:] ?(?:0|null|none|false|\[\])(?!\w)/i
 /** What a script prints between its parts. */
 const BANNER = /^([=*#-])\1{1,3} .* \1{2,4}$/
 const REFUSED = /^\s*The user doesn't want to /
@@ -168,7 +170,7 @@ export function errorLinesIn(output: string, failed = false): string[] {
       found.add(folded)
       continue
     }
-    const isError = isFirst || !(CODE.test(folded) || isProse(folded))
+    const isError = isFirst || !(NONE.test(folded) || CODE.test(folded) || isProse(folded))
     isFirst = false
     if (!isError || folded.length < ERROR_SHORTEST || folded.length > ERROR_LONGEST) continue
     found.add(folded)

@@ -70,7 +70,7 @@ describe("commands", () => {
     ["echo done; npm test", undefined],
     ["npm run build \\\n  --fast", undefined],
     ["make", undefined],
-    [`npm run ${"x".repeat(200)}`, undefined],
+    [`npm run ${"x".repeat(200)}`, `npm run ${"x".repeat(152)}`],
   ])("opening of %j", (script, opening) => expect(openingOf(script)).toBe(opening))
 })
 
@@ -79,6 +79,8 @@ describe("error lines", () => {
     ["ok\n  TypeError: x is not a function  \nat a.ts:1", ["TypeError: x is not a function"]],
     ["错误：找不到模块 client 请检查路径配置", ["错误：找不到模块 client 请检查路径配置"]],
     ["12 passed, 0 skipped", []],
+    ["done: deleted=35 skipped=2 failed=0\nall good, 0 errors found\nok: true, error: null", []],
+    ["deleted=35 skipped=2 failed=20", ["deleted=35 skipped=2 failed=20"]],
     ["  throw new Error(message);\n# errors are fine\n14:  return error", []],
     ["error", []],
   ])("%j", (output, lines) => expect(errorLinesIn(output)).toEqual(lines as string[]))
