@@ -16,6 +16,8 @@ const MOST = 120
 /** `camelCase`, `PascalCase` of two words, `snake_case`: a plain word is no name. */
 const NAME =
   /(?<![\w$])(?:[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]*)+|_*[A-Za-z][A-Za-z0-9]*(?:_+[A-Za-z0-9]+)+)(?![\w$])/g
+/** Between backticks also what is joined by dots and hyphens: outside, `read-only` and `e.g.` look the same. */
+const MARKED = /`((?=[\w.-]*(?:[a-z0-9][._-]|[a-z][A-Z]))[A-Za-z_][\w.-]{3,40})(?:\(\))?`/g
 /** Digits all over: ids and hashes are not typed again. */
 const ID = /\d{5}|\d\D+\d\D+\d/
 const NAME_SHORTEST = 5
@@ -23,10 +25,14 @@ const NAME_LONGEST = 50
 
 export function namesIn(text: string): string[] {
   const found = new Set<string>()
-  for (const [name] of text.slice(0, LOOKED_AT).matchAll(NAME)) {
-    if (name.length < NAME_SHORTEST || name.length > NAME_LONGEST || ID.test(name)) continue
-    found.add(name)
-    if (found.size >= MOST) break
+  const head = text.slice(0, LOOKED_AT)
+  for (const pattern of [MARKED, NAME]) {
+    for (const [whole, marked] of head.matchAll(pattern)) {
+      const name = marked ?? whole
+      if (name.length < NAME_SHORTEST || name.length > NAME_LONGEST || ID.test(name)) continue
+      found.add(name)
+      if (found.size >= MOST) return [...found]
+    }
   }
   return [...found]
 }
