@@ -15,7 +15,10 @@ describe("names", () => {
     ["plain Words, in a Sentence. One two.", []],
     ["toolu_01AbCdEf23456789 and msg_9f8e7d6c5b4a", []],
     ["größeÄndern ist kein Name hier", []],
-    ["run `retry-after-tests` on `client.config`, see `mise.toml`", ["retry-after-tests", "client.config", "mise.toml"]],
+    [
+      "run `retry-after-tests` on `client.config`, see `mise.toml`",
+      ["retry-after-tests", "client.config", "mise.toml"],
+    ],
     ["a read-only client.config, `plain` and `-x` and `3.14` and `a b-c`", []],
     ["`retryAfter()` twice: retryAfter", ["retryAfter"]],
   ])("%s", (text, names) => expect(namesIn(text)).toEqual(names as string[]))
