@@ -74,6 +74,7 @@ export function hitsOf(
 ): Hit[] {
   const rows = rowsOf(db, ranked)
   const sought = soughtBy(terms)
+  texts.load([...rows.values()].flatMap((row) => (isKept(row) || row.message === null ? [] : [row.message])))
   return ranked.flatMap(({ turn, message, score }, place) => {
     const row = rows.get(turn)
     if (row === undefined) return []
@@ -97,7 +98,7 @@ export function hitsOf(
 function shown(row: Row, text: string, sought: Sought, room: number) {
   const prompt = row.kind === "prompt" || row.kind === null ? "" : oneLine(row.prompt)
   // What is kept of an answer is cut; its beginning tells which it is.
-  const isAnswer = row.answer !== "" && text.startsWith(row.answer.slice(0, 200).replace(/…$/, ""))
+  const isAnswer = row.answer !== "" && text.startsWith(withoutMark(row.answer.slice(0, 200)))
   const answer = isAnswer ? "" : oneLine(row.answer)
   const around = Math.min(prompt.length + answer.length, Math.floor(room * AROUND))
   const { text: snippet, marks } = snippetOf(text, sought, room - around)
@@ -108,12 +109,17 @@ function shown(row: Row, text: string, sought: Sought, room: number) {
   return { snippet, marks, prompt: shownPrompt || null, answer: shownAnswer || null }
 }
 
-/** Text and tools of what was found. A prompt stands in the views, unless it is very long. */
+const withoutMark = (text: string): string => (text.endsWith("…") ? text.slice(0, -1) : text)
+
+/** Text and tools of what was found. */
 function foundIn(row: Row, texts: MessageTexts) {
-  const isPrompt = row.kind === "prompt" && row.offset === row.first && !row.prompt.endsWith("…")
-  const read = isPrompt || row.message === null ? undefined : texts.of(row.message)
+  const read = isKept(row) || row.message === null ? undefined : texts.of(row.message)
   return read ?? { text: row.prompt || row.answer, tools: [] }
 }
+
+/** A prompt stands in the views, unless it is very long. */
+const isKept = ({ kind, offset, first, prompt }: Row): boolean =>
+  kind === "prompt" && offset === first && !prompt.endsWith("…")
 
 interface Row {
   readonly turn: number

@@ -13,6 +13,7 @@ export interface MessageText {
 }
 
 interface Place {
+  readonly id: number
   readonly copy: string
   readonly offset: number
   readonly length: number
@@ -37,10 +38,36 @@ export class MessageTexts {
 
   /** @returns undefined when the vault does not hold the message any more */
   of(message: number): MessageText | undefined {
-    if (!this.#known.has(message)) {
-      this.#known.set(message, messageText(this.#db, this.#dataHome, message, this.readers))
-    }
+    if (!this.#known.has(message)) this.load([message])
     return this.#known.get(message)
+  }
+
+  /** Reads several at once: each frame is unpacked once, and no further than to the last of them in it. */
+  load(messages: readonly number[]): void {
+    const unknown = messages.filter((id) => !this.#known.has(id))
+    if (unknown.length === 0) return
+    for (const place of placesOf(this.#db, unknown)) {
+      this.#known.set(place.id, this.#textAt(place))
+    }
+    for (const id of unknown) if (!this.#known.has(id)) this.#known.set(id, undefined)
+  }
+
+  #textAt(place: Place): MessageText | undefined {
+    const { copy, offset, length } = place
+    let line: string
+    try {
+      line = utf8.decode(this.reader(copy).readLine(offset, offset + length))
+    } catch {
+      // A damaged or missing copy costs its own texts only; `verify` tells of it.
+      return undefined
+    }
+    const { parts } = decodeLine(line)
+    const said = parts.filter(({ kind }) => kind !== "title")
+    const tools = said.flatMap((part) => {
+      if (part.kind === "toolUse") return [part.name]
+      return part.kind === "toolResult" ? toolOf(this.#db, place.session, part.id) : []
+    })
+    return { text: searchable(said, place.role === "host").text, role: place.role, tools }
   }
 
   /** The reader of a copy, by its path below `vault/`. */
@@ -49,35 +76,15 @@ export class MessageTexts {
   }
 }
 
-/** @returns undefined when the vault does not hold the message any more */
-export function messageText(
-  db: Database,
-  dataHome: string,
-  message: number,
-  readers: CopyReaders,
-): MessageText | undefined {
-  const place = db
-    .query<Place, [number]>(
-      `SELECT t.copy, m.offset, m.length, m.role, m.session FROM messages m JOIN transcripts t ON t.id = m.transcript
-       WHERE m.id = ?`,
+/** By copy, the last line first. */
+function placesOf(db: Database, messages: readonly number[]): Place[] {
+  return db
+    .query<Place, [string]>(
+      `SELECT m.id, t.copy, m.offset, m.length, m.role, m.session
+       FROM json_each(?) w CROSS JOIN messages m ON m.id = w.value JOIN transcripts t ON t.id = m.transcript
+       ORDER BY t.id, m.offset DESC`,
     )
-    .get(message)
-  if (place === null) return undefined
-  let line: string
-  try {
-    const { offset, length } = place
-    line = utf8.decode(readers.of(vaultFile(dataHome, place.copy)).read(offset, offset + length))
-  } catch {
-    // A damaged or missing copy costs its own texts only; `verify` tells of it.
-    return undefined
-  }
-  const { parts } = decodeLine(line)
-  const said = parts.filter(({ kind }) => kind !== "title")
-  const tools = said.flatMap((part) => {
-    if (part.kind === "toolUse") return [part.name]
-    return part.kind === "toolResult" ? toolOf(db, place.session, part.id) : []
-  })
-  return { text: searchable(said, place.role === "host").text, role: place.role, tools }
+    .all(JSON.stringify(messages))
 }
 
 function toolOf(db: Database, session: string, id: string): string[] {

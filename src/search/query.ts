@@ -52,6 +52,7 @@ interface Token {
 }
 
 const TOKEN = /"([^"]*)"|(\()|(\))|([^\s()"]+)/g
+const OPERATORS: readonly string[] = ["AND", "OR", "NOT"]
 const FIELD = /^(role|tool):(.+)$/i
 
 function tokenize(text: string): Token[] {
@@ -66,7 +67,7 @@ function tokenize(text: string): Token[] {
 }
 
 function wordToken(word: string): Token {
-  if (FIELD.test(word)) return { kind: "field", text: word }
+  if (word.includes(":") && FIELD.test(word)) return { kind: "field", text: word }
   return word.endsWith("*") && /[\p{L}\p{N}]\*$/u.test(word)
     ? { kind: "prefix", text: word.slice(0, -1) }
     : { kind: "word", text: word }
@@ -74,7 +75,7 @@ function wordToken(word: string): Token {
 
 /** An operator stands between two things; `NOT` before one. */
 function asOperator(token: Token, at: number, all: readonly Token[]): Token {
-  if (token.kind !== "word" || !/^(AND|OR|NOT)$/.test(token.text)) return token
+  if (token.kind !== "word" || !OPERATORS.includes(token.text)) return token
   const before = all[at - 1]
   const after = all[at + 1]
   const joins = before !== undefined && after !== undefined && before.kind !== "open"

@@ -44,13 +44,12 @@ interface Place {
 }
 
 function placesOf(text: string, sought: Sought): Place[] {
+  if (sought.words.size + sought.prefixes.length === 0) return []
   const places: Place[] = []
   let end = 0
-  const pattern = patternOf(sought)
-  if (pattern === undefined) return []
-  for (const { index } of text.matchAll(pattern)) {
-    if (index < end) continue
-    const name = nameAround(text, index)
+  for (const at of beginningsIn(text, sought)) {
+    if (at < end) continue
+    const name = nameAround(text, at)
     if (name === undefined) continue
     end = name.at + name.length
     const place = placeOf(name, sought)
@@ -61,19 +60,45 @@ function placesOf(text: string, sought: Sought): Place[] {
   return [...namesIn(text.slice(0, READ_THROUGH))].flatMap((name) => placeOf(name, sought) ?? [])
 }
 
+/** Wherever one of the words may begin, in order. No pattern: to compile one costs more than to look for each word. */
+function* beginningsIn(text: string, { words, prefixes }: Sought): Generator<number> {
+  const lower = text.toLowerCase()
+  // One letter became two: places are others.
+  if (lower.length !== text.length) return
+  const needles = [...words.keys(), ...prefixes]
+  const places = needles.map((needle) => placeAfter(lower, needle, 0))
+  for (;;) {
+    const at = Math.min(...places)
+    if (at === NOWHERE) return
+    yield at
+    for (let n = 0; n < needles.length; n++) {
+      if (places[n] === at) places[n] = placeAfter(lower, needles[n]!, at + 1)
+    }
+  }
+}
+
+const NOWHERE = Number.POSITIVE_INFINITY
+
+/** A stem's last `i` may stand for a `y`. */
+function placeAfter(text: string, word: string, from: number): number {
+  if (word.length < 3 || !word.endsWith("i")) {
+    const at = text.indexOf(word, from)
+    return at < 0 ? NOWHERE : at
+  }
+  const stem = word.slice(0, -1)
+  for (let at = text.indexOf(stem, from); at >= 0; at = text.indexOf(stem, at + 1)) {
+    const last = text[at + stem.length]
+    if (last === "i" || last === "y") return at
+  }
+  return NOWHERE
+}
+
 function placeOf({ words: found, at, length }: Name, { words, prefixes }: Sought): Place | undefined {
   const hit = found.filter((word) => words.has(word))
   const begun = prefixes.filter((prefix) => found.some((word) => word.startsWith(prefix)))
   if (hit.length === 0 && begun.length === 0) return undefined
   const weight = Math.max(...hit.map((word) => words.get(word)!), ...begun.map(() => 1))
   return { at, length, words: [...hit, ...begun.map((prefix) => `${prefix}*`)], weight }
-}
-
-/** Finds whatever may be one of the words: a stem's last letter may stand for another. */
-function patternOf({ words, prefixes }: Sought): RegExp | undefined {
-  const stems = [...words.keys()].map((word) => word.replace(/i$/, "[iy]"))
-  const all = [...stems, ...prefixes]
-  return all.length === 0 ? undefined : new RegExp(all.join("|"), "gi")
 }
 
 /** Where the piece with the most weight of different words begins. */
@@ -104,20 +129,22 @@ function leadIn(text: string, at: number): number {
   const before = text.slice(at - LEAD, at)
   const start = Math.max(before.lastIndexOf("\n"), lastSentence(before), -1) + 1
   if (start > 0) return at - LEAD + start
-  const space = before.search(/\s/)
-  return space < 0 ? at : at - LEAD + space + 1
+  for (let n = 0; n < LEAD; n++) if (isSpace(before[n]!)) return at - LEAD + n + 1
+  return at
 }
 
+const isSpace = (unit: string): boolean => unit.trim() === ""
+
+/** Where the space behind it stands. */
 function lastSentence(text: string): number {
-  const match = [...text.matchAll(/[.!?。](?=\s)/g)].at(-1)
-  return match === undefined ? -1 : match.index + 1
+  for (let n = text.length - 2; n >= 0; n--) if (".!?。".includes(text[n]!) && isSpace(text[n + 1]!)) return n + 1
+  return -1
 }
 
 /** No half word and no half surrogate pair. */
 function ending(text: string, from: number, at: number): number {
-  const last = text.slice(Math.max(from, at - 20), at)
-  const space = last.search(/\s\S*$/)
-  if (space > 0) return at - last.length + space
+  const start = Math.max(from, at - 20)
+  for (let n = at - 1; n > start; n--) if (isSpace(text[n]!)) return n
   const unit = text.charCodeAt(at - 1)
   return unit >= 0xd800 && unit <= 0xdbff ? at - 1 : at
 }

@@ -101,6 +101,7 @@ function remembered(name: string): readonly string[] {
 }
 
 function wordsOf(name: string): string[] {
+  if (isOneWord(name)) return [stem(name)]
   const words: string[] = []
   if (!ASCII.test(name)) return otherScript(name)
   const pieces = name.match(ASCII_PIECES) ?? []
@@ -113,6 +114,15 @@ function wordsOf(name: string): string[] {
   }
   if (words.length > 1) words.push(pieces.join("").toLowerCase())
   return words
+}
+
+/** Letters in lower case and digits: no hump and no joint, as most names are. */
+function isOneWord(name: string): boolean {
+  for (let n = 0; n < name.length; n++) {
+    const unit = name.charCodeAt(n)
+    if (!((unit >= 0x61 && unit <= 0x7a) || (unit >= 0x30 && unit <= 0x39))) return false
+  }
+  return true
 }
 
 /** `parseJSONLine2` → parse, JSON, Line2. */

@@ -97,6 +97,42 @@ export function frameContent(frame: Uint8Array): Uint8Array {
   return Bun.zstdDecompressSync(frame)
 }
 
+/** What `dataFrame` writes for 64 KB and more: a content size of 4 bytes, no window, a checksum (RFC 8878 §3.1.1.1). */
+const LARGE = 0b1010_0100
+const LARGE_HEADER = 9
+/** Bytes of content in each block but the last, as the one-shot compressor cuts it. */
+const BLOCK = 1 << 17
+
+/**
+ * The beginning of a data frame's content, at least `length` bytes of it: the frame is cut behind one of its blocks, which
+ * makes a frame of its own. It is as the checksum would have it only if the whole frame is.
+ *
+ * @returns undefined where that saves nothing, or the frame is laid out otherwise
+ */
+export function contentStart(frame: Uint8Array, length: number): Uint8Array | undefined {
+  const blocks = Math.ceil(length / BLOCK)
+  const view = new DataView(frame.buffer, frame.byteOffset, frame.length)
+  if (frame.length < LARGE_HEADER || frame[4] !== LARGE || blocks * BLOCK >= view.getUint32(5, true)) return undefined
+  let last = LARGE_HEADER
+  let end = LARGE_HEADER
+  for (let n = 0; n < blocks; n++) {
+    last = end
+    if (last + 3 > frame.length) return undefined
+    const header = frame[last]! | (frame[last + 1]! << 8) | (frame[last + 2]! << 16)
+    // Kind 1 is one byte, to be repeated.
+    end += 3 + ((header >> 1) % 4 === 1 ? 1 : header >> 3)
+  }
+  const start = frame.slice(0, end)
+  start[4] = LARGE & ~0b100
+  start[last]! |= 1
+  new DataView(start.buffer).setUint32(5, blocks * BLOCK, true)
+  try {
+    return Bun.zstdDecompressSync(start)
+  } catch {
+    return undefined
+  }
+}
+
 function skippable(payloadSize: number): { bytes: Uint8Array; payload: DataView } {
   const bytes = new Uint8Array(8 + payloadSize)
   const frame = new DataView(bytes.buffer)

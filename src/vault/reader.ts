@@ -2,8 +2,8 @@
 
 import { CtxError, isMissing, messageOf } from "../util/errors.ts"
 import { closeSync, openSync } from "../util/fs.ts"
-import { lastSegment, readTail, type Segment, segmentContent, segmentsBackwards, type Tail } from "./file.ts"
-import { NOTE_SIZE } from "./frame.ts"
+import { lastSegment, readExactly, readTail, type Segment, segmentContent, segmentsBackwards, type Tail } from "./file.ts"
+import { contentStart, NOTE_SIZE } from "./frame.ts"
 
 /** How a copy ends; undefined when there is no such file or it is none of ours. */
 export function tailOf(file: string): Tail | undefined {
@@ -119,6 +119,24 @@ export class CopyReader {
     return parts.length === 1 ? parts[0]! : Buffer.concat(parts)
   }
 
+  /**
+   * The same for a line that is only to be shown: its frame is unpacked no further than to the line's end where that
+   * saves time, and then not compared with its checksum.
+   */
+  readLine(from: number, to: number): Uint8Array {
+    const segment = this.#segmentAt(from)
+    if (segment === undefined || to > segment.to) return this.read(from, to)
+    const [start, end] = [from - segment.from, to - segment.from]
+    if (this.#kept?.segment !== segment) {
+      const content = contentStart(readExactly(this.#fd, segment.position, segment.frameLength), end)
+      if (content === undefined) return this.read(from, to)
+      this.#kept = { segment, content }
+    }
+    const { content } = this.#kept
+    // Who comes again for more of it may come for all.
+    return content.length < end ? this.read(from, to) : content.subarray(start, end)
+  }
+
   close(): void {
     closeSync(this.#fd)
   }
@@ -144,7 +162,8 @@ export class CopyReader {
   }
 
   #content(segment: Segment): Uint8Array {
-    if (this.#kept?.segment === segment) return this.#kept.content
+    const kept = this.#kept
+    if (kept?.segment === segment && kept.content.length === segment.to - segment.from) return kept.content
     let content: Uint8Array
     try {
       content = segmentContent(this.#fd, segment)
