@@ -12,7 +12,8 @@ export interface MessageText {
   readonly tools: readonly string[]
 }
 
-interface Place {
+/** Where a message's line stands, and whose it is. */
+export interface Place {
   readonly id: number
   readonly copy: string
   readonly offset: number
@@ -38,21 +39,20 @@ export class MessageTexts {
 
   /** @returns undefined when the vault does not hold the message any more */
   of(message: number): MessageText | undefined {
-    if (!this.#known.has(message)) this.load([message])
+    if (!this.#known.has(message)) this.#known.set(message, this.#textAt(placeOf(this.#db, message)))
     return this.#known.get(message)
   }
 
-  /** Reads several at once: each frame is unpacked once, and no further than to the last of them in it. */
-  load(messages: readonly number[]): void {
-    const unknown = messages.filter((id) => !this.#known.has(id))
-    if (unknown.length === 0) return
-    for (const place of placesOf(this.#db, unknown)) {
-      this.#known.set(place.id, this.#textAt(place))
+  /** Reads several: each frame is unpacked once, and no further than to the last of them in it. */
+  load(places: readonly Place[]): void {
+    const lastFirst = places.toSorted((a, b) => b.offset - a.offset)
+    for (const place of lastFirst) {
+      if (!this.#known.has(place.id)) this.#known.set(place.id, this.#textAt(place))
     }
-    for (const id of unknown) if (!this.#known.has(id)) this.#known.set(id, undefined)
   }
 
-  #textAt(place: Place): MessageText | undefined {
+  #textAt(place: Place | null): MessageText | undefined {
+    if (place === null) return undefined
     const { copy, offset, length } = place
     let line: string
     try {
@@ -76,16 +76,13 @@ export class MessageTexts {
   }
 }
 
-/** By copy, the last line first. */
-function placesOf(db: Database, messages: readonly number[]): Place[] {
-  return db
-    .query<Place, [string]>(
+const placeOf = (db: Database, message: number): Place | null =>
+  db
+    .query<Place, [number]>(
       `SELECT m.id, t.copy, m.offset, m.length, m.role, m.session
-       FROM json_each(?) w CROSS JOIN messages m ON m.id = w.value JOIN transcripts t ON t.id = m.transcript
-       ORDER BY t.id, m.offset DESC`,
+       FROM messages m JOIN transcripts t ON t.id = m.transcript WHERE m.id = ?`,
     )
-    .all(JSON.stringify(messages))
-}
+    .get(message)
 
 function toolOf(db: Database, session: string, id: string): string[] {
   const row = db

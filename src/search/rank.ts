@@ -66,9 +66,9 @@ export function shortlist({ terms, masks, ids }: Candidates, most: number): numb
   const best = [...groups].sort(([a], [b]) => scoreOf(b) - scoreOf(a))
   const chosen: number[] = []
   for (const [, group] of best) {
-    const room = most - chosen.length
-    if (room <= 0) break
-    chosen.push(...(group.length <= room ? group : group.sort((a, b) => b - a).slice(0, room)))
+    if (chosen.length >= most) break
+    const sorted = Uint32Array.from(group).sort()
+    for (let n = sorted.length - 1; n >= 0 && chosen.length < most; n--) chosen.push(sorted[n]!)
   }
   return chosen
 }

@@ -136,11 +136,10 @@ function rankCandidates(
 /** Those that were chosen and the candidates around them. */
 function withNeighbours({ masks }: Candidates, chosen: readonly number[]): number[] {
   const wanted: number[] = []
-  let next = 0
-  for (const id of Uint32Array.from(chosen).sort()) {
-    const last = id + WEIGHTS.reach
-    for (let near = Math.max(next, id - WEIGHTS.reach); near <= last; near++) if (masks[near]) wanted.push(near)
-    next = last + 1
+  const sorted = Uint32Array.from(chosen).sort()
+  for (let n = 0, next = 0; n < sorted.length; n++) {
+    const last = sorted[n]! + WEIGHTS.reach
+    for (next = Math.max(next, last - 2 * WEIGHTS.reach); next <= last; next++) if (masks[next]) wanted.push(next)
   }
   return wanted
 }

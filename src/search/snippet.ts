@@ -39,7 +39,8 @@ export function snippetOf(text: string, sought: Sought, room: number): Snippet {
 interface Place {
   readonly at: number
   readonly length: number
-  readonly words: readonly string[]
+  /** Which of the sought words: a bit each. */
+  readonly words: number
   readonly weight: number
 }
 
@@ -94,26 +95,41 @@ function placeAfter(text: string, word: string, from: number): number {
 }
 
 function placeOf({ words: found, at, length }: Name, { words, prefixes }: Sought): Place | undefined {
-  const hit = found.filter((word) => words.has(word))
-  const begun = prefixes.filter((prefix) => found.some((word) => word.startsWith(prefix)))
-  if (hit.length === 0 && begun.length === 0) return undefined
-  const weight = Math.max(...hit.map((word) => words.get(word)!), ...begun.map(() => 1))
-  return { at, length, words: [...hit, ...begun.map((prefix) => `${prefix}*`)], weight }
+  let weight = Number.NEGATIVE_INFINITY
+  let bits = 0
+  let bit = 1
+  for (const [word, own] of words) {
+    if (found.includes(word)) {
+      bits |= bit
+      if (own > weight) weight = own
+    }
+    // Of more than 32 words some share a bit.
+    bit = bit << 1 || 1
+  }
+  for (const prefix of prefixes) {
+    if (found.some((word) => word.startsWith(prefix))) {
+      bits |= bit
+      weight = Math.max(weight, 1)
+    }
+    bit = bit << 1 || 1
+  }
+  return bits === 0 ? undefined : { at, length, words: bits, weight }
 }
 
 /** Where the piece with the most weight of different words begins. */
 function beginning(text: string, places: readonly Place[], room: number): number {
   let best = 0
   let bestWeight = -1
-  for (const [first, { at: start }] of places.entries()) {
-    const seen = new Set<string>()
+  for (let first = 0; first < places.length; first++) {
+    const start = places[first]!.at
+    let seen = 0
     let weight = 0
     for (let n = first; n < places.length; n++) {
       const place = places[n]!
       if (place.at + place.length > start + room - LEAD) break
       // The same word again shows a little more of it.
-      weight += place.words.every((word) => seen.has(word)) ? place.weight / 20 : place.weight
-      for (const word of place.words) seen.add(word)
+      weight += (place.words & ~seen) === 0 ? place.weight / 20 : place.weight
+      seen |= place.words
     }
     if (weight > bestWeight) {
       best = start
