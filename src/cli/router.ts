@@ -2,7 +2,7 @@
 import { version } from "../../package.json"
 import { cannotWrite } from "../archive/unwritable.ts"
 import { loadSettings, type Paths, wantsColor } from "../config/load.ts"
-import { CtxError, codeOf, EXIT, isDamage, messageOf, usageError, VIEWS_LOST } from "../util/errors.ts"
+import { CtxError, codeOf, EXIT, isCtxError, isDamage, messageOf, usageError, VIEWS_LOST } from "../util/errors.ts"
 import { mayBeSpooled } from "../vault/spool-folders.ts"
 import { type ArgSpec, type Command, type Environment, GLOBAL_ARGS } from "./command.ts"
 import { COMMANDS } from "./commands.ts"
@@ -140,7 +140,7 @@ export async function overview(): Promise<string> {
 const plain = (text: string): string => (wantsColor(isTerminal()) ? text : Bun.stripANSI(text))
 
 function report(error: unknown, wantsJson: boolean, debug: boolean): number {
-  const known = error instanceof CtxError
+  const known = isCtxError(error)
   const code = known ? error.code : "internal"
   const hint = known ? error.hint : "this is a defect of ctxbridge; --debug shows where"
   const message = messageOf(error)

@@ -139,7 +139,8 @@ function withNeighbours({ masks }: Candidates, chosen: readonly number[]): numbe
   const sorted = Uint32Array.from(chosen).sort()
   for (let n = 0, next = 0; n < sorted.length; n++) {
     const last = sorted[n]! + WEIGHTS.reach
-    for (next = Math.max(next, last - 2 * WEIGHTS.reach); next <= last; next++) if (masks[next]) wanted.push(next)
+    for (next = Math.max(next, last - 2 * WEIGHTS.reach); next <= last; next++)
+      if (masks[next]) wanted.push(next)
   }
   return wanted
 }
@@ -153,9 +154,7 @@ function checked(
   filter: Filter,
 ): Row[] {
   const scoreOf = scorer(candidates.terms.map(({ weight }) => weight))
-  const rows = new Map(
-    rowsOf(db, shortlist(candidates, CHECKED), filter).map((row) => [row.id, row]),
-  )
+  const rows = new Map(rowsOf(db, shortlist(candidates, CHECKED), filter).map((row) => [row.id, row]))
   const { masks } = candidates
   const best = [...rows.keys()].sort((a, b) => scoreOf(masks[b]!) - scoreOf(masks[a]!) || b - a)
   const kept = verified(db, texts, best, must)

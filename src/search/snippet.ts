@@ -58,7 +58,7 @@ function placesOf(text: string, sought: Sought): Place[] {
     if (places.length >= MOST_PLACES) break
   }
   if (places.length > 0) return places
-  return [...namesIn(text.slice(0, READ_THROUGH))].flatMap((name) => placeOf(name, sought) ?? [])
+  return namesIn(text.slice(0, READ_THROUGH)).flatMap((name) => placeOf(name, sought) ?? [])
 }
 
 /** Wherever one of the words may begin, in order. No pattern: to compile one costs more than to look for each word. */
@@ -153,7 +153,8 @@ const isSpace = (unit: string): boolean => unit.trim() === ""
 
 /** Where the space behind it stands. */
 function lastSentence(text: string): number {
-  for (let n = text.length - 2; n >= 0; n--) if (".!?。".includes(text[n]!) && isSpace(text[n + 1]!)) return n + 1
+  for (let n = text.length - 2; n >= 0; n--)
+    if (".!?。".includes(text[n]!) && isSpace(text[n + 1]!)) return n + 1
   return -1
 }
 

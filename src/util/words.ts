@@ -31,12 +31,17 @@ export interface Name {
 }
 
 /** Every name of `text` in order. */
-export function* namesIn(text: string): Generator<Name> {
+export function namesIn(text: string): Name[] {
+  if (isOneWord(text) && text.length <= LONGEST) {
+    return text === "" ? [] : [{ words: wordsOf(text), at: 0, length: text.length }]
+  }
+  const names: Name[] = []
   for (const { 0: name, index: at } of text.matchAll(ASCII.test(text) ? ASCII_NAME : NAME)) {
     if (name.length > LONGEST && ASCII.test(name)) continue
     const words = wordsOf(name)
-    if (words.length > 0) yield { words, at, length: name.length }
+    if (words.length > 0) names.push({ words, at, length: name.length })
   }
+  return names
 }
 
 /** The name that stands at `at`; undefined when it is too long for one, or none. */

@@ -20,8 +20,8 @@ import {
   encodeHeader,
   frameContent,
   isHalfHeader,
-  NOTE_PREFIX,
   NOTE_SIZE,
+  notePrefix,
   type RangeNote,
   type VaultHeader,
 } from "./frame.ts"
@@ -87,15 +87,12 @@ export function readTail(fd: number): Tail | undefined {
   const last = segmentEnding(fd, size, headerLength)
   if (last !== undefined) return { header, headerLength, end: size, last }
   const block = 1 << 20
+  const prefix = notePrefix()
   for (let top = size; top > headerLength; top -= block) {
     const from = Math.max(headerLength, top - block)
     // one note more than the block, so that a note across its edge is seen
     const bytes = Buffer.from(readExactly(fd, from, Math.min(size, top + NOTE_SIZE) - from))
-    for (
-      let at = bytes.lastIndexOf(NOTE_PREFIX);
-      at >= 0;
-      at = at > 0 ? bytes.lastIndexOf(NOTE_PREFIX, at - 1) : -1
-    ) {
+    for (let at = bytes.lastIndexOf(prefix); at >= 0; at = at > 0 ? bytes.lastIndexOf(prefix, at - 1) : -1) {
       const end = from + at + NOTE_SIZE
       const found = end <= size ? segmentEnding(fd, end, headerLength) : undefined
       if (found !== undefined) return { header, headerLength, end, last: found }

@@ -112,7 +112,8 @@ const BLOCK = 1 << 17
 export function contentStart(frame: Uint8Array, length: number): Uint8Array | undefined {
   const blocks = Math.ceil(length / BLOCK)
   const view = new DataView(frame.buffer, frame.byteOffset, frame.length)
-  if (frame.length < LARGE_HEADER || frame[4] !== LARGE || blocks * BLOCK >= view.getUint32(5, true)) return undefined
+  if (frame.length < LARGE_HEADER || frame[4] !== LARGE || blocks * BLOCK >= view.getUint32(5, true))
+    return undefined
   let last = LARGE_HEADER
   let end = LARGE_HEADER
   for (let n = 0; n < blocks; n++) {
@@ -216,9 +217,12 @@ export function isHalfHeader(start: Uint8Array, size: number): boolean {
   return view.getUint32(0, true) === SKIPPABLE_MAGIC && 8 + view.getUint32(4, true) > size
 }
 
-/** The bytes with which every range note begins: what a search for the last whole note looks for. */
-export const NOTE_PREFIX: Uint8Array = (() => {
+/**
+ * The bytes with which every range note begins: what a search for the last whole note looks for. Made when it is asked for:
+ * most starts need none.
+ */
+export function notePrefix(): Uint8Array {
   const { bytes, payload } = skippable(PAYLOAD_SIZE)
   payload.setUint8(5, KIND_RANGE)
   return bytes.slice(0, 14)
-})()
+}

@@ -2,7 +2,15 @@
 
 import { CtxError, isMissing, messageOf } from "../util/errors.ts"
 import { closeSync, openSync } from "../util/fs.ts"
-import { lastSegment, readExactly, readTail, type Segment, segmentContent, segmentsBackwards, type Tail } from "./file.ts"
+import {
+  lastSegment,
+  readExactly,
+  readTail,
+  type Segment,
+  segmentContent,
+  segmentsBackwards,
+  type Tail,
+} from "./file.ts"
 import { contentStart, NOTE_SIZE } from "./frame.ts"
 
 /** How a copy ends; undefined when there is no such file or it is none of ours. */

@@ -71,7 +71,7 @@ function tellingLine({ handle, text }: Row): Row[] {
 
 /** A question in other words than the sentence, as far as a rule can make one. */
 function everySecondWord(sentence: string): string {
-  const names = [...namesIn(sentence)].map(({ at, length }) => sentence.slice(at, at + length))
+  const names = namesIn(sentence).map(({ at, length }) => sentence.slice(at, at + length))
   const telling = names.filter((name) => name.length > 2 && !isStopWord(name.toLowerCase()))
   return telling.filter((_, n) => n % 2 === 0).join(" ")
 }
