@@ -55,9 +55,6 @@ export function openDatabase(dataHome: string, options: OpenOptions): Database {
   return prepared(db, options)
 }
 
-/** Bytes of the file that a reader maps: SQLite copies no page from there, which halves what looking up rows costs. */
-const MAPPED = 1 << 30
-
 /** What tells whether the views can be read as they are. */
 export interface Marks {
   readonly schema: number
@@ -75,7 +72,7 @@ export function openWithMarks(dataHome: string, options: OpenOptions): { db: Dat
   let db: Database | undefined
   try {
     db = new LockedDatabase(databasePath(dataHome), { readwrite: true, strict: true }, held)
-    db.run(`PRAGMA busy_timeout = ${options.wait}; PRAGMA mmap_size = ${MAPPED}`)
+    db.run(`PRAGMA busy_timeout = ${options.wait}`)
     const marks = db
       .query<Marks, []>(
         `SELECT user_version AS schema, application_id AS seen, (SELECT max(version) FROM parser) AS parser

@@ -70,7 +70,9 @@ export function createOutput(options: { json: boolean; color: boolean }): Output
   return {
     wantsJson: options.json,
     color: options.color,
-    columns: (isTerminal() ? process.stdout.columns : undefined) ?? columnsFromEnv() ?? 80,
+    get columns() {
+      return (isTerminal() ? process.stdout.columns : undefined) ?? columnsFromEnv() ?? 80
+    },
     print(text) {
       if (!options.json) lines.push(text)
     },

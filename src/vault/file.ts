@@ -47,15 +47,18 @@ export interface Tail {
 /** A header holds a path (at most 4,096 bytes) and little else. */
 const HEADER_READ = 4096 + 1024
 
-export function readExactly(fd: number, position: number, length: number): Uint8Array {
-  const bytes = new Uint8Array(length)
+export const readExactly = (fd: number, position: number, length: number): Uint8Array =>
+  readInto(fd, position, new Uint8Array(length))
+
+/** Fills `bytes`, and returns as much of them as there was. */
+export function readInto(fd: number, position: number, bytes: Uint8Array): Uint8Array {
   let done = 0
-  while (done < length) {
-    const n = readSync(fd, bytes, done, length - done, position + done)
+  while (done < bytes.length) {
+    const n = readSync(fd, bytes, done, bytes.length - done, position + done)
     if (n === 0) break
     done += n
   }
-  return done === length ? bytes : bytes.subarray(0, done)
+  return done === bytes.length ? bytes : bytes.subarray(0, done)
 }
 
 /** Writes all of `bytes` at `position`; throws when the disk takes only a part. */

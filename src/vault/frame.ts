@@ -105,7 +105,7 @@ const BLOCK = 1 << 17
 
 /**
  * The beginning of a data frame's content, at least `length` bytes of it: the frame is cut behind one of its blocks, which
- * makes a frame of its own. It is as the checksum would have it only if the whole frame is.
+ * makes a frame of its own, in place. Nothing proves that it is what was archived: the checksum is that of the whole.
  *
  * @returns undefined where that saves nothing, or the frame is laid out otherwise
  */
@@ -123,12 +123,11 @@ export function contentStart(frame: Uint8Array, length: number): Uint8Array | un
     // Kind 1 is one byte, to be repeated.
     end += 3 + ((header >> 1) % 4 === 1 ? 1 : header >> 3)
   }
-  const start = frame.slice(0, end)
-  start[4] = LARGE & ~0b100
-  start[last]! |= 1
-  new DataView(start.buffer).setUint32(5, blocks * BLOCK, true)
+  frame[4] = LARGE & ~0b100
+  frame[last]! |= 1
+  view.setUint32(5, blocks * BLOCK, true)
   try {
-    return Bun.zstdDecompressSync(start)
+    return Bun.zstdDecompressSync(frame.subarray(0, end))
   } catch {
     return undefined
   }

@@ -4,7 +4,7 @@ import { CtxError, isMissing, messageOf } from "../util/errors.ts"
 import { closeSync, openSync } from "../util/fs.ts"
 import {
   lastSegment,
-  readExactly,
+  readInto,
   readTail,
   type Segment,
   segmentContent,
@@ -136,7 +136,7 @@ export class CopyReader {
     if (segment === undefined || to > segment.to) return this.read(from, to)
     const [start, end] = [from - segment.from, to - segment.from]
     if (this.#kept?.segment !== segment) {
-      const content = contentStart(readExactly(this.#fd, segment.position, segment.frameLength), end)
+      const content = contentStart(this.#frame(segment), end)
       if (content === undefined) return this.read(from, to)
       this.#kept = { segment, content }
     }
@@ -147,6 +147,12 @@ export class CopyReader {
 
   close(): void {
     closeSync(this.#fd)
+  }
+
+  /** A frame, in a place that the next one is read to. */
+  #frame({ position, frameLength }: Segment): Uint8Array {
+    if (room.length < frameLength) room = new Uint8Array(Math.max(frameLength, LEAST_ROOM))
+    return readInto(this.#fd, position, room.subarray(0, frameLength))
   }
 
   /** Walks back over the notes no further than it must: most of what is read stands near the end. */
@@ -186,6 +192,10 @@ export class CopyReader {
     return content
   }
 }
+
+/** One for all readers: memory that is asked of the system for the first time costs more than what is read there. */
+let room = new Uint8Array(0)
+const LEAST_ROOM = 1 << 18
 
 const behind = ({ position, frameLength }: Segment): number => position + frameLength + NOTE_SIZE
 
