@@ -67,7 +67,7 @@ export function shortlist({ terms, masks, ids }: Candidates, most: number): numb
   const chosen: number[] = []
   for (const [, group] of best) {
     if (chosen.length >= most) break
-    const sorted = Uint32Array.from(group).sort()
+    const sorted = new Uint32Array(group).sort()
     for (let n = sorted.length - 1; n >= 0 && chosen.length < most; n--) chosen.push(sorted[n]!)
   }
   return chosen

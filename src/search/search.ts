@@ -136,7 +136,7 @@ function rankCandidates(
 /** Those that were chosen and the candidates around them. */
 function withNeighbours({ masks }: Candidates, chosen: readonly number[]): number[] {
   const wanted: number[] = []
-  const sorted = Uint32Array.from(chosen).sort()
+  const sorted = new Uint32Array(chosen).sort()
   for (let n = 0, next = 0; n < sorted.length; n++) {
     const last = sorted[n]! + WEIGHTS.reach
     for (next = Math.max(next, last - 2 * WEIGHTS.reach); next <= last; next++)
@@ -173,6 +173,6 @@ function rowsOf(db: Database, ids: readonly number[], filter: Filter): Row[] {
       `SELECT m.id, m.turn, m.session, m.length, m.kind, ${filter.isTimed ? "m.time" : "NULL"} AS time
        FROM json_each(?) w CROSS JOIN messages m ON m.id = w.value`,
     )
-    .all(`[${Uint32Array.from(ids).sort().join()}]`)
+    .all(`[${new Uint32Array(ids).sort().join()}]`)
   return filter.isOpen ? rows : rows.filter((row) => filter.accepts(row))
 }
