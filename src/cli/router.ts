@@ -2,7 +2,16 @@
 import { version } from "../../package.json"
 import { cannotWrite } from "../archive/unwritable.ts"
 import { loadSettings, type Paths, wantsColor } from "../config/load.ts"
-import { CtxError, codeOf, EXIT, isCtxError, isDamage, messageOf, usageError, VIEWS_LOST } from "../util/errors.ts"
+import {
+  CtxError,
+  codeOf,
+  EXIT,
+  isCtxError,
+  isDamage,
+  messageOf,
+  usageError,
+  VIEWS_LOST,
+} from "../util/errors.ts"
 import { mayBeSpooled } from "../vault/spool-folders.ts"
 import { type ArgSpec, type Command, type Environment, GLOBAL_ARGS } from "./command.ts"
 import { COMMANDS } from "./commands.ts"

@@ -157,7 +157,8 @@ function withNeighbours(
   { near, fade, reach }: Weights,
 ): Float64Array {
   const scores = own.slice()
-  const lends = Array.from({ length: reach }, (_, step) => near * fade ** step)
+  const lends: number[] = []
+  for (let step = 0; step < reach; step++) lends.push(near * fade ** step)
   for (let n = 0; n < rows.length; n++) {
     const { id, session } = rows[n]!
     for (let next = n + 1; next < rows.length; next++) {

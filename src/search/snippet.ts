@@ -46,36 +46,31 @@ interface Place {
 
 function placesOf(text: string, sought: Sought): Place[] {
   if (sought.words.size + sought.prefixes.length === 0) return []
-  const places: Place[] = []
-  let end = 0
-  for (const at of beginningsIn(text, sought)) {
-    if (at < end) continue
-    const name = nameAround(text, at)
-    if (name === undefined) continue
-    end = name.at + name.length
-    const place = placeOf(name, sought)
-    if (place !== undefined) places.push(place)
-    if (places.length >= MOST_PLACES) break
-  }
+  const places = quickPlacesOf(text, sought)
   if (places.length > 0) return places
   return namesIn(text.slice(0, READ_THROUGH)).flatMap((name) => placeOf(name, sought) ?? [])
 }
 
-/** Wherever one of the words may begin, in order. No pattern: to compile one costs more than to look for each word. */
-function* beginningsIn(text: string, { words, prefixes }: Sought): Generator<number> {
+/** Where a word begins as it was sought. Without a pattern: to compile one takes longer than to look for each word. */
+function quickPlacesOf(text: string, sought: Sought): Place[] {
   const lower = text.toLowerCase()
   // One letter became two: places are others.
-  if (lower.length !== text.length) return
-  const needles = [...words.keys(), ...prefixes]
-  const places = needles.map((needle) => placeAfter(lower, needle, 0))
-  for (;;) {
-    const at = Math.min(...places)
-    if (at === NOWHERE) return
-    yield at
+  if (lower.length !== text.length) return []
+  const needles = [...sought.words.keys(), ...sought.prefixes]
+  const next = needles.map((needle) => placeAfter(lower, needle, 0))
+  const places: Place[] = []
+  while (places.length < MOST_PLACES) {
+    const at = Math.min(...next)
+    if (at === NOWHERE) break
+    const name = nameAround(text, at)
+    const place = name && placeOf(name, sought)
+    if (place !== undefined) places.push(place)
+    const end = name === undefined ? at + 1 : name.at + name.length
     for (let n = 0; n < needles.length; n++) {
-      if (places[n] === at) places[n] = placeAfter(lower, needles[n]!, at + 1)
+      if (next[n]! < end) next[n] = placeAfter(lower, needles[n]!, end)
     }
   }
+  return places
 }
 
 const NOWHERE = Number.POSITIVE_INFINITY

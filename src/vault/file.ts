@@ -67,7 +67,8 @@ export function writeFully(fd: number, bytes: Uint8Array, position: number): voi
   while (done < bytes.length) done += writeSync(fd, bytes, done, bytes.length - done, position + done)
 }
 
-function segmentEnding(fd: number, end: number, headerLength: number): Segment | undefined {
+/** The segment that ends there; undefined when no note of ours does. */
+export function segmentEnding(fd: number, end: number, headerLength: number): Segment | undefined {
   if (end - NOTE_SIZE < headerLength) return undefined
   const note = decodeNote(readExactly(fd, end - NOTE_SIZE, NOTE_SIZE))
   if (note === undefined) return undefined

@@ -8,6 +8,7 @@ import {
   readTail,
   type Segment,
   segmentContent,
+  segmentEnding,
   segmentsBackwards,
   type Tail,
 } from "./file.ts"
@@ -76,7 +77,9 @@ export class CopyReader {
   readonly #size: number
   /** The last first, as far as they have been walked. */
   readonly #walked: Segment[] = []
-  readonly #rest: Iterator<Segment>
+  /** Position in the copy where the next one to be walked ends, and where the first begins at the earliest. */
+  #end: number
+  readonly #start: number
   #kept: { readonly segment: Segment; readonly content: Uint8Array } | undefined
 
   constructor(file: string) {
@@ -92,7 +95,8 @@ export class CopyReader {
     this.#fd = fd
     this.#file = file
     this.#size = tail.last?.to ?? 0
-    this.#rest = segmentsBackwards(fd, tail)
+    this.#end = tail.end
+    this.#start = tail.headerLength
   }
 
   /** Bytes of the transcript that are here. */
@@ -170,9 +174,11 @@ export class CopyReader {
   }
 
   #walkOn(): boolean {
-    const { value, done } = this.#rest.next()
-    if (done !== true) this.#walked.push(value)
-    return done !== true
+    const segment = this.#end > this.#start ? segmentEnding(this.#fd, this.#end, this.#start) : undefined
+    if (segment === undefined) return false
+    this.#walked.push(segment)
+    this.#end = segment.position
+    return true
   }
 
   #content(segment: Segment): Uint8Array {
