@@ -428,7 +428,9 @@ describe("a search", () => {
     expect(unwanted.filter((path) => closure.has(path))).toEqual([])
     for (const path of [...wanted, ...unwanted]) expect(byPath.has(path)).toBe(true)
     const modules = [...closure].flatMap((path) =>
-      byPath.get(path)!.imports.filter(({ specifier, kind }) => kind === "static" && !specifier.startsWith(".")),
+      byPath
+        .get(path)!
+        .imports.filter(({ specifier, kind }) => kind === "static" && !specifier.startsWith(".")),
     )
     expect([...new Set(modules.map(({ specifier }) => specifier))].sort()).toEqual(["bun:ffi", "bun:sqlite"])
   })

@@ -100,8 +100,10 @@ export function frameContent(frame: Uint8Array): Uint8Array {
 /** What `dataFrame` writes for 64 KB and more: a content size of 4 bytes, no window, a checksum (RFC 8878 §3.1.1.1). */
 const LARGE = 0b1010_0100
 const LARGE_HEADER = 9
-/** Bytes of content in each block but the last, as the one-shot compressor cuts it. */
+/** Bytes of content in each block but the last, as the one-shot compressor cuts it, unless a change of contents makes it cut there. */
 const BLOCK = 1 << 17
+/** Beyond this share of a frame, what is saved is less than what is lost where blocks are cut otherwise. */
+const MOST_OF_IT = 2 / 3
 
 /**
  * The beginning of a data frame's content, at least `length` bytes of it: the frame is cut behind one of its blocks, which
@@ -110,10 +112,10 @@ const BLOCK = 1 << 17
  * @returns undefined where that saves nothing, or the frame is laid out otherwise
  */
 export function contentStart(frame: Uint8Array, length: number): Uint8Array | undefined {
-  const blocks = Math.ceil(length / BLOCK)
+  if (frame.length < LARGE_HEADER || frame[4] !== LARGE) return undefined
   const view = new DataView(frame.buffer, frame.byteOffset, frame.length)
-  if (frame.length < LARGE_HEADER || frame[4] !== LARGE || blocks * BLOCK >= view.getUint32(5, true))
-    return undefined
+  const blocks = Math.ceil(length / BLOCK)
+  if (blocks * BLOCK > view.getUint32(5, true) * MOST_OF_IT) return undefined
   let last = LARGE_HEADER
   let end = LARGE_HEADER
   for (let n = 0; n < blocks; n++) {
