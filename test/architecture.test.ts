@@ -79,8 +79,11 @@ const BANNED: Readonly<Record<string, string>> = {
   "node:process": "`process` is a global",
 }
 
-/** What build/hook.ts makes of hook/run.ts and all that it imports. */
-const BUILT_HOOK = "../dist/hook/run.js"
+/** What build/hook.ts and build/search.ts make of a file and all that it imports. */
+const BUILT: Readonly<Record<string, string>> = {
+  "../dist/hook/run.js": "hook/run.ts",
+  "../dist/search/run-search.js": "cli/run-search.ts",
+}
 
 /** Where `import()` stands: each is a part of the program that most calls do not need. */
 const DYNAMIC_DOORS = [
@@ -190,7 +193,7 @@ function readSources(): SourceFile[] {
     const imports: Import[] = []
     const add = (specifier: string, kind: Import["kind"]): void => {
       const written = specifier.startsWith(".") ? normalize(join(dirname(path), specifier)) : undefined
-      const target = written === BUILT_HOOK ? "hook/run.ts" : written
+      const target = written === undefined ? undefined : (BUILT[written] ?? written)
       const made = target === undefined ? undefined : MADE[target]
       imports.push(
         made === undefined ? { specifier, kind, target } : { specifier: made, kind, target: undefined },
@@ -406,6 +409,30 @@ describe("files", () => {
       }
     })
     expect(wrong).toEqual([])
+  })
+})
+
+describe("a search", () => {
+  test("loads neither what indexes nor what most searches have no need of", () => {
+    const closure = staticClosure("cli/run-search.ts")
+    const wanted = ["archive/open-at-once.ts", "search/search.ts", "transcript/decode.ts"]
+    const unwanted = [
+      "archive/read.ts",
+      "archive/turn-writer.ts",
+      "embed/search.ts",
+      "search/cold.ts",
+      "util/secrets.ts",
+      "vault/capture.ts",
+    ]
+    expect(wanted.filter((path) => !closure.has(path))).toEqual([])
+    expect(unwanted.filter((path) => closure.has(path))).toEqual([])
+    for (const path of [...wanted, ...unwanted]) expect(byPath.has(path)).toBe(true)
+    const modules = [...closure].flatMap((path) =>
+      byPath
+        .get(path)!
+        .imports.filter(({ specifier, kind }) => kind === "static" && !specifier.startsWith(".")),
+    )
+    expect([...new Set(modules.map(({ specifier }) => specifier))].sort()).toEqual(["bun:ffi", "bun:sqlite"])
   })
 })
 

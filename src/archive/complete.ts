@@ -7,11 +7,8 @@ import { tailOf } from "../vault/reader.ts"
 import { vaultFiles } from "../vault/walk.ts"
 import type { Database } from "./database.ts"
 import { isPending, markPending } from "./pending.ts"
-import { PARSER } from "./schema.ts"
+import { PARSER, SEEN_ALL } from "./schema.ts"
 import { sessionOfCopy } from "./source.ts"
-
-/** SQLite's `application_id` once every copy has been seen: "ctxb". */
-const SEEN_ALL = 0x63747862
 
 export function markComplete(db: Database): void {
   db.run(`PRAGMA application_id = ${SEEN_ALL}`)

@@ -55,6 +55,38 @@ export function openDatabase(dataHome: string, options: OpenOptions): Database {
   return prepared(db, options)
 }
 
+/** What tells whether the views can be read as they are. */
+export interface Marks {
+  readonly schema: number
+  readonly seen: number
+  readonly parser: number | null
+}
+
+/**
+ * Opens the file for reading, if it is there, with as few statements as can be.
+ *
+ * @throws whatever SQLite says; CtxError `busy`
+ */
+export function openWithMarks(dataHome: string, options: OpenOptions): { db: Database; marks: Marks } {
+  const held = shareLock(dataHome, options)
+  let db: Database | undefined
+  try {
+    db = new LockedDatabase(databasePath(dataHome), { readwrite: true, strict: true }, held)
+    db.run(`PRAGMA busy_timeout = ${options.wait}`)
+    const marks = db
+      .query<Marks, []>(
+        `SELECT user_version AS schema, application_id AS seen, (SELECT max(version) FROM parser) AS parser
+         FROM pragma_user_version, pragma_application_id`,
+      )
+      .get()!
+    return { db, marks }
+  } catch (error) {
+    if (db !== undefined) db.close()
+    else if (held !== undefined) closeSync(held)
+    throw error
+  }
+}
+
 /** Bytes of pages that a long work keeps in memory: with SQLite's 2 MB, each message's key is read back from the disk. */
 const LONG_WORK_CACHE = 24 << 20
 /** Bytes of log before it is moved into the database: the more, the fewer pages are written twice. */

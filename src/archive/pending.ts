@@ -42,6 +42,9 @@ function markerNames(dataHome: string): string[] {
   }
 }
 
+/** Whether nothing waits for the views. */
+export const isSettled = (dataHome: string): boolean => markerNames(dataHome).length === 0
+
 export const isPending = (dataHome: string, copy: string): boolean => markersOf(dataHome, copy).length > 0
 
 /** Leaves the marker, if it is not there. Whole or not at all: half a marker would keep a whole one out. */

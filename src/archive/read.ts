@@ -7,6 +7,7 @@ import { vaultFiles } from "../vault/walk.ts"
 import { type Database, databasePath, openDatabase } from "./database.ts"
 import { HANDLE_PREFIX } from "./handle-prefix.ts"
 import { catchUp } from "./indexing.ts"
+import { openAtOnce } from "./open-at-once.ts"
 import { listPending } from "./pending.ts"
 import { openWhole, repair } from "./whole.ts"
 
@@ -17,6 +18,8 @@ const AT_ONCE = 8 << 20
 
 /** The archive, for reading, with everything in its views that hooks have archived. */
 export function openForReading(dataHome: string): Database {
+  const ready = openAtOnce(dataHome)
+  if (ready !== undefined) return ready
   const exists = statSync(databasePath(dataHome), { throwIfNoEntry: false }) !== undefined
   if (!exists && listPending(dataHome).length === 0 && vaultFiles(dataHome).length === 0) {
     throw new CtxError("no-archive", `nothing is archived in ${dataHome}`, {

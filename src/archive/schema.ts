@@ -4,6 +4,9 @@
  */
 export const PARSER = 7
 
+/** SQLite's `application_id` once every copy in the vault has been seen: "ctxb". */
+export const SEEN_ALL = 0x63747862
+
 /**
  * The views' tables. Migrations are numbered by their place here; never change one that has been released, only
  * add. `PRAGMA user_version` says how many have been applied.

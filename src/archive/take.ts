@@ -37,7 +37,12 @@ export interface TakeOptions {
   readonly lastLine: "whole" | "any"
   /** Session that a subagent's transcript belongs to, for hosts whose paths do not say (to 2.0). */
   readonly parent?: string | undefined
+  /** zstd's; undefined: as fast as a hook has to be. */
+  readonly level?: number | undefined
 }
+
+/** zstd's level where nobody waits: 9 ms for 1 MB where a hook's takes 4, and 3 % smaller. */
+export const UNHURRIED = 6
 
 /** Brings the vault's copy of a transcript up to date. */
 export function take(place: Place, path: string, options: TakeOptions): Taken {
@@ -67,6 +72,7 @@ export function take(place: Place, path: string, options: TakeOptions): Taken {
     now: options.now,
     deadline: options.deadline,
     lastLine: options.lastLine,
+    level: options.level,
     forgotten: () => forgottenOf(place.dataHome, session, path),
     secrets: place.secrets,
     // The views may not have followed it to its end.

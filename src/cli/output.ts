@@ -11,15 +11,26 @@ import type { Output } from "./command.ts"
  * By write(2) on the descriptor: once `process.stdout` has been touched a pipe does not block any more, and then
  * Bun.write sends what did not fit at once a second time (Bun 1.4.5, oven-sh/bun#35953).
  */
-export function writeOut(data: string | Uint8Array): void {
+export const writeOut = (data: string | Uint8Array): void => writeAll(STDOUT, data)
+
+/** The same for what went wrong: the process may end right behind it. Where nobody listens, nobody is told. */
+export function writeError(text: string): void {
+  try {
+    writeAll(STDERR, text)
+  } catch {
+    // Closed, or another end of a pipe that is gone.
+  }
+}
+
+function writeAll(fd: number, data: string | Uint8Array): void {
   const bytes = typeof data === "string" ? Buffer.from(data) : data
   for (let done = 0; done < bytes.length; ) {
     try {
-      done += writeSync(STDOUT, bytes, done)
+      done += writeSync(fd, bytes, done)
     } catch (error) {
       const code = codeOf(error)
       // The reader has seen enough: `ctxbridge sessions | head -1`.
-      if (code === "EPIPE") process.exit(0)
+      if (code === "EPIPE" && fd === STDOUT) process.exit(0)
       // Somebody who shares the pipe with us made it non-blocking, and it is full.
       if (code !== "EAGAIN") throw error
       Bun.sleepSync(1)
@@ -28,6 +39,7 @@ export function writeOut(data: string | Uint8Array): void {
 }
 
 const STDOUT = 1
+const STDERR = 2
 
 /**
  * Whether a person reads stdout. Without touching `process.stdout`, see writeOut, and without `node:tty`, which costs
@@ -58,7 +70,9 @@ export function createOutput(options: { json: boolean; color: boolean }): Output
   return {
     wantsJson: options.json,
     color: options.color,
-    columns: (isTerminal() ? process.stdout.columns : undefined) ?? columnsFromEnv() ?? 80,
+    get columns() {
+      return (isTerminal() ? process.stdout.columns : undefined) ?? columnsFromEnv() ?? 80
+    },
     print(text) {
       if (!options.json) lines.push(text)
     },

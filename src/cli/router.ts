@@ -2,30 +2,40 @@
 import { version } from "../../package.json"
 import { cannotWrite } from "../archive/unwritable.ts"
 import { loadSettings, type Paths, wantsColor } from "../config/load.ts"
-import { CtxError, codeOf, EXIT, isDamage, messageOf, usageError, VIEWS_LOST } from "../util/errors.ts"
+import {
+  CtxError,
+  codeOf,
+  EXIT,
+  isCtxError,
+  isDamage,
+  messageOf,
+  usageError,
+  VIEWS_LOST,
+} from "../util/errors.ts"
 import { mayBeSpooled } from "../vault/spool-folders.ts"
 import { type ArgSpec, type Command, type Environment, GLOBAL_ARGS } from "./command.ts"
 import { COMMANDS } from "./commands.ts"
-import { createOutput, isTerminal, writeOut } from "./output.ts"
+import { createOutput, isTerminal, writeError, writeOut } from "./output.ts"
 import { endOfFlags, parseArguments } from "./parse.ts"
 import { distance } from "./spelling.ts"
 
 /** ms that a command may spend on moving over what hooks had to write elsewhere. */
 const DRAIN = 5000
 
-export async function runCli(argv: readonly string[]): Promise<void> {
+/** @param ready the command that is called, where it is loaded already */
+export async function runCli(argv: readonly string[], ready?: Command): Promise<void> {
   process.umask(0o077)
   // No handler for SIGINT: JavaScript would hear of it only after a long synchronous step. The signal itself ends
   // us at once (128 + 2 = 130 in a shell), and every step is committed whole or not at all.
   const wantsJson = argv.includes("--json")
   try {
-    process.exitCode = await dispatch(argv)
+    process.exitCode = await dispatch(argv, ready)
   } catch (error) {
     process.exitCode = report(error, wantsJson, argv.includes("--debug"))
   }
 }
 
-async function dispatch(argv: readonly string[]): Promise<number> {
+async function dispatch(argv: readonly string[], ready?: Command): Promise<number> {
   const [name, ...rest] = argv
   if (name === undefined || name === "help" || name === "--help" || name === "-h") {
     const topic = name === "help" ? rest[0] : undefined
@@ -37,9 +47,8 @@ async function dispatch(argv: readonly string[]): Promise<number> {
     writeOut(`ctxbridge ${version}\n`)
     return EXIT.ok
   }
-  const load = COMMANDS[name]
-  if (load === undefined) throw unknownCommand(name)
-  const command = (await load()).default
+  const command = ready ?? (await COMMANDS[name]?.())?.default
+  if (command === undefined) throw unknownCommand(name)
   const flags = endOfFlags(rest)
   if (flags.includes("--help") || flags.includes("-h")) {
     writeOut(await usage(command))
@@ -140,15 +149,15 @@ export async function overview(): Promise<string> {
 const plain = (text: string): string => (wantsColor(isTerminal()) ? text : Bun.stripANSI(text))
 
 function report(error: unknown, wantsJson: boolean, debug: boolean): number {
-  const known = error instanceof CtxError
+  const known = isCtxError(error)
   const code = known ? error.code : "internal"
   const hint = known ? error.hint : "this is a defect of ctxbridge; --debug shows where"
   const message = messageOf(error)
   if (wantsJson) writeOut(`${JSON.stringify({ error: { code, message, hint } })}\n`)
   else {
-    process.stderr.write(`ctxbridge: ${message}\n`)
-    if (hint !== undefined) process.stderr.write(`hint: ${hint}\n`)
+    writeError(`ctxbridge: ${message}\n`)
+    if (hint !== undefined) writeError(`hint: ${hint}\n`)
   }
-  if (debug && error instanceof Error) process.stderr.write(`${error.stack}\n`)
+  if (debug && error instanceof Error) writeError(`${error.stack}\n`)
   return known ? error.exit : EXIT.failed
 }

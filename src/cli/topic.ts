@@ -1,10 +1,10 @@
 /** What the commands that answer one question share: the words, the place to look in, and what to say for nothing. */
 import type { Database } from "../archive/database.ts"
 import { openForReading } from "../archive/read.ts"
-import { CtxError, EXIT } from "../util/errors.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import { positive, words } from "./args.ts"
 import type { ArgSpec, Context } from "./command.ts"
+import { nothing } from "./nothing.ts"
 import { projectWanted } from "./project-wanted.ts"
 
 export const topicArgs = (
@@ -53,12 +53,4 @@ export function answerTopic<T>(
     readers.close()
     db.close()
   }
-}
-
-export function nothing(text: string, project: string | undefined): CtxError {
-  const place = project === undefined ? "the archive" : project
-  return new CtxError("not-found", `nothing in ${place} has to do with ${JSON.stringify(text)}`, {
-    hint: project === undefined ? "fewer or other words; fewer filters" : "--all-projects looks everywhere",
-    exit: EXIT.notFound,
-  })
 }

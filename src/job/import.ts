@@ -3,7 +3,7 @@ import { statSync } from "node:fs"
 import { type Database, prepareForLongWork } from "../archive/database.ts"
 import { catchUp } from "../archive/indexing.ts"
 import { totals } from "../archive/read.ts"
-import { forgottenTranscript, take } from "../archive/take.ts"
+import { forgottenTranscript, take, UNHURRIED } from "../archive/take.ts"
 import { openWhole } from "../archive/whole.ts"
 import type { Paths } from "../config/load.ts"
 import { OPTIONS } from "../config/options.ts"
@@ -196,7 +196,12 @@ function takeAll(
   onProgress: (n: number) => void,
 ): void {
   for (;;) {
-    const { captured } = take(place, path, { now: Date.now(), deadline: performance.now() + 300, lastLine })
+    const { captured } = take(place, path, {
+      now: Date.now(),
+      deadline: performance.now() + 300,
+      lastLine,
+      level: UNHURRIED,
+    })
     onProgress(captured.archived)
     if (captured.state !== "behind") return
   }

@@ -12,7 +12,7 @@ import { catchUp, index } from "../archive/indexing.ts"
 import { isPending, settlePending } from "../archive/pending.ts"
 import { lastRepair } from "../archive/repairs.ts"
 import { damageOf } from "../archive/replace.ts"
-import { type Place, take } from "../archive/take.ts"
+import { type Place, take, UNHURRIED } from "../archive/take.ts"
 import { openWhole, repair } from "../archive/whole.ts"
 import { loadSettings, type Paths } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
@@ -259,7 +259,12 @@ export function archiveAll(
   { lastLine = "whole", onProgress }: ArchiveOptions = {},
 ): void {
   for (;;) {
-    const taken = take(place, path, { now: Date.now(), deadline: performance.now() + SLICE, lastLine })
+    const taken = take(place, path, {
+      now: Date.now(),
+      deadline: performance.now() + SLICE,
+      lastLine,
+      level: UNHURRIED,
+    })
     const { captured } = taken
     if (captured.id === undefined) return
     if (captured.taken === 0 && !isPending(place.dataHome, taken.copy)) return

@@ -61,11 +61,14 @@ export function candidatesOf(
   for (const [n, { term }] of lists.entries()) if (isGiven(term)) givenBits |= 2 ** n
   // Plain loops here and in rank.ts: this runs once in the life of a process, before any compiler has seen it.
   const add = (rows: readonly number[], bit: number): void => {
-    for (let n = 0; n < rows.length; n++) {
+    let n = 0
+    // Written since the population was counted.
+    while (rows[n]! > population) n++
+    for (; n < rows.length; n++) {
       const id = rows[n]!
-      if (id > population) continue
-      if (masks[id] === 0) ids.push(id)
-      masks[id]! |= bit
+      const mask = masks[id]!
+      if (mask === 0) ids.push(id)
+      masks[id] = mask | bit
     }
   }
   for (const [n, { rows }] of lists.entries()) add(rows, givenBits | (2 ** n))

@@ -33,7 +33,7 @@ export function cluesOf(prompt: string): Clue[] {
   for (const run of new Set(prompt.slice(0, READ).match(/\S+/g))) {
     // Most words are such: they are not even taken apart.
     if (isEveryday(run.toLowerCase().replace(/[.,:;?!]+$/, ""))) continue
-    const clues = [...namesIn(run)].flatMap(({ words, at, length }) => {
+    const clues = namesIn(run).flatMap(({ words, at, length }) => {
       const typed = run.slice(at, at + length)
       return ASCII.test(typed) ? asciiClue(typed, words) : otherClues(typed, words)
     })

@@ -3,7 +3,7 @@ import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { cut, oneLine } from "../util/text.ts"
 import type { Candidates, Weighted } from "./candidates.ts"
-import type { MessageTexts } from "./message-text.ts"
+import type { MessageTexts, Place } from "./message-text.ts"
 import type { Ranked } from "./rank.ts"
 import { type Snippet, type Sought, snippetOf } from "./snippet.ts"
 
@@ -74,6 +74,7 @@ export function hitsOf(
 ): Hit[] {
   const rows = rowsOf(db, ranked)
   const sought = soughtBy(terms)
+  texts.load([...rows.values()].flatMap((row) => (isKept(row) ? [] : (placeOf(row) ?? []))))
   return ranked.flatMap(({ turn, message, score }, place) => {
     const row = rows.get(turn)
     if (row === undefined) return []
@@ -97,7 +98,7 @@ export function hitsOf(
 function shown(row: Row, text: string, sought: Sought, room: number) {
   const prompt = row.kind === "prompt" || row.kind === null ? "" : oneLine(row.prompt)
   // What is kept of an answer is cut; its beginning tells which it is.
-  const isAnswer = row.answer !== "" && text.startsWith(row.answer.slice(0, 200).replace(/…$/, ""))
+  const isAnswer = row.answer !== "" && text.startsWith(withoutMark(row.answer.slice(0, 200)))
   const answer = isAnswer ? "" : oneLine(row.answer)
   const around = Math.min(prompt.length + answer.length, Math.floor(room * AROUND))
   const { text: snippet, marks } = snippetOf(text, sought, room - around)
@@ -108,12 +109,23 @@ function shown(row: Row, text: string, sought: Sought, room: number) {
   return { snippet, marks, prompt: shownPrompt || null, answer: shownAnswer || null }
 }
 
-/** Text and tools of what was found. A prompt stands in the views, unless it is very long. */
+const withoutMark = (text: string): string => (text.endsWith("…") ? text.slice(0, -1) : text)
+
+/** Text and tools of what was found. */
 function foundIn(row: Row, texts: MessageTexts) {
-  const isPrompt = row.kind === "prompt" && row.offset === row.first && !row.prompt.endsWith("…")
-  const read = isPrompt || row.message === null ? undefined : texts.of(row.message)
+  const read = isKept(row) || row.message === null ? undefined : texts.of(row.message)
   return read ?? { text: row.prompt || row.answer, tools: [] }
 }
+
+/** Where the message's line stands; undefined when the turn was found as a whole. */
+function placeOf({ message: id, copy, offset, length, role, session }: Row): Place | undefined {
+  if (id === null || copy === null || offset === null || length === null || role === null) return undefined
+  return { id, copy, offset, length, role, session }
+}
+
+/** A prompt stands in the views, unless it is very long. */
+const isKept = ({ kind, offset, first, prompt }: Row): boolean =>
+  kind === "prompt" && offset === first && !prompt.endsWith("…")
 
 interface Row {
   readonly turn: number
@@ -131,15 +143,17 @@ interface Row {
   readonly kind: string | null
   readonly time: string | null
   readonly offset: number | null
+  readonly length: number | null
+  readonly copy: string | null
 }
 
 function rowsOf(db: Database, ranked: readonly Ranked[]): Map<number, Row> {
   const rows = db
     .query<Row, [string]>(
       `SELECT t.id AS turn, t.handle, t.session, t.seq, p.path AS project, t.started, t.prompt, t.answer, t.first,
-         m.id AS message, m.role, m.kind, m.time, m.offset
+         m.id AS message, m.role, m.kind, m.time, m.offset, m.length, x.copy
        FROM json_each(?) w JOIN turns t ON t.id = w.value ->> 'turn' LEFT JOIN messages m ON m.id = w.value ->> 'message'
-       LEFT JOIN sessions s ON s.id = t.session LEFT JOIN projects p ON p.id = s.project`,
+       LEFT JOIN transcripts x ON x.id = m.transcript LEFT JOIN sessions s ON s.id = t.session LEFT JOIN projects p ON p.id = s.project`,
     )
     .all(JSON.stringify(ranked))
   return new Map(rows.map((row) => [row.turn, row]))

@@ -12,7 +12,9 @@ export interface MessageText {
   readonly tools: readonly string[]
 }
 
-interface Place {
+/** Where a message's line stands, and whose it is. */
+export interface Place {
+  readonly id: number
   readonly copy: string
   readonly offset: number
   readonly length: number
@@ -37,10 +39,35 @@ export class MessageTexts {
 
   /** @returns undefined when the vault does not hold the message any more */
   of(message: number): MessageText | undefined {
-    if (!this.#known.has(message)) {
-      this.#known.set(message, messageText(this.#db, this.#dataHome, message, this.readers))
-    }
+    if (!this.#known.has(message)) this.#known.set(message, this.#textAt(placeOf(this.#db, message)))
     return this.#known.get(message)
+  }
+
+  /** Reads several: each frame is unpacked once, and no further than to the last of them in it. */
+  load(places: readonly Place[]): void {
+    const lastFirst = places.toSorted((a, b) => b.offset - a.offset)
+    for (const place of lastFirst) {
+      if (!this.#known.has(place.id)) this.#known.set(place.id, this.#textAt(place))
+    }
+  }
+
+  #textAt(place: Place | null): MessageText | undefined {
+    if (place === null) return undefined
+    const { copy, offset, length } = place
+    let line: string
+    try {
+      line = utf8.decode(this.reader(copy).readLine(offset, offset + length))
+    } catch {
+      // A damaged or missing copy costs its own texts only; `verify` tells of it.
+      return undefined
+    }
+    const { parts } = decodeLine(line)
+    const said = parts.filter(({ kind }) => kind !== "title")
+    const tools = said.flatMap((part) => {
+      if (part.kind === "toolUse") return [part.name]
+      return part.kind === "toolResult" ? toolOf(this.#db, place.session, part.id) : []
+    })
+    return { text: searchable(said, place.role === "host").text, role: place.role, tools }
   }
 
   /** The reader of a copy, by its path below `vault/`. */
@@ -49,36 +76,13 @@ export class MessageTexts {
   }
 }
 
-/** @returns undefined when the vault does not hold the message any more */
-export function messageText(
-  db: Database,
-  dataHome: string,
-  message: number,
-  readers: CopyReaders,
-): MessageText | undefined {
-  const place = db
+const placeOf = (db: Database, message: number): Place | null =>
+  db
     .query<Place, [number]>(
-      `SELECT t.copy, m.offset, m.length, m.role, m.session FROM messages m JOIN transcripts t ON t.id = m.transcript
-       WHERE m.id = ?`,
+      `SELECT m.id, t.copy, m.offset, m.length, m.role, m.session
+       FROM messages m JOIN transcripts t ON t.id = m.transcript WHERE m.id = ?`,
     )
     .get(message)
-  if (place === null) return undefined
-  let line: string
-  try {
-    const { offset, length } = place
-    line = utf8.decode(readers.of(vaultFile(dataHome, place.copy)).read(offset, offset + length))
-  } catch {
-    // A damaged or missing copy costs its own texts only; `verify` tells of it.
-    return undefined
-  }
-  const { parts } = decodeLine(line)
-  const said = parts.filter(({ kind }) => kind !== "title")
-  const tools = said.flatMap((part) => {
-    if (part.kind === "toolUse") return [part.name]
-    return part.kind === "toolResult" ? toolOf(db, place.session, part.id) : []
-  })
-  return { text: searchable(said, place.role === "host").text, role: place.role, tools }
-}
 
 function toolOf(db: Database, session: string, id: string): string[] {
   const row = db

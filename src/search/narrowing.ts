@@ -23,6 +23,10 @@ export interface Narrowing {
 export interface Filter {
   /** In FTS5's language; undefined: every message. */
   readonly expression: string | undefined
+  /** Whether it looks at the time of a row. */
+  readonly isTimed: boolean
+  /** Whether it accepts every row that has the marks. */
+  readonly isOpen: boolean
   accepts(row: { readonly turn: number; readonly session: string; readonly time: string | null }): boolean
 }
 
@@ -48,8 +52,11 @@ export function filterOf(db: Database, wanted: Narrowing): Filter | undefined {
   const turns = wanted.file === undefined ? undefined : turnsTouching(db, wanted.file)
   if (turns?.size === 0) return undefined
   const { session, since, until } = wanted
+  const isTimed = since !== undefined || until !== undefined
   return {
     expression: allOf(parts),
+    isTimed,
+    isOpen: turns === undefined && session === undefined && !isTimed,
     accepts: (row) =>
       (turns === undefined || turns.has(row.turn)) &&
       (session === undefined || row.session === session || row.session.startsWith(`${session}/`)) &&

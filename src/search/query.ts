@@ -51,22 +51,36 @@ interface Token {
   readonly text: string
 }
 
-const TOKEN = /"([^"]*)"|(\()|(\))|([^\s()"]+)/g
+const OPERATORS: readonly string[] = ["AND", "OR", "NOT"]
 const FIELD = /^(role|tool):(.+)$/i
 
 function tokenize(text: string): Token[] {
   const tokens: Token[] = []
-  for (const [, phrase, open, close, word] of text.matchAll(TOKEN)) {
-    if (phrase !== undefined) tokens.push({ kind: "phrase", text: phrase })
-    else if (open !== undefined) tokens.push({ kind: "open", text: "(" })
-    else if (close !== undefined) tokens.push({ kind: "close", text: ")" })
-    else if (word !== undefined) tokens.push(wordToken(word))
+  for (let at = 0; at < text.length; ) {
+    const unit = text[at]!
+    // A quotation mark that nothing closes is none.
+    const close = unit === '"' ? text.indexOf('"', at + 1) : -1
+    if (close >= 0) {
+      tokens.push({ kind: "phrase", text: text.slice(at + 1, close) })
+      at = close + 1
+    } else if (parts(unit)) {
+      if (unit === "(") tokens.push({ kind: "open", text: unit })
+      if (unit === ")") tokens.push({ kind: "close", text: unit })
+      at++
+    } else {
+      const from = at
+      while (at < text.length && !parts(text[at]!)) at++
+      tokens.push(wordToken(text.slice(from, at)))
+    }
   }
   return tokens.filter(({ kind, text: one }) => kind !== "phrase" || hasWord(one)).map(asOperator)
 }
 
+/** Whether a word ends before it. */
+const parts = (unit: string): boolean => '"()'.includes(unit) || unit.trim() === ""
+
 function wordToken(word: string): Token {
-  if (FIELD.test(word)) return { kind: "field", text: word }
+  if (word.includes(":") && FIELD.test(word)) return { kind: "field", text: word }
   return word.endsWith("*") && /[\p{L}\p{N}]\*$/u.test(word)
     ? { kind: "prefix", text: word.slice(0, -1) }
     : { kind: "word", text: word }
@@ -74,7 +88,7 @@ function wordToken(word: string): Token {
 
 /** An operator stands between two things; `NOT` before one. */
 function asOperator(token: Token, at: number, all: readonly Token[]): Token {
-  if (token.kind !== "word" || !/^(AND|OR|NOT)$/.test(token.text)) return token
+  if (token.kind !== "word" || !OPERATORS.includes(token.text)) return token
   const before = all[at - 1]
   const after = all[at + 1]
   const joins = before !== undefined && after !== undefined && before.kind !== "open"
@@ -82,7 +96,7 @@ function asOperator(token: Token, at: number, all: readonly Token[]): Token {
   return joins || negates ? { kind: "operator", text: token.text } : token
 }
 
-const hasWord = (text: string): boolean => namesIn(text).next().done !== true
+const hasWord = (text: string): boolean => namesIn(text).length > 0
 
 /** Without operators only phrases and fields are required. */
 function lenient(tokens: readonly Token[]): Node | undefined {
@@ -111,7 +125,7 @@ function nodeOf({ kind, text }: Token): Node | undefined {
   return { kind: "words", words }
 }
 
-const wordsOf = (text: string): string[] => [...namesIn(text)].flatMap(({ words }) => words)
+const wordsOf = (text: string): string[] => namesIn(text).flatMap(({ words }) => words)
 
 const lastPiece = (text: string): string => /[\p{L}\p{M}\p{N}]+$/u.exec(text)![0]
 

@@ -66,9 +66,9 @@ export function shortlist({ terms, masks, ids }: Candidates, most: number): numb
   const best = [...groups].sort(([a], [b]) => scoreOf(b) - scoreOf(a))
   const chosen: number[] = []
   for (const [, group] of best) {
-    const room = most - chosen.length
-    if (room <= 0) break
-    chosen.push(...(group.length <= room ? group : group.sort((a, b) => b - a).slice(0, room)))
+    if (chosen.length >= most) break
+    const sorted = new Uint32Array(group).sort()
+    for (let n = sorted.length - 1; n >= 0 && chosen.length < most; n--) chosen.push(sorted[n]!)
   }
   return chosen
 }
@@ -99,59 +99,79 @@ export function rank(
 ): Ranked[] {
   const idf = terms.map(({ weight }) => weight)
   const scoreOf = scorer(idf)
-  const scores = withNeighbours(
-    rows,
-    rows.map((row) => scoreOf(masks[row.id]!) * lengthFactor(row, weights)),
-    weights,
-  )
+  const scores = withNeighbours(rows, ownScores(rows, masks, scoreOf, weights), weights)
   const sessions = sessionScores(rows, masks, idf)
-  const turns = new Map<number, { message: number; score: number; mask: number }>()
+  const turns = new Map<number, Best>()
+  let best: Best | undefined
   for (let n = 0; n < rows.length; n++) {
     const { id, turn, session } = rows[n]!
     const score = scores[n]! + weights.session * sessions.get(session)!
-    const known = turns.get(turn)
-    if (known === undefined) turns.set(turn, { message: id, score, mask: masks[id]! })
-    else {
-      known.mask |= masks[id]!
-      if (score > known.score) {
-        known.score = score
-        known.message = id
-      }
+    // Those of a turn stand together, but for what a subagent did meanwhile.
+    if (best?.turn !== turn) best = turns.get(turn)
+    if (best === undefined) {
+      best = { turn, message: id, score, mask: masks[id]! }
+      turns.set(turn, best)
+      continue
+    }
+    best.mask |= masks[id]!
+    if (score > best.score) {
+      best.score = score
+      best.message = id
     }
   }
-  return [...turns]
-    .map(([turn, { message, score, mask }]) => ({
-      turn,
-      message,
-      score: score + weights.turn * scoreOf(mask >>> 0),
-    }))
-    .sort((a, b) => b.score - a.score || b.message - a.message)
+  const ranked: Ranked[] = []
+  for (const { turn, message, score, mask } of turns.values()) {
+    ranked.push({ turn, message, score: score + weights.turn * scoreOf(mask >>> 0) })
+  }
+  return ranked.sort((a, b) => b.score - a.score || b.message! - a.message!)
+}
+
+/** A turn, as far as its messages have been looked at. */
+interface Best {
+  readonly turn: number
+  message: number
+  score: number
+  mask: number
+}
+
+/** What each message says by its words, its length and what it is. */
+function ownScores(
+  rows: readonly RankRow[],
+  masks: Uint32Array,
+  scoreOf: (mask: number) => number,
+  { usual, lengths, kinds }: Weights,
+): Float64Array {
+  const own = new Float64Array(rows.length)
+  for (let n = 0; n < rows.length; n++) {
+    const { id, length, kind } = rows[n]!
+    const factor = ((kinds[kind] ?? 1) * (K1 + 1)) / (1 + K1 * (1 - lengths + (lengths * length) / usual))
+    own[n] = scoreOf(masks[id]!) * factor
+  }
+  return own
 }
 
 /** Each message's own score, and what those around it lend. */
 function withNeighbours(
   rows: readonly RankRow[],
-  own: readonly number[],
+  own: Float64Array,
   { near, fade, reach }: Weights,
-): number[] {
-  const scores = [...own]
-  const lends = Array.from({ length: reach }, (_, step) => near * fade ** step)
+): Float64Array {
+  const scores = own.slice()
+  const lends: number[] = []
+  for (let step = 0; step < reach; step++) lends.push(near * fade ** step)
   for (let n = 0; n < rows.length; n++) {
     const { id, session } = rows[n]!
     for (let next = n + 1; next < rows.length; next++) {
-      const distance = rows[next]!.id - id
+      const one = rows[next]!
+      const distance = one.id - id
       if (distance > reach) break
-      if (rows[next]!.session !== session) continue
+      if (one.session !== session) continue
       const lent = lends[distance - 1]!
       scores[n]! += lent * own[next]!
       scores[next]! += lent * own[n]!
     }
   }
   return scores
-}
-
-function lengthFactor({ length, kind }: RankRow, { usual, lengths, kinds }: Weights): number {
-  return ((kinds[kind] ?? 1) * (K1 + 1)) / (1 + K1 * (1 - lengths + (lengths * length) / usual))
 }
 
 /** How much of the query a session is about: a word in many of its messages counts nearly whole. */
@@ -161,13 +181,17 @@ function sessionScores(
   idf: readonly number[],
 ): Map<string, number> {
   const counts = new Map<string, number[]>()
-  for (const { session, id } of rows) {
-    let count = counts.get(session)
-    if (count === undefined) {
-      count = idf.map(() => 0)
+  let last: string | undefined
+  let count: number[] = []
+  for (let n = 0; n < rows.length; n++) {
+    const { session, id } = rows[n]!
+    if (session !== last) {
+      last = session
+      count = counts.get(session) ?? idf.map(() => 0)
       counts.set(session, count)
     }
-    for (let n = 0; n < idf.length; n++) count[n]! += (masks[id]! >>> n) & 1
+    const mask = masks[id]!
+    for (let term = 0; term < count.length; term++) count[term]! += (mask >>> term) & 1
   }
   const scores = new Map<string, number>()
   for (const [session, count] of counts) {

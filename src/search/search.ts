@@ -33,8 +33,8 @@ export interface Found {
   readonly turns: readonly number[]
 }
 
-/** Messages that are ranked, at least. */
-const SHORTLIST = 250
+/** Messages that are ranked, at least: with 250 of them no more was found (docs/adr/0011), and they cost twice as much. */
+const SHORTLIST = 120
 /** Where the index alone cannot decide: messages whose texts may be looked at. */
 const CHECKED = 250
 
@@ -83,11 +83,7 @@ function rankedIn(
 /** Those that are where and what was asked for: likeness knows nothing of tools, times and files. */
 function narrowed(db: Database, similar: readonly Similar[], filter: Filter): Similar[] {
   const ids = similar.flatMap(({ message }) => message ?? [])
-  const accepted = new Set(
-    rowsOf(db, ids)
-      .filter((row) => filter.accepts(row))
-      .map(({ id }) => id),
-  )
+  const accepted = new Set(rowsOf(db, ids, filter).map(({ id }) => id))
   const marked = filter.expression === undefined ? accepted : withMarks(db, [...accepted], filter.expression)
   return similar.filter(({ message }) =>
     message === undefined ? filter.expression === undefined : marked.has(message),
@@ -104,11 +100,7 @@ export function bestMessages(db: Database, query: string, narrowing: Narrowing, 
   const candidates = candidatesFor(db, parseQuery(query), filter)
   const scoreOf = scorer(candidates.terms.map(({ weight }) => weight))
   const chosen = shortlist(candidates, most)
-  const accepted = new Set(
-    rowsOf(db, chosen)
-      .filter((row) => filter.accepts(row))
-      .map(({ id }) => id),
-  )
+  const accepted = new Set(rowsOf(db, chosen, filter).map(({ id }) => id))
   const scored = chosen
     .filter((id) => accepted.has(id))
     .map((id) => ({ id, score: scoreOf(candidates.masks[id]!) }))
@@ -138,18 +130,19 @@ function rankCandidates(
   if (must !== undefined && !isExact(must)) {
     return rank(candidates, checked(db, texts, candidates, must, filter))
   }
-  const chosen = shortlist(candidates, most)
-  const wanted = new Set(chosen)
-  for (const id of chosen) {
-    for (let step = 1; step <= WEIGHTS.reach; step++) {
-      if (candidates.masks[id - step]) wanted.add(id - step)
-      if (candidates.masks[id + step]) wanted.add(id + step)
-    }
+  return rank(candidates, rowsOf(db, withNeighbours(candidates, shortlist(candidates, most)), filter))
+}
+
+/** Those that were chosen and the candidates around them. */
+function withNeighbours({ masks }: Candidates, chosen: readonly number[]): number[] {
+  const wanted: number[] = []
+  const sorted = new Uint32Array(chosen).sort()
+  for (let n = 0, next = 0; n < sorted.length; n++) {
+    const last = sorted[n]! + WEIGHTS.reach
+    for (next = Math.max(next, last - 2 * WEIGHTS.reach); next <= last; next++)
+      if (masks[next]) wanted.push(next)
   }
-  return rank(
-    candidates,
-    rowsOf(db, [...wanted]).filter((row) => filter.accepts(row)),
-  )
+  return wanted
 }
 
 /** The candidates whose texts fulfil what is required, as many as are worth reading. */
@@ -161,11 +154,7 @@ function checked(
   filter: Filter,
 ): Row[] {
   const scoreOf = scorer(candidates.terms.map(({ weight }) => weight))
-  const rows = new Map(
-    rowsOf(db, shortlist(candidates, CHECKED))
-      .filter((row) => filter.accepts(row))
-      .map((row) => [row.id, row]),
-  )
+  const rows = new Map(rowsOf(db, shortlist(candidates, CHECKED), filter).map((row) => [row.id, row]))
   const { masks } = candidates
   const best = [...rows.keys()].sort((a, b) => scoreOf(masks[b]!) - scoreOf(masks[a]!) || b - a)
   const kept = verified(db, texts, best, must)
@@ -176,12 +165,14 @@ interface Row extends RankRow {
   readonly time: string | null
 }
 
-/** In the order of the transcripts, in which they are read best. */
-function rowsOf(db: Database, ids: readonly number[]): Row[] {
-  return db
+/** Those that the filter accepts, in the order of the transcripts. */
+function rowsOf(db: Database, ids: readonly number[], filter: Filter): Row[] {
+  const rows = db
     .query<Row, [string]>(
-      `SELECT id, turn, session, length, kind, time FROM messages
-       WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id`,
+      // Each column costs every row its part.
+      `SELECT m.id, m.turn, m.session, m.length, m.kind, ${filter.isTimed ? "m.time" : "NULL"} AS time
+       FROM json_each(?) w CROSS JOIN messages m ON m.id = w.value`,
     )
-    .all(JSON.stringify(ids))
+    .all(`[${new Uint32Array(ids).sort().join()}]`)
+  return filter.isOpen ? rows : rows.filter((row) => filter.accepts(row))
 }

@@ -39,56 +39,92 @@ export function snippetOf(text: string, sought: Sought, room: number): Snippet {
 interface Place {
   readonly at: number
   readonly length: number
-  readonly words: readonly string[]
+  /** Which of the sought words: a bit each. */
+  readonly words: number
   readonly weight: number
 }
 
 function placesOf(text: string, sought: Sought): Place[] {
-  const places: Place[] = []
-  let end = 0
-  const pattern = patternOf(sought)
-  if (pattern === undefined) return []
-  for (const { index } of text.matchAll(pattern)) {
-    if (index < end) continue
-    const name = nameAround(text, index)
-    if (name === undefined) continue
-    end = name.at + name.length
-    const place = placeOf(name, sought)
-    if (place !== undefined) places.push(place)
-    if (places.length >= MOST_PLACES) break
-  }
+  if (sought.words.size + sought.prefixes.length === 0) return []
+  const places = quickPlacesOf(text, sought)
   if (places.length > 0) return places
-  return [...namesIn(text.slice(0, READ_THROUGH))].flatMap((name) => placeOf(name, sought) ?? [])
+  return namesIn(text.slice(0, READ_THROUGH)).flatMap((name) => placeOf(name, sought) ?? [])
+}
+
+/** Where a word begins as it was sought. Without a pattern: to compile one takes longer than to look for each word. */
+function quickPlacesOf(text: string, sought: Sought): Place[] {
+  const lower = text.toLowerCase()
+  // One letter became two: places are others.
+  if (lower.length !== text.length) return []
+  const needles = [...sought.words.keys(), ...sought.prefixes]
+  const next = needles.map((needle) => placeAfter(lower, needle, 0))
+  const places: Place[] = []
+  while (places.length < MOST_PLACES) {
+    const at = Math.min(...next)
+    if (at === NOWHERE) break
+    const name = nameAround(text, at)
+    const place = name && placeOf(name, sought)
+    if (place !== undefined) places.push(place)
+    const end = name === undefined ? at + 1 : name.at + name.length
+    for (let n = 0; n < needles.length; n++) {
+      if (next[n]! < end) next[n] = placeAfter(lower, needles[n]!, end)
+    }
+  }
+  return places
+}
+
+const NOWHERE = Number.POSITIVE_INFINITY
+
+/** A stem's last `i` may stand for a `y`. */
+function placeAfter(text: string, word: string, from: number): number {
+  if (word.length < 3 || !word.endsWith("i")) {
+    const at = text.indexOf(word, from)
+    return at < 0 ? NOWHERE : at
+  }
+  const stem = word.slice(0, -1)
+  for (let at = text.indexOf(stem, from); at >= 0; at = text.indexOf(stem, at + 1)) {
+    const last = text[at + stem.length]
+    if (last === "i" || last === "y") return at
+  }
+  return NOWHERE
 }
 
 function placeOf({ words: found, at, length }: Name, { words, prefixes }: Sought): Place | undefined {
-  const hit = found.filter((word) => words.has(word))
-  const begun = prefixes.filter((prefix) => found.some((word) => word.startsWith(prefix)))
-  if (hit.length === 0 && begun.length === 0) return undefined
-  const weight = Math.max(...hit.map((word) => words.get(word)!), ...begun.map(() => 1))
-  return { at, length, words: [...hit, ...begun.map((prefix) => `${prefix}*`)], weight }
-}
-
-/** Finds whatever may be one of the words: a stem's last letter may stand for another. */
-function patternOf({ words, prefixes }: Sought): RegExp | undefined {
-  const stems = [...words.keys()].map((word) => word.replace(/i$/, "[iy]"))
-  const all = [...stems, ...prefixes]
-  return all.length === 0 ? undefined : new RegExp(all.join("|"), "gi")
+  let weight = Number.NEGATIVE_INFINITY
+  let bits = 0
+  let bit = 1
+  for (const [word, own] of words) {
+    if (found.includes(word)) {
+      bits |= bit
+      if (own > weight) weight = own
+    }
+    // Of more than 32 words some share a bit.
+    bit = bit << 1 || 1
+  }
+  for (const prefix of prefixes) {
+    if (found.some((word) => word.startsWith(prefix))) {
+      bits |= bit
+      weight = Math.max(weight, 1)
+    }
+    bit = bit << 1 || 1
+  }
+  return bits === 0 ? undefined : { at, length, words: bits, weight }
 }
 
 /** Where the piece with the most weight of different words begins. */
 function beginning(text: string, places: readonly Place[], room: number): number {
   let best = 0
   let bestWeight = -1
-  for (const [first, { at: start }] of places.entries()) {
-    const seen = new Set<string>()
+  for (let first = 0; first < places.length; first++) {
+    const start = places[first]!.at
+    let seen = 0
     let weight = 0
     for (let n = first; n < places.length; n++) {
       const place = places[n]!
       if (place.at + place.length > start + room - LEAD) break
       // The same word again shows a little more of it.
-      weight += place.words.every((word) => seen.has(word)) ? place.weight / 20 : place.weight
-      for (const word of place.words) seen.add(word)
+      weight += (place.words & ~seen) === 0 ? place.weight / 20 : place.weight
+      seen |= place.words
     }
     if (weight > bestWeight) {
       best = start
@@ -104,20 +140,23 @@ function leadIn(text: string, at: number): number {
   const before = text.slice(at - LEAD, at)
   const start = Math.max(before.lastIndexOf("\n"), lastSentence(before), -1) + 1
   if (start > 0) return at - LEAD + start
-  const space = before.search(/\s/)
-  return space < 0 ? at : at - LEAD + space + 1
+  for (let n = 0; n < LEAD; n++) if (isSpace(before[n]!)) return at - LEAD + n + 1
+  return at
 }
 
+const isSpace = (unit: string): boolean => unit.trim() === ""
+
+/** Where the space behind it stands. */
 function lastSentence(text: string): number {
-  const match = [...text.matchAll(/[.!?。](?=\s)/g)].at(-1)
-  return match === undefined ? -1 : match.index + 1
+  for (let n = text.length - 2; n >= 0; n--)
+    if (".!?。".includes(text[n]!) && isSpace(text[n + 1]!)) return n + 1
+  return -1
 }
 
 /** No half word and no half surrogate pair. */
 function ending(text: string, from: number, at: number): number {
-  const last = text.slice(Math.max(from, at - 20), at)
-  const space = last.search(/\s\S*$/)
-  if (space > 0) return at - last.length + space
+  const start = Math.max(from, at - 20)
+  for (let n = at - 1; n > start; n--) if (isSpace(text[n]!)) return n
   const unit = text.charCodeAt(at - 1)
   return unit >= 0xd800 && unit <= 0xdbff ? at - 1 : at
 }

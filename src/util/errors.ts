@@ -20,6 +20,10 @@ export class CtxError extends Error {
   }
 }
 
+/** By its name: what a search loads later has a class of its own (build/one-module.ts). */
+export const isCtxError = (error: unknown): error is CtxError =>
+  error instanceof Error && error.name === "CtxError"
+
 /** Exit codes of commands. 2 is never used: the host reads it as "block". */
 export const EXIT = { ok: 0, failed: 1, notFound: 3, usage: 64, interrupted: 130 } as const
 

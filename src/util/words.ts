@@ -31,12 +31,17 @@ export interface Name {
 }
 
 /** Every name of `text` in order. */
-export function* namesIn(text: string): Generator<Name> {
+export function namesIn(text: string): Name[] {
+  if (isOneWord(text) && text.length <= LONGEST) {
+    return text === "" ? [] : [{ words: wordsOf(text), at: 0, length: text.length }]
+  }
+  const names: Name[] = []
   for (const { 0: name, index: at } of text.matchAll(ASCII.test(text) ? ASCII_NAME : NAME)) {
     if (name.length > LONGEST && ASCII.test(name)) continue
     const words = wordsOf(name)
-    if (words.length > 0) yield { words, at, length: name.length }
+    if (words.length > 0) names.push({ words, at, length: name.length })
   }
+  return names
 }
 
 /** The name that stands at `at`; undefined when it is too long for one, or none. */
@@ -101,6 +106,7 @@ function remembered(name: string): readonly string[] {
 }
 
 function wordsOf(name: string): string[] {
+  if (isOneWord(name)) return [stem(name)]
   const words: string[] = []
   if (!ASCII.test(name)) return otherScript(name)
   const pieces = name.match(ASCII_PIECES) ?? []
@@ -113,6 +119,15 @@ function wordsOf(name: string): string[] {
   }
   if (words.length > 1) words.push(pieces.join("").toLowerCase())
   return words
+}
+
+/** Letters in lower case and digits: no hump and no joint, as most names are. */
+function isOneWord(name: string): boolean {
+  for (let n = 0; n < name.length; n++) {
+    const unit = name.charCodeAt(n)
+    if (!((unit >= 0x61 && unit <= 0x7a) || (unit >= 0x30 && unit <= 0x39))) return false
+  }
+  return true
 }
 
 /** `parseJSONLine2` → parse, JSON, Line2. */

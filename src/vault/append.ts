@@ -10,7 +10,7 @@ import { dataFrame, encodeNote, type RangeNote, sha256, TAIL_WINDOW, xxh64 } fro
 import { stretchesFrom } from "./reader.ts"
 
 /** Bytes of lines in one frame, as far as lines allow. */
-const CHUNK = 1 << 20
+const CHUNK = 256 << 10
 /** ms to wait for another process that appends to the same copy. */
 const PATIENCE = 5000
 

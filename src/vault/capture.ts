@@ -34,8 +34,11 @@ import { type Base, dataFrame, encodeNote, type RangeNote, sha256, TAIL_WINDOW, 
 import type { Edit } from "./rewrite.ts"
 import type { Forgotten } from "./tombstones.ts"
 
-/** Bytes of transcript in one frame, as far as lines allow. */
-const CHUNK = 1 << 20
+/**
+ * Bytes of transcript in one frame, as far as lines allow: as much as is unpacked for each text that a search shows. Frames
+ * of 1 MB would take 7 % less room, or 4 % where they are packed by `level`.
+ */
+const CHUNK = 256 << 10
 /** A line longer than this is cut: no line of a real host comes near. */
 const LONGEST_LINE = 64 << 20
 const NEWLINE = 0x0a
@@ -54,6 +57,8 @@ export interface CaptureRequest {
    * cannot be half of a longer one), or take it as it is.
    */
   readonly lastLine: "whole" | "any"
+  /** zstd's, for whoever has the time; a hook's default otherwise. */
+  readonly level?: number | undefined
   /** For a piece in the spool: where it begins when it is new, and the name of the copy that it continues. */
   readonly from?: { readonly id: string; readonly base: Base } | undefined
   /** What of the transcript is not to be archived. Asked before a copy is begun, and again under its lock. */
@@ -234,7 +239,7 @@ function appendTo(
     const filtered = filterLines(read, hidden, request.secrets ?? FILTERED)
     const content = edit(filtered.content, from)
     hidden = filtered.hidden
-    const frame = dataFrame(content)
+    const frame = dataFrame(content, request.level)
     const to = from + content.length
     const note: RangeNote = {
       from,

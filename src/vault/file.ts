@@ -20,8 +20,8 @@ import {
   encodeHeader,
   frameContent,
   isHalfHeader,
-  NOTE_PREFIX,
   NOTE_SIZE,
+  notePrefix,
   type RangeNote,
   type VaultHeader,
 } from "./frame.ts"
@@ -47,15 +47,18 @@ export interface Tail {
 /** A header holds a path (at most 4,096 bytes) and little else. */
 const HEADER_READ = 4096 + 1024
 
-export function readExactly(fd: number, position: number, length: number): Uint8Array {
-  const bytes = new Uint8Array(length)
+export const readExactly = (fd: number, position: number, length: number): Uint8Array =>
+  readInto(fd, position, new Uint8Array(length))
+
+/** Fills `bytes`, and returns as much of them as there was. */
+export function readInto(fd: number, position: number, bytes: Uint8Array): Uint8Array {
   let done = 0
-  while (done < length) {
-    const n = readSync(fd, bytes, done, length - done, position + done)
+  while (done < bytes.length) {
+    const n = readSync(fd, bytes, done, bytes.length - done, position + done)
     if (n === 0) break
     done += n
   }
-  return done === length ? bytes : bytes.subarray(0, done)
+  return done === bytes.length ? bytes : bytes.subarray(0, done)
 }
 
 /** Writes all of `bytes` at `position`; throws when the disk takes only a part. */
@@ -64,7 +67,8 @@ export function writeFully(fd: number, bytes: Uint8Array, position: number): voi
   while (done < bytes.length) done += writeSync(fd, bytes, done, bytes.length - done, position + done)
 }
 
-function segmentEnding(fd: number, end: number, headerLength: number): Segment | undefined {
+/** The segment that ends there; undefined when no note of ours does. */
+export function segmentEnding(fd: number, end: number, headerLength: number): Segment | undefined {
   if (end - NOTE_SIZE < headerLength) return undefined
   const note = decodeNote(readExactly(fd, end - NOTE_SIZE, NOTE_SIZE))
   if (note === undefined) return undefined
@@ -87,15 +91,12 @@ export function readTail(fd: number): Tail | undefined {
   const last = segmentEnding(fd, size, headerLength)
   if (last !== undefined) return { header, headerLength, end: size, last }
   const block = 1 << 20
+  const prefix = notePrefix()
   for (let top = size; top > headerLength; top -= block) {
     const from = Math.max(headerLength, top - block)
     // one note more than the block, so that a note across its edge is seen
     const bytes = Buffer.from(readExactly(fd, from, Math.min(size, top + NOTE_SIZE) - from))
-    for (
-      let at = bytes.lastIndexOf(NOTE_PREFIX);
-      at >= 0;
-      at = at > 0 ? bytes.lastIndexOf(NOTE_PREFIX, at - 1) : -1
-    ) {
+    for (let at = bytes.lastIndexOf(prefix); at >= 0; at = at > 0 ? bytes.lastIndexOf(prefix, at - 1) : -1) {
       const end = from + at + NOTE_SIZE
       const found = end <= size ? segmentEnding(fd, end, headerLength) : undefined
       if (found !== undefined) return { header, headerLength, end, last: found }

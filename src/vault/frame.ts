@@ -97,6 +97,44 @@ export function frameContent(frame: Uint8Array): Uint8Array {
   return Bun.zstdDecompressSync(frame)
 }
 
+/** What `dataFrame` writes for 64 KB and more: a content size of 4 bytes, no window, a checksum (RFC 8878 §3.1.1.1). */
+const LARGE = 0b1010_0100
+const LARGE_HEADER = 9
+/** Bytes of content in each block but the last, as the one-shot compressor cuts it, unless a change of contents makes it cut there. */
+const BLOCK = 1 << 17
+/** Beyond this share of a frame, what is saved is less than what is lost where blocks are cut otherwise. */
+const MOST_OF_IT = 2 / 3
+
+/**
+ * The beginning of a data frame's content, at least `length` bytes of it: the frame is cut behind one of its blocks, which
+ * makes a frame of its own, in place. Nothing proves that it is what was archived: the checksum is that of the whole.
+ *
+ * @returns undefined where that saves nothing, or the frame is laid out otherwise
+ */
+export function contentStart(frame: Uint8Array, length: number): Uint8Array | undefined {
+  if (frame.length < LARGE_HEADER || frame[4] !== LARGE) return undefined
+  const view = new DataView(frame.buffer, frame.byteOffset, frame.length)
+  const blocks = Math.ceil(length / BLOCK)
+  if (blocks * BLOCK > view.getUint32(5, true) * MOST_OF_IT) return undefined
+  let last = LARGE_HEADER
+  let end = LARGE_HEADER
+  for (let n = 0; n < blocks; n++) {
+    last = end
+    if (last + 3 > frame.length) return undefined
+    const header = frame[last]! | (frame[last + 1]! << 8) | (frame[last + 2]! << 16)
+    // Kind 1 is one byte, to be repeated.
+    end += 3 + ((header >> 1) % 4 === 1 ? 1 : header >> 3)
+  }
+  frame[4] = LARGE & ~0b100
+  frame[last]! |= 1
+  view.setUint32(5, blocks * BLOCK, true)
+  try {
+    return Bun.zstdDecompressSync(frame.subarray(0, end))
+  } catch {
+    return undefined
+  }
+}
+
 function skippable(payloadSize: number): { bytes: Uint8Array; payload: DataView } {
   const bytes = new Uint8Array(8 + payloadSize)
   const frame = new DataView(bytes.buffer)
@@ -180,9 +218,12 @@ export function isHalfHeader(start: Uint8Array, size: number): boolean {
   return view.getUint32(0, true) === SKIPPABLE_MAGIC && 8 + view.getUint32(4, true) > size
 }
 
-/** The bytes with which every range note begins: what a search for the last whole note looks for. */
-export const NOTE_PREFIX: Uint8Array = (() => {
+/**
+ * The bytes with which every range note begins: what a search for the last whole note looks for. Made when it is asked for:
+ * most starts need none.
+ */
+export function notePrefix(): Uint8Array {
   const { bytes, payload } = skippable(PAYLOAD_SIZE)
   payload.setUint8(5, KIND_RANGE)
   return bytes.slice(0, 14)
-})()
+}

@@ -2,8 +2,17 @@
 
 import { CtxError, isMissing, messageOf } from "../util/errors.ts"
 import { closeSync, openSync } from "../util/fs.ts"
-import { lastSegment, readTail, type Segment, segmentContent, segmentsBackwards, type Tail } from "./file.ts"
-import { NOTE_SIZE } from "./frame.ts"
+import {
+  lastSegment,
+  readInto,
+  readTail,
+  type Segment,
+  segmentContent,
+  segmentEnding,
+  segmentsBackwards,
+  type Tail,
+} from "./file.ts"
+import { contentStart, NOTE_SIZE } from "./frame.ts"
 
 /** How a copy ends; undefined when there is no such file or it is none of ours. */
 export function tailOf(file: string): Tail | undefined {
@@ -68,7 +77,9 @@ export class CopyReader {
   readonly #size: number
   /** The last first, as far as they have been walked. */
   readonly #walked: Segment[] = []
-  readonly #rest: Iterator<Segment>
+  /** Position in the copy where the next one to be walked ends, and where the first begins at the earliest. */
+  #end: number
+  readonly #start: number
   #kept: { readonly segment: Segment; readonly content: Uint8Array } | undefined
 
   constructor(file: string) {
@@ -84,7 +95,8 @@ export class CopyReader {
     this.#fd = fd
     this.#file = file
     this.#size = tail.last?.to ?? 0
-    this.#rest = segmentsBackwards(fd, tail)
+    this.#end = tail.end
+    this.#start = tail.headerLength
   }
 
   /** Bytes of the transcript that are here. */
@@ -119,8 +131,32 @@ export class CopyReader {
     return parts.length === 1 ? parts[0]! : Buffer.concat(parts)
   }
 
+  /**
+   * The same for a line that is only to be shown: its frame is unpacked no further than to the line's end where that
+   * saves time, and then not compared with its checksum.
+   */
+  readLine(from: number, to: number): Uint8Array {
+    const segment = this.#segmentAt(from)
+    if (segment === undefined || to > segment.to) return this.read(from, to)
+    const [start, end] = [from - segment.from, to - segment.from]
+    if (this.#kept?.segment !== segment) {
+      const content = contentStart(this.#frame(segment), end)
+      if (content === undefined) return this.read(from, to)
+      this.#kept = { segment, content }
+    }
+    const { content } = this.#kept
+    // Who comes again for more of it may come for all.
+    return content.length < end ? this.read(from, to) : content.subarray(start, end)
+  }
+
   close(): void {
     closeSync(this.#fd)
+  }
+
+  /** A frame, in a place that the next one is read to. */
+  #frame({ position, frameLength }: Segment): Uint8Array {
+    if (room.length < frameLength) room = new Uint8Array(Math.max(frameLength, LEAST_ROOM))
+    return readInto(this.#fd, position, room.subarray(0, frameLength))
   }
 
   /** Walks back over the notes no further than it must: most of what is read stands near the end. */
@@ -138,13 +174,16 @@ export class CopyReader {
   }
 
   #walkOn(): boolean {
-    const { value, done } = this.#rest.next()
-    if (done !== true) this.#walked.push(value)
-    return done !== true
+    const segment = this.#end > this.#start ? segmentEnding(this.#fd, this.#end, this.#start) : undefined
+    if (segment === undefined) return false
+    this.#walked.push(segment)
+    this.#end = segment.position
+    return true
   }
 
   #content(segment: Segment): Uint8Array {
-    if (this.#kept?.segment === segment) return this.#kept.content
+    const kept = this.#kept
+    if (kept?.segment === segment && kept.content.length === segment.to - segment.from) return kept.content
     let content: Uint8Array
     try {
       content = segmentContent(this.#fd, segment)
@@ -159,6 +198,10 @@ export class CopyReader {
     return content
   }
 }
+
+/** One for all readers: memory that is asked of the system for the first time costs more than what is read there. */
+let room = new Uint8Array(0)
+const LEAST_ROOM = 1 << 18
 
 const behind = ({ position, frameLength }: Segment): number => position + frameLength + NOTE_SIZE
 

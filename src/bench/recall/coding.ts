@@ -4,7 +4,7 @@
  */
 import type { Database } from "../../archive/database.ts"
 import { HANDLE_PREFIX } from "../../archive/handle-prefix.ts"
-import { messageText } from "../../search/message-text.ts"
+import { MessageTexts } from "../../search/message-text.ts"
 import { isStopWord } from "../../search/stop-words.ts"
 import { namesIn } from "../../util/words.ts"
 import type { CopyReaders } from "../../vault/reader.ts"
@@ -71,7 +71,7 @@ function tellingLine({ handle, text }: Row): Row[] {
 
 /** A question in other words than the sentence, as far as a rule can make one. */
 function everySecondWord(sentence: string): string {
-  const names = [...namesIn(sentence)].map(({ at, length }) => sentence.slice(at, at + length))
+  const names = namesIn(sentence).map(({ at, length }) => sentence.slice(at, at + length))
   const telling = names.filter((name) => name.length > 2 && !isStopWord(name.toLowerCase()))
   return telling.filter((_, n) => n % 2 === 0).join(" ")
 }
@@ -87,7 +87,7 @@ function identifiers(db: Database, dataHome: string, readers: CopyReaders): Row[
     )
     .all(HANDLE_PREFIX)
   for (const { id, handle } of messages) {
-    const text = messageText(db, dataHome, id, readers)?.text ?? ""
+    const text = new MessageTexts(db, dataHome, readers).of(id)?.text ?? ""
     for (const name of new Set(text.match(IDENTIFIER))) {
       if (name.length >= 8 && name.length <= 40) found.set(name, (found.get(name) ?? new Set()).add(handle))
     }

@@ -1,7 +1,6 @@
 /** `ctxbridge search`: any turn of any session, by what was said, run, read or failed. */
 import type { Database } from "../../archive/database.ts"
-import { findSession } from "../../archive/find.ts"
-import { openForReading } from "../../archive/read.ts"
+import { openAtOnce } from "../../archive/open-at-once.ts"
 import type { ColdHit, ColdRequest } from "../../search/cold.ts"
 import type { Hit } from "../../search/hit.ts"
 import { search } from "../../search/search.ts"
@@ -9,10 +8,10 @@ import { count } from "../../util/text.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import { oneOf, positive, stringArg, words } from "../args.ts"
 import type { Command, Context } from "../command.ts"
+import { nothing } from "../nothing.ts"
 import { projectWanted } from "../project-wanted.ts"
 import { renderHits } from "../render-hits.ts"
 import { createStyle } from "../style.ts"
-import { nothing } from "../topic.ts"
 import { timeArg } from "../when.ts"
 
 const LIMIT = 10
@@ -58,10 +57,10 @@ export default {
       file: stringArg(args, "file"),
       error: args["error"] === true,
     }
-    const db = openForReading(env.dataHome)
+    const db = await openedFor(env.dataHome)
     const readers = new CopyReaders()
     try {
-      const session = sessionWanted(context, db)
+      const session = await sessionWanted(context, db)
       const project = session === undefined ? projectWanted(context) : undefined
       const request = { query, limit, project, session, ...narrowing }
       const sense =
@@ -115,7 +114,10 @@ async function withCold(
   }
 }
 
-function sessionWanted({ args }: Context, db: Database): string | undefined {
+async function sessionWanted({ args }: Context, db: Database): Promise<string | undefined> {
   const word = stringArg(args, "session")
-  return word === undefined ? undefined : findSession(db, word).id
+  return word === undefined ? undefined : (await import("../../archive/find.ts")).findSession(db, word).id
 }
+
+const openedFor = async (dataHome: string): Promise<Database> =>
+  openAtOnce(dataHome) ?? (await import("../../archive/read.ts")).openForReading(dataHome)

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { zstdDecompressSync } from "node:zlib"
 import {
+  contentStart,
   dataFrame,
   decodeHeader,
   decodeNote,
@@ -53,6 +54,63 @@ describe("data frames", () => {
       encodeNote(NOTE),
     ])
     expect(zstdDecompressSync(file).toString()).toBe("first\nsecond\n")
+  })
+})
+
+describe("the beginning of a frame's content", () => {
+  const BLOCK = 1 << 17
+  const random = (length: number): Uint8Array => {
+    const bytes = new Uint8Array(length)
+    for (let at = 0; at < length; at += 65_536) crypto.getRandomValues(bytes.subarray(at, at + 65_536))
+    return bytes
+  }
+  const text = (length: number): Uint8Array => {
+    const words = Array.from(random(length >> 2), (n) => ["lamp", "amber ", "walrus, ", "\n"][n % 4])
+    return new TextEncoder().encode(words.join("").padEnd(length, "x")).subarray(0, length)
+  }
+  const kinds: readonly [name: string, make: (length: number) => Uint8Array][] = [
+    ["text", text],
+    ["noise", random],
+    ["one byte again and again", (length) => new Uint8Array(length).fill(120)],
+  ]
+
+  test.each(kinds)("%s: as much as was asked for, of any length", (_name, make) => {
+    for (const size of [2 * BLOCK + 1, 3 * BLOCK, 5 * BLOCK + 777]) {
+      const content = make(size)
+      const frame = dataFrame(content)
+      for (const length of [1, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK]) {
+        const blocks = Math.ceil(length / BLOCK)
+        const start = contentStart(frame.slice(), length)
+        if (blocks * BLOCK > (size * 2) / 3) {
+          // Little is saved.
+          expect(start).toBeUndefined()
+          continue
+        }
+        expect(start?.length).toBe(blocks * BLOCK)
+        expect(Buffer.from(start!).equals(content.subarray(0, start!.length))).toBe(true)
+      }
+    }
+  })
+
+  test("where the compressor has cut blocks otherwise, it is right or left to the decoder of whole frames", () => {
+    for (const seam of [5000, BLOCK / 2, BLOCK + 4000, 2 * BLOCK - 3000]) {
+      const content = Buffer.concat([text(seam), random(4 * BLOCK - seam), text(BLOCK)])
+      const frame = dataFrame(content)
+      for (const length of [1, BLOCK, 2 * BLOCK]) {
+        const start = contentStart(frame.slice(), length)
+        if (start !== undefined)
+          expect(Buffer.from(start).equals(content.subarray(0, start.length))).toBe(true)
+      }
+    }
+  })
+
+  test("of a small frame, one of other programs, and what is none: left to the decoder of whole frames", () => {
+    expect(contentStart(dataFrame(text(1000)), 10)).toBeUndefined()
+    expect(contentStart(Bun.zstdCompressSync(text(3 * BLOCK)), 10)).toBeUndefined()
+    expect(contentStart(new Uint8Array(0), 0)).toBeUndefined()
+    const cut = dataFrame(text(3 * BLOCK)).slice(0, 200)
+    expect(contentStart(cut, BLOCK + 1)).toBeUndefined()
+    expect(contentStart(cut.fill(0xff, 9), 1)).toBeUndefined()
   })
 })
 

@@ -1,0 +1,39 @@
+/**
+ * Makes one module of a program's entry and all that it imports statically. Left to itself the bundler splits it into
+ * dozens of chunks, by which command shares what with it, and each costs every start (docs/adr/0013). What is imported
+ * later stays in src/, and is shared with the other commands.
+ */
+import { mkdirSync, writeFileSync } from "node:fs"
+import { basename, dirname, join, relative, resolve } from "node:path"
+
+const ROOT = join(import.meta.dir, "..")
+
+/**
+ * @param entry path below the repository
+ * @param folder where the module goes, and what Bun tells of it (meta.json)
+ */
+export async function makeOneModule(entry: string, folder: string): Promise<void> {
+  const target = join(ROOT, folder)
+  const later: Bun.BunPlugin = {
+    name: "later",
+    setup(build) {
+      build.onResolve({ filter: /^\./ }, ({ kind, path, importer }) => {
+        if (kind !== "dynamic-import") return undefined
+        return { path: relative(target, resolve(dirname(importer), path)), external: true }
+      })
+    },
+  }
+  const built = await Bun.build({
+    entrypoints: [join(ROOT, entry)],
+    target: "bun",
+    format: "esm",
+    metafile: true,
+    root: ROOT,
+    plugins: [later],
+  })
+  const [module] = built.outputs
+  if (module === undefined || built.outputs.length !== 1) throw new Error(`${entry} is not one module`)
+  mkdirSync(target, { recursive: true })
+  writeFileSync(join(target, basename(entry).replace(/\.ts$/, ".js")), await module.text())
+  writeFileSync(join(target, "meta.json"), JSON.stringify(built.metafile))
+}

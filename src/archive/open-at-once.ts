@@ -1,0 +1,23 @@
+/** The views for whoever only looks something up and is waited for: opened without what most calls have no need of. */
+import { existsSync } from "../util/fs.ts"
+import { type Database, databasePath, openWithMarks, SCHEMA_VERSION } from "./database.ts"
+import { isSettled } from "./pending.ts"
+import { PARSER, SEEN_ALL } from "./schema.ts"
+
+/** ms to wait for another writer. */
+const WAIT = 2000
+
+/**
+ * @returns undefined where something is to be done first, or told: `openForReading` (read.ts) does it
+ */
+export function openAtOnce(dataHome: string): Database | undefined {
+  if (!existsSync(databasePath(dataHome)) || !isSettled(dataHome)) return undefined
+  try {
+    const { db, marks } = openWithMarks(dataHome, { wait: WAIT })
+    if (marks.schema === SCHEMA_VERSION && marks.seen === SEEN_ALL && marks.parser === PARSER) return db
+    db.close()
+  } catch {
+    // Damage, a lock: there it is met again, and people are told.
+  }
+  return undefined
+}
