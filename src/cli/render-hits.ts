@@ -27,6 +27,7 @@ function renderHit(hit: Hit | ColdHit, { columns, style, now }: Screen, everywhe
     `${style.bold(hit.handle ?? safe(hit.session))}  ${style.dim(safe(oneLine(where.join(" · "))))}`,
     ...around("prompt", hit.prompt),
     `  ${marked(hit, style)}`,
+    ...hit.also.map((piece) => style.dim(indented(oneLine(piece), columns))),
     ...around("answer", hit.answer),
   ]
 }

@@ -150,6 +150,7 @@ class Scan {
       marks,
       prompt: row?.prompt ? row.prompt.slice(0, 200) : null,
       answer: null,
+      also: [],
     })
   }
 

@@ -4,7 +4,8 @@ import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { cut, oneLine } from "../util/text.ts"
 import type { Candidates, Weighted } from "./candidates.ts"
 import type { MessageTexts, Place } from "./message-text.ts"
-import type { Ranked } from "./rank.ts"
+import type { Ranked, RankRow } from "./rank.ts"
+import { roomOfHits, shareOut } from "./room.ts"
 import { type Snippet, type Sought, snippetOf } from "./snippet.ts"
 
 export interface Hit {
@@ -28,25 +29,22 @@ export interface Hit {
   /** Beginnings of the turn's prompt and of its last answer, unless they are what was found. */
   readonly prompt: string | null
   readonly answer: string | null
+  /** Pieces of other messages of the turn that have words of the query, where there is room. */
+  readonly also: readonly string[]
 }
 
 export interface HitOptions {
-  /** How many were asked for: it decides how much room each has. */
-  readonly limit: number
   readonly texts: MessageTexts
+  /** Of each turn its other messages that have words of the query, best first. */
+  readonly beside: ReadonlyMap<number, readonly RankRow[]>
 }
 
-/** UTF-16 units of all hits together, shared among as many as are asked for; the best get half as much again. */
-const BUDGET = 4000
-const LEAST = 300
-const MOST = 1500
-const [FIRST, LAST] = [1.2, 0.8]
-
-/** Room of the hit in this place, from 0. */
-function roomAt(place: number, limit: number): number {
-  const share = limit < 2 ? 1 : FIRST - ((FIRST - LAST) * place) / (limit - 1)
-  return Math.min(MOST, Math.max(LEAST, Math.floor((BUDGET / limit) * share)))
-}
+/** Other messages of a turn that are shown with it, at most. */
+export const BESIDE = 3
+/** UTF-16 units of a hit with room for them. */
+const ROOM_BESIDE = 400
+/** Shares of the found text, the prompt, the answer, and each of the others. */
+const SHARES = [3, 2, 2, 2, 2, 2]
 
 /** All that is read of a hit. */
 export const hitTexts = (hit: Hit): string[] =>
@@ -61,24 +59,22 @@ export const hitTexts = (hit: Hit): string[] =>
     hit.snippet,
     hit.prompt,
     hit.answer,
+    ...hit.also,
   ].filter((text) => text !== null)
-
-/** Of the room, what the prompt and the answer may take together. */
-const AROUND = 0.4
 
 export function hitsOf(
   db: Database,
   ranked: readonly Ranked[],
   { terms, masks }: Candidates,
-  { limit, texts }: HitOptions,
+  { texts, beside }: HitOptions,
 ): Hit[] {
   const rows = rowsOf(db, ranked)
   const sought = soughtBy(terms)
   texts.load([...rows.values()].flatMap((row) => (isKept(row) ? [] : (placeOf(row) ?? []))))
-  return ranked.flatMap(({ turn, message, score }, place) => {
+  const found = ranked.flatMap(({ turn, message, score }) => {
     const row = rows.get(turn)
     if (row === undefined) return []
-    const found = foundIn(row, texts)
+    const { text, tools } = foundIn(row, texts)
     const told = {
       handle: HANDLE_PREFIX + row.handle,
       session: row.session,
@@ -86,27 +82,46 @@ export function hitsOf(
       project: row.project,
       time: row.time ?? row.started,
       role: row.role ?? "human",
-      tool: found.tools[0] ?? null,
+      tool: tools[0] ?? null,
     }
     const why = message === undefined ? [] : typedIn(terms, masks[message] ?? 0)
-    const left = Math.max(0, roomAt(place, limit) - [...Object.values(told), ...why].join("").length)
-    return [{ ...told, score: Math.round(score * 1000) / 1000, why, ...shown(row, found.text, sought, left) }]
+    const taken = [...Object.values(told), ...why].join("").length
+    const others = beside.get(turn) ?? []
+    const wants =
+      taken +
+      text.length +
+      row.prompt.length +
+      row.answer.length +
+      others.reduce((sum, one) => sum + one.length, 0)
+    return [{ row, text, told, why, taken, others, score, wants }]
+  })
+  const rooms = roomOfHits(found)
+  const others = found.map(({ others, taken }, n) => (rooms[n]! - taken > ROOM_BESIDE ? others : []))
+  texts.loadAll(others.flat().map(({ id }) => id))
+  return found.map(({ row, text, told, why, taken, score }, n) => {
+    const also = others[n]!.flatMap(({ id }) => texts.of(id)?.text ?? [])
+    const room = Math.max(0, rooms[n]! - taken)
+    return { ...told, score: Math.round(score * 1000) / 1000, why, ...shown(row, text, also, sought, room) }
   })
 }
 
-/** The found text first, then what of prompt and answer fits beside it. */
-function shown(row: Row, text: string, sought: Sought, room: number) {
-  const prompt = row.kind === "prompt" || row.kind === null ? "" : oneLine(row.prompt)
+/** A piece of each text, of the prompt and the answer their beginnings. */
+function shown(row: Row, text: string, others: readonly string[], sought: Sought, room: number) {
   // What is kept of an answer is cut; its beginning tells which it is.
-  const isAnswer = row.answer !== "" && text.startsWith(withoutMark(row.answer.slice(0, 200)))
-  const answer = isAnswer ? "" : oneLine(row.answer)
-  const around = Math.min(prompt.length + answer.length, Math.floor(room * AROUND))
-  const { text: snippet, marks } = snippetOf(text, sought, room - around)
-  const left = Math.max(0, room - snippet.length)
-  const half = answer === "" ? left : Math.max(Math.floor(left / 2), left - answer.length)
-  const shownPrompt = cut(prompt, half)
-  const shownAnswer = cut(answer, left - shownPrompt.length)
-  return { snippet, marks, prompt: shownPrompt || null, answer: shownAnswer || null }
+  const opening = withoutMark(row.answer.slice(0, 200))
+  const isAnswer = (one: string): boolean => opening !== "" && one.startsWith(opening)
+  const prompt = row.kind === "prompt" || row.kind === null ? "" : oneLine(row.prompt)
+  const answer = [text, ...others].some(isAnswer) ? "" : oneLine(row.answer)
+  const wants = [text, prompt, answer, ...others].map(({ length }) => length)
+  const [ofText, ofPrompt, ofAnswer, ...ofOthers] = shareOut(room, wants, SHARES)
+  const { text: snippet, marks } = snippetOf(text, sought, ofText!)
+  return {
+    snippet,
+    marks,
+    prompt: cut(prompt, ofPrompt!) || null,
+    answer: cut(answer, ofAnswer!) || null,
+    also: others.map((one, n) => snippetOf(one, sought, ofOthers[n]!).text),
+  }
 }
 
 const withoutMark = (text: string): string => (text.endsWith("…") ? text.slice(0, -1) : text)

@@ -39,8 +39,13 @@ export class MessageTexts {
 
   /** @returns undefined when the vault does not hold the message any more */
   of(message: number): MessageText | undefined {
-    if (!this.#known.has(message)) this.#known.set(message, this.#textAt(placeOf(this.#db, message)))
+    if (!this.#known.has(message)) this.#known.set(message, this.#textAt(placesOf(this.#db, [message])[0]))
     return this.#known.get(message)
+  }
+
+  /** The same by their ids. */
+  loadAll(messages: readonly number[]): void {
+    if (messages.length > 0) this.load(placesOf(this.#db, messages))
   }
 
   /** Reads several: each frame is unpacked once, and no further than to the last of them in it. */
@@ -51,8 +56,8 @@ export class MessageTexts {
     }
   }
 
-  #textAt(place: Place | null): MessageText | undefined {
-    if (place === null) return undefined
+  #textAt(place: Place | undefined): MessageText | undefined {
+    if (place === undefined) return undefined
     const { copy, offset, length } = place
     let line: string
     try {
@@ -76,13 +81,13 @@ export class MessageTexts {
   }
 }
 
-const placeOf = (db: Database, message: number): Place | null =>
+const placesOf = (db: Database, messages: readonly number[]): Place[] =>
   db
-    .query<Place, [number]>(
+    .query<Place, [string]>(
       `SELECT m.id, t.copy, m.offset, m.length, m.role, m.session
-       FROM messages m JOIN transcripts t ON t.id = m.transcript WHERE m.id = ?`,
+       FROM json_each(?) w JOIN messages m ON m.id = w.value JOIN transcripts t ON t.id = m.transcript`,
     )
-    .get(message)
+    .all(JSON.stringify(messages))
 
 function toolOf(db: Database, session: string, id: string): string[] {
   const row = db

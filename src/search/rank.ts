@@ -46,7 +46,7 @@ export const WEIGHTS: Weights = {
   reach: 3,
   session: 0.7,
   turn: 0.3,
-  kinds: { prompt: 1, answer: 1, thinking: 0.8, call: 1, result: 0.9, host: 0.4 },
+  kinds: { prompt: 1, answer: 1, thinking: 0.7, call: 0.7, result: 0.7, host: 0.4 },
 }
 
 /** BM25's k1: what a word counts in a message of usual length is 1. */
@@ -124,6 +124,31 @@ export function rank(
     ranked.push({ turn, message, score: score + weights.turn * scoreOf(mask >>> 0) })
   }
   return ranked.sort((a, b) => b.score - a.score || b.message! - a.message!)
+}
+
+/**
+ * Of each of these turns its other messages that have words of the query, best first. Without prompts: turns are shown
+ * with theirs.
+ */
+export function besides(
+  { terms, masks }: Candidates,
+  rows: readonly RankRow[],
+  turns: readonly Ranked[],
+  most: number,
+): Map<number, RankRow[]> {
+  const own = ownScores(rows, masks, scorer(terms.map(({ weight }) => weight)), WEIGHTS)
+  const found = new Map(turns.map(({ turn }) => [turn, [] as number[]]))
+  const shown = new Set(turns.map(({ message }) => message))
+  for (let n = 0; n < rows.length; n++) {
+    const { id, turn, kind } = rows[n]!
+    if (own[n]! > 0 && kind !== "prompt" && !shown.has(id)) found.get(turn)?.push(n)
+  }
+  const best = (some: readonly number[]): RankRow[] =>
+    some
+      .toSorted((a, b) => own[b]! - own[a]!)
+      .slice(0, most)
+      .map((n) => rows[n]!)
+  return new Map([...found].map(([turn, some]) => [turn, best(some)]))
 }
 
 /** A turn, as far as its messages have been looked at. */

@@ -4,11 +4,11 @@ import type { CopyReaders } from "../vault/reader.ts"
 import { type Candidates, candidatesOf, withMarks } from "./candidates.ts"
 import { allOf, expressionOf, isExact, wordsGivenBy } from "./expression.ts"
 import { fuse, type Similar } from "./fuse.ts"
-import { type Hit, hitsOf } from "./hit.ts"
+import { BESIDE, type Hit, hitsOf } from "./hit.ts"
 import { MessageTexts } from "./message-text.ts"
 import { type Filter, filterOf, type Narrowing } from "./narrowing.ts"
 import { type Node, parseQuery, type Query } from "./query.ts"
-import { type Ranked, type RankRow, rank, scorer, shortlist, WEIGHTS } from "./rank.ts"
+import { besides, type Ranked, type RankRow, rank, scorer, shortlist, WEIGHTS } from "./rank.ts"
 import { verified } from "./verify.ts"
 
 export interface SearchRequest extends Narrowing {
@@ -23,6 +23,8 @@ export interface SearchRequest extends Narrowing {
   readonly similar?: readonly Similar[] | undefined
   /** Whether words count beside it. Default: they do. */
   readonly byWords?: boolean | undefined
+  /** Whether a hit's best message is enough to show. Default: it is not. */
+  readonly isBrief?: boolean | undefined
 }
 
 export interface Found {
@@ -40,9 +42,10 @@ const CHECKED = 250
 
 export function search(db: Database, dataHome: string, request: SearchRequest, readers: CopyReaders): Found {
   const texts = new MessageTexts(db, dataHome, readers)
-  const { turns, candidates } = rankedIn(db, texts, request)
+  const { turns, candidates, rows } = rankedIn(db, texts, request)
   const shown = turns.slice(0, request.limit)
-  const hits = hitsOf(db, shown, candidates, { limit: request.limit, texts })
+  const beside = besides(candidates, rows, shown, request.isBrief === true ? 0 : BESIDE)
+  const hits = hitsOf(db, shown, candidates, { texts, beside })
   return { hits, more: turns.length > shown.length, turns: turns.map(({ turn }) => turn) }
 }
 
@@ -52,32 +55,39 @@ export function rankedTurns(
   dataHome: string,
   request: Unlimited,
   readers: CopyReaders,
-): { turns: Ranked[]; candidates: Candidates } {
+): Ranking {
   return rankedIn(db, new MessageTexts(db, dataHome, readers), request)
+}
+
+interface Ranking {
+  /** Best first. */
+  readonly turns: readonly Ranked[]
+  readonly candidates: Candidates
+  /** The candidates that were compared. */
+  readonly rows: readonly RankRow[]
 }
 
 type Unlimited = Omit<SearchRequest, "limit"> & Partial<Pick<SearchRequest, "limit">>
 
-function rankedIn(
-  db: Database,
-  texts: MessageTexts,
-  request: Unlimited,
-): { turns: Ranked[]; candidates: Candidates } {
+function rankedIn(db: Database, texts: MessageTexts, request: Unlimited): Ranking {
   const filter = filterOf(db, request)
-  if (filter === undefined) return { turns: [], candidates: NOTHING }
+  if (filter === undefined) return { turns: [], candidates: NOTHING, rows: [] }
   const query = parseQuery(request.query)
   // A turn has several messages that compete.
   const most = Math.max(SHORTLIST, 4 * (request.limit ?? 0))
   let candidates = candidatesFor(db, query, filter)
-  let lexical = rankCandidates(db, texts, candidates, query.must, filter, most)
-  if (lexical.length === 0 && query.must !== undefined && !query.isStrict && query.terms.length > 0) {
+  let rows = compared(db, texts, candidates, query.must, filter, most)
+  if (rows.length === 0 && query.must !== undefined && !query.isStrict && query.terms.length > 0) {
     // Nobody has said just that; the words of the phrase are still what was asked for.
     candidates = candidatesFor(db, { ...query, must: undefined }, filter)
-    lexical = rankCandidates(db, texts, candidates, undefined, filter, most)
+    rows = compared(db, texts, candidates, undefined, filter, most)
   }
   const { similar, byWords = true } = request
-  if (similar === undefined || query.must !== undefined) return { turns: lexical, candidates }
-  return { turns: fuse(byWords ? lexical : [], narrowed(db, similar, filter)), candidates }
+  if (similar === undefined || query.must !== undefined) {
+    return { turns: rank(candidates, rows), candidates, rows }
+  }
+  const lexical = byWords ? rank(candidates, rows) : []
+  return { turns: fuse(lexical, narrowed(db, similar, filter)), candidates, rows }
 }
 
 /** Those that are where and what was asked for: likeness knows nothing of tools, times and files. */
@@ -118,19 +128,18 @@ function candidatesFor(db: Database, query: Query, filter: Filter): Candidates {
   return candidatesOf(db, query.terms, allOf([required, filter.expression]), population, given)
 }
 
-/** Turns, best first. */
-function rankCandidates(
+/** The candidates that are worth comparing, with what stands around them. */
+function compared(
   db: Database,
   texts: MessageTexts,
   candidates: Candidates,
   must: Node | undefined,
   filter: Filter,
   most: number,
-): Ranked[] {
-  if (must !== undefined && !isExact(must)) {
-    return rank(candidates, checked(db, texts, candidates, must, filter))
-  }
-  return rank(candidates, rowsOf(db, withNeighbours(candidates, shortlist(candidates, most)), filter))
+): Row[] {
+  return must !== undefined && !isExact(must)
+    ? checked(db, texts, candidates, must, filter)
+    : rowsOf(db, withNeighbours(candidates, shortlist(candidates, most)), filter)
 }
 
 /** Those that were chosen and the candidates around them. */

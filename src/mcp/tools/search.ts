@@ -65,6 +65,7 @@ export const search: Tool = {
         {
           query,
           limit,
+          isBrief: true,
           project: everywhere ? undefined : projectIn(world),
           session,
           since: moment(args, "since", world.now()),
