@@ -46,7 +46,7 @@ export const WEIGHTS: Weights = {
   reach: 3,
   session: 0.7,
   turn: 0.3,
-  kinds: { prompt: 1, answer: 1, thinking: 0.7, call: 0.7, result: 0.7, host: 0.4 },
+  kinds: { prompt: 1, answer: 1, thinking: 0.7, call: 0.8, result: 0.8, host: 0.4 },
 }
 
 /** BM25's k1: what a word counts in a message of usual length is 1. */
