@@ -210,7 +210,7 @@ function termsOf(tokens: readonly Token[]): Term[] {
     for (const name of namesIn(token.text)) {
       const typed = token.text.slice(name.at, name.at + name.length)
       const into = isStopWord(typed.toLowerCase()) ? dull : found
-      for (const word of name.words) into.set(word, { word, isPrefix: false, typed })
+      for (const word of asked(typed, name.words)) into.set(word, { word, isPrefix: false, typed })
     }
     if (token.kind !== "prefix") continue
     const word = lastPiece(token.text).toLowerCase()
@@ -218,6 +218,10 @@ function termsOf(tokens: readonly Token[]): Term[] {
   }
   return [...(found.size > 0 ? found : dull).values()].slice(0, MOST_TERMS)
 }
+
+/** "PRs" asks for "PR", too: as a name in code it would be a P and an Rs. */
+const asked = (typed: string, words: readonly string[]): readonly string[] =>
+  /^[A-Z]{2,}s$/.test(typed) ? [typed.slice(0, -1).toLowerCase(), typed.toLowerCase()] : words
 
 /** The terms that say all of the query: a name in code by its parts, without the whole name as one word. */
 export function partsAsked({ terms }: Query): Term[] {
