@@ -44,10 +44,12 @@ export const WEIGHTS: Weights = {
   near: 0.5,
   fade: 0.6,
   reach: 3,
-  session: 0.7,
-  turn: 0.3,
+  session: 0.45,
+  turn: 0.2,
   kinds: { prompt: 1, answer: 1, thinking: 0.7, call: 0.8, result: 0.8, host: 0.4 },
 }
+
+const EVERY_TERM = 0xffff_ffff
 
 /** BM25's k1: what a word counts in a message of usual length is 1. */
 const K1 = 1.2
@@ -167,10 +169,13 @@ function ownScores(
   { usual, lengths, kinds }: Weights,
 ): Float64Array {
   const own = new Float64Array(rows.length)
+  const all = scoreOf(EVERY_TERM)
   for (let n = 0; n < rows.length; n++) {
     const { id, length, kind } = rows[n]!
     const factor = ((kinds[kind] ?? 1) * (K1 + 1)) / (1 + K1 * (1 - lengths + (lengths * length) / usual))
-    own[n] = scoreOf(masks[id]!) * factor
+    const score = scoreOf(masks[id]!)
+    // Half of the query says less than half as much as all of it.
+    own[n] = all === 0 ? 0 : score * Math.sqrt(score / all) * factor
   }
   return own
 }
