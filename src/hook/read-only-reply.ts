@@ -11,7 +11,6 @@ import { renderPointer } from "../restore/pointer.ts"
 import type { RestoreSource } from "../restore/render.ts"
 import { restoreOf } from "../restore/restore.ts"
 import { latestSession } from "../restore/scope.ts"
-import { standingText } from "../restore/standing.ts"
 import { additionalContext } from "./event.ts"
 import type { Reply, ReplyRequest } from "./reply.ts"
 import { clearedSession, SILENT_CLEAR_LASTS } from "./state.ts"
@@ -63,7 +62,7 @@ function restored(db: Database, request: ReplyRequest, source: RestoreSource, fr
     source,
     budget: config["restore.budget"],
     summary,
-    standing: standingText(event.cwd, settings.paths.claudeDir),
+    host: { ...settings.paths, cwd: event.cwd },
     related: config["restore.related"],
   }
   return additionalContext(event, restoreOf(db, from, options, pending).text)

@@ -3,6 +3,9 @@ import type { Database } from "../archive/database.ts"
 import { gather, type PendingPrompt } from "./gather.ts"
 import type { Facts, RelatedLine } from "./material.ts"
 import { type RenderOptions, renderRestore } from "./render.ts"
+import { reshownText } from "./reshown.ts"
+import { scopeOf } from "./scope.ts"
+import { type HostPlaces, standingText } from "./standing.ts"
 
 export interface Restore {
   /** `""`: there is nothing to give back, or no room for it. */
@@ -12,7 +15,9 @@ export interface Restore {
   readonly related: readonly RelatedLine[]
 }
 
-export interface RestoreOptions extends RenderOptions {
+export interface RestoreOptions extends Omit<RenderOptions, "standing"> {
+  /** Where the host has what it puts into the new context by itself; without it nothing is left out as held there. */
+  readonly host?: HostPlaces & { readonly dataHome: string }
   /** What is asked now, where no prompt is pending: turns of other sessions shall be about it. */
   readonly about?: string | undefined
 }
@@ -24,5 +29,17 @@ export function restoreOf(
   pending?: PendingPrompt,
 ): Restore {
   const { facts, related, ...rest } = gather(db, session, pending, options.related, options.about)
-  return { text: renderRestore({ ...rest, facts, related }, options), facts, related }
+  const standing = standingIn(db, { session, version: rest.version }, options)
+  return { text: renderRestore({ ...rest, facts, related }, { ...options, standing }), facts, related }
+}
+
+function standingIn(
+  db: Database,
+  of: { readonly session: string; readonly version: string | undefined },
+  { host, source }: RestoreOptions,
+): string {
+  if (host === undefined) return ""
+  const files = standingText(host)
+  if (source !== "compact") return files
+  return `${files}\n${reshownText(db, { ...of, scope: scopeOf(db, of.session) }, host)}`
 }

@@ -1,0 +1,151 @@
+/** What the host itself puts into the context after a compaction is not given back beside it. */
+import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import {
+  additionalContext,
+  clearStages,
+  once,
+  openStage,
+  RESTORE_MARK,
+  type Stage,
+  transcripts,
+} from "./checks.ts"
+import { type Client, getClient, isOld } from "./clients.ts"
+import { runPrint, type Turn } from "./drive.ts"
+import { type Recorded, read, say } from "./mock-api.ts"
+import { hookCalls, type World } from "./world.ts"
+
+setDefaultTimeout(240_000)
+
+const rule = (name: string): string => `Never touch ${name}.cfg.`
+
+/** Where the host has it from, and how it says so. */
+const SOURCES = {
+  memory: "told-by-memory",
+  imported: "told-by-import",
+  nested: "told-by-nested",
+  ruled: "told-by-rules",
+  user: "told-by-user",
+  planned: "told-by-plan",
+  skilled: "told-by-skill",
+  ordered: "told-by-command",
+} as const
+
+type Source = keyof typeof SOURCES
+
+const NAMES = Object.keys(SOURCES) as Source[]
+/** What only looks as if the host read it. */
+const UNREAD = ["spanned", "conditional", "outside"]
+
+const told = (name: Source): string => `${rule(name)} (${SOURCES[name]})\n`
+
+function furnish(world: World): void {
+  const put = (path: string, text: string): void => {
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text)
+  }
+  const here = (...parts: string[]): string => join(world.cwd, ...parts)
+  const imports = "See @docs/imported.md and `@docs/spanned.md`.\n\n- @../outside.md\n"
+  put(here("CLAUDE.md"), `# Project\n\n${told("memory")}\n${imports}`)
+  put(here("docs", "imported.md"), `${told("imported")}\n- @deep/nested.md\n`)
+  put(here("docs", "deep", "nested.md"), told("nested"))
+  put(here("docs", "spanned.md"), rule("spanned"))
+  put(here("..", "outside.md"), rule("outside"))
+  put(here(".claude", "rules", "all.md"), told("ruled"))
+  put(here(".claude", "rules", "some.md"), `---\npaths: lib/**\n---\n${rule("conditional")}\n`)
+  put(join(world.home, ".claude", "CLAUDE.md"), told("user"))
+  const head = (name: string): string => `---\nname: ${name}\ndescription: Tells of ${name}.\n---\n`
+  put(here(".claude", "skills", "tidy", "SKILL.md"), head("tidy") + told("skilled"))
+  put(here(".claude", "commands", "order.md"), `---\ndescription: Orders.\n---\nOrder it. ${told("ordered")}`)
+  put(here("src", "seen.ts"), "export const seen = 1\n")
+}
+
+/** The name of the session's plan, once a line tells it. */
+function plan(world: World): string | undefined {
+  const projects = join(world.home, ".claude", "projects")
+  const lines = transcripts(world).map((name) => readFileSync(join(projects, name), "utf8"))
+  return /"slug":"([a-z-]+)"/.exec(lines.join("\n"))?.[1]
+}
+
+function writePlan(world: World): boolean {
+  const name = plan(world)
+  if (name === undefined) return false
+  mkdirSync(join(world.home, ".claude", "plans"), { recursive: true })
+  writeFileSync(join(world.home, ".claude", "plans", `${name}.md`), told("planned"))
+  return true
+}
+
+const PREFACE =
+  "We work in one way here, and it holds for all that comes later on, whatever the task may be and whoever is the one that asks for it. "
+
+interface Play extends Stage {
+  readonly given: string
+  readonly next: Recorded
+}
+
+async function play(client: Client): Promise<Play> {
+  const stage = openStage(client)
+  const { world, mock } = stage
+  world.env["CTXBRIDGE_RESTORE_BUDGET"] = "9500"
+  furnish(world)
+  mock.plan("This is how", [read(join(world.cwd, "src", "seen.ts")), say("So be it.")])
+  mock.plan("Tidy up", [{ tool: { name: "Skill", input: { skill: "tidy" } } }, say("It is tidy.")])
+  const rules = (...names: readonly string[]): string => names.map(rule).join(" ")
+  const first: Turn = {
+    text: `This is how. ${PREFACE}${rules(...NAMES)}`,
+    until: (outputs) => outputs.some(({ type }) => type === "result") && writePlan(world),
+  }
+  const prompts = [
+    first,
+    `Tidy up. ${PREFACE}${rules(...UNREAD, "control")}`,
+    "/order",
+    "/compact",
+    "And now?",
+  ]
+  const run = await runPrint(world, prompts, [
+    "--permission-mode",
+    "plan",
+    "--allowed-tools",
+    "Skill",
+    "Read",
+  ])
+  expect({ code: run.code, stderr: run.stderr }).toEqual({ code: 0, stderr: "" })
+  const call = hookCalls(world).find(({ event, detail }) => event === "SessionStart" && detail === "compact")
+  const compaction = mock.requests.find(({ kind }) => kind === "compact")!
+  const next = mock.requests.find(({ kind, n }) => kind === "main" && n > compaction.n)!
+  return { ...stage, given: additionalContext(call!), next }
+}
+
+for (const wanted of ["2.0.76", "2.1.112", "latest"]) {
+  const found = await getClient(wanted)
+  const missing = "missing" in found ? found.missing : undefined
+  const client = "client" in found ? found.client : { version: "0.0.0", command: [] }
+  if (missing !== undefined) console.warn(`skipped: Claude Code ${wanted}: ${missing}`)
+
+  describe.skipIf(missing !== undefined)(`Claude Code ${wanted} (${client.version})`, () => {
+    afterAll(clearStages)
+    const performance = once(() => play(client))
+
+    test("the host shows all of it again", async () => {
+      const { next, given } = await performance()
+      const shown = next.text.replace(given.trim(), "")
+      // The oldest show what the model has invoked, and not what the user has.
+      const unshown = NAMES.filter((name) => !shown.includes(SOURCES[name]))
+      expect(unshown).toEqual(isOld(client) ? ["ordered"] : [])
+      expect(shown).not.toContain(RESTORE_MARK)
+      expect(shown).toContain("src/seen.ts")
+    })
+
+    test("nothing of it is given back, and the rest is", async () => {
+      const { given, next } = await performance()
+      if (process.env["SHOW"]) console.log(given)
+      expect(given).toStartWith(RESTORE_MARK)
+      expect(next.text).toContain(given.trim())
+      const again = NAMES.filter((name) => given.includes(rule(name)))
+      expect(again).toEqual(isOld(client) ? ["ordered"] : [])
+      expect([...UNREAD, "control"].filter((name) => !given.includes(`"${rule(name)}"`))).toEqual([])
+      expect(given).not.toContain("src/seen.ts")
+    })
+  })
+}
