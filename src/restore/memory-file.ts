@@ -56,7 +56,7 @@ class Lines {
     this.#blank = told.trim() === "" || isCode
     if (isCode) return
     this.#fence = FENCE.exec(told)?.[1]
-    if (this.#fence === undefined && told.includes("@")) this.#import(withoutCode(told))
+    if (this.#fence === undefined && told.includes("@")) this.#noteImports(withoutCode(told))
   }
 
   /** What is left of a line; undefined when that is nothing. */
@@ -80,7 +80,7 @@ class Lines {
     return deep && this.#blank && !this.#list && line.trim() !== ""
   }
 
-  #import(line: string): void {
+  #noteImports(line: string): void {
     for (const [, written = ""] of line.matchAll(IMPORT)) {
       const path = written.replace(/#.*/, "").replaceAll("\\ ", " ")
       if (/^(?:\.{0,2}\/|~\/|[A-Za-z0-9._-])/.test(path) && path !== "/") this.imports.push(path)

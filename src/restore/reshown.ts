@@ -1,11 +1,11 @@
 /**
- * What the host shows the model again after a compaction, beside files: the plan, and the texts of skills and commands
- * that were invoked. Its lines are not in the transcript yet when we are asked, so they are made from earlier ones.
+ * What the host shows the model again after a compaction: the plan, the texts of skills and commands that were invoked,
+ * the files used last. Its lines are not in the transcript yet when we are asked, so they are made from earlier ones.
  */
 import type { Database } from "../archive/database.ts"
 import { decodeLine } from "../transcript/decode.ts"
 import { closeSync } from "../util/fs.ts"
-import { join } from "../util/path.ts"
+import { isAbsolute, join } from "../util/path.ts"
 import { atLeast } from "../util/version.ts"
 import { openSource } from "../vault/capture.ts"
 import { readExactly } from "../vault/file.ts"
@@ -21,6 +21,8 @@ const SHOWS_TYPED = [2, 1, 112] as const
 const LONGEST_PLAN = 100_000
 /** Bytes at the end of a transcript in which the session's other name is looked for; most lines have it. */
 const NAMED_WITHIN = 64 << 10
+/** Bytes of a file that the host shows whole, whatever is in it: it tells longer ones than 5,000 tokens by name. */
+const LONGEST_FILE = 10_000
 /** The host cuts a skill's text, and leaves out the oldest: 5,000 and 25,000 tokens, of 4 characters to it. */
 const SKILL_LONGEST = 20_000
 const SKILLS_LONGEST = 100_000
@@ -39,12 +41,15 @@ export interface Shown {
   readonly scope: Scope
   /** Of the host. */
   readonly version: string | undefined
+  /** Paths of files. */
+  readonly files: readonly string[]
 }
 
 /** @returns what they say; what is not there any more is left out */
 export function reshownText(db: Database, shown: Shown, places: Reshown): string {
   if (!atLeast(shown.version, SHOWS_AGAIN)) return ""
-  return [planOf(db, shown.session, places.claudeDir), ...skillsOf(db, shown, places.dataHome)].join("\n")
+  const plan = planOf(db, shown.session, places.claudeDir)
+  return [plan, ...skillsOf(db, shown, places.dataHome), ...filesOf(shown.files)].join("\n")
 }
 
 /** With its path, which the host tells as well. A plan is named as the host names the session besides its id. */
@@ -78,6 +83,10 @@ function slugIn(transcript: string): string | undefined {
     return undefined
   }
 }
+
+/** As they are now: so the host reads them. */
+const filesOf = (paths: readonly string[]): string[] =>
+  paths.filter(isAbsolute).flatMap((path) => readSmall(path, LONGEST_FILE) ?? [])
 
 interface Invocation {
   /** Name and arguments, as they were given. */

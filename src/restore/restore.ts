@@ -3,7 +3,7 @@ import type { Database } from "../archive/database.ts"
 import { gather, type PendingPrompt } from "./gather.ts"
 import type { Facts, RelatedLine } from "./material.ts"
 import { type RenderOptions, renderRestore } from "./render.ts"
-import { reshownText } from "./reshown.ts"
+import { reshownText, type Shown } from "./reshown.ts"
 import { scopeOf } from "./scope.ts"
 import { type HostPlaces, standingText } from "./standing.ts"
 
@@ -29,15 +29,11 @@ export function restoreOf(
   pending?: PendingPrompt,
 ): Restore {
   const { facts, related, ...rest } = gather(db, session, pending, options.related, options.about)
-  const standing = standingIn(db, { session, version: rest.version }, options)
+  const standing = standingIn(db, { session, version: rest.version, files: rest.shownAgain }, options)
   return { text: renderRestore({ ...rest, facts, related }, { ...options, standing }), facts, related }
 }
 
-function standingIn(
-  db: Database,
-  of: { readonly session: string; readonly version: string | undefined },
-  { host, source }: RestoreOptions,
-): string {
+function standingIn(db: Database, of: Omit<Shown, "scope">, { host, source }: RestoreOptions): string {
   if (host === undefined) return ""
   const files = standingText(host)
   if (source !== "compact") return files
