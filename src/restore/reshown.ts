@@ -3,14 +3,12 @@
  * the files used last. Its lines are not in the transcript yet when we are asked, so they are made from earlier ones.
  */
 import type { Database } from "../archive/database.ts"
-import { decodeLine } from "../transcript/decode.ts"
+import { invokedText } from "../transcript/invoked.ts"
 import { closeSync } from "../util/fs.ts"
 import { isAbsolute, join } from "../util/path.ts"
 import { atLeast } from "../util/version.ts"
 import { openSource } from "../vault/capture.ts"
 import { readExactly } from "../vault/file.ts"
-import { vaultFile } from "../vault/layout.ts"
-import { CopyReaders } from "../vault/reader.ts"
 import type { Scope, ScopePart } from "./scope.ts"
 import { readSmall } from "./standing.ts"
 
@@ -23,18 +21,14 @@ const LONGEST_PLAN = 100_000
 const NAMED_WITHIN = 64 << 10
 /** Bytes of a file that the host shows whole, whatever is in it: it tells longer ones than 5,000 tokens by name. */
 const LONGEST_FILE = 10_000
+const SLUG = /^"slug":"([a-z0-9-]+)"/
+const SLUG_LONGEST = 200
 /** The host cuts a skill's text, and leaves out the oldest: 5,000 and 25,000 tokens, of 4 characters to it. */
 const SKILL_LONGEST = 20_000
 const SKILLS_LONGEST = 100_000
 const MOST_SKILLS = 20
 /** Lines of the host behind a call or command among which the text stands. */
 const LINES_BEHIND = 4
-
-/** Where it stands. */
-export interface Reshown {
-  readonly claudeDir: string
-  readonly dataHome: string
-}
 
 export interface Shown {
   readonly session: string
@@ -46,10 +40,10 @@ export interface Shown {
 }
 
 /** @returns what they say; what is not there any more is left out */
-export function reshownText(db: Database, shown: Shown, places: Reshown): string {
+export function reshownText(db: Database, shown: Shown, claudeDir: string): string {
   if (!atLeast(shown.version, SHOWS_AGAIN)) return ""
-  const plan = planOf(db, shown.session, places.claudeDir)
-  return [plan, ...skillsOf(db, shown, places.dataHome), ...filesOf(shown.files)].join("\n")
+  const plan = planOf(db, shown.session, claudeDir)
+  return [plan, ...skillsOf(db, shown), ...filesOf(shown.files)].join("\n")
 }
 
 /** With its path, which the host tells as well. A plan is named as the host names the session besides its id. */
@@ -59,29 +53,14 @@ function planOf(db: Database, session: string, claudeDir: string): string {
       "SELECT path FROM transcripts WHERE session = ? ORDER BY id DESC LIMIT 1",
     )
     .get(session)
-  const name = row === null ? undefined : slugIn(row.path)
+  if (row === null) return ""
+  const end = readAt(row.path, -NAMED_WITHIN, NAMED_WITHIN)
+  const at = end.lastIndexOf('"slug":"')
+  const name = at < 0 ? undefined : SLUG.exec(end.toString("latin1", at, at + SLUG_LONGEST))?.[1]
   if (name === undefined) return ""
   const path = join(claudeDir, "plans", `${name}.md`)
   const plan = readSmall(path, LONGEST_PLAN)
   return plan === undefined ? "" : `${path}\n${plan}`
-}
-
-function slugIn(transcript: string): string | undefined {
-  try {
-    const source = openSource(transcript)
-    if (source === undefined) return undefined
-    try {
-      const { size } = source.stats
-      const from = Math.max(0, size - NAMED_WITHIN)
-      const end = Buffer.from(readExactly(source.fd, from, size - from)).toString("latin1")
-      const at = end.lastIndexOf('"slug":"')
-      return at < 0 ? undefined : /^"slug":"([a-z0-9-]{1,200})"/.exec(end.slice(at, at + 220))?.[1]
-    } finally {
-      closeSync(source.fd)
-    }
-  } catch {
-    return undefined
-  }
 }
 
 /** As they are now: so the host reads them. */
@@ -97,13 +76,13 @@ interface Invocation {
 }
 
 interface Place {
-  readonly copy: string
+  readonly path: string
   readonly offset: number
   readonly length: number
 }
 
 /** The latest text of each, the latest first. */
-function skillsOf(db: Database, { scope, version }: Shown, dataHome: string): string[] {
+function skillsOf(db: Database, { scope, version }: Shown): string[] {
   const invoked = scope
     .filter(({ session }) => !session.includes("/"))
     .flatMap((part) => [...called(db, part), ...(atLeast(version, SHOWS_TYPED) ? typed(db, part) : [])])
@@ -111,21 +90,14 @@ function skillsOf(db: Database, { scope, version }: Shown, dataHome: string): st
   const names = new Set<string>()
   const texts: string[] = []
   let left = SKILLS_LONGEST
-  const readers = new CopyReaders()
-  try {
-    for (const invocation of invoked.sort((a, b) => b.after - a.after)) {
-      const name = invocation.target.replace(/^\//, "").split(" ", 1)[0]!
-      if (names.has(name)) continue
-      const text = textOf(db, invocation, dataHome, readers)?.slice(0, SKILL_LONGEST)
-      if (text === undefined) continue
-      names.add(name)
-      if (text.length > left) continue
-      texts.push(text)
-      left -= text.length
-      if (names.size >= MOST_SKILLS) break
-    }
-  } finally {
-    readers.close()
+  for (const invocation of invoked.sort((a, b) => b.after - a.after)) {
+    const name = invocation.target.replace(/^\//, "").split(" ", 1)[0]!
+    const text = names.has(name) ? undefined : textOf(db, invocation)?.slice(0, SKILL_LONGEST)
+    if (text === undefined) continue
+    names.add(name)
+    if (text.length > left) continue
+    texts.push(text)
+    left -= text.length
   }
   return texts
 }
@@ -139,6 +111,7 @@ const called = (db: Database, { session, upTo }: ScopePart): Invocation[] =>
        ORDER BY result DESC LIMIT ${MOST_SKILLS}`,
     )
     .all(session, upTo)
+
 /** By the user; the host's own commands have no text. */
 const typed = (db: Database, { session, upTo }: ScopePart): Invocation[] =>
   db
@@ -150,32 +123,39 @@ const typed = (db: Database, { session, upTo }: ScopePart): Invocation[] =>
     .all(session, upTo)
 
 /** What the host has put behind it in the place of a prompt. */
-function textOf(
-  db: Database,
-  { turn, after }: Invocation,
-  dataHome: string,
-  readers: CopyReaders,
-): string | undefined {
+function textOf(db: Database, { turn, after }: Invocation): string | undefined {
   const lines = db
     .query<Place, [number, number]>(
-      `SELECT t.copy, m.offset, m.length FROM messages m JOIN transcripts t ON t.id = m.transcript
+      `SELECT t.path, m.offset, m.length FROM messages m JOIN transcripts t ON t.id = m.transcript
        WHERE m.turn = ? AND m.id > ? AND m.role = 'host' AND m.sidechain = 0 ORDER BY m.id LIMIT ${LINES_BEHIND}`,
     )
     .all(turn, after)
-  for (const { copy, offset, length } of lines) {
-    for (const part of partsAt(readers, vaultFile(dataHome, copy), offset, length)) {
-      if (part.kind === "context" && part.source === "skill") return part.text
-      if (part.kind === "notice" && !/^\s*(?:<|Caveat:)/.test(part.text)) return part.text
-    }
+  for (const { path, offset, length } of lines) {
+    const text = invokedText(readAt(path, offset, length).toString())
+    if (text !== undefined) return text
   }
   return undefined
 }
 
-/** A copy that is damaged or missing costs its own texts only; `verify` tells of it. */
-function partsAt(readers: CopyReaders, file: string, offset: number, length: number) {
+const NOTHING = Buffer.alloc(0)
+
+/**
+ * A part of a transcript, which the host has at this moment: unpacking the vault's copy takes longer than all else.
+ *
+ * @param from bytes; below 0, of the file's end
+ */
+function readAt(path: string, from: number, length: number): Buffer {
   try {
-    return decodeLine(Buffer.from(readers.of(file).read(offset, offset + length)).toString()).parts
+    const source = openSource(path)
+    if (source === undefined) return NOTHING
+    try {
+      const start = from < 0 ? Math.max(0, source.stats.size + from) : from
+      const { buffer, byteOffset, byteLength } = readExactly(source.fd, start, length)
+      return Buffer.from(buffer, byteOffset, byteLength)
+    } finally {
+      closeSync(source.fd)
+    }
   } catch {
-    return []
+    return NOTHING
   }
 }

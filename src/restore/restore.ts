@@ -17,7 +17,7 @@ export interface Restore {
 
 export interface RestoreOptions extends Omit<RenderOptions, "standing"> {
   /** Where the host has what it puts into the new context by itself; without it nothing is left out as held there. */
-  readonly host?: HostPlaces & { readonly dataHome: string }
+  readonly host?: HostPlaces
   /** What is asked now, where no prompt is pending: turns of other sessions shall be about it. */
   readonly about?: string | undefined
 }
@@ -37,5 +37,5 @@ function standingIn(db: Database, of: Omit<Shown, "scope">, { host, source }: Re
   if (host === undefined) return ""
   const files = standingText(host)
   if (source !== "compact") return files
-  return `${files}\n${reshownText(db, { ...of, scope: scopeOf(db, of.session) }, host)}`
+  return `${files}\n${reshownText(db, { ...of, scope: scopeOf(db, of.session) }, host.claudeDir)}`
 }
