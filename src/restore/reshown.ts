@@ -1,6 +1,6 @@
 /**
  * What the host shows the model again after a compaction: the plan, the texts of skills and commands that were invoked,
- * the files used last. Its lines are not in the transcript yet when we are asked, so they are made from earlier ones.
+ * the files used last, and in old versions the todos. Its lines are not in the transcript yet when we are asked, so they are made from earlier ones.
  */
 import type { Database } from "../archive/database.ts"
 import { invokedText } from "../transcript/invoked.ts"
@@ -15,6 +15,8 @@ import { readSmall } from "./standing.ts"
 /** The oldest host that was seen to show them, and the oldest that shows what the user has invoked, too. */
 const SHOWS_AGAIN = [2, 0, 76] as const
 const SHOWS_TYPED = [2, 1, 112] as const
+/** Hosts from here on do not show the todos again. */
+const HIDES_TODOS = [2, 1, 0] as const
 /** Bytes of a plan. */
 const LONGEST_PLAN = 100_000
 /** Bytes at the end of a transcript in which the session's other name is looked for; most lines have it. */
@@ -37,13 +39,15 @@ export interface Shown {
   readonly version: string | undefined
   /** Paths of files. */
   readonly files: readonly string[]
+  readonly todos: readonly { readonly content: string }[]
 }
 
 /** @returns what they say; what is not there any more is left out */
 export function reshownText(db: Database, shown: Shown, claudeDir: string): string {
   if (!atLeast(shown.version, SHOWS_AGAIN)) return ""
   const plan = planOf(db, shown.session, claudeDir)
-  return [plan, ...skillsOf(db, shown), ...filesOf(shown.files)].join("\n")
+  const todos = atLeast(shown.version, HIDES_TODOS) ? [] : shown.todos.map(({ content }) => content)
+  return [plan, ...todos, ...skillsOf(db, shown), ...filesOf(shown.files)].join("\n")
 }
 
 /** With its path, which the host tells as well. A plan is named as the host names the session besides its id. */

@@ -28,9 +28,10 @@ export function restoreOf(
   options: RestoreOptions,
   pending?: PendingPrompt,
 ): Restore {
-  const { facts, related, ...rest } = gather(db, session, pending, options.related, options.about)
-  const standing = standingIn(db, { session, version: rest.version, files: rest.shownAgain }, options)
-  return { text: renderRestore({ ...rest, facts, related }, { ...options, standing }), facts, related }
+  const material = gather(db, session, pending, options.related, options.about)
+  const { facts, related, version, shownAgain: files, todos } = material
+  const standing = standingIn(db, { session, version, files, todos }, options)
+  return { text: renderRestore(material, { ...options, standing }), facts, related }
 }
 
 function standingIn(db: Database, of: Omit<Shown, "scope">, { host, source }: RestoreOptions): string {

@@ -39,6 +39,11 @@ const NAMES = Object.keys(SOURCES) as Source[]
 /** What only looks as if the host read it. */
 const UNREAD = ["spanned", "outside"]
 
+const TODO = "Open the third valve"
+
+/** Whether a version has the tool that keeps a list of them. */
+const hasTodos = ({ version }: Client): boolean => Bun.semver.order(version, "2.1.112") <= 0
+
 const told = (name: Source): string => `${rule(name)} (${SOURCES[name]})\n`
 
 function furnish(world: World): void {
@@ -89,7 +94,13 @@ async function play(client: Client): Promise<Play> {
   const { world, mock } = stage
   world.env["CTXBRIDGE_RESTORE_BUDGET"] = "9500"
   furnish(world)
-  mock.plan("This is how", [read(join(world.cwd, "src", "seen.ts")), say("So be it.")])
+  const todos = [{ content: TODO, status: "pending", activeForm: "Opening" }]
+  mock.plan("This is how", [
+    read(join(world.cwd, "src", "seen.ts")),
+    // The newest have other tools for it, and not in print mode.
+    ...(hasTodos(client) ? [{ tool: { name: "TodoWrite", input: { todos } } }] : []),
+    say("So be it."),
+  ])
   mock.plan("Tidy up", [{ tool: { name: "Skill", input: { skill: "tidy" } } }, say("It is tidy.")])
   const rules = (...names: readonly string[]): string => names.map(rule).join(" ")
   const first: Turn = {
@@ -108,6 +119,7 @@ async function play(client: Client): Promise<Play> {
     "plan",
     "--allowed-tools",
     "Skill",
+    "TodoWrite",
     "Read",
   ])
   expect({ code: run.code, stderr: run.stderr }).toEqual({ code: 0, stderr: "" })
@@ -145,6 +157,10 @@ for (const wanted of ["2.0.76", "2.1.112", "latest"]) {
       expect(again).toEqual(isOld(client) ? ["ordered"] : [])
       expect([...UNREAD, "control"].filter((name) => !given.includes(`"${rule(name)}"`))).toEqual([])
       expect(given).not.toContain("src/seen.ts")
+      // Only the oldest show it again, beside what was told to the summarizer.
+      expect(given.includes(TODO)).toBe(hasTodos(client) && !isOld(client))
+      const shown = next.text.replace(given.trim(), "").replaceAll(`pending task: "${TODO}"`, "")
+      expect(shown.includes(TODO)).toBe(isOld(client))
     })
   })
 }
