@@ -56,7 +56,8 @@ class Lines {
     this.#blank = told.trim() === "" || isCode
     if (isCode) return
     this.#fence = FENCE.exec(told)?.[1]
-    if (this.#fence === undefined && told.includes("@")) this.#noteImports(withoutCode(told))
+    if (this.#fence === undefined && told.includes("@"))
+      for (const part of withoutCode(told)) this.#noteImports(part)
   }
 
   /** What is left of a line; undefined when that is nothing. */
@@ -80,16 +81,16 @@ class Lines {
     return deep && this.#blank && !this.#list && line.trim() !== ""
   }
 
-  #noteImports(line: string): void {
-    for (const [, written = ""] of line.matchAll(IMPORT)) {
+  #noteImports(prose: string): void {
+    for (const [, written = ""] of prose.matchAll(IMPORT)) {
       const path = written.replace(/#.*/, "").replaceAll("\\ ", " ")
       if (/^(?:\.{0,2}\/|~\/|[A-Za-z0-9._-])/.test(path) && path !== "/") this.imports.push(path)
     }
   }
 }
 
-/** A code span goes from a run of backticks to the next run of the same length. */
-function withoutCode(line: string): string {
+/** What stands between code spans. One goes from a run of backticks to the next run of the same length. */
+function withoutCode(line: string): string[] {
   const runs = [...line.matchAll(/`+/g)].map(({ index, 0: { length } }) => ({ index, length }))
   const next: number[] = []
   const later = new Map<number, number>()
@@ -97,14 +98,14 @@ function withoutCode(line: string): string {
     next[n] = later.get(runs[n]!.length) ?? -1
     later.set(runs[n]!.length, n)
   }
-  let told = ""
+  const told: string[] = []
   let at = 0
   for (let n = 0; n < runs.length; n++) {
     const end = next[n]!
     if (end < 0) continue
-    told += line.slice(at, runs[n]!.index)
+    told.push(line.slice(at, runs[n]!.index))
     at = runs[end]!.index + runs[end]!.length
     n = end
   }
-  return told + line.slice(at)
+  return [...told, line.slice(at)]
 }

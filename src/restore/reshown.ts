@@ -39,14 +39,16 @@ export interface Shown {
   readonly version: string | undefined
   /** Paths of files. */
   readonly files: readonly string[]
-  readonly todos: readonly { readonly content: string }[]
+  readonly todos: readonly { readonly content: string; readonly status: string }[]
 }
 
 /** @returns what they say; what is not there any more is left out */
 export function reshownText(db: Database, shown: Shown, claudeDir: string): string {
   if (!atLeast(shown.version, SHOWS_AGAIN)) return ""
   const plan = planOf(db, shown.session, claudeDir)
-  const todos = atLeast(shown.version, HIDES_TODOS) ? [] : shown.todos.map(({ content }) => content)
+  const todos = atLeast(shown.version, HIDES_TODOS)
+    ? []
+    : shown.todos.map(({ content, status }) => `${content} ${status}`)
   return [plan, ...todos, ...skillsOf(db, shown), ...filesOf(shown.files)].join("\n")
 }
 

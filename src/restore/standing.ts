@@ -1,5 +1,5 @@
 /**
- * What the host puts into every context by itself: the memory files of the user and of the folder, what they import,
+ * What the host puts into every context by itself: the memory files of organisation, user and folders, what they import,
  * and their rules. As the host reads them, so far as that takes no time to speak of.
  */
 import { projectOf } from "../archive/project.ts"
@@ -16,6 +16,8 @@ export type HostPlaces = Pick<Paths, "home" | "claudeDir" | "hostConfig"> & {
   readonly cwd: string | undefined
 }
 
+/** Where an organisation puts its own. */
+const MANAGED = process.platform === "darwin" ? "/Library/Application Support/ClaudeCode" : "/etc/claude-code"
 /** Bytes of a file that is read; the host warns of longer ones. */
 const LONGEST = 100_000
 /** Bytes of all of them. */
@@ -54,6 +56,8 @@ class Memory {
 
   text(): string {
     const { cwd, claudeDir } = this.#places
+    this.#file(join(MANAGED, "CLAUDE.md"), "user")
+    this.#rules(join(MANAGED, ".claude", "rules"), "user")
     this.#file(join(claudeDir, "CLAUDE.md"), "user")
     this.#rules(join(claudeDir, "rules"), "user")
     if (cwd === undefined) return this.#texts.join("\n")
