@@ -119,6 +119,24 @@ test("a whole turn without it: the same text at the prompt after", async () => {
   expect(await play.prompt("further")).toMatchObject(SILENT)
 })
 
+test("a user who stops every turn: the same text at the second prompt, once", async () => {
+  for (const isAnswered of [true, false]) {
+    using machine = new Machine()
+    const play = new Play(machine)
+    const text = await play.compact()
+    const stop = (prompt: string): void => {
+      play.session.user(prompt, now()).message()
+      if (isAnswered) play.session.block({ type: "text", text: "I will" }, now())
+      play.session.user([{ type: "text", text: "[Request interrupted by user]" }], now()).flush()
+    }
+    expect(await play.prompt("go on")).toMatchObject(SILENT)
+    stop("go on")
+    expect(contextOf(await play.prompt("no, wait"))).toBe(text)
+    stop("no, wait")
+    for (const again of ["and on", "further"]) expect(await play.prompt(again)).toMatchObject(SILENT)
+  }
+})
+
 test("the next compaction begins anew, whatever became of the last restore", async () => {
   using machine = new Machine()
   const play = new Play(machine)
@@ -194,6 +212,26 @@ test("/clear: what the next conversation was given and did not get", async () =>
   expect(contextOf(await prompt("go on"))).toBe(text)
   turn(next, "go on").flush()
   expect(await prompt("further")).toMatchObject(SILENT)
+})
+
+test("/clear, and a user who stops every turn: at the third prompt", async () => {
+  using machine = new Machine()
+  const play = new Play(machine)
+  await play.hook("session-end", { reason: "clear" })
+  const next = machine.session()
+  const text = contextOf(await machine.hook("session-start", next, { source: "clear" }))
+  const prompt = (words: string) => machine.hook("user-prompt-submit", next, { prompt: words })
+  const stop = (words: string) =>
+    next
+      .user(words, now())
+      .user([{ type: "text", text: "[Request interrupted by user]" }], now())
+      .flush()
+  expect(await prompt("where were we?")).toMatchObject(SILENT)
+  stop("where were we?")
+  // No summary stands there to tell that all lines of that start are written.
+  expect(await prompt("go on")).toMatchObject(SILENT)
+  stop("go on")
+  expect(contextOf(await prompt("further"))).toBe(text)
 })
 
 test("a transcript that was rewritten, a state or an archive that is gone: nothing is given again", async () => {
