@@ -10,7 +10,7 @@ import { ago } from "./when.ts"
 
 type Counts = Receipt["kinds"]
 
-const PROOFS: Readonly<Record<DeliveryProof, string>> = {
+export const PROOFS: Readonly<Record<DeliveryProof, string>> = {
   arrived: "arrived",
   "arrived-later": "arrived at a later prompt",
   lost: "did not arrive",

@@ -3,7 +3,7 @@ import { expect, setDefaultTimeout, test } from "bun:test"
 import { readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Delivery } from "../../src/hook/state.ts"
-import type { RunOptions } from "../support/binary.ts"
+import { type RunOptions, run } from "../support/binary.ts"
 import { contextOf, type HookName, Machine } from "../support/machine.ts"
 import type { Transcript } from "../support/transcript.ts"
 
@@ -67,6 +67,18 @@ class Play {
 
   get stateFile(): string {
     return join(this.machine.dataHome, "sessions", `${this.session.session}.json`)
+  }
+
+  /** What `status` says of it. */
+  async told(): Promise<{ json: Record<string, unknown> | null; text: string }> {
+    const { cwd, env } = this.machine
+    const [asJson, asText] = await Promise.all([
+      run(["status", "--json"], { cwd, env }),
+      run(["status"], { cwd, env }),
+    ])
+    for (const { code, stderr } of [asJson, asText]) expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+    const text = /^last restore +(.*)$/m.exec(asText.stdout)?.[1] ?? ""
+    return { json: JSON.parse(asJson.stdout).lastRestore, text }
   }
 
   get delivery(): Delivery | undefined {
@@ -197,6 +209,48 @@ test("a prompt that the restore told of as waiting is not waiting any more", asy
   expect(again).toStartWith(MARK)
   expect(again).not.toContain("> Rename it to Tok")
   expect(again).toContain("/src/app/client.ts")
+})
+
+test("status tells whether the last restore has arrived", async () => {
+  using machine = new Machine()
+  const play = new Play(machine)
+  await play.hook("stop")
+  expect(await play.told()).toEqual({ json: null, text: "" })
+  const text = await play.compact()
+  const given = { session: play.session.session, source: "compact", characters: text.length, again: null }
+  const after = `just now, after a compaction, ${text.length} characters: `
+  const open = await play.told()
+  expect(open.json).toMatchObject({ ...given, proof: "open", time: expect.stringMatching(/^\d{4}-.*Z$/) })
+  expect(open.text).toBe(`${after}not answered yet`)
+  await play.prompt("go on")
+  turn(play.session, "go on").flush()
+  await play.hook("stop")
+  const lost = await play.told()
+  expect(lost.json).toMatchObject({ ...given, proof: "lost" })
+  expect(lost.text).toBe(`${after}did not arrive`)
+  expect(contextOf(await play.prompt("and on"))).toBe(text)
+  const again = await play.told()
+  expect(again.json).toMatchObject({ ...given, proof: "open", again: expect.stringMatching(/^\d{4}-.*Z$/) })
+  expect(again.text).toBe(`${after}given again just now, not seen yet`)
+  const hookEvent = "UserPromptSubmit"
+  attachment(play.session, { type: "hook_additional_context", hookEvent, content: [text] }).flush()
+  await play.hook("stop")
+  const later = await play.told()
+  expect(later.json).toMatchObject({ proof: "arrived-later", again: expect.any(String) })
+  expect(later.text).toBe(`${after}arrived at a later prompt`)
+  const second = await play.compact()
+  arrive(play.session, second).flush()
+  await play.hook("stop")
+  expect((await play.told()).json).toMatchObject({ proof: "arrived", characters: second.length, again: null })
+
+  using elsewhere = new Machine()
+  const old = new Play(elsewhere, "2.0.76")
+  await old.compact()
+  turn(old.session, "go on").flush()
+  await old.prompt("and on")
+  const untold = await old.told()
+  expect(untold.json).toMatchObject({ proof: "untold" })
+  expect(untold.text).toEndWith("this version of the host does not tell whether it arrived")
 })
 
 test("/clear: what the next conversation was given and did not get", async () => {
