@@ -293,7 +293,9 @@ function restore(db: Database, request: ReplyRequest, source: RestoreSource, fro
   const summary = compacted ? (state.summary ?? "") : ""
   const about = event.name === "user-prompt-submit" ? prompt : undefined
   const host = { ...settings.paths, cwd: event.cwd }
-  const options = { source, budget, summary, host, related: config["restore.related"], about }
+  // The host itself announces its compactions.
+  const byPlugin = compacted && !compactionUnanswered(state)
+  const options = { source, budget, summary, host, byPlugin, related: config["restore.related"], about }
   const { text, facts } = restoreOf(db, from, options, pending)
   const wanted = event.name === "session-start" && config["restore.receipt"]
   const note = wanted ? receiptLine(text, facts) : ""

@@ -19,6 +19,8 @@ export interface RenderOptions {
   readonly summary: string
   /** What the host puts into the new context by itself, see standing.ts and reshown.ts. */
   readonly standing?: string
+  /** A plugin has answered the compaction in the host's place: it shows nothing again, and what it keeps is not known. */
+  readonly byPlugin?: boolean
   /** Most turns of other sessions. */
   readonly related?: number
 }
@@ -68,9 +70,9 @@ export function renderRestore(material: Material, options: RenderOptions): strin
   ].join("\n")
   const page = new Page(head, budget - CLOSE.length - 1)
   const { version } = material
-  const compacted = options.source === "compact"
-  const lastAnswer = compacted && atLeast(version, KEEPS_LAST) ? (material.lastAnswer ?? "") : ""
-  const shownAgain = compacted && atLeast(version, SHOWS_FILES) ? material.shownAgain : []
+  const byHost = options.source === "compact" && options.byPlugin !== true
+  const lastAnswer = byHost && atLeast(version, KEEPS_LAST) ? (material.lastAnswer ?? "") : ""
+  const shownAgain = byHost && atLeast(version, SHOWS_FILES) ? material.shownAgain : []
   const shownEnds = shownAgain.map((path) => `/${path}`)
   const held = heldIn(options.summary, [options.standing ?? "", lastAnswer])
   const inProject = belowFolder(material.cwd)

@@ -34,9 +34,13 @@ export function restoreOf(
   return { text: renderRestore(material, { ...options, standing }), facts, related }
 }
 
-function standingIn(db: Database, of: Omit<Shown, "scope">, { host, source }: RestoreOptions): string {
+function standingIn(
+  db: Database,
+  of: Omit<Shown, "scope">,
+  { host, source, byPlugin }: RestoreOptions,
+): string {
   if (host === undefined) return ""
   const files = standingText(host)
-  if (source !== "compact") return files
+  if (source !== "compact" || byPlugin === true) return files
   return `${files}\n${reshownText(db, { ...of, scope: scopeOf(db, of.session) }, host.claudeDir)}`
 }

@@ -23,6 +23,8 @@ const LONGEST = 100_000
 /** Bytes of all of them. */
 const MOST_BYTES = 256_000
 const MOST_FILES = 100
+/** Imports that are followed and names in folders that are looked at, whether there is anything to read or not. */
+const MOST_TRIED = 400
 /** Folders above that are looked at. */
 const MOST_FOLDERS = 20
 /** A file that is imported by one that is imported, and so on. */
@@ -47,6 +49,7 @@ class Memory {
   readonly #seen = new Set<string>()
   readonly #texts: string[] = []
   #left = MOST_BYTES
+  #tried = 0
   #inside: string | undefined
   #mayLeave: boolean | undefined
 
@@ -79,6 +82,7 @@ class Memory {
     this.#texts.push(text)
     if (depth >= DEEPEST_IMPORT) return
     for (const written of imports) {
+      if (++this.#tried > MOST_TRIED) return
       const imported = this.#resolved(written, path)
       if (trust === "user" || this.#mayRead(imported)) this.#file(imported, trust, depth + 1)
     }
@@ -90,6 +94,7 @@ class Memory {
     this.#seen.add(folder)
     if (trust === "project" && !this.#mayRead(folder, dirname(dirname(folder)))) return
     for (const name of namesIn(folder)) {
+      if (++this.#tried > MOST_TRIED) return
       const path = join(folder, name)
       if (!name.endsWith(".md")) this.#rules(path, trust, depth + 1)
       else if (trust === "user" || this.#mayRead(path, folder)) this.#file(path, trust, 0, true)

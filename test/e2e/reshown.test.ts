@@ -122,6 +122,16 @@ test("nothing waits for what is no file, and nothing large is read", async () =>
   expect(await left(machine, ruled(machine, names), names)).toEqual(["long", "binary", "late"])
 })
 
+test("an endless list of imports takes no time", async () => {
+  using machine = new Machine()
+  const { cwd } = machine
+  const names = ["first", "last"]
+  for (const name of names) put(join(cwd, `${name}.md`), rule(name))
+  const missing = Array.from({ length: 9_000 }, (_, n) => `@m${n}.md`)
+  put(join(cwd, "CLAUDE.md"), ["@first.md", ...missing, "@last.md"].join(" "))
+  expect(await left(machine, ruled(machine, names), names)).toEqual(["last"])
+})
+
 test("the session's plan, and no other", async () => {
   using machine = new Machine()
   const names = ["mine", "yours"]

@@ -44,6 +44,9 @@ const TODO = "Open the third valve"
 /** Whether a version has the tool that keeps a list of them. */
 const hasTodos = ({ version }: Client): boolean => Bun.semver.order(version, "2.1.112") <= 0
 
+/** Whether a plugin may compact. */
+const hasModules = ({ version }: Client): boolean => Bun.semver.order(version, "2.1.329") >= 0
+
 const told = (name: Source): string => `${rule(name)} (${SOURCES[name]})\n`
 
 function furnish(world: World): void {
@@ -89,7 +92,28 @@ interface Play extends Stage {
   readonly next: Recorded
 }
 
-async function play(client: Client): Promise<Play> {
+/** Answers compactions in the host's place, and keeps the last message. */
+const PLUGIN = `export const register = (on) => {
+  on("session.compact", async ($, e) => {
+    const note = { role: "user", text: "Note of the plugin", toolUses: [] }
+    const assent = { role: "assistant", text: "It is read.", toolUses: [] }
+    return { messages: [note, assent, ...e.messages.slice(-1)] }
+  })
+}
+`
+
+function writePlugin(world: World): string {
+  const plugin = join(world.root, "plugin")
+  for (const folder of [".claude-plugin", "hooks"]) mkdirSync(join(plugin, folder), { recursive: true })
+  const manifest = { name: "tidy", version: "0.0.1", description: "Answers compactions" }
+  writeFileSync(join(plugin, ".claude-plugin", "plugin.json"), JSON.stringify(manifest))
+  const hooks = { modules: ["./register.mjs"], hooks: {} }
+  writeFileSync(join(plugin, "hooks", "hooks.json"), JSON.stringify(hooks))
+  writeFileSync(join(plugin, "hooks", "register.mjs"), PLUGIN)
+  return plugin
+}
+
+async function play(client: Client, isPlugged = false): Promise<Play> {
   const stage = openStage(client)
   const { world, mock } = stage
   world.env["CTXBRIDGE_RESTORE_BUDGET"] = "9500"
@@ -104,17 +128,18 @@ async function play(client: Client): Promise<Play> {
   mock.plan("Tidy up", [{ tool: { name: "Skill", input: { skill: "tidy" } } }, say("It is tidy.")])
   const rules = (...names: readonly string[]): string => names.map(rule).join(" ")
   const first: Turn = {
-    text: `This is how. ${PREFACE}${rules(...NAMES)}`,
+    text: `This is how. ${PREFACE}${rules(...NAMES.slice(0, 6))}`,
     until: (outputs) => outputs.some(({ type }) => type === "result") && writePlan(world),
   }
   const prompts = [
     first,
-    `Tidy up. ${PREFACE}${rules(...UNREAD, "control")}`,
+    `Tidy up. ${PREFACE}${rules(...NAMES.slice(6), ...UNREAD, "control")}`,
     "/order",
     "/compact",
     "And now?",
   ]
   const run = await runPrint(world, prompts, [
+    ...(isPlugged ? ["--plugin-dir", writePlugin(world)] : []),
     "--permission-mode",
     "plan",
     "--allowed-tools",
@@ -123,10 +148,10 @@ async function play(client: Client): Promise<Play> {
     "Read",
   ])
   expect({ code: run.code, stderr: run.stderr }).toEqual({ code: 0, stderr: "" })
-  const call = hookCalls(world).find(({ event, detail }) => event === "SessionStart" && detail === "compact")
-  const compaction = mock.requests.find(({ kind }) => kind === "compact")!
-  const next = mock.requests.find(({ kind, n }) => kind === "main" && n > compaction.n)!
-  return { ...stage, given: additionalContext(call!), next }
+  const call = hookCalls(world).find((one) => one.event === "SessionStart" && one.detail === "compact")!
+  expect(mock.requests.some(({ kind }) => kind === "compact")).toBe(!isPlugged)
+  const next = mock.requests.find(({ kind, at }) => kind === "main" && at >= call.began)!
+  return { ...stage, given: additionalContext(call), next }
 }
 
 for (const wanted of ["2.0.76", "2.1.112", "latest"]) {
@@ -161,6 +186,15 @@ for (const wanted of ["2.0.76", "2.1.112", "latest"]) {
       expect(given.includes(TODO)).toBe(hasTodos(client) && !isOld(client))
       const shown = next.text.replace(given.trim(), "").replaceAll(`pending task: "${TODO}"`, "")
       expect(shown.includes(TODO)).toBe(isOld(client))
+    })
+
+    test.skipIf(!hasModules(client))("a plugin that compacts: memory files alone", async () => {
+      const { given, next } = await play(client, true)
+      const shown = next.text.replace(given.trim(), "")
+      const memory = ["memory", "imported", "nested", "ruled", "user"]
+      expect(NAMES.filter((name) => shown.includes(SOURCES[name])).map(String)).toEqual(memory)
+      const again = NAMES.filter((name) => given.includes(`"${rule(name)}"`))
+      expect(again.sort()).toEqual(NAMES.filter((name) => !memory.includes(name)).sort())
     })
   })
 }
