@@ -4,7 +4,6 @@ import { gather, type PendingPrompt } from "./gather.ts"
 import type { Facts, RelatedLine } from "./material.ts"
 import { type RenderOptions, renderRestore } from "./render.ts"
 import { reshownText, type Shown } from "./reshown.ts"
-import { scopeOf } from "./scope.ts"
 import { type HostPlaces, standingText } from "./standing.ts"
 
 export interface Restore {
@@ -17,7 +16,7 @@ export interface Restore {
 
 export interface RestoreOptions extends Omit<RenderOptions, "standing"> {
   /** Where the host has what it puts into the new context by itself; without it nothing is left out as held there. */
-  readonly host?: HostPlaces
+  readonly host?: HostPlaces & { readonly dataHome: string }
   /** What is asked now, where no prompt is pending: turns of other sessions shall be about it. */
   readonly about?: string | undefined
 }
@@ -34,13 +33,9 @@ export function restoreOf(
   return { text: renderRestore(material, { ...options, standing }), facts, related }
 }
 
-function standingIn(
-  db: Database,
-  of: Omit<Shown, "scope">,
-  { host, source, byPlugin }: RestoreOptions,
-): string {
+function standingIn(db: Database, shown: Shown, { host, source, byPlugin }: RestoreOptions): string {
   if (host === undefined) return ""
   const files = standingText(host)
   if (source !== "compact" || byPlugin === true) return files
-  return `${files}\n${reshownText(db, { ...of, scope: scopeOf(db, of.session) }, host.claudeDir)}`
+  return `${files}\n${reshownText(db, shown, host)}`
 }

@@ -4,10 +4,9 @@
  */
 import { projectOf } from "../archive/project.ts"
 import type { Paths } from "../config/load.ts"
-import { closeSync, readdirSync, realpathSync, statSync } from "../util/fs.ts"
+import { readdirSync, realpathSync, statSync } from "../util/fs.ts"
 import { basename, dirname, isAbsolute, join, resolve } from "../util/path.ts"
-import { openSource } from "../vault/capture.ts"
-import { readExactly } from "../vault/file.ts"
+import { readSmall } from "./disk.ts"
 import { memoryFile } from "./memory-file.ts"
 
 /** Where the host finds them. */
@@ -190,23 +189,6 @@ function namesIn(folder: string): string[] {
 function statOf(path: string): { readonly size: number; isDirectory(): boolean } | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false })
-  } catch {
-    return undefined
-  }
-}
-
-/** The text of a file of at most so many bytes; undefined for any other. */
-export function readSmall(path: string, most: number): string | undefined {
-  try {
-    const source = openSource(path)
-    if (source === undefined) return undefined
-    try {
-      if (source.stats.size > most) return undefined
-      const text = Buffer.from(readExactly(source.fd, 0, source.stats.size)).toString()
-      return text.includes("\0") ? undefined : text
-    } finally {
-      closeSync(source.fd)
-    }
   } catch {
     return undefined
   }

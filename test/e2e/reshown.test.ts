@@ -192,6 +192,35 @@ test("texts of skills and commands: the last of each, as much as the host shows"
   expect(await left(machine, tell("2.0.76"), names)).toEqual(["former", "cut", "ordered", "quoted"])
 })
 
+test("a session that is resumed: what was invoked before is forgotten, and by the oldest the plan", async () => {
+  for (const [version, source, forgotten] of [
+    ["2.1.330", "resume", ["before"]],
+    ["2.1.330", "fork", ["before"]],
+    ["2.0.76", "resume", ["before", "planned"]],
+  ] as const) {
+    using machine = new Machine()
+    const names = ["before", "after", "planned"]
+    put(join(machine.home, ".claude", "plans", "calm-red-fox.md"), rule("planned"))
+    const session = skill(ruled(machine, names, version), "tidy", rule("before"))
+    session.user("Go on.", { slug: "calm-red-fox" }).message().say("Yes.").flush()
+    await machine.hook("stop", session)
+    await machine.hook("session-start", session, { source })
+    skill(session, "sort", rule("after"))
+    expect((await left(machine, session, names)).sort()).toEqual([...forgotten])
+  }
+})
+
+test("a compaction that nobody has announced is a plugin's: memory files alone", async () => {
+  using machine = new Machine()
+  const names = ["memory", "skilled", "seen"]
+  put(join(machine.cwd, "CLAUDE.md"), rule("memory"))
+  const session = skill(ruled(machine, names), "tidy", rule("skilled"))
+  const path = put(join(machine.cwd, "seen.ts"), rule("seen"))
+  session.turn("Look.", [{ tool: "Read", input: { file_path: path }, output: "1\tx" }], "Seen.").flush()
+  const ran = await machine.hook("session-start", session, { source: "compact" })
+  expect(among(contextOf(ran) ?? "", names).sort()).toEqual(["seen", "skilled"])
+})
+
 test("the files used last, as they are now; neither long ones nor those used before them", async () => {
   using machine = new Machine()
   const names = ["seen", "long", "old", "gone"]

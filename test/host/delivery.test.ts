@@ -131,15 +131,16 @@ for (const [wanted, faults] of PLAYS) {
       })
     }
 
-    describe("a hook that fails, and a user who stops every turn", () => {
+    // The oldest hosts write nothing down, whoever stops them.
+    describe.skipIf(isOld(client))("a hook that fails, and a user who stops every turn", () => {
       const performance = once(() => play(client, FAULTS["fails after its answer"], true))
 
       test("its text is in the conversation once, from a prompt on", async () => {
         const stage = await performance()
         const given = prompted(stage).map(additionalContext)
-        expect(given.filter((text) => text !== "")).toEqual(isOld(client) ? [] : [stage.dropped])
+        expect(given.filter((text) => text !== "")).toEqual([stage.dropped])
         const main = stage.mock.requests.filter(({ kind }) => kind === "main")
-        expect(occurrences(main.at(-1)!.text, RESTORE_MARK)).toBe(isOld(client) ? 0 : 1)
+        expect(occurrences(main.at(-1)!.text, RESTORE_MARK)).toBe(1)
       })
     })
   })
