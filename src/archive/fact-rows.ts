@@ -69,6 +69,7 @@ function collect(found: Found, part: Part, origin: Origin, tool: string | undefi
       )
       const texts = stringsIn(part.input)
       add("name", texts.flatMap(namesIn))
+      if (part.name !== "Bash") add("path", texts.flatMap(pathsIn))
       const script = part.name === "Bash" ? commandOf(part.input) : undefined
       if (script === undefined) return
       add("path", commandPaths(script))

@@ -10,7 +10,7 @@ import { code, told } from "./quote.ts"
  * Shares of the room, in the order in which the lists are written; what one does not need goes to those behind it.
  * They were chosen on cuts at arbitrary places of sessions, not on compactions (docs/adr/0012).
  */
-const SHARES = { errors: 0.13, paths: 0.27, names: 0.27, commands: 0.33 } as const
+const SHARES = { errors: 0.22, paths: 0.25, names: 0.22, commands: 0.31 } as const
 
 const ERROR_SHOWN = 200
 /** `Error: Exit code 127` */
@@ -21,7 +21,7 @@ const FORM_SHOWN = 120
 /** Characters of a section's title line. */
 const TITLED = "\n## ".length
 /** Facts of a kind that are asked of the summary: no budget has room for more. */
-const MOST = 100
+const MOST = 200
 
 /**
  * @param room characters that all lists together may take

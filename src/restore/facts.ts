@@ -1,7 +1,8 @@
 /**
  * Names, paths, commands and error lines that the model is likely to need again, the likeliest first.
  *
- * What was used often and lately is used again, and short facts leave room for more: times / (√age · √characters).
+ * What was used often and lately is used again, and short facts leave room for more: times / (√age · √characters), of
+ * error lines times / (√age · characters).
  * How that was chosen stands in docs/adr/0012.
  */
 import type { Database } from "../archive/database.ts"
@@ -11,6 +12,8 @@ import type { Scope } from "./scope.ts"
 
 /** Facts of a kind that are looked at, the latest: what is older has hardly a chance. */
 const LOOKED_AT = 120
+/** Of names: one long text can hold as many. */
+const NAMES_LOOKED_AT = 300
 /** Calls among which the last run of a command is found, for each outcome. */
 const MOST_RUNS = 60
 /** Commands that are looked for in those calls: no budget has room for more. */
@@ -32,7 +35,7 @@ export function gatherFacts(db: Database, scope: Scope, inProject: (path: string
   const told = latestFacts(db, scope, "path").map((row) => ({ ...row, text: inProject(row.text) }))
   const paths = merged(told.map((row) => ({ ...row, form: row.text })))
   const commands = merged(latestFacts(db, scope, "command"))
-  const names = merged(latestFacts(db, scope, "name"))
+  const names = merged(latestFacts(db, scope, "name", NAMES_LOOKED_AT))
   const errors = merged(latestFacts(db, scope, "error"))
   const ages = agesOf([paths, commands, names, errors])
   const failed = failedRuns(db, scope)
@@ -42,14 +45,14 @@ export function gatherFacts(db: Database, scope: Scope, inProject: (path: string
       .slice(0, MOST_COMMANDS)
       .map((fact) => ({ ...fact, ...failed(fact.text) })),
     names: ranked(names, ages),
-    errors: ranked(errors, ages),
+    errors: ranked(errors, ages, 1),
   }
 }
 
-function latestFacts(db: Database, scope: Scope, kind: FactKind): FactRow[] {
+function latestFacts(db: Database, scope: Scope, kind: FactKind, most = LOOKED_AT): FactRow[] {
   const query = db.query<FactRow, [string, string, number]>(
     `SELECT text, form, times, latest FROM facts WHERE session = ?1 AND kind = ?2 AND since <= ?3
-     ORDER BY latest DESC, text DESC LIMIT ${LOOKED_AT}`,
+     ORDER BY latest DESC, text DESC LIMIT ${most}`,
   )
   return scope.flatMap(({ session, upTo }) => query.all(session, kind, upTo))
 }
@@ -72,9 +75,10 @@ function agesOf(kinds: readonly (readonly FactRow[])[]): ReadonlyMap<number, num
   return new Map([...latest].sort((a, b) => b - a).map((message, age) => [message, age]))
 }
 
-function ranked(rows: readonly FactRow[], ages: ReadonlyMap<number, number>): Fact[] {
+/** @param brevity exponent of the characters: error lines are as likely at any length, so that short ones go first */
+function ranked(rows: readonly FactRow[], ages: ReadonlyMap<number, number>, brevity = 0.5): Fact[] {
   const need = ({ form, times, latest }: FactRow): number =>
-    times / Math.sqrt((ages.get(latest)! + SETTLING) * (form.length + FRAME))
+    times / (Math.sqrt(ages.get(latest)! + SETTLING) * (form.length + FRAME) ** brevity)
   return rows
     .map((row) => ({ row, need: need(row) }))
     .sort((a, b) => b.need - a.need || (a.row.text < b.row.text ? -1 : 1))

@@ -50,7 +50,10 @@ export class Present {
           "path",
           toolFiles(part.name, part.input).map(({ path }) => path),
         )
-        for (const text of stringsIn(part.input)) this.#note("name", namesIn(text))
+        for (const text of stringsIn(part.input)) {
+          this.#note("name", namesIn(text))
+          if (part.name !== "Bash") this.#note("path", pathsIn(text))
+        }
         const script =
           part.name === "Bash" ? (part.input as { command?: unknown } | null)?.command : undefined
         if (typeof script !== "string") return

@@ -16,6 +16,8 @@ const MOST = 120
 /** `camelCase`, `PascalCase` of two words, `snake_case`: a plain word is no name. */
 const NAME =
   /(?<![\w$])(?:[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]*)+|_*[A-Za-z][A-Za-z0-9]*(?:_+[A-Za-z0-9]+)+)(?![\w$])/g
+/** Between backticks also what is joined by dots and hyphens: outside, `read-only` and `e.g.` look the same. */
+const MARKED = /`((?=[\w.-]*(?:[a-z0-9][._-]|[a-z][A-Z]))[A-Za-z_][\w.-]{3,40})(?:\(\))?`/g
 /** Digits all over: ids and hashes are not typed again. */
 const ID = /\d{5}|\d\D+\d\D+\d/
 const NAME_SHORTEST = 5
@@ -23,10 +25,14 @@ const NAME_LONGEST = 50
 
 export function namesIn(text: string): string[] {
   const found = new Set<string>()
-  for (const [name] of text.slice(0, LOOKED_AT).matchAll(NAME)) {
-    if (name.length < NAME_SHORTEST || name.length > NAME_LONGEST || ID.test(name)) continue
-    found.add(name)
-    if (found.size >= MOST) break
+  const head = text.slice(0, LOOKED_AT)
+  for (const pattern of [MARKED, NAME]) {
+    for (const [whole, marked] of head.matchAll(pattern)) {
+      const name = marked ?? whole
+      if (name.length < NAME_SHORTEST || name.length > NAME_LONGEST || ID.test(name)) continue
+      found.add(name)
+      if (found.size >= MOST) return [...found]
+    }
   }
   return [...found]
 }
@@ -82,14 +88,14 @@ export function commandUses(script: string): CommandUse[] {
 /** What prints or waits, comments, and words of the shell's grammar. */
 const NO_OPENING = /^(?:(?:echo|printf|sleep|for|while|until|if|case|function)\b|[#{}()[\]!])|\\$/
 
-/** The first line of a script as it was typed: where it is run, with what set, or how a longer one begins. */
+/** The first line of a script as it was typed: where it is run, with what set, or how a longer one begins. One too long is cut. */
 export function openingOf(script: string): string | undefined {
   const [first = ""] = script
     .trimStart()
     .slice(0, 2 * COMMAND_LONGEST)
     .split("\n", 1)
-  const line = folded(first)
-  if (line.length < COMMAND_SHORTEST || line.length > COMMAND_LONGEST) return undefined
+  const line = folded(first).slice(0, COMMAND_LONGEST).trimEnd()
+  if (line.length < COMMAND_SHORTEST) return undefined
   return NO_OPENING.test(line) || !/[ =]/.test(line) ? undefined : line
 }
 
@@ -147,6 +153,8 @@ const SENTENCE = /^\p{Lu}.*\p{Ll}\.$/u
 /** What the host puts around the output of a call that failed, before it, and in its place when a human refused. */
 const HOST_TAG = /<\/?tool_use_error>/g
 const STATUS = /^(?:Error: )?Exit code -?\d{1,3}$/
+/** A count of none, which speaks of errors all the same. */
+const NONE = /\b(?:0|no) (?:errors?|fail)|\b(?:errors?|fail\w*)["']? ?[=:] ?(?:0|null|none|false|\[\])(?!\w)/i
 /** What a script prints between its parts. */
 const BANNER = /^([=*#-])\1{1,3} .* \1{2,4}$/
 const REFUSED = /^\s*The user doesn't want to /
@@ -168,7 +176,7 @@ export function errorLinesIn(output: string, failed = false): string[] {
       found.add(folded)
       continue
     }
-    const isError = isFirst || !(CODE.test(folded) || isProse(folded))
+    const isError = isFirst || !(NONE.test(folded) || CODE.test(folded) || isProse(folded))
     isFirst = false
     if (!isError || folded.length < ERROR_SHORTEST || folded.length > ERROR_LONGEST) continue
     found.add(folded)

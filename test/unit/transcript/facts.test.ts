@@ -15,6 +15,12 @@ describe("names", () => {
     ["plain Words, in a Sentence. One two.", []],
     ["toolu_01AbCdEf23456789 and msg_9f8e7d6c5b4a", []],
     ["größeÄndern ist kein Name hier", []],
+    [
+      "run `retry-after-tests` on `client.config`, see `mise.toml`",
+      ["retry-after-tests", "client.config", "mise.toml"],
+    ],
+    ["a read-only client.config, `plain` and `-x` and `3.14` and `a b-c`", []],
+    ["`retryAfter()` twice: retryAfter", ["retryAfter"]],
   ])("%s", (text, names) => expect(namesIn(text)).toEqual(names as string[]))
 
   test("of a whole file only its head, and not without end", () => {
@@ -70,7 +76,7 @@ describe("commands", () => {
     ["echo done; npm test", undefined],
     ["npm run build \\\n  --fast", undefined],
     ["make", undefined],
-    [`npm run ${"x".repeat(200)}`, undefined],
+    [`npm run ${"x".repeat(200)}`, `npm run ${"x".repeat(152)}`],
   ])("opening of %j", (script, opening) => expect(openingOf(script)).toBe(opening))
 })
 
@@ -79,6 +85,8 @@ describe("error lines", () => {
     ["ok\n  TypeError: x is not a function  \nat a.ts:1", ["TypeError: x is not a function"]],
     ["错误：找不到模块 client 请检查路径配置", ["错误：找不到模块 client 请检查路径配置"]],
     ["12 passed, 0 skipped", []],
+    ["done: deleted=35 skipped=2 failed=0\nall good, 0 errors found\nok: true, error: null", []],
+    ["deleted=35 skipped=2 failed=20", ["deleted=35 skipped=2 failed=20"]],
     ["  throw new Error(message);\n# errors are fine\n14:  return error", []],
     ["error", []],
   ])("%j", (output, lines) => expect(errorLinesIn(output)).toEqual(lines as string[]))
