@@ -40,6 +40,9 @@ const FILES: Readonly<Record<string, Piece>> = {
   ),
 }
 
+/** Names the native files by what is in them, so that a start need not read 15 MB to know where they are. */
+const DIGEST = "native.json"
+
 interface Patch {
   readonly source: string
   readonly from: string
@@ -83,10 +86,17 @@ function packed({ source, part }: Piece): Uint8Array | "" {
   return Bun.zstdCompressSync(content, { level: LEVEL })
 }
 
+/** Empty where one is missing. */
+function digestOf(parts: readonly (Uint8Array | "")[]): string {
+  if (parts.includes("")) return ""
+  const digest = parts.reduce((seed, part) => Bun.hash.xxHash64(part, seed), 0n)
+  return digest.toString(16).padStart(16, "0")
+}
+
 const isDone = (): boolean =>
   existsSync(stampFile) &&
   readFileSync(stampFile, "utf8") === stamp &&
-  [...Object.keys(FILES), ...Object.keys(MODULES)].every((name) => existsSync(join(TARGET, name)))
+  [...Object.keys(FILES), ...Object.keys(MODULES), DIGEST].every((name) => existsSync(join(TARGET, name)))
 
 if (!isDone()) {
   mkdirSync(TARGET, { recursive: true })
@@ -95,6 +105,9 @@ if (!isDone()) {
     if (parts.length !== 2) throw new Error(`${source} has \`${from}\` ${parts.length - 1} times, not once`)
     writeFileSync(join(TARGET, name), parts.join(to))
   }
-  for (const [name, piece] of Object.entries(FILES)) writeFileSync(join(TARGET, name), packed(piece))
+  const made = Object.entries(FILES).map(([name, piece]) => ({ name, piece, content: packed(piece) }))
+  for (const { name, content } of made) writeFileSync(join(TARGET, name), content)
+  const parts = made.filter(({ piece }) => piece.source.startsWith(natives)).map(({ content }) => content)
+  writeFileSync(join(TARGET, DIGEST), JSON.stringify({ digest: digestOf(parts) }))
   writeFileSync(stampFile, stamp)
 }

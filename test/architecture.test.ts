@@ -60,6 +60,7 @@ const MADE: Readonly<Record<string, string>> = {
   "../dist/runtime/transformers.js": "@huggingface/transformers",
   "../dist/runtime/ort-wasm.js": "onnxruntime-web",
   "../dist/runtime/wasm.zst": "onnxruntime-node",
+  "../dist/runtime/native.json": "onnxruntime-node",
   "../dist/runtime/library.0.zst": "onnxruntime-node",
   "../dist/runtime/library.1.zst": "onnxruntime-node",
   "../dist/runtime/library.2.zst": "onnxruntime-node",

@@ -56,30 +56,31 @@ export function openDatabase(dataHome: string, options: OpenOptions): Database {
 }
 
 /** What tells whether the views can be read as they are. */
-export interface Marks {
+export interface Stamps {
   readonly schema: number
   readonly seen: number
   readonly parser: number | null
 }
 
 /**
- * Opens the file for reading, if it is there, with as few statements as can be.
+ * Opens the file that is there, for reading, with as few statements as can be.
  *
+ * @param wait ms to wait for another writer; who replaces the file is not waited for
  * @throws whatever SQLite says; CtxError `busy`
  */
-export function openWithMarks(dataHome: string, options: OpenOptions): { db: Database; marks: Marks } {
-  const held = shareLock(dataHome, options)
+export function openWithStamps(dataHome: string, wait: number): { db: Database; stamps: Stamps } {
+  const held = shareLock(dataHome, { wait: 0 })
   let db: Database | undefined
   try {
     db = new LockedDatabase(databasePath(dataHome), { readwrite: true, strict: true }, held)
-    db.run(`PRAGMA busy_timeout = ${options.wait}`)
-    const marks = db
-      .query<Marks, []>(
+    db.run(`PRAGMA busy_timeout = ${wait}`)
+    const stamps = db
+      .query<Stamps, []>(
         `SELECT user_version AS schema, application_id AS seen, (SELECT max(version) FROM parser) AS parser
          FROM pragma_user_version, pragma_application_id`,
       )
       .get()!
-    return { db, marks }
+    return { db, stamps }
   } catch (error) {
     if (db !== undefined) db.close()
     else if (held !== undefined) closeSync(held)

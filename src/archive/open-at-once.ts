@@ -1,6 +1,6 @@
 /** The views for whoever only looks something up and is waited for: opened without what most calls have no need of. */
 import { existsSync } from "../util/fs.ts"
-import { type Database, databasePath, openWithMarks, SCHEMA_VERSION } from "./database.ts"
+import { type Database, databasePath, openWithStamps, SCHEMA_VERSION } from "./database.ts"
 import { isSettled } from "./pending.ts"
 import { PARSER, SEEN_ALL } from "./schema.ts"
 
@@ -13,8 +13,8 @@ const WAIT = 2000
 export function openAtOnce(dataHome: string): Database | undefined {
   if (!existsSync(databasePath(dataHome)) || !isSettled(dataHome)) return undefined
   try {
-    const { db, marks } = openWithMarks(dataHome, { wait: WAIT })
-    if (marks.schema === SCHEMA_VERSION && marks.seen === SEEN_ALL && marks.parser === PARSER) return db
+    const { db, stamps } = openWithStamps(dataHome, WAIT)
+    if (stamps.schema === SCHEMA_VERSION && stamps.seen === SEEN_ALL && stamps.parser === PARSER) return db
     db.close()
   } catch {
     // Damage, a lock: there it is met again, and people are told.

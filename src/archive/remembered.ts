@@ -2,7 +2,6 @@
  * What the model wants kept: a line each in a transcript of our own, one for each project, which is archived like the
  * host's. So it is in the vault, and found, shown and rebuilt like everything else.
  */
-import { randomUUID } from "node:crypto"
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { CtxError } from "../util/errors.ts"
@@ -51,7 +50,7 @@ export function remember(place: Place, { text, project, folder, now }: Note): vo
   const common = { sessionId: session, cwd: folder, timestamp: new Date(now).toISOString() }
   const lines = [
     ...(existsSync(path) ? [] : [{ type: "ai-title", aiTitle: TITLE, ...common }]),
-    { type: "ctxbridge-note", uuid: randomUUID(), ...common, text },
+    { type: "ctxbridge-note", uuid: crypto.randomUUID(), ...common, text },
   ]
   mkdirSync(folderOf(place.dataHome), { recursive: true, mode: 0o700 })
   // One call: nobody reads half a note, and two writers' do not mix.

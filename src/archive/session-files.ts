@@ -7,6 +7,17 @@ import { join } from "../util/path.ts"
 
 export const sessionFolder = (dataHome: string): string => join(dataHome, "sessions")
 
+/** Bytes of a session's transcript when the host last took it up again; 0 where nobody knows of that. */
+export function resumedAt(dataHome: string, session: string): number {
+  const file = join(sessionFolder(dataHome), `${session}.json`)
+  try {
+    const state = JSON.parse(readFileSync(file, "utf8")) as { resumedAt?: unknown }
+    return typeof state.resumedAt === "number" ? state.resumedAt : 0
+  } catch {
+    return 0
+  }
+}
+
 /** The autopilot's state of the session with the last prompt, for other tools. */
 export const sharedState = (dataHome: string): string => join(dataHome, "autopilot-state.json")
 

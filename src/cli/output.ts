@@ -23,7 +23,8 @@ export function writeError(text: string): void {
 }
 
 function writeAll(fd: number, data: string | Uint8Array): void {
-  const bytes = typeof data === "string" ? Buffer.from(data) : data
+  // Not Buffer: the engine takes 0.17 ms for its first use.
+  const bytes = typeof data === "string" ? new TextEncoder().encode(data) : data
   for (let done = 0; done < bytes.length; ) {
     try {
       done += writeSync(fd, bytes, done)

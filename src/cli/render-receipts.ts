@@ -10,7 +10,7 @@ import { ago } from "./when.ts"
 
 type Counts = Receipt["kinds"]
 
-const PROOFS: Readonly<Record<DeliveryProof, string>> = {
+export const PROOFS: Readonly<Record<DeliveryProof, string>> = {
   arrived: "arrived",
   "arrived-later": "arrived at a later prompt",
   lost: "did not arrive",
@@ -30,7 +30,10 @@ export function renderReceipts(receipts: readonly Receipt[], total: Counts, scre
     lines.push(screen.style.bold(`Together, ${count(receipts.length, "compaction")}`))
     lines.push(...renderCounts(total, screen), "")
   }
-  return [...lines, "Kept and given count what stands there word for word. Tokens: characters / 3.5."]
+  return [
+    ...lines,
+    "Kept and given count what stands there word for word, or by a short name that can mean nothing else. Tokens: characters / 3.5.",
+  ]
 }
 
 function headline(receipt: Receipt, name: string, now: number): string {

@@ -6,9 +6,11 @@ import type { Standing } from "../embed/standing.ts"
 import type { HookStatus } from "../host/hook-status.ts"
 import type { ServerStatus } from "../host/server-status.ts"
 import type { History } from "../job/history.ts"
+import type { LastRestore } from "../restore/delivery.ts"
 import type { LoggedError } from "../util/log.ts"
 import { bytes, count } from "../util/text.ts"
 import { renderContext } from "./render-context.ts"
+import { PROOFS } from "./render-receipts.ts"
 import { renderSessions, type Screen } from "./render-session.ts"
 import { safe } from "./style.ts"
 import { renderPairs } from "./table.ts"
@@ -23,6 +25,8 @@ export interface StatusReport extends ArchiveStatus {
   readonly forgotten: { readonly sessions: number; readonly unfinished: number }
   /** Of the latest session here. */
   readonly context: ContextReport | null
+  /** What it was given last after a compaction or `/clear`, and whether that has arrived. */
+  readonly lastRestore: LastRestore | null
   /** An import in the background. */
   readonly import: History | null
   readonly hooks: readonly HookStatus[]
@@ -40,6 +44,7 @@ export function renderStatus(status: StatusReport, screen: Screen): string[] {
       ["data", safe(status.dataHome) + (status.exists ? "" : " (not there yet)")],
       ...archivePairs(status),
       ...spoolPairs(status),
+      ...restorePairs(status.lastRestore, screen.now),
       ...forgottenPairs(status.forgotten),
       ...importPairs(status.import),
       ...searchPairs(status),
@@ -115,6 +120,15 @@ function repairPairs({ lastRepair }: ArchiveStatus, now: number): Pair[] {
   return [
     ["last repair", safe(`${ago(time, now)}, ${count(turns, "turn")} from the vault: ${reason}${kept}`)],
   ]
+}
+
+function restorePairs(last: LastRestore | null, now: number): Pair[] {
+  if (last === null) return []
+  const { source, time, characters, proof, again } = last
+  const later =
+    proof === "open" && again !== null ? `given again ${ago(again, now)}, not seen yet` : PROOFS[proof]
+  const event = source === "clear" ? "/clear" : "a compaction"
+  return [["last restore", `${ago(time, now)}, after ${event}, ${count(characters, "character")}: ${later}`]]
 }
 
 function forgottenPairs({ sessions, unfinished }: StatusReport["forgotten"]): Pair[] {

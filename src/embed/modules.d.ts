@@ -6,6 +6,14 @@ declare module "*.zst" {
   export default path
 }
 
+declare module "*/dist/runtime/native.json" {
+  const native: {
+    /** Sixteen hexadecimal digits that stand for the content of the native files; empty where there are none. */
+    readonly digest: string
+  }
+  export default native
+}
+
 declare module "*/dist/runtime/transformers.js" {
   export { env, pipeline } from "@huggingface/transformers"
 }

@@ -4,13 +4,15 @@
  */
 import {
   chmodSync,
+  closeSync,
   existsSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
-  writeFileSync,
+  writeSync,
 } from "node:fs"
 import { join } from "node:path"
 import binding from "../../dist/runtime/binding.node.zst" with { type: "file" }
@@ -18,6 +20,7 @@ import library0 from "../../dist/runtime/library.0.zst" with { type: "file" }
 import library1 from "../../dist/runtime/library.1.zst" with { type: "file" }
 import library2 from "../../dist/runtime/library.2.zst" with { type: "file" }
 import library3 from "../../dist/runtime/library.3.zst" with { type: "file" }
+import native from "../../dist/runtime/native.json"
 import wasm from "../../dist/runtime/wasm.zst" with { type: "file" }
 import { CtxError } from "../util/errors.ts"
 import { isAlive } from "./native-guard.ts"
@@ -41,32 +44,22 @@ export const wasmRuntime = (): Uint8Array => Bun.zstdDecompressSync(readFileSync
  * @throws CtxError `no-native-runtime` when the binary carries none; a system error when nothing can be written
  */
 export async function nativeRuntime(stateHome: string): Promise<string> {
-  const files = [
-    [LIBRARIES[process.platform] ?? "", LIBRARY_PARTS.map((part) => readFileSync(part))],
-    [BINDING, [readFileSync(binding)]],
-  ] as const
-  if (files.some(([name, parts]) => name === "" || parts[0]!.length === 0)) {
+  const library = LIBRARIES[process.platform]
+  if (library === undefined || native.digest === "") {
     throw new CtxError(
       "no-native-runtime",
       `there is no native ONNX Runtime for ${process.platform}-${process.arch}`,
     )
   }
-  const stamp = files.flatMap(([, parts]) => parts).reduce((seed, part) => Bun.hash.xxHash64(part, seed), 0n)
-  const name = `runtime-${stamp.toString(16).padStart(16, "0")}`
-  const folder = join(stateHome, name)
+  const folder = join(stateHome, `runtime-${native.digest}`)
   // It appears whole, by the rename below.
   if (existsSync(folder)) return join(folder, BINDING)
   removeOthers(stateHome)
   const temporary = `${folder}.${process.pid}`
   mkdirSync(temporary, { recursive: true, mode: 0o700 })
   try {
-    for (const [file, parts] of files) {
-      // Side by side, on as many processors as there are: most of the time that a first start takes.
-      const contents = await Promise.all(parts.map((part) => Bun.zstdDecompress(part)))
-      writeFileSync(join(temporary, file), Buffer.concat(contents), { mode: 0o700 })
-      // The umask may have taken a bit away.
-      chmodSync(join(temporary, file), 0o700)
-    }
+    await unpack(join(temporary, library), LIBRARY_PARTS)
+    await unpack(join(temporary, BINDING), [binding])
     renameSync(temporary, folder)
   } catch (error) {
     rmSync(temporary, { recursive: true, force: true })
@@ -74,6 +67,24 @@ export async function nativeRuntime(stateHome: string): Promise<string> {
     if (!existsSync(folder)) throw error
   }
   return join(folder, BINDING)
+}
+
+/** Most of the time that a first start takes: the parts side by side, each written while the next is unpacked. */
+async function unpack(file: string, parts: readonly string[]): Promise<void> {
+  const contents = parts.map((part) => Bun.zstdDecompress(readFileSync(part)))
+  // One that fails is met below; those behind it must not fail unheard.
+  void Promise.allSettled(contents)
+  const fd = openSync(file, "w", 0o700)
+  try {
+    for (const content of contents) {
+      const bytes = await content
+      for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done)
+    }
+  } finally {
+    closeSync(fd)
+  }
+  // The umask may have taken a bit away.
+  chmodSync(file, 0o700)
 }
 
 /** What another version, or a process that was killed, has left. */

@@ -112,16 +112,17 @@ function inputsOf(
   ids: readonly number[],
   { module }: Runtime,
 ): Record<string, TensorLike> {
-  const values: Readonly<Record<string, (id: number) => bigint>> = {
-    input_ids: BigInt,
-    attention_mask: () => 1n,
-    token_type_ids: () => 0n,
+  const { length } = ids
+  const values: Readonly<Record<string, () => BigInt64Array>> = {
+    input_ids: () => BigInt64Array.from(ids, BigInt),
+    attention_mask: () => new BigInt64Array(length).fill(1n),
+    token_type_ids: () => new BigInt64Array(length),
   }
   const inputs: Record<string, TensorLike> = {}
   for (const name of inputNames) {
     const value = values[name]
     if (value === undefined) throw new CtxError("bad-model", `the model asks for ${JSON.stringify(name)}`)
-    inputs[name] = new module.Tensor("int64", BigInt64Array.from(ids, value), [1, ids.length])
+    inputs[name] = new module.Tensor("int64", value(), [1, length])
   }
   return inputs
 }

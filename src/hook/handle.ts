@@ -206,7 +206,7 @@ function remember(
     case "session-end":
       return state.promptOpen && event.reason === "clear" ? { ...state, promptOpen: false } : state
     case "session-start":
-      return state
+      return event.source === "resume" || event.source === "fork" ? { ...state, resumedAt: size } : state
   }
 }
 

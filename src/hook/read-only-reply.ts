@@ -11,10 +11,9 @@ import { renderPointer } from "../restore/pointer.ts"
 import type { RestoreSource } from "../restore/render.ts"
 import { restoreOf } from "../restore/restore.ts"
 import { latestSession } from "../restore/scope.ts"
-import { standingText } from "../restore/standing.ts"
 import { additionalContext } from "./event.ts"
 import type { Reply, ReplyRequest } from "./reply.ts"
-import { clearedSession, SILENT_CLEAR_LASTS } from "./state.ts"
+import { clearedSession, compactionUnanswered, SILENT_CLEAR_LASTS } from "./state.ts"
 
 export function readOnlyReply(request: ReplyRequest): Reply {
   const db = openDatabase(request.settings.paths.dataHome, { wait: 0, readonly: true })
@@ -63,7 +62,8 @@ function restored(db: Database, request: ReplyRequest, source: RestoreSource, fr
     source,
     budget: config["restore.budget"],
     summary,
-    standing: standingText(event.cwd, settings.paths.claudeDir),
+    host: { ...settings.paths, cwd: event.cwd },
+    byPlugin: compacted && !compactionUnanswered(state),
     related: config["restore.related"],
   }
   return additionalContext(event, restoreOf(db, from, options, pending).text)

@@ -13,7 +13,6 @@ import { receiptLine } from "../restore/receipt-line.ts"
 import { type RestoreSource, withoutPending } from "../restore/render.ts"
 import { restoreOf } from "../restore/restore.ts"
 import { latestSession } from "../restore/scope.ts"
-import { standingText } from "../restore/standing.ts"
 import { statSync } from "../util/fs.ts"
 import { dirname } from "../util/path.ts"
 import type { Stretch } from "../vault/reader.ts"
@@ -293,8 +292,10 @@ function restore(db: Database, request: ReplyRequest, source: RestoreSource, fro
   const budget = config["restore.budget"]
   const summary = compacted ? (state.summary ?? "") : ""
   const about = event.name === "user-prompt-submit" ? prompt : undefined
-  const standing = standingText(event.cwd, settings.paths.claudeDir)
-  const options = { source, budget, summary, standing, related: config["restore.related"], about }
+  const host = { ...settings.paths, cwd: event.cwd }
+  // The host itself announces its compactions.
+  const byPlugin = compacted && !compactionUnanswered(state)
+  const options = { source, budget, summary, host, byPlugin, related: config["restore.related"], about }
   const { text, facts } = restoreOf(db, from, options, pending)
   const wanted = event.name === "session-start" && config["restore.receipt"]
   const note = wanted ? receiptLine(text, facts) : ""

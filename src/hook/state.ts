@@ -29,6 +29,8 @@ export interface SessionState {
   readonly restoreTime?: number
   /** That context, while the conversation has not been seen to hold it. */
   readonly delivery?: Delivery
+  /** Bytes of the transcript when the host last took it up again (archive/session-files.ts reads it, too). */
+  readonly resumedAt?: number
   /** When the session began, in ms since the epoch. */
   readonly startTime?: number
   /** Bytes of the transcript that were archived when a job was last started to index them. */

@@ -8,6 +8,8 @@ export interface World {
   readonly dataHome: string
   /** The host's configuration folder: what its memory files say is not given back. */
   readonly claudeDir: string
+  /** The host's own state file. */
+  readonly hostConfig: string
   /** What must not get into the archive. */
   readonly secrets: SecretSettings
   /** Folder of the project that the host works in. */

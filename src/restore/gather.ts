@@ -12,7 +12,8 @@ import { type Scope, scopeOf } from "./scope.ts"
 /** Turns that a human began in this session: no subagent's, and none from another tool's archive. */
 const OWN = "via NOT IN ('none', 'brief') AND origin <> 'import'"
 const MOST_TURNS = 60
-const MOST_NOTES = 12
+/** More than there is room for: some may be held by the new context. */
+const MOST_NOTES = 30
 const MOST_FILES = 10
 /** Latest changes among which those files are found. */
 const MOST_CHANGES = 200

@@ -8,14 +8,32 @@ export type HeldKind = FactKind | "constraint" | "decision" | "number"
 /** A restore cuts long sentences; by so many characters one is known. */
 const SENTENCE_KNOWN = 120
 
-/** Asks whether a text holds a fact. White space, case and the quotation marks of a restore do not matter. */
-export function holderOf(text: string): (kind: HeldKind, fact: string) => boolean {
+/** What the facts of a conversation are called for short, where that can mean only one of them. */
+export interface ShortNames {
+  /** A path's last part. */
+  path(path: string): string | undefined
+  /** A command without its options. */
+  command(command: string): string | undefined
+}
+
+/**
+ * Asks whether a text holds a fact. White space, case and the quotation marks of a restore do not matter.
+ *
+ * @param short by which a fact is known as well
+ */
+export function holderOf(text: string, short?: ShortNames): (kind: HeldKind, fact: string) => boolean {
   const known = essence(text)
   return (kind, fact) => {
     switch (kind) {
       case "path":
         // A path is known by its folder and name: sessions tell it from many places.
-        return known.includes(essence(fact.split("/").slice(-2).join("/"))) || inSharedFolder(known, fact)
+        return (
+          known.includes(essence(fact.split("/").slice(-2).join("/"))) ||
+          inSharedFolder(known, fact) ||
+          holdsName(known, short?.path(fact))
+        )
+      case "command":
+        return known.includes(essence(fact)) || isQuoted(known, short?.command(fact))
       case "constraint":
       case "decision":
         return known.includes(essence(fact).slice(0, SENTENCE_KNOWN))
@@ -39,6 +57,65 @@ function inSharedFolder(known: string, path: string): boolean {
   return known
     .split(`in '${folder}': '`)
     .some((part, n) => n > 0 && part.split("'")[0]!.split(" ").includes(name))
+}
+
+/** Not as a part of another name, nor in another folder. */
+function holdsName(known: string, name: string | undefined): boolean {
+  if (name === undefined) return false
+  const wanted = essence(name)
+  for (let at = known.indexOf(wanted); at >= 0; at = known.indexOf(wanted, at + 1)) {
+    const after = known.slice(at + wanted.length, at + wanted.length + 2)
+    if (
+      !/[\p{L}\p{N}_./\\-]$/u.test(known.slice(Math.max(0, at - 2), at)) &&
+      !/^[\p{L}\p{N}_/-]|^\.[\p{L}\p{N}]/u.test(after)
+    )
+      return true
+  }
+  return false
+}
+
+/** In prose its words may mean anything. */
+const isQuoted = (known: string, command: string | undefined): boolean =>
+  command !== undefined && known.includes(`'${essence(command)}'`)
+
+/** @param paths all of the conversation, @param commands the same */
+export function shortNames(paths: Iterable<string>, commands: Iterable<string>): ShortNames {
+  const files = grouped(paths, (path) => path.slice(path.lastIndexOf("/") + 1))
+  const runs = grouped(commands, withoutOptions)
+  return {
+    path(path) {
+      const name = path.slice(path.lastIndexOf("/") + 1)
+      const longest = files.get(name)?.reduce((a, b) => (b.length > a.length ? b : a))
+      // One file, told from several places.
+      const isOne =
+        longest !== undefined && files.get(name)!.every((one) => `/${longest}`.endsWith(`/${one}`))
+      return isOne && /\w\.\w/.test(name) ? name : undefined
+    },
+    command(command) {
+      const words = withoutOptions(command)
+      return words !== undefined && runs.get(words)?.length === 1 ? words : undefined
+    },
+  }
+}
+
+/** `git status --short` → `git status`: at least two words, and nothing but options behind them. */
+function withoutOptions(command: string): string | undefined {
+  const words = command.trim().split(/\s+/)
+  const options = words.findIndex((word) => word.startsWith("-"))
+  const isShort = options >= 2 && words.slice(options).every((word) => /^-[\w-]+$/.test(word))
+  return isShort ? words.slice(0, options).join(" ") : undefined
+}
+
+function grouped(
+  facts: Iterable<string>,
+  keyOf: (fact: string) => string | undefined,
+): Map<string, string[]> {
+  const groups = new Map<string, string[]>()
+  for (const fact of facts) {
+    const key = keyOf(fact)
+    if (key !== undefined) groups.set(key, [...(groups.get(key) ?? []), fact])
+  }
+  return groups
 }
 
 /** Not as a part of another number. */

@@ -2,8 +2,8 @@
 import type { Database } from "../archive/database.ts"
 import type { Scope } from "./scope.ts"
 
-/** Files that the host reads again after a compaction. */
-const MOST_FILES = 5
+/** The host reads five files again, by when they were last changed; which is the fifth can hardly be told. */
+const MOST_FILES = 4
 /** Latest turns in which they are looked for. */
 const MOST_TURNS = 20
 

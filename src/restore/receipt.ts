@@ -4,13 +4,13 @@
  */
 import type { TranscriptRecord } from "../transcript/types.ts"
 import { atLeast } from "../util/version.ts"
-import { type HeldKind, holderOf } from "./held.ts"
+import { type HeldKind, holderOf, shortNames } from "./held.ts"
 import { HELD_KINDS, Present } from "./present.ts"
 
 export interface KindCounts {
   /** In the context that was compacted: since the compaction before. */
   readonly before: number
-  /** Of these, told word for word by the host's summary, or in a message that it kept. */
+  /** Of these, told by the host's summary word for word or for short (held.ts), or in a message that it kept. */
   readonly kept: number
   /** Of the rest, told by what was given back. */
   readonly given: number
@@ -129,8 +129,9 @@ function finish(session: string, draft: Draft, givenAt: (boundary: number) => st
   // A message that a plugin keeps brings the restore before it once more.
   const same = arrived.find(({ text }) => text.trim() === noted.trim())
   const text = (same ?? arrived.at(-1))?.text ?? noted
-  const inKept = holderOf(kept)
-  const inGiven = holderOf(text)
+  const short = shortNames(before.of("path"), before.of("command"))
+  const inKept = holderOf(kept, short)
+  const inGiven = holderOf(text, short)
   const counts = (kind: HeldKind): KindCounts => {
     const all = [...before.of(kind)]
     const dropped = all.filter((fact) => !inKept(kind, fact))

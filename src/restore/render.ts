@@ -17,16 +17,20 @@ export interface RenderOptions {
   readonly budget: number
   /** The host's own summary: what it holds is not said again. */
   readonly summary: string
-  /** What the host puts into every context by itself, see standing.ts. */
+  /** What the host puts into the new context by itself, see standing.ts and reshown.ts. */
   readonly standing?: string
+  /** A plugin has answered the compaction in the host's place: it shows nothing again, and what it keeps is not known. */
+  readonly byPlugin?: boolean
   /** Most turns of other sessions. */
   readonly related?: number
 }
 
 /** Hosts from here on keep a prompt that had not been begun when an automatic compaction came. */
 const KEEPS_PENDING = [2, 1, 300] as const
-/** Hosts from here on keep the answer at which the session stands, and show the files last used again. */
+/** Hosts from here on keep the answer at which the session stands. */
 const KEEPS_LAST = [2, 1, 200] as const
+/** The oldest host that was seen to show the files last used again. */
+const SHOWS_FILES = [2, 0, 76] as const
 /** The pending prompt may take this share of the budget. */
 const PENDING_SHARE = 0.5
 /** Characters of a failed command's output. With error lines (complement.ts), the only words of a tool given back. */
@@ -65,9 +69,10 @@ export function renderRestore(material: Material, options: RenderOptions): strin
       `\`ctxbridge show ${HANDLE_PREFIX}<handle>\` opens one.`,
   ].join("\n")
   const page = new Page(head, budget - CLOSE.length - 1)
-  const keepsLast = options.source === "compact" && atLeast(material.version, KEEPS_LAST)
-  const lastAnswer = keepsLast ? (material.lastAnswer ?? "") : ""
-  const shownAgain = keepsLast ? material.shownAgain : []
+  const { version } = material
+  const byHost = options.source === "compact" && options.byPlugin !== true
+  const lastAnswer = byHost && atLeast(version, KEEPS_LAST) ? (material.lastAnswer ?? "") : ""
+  const shownAgain = byHost && atLeast(version, SHOWS_FILES) ? material.shownAgain : []
   const shownEnds = shownAgain.map((path) => `/${path}`)
   const held = heldIn(options.summary, [options.standing ?? "", lastAnswer])
   const inProject = belowFolder(material.cwd)

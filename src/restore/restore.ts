@@ -3,6 +3,8 @@ import type { Database } from "../archive/database.ts"
 import { gather, type PendingPrompt } from "./gather.ts"
 import type { Facts, RelatedLine } from "./material.ts"
 import { type RenderOptions, renderRestore } from "./render.ts"
+import { reshownText, type Shown } from "./reshown.ts"
+import { type HostPlaces, standingText } from "./standing.ts"
 
 export interface Restore {
   /** `""`: there is nothing to give back, or no room for it. */
@@ -12,7 +14,9 @@ export interface Restore {
   readonly related: readonly RelatedLine[]
 }
 
-export interface RestoreOptions extends RenderOptions {
+export interface RestoreOptions extends Omit<RenderOptions, "standing"> {
+  /** Where the host has what it puts into the new context by itself; without it nothing is left out as held there. */
+  readonly host?: HostPlaces & { readonly dataHome: string }
   /** What is asked now, where no prompt is pending: turns of other sessions shall be about it. */
   readonly about?: string | undefined
 }
@@ -23,6 +27,15 @@ export function restoreOf(
   options: RestoreOptions,
   pending?: PendingPrompt,
 ): Restore {
-  const { facts, related, ...rest } = gather(db, session, pending, options.related, options.about)
-  return { text: renderRestore({ ...rest, facts, related }, options), facts, related }
+  const material = gather(db, session, pending, options.related, options.about)
+  const { facts, related, version, shownAgain: files, todos } = material
+  const standing = standingIn(db, { session, version, files, todos }, options)
+  return { text: renderRestore(material, { ...options, standing }), facts, related }
+}
+
+function standingIn(db: Database, shown: Shown, { host, source, byPlugin }: RestoreOptions): string {
+  if (host === undefined) return ""
+  const files = standingText(host)
+  if (source !== "compact" || byPlugin === true) return files
+  return `${files}\n${reshownText(db, shown, host)}`
 }

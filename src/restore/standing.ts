@@ -1,27 +1,170 @@
-/** What the host puts into every context by itself: the memory files of the user and of the folder. */
-import { readFileSync, statSync } from "../util/fs.ts"
-import { dirname, join } from "../util/path.ts"
+/**
+ * What the host puts into every context by itself: the memory files of organisation, user and folders, what they import,
+ * and their rules. As the host reads them, so far as that takes no time to speak of.
+ */
+import { projectOf } from "../archive/project.ts"
+import type { Paths } from "../config/load.ts"
+import { readdirSync, realpathSync, statSync } from "../util/fs.ts"
+import { basename, dirname, isAbsolute, join, resolve } from "../util/path.ts"
+import { readSmall } from "./disk.ts"
+import { memoryFile } from "./memory-file.ts"
 
+/** Where the host finds them. */
+export type HostPlaces = Pick<Paths, "home" | "claudeDir" | "hostConfig"> & {
+  /** The session's folder, as the host says it. */
+  readonly cwd: string | undefined
+}
+
+/** Where an organisation puts its own. */
+const MANAGED = process.platform === "darwin" ? "/Library/Application Support/ClaudeCode" : "/etc/claude-code"
 /** Bytes of a file that is read; the host warns of longer ones. */
 const LONGEST = 100_000
+/** Bytes of all of them. */
+const MOST_BYTES = 256_000
+const MOST_FILES = 100
+/** Imports that are followed and names in folders that are looked at, whether there is anything to read or not. */
+const MOST_TRIED = 400
 /** Folders above that are looked at. */
 const MOST_FOLDERS = 20
+/** A file that is imported by one that is imported, and so on. */
+const DEEPEST_IMPORT = 4
+const DEEPEST_RULES = 4
+/** Of its own notes the host reads the beginning. */
+const NOTES_LINES = 200
+const NOTES_BYTES = 25_000
+/** The host's own state has every project of the user. */
+const STATE_BYTES = 4 << 20
 
-/**
- * @param cwd the session's folder, as the host says it
- * @param claudeDir the host's own folder of the user
- * @returns their texts; what cannot be read is left out
- */
-export function standingText(cwd: string | undefined, claudeDir: string): string {
-  const files = [join(claudeDir, "CLAUDE.md")]
-  if (cwd !== undefined) {
-    files.push(join(claudeDir, "projects", cwd.replace(/[^A-Za-z0-9]/g, "-"), "memory", "MEMORY.md"))
+/** @returns their texts; what cannot be read is left out */
+export function standingText(places: HostPlaces): string {
+  return new Memory(places).text()
+}
+
+/** A file of the user's may import from anywhere, a project's from the session's folder. */
+type Trust = "user" | "project"
+
+class Memory {
+  readonly #places: HostPlaces
+  readonly #seen = new Set<string>()
+  readonly #texts: string[] = []
+  #left = MOST_BYTES
+  #tried = 0
+  #inside: string | undefined
+  #mayLeave: boolean | undefined
+
+  constructor(places: HostPlaces) {
+    this.#places = places
+  }
+
+  text(): string {
+    const { cwd, claudeDir } = this.#places
+    this.#file(join(MANAGED, "CLAUDE.md"), "user")
+    this.#rules(join(MANAGED, ".claude", "rules"), "user")
+    this.#file(join(claudeDir, "CLAUDE.md"), "user")
+    this.#rules(join(claudeDir, "rules"), "user")
+    if (cwd === undefined) return this.#texts.join("\n")
     for (const folder of upwards(cwd)) {
-      files.push(join(folder, "CLAUDE.md"), join(folder, ".claude", "CLAUDE.md"))
-      files.push(join(folder, "CLAUDE.local.md"))
+      this.#file(join(folder, "CLAUDE.md"), "project")
+      this.#file(join(folder, ".claude", "CLAUDE.md"), "project")
+      this.#file(join(folder, "CLAUDE.local.md"), "project")
+      this.#rules(join(folder, ".claude", "rules"), "project")
+    }
+    for (const folder of new Set([cwd, rootOf(cwd)])) this.#notes(folder)
+    return this.#texts.join("\n")
+  }
+
+  #file(path: string, trust: Trust, depth = 0, isRule = false): void {
+    const content = this.#read(path)
+    if (content === undefined) return
+    const { text, imports, conditional } = memoryFile(content)
+    if (isRule && conditional) return
+    this.#texts.push(text)
+    if (depth >= DEEPEST_IMPORT) return
+    for (const written of imports) {
+      if (++this.#tried > MOST_TRIED) return
+      const imported = this.#resolved(written, path)
+      if (trust === "user" || this.#mayRead(imported)) this.#file(imported, trust, depth + 1)
     }
   }
-  return [...new Set(files)].map(smallFile).filter(Boolean).join("\n")
+
+  /** Those that are for every file. */
+  #rules(folder: string, trust: Trust, depth = 0): void {
+    if (depth > DEEPEST_RULES || statOf(folder)?.isDirectory() !== true || this.#seen.has(folder)) return
+    this.#seen.add(folder)
+    if (trust === "project" && !this.#mayRead(folder, dirname(dirname(folder)))) return
+    for (const name of namesIn(folder)) {
+      if (++this.#tried > MOST_TRIED) return
+      const path = join(folder, name)
+      if (!name.endsWith(".md")) this.#rules(path, trust, depth + 1)
+      else if (trust === "user" || this.#mayRead(path, folder)) this.#file(path, trust, 0, true)
+    }
+  }
+
+  /** What the host has noted for itself, in newer versions. */
+  #notes(folder: string): void {
+    const slug = folder.replace(/[^A-Za-z0-9]/g, "-")
+    const content = this.#read(join(this.#places.claudeDir, "projects", slug, "memory", "MEMORY.md"))
+    if (content === undefined) return
+    const lines = content.slice(0, NOTES_BYTES).split("\n")
+    this.#texts.push(lines.slice(0, NOTES_LINES).join("\n"))
+  }
+
+  /** Each once. A pipe or device is not waited for. */
+  #read(path: string): string | undefined {
+    if (this.#seen.has(path) || this.#seen.size >= MOST_FILES) return undefined
+    const size = statOf(path)?.size
+    if (size === undefined) return undefined
+    this.#seen.add(path)
+    const content = readSmall(path, Math.min(LONGEST, this.#left))
+    this.#left -= content?.length ?? 0
+    return content
+  }
+
+  #resolved(written: string, importer: string): string {
+    if (written.startsWith("~/")) return join(this.#places.home, written.slice(2))
+    return isAbsolute(written) ? resolve(written) : resolve(join(dirname(importer), written))
+  }
+
+  /** Whether a project's file leads to one that the host would read: below `folder`, links followed. */
+  #mayRead(path: string, folder?: string): boolean {
+    try {
+      this.#inside ??= realpathSync(this.#places.cwd!)
+      const real = realpathSync(path)
+      if (isBelow(real, this.#inside)) return true
+      return (folder !== undefined && isBelow(real, realpathSync(folder))) || this.#isApproved()
+    } catch {
+      return false
+    }
+  }
+
+  /** Whether the user has told the host that this project may import from elsewhere. */
+  #isApproved(): boolean {
+    this.#mayLeave ??= isApproved(this.#places)
+    return this.#mayLeave
+  }
+}
+
+const isBelow = (path: string, folder: string): boolean => path.startsWith(`${folder.replace(/\/$/, "")}/`)
+
+function isApproved({ hostConfig, cwd }: HostPlaces): boolean {
+  try {
+    const state = JSON.parse(readSmall(hostConfig, STATE_BYTES) ?? "{}") as HostState
+    return [...upwards(cwd!)].some(
+      (folder) => state.projects?.[folder]?.hasClaudeMdExternalIncludesApproved === true,
+    )
+  } catch {
+    return false
+  }
+}
+
+interface HostState {
+  readonly projects?: Readonly<Record<string, { readonly hasClaudeMdExternalIncludesApproved?: unknown }>>
+}
+
+/** The folder of the repository, whose worktrees share notes. */
+function rootOf(cwd: string): string {
+  const project = projectOf(cwd)
+  return basename(project) === ".git" ? dirname(project) : project
 }
 
 function* upwards(folder: string): Generator<string> {
@@ -34,12 +177,19 @@ function* upwards(folder: string): Generator<string> {
   }
 }
 
-/** A pipe or device is not waited for. */
-function smallFile(path: string): string {
+/** In their order: the same files give the same text. */
+function namesIn(folder: string): string[] {
   try {
-    const stat = statSync(path, { throwIfNoEntry: false })
-    return stat?.isFile() && stat.size <= LONGEST ? readFileSync(path, "utf8") : ""
+    return readdirSync(folder).sort()
   } catch {
-    return ""
+    return []
+  }
+}
+
+function statOf(path: string): { readonly size: number; isDirectory(): boolean } | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch {
+    return undefined
   }
 }

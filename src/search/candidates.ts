@@ -7,8 +7,8 @@ import { allOf, anyOf, wordExpression } from "./expression.ts"
 import type { Term } from "./query.ts"
 
 /** Rows read for all words together, and for one. Those of a word beyond its share count only beside rarer words. */
-const ROWS = 30_000
-const MOST_ROWS = 8000
+const ROWS = 16_000
+const MOST_ROWS = 5000
 /** Where all candidates have the same words, the newest are the best. */
 const ENOUGH_ALIKE = 1000
 /** Bits of a message's mask. */

@@ -7,7 +7,7 @@
  */
 import type { Database } from "../archive/database.ts"
 import { fulfils } from "./expression.ts"
-import type { MessageTexts } from "./message-text.ts"
+import type { MessageTexts, Place } from "./message-text.ts"
 import type { Node } from "./query.ts"
 import { lineMayFulfil } from "./raw-line.ts"
 
@@ -15,13 +15,6 @@ import { lineMayFulfil } from "./raw-line.ts"
 const UNPACKED = 12 << 20
 /** So many that fulfil it are enough to rank. */
 const ENOUGH = 30
-
-interface Place {
-  readonly id: number
-  readonly copy: string
-  readonly offset: number
-  readonly length: number
-}
 
 const utf8 = new TextDecoder()
 
@@ -55,6 +48,7 @@ export function verified(
       if (held.get(copy) !== frame.from) unpacked += frame.to - frame.from
       held.set(copy, frame.from)
       if (!mayFulfil(utf8.decode(reader.read(offset, offset + length)))) continue
+      texts.load([place])
       const subject = texts.of(id)
       if (subject !== undefined && fulfils(must, subject)) kept.push(id)
     } catch {
@@ -67,7 +61,8 @@ export function verified(
 function placesOf(db: Database, ids: readonly number[]): Map<number, Place> {
   const rows = db
     .query<Place, [string]>(
-      `SELECT m.id, t.copy, m.offset, m.length FROM messages m JOIN transcripts t ON t.id = m.transcript
+      `SELECT m.id, t.copy, m.offset, m.length, m.role, m.session
+       FROM messages m JOIN transcripts t ON t.id = m.transcript
        WHERE m.id IN (SELECT value FROM json_each(?))`,
     )
     .all(JSON.stringify(ids))

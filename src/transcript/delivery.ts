@@ -4,7 +4,8 @@
  *
  * Hosts from 2.1.112 on write each hook's context as a line of its own, in one go with a compaction's other lines, but
  * not always before the answer that follows (a terminal's automatic compaction). So its absence says something only
- * when a whole turn stands behind it, or when the host says itself that the hook failed.
+ * when more was said behind the compaction's lines or behind a turn that was stopped, when a whole turn stands there, or
+ * when the host says itself that the hook failed.
  */
 import { atLeast } from "../util/version.ts"
 import { textsOf } from "./content.ts"
@@ -20,6 +21,11 @@ const SUCCEEDED = new Set(["hook_success", "hook_additional_context", "hook_syst
 const OUR_HOOK = " hook session-start"
 /** The oldest host that was seen to write hook context into the transcript. */
 const TELLS = [2, 1, 112] as const
+/** A compaction's other lines, and a turn that its author has stopped: what is said behind them comes later. */
+const SUMMARY = '"isCompactSummary":true'
+const INTERRUPT = "[Request interrupted by user"
+/** The host's own lines begin so, and stand among a compaction's. */
+const HOSTS = /^\s*(?:<|Caveat:)/
 const NEWLINE = 0x0a
 
 /**
@@ -28,9 +34,9 @@ const NEWLINE = 0x0a
  */
 export function outcomeIn(content: Uint8Array, given: number): Outcome {
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
-  if (linesWith(bytes, MARK).some((line) => contextsIn(line).length > 0)) return "arrived"
-  const failure = linesWith(bytes, '"hook_').find((line) => isFailure(line) && isSince(line, given))
-  const proof = failure ?? turnBehind(bytes, given)
+  if (linesWith(bytes, MARK).some(({ line }) => contextsIn(line).length > 0)) return "arrived"
+  const failure = linesWith(bytes, '"hook_').find(({ line }) => isFailure(line) && isSince(line, given))
+  const proof = failure?.line ?? saidBehind(bytes, given) ?? turnBehind(bytes, given)
   if (proof === undefined) return "open"
   return atLeast(stringOf(proof["version"]), TELLS) ? "lost" : "unknown"
 }
@@ -50,20 +56,40 @@ function isFailure(line: JsonObject): boolean {
   return typeof command === "string" && command.includes(OUR_HOOK)
 }
 
+/** What human or model have said, with all that the host writes in one go before it. */
+function saidBehind(bytes: Buffer, given: number): JsonObject | undefined {
+  const summary = linesWith(bytes, SUMMARY).find(({ line }) => line["isCompactSummary"] === true)
+  const before = summary ?? linesWith(bytes, INTERRUPT).find(({ line }) => isSaid(line, given))
+  if (before === undefined) return undefined
+  const rest = bytes.subarray(before.end)
+  for (const words of ['"assistant"', '"user"'])
+    for (const { line } of linesWith(rest, words)) if (isSaid(line, given)) return line
+  return undefined
+}
+
+/** In the conversation itself, since then; no message that a compaction has kept, and none of the host's own. */
+function isSaid(line: JsonObject, given: number): boolean {
+  const { type, isSidechain, isMeta, message } = line
+  if ((type !== "user" && type !== "assistant") || isSidechain === true || isMeta === true) return false
+  if (line["isCompactSummary"] === true || !isSince(line, given)) return false
+  return type === "assistant" || !textsOf(objectOf(message)["content"]).some((text) => HOSTS.test(text))
+}
+
 /** The first answer since, when the end of its turn is there as well. */
 function turnBehind(bytes: Buffer, given: number): JsonObject | undefined {
   const end = linesWith(bytes, '"stop_hook_summary"').findLast(
-    (line) => line["subtype"] === "stop_hook_summary" && line["isSidechain"] !== true && isSince(line, given),
+    ({ line }) =>
+      line["subtype"] === "stop_hook_summary" && line["isSidechain"] !== true && isSince(line, given),
   )
   if (end === undefined) return undefined
-  const ended = timeOf(end)
+  const ended = timeOf(end.line)
   return linesWith(bytes, '"assistant"').find(
-    (line) =>
+    ({ line }) =>
       line["type"] === "assistant" &&
       line["isSidechain"] !== true &&
       isSince(line, given) &&
       timeOf(line) <= ended,
-  )
+  )?.line
 }
 
 const isSince = (line: JsonObject, given: number): boolean => timeOf(line) >= given
@@ -71,15 +97,21 @@ const isSince = (line: JsonObject, given: number): boolean => timeOf(line) >= gi
 /** ms since the epoch; 0 for a line without a time. */
 const timeOf = (line: JsonObject): number => Date.parse(stringOf(line["timestamp"]) ?? "") || 0
 
+interface Line {
+  readonly line: JsonObject
+  /** Offset behind it. */
+  readonly end: number
+}
+
 /** Lines that hold these words, parsed. */
-function linesWith(bytes: Buffer, words: string): JsonObject[] {
-  const found: JsonObject[] = []
+function linesWith(bytes: Buffer, words: string): Line[] {
+  const found: Line[] = []
   for (let at = bytes.indexOf(words); at >= 0; ) {
     const from = at === 0 ? 0 : bytes.lastIndexOf(NEWLINE, at - 1) + 1
     const end = bytes.indexOf(NEWLINE, at)
     if (end < 0) return found
     try {
-      found.push(objectOf(JSON.parse(bytes.toString("utf8", from, end))))
+      found.push({ line: objectOf(JSON.parse(bytes.toString("utf8", from, end))), end })
     } catch {
       // No line of the host's.
     }

@@ -48,9 +48,12 @@ const STATX_LENGTH = 64
 const MODE = 0o666
 const BLOCK = 1 << 14
 
+// Not Buffer: the engine takes 0.17 ms for its first use.
+const utf8 = new TextEncoder()
+
 /** The path as the C library takes it; undefined for one that it would take for another, or when it is not there. */
 function native(path: string): Uint8Array | undefined {
-  return calls === undefined || path.includes("\0") ? undefined : Buffer.from(`${path}\0`)
+  return calls === undefined || path.includes("\0") ? undefined : utf8.encode(`${path}\0`)
 }
 
 export function openSync(path: string, flags: "r" | "w" | "a" | number, mode = MODE): number {

@@ -107,16 +107,17 @@ test("a session in which nothing was said: nothing", async () => {
   expect(await cleared(machine, session)).toBe("")
 })
 
-test("what later hosts keep: the last answer, and the files used last by their place in the project", async () => {
-  for (const [version, isKept] of [
-    ["2.1.112", false],
-    ["2.1.329", true],
+test("what hosts keep: later ones the last answer, all the files used last, told by their place in the project", async () => {
+  for (const [version, isKept, isShown] of [
+    ["2.0.75", false, false],
+    ["2.0.76", false, true],
+    ["2.1.329", true, true],
   ] as const) {
     using machine = new Machine()
     const told = await compacted(machine, worked(machine, version))
     expect(told).toContain(`- "${RULE}"`)
     expect(told.includes(NAMED)).toBe(!isKept)
-    expect(told).toContain(`\`${isKept ? "src/deep/client.ts" : FILE}\`: edit, 1 time`)
+    expect(told).toContain(`\`${isShown ? "src/deep/client.ts" : FILE}\`: edit, 1 time`)
   }
 })
 

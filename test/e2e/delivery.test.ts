@@ -3,7 +3,7 @@ import { expect, setDefaultTimeout, test } from "bun:test"
 import { readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Delivery } from "../../src/hook/state.ts"
-import type { RunOptions } from "../support/binary.ts"
+import { type RunOptions, run } from "../support/binary.ts"
 import { contextOf, type HookName, Machine } from "../support/machine.ts"
 import type { Transcript } from "../support/transcript.ts"
 
@@ -69,6 +69,18 @@ class Play {
     return join(this.machine.dataHome, "sessions", `${this.session.session}.json`)
   }
 
+  /** What `status` says of it. */
+  async told(): Promise<{ json: Record<string, unknown> | null; text: string }> {
+    const { cwd, env } = this.machine
+    const [asJson, asText] = await Promise.all([
+      run(["status", "--json"], { cwd, env }),
+      run(["status"], { cwd, env }),
+    ])
+    for (const { code, stderr } of [asJson, asText]) expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+    const text = /^last restore +(.*)$/m.exec(asText.stdout)?.[1] ?? ""
+    return { json: JSON.parse(asJson.stdout).lastRestore, text }
+  }
+
   get delivery(): Delivery | undefined {
     return JSON.parse(readFileSync(this.stateFile, "utf8")).delivery
   }
@@ -117,6 +129,24 @@ test("a whole turn without it: the same text at the prompt after", async () => {
   expect(contextOf(await play.prompt("and on"))).toBe(text)
   turn(play.session, "and on").flush()
   expect(await play.prompt("further")).toMatchObject(SILENT)
+})
+
+test("a user who stops every turn: the same text at the second prompt, once", async () => {
+  for (const isAnswered of [true, false]) {
+    using machine = new Machine()
+    const play = new Play(machine)
+    const text = await play.compact()
+    const stop = (prompt: string): void => {
+      play.session.user(prompt, now()).message()
+      if (isAnswered) play.session.block({ type: "text", text: "I will" }, now())
+      play.session.user([{ type: "text", text: "[Request interrupted by user]" }], now()).flush()
+    }
+    expect(await play.prompt("go on")).toMatchObject(SILENT)
+    stop("go on")
+    expect(contextOf(await play.prompt("no, wait"))).toBe(text)
+    stop("no, wait")
+    for (const again of ["and on", "further"]) expect(await play.prompt(again)).toMatchObject(SILENT)
+  }
 })
 
 test("the next compaction begins anew, whatever became of the last restore", async () => {
@@ -181,6 +211,48 @@ test("a prompt that the restore told of as waiting is not waiting any more", asy
   expect(again).toContain("/src/app/client.ts")
 })
 
+test("status tells whether the last restore has arrived", async () => {
+  using machine = new Machine()
+  const play = new Play(machine)
+  await play.hook("stop")
+  expect(await play.told()).toEqual({ json: null, text: "" })
+  const text = await play.compact()
+  const given = { session: play.session.session, source: "compact", characters: text.length, again: null }
+  const after = `just now, after a compaction, ${text.length} characters: `
+  const open = await play.told()
+  expect(open.json).toMatchObject({ ...given, proof: "open", time: expect.stringMatching(/^\d{4}-.*Z$/) })
+  expect(open.text).toBe(`${after}not answered yet`)
+  await play.prompt("go on")
+  turn(play.session, "go on").flush()
+  await play.hook("stop")
+  const lost = await play.told()
+  expect(lost.json).toMatchObject({ ...given, proof: "lost" })
+  expect(lost.text).toBe(`${after}did not arrive`)
+  expect(contextOf(await play.prompt("and on"))).toBe(text)
+  const again = await play.told()
+  expect(again.json).toMatchObject({ ...given, proof: "open", again: expect.stringMatching(/^\d{4}-.*Z$/) })
+  expect(again.text).toBe(`${after}given again just now, not seen yet`)
+  const hookEvent = "UserPromptSubmit"
+  attachment(play.session, { type: "hook_additional_context", hookEvent, content: [text] }).flush()
+  await play.hook("stop")
+  const later = await play.told()
+  expect(later.json).toMatchObject({ proof: "arrived-later", again: expect.any(String) })
+  expect(later.text).toBe(`${after}arrived at a later prompt`)
+  const second = await play.compact()
+  arrive(play.session, second).flush()
+  await play.hook("stop")
+  expect((await play.told()).json).toMatchObject({ proof: "arrived", characters: second.length, again: null })
+
+  using elsewhere = new Machine()
+  const old = new Play(elsewhere, "2.0.76")
+  await old.compact()
+  turn(old.session, "go on").flush()
+  await old.prompt("and on")
+  const untold = await old.told()
+  expect(untold.json).toMatchObject({ proof: "untold" })
+  expect(untold.text).toEndWith("this version of the host does not tell whether it arrived")
+})
+
 test("/clear: what the next conversation was given and did not get", async () => {
   using machine = new Machine()
   const play = new Play(machine)
@@ -194,6 +266,26 @@ test("/clear: what the next conversation was given and did not get", async () =>
   expect(contextOf(await prompt("go on"))).toBe(text)
   turn(next, "go on").flush()
   expect(await prompt("further")).toMatchObject(SILENT)
+})
+
+test("/clear, and a user who stops every turn: at the third prompt", async () => {
+  using machine = new Machine()
+  const play = new Play(machine)
+  await play.hook("session-end", { reason: "clear" })
+  const next = machine.session()
+  const text = contextOf(await machine.hook("session-start", next, { source: "clear" }))
+  const prompt = (words: string) => machine.hook("user-prompt-submit", next, { prompt: words })
+  const stop = (words: string) =>
+    next
+      .user(words, now())
+      .user([{ type: "text", text: "[Request interrupted by user]" }], now())
+      .flush()
+  expect(await prompt("where were we?")).toMatchObject(SILENT)
+  stop("where were we?")
+  // No summary stands there to tell that all lines of that start are written.
+  expect(await prompt("go on")).toMatchObject(SILENT)
+  stop("go on")
+  expect(contextOf(await prompt("further"))).toBe(text)
 })
 
 test("a transcript that was rewritten, a state or an archive that is gone: nothing is given again", async () => {

@@ -12,6 +12,7 @@ import {
 } from "node:fs"
 import { join } from "node:path"
 import { type Manifest, MINILM, MODEL_FILE, TOKENIZER_FILE } from "../../src/embed/manifest.ts"
+import { sha256Of } from "../../src/embed/model-files.ts"
 import { binary, type Ran, run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import { TINY, writeModel } from "../support/onnx-model.ts"
@@ -25,6 +26,16 @@ beforeAll(() => {
   manifest = writeModel(source.path, TINY, "tiny")
 })
 afterAll(() => source[Symbol.dispose]())
+
+/** What the package for Node has for this machine; the binary carries two of its files. */
+const NATIVES = join(
+  import.meta.dir,
+  "../../node_modules/onnxruntime-node/bin/napi-v6",
+  process.platform,
+  process.arch,
+)
+const isCarried = (name: string): boolean =>
+  /^(onnxruntime_binding\.node|libonnxruntime\.(so\.1|1\.dylib))$/.test(name)
 
 const cli = (machine: Machine, ...args: string[]): Promise<Ran> =>
   run(["model", ...args], { env: machine.env, cwd: machine.cwd })
@@ -66,6 +77,12 @@ describe("model", () => {
     const first = await install(machine)
     // Nothing has been embedded, and nothing will have to wait for it.
     expect(runtimes()).toHaveLength(1)
+    const written = join(machine.dataHome, "state", runtimes()[0]!)
+    for (const name of readdirSync(written)) {
+      expect(statSync(join(written, name)).mode & 0o777).toBe(0o700)
+      expect(sha256Of(join(written, name))).toBe(sha256Of(join(NATIVES, name)))
+    }
+    expect(readdirSync(written).sort()).toEqual(readdirSync(NATIVES).filter(isCarried).sort())
     expect(first).toMatchObject({
       code: 0,
       stderr: "",

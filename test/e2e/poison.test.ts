@@ -172,7 +172,9 @@ describe("what may come back stands in a short quotation", () => {
     expect(withoutItems(all(told))).not.toContain("zqi")
     expect(told.compact).toContain("Never rename the exports.")
     expect(told.compact).toContain("## Commands")
-    expect(told.compact).toContain("## Files in flight")
+    // This host shows the todos again after a compaction; in disguise, one ends as the file's path does.
+    expect(told.clear).toContain("## Open todos")
+    expect(told.clear).toContain("## Files in flight")
   })
 
   test("of a command that succeeded, a line that tells of an error", async () => {

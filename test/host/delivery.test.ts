@@ -1,6 +1,6 @@
 /** The host drops what our hook gives after a compaction: the next prompt brings it, exactly once. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
-import { readFileSync, writeFileSync } from "node:fs"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import {
   additionalContext,
@@ -10,7 +10,6 @@ import {
   openStage,
   RESTORE_MARK,
   type Stage,
-  transcripts,
 } from "./checks.ts"
 import { type Client, getClient, isOld } from "./clients.ts"
 import { runPrint, type Turn } from "./drive.ts"
@@ -48,33 +47,32 @@ esac
   writeFileSync(join(world.home, ".claude", "settings.json"), JSON.stringify(settings))
 }
 
-async function play(client: Client, fault: string): Promise<Stage & { session: string; dropped: string }> {
+const PROMPTS = ["First of all", "Second to that", "Third and last"] as const
+
+async function play(
+  client: Client,
+  fault: string,
+  isStopped = false,
+): Promise<Stage & { session: string; dropped: string }> {
   const stage = openStage(client)
   const { world, mock } = stage
   mock.plan("Write it", [bash("echo one"), say("It is written.")])
-  breakAnswers(world, fault)
-  // Versions to 2.1.112 write a turn's last line in print mode when the next turn has begun.
-  const isFirstThere = (): boolean => isWritten(world, "First of all")
-  const second: Turn = {
-    text: "Second to that",
-    until: (outputs) => outputs.some(({ type }) => type === "result") && isFirstThere(),
+  const turns: (string | Turn)[] = [...PROMPTS]
+  if (isStopped) {
+    // The user sees that the model has begun something long, and stops it; but for the last time.
+    for (const [n, text] of PROMPTS.slice(0, -1).entries()) {
+      const begun = join(world.root, `begun-${n}`)
+      mock.plan(text, [bash(`: >'${begun}'; sleep 90`), say("Slept.")])
+      turns[n] = { text, stop: () => existsSync(begun) }
+    }
   }
+  breakAnswers(world, fault)
   const first = "Write it, never touch src/lexer.ts"
-  const run = await runPrint(world, [first, "/compact", "First of all", second, "Third and last"])
+  const run = await runPrint(world, [first, "/compact", ...turns])
   expect({ code: run.code, stderr: run.stderr }).toEqual({ code: 0, stderr: "" })
   const answer = readFileSync(join(world.root, "dropped"), "utf8")
   const dropped = JSON.parse(answer).hookSpecificOutput.additionalContext as string
   return { ...stage, session: run.sessionId, dropped }
-}
-
-/** Whether a transcript holds this prompt, and the end of its turn behind it. */
-function isWritten(world: World, prompt: string): boolean {
-  const projects = join(world.home, ".claude", "projects")
-  return transcripts(world).some((name) => {
-    const text = readFileSync(join(projects, name), "utf8")
-    const at = text.indexOf(prompt)
-    return at >= 0 && text.includes('"stop_hook_summary"', at)
-  })
 }
 
 const prompted = ({ world }: Stage): HookCall[] =>
@@ -110,6 +108,11 @@ for (const [wanted, faults] of PLAYS) {
           const main = mock.requests.filter(({ kind }) => kind === "main")
           // The oldest hosts write nothing down, so nobody knows: nothing is given twice.
           expect(given).toEqual(isOld(client) ? [] : [dropped])
+          // Each host has written the first prompt by the time of the second.
+          const late = prompted(stage).filter(
+            (call) => !call.stdin["prompt"]?.toString().startsWith("Write it"),
+          )
+          if (!isOld(client)) expect(late.slice(0, 2).map(additionalContext)).toContain(dropped)
           expect(occurrences(main.at(-1)!.text, RESTORE_MARK)).toBe(isOld(client) ? 0 : 1)
           expect(main.filter(({ text }) => occurrences(text, RESTORE_MARK) > 1)).toEqual([])
           expect(mock.requests.filter(({ text }) => text.includes("ctxbridge gave back"))).toEqual([])
@@ -127,5 +130,18 @@ for (const [wanted, faults] of PLAYS) {
         })
       })
     }
+
+    // The oldest hosts write nothing down, whoever stops them.
+    describe.skipIf(isOld(client))("a hook that fails, and a user who stops every turn", () => {
+      const performance = once(() => play(client, FAULTS["fails after its answer"], true))
+
+      test("its text is in the conversation once, from a prompt on", async () => {
+        const stage = await performance()
+        const given = prompted(stage).map(additionalContext)
+        expect(given.filter((text) => text !== "")).toEqual([stage.dropped])
+        const main = stage.mock.requests.filter(({ kind }) => kind === "main")
+        expect(occurrences(main.at(-1)!.text, RESTORE_MARK)).toBe(1)
+      })
+    })
   })
 }

@@ -25,6 +25,8 @@ export interface Turn {
   readonly text: string
   /** When the next prompt may follow; by default at the first `result` after this one was sent. */
   readonly until?: (outputs: readonly Output[]) => boolean
+  /** When the user stops it. */
+  readonly stop?: () => boolean
 }
 
 const TURN_TIMEOUT = 60_000
@@ -50,17 +52,28 @@ export async function runPrint(
   const stderr = new Response(child.stderr).text()
   try {
     for (const turn of turns) {
-      const { text, until: over } = typeof turn === "string" ? { text: turn } : turn
+      const { text, until: over, stop } = typeof turn === "string" ? { text: turn } : turn
       const sent = outputs.length
       const message = { role: "user", content: [{ type: "text", text }] }
       child.stdin.write(`${JSON.stringify({ type: "user", message })}\n`)
       await child.stdin.flush()
+      let stopped = stop === undefined
       await until(
         `the end of the turn "${text}"`,
         () => {
           const ended = child.exitCode ?? child.signalCode
           if (ended !== null) throw new Error(`the client ended (${ended}) during "${text}"`)
           const since = outputs.slice(sent)
+          if (!stopped && stop!()) {
+            stopped = true
+            const request = {
+              type: "control_request",
+              request_id: `stop-${sent}`,
+              request: { subtype: "interrupt" },
+            }
+            child.stdin.write(`${JSON.stringify(request)}\n`)
+            void child.stdin.flush()
+          }
           return over === undefined ? since.some((output) => output.type === "result") : over(since)
         },
         { timeout: TURN_TIMEOUT, state: () => outputs.map((output) => JSON.stringify(output)).join("\n") },

@@ -95,7 +95,7 @@ describe("a restore", () => {
         const given = givenIn(restored)
         const isKept = any.version === "2.1.329"
         const context = folded(`${summary} ${standing} ${isKept ? (any.lastAnswer ?? "") : ""}`)
-        const isShown = (text: string): boolean => isKept && any.shownAgain.includes(`/app/${text}`)
+        const isShown = (text: string): boolean => any.shownAgain.includes(`/app/${text}`)
         const isHeld = (text: string): boolean => context.includes(folded(text))
         const listed = any.files.slice(0, 5).map(({ path }) => lastTwo(path))
         for (const text of all(any)) {

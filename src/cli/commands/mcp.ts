@@ -18,6 +18,7 @@ export default {
         home: env.home,
         dataHome: env.dataHome,
         claudeDir: env.claudeDir,
+        hostConfig: env.hostConfig,
         secrets: env.secrets,
         folder: host.project ?? env.cwd,
         session: host.session,

@@ -14,7 +14,6 @@ import { renderPointer } from "../../restore/pointer.ts"
 import { tokensOf } from "../../restore/receipt-line.ts"
 import { restoreOf } from "../../restore/restore.ts"
 import { latestSession } from "../../restore/scope.ts"
-import { standingText } from "../../restore/standing.ts"
 import { CtxError, EXIT, usageError } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
 import { stringArg } from "../args.ts"
@@ -82,8 +81,7 @@ function preview(db: Database, env: Environment, source: Source, session: string
   }
   const compacted = source === "compact"
   const { summary = "" } = compacted ? readState(env.dataHome, session) : {}
-  const standing = standingText(env.cwd, env.claudeDir)
-  const options = { source, budget: config["restore.budget"], summary, standing, related }
+  const options = { source, budget: config["restore.budget"], summary, host: env, related }
   return restoreOf(db, session, options, compacted ? waiting(env, session) : undefined)
 }
 

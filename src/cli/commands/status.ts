@@ -1,5 +1,6 @@
 /** `ctxbridge status`: how the archive stands. Every number is counted when it is asked for. */
 import { existsSync } from "node:fs"
+import type { Database } from "../../archive/database.ts"
 import { projectOf } from "../../archive/project.ts"
 import { listSessions, openForReading } from "../../archive/read.ts"
 import { spoolStatus } from "../../archive/spool.ts"
@@ -12,6 +13,7 @@ import { serverStatus } from "../../host/server-status.ts"
 import { unfinished } from "../../job/forget.ts"
 import { importUnderWay } from "../../job/history.ts"
 import { askForRebuild } from "../../job/spawn.ts"
+import { type LastRestore, lastRestore } from "../../restore/delivery.ts"
 import { lastError } from "../../util/log.ts"
 import { tombstoneCount } from "../../vault/tombstones.ts"
 import type { Command, Environment } from "../command.ts"
@@ -31,6 +33,7 @@ export default {
       spool: spoolStatus(env),
       forgotten: { sessions: tombstoneCount(dataHome), unfinished: unfinished(dataHome).length },
       context: archive.totals === null ? null : contextOf(env),
+      lastRestore: archive.totals === null ? null : lastRestoreOf(env),
       import: importUnderWay(env) ?? null,
       embedding: archive.totals === null ? null : embeddingOf(dataHome),
       hooks: hookStatus({ configDir, home, cwd, dataHome }, exePath),
@@ -57,16 +60,28 @@ function embeddingOf(dataHome: string): Standing | null {
   }
 }
 
-/** Of the latest session of this folder's project; null where there is none, or nothing was said in it. */
-function contextOf({ dataHome, cwd, config }: Environment): ContextReport | null {
+/** Null where nothing was said in the session. */
+function contextOf(env: Environment): ContextReport | null {
+  const { dataHome, config } = env
   if (!config["autopilot.enabled"]) return null
+  const thresholds = { warn: config["autopilot.warn"], critical: config["autopilot.critical"] }
+  const circumstances = { option: config["autopilot.window"], limits: hostLimits(), thresholds }
+  return ofLatest(env, (db, session) => examineContext(db, dataHome, session, circumstances))
+}
+
+/** Null where the session was given nothing. */
+const lastRestoreOf = (env: Environment): LastRestore | null =>
+  ofLatest(env, (db, session) => lastRestore(db, env.dataHome, session))
+
+/** Of the latest session of this folder's project; null where there is none. */
+function ofLatest<T>(
+  { dataHome, cwd }: Environment,
+  read: (db: Database, session: string) => T | undefined,
+): T | null {
   const db = openForReading(dataHome)
   try {
     const [session] = listSessions(db, { project: projectOf(cwd), limit: 1 })
-    if (session === undefined) return null
-    const thresholds = { warn: config["autopilot.warn"], critical: config["autopilot.critical"] }
-    const circumstances = { option: config["autopilot.window"], limits: hostLimits(), thresholds }
-    return examineContext(db, dataHome, session.id, circumstances) ?? null
+    return (session && read(db, session.id)) ?? null
   } catch {
     // A damaged copy: the archive's own lines tell of it.
     return null

@@ -3,7 +3,6 @@ import { findSession } from "../../archive/find.ts"
 import { findSessions, openForReading } from "../../archive/read.ts"
 import { restoreOf } from "../../restore/restore.ts"
 import { latestSession } from "../../restore/scope.ts"
-import { standingText } from "../../restore/standing.ts"
 import { projectIn } from "../scope.ts"
 import type { Tool } from "../tool.ts"
 import { nothingHere } from "./timeline.ts"
@@ -37,7 +36,7 @@ export const restorePreview: Tool = {
         source: "compact",
         budget,
         summary: "",
-        standing: standingText(world.folder, world.claudeDir),
+        host: { ...world, cwd: world.folder },
         related: world.restoreRelated,
       })
       return { text: text === "" ? "Nothing would be restored: the session has no turns yet." : text }

@@ -1,6 +1,6 @@
 /** Receipts of made-up transcripts in which every count is known. */
 import { describe, expect, test } from "bun:test"
-import { holderOf } from "../../../src/restore/held.ts"
+import { holderOf, shortNames } from "../../../src/restore/held.ts"
 import { type Receipt, receiptsIn } from "../../../src/restore/receipt.ts"
 import { decodeLine } from "../../../src/transcript/decode.ts"
 import { numbersIn } from "../../../src/transcript/numbers.ts"
@@ -136,6 +136,60 @@ describe("holding", () => {
       expect([number, holds("number", number)]).toEqual([number, true])
     for (const number of ["250 ms", "6 %", "808", "080", "8.6 %", "112"])
       expect([number, holds("number", number)]).toEqual([number, false])
+  })
+
+  describe("by a short name", () => {
+    const paths = [
+      "/srv/app/lib/client.ts",
+      "lib/client.ts",
+      "client.ts",
+      "/srv/app/a/index.ts",
+      "b/index.ts",
+      "lib/Makefile",
+    ]
+    const commands = [
+      "git status --short",
+      "git log --oneline",
+      "git log -1",
+      "npm test -- retry",
+      "ls -la",
+      "npm run lint --fix",
+    ]
+    const holds = (text: string) => holderOf(text, shortNames(paths, commands))
+
+    test.each([
+      ["lib/client.ts", "Edited client.ts.", true],
+      ["/srv/app/lib/client.ts", "(`client.ts`: retries)", true],
+      ["/srv/app/lib/client.ts", "CLIENT.TS:42 fails", true],
+      ["/srv/app/lib/client.ts", "test/client.ts", false],
+      ["/srv/app/lib/client.ts", "http-client.ts, client.tsx, client.ts.bak, my_client.ts", false],
+      ["b/index.ts", "Edited index.ts.", false],
+      ["b/index.ts", "Edited b/index.ts.", true],
+      ["lib/Makefile", "the Makefile", false],
+      ["lib/other.ts", "other.ts", false],
+    ])("%s in %j: %p", (path, text, expected) => {
+      expect(holds(text)("path", path)).toBe(expected)
+    })
+
+    test.each([
+      ["git status --short", "Ran `git status`.", true],
+      ["git status --short", "Looked at the git status of it.", false],
+      ["git status --short", "Ran `git status src`.", false],
+      ["git log -1", "Ran `git log`.", false],
+      ["npm test -- retry", "Ran `npm test`.", false],
+      ["npm run lint --fix", "`npm run lint` is clean.", true],
+      ["ls -la", "Ran `ls`.", false],
+      ["git diff --stat", "Ran `git diff`.", false],
+    ])("%s in %j: %p", (command, text, expected) => {
+      expect(holds(text)("command", command)).toBe(expected)
+    })
+
+    test("never where only the whole counts, and always what counts without", () => {
+      for (const path of paths)
+        expect(holderOf("client.ts index.ts")("path", path)).toBe(path === "client.ts")
+      for (const path of paths) expect(holds(`in ${path}`)("path", path)).toBe(true)
+      for (const command of commands) expect(holds(`Ran ${command}.`)("command", command)).toBe(true)
+    })
   })
 
   test("sentences by their beginning, since a restore cuts them", () => {

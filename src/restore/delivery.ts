@@ -1,0 +1,103 @@
+/** Whether what a session was given last has reached its conversation, from the vault and from our own notes. */
+import type { Database } from "../archive/database.ts"
+import { contextsIn, outcomeIn } from "../transcript/delivery.ts"
+import { isObject, objectOf } from "../transcript/json.ts"
+import { vaultFile } from "../vault/layout.ts"
+import { stretchesFrom } from "../vault/reader.ts"
+import type { DeliveryProof } from "./receipt.ts"
+
+/** Bytes behind a restore that are looked at: as hooks do. */
+const LOOKED_AT = 2 << 20
+const NEWLINE = 0x0a
+
+export interface LastRestore {
+  readonly session: string
+  readonly source: string
+  /** When it was given, ISO 8601. */
+  readonly time: string
+  /** UTF-16 units. */
+  readonly characters: number
+  readonly proof: DeliveryProof
+  /** When it was given once more, at a prompt; null: it was not. */
+  readonly again: string | null
+}
+
+interface GivenRow {
+  readonly source: string
+  readonly mark: string
+  readonly time: number
+  readonly text: string
+}
+
+/** @returns undefined for a session that was given nothing after a compaction or /clear */
+export function lastRestore(db: Database, dataHome: string, session: string): LastRestore | undefined {
+  const given = db
+    .query<GivenRow, [string]>(
+      `SELECT source, mark, time, text FROM restores
+       WHERE session = ? AND source IN ('compact', 'clear') AND text <> '' ORDER BY id DESC LIMIT 1`,
+    )
+    .get(session)
+  if (given === null) return undefined
+  const { source, mark, time, text } = given
+  const again = db
+    .query<{ time: number }, [string, string]>(
+      "SELECT time FROM restores WHERE session = ? AND source = 'again' AND mark = ?",
+    )
+    .get(session, `of ${source} ${mark}`)
+  const since = Number(/^at (\d+)$/.exec(mark)?.[1] ?? 0)
+  const content = archivedSince(db, dataHome, session, since)
+  const proof = content === undefined ? "untold" : proofIn(content, given.time, again !== null)
+  const characters = text.length
+  return { session, source, time: isoOf(time), characters, proof, again: again && isoOf(again.time) }
+}
+
+const isoOf = (ms: number): string => new Date(ms).toISOString()
+
+function proofIn(content: Buffer, given: number, isAgain: boolean): DeliveryProof {
+  const outcome = outcomeIn(content, given)
+  if (outcome === "arrived") return hasFromStart(content) ? "arrived" : "arrived-later"
+  if (outcome === "unknown") return "untold"
+  // Given once more, its line is not there before the prompt's own.
+  return outcome === "lost" && !isAgain ? "lost" : "open"
+}
+
+/** Whether the text stands there as context of the session's start. */
+function hasFromStart(content: Buffer): boolean {
+  return content
+    .toString()
+    .split("\n")
+    .some((text) => {
+      if (!text.includes('"hook_additional_context"') || !text.includes('"SessionStart"')) return false
+      const line = parsed(text)
+      return objectOf(line["attachment"])["hookEvent"] === "SessionStart" && contextsIn(line).length > 0
+    })
+}
+
+function parsed(line: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(line)
+    return isObject(value) ? value : {}
+  } catch {
+    return {}
+  }
+}
+
+/** Whole lines; undefined when the vault does not reach so far. */
+function archivedSince(db: Database, dataHome: string, session: string, since: number): Buffer | undefined {
+  const row = db
+    .query<{ copy: string }, [string]>(
+      "SELECT copy FROM transcripts WHERE session = ? ORDER BY id DESC LIMIT 1",
+    )
+    .get(session)
+  if (row === null) return undefined
+  const parts: Uint8Array[] = []
+  let size = 0
+  for (const { from, content } of stretchesFrom(vaultFile(dataHome, row.copy), since)) {
+    const part = content.subarray(Math.max(0, since - from))
+    parts.push(part)
+    size += part.length
+    if (size >= LOOKED_AT) break
+  }
+  const content = Buffer.concat(parts)
+  return content.subarray(0, content.lastIndexOf(NEWLINE, LOOKED_AT) + 1)
+}

@@ -1,0 +1,33 @@
+/** Reads files that are not ours: no more of them than is asked for, no pipe or device, and what fails is not there. */
+import { closeSync } from "../util/fs.ts"
+import { openSource } from "../vault/capture.ts"
+import { readExactly } from "../vault/file.ts"
+
+/** The text of a file of at most so many bytes; undefined for any other. */
+export function readSmall(path: string, most: number): string | undefined {
+  const text = withFile(path, (fd, size) =>
+    size > most ? undefined : asBuffer(readExactly(fd, 0, size)).toString(),
+  )
+  return text?.includes("\0") ? undefined : text
+}
+
+/** As many of these bytes as there are. */
+export const readPart = (path: string, from: number, length: number): Buffer | undefined =>
+  withFile(path, (fd) => asBuffer(readExactly(fd, from, length)))
+
+const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength)
+
+function withFile<T>(path: string, read: (fd: number, size: number) => T): T | undefined {
+  try {
+    const source = openSource(path)
+    if (source === undefined) return undefined
+    try {
+      return read(source.fd, source.stats.size)
+    } finally {
+      closeSync(source.fd)
+    }
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,274 @@
+/** What the host itself shows after a compaction is not given back: each source of it, and what only looks like one. */
+import { expect, test } from "bun:test"
+import { execFileSync } from "node:child_process"
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { run } from "../support/binary.ts"
+import { contextOf, Machine } from "../support/machine.ts"
+import { Peer } from "../support/mcp.ts"
+import type { Transcript } from "../support/transcript.ts"
+
+const PREFACE =
+  "It holds for everything that comes from now on, in this folder and in those below it, whoever may ask for it. "
+const rule = (name: string): string => `Never touch ${name}.cfg.`
+
+function put(path: string, text: string): string {
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, text)
+  return path
+}
+
+/** A session in which the user has said these rules, six in a prompt at most. */
+function ruled(machine: Machine, names: readonly string[], version = "2.1.330"): Transcript {
+  const session = machine.session({ version })
+  for (let n = 0; n < names.length; n += 6)
+    session.turn(
+      PREFACE +
+        names
+          .slice(n, n + 6)
+          .map(rule)
+          .join(" "),
+      [],
+      "Yes.",
+    )
+  return session
+}
+
+async function given(machine: Machine, session: Transcript): Promise<string> {
+  await machine.hook("pre-compact", session.flush(), { trigger: "auto", custom_instructions: "" })
+  const ran = await machine.hook("session-start", session, { source: "compact" })
+  expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code: 0, stderr: "" })
+  return contextOf(ran) ?? ""
+}
+
+const among = (text: string, names: readonly string[]): string[] =>
+  names.filter((name) => text.includes(`- "${rule(name)}"`))
+
+/** Which of the rules are given back. */
+async function left(machine: Machine, session: Transcript, names: readonly string[]): Promise<string[]> {
+  return among(await given(machine, session), names)
+}
+
+test("imports of imports, from where the importing file stands, and no further than the host goes", async () => {
+  using machine = new Machine()
+  const { cwd, home } = machine
+  const names = ["one", "two", "three", "four", "five", "home", "gone"]
+  put(join(cwd, "CLAUDE.md"), "@docs/1.md @missing.md @docs")
+  put(join(cwd, "docs", "1.md"), `${rule("one")}\n@../2.md @../CLAUDE.md @1.md`)
+  put(join(cwd, "2.md"), `${rule("two")}\n@./docs/deep/3.md`)
+  put(join(cwd, "docs", "deep", "3.md"), `${rule("three")}\n@4.md`)
+  put(join(cwd, "docs", "deep", "4.md"), `${rule("four")}\n@5.md`)
+  put(join(cwd, "docs", "deep", "5.md"), rule("five"))
+  put(join(home, ".claude", "CLAUDE.md"), "@~/notes/home.md")
+  put(join(home, "notes", "home.md"), rule("home"))
+  expect(await left(machine, ruled(machine, names), names)).toEqual(["five", "gone"])
+})
+
+test("a project's imports from elsewhere count once the user has told the host so", async () => {
+  using machine = new Machine()
+  const { cwd, root, home } = machine
+  const names = ["named", "linked", "inside"]
+  put(join(root, "named.md"), rule("named"))
+  put(join(root, "linked.md"), rule("linked"))
+  put(join(cwd, "docs", "inside.md"), rule("inside"))
+  symlinkSync(join(root, "linked.md"), join(cwd, "link.md"))
+  symlinkSync(join(cwd, "docs", "inside.md"), join(cwd, "own.md"))
+  put(join(cwd, "CLAUDE.md"), `@../named.md @link.md @own.md`)
+  expect(await left(machine, ruled(machine, names), names)).toEqual(["named", "linked"])
+  const approved = { hasClaudeMdExternalIncludesApproved: true }
+  for (const [state, expected] of [
+    [{ projects: { [cwd]: { hasClaudeMdExternalIncludesApproved: false } } }, ["named", "linked"]],
+    [{ projects: { [join(root, "other")]: approved } }, ["named", "linked"]],
+    [{ projects: { [cwd]: approved } }, []],
+  ] as const) {
+    writeFileSync(join(home, ".claude.json"), JSON.stringify(state))
+    expect(await left(machine, ruled(machine, names), names)).toEqual([...expected])
+  }
+})
+
+test("rules of folder and user, unless they are for certain files", async () => {
+  using machine = new Machine()
+  const { cwd, home, root } = machine
+  const names = ["top", "deep", "user", "some", "text", "away"]
+  const rules = join(cwd, ".claude", "rules")
+  put(join(rules, "top.md"), rule("top"))
+  put(join(rules, "sub", "deep.md"), rule("deep"))
+  put(join(rules, "some.md"), `---\npaths:\n  - src/**\n---\n${rule("some")}`)
+  put(join(rules, "text.txt"), rule("text"))
+  put(join(home, ".claude", "rules", "user.md"), rule("user"))
+  put(join(root, "away", "away.md"), rule("away"))
+  symlinkSync(join(root, "away"), join(rules, "linked"))
+  symlinkSync(rules, join(rules, "sub", "round"))
+  expect(await left(machine, ruled(machine, names), names)).toEqual(["some", "text", "away"])
+})
+
+test("nothing waits for what is no file, and nothing large is read", async () => {
+  using machine = new Machine()
+  const { cwd } = machine
+  const names = ["long", "binary", "late", "plain"]
+  execFileSync("mkfifo", [join(cwd, "pipe.md")])
+  put(join(cwd, "long.md"), `${rule("long")}\n${"x".repeat(100_000)}`)
+  put(join(cwd, "binary.md"), `${rule("binary")}\0`)
+  put(join(cwd, "plain.md"), rule("plain"))
+  put(join(cwd, "late.md"), rule("late"))
+  const many = Array.from({ length: 150 }, (_, n) => {
+    put(join(cwd, "many", `${n}.md`), "Nothing of note.")
+    return `@many/${n}.md`
+  })
+  put(
+    join(cwd, "CLAUDE.md"),
+    ["@/dev/zero @pipe.md @long.md @binary.md @plain.md", ...many, "@late.md"].join("\n"),
+  )
+  expect(await left(machine, ruled(machine, names), names)).toEqual(["long", "binary", "late"])
+})
+
+test("an endless list of imports takes no time", async () => {
+  using machine = new Machine()
+  const { cwd } = machine
+  const names = ["first", "last"]
+  for (const name of names) put(join(cwd, `${name}.md`), rule(name))
+  const missing = Array.from({ length: 9_000 }, (_, n) => `@m${n}.md`)
+  put(join(cwd, "CLAUDE.md"), ["@first.md", ...missing, "@last.md"].join(" "))
+  expect(await left(machine, ruled(machine, names), names)).toEqual(["last"])
+})
+
+test("the session's plan, and no other", async () => {
+  using machine = new Machine()
+  const names = ["mine", "yours"]
+  const plans = join(machine.home, ".claude", "plans")
+  put(join(plans, "calm-red-fox.md"), rule("mine"))
+  put(join(plans, "old-grey-owl.md"), rule("yours"))
+  const tell = (version: string): Transcript => {
+    const session = ruled(machine, names, version)
+    return session
+      .user("Go on.", { slug: "old-grey-owl" })
+      .user("And on.", { slug: "calm-red-fox" })
+      .say("Yes.")
+  }
+  expect(await left(machine, tell("2.1.330"), names)).toEqual(["yours"])
+  expect(await left(machine, tell("2.0.76"), names)).toEqual(["yours"])
+  // What older ones show is not known.
+  expect((await left(machine, tell("2.0.70"), names)).sort()).toEqual(["mine", "yours"])
+  rmSync(join(plans, "calm-red-fox.md"))
+  expect((await left(machine, tell("2.1.330"), names)).sort()).toEqual(["mine", "yours"])
+})
+
+/** As the host writes it down: call, result, text. */
+function skill(session: Transcript, name: string, text: string): Transcript {
+  session
+    .user(`Use ${name}.`)
+    .step({ tool: "Skill", input: { skill: name }, output: `Launching skill: ${name}` })
+  const fields = { isMeta: true, sourceToolUseID: "toolu_of_the_skill" }
+  return session
+    .user([{ type: "text", text }], fields)
+    .message()
+    .say("So it is.")
+}
+
+function command(session: Transcript, name: string, text: string): Transcript {
+  session.user(`<command-message>${name}</command-message>\n<command-name>/${name}</command-name>`)
+  return session
+    .user([{ type: "text", text }], { isMeta: true })
+    .message()
+    .say("So it is.")
+}
+
+test("texts of skills and commands: the last of each, as much as the host shows", async () => {
+  using machine = new Machine()
+  const names = ["skilled", "former", "cut", "ordered", "quoted"]
+  const tell = (version: string): Transcript => {
+    const session = ruled(machine, names, version)
+    skill(session, "tidy", rule("former"))
+    skill(session, "tidy", rule("skilled"))
+    skill(session, "long", "x".repeat(20_000) + rule("cut"))
+    command(session, "order", `Do it. ${rule("ordered")}`)
+    session.user("Caveat: The messages below were generated by the user while running local commands.", {
+      isMeta: true,
+    })
+    session.user(`<local-command-stdout>${rule("quoted")}</local-command-stdout>`, { isMeta: true })
+    return session
+  }
+  expect(await left(machine, tell("2.1.330"), names)).toEqual(["former", "cut", "quoted"])
+  expect(await left(machine, tell("2.0.76"), names)).toEqual(["former", "cut", "ordered", "quoted"])
+})
+
+test("a session that is resumed: what was invoked before is forgotten, and by the oldest the plan", async () => {
+  for (const [version, source, forgotten] of [
+    ["2.1.330", "resume", ["before"]],
+    ["2.1.330", "fork", ["before"]],
+    ["2.0.76", "resume", ["before", "planned"]],
+  ] as const) {
+    using machine = new Machine()
+    const names = ["before", "after", "planned"]
+    put(join(machine.home, ".claude", "plans", "calm-red-fox.md"), rule("planned"))
+    const session = skill(ruled(machine, names, version), "tidy", rule("before"))
+    session.user("Go on.", { slug: "calm-red-fox" }).message().say("Yes.").flush()
+    await machine.hook("stop", session)
+    await machine.hook("session-start", session, { source })
+    skill(session, "sort", rule("after"))
+    expect((await left(machine, session, names)).sort()).toEqual([...forgotten])
+  }
+})
+
+test("a compaction that nobody has announced is a plugin's: memory files alone", async () => {
+  using machine = new Machine()
+  const names = ["memory", "skilled", "seen"]
+  put(join(machine.cwd, "CLAUDE.md"), rule("memory"))
+  const session = skill(ruled(machine, names), "tidy", rule("skilled"))
+  const path = put(join(machine.cwd, "seen.ts"), rule("seen"))
+  session.turn("Look.", [{ tool: "Read", input: { file_path: path }, output: "1\tx" }], "Seen.").flush()
+  const ran = await machine.hook("session-start", session, { source: "compact" })
+  expect(among(contextOf(ran) ?? "", names).sort()).toEqual(["seen", "skilled"])
+})
+
+test("the files used last, as they are now; neither long ones nor those used before them", async () => {
+  using machine = new Machine()
+  const names = ["seen", "long", "old", "gone"]
+  const session = ruled(machine, names)
+  const file = (name: string, more = ""): string =>
+    put(join(machine.cwd, "src", `${name}.ts`), `// ${rule(name)}\n${more}`)
+  const use = (path: string) => ({ tool: "Read", input: { file_path: path }, output: "1\tx" })
+  session.turn("Look at it.", [use(file("old"))], "Seen.")
+  const latest = [file("new"), file("long", "x".repeat(10_000)), join(machine.cwd, "gone.ts"), file("seen")]
+  session.turn("And at these.", latest.map(use), "Seen.")
+  expect(await left(machine, session, names)).toEqual(["long", "old", "gone"])
+})
+
+test("after /clear memory files count, and nothing of what a compaction is followed by", async () => {
+  using machine = new Machine()
+  const names = ["memory", "mine", "skilled"]
+  put(join(machine.cwd, "CLAUDE.md"), "@a.md")
+  put(join(machine.cwd, "a.md"), rule("memory"))
+  put(join(machine.home, ".claude", "plans", "calm-red-fox.md"), rule("mine"))
+  const session = skill(ruled(machine, names), "tidy", rule("skilled"))
+  session.user("Go on.", { slug: "calm-red-fox" }).message().say("Yes.").flush()
+  await machine.hook("session-end", session, { reason: "clear" })
+  const told = contextOf(await machine.hook("session-start", machine.session(), { source: "clear" })) ?? ""
+  expect(among(told, names).sort()).toEqual(["mine", "skilled"])
+})
+
+test("hook, preview and server say the same, byte for byte, and nothing when all of it is shown", async () => {
+  using machine = new Machine()
+  const names = ["memory", "skilled", "control"]
+  put(join(machine.cwd, "CLAUDE.md"), rule("memory"))
+  const session = skill(ruled(machine, names), "tidy", rule("skilled"))
+  const told = await given(machine, session)
+  expect(among(told, names)).toEqual(["control"])
+  const preview = async (): Promise<string> => {
+    const options = { cwd: machine.cwd, env: machine.env }
+    const { code, stdout, stderr } = await run(["preview", "--session", session.session, "--json"], options)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+    return JSON.parse(stdout).text
+  }
+  await using server = await Peer.connect(machine.cwd, machine.env)
+  const ask = async (): Promise<string> =>
+    (await server.call("restore_preview", { session: session.session })).text
+  expect(await preview()).toBe(told)
+  expect(await preview()).toBe(told)
+  expect(await ask()).toBe(told)
+  const prompts = [PREFACE + names.map(rule).join(" "), "Use tidy.", "tidy", "Yes. So it is."]
+  put(join(machine.cwd, "CLAUDE.md"), "@all.md")
+  put(join(machine.cwd, "all.md"), prompts.join("\n"))
+  expect(await preview()).toBe("")
+  expect(await ask()).toStartWith("Nothing would be restored")
+})
