@@ -4,7 +4,7 @@ import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { cut, oneLine } from "../util/text.ts"
 import type { Candidates, Weighted } from "./candidates.ts"
 import type { MessageTexts, Place } from "./message-text.ts"
-import type { Ranked, RankRow } from "./rank.ts"
+import type { Ranked } from "./rank.ts"
 import { roomOfHits, shareOut } from "./room.ts"
 import { type Snippet, type Sought, snippetOf } from "./snippet.ts"
 
@@ -35,14 +35,12 @@ export interface Hit {
 
 export interface HitOptions {
   readonly texts: MessageTexts
-  /** Of each turn its other messages that have words of the query, best first. */
-  readonly beside: ReadonlyMap<number, readonly RankRow[]>
+  /** Of each turn the ids of its other messages that have words of the query, best first. */
+  readonly beside: (turns: readonly Ranked[]) => ReadonlyMap<number, readonly number[]>
 }
 
-/** Other messages of a turn that are shown with it, at most. */
-export const BESIDE = 3
 /** UTF-16 units of a hit with room for them. */
-const ROOM_BESIDE = 400
+const ROOM_BESIDE = 600
 /** Shares of the found text, the prompt, the answer, and each of the others. */
 const SHARES = [3, 2, 2, 2, 2, 2]
 
@@ -70,7 +68,12 @@ export function hitsOf(
 ): Hit[] {
   const rows = rowsOf(db, ranked)
   const sought = soughtBy(terms)
-  texts.load([...rows.values()].flatMap((row) => (isKept(row) ? [] : (placeOf(row) ?? []))))
+  const others = beside(withRoom(ranked))
+  const ids = [...others.values()].flat()
+  texts.load(
+    [...rows.values()].flatMap((row) => (isKept(row) ? [] : (placeOf(row) ?? []))),
+    ids,
+  )
   const found = ranked.flatMap(({ turn, message, score }) => {
     const row = rows.get(turn)
     if (row === undefined) return []
@@ -86,23 +89,22 @@ export function hitsOf(
     }
     const why = message === undefined ? [] : typedIn(terms, masks[message] ?? 0)
     const taken = [...Object.values(told), ...why].join("").length
-    const others = beside.get(turn) ?? []
-    const wants =
-      taken +
-      text.length +
-      row.prompt.length +
-      row.answer.length +
-      others.reduce((sum, one) => sum + one.length, 0)
-    return [{ row, text, told, why, taken, others, score, wants }]
+    const also = (others.get(turn) ?? []).flatMap((id) => texts.of(id)?.text ?? [])
+    const all = [text, row.prompt, row.answer, ...also].reduce((sum, one) => sum + one.length, 0)
+    return [{ row, text, told, why, also, score, taken, wants: taken + all }]
   })
   const rooms = roomOfHits(found)
-  const others = found.map(({ others, taken }, n) => (rooms[n]! - taken > ROOM_BESIDE ? others : []))
-  texts.loadAll(others.flat().map(({ id }) => id))
-  return found.map(({ row, text, told, why, taken, score }, n) => {
-    const also = others[n]!.flatMap(({ id }) => texts.of(id)?.text ?? [])
+  return found.map(({ row, text, told, why, also, score, taken }, n) => {
     const room = Math.max(0, rooms[n]! - taken)
     return { ...told, score: Math.round(score * 1000) / 1000, why, ...shown(row, text, also, sought, room) }
   })
+}
+
+/** The first hits, as far as there is room for more than the message that was found, whatever the others need. */
+function withRoom(ranked: readonly Ranked[]): readonly Ranked[] {
+  const rooms = roomOfHits(ranked.map(({ score }) => ({ score, wants: Number.POSITIVE_INFINITY })))
+  const end = rooms.findIndex((room) => room < ROOM_BESIDE)
+  return end < 0 ? ranked : ranked.slice(0, end)
 }
 
 /** A piece of each text, of the prompt and the answer their beginnings. */

@@ -43,14 +43,14 @@ export class MessageTexts {
     return this.#known.get(message)
   }
 
-  /** The same by their ids. */
-  loadAll(messages: readonly number[]): void {
-    if (messages.length > 0) this.load(placesOf(this.#db, messages))
-  }
-
-  /** Reads several: each frame is unpacked once, and no further than to the last of them in it. */
-  load(places: readonly Place[]): void {
-    const lastFirst = places.toSorted((a, b) => b.offset - a.offset)
+  /**
+   * Reads several: each frame is unpacked once, and no further than to the last of them in it.
+   *
+   * @param others ids of messages whose places are not known
+   */
+  load(places: readonly Place[], others: readonly number[] = []): void {
+    const all = others.length === 0 ? places : [...places, ...placesOf(this.#db, others)]
+    const lastFirst = all.toSorted((a, b) => b.offset - a.offset)
     for (const place of lastFirst) {
       if (!this.#known.has(place.id)) this.#known.set(place.id, this.#textAt(place))
     }

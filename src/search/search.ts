@@ -4,7 +4,7 @@ import type { CopyReaders } from "../vault/reader.ts"
 import { type Candidates, candidatesOf, withMarks } from "./candidates.ts"
 import { allOf, expressionOf, isExact, wordsGivenBy } from "./expression.ts"
 import { fuse, type Similar } from "./fuse.ts"
-import { BESIDE, type Hit, hitsOf } from "./hit.ts"
+import { type Hit, hitsOf } from "./hit.ts"
 import { MessageTexts } from "./message-text.ts"
 import { type Filter, filterOf, type Narrowing } from "./narrowing.ts"
 import { type Node, parseQuery, type Query } from "./query.ts"
@@ -44,7 +44,7 @@ export function search(db: Database, dataHome: string, request: SearchRequest, r
   const texts = new MessageTexts(db, dataHome, readers)
   const { turns, candidates, rows } = rankedIn(db, texts, request)
   const shown = turns.slice(0, request.limit)
-  const beside = besides(candidates, rows, shown, request.isBrief === true ? 0 : BESIDE)
+  const beside = (some: readonly Ranked[]) => besides(candidates, rows, request.isBrief === true ? [] : some)
   const hits = hitsOf(db, shown, candidates, { texts, beside })
   return { hits, more: turns.length > shown.length, turns: turns.map(({ turn }) => turn) }
 }
