@@ -37,6 +37,7 @@ export function shareOut(room: number, wants: readonly number[], shares: readonl
   let open = [...wants.keys()].filter((n) => wants[n]! > 0)
   while (open.length > 0 && left >= 1) {
     const all = open.reduce((sum, n) => sum + shares[n]!, 0)
+    if (all <= 0) break
     const part = (n: number): number => Math.floor((left * shares[n]!) / all)
     const full = open.filter((n) => wants[n]! <= part(n))
     const served = full.length > 0 ? full : open

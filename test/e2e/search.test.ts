@@ -109,6 +109,16 @@ describe("what is found", () => {
     }
   })
 
+  test("where there is room, what else the turn says about it", async () => {
+    const [hit] = await hits("keep minio in docker compose")
+    expect(hit).toMatchObject({ seq: 2, role: "assistant", tool: null, answer: null })
+    expect(hit!.snippet).toStartWith("We decided to keep minio")
+    expect(hit!.also).toEqual([expect.stringContaining("docker compose up -d minio")])
+    const shown = await cli("keep minio in docker compose")
+    expect(shown).toMatchObject({ code: 0, stderr: "" })
+    expect(shown.stdout).toContain("docker compose up -d minio")
+  })
+
   test("a line a person can read, and nothing is an exit code of its own", async () => {
     const shown = await cli("presigned")
     expect(shown).toMatchObject({ code: 0, stderr: "" })

@@ -16,6 +16,11 @@ describe("a query", () => {
     expect(typed("who are you")).toEqual(["who", "are", "you"])
   })
 
+  test("several of an acronym ask for one, too", () => {
+    expect(parseQuery("merged PRs").terms.map(({ word }) => word)).toEqual(["merg", "pr", "prs"])
+    expect(parseQuery("IDEs").terms.map(({ word }) => word)).toEqual(["ide", "ides"])
+  })
+
   test("AND, OR, NOT and parentheses: OR binds least", () => {
     const query = "cat AND (dog OR bird) NOT fish"
     expect(holds(query, "a cat and a bird")).toBe(true)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import type { Candidates } from "../../../src/search/candidates.ts"
 import { fuse } from "../../../src/search/fuse.ts"
-import { type RankRow, rank, shortlist } from "../../../src/search/rank.ts"
+import { besides, type RankRow, rank, shortlist } from "../../../src/search/rank.ts"
 
 const term = (word: string, weight: number) => ({ word, weight, typed: word, isPrefix: false })
 
@@ -30,6 +30,36 @@ describe("rank", () => {
       row(9, { session: "c", length: 50_000 }),
     ])
     expect(order.map(({ message }) => message)).toEqual([5, 1, 9])
+  })
+
+  test("all of the query in one message counts more than its halves in two", () => {
+    const found = candidates([0b01, 0, 0, 0, 0b10, 0, 0, 0, 0b11], [2, 2])
+    const scores = new Map(
+      rank(found, [row(1, { session: "a" }), row(5, { session: "b" }), row(9, { session: "c" })]).map(
+        ({ message, score }) => [message, score],
+      ),
+    )
+    expect(scores.get(9)!).toBeGreaterThan(scores.get(1)! + scores.get(5)!)
+  })
+
+  test("prose counts more than calls and outputs of the same length", () => {
+    const found = candidates([0b1, 0, 0, 0, 0b1, 0, 0, 0, 0b1], [2])
+    const order = rank(found, [
+      row(1, { session: "a" }),
+      row(5, { session: "b", kind: "call" }),
+      row(9, { session: "c", kind: "result" }),
+    ])
+    expect(order[0]!.message).toBe(1)
+  })
+
+  test("what else a turn has: best first, three at most, neither its prompt nor what is shown anyhow", () => {
+    const masks = [0b11, 0b01, 0b11, 0b10, 0b11, 0b11, 0]
+    const found = candidates(masks, [2, 3])
+    const rows = masks.map((_, n) => row(n + 1, { turn: 4, kind: n === 0 ? "prompt" : "answer" }))
+    const shown = { turn: 4, message: 3, score: 1 }
+    expect([...besides(found, rows, [shown])]).toEqual([[4, [5, 6, 4]]])
+    expect(besides(found, rows, [{ ...shown, turn: 9 }]).get(9)).toEqual([])
+    expect(besides(found, rows, []).size).toBe(0)
   })
 
   test("what stands around a message lends to it, within its session only", () => {

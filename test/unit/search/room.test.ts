@@ -1,0 +1,54 @@
+/** How hits share the room for what is shown. */
+import { describe, expect, test } from "bun:test"
+import fc from "fast-check"
+import { roomOfHits, shareOut } from "../../../src/search/room.ts"
+
+const sum = (some: readonly number[]): number => some.reduce((all, one) => all + one, 0)
+const long = (score: number) => ({ score, wants: 100_000 })
+
+describe("the room of hits", () => {
+  test("alike: each as much", () => {
+    expect(roomOfHits(Array.from({ length: 10 }, () => long(7)))).toEqual(Array(10).fill(400))
+    expect(roomOfHits([])).toEqual([])
+  })
+
+  test("what is much better is shown at length, the others still are", () => {
+    const rooms = roomOfHits([long(10), ...Array.from({ length: 9 }, () => long(5))])
+    expect(rooms[0]).toBeGreaterThan(1200)
+    expect(rooms[0]).toBeLessThanOrEqual(1500)
+    for (const room of rooms.slice(1)) expect(room).toBeGreaterThanOrEqual(250)
+  })
+
+  test("what one does not need is the others'", () => {
+    const rooms = roomOfHits([{ score: 10, wants: 120 }, long(6), long(6)])
+    expect(rooms).toEqual([120, 1500, 1500])
+  })
+
+  test("within 4,000 together, within 1,500 and what it wants each, whatever is found", () => {
+    const hit = fc.record({
+      score: fc.double({ min: 0, max: 100, noNaN: true }),
+      wants: fc.integer({ min: 0, max: 5000 }),
+    })
+    fc.assert(
+      fc.property(fc.array(hit, { maxLength: 16 }), (some) => {
+        const hits = some.toSorted((a, b) => b.score - a.score)
+        const rooms = roomOfHits(hits)
+        expect(rooms).toHaveLength(hits.length)
+        expect(sum(rooms)).toBeLessThanOrEqual(4000)
+        for (const [n, room] of rooms.entries()) {
+          expect(room).toBeGreaterThanOrEqual(Math.min(hits[n]!.wants, 250))
+          expect(room).toBeLessThanOrEqual(Math.min(hits[n]!.wants, 1500))
+        }
+      }),
+    )
+  })
+})
+
+describe("sharing", () => {
+  test("in proportion, and again what is left over", () => {
+    expect(shareOut(100, [1000, 1000], [3, 1])).toEqual([75, 25])
+    expect(shareOut(100, [10, 1000, 1000], [2, 1, 1])).toEqual([10, 45, 45])
+    expect(shareOut(100, [10, 20, 0], [1, 1, 1])).toEqual([10, 20, 0])
+    expect(shareOut(0, [10], [1])).toEqual([0])
+  })
+})
