@@ -35,6 +35,8 @@ export interface Hit {
 
 export interface HitOptions {
   readonly texts: MessageTexts
+  /** Whether scores tell places only, not how much better one is than the next. */
+  readonly isFused: boolean
   /** Of each turn the ids of its other messages that have words of the query, best first. */
   readonly beside: (turns: readonly Ranked[]) => ReadonlyMap<number, readonly number[]>
 }
@@ -60,15 +62,17 @@ export const hitTexts = (hit: Hit): string[] =>
     ...hit.also,
   ].filter((text) => text !== null)
 
+const NONE: ReadonlyMap<number, readonly number[]> = new Map()
+
 export function hitsOf(
   db: Database,
   ranked: readonly Ranked[],
   { terms, masks }: Candidates,
-  { texts, beside }: HitOptions,
+  { texts, isFused, beside }: HitOptions,
 ): Hit[] {
   const rows = rowsOf(db, ranked)
   const sought = soughtBy(terms)
-  const others = beside(withRoom(ranked))
+  const others = isFused ? NONE : beside(withRoom(ranked))
   const ids = [...others.values()].flat()
   texts.load(
     [...rows.values()].flatMap((row) => (isKept(row) ? [] : (placeOf(row) ?? []))),
@@ -93,7 +97,7 @@ export function hitsOf(
     const all = [text, row.prompt, row.answer, ...also].reduce((sum, one) => sum + one.length, 0)
     return [{ row, text, told, why, also, score, taken, wants: taken + all }]
   })
-  const rooms = roomOfHits(found)
+  const rooms = roomOfHits(isFused ? found.map(({ wants }) => ({ score: 1, wants })) : found)
   return found.map(({ row, text, told, why, also, score, taken }, n) => {
     const room = Math.max(0, rooms[n]! - taken)
     return { ...told, score: Math.round(score * 1000) / 1000, why, ...shown(row, text, also, sought, room) }
@@ -108,12 +112,12 @@ function withRoom(ranked: readonly Ranked[]): readonly Ranked[] {
 }
 
 /** A piece of each text, of the prompt and the answer their beginnings. */
-function shown(row: Row, text: string, others: readonly string[], sought: Sought, room: number) {
+function shown(row: Row, text: string, also: readonly string[], sought: Sought, room: number) {
   // What is kept of an answer is cut; its beginning tells which it is.
   const opening = withoutMark(row.answer.slice(0, 200))
   const isAnswer = (one: string): boolean => opening !== "" && one.startsWith(opening)
   const prompt = row.kind === "prompt" || row.kind === null ? "" : oneLine(row.prompt)
-  others = others.filter((one) => !isAnswer(one))
+  const others = also.filter((one) => !isAnswer(one))
   const answer = isAnswer(text) ? "" : oneLine(row.answer)
   const wants = [text, prompt, answer, ...others].map(({ length }) => length)
   const [ofText, ofPrompt, ofAnswer, ...ofOthers] = shareOut(room, wants, SHARES)

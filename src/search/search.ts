@@ -42,10 +42,10 @@ const CHECKED = 250
 
 export function search(db: Database, dataHome: string, request: SearchRequest, readers: CopyReaders): Found {
   const texts = new MessageTexts(db, dataHome, readers)
-  const { turns, candidates, rows } = rankedIn(db, texts, request)
+  const { turns, candidates, rows, isFused } = rankedIn(db, texts, request)
   const shown = turns.slice(0, request.limit)
   const beside = (some: readonly Ranked[]) => besides(candidates, rows, request.isBrief === true ? [] : some)
-  const hits = hitsOf(db, shown, candidates, { texts, beside })
+  const hits = hitsOf(db, shown, candidates, { texts, isFused, beside })
   return { hits, more: turns.length > shown.length, turns: turns.map(({ turn }) => turn) }
 }
 
@@ -65,13 +65,15 @@ interface Ranking {
   readonly candidates: Candidates
   /** The candidates that were compared. */
   readonly rows: readonly RankRow[]
+  /** Whether a search by meaning has its part in it. */
+  readonly isFused: boolean
 }
 
 type Unlimited = Omit<SearchRequest, "limit"> & Partial<Pick<SearchRequest, "limit">>
 
 function rankedIn(db: Database, texts: MessageTexts, request: Unlimited): Ranking {
   const filter = filterOf(db, request)
-  if (filter === undefined) return { turns: [], candidates: NOTHING, rows: [] }
+  if (filter === undefined) return { turns: [], candidates: NOTHING, rows: [], isFused: false }
   const query = parseQuery(request.query)
   // A turn has several messages that compete.
   const most = Math.max(SHORTLIST, 4 * (request.limit ?? 0))
@@ -84,10 +86,10 @@ function rankedIn(db: Database, texts: MessageTexts, request: Unlimited): Rankin
   }
   const { similar, byWords = true } = request
   if (similar === undefined || query.must !== undefined) {
-    return { turns: rank(candidates, rows), candidates, rows }
+    return { turns: rank(candidates, rows), candidates, rows, isFused: false }
   }
   const lexical = byWords ? rank(candidates, rows) : []
-  return { turns: fuse(lexical, narrowed(db, similar, filter)), candidates, rows }
+  return { turns: fuse(lexical, narrowed(db, similar, filter)), candidates, rows, isFused: true }
 }
 
 /** Those that are where and what was asked for: likeness knows nothing of tools, times and files. */
