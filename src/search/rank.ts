@@ -82,7 +82,7 @@ export function scorer(weights: readonly number[]): (mask: number) => number {
     let sum = known.get(mask)
     if (sum === undefined) {
       sum = 0
-      for (const [n, weight] of weights.entries()) if ((mask >>> n) & 1) sum += weight
+      for (let n = 0; n < weights.length; n++) if ((mask >>> n) & 1) sum += weights[n]!
       known.set(mask, sum)
     }
     return sum

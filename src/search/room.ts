@@ -15,39 +15,54 @@ const STEEP = 6
  */
 export function roomOfHits(hits: readonly { readonly score: number; readonly wants: number }[]): number[] {
   const best = hits[0]?.score ?? 0
-  const least: number[] = []
+  const rooms: number[] = []
   const more: number[] = []
   const shares: number[] = []
   let left = BUDGET
-  for (const { score, wants } of hits) {
+  for (let n = 0; n < hits.length; n++) {
+    const { score, wants } = hits[n]!
     const given = Math.min(wants, LEAST)
     left -= given
-    least.push(given)
+    rooms.push(given)
     more.push(Math.min(wants, MOST) - given)
     shares.push(best > 0 ? (score / best) ** STEEP : 1)
   }
   const given = shareOut(left, more, shares)
-  return least.map((room, n) => room + given[n]!)
+  for (let n = 0; n < rooms.length; n++) rooms[n]! += given[n]!
+  return rooms
 }
 
-/** Shares `room` in proportion to `shares`, to each no more than it wants. */
+/**
+ * Shares `room` in proportion to `shares`, to each no more than it wants. Plain loops: what is called for each of some
+ * tens of numbers, the engine begins to compile.
+ */
 export function shareOut(room: number, wants: readonly number[], shares: readonly number[]): number[] {
-  const given = wants.map(() => 0)
-  let left = room
-  let open = [...wants.keys()].filter((n) => wants[n]! > 0)
-  while (open.length > 0 && left >= 1) {
-    const all = open.reduce((sum, n) => sum + shares[n]!, 0)
+  const given: number[] = []
+  const open: number[] = []
+  for (let n = 0; n < wants.length; n++) {
+    given.push(0)
+    if (wants[n]! > 0) open.push(n)
+  }
+  for (let left = room; open.length > 0 && left >= 1; ) {
+    let all = 0
+    for (let n = 0; n < open.length; n++) all += shares[open[n]!]!
     if (all <= 0) break
-    const part = (n: number): number => Math.floor((left * shares[n]!) / all)
-    const full = open.filter((n) => wants[n]! <= part(n))
-    const served = full.length > 0 ? full : open
-    const parts = served.map((n) => Math.min(wants[n]!, part(n)))
-    for (const [at, n] of served.entries()) {
-      given[n] = parts[at]!
-      left -= parts[at]!
+    const rest: number[] = []
+    let used = 0
+    for (let n = 0; n < open.length; n++) {
+      const one = open[n]!
+      if (wants[one]! > Math.floor((left * shares[one]!) / all)) rest.push(one)
+      else {
+        given[one] = wants[one]!
+        used += wants[one]!
+      }
     }
-    if (full.length === 0) break
-    open = open.filter((n) => !full.includes(n))
+    if (rest.length === open.length) {
+      for (let n = 0; n < rest.length; n++) given[rest[n]!] = Math.floor((left * shares[rest[n]!]!) / all)
+      break
+    }
+    left -= used
+    open.splice(0, open.length, ...rest)
   }
   return given
 }
