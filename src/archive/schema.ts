@@ -2,7 +2,7 @@
  * What the views say of the vault has this number: it goes up when lines are decoded to something else. Views with
  * another number are made anew (whole.ts).
  */
-export const PARSER = 7
+export const PARSER = 8
 
 /** SQLite's `application_id` once every copy in the vault has been seen: "ctxb". */
 export const SEEN_ALL = 0x63747862
@@ -219,5 +219,8 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (session, kind, text)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX facts_latest ON facts (session, kind, latest);
+  `,
+  `
+  ALTER TABLE turns ADD COLUMN uuid TEXT; -- of its first line, as the host wrote it
   `,
 ]

@@ -334,8 +334,8 @@ export class TurnWriter {
   #open(line: Line, { via, text: prompt, origin }: Opening, key: bigint): void {
     const row = this.#db
       .query<unknown, (string | number | null)[]>(
-        `INSERT INTO turns (handle, session, seq, via, prompt, started, transcript, first, last, origin)
-         VALUES (?, ?, (SELECT coalesce(max(seq), 0) + 1 FROM turns WHERE session = ?2), ?, ?, ?, ?, ?, ?, ?)`,
+        `INSERT INTO turns (handle, session, seq, via, prompt, started, uuid, transcript, first, last, origin)
+         VALUES (?, ?, (SELECT coalesce(max(seq), 0) + 1 FROM turns WHERE session = ?2), ?, ?, ?, ?, ?, ?, ?, ?)`,
       )
       .run(
         turnHandle(this.#db, key),
@@ -343,6 +343,7 @@ export class TurnWriter {
         via,
         cut(prompt, PROMPT_KEPT),
         line.record.timestamp ?? null,
+        line.record.uuid ?? null,
         this.#transcript.id,
         line.offset,
         line.offset + line.length,

@@ -140,6 +140,7 @@ class Scan {
       handle: row === undefined ? null : HANDLE_PREFIX + row.handle,
       session: row?.session ?? copy.session,
       seq: row?.seq ?? null,
+      uuid: record.uuid ?? null,
       line: row === undefined ? lineNumber(copy.file, offset) : null,
       project,
       time: record.timestamp ?? row?.time ?? null,

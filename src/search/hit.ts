@@ -13,6 +13,8 @@ export interface Hit {
   readonly handle: string
   readonly session: string
   readonly seq: number
+  /** Of the line that was found, as the host wrote it; of the turn's first where the turn was found as a whole. */
+  readonly uuid: string | null
   readonly project: string | null
   /** ISO 8601. */
   readonly time: string | null
@@ -51,6 +53,7 @@ export const hitTexts = (hit: Hit): string[] =>
   [
     hit.handle,
     hit.session,
+    hit.uuid,
     hit.project,
     hit.time,
     hit.role,
@@ -81,26 +84,28 @@ export function hitsOf(
   const found = ranked.flatMap(({ turn, message, score }) => {
     const row = rows.get(turn)
     if (row === undefined) return []
-    const { text, tools } = foundIn(row, texts)
+    const { text, uuid, tools } = foundIn(row, texts)
     const told = {
       handle: HANDLE_PREFIX + row.handle,
       session: row.session,
       seq: row.seq,
+      uuid: uuid ?? null,
       project: row.project,
       time: row.time ?? row.started,
       role: row.role ?? "human",
       tool: tools[0] ?? null,
     }
     const why = message === undefined ? [] : typedIn(terms, masks[message] ?? 0)
-    const taken = [...Object.values(told), ...why].join("").length
+    const rounded = Math.round(score * 1000) / 1000
+    const taken = [...Object.values(told), rounded, ...why].join("").length
     const also = (others.get(turn) ?? []).flatMap((id) => texts.of(id)?.text ?? [])
     const all = [text, row.prompt, row.answer, ...also].reduce((sum, one) => sum + one.length, 0)
-    return [{ row, text, told, why, also, score, taken, wants: taken + all }]
+    return [{ row, text, told, why, also, score, rounded, taken, wants: taken + all }]
   })
   const rooms = roomOfHits(isFused ? found.map(({ wants }) => ({ score: 1, wants })) : found)
-  return found.map(({ row, text, told, why, also, score, taken }, n) => {
+  return found.map(({ row, text, told, why, also, rounded, taken }, n) => {
     const room = Math.max(0, rooms[n]! - taken)
-    return { ...told, score: Math.round(score * 1000) / 1000, why, ...shown(row, text, also, sought, room) }
+    return { ...told, score: rounded, why, ...shown(row, text, also, sought, room) }
   })
 }
 
@@ -136,7 +141,7 @@ const withoutMark = (text: string): string => (text.endsWith("…") ? text.slice
 /** Text and tools of what was found. */
 function foundIn(row: Row, texts: MessageTexts) {
   const read = isKept(row) || row.message === null ? undefined : texts.of(row.message)
-  return read ?? { text: row.prompt || row.answer, tools: [] }
+  return read ?? { text: row.prompt || row.answer, uuid: row.uuid, tools: [] }
 }
 
 /** Where the message's line stands; undefined when the turn was found as a whole. */
@@ -154,6 +159,7 @@ interface Row {
   readonly handle: string
   readonly session: string
   readonly seq: number
+  readonly uuid: string | null
   readonly project: string | null
   readonly started: string | null
   readonly prompt: string
@@ -172,7 +178,7 @@ interface Row {
 function rowsOf(db: Database, ranked: readonly Ranked[]): Map<number, Row> {
   const rows = db
     .query<Row, [string]>(
-      `SELECT t.id AS turn, t.handle, t.session, t.seq, p.path AS project, t.started, t.prompt, t.answer, t.first,
+      `SELECT t.id AS turn, t.handle, t.session, t.seq, t.uuid, p.path AS project, t.started, t.prompt, t.answer, t.first,
          m.id AS message, m.role, m.kind, m.time, m.offset, m.length, x.copy
        FROM json_each(?) w JOIN turns t ON t.id = w.value ->> 'turn' LEFT JOIN messages m ON m.id = w.value ->> 'message'
        LEFT JOIN transcripts x ON x.id = m.transcript LEFT JOIN sessions s ON s.id = t.session LEFT JOIN projects p ON p.id = s.project`,

@@ -8,6 +8,8 @@ import type { CopyReader, CopyReaders } from "../vault/reader.ts"
 export interface MessageText {
   readonly text: string
   readonly role: string
+  /** As the host wrote it. */
+  readonly uuid: string | undefined
   /** Tools that are called or answer. */
   readonly tools: readonly string[]
 }
@@ -66,13 +68,13 @@ export class MessageTexts {
       // A damaged or missing copy costs its own texts only; `verify` tells of it.
       return undefined
     }
-    const { parts } = decodeLine(line)
+    const { parts, uuid } = decodeLine(line)
     const said = parts.filter(({ kind }) => kind !== "title")
     const tools = said.flatMap((part) => {
       if (part.kind === "toolUse") return [part.name]
       return part.kind === "toolResult" ? toolOf(this.#db, place.session, part.id) : []
     })
-    return { text: searchable(said, place.role === "host").text, role: place.role, tools }
+    return { text: searchable(said, place.role === "host").text, role: place.role, uuid, tools }
   }
 
   /** The reader of a copy, by its path below `vault/`. */

@@ -1,6 +1,6 @@
 /** `ctxbridge search` of the compiled file, on an archive that hooks have filled. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import { mkdirSync } from "node:fs"
+import { mkdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import fc from "fast-check"
 import type { Hit } from "../../src/search/hit.ts"
@@ -90,6 +90,20 @@ describe("what is found", () => {
     expect(read).toMatchObject({ seq: 1, role: "tool", tool: "Read" })
     expect(read.snippet).toContain("the heliotrope gasket came loose")
     expect((await hits("ECONNREFUSED"))[0]).toMatchObject({ seq: 2, role: "tool" })
+  })
+
+  test("the line that was found is named as the host names it: prompt, answer, result", async () => {
+    const lines = readFileSync(main.path, "utf8").split("\n")
+    for (const [query, words] of [
+      ["avatars time out", "Why does the upload of avatars time out?"],
+      ["presigned link expires", "presigned link"],
+      ["heliotrope gasket", "the heliotrope gasket came loose"],
+    ] as const) {
+      const { uuid } = (await hits(query))[0]!
+      const named = lines.filter((line) => line !== "" && JSON.parse(line).uuid === uuid)
+      expect(named).toHaveLength(1)
+      expect(named[0]).toContain(words)
+    }
   })
 
   test("names in every spelling, forms of a word, scripts without spaces", async () => {
