@@ -22,10 +22,25 @@ const IMPATIENT = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000"]
 let queue: Promise<unknown> = Promise.resolve()
 
 /** Installs one at a time: npm and two cores do not profit from more. */
-export function getClient(wanted: string): Promise<Found> {
+function getClient(wanted: string): Promise<Found> {
   const next = queue.then(() => find(wanted))
   queue = next
   return next
+}
+
+/**
+ * For a suite that is there whether it can run or not: without its client it is to be skipped, and says so here.
+ *
+ * @param what is skipped then
+ */
+export async function clientFor(
+  wanted: string,
+  what = `Claude Code ${wanted}`,
+): Promise<{ readonly client: Client; readonly missing: string | undefined }> {
+  const found = await getClient(wanted)
+  if ("client" in found) return { client: found.client, missing: undefined }
+  console.warn(`skipped: ${what}: ${found.missing}`)
+  return { client: { version: "0.0.0", command: [] }, missing: found.missing }
 }
 
 async function find(wanted: string): Promise<Found> {

@@ -11,7 +11,7 @@ import {
   RESTORE_MARK,
   type Stage,
 } from "./checks.ts"
-import { type Client, getClient, isOld } from "./clients.ts"
+import { type Client, clientFor, isOld } from "./clients.ts"
 import { runPrint, type Turn } from "./drive.ts"
 import { bash, say } from "./mock-api.ts"
 import { ctxbridge, type HookCall, hookCalls, readSettings, type World } from "./world.ts"
@@ -86,11 +86,7 @@ const PLAYS: readonly (readonly [wanted: string, faults: readonly (keyof typeof 
 ]
 
 for (const [wanted, faults] of PLAYS) {
-  const found = await getClient(wanted)
-  const missing = "missing" in found ? found.missing : undefined
-  const client = "client" in found ? found.client : { version: "0.0.0", command: [] }
-  if (missing !== undefined) console.warn(`skipped: Claude Code ${wanted}: ${missing}`)
-
+  const { client, missing } = await clientFor(wanted)
   describe.skipIf(missing !== undefined)(`Claude Code ${wanted} (${client.version})`, () => {
     afterAll(clearStages)
 

@@ -18,7 +18,7 @@ import {
   type Stage,
   transcripts,
 } from "./checks.ts"
-import { type Client, getClient, isOld } from "./clients.ts"
+import { type Client, clientFor, isOld } from "./clients.ts"
 import { type Output, runPrint, Terminal } from "./drive.ts"
 import { bash, countedTokens, delegate, type Mock, type Recorded, read, say, write } from "./mock-api.ts"
 import { countCalls, ctxbridge, hookCalls, until, type World } from "./world.ts"
@@ -254,16 +254,11 @@ async function playInTerminal(client: Client) {
 setDefaultTimeout(TIMEOUT)
 
 for (const wanted of ["2.0.76", "2.1.112", "latest"]) {
-  const found = await getClient(wanted)
-  const missing = "missing" in found ? found.missing : undefined
-  const client = "client" in found ? found.client : { version: "0.0.0", command: [] }
+  const { client, missing } = await clientFor(wanted)
   const name = wanted === "latest" ? `latest (${client.version})` : wanted
   const noTerminal = missing ?? (Bun.which("tmux") === null ? "tmux is not installed" : undefined)
-  if (noTerminal !== undefined) {
-    console.warn(
-      `skipped: Claude Code ${wanted}${missing === undefined ? " in a terminal" : ""}: ${noTerminal}`,
-    )
-  }
+  if (missing === undefined && noTerminal !== undefined)
+    console.warn(`skipped: Claude Code ${wanted} in a terminal: ${noTerminal}`)
 
   describe.skipIf(missing !== undefined)(`Claude Code ${name} in print mode`, () => {
     const play = once(() => playInPrintMode(client))

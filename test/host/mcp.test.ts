@@ -3,7 +3,7 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { join } from "node:path"
 import { Transcript } from "../support/transcript.ts"
 import { clearStages, once, openStage } from "./checks.ts"
-import { type Client, getClient } from "./clients.ts"
+import { type Client, clientFor } from "./clients.ts"
 import { runPrint } from "./drive.ts"
 import { type Recorded, say } from "./mock-api.ts"
 import type { World } from "./world.ts"
@@ -47,13 +47,8 @@ function archiveEarlier(world: World): void {
 const toolNames = ({ body }: Recorded): string[] => (body.tools ?? []).map(({ name }) => name)
 
 for (const version of VERSIONS) {
-  const found = await getClient(version)
-  if ("missing" in found) {
-    test.skip(`Claude Code ${version}: ${found.missing}`, () => {})
-    continue
-  }
-  const { client } = found
-  describe(`Claude Code ${client.version}`, () => {
+  const { client, missing } = await clientFor(version)
+  describe.skipIf(missing !== undefined)(`Claude Code ${client.version}`, () => {
     const played = once(() => play(client))
     afterAll(clearStages)
 

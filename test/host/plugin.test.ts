@@ -20,7 +20,7 @@ import {
   RESTORE_MARK,
   type Stage,
 } from "./checks.ts"
-import { type Client, getClient } from "./clients.ts"
+import { type Client, clientFor } from "./clients.ts"
 import { type PrintRun, runPrint } from "./drive.ts"
 import { bash, type Recorded, say, write } from "./mock-api.ts"
 import { ctxbridge, type HookCall, hookCalls, type World } from "./world.ts"
@@ -206,10 +206,7 @@ function expectGivenOnce(stage: Stage, count: number): void {
 
 setDefaultTimeout(240_000)
 
-const found = await getClient("latest")
-const missing = "missing" in found ? found.missing : undefined
-const client = "client" in found ? found.client : { version: "0.0.0", command: [] }
-if (missing !== undefined) console.warn(`skipped: plugins that answer compactions: ${missing}`)
+const { client, missing } = await clientFor("latest", "plugins that answer compactions")
 
 describe.skipIf(missing !== undefined)(`a plugin answers compactions of ${client.version}`, () => {
   const tidied = once(() => play(client, TIDY, TIDIED))

@@ -11,7 +11,7 @@ import {
   type Stage,
   transcripts,
 } from "./checks.ts"
-import { type Client, getClient, isOld } from "./clients.ts"
+import { type Client, clientFor, isOld } from "./clients.ts"
 import { runPrint, type Turn } from "./drive.ts"
 import { type Recorded, read, say } from "./mock-api.ts"
 import { hookCalls, type World } from "./world.ts"
@@ -156,11 +156,7 @@ async function play(client: Client, { isPlugged, isResumed }: Circumstances = {}
 }
 
 for (const wanted of ["2.0.76", "2.1.112", "latest"]) {
-  const found = await getClient(wanted)
-  const missing = "missing" in found ? found.missing : undefined
-  const client = "client" in found ? found.client : { version: "0.0.0", command: [] }
-  if (missing !== undefined) console.warn(`skipped: Claude Code ${wanted}: ${missing}`)
-
+  const { client, missing } = await clientFor(wanted)
   describe.skipIf(missing !== undefined)(`Claude Code ${wanted} (${client.version})`, () => {
     afterAll(clearStages)
     const performance = once(() => play(client))

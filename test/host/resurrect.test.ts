@@ -3,7 +3,7 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { clearStages, expectArchived, openStage, transcripts } from "./checks.ts"
-import { getClient } from "./clients.ts"
+import { clientFor } from "./clients.ts"
 import { runPrint } from "./drive.ts"
 import { delegate, say } from "./mock-api.ts"
 import { ctxbridge, endJobs, hookCalls, until, type World } from "./world.ts"
@@ -24,16 +24,13 @@ function contents(world: World): Record<string, string> {
 }
 
 for (const wanted of ["2.0.76", "2.1.112", "latest"]) {
-  const found = await getClient(wanted)
-  const missing = "missing" in found ? found.missing : undefined
-  if (missing !== undefined) console.warn(`skipped: resurrection with Claude Code ${wanted}: ${missing}`)
+  const { client, missing } = await clientFor(wanted, `resurrection with Claude Code ${wanted}`)
 
   describe.skipIf(missing !== undefined)(`Claude Code ${wanted}`, () => {
     afterAll(clearStages)
 
     test("resumes a session that was deleted and written back", async () => {
-      if (!("client" in found)) throw new Error(missing)
-      const stage = openStage(found.client)
+      const stage = openStage(client)
       const { world, mock } = stage
       mock.plan(PROMPT, [delegate("Look for feathers"), say(ANSWER)])
       mock.plan("Look for feathers", [say("None left.")])
