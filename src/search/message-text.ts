@@ -1,6 +1,6 @@
 /** The text of a message as a search sees it, from the vault. */
 import type { Database } from "../archive/database.ts"
-import { decodeLine } from "../transcript/decode.ts"
+import { partsOfLine } from "../transcript/decode.ts"
 import { searchable } from "../transcript/searchable.ts"
 import { vaultFile } from "../vault/layout.ts"
 import type { CopyReader, CopyReaders } from "../vault/reader.ts"
@@ -68,7 +68,7 @@ export class MessageTexts {
       // A damaged or missing copy costs its own texts only; `verify` tells of it.
       return undefined
     }
-    const { parts, uuid } = decodeLine(line)
+    const { parts, uuid } = partsOfLine(line)
     const said = parts.filter(({ kind }) => kind !== "title")
     const tools = said.flatMap((part) => {
       if (part.kind === "toolUse") return [part.name]

@@ -110,9 +110,10 @@ export class CopyReader {
     for (const segment of this.#walked.toReversed()) yield this.#content(segment)
   }
 
-  /** The stretch that was archived together with this place, and is unpacked together with it. */
-  stretchAt(offset: number): { readonly from: number; readonly to: number } | undefined {
-    return this.#segmentAt(offset)
+  /** The stretch that was archived together with this place. */
+  stretchAt(offset: number): Stretch | undefined {
+    const segment = this.#segmentAt(offset)
+    return segment && { from: segment.from, content: this.#content(segment) }
   }
 
   /** @throws CtxError `vault-missing` when the copy does not reach so far, `vault-damaged` when it cannot be read */
