@@ -2,7 +2,7 @@
  * Phrases, and all else that the index cannot decide: the texts of candidates are looked at, the best and newest
  * first, and no more of them than a person waits for.
  *
- * What costs is unpacking: each copy's last frame is kept, and among equals the newest come in the order of their
+ * What costs is unpacking: the last frames are kept, and among equals the newest come in the order of their
  * transcripts. A line is decoded only when it may hold what is required.
  */
 import type { Database } from "../archive/database.ts"
@@ -14,6 +14,8 @@ import { lineMayFulfil } from "./raw-line.ts"
 
 /** Bytes of transcripts that are unpacked for one search, about. */
 const UNPACKED = 12 << 20
+/** Frames that are kept: sessions that were archived side by side come by turns. */
+const HELD = 4
 /** So many that fulfil it are enough to rank. */
 const ENOUGH = 30
 
@@ -34,7 +36,7 @@ export function verified(
   const mayFulfil = lineMayFulfil(must)
   const kept: number[] = []
   const places = placesOf(db, candidates)
-  /** The last frame of each copy. */
+  /** The last frames, each of another copy. */
   const held = new Map<string, Stretch>()
   let unpacked = 0
   // Of most candidates nothing is called that is written in JavaScript: the engine would compile it.
@@ -47,6 +49,12 @@ export function verified(
     try {
       let frame = held.get(copy)
       if (frame === undefined || offset < frame.from || offset >= frame.from + frame.content.length) {
+        for (const [oldest] of held) {
+          if (held.size < HELD) break
+          texts.release(oldest)
+          held.delete(oldest)
+        }
+        texts.release(copy)
         frame = texts.reader(copy).stretchAt(offset)
         if (frame === undefined) continue
         held.set(copy, frame)
