@@ -156,6 +156,9 @@ describe("what is found", () => {
     expect(shown).toContain("tenmoku glaze dull on every pot")
     expect(shown).toContain(CONCLUSION)
     expect(shown).not.toContain("Shelf 15")
+    const told = await cli("why is the tenmoku glaze dull", "--project", folder)
+    expect(told).toMatchObject({ code: 0, stderr: "" })
+    expect(told.stdout).toContain(CONCLUSION)
     const { marks: _marks, ...texts } = hit!
     expect(Object.values(texts).flat().join("").length).toBeLessThanOrEqual(1500)
     for (const [from, to] of hit!.marks) {
