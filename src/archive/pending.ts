@@ -71,11 +71,14 @@ export function claimPending(dataHome: string, copy: string): void {
 
 /** Takes away what was claimed. To be called after the commit. */
 export function settlePending(dataHome: string, copy: string): void {
+  const claim = claimOf(dataHome, copy)
   try {
-    unlinkSync(claimOf(dataHome, copy))
+    if (statSync(claim, { throwIfNoEntry: false }) === undefined) return
+    // Before the marker: who finds none believes the pointers.
     dropPointers(dataHome)
+    unlinkSync(claim)
   } catch {
-    // there was none, or the disk cannot be written: indexing twice changes nothing
+    // the disk cannot be written: indexing twice changes nothing
   }
 }
 
