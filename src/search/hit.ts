@@ -80,7 +80,7 @@ export function hitsOf(
 ): Hit[] {
   const rows = rowsOf(db, ranked)
   const sought = soughtBy(terms)
-  const atLength = isBrief || isFused ? [] : withRoom(ranked)
+  const atLength = isBrief || isFused ? [] : withRoom(ranked, rows)
   const others = beside(atLength)
   const answers = lastAnswers(
     db,
@@ -140,9 +140,18 @@ export function hitsOf(
   })
 }
 
-/** The first hits, as far as there is room for more than the message that was found, whatever the others need. */
-function withRoom(ranked: readonly Ranked[]): readonly Ranked[] {
-  const rooms = roomOfHits(ranked.map(({ score }) => ({ score, wants: Number.POSITIVE_INFINITY })))
+/**
+ * The first hits, as far as there is room for more than the message that was found. What they could fill is guessed from
+ * the length of its line and from what the views hold.
+ */
+function withRoom(ranked: readonly Ranked[], rows: ReadonlyMap<number, Row>): readonly Ranked[] {
+  const guesses: { score: number; wants: number }[] = []
+  for (const { turn, score } of ranked) {
+    const row = rows.get(turn)
+    const wants = row === undefined ? 0 : (row.length ?? 0) + row.prompt.length + row.answer.length
+    guesses.push({ score, wants })
+  }
+  const rooms = roomOfHits(guesses)
   const end = rooms.findIndex((room) => room < ROOM_BESIDE)
   return end < 0 ? ranked : ranked.slice(0, end)
 }
