@@ -1,7 +1,7 @@
 /** Every byte of a command's output. */
 
 import { columnsFromEnv } from "../config/load.ts"
-import { codeOf } from "../util/errors.ts"
+import { CtxError, codeOf, messageOf } from "../util/errors.ts"
 import { fstatSync, writeSync } from "../util/fs.ts"
 import type { Output } from "./command.ts"
 
@@ -33,11 +33,20 @@ function writeAll(fd: number, data: string | Uint8Array): void {
       // The reader has seen enough: `ctxbridge sessions | head -1`.
       if (code === "EPIPE" && fd === STDOUT) process.exit(0)
       // Somebody who shares the pipe with us made it non-blocking, and it is full.
-      if (code !== "EAGAIN") throw error
+      if (code !== "EAGAIN") throw unwritten(error)
       Bun.sleepSync(1)
     }
   }
 }
+
+/** Code of the error when the output has no place to go to. Not the system's own: the archive is not what is full. */
+export const UNWRITTEN = "output-unwritten"
+
+const unwritten = (cause: unknown): CtxError =>
+  new CtxError(UNWRITTEN, `the output cannot be written: ${messageOf(cause)}`, {
+    hint: "make room where it goes to; what the command has changed stays changed",
+    cause,
+  })
 
 const STDOUT = 1
 const STDERR = 2

@@ -4,8 +4,8 @@
  */
 import { expect, test } from "bun:test"
 import { mkdirSync } from "node:fs"
-import { holding } from "../support/held.ts"
 import { run } from "../support/binary.ts"
+import { holding } from "../support/held.ts"
 import { Machine } from "../support/machine.ts"
 
 test("purge said again goes on with what was interrupted", async () => {
