@@ -63,7 +63,9 @@ export function isTerminal(): boolean {
   }
 }
 
+/** Characters of the bar, and of what stands around it: blank, brackets, blank, percentage. */
 const BAR = 24
+const AROUND = 8
 /** ms between two drawings of the bar. */
 const REDRAW = 100
 
@@ -111,8 +113,11 @@ function progressBar(silent: boolean) {
       if (!shown || (now - drawn < REDRAW && done < total)) return
       drawn = now
       const share = total === 0 ? 1 : Math.min(1, done / total)
-      const full = Math.round(share * BAR)
-      last = `${label} [${"=".repeat(full)}${" ".repeat(BAR - full)}] ${Math.floor(share * 100)}%`
+      // A line that is wrapped cannot be drawn over.
+      const bar = Math.min(BAR, (process.stderr.columns || 80) - label.length - AROUND - 1)
+      const full = Math.round(share * bar)
+      const drawing = bar > 0 ? ` [${"=".repeat(full)}${" ".repeat(bar - full)}]` : ""
+      last = `${label}${drawing} ${Math.floor(share * 100)}%`
       process.stderr.write(`\r${last}`)
     },
     clear(): void {
