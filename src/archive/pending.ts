@@ -5,6 +5,7 @@
  * the views, and the background job, index first.
  */
 
+import { isMissing } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, unlinkSync } from "../util/fs.ts"
 import { join } from "../util/path.ts"
@@ -70,11 +71,14 @@ export function claimPending(dataHome: string, copy: string): void {
 
 /** Takes away what was claimed. To be called after the commit. */
 export function settlePending(dataHome: string, copy: string): void {
+  const claim = claimOf(dataHome, copy)
   try {
-    unlinkSync(claimOf(dataHome, copy))
+    if (statSync(claim, { throwIfNoEntry: false }) === undefined) return
+    // Before the marker: who finds none believes the pointers.
     dropPointers(dataHome)
+    unlinkSync(claim)
   } catch {
-    // there was none, or the disk cannot be written: indexing twice changes nothing
+    // the disk cannot be written: indexing twice changes nothing
   }
 }
 
@@ -86,9 +90,8 @@ export function dropPending(dataHome: string, isGone: (pending: Pending) => bool
   }
 }
 
-/** Oldest first: a rewritten transcript before what it became, a session before the forks that copy its lines. */
-export function listPending(dataHome: string): Pending[] {
-  const found = new Map<string, Pending & { readonly since: number }>()
+/** @returns false when a marker was gone: settled at this moment, or claimed, and then it has another name */
+function readMarkers(dataHome: string, found: Map<string, Pending & { readonly since: number }>): boolean {
   for (const name of markerNames(dataHome)) {
     const file = join(folder(dataHome), name)
     try {
@@ -97,9 +100,23 @@ export function listPending(dataHome: string): Pending[] {
       // Under another name nobody could settle it, and whoever indexes would go round for ever.
       if (typeof copy === "string" && typeof path === "string" && name.startsWith(`${nameOf(copy)}.`))
         found.set(copy, { path, copy, session, since })
-    } catch {
-      // settled at this moment
+    } catch (error) {
+      if (isMissing(error)) return false
+      // Half a marker, or one that we may not read.
     }
+  }
+  return true
+}
+
+/** Times that the folder is read again because a marker was gone: each is a claim of another process. */
+const MOST_LOOKS = 100
+
+/** Oldest first: a rewritten transcript before what it became, a session before the forks that copy its lines. */
+export function listPending(dataHome: string): Pending[] {
+  const found = new Map<string, Pending & { readonly since: number }>()
+  for (let look = 0; look < MOST_LOOKS; look++) {
+    found.clear()
+    if (readMarkers(dataHome, found)) break
   }
   const later = (one: Pending): number => (isSuperseded(one.copy) ? 0 : 1)
   return [...found.values()].sort(

@@ -1,6 +1,6 @@
 /** Which project a folder belongs to: worktrees of one repository share a project. */
 import { type FileStats, readFileSync, statSync } from "../util/fs.ts"
-import { dirname, isAbsolute, join, resolve } from "../util/path.ts"
+import { basename, dirname, isAbsolute, join, resolve } from "../util/path.ts"
 
 /**
  * The git common dir of `cwd`, else `cwd` itself.
@@ -18,6 +18,10 @@ export function projectOf(cwd: string): string {
   }
   return cwd
 }
+
+/** A project as people name it: the repository's folder. */
+export const folderOf = (project: string): string =>
+  basename(project) === ".git" ? dirname(project) : project
 
 /** A folder that we may not look into, or whose name no file can have, is no repository to us. */
 function statsOf(path: string): FileStats | undefined {

@@ -1,4 +1,5 @@
 /** What a search has found, for a terminal. Pure. */
+import { folderOf } from "../archive/project.ts"
 import type { ColdHit } from "../search/cold.ts"
 import type { Hit } from "../search/hit.ts"
 import { oneLine } from "../util/text.ts"
@@ -18,7 +19,7 @@ function renderHit(hit: Hit | ColdHit, { columns, style, now }: Screen, everywhe
     ...("cold" in hit ? ["cold"] : []),
     `${hit.seq === null ? placeOf(hit) : `turn ${hit.seq}`} of ${hit.session.slice(0, 8)}`,
     speaker,
-    ...(everywhere && hit.project !== null ? [hit.project] : []),
+    ...(everywhere && hit.project !== null ? [folderOf(hit.project)] : []),
     ...(hit.why.length > 0 ? [`has ${hit.why.join(", ")}`] : []),
   ]
   const around = (label: string, text: string | null): string[] =>

@@ -16,9 +16,11 @@ export function preparedReply({ event, settings, state, now }: ReplyRequest): Re
   // Just after /clear, some hosts call a continued session a new one.
   if (isCleared(dataHome, project, now - SILENT_CLEAR_LASTS)) return undefined
   if (!settings.resolved.config["restore.startup"]) return { text: "", state }
+  // Before the pointer is read: what is indexed in between takes it away.
+  if (isBehind(event, dataHome)) return undefined
   const pointer = readPointer(dataHome, project)
   if (pointer?.related !== settings.resolved.config["restore.related"]) return undefined
-  if (pointer.session === event.session || isBehind(event, dataHome)) return undefined
+  if (pointer.session === event.session) return undefined
   return { text: additionalContext(event, pointer.text), state }
 }
 

@@ -2,10 +2,10 @@
  * What the host puts into every context by itself: the memory files of organisation, user and folders, what they import,
  * and their rules. As the host reads them, so far as that takes no time to speak of.
  */
-import { projectOf } from "../archive/project.ts"
+import { folderOf, projectOf } from "../archive/project.ts"
 import type { Paths } from "../config/load.ts"
 import { readdirSync, realpathSync, statSync } from "../util/fs.ts"
-import { basename, dirname, isAbsolute, join, resolve } from "../util/path.ts"
+import { dirname, isAbsolute, join, resolve } from "../util/path.ts"
 import { readSmall } from "./disk.ts"
 import { memoryFile } from "./memory-file.ts"
 
@@ -162,10 +162,7 @@ interface HostState {
 }
 
 /** The folder of the repository, whose worktrees share notes. */
-function rootOf(cwd: string): string {
-  const project = projectOf(cwd)
-  return basename(project) === ".git" ? dirname(project) : project
-}
+const rootOf = (cwd: string): string => folderOf(projectOf(cwd))
 
 function* upwards(folder: string): Generator<string> {
   let at = folder

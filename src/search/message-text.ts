@@ -1,6 +1,6 @@
 /** The text of a message as a search sees it, from the vault. */
 import type { Database } from "../archive/database.ts"
-import { decodeLine } from "../transcript/decode.ts"
+import { partsOfLine } from "../transcript/decode.ts"
 import { searchable } from "../transcript/searchable.ts"
 import { vaultFile } from "../vault/layout.ts"
 import type { CopyReader, CopyReaders } from "../vault/reader.ts"
@@ -52,9 +52,15 @@ export class MessageTexts {
    */
   load(places: readonly Place[], others: readonly number[] = []): void {
     const all = others.length === 0 ? places : [...places, ...placesOf(this.#db, others)]
-    const lastFirst = all.toSorted((a, b) => b.offset - a.offset)
+    const lastFirst = all.toSorted((a, b) =>
+      a.copy < b.copy ? -1 : a.copy > b.copy ? 1 : b.offset - a.offset,
+    )
+    let copy: string | undefined
     for (const place of lastFirst) {
-      if (!this.#known.has(place.id)) this.#known.set(place.id, this.#textAt(place))
+      if (this.#known.has(place.id)) continue
+      if (copy !== undefined && copy !== place.copy) this.release(copy)
+      copy = place.copy
+      this.#known.set(place.id, this.#textAt(place))
     }
   }
 
@@ -68,7 +74,7 @@ export class MessageTexts {
       // A damaged or missing copy costs its own texts only; `verify` tells of it.
       return undefined
     }
-    const { parts, uuid } = decodeLine(line)
+    const { parts, uuid } = partsOfLine(line)
     const said = parts.filter(({ kind }) => kind !== "title")
     const tools = said.flatMap((part) => {
       if (part.kind === "toolUse") return [part.name]
@@ -80,6 +86,11 @@ export class MessageTexts {
   /** The reader of a copy, by its path below `vault/`. */
   reader(copy: string): CopyReader {
     return this.readers.of(vaultFile(this.#dataHome, copy))
+  }
+
+  /** Room for the next copy's frame: of what was read from this one, strings are left. */
+  release(copy: string): void {
+    this.readers.release(vaultFile(this.#dataHome, copy))
   }
 }
 

@@ -55,8 +55,12 @@ const EVERY_TERM = 0xffff_ffff
 const K1 = 1.2
 
 /** The best candidates by their words alone, newest first among equals: no more are looked at. */
-export function shortlist({ terms, masks, ids }: Candidates, most: number): number[] {
-  if (ids.length <= most) return [...ids]
+export function shortlist(candidates: Candidates, most: number): number[] {
+  return candidates.ids.length <= most ? [...candidates.ids] : bestFirst(candidates, most)
+}
+
+/** The same in their order, however few there are. */
+export function bestFirst({ terms, masks, ids }: Candidates, most: number): number[] {
   const groups = new Map<number, number[]>()
   for (let n = 0; n < ids.length; n++) {
     const id = ids[n]!

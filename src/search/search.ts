@@ -8,7 +8,7 @@ import { type Hit, hitsOf } from "./hit.ts"
 import { MessageTexts } from "./message-text.ts"
 import { type Filter, filterOf, type Narrowing } from "./narrowing.ts"
 import { type Node, parseQuery, type Query } from "./query.ts"
-import { besides, type Ranked, type RankRow, rank, scorer, shortlist, WEIGHTS } from "./rank.ts"
+import { besides, bestFirst, type Ranked, type RankRow, rank, scorer, shortlist, WEIGHTS } from "./rank.ts"
 import { verified } from "./verify.ts"
 
 export interface SearchRequest extends Narrowing {
@@ -164,10 +164,12 @@ function checked(
   must: Node,
   filter: Filter,
 ): Row[] {
-  const scoreOf = scorer(candidates.terms.map(({ weight }) => weight))
-  const rows = new Map(rowsOf(db, shortlist(candidates, CHECKED), filter).map((row) => [row.id, row]))
-  const { masks } = candidates
-  const best = [...rows.keys()].sort((a, b) => scoreOf(masks[b]!) - scoreOf(masks[a]!) || b - a)
+  const chosen = bestFirst(candidates, CHECKED)
+  const accepted = rowsOf(db, chosen, filter)
+  const rows = new Map<number, Row>()
+  for (let n = 0; n < accepted.length; n++) rows.set(accepted[n]!.id, accepted[n]!)
+  const best: number[] = []
+  for (let n = 0; n < chosen.length; n++) if (rows.has(chosen[n]!)) best.push(chosen[n]!)
   const kept = verified(db, texts, best, must)
   return kept.sort((a, b) => a - b).map((id) => rows.get(id)!)
 }

@@ -65,23 +65,19 @@ export function nameAround(text: string, at: number): Name | undefined {
  * it. undefined where they have to: beyond ASCII, and in what is too long.
  */
 function edgeOf(text: string, at: number, step: 1 | -1): number | undefined {
-  if (!isNameUnit(text.charCodeAt(at))) return undefined
-  for (let edge = at; Math.abs(edge - at) < LONGEST; edge += step) {
-    const next = text.charCodeAt(edge + step)
-    const beyond = next === 0x2e || next === 0x2d ? text.charCodeAt(edge + 2 * step) : 0
-    if (next > 0x7f || beyond > 0x7f) return undefined
-    const joins = isNameUnit(beyond)
-    if (!isNameUnit(next) && !joins) return edge
+  if (!NAME_UNITS.includes(text[at]!)) return undefined
+  for (let far = 1; far <= LONGEST; far++) {
+    const next = text[at + far * step] ?? ""
+    const beyond = next === "." || next === "-" ? (text[at + (far + 1) * step] ?? "") : ""
+    if (next > "\x7f" || beyond > "\x7f") return undefined
+    // A joint is one only before a letter.
+    if (next === "" || !NAME_UNITS.includes(beyond === "" ? next : beyond)) return at + (far - 1) * step
   }
   return undefined
 }
 
-/** A to Z, a to z, 0 to 9, and the line below. */
-const isNameUnit = (unit: number): boolean =>
-  (unit >= 0x61 && unit <= 0x7a) ||
-  (unit >= 0x41 && unit <= 0x5a) ||
-  (unit >= 0x30 && unit <= 0x39) ||
-  unit === 0x5f
+/** Not a function: it would be called for each letter around each word, and the engine would compile it. */
+const NAME_UNITS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
 /** Each word of `text` once. */
 export function wordSet(text: string): Set<string> {

@@ -12,7 +12,7 @@ import {
   segmentsBackwards,
   type Tail,
 } from "./file.ts"
-import { contentStart, NOTE_SIZE } from "./frame.ts"
+import { contentStart, frameContent, NOTE_SIZE } from "./frame.ts"
 
 /** How a copy ends; undefined when there is no such file or it is none of ours. */
 export function tailOf(file: string): Tail | undefined {
@@ -110,9 +110,10 @@ export class CopyReader {
     for (const segment of this.#walked.toReversed()) yield this.#content(segment)
   }
 
-  /** The stretch that was archived together with this place, and is unpacked together with it. */
-  stretchAt(offset: number): { readonly from: number; readonly to: number } | undefined {
-    return this.#segmentAt(offset)
+  /** The stretch that was archived together with this place. */
+  stretchAt(offset: number): Stretch | undefined {
+    const segment = this.#segmentAt(offset)
+    return segment && { from: segment.from, content: this.#content(segment) }
   }
 
   /** @throws CtxError `vault-missing` when the copy does not reach so far, `vault-damaged` when it cannot be read */
@@ -147,6 +148,16 @@ export class CopyReader {
     const { content } = this.#kept
     // Who comes again for more of it may come for all.
     return content.length < end ? this.read(from, to) : content.subarray(start, end)
+  }
+
+  /**
+   * Gives the memory of the unpacked frame back at once, for the next one: memory that is asked of the system for the first
+   * time costs a third of what unpacking costs. Nothing that was read here may be in use.
+   */
+  release(): void {
+    const { buffer } = this.#kept?.content ?? {}
+    if (buffer instanceof ArrayBuffer) buffer.transfer(0)
+    this.#kept = undefined
   }
 
   close(): void {
@@ -186,7 +197,7 @@ export class CopyReader {
     if (kept?.segment === segment && kept.content.length === segment.to - segment.from) return kept.content
     let content: Uint8Array
     try {
-      content = segmentContent(this.#fd, segment)
+      content = frameContent(this.#frame(segment))
     } catch (cause) {
       const where = `bytes ${segment.from} to ${segment.to} in ${this.#file} cannot be read`
       throw new CtxError("vault-damaged", `${where}: ${messageOf(cause)}`, {
@@ -222,6 +233,11 @@ export class CopyReaders {
       this.#open.set(file, reader)
     }
     return reader
+  }
+
+  /** Of one copy, see `CopyReader.release`. */
+  release(file: string): void {
+    this.#open.get(file)?.release()
   }
 
   close(): void {

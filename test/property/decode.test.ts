@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test"
 import fc from "fast-check"
-import { decodeLine } from "../../src/transcript/decode.ts"
+import { decodeLine, partsOfLine } from "../../src/transcript/decode.ts"
 import {
   commandPaths,
   exitCode,
@@ -119,6 +119,8 @@ const KINDS = new Set<Part["kind"]>([
 function check(line: string): void {
   const record = decodeLine(line)
   expect(record.type.isWellFormed()).toBe(true)
+  const { uuid, parts } = partsOfLine(line)
+  expect({ uuid, parts }).toEqual({ uuid: record.uuid, parts: record.parts })
   for (const part of record.parts) {
     expect(KINDS.has(part.kind)).toBe(true)
     if ("text" in part) {

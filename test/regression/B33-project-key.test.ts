@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { projectOf } from "../../src/archive/project.ts"
 import { Archive } from "../support/archive.ts"
+import { run } from "../support/binary.ts"
 import { contextOf, Machine } from "../support/machine.ts"
 
 test("a project is the git common dir: subfolders and worktrees share it, neighbours do not", () => {
@@ -45,4 +46,22 @@ test("a session gets nothing of another project's", async () => {
     const context = contextOf(await machine.hook("session-start", other, { source })) ?? ""
     expect(context).not.toContain("client A")
   }
+})
+
+test("people read the repository's folder, not what git keeps in it", async () => {
+  using machine = new Machine()
+  const repo = join(machine.root, "repo")
+  mkdirSync(join(repo, ".git"), { recursive: true })
+  const session = machine.session({ cwd: repo }).turn("The lantern is amber.").flush()
+  await machine.hook("stop", session)
+  const found = await run(["search", "lantern", "--all-projects"], { env: machine.env, cwd: repo })
+  expect(found).toMatchObject({ code: 0, stderr: "" })
+  expect(found.stdout).toContain(` · ${repo}`)
+  expect(found.stdout).not.toContain(".git")
+  const none = await run(["search", "walrus"], { env: machine.env, cwd: repo })
+  expect(none).toMatchObject({
+    code: 3,
+    stdout: "",
+    stderr: `ctxbridge: nothing in ${repo} has to do with "walrus"\nhint: --all-projects looks everywhere\n`,
+  })
 })

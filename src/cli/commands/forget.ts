@@ -4,7 +4,7 @@ import { resolve } from "node:path"
 import type { Database } from "../../archive/database.ts"
 import { findSession } from "../../archive/find.ts"
 import { lineageOf } from "../../archive/lineage.ts"
-import { projectOf } from "../../archive/project.ts"
+import { folderOf, projectOf } from "../../archive/project.ts"
 import { openForReading } from "../../archive/read.ts"
 import { forget, resumeForgetting, unfinished } from "../../job/forget.ts"
 import { type Leaving, leaving, tombstonesOf } from "../../job/forget-sessions.ts"
@@ -166,7 +166,7 @@ function sessionsMeant(db: Database, cwd: string, word: string, dataHome: string
     )
     .all(project, `${folder}/.git`)
   if (rows.length > 0) return rows.map(({ id }) => id)
-  throw new CtxError("no-sessions", `no session of ${project} is archived`, {
+  throw new CtxError("no-sessions", `no session of ${folderOf(project)} is archived`, {
     hint: "ctxbridge sessions --all-projects lists the sessions; a session is named by its id, without a slash before it",
     exit: EXIT.notFound,
   })

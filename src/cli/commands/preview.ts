@@ -3,7 +3,7 @@ import { existsSync, realpathSync } from "node:fs"
 import { resolve } from "node:path"
 import type { Database } from "../../archive/database.ts"
 import { find } from "../../archive/find.ts"
-import { projectOf } from "../../archive/project.ts"
+import { folderOf, projectOf } from "../../archive/project.ts"
 import { openForReading } from "../../archive/read.ts"
 import { readState } from "../../hook/state.ts"
 import { explain, type Section } from "../../restore/explain.ts"
@@ -101,7 +101,7 @@ function sessionWanted(db: Database, env: Environment, wanted: string | undefine
   const project = projectOf(existsSync(folder) ? realpathSync(folder) : folder)
   const last = latestSession(db, project, "")
   if (last !== undefined) return last
-  throw new CtxError("no-sessions", `no session of ${project} is archived`, {
+  throw new CtxError("no-sessions", `no session of ${folderOf(project)} is archived`, {
     hint: "--session takes any; ctxbridge sessions --all-projects lists them",
     exit: EXIT.notFound,
   })

@@ -1,6 +1,7 @@
 /** `ctxbridge receipts`: what each compaction kept, what was given back, and what is lost. */
 import type { Database } from "../../archive/database.ts"
 import { find } from "../../archive/find.ts"
+import { folderOf } from "../../archive/project.ts"
 import { openForReading } from "../../archive/read.ts"
 import { tokensOf } from "../../restore/receipt-line.ts"
 import { receiptsOf } from "../../restore/receipts.ts"
@@ -34,7 +35,7 @@ export default {
       const session = wanted === undefined ? undefined : sessionOf(db, wanted)
       const onProgress = (done: number, total: number): void => out.progress("sessions", done, total)
       const receipts = receiptsOf(db, env.dataHome, { project, session, limit, onProgress })
-      if (receipts.length === 0) throw nothing(session ?? project)
+      if (receipts.length === 0) throw nothing(session ?? (project && folderOf(project)))
       const total = totalOf(receipts)
       const screen = { columns: out.columns, style: createStyle(out.color), now: Date.now() }
       for (const line of renderReceipts(receipts, total, screen)) out.print(line)

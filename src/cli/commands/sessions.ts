@@ -1,4 +1,5 @@
 /** `ctxbridge sessions`: what there is, newest first. */
+import { folderOf } from "../../archive/project.ts"
 import { listSessions, openForReading } from "../../archive/read.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { positive } from "../args.ts"
@@ -44,7 +45,7 @@ function nothing(project: string | undefined): CtxError {
       exit: EXIT.notFound,
     })
   }
-  return new CtxError("no-sessions", `no session of ${project} is archived`, {
+  return new CtxError("no-sessions", `no session of ${folderOf(project)} is archived`, {
     hint: "--all-projects lists those of every project",
     exit: EXIT.notFound,
   })

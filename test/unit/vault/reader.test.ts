@@ -68,6 +68,28 @@ test("lines of two copies by turns", () => {
   readers.close()
 })
 
+test("what is released is unpacked again, and nobody else's frame is touched", () => {
+  const one = longArchive()
+  const two = longArchive()
+  using _one = one.archive
+  using _two = two.archive
+  const readers = new CopyReaders()
+  const others = two.lines.at(-1)!
+  const theirs = readers.of(two.file).read(others.from, others.to)
+  for (const { from, to } of [one.lines[0]!, one.lines.at(-1)!, one.lines[0]!]) {
+    expect(Buffer.from(readers.of(one.file).read(from, to)).equals(one.bytes.subarray(from, to))).toBe(true)
+    readers.release(one.file)
+    expect(Buffer.from(readers.of(one.file).readLine(from, to)).equals(one.bytes.subarray(from, to))).toBe(
+      true,
+    )
+    readers.release(one.file)
+    readers.release(one.file)
+  }
+  expect(Buffer.from(theirs).equals(two.bytes.subarray(others.from, others.to))).toBe(true)
+  readers.release("/nowhere")
+  readers.close()
+})
+
 test("a damaged frame is an error, or costs lines of its own blocks only", () => {
   const { archive, file, lines, bytes } = longArchive()
   using _ = archive
