@@ -145,7 +145,7 @@ function isRandom(value: string): boolean {
 const isShuffled = (value: string): boolean =>
   value.length >= 20 && (value.match(/[a-z][A-Z]/g) ?? []).length > value.length / 5
 
-const counts = new Uint16Array(256)
+const counts = new Uint32Array(256)
 
 /** Bits in a character, by Shannon. A table: a run of `key:key:…` is looked at again from each of its operators. */
 function entropy(value: string): number {
