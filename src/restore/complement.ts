@@ -13,8 +13,6 @@ import { code, told } from "./quote.ts"
 const SHARES = { errors: 0.22, paths: 0.25, names: 0.22, commands: 0.31 } as const
 
 const ERROR_SHOWN = 200
-/** `Error: Exit code 127` */
-const STATUS_LONGEST = 20
 const COMMAND_SHOWN = 160
 /** A longer line is told without what stands behind its command. */
 const FORM_SHOWN = 120
@@ -63,21 +61,23 @@ function wanted(facts: readonly Fact[], page: Page, held: Held, room: number): F
   return found
 }
 
-/** Lines that differ in numbers only are one error; of a status, the number is what it says. */
+/** Lines that differ in numbers only are one error. */
 function* errorLines(errors: readonly Fact[], page: Page, held: Held): Generator<string> {
   const kinds = new Set<string>()
-  for (const { text } of errors.slice(0, MOST)) {
-    const kind = text.length <= STATUS_LONGEST ? text : text.replace(/\d+/g, "0")
+  for (const { text, exit } of errors.slice(0, MOST)) {
+    const kind = text.replace(/\d+/g, "0")
     const quoted = told(text, ERROR_SHOWN)
     if (kinds.has(kind) || held(text) || page.holds(quoted.slice(1, -1))) continue
     kinds.add(kind)
-    yield `- ${quoted}`
+    yield `- ${quoted}${ended(exit)}`
   }
 }
 
 function* commandLines(commands: readonly Fact[]): Generator<string> {
   for (const fact of diverse(commands, shown))
-    yield `- ${code(shown(fact), COMMAND_SHOWN)}${fact.exit === undefined ? "" : ` (${fact.exit})`}`
+    yield `- ${code(shown(fact), COMMAND_SHOWN)}${ended(fact.exit)}`
 }
+
+const ended = (exit: string | undefined): string => (exit === undefined ? "" : ` (${exit})`)
 
 const shown = ({ text, form = text }: Fact): string => (form.length > FORM_SHOWN ? text : form)

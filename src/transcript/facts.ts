@@ -1,6 +1,6 @@
 /**
- * Names, paths, commands and error lines in what was said and done: what the model needs again, and a summary drops.
- * Pure. Whose words may be searched is for the caller to know.
+ * Names, paths and commands in what was said and done: what the model needs again, and a summary drops. Pure. Whose
+ * words may be searched is for the caller to know.
  */
 import { asPath } from "./tool-input.ts"
 
@@ -137,55 +137,4 @@ function* pipelines(script: string): Generator<CommandUse> {
   if (quote !== "") return
   const line = script.slice(start)
   yield { command, line: isDocument ? line.split("\n", 1)[0]! : line }
-}
-
-const ERROR =
-  /\b(?:errors?|fail(?:ed|ure|s|ing)?|exception|panic(?:ked)?|fatal|cannot|can['’]t|could not|not found|denied|traceback|undefined|unexpected|invalid|no such|refused|timed out|unable)\b|\b[A-Z]\w*(?:Error|Exception)\b|[✗✘×]|错误|失败|异常|エラー|ошибка|fehler|échec|erreur|hata/iu
-/** A line of a program or a listing that speaks of errors. */
-const CODE =
-  /[{};,(\\]$|^\S*\d+[|:-]|^\d+\s*\||^(?:\/\/|\/?\*|[#>?+-])|^(?:if|else|return|raise|except|throw|catch|const|let|var|def|import|from|for|class|async|await|fn|func|pub|use|self|print|echo|grep)\b/
-const ERROR_SHORTEST = 12
-const ERROR_LONGEST = 200
-const MOST_ERRORS = 24
-/** Programs are brief: a line of more words is prose, and so is a sentence of half as many. */
-const MOST_WORDS = 18
-const SENTENCE = /^\p{Lu}.*\p{Ll}\.$/u
-/** What the host puts around the output of a call that failed, before it, and in its place when a human refused. */
-const HOST_TAG = /<\/?tool_use_error>/g
-const STATUS = /^(?:Error: )?Exit code -?\d{1,3}$/
-/** A count of none, which speaks of errors all the same. */
-const NONE = /\b(?:0|no) (?:errors?|fail)|\b(?:errors?|fail\w*)["']? ?[=:] ?(?:0|null|none|false|\[\])(?!\w)/i
-/** What a script prints between its parts. */
-const BANNER = /^([=*#-])\1{1,3} .* \1{2,4}$/
-const REFUSED = /^\s*The user doesn't want to /
-
-/**
- * Lines of an output that tell of an error, white space folded.
- *
- * @param failed the output of a call that failed: its status and its first line say why, however they are worded
- */
-export function errorLinesIn(output: string, failed = false): string[] {
-  const found = new Set<string>()
-  let isFirst = failed
-  if (failed && REFUSED.test(output)) return []
-  for (const line of output.slice(0, LOOKED_AT).replace(HOST_TAG, "").split("\n")) {
-    if (line.length > 4 * ERROR_LONGEST || (!isFirst && !ERROR.test(line))) continue
-    const folded = line.replace(/\s+/g, " ").trim()
-    if (folded === "" || BANNER.test(folded)) continue
-    if (isFirst && STATUS.test(folded)) {
-      found.add(folded)
-      continue
-    }
-    const isError = isFirst || !(NONE.test(folded) || CODE.test(folded) || isProse(folded))
-    isFirst = false
-    if (!isError || folded.length < ERROR_SHORTEST || folded.length > ERROR_LONGEST) continue
-    found.add(folded)
-    if (found.size >= MOST_ERRORS) break
-  }
-  return [...found]
-}
-
-function isProse(line: string): boolean {
-  const words = line.split(" ").length
-  return words > MOST_WORDS || (words > MOST_WORDS / 2 && SENTENCE.test(line))
 }

@@ -36,7 +36,7 @@ const LINES: readonly RegExp[] = whole(
   `- \\[${STATE}\\] ${ITEM}`,
   `- ${CODE}: (?:edit|write), \\d+ times? \\(${HANDLE}\\)`,
   `- last (?:failing|good): ${CODE}(?: → ${ITEM})? \\(${HANDLE}(?:, exit -?\\d+)?\\)`,
-  `- ${ITEM}`,
+  `- ${ITEM}(?: \\((?:Exit code -?\\d+|failed)\\))?`,
   `- ${CODE}(?: \\((?:Exit code -?\\d+|failed)\\))?`,
   `- in ${CODE}: ${CODE.replaceAll("fence", "inner")}`,
   TURN,

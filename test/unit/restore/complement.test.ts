@@ -73,13 +73,15 @@ test("where scripts are run is told once", () => {
   expect(commands).toContain("`npm run job-c`")
 })
 
-test("statuses of failed calls, and why they failed", () => {
+test("why calls failed, with the status of their command", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")
   transcript.turn("go", [
     bash("make all", "Exit code 2\nnothing here to make", true),
-    bash("make one", "Exit code 2\nno rule to make one", true),
+    bash("make one", "Exit code 2\nbuilding one\nmake: *** no rule to make one", true),
     bash("make one", "fine"),
+    bash("make two 2>&1 | tail -3", "make: *** no rule to make two"),
+    bash("make none", "Exit code 7", true),
     {
       tool: "Edit",
       input: { file_path: "/a" },
@@ -91,10 +93,10 @@ test("statuses of failed calls, and why they failed", () => {
   archive.follow(transcript.flush())
   const errors = sectionOf(restored(archive), "Errors met").split("\n").slice(1).sort()
   expect(errors).toEqual([
-    '- "Exit code 2"',
     '- "Not read yet."',
-    '- "no rule to make one"',
-    '- "nothing here to make"',
+    '- "make: *** no rule to make one" (Exit code 2)',
+    '- "make: *** no rule to make two"',
+    '- "nothing here to make" (Exit code 2)',
   ])
 })
 
@@ -103,7 +105,7 @@ test("nothing that the summary holds", () => {
   const transcript = archive.session("s1")
   transcript.turn(
     "look",
-    [bash("npm run lint -- --fix", "x\nwarning: cannot find module q\ny")],
+    [bash("npm run lint -- --fix", "x\nerror: cannot find module q\ny")],
     "see src/deep/one.ts, src/deep/two.ts: fooBar, bazQux",
   )
   archive.follow(transcript.flush())
@@ -119,7 +121,7 @@ test("nothing that the summary holds", () => {
     expect(all.split("## Turns")[0]).toContain(fact)
   const rest = restored(
     archive,
-    "<summary>edited deep/one.ts and fooBar; ran `npm run lint -- --fix`; warning: cannot find module q</summary>",
+    "<summary>edited deep/one.ts and fooBar; ran `npm run lint -- --fix`; error: cannot find module q</summary>",
   )
   const lists = rest.split("## Turns")[0]!
   for (const fact of ["one.ts", "fooBar", "lint -- --fix", "cannot find module q"])
