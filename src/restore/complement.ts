@@ -5,6 +5,7 @@ import type { Fact, Facts } from "./material.ts"
 import { pack } from "./pack.ts"
 import type { Page } from "./page.ts"
 import { code, told } from "./quote.ts"
+import { isBare, vocabulary } from "./vocabulary.ts"
 
 /**
  * Shares of the room, in the order in which the lists are written; what one does not need goes to those behind it.
@@ -12,6 +13,13 @@ import { code, told } from "./quote.ts"
  */
 const SHARES = { errors: 0.22, paths: 0.25, names: 0.22, commands: 0.31 } as const
 
+const COMMANDS = "Commands run"
+/** Of the room for commands, what is kept for how they begin. */
+const ALSO_SHARE = 0.3
+/** Characters of such a line. */
+const ALSO_LINE = 110
+/** Commands too long for what is left, after which no more are tried. */
+const MOST_REFUSED = 12
 const ERROR_SHOWN = 200
 const COMMAND_SHOWN = 160
 /** A longer line is told without what stands behind its command. */
@@ -41,11 +49,9 @@ export function complement(page: Page, facts: Facts, room: number, held: Held, h
   page.section("Errors met", errorLines(facts.errors, page, held), share(SHARES.errors))
   packed("Paths", facts.paths, heldPath, share(SHARES.paths))
   packed("Names", facts.names, held, share(SHARES.names))
-  page.section(
-    "Commands run",
-    commandLines(wanted(facts.commands, page, held, Number.POSITIVE_INFINITY)),
-    share(SHARES.commands),
-  )
+  const last = share(SHARES.commands)
+  const commands = wanted(facts.commands, page, held, Number.POSITIVE_INFINITY)
+  page.section(COMMANDS, commandLines(commands, last - COMMANDS.length - TITLED, held), last)
 }
 
 /** Of those for which there is room, and as much again for what does not fit. */
@@ -73,10 +79,58 @@ function* errorLines(errors: readonly Fact[], page: Page, held: Held): Generator
   }
 }
 
-function* commandLines(commands: readonly Fact[]): Generator<string> {
-  for (const fact of diverse(commands, shown))
-    yield `- ${code(shown(fact), COMMAND_SHOWN)}${ended(fact.exit)}`
+/** Some at length, and how all others begin. */
+function commandLines(commands: readonly Fact[], room: number, held: Held): string[] {
+  const lines: string[] = []
+  const chosen = diverse(
+    commands.filter((fact) => !isBare(shown(fact))),
+    shown,
+  )
+  let left = room
+  const atLength = (most: number): void => {
+    let refused = 0
+    while (refused <= MOST_REFUSED) {
+      const { value: fact } = chosen.next()
+      if (fact === undefined) return
+      const line = `- ${code(shown(fact), COMMAND_SHOWN)}${often(fact.times)}${ended(fact.exit)}`
+      if (left - line.length - 1 < room - most) {
+        refused++
+        continue
+      }
+      lines.push(line)
+      left -= line.length + 1
+    }
+  }
+  atLength(room * (1 - ALSO_SHARE))
+  const known = lines.join("\n")
+  const also = alsoLines(commands, left, (words) => known.includes(words) || held(words))
+  left -= also.reduce((sum, line) => sum + line.length + 1, 0)
+  atLength(room)
+  return [...lines, ...also]
 }
+
+/** How commands begin, with their number, on as few lines as they need. */
+function alsoLines(commands: readonly Fact[], room: number, isKnown: (words: string) => boolean): string[] {
+  const lines: string[] = []
+  const line = (words: string): string => `- also: ${code(words, 2 * ALSO_LINE)}`
+  let last = ""
+  let left = room
+  for (const { words, times } of vocabulary(commands, shown)) {
+    if (isKnown(words)) continue
+    const entry = `${words}${often(times)}`
+    const joined = last === "" ? entry : `${last}, ${entry}`
+    const fits = joined.length <= ALSO_LINE
+    const cost = fits && last !== "" ? joined.length - last.length : line(entry).length + 1
+    if (cost > left) continue
+    left -= cost
+    if (!fits && last !== "") lines.push(line(last))
+    last = fits ? joined : entry
+  }
+  if (last !== "") lines.push(line(last))
+  return lines
+}
+
+const often = (times = 1): string => (times > 1 ? ` ×${times}` : "")
 
 const ended = (exit: string | undefined): string => (exit === undefined ? "" : ` (${exit})`)
 

@@ -32,7 +32,10 @@ interface FactRow {
 
 /** @param inProject how a path is told: from the session's folder when it is below it */
 export function gatherFacts(db: Database, scope: Scope, inProject: (path: string) => string): Facts {
-  const told = latestFacts(db, scope, "path").map((row) => ({ ...row, text: inProject(row.text) }))
+  const told = latestFacts(db, scope, "path")
+    // The folder itself is known.
+    .filter(({ text }) => inProject(`${text}/`) !== "")
+    .map((row) => ({ ...row, text: inProject(row.text) }))
   const paths = merged(told.map((row) => ({ ...row, form: row.text })))
   const commands = merged(latestFacts(db, scope, "command"))
   const names = merged(latestFacts(db, scope, "name", NAMES_LOOKED_AT))

@@ -59,6 +59,9 @@ const COMMAND_SHORTEST = 6
 const NO_COMMAND =
   /^(?:(?:cd|echo|printf|true|false|exit|set|export|sleep|continue|break|for|while|if|then|else|elif|fi|do|done|case|esac|in|read|local|return)\b|[#{}()[\]!-]|\w+=)/
 
+/** Of which nothing but variables is known: `cat "$f"`, `$TOOL -v`. */
+const VARIABLES_ONLY = /^["']?\$|^\S+(?: -[\w-]+)*(?: ["']?\$\{?\w+\}?["']?)+$/
+
 /** A command, and the line that it stood in: with redirections, and the filters behind it. */
 export interface CommandUse {
   readonly command: string
@@ -76,6 +79,7 @@ export function commandUses(script: string): CommandUse[] {
     if (command.length < COMMAND_SHORTEST || command.length > COMMAND_LONGEST) continue
     // Over several lines it is a program or a message, which nobody types again.
     if (NO_COMMAND.test(command) || !command.includes(" ") || command.includes("\n")) continue
+    if (VARIABLES_ONLY.test(command)) continue
     found.set(command, {
       command,
       line: line.length > COMMAND_LONGEST || line.includes("\n") ? command : line,
@@ -96,7 +100,7 @@ export function openingOf(script: string): string | undefined {
     .split("\n", 1)
   const line = folded(first).slice(0, COMMAND_LONGEST).trimEnd()
   if (line.length < COMMAND_SHORTEST) return undefined
-  return NO_OPENING.test(line) || !/[ =]/.test(line) ? undefined : line
+  return NO_OPENING.test(line) || VARIABLES_ONLY.test(line) || !/[ =]/.test(line) ? undefined : line
 }
 
 const folded = (text: string): string => text.replace(/[ \t]+/g, " ").trim()

@@ -42,7 +42,9 @@ test("commands as last typed, with the exit status of a failed one", () => {
   ])
   archive.follow(transcript.flush())
   const text = restored(archive)
-  expect(sectionOf(text, "Commands run")).toContain("- `npm run check -- all 2>&1 | tail -5` (Exit code 3)")
+  expect(sectionOf(text, "Commands run")).toContain(
+    "- `npm run check -- all 2>&1 | tail -5` ×2 (Exit code 3)",
+  )
   expect(sectionOf(text, "Commands run")).toContain("- `git status --short`")
 })
 
@@ -60,6 +62,47 @@ test("of commands that are alike one is told before others of its kind", () => {
   expect([first?.slice(0, 9), second]).toEqual(["- `wc -l ", "- `gh pr view --json state`"])
 })
 
+test("what looks at files is told behind what works on them", () => {
+  using archive = new Archive()
+  const transcript = archive.session("s1")
+  const looks = Array.from({ length: 6 }, () => [
+    bash("grep -n total src/ledger.ts"),
+    bash("wc -l notes.txt"),
+  ])
+  transcript.turn("look", [...looks.flat(), ...[1, 2, 3].map(() => bash("npm run check -- ledger"))])
+  transcript.turn("go on", [bash("git status")])
+  archive.follow(transcript.flush())
+  expect(sectionOf(restored(archive), "Commands run").split("\n").slice(1)).toEqual([
+    "- `npm run check -- ledger` ×3",
+    "- `wc -l notes.txt` ×6",
+    "- `grep -n total src/ledger.ts` ×6",
+  ])
+})
+
+test("of many that are alike some are told, of the others how they begin", () => {
+  using archive = new Archive()
+  const transcript = archive.session("s1")
+  const letters = [..."abcdefghijklmnopqrstuvwxyz"]
+  const long = "with many more words than any line of commands has room for ".repeat(3).trim()
+  transcript.turn("go", [
+    ...letters.map((name) => bash(`uv run pytest test/unit/test_${name}.py --exitfirst`)),
+    ...letters.map((name) => bash(`gh release create v${name} --notes "${long}"`)),
+    bash("cd /srv/ledger\npython3 - <<'PY'\nprint(1)\nPY"),
+    bash("cd /srv/ledger\npython3 - <<'PY'\nprint(2)\nPY"),
+    bash("git status"),
+  ])
+  archive.follow(transcript.flush())
+  const commands = sectionOf(restored(archive), "Commands run").split("\n").slice(1)
+  expect(commands.filter((line) => line.startsWith("- `uv run pytest test/unit/test_"))).toHaveLength(5)
+  const also = commands.filter((line) => line.startsWith("- also: "))
+  expect(also).toHaveLength(1)
+  expect(commands.at(-1)).toBe(also[0]!)
+  expect(also[0]).toContain("cd /srv/ledger ×2")
+  expect(also[0]).toContain("python3 - <<'PY' ×2")
+  // Told at length already.
+  expect(also[0]).not.toContain("uv run")
+})
+
 test("where scripts are run is told once", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")
@@ -69,7 +112,8 @@ test("where scripts are run is told once", () => {
   ])
   archive.follow(transcript.flush())
   const commands = sectionOf(restored(archive), "Commands run")
-  expect(commands.match(/`cd \/srv\/app`/g)).toHaveLength(1)
+  expect(commands.match(/cd \/srv\/app/g)).toHaveLength(1)
+  expect(commands).toContain("- also: `cd /srv/app ×3`")
   expect(commands).toContain("`npm run job-c`")
 })
 

@@ -51,6 +51,8 @@ describe("commands", () => {
     ["DEBUG=1 npm test", []],
     ["ls", []],
     ["echo 'half a quote && npm test", []],
+    ['cat "$f"; mkdir -p $D; "$TOOL" -p a.ts; cp -r "$a" "$b"', []],
+    ['gh pr view "$n" --json state', ['gh pr view "$n" --json state']],
   ])("%j", (script, commands) => expect(simpleCommands(script)).toEqual(commands as string[]))
 
   test("a here-document is told by the line that begins it", () => {
@@ -69,6 +71,7 @@ describe("commands", () => {
     ["echo done; npm test", undefined],
     ["npm run build \\\n  --fast", undefined],
     ["make", undefined],
+    ['cat "$f"\nnpm test', undefined],
     [`npm run ${"x".repeat(200)}`, `npm run ${"x".repeat(152)}`],
   ])("opening of %j", (script, opening) => expect(openingOf(script)).toBe(opening))
 })
