@@ -20,6 +20,9 @@ const NAME =
 const MARKED = /`((?=[\w.-]*(?:[a-z0-9][._-]|[a-z][A-Z]))[A-Za-z_][\w.-]{3,40})(?:\(\))?`/g
 /** Digits all over: ids and hashes are not typed again. */
 const ID = /\d{5}|\d\D+\d\D+\d/
+/** Tools and words of the host, and hosts of the network: nobody has to be told them again. */
+const KNOWN =
+  /^(?:GitHub|JavaScript|TypeScript|WebFetch|WebSearch|TodoWrite|TaskCreate|TaskUpdate|MultiEdit|NotebookEdit|BashOutput|KillShell|AskUserQuestion|ExitPlanMode|SlashCommand|ToolSearch|in_progress|general-purpose|read-only)$|\.(?:com|org|net)$/
 const NAME_SHORTEST = 5
 const NAME_LONGEST = 50
 
@@ -29,7 +32,8 @@ export function namesIn(text: string): string[] {
   for (const pattern of [MARKED, NAME]) {
     for (const [whole, marked] of head.matchAll(pattern)) {
       const name = marked ?? whole
-      if (name.length < NAME_SHORTEST || name.length > NAME_LONGEST || ID.test(name)) continue
+      if (name.length < NAME_SHORTEST || name.length > NAME_LONGEST || ID.test(name) || KNOWN.test(name))
+        continue
       found.add(name)
       if (found.size >= MOST) return [...found]
     }

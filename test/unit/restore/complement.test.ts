@@ -144,6 +144,20 @@ test("why calls failed, with the status of their command", () => {
   ])
 })
 
+test("a name stands for the names that it begins with", () => {
+  using archive = new Archive()
+  const transcript = archive.session("s1")
+  for (const words of ["ledger_sum", "ledger_sum", "`ledger_sum.dart`", "ledger_sums and `ledger.sum.total`"])
+    transcript.turn("look", [], words)
+  archive.follow(transcript.flush())
+  const [names] = sectionOf(restored(archive), "Names").split("\n").slice(1)
+  expect(names?.slice(3, -1).split(" ").sort()).toEqual([
+    "ledger.sum.total",
+    "ledger_sum.dart",
+    "ledger_sums",
+  ])
+})
+
 test("nothing that the summary holds", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")

@@ -14,6 +14,7 @@ describe("names", () => {
     ],
     ["a read-only client.config, `plain` and `-x` and `3.14` and `a b-c`", []],
     ["`retryAfter()` twice: retryAfter", ["retryAfter"]],
+    ["WebFetch of `docs.ledger.com`, which is in_progress on GitHub: see ledgerOf", ["ledgerOf"]],
   ])("%s", (text, names) => expect(namesIn(text)).toEqual(names as string[]))
 
   test("of a whole file only its head, and not without end", () => {
