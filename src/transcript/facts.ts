@@ -13,9 +13,9 @@ const LOOKED_AT = 20_000
 /** Facts of one kind in one text; more of them is a listing. */
 const MOST = 120
 
-/** `camelCase`, `PascalCase` of two words, `snake_case`: a plain word is no name. */
+/** `camelCase`, `PascalCase` of two words, `snake_case`: a plain word is no name, nor a part of one with hyphens. */
 const NAME =
-  /(?<![\w$])(?:[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]*)+|_*[A-Za-z][A-Za-z0-9]*(?:_+[A-Za-z0-9]+)+)(?![\w$])/g
+  /(?<![\w$]|\w-)(?:[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]*)+|_*[A-Za-z][A-Za-z0-9]*(?:_+[A-Za-z0-9]+)+)(?![\w$]|-\w)/g
 /** Between backticks also what is joined by dots and hyphens: outside, `read-only` and `e.g.` look the same. */
 const MARKED = /`((?=[\w.-]*(?:[a-z0-9][._-]|[a-z][A-Z]))[A-Za-z_][\w.-]{3,40})(?:\(\))?`/g
 /** Digits all over: ids and hashes are not typed again. */

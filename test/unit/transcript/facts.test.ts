@@ -12,6 +12,7 @@ describe("names", () => {
       "run `retry-after-tests` on `client.config`, see `mise.toml`",
       ["retry-after-tests", "client.config", "mise.toml"],
     ],
+    ["/tmp/ledger-uMsnMz/a.txt and org_ledger-image_2026 but ledgerOf", ["ledgerOf"]],
     ["a read-only client.config, `plain` and `-x` and `3.14` and `a b-c`", []],
     ["`retryAfter()` twice: retryAfter", ["retryAfter"]],
     ["WebFetch of `docs.ledger.com`, which is in_progress on GitHub: see ledgerOf", ["ledgerOf"]],
