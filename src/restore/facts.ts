@@ -32,11 +32,15 @@ interface FactRow {
 
 /** @param inProject how a path is told: from the session's folder when it is below it */
 export function gatherFacts(db: Database, scope: Scope, inProject: (path: string) => string): Facts {
-  const told = latestFacts(db, scope, "path").map((row) => ({ ...row, text: inProject(row.text) }))
+  const told = latestFacts(db, scope, "path")
+    // The folder itself is known.
+    .filter(({ text }) => inProject(`${text}/`) !== "")
+    .map((row) => ({ ...row, text: inProject(row.text) }))
   const paths = merged(told.map((row) => ({ ...row, form: row.text })))
   const commands = merged(latestFacts(db, scope, "command"))
   const names = merged(latestFacts(db, scope, "name", NAMES_LOOKED_AT))
   const errors = merged(latestFacts(db, scope, "error"))
+  const statuses = new Map(errors.map(({ text, form }) => [text, form]))
   const ages = agesOf([paths, commands, names, errors])
   const failed = failedRuns(db, scope)
   return {
@@ -45,7 +49,14 @@ export function gatherFacts(db: Database, scope: Scope, inProject: (path: string
       .slice(0, MOST_COMMANDS)
       .map((fact) => ({ ...fact, ...failed(fact.text) })),
     names: ranked(names, ages),
-    errors: ranked(errors, ages, 1),
+    errors: ranked(
+      errors.map((row) => ({ ...row, form: row.text })),
+      ages,
+      1,
+    ).map((fact) => {
+      const status = statuses.get(fact.text)!
+      return status === fact.text ? fact : { ...fact, exit: status }
+    }),
   }
 }
 
