@@ -10,6 +10,7 @@ import { isHostTool, isProse, type Origin } from "../transcript/origin.ts"
 import { commandPaths, toolFiles } from "../transcript/tool-input.ts"
 import type { Part } from "../transcript/types.ts"
 import type { Database } from "./database.ts"
+import { sessionKey } from "./identity.ts"
 import { type At, isOwnTool } from "./tool-rows.ts"
 
 /** By kind: each text with its form; of an error the exit status of its command, where the host told it. */
@@ -17,11 +18,13 @@ type Found = Map<FactKind, Map<string, string>>
 
 export class FactRows {
   readonly #db: Database
-  readonly #session: string
+  readonly #session: bigint
+  readonly #isSubagent: boolean
 
   constructor(db: Database, session: string) {
     this.#db = db
-    this.#session = session
+    this.#session = sessionKey(session)
+    this.#isSubagent = session.includes("/")
   }
 
   /** A message holds each of its facts once. */
@@ -31,7 +34,7 @@ export class FactRows {
     { turn, message, imported }: At,
     toolOf: (part: Part) => string | undefined,
   ): void {
-    if (imported || message === 0 || this.#session.includes("/")) return
+    if (imported || message === 0 || this.#isSubagent) return
     const found: Found = new Map()
     for (const [n, part] of parts.entries()) {
       const tool = toolOf(part)
@@ -43,7 +46,8 @@ export class FactRows {
        ON CONFLICT DO UPDATE SET times = times + 1, form = excluded.form, latest = excluded.latest`,
     )
     for (const [kind, texts] of found)
-      for (const [text, form] of texts) query.run(this.#session, kind, text, form, turn, message)
+      for (const [text, form] of texts)
+        query.run(this.#session, kind, text, form === text ? "" : form, turn, message)
   }
 }
 

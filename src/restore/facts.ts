@@ -6,6 +6,7 @@
  * How that was chosen stands in docs/adr/0012.
  */
 import type { Database } from "../archive/database.ts"
+import { sessionKey } from "../archive/identity.ts"
 import type { FactKind } from "../transcript/facts.ts"
 import type { Fact, Facts } from "./material.ts"
 import type { Scope } from "./scope.ts"
@@ -61,11 +62,11 @@ export function gatherFacts(db: Database, scope: Scope, inProject: (path: string
 }
 
 function latestFacts(db: Database, scope: Scope, kind: FactKind, most = LOOKED_AT): FactRow[] {
-  const query = db.query<FactRow, [string, string, number]>(
-    `SELECT text, form, times, latest FROM facts WHERE session = ?1 AND kind = ?2 AND since <= ?3
+  const query = db.query<FactRow, [bigint, string, number]>(
+    `SELECT text, iif(form = '', text, form) AS form, times, latest FROM facts WHERE session = ?1 AND kind = ?2 AND since <= ?3
      ORDER BY latest DESC, text DESC LIMIT ${most}`,
   )
-  return scope.flatMap(({ session, upTo }) => query.all(session, kind, upTo))
+  return scope.flatMap(({ session, upTo }) => query.all(sessionKey(session), kind, upTo))
 }
 
 /** The same text once: from a fork and the session before it, or told in two ways. */
