@@ -9,16 +9,17 @@ import {
   withoutForgedRefusals,
 } from "../transcript/origin.ts"
 import { searchable } from "../transcript/searchable.ts"
-import type { Part, TranscriptRecord, Usage } from "../transcript/types.ts"
+import type { Part, TranscriptRecord } from "../transcript/types.ts"
 import { cut } from "../util/text.ts"
 import { isImportedCopy } from "../vault/layout.ts"
 import type { Database } from "./database.ts"
 import { FactRows } from "./fact-rows.ts"
 import { turnHandle } from "./handle.ts"
 import { type Identity, identify, opensTurn, role } from "./identity.ts"
-import { projectOf } from "./project.ts"
+import { SessionRows } from "./session-rows.ts"
 import { type At, isOwnTool, ToolRows } from "./tool-rows.ts"
 import type { TranscriptRow } from "./transcripts.ts"
+import { UsageRows } from "./usage-rows.ts"
 import { WordWriter } from "./word-index.ts"
 
 /** Characters of a prompt or answer kept beside its turn. The whole text is in the vault. */
@@ -74,20 +75,17 @@ export class TurnWriter {
   readonly #words: WordWriter
   #turn: number | undefined
   readonly #session: string
-  #sessionKnown = false
-  #projectId: number | undefined
-  #seenVersion: string | undefined
-  #branch: string | undefined
-  #lastTime: string | undefined
-  #title: { readonly text: string; readonly origin: Origin } | undefined
+  readonly #sessions: SessionRows
+  readonly #usage: UsageRows
   #growth: Growth | undefined
-  #usage: { readonly usage: Usage; readonly turn: number; readonly sidechain: boolean } | undefined
 
   constructor(db: Database, transcript: TranscriptRow) {
     this.#db = db
     this.#transcript = transcript
     this.#turn = transcript.turn ?? undefined
     this.#session = transcript.session
+    this.#sessions = new SessionRows(db, transcript.session)
+    this.#usage = new UsageRows(db, transcript.session)
     this.#tools = new ToolRows(db, transcript.session)
     this.#facts = new FactRows(db, transcript.session)
     this.#words = new WordWriter(db)
@@ -95,9 +93,9 @@ export class TurnWriter {
 
   apply(line: Line): void {
     const { record } = line
-    this.#noteSession(record)
+    this.#sessions.note(record)
     for (const part of record.parts) {
-      if (part.kind === "title") this.#title = { text: part.text, origin: this.#titleOrigin(record) }
+      if (part.kind === "title") this.#sessions.name(part.text, this.#titleOrigin(record))
     }
     const spoken = record.parts.filter((part) => part.kind !== "title")
     const parts = withoutForgedRefusals(spoken, (id) => this.#tools.nameOf(id))
@@ -111,47 +109,12 @@ export class TurnWriter {
 
   finish(indexed: number): void {
     this.#flush()
-    this.#flushUsage()
+    this.#usage.flush()
     this.#words.flush()
     this.#db
       .query("UPDATE transcripts SET indexed = ?, turn = ? WHERE id = ?")
       .run(indexed, this.#turn ?? null, this.#transcript.id)
-    const seen = [this.#lastTime, this.#title?.text, this.#title?.origin, this.#seenVersion, this.#branch]
-    if (seen.every((value) => value === undefined)) return
-    this.#db
-      .query(
-        `UPDATE sessions SET ended = coalesce(?, ended), title = coalesce(?, title),
-           title_origin = coalesce(?, title_origin), version = coalesce(?, version), branch = coalesce(?, branch) WHERE id = ?`,
-      )
-      .run(...seen.map((value) => value ?? null), this.#session)
-  }
-
-  #noteSession(record: TranscriptRecord): void {
-    if (record.timestamp !== undefined) this.#lastTime = record.timestamp
-    if (record.version !== undefined) this.#seenVersion = record.version
-    if (record.gitBranch !== undefined) this.#branch = record.gitBranch
-    if (this.#sessionKnown || (record.cwd === undefined && record.parts.length === 0)) return
-    this.#sessionKnown = record.cwd !== undefined
-    // Once it has a project, a session stays there, wherever it goes on.
-    const project =
-      this.#ownProject() ?? (record.cwd === undefined ? null : projectId(this.#db, projectOf(record.cwd)))
-    const [parent, agent] = splitSession(this.#session)
-    this.#db
-      .query(
-        `INSERT INTO sessions (id, project, parent, agent, cwd, branch, version, started) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-         ON CONFLICT (id) DO UPDATE SET project = coalesce(project, excluded.project), cwd = coalesce(cwd, excluded.cwd),
-           started = coalesce(started, excluded.started)`,
-      )
-      .run(
-        this.#session,
-        project,
-        parent ?? null,
-        agent ?? null,
-        record.cwd ?? null,
-        record.gitBranch ?? null,
-        record.version ?? null,
-        record.timestamp ?? null,
-      )
+    this.#sessions.flush()
   }
 
   /** A line that is known already: a fork's copy, or the same file read again. */
@@ -176,14 +139,6 @@ export class TurnWriter {
          UNION ALL SELECT turn, session FROM messages WHERE session = ? AND alias = ? LIMIT 1`,
       )
       .get(key, this.#session, alias ?? null)
-  }
-
-  #ownProject(): number | undefined {
-    this.#projectId ??=
-      this.#db
-        .query<{ project: number | null }, [string]>("SELECT project FROM sessions WHERE id = ?")
-        .get(this.#session)?.project ?? undefined
-    return this.#projectId
   }
 
   #toolOf(part: Part): string | undefined {
@@ -246,7 +201,7 @@ export class TurnWriter {
     if (main && !injected) this.#facts.note(parts, origins, at, (part) => this.#toolOf(part))
     if (message !== 0) {
       this.#words.add(message, said.text, {
-        project: this.#ownProject(),
+        project: this.#sessions.project(),
         session: this.#session,
         role: speaker,
         tools: parts.flatMap((part) => this.#toolOf(part) ?? []),
@@ -255,7 +210,7 @@ export class TurnWriter {
         time: record.timestamp,
       })
     }
-    this.#noteUsage(record, turn)
+    this.#usage.note(record, turn)
     this.#grow(turn, line, effect)
   }
 
@@ -401,53 +356,4 @@ export class TurnWriter {
         return
     }
   }
-
-  /** The counts stand on each line of a message: they are written once. */
-  #noteUsage({ usage, sidechain }: TranscriptRecord, turn: number): void {
-    if (usage === undefined) return
-    const seen = this.#usage
-    if (seen?.usage.messageId === usage.messageId) {
-      this.#usage = { ...seen, usage: { ...usage, output: Math.max(usage.output, seen.usage.output) } }
-      return
-    }
-    this.#flushUsage()
-    this.#usage = { usage, turn, sidechain }
-  }
-
-  #flushUsage(): void {
-    if (this.#usage === undefined) return
-    const { usage, turn, sidechain } = this.#usage
-    this.#usage = undefined
-    this.#db
-      .query(
-        `INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
-           model = excluded.model, input = excluded.input, output = max(output, excluded.output),
-           cache_creation = excluded.cache_creation, cache_read = excluded.cache_read`,
-      )
-      .run(
-        this.#session,
-        usage.messageId,
-        turn,
-        usage.model,
-        usage.input,
-        usage.output,
-        usage.cacheCreation,
-        usage.cacheRead,
-        sidechain ? 1 : 0,
-      )
-  }
-}
-
-function splitSession(session: string): [parent: string | undefined, agent: string | undefined] {
-  const slash = session.indexOf("/")
-  return slash < 0 ? [undefined, undefined] : [session.slice(0, slash), session.slice(slash + 1)]
-}
-
-export function projectId(db: Database, path: string): number {
-  const row = db
-    .query<{ id: number }, [string]>(
-      "INSERT INTO projects (path) VALUES (?) ON CONFLICT DO UPDATE SET path = path RETURNING id",
-    )
-    .get(path)
-  return row!.id
 }

@@ -1,0 +1,88 @@
+/** What the lines of a transcript tell of their session → its row. */
+import type { Origin } from "../transcript/origin.ts"
+import type { TranscriptRecord } from "../transcript/types.ts"
+import type { Database } from "./database.ts"
+import { projectOf } from "./project.ts"
+
+export class SessionRows {
+  readonly #db: Database
+  readonly #session: string
+  #isKnown = false
+  #projectId: number | undefined
+  #version: string | undefined
+  #branch: string | undefined
+  #lastTime: string | undefined
+  #title: { readonly text: string; readonly origin: Origin } | undefined
+
+  constructor(db: Database, session: string) {
+    this.#db = db
+    this.#session = session
+  }
+
+  note(record: TranscriptRecord): void {
+    if (record.timestamp !== undefined) this.#lastTime = record.timestamp
+    if (record.version !== undefined) this.#version = record.version
+    if (record.gitBranch !== undefined) this.#branch = record.gitBranch
+    if (this.#isKnown || (record.cwd === undefined && record.parts.length === 0)) return
+    this.#isKnown = record.cwd !== undefined
+    // Once it has a project, a session stays there, wherever it goes on.
+    const project =
+      this.project() ?? (record.cwd === undefined ? null : projectId(this.#db, projectOf(record.cwd)))
+    const [parent, agent] = splitSession(this.#session)
+    this.#db
+      .query(
+        `INSERT INTO sessions (id, project, parent, agent, cwd, branch, version, started) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT (id) DO UPDATE SET project = coalesce(project, excluded.project), cwd = coalesce(cwd, excluded.cwd),
+           started = coalesce(started, excluded.started)`,
+      )
+      .run(
+        this.#session,
+        project,
+        parent ?? null,
+        agent ?? null,
+        record.cwd ?? null,
+        record.gitBranch ?? null,
+        record.version ?? null,
+        record.timestamp ?? null,
+      )
+  }
+
+  name(text: string, origin: Origin): void {
+    this.#title = { text, origin }
+  }
+
+  /** The row of its project, once that is known. */
+  project(): number | undefined {
+    this.#projectId ??=
+      this.#db
+        .query<{ project: number | null }, [string]>("SELECT project FROM sessions WHERE id = ?")
+        .get(this.#session)?.project ?? undefined
+    return this.#projectId
+  }
+
+  /** What the last line tells counts: written when they are all there. */
+  flush(): void {
+    const seen = [this.#lastTime, this.#title?.text, this.#title?.origin, this.#version, this.#branch]
+    if (seen.every((value) => value === undefined)) return
+    this.#db
+      .query(
+        `UPDATE sessions SET ended = coalesce(?, ended), title = coalesce(?, title),
+           title_origin = coalesce(?, title_origin), version = coalesce(?, version), branch = coalesce(?, branch) WHERE id = ?`,
+      )
+      .run(...seen.map((value) => value ?? null), this.#session)
+  }
+}
+
+function splitSession(session: string): [parent: string | undefined, agent: string | undefined] {
+  const slash = session.indexOf("/")
+  return slash < 0 ? [undefined, undefined] : [session.slice(0, slash), session.slice(slash + 1)]
+}
+
+function projectId(db: Database, path: string): number {
+  const row = db
+    .query<{ id: number }, [string]>(
+      "INSERT INTO projects (path) VALUES (?) ON CONFLICT DO UPDATE SET path = path RETURNING id",
+    )
+    .get(path)
+  return row!.id
+}
