@@ -159,10 +159,27 @@ const isEqual = (piece: Uint8Array, copy: Uint8Array): boolean =>
 
 /** A transcript that the vault does not know yet, or knows as what it was before, or has become since. */
 function begin(piece: Piece, copy: string, deadline: number): string | "busy" {
-  const known = inodeOf(copy) === undefined ? undefined : tailAt(copy)
-  const isNewer = (known?.last?.time ?? 0) > (piece.segments.at(-1)?.time ?? 0)
-  if (known !== undefined && !isNewer) setAside(copy)
-  const file = isNewer ? firstFree(copy) : copy
+  for (;;) {
+    // Under the copy's lock: a hook that sets it aside at this moment takes the same name.
+    const held = openLocked(copy, newCopy(piece), deadline)
+    if (held === undefined) return "busy"
+    try {
+      const time = held.tail.last?.time
+      if (time === undefined) {
+        append(piece, held.fd, held.tail)
+        return copy
+      }
+      if (time > (piece.segments.at(-1)?.time ?? 0)) return beginAside(piece, copy, deadline)
+      setAside(copy)
+    } finally {
+      closeSync(held.fd)
+    }
+  }
+}
+
+/** As what the copy was before. */
+function beginAside(piece: Piece, copy: string, deadline: number): string | "busy" {
+  const file = firstFree(copy)
   const held = openLocked(file, newCopy(piece), deadline)
   if (held === undefined) return "busy"
   try {
