@@ -4,23 +4,27 @@
  * Only words of the human and the model are searched for names, paths and commands; of the host's own tools, only the
  * output of commands and of failed calls, for error lines (docs/security.md). A subagent's are its own business.
  */
-import { commandUses, errorLinesIn, type FactKind, namesIn, openingOf, pathsIn } from "../transcript/facts.ts"
+import { errorLinesIn, exitStatusIn } from "../transcript/error-lines.ts"
+import { commandUses, type FactKind, namesIn, openingOf, pathsIn } from "../transcript/facts.ts"
 import { isHostTool, isProse, type Origin } from "../transcript/origin.ts"
 import { commandPaths, toolFiles } from "../transcript/tool-input.ts"
 import type { Part } from "../transcript/types.ts"
 import type { Database } from "./database.ts"
+import { sessionKey } from "./identity.ts"
 import { type At, isOwnTool } from "./tool-rows.ts"
 
-/** By kind: each text with its form. */
+/** By kind: each text with its form; of an error the exit status of its command, where the host told it. */
 type Found = Map<FactKind, Map<string, string>>
 
 export class FactRows {
   readonly #db: Database
-  readonly #session: string
+  readonly #session: bigint
+  readonly #isSubagent: boolean
 
   constructor(db: Database, session: string) {
     this.#db = db
-    this.#session = session
+    this.#session = sessionKey(session)
+    this.#isSubagent = session.includes("/")
   }
 
   /** A message holds each of its facts once. */
@@ -30,7 +34,7 @@ export class FactRows {
     { turn, message, imported }: At,
     toolOf: (part: Part) => string | undefined,
   ): void {
-    if (imported || message === 0 || this.#session.includes("/")) return
+    if (imported || message === 0 || this.#isSubagent) return
     const found: Found = new Map()
     for (const [n, part] of parts.entries()) {
       const tool = toolOf(part)
@@ -42,7 +46,8 @@ export class FactRows {
        ON CONFLICT DO UPDATE SET times = times + 1, form = excluded.form, latest = excluded.latest`,
     )
     for (const [kind, texts] of found)
-      for (const [text, form] of texts) query.run(this.#session, kind, text, form, turn, message)
+      for (const [text, form] of texts)
+        query.run(this.#session, kind, text, form === text ? "" : form, turn, message)
   }
 }
 
@@ -81,8 +86,10 @@ function collect(found: Found, part: Part, origin: Origin, tool: string | undefi
     }
     case "toolResult":
       // An error of a server, or of a call that is not known, is in the words of a stranger.
-      if (isHostTool(tool) && (part.isError || tool === "Bash"))
-        add("error", errorLinesIn(part.text, part.isError))
+      if (isHostTool(tool) && (part.isError || tool === "Bash")) {
+        const status = exitStatusIn(part.text)
+        add("error", errorLinesIn(part.text, part.isError), (line) => status ?? line)
+      }
       return
   }
 }

@@ -55,6 +55,9 @@ function aliasOf(record: TranscriptRecord, parts: readonly Part[], content: stri
   return hash(opensTurn(parts[0]) ? "prompt" : "host", record.timestamp, content)
 }
 
+/** What a session is called in tables with many rows of it. */
+export const sessionKey = (session: string): bigint => hash("session", session)
+
 /** Whose words a line carries. */
 export function role(parts: readonly Part[]): "human" | "assistant" | "tool" | "host" {
   for (const part of parts) {

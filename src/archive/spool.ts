@@ -34,6 +34,8 @@ export function takeToSpool(paths: Paths, path: string, options: TakeOptions, ca
     deadline: options.deadline,
     lastLine: options.lastLine,
     forgotten: () => readable(() => forgottenOf(paths.dataHome, session, path)),
+    // Nobody filters it again when it moves over.
+    secrets: paths.secrets,
   }
   const { folder, captured } = captureToSpool(request, copy, spoolFolders(paths))
   if (folder !== undefined) rememberReason(folder, cause, options.now)

@@ -132,7 +132,9 @@ export class TurnWriter {
     if (record.gitBranch !== undefined) this.#branch = record.gitBranch
     if (this.#sessionKnown || (record.cwd === undefined && record.parts.length === 0)) return
     this.#sessionKnown = record.cwd !== undefined
-    const project = record.cwd === undefined ? null : projectId(this.#db, projectOf(record.cwd))
+    // Once it has a project, a session stays there, wherever it goes on.
+    const project =
+      this.#ownProject() ?? (record.cwd === undefined ? null : projectId(this.#db, projectOf(record.cwd)))
     const [parent, agent] = splitSession(this.#session)
     this.#db
       .query(

@@ -1,7 +1,7 @@
 /** Every byte of a command's output. */
 
 import { columnsFromEnv } from "../config/load.ts"
-import { codeOf } from "../util/errors.ts"
+import { CtxError, codeOf, messageOf } from "../util/errors.ts"
 import { fstatSync, writeSync } from "../util/fs.ts"
 import type { Output } from "./command.ts"
 
@@ -33,11 +33,20 @@ function writeAll(fd: number, data: string | Uint8Array): void {
       // The reader has seen enough: `ctxbridge sessions | head -1`.
       if (code === "EPIPE" && fd === STDOUT) process.exit(0)
       // Somebody who shares the pipe with us made it non-blocking, and it is full.
-      if (code !== "EAGAIN") throw error
+      if (code !== "EAGAIN") throw unwritten(error)
       Bun.sleepSync(1)
     }
   }
 }
+
+/** Code of the error when the output has no place to go to. Not the system's own: the archive is not what is full. */
+export const UNWRITTEN = "output-unwritten"
+
+const unwritten = (cause: unknown): CtxError =>
+  new CtxError(UNWRITTEN, `the output cannot be written: ${messageOf(cause)}`, {
+    hint: "make room where it goes to; what the command has changed stays changed",
+    cause,
+  })
 
 const STDOUT = 1
 const STDERR = 2
@@ -54,7 +63,9 @@ export function isTerminal(): boolean {
   }
 }
 
+/** Characters of the bar, and of what stands around it: blank, brackets, blank, percentage. */
 const BAR = 24
+const AROUND = 8
 /** ms between two drawings of the bar. */
 const REDRAW = 100
 
@@ -102,8 +113,11 @@ function progressBar(silent: boolean) {
       if (!shown || (now - drawn < REDRAW && done < total)) return
       drawn = now
       const share = total === 0 ? 1 : Math.min(1, done / total)
-      const full = Math.round(share * BAR)
-      last = `${label} [${"=".repeat(full)}${" ".repeat(BAR - full)}] ${Math.floor(share * 100)}%`
+      // A line that is wrapped cannot be drawn over.
+      const bar = Math.min(BAR, (process.stderr.columns || 80) - label.length - AROUND - 1)
+      const full = Math.round(share * bar)
+      const drawing = bar > 0 ? ` [${"=".repeat(full)}${" ".repeat(bar - full)}]` : ""
+      last = `${label}${drawing} ${Math.floor(share * 100)}%`
       process.stderr.write(`\r${last}`)
     },
     clear(): void {

@@ -31,7 +31,7 @@ export function parseArguments(
   for (const [n, [name, { required, default: otherwise }]] of places.entries()) {
     const value = words[n] ?? otherwise
     if (value === undefined && required === true) {
-      throw usageError(`Missing required positional argument: ${name.toUpperCase()}`, help)
+      throw usageError(`${name.toUpperCase()} is missing`, help)
     }
     if (value !== undefined) values[name] = value
   }

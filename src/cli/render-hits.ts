@@ -3,16 +3,29 @@ import { folderOf } from "../archive/project.ts"
 import type { ColdHit } from "../search/cold.ts"
 import type { Hit } from "../search/hit.ts"
 import { oneLine } from "../util/text.ts"
-import type { Screen } from "./render-session.ts"
-import { indented, type Style, safe } from "./style.ts"
+import { type Style, safe } from "./style.ts"
 import { ago } from "./when.ts"
 
-/** @param everywhere whether hits of several projects may stand side by side */
-export function renderHits(hits: readonly (Hit | ColdHit)[], screen: Screen, everywhere: boolean): string[] {
+export interface HitScreen {
+  readonly style: Style
+  /** ms since the epoch. */
+  readonly now: number
+}
+
+/**
+ * All that was chosen to be shown: where it stands in its text is no reason to cut it.
+ *
+ * @param everywhere whether hits of several projects may stand side by side
+ */
+export function renderHits(
+  hits: readonly (Hit | ColdHit)[],
+  screen: HitScreen,
+  everywhere: boolean,
+): string[] {
   return hits.flatMap((hit, n) => [...(n > 0 ? [""] : []), ...renderHit(hit, screen, everywhere)])
 }
 
-function renderHit(hit: Hit | ColdHit, { columns, style, now }: Screen, everywhere: boolean): string[] {
+function renderHit(hit: Hit | ColdHit, { style, now }: HitScreen, everywhere: boolean): string[] {
   const speaker = hit.tool === null ? hit.role : `${hit.role}, ${hit.tool}`
   const where = [
     ago(hit.time, now),
@@ -23,12 +36,12 @@ function renderHit(hit: Hit | ColdHit, { columns, style, now }: Screen, everywhe
     ...(hit.why.length > 0 ? [`has ${hit.why.join(", ")}`] : []),
   ]
   const around = (label: string, text: string | null): string[] =>
-    text === null ? [] : [style.dim(indented(`${label}: ${text}`, columns))]
+    text === null ? [] : [style.dim(`  ${label}: ${safe(oneLine(text))}`)]
   return [
     `${style.bold(hit.handle ?? safe(hit.session))}  ${style.dim(safe(oneLine(where.join(" · "))))}`,
     ...around("prompt", hit.prompt),
     `  ${marked(hit, style)}`,
-    ...hit.also.map((piece) => style.dim(indented(oneLine(piece), columns))),
+    ...hit.also.map((piece) => style.dim(`  ${safe(oneLine(piece))}`)),
     ...around("answer", hit.answer),
   ]
 }

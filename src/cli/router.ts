@@ -15,7 +15,7 @@ import {
 import { mayBeSpooled } from "../vault/spool-folders.ts"
 import { type ArgSpec, type Command, type Environment, GLOBAL_ARGS } from "./command.ts"
 import { COMMANDS } from "./commands.ts"
-import { createOutput, isTerminal, writeError, writeOut } from "./output.ts"
+import { createOutput, isTerminal, UNWRITTEN, writeError, writeOut } from "./output.ts"
 import { endOfFlags, parseArguments } from "./parse.ts"
 import { distance } from "./spelling.ts"
 
@@ -148,13 +148,21 @@ export async function overview(): Promise<string> {
 
 const plain = (text: string): string => (wantsColor(isTerminal()) ? text : Bun.stripANSI(text))
 
+function toldOnStdout(error: { code: string; message: string; hint: string | undefined }): boolean {
+  try {
+    if (error.code !== UNWRITTEN) writeOut(`${JSON.stringify({ error })}\n`)
+    return error.code !== UNWRITTEN
+  } catch {
+    return false
+  }
+}
+
 function report(error: unknown, wantsJson: boolean, debug: boolean): number {
   const known = isCtxError(error)
   const code = known ? error.code : "internal"
   const hint = known ? error.hint : "this is a defect of ctxbridge; --debug shows where"
   const message = messageOf(error)
-  if (wantsJson) writeOut(`${JSON.stringify({ error: { code, message, hint } })}\n`)
-  else {
+  if (!wantsJson || !toldOnStdout({ code, message, hint })) {
     writeError(`ctxbridge: ${message}\n`)
     if (hint !== undefined) writeError(`hint: ${hint}\n`)
   }

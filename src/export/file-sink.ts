@@ -1,43 +1,88 @@
-/** A file that an export goes to: private, and never over another one unasked. */
-import { closeSync, fchmodSync, fstatSync, openSync, rmSync, writeSync } from "node:fs"
-import { CtxError, codeOf } from "../util/errors.ts"
+/** A file that an export goes to: private, never over another one unasked, and never instead of it where it fails. */
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs"
+import { CtxError, codeOf, messageOf } from "../util/errors.ts"
 
 /**
- * Writes all pieces to a new file of mode 0600, or over an existing one if `force`. What could not be written whole
- * is removed.
+ * Writes all pieces to a new file of mode 0600, or in the place of an existing one if `force`: that one is as it was
+ * until all of it is written. What could not be written whole is removed.
  *
  * @returns the number of bytes
+ * @throws CtxError `output`, `exists`; what `pieces` throws
  */
 export function writeExport(path: string, pieces: Iterable<Uint8Array>, force: boolean): number {
   const source = pieces[Symbol.iterator]()
-  // Before the file is opened: what cannot be found must not empty an existing one.
+  // Before the file is opened: for what cannot be found there is none.
   let next = source.next()
-  const fd = open(path, force)
-  const isFile = fstatSync(fd).isFile()
+  const { fd, written, place } = open(path, force)
   let size = 0
+  let isWhole = false
   try {
-    if (isFile) fchmodSync(fd, 0o600)
     for (; !next.done; next = source.next()) {
       const piece = next.value
-      for (let done = 0; done < piece.length; ) done += writeSync(fd, piece, done)
+      orUnwritable(path, () => writeAll(fd, piece))
       size += piece.length
     }
-  } catch (error) {
-    if (isFile) rmSync(path, { force: true })
-    throw error
+    if (written !== place) orUnwritable(path, () => renameSync(written, place))
+    isWhole = true
   } finally {
+    if (!isWhole && fstatSync(fd).isFile()) rmSync(written, { force: true })
     closeSync(fd)
   }
   return size
 }
 
-function open(path: string, force: boolean): number {
+function writeAll(fd: number, piece: Uint8Array): void {
+  for (let done = 0; done < piece.length; ) done += writeSync(fd, piece, done)
+}
+
+interface Target {
+  readonly fd: number
+  /** The file that is written, and the one that it becomes. */
+  readonly written: string
+  readonly place: string
+}
+
+function open(path: string, force: boolean): Target {
   try {
-    return openSync(path, force ? "w" : "wx", 0o600)
+    return { fd: openSync(path, "wx", 0o600), written: path, place: path }
   } catch (cause) {
-    if (codeOf(cause) !== "EEXIST") {
-      throw new CtxError("output", `cannot write ${path}: ${(cause as Error).message}`, { cause })
-    }
-    throw new CtxError("exists", `${path} exists`, { hint: "--force writes over it", cause })
+    if (codeOf(cause) !== "EEXIST") throw unwritable(path, cause)
+    if (!force) throw new CtxError("exists", `${path} exists`, { hint: "--force writes over it", cause })
+  }
+  return orUnwritable(path, () => openExisting(path))
+}
+
+function openExisting(path: string): Target {
+  const kind = statSync(path, { throwIfNoEntry: false })
+  // A device or a pipe is written to, and nothing takes its place; a link to nothing yet is followed.
+  if (kind?.isFile() !== true) return { fd: openSync(path, "w", 0o600), written: path, place: path }
+  accessSync(path, constants.W_OK)
+  const place = realpathSync(path)
+  const written = `${place}.${process.pid}.tmp`
+  return { fd: openSync(written, "wx", 0o600), written, place }
+}
+
+function orUnwritable<T>(path: string, work: () => T): T {
+  try {
+    return work()
+  } catch (cause) {
+    throw unwritable(path, cause)
   }
 }
+
+const unwritable = (path: string, cause: unknown): CtxError =>
+  new CtxError("output", `cannot write ${path}: ${messageOf(cause)}`, {
+    hint: "name another file with --output, or look at its folder and the room there",
+    cause,
+  })

@@ -81,22 +81,38 @@ function factsOf(document: unknown, { paths, resolved }: Settings): LineFacts {
 
 /** What another status line says, given the same document, in its time. */
 async function said(command: string, input: Uint8Array): Promise<string> {
-  const child = Bun.spawn(["/bin/sh", "-c", command], { stdin: input, stdout: "pipe", stderr: "ignore" })
+  const child = Bun.spawn(["/bin/sh", "-c", command], {
+    stdin: input,
+    stdout: "pipe",
+    stderr: "ignore",
+    // In a group of its own, that ends as one.
+    detached: true,
+  })
   const decoder = new TextDecoder()
   let text = ""
-  const read = async (): Promise<void> => {
+  const read = async (): Promise<boolean> => {
     for await (const piece of child.stdout) {
       text += decoder.decode(piece, { stream: true })
-      if (text.length > OTHER_LENGTH) return
+      if (text.length > OTHER_LENGTH) return false
     }
+    return true
   }
   let timer: Timer | undefined
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, OTHER_LASTS)
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(resolve, OTHER_LASTS, false)
   })
-  await Promise.race([read(), late])
+  const isDone = await Promise.race([read(), late])
   clearTimeout(timer)
-  // What it has started itself may go on; nobody waits for it.
-  child.kill()
+  // What it leaves in the background may go on. Where it hangs, all of it ends, or one more would be left each time.
+  if (isDone) child.kill()
+  else endGroup(child.pid)
   return text
+}
+
+function endGroup(leader: number): void {
+  try {
+    process.kill(-leader, "SIGKILL")
+  } catch {
+    // It ended at this moment.
+  }
 }

@@ -8,7 +8,7 @@ import { openWhole } from "../archive/whole.ts"
 import type { Paths } from "../config/load.ts"
 import { OPTIONS } from "../config/options.ts"
 import { type TakenArchive, takeArchive } from "../foreign/take.ts"
-import { messageOf } from "../util/errors.ts"
+import { codeOf, messageOf } from "../util/errors.ts"
 import { follows } from "../vault/capture.ts"
 import { remainderOf, withTranscript } from "../vault/check.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
@@ -44,7 +44,7 @@ export interface ImportReport {
   readonly takenBytes: number
   /** undefined for a dry run, and where the database could not be opened. */
   readonly turns: { readonly before: number; readonly after: number } | undefined
-  /** Why nothing could be indexed; the vault took the bytes all the same. */
+  /** Why not all of it could be indexed; the vault took the bytes all the same. */
   readonly indexError: string | undefined
 }
 
@@ -80,16 +80,26 @@ export function importTranscripts(
     return { ...summary(files), dryRun: true, turns: undefined, indexError: undefined }
   }
   const { db, error } = open(place.dataHome)
+  let indexError = error
   try {
     const before = db && totals(db).turns
     for (const path of paths) {
-      note(importOne(db, place, path, check, (archived) => onProgress?.(done + archived, total)))
+      // Once is enough to wait for another writer: the vault goes before the views, which follow later.
+      const views = indexError === undefined ? db : undefined
+      const file = importOne(views, place, path, {
+        check,
+        onProgress: (archived) => onProgress?.(done + archived, total),
+        onUnindexed: (why) => {
+          indexError ??= why
+        },
+      })
+      note(file)
     }
     for (const path of archives) note(importArchive(db, place, path, false))
     if (db !== undefined) preparePointers(db, place.dataHome, OPTIONS["restore.related"].default)
     const turns = db && before !== undefined ? { before, after: totals(db).turns } : undefined
     const result = summary(files)
-    return { ...result, ok: result.ok && error === undefined, dryRun: false, turns, indexError: error }
+    return { ...result, ok: result.ok && indexError === undefined, dryRun: false, turns, indexError }
   } finally {
     db?.close()
   }
@@ -130,12 +140,18 @@ function open(dataHome: string): { db: Database | undefined; error: string | und
 
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
 
+interface One {
+  readonly check: boolean
+  readonly onProgress: (archived: number) => void
+  /** Called when the vault takes it and the views cannot. */
+  readonly onUnindexed: (why: string) => void
+}
+
 function importOne(
   db: Database | undefined,
   place: Place,
   path: string,
-  check: boolean,
-  onProgress: (archived: number) => void,
+  { check, onProgress, onUnindexed }: One,
 ): ImportedFile {
   const file = vaultFile(place.dataHome, vaultPath(path, place.home))
   const old = tailOf(file)
@@ -146,8 +162,14 @@ function importOne(
     if (forgotten?.whole) return leftOut(path)
     if (check) setAsideIfDifferent(path, file, Date.now())
     const lastLine = isQuiet(path) ? "any" : "whole"
-    if (db === undefined) takeAll(place, path, lastLine, onProgress)
-    else archiveAll(db, place, path, Number.POSITIVE_INFINITY, { lastLine, onProgress })
+    try {
+      if (db !== undefined) archiveAll(db, place, path, Number.POSITIVE_INFINITY, { lastLine, onProgress })
+    } catch (cause) {
+      if (!codeOf(cause).startsWith("SQLITE_BUSY")) throw cause
+      onUnindexed(messageOf(cause))
+    }
+    // Nothing, where the views have followed.
+    takeAll(place, path, lastLine, onProgress)
   } catch (cause) {
     // One unreadable file, or a full disk, must not hide what was done with the others.
     error = messageOf(cause)

@@ -1,5 +1,5 @@
 /** Takes secrets out of everything that is archived already: vault, views, state files, log. */
-import { readdirSync, readFileSync, rmSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { databasePath, openDatabase } from "../archive/database.ts"
 import { dropPointers } from "../archive/pointers.ts"
@@ -66,9 +66,34 @@ export function redactArchive(place: Place, options: RedactOptions): RedactRepor
   })
 }
 
+/** While it is there, the views may hold what the vault does not hold any more. */
+const noteOf = (dataHome: string): string => join(dataHome, "redacting")
+
+/**
+ * Makes the views anew where a killed process has redacted the vault and come no further.
+ *
+ * @param wait ms to wait until nobody has the views open
+ */
+export function resumeRedaction(dataHome: string, wait: number): void {
+  if (!existsSync(noteOf(dataHome))) return
+  // Who holds the lock is at it.
+  withTidyLock(dataHome, 0, () => {
+    if (existsSync(noteOf(dataHome))) renewViews(dataHome, Date.now(), wait)
+  })
+}
+
+/** In a file of its own: nothing is left in the free pages of the old one. */
+function renewViews(dataHome: string, now: number, wait: number): void {
+  rebuild(dataHome, { now, wait })
+  dropPointers(dataHome)
+  rmSync(noteOf(dataHome), { force: true })
+}
+
 function redactAll(place: Place, secrets: SecretSettings, options: RedactOptions): RedactReport {
   const { dataHome, stateHome } = place
   const { dryRun } = options
+  const interrupted = existsSync(noteOf(dataHome))
+  if (!dryRun) writeWhole(noteOf(dataHome), "")
   const { looked, changed } = redactVault(dataHome, secrets, options)
   const restores = redactRestores(dataHome, secrets, dryRun)
   const sessions = join(dataHome, "sessions")
@@ -77,11 +102,13 @@ function redactAll(place: Place, secrets: SecretSettings, options: RedactOptions
     redactFiles([logPath(stateHome), `${logPath(stateHome)}.1`], (text) => filterText(text, secrets), dryRun)
   const damaged = filesIn(dataHome).filter((file) => file.includes("archive.db.damaged-"))
   const filledBytes = changed.reduce((sum, { filled }) => sum + filled, 0)
-  const rebuilt = !dryRun && filledBytes + restores > 0
+  const rebuilt = !dryRun && (interrupted || filledBytes + restores > 0)
   if (!dryRun) for (const file of damaged) rmSync(file, { force: true })
-  // In a file of its own: nothing is left in the free pages of the old one.
-  if (rebuilt) rebuild(dataHome, { now: options.now, wait: options.wait })
-  if (rebuilt || (files > 0 && !dryRun)) dropPointers(dataHome)
+  if (rebuilt) renewViews(dataHome, options.now, options.wait)
+  else if (!dryRun) {
+    if (files > 0) dropPointers(dataHome)
+    rmSync(noteOf(dataHome), { force: true })
+  }
   return {
     ok: changed.every(({ error }) => error === undefined),
     dryRun,

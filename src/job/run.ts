@@ -24,6 +24,7 @@ import { compactWhenIdle } from "../vault/tidy.ts"
 import { Embedding } from "./embedding.ts"
 import { resumeForgetting } from "./forget.ts"
 import { preparePointers } from "./pointers.ts"
+import { resumeRedaction } from "./redact.ts"
 import {
   type Accepted,
   finishRequest,
@@ -180,6 +181,7 @@ const once = (transcripts: readonly string[]): Visit => ({
 function goOnForgetting(paths: Paths): void {
   try {
     resumeForgetting(paths.dataHome, { wait: PATIENCE.wait })
+    resumeRedaction(paths.dataHome, PATIENCE.wait)
   } catch (error) {
     logError(paths.stateHome, { event: "forget", error })
   }

@@ -8,6 +8,16 @@ const FRAME = 5
 /** What it is worth to tell a program with its first word, to the worth of one of its commands. */
 const STEM_WORTH = 0.5
 
+/** What looks at files and moves them about is typed by anybody: how a project is built and tested goes before. */
+const COMMON =
+  /^(?:cat|ls|sed -n|head|tail|wc|grep|rg|find|awk|cut|sort|uniq|tr|jq|stat|file|tree|diff|mkdir|rm|cp|mv|ln|touch|chmod|which|pwd|date|env|printenv)\b/
+const COMMON_WORTH = 0.4
+/** Commands that begin with the same words, after which no more of them are told. */
+const MOST_ALIKE = 5
+
+/** @returns how much telling a command tells, to one that is not common */
+export const interest = (command: string): number => (COMMON.test(command) ? COMMON_WORTH : 1)
+
 interface Candidate {
   readonly fact: Fact
   readonly shown: string
@@ -21,6 +31,7 @@ interface Candidate {
 
 interface Stem {
   worth: number
+  told: number
   readonly users: Candidate[]
 }
 
@@ -39,10 +50,13 @@ export function* diverse(commands: readonly Fact[], shownOf: (fact: Fact) => str
     best.isTold = true
     for (const one of candidates) one.isTold ||= best.shown.includes(one.fact.text)
     for (const name of best.stems) {
-      const stem = stems.get(name)
-      if (stem === undefined) continue
-      stems.delete(name)
-      for (const one of stem.users) one.gain -= stem.worth
+      const stem = stems.get(name)!
+      const isEnough = ++stem.told >= MOST_ALIKE
+      for (const one of stem.users) {
+        one.gain -= stem.worth
+        one.isTold ||= isEnough
+      }
+      stem.worth = 0
     }
   }
 }
@@ -50,12 +64,12 @@ export function* diverse(commands: readonly Fact[], shownOf: (fact: Fact) => str
 /** Adds to the worth of its stems. */
 function candidate(fact: Fact, shown: string, all: Map<string, Stem>): Candidate {
   const { text, times = 1, age = 0 } = fact
-  const gain = times / Math.sqrt(age + SETTLING)
+  const gain = (interest(text) * times) / Math.sqrt(age + SETTLING)
   const stems = stemsOf(text)
   const one = { fact, shown, stems, cost: Math.sqrt(shown.length + FRAME), gain, isTold: false }
   for (const name of stems) {
     const stem = all.get(name)
-    if (stem === undefined) all.set(name, { worth: STEM_WORTH * gain, users: [one] })
+    if (stem === undefined) all.set(name, { worth: STEM_WORTH * gain, told: 0, users: [one] })
     else {
       stem.worth += STEM_WORTH * gain
       stem.users.push(one)

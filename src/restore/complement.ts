@@ -1,10 +1,10 @@
 /** What the model is likely to need again and the host's summary lacks: errors, names, paths, commands. Pure. */
-import { diverse } from "./commands.ts"
+import { commandLines, ended } from "./command-lines.ts"
 import type { Held } from "./context.ts"
 import type { Fact, Facts } from "./material.ts"
 import { pack } from "./pack.ts"
 import type { Page } from "./page.ts"
-import { code, told } from "./quote.ts"
+import { told } from "./quote.ts"
 
 /**
  * Shares of the room, in the order in which the lists are written; what one does not need goes to those behind it.
@@ -12,12 +12,8 @@ import { code, told } from "./quote.ts"
  */
 const SHARES = { errors: 0.22, paths: 0.25, names: 0.22, commands: 0.31 } as const
 
+const COMMANDS = "Commands run"
 const ERROR_SHOWN = 200
-/** `Error: Exit code 127` */
-const STATUS_LONGEST = 20
-const COMMAND_SHOWN = 160
-/** A longer line is told without what stands behind its command. */
-const FORM_SHOWN = 120
 /** Characters of a section's title line. */
 const TITLED = "\n## ".length
 /** Facts of a kind that are asked of the summary: no budget has room for more. */
@@ -36,18 +32,16 @@ export function complement(page: Page, facts: Facts, room: number, held: Held, h
     shares -= part
     return Math.floor(mine)
   }
-  const packed = (title: string, list: readonly Fact[], heldThere: Held, most: number): void => {
-    const words = wanted(list, page, heldThere, most).map(({ text }) => text)
+  const packed = (title: string, words: readonly string[], most: number): void =>
     page.section(title, pack(words, most - title.length - TITLED), most)
-  }
   page.section("Errors met", errorLines(facts.errors, page, held), share(SHARES.errors))
-  packed("Paths", facts.paths, heldPath, share(SHARES.paths))
-  packed("Names", facts.names, held, share(SHARES.names))
-  page.section(
-    "Commands run",
-    commandLines(wanted(facts.commands, page, held, Number.POSITIVE_INFINITY)),
-    share(SHARES.commands),
-  )
+  const pathRoom = share(SHARES.paths)
+  packed("Paths", textsOf(wanted(facts.paths, page, heldPath, pathRoom)), pathRoom)
+  const nameRoom = share(SHARES.names)
+  packed("Names", withoutParts(textsOf(wanted(facts.names, page, held, nameRoom))), nameRoom)
+  const last = share(SHARES.commands)
+  const commands = wanted(facts.commands, page, held, Number.POSITIVE_INFINITY)
+  page.section(COMMANDS, commandLines(commands, last - COMMANDS.length - TITLED, held), last)
 }
 
 /** Of those for which there is room, and as much again for what does not fit. */
@@ -63,21 +57,28 @@ function wanted(facts: readonly Fact[], page: Page, held: Held, room: number): F
   return found
 }
 
-/** Lines that differ in numbers only are one error; of a status, the number is what it says. */
+const textsOf = (facts: readonly Fact[]): string[] => facts.map(({ text }) => text)
+
+/** `gradle_utils.dart` tells `gradle_utils`, too: it stands in its place. */
+function withoutParts(names: readonly string[]): string[] {
+  const wholes = new Map<string, string>()
+  for (const name of names) {
+    for (let end = name.indexOf("."); end > 0; end = name.indexOf(".", end + 1)) {
+      const part = name.slice(0, end)
+      if (!wholes.has(part)) wholes.set(part, name)
+    }
+  }
+  return [...new Set(names.map((name) => wholes.get(name) ?? name))]
+}
+
+/** Lines that differ in numbers only are one error. */
 function* errorLines(errors: readonly Fact[], page: Page, held: Held): Generator<string> {
   const kinds = new Set<string>()
-  for (const { text } of errors.slice(0, MOST)) {
-    const kind = text.length <= STATUS_LONGEST ? text : text.replace(/\d+/g, "0")
+  for (const { text, exit } of errors.slice(0, MOST)) {
+    const kind = text.replace(/\d+/g, "0")
     const quoted = told(text, ERROR_SHOWN)
     if (kinds.has(kind) || held(text) || page.holds(quoted.slice(1, -1))) continue
     kinds.add(kind)
-    yield `- ${quoted}`
+    yield `- ${quoted}${ended(exit)}`
   }
 }
-
-function* commandLines(commands: readonly Fact[]): Generator<string> {
-  for (const fact of diverse(commands, shown))
-    yield `- ${code(shown(fact), COMMAND_SHOWN)}${fact.exit === undefined ? "" : ` (${fact.exit})`}`
-}
-
-const shown = ({ text, form = text }: Fact): string => (form.length > FORM_SHOWN ? text : form)

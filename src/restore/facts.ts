@@ -6,6 +6,7 @@
  * How that was chosen stands in docs/adr/0012.
  */
 import type { Database } from "../archive/database.ts"
+import { sessionKey } from "../archive/identity.ts"
 import type { FactKind } from "../transcript/facts.ts"
 import type { Fact, Facts } from "./material.ts"
 import type { Scope } from "./scope.ts"
@@ -32,11 +33,15 @@ interface FactRow {
 
 /** @param inProject how a path is told: from the session's folder when it is below it */
 export function gatherFacts(db: Database, scope: Scope, inProject: (path: string) => string): Facts {
-  const told = latestFacts(db, scope, "path").map((row) => ({ ...row, text: inProject(row.text) }))
+  const told = latestFacts(db, scope, "path")
+    // The folder itself is known.
+    .filter(({ text }) => inProject(`${text}/`) !== "")
+    .map((row) => ({ ...row, text: inProject(row.text) }))
   const paths = merged(told.map((row) => ({ ...row, form: row.text })))
   const commands = merged(latestFacts(db, scope, "command"))
   const names = merged(latestFacts(db, scope, "name", NAMES_LOOKED_AT))
   const errors = merged(latestFacts(db, scope, "error"))
+  const statuses = new Map(errors.map(({ text, form }) => [text, form]))
   const ages = agesOf([paths, commands, names, errors])
   const failed = failedRuns(db, scope)
   return {
@@ -45,16 +50,23 @@ export function gatherFacts(db: Database, scope: Scope, inProject: (path: string
       .slice(0, MOST_COMMANDS)
       .map((fact) => ({ ...fact, ...failed(fact.text) })),
     names: ranked(names, ages),
-    errors: ranked(errors, ages, 1),
+    errors: ranked(
+      errors.map((row) => ({ ...row, form: row.text })),
+      ages,
+      1,
+    ).map((fact) => {
+      const status = statuses.get(fact.text)!
+      return status === fact.text ? fact : { ...fact, exit: status }
+    }),
   }
 }
 
 function latestFacts(db: Database, scope: Scope, kind: FactKind, most = LOOKED_AT): FactRow[] {
-  const query = db.query<FactRow, [string, string, number]>(
-    `SELECT text, form, times, latest FROM facts WHERE session = ?1 AND kind = ?2 AND since <= ?3
+  const query = db.query<FactRow, [bigint, string, number]>(
+    `SELECT text, iif(form = '', text, form) AS form, times, latest FROM facts WHERE session = ?1 AND kind = ?2 AND since <= ?3
      ORDER BY latest DESC, text DESC LIMIT ${most}`,
   )
-  return scope.flatMap(({ session, upTo }) => query.all(session, kind, upTo))
+  return scope.flatMap(({ session, upTo }) => query.all(sessionKey(session), kind, upTo))
 }
 
 /** The same text once: from a fork and the session before it, or told in two ways. */

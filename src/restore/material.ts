@@ -56,7 +56,7 @@ export interface Fact {
   readonly times?: number
   /** Messages with facts that came after the last of them. */
   readonly age?: number
-  /** How its last run ended, for a command that failed. */
+  /** How its last run ended, for a command that failed; of an error, how its command did. */
   readonly exit?: string
 }
 

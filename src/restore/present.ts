@@ -1,6 +1,8 @@
 /** What stands in a conversation that a summary may drop, by kind: as the views find it, message by message. Pure. */
+
+import { errorLinesIn } from "../transcript/error-lines.ts"
 import { constraintsIn, decisionsIn } from "../transcript/extract.ts"
-import { errorLinesIn, namesIn, openingOf, pathsIn, simpleCommands } from "../transcript/facts.ts"
+import { namesIn, openingOf, pathsIn, simpleCommands } from "../transcript/facts.ts"
 import { numbersIn } from "../transcript/numbers.ts"
 import { isHostTool } from "../transcript/origin.ts"
 import { commandPaths, toolFiles } from "../transcript/tool-input.ts"

@@ -4,7 +4,8 @@ import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { cut, oneLine } from "../util/text.ts"
 import type { Candidates, Weighted } from "./candidates.ts"
 import type { MessageTexts, Place } from "./message-text.ts"
-import type { Ranked } from "./rank.ts"
+import { type Part, passagesOf } from "./passages.ts"
+import type { Ranked, RankRow } from "./rank.ts"
 import { roomOfHits, shareOut } from "./room.ts"
 import { type Snippet, type Sought, snippetOf } from "./snippet.ts"
 
@@ -28,7 +29,7 @@ export interface Hit {
   readonly snippet: string
   /** Where those words stand in the snippet, in UTF-16 units. */
   readonly marks: Snippet["marks"]
-  /** Beginnings of the turn's prompt and of its last answer, unless they are what was found. */
+  /** Of the turn's prompt and of its last answer, unless they are what was found: pieces, or their beginnings. */
   readonly prompt: string | null
   readonly answer: string | null
   /** Pieces of other messages of the turn that have words of the query, where there is room. */
@@ -39,12 +40,16 @@ export interface HitOptions {
   readonly texts: MessageTexts
   /** Whether scores tell places only, not how much better one is than the next. */
   readonly isFused: boolean
-  /** Of each turn the ids of its other messages that have words of the query, best first. */
-  readonly beside: (turns: readonly Ranked[]) => ReadonlyMap<number, readonly number[]>
+  /** Of each turn its other messages that have words of the query, best first. */
+  readonly beside: (turns: readonly Ranked[]) => Beside
+  /** Whether a piece of each hit is enough. */
+  readonly isBrief: boolean
 }
 
 /** UTF-16 units of a hit with room for them. */
 const ROOM_BESIDE = 600
+/** The same for its texts alone, so that pieces of each can be chosen. */
+const ROOM_OF_PIECES = 350
 /** Shares of the found text, the prompt, the answer, and each of the others. */
 const SHARES = [3, 2, 2, 2, 2, 2]
 
@@ -65,21 +70,26 @@ export const hitTexts = (hit: Hit): string[] =>
     ...hit.also,
   ].filter((text) => text !== null)
 
-const NONE: ReadonlyMap<number, readonly number[]> = new Map()
+type Beside = ReadonlyMap<number, readonly Pick<RankRow, "id" | "kind">[]>
 
 export function hitsOf(
   db: Database,
   ranked: readonly Ranked[],
   { terms, masks }: Candidates,
-  { texts, isFused, beside }: HitOptions,
+  { texts, isFused, isBrief, beside }: HitOptions,
 ): Hit[] {
   const rows = rowsOf(db, ranked)
   const sought = soughtBy(terms)
-  const others = isFused ? NONE : beside(withRoom(ranked))
-  const ids = [...others.values()].flat()
+  const atLength = isBrief || isFused ? [] : withRoom(ranked, rows)
+  const others = beside(atLength)
+  const answers = lastAnswers(
+    db,
+    atLength.flatMap(({ turn }) => rows.get(turn) ?? []),
+  )
+  const ids = [...others.values()].flatMap((some) => some.map(({ id }) => id))
   texts.load(
     [...rows.values()].flatMap((row) => (isKept(row) ? [] : (placeOf(row) ?? []))),
-    ids,
+    [...ids, ...answers.values()],
   )
   const found = ranked.flatMap(({ turn, message, score }) => {
     const row = rows.get(turn)
@@ -98,42 +108,101 @@ export function hitsOf(
     const why = message === undefined ? [] : typedIn(terms, masks[message] ?? 0)
     const rounded = Math.round(score * 1000) / 1000
     const taken = [...Object.values(told), rounded, ...why].join("").length
-    const also = (others.get(turn) ?? []).flatMap((id) => texts.of(id)?.text ?? [])
-    const all = [text, row.prompt, row.answer, ...also].reduce((sum, one) => sum + one.length, 0)
-    return [{ row, text, told, why, also, score, rounded, taken, wants: taken + all }]
+    const answer = answers.get(turn)
+    const parts = partsOf(row, text, answer === undefined ? undefined : texts.of(answer)?.text)
+    for (const { id, kind } of others.get(turn) ?? []) {
+      const other = id === answer ? undefined : texts.of(id)?.text
+      if (other !== undefined && other !== parts[ANSWER]!.text)
+        parts.push({ text: other, isProse: isProse(kind), isFound: true, isLast: false })
+    }
+    let wants = taken
+    for (let n = 0; n < parts.length; n++) wants += parts[n]!.text.length
+    return [{ parts, told, why, score, rounded, taken, wants }]
   })
   const rooms = roomOfHits(isFused ? found.map(({ wants }) => ({ score: 1, wants })) : found)
-  return found.map(({ row, text, told, why, also, rounded, taken }, n) => {
+  return found.map(({ parts, told, why, rounded, taken }, n) => {
     const room = Math.max(0, rooms[n]! - taken)
-    return { ...told, score: rounded, why, ...shown(row, text, also, sought, room) }
+    const [snippet, prompt, answer, ...also] = (!isBrief && room >= ROOM_OF_PIECES ? passagesOf : piecesOf)(
+      parts,
+      sought,
+      room,
+    )
+    return {
+      ...told,
+      score: rounded,
+      why,
+      snippet: snippet!.text,
+      marks: snippet!.marks,
+      prompt: prompt!.text || null,
+      answer: answer!.text || null,
+      also: also.flatMap(({ text }) => text || []),
+    }
   })
 }
 
-/** The first hits, as far as there is room for more than the message that was found, whatever the others need. */
-function withRoom(ranked: readonly Ranked[]): readonly Ranked[] {
-  const rooms = roomOfHits(ranked.map(({ score }) => ({ score, wants: Number.POSITIVE_INFINITY })))
+/**
+ * The first hits, as far as there is room for more than the message that was found. What they could fill is guessed from
+ * the length of its line and from what the views hold.
+ */
+function withRoom(ranked: readonly Ranked[], rows: ReadonlyMap<number, Row>): readonly Ranked[] {
+  const guesses: { score: number; wants: number }[] = []
+  for (const { turn, score } of ranked) {
+    const row = rows.get(turn)
+    const wants = row === undefined ? 0 : (row.length ?? 0) + row.prompt.length + row.answer.length
+    guesses.push({ score, wants })
+  }
+  const rooms = roomOfHits(guesses)
   const end = rooms.findIndex((room) => room < ROOM_BESIDE)
   return end < 0 ? ranked : ranked.slice(0, end)
 }
 
-/** A piece of each text, of the prompt and the answer their beginnings. */
-function shown(row: Row, text: string, also: readonly string[], sought: Sought, room: number) {
+const ANSWER = 2
+
+/** What was found, the prompt and the last answer, unless they are that. @param answer all of it, where it is known */
+function partsOf(row: Row, text: string, answer: string | undefined): Part[] {
   // What is kept of an answer is cut; its beginning tells which it is.
   const opening = withoutMark(row.answer.slice(0, 200))
-  const isAnswer = (one: string): boolean => opening !== "" && one.startsWith(opening)
-  const prompt = row.kind === "prompt" || row.kind === null ? "" : oneLine(row.prompt)
-  const others = also.filter((one) => !isAnswer(one))
-  const answer = isAnswer(text) ? "" : oneLine(row.answer)
-  const wants = [text, prompt, answer, ...others].map(({ length }) => length)
+  const isAnswer = opening !== "" && text.startsWith(opening)
+  const isPrompt = row.kind === "prompt" || row.kind === null
+  return [
+    { text, isProse: isProse(row.kind), isFound: true, isLast: isAnswer },
+    { text: isPrompt ? "" : row.prompt, isProse: true, isFound: false, isLast: false },
+    { text: isAnswer ? "" : (answer ?? row.answer), isProse: true, isFound: false, isLast: true },
+  ]
+}
+
+/** A piece of each text, of the prompt and the answer their beginnings. */
+function piecesOf(
+  [text, prompt, answer, ...others]: readonly Part[],
+  sought: Sought,
+  room: number,
+): Snippet[] {
+  const asked = oneLine(prompt!.text)
+  const said = oneLine(answer!.text)
+  const wants = [text!.text, asked, said, ...others.map((one) => one.text)].map(({ length }) => length)
   const [ofText, ofPrompt, ofAnswer, ...ofOthers] = shareOut(room, wants, SHARES)
-  const { text: snippet, marks } = snippetOf(text, sought, ofText!)
-  return {
-    snippet,
-    marks,
-    prompt: cut(prompt, ofPrompt!) || null,
-    answer: cut(answer, ofAnswer!) || null,
-    also: others.map((one, n) => snippetOf(one, sought, ofOthers[n]!).text),
-  }
+  return [
+    snippetOf(text!.text, sought, ofText!),
+    { text: cut(asked, ofPrompt!), marks: [] },
+    { text: cut(said, ofAnswer!), marks: [] },
+    ...others.map((one, n) => snippetOf(one.text, sought, ofOthers[n]!)),
+  ]
+}
+
+const isProse = (kind: string | null): boolean => kind === null || kind === "prompt" || kind === "answer"
+
+/** Of turns whose last answer the views hold in part, the id of its message. */
+function lastAnswers(db: Database, rows: readonly Row[]): Map<number, number> {
+  const turns = rows.flatMap(({ turn, answer }) => (answer.endsWith("…") ? [turn] : []))
+  if (turns.length === 0) return new Map()
+  const found = db
+    .query<{ turn: number; id: number | null }, [string]>(
+      `SELECT w.value AS turn,
+         (SELECT id FROM messages WHERE turn = w.value AND kind = 'answer' AND sidechain = 0 ORDER BY id DESC LIMIT 1) AS id
+       FROM json_each(?) w`,
+    )
+    .all(`[${turns.join()}]`)
+  return new Map(found.flatMap(({ turn, id }) => (id === null ? [] : [[turn, id] as const])))
 }
 
 const withoutMark = (text: string): string => (text.endsWith("…") ? text.slice(0, -1) : text)

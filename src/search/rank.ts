@@ -133,17 +133,17 @@ export function rank(
 }
 
 /** Other messages of a turn that are shown with it, at most. */
-const BESIDE = 3
+const BESIDE = 2
 
 /**
- * Of each of these turns the ids of its other messages that have words of the query, best first. Without prompts: turns are shown
+ * Of each of these turns its other messages that have words of the query, best first. Without prompts: turns are shown
  * with theirs.
  */
 export function besides(
   { terms, masks }: Candidates,
   rows: readonly RankRow[],
   turns: readonly Ranked[],
-): Map<number, number[]> {
+): Map<number, RankRow[]> {
   if (turns.length === 0) return new Map()
   const own = ownScores(rows, masks, scorer(terms.map(({ weight }) => weight)), WEIGHTS)
   const found = new Map(turns.map(({ turn }) => [turn, [] as number[]]))
@@ -152,11 +152,11 @@ export function besides(
     const { id, turn, kind } = rows[n]!
     if (own[n]! > 0 && kind !== "prompt" && !shown.has(id)) found.get(turn)?.push(n)
   }
-  const best = (some: readonly number[]): number[] =>
+  const best = (some: readonly number[]): RankRow[] =>
     some
       .toSorted((a, b) => own[b]! - own[a]!)
       .slice(0, BESIDE)
-      .map((n) => rows[n]!.id)
+      .map((n) => rows[n]!)
   return new Map([...found].map(([turn, some]) => [turn, best(some)]))
 }
 

@@ -4,6 +4,8 @@
 const BUDGET = 4000
 const LEAST = 250
 const MOST = 1500
+/** All together have so much of what they could fill, where that is more: the first of long turns are shown at length. */
+const PART = 0.4
 /** How much more room a better hit has: a tenth more score is nearly twice the room. */
 const STEEP = 6
 
@@ -18,7 +20,9 @@ export function roomOfHits(hits: readonly { readonly score: number; readonly wan
   const rooms: number[] = []
   const more: number[] = []
   const shares: number[] = []
-  let left = BUDGET
+  let fills = 0
+  for (let n = 0; n < hits.length; n++) fills += Math.min(hits[n]!.wants, MOST)
+  let left = Math.max(BUDGET, Math.floor(PART * fills))
   for (let n = 0; n < hits.length; n++) {
     const { score, wants } = hits[n]!
     const given = Math.min(wants, LEAST)

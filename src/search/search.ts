@@ -44,8 +44,8 @@ export function search(db: Database, dataHome: string, request: SearchRequest, r
   const texts = new MessageTexts(db, dataHome, readers)
   const { turns, candidates, rows, isFused } = rankedIn(db, texts, request)
   const shown = turns.slice(0, request.limit)
-  const beside = (some: readonly Ranked[]) => besides(candidates, rows, request.isBrief === true ? [] : some)
-  const hits = hitsOf(db, shown, candidates, { texts, isFused, beside })
+  const beside = (some: readonly Ranked[]) => besides(candidates, rows, some)
+  const hits = hitsOf(db, shown, candidates, { texts, isFused, isBrief: request.isBrief === true, beside })
   return { hits, more: turns.length > shown.length, turns: turns.map(({ turn }) => turn) }
 }
 

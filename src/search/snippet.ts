@@ -36,7 +36,7 @@ export function snippetOf(text: string, sought: Sought, room: number): Snippet {
   }
 }
 
-interface Place {
+export interface Place {
   readonly at: number
   readonly length: number
   /** Which of the sought words: a bit each. */
@@ -44,7 +44,7 @@ interface Place {
   readonly weight: number
 }
 
-function placesOf(text: string, sought: Sought): Place[] {
+export function placesOf(text: string, sought: Sought): Place[] {
   if (sought.words.size + sought.prefixes.length === 0) return []
   const places = quickPlacesOf(text, sought)
   if (places.length > 0) return places
@@ -52,7 +52,7 @@ function placesOf(text: string, sought: Sought): Place[] {
 }
 
 /** Where a word begins as it was sought. Without a pattern: to compile one takes longer than to look for each word. */
-function quickPlacesOf(text: string, sought: Sought): Place[] {
+export function quickPlacesOf(text: string, sought: Sought): Place[] {
   const lower = text.toLowerCase()
   // One letter became two: places are others.
   if (lower.length !== text.length) return []
@@ -112,7 +112,7 @@ function placeOf({ words: found, at, length }: Name, { words, prefixes }: Sought
 }
 
 /** Where the piece with the most weight of different words begins. */
-function beginning(text: string, places: readonly Place[], room: number): number {
+export function beginning(text: string, places: readonly Place[], room: number): number {
   let best = 0
   let bestWeight = -1
   for (let first = 0; first < places.length; first++) {
@@ -154,7 +154,7 @@ function lastSentence(text: string): number {
 }
 
 /** No half word and no half surrogate pair. */
-function ending(text: string, from: number, at: number): number {
+export function ending(text: string, from: number, at: number): number {
   const start = Math.max(from, at - 20)
   for (let n = at - 1; n > start; n--) if (isSpace(text[n]!)) return n
   const unit = text.charCodeAt(at - 1)

@@ -13,17 +13,51 @@ import { refuted } from "./wording-refuted.ts"
 const LONGEST = 300
 const MOST = 8
 
-/** Sentences of prose: code blocks, quoted lines and host tags hold none. */
+/** What stands before a line's words: quotation, heading, list, number, box. */
+const LINE_MARKS = /^(?:>\s?|#{1,6}\s+|[-*+•]\s+|\d{1,3}[.)]\s+|\[[ xX]\]\s+)+/
+/** A line at least so long that ends within a sentence goes on in the next. */
+const WRAPPED = 50
+/** Behind a sentence's end, and not behind a word that is cut short. */
+const SENTENCE_END =
+  /(?<=[.!?]["'”’)]{0,2})(?<!\b(?:e\.g|i\.e|etc|vs|cf|approx|resp|z\.B|d\.h|bzw|ca|Nr|No|Abs|p\.ej|Dr|Mr|Mrs|Ms|St)\.)\s+|(?<=[。！？；])/
+
+/** Sentences of prose: code blocks and host tags hold none. */
 function* sentences(text: string): Generator<string> {
   const prose = text.slice(0, 20_000).replace(/```[\s\S]*?(```|$)/g, "\n")
-  for (const line of prose.split("\n")) {
-    const clean = line.replace(/^[\s>*\-•\d.)#]+/, "").trim()
-    if (clean.length < shortest(clean) || /^</.test(clean) || /^[|{}[\]]/.test(clean)) continue
-    for (const sentence of clean.split(/(?<=[.!?])\s+|(?<=[。！？；])/)) {
-      const trimmed = sentence.trim()
+  for (const line of unwrapped(prose)) {
+    if (line.length < shortest(line) || /^</.test(line) || /^[|{}[\]]/.test(line)) continue
+    for (const sentence of line.split(SENTENCE_END)) {
+      const trimmed = balanced(sentence.trim())
       if (trimmed.length >= shortest(trimmed) && trimmed.length <= LONGEST) yield trimmed
     }
   }
+}
+
+/** Lines without their marks; one that was wrapped within a sentence is one. */
+function unwrapped(prose: string): string[] {
+  const lines: string[] = []
+  let isWrapped = false
+  for (const raw of prose.split("\n")) {
+    const trimmed = raw.trim()
+    const line = trimmed.replace(LINE_MARKS, "")
+    if (isWrapped && line === trimmed && /^\p{Ll}/u.test(line)) lines[lines.length - 1] += ` ${line}`
+    else lines.push(line)
+    isWrapped = raw.length >= WRAPPED && /[\p{L}\p{N},]$/u.test(raw)
+  }
+  return lines
+}
+
+/** Emphasis and code that a sentence's end has cut in two lose their mark. */
+function balanced(sentence: string): string {
+  let text = sentence
+  for (const mark of ["**", "__", "`"]) {
+    const parts = text.split(mark)
+    if (parts.length % 2 === 1) continue
+    if (text.startsWith(mark)) text = text.slice(mark.length)
+    else if (text.endsWith(mark)) text = text.slice(0, -mark.length)
+    else text = parts.join("")
+  }
+  return text.trim()
 }
 
 /** Chinese says in five characters what takes others eight. */
@@ -32,8 +66,15 @@ const shortest = (text: string): number => (/\p{Script=Han}/u.test(text) ? 5 : 8
 export const constraintsIn = (prompt: string): string[] =>
   pick(prompt, (sentence) => told(sentence, constraints()))
 
+/** `That is now decided.`: what it was stands elsewhere. */
+const POINTING = /^(?:that|this|it|das|dies(?:es)?|es|eso|esto)(?:['’]s)?\s/i
+const POINTING_SHORTEST = 8
+
 export const decisionsIn = (answer: string): string[] =>
-  pick(answer, (sentence) => told(sentence, decisions()))
+  pick(answer, (sentence) => !isPointing(sentence) && told(sentence, decisions()))
+
+const isPointing = (sentence: string): boolean =>
+  POINTING.test(sentence) && (sentence.match(/[\p{L}\p{N}]+/gu)?.length ?? 0) < POINTING_SHORTEST
 
 /** Ways that were tried in vain. */
 export const refutedIn = (answer: string): string[] => pick(answer, (sentence) => told(sentence, refuted()))
@@ -41,7 +82,7 @@ export const refutedIn = (answer: string): string[] => pick(answer, (sentence) =
 function pick(text: string, wanted: (sentence: string) => boolean): string[] {
   const found = new Set<string>()
   for (const sentence of sentences(text)) {
-    if (wanted(sentence)) found.add(sentence)
+    if (wanted(sentence.replace(/^(?:\*\*|__)/, ""))) found.add(sentence)
     if (found.size >= MOST) break
   }
   return [...found]

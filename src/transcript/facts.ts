@@ -1,6 +1,6 @@
 /**
- * Names, paths, commands and error lines in what was said and done: what the model needs again, and a summary drops.
- * Pure. Whose words may be searched is for the caller to know.
+ * Names, paths and commands in what was said and done: what the model needs again, and a summary drops. Pure. Whose
+ * words may be searched is for the caller to know.
  */
 import { asPath } from "./tool-input.ts"
 
@@ -13,13 +13,16 @@ const LOOKED_AT = 20_000
 /** Facts of one kind in one text; more of them is a listing. */
 const MOST = 120
 
-/** `camelCase`, `PascalCase` of two words, `snake_case`: a plain word is no name. */
+/** `camelCase`, `PascalCase` of two words, `snake_case`: a plain word is no name, nor a part of one with hyphens. */
 const NAME =
-  /(?<![\w$])(?:[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]*)+|_*[A-Za-z][A-Za-z0-9]*(?:_+[A-Za-z0-9]+)+)(?![\w$])/g
+  /(?<![\w$]|\w-)(?:[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]*)+|_*[A-Za-z][A-Za-z0-9]*(?:_+[A-Za-z0-9]+)+)(?![\w$]|-\w)/g
 /** Between backticks also what is joined by dots and hyphens: outside, `read-only` and `e.g.` look the same. */
 const MARKED = /`((?=[\w.-]*(?:[a-z0-9][._-]|[a-z][A-Z]))[A-Za-z_][\w.-]{3,40})(?:\(\))?`/g
 /** Digits all over: ids and hashes are not typed again. */
 const ID = /\d{5}|\d\D+\d\D+\d/
+/** Tools and words of the host, and hosts of the network: nobody has to be told them again. */
+const KNOWN =
+  /^(?:GitHub|JavaScript|TypeScript|WebFetch|WebSearch|TodoWrite|TaskCreate|TaskUpdate|MultiEdit|NotebookEdit|BashOutput|KillShell|AskUserQuestion|ExitPlanMode|SlashCommand|ToolSearch|in_progress|general-purpose|read-only)$|\.(?:com|org|net)$/
 const NAME_SHORTEST = 5
 const NAME_LONGEST = 50
 
@@ -29,7 +32,8 @@ export function namesIn(text: string): string[] {
   for (const pattern of [MARKED, NAME]) {
     for (const [whole, marked] of head.matchAll(pattern)) {
       const name = marked ?? whole
-      if (name.length < NAME_SHORTEST || name.length > NAME_LONGEST || ID.test(name)) continue
+      if (name.length < NAME_SHORTEST || name.length > NAME_LONGEST || ID.test(name) || KNOWN.test(name))
+        continue
       found.add(name)
       if (found.size >= MOST) return [...found]
     }
@@ -59,6 +63,9 @@ const COMMAND_SHORTEST = 6
 const NO_COMMAND =
   /^(?:(?:cd|echo|printf|true|false|exit|set|export|sleep|continue|break|for|while|if|then|else|elif|fi|do|done|case|esac|in|read|local|return)\b|[#{}()[\]!-]|\w+=)/
 
+/** Of which nothing but variables is known: `cat "$f"`, `$TOOL -v`. */
+const VARIABLES_ONLY = /^["']?\$|^\S+(?: -[\w-]+)*(?: ["']?\$\{?\w+\}?["']?)+$/
+
 /** A command, and the line that it stood in: with redirections, and the filters behind it. */
 export interface CommandUse {
   readonly command: string
@@ -76,6 +83,7 @@ export function commandUses(script: string): CommandUse[] {
     if (command.length < COMMAND_SHORTEST || command.length > COMMAND_LONGEST) continue
     // Over several lines it is a program or a message, which nobody types again.
     if (NO_COMMAND.test(command) || !command.includes(" ") || command.includes("\n")) continue
+    if (VARIABLES_ONLY.test(command)) continue
     found.set(command, {
       command,
       line: line.length > COMMAND_LONGEST || line.includes("\n") ? command : line,
@@ -96,7 +104,7 @@ export function openingOf(script: string): string | undefined {
     .split("\n", 1)
   const line = folded(first).slice(0, COMMAND_LONGEST).trimEnd()
   if (line.length < COMMAND_SHORTEST) return undefined
-  return NO_OPENING.test(line) || !/[ =]/.test(line) ? undefined : line
+  return NO_OPENING.test(line) || VARIABLES_ONLY.test(line) || !/[ =]/.test(line) ? undefined : line
 }
 
 const folded = (text: string): string => text.replace(/[ \t]+/g, " ").trim()
@@ -137,55 +145,4 @@ function* pipelines(script: string): Generator<CommandUse> {
   if (quote !== "") return
   const line = script.slice(start)
   yield { command, line: isDocument ? line.split("\n", 1)[0]! : line }
-}
-
-const ERROR =
-  /\b(?:errors?|fail(?:ed|ure|s|ing)?|exception|panic(?:ked)?|fatal|cannot|can['’]t|could not|not found|denied|traceback|undefined|unexpected|invalid|no such|refused|timed out|unable)\b|\b[A-Z]\w*(?:Error|Exception)\b|[✗✘×]|错误|失败|异常|エラー|ошибка|fehler|échec|erreur|hata/iu
-/** A line of a program or a listing that speaks of errors. */
-const CODE =
-  /[{};,(\\]$|^\S*\d+[|:-]|^\d+\s*\||^(?:\/\/|\/?\*|[#>?+-])|^(?:if|else|return|raise|except|throw|catch|const|let|var|def|import|from|for|class|async|await|fn|func|pub|use|self|print|echo|grep)\b/
-const ERROR_SHORTEST = 12
-const ERROR_LONGEST = 200
-const MOST_ERRORS = 24
-/** Programs are brief: a line of more words is prose, and so is a sentence of half as many. */
-const MOST_WORDS = 18
-const SENTENCE = /^\p{Lu}.*\p{Ll}\.$/u
-/** What the host puts around the output of a call that failed, before it, and in its place when a human refused. */
-const HOST_TAG = /<\/?tool_use_error>/g
-const STATUS = /^(?:Error: )?Exit code -?\d{1,3}$/
-/** A count of none, which speaks of errors all the same. */
-const NONE = /\b(?:0|no) (?:errors?|fail)|\b(?:errors?|fail\w*)["']? ?[=:] ?(?:0|null|none|false|\[\])(?!\w)/i
-/** What a script prints between its parts. */
-const BANNER = /^([=*#-])\1{1,3} .* \1{2,4}$/
-const REFUSED = /^\s*The user doesn't want to /
-
-/**
- * Lines of an output that tell of an error, white space folded.
- *
- * @param failed the output of a call that failed: its status and its first line say why, however they are worded
- */
-export function errorLinesIn(output: string, failed = false): string[] {
-  const found = new Set<string>()
-  let isFirst = failed
-  if (failed && REFUSED.test(output)) return []
-  for (const line of output.slice(0, LOOKED_AT).replace(HOST_TAG, "").split("\n")) {
-    if (line.length > 4 * ERROR_LONGEST || (!isFirst && !ERROR.test(line))) continue
-    const folded = line.replace(/\s+/g, " ").trim()
-    if (folded === "" || BANNER.test(folded)) continue
-    if (isFirst && STATUS.test(folded)) {
-      found.add(folded)
-      continue
-    }
-    const isError = isFirst || !(NONE.test(folded) || CODE.test(folded) || isProse(folded))
-    isFirst = false
-    if (!isError || folded.length < ERROR_SHORTEST || folded.length > ERROR_LONGEST) continue
-    found.add(folded)
-    if (found.size >= MOST_ERRORS) break
-  }
-  return [...found]
-}
-
-function isProse(line: string): boolean {
-  const words = line.split(" ").length
-  return words > MOST_WORDS || (words > MOST_WORDS / 2 && SENTENCE.test(line))
 }

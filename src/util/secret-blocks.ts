@@ -12,7 +12,7 @@ const lineBreak = (): RegExp => /\\+[nr]|\n/
 const bodyLine = (): RegExp => /^[\d \t|>+\u0080-\u00ff-]*(?:\\+t)?[A-Za-z0-9+/=]{4,}(?:\\+[nrt]|\r)*$/
 
 /**
- * The bodies of private keys, whole or cut off at either end.
+ * The bodies of private keys, whole or cut off at either end. A text may consist of marks: nothing is read once for each.
  *
  * @param isLines whether a key ends with its line
  */
@@ -20,27 +20,33 @@ export function findKeys(text: string, isLines: boolean, add: AddSpan): void {
   const begins = beginMark()
   const body = keyBody()
   const ends = endMark()
+  let reach = 0
+  let end = ends.exec(text)
   for (let begin = begins.exec(text); begin !== null; begin = begins.exec(text)) {
     const from = begins.lastIndex
     body.lastIndex = from
-    const reach = body.test(text) ? body.lastIndex : from
-    ends.lastIndex = from
-    const end = ends.exec(text)
+    // Within what the mark before has been followed by, it is the same that follows.
+    if (from >= reach) reach = body.test(text) ? body.lastIndex : from
+    while (end !== null && end.index < from) end = ends.exec(text)
     // Its own end, and not that of a key in another string.
     const to = end !== null && end.index <= reach ? end.index : reach
     add(from, Math.min(to, from + LONGEST))
   }
   ends.lastIndex = 0
-  for (let end = ends.exec(text); end !== null; end = ends.exec(text)) {
-    const from = bodyBefore(text, end.index, isLines ? text.lastIndexOf("\n", end.index) + 1 : 0)
+  let floor = 0
+  for (end = ends.exec(text); end !== null; end = ends.exec(text)) {
+    const from = bodyBefore(text, end.index, floor, isLines)
     if (from < end.index) add(from, end.index)
+    floor = ends.lastIndex
   }
 }
 
-/** Where the lines of base64 begin that stand before `end`. */
-function bodyBefore(text: string, end: number, floor: number): number {
-  const lowest = Math.max(floor, end - LONGEST, text.lastIndexOf('"', end) + 1)
-  const lines = text.slice(lowest, end).split(lineBreak())
+/** Where the lines of base64 begin that stand before `end`, and not before `floor`. */
+function bodyBefore(text: string, end: number, floor: number, isLines: boolean): number {
+  const lowest = Math.max(floor, end - LONGEST)
+  const before = text.slice(lowest, end)
+  const start = Math.max(before.lastIndexOf('"'), isLines ? before.lastIndexOf("\n") : -1) + 1
+  const lines = before.slice(start).split(lineBreak())
   let from = end
   // The last piece is what stands before the mark on its own line.
   let at = end - lines.pop()!.length

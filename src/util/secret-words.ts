@@ -103,8 +103,16 @@ function isPlaceholder(value: string): boolean {
     reference().test(value) ||
     typeOrNothing().test(value) ||
     (standIn().test(value) && !/\d{3}/.test(value)) ||
-    new Set(value).size < 4
+    hasFewer(4, value)
   )
+}
+
+/** Whether there are fewer characters in it than so many different ones. */
+export function hasFewer(different: number, value: string): boolean {
+  let seen = ""
+  for (let n = 0; n < value.length && seen.length < different; n++)
+    if (!seen.includes(value[n]!)) seen += value[n]
+  return seen.length < different
 }
 
 /** A password: short, and anything may stand in it. Bare, it must not look like code or a word of a sentence. */
@@ -137,12 +145,17 @@ function isRandom(value: string): boolean {
 const isShuffled = (value: string): boolean =>
   value.length >= 20 && (value.match(/[a-z][A-Z]/g) ?? []).length > value.length / 5
 
-/** Bits in a character, by Shannon. */
+const counts = new Uint32Array(256)
+
+/** Bits in a character, by Shannon. A table: a run of `key:key:…` is looked at again from each of its operators. */
 function entropy(value: string): number {
-  const counts = new Map<string, number>()
-  for (const one of value) counts.set(one, (counts.get(one) ?? 0) + 1)
+  counts.fill(0)
+  for (let n = 0; n < value.length; n++) counts[value.charCodeAt(n) & 0xff]!++
   let bits = 0
-  for (const n of counts.values()) bits -= (n / value.length) * Math.log2(n / value.length)
+  for (let code = 0; code < counts.length; code++) {
+    const share = counts[code]! / value.length
+    if (share > 0) bits -= share * Math.log2(share)
+  }
   return bits
 }
 

@@ -62,7 +62,7 @@ export function filterText(text: string, settings: SecretSettings): string {
 
 /** In lines of JSON only the content of strings may change; what stands in no line of JSON may change everywhere. */
 function withinStrings(text: string, spans: readonly Span[]): Span[] {
-  const sorted = spans.toSorted((a, b) => a.start - b.start)
+  const sorted = spans.flatMap((span) => byLine(text, span)).sort((a, b) => a.start - b.start)
   const kept: Span[] = []
   for (let n = 0; n < sorted.length; ) {
     const lineStart = text.lastIndexOf("\n", sorted[n]!.start - 1) + 1
@@ -70,11 +70,21 @@ function withinStrings(text: string, spans: readonly Span[]): Span[] {
     const lineEnd = newline < 0 ? text.length : newline
     const here: Span[] = []
     for (; n < sorted.length && sorted[n]!.start < lineEnd; n++) here.push(sorted[n]!)
-    if (!isJsonLine(text, lineStart))
-      kept.push(...here.map(({ start, end }) => ({ start, end: Math.min(end, lineEnd) })))
+    if (!isJsonLine(text, lineStart)) kept.push(...here)
     else kept.push(...inLine(text, lineStart, lineEnd, here))
   }
   return kept
+}
+
+/** A span of each line that it touches. None is empty, so that each begins before its line ends. */
+function byLine(text: string, { start, end }: Span): Span[] {
+  const found: Span[] = []
+  let at = start
+  for (const piece of text.slice(start, end).split("\n")) {
+    if (piece !== "") found.push({ start: at, end: at + piece.length })
+    at += piece.length + 1
+  }
+  return found
 }
 
 function inLine(text: string, start: number, end: number, spans: readonly Span[]): Span[] {

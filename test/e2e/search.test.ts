@@ -15,6 +15,12 @@ let other: Transcript
 const LOG = [...Array(400).keys()].map((n) => `line ${n}: nothing to see in this long output`)
 LOG[350] = "line 350: the heliotrope gasket came loose"
 
+/** A long answer, of which the views hold the beginning. */
+const SHELVES = [...Array(30).keys()].map((n) => `Shelf ${n} was swept, its pots were counted and put back.`)
+const CONCLUSION = "So leave the damper open for the last hour, rather than buying other clay."
+const KILN = [...Array(200).keys()].map((n) => `firing ${n}: as usual`)
+KILN[120] = "firing 120: tenmoku glaze dull on every pot"
+
 beforeAll(async () => {
   machine = new Machine()
   main = machine.session()
@@ -56,7 +62,17 @@ beforeAll(async () => {
   mkdirSync(folder)
   other = machine.session({ cwd: folder })
   other.turn("The avatar of the mascot shall be a heron.", [], "A heron it is.").flush()
-  for (const transcript of [main, other]) await machine.hook("stop", transcript)
+  const workshop = join(machine.root, "workshop")
+  mkdirSync(workshop)
+  const pottery = machine.session({ cwd: workshop })
+  pottery
+    .turn(
+      "Why is the tenmoku glaze so dull?",
+      [{ tool: "Bash", input: { command: "cat firings.log" }, output: KILN.join("\n") }],
+      `The log has the tenmoku glaze at cone nine.\n\n${SHELVES.join("\n\n")}\n\n${CONCLUSION}`,
+    )
+    .flush()
+  for (const transcript of [main, other, pottery]) await machine.hook("stop", transcript)
 })
 
 afterAll(() => machine[Symbol.dispose]())
@@ -131,6 +147,23 @@ describe("what is found", () => {
     const shown = await cli("keep minio in docker compose")
     expect(shown).toMatchObject({ code: 0, stderr: "" })
     expect(shown.stdout).toContain("docker compose up -d minio")
+  })
+
+  test("what was concluded, though a long answer has the words elsewhere", async () => {
+    const folder = join(machine.root, "workshop")
+    const [hit] = await hits("why is the tenmoku glaze dull", "--project", folder)
+    const shown = [hit!.snippet, hit!.answer, ...hit!.also].join("\n")
+    expect(shown).toContain("tenmoku glaze dull on every pot")
+    expect(shown).toContain(CONCLUSION)
+    expect(shown).not.toContain("Shelf 15")
+    const told = await cli("why is the tenmoku glaze dull", "--project", folder)
+    expect(told).toMatchObject({ code: 0, stderr: "" })
+    expect(told.stdout).toContain(CONCLUSION)
+    const { marks: _marks, ...texts } = hit!
+    expect(Object.values(texts).flat().join("").length).toBeLessThanOrEqual(1500)
+    for (const [from, to] of hit!.marks) {
+      expect(["tenmoku", "glaze", "dull"]).toContain(hit!.snippet.slice(from, to).toLowerCase())
+    }
   })
 
   test("a line a person can read, and nothing is an exit code of its own", async () => {

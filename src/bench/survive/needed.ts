@@ -2,8 +2,8 @@
  * What the model needed after a compaction, told from what it did: the paths, names and commands that it used again
  * and the error lines that it met again, of those that stood before. Pure.
  */
+import { errorLinesIn } from "../../transcript/error-lines.ts"
 import {
-  errorLinesIn,
   FACT_KINDS,
   type FactKind,
   namesIn,

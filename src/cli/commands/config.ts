@@ -22,7 +22,8 @@ export default {
       out.json(option)
       return
     }
-    if (action !== "list") throw usageError(`unknown action: ${action}`, "one of list, get")
+    if (action !== "list")
+      throw usageError(`unknown action: ${action}`, `one of list, get; values are set in ${env.configFile}`)
     if (key !== undefined) throw usageError(`unexpected argument: ${key}`, "ctxbridge config get <key>")
     const options = (Object.keys(OPTIONS) as Key[]).map((one) => describe(env, one))
     out.json({ file: env.configFile, options, problems, brokenFiles: env.broken })

@@ -11,6 +11,7 @@ import { type Leaving, leaving, tombstonesOf } from "../../job/forget-sessions.t
 import { findText, type TextFound } from "../../job/forget-text.ts"
 import { type Finder, patternFinder, textFinder } from "../../transcript/find-text.ts"
 import { CtxError, EXIT, messageOf, usageError } from "../../util/errors.ts"
+import { count } from "../../util/text.ts"
 import { listTombstones, removeTombstone, type Tombstone } from "../../vault/tombstones.ts"
 import { stringArg } from "../args.ts"
 import type { Command, Context } from "../command.ts"
@@ -35,7 +36,7 @@ export default {
     ...YES_ARG,
   },
   run(context) {
-    const { args, env, out } = context
+    const { args } = context
     const [what, text, undone] = [stringArg(args, "what"), stringArg(args, "match"), stringArg(args, "undo")]
     const ways = [args["list"] === true, undone !== undefined, what !== undefined || text !== undefined]
     if (ways.filter((way) => way).length !== 1) {
@@ -47,21 +48,29 @@ export default {
     if (text === undefined && args["regex"] === true) throw usageError("--regex needs --match")
     if (args["list"] === true) return list(context)
     if (undone !== undefined) return undo(context, undone)
-    const { dataHome } = env
-    // What a killed one has left comes first.
-    if (args["dry-run"] !== true && unfinished(dataHome).length > 0) {
-      resumeForgetting(dataHome, { wait: PATIENCE, onProgress: out.progress })
-    }
+    finishFormer(context)
     return text === undefined
       ? forgetSessions(context, what!)
       : forgetText(context, what, finderOf(context, text))
   },
 } satisfies Command
 
+/** What a killed `forget` or `purge` has left comes first: its sessions are in no list of what there is to forget. */
+export function finishFormer({ args, env, out }: Context): void {
+  const left = unfinished(env.dataHome).length
+  if (args["dry-run"] === true || left === 0) return
+  resumeForgetting(env.dataHome, { wait: PATIENCE, onProgress: out.progress })
+  out.print(`Finished what was interrupted before: ${count(left, "session")}`)
+}
+
 function list({ env, out }: Context): void {
   const tombstones = listTombstones(env.dataHome)
+  const left = unfinished(env.dataHome)
   for (const line of renderTombstones(tombstones, Date.now())) out.print(line)
-  out.json({ forgotten: tombstones.map(publicOf), unfinished: unfinished(env.dataHome) })
+  if (left.length > 0) {
+    out.print(`Of ${count(left.length, "session")} not everything has gone yet: run forget or purge again`)
+  }
+  out.json({ forgotten: tombstones.map(publicOf), unfinished: left })
 }
 
 const publicOf = ({ session, whole, agents, transcripts, lines, time }: Tombstone) => ({

@@ -41,7 +41,8 @@ export default {
     if (!options.dryRun) rememberFolders(env.dataHome, folders)
     for (const line of [...report(change), ...reportServer(server)]) out.print(line)
     if (change.changed && !change.dryRun) {
-      out.print("Sessions started from now on are archived. Undo with `ctxbridge uninstall`.")
+      const undo = options.scope === "user" ? "" : ` --scope ${options.scope}`
+      out.print(`Sessions started from now on are archived. Undo with \`ctxbridge uninstall${undo}\`.`)
     }
     const history = historyOf(env)
     let importing = false

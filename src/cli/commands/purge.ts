@@ -6,7 +6,7 @@ import { stringArg } from "../args.ts"
 import type { Command } from "../command.ts"
 import { YES_ARG } from "../confirm.ts"
 import { ageOf } from "../when.ts"
-import { leave } from "./forget.ts"
+import { finishFormer, leave } from "./forget.ts"
 
 export default {
   meta: { name: "purge", description: "Forget whole sessions whose last turn is long ago" },
@@ -25,6 +25,7 @@ export default {
     const age = word === undefined ? undefined : ageOf(word)
     if (age === undefined)
       throw usageError("--older-than needs an age", "such as 90d: a number and one of h, d, w, y")
+    finishFormer(context)
     const db = openForReading(env.dataHome)
     const ended = new Map<string, number>()
     try {

@@ -53,7 +53,7 @@ function render(report: RedactReport): string[] {
     )
   }
   if (report.rebuilt) lines.push("Made the views anew")
-  if (found + restores + files === 0) lines.push("Nothing to overwrite")
+  if (found + restores + files === 0 && !report.rebuilt) lines.push("Nothing to overwrite")
   for (const { copy, error } of changed) {
     if (error !== undefined) lines.push(`not looked through: ${safe(copy)}: ${safe(error)}`)
   }

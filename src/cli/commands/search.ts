@@ -76,7 +76,7 @@ export default {
       if (found.hits.length === 0) throw nothing(query, project)
       if (out.wantsJson) return
       if (note !== undefined) out.print(note)
-      const screen = { columns: out.columns, style: createStyle(out.color), now }
+      const screen = { style: createStyle(out.color), now }
       for (const line of renderHits(found.hits, screen, project === undefined)) out.print(line)
       if (found.more) out.print(`More with --limit ${limit * 3}.`)
       if (found.unreadable)

@@ -33,11 +33,19 @@ export default {
     const server = wantsServer(context) ? uninstallServer(options) : undefined
     const changes = server?.changed ? [change, server] : [change]
     for (const line of changes.flatMap(settingsLines)) out.print(line)
+    const still = options.dryRun ? [] : registeredElsewhere(env.dataHome)
+    for (const file of still) out.print(`Still registered in ${safe(file)}: see --scope and --no-mcp`)
     if (change.changed && !change.dryRun) out.print(`The archive stays in ${env.dataHome}`)
-    out.json({ ...change, mcp: server ?? null })
+    out.json({ ...change, mcp: server ?? null, still })
     return EXIT.ok
   },
 } satisfies Command
+
+/** Files of other scopes and projects, where an install of ours is known to stand. */
+const registeredElsewhere = (dataHome: string): string[] =>
+  uninstallAll({ dataHome, dryRun: true })
+    .filter(({ changed }) => changed)
+    .map(({ file }) => file)
 
 const settingsLine = ({ action, file, removed }: SettingsChange): string =>
   ({

@@ -42,7 +42,9 @@ test("commands as last typed, with the exit status of a failed one", () => {
   ])
   archive.follow(transcript.flush())
   const text = restored(archive)
-  expect(sectionOf(text, "Commands run")).toContain("- `npm run check -- all 2>&1 | tail -5` (Exit code 3)")
+  expect(sectionOf(text, "Commands run")).toContain(
+    "- `npm run check -- all 2>&1 | tail -5` ×2 (Exit code 3)",
+  )
   expect(sectionOf(text, "Commands run")).toContain("- `git status --short`")
 })
 
@@ -60,6 +62,47 @@ test("of commands that are alike one is told before others of its kind", () => {
   expect([first?.slice(0, 9), second]).toEqual(["- `wc -l ", "- `gh pr view --json state`"])
 })
 
+test("what looks at files is told behind what works on them", () => {
+  using archive = new Archive()
+  const transcript = archive.session("s1")
+  const looks = Array.from({ length: 6 }, () => [
+    bash("grep -n total src/ledger.ts"),
+    bash("wc -l notes.txt"),
+  ])
+  transcript.turn("look", [...looks.flat(), ...[1, 2, 3].map(() => bash("npm run check -- ledger"))])
+  transcript.turn("go on", [bash("git status")])
+  archive.follow(transcript.flush())
+  expect(sectionOf(restored(archive), "Commands run").split("\n").slice(1)).toEqual([
+    "- `npm run check -- ledger` ×3",
+    "- `wc -l notes.txt` ×6",
+    "- `grep -n total src/ledger.ts` ×6",
+  ])
+})
+
+test("of many that are alike some are told, of the others how they begin", () => {
+  using archive = new Archive()
+  const transcript = archive.session("s1")
+  const letters = [..."abcdefghijklmnopqrstuvwxyz"]
+  const long = "with many more words than any line of commands has room for ".repeat(3).trim()
+  transcript.turn("go", [
+    ...letters.map((name) => bash(`uv run pytest test/unit/test_${name}.py --exitfirst`)),
+    ...letters.map((name) => bash(`gh release create v${name} --notes "${long}"`)),
+    bash("cd /srv/ledger\npython3 - <<'PY'\nprint(1)\nPY"),
+    bash("cd /srv/ledger\npython3 - <<'PY'\nprint(2)\nPY"),
+    bash("git status"),
+  ])
+  archive.follow(transcript.flush())
+  const commands = sectionOf(restored(archive), "Commands run").split("\n").slice(1)
+  expect(commands.filter((line) => line.startsWith("- `uv run pytest test/unit/test_"))).toHaveLength(5)
+  const also = commands.filter((line) => line.startsWith("- also: "))
+  expect(also).toHaveLength(1)
+  expect(commands.at(-1)).toBe(also[0]!)
+  expect(also[0]).toContain("cd /srv/ledger ×2")
+  expect(also[0]).toContain("python3 - <<'PY' ×2")
+  // Told at length already.
+  expect(also[0]).not.toContain("uv run")
+})
+
 test("where scripts are run is told once", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")
@@ -69,17 +112,20 @@ test("where scripts are run is told once", () => {
   ])
   archive.follow(transcript.flush())
   const commands = sectionOf(restored(archive), "Commands run")
-  expect(commands.match(/`cd \/srv\/app`/g)).toHaveLength(1)
+  expect(commands.match(/cd \/srv\/app/g)).toHaveLength(1)
+  expect(commands).toContain("- also: `cd /srv/app ×3`")
   expect(commands).toContain("`npm run job-c`")
 })
 
-test("statuses of failed calls, and why they failed", () => {
+test("why calls failed, with the status of their command", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")
   transcript.turn("go", [
     bash("make all", "Exit code 2\nnothing here to make", true),
-    bash("make one", "Exit code 2\nno rule to make one", true),
+    bash("make one", "Exit code 2\nbuilding one\nmake: *** no rule to make one", true),
     bash("make one", "fine"),
+    bash("make two 2>&1 | tail -3", "make: *** no rule to make two"),
+    bash("make none", "Exit code 7", true),
     {
       tool: "Edit",
       input: { file_path: "/a" },
@@ -91,10 +137,24 @@ test("statuses of failed calls, and why they failed", () => {
   archive.follow(transcript.flush())
   const errors = sectionOf(restored(archive), "Errors met").split("\n").slice(1).sort()
   expect(errors).toEqual([
-    '- "Exit code 2"',
     '- "Not read yet."',
-    '- "no rule to make one"',
-    '- "nothing here to make"',
+    '- "make: *** no rule to make one" (Exit code 2)',
+    '- "make: *** no rule to make two"',
+    '- "nothing here to make" (Exit code 2)',
+  ])
+})
+
+test("a name stands for the names that it begins with", () => {
+  using archive = new Archive()
+  const transcript = archive.session("s1")
+  for (const words of ["ledger_sum", "ledger_sum", "`ledger_sum.dart`", "ledger_sums and `ledger.sum.total`"])
+    transcript.turn("look", [], words)
+  archive.follow(transcript.flush())
+  const [names] = sectionOf(restored(archive), "Names").split("\n").slice(1)
+  expect(names?.slice(3, -1).split(" ").sort()).toEqual([
+    "ledger.sum.total",
+    "ledger_sum.dart",
+    "ledger_sums",
   ])
 })
 
@@ -103,7 +163,7 @@ test("nothing that the summary holds", () => {
   const transcript = archive.session("s1")
   transcript.turn(
     "look",
-    [bash("npm run lint -- --fix", "x\nwarning: cannot find module q\ny")],
+    [bash("npm run lint -- --fix", "x\nerror: cannot find module q\ny")],
     "see src/deep/one.ts, src/deep/two.ts: fooBar, bazQux",
   )
   archive.follow(transcript.flush())
@@ -119,7 +179,7 @@ test("nothing that the summary holds", () => {
     expect(all.split("## Turns")[0]).toContain(fact)
   const rest = restored(
     archive,
-    "<summary>edited deep/one.ts and fooBar; ran `npm run lint -- --fix`; warning: cannot find module q</summary>",
+    "<summary>edited deep/one.ts and fooBar; ran `npm run lint -- --fix`; error: cannot find module q</summary>",
   )
   const lists = rest.split("## Turns")[0]!
   for (const fact of ["one.ts", "fooBar", "lint -- --fix", "cannot find module q"])

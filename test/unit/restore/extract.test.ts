@@ -53,7 +53,37 @@ describe("decisions of the model", () => {
     "This approach works.",
     "Should I have decided otherwise?",
     "I will read the file now.",
+    "It depends on a deferred decision: which table stays.",
+    "That's now decided.",
   ])("not: %s", (sentence) => {
     expect(decisionsIn(sentence)).toEqual([])
+  })
+
+  test.each([
+    // Whole, from where it begins.
+    [
+      "- **Cache** — the stale entry turned out to be the cause.",
+      "**Cache** — the stale entry turned out to be the cause.",
+    ],
+    ["3. **Root cause:** the lock was held.", "**Root cause:** the lock was held."],
+    ["> ## The root cause was the lock.", "The root cause was the lock."],
+    ["12 workers were the root cause of it.", "12 workers were the root cause of it."],
+    [
+      "Files with names as e.g. `a b` turned out to break it.",
+      "Files with names as e.g. `a b` turned out to break it.",
+    ],
+    [
+      "We chose the queue which is held in memory and is emptied\nby the worker because it needs no lock. Then we went on.",
+      "We chose the queue which is held in memory and is emptied by the worker because it needs no lock.",
+    ],
+    // A mark of which the other stands elsewhere.
+    ["**I chose the queue. It needs no lock.**", "I chose the queue."],
+    ["It is faster. We chose the queue.**", "We chose the queue."],
+    [
+      "**Use the queue.** I chose it rather than a lock because it is simple.",
+      "**Use the queue.** I chose it rather than a lock because it is simple.",
+    ],
+  ])("%j", (text, sentence) => {
+    expect(decisionsIn(text)).toEqual([sentence])
   })
 })

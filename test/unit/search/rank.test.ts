@@ -52,12 +52,12 @@ describe("rank", () => {
     expect(order[0]!.message).toBe(1)
   })
 
-  test("what else a turn has: best first, three at most, neither its prompt nor what is shown anyhow", () => {
+  test("what else a turn has: best first, two at most, neither its prompt nor what is shown anyhow", () => {
     const masks = [0b11, 0b01, 0b11, 0b10, 0b11, 0b11, 0]
     const found = candidates(masks, [2, 3])
     const rows = masks.map((_, n) => row(n + 1, { turn: 4, kind: n === 0 ? "prompt" : "answer" }))
     const shown = { turn: 4, message: 3, score: 1 }
-    expect([...besides(found, rows, [shown])]).toEqual([[4, [5, 6, 4]]])
+    expect([...besides(found, rows, [shown])]).toEqual([[4, [rows[4]!, rows[5]!]]])
     expect(besides(found, rows, [{ ...shown, turn: 9 }]).get(9)).toEqual([])
     expect(besides(found, rows, []).size).toBe(0)
   })

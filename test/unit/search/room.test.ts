@@ -8,7 +8,9 @@ const long = (score: number) => ({ score, wants: 100_000 })
 
 describe("the room of hits", () => {
   test("alike: each as much", () => {
-    expect(roomOfHits(Array.from({ length: 10 }, () => long(7)))).toEqual(Array(10).fill(400))
+    const alike = (wants: number) => roomOfHits(Array.from({ length: 10 }, () => ({ score: 7, wants })))
+    expect(alike(900)).toEqual(Array(10).fill(400))
+    expect(alike(100_000)).toEqual(Array(10).fill(600))
     expect(roomOfHits([])).toEqual([])
   })
 
@@ -24,7 +26,16 @@ describe("the room of hits", () => {
     expect(rooms).toEqual([120, 1500, 1500])
   })
 
-  test("within 4,000 together, within 1,500 and what it wants each, whatever is found", () => {
+  test("short turns have 4,000 together; of long ones the first few are shown at length", () => {
+    const falling = (wants: number) =>
+      roomOfHits(Array.from({ length: 10 }, (_, n) => ({ score: 20 - n, wants })))
+    expect(sum(falling(1000))).toBeWithin(3990, 4001)
+    const rooms = falling(100_000)
+    expect(sum(rooms)).toBeWithin(5990, 6001)
+    expect(sum(rooms.slice(0, 4))).toBeGreaterThan(3500)
+  })
+
+  test("within four tenths of what they could fill, within 1,500 and what it wants each, whatever is found", () => {
     const hit = fc.record({
       score: fc.double({ min: 0, max: 100, noNaN: true }),
       wants: fc.integer({ min: 0, max: 5000 }),
@@ -34,7 +45,8 @@ describe("the room of hits", () => {
         const hits = some.toSorted((a, b) => b.score - a.score)
         const rooms = roomOfHits(hits)
         expect(rooms).toHaveLength(hits.length)
-        expect(sum(rooms)).toBeLessThanOrEqual(4000)
+        const fills = sum(hits.map(({ wants }) => Math.min(wants, 1500)))
+        expect(sum(rooms)).toBeLessThanOrEqual(Math.max(4000, 0.4 * fills))
         for (const [n, room] of rooms.entries()) {
           expect(room).toBeGreaterThanOrEqual(Math.min(hits[n]!.wants, 250))
           expect(room).toBeLessThanOrEqual(Math.min(hits[n]!.wants, 1500))

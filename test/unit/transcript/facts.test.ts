@@ -1,12 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import {
-  commandUses,
-  errorLinesIn,
-  namesIn,
-  openingOf,
-  pathsIn,
-  simpleCommands,
-} from "../../../src/transcript/facts.ts"
+import { commandUses, namesIn, openingOf, pathsIn, simpleCommands } from "../../../src/transcript/facts.ts"
 
 describe("names", () => {
   test.each([
@@ -19,8 +12,10 @@ describe("names", () => {
       "run `retry-after-tests` on `client.config`, see `mise.toml`",
       ["retry-after-tests", "client.config", "mise.toml"],
     ],
+    ["/tmp/ledger-uMsnMz/a.txt and org_ledger-image_2026 but ledgerOf", ["ledgerOf"]],
     ["a read-only client.config, `plain` and `-x` and `3.14` and `a b-c`", []],
     ["`retryAfter()` twice: retryAfter", ["retryAfter"]],
+    ["WebFetch of `docs.ledger.com`, which is in_progress on GitHub: see ledgerOf", ["ledgerOf"]],
   ])("%s", (text, names) => expect(namesIn(text)).toEqual(names as string[]))
 
   test("of a whole file only its head, and not without end", () => {
@@ -58,6 +53,8 @@ describe("commands", () => {
     ["DEBUG=1 npm test", []],
     ["ls", []],
     ["echo 'half a quote && npm test", []],
+    ['cat "$f"; mkdir -p $D; "$TOOL" -p a.ts; cp -r "$a" "$b"', []],
+    ['gh pr view "$n" --json state', ['gh pr view "$n" --json state']],
   ])("%j", (script, commands) => expect(simpleCommands(script)).toEqual(commands as string[]))
 
   test("a here-document is told by the line that begins it", () => {
@@ -76,30 +73,7 @@ describe("commands", () => {
     ["echo done; npm test", undefined],
     ["npm run build \\\n  --fast", undefined],
     ["make", undefined],
+    ['cat "$f"\nnpm test', undefined],
     [`npm run ${"x".repeat(200)}`, `npm run ${"x".repeat(152)}`],
   ])("opening of %j", (script, opening) => expect(openingOf(script)).toBe(opening))
-})
-
-describe("error lines", () => {
-  test.each([
-    ["ok\n  TypeError: x is not a function  \nat a.ts:1", ["TypeError: x is not a function"]],
-    ["错误：找不到模块 client 请检查路径配置", ["错误：找不到模块 client 请检查路径配置"]],
-    ["12 passed, 0 skipped", []],
-    ["done: deleted=35 skipped=2 failed=0\nall good, 0 errors found\nok: true, error: null", []],
-    ["deleted=35 skipped=2 failed=20", ["deleted=35 skipped=2 failed=20"]],
-    ["  throw new Error(message);\n# errors are fine\n14:  return error", []],
-    ["error", []],
-  ])("%j", (output, lines) => expect(errorLinesIn(output)).toEqual(lines as string[]))
-
-  test.each([
-    ["Exit code 2\nnothing to do\nmore", ["Exit code 2", "nothing to do"]],
-    ["<tool_use_error>The file was not read yet.</tool_use_error>", ["The file was not read yet."]],
-    ["The user doesn't want to proceed with this tool use.\nNo, use the other one.", []],
-  ])("of a failed call: %j", (output, lines) => expect(errorLinesIn(output, true)).toEqual(lines as string[]))
-
-  test("prose about errors is none", () => {
-    const prose = "The reviewer has to be sure that an error cannot reach the user of the service."
-    expect(errorLinesIn(prose)).toEqual([])
-    expect(errorLinesIn("error: the service cannot be reached")).toHaveLength(1)
-  })
 })

@@ -1,0 +1,79 @@
+/** Commands as a restore tells them: some at length, of all others how they begin. Pure. */
+import { diverse } from "./commands.ts"
+import type { Held } from "./context.ts"
+import type { Fact } from "./material.ts"
+import { code } from "./quote.ts"
+import { isBare, vocabulary } from "./vocabulary.ts"
+
+/** Of the room, what is kept for how the others begin. */
+const ALSO_SHARE = 0.3
+/** Characters of such a line, before its marks. */
+const ALSO_LINE = 110
+const COMMAND_SHOWN = 160
+/** A longer line is told without what stands behind its command. */
+const FORM_SHOWN = 120
+/** Commands too long for what is left, after which no more are tried. */
+const MOST_REFUSED = 12
+
+/**
+ * @param room characters for all lines, a newline before each included
+ * @param held whether the new context has the words already
+ */
+export function commandLines(commands: readonly Fact[], room: number, held: Held): string[] {
+  const atLength = commands.filter((fact) => !isBare(shown(fact)))
+  const [lines, later] = fitting([...diverse(atLength, shown)].map(lineOf), room * (1 - ALSO_SHARE))
+  const known = lines.join("\n")
+  const isKnown = (words: string): boolean => known.includes(words) || held(words)
+  const also = alsoLines(commands, room - sizeOf(lines), isKnown)
+  const [more] = fitting(later, room - sizeOf(lines) - sizeOf(also))
+  return [...lines, ...more, ...also]
+}
+
+const sizeOf = (lines: readonly string[]): number => lines.reduce((sum, { length }) => sum + length + 1, 0)
+
+const lineOf = (fact: Fact): string =>
+  `- ${code(shown(fact), COMMAND_SHOWN)}${often(fact.times)}${ended(fact.exit)}`
+
+/** @returns those that fit, and the others */
+function fitting(lines: readonly string[], room: number): [fitting: string[], others: string[]] {
+  const taken: string[] = []
+  const others: string[] = []
+  let left = room
+  for (const line of lines) {
+    if (line.length + 1 > left || others.length > MOST_REFUSED) others.push(line)
+    else {
+      taken.push(line)
+      left -= line.length + 1
+    }
+  }
+  return [taken, others]
+}
+
+/** How commands begin, with their number, on as few lines as they need. */
+function alsoLines(commands: readonly Fact[], room: number, isKnown: (words: string) => boolean): string[] {
+  const lines: string[] = []
+  let last = ""
+  let left = room
+  for (const { words, times } of vocabulary(commands, shown)) {
+    if (isKnown(words)) continue
+    const entry = `${words}${often(times)}`
+    const joined = last === "" ? entry : `${last}, ${entry}`
+    const fits = joined.length <= ALSO_LINE
+    const cost = fits && last !== "" ? joined.length - last.length : alsoLine(entry).length + 1
+    if (cost > left) continue
+    left -= cost
+    if (!fits && last !== "") lines.push(alsoLine(last))
+    last = fits ? joined : entry
+  }
+  if (last !== "") lines.push(alsoLine(last))
+  return lines
+}
+
+const alsoLine = (words: string): string => `- also: ${code(words, 2 * ALSO_LINE)}`
+
+const often = (times = 1): string => (times > 1 ? ` ×${times}` : "")
+
+/** How the last run of a command ended, where it failed. */
+export const ended = (exit: string | undefined): string => (exit === undefined ? "" : ` (${exit})`)
+
+const shown = ({ text, form = text }: Fact): string => (form.length > FORM_SHOWN ? text : form)

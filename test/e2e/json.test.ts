@@ -1,0 +1,129 @@
+/** docs/json.md names the fields of each command's document: those, and no others. */
+import { afterAll, beforeAll, expect, test } from "bun:test"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { run } from "../support/binary.ts"
+import { Machine } from "../support/machine.ts"
+
+const PAGE = readFileSync(join(import.meta.dir, "../../docs/json.md"), "utf8")
+
+interface Field {
+  readonly name: string
+  readonly isOptional: boolean
+  /** Of an object, or of each element of a list; empty where the page does not tell. */
+  readonly within: readonly Field[]
+}
+
+const NAMES = /`([\w]+)(\??)`/g
+
+const fieldsIn = (text: string): Field[] =>
+  [...text.matchAll(NAMES)].map(([, name = "", mark]) => ({ name, isOptional: mark === "?", within: [] }))
+
+/** By the first cell of their row. */
+const rows = new Map<string, Field[]>(
+  [...PAGE.matchAll(/^\| (`.+?) +\| (.+?) *\|$/gm)].map(([, command = "", cell = ""]) => [
+    command,
+    [...cell.matchAll(/`([\w]+)(\??)`(?: \((`[^)]*)\))?/g)].map(([, name = "", mark, within = ""]) => ({
+      name,
+      isOptional: mark === "?",
+      within: fieldsIn(within),
+    })),
+  ]),
+)
+
+const machine = new Machine()
+let handle = ""
+const first = machine.session()
+const cli = (...args: string[]) => run(args, { env: machine.env, cwd: machine.cwd })
+
+beforeAll(async () => {
+  first
+    .turn("Why does the upload fail?", [
+      { tool: "Bash", input: { command: "npm test -- upload" }, output: "Exit code 1\nboom", isError: true },
+      {
+        tool: "Edit",
+        input: { file_path: "/srv/upload.ts", old_string: "a", new_string: "b" },
+        output: "ok",
+      },
+      { tool: "Bash", input: { command: "npm test -- upload" }, output: "all good" },
+    ])
+    .flush()
+  machine.session().turn("another session").flush()
+  await machine.hook("pre-compact", first, { trigger: "auto" })
+  await machine.hook("session-start", first, { source: "compact" })
+  expect(await cli("import")).toMatchObject({ code: 0, stderr: "" })
+  handle = (await document("search", "upload"))["hits"][0].handle
+}, 60_000)
+afterAll(() => machine[Symbol.dispose]())
+
+// biome-ignore lint/suspicious/noExplicitAny: the page says what is in it
+async function document(...args: string[]): Promise<any> {
+  const { stdout, stderr } = await cli(...args, "--json")
+  expect(stderr).toBe("")
+  return JSON.parse(stdout)
+}
+
+function expectFields(fields: readonly Field[], value: object): void {
+  const there = Object.keys(value)
+  expect(there.filter((name) => !fields.some((field) => field.name === name))).toEqual([])
+  const missing = fields.filter(({ name, isOptional }) => !isOptional && !there.includes(name))
+  expect(missing).toEqual([])
+  for (const { name, within } of fields) {
+    const found = (value as Record<string, unknown>)[name]
+    const [one] = Array.isArray(found) ? found : [found]
+    if (within.length > 0 && typeof one === "object" && one !== null) expectFields(within, one)
+  }
+}
+
+/** Rows of the page, and what to run for them. Those that change something come last. */
+const CALLS: readonly (readonly [row: string, args: () => string[]])[] = [
+  ["`install`", () => ["install", "--dry-run"]],
+  ["`uninstall`", () => ["uninstall", "--dry-run"]],
+  ["`uninstall --purge`", () => ["uninstall", "--purge", "--dry-run"]],
+  ["`status`", () => ["status"]],
+  ["`statusline`", () => ["statusline"]],
+  ["`sessions`", () => ["sessions"]],
+  ["`search`", () => ["search", "upload"]],
+  ["`timeline`", () => ["timeline", handle]],
+  ["`files`", () => ["files", "upload"]],
+  ["`how`", () => ["how", "npm test"]],
+  ["`fix`", () => ["fix", "boom"]],
+  ["`blame`", () => ["blame", "upload.ts"]],
+  ["`show`, of a turn", () => ["show", handle]],
+  ["`show`, of a session", () => ["show", first.session]],
+  ["`preview`", () => ["preview"]],
+  ["`export`", () => ["export", handle, "--output", join(machine.root, "turn.md")]],
+  ["`resurrect`", () => ["resurrect", first.session, "--dry-run"]],
+  ["`verify`", () => ["verify"]],
+  ["`doctor`", () => ["doctor"]],
+  ["`rebuild`", () => ["rebuild"]],
+  ["`compact`", () => ["compact", "--dry-run"]],
+  ["`redact`", () => ["redact", "--dry-run"]],
+  ["`model status`", () => ["model", "status"]],
+  ["`config list`", () => ["config", "list"]],
+  ["`config get`", () => ["config", "get", "restore.budget"]],
+  ["`demo`", () => ["demo"]],
+  ["`completions`", () => ["completions", "bash"]],
+  ["`forget --match`", () => ["forget", "--match", "upload", "--dry-run"]],
+  ["`forget`, `purge`", () => ["purge", "--older-than", "1h", "--dry-run"]],
+  ["`forget`, `purge`", () => ["forget", first.session, "--yes"]],
+  ["`forget --list`", () => ["forget", "--list"]],
+  ["`forget --undo`", () => ["forget", "--undo", first.session]],
+]
+
+test.each(CALLS)("%s", async (row, args) => {
+  const fields = rows.get(row)
+  expect(fields).toBeDefined()
+  expectFields(fields!, await document(...args()))
+})
+
+test("an error is a document, too", async () => {
+  const { code, stdout, stderr } = await cli("show", "ctx:zzzzzz", "--json")
+  expect({ code, stderr }).toEqual({ code: 3, stderr: "" })
+  expect(Object.keys(JSON.parse(stdout).error)).toEqual(["code", "message", "hint"])
+})
+
+test("each row is tried; receipts need a compaction of the host's", () => {
+  const tried = new Set(CALLS.map(([row]) => row))
+  expect([...rows.keys()].filter((row) => !tried.has(row))).toEqual(["`receipts`"])
+})

@@ -1,0 +1,40 @@
+/**
+ * A private key's mark at the end of a line that is no JSON, or of half a line at the end of a file, sent the filter round
+ * for ever, and with it whoever archived: hook, import and background job. Of a key over several such lines only the first
+ * was filled.
+ */
+import { expect, test } from "bun:test"
+import { appendFileSync, mkdirSync, writeFileSync } from "node:fs"
+import { dirname } from "node:path"
+import { run } from "../support/binary.ts"
+import { contentOf, Machine } from "../support/machine.ts"
+
+// In pieces, so that nobody takes this file for a leak.
+const mark = (which: string): string => `-----${which} RSA PRIVATE ${"KEY"}-----`
+const BODY = ["MIIEowIBAAKCAQEA7bq9Zm3", "XyZ0123456789abcdefghij"]
+
+test.each([
+  ["a line that ends with it", `no JSON: ${mark("BEGIN")}\n`],
+  ["half a line at the end", `{"type":"user","message":{"content":"${mark("BEGIN")}`],
+  ["a key over lines", `${mark("BEGIN")}\n${BODY.join("\n")}\n${mark("END")}\n`],
+  ["an end without a beginning", `no JSON\n${mark("END")}\n`],
+])(
+  "%s is archived",
+  async (_name, text) => {
+    using machine = new Machine()
+    const session = machine.session()
+    session.turn("before it").flush()
+    appendFileSync(session.path, text)
+    expect(await machine.hook("stop", session)).toMatchObject({ code: 0, stdout: "", stderr: "" })
+    const other = machine.path("00000000-0000-4000-8000-000000000000.jsonl")
+    mkdirSync(dirname(other), { recursive: true })
+    writeFileSync(other, text)
+    const imported = await run(["import"], { env: machine.env, cwd: machine.cwd })
+    expect(imported).toMatchObject({ code: 0, stderr: "" })
+    expect(await run(["verify"], { env: machine.env })).toMatchObject({ code: 0, stderr: "" })
+    const kept = text.endsWith("\n") ? contentOf(machine.copy(other)).toString() : ""
+    if (kept !== "") expect(kept).toHaveLength(text.length)
+    for (const line of BODY) expect(kept).not.toContain(line)
+  },
+  30_000,
+)

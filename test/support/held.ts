@@ -1,0 +1,15 @@
+/** A lock of the archive held by somebody else. */
+import { closeSync, openSync } from "node:fs"
+import { join } from "node:path"
+import { tryLock } from "../../src/util/libc.ts"
+
+/** Runs `work` while a file of the data folder is locked. */
+export async function holding<T>(dataHome: string, name: string, work: () => Promise<T>): Promise<T> {
+  const fd = openSync(join(dataHome, name), "a", 0o600)
+  try {
+    if (!tryLock(fd)) throw new Error(`${name} is locked already`)
+    return await work()
+  } finally {
+    closeSync(fd)
+  }
+}

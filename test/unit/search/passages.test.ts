@@ -1,0 +1,133 @@
+/** Which pieces of a turn a hit shows. */
+import { describe, expect, test } from "bun:test"
+import fc from "fast-check"
+import { type Part, passagesOf } from "../../../src/search/passages.ts"
+import { wordSet } from "../../../src/util/words.ts"
+
+const sought = (words: string, weight = 1) => ({
+  words: new Map([...wordSet(words)].map((word) => [word, weight])),
+  prefixes: [],
+})
+const said = (text: string, fields: Partial<Part> = {}): Part => ({
+  text,
+  isProse: true,
+  isFound: true,
+  isLast: false,
+  ...fields,
+})
+const texts = (parts: readonly Part[], words: string, room: number): string[] =>
+  passagesOf(parts, sought(words), room).map(({ text }) => text)
+
+const FILLER = "The kiln was swept and the shelves were counted once more before anybody left.\n"
+
+describe("passages of a turn", () => {
+  test("all of it where that fits", () => {
+    expect(texts([said("a heron\nstood"), said("why?"), said("")], "heron", 40)).toEqual([
+      "a heron stood",
+      "why?",
+      "",
+    ])
+  })
+
+  test("places that are far apart, joined by an ellipsis, with their words marked", () => {
+    const text = `${FILLER.repeat(9)}Glaze runs at cone ten.\n${FILLER.repeat(9)}Copper reddens without air.\n${FILLER.repeat(9)}`
+    const [shown] = passagesOf([said(text)], sought("glaze copper"), 400)
+    expect(shown!.text).toContain("…Glaze runs at cone ten.…Copper reddens without air.")
+    expect(shown!.marks.map(([from, to]) => shown!.text.slice(from, to))).toEqual(["Glaze", "Copper"])
+  })
+
+  test("the last answer's conclusion, though it has none of the words", () => {
+    const conclusion = "So we leave the lid open and check it by hand."
+    const text = `The glaze was looked at.\n${FILLER.repeat(30)}${conclusion}`
+    const prompt = said("why is the glaze dull", { isFound: false })
+    const shown = (isLast: boolean) =>
+      texts([prompt, said(text, { isLast }), said("glaze, glaze ".repeat(60))], "glaze", 500)[1]!
+    expect(shown(true)).toEndWith(conclusion)
+    expect(shown(false)).not.toContain(conclusion)
+  })
+
+  test("what was found in any case; what is said twice, once", () => {
+    const twice = "The glaze needs copper and a slow kiln to turn red."
+    const log = said(`line one of a log\nglaze\n${"x y z\n".repeat(40)}`, { isProse: false })
+    const [found, first, second] = texts(
+      [log, said(`${twice}\n${FILLER.repeat(9)}`), said(`${twice}\n${FILLER.repeat(9)}`)],
+      "glaze copper kiln",
+      300,
+    )
+    expect(found).toContain("glaze")
+    expect(first).toContain(twice)
+    expect(second).not.toContain(twice)
+  })
+
+  test("a word that was shown counts less than one that was not", () => {
+    const other = "Only the rutile is left over here."
+    const glaze = "The glaze was mixed again on that day.\n"
+    const [shown] = texts(
+      [said(`${glaze.repeat(3)}${FILLER.repeat(9)}${other}\n${FILLER}`)],
+      "glaze rutile",
+      150,
+    )
+    expect(shown).toContain(other)
+  })
+
+  test("without words to look for, where texts begin", () => {
+    const [found, answer] = texts(
+      [
+        said(`First things.\n${FILLER.repeat(9)}`),
+        said(`It began so.\n${FILLER.repeat(9)}`, { isLast: true }),
+      ],
+      "",
+      500,
+    )
+    expect(found).toStartWith("First things.")
+    expect(answer).toContain("It began so.")
+  })
+
+  test("of a very long output the stretch with most of the words", () => {
+    const log = `glaze\n${"nothing of note on this line\n".repeat(4000)}the copper glaze cracked\n${"more\n".repeat(900)}`
+    const [shown] = texts([said(log, { isProse: false })], "copper glaze cracked", 400)
+    expect(shown).toContain("the copper glaze cracked")
+  })
+
+  test("for any texts: within the room, well-formed, marks in order and on words that were sought", () => {
+    const word = fc.constantFrom(
+      "cat",
+      "Cats",
+      "dog.",
+      "🛡️",
+      "\n",
+      "end. ",
+      "。",
+      "y".repeat(70),
+      "🜁".repeat(200),
+      "x: ",
+    )
+    const part = fc.record({
+      words: fc.array(word, { maxLength: 80 }),
+      isProse: fc.boolean(),
+      isFound: fc.boolean(),
+      isLast: fc.boolean(),
+    })
+    fc.assert(
+      fc.property(
+        fc.array(part, { minLength: 1, maxLength: 5 }),
+        fc.integer({ min: 350, max: 900 }),
+        (all, room) => {
+          const parts = all.map(({ words, ...fields }) => said(words.join(" "), fields))
+          const shown = passagesOf(parts, sought("cat end"), room)
+          expect(shown).toHaveLength(parts.length)
+          expect(shown.reduce((sum, { text }) => sum + text.length, 0)).toBeLessThanOrEqual(room)
+          for (const { text, marks } of shown) {
+            expect(text.isWellFormed()).toBe(true)
+            let last = 0
+            for (const [from, to] of marks) {
+              expect(from).toBeGreaterThanOrEqual(last)
+              expect(["cat", "cats", "end"]).toContain(text.slice(from, to).toLowerCase())
+              last = to
+            }
+          }
+        },
+      ),
+    )
+  })
+})
