@@ -248,7 +248,8 @@ function indexSession(indexer: Indexer, { event, settings, now, deadline }: Repl
 
 /**
  * The host calls hooks of several settings files for one event: the first of them answers. It is the same event when the
- * transcript is as long, and a start also within half a second: the host may have written more between the two calls.
+ * transcript is as long. A session is resumed, or begun, without new bytes in it, and after a compaction the host may
+ * write some between the two calls: then also within half a second, unless another compaction was announced since.
  */
 function claimAnswer(
   db: Database,
@@ -259,10 +260,9 @@ function claimAnswer(
     .query<{ size: number }, [string]>("SELECT max(archived) AS size FROM transcripts WHERE session = ?")
     .get(event.session)
   const size = source === "resume" ? 0 : (row?.size ?? 0)
-  // Unless another compaction was announced since.
-  const announced = source === "compact" ? (state.compactTime ?? 0) : 0
-  const isStart = size === 0 || event.name === "session-start"
-  if (isStart && answeredSince(db, event.session, source, Math.max(now - SAME_EVENT, announced))) return false
+  const announced = event.source === "compact" ? state.compactTime : undefined
+  const since = Math.max(now - SAME_EVENT, announced ?? 0)
+  if ((size === 0 || announced !== undefined) && answeredSince(db, event.session, source, since)) return false
   const mark = size > 0 ? `at ${size}` : `near ${now}`
   const added = db
     .query("INSERT OR IGNORE INTO restores (session, source, mark, time, text) VALUES (?, ?, ?, ?, '')")

@@ -217,7 +217,7 @@ describe("rebuild", () => {
   })
 
   test("killed at 30 random moments: the old views stand", async () => {
-    const { machine, sessions } = await filled(300)
+    const { machine, sessions } = await filled(100)
     using _machine = machine
     const before = prompts(machine, sessions)
     const dice = new Dice(71)
