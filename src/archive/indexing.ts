@@ -4,9 +4,11 @@ import { CtxError, codeOf } from "../util/errors.ts"
 import type { Captured } from "../vault/capture.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { type Stretch, stretchesFrom, tailOf } from "../vault/reader.ts"
+import { forgottenOf } from "../vault/tombstones.ts"
 import type { Database } from "./database.ts"
 import { ingest } from "./ingest.ts"
 import { claimPending, listPending, markPending, type Pending, settlePending } from "./pending.ts"
+import { dropPointers } from "./pointers.ts"
 import { noteCopy, type TranscriptRow, transcriptById } from "./transcripts.ts"
 
 /** What to index; of what was captured just now, the copy that it went to. */
@@ -31,6 +33,8 @@ export function index(
   fresh: readonly Stretch[] = [],
 ): TranscriptRow | undefined {
   claimPending(dataHome, pending.copy)
+  // Before the commit: who reads the views that we make finds no pointer that is older.
+  dropPointers(dataHome)
   const done = indexCopy(db, dataHome, pending, until, fresh)
   if (done === undefined) return undefined
   // Half a line at the end waits without a marker: more bytes will leave one.
@@ -48,10 +52,16 @@ export function indexCopy(
 ): TranscriptRow | undefined {
   const row = noteCopy(db, dataHome, copy)
   if (row === undefined) return undefined
-  // Another hook may have begun the copy anew since.
-  const isOfCopy = copy.captured === undefined || copy.captured.id === row.copyId
-  return indexRow(db, dataHome, row, until, isOfCopy ? fresh : [])
+  return indexRow(db, dataHome, row, until, isStill(dataHome, copy, row) ? fresh : [])
 }
+
+/** Whether the copy holds what was captured: another hook may have begun it anew since, or text in it be forgotten. */
+const isStill = (
+  dataHome: string,
+  { captured, session, path }: Indexed,
+  { copyId }: TranscriptRow,
+): boolean =>
+  captured === undefined || (captured.id === copyId && forgottenOf(dataHome, session, path) === undefined)
 
 function indexRow(
   db: Database,

@@ -11,10 +11,12 @@ const WAIT = 2000
  * @returns undefined where something is to be done first, or told: `openForReading` (read.ts) does it
  */
 export function openAtOnce(dataHome: string): Database | undefined {
-  if (!existsSync(databasePath(dataHome)) || !isSettled(dataHome)) return undefined
+  if (!existsSync(databasePath(dataHome))) return undefined
   try {
     const { db, stamps } = openWithStamps(dataHome, WAIT)
-    if (stamps.schema === SCHEMA_VERSION && stamps.seen === SEEN_ALL && stamps.parser === PARSER) return db
+    const isWhole = stamps.schema === SCHEMA_VERSION && stamps.seen === SEEN_ALL && stamps.parser === PARSER
+    // Looked at last: from here on nobody puts another database in the place of this one.
+    if (isWhole && isSettled(dataHome)) return db
     db.close()
   } catch {
     // Damage, a lock: there it is met again, and people are told.

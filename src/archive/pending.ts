@@ -10,7 +10,6 @@ import { writeWhole } from "../util/files.ts"
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, unlinkSync } from "../util/fs.ts"
 import { join } from "../util/path.ts"
 import { isSuperseded } from "../vault/layout.ts"
-import { dropPointers } from "./pointers.ts"
 
 export interface Pending {
   /** Where the host keeps the transcript. */
@@ -71,14 +70,10 @@ export function claimPending(dataHome: string, copy: string): void {
 
 /** Takes away what was claimed. To be called after the commit. */
 export function settlePending(dataHome: string, copy: string): void {
-  const claim = claimOf(dataHome, copy)
   try {
-    if (statSync(claim, { throwIfNoEntry: false }) === undefined) return
-    // Before the marker: who finds none believes the pointers.
-    dropPointers(dataHome)
-    unlinkSync(claim)
+    unlinkSync(claimOf(dataHome, copy))
   } catch {
-    // the disk cannot be written: indexing twice changes nothing
+    // there was none, or the disk cannot be written: indexing twice changes nothing
   }
 }
 

@@ -1,7 +1,8 @@
 /**
  * What a new session of a project is told, rendered beforehand: a start then costs no database (docs/adr/0003).
  *
- * A pointer is valid as long as nothing is indexed; whoever indexes takes all of them away after the commit.
+ * A pointer is valid as long as nothing is indexed. They are written, and whoever indexes takes all of them away, inside
+ * a transaction that writes: so none is older than the views that are read beside it.
  */
 
 import { writeWhole } from "../util/files.ts"
@@ -39,11 +40,14 @@ export function readPointer(dataHome: string, project: string): Pointer | undefi
   }
 }
 
+/** To be called inside a transaction that writes, and before its commit. */
 export function writePointer(dataHome: string, project: string, pointer: Pointer): void {
-  writeWhole(
-    fileOf(dataHome, project),
-    JSON.stringify({ ...pointer, wording: WORDING } satisfies Pointer & Worded),
-  )
+  const text = JSON.stringify({ ...pointer, wording: WORDING } satisfies Pointer & Worded)
+  try {
+    writeWhole(fileOf(dataHome, project), text)
+  } catch {
+    // Somebody who forgets takes the folder away at this moment, or the disk is full: a start asks the views then.
+  }
 }
 
 export function dropPointers(dataHome: string): void {

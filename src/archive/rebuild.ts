@@ -44,11 +44,28 @@ const STRANGERS = 500
 /** Copies may grow while we read: they are looked at again, and in the end left to their markers. */
 const ROUNDS = 3
 
+const rebuildLock = (dataHome: string): string => join(dataHome, "rebuild.lock")
+
+/**
+ * Waits until nobody makes the views anew.
+ *
+ * @param wait ms
+ * @returns false when somebody did all the time
+ */
+export function untilRebuilt(dataHome: string, wait: number): boolean {
+  const held = openSync(rebuildLock(dataHome), "a", 0o600)
+  try {
+    return lock(held, performance.now() + wait)
+  } finally {
+    closeSync(held)
+  }
+}
+
 /** @throws CtxError `busy`, `newer-schema`: the old views stand */
 export function rebuild(dataHome: string, options: RebuildOptions): RebuildReport {
   const start = performance.now()
   mkdirSync(dataHome, { recursive: true, mode: 0o700 })
-  const held = openSync(join(dataHome, "rebuild.lock"), "a", 0o600)
+  const held = openSync(rebuildLock(dataHome), "a", 0o600)
   try {
     if (!lock(held, 0)) {
       throw new CtxError("busy", "the views are being made anew already", {

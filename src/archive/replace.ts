@@ -35,6 +35,9 @@ export function alone<T>(dataHome: string, wait: number, work: () => T): T {
   }
 }
 
+/** ms that a look at the database waits for somebody who makes it, or closes it. */
+const PATIENCE = 2000
+
 const busy = (): CtxError =>
   new CtxError("busy", "another process has the archive open; the views are as they were", {
     hint: "try again when it is done: an import, the background job, or a tool of SQLite's",
@@ -45,7 +48,7 @@ export function damageOf(dataHome: string): unknown {
   const path = databasePath(dataHome)
   if (!existsSync(path)) return undefined
   try {
-    const db = openDatabase(dataHome, { wait: 2000, readonly: true })
+    const db = openDatabase(dataHome, { wait: PATIENCE, readonly: true })
     try {
       const row = db.query<{ integrity_check: string }, []>("PRAGMA integrity_check(1)").get()
       return row?.integrity_check === "ok" ? undefined : (row?.integrity_check ?? "it cannot be checked")
@@ -89,7 +92,7 @@ export function carryOver(dataHome: string, to: Database, wait: number): unknown
 /** @throws CtxError `newer-schema` */
 export function refuseNewer(path: string): void {
   if (!existsSync(path)) return
-  const db = openFile(path, { wait: 0, readonly: true })
+  const db = openFile(path, { wait: PATIENCE, readonly: true })
   try {
     const version = schemaVersion(db)
     if (version > SCHEMA_VERSION) throw newerSchema(version)

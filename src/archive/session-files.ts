@@ -1,7 +1,7 @@
 /** What hooks remember of sessions, in small files beside vault and views. */
 
 import { isMissing } from "../util/errors.ts"
-import { asideOf } from "../util/files.ts"
+import { asideOf, readReplaced } from "../util/files.ts"
 import { readdirSync, readFileSync, rmSync } from "../util/fs.ts"
 import { join } from "../util/path.ts"
 
@@ -10,11 +10,15 @@ export const sessionFolder = (dataHome: string): string => join(dataHome, "sessi
 /** Bytes of a session's transcript when the host last took it up again; 0 where nobody knows of that. */
 export function resumedAt(dataHome: string, session: string): number {
   const file = join(sessionFolder(dataHome), `${session}.json`)
+  const state = readReplaced(file, readJson) as { resumedAt?: unknown } | undefined
+  return typeof state?.resumedAt === "number" ? state.resumedAt : 0
+}
+
+function readJson(file: string): unknown {
   try {
-    const state = JSON.parse(readFileSync(file, "utf8")) as { resumedAt?: unknown }
-    return typeof state.resumedAt === "number" ? state.resumedAt : 0
+    return JSON.parse(readFileSync(file, "utf8"))
   } catch {
-    return 0
+    return undefined
   }
 }
 

@@ -3,7 +3,7 @@ import { CtxError, codeOf, isDamage, messageOf, VIEWS_LOST } from "../util/error
 import { vaultFiles } from "../vault/walk.ts"
 import { isComplete, isOutdated } from "./complete.ts"
 import { type Database, openDatabase } from "./database.ts"
-import { rebuild } from "./rebuild.ts"
+import { rebuild, untilRebuilt } from "./rebuild.ts"
 
 export interface WholeOptions {
   /** ms to wait for others. */
@@ -28,7 +28,15 @@ export function openWhole(dataHome: string, { wait, most }: WholeOptions): Datab
     if (!isDamage(error)) throw error
     reason = messageOf(error)
   }
-  repair(dataHome, reason, { wait, most })
+  try {
+    repair(dataHome, reason, { wait, most })
+  } catch (error) {
+    // Somebody else does the same: views that are made anew at this moment are worth waiting for.
+    if (codeOf(error) !== "busy" || !untilRebuilt(dataHome, wait)) throw error
+    const db = openDatabase(dataHome, { wait })
+    if (soundness(db, dataHome) === "lost") throw error
+    return db
+  }
   return openDatabase(dataHome, { wait })
 }
 

@@ -25,6 +25,7 @@ import {
   readState,
   rememberClear,
   type SessionState,
+  withChanges,
   writeState,
 } from "./state.ts"
 import { type Watched, watchContext } from "./watch.ts"
@@ -69,7 +70,8 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
   if (own?.captured.state === "forgotten") return ""
   const isStart = event.source === "startup"
   const isFirst = !isStart || claimStart(dataHome, event.session, now)
-  const before = await lastState(event, settings.paths, spooled)
+  const kept = readState(dataHome, event.session)
+  const before = (await newerState(event, settings.paths, spooled)) ?? kept
   let state = remember(before, event, now, taken[0]?.captured.size ?? 0, settings.paths.secrets)
   let watched: Watched | undefined
   try {
@@ -104,7 +106,8 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
   }
   try {
     if (state !== before && !wasForgotten(event, dataHome)) {
-      await keepState(event, settings.paths, state)
+      const latest = before === kept ? withChanges(before, state, readState(dataHome, event.session)) : state
+      await keepState(event, settings.paths, latest)
       if (state.context !== undefined) watched?.publish?.(state.context)
     }
     if (event.name === "session-end" && event.reason === "clear" && event.cwd !== undefined) {
@@ -134,12 +137,15 @@ async function replyTo(request: ReplyRequest, failed: (error: unknown) => void):
 
 const spool = () => import("../archive/spool.ts")
 
-/** What is remembered of the session. While it cannot be written to its place, the spool has a newer one. */
-async function lastState(event: HookEvent, paths: Paths, spooled: boolean): Promise<SessionState> {
-  const kept = readState(paths.dataHome, event.session)
+/** What is remembered of the session while it cannot be written to its place. */
+async function newerState(
+  event: HookEvent,
+  paths: Paths,
+  spooled: boolean,
+): Promise<SessionState | undefined> {
   const asks = event.name === "session-start" || event.name === "pre-compact"
-  if (!spooled && !(asks && mayBeSpooled(paths))) return kept
-  return ((await spool()).newerState(paths, event.session) as SessionState | undefined) ?? kept
+  if (!spooled && !(asks && mayBeSpooled(paths))) return undefined
+  return (await spool()).newerState(paths, event.session) as SessionState | undefined
 }
 
 async function keepState(event: HookEvent, paths: Paths, state: SessionState): Promise<void> {

@@ -141,11 +141,13 @@ function answer(db: Database, indexer: Indexer, request: ReplyRequest): Reply {
   }
   if (isPrompt || event.source === "compact") {
     const given = restore(db, request, "compact", event.session)
+    if (given === NOTHING && !isPrompt) return { text: "", state }
     const { summary: _used, delivery: _former, ...rest } = state
     const next = { ...rest, restoreTime: request.now, ...(isPrompt ? {} : deliveryOf(request, given)) }
     return { text: additionalContext(event, given.text, given.note), state: next }
   }
   const given = begin(db, indexer, request)
+  if (given === NOTHING) return { text: "", state }
   return {
     text: additionalContext(event, given.text, given.note),
     state: { ...state, ...(given.isRestore ? deliveryOf(request, given) : {}) },
@@ -161,6 +163,7 @@ interface Given {
   readonly isRestore?: boolean
 }
 
+/** What another settings file's hook notes of the same event must stay: then the state is not written either. */
 const NOTHING: Given = { text: "" }
 
 /** From where on to look whether it has arrived. */
@@ -244,19 +247,22 @@ function indexSession(indexer: Indexer, { event, settings, now, deadline }: Repl
 }
 
 /**
- * The host calls hooks of several settings files for one event: the first of them answers. A session is resumed, or
- * begun, without new bytes in its transcript: then it is the same event when it is within half a second.
+ * The host calls hooks of several settings files for one event: the first of them answers. It is the same event when the
+ * transcript is as long. A session is resumed, or begun, without new bytes in it, and after a compaction the host may
+ * write some between the two calls: then also within half a second, unless another compaction was announced since.
  */
 function claimAnswer(
   db: Database,
-  { event, now }: ReplyRequest,
+  { event, state, now }: ReplyRequest,
   source: RestoreSource | "startup" | "resume",
 ): boolean {
   const row = db
     .query<{ size: number }, [string]>("SELECT max(archived) AS size FROM transcripts WHERE session = ?")
     .get(event.session)
   const size = source === "resume" ? 0 : (row?.size ?? 0)
-  if (size === 0 && answeredSince(db, event.session, source, now - SAME_EVENT)) return false
+  const announced = event.source === "compact" ? state.compactTime : undefined
+  const since = Math.max(now - SAME_EVENT, announced ?? 0)
+  if ((size === 0 || announced !== undefined) && answeredSince(db, event.session, source, since)) return false
   const mark = size > 0 ? `at ${size}` : `near ${now}`
   const added = db
     .query("INSERT OR IGNORE INTO restores (session, source, mark, time, text) VALUES (?, ?, ?, ?, '')")

@@ -59,7 +59,19 @@ export function readState(dataHome: string, session: string): SessionState {
   return (readReplaced(sessionFile(dataHome, session), readJson) as SessionState | undefined) ?? {}
 }
 
-/** Replaces the file; another hook of the session at the same moment may win, with as good a state. */
+/**
+ * What a call has made of the state that it had read, on top of what another one has written meanwhile: hooks of several
+ * settings files are called at once, and one of them notes what it has given back.
+ */
+export function withChanges(before: SessionState, after: SessionState, latest: SessionState): SessionState {
+  const merged: Record<string, unknown> = { ...latest }
+  const [old, now] = [before as Record<string, unknown>, after as Record<string, unknown>]
+  for (const key in now) if (now[key] !== old[key]) merged[key] = now[key]
+  for (const key in old) if (!(key in now)) delete merged[key]
+  return merged
+}
+
+/** Replaces the file; another hook of the session at the very same moment may win, with as good a state. */
 export function writeState(dataHome: string, session: string, state: SessionState): void {
   replaceSoon(sessionFile(dataHome, session), JSON.stringify(state))
 }

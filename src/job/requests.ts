@@ -3,6 +3,7 @@
  * and what a killed one left.
  */
 
+import { isMissing } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
 import { readdirSync, readFileSync, renameSync, rmSync, unlinkSync } from "../util/fs.ts"
 import { join } from "../util/path.ts"
@@ -45,7 +46,13 @@ export function takeRequests(dataHome: string): Accepted[] {
     const file = join(folder(dataHome), name)
     // Out of the way, so that the same request, made again from here on, is seen.
     const taken = `${file}${TAKEN}`
-    renameSync(file, taken)
+    try {
+      renameSync(file, taken)
+    } catch (error) {
+      // Somebody who forgets leaves another one in its place.
+      if (isMissing(error)) continue
+      throw error
+    }
     const request = read(taken)
     if (request === undefined) unlinkSync(taken)
     else accepted.push({ request, file: taken })

@@ -23,9 +23,21 @@ export function replaceSoon(file: string, text: string): void {
   if (isThere) tryTo(() => unlinkSync(asideOf(file)))
 }
 
-/** Calls `read` with the file's name, and with that of the one before it where the file is missing. */
-export function readReplaced<T>(file: string, read: (file: string) => T): T {
-  return read(existsSync(file) || !existsSync(asideOf(file)) ? file : asideOf(file))
+/** Looks for a file that may be being replaced: each time, somebody may have moved it behind our back. */
+const LOOKS = 5
+
+/**
+ * Calls `read` with the file's name, and with that of the one before it where the file is missing.
+ *
+ * @param read returns undefined for what cannot be read
+ */
+export function readReplaced<T>(file: string, read: (file: string) => T | undefined): T | undefined {
+  for (let look = 0; look < LOOKS; look++) {
+    const there = existsSync(file) ? file : asideOf(file)
+    const found = there === file || existsSync(there) ? read(there) : undefined
+    if (found !== undefined) return found
+  }
+  return undefined
 }
 
 /** Where `replaceSoon` sets the former file aside. */

@@ -43,12 +43,15 @@ interface Piece {
   readonly to: number
 }
 
+/** Called with the absolute path of a copy that the views have to look at, and the path of its transcript. */
+type OnGrow = (copy: string, path: string) => void
+
 /**
  * @param file absolute path of the piece
  * @param copy absolute path of the transcript's copy in the vault
  * @param deadline ms of performance.now() until which to wait for others
  * @param forgotten what of the transcript is not to be archived, by its path; asked anew under the piece's lock
- * @param onGrow called with the absolute path of the copy, before the piece is deleted
+ * @param onGrow called with the copy that holds it, before the piece is deleted, and with one that was set aside for it
  * @throws when the vault cannot be written, or the piece is damaged: it stays
  */
 export function joinPiece(
@@ -56,7 +59,7 @@ export function joinPiece(
   copy: string,
   deadline: number,
   forgotten: (path: string) => Forgotten | undefined,
-  onGrow: (copy: string, path: string) => void,
+  onGrow: OnGrow,
 ): Joined {
   const fd = openSync(file, "r+")
   try {
@@ -75,7 +78,7 @@ export function joinPiece(
     const { whole = false, edit = asItIs } = forgotten(tail.header.path) ?? {}
     if (first !== undefined && !whole) {
       const piece = { fd, edit, tail, segments, from: first.from, to: archivedBytes(tail) }
-      const grown = put(piece, copy, deadline)
+      const grown = put(piece, copy, deadline, onGrow)
       if (grown === "gap" || grown === "busy") return grown
       onGrow(grown, tail.header.path)
     }
@@ -87,13 +90,13 @@ export function joinPiece(
 }
 
 /** @returns the copy that holds it now */
-function put(piece: Piece, copy: string, deadline: number): string | "gap" | "busy" {
+function put(piece: Piece, copy: string, deadline: number, onAside: OnGrow): string | "gap" | "busy" {
   for (const file of candidates(piece, copy)) {
     const done = appendIfSame(piece, file, deadline)
     if (done === "busy") return "busy"
     if (done) return file
   }
-  return piece.from > 0 ? "gap" : begin(piece, copy, deadline)
+  return piece.from > 0 ? "gap" : begin(piece, copy, deadline, onAside)
 }
 
 /** The copy and what it was before, that of the piece's own name first. */
@@ -158,11 +161,29 @@ const isEqual = (piece: Uint8Array, copy: Uint8Array): boolean =>
   sameButForFiller(copy, piece) === undefined || sameButForFiller(piece, copy) === undefined
 
 /** A transcript that the vault does not know yet, or knows as what it was before, or has become since. */
-function begin(piece: Piece, copy: string, deadline: number): string | "busy" {
-  const known = inodeOf(copy) === undefined ? undefined : tailAt(copy)
-  const isNewer = (known?.last?.time ?? 0) > (piece.segments.at(-1)?.time ?? 0)
-  if (known !== undefined && !isNewer) setAside(copy)
-  const file = isNewer ? firstFree(copy) : copy
+function begin(piece: Piece, copy: string, deadline: number, onAside: OnGrow): string | "busy" {
+  for (;;) {
+    // Under the copy's lock: a hook that sets it aside at this moment takes the same name.
+    const held = openLocked(copy, newCopy(piece), deadline)
+    if (held === undefined) return "busy"
+    try {
+      const time = held.tail.last?.time
+      if (time === undefined) {
+        append(piece, held.fd, held.tail)
+        return copy
+      }
+      if (time > (piece.segments.at(-1)?.time ?? 0)) return beginAside(piece, copy, deadline)
+      // The views may not have followed it to its end.
+      onAside(setAside(copy), held.tail.header.path)
+    } finally {
+      closeSync(held.fd)
+    }
+  }
+}
+
+/** As what the copy was before. */
+function beginAside(piece: Piece, copy: string, deadline: number): string | "busy" {
+  const file = firstFree(copy)
   const held = openLocked(file, newCopy(piece), deadline)
   if (held === undefined) return "busy"
   try {

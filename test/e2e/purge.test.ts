@@ -106,6 +106,7 @@ describe("uninstall --purge", () => {
       expect(listing(machine.home)).not.toEqual(home)
       expect(listing(machine.cwd)).not.toEqual(repository)
 
+      await machine.idle()
       const used = listing(machine.home)
       expect(await cli(machine, env, "uninstall", "--purge")).toMatchObject({ code: 64, stdout: "" })
       const planned = well(await cli(machine, env, "uninstall", "--purge", "--dry-run"))

@@ -86,6 +86,19 @@ describe("a database that is gone", () => {
     expect(status.lastRepair).toMatchObject({ turns: 15, damaged: null })
   })
 
+  test("several commands at once: each has every turn", async () => {
+    const { machine, sessions } = await filled(40)
+    using _machine = machine
+    const { stdout } = await cli(machine, "sessions", "--json")
+    for (let round = 0; round < 3; round++) {
+      await machine.idle()
+      removeDatabase(machine)
+      const all = await Promise.all([1, 2, 3].map(() => cli(machine, "sessions", "--json")))
+      for (const ran of all) expect(ran).toMatchObject({ code: 0, stderr: "", stdout })
+    }
+    expect(prompts(machine, sessions).flat()).not.toEqual([])
+  })
+
   test("a hook that replies makes a new one, and its job fills it with every turn", async () => {
     const { machine, sessions } = await filled(5)
     using _machine = machine
@@ -204,7 +217,7 @@ describe("rebuild", () => {
   })
 
   test("killed at 30 random moments: the old views stand", async () => {
-    const { machine, sessions } = await filled(300)
+    const { machine, sessions } = await filled(100)
     using _machine = machine
     const before = prompts(machine, sessions)
     const dice = new Dice(71)

@@ -112,7 +112,7 @@ export function createWorld(client: Client, apiUrl: string): World {
 export function endJobs(root: string): void {
   const { stdout } = Bun.spawnSync(["ps", "-Ao", "pid=,args="])
   for (const line of stdout.toString().split("\n")) {
-    if (!line.includes(" __job ") || !line.includes(`${root}/`)) continue
+    if (!line.trimEnd().endsWith(" __job") || !line.includes(`${root}/`)) continue
     try {
       process.kill(Number.parseInt(line, 10), "SIGKILL")
     } catch {

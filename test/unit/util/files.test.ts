@@ -62,3 +62,30 @@ test("many processes replace it at once: none fails, and none reads half of one"
   }
   expect(readReplaced(file, text)).toHaveLength(2000)
 })
+
+test("while another process replaces it, a reader always finds it", async () => {
+  const file = join(dir, "read.json")
+  replaceSoon(file, "whole")
+  const source = join(import.meta.dir, "../../../src/util/files.ts")
+  const script = `
+    import { replaceSoon } from ${JSON.stringify(source)}
+    process.stdout.write("ready")
+    for (;;) replaceSoon(${JSON.stringify(file)}, "whole")
+  `
+  const other = Bun.spawn([process.execPath, "-e", script], { stdout: "pipe", stderr: "inherit" })
+  const found = (file: string): string | undefined => {
+    try {
+      return text(file)
+    } catch {
+      return undefined
+    }
+  }
+  try {
+    await other.stdout.getReader().read()
+    for (let n = 0; n < 10_000; n++)
+      if (readReplaced(file, found) !== "whole") throw new Error(`missed at ${n}`)
+  } finally {
+    other.kill()
+    await other.exited
+  }
+})

@@ -34,6 +34,8 @@ class Scene {
   readonly copy = join(this.folder, "data", "vault", "t.jsonl.zst")
   readonly spools = [join(this.folder, "one", "spool", "k"), join(this.folder, "two", "spool", "k")]
   forgotten: Forgotten | undefined
+  /** What the views were told to look at. */
+  readonly grown: string[] = []
   #lines = 0
   #time = 1000
 
@@ -78,7 +80,7 @@ class Scene {
       this.copy,
       performance.now() + 10_000,
       () => this.forgotten,
-      () => {},
+      (file) => this.grown.push(file),
     )
   }
 
@@ -182,6 +184,16 @@ describe("a transcript that the host has rewritten", () => {
     expectWhole(scene, supersededPath(scene.copy, 1), before)
     expectWhole(scene)
   })
+})
+
+test("a copy that makes room for another version is one for the views to look at, too", () => {
+  const scene = new Scene().write(3).archive()
+  const before = scene.text
+  scene.rewrite(2).spool()
+  expect(scene.join()).toBe("joined")
+  expect(scene.grown).toEqual([supersededPath(scene.copy, 1), scene.copy])
+  expectWhole(scene, supersededPath(scene.copy, 1), before)
+  expectWhole(scene)
 })
 
 describe("what cannot be joined stays", () => {

@@ -1,0 +1,84 @@
+/** What a start is told beforehand, while others index. */
+import { expect, test } from "bun:test"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { openDatabase } from "../../../src/archive/database.ts"
+import { index } from "../../../src/archive/indexing.ts"
+import { settlePending } from "../../../src/archive/pending.ts"
+import { readPointer, writePointer } from "../../../src/archive/pointers.ts"
+import { take } from "../../../src/archive/take.ts"
+import { preparePointers } from "../../../src/job/pointers.ts"
+import { Archive } from "../../support/archive.ts"
+
+const POINTERS = join(import.meta.dir, "../../../src/archive/pointers.ts")
+
+/** Runs a script beside us until `work` is done; it begins once the script has written something. */
+async function beside(script: string, work: () => void): Promise<void> {
+  const other = Bun.spawn([process.execPath, "-e", script], { stdout: "pipe", stderr: "inherit" })
+  try {
+    await other.stdout.getReader().read()
+    work()
+  } finally {
+    other.kill()
+    await other.exited
+  }
+}
+
+test("before the views are new, the pointer to the old ones is gone", () => {
+  using archive = new Archive()
+  const session = archive.session("one").turn("The first thing").flush()
+  archive.follow(session)
+  const project = archive.db.query<{ path: string }, []>("SELECT path FROM projects").get()!.path
+  preparePointers(archive.db, archive.dataHome, 3)
+  expect(readPointer(archive.dataHome, project)?.text).toContain("The first thing")
+  session.turn("The second thing").flush()
+  const place = { dataHome: archive.dataHome, home: archive.root }
+  const now = Date.now()
+  const taken = take(place, session.path, { now, deadline: Number.POSITIVE_INFINITY, lastLine: "whole" })
+  archive.db
+    .transaction(() => {
+      index(archive.db, archive.dataHome, taken, () => false)
+      // Other folders of the project do not look at this one's markers.
+      expect(readPointer(archive.dataHome, project)).toBeUndefined()
+    })
+    .immediate()
+  settlePending(archive.dataHome, taken.copy)
+})
+
+test("a pointer is written while nobody can index", () => {
+  using archive = new Archive()
+  archive.follow(archive.session("one").turn("The first thing").flush())
+  const other = openDatabase(archive.dataHome, { wait: 0 })
+  try {
+    // Somebody indexes at this moment.
+    other.run("BEGIN IMMEDIATE")
+    archive.db.run("PRAGMA busy_timeout = 0")
+    expect(() => preparePointers(archive.db, archive.dataHome, 3)).toThrow("locked")
+    other.run("ROLLBACK")
+    preparePointers(archive.db, archive.dataHome, 3)
+    const project = archive.db.query<{ path: string }, []>("SELECT path FROM projects").get()!.path
+    expect(readPointer(archive.dataHome, project)?.text).toContain("The first thing")
+  } finally {
+    other.close()
+  }
+})
+
+test("one that another process takes away while it is written does not fail its writer", async () => {
+  const dataHome = mkdtempSync(join(tmpdir(), "ctxbridge-pointers-"))
+  const script = `
+    import { dropPointers } from ${JSON.stringify(POINTERS)}
+    process.stdout.write("ready")
+    for (;;) dropPointers(${JSON.stringify(dataHome)})
+  `
+  try {
+    await beside(script, () => {
+      for (let n = 0; n < 300; n++)
+        writePointer(dataHome, `/p${n % 5}`, { session: "s", text: "", related: 3 })
+    })
+    writePointer(dataHome, "/p", { session: "s", text: "told", related: 3 })
+    expect(readPointer(dataHome, "/p")?.text).toBe("told")
+  } finally {
+    rmSync(dataHome, { recursive: true })
+  }
+})
