@@ -5,7 +5,8 @@ import { type Speaker, userTextParts } from "./user-text.ts"
 
 const PERSISTED = "<persisted-output>"
 const SAVED_TO = "saved to: "
-const REJECTED = "The user doesn't want to proceed with this tool use"
+/** How the answer begins to a call that a human refused: nothing was run. */
+export const REJECTED = "The user doesn't want to proceed with this tool use"
 /** What the host writes before the words with which a human refused a tool call. */
 const REASON_LEADS = ["the following reason for the rejection:", "To tell you how to proceed, the user said:"]
 /** What the host writes after them. */

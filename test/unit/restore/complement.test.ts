@@ -17,6 +17,18 @@ function restored(archive: Archive, summary = "", budget = 4000): string {
   return renderRestore(gather(archive.db, "s1"), { source: "compact", summary, budget })
 }
 
+test("a command that the human refused has not failed: it was not run", () => {
+  using archive = new Archive()
+  const refusal =
+    "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file)."
+  const transcript = archive.session("s1")
+  transcript.turn("deploy it", [bash("npm run stage", "Exit code 1\nno such host", true)])
+  transcript.turn("again", [bash("npm run deploy", refusal, true)])
+  archive.follow(transcript.flush())
+  const { failing } = gather(archive.db, "s1")
+  expect(failing?.command).toBe("npm run stage")
+})
+
 test("what was used often and lately comes first", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")
