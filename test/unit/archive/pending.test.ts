@@ -4,13 +4,19 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { listPending, markPending } from "../../../src/archive/pending.ts"
 
-/** Claims a marker and gives it back, over and over, as processes do that index the same copy by turns. */
+/**
+ * Claims a marker and gives it back, over and over, as processes do that index the same copy by turns: none is done with
+ * it before somebody who looks could look twice.
+ */
 const CLAIMS = `
   const { renameSync } = require("node:fs")
   const [folder, name] = process.argv.slice(-2)
   const names = ["json", "1.json", "2.json"].map((end) => folder + "/" + name + "." + end)
   process.stdout.write("ready")
-  for (let n = 0; ; n++) renameSync(names[n % 3], names[(n + 1) % 3])
+  for (let n = 0; ; n++) {
+    renameSync(names[n % 3], names[(n + 1) % 3])
+    for (const end = performance.now() + 0.05 * (1 + (n % 5)); performance.now() < end; ) {}
+  }
 `
 
 test("a copy that waits is listed, also while another process claims its marker", async () => {
