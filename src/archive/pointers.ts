@@ -6,7 +6,7 @@
  */
 
 import { writeWhole } from "../util/files.ts"
-import { readFileSync, rmSync } from "../util/fs.ts"
+import { existsSync, readFileSync, rmSync } from "../util/fs.ts"
 import { join } from "../util/path.ts"
 
 export interface Pointer {
@@ -51,5 +51,6 @@ export function writePointer(dataHome: string, project: string, pointer: Pointer
 }
 
 export function dropPointers(dataHome: string): void {
-  rmSync(folder(dataHome), { recursive: true, force: true })
+  // Mostly there are none, and a look costs a hook less than the call that removes.
+  if (existsSync(folder(dataHome))) rmSync(folder(dataHome), { recursive: true, force: true })
 }

@@ -17,6 +17,8 @@ export interface Sought {
 const LEAD = 60
 /** Places of sought words that are looked at. */
 const MOST_PLACES = 600
+/** The same with those that turn out to stand within another word: one letter stands everywhere in encoded data. */
+const MOST_LOOKS = 4 * MOST_PLACES
 /** UTF-16 units that are read word by word where nothing stands as it was sought: accents, other forms. */
 const READ_THROUGH = 20_000
 
@@ -59,7 +61,7 @@ export function quickPlacesOf(text: string, sought: Sought): Place[] {
   const needles = [...sought.words.keys(), ...sought.prefixes]
   const next = needles.map((needle) => placeAfter(lower, needle, 0))
   const places: Place[] = []
-  while (places.length < MOST_PLACES) {
+  for (let looks = 0; looks < MOST_LOOKS && places.length < MOST_PLACES; looks++) {
     const at = Math.min(...next)
     if (at === NOWHERE) break
     const name = nameAround(text, at)

@@ -48,3 +48,14 @@ describe("a snippet", () => {
     )
   })
 })
+
+test("a letter that stands everywhere in encoded data is not looked for to its end", () => {
+  const data = `${"a".repeat(70)} `
+  const sought = { words: new Map([["a", 1]]), prefixes: [] }
+  const marksOf = (text: string) => snippetOf(text, sought, text.length).marks
+  expect(marksOf(`a ${data.repeat(400)}a`)).toEqual([[0, 1]])
+  expect(marksOf(`a ${data.repeat(4)}a`)).toEqual([
+    [0, 1],
+    [286, 287],
+  ])
+})
