@@ -15,13 +15,20 @@ export interface Source extends Pending {
  * Files that are none of ours are left out.
  */
 export function sources(dataHome: string): Source[] {
-  const found: (Source & { readonly created: number })[] = []
+  const found: (Source & { created: number })[] = []
   for (const { copy, bytes } of vaultFiles(dataHome)) {
     const header = tailOf(vaultFile(dataHome, copy))?.header
     if (header === undefined) continue
     const { path } = header
     const created = Number.isFinite(header.created) ? header.created : 0
     found.push({ path, copy, bytes, created, session: sessionOfCopy(dataHome, copy, path) })
+  }
+  found.sort((a, b) => byName(a.copy, b.copy))
+  // Who begins a copy anew may have looked at the clock before the one whose copy it sets aside.
+  for (let n = 1; n < found.length; n++) {
+    const [former, one] = [found[n - 1]!, found[n]!]
+    if (versionOf(former.copy).name === versionOf(one.copy).name)
+      one.created = Math.max(one.created, former.created)
   }
   return found.sort((a, b) => a.created - b.created || byName(a.copy, b.copy))
 }
