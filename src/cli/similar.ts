@@ -19,11 +19,17 @@ const NEAREST = 100
 const NO_MODEL =
   "no model is installed, so likeness is that of words (ctxbridge model install brings one that knows meanings)"
 
+/** One of them, or neither: everywhere. */
+export interface Where {
+  readonly project: string | undefined
+  readonly session: string | undefined
+}
+
 export async function similarTo(
   env: Environment,
   db: Database,
   query: string,
-  where: { readonly project: string | undefined; readonly session: string | undefined },
+  where: Where,
 ): Promise<BySense> {
   const { project, session } = where
   const filter = {

@@ -4,6 +4,7 @@ import { openAtOnce } from "../../archive/open-at-once.ts"
 import type { ColdHit, ColdRequest } from "../../search/cold.ts"
 import type { Hit } from "../../search/hit.ts"
 import { search } from "../../search/search.ts"
+import { compileAsUsual } from "../../util/compiling.ts"
 import { count } from "../../util/text.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import { oneOf, positive, stringArg, words } from "../args.ts"
@@ -11,6 +12,7 @@ import type { Command, Context } from "../command.ts"
 import { nothing } from "../nothing.ts"
 import { projectWanted } from "../project-wanted.ts"
 import { renderHits } from "../render-hits.ts"
+import type { BySense, Where } from "../similar.ts"
 import { createStyle } from "../style.ts"
 import { timeArg } from "../when.ts"
 
@@ -63,12 +65,9 @@ export default {
       const session = await sessionWanted(context, db)
       const project = session === undefined ? projectWanted(context) : undefined
       const request = { query, limit, project, session, ...narrowing }
-      const sense =
-        mode === "lexical"
-          ? undefined
-          : await (await import("../similar.ts")).similarTo(env, db, query, { project, session })
-      const bySense = sense && { similar: sense.similar, byWords: mode === "hybrid" }
-      const { turns, ...indexed } = search(db, env.dataHome, { ...request, ...bySense }, readers)
+      const sense = mode === "lexical" ? undefined : await bySense(context, db, query, { project, session })
+      const ranking = sense && { similar: sense.similar, byWords: mode === "hybrid" }
+      const { turns, ...indexed } = search(db, env.dataHome, { ...request, ...ranking }, readers)
       const found: Answer =
         args["cold"] === true ? await withCold(context, db, request, indexed, turns) : indexed
       const note = sense?.note
@@ -97,6 +96,11 @@ interface Answer {
   readonly unreadable?: number
 }
 
+async function bySense({ env }: Context, db: Database, query: string, where: Where): Promise<BySense> {
+  compileAsUsual()
+  return (await import("../similar.ts")).similarTo(env, db, query, where)
+}
+
 async function withCold(
   { env, out }: Context,
   db: Database,
@@ -104,6 +108,7 @@ async function withCold(
   indexed: Answer,
   turns: readonly number[],
 ): Promise<Answer> {
+  compileAsUsual()
   const { searchVault } = await import("../../search/cold.ts")
   const onProgress = (done: number, total: number): void => out.progress("searching the vault", done, total)
   const cold = searchVault(db, env.dataHome, { ...request, found: new Set(turns), onProgress })
@@ -119,5 +124,9 @@ async function sessionWanted({ args }: Context, db: Database): Promise<string | 
   return word === undefined ? undefined : (await import("../../archive/find.ts")).findSession(db, word).id
 }
 
-const openedFor = async (dataHome: string): Promise<Database> =>
-  openAtOnce(dataHome) ?? (await import("../../archive/read.ts")).openForReading(dataHome)
+async function openedFor(dataHome: string): Promise<Database> {
+  const ready = openAtOnce(dataHome)
+  if (ready !== undefined) return ready
+  compileAsUsual()
+  return (await import("../../archive/read.ts")).openForReading(dataHome)
+}
