@@ -50,7 +50,7 @@ function resolvePaths(env: Env): Omit<Paths, "secrets"> {
 export interface Settings {
   readonly paths: Paths
   readonly resolved: Resolved
-  /** Files that could not be read as TOML, with the reason. */
+  /** Files that could not be read, or not as TOML, with the reason. */
   readonly broken: readonly string[]
 }
 
@@ -68,14 +68,8 @@ function flatten(table: Record<string, unknown>, prefix = ""): Layer {
 function readToml(path: string, broken: string[]): Layer {
   // Most people have none, and an error costs six times as much as a look.
   if (!existsSync(path)) return {}
-  let text: string
   try {
-    text = readFileSync(path, "utf8")
-  } catch {
-    return {}
-  }
-  try {
-    return flatten(Bun.TOML.parse(text) as Record<string, unknown>)
+    return flatten(Bun.TOML.parse(readFileSync(path, "utf8")) as Record<string, unknown>)
   } catch (error) {
     broken.push(`${path}: ${error instanceof Error ? error.message : String(error)}`)
     return {}
