@@ -8,6 +8,7 @@ import { identify, role } from "../archive/identity.ts"
 import { projectOf } from "../archive/project.ts"
 import { decodeLine } from "../transcript/decode.ts"
 import type { TranscriptRecord } from "../transcript/types.ts"
+import { cut } from "../util/text.ts"
 import { stretchesBackwards, stretchesFrom } from "../vault/reader.ts"
 import { type ColdCopy, coldCopies } from "./cold-copies.ts"
 import { type Sieve, sieveFor, wholeText } from "./cold-text.ts"
@@ -149,7 +150,7 @@ class Scan {
       why: [...new Set(this.#query.terms.map(({ typed }) => typed.toLowerCase()))],
       snippet,
       marks,
-      prompt: row?.prompt ? row.prompt.slice(0, 200) : null,
+      prompt: row?.prompt ? cut(row.prompt, 200) : null,
       answer: null,
       also: [],
     })

@@ -201,6 +201,20 @@ describe("what narrows", () => {
     expect(await cli("avatars", "--since", "soon")).toMatchObject({ code: 64, stdout: "" })
   })
 
+  test("by time, beside a transcript whose times are none", async () => {
+    using own = new Machine()
+    await own.hook("stop", own.session().turn("The heron nests").flush())
+    for (const timestamp of ["yesterday", "0"]) {
+      const odd = own.session().line({ type: "user", timestamp, message: { role: "user", content: "Odd" } })
+      await own.hook("stop", odd.flush())
+    }
+    for (const narrow of ["--since=2026-03-01", "--until=2026-04-01"]) {
+      const found = await run(["search", "heron", narrow], { env: own.env, cwd: own.cwd })
+      expect(found).toMatchObject({ code: 0, stderr: "" })
+      expect(found.stdout).toContain("The heron nests")
+    }
+  })
+
   test("operators, phrases and prefixes", async () => {
     expect(await seqs("minio AND docker")).toEqual([2])
     expect((await cli("minio AND heron")).code).toBe(3)
