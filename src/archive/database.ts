@@ -11,7 +11,7 @@ import { join } from "../util/path.ts"
 import { lock } from "../vault/lock.ts"
 import { MIGRATIONS, PARSER } from "./schema.ts"
 
-export type { Database } from "bun:sqlite"
+export type { Database, SQLQueryBindings } from "bun:sqlite"
 
 export const databasePath = (dataHome: string): string => join(dataHome, "archive.db")
 
