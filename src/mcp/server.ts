@@ -43,7 +43,7 @@ export function serviceOf(world: World): Service {
   }
 }
 
-export function listingOf(tool: Tool): Listing {
+function listingOf(tool: Tool): Listing {
   const { name, title, description, properties, required = [], readOnly } = tool
   return {
     name,

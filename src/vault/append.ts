@@ -5,16 +5,9 @@
 import { closeSync, ftruncateSync, statSync } from "node:fs"
 import { CtxError } from "../util/errors.ts"
 import { filterLines, type SecretSettings } from "../util/secrets.ts"
-import {
-  type LockedCopy,
-  openLocked,
-  readTail,
-  segmentContent,
-  segmentsBackwards,
-  writeFully,
-} from "./file.ts"
+import { type LockedCopy, openLocked, segmentContent, segmentsBackwards, writeFully } from "./file.ts"
 import { dataFrame, encodeNote, type RangeNote, sha256, TAIL_WINDOW, xxh64 } from "./frame.ts"
-import { openCopy, stretchesFrom } from "./reader.ts"
+import { archivedIn, stretchesFrom } from "./reader.ts"
 
 /** UTF-16 units of lines in one frame, as far as lines allow. */
 const CHUNK = 256 << 10
@@ -70,17 +63,6 @@ export function appendMade(request: MadeRequest): Made {
 
 function* contents(copy: string): Generator<Uint8Array> {
   for (const { content } of stretchesFrom(copy, 0)) yield content
-}
-
-/** Bytes of lines in the copy; none where there is no copy. */
-function archivedIn(copy: string): number {
-  const fd = openCopy(copy)
-  if (fd === undefined) return 0
-  try {
-    return readTail(fd)?.last?.to ?? 0
-  } finally {
-    closeSync(fd)
-  }
 }
 
 const sizeOf = (lines: readonly string[]): number =>
