@@ -557,10 +557,12 @@ describe("import", () => {
     const transcript = own.session()
     for (let n = 0; n < 150; n++) transcript.turn(`prompt ${n}`, [BIG])
     transcript.flush()
-    const child = Bun.spawn([binary(), "import"], { env: own.env, cwd: own.cwd, stdout: "pipe" })
-    await Bun.sleep(60)
+    const child = Bun.spawn([binary(), "import", "--json"], { env: own.env, cwd: own.cwd, stdout: "pipe" })
+    // It tells of its start before it looks at the first file.
+    const { value: start } = await child.stdout.getReader().read()
     child.kill("SIGINT")
     await child.exited
+    expect(new TextDecoder().decode(start)).toStartWith('{"event":"start"')
     expect(doneIn((await there(own, "import", "--json")).stdout)).toMatchObject({ turns: { after: 150 } })
     expect((await there(own, "verify")).code).toBe(0)
     expect((await there(own, "export", transcript.session, "--raw")).stdout).toBe(
