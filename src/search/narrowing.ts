@@ -20,11 +20,19 @@ export interface Narrowing {
   readonly error?: boolean | undefined
 }
 
+/** In SQL, about a row `m` of the messages. */
+export interface Condition {
+  readonly sql: string
+  readonly values: readonly string[]
+}
+
 export interface Filter {
   /** In FTS5's language; undefined: every message. */
   readonly expression: string | undefined
   /** Whether it looks at the time of a row. */
   readonly isTimed: boolean
+  /** What no mark says, so that it is asked where candidates are chosen: of too many of them, only the newest are. */
+  readonly condition: Condition | undefined
   /** Whether it accepts every row that has the marks. */
   readonly isOpen: boolean
   accepts(row: { readonly turn: number; readonly session: string; readonly time: string | null }): boolean
@@ -56,6 +64,7 @@ export function filterOf(db: Database, wanted: Narrowing): Filter | undefined {
   return {
     expression: allOf(parts),
     isTimed,
+    condition: conditionOf(wanted, turns),
     isOpen: turns === undefined && session === undefined && !isTimed,
     accepts: (row) =>
       (turns === undefined || turns.has(row.turn)) &&
@@ -63,6 +72,22 @@ export function filterOf(db: Database, wanted: Narrowing): Filter | undefined {
       (since === undefined || (row.time !== null && row.time >= since)) &&
       (until === undefined || (row.time !== null && row.time < until)),
   }
+}
+
+function conditionOf(
+  { session, since, until }: Narrowing,
+  turns: ReadonlySet<number> | undefined,
+): Condition | undefined {
+  const parts: Condition[] = []
+  if (turns !== undefined) {
+    parts.push({ sql: "m.turn IN (SELECT value FROM json_each(?))", values: [`[${[...turns].join()}]`] })
+  }
+  // The mark of a session is that of its subagents, too.
+  if (session?.includes("/")) parts.push({ sql: "m.session = ?", values: [session] })
+  if (since !== undefined) parts.push({ sql: "m.time >= ?", values: [since] })
+  if (until !== undefined) parts.push({ sql: "m.time < ?", values: [until] })
+  if (parts.length === 0) return undefined
+  return { sql: parts.map(({ sql }) => sql).join(" AND "), values: parts.flatMap(({ values }) => values) }
 }
 
 /** Turns that read, wrote or named a file whose path is or ends with this one. */

@@ -37,6 +37,8 @@ export interface Found {
 
 /** Messages that are ranked, at least: with 250 of them no more was found (docs/adr/0011), and they cost twice as much. */
 const SHORTLIST = 120
+/** Turns found by meaning that are compared in rank with those found by words. */
+export const NEAREST = 100
 /** Where the index alone cannot decide: messages whose texts may be looked at. */
 const CHECKED = 250
 
@@ -97,9 +99,9 @@ function narrowed(db: Database, similar: readonly Similar[], filter: Filter): Si
   const ids = similar.flatMap(({ message }) => message ?? [])
   const accepted = new Set(rowsOf(db, ids, filter).map(({ id }) => id))
   const marked = filter.expression === undefined ? accepted : withMarks(db, [...accepted], filter.expression)
-  return similar.filter(({ message }) =>
-    message === undefined ? filter.expression === undefined : marked.has(message),
-  )
+  const isWanted = ({ message }: Similar): boolean =>
+    message === undefined ? filter.expression === undefined : marked.has(message)
+  return similar.filter(isWanted).slice(0, NEAREST)
 }
 
 /** Of the best message's score, what another must have to be told beside it. */
@@ -127,7 +129,8 @@ function candidatesFor(db: Database, query: Query, filter: Filter): Candidates {
   const population = db.query<{ id: number | null }, []>("SELECT max(id) AS id FROM messages").get()?.id ?? 0
   const required = query.must === undefined ? undefined : expressionOf(query.must)
   const given = new Set(wordsGivenBy(query.must))
-  return candidatesOf(db, query.terms, allOf([required, filter.expression]), population, given)
+  const expression = allOf([required, filter.expression])
+  return candidatesOf(db, query.terms, { expression, condition: filter.condition }, population, given)
 }
 
 /** The candidates that are worth comparing, with what stands around them. */

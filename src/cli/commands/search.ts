@@ -66,7 +66,13 @@ export default {
       const sense =
         mode === "lexical"
           ? undefined
-          : await (await import("../similar.ts")).similarTo(env, db, query, { project, session })
+          : await (await import("../similar.ts")).similarTo(
+              env,
+              db,
+              query,
+              { project, session },
+              Object.values(narrowing).some(Boolean),
+            )
       const bySense = sense && { similar: sense.similar, byWords: mode === "hybrid" }
       const { turns, ...indexed } = search(db, env.dataHome, { ...request, ...bySense }, readers)
       const found: Answer =
