@@ -20,6 +20,11 @@ const NARROWED = 10_000
 const NO_MODEL =
   "no model is installed, so likeness is that of words (ctxbridge model install brings one that knows meanings)"
 
+const NO_VECTORS = "no vectors have been made yet: the background job makes them"
+
+const hasVectors = (db: Database, embedder: string): boolean =>
+  db.query("SELECT 1 FROM vectors WHERE embedder = ? LIMIT 1").get(embedder) !== null
+
 /** @param isNarrowed whether something is asked for that likeness knows nothing of: a role, tool, time, file or failure */
 export async function similarTo(
   env: Environment,
@@ -34,6 +39,11 @@ export async function similarTo(
     ...(project !== undefined && { projects: [project] }),
     ...(session !== undefined && { sessions: [session] }),
   }
+  const embedder = embedderId(env.dataHome)
   const similar = semanticSearch(db, await queryVector(env, query), filter)
-  return { similar, note: embedderId(env.dataHome) === HASHED_ID ? NO_MODEL : undefined }
+  const notes = [
+    ...(embedder === HASHED_ID ? [NO_MODEL] : []),
+    ...(hasVectors(db, embedder) ? [] : [NO_VECTORS]),
+  ]
+  return { similar, note: notes.length === 0 ? undefined : notes.join("; ") }
 }

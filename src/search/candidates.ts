@@ -43,7 +43,7 @@ export function candidatesOf(
   const rowsOf = (expression: string | undefined, limit: number, below?: number): number[] =>
     newestRows(db, expression, condition, limit, below)
   const isNarrow = filter !== undefined || condition !== undefined
-  if (terms.length === 0) return newest(isNarrow ? rowsOf(filter, ROWS) : [], population)
+  if (terms.length === 0) return newest(rowsOf(filter, ROWS), population)
   const isGiven = ({ word, isPrefix }: Term): boolean => !isPrefix && given.has(word)
   const asked = terms.filter((term) => !isGiven(term)).length
   const isAlike = asked === 0 || terms.length === 1
@@ -123,16 +123,12 @@ function newestRows(
 
 /** The index where it knows all, the messages where it knows nothing, both where it knows some of it. */
 function listOf(expression: string | undefined, condition: Condition | undefined) {
-  const match = { where: "words MATCH ?", values: expression === undefined ? [] : [expression] }
-  if (condition === undefined) return { from: "words", id: "words.rowid", ...match }
-  const { sql, values } = condition
+  const { sql, values } = condition ?? { sql: "TRUE", values: [] }
   if (expression === undefined) return { from: "messages m", id: "m.id", where: sql, values }
-  return {
-    from: "words CROSS JOIN messages m ON m.id = words.rowid",
-    id: "words.rowid",
-    where: `${match.where} AND ${sql}`,
-    values: [...match.values, ...values],
-  }
+  const [id, where] = ["words.rowid", "words MATCH ?"]
+  if (condition === undefined) return { from: "words", id, where, values: [expression] }
+  const from = "words CROSS JOIN messages m ON m.id = words.rowid"
+  return { from, id, where: `${where} AND ${sql}`, values: [expression, ...values] }
 }
 
 /** Those of the messages that have these marks. */

@@ -38,13 +38,19 @@ export interface Query {
 
 /** A pasted log is a query, too; its rarest words count in the end. */
 const MOST_TERMS = 64
+/** UTF-16 units that are looked at: all of them are required where they stand between quotation marks or operators. */
+const LONGEST = 4000
 
 export function parseQuery(text: string): Query {
-  const tokens = tokenize(text)
+  const tokens = tokenize(text.slice(0, LONGEST))
   const strict = tokens.some(({ kind }) => kind === "operator")
   const required = strict ? new Parser(tokens).parse() : lenient(tokens)
   return { text, terms: termsOf(tokens), must: required, isStrict: strict }
 }
+
+/** Whether something was typed, but only signs: the index holds none, and who asks for nothing is shown the newest. */
+export const isWordless = ({ text, terms, must }: Query): boolean =>
+  terms.length === 0 && must === undefined && text.trim() !== ""
 
 interface Token {
   readonly kind: "word" | "phrase" | "prefix" | "field" | "operator" | "open" | "close"

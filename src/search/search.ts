@@ -5,9 +5,10 @@ import { type Candidates, candidatesOf, withMarks } from "./candidates.ts"
 import { allOf, expressionOf, isExact, wordsGivenBy } from "./expression.ts"
 import { fuse, type Similar } from "./fuse.ts"
 import { type Hit, hitsOf } from "./hit.ts"
+import { latestTurns } from "./latest.ts"
 import { MessageTexts } from "./message-text.ts"
 import { type Filter, filterOf, type Narrowing } from "./narrowing.ts"
-import { type Node, parseQuery, type Query } from "./query.ts"
+import { isWordless, type Node, parseQuery, type Query } from "./query.ts"
 import { besides, bestFirst, type Ranked, type RankRow, rank, scorer, shortlist, WEIGHTS } from "./rank.ts"
 import { verified } from "./verify.ts"
 
@@ -74,9 +75,13 @@ interface Ranking {
 type Unlimited = Omit<SearchRequest, "limit"> & Partial<Pick<SearchRequest, "limit">>
 
 function rankedIn(db: Database, texts: MessageTexts, request: Unlimited): Ranking {
-  const filter = filterOf(db, request)
-  if (filter === undefined) return { turns: [], candidates: NOTHING, rows: [], isFused: false }
   const query = parseQuery(request.query)
+  const filter = isWordless(query) ? undefined : filterOf(db, request)
+  if (filter === undefined) return { turns: [], candidates: NOTHING, rows: [], isFused: false }
+  if (query.terms.length === 0 && query.must === undefined) {
+    const turns = latestTurns(db, filter, (request.limit ?? SHORTLIST) + 1)
+    return { turns, candidates: NOTHING, rows: [], isFused: false }
+  }
   // A turn has several messages that compete.
   const most = Math.max(SHORTLIST, 4 * (request.limit ?? 0))
   let candidates = candidatesFor(db, query, filter)
@@ -109,9 +114,10 @@ const ALIKE = 0.6
 
 /** Single messages that have most of the query's words, best first and newest first among equals. */
 export function bestMessages(db: Database, query: string, narrowing: Narrowing, most: number): number[] {
-  const filter = filterOf(db, narrowing)
+  const wanted = parseQuery(query)
+  const filter = isWordless(wanted) ? undefined : filterOf(db, narrowing)
   if (filter === undefined) return []
-  const candidates = candidatesFor(db, parseQuery(query), filter)
+  const candidates = candidatesFor(db, wanted, filter)
   const scoreOf = scorer(candidates.terms.map(({ weight }) => weight))
   const chosen = shortlist(candidates, most)
   const accepted = new Set(rowsOf(db, chosen, filter).map(({ id }) => id))
