@@ -106,3 +106,15 @@ test("a model is told of tools", async () => {
   expect(texts[5]).toContain(handle)
   expect(texts[6]).toStartWith(`${handle}, turn 1 `)
 })
+
+test("a time that a tool has shown means the same when it is asked for, in whatever zone", async () => {
+  const there = { ...machine, env: { ...machine.env, TZ: "Asia/Tokyo" } }
+  const asked = async (args: Record<string, unknown>) => {
+    const { replies } = await exchange([callOf(1, "search", { query: "cursor", ...args })], there)
+    return replies[0]!.result!["structuredContent"] as { hits: readonly { time: string }[] }
+  }
+  const { time } = (await asked({ role: "human" })).hits[0]!
+  expect(time).toBe("2026-03-02 08:00Z")
+  expect((await asked({ since: time })).hits).toHaveLength(1)
+  expect((await asked({ until: time })).hits).toHaveLength(0)
+})
