@@ -26,6 +26,8 @@ export const told = (text: string): string => cut(oneLine(untagged(brief(text)))
 export const nameOr = (name: string, otherwise: string): string =>
   /^[\w.:-]{1,100}$/.test(name) ? name : otherwise
 
-/** `2026-03-02 08:05`, in UTC; `unknown` when there is none. */
+/** `2026-03-02 08:05Z`, as `since` and `until` take it, too; `unknown` when there is none. */
 export const minute = (time: string | null): string =>
-  time !== null && /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(time) ? time.slice(0, 16).replace("T", " ") : "unknown"
+  time !== null && /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(time)
+    ? `${time.slice(0, 10)} ${time.slice(11, 16)}Z`
+    : "unknown"

@@ -2,7 +2,7 @@
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { wordSet } from "../util/words.ts"
-import { turnsTouching } from "./narrowing.ts"
+import { named } from "./narrowing.ts"
 import { parseQuery } from "./query.ts"
 import type { Ranked } from "./rank.ts"
 
@@ -95,19 +95,17 @@ interface TouchRow extends Omit<Touch, "ops"> {
 
 /** The turns that touched a file, newest first; those that only read it when `reads`. */
 export function touchesOf(db: Database, file: string, project: string | undefined, reads: boolean): Touch[] {
-  const turns = [...turnsTouching(db, file)]
-  const end = file.replace(/^(\.?\/)+/, "")
+  const { sql, values } = named(file)
   return db
-    .query<TouchRow, [string, string, string, string, string | null]>(
-      `SELECT ?1 || t.handle AS handle, t.session, t.seq, t.started AS time, f.path,
+    .query<TouchRow, (string | null)[]>(
+      `SELECT ? || t.handle AS handle, t.session, t.seq, t.started AS time, f.path,
          group_concat(f.op, ' ' ORDER BY f.op) AS ops, t.prompt, t.answer
-       FROM json_each(?2) w JOIN turns t ON t.id = w.value JOIN files f ON f.turn = t.id
+       FROM files f JOIN turns t ON t.id = f.turn
        LEFT JOIN sessions s ON s.id = t.session LEFT JOIN projects p ON p.id = s.project
-       WHERE (f.path = ?3 OR f.path = ?4 OR substr(f.path, -length(?4) - 1) = '/' || ?4)
-         AND (?5 IS NULL OR p.path = ?5)
+       WHERE ${sql} AND (? IS NULL OR p.path = ?)
        GROUP BY t.id, f.path ORDER BY t.started DESC, t.id DESC`,
     )
-    .all(HANDLE_PREFIX, JSON.stringify(turns), file, end, project ?? null)
+    .all(HANDLE_PREFIX, ...values, project ?? null, project ?? null)
     .map((row) => ({ ...row, ops: row.ops.split(" ") }))
     .filter(({ ops }) => reads || ops.some((op) => op !== "read"))
 }

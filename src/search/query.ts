@@ -40,13 +40,19 @@ export interface Query {
 const MOST_TERMS = 64
 /** Parentheses within each other; those beyond are passed over. FTS5 takes some 35. */
 const DEEPEST = 20
+/** UTF-16 units that are looked at: all of them are required where they stand between quotation marks or operators. */
+const LONGEST = 4000
 
 export function parseQuery(text: string): Query {
-  const tokens = tokenize(text)
+  const tokens = tokenize(text.slice(0, LONGEST))
   const strict = tokens.some(({ kind }) => kind === "operator")
   const required = strict ? new Parser(tokens).parse() : lenient(tokens)
   return { text, terms: termsOf(tokens), must: required, isStrict: strict }
 }
+
+/** Whether something was typed, but only signs: the index holds none, and who asks for nothing is shown the newest. */
+export const isWordless = ({ text, terms, must }: Query): boolean =>
+  terms.length === 0 && must === undefined && text.trim() !== ""
 
 interface Token {
   readonly kind: "word" | "phrase" | "prefix" | "field" | "operator" | "open" | "close"
