@@ -60,7 +60,7 @@ export default {
       }
       const file = resolve(env.cwd, target)
       const size = writeExport(file, pieces, args["force"] === true)
-      out.print(`${bytes(size)} written to ${file}`)
+      out.print(`${bytes(size)} written to ${safe(file)}`)
       out.json({ file, format, bytes: size })
     } finally {
       db.close()
