@@ -241,7 +241,8 @@ function continueFrom(db: Database, indexer: Indexer, request: ReplyRequest, par
 /** The views of a session that ended just now may not have followed yet. */
 function indexSession(indexer: Indexer, { event, settings, now, deadline }: ReplyRequest, id: string): void {
   const path = `${dirname(event.transcript!)}/${id}.jsonl`
-  const options = { now, deadline: performance.now() + OTHERS_TIME, lastLine: "whole" } as const
+  const until = performance.now() + OTHERS_TIME
+  const options = { now, deadline: until, hurried: true, lastLine: "whole" } as const
   const taken = take(settings.paths, path, options)
   indexer.index(taken, deadline - OTHERS_TIME, taken.fresh)
 }
