@@ -16,14 +16,15 @@ import { dirname } from "../util/path.ts"
 import { filterText, type SecretSettings } from "../util/secrets.ts"
 import { mayBeSpooled } from "../vault/spool-folders.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
+import { rememberClear } from "./clears.ts"
 import { additionalContext, type HookEvent, isHumanPrompt } from "./event.ts"
 import type { Reply, ReplyRequest } from "./reply.ts"
 import { preparedReply } from "./start.ts"
 import {
+  changeState,
   claimStart,
   compactionUnanswered,
   readState,
-  rememberClear,
   type SessionState,
   withChanges,
   writeState,
@@ -110,12 +111,11 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
   }
   try {
     if (state !== before && !wasForgotten(event, dataHome)) {
-      const latest = before === kept ? withChanges(before, state, readState(dataHome, event.session)) : state
-      await keepState(event, settings.paths, latest)
+      await keepState(event, settings.paths, before === kept ? before : undefined, state)
       if (state.context !== undefined) watched?.publish?.(state.context)
     }
     if (event.name === "session-end" && event.reason === "clear" && event.cwd !== undefined) {
-      rememberClear(dataHome, projectOf(event.cwd), { session: event.session, time: now })
+      rememberClear(dataHome, projectOf(event.cwd), event.session, now)
     }
   } catch (error) {
     failed(error)
@@ -152,11 +152,20 @@ async function newerState(
   return (await spool()).newerState(paths, event.session) as SessionState | undefined
 }
 
-async function keepState(event: HookEvent, paths: Paths, state: SessionState): Promise<void> {
+/** @param before what `state` was made of, when it was read from its place */
+async function keepState(
+  { session }: HookEvent,
+  paths: Paths,
+  before: SessionState | undefined,
+  state: SessionState,
+): Promise<void> {
+  const { dataHome } = paths
   try {
-    writeState(paths.dataHome, event.session, state)
+    if (before === undefined) writeState(dataHome, session, state)
+    else changeState(dataHome, session, before, state)
   } catch {
-    ;(await spool()).spoolState(paths, event.session, JSON.stringify(state))
+    const latest = before === undefined ? state : withChanges(before, state, readState(dataHome, session))
+    ;(await spool()).spoolState(paths, session, JSON.stringify(latest))
   }
 }
 

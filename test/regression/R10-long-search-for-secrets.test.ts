@@ -33,7 +33,10 @@ test.each([
 test("many strings before a tag", async () => {
   using machine = new Machine()
   const content = [...Array.from({ length: SIZE / 4 }, () => "a"), "<private>b</private>"]
-  const session = machine.session().line({ type: "user", message: { role: "user", content } }).flush()
+  const session = machine
+    .session()
+    .line({ type: "user", message: { role: "user", content } })
+    .flush()
   const imported = await run(["import"], { env: machine.env, cwd: machine.cwd })
   expect(imported).toMatchObject({ code: 0, stderr: "" })
   expect(contentOf(machine.copy(session.path)).toString()).toContain('"<private>*</private>"')
