@@ -1,5 +1,6 @@
 /** What commands read from the views and the vault. */
 
+import { compileAsUsual } from "../util/compiling.ts"
 import { CtxError, codeOf, EXIT, isDamage, messageOf, VIEWS_LOST } from "../util/errors.ts"
 import { statSync } from "../util/fs.ts"
 import { join } from "../util/path.ts"
@@ -37,19 +38,27 @@ export function openForReading(dataHome: string): Database {
 }
 
 function caughtUp(dataHome: string): Database {
+  compileAsUsual()
   const options = { wait: 2000, most: AT_ONCE }
-  let db = openWhole(dataHome, options)
+  const db = openWhole(dataHome, options)
+  try {
+    return followed(db, dataHome)
+  } catch (error) {
+    if (!isDamage(error)) throw error
+    repair(dataHome, messageOf(error), options)
+  }
+  return followed(openDatabase(dataHome, options), dataHome)
+}
+
+/** Closes it when it fails: the server would keep its share of the lock for good. */
+function followed(db: Database, dataHome: string): Database {
   try {
     catchUp(db, dataHome, performance.now() + CATCH_UP)
     return db
   } catch (error) {
     db.close()
-    if (!isDamage(error)) throw error
-    repair(dataHome, messageOf(error), options)
+    throw error
   }
-  db = openDatabase(dataHome, options)
-  catchUp(db, dataHome, performance.now() + CATCH_UP)
-  return db
 }
 
 function readable(dataHome: string): Database {

@@ -212,11 +212,7 @@ function withNeighbours(
 }
 
 /** How much of the query a session is about: a word in many of its messages counts nearly whole. */
-function sessionScores(
-  rows: readonly RankRow[],
-  masks: Masks,
-  idf: readonly number[],
-): Map<string, number> {
+function sessionScores(rows: readonly RankRow[], masks: Masks, idf: readonly number[]): Map<string, number> {
   const counts = new Map<string, number[]>()
   let last: string | undefined
   let count: number[] = []

@@ -3,8 +3,9 @@ import type { Database } from "../../archive/database.ts"
 import { openAtOnce } from "../../archive/open-at-once.ts"
 import type { ColdHit, ColdRequest } from "../../search/cold.ts"
 import type { Hit } from "../../search/hit.ts"
+import { typedPath } from "../../search/narrowing.ts"
 import { search } from "../../search/search.ts"
-import { compileAsUsual } from "../../util/compiling.ts"
+import { usageError } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import { oneOf, positive, stringArg, words } from "../args.ts"
@@ -12,7 +13,6 @@ import type { Command, Context } from "../command.ts"
 import { nothing } from "../nothing.ts"
 import { projectWanted } from "../project-wanted.ts"
 import { renderHits } from "../render-hits.ts"
-import type { BySense, Where } from "../similar.ts"
 import { createStyle } from "../style.ts"
 import { timeArg } from "../when.ts"
 
@@ -51,12 +51,17 @@ export default {
     const mode = oneOf(args, "mode", MODES) ?? "lexical"
     const query = words(args).join(" ")
     const now = Date.now()
+    const [since, until] = [timeArg(args, "since", now), timeArg(args, "until", now)]
+    if (since !== undefined && until !== undefined && since >= until) {
+      throw usageError("--since is not before --until", `${since} and ${until}`)
+    }
+    const file = stringArg(args, "file")
     const narrowing = {
-      since: timeArg(args, "since", now),
-      until: timeArg(args, "until", now),
+      since,
+      until,
       role: oneOf(args, "role", ROLES),
       tool: stringArg(args, "tool"),
-      file: stringArg(args, "file"),
+      file: file && typedPath(file, env.cwd, env.home),
       error: args["error"] === true,
     }
     const db = await openedFor(env.dataHome)
@@ -65,14 +70,23 @@ export default {
       const session = await sessionWanted(context, db)
       const project = session === undefined ? projectWanted(context) : undefined
       const request = { query, limit, project, session, ...narrowing }
-      const sense = mode === "lexical" ? undefined : await bySense(context, db, query, { project, session })
-      const ranking = sense && { similar: sense.similar, byWords: mode === "hybrid" }
-      const { turns, ...indexed } = search(db, env.dataHome, { ...request, ...ranking }, readers)
+      const sense =
+        mode === "lexical"
+          ? undefined
+          : await (await import("../similar.ts")).similarTo(
+              env,
+              db,
+              query,
+              { project, session },
+              Object.values(narrowing).some(Boolean),
+            )
+      const bySense = sense && { similar: sense.similar, byWords: mode === "hybrid" }
+      const { turns, ...indexed } = search(db, env.dataHome, { ...request, ...bySense }, readers)
       const found: Answer =
         args["cold"] === true ? await withCold(context, db, request, indexed, turns) : indexed
       const note = sense?.note
       out.json({ query, mode, ...(note && { note }), project: project ?? null, ...found })
-      if (found.hits.length === 0) throw nothing(query, project)
+      if (found.hits.length === 0) throw nothing(db, query, project, note)
       if (out.wantsJson) return
       if (note !== undefined) out.print(note)
       const screen = { style: createStyle(out.color), now }
@@ -96,11 +110,6 @@ interface Answer {
   readonly unreadable?: number
 }
 
-async function bySense({ env }: Context, db: Database, query: string, where: Where): Promise<BySense> {
-  compileAsUsual()
-  return (await import("../similar.ts")).similarTo(env, db, query, where)
-}
-
 async function withCold(
   { env, out }: Context,
   db: Database,
@@ -108,7 +117,6 @@ async function withCold(
   indexed: Answer,
   turns: readonly number[],
 ): Promise<Answer> {
-  compileAsUsual()
   const { searchVault } = await import("../../search/cold.ts")
   const onProgress = (done: number, total: number): void => out.progress("searching the vault", done, total)
   const cold = searchVault(db, env.dataHome, { ...request, found: new Set(turns), onProgress })
@@ -124,9 +132,5 @@ async function sessionWanted({ args }: Context, db: Database): Promise<string | 
   return word === undefined ? undefined : (await import("../../archive/find.ts")).findSession(db, word).id
 }
 
-async function openedFor(dataHome: string): Promise<Database> {
-  const ready = openAtOnce(dataHome)
-  if (ready !== undefined) return ready
-  compileAsUsual()
-  return (await import("../../archive/read.ts")).openForReading(dataHome)
-}
+const openedFor = async (dataHome: string): Promise<Database> =>
+  openAtOnce(dataHome) ?? (await import("../../archive/read.ts")).openForReading(dataHome)
