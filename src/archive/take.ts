@@ -34,6 +34,8 @@ export interface TakeOptions {
   readonly now: number
   /** ms of performance.now(). */
   readonly deadline: number
+  /** Whether somebody waits: no line is begun that may take much longer than the deadline. */
+  readonly hurried?: boolean | undefined
   readonly lastLine: "whole" | "any"
   /** Session that a subagent's transcript belongs to, for hosts whose paths do not say (to 2.0). */
   readonly parent?: string | undefined
@@ -71,6 +73,7 @@ export function take(place: Place, path: string, options: TakeOptions): Taken {
     copy: vaultFile(place.dataHome, copy),
     now: options.now,
     deadline: options.deadline,
+    hurried: options.hurried,
     lastLine: options.lastLine,
     level: options.level,
     forgotten: () => forgottenOf(place.dataHome, session, path),

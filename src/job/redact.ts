@@ -5,6 +5,7 @@ import { databasePath, openDatabase } from "../archive/database.ts"
 import { dropPointers } from "../archive/pointers.ts"
 import { rebuild } from "../archive/rebuild.ts"
 import { followVault } from "../archive/remembered.ts"
+import { changingSessions } from "../archive/session-files.ts"
 import type { Paths } from "../config/load.ts"
 import { CtxError, isMissing, messageOf } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
@@ -106,7 +107,13 @@ function redactAll(place: Place, secrets: SecretSettings, options: RedactOptions
   const restores = redactRestores(dataHome, secrets, dryRun)
   const sessions = join(dataHome, "sessions")
   const files =
-    redactFiles(filesIn(sessions), (text) => filteredJson(text, secrets), dryRun) +
+    filesIn(sessions).reduce(
+      (n, file) =>
+        n +
+        // What a hook writes of the session at this moment must not be written over.
+        changingSessions(dataHome, () => redactFiles([file], (text) => filteredJson(text, secrets), dryRun)),
+      0,
+    ) +
     redactFiles([logPath(stateHome), `${logPath(stateHome)}.1`], (text) => filterText(text, secrets), dryRun)
   const damaged = filesIn(dataHome).filter((file) => file.includes("archive.db.damaged-"))
   const filledBytes = changed.reduce((sum, { filled }) => sum + filled, 0)

@@ -7,6 +7,7 @@
  */
 import type { Database } from "../archive/database.ts"
 import { sessionKey } from "../archive/identity.ts"
+import { wasRun } from "../archive/was-run.ts"
 import type { FactKind } from "../transcript/facts.ts"
 import { type Fact, type Facts, SETTLING } from "./material.ts"
 import type { Scope } from "./scope.ts"
@@ -110,6 +111,7 @@ function failedRuns(db: Database, scope: Scope): (command: string) => { exit?: s
   const query = db.query<RunRow, [string, number, number]>(
     `SELECT target AS script, is_error AS isError, exit_code AS exitCode, result FROM tool_calls
      WHERE session = ?1 AND turn <= ?2 AND name = 'Bash' AND is_error = ?3 AND origin <> 'import'
+       AND ${wasRun("error")}
      ORDER BY result DESC LIMIT ${MOST_RUNS}`,
   )
   const runs = scope

@@ -3,6 +3,7 @@
  * only a piece of a long text at a time. Pure.
  */
 import type { AddSpan } from "./secret-blocks.ts"
+import { look } from "./secret-clock.ts"
 import { isJsonLine, stringsOf } from "./secret-lines.ts"
 
 const LONGEST_PATTERN = 300
@@ -71,6 +72,7 @@ export function findPatterns(text: string, patterns: readonly string[], add: Add
 function inPiece(text: string, start: number, end: number, patterns: readonly RegExp[], add: AddSpan): void {
   for (let from = start; from < end; from += WINDOW - OVERLAP) {
     const window = text.slice(from, Math.min(end, from + WINDOW))
+    look()
     for (const pattern of patterns) {
       for (const match of window.matchAll(pattern))
         add(from + match.index, from + match.index + match[0].length)

@@ -74,6 +74,36 @@ const leftovers = (machine: Machine): string[] =>
     /\.new-|\.compact$/.test(name),
   )
 
+test("--dry-run reads the vault, says what is damaged, and leaves everything as it is", async () => {
+  const { machine } = await filled(2)
+  using _machine = machine
+  const before = statSync(database(machine))
+  const said = await cli(machine, "rebuild", "--dry-run")
+  expect(said).toMatchObject({ code: 0, stderr: "" })
+  expect(said.stdout).toMatch(
+    /^Would make the database anew from 3 copies of the vault: read in \d+\.\d s\n$/,
+  )
+  expect(statSync(database(machine)).ino).toBe(before.ino)
+  const [copy = ""] = new Bun.Glob("**/*.zst").scanSync(join(machine.dataHome, "vault"))
+  const bytes = readFileSync(join(machine.dataHome, "vault", copy))
+  bytes.fill(0, bytes.length - 150, bytes.length - 110)
+  writeFileSync(join(machine.dataHome, "vault", copy), bytes)
+  writeFileSync(database(machine), "no database")
+  const told = await cli(machine, "rebuild", "--dry-run", "--json")
+  expect(told).toMatchObject({ code: 1, stderr: "" })
+  expect(JSON.parse(told.stdout)).toMatchObject({
+    ok: false,
+    dryRun: true,
+    copies: 3,
+    turns: null,
+    messages: null,
+    unreadable: [{ copy }],
+    damaged: database(machine),
+  })
+  expect(readFileSync(database(machine), "utf8")).toBe("no database")
+  expect(leftovers(machine)).toEqual([])
+})
+
 describe("a database that is gone", () => {
   test("the next command has every turn", async () => {
     const { machine, sessions } = await filled(5)
