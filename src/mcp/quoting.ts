@@ -22,4 +22,6 @@ export const nameOr = (name: string, otherwise: string): string =>
 
 /** `2026-03-02 08:05Z`, as `since` and `until` take it, too; `unknown` when there is none. */
 export const minute = (time: string | null): string =>
-  time !== null && /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(time) ? `${time.slice(0, 10)} ${time.slice(11, 16)}Z` : "unknown"
+  time !== null && /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(time)
+    ? `${time.slice(0, 10)} ${time.slice(11, 16)}Z`
+    : "unknown"
