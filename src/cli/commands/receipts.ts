@@ -56,9 +56,9 @@ function sessionOf(db: Database, wanted: string): string {
 }
 
 function nothing(place: string | undefined): CtxError {
-  return new CtxError(
-    "no-compactions",
-    `no compaction${place === undefined ? "" : ` of ${place}`} is archived`,
-    { hint: "--all-projects shows those of every project", exit: EXIT.notFound },
-  )
+  const [where, hint] =
+    place === undefined
+      ? ["", "ctxbridge import takes what is there already"]
+      : [` of ${place}`, "--all-projects shows those of every project"]
+  return new CtxError("no-compactions", `no compaction${where} is archived`, { hint, exit: EXIT.notFound })
 }
