@@ -17,6 +17,7 @@ import { createStyle } from "../style.ts"
 import { timeArg } from "../when.ts"
 
 const LIMIT = 10
+const LOOSE = "nothing is exactly that; these have words of it"
 
 const MODES = ["lexical", "semantic", "hybrid"] as const
 const ROLES = ["human", "assistant", "tool", "host"] as const
@@ -81,10 +82,11 @@ export default {
               Object.values(narrowing).some(Boolean),
             )
       const bySense = sense && { similar: sense.similar, byWords: mode === "hybrid" }
-      const { turns, ...indexed } = search(db, env.dataHome, { ...request, ...bySense }, readers)
+      const { turns, isLoose, ...indexed } = search(db, env.dataHome, { ...request, ...bySense }, readers)
       const found: Answer =
         args["cold"] === true ? await withCold(context, db, request, indexed, turns) : indexed
-      const note = sense?.note
+      const isOnlyLoose = isLoose && found.hits.length > 0 && !found.hits.some((hit) => "cold" in hit)
+      const note = sense?.note ?? (isOnlyLoose ? LOOSE : undefined)
       out.json({ query, mode, ...(note && { note }), project: project ?? null, ...found })
       if (found.hits.length === 0) throw nothing(db, query, project, note)
       if (out.wantsJson) return
