@@ -1,5 +1,14 @@
 /** Empties the spool into the data folder, once that can be written again. */
-import { readdirSync, readFileSync, rmdirSync, rmSync, statSync, unlinkSync } from "node:fs"
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+} from "node:fs"
 import { join, relative } from "node:path"
 import type { Paths } from "../config/load.ts"
 import { writeWhole } from "../util/files.ts"
@@ -9,7 +18,8 @@ import { tailOf } from "../vault/reader.ts"
 import { existingSpools, mayBeSpooled, removeEmptied } from "../vault/spool-folders.ts"
 import { forgottenOf, readTombstone } from "../vault/tombstones.ts"
 import { vaultFiles } from "../vault/walk.ts"
-import { listPending, markPending } from "./pending.ts"
+import { claimPending, listPending, markPending, type Pending, settlePending } from "./pending.ts"
+import { changingSessions, sessionFolder } from "./session-files.ts"
 import { sessionOfCopy } from "./source.ts"
 import { forgetReason, spooledStates } from "./spool.ts"
 
@@ -77,21 +87,54 @@ function mark(dataHome: string, grown: string, path: string): void {
 /** Markers and states, then the place itself, unless something is left. */
 function moveRest(paths: Paths, folder: string): void {
   try {
-    for (const pending of listPending(folder)) markPending(paths.dataHome, pending)
-    rmSync(join(folder, "pending"), { recursive: true, force: true })
-    for (const { session, file } of spooledStates(folder)) {
-      const own = join(paths.dataHome, "sessions", `${session}.json`)
-      const known = statSync(own, { throwIfNoEntry: false })?.mtimeMs ?? 0
-      const isForgotten = readTombstone(paths.dataHome, session)?.whole === true
-      if (statSync(file).mtimeMs > known && !isForgotten) writeWhole(own, readFileSync(file, "utf8"))
-      unlinkSync(file)
-    }
+    for (const pending of listPending(folder)) moveMarker(paths.dataHome, folder, pending)
+    for (const { session, file } of spooledStates(folder)) moveState(paths.dataHome, session, file)
     if (vaultFiles(folder).length === 0) forgetReason(folder)
-    for (const name of ["vault", "sessions"]) removeEmpty(join(folder, name))
+    for (const name of ["pending", "sessions"]) removeHalves(join(folder, name))
+    for (const name of ["vault", "pending", "sessions"]) removeEmpty(join(folder, name))
     removeEmptied(folder)
   } catch {
     // It cannot be written yet, or a hook writes here at this moment: the next one moves the rest.
   }
+}
+
+/** A hook may leave a marker at any moment: under another name it is ours, and one that comes now stays. */
+function moveMarker(dataHome: string, folder: string, pending: Pending): void {
+  claimPending(folder, pending.copy)
+  markPending(dataHome, pending)
+  settlePending(folder, pending.copy)
+}
+
+/** Only once it stands in its place is it taken away: what a hook has written meanwhile follows. */
+function moveState(dataHome: string, session: string, file: string): void {
+  const own = join(sessionFolder(dataHome), `${session}.json`)
+  const known = statSync(own, { throwIfNoEntry: false })?.mtimeMs ?? 0
+  const moved = putState(dataHome, session, file, known)
+  const taken = `${file}.${process.pid}`
+  renameSync(file, taken)
+  putState(dataHome, session, taken, moved)
+  unlinkSync(taken)
+}
+
+/**
+ * Puts a session's state in its place if it was written later than `known`, in ms since the epoch.
+ *
+ * @returns when it was written
+ */
+function putState(dataHome: string, session: string, file: string, known: number): number {
+  return changingSessions(dataHome, () => {
+    const written = statSync(file).mtimeMs
+    if (written > known && readTombstone(dataHome, session)?.whole !== true)
+      writeWhole(join(sessionFolder(dataHome), `${session}.json`), readFileSync(file, "utf8"))
+    return written
+  })
+}
+
+/** What killed processes have left. A hook that is about to give one its name notices, and writes it elsewhere. */
+function removeHalves(folder: string): void {
+  if (!existsSync(folder)) return
+  for (const name of readdirSync(folder))
+    if (!name.endsWith(".json")) rmSync(join(folder, name), { force: true })
 }
 
 /** Folders only: a hook may put a file there at any moment, and that must stay. */

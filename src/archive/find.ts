@@ -76,7 +76,7 @@ function ambiguous(word: string, candidates: readonly Found[]): CtxError {
     .slice(0, SHOWN)
     .map((found) =>
       found.kind === "turn"
-        ? `${HANDLE_PREFIX}${found.turn.handle} "${cut(oneLine(found.turn.prompt), 40)}"`
+        ? `${HANDLE_PREFIX}${found.turn.handle} ${JSON.stringify(cut(oneLine(found.turn.prompt), 40))}`
         : `session ${found.session.id}`,
     )
   const more = candidates.length > SHOWN ? ", …" : ""

@@ -2,11 +2,21 @@
  * What the model wants kept: a line each in a transcript of our own, one for each project, which is archived like the
  * host's. So it is in the vault, and found, shown and rebuilt like everything else.
  */
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from "node:fs"
 import { join } from "node:path"
 import { CtxError } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
+import { lock } from "../vault/lock.ts"
 import { CopyReader } from "../vault/reader.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
 import { type Place, take } from "./take.ts"
@@ -14,7 +24,7 @@ import { type Place, take } from "./take.ts"
 /** How the sessions of these transcripts are named; the host's are uuids. */
 const PREFIX = "notes-"
 const TITLE = "Notes that Claude has kept with `remember`"
-/** ms that another writer of the copy may take. */
+/** ms that another writer of the copy, or of the transcripts, may take. */
 const PATIENCE = 3000
 
 const folderOf = (dataHome: string): string => join(dataHome, "notes")
@@ -53,11 +63,17 @@ export function remember(place: Place, { text, project, folder, now }: Note): vo
     { type: "ctxbridge-note", uuid: crypto.randomUUID(), ...common, text },
   ]
   mkdirSync(folderOf(place.dataHome), { recursive: true, mode: 0o700 })
-  // One call: nobody reads half a note, and two writers' do not mix.
-  appendFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""), { mode: 0o600 })
+  alone(place.dataHome, () => {
+    // One call: nobody reads half a note.
+    appendFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""), { mode: 0o600 })
+    archive(place, path, now)
+  })
+}
+
+function archive(place: Place, path: string, now: number): void {
   const deadline = performance.now() + PATIENCE
   let state = take(place, path, { now, deadline, lastLine: "whole" }).captured.state
-  // Another server archives the same file: then ours is in it, or it is our turn in a moment.
+  // A command archives the same file: then ours is in it, or it is our turn in a moment.
   while (state === "busy" && performance.now() < deadline) {
     Bun.sleepSync(10)
     state = take(place, path, { now, deadline, lastLine: "whole" }).captured.state
@@ -69,14 +85,36 @@ export function remember(place: Place, { text, project, folder, now }: Note): vo
   }
 }
 
+/**
+ * While nobody else writes our transcripts: what is added to one that is being replaced would be lost.
+ *
+ * @throws CtxError `busy`
+ */
+function alone(dataHome: string, write: () => void): void {
+  const fd = openSync(folderOf(dataHome), "r")
+  try {
+    if (!lock(fd, performance.now() + PATIENCE)) {
+      throw new CtxError("busy", "another process is writing the notes", { hint: "try again" })
+    }
+    write()
+  } finally {
+    closeSync(fd)
+  }
+}
+
 /** Takes out of our transcripts what has been taken out of the vault. */
 export function followVault(dataHome: string): void {
-  for (const name of existsSync(folderOf(dataHome)) ? readdirSync(folderOf(dataHome)) : []) {
+  if (existsSync(folderOf(dataHome))) alone(dataHome, () => followAll(dataHome))
+}
+
+function followAll(dataHome: string): void {
+  for (const name of readdirSync(folderOf(dataHome))) {
     const path = join(folderOf(dataHome), name)
     // Its place does not depend on the home folder: it is not the host's.
     const copy = vaultFile(dataHome, vaultPath(path, ""))
     if (!existsSync(copy)) {
-      rmSync(path)
+      // Without a tombstone its notes are still to be archived: the vault could not be written.
+      if (forgottenOf(dataHome, name.replace(/\.jsonl$/, ""), path)?.whole === true) rmSync(path)
       continue
     }
     const text = readFileSync(path)

@@ -2,10 +2,31 @@
 
 import { isMissing } from "../util/errors.ts"
 import { asideOf, readReplaced } from "../util/files.ts"
-import { readdirSync, readFileSync, rmSync } from "../util/fs.ts"
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync } from "../util/fs.ts"
 import { join } from "../util/path.ts"
+import { lock } from "../vault/lock.ts"
 
 export const sessionFolder = (dataHome: string): string => join(dataHome, "sessions")
+
+/** ms to wait for another process that changes them: all have done so in one, but for those that were stopped. */
+const PATIENCE = 50
+
+/**
+ * Reads, changes and writes files of sessions while nobody else does: what others have written is not lost. Where the lock
+ * is not to be had in time, without it: these files are no reason to let the user wait.
+ */
+export function changingSessions<T>(dataHome: string, change: () => T): T {
+  const folder = sessionFolder(dataHome)
+  // The first of all makes it, and disturbs nobody.
+  if (!existsSync(folder)) return change()
+  const fd = openSync(folder, "r")
+  try {
+    lock(fd, performance.now() + PATIENCE)
+    return change()
+  } finally {
+    closeSync(fd)
+  }
+}
 
 /** Bytes of a session's transcript when the host last took it up again; 0 where nobody knows of that. */
 export function resumedAt(dataHome: string, session: string): number {

@@ -32,6 +32,7 @@ export function takeToSpool(paths: Paths, path: string, options: TakeOptions, ca
     copy: vaultFile(paths.dataHome, copy),
     now: options.now,
     deadline: options.deadline,
+    hurried: options.hurried,
     lastLine: options.lastLine,
     forgotten: () => readable(() => forgottenOf(paths.dataHome, session, path)),
     // Nobody filters it again when it moves over.

@@ -34,6 +34,8 @@ export interface TakeOptions {
   readonly now: number
   /** ms of performance.now(). */
   readonly deadline: number
+  /** Whether somebody waits: no line is begun that may take much longer than the deadline. */
+  readonly hurried?: boolean | undefined
   readonly lastLine: "whole" | "any"
   /** Session that a subagent's transcript belongs to, for hosts whose paths do not say (to 2.0). */
   readonly parent?: string | undefined
@@ -71,6 +73,7 @@ export function take(place: Place, path: string, options: TakeOptions): Taken {
     copy: vaultFile(place.dataHome, copy),
     now: options.now,
     deadline: options.deadline,
+    hurried: options.hurried,
     lastLine: options.lastLine,
     level: options.level,
     forgotten: () => forgottenOf(place.dataHome, session, path),
@@ -99,12 +102,20 @@ function parentNamedIn(path: string): string | undefined {
   try {
     const fd = openSync(path, "r")
     try {
-      const start = Buffer.from(readExactly(fd, 0, 4096)).toString("latin1")
-      return /"sessionId":"([\w-]+)"/.exec(start)?.[1]
+      return sessionNamedIn(readExactly(fd, 0, NAMED_WITHIN))
     } finally {
       closeSync(fd)
     }
   } catch {
     return undefined
   }
+}
+
+/** Bytes of a transcript within which its first line names the session. */
+const NAMED_WITHIN = 4096
+
+/** @param start of a transcript */
+export function sessionNamedIn(start: Uint8Array): string | undefined {
+  const text = Buffer.from(start.subarray(0, NAMED_WITHIN)).toString("latin1")
+  return /"sessionId":"([\w-]+)"/.exec(text)?.[1]
 }

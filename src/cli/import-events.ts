@@ -12,6 +12,8 @@ export interface Found {
   readonly transcripts: readonly string[]
   /** Archives of other tools that were named. */
   readonly archives: readonly string[]
+  /** Links in the folders, which are not followed. */
+  readonly links: readonly string[]
 }
 
 export function importEvents(out: Output) {
@@ -37,7 +39,9 @@ export function importEvents(out: Output) {
     file(file: ImportedFile): void {
       out.event({ event: "file", ...file })
     },
-    done(report: ImportReport & { readonly found: readonly string[] }): void {
+    done(
+      report: ImportReport & { readonly found: readonly string[]; readonly links: readonly string[] },
+    ): void {
       out.event({ event: "done", ...report })
     },
   }

@@ -156,6 +156,12 @@ export function hostPlace(env: Env = process.env): {
   return { project: absolute(env["CLAUDE_PROJECT_DIR"]), session: env["CLAUDE_CODE_SESSION_ID"] || undefined }
 }
 
+/** Process of the host that has started us, from some version after 2.1.112 on. */
+export function hostProcess(env: Env = process.env): number | undefined {
+  const id = Number(env["CLAUDE_PID"])
+  return Number.isSafeInteger(id) && id > 0 ? id : undefined
+}
+
 /** Columns of the terminal as the shell exported them, if it did. */
 export function columnsFromEnv(env: Env = process.env): number | undefined {
   const columns = Number(env["COLUMNS"])

@@ -5,7 +5,7 @@
 import { dirname, isAbsolute, join, normalize } from "node:path"
 import { type Source, sources } from "../archive/source.ts"
 import { CtxError, EXIT, usageError } from "../util/errors.ts"
-import { isImportedCopy, vaultFile } from "../vault/layout.ts"
+import { isImportedCopy, vaultFile, withoutVersion } from "../vault/layout.ts"
 import { type PutBack, type PutOptions, putBack } from "./put-back.ts"
 import { folderOfSession } from "./session-folder.ts"
 
@@ -101,7 +101,7 @@ function versionsOf(id: string, known: readonly Source[], all: boolean): Source[
   const byTranscript = new Map<string, Source[]>()
   for (const source of known) {
     if (ownerOf(source.session) !== id) continue
-    const name = source.copy.replace(/\.~\d+(?=(\.jsonl)?\.zst$)/, "")
+    const name = withoutVersion(source.copy)
     byTranscript.set(name, [...(byTranscript.get(name) ?? []), source])
   }
   // The oldest comes first, and the one that is not set aside last.

@@ -16,14 +16,15 @@ import { dirname } from "../util/path.ts"
 import { filterText, type SecretSettings } from "../util/secrets.ts"
 import { mayBeSpooled } from "../vault/spool-folders.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
+import { rememberClear } from "./clears.ts"
 import { additionalContext, type HookEvent, isHumanPrompt } from "./event.ts"
 import type { Reply, ReplyRequest } from "./reply.ts"
 import { preparedReply } from "./start.ts"
 import {
+  changeState,
   claimStart,
   compactionUnanswered,
   readState,
-  rememberClear,
   type SessionState,
   withChanges,
   writeState,
@@ -34,6 +35,10 @@ import { type Watched, watchContext } from "./watch.ts"
 const VAULT_SHARE = 0.4
 /** A prompt longer than this is a pasted file; its beginning is enough to know it by. */
 const PROMPT_REMEMBERED = 20_000
+/** Characters of a summary: no host's is nearly as long. */
+const SUMMARY_REMEMBERED = 150_000
+/** Characters behind what is remembered in which a secret may end that begins in it. */
+const LONGEST_SECRET = 1 << 16
 /** A summary belongs to a compaction announced within this time, in ms. */
 const COMPACTION_LASTS = 10 * 60_000
 /** Bytes not yet in the views from which on a job is started to index them. */
@@ -50,7 +55,7 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
   let spooled = false
   for (const path of transcriptsIn(event)) {
     const until = start + (deadline - start) * VAULT_SHARE
-    const options = { now, deadline: until, lastLine: "whole", parent: event.session } as const
+    const options = { now, deadline: until, hurried: true, lastLine: "whole", parent: event.session } as const
     try {
       const one = take(settings.paths, path, options)
       taken.push(one)
@@ -106,12 +111,11 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
   }
   try {
     if (state !== before && !wasForgotten(event, dataHome)) {
-      const latest = before === kept ? withChanges(before, state, readState(dataHome, event.session)) : state
-      await keepState(event, settings.paths, latest)
+      await keepState(event, settings.paths, before === kept ? before : undefined, state)
       if (state.context !== undefined) watched?.publish?.(state.context)
     }
     if (event.name === "session-end" && event.reason === "clear" && event.cwd !== undefined) {
-      rememberClear(dataHome, projectOf(event.cwd), { session: event.session, time: now })
+      rememberClear(dataHome, projectOf(event.cwd), event.session, now)
     }
   } catch (error) {
     failed(error)
@@ -148,11 +152,20 @@ async function newerState(
   return (await spool()).newerState(paths, event.session) as SessionState | undefined
 }
 
-async function keepState(event: HookEvent, paths: Paths, state: SessionState): Promise<void> {
+/** @param before what `state` was made of, when it was read from its place */
+async function keepState(
+  { session }: HookEvent,
+  paths: Paths,
+  before: SessionState | undefined,
+  state: SessionState,
+): Promise<void> {
+  const { dataHome } = paths
   try {
-    writeState(paths.dataHome, event.session, state)
+    if (before === undefined) writeState(dataHome, session, state)
+    else changeState(dataHome, session, before, state)
   } catch {
-    ;(await spool()).spoolState(paths, event.session, JSON.stringify(state))
+    const latest = before === undefined ? state : withChanges(before, state, readState(dataHome, session))
+    ;(await spool()).spoolState(paths, session, JSON.stringify(latest))
   }
 }
 
@@ -194,7 +207,7 @@ function remember(
       if (event.prompt === undefined || !isHumanPrompt(event)) return state
       return {
         ...state,
-        prompt: filterText(event.prompt, secrets).slice(0, PROMPT_REMEMBERED),
+        prompt: remembered(event.prompt, PROMPT_REMEMBERED, secrets),
         promptAt: size,
         promptOpen: true,
       }
@@ -208,12 +221,20 @@ function remember(
       // No agent type: the compaction itself, from 2.1 on. Its summary is not in the transcript yet.
       if (event.agentType !== "" || event.lastMessage === undefined) return state
       if (now - (state.compactTime ?? 0) > COMPACTION_LASTS) return state
-      return { ...state, summary: filterText(event.lastMessage, secrets) }
+      return { ...state, summary: remembered(event.lastMessage, SUMMARY_REMEMBERED, secrets) }
     case "session-end":
       return state.promptOpen && event.reason === "clear" ? { ...state, promptOpen: false } : state
     case "session-start":
       return event.source === "resume" || event.source === "fork" ? { ...state, resumedAt: size } : state
   }
+}
+
+/** The beginning of a text, without secrets. No more than that is looked through: a megabyte may take a second. */
+function remembered(text: string, most: number, secrets: SecretSettings): string {
+  const beginning = text.slice(0, most + LONGEST_SECRET).toWellFormed()
+  // A tag that is only mentioned hides all the same if it is closed somewhere.
+  const isClosed = text.length > beginning.length && /<\/private>/i.test(text.slice(beginning.length))
+  return filterText(isClosed ? `${beginning}</private>` : beginning, secrets).slice(0, most)
 }
 
 /**

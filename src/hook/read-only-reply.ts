@@ -11,9 +11,10 @@ import { renderPointer } from "../restore/pointer.ts"
 import type { RestoreSource } from "../restore/render.ts"
 import { restoreOf } from "../restore/restore.ts"
 import { latestSession } from "../restore/scope.ts"
+import { clearedSession, SILENT_CLEAR_LASTS } from "./clears.ts"
 import { additionalContext } from "./event.ts"
 import type { Reply, ReplyRequest } from "./reply.ts"
-import { clearedSession, compactionUnanswered, SILENT_CLEAR_LASTS } from "./state.ts"
+import { compactionUnanswered } from "./state.ts"
 
 export function readOnlyReply(request: ReplyRequest): Reply {
   const db = openDatabase(request.settings.paths.dataHome, { wait: 0, readonly: true })

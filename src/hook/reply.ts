@@ -16,15 +16,9 @@ import { latestSession } from "../restore/scope.ts"
 import { statSync } from "../util/fs.ts"
 import { dirname } from "../util/path.ts"
 import type { Stretch } from "../vault/reader.ts"
+import { CLEAR_LASTS, claimClear, isCleared, SILENT_CLEAR_LASTS } from "./clears.ts"
 import { additionalContext, type HookEvent } from "./event.ts"
-import {
-  claimClear,
-  compactionUnanswered,
-  isCleared,
-  SAME_EVENT,
-  type SessionState,
-  SILENT_CLEAR_LASTS,
-} from "./state.ts"
+import { compactionUnanswered, SAME_EVENT, type SessionState } from "./state.ts"
 
 export interface ReplyRequest {
   readonly event: HookEvent
@@ -52,8 +46,6 @@ const VIEWS_SHARE = 0.6
 const WAIT_SHARE = 0.5
 /** ms for the transcripts of other sessions. */
 const OTHERS_TIME = 200
-/** A /clear is continued within this time, in ms, or by nobody. */
-const CLEAR_LASTS = 5 * 60_000
 
 export async function reply(request: ReplyRequest): Promise<Reply> {
   const { settings, taken, deadline } = request
@@ -241,7 +233,8 @@ function continueFrom(db: Database, indexer: Indexer, request: ReplyRequest, par
 /** The views of a session that ended just now may not have followed yet. */
 function indexSession(indexer: Indexer, { event, settings, now, deadline }: ReplyRequest, id: string): void {
   const path = `${dirname(event.transcript!)}/${id}.jsonl`
-  const options = { now, deadline: performance.now() + OTHERS_TIME, lastLine: "whole" } as const
+  const until = performance.now() + OTHERS_TIME
+  const options = { now, deadline: until, hurried: true, lastLine: "whole" } as const
   const taken = take(settings.paths, path, options)
   indexer.index(taken, deadline - OTHERS_TIME, taken.fresh)
 }

@@ -4,9 +4,9 @@ import { listPending } from "../archive/pending.ts"
 import { readPointer } from "../archive/pointers.ts"
 import { projectOf } from "../archive/project.ts"
 import { dirname } from "../util/path.ts"
+import { isCleared, SILENT_CLEAR_LASTS } from "./clears.ts"
 import { additionalContext, type HookEvent } from "./event.ts"
 import type { Reply, ReplyRequest } from "./reply.ts"
-import { isCleared, SILENT_CLEAR_LASTS } from "./state.ts"
 
 /** @returns undefined when the views must be asked */
 export function preparedReply({ event, settings, state, now }: ReplyRequest): Reply | undefined {

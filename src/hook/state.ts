@@ -5,10 +5,10 @@
  * convenience, never a turn.
  */
 
-import { sessionFolder } from "../archive/session-files.ts"
+import { changingSessions, sessionFolder } from "../archive/session-files.ts"
 import type { ContextState } from "../autopilot/context.ts"
 import { codeOf } from "../util/errors.ts"
-import { readReplaced, replaceSoon, writePrivate, writeWhole } from "../util/files.ts"
+import { readReplaced, replaceSoon, tryTo, writePrivate } from "../util/files.ts"
 import { linkSync, readFileSync, unlinkSync } from "../util/fs.ts"
 import { join } from "../util/path.ts"
 
@@ -71,9 +71,20 @@ export function withChanges(before: SessionState, after: SessionState, latest: S
   return merged
 }
 
-/** Replaces the file; another hook of the session at the very same moment may win, with as good a state. */
 export function writeState(dataHome: string, session: string, state: SessionState): void {
   replaceSoon(sessionFile(dataHome, session), JSON.stringify(state))
+}
+
+/** Writes what `withChanges` makes of the state on the disk; no other hook writes it meanwhile. */
+export function changeState(
+  dataHome: string,
+  session: string,
+  before: SessionState,
+  after: SessionState,
+): void {
+  changingSessions(dataHome, () =>
+    writeState(dataHome, session, withChanges(before, after, readState(dataHome, session))),
+  )
 }
 
 /** Whether this call is the first about the session's start: hooks of several settings files are called for it. */
@@ -87,62 +98,20 @@ export function claimStart(dataHome: string, session: string, now: number): bool
     unlinkSync(own)
     return true
   } catch (error) {
+    tryTo(() => unlinkSync(own))
     // Where nothing can be written, answering twice is better than not at all.
     if (codeOf(error) !== "EEXIST") return true
-    unlinkSync(own)
-    const state = readState(dataHome, session)
-    if (now - (state.startTime ?? 0) < SAME_EVENT) return false
-    writeState(dataHome, session, { ...state, startTime: now })
-    return true
+    return changingSessions(dataHome, () => {
+      const state = readState(dataHome, session)
+      if (now - (state.startTime ?? 0) < SAME_EVENT) return false
+      writeState(dataHome, session, { ...state, startTime: now })
+      return true
+    })
   }
 }
 
 /** ms within which two calls of the same kind are about the same event. */
 export const SAME_EVENT = 500
-/** Some hosts report the session after /clear as `startup`: then only at once, in ms. */
-export const SILENT_CLEAR_LASTS = 15_000
-
-interface Clear {
-  readonly session: string
-  /** ms since the epoch. */
-  readonly time: number
-}
-
-const clearFile = (dataHome: string, project: string): string =>
-  join(sessionFolder(dataHome), `clear-${Bun.hash.xxHash64(project, 0n).toString(16)}.json`)
-
-/** `/clear` ended this session; the next one of the project continues it. */
-export function rememberClear(dataHome: string, project: string, clear: Clear): void {
-  writeWhole(clearFile(dataHome, project), JSON.stringify(clear))
-}
-
-/** The session that `/clear` ended and that nobody has continued. */
-export function clearedSession(dataHome: string, project: string, since: number): string | undefined {
-  const clear = readJson(clearFile(dataHome, project)) as Clear | undefined
-  return clear !== undefined && clear.time >= since ? clear.session : undefined
-}
-
-export const isCleared = (dataHome: string, project: string, since: number): boolean =>
-  clearedSession(dataHome, project, since) !== undefined
-
-/**
- * The session that `/clear` ended and that nobody has continued, once.
- *
- * @param since ms since the epoch: an older /clear was continued by nobody
- */
-export function claimClear(dataHome: string, project: string, since: number): string | undefined {
-  const file = clearFile(dataHome, project)
-  const clear = readJson(file) as Clear | undefined
-  if (clear === undefined || clear.time < since) return undefined
-  try {
-    unlinkSync(file)
-    return clear.session
-  } catch {
-    // another session was faster
-    return undefined
-  }
-}
-
 function readJson(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, "utf8"))

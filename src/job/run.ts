@@ -226,7 +226,7 @@ function pay(db: Database, paths: Paths, visit: Visit, now: number, end: number)
 
 /** @returns whether there was time for all of it */
 function look(db: Database, paths: Paths, request: JobRequest, end: number): boolean {
-  const swept = request.sweep.flatMap(transcriptsBelow)
+  const swept = request.sweep.flatMap((folder) => transcriptsBelow(folder))
   for (const path of new Set([...request.transcripts, ...swept])) {
     if (performance.now() >= end) return false
     goOn(paths.stateHome)

@@ -8,8 +8,10 @@ const DEEPEST = 6
 /**
  * All transcripts of a folder, subagents included, oldest file first: a session before the forks that copy its
  * lines.
+ *
+ * @param onLink called with each link that leads to a folder or is called like a transcript: none is followed
  */
-export function transcriptsBelow(folder: string): string[] {
+export function transcriptsBelow(folder: string, onLink?: (path: string) => void): string[] {
   const found: { path: string; born: number }[] = []
   const visit = (dir: string, depth: number): void => {
     let entries: ReturnType<typeof list>
@@ -22,10 +24,20 @@ export function transcriptsBelow(folder: string): string[] {
       const path = join(dir, entry.name)
       if (entry.isDirectory() && depth < DEEPEST) visit(path, depth + 1)
       else if (entry.isFile() && entry.name.endsWith(".jsonl")) found.push({ path, born: birth(path) })
+      else if (entry.isSymbolicLink() && (entry.name.endsWith(".jsonl") || isFolder(path))) onLink?.(path)
     }
   }
   visit(folder, 0)
   return found.sort((a, b) => a.born - b.born || (a.path < b.path ? -1 : 1)).map(({ path }) => path)
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+  } catch {
+    // It leads in a circle, or where we may not look.
+    return false
+  }
 }
 
 const list = (dir: string) => readdirSync(dir, { withFileTypes: true })

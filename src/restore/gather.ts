@@ -1,7 +1,7 @@
 /** Reads what a restore is made of from the views. */
 import type { Database } from "../archive/database.ts"
 import { openTodos, parseTodos } from "../archive/todos.ts"
-import { REJECTED } from "../transcript/content.ts"
+import { wasRun } from "../archive/was-run.ts"
 import { cut } from "../util/text.ts"
 import { gatherFacts } from "./facts.ts"
 import { endsWithAnswer, filesShownAgain } from "./kept.ts"
@@ -217,7 +217,7 @@ function lastCommand(db: Database, scope: Scope, isError: 0 | 1): CommandRow | u
     `SELECT c.session, c.target AS command, c.exit_code AS exitCode, c.error, t.handle, c.result
      FROM tool_calls c JOIN turns t ON t.id = c.turn
      WHERE c.session = ?1 AND c.turn <= ?2 AND c.name = 'Bash' AND c.is_error = ${isError}
-       AND c.origin <> 'import' AND coalesce(c.error, '') NOT LIKE '${REJECTED.replaceAll("'", "''")}%'
+       AND c.origin <> 'import' AND ${wasRun("c.error")}
      ORDER BY c.result DESC LIMIT 1`,
   ).sort((a, b) => b.result - a.result)[0]
 }

@@ -1,6 +1,7 @@
 /** How commands were run: each with its runs, how the last one ended, and where. */
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+import { wasRun } from "../archive/was-run.ts"
 import { wordSet } from "../util/words.ts"
 import { parseQuery } from "./query.ts"
 
@@ -43,7 +44,8 @@ export function commandsRun(db: Database, query: string, messages: readonly numb
       `SELECT c.target AS command, c.is_error AS isError, c.exit_code AS exitCode, c.error, m.time,
          ?1 || t.handle AS handle
        FROM json_each(?2) w JOIN messages m ON m.id = w.value JOIN tool_calls c ON c.turn = m.turn AND c.use = m.id
-       JOIN turns t ON t.id = m.turn WHERE c.name IN ('Bash', 'PowerShell') ORDER BY w.key`,
+       JOIN turns t ON t.id = m.turn WHERE c.name IN ('Bash', 'PowerShell')
+         AND ${wasRun("c.error")} ORDER BY w.key`,
     )
     .all(HANDLE_PREFIX, JSON.stringify(messages))
   const runs = new Map<string, Row[]>()

@@ -32,10 +32,7 @@ interface FileOfTurn {
 /** @param ranked the turns that have to do with the topic */
 export function filesAbout(db: Database, topic: string, ranked: readonly Ranked[]): TopicFile[] {
   const words = new Set(parseQuery(topic).terms.map(({ word }) => word))
-  const found = new Map<
-    string,
-    { ops: Set<string>; handles: Set<string>; best: number; score: number; one: FileOfTurn }
-  >()
+  const found = new Map<string, { ops: Set<string>; handles: Set<string>; score: number; one: FileOfTurn }>()
   const top = ranked[0]?.score ?? 1
   for (const { turn, score } of ranked) {
     for (const one of filesOfTurn(db, turn)) {
@@ -48,7 +45,6 @@ export function filesAbout(db: Database, topic: string, ranked: readonly Ranked[
         found.set(one.path, {
           ops,
           handles: new Set([one.handle]),
-          best: score,
           score: share + NAMED * named,
           one,
         })

@@ -132,7 +132,8 @@ function months(db: Database, { since, until }: Narrowing): string | undefined {
     .get()
   const first = later(since, span?.first ?? undefined)
   const last = earlier(until, span?.last ?? undefined)
-  if (first === undefined || last === undefined) return undefined
+  // A transcript may tell any time: then the rows alone are looked at.
+  if (!isMonth(first) || !isMonth(last)) return undefined
   const names: string[] = []
   for (let month = monthNumber(first); month <= monthNumber(last); month++) {
     names.push(quoted(mark.month(`${Math.floor(month / 12)}-${String((month % 12) + 1).padStart(2, "0")}`)))
@@ -142,6 +143,7 @@ function months(db: Database, { since, until }: Narrowing): string | undefined {
   return names.length === 0 ? quoted(mark.month("0000-00")) : anyOf(names)
 }
 
+const isMonth = (time: string | undefined): time is string => /^\d{4}-\d\d/.test(time ?? "")
 const monthNumber = (time: string): number => Number(time.slice(0, 4)) * 12 + Number(time.slice(5, 7)) - 1
 const later = (a: string | undefined, b: string | undefined): string | undefined =>
   a === undefined || (b !== undefined && b > a) ? b : a

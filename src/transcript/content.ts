@@ -6,7 +6,16 @@ import { type Speaker, userTextParts } from "./user-text.ts"
 const PERSISTED = "<persisted-output>"
 const SAVED_TO = "saved to: "
 /** How the answer begins to a call that a human refused: nothing was run. */
-export const REJECTED = "The user doesn't want to proceed with this tool use"
+const REJECTED = "The user doesn't want to proceed with this tool use"
+/** How it begins to any call that was not run: refused by a human, by the host's rules or by its checks. */
+export const NOT_RUN = [
+  "The user doesn't want to ",
+  "Permission to use ",
+  "Permission for this action ",
+  "Claude requested permissions to ",
+  "This command requires approval",
+  "<tool_use_error>",
+] as const
 /** What the host writes before the words with which a human refused a tool call. */
 const REASON_LEADS = ["the following reason for the rejection:", "To tell you how to proceed, the user said:"]
 /** What the host writes after them. */

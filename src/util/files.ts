@@ -43,11 +43,12 @@ export function readReplaced<T>(file: string, read: (file: string) => T | undefi
 /** Where `replaceSoon` sets the former file aside. */
 export const asideOf = (file: string): string => `${file}.old`
 
-function tryTo(act: () => void): void {
+/** For what may be gone: another process replaces it at this moment, or it could not be written. */
+export function tryTo(act: () => void): void {
   try {
     act()
   } catch {
-    // Another process replaces it at this moment.
+    // as wanted
   }
 }
 

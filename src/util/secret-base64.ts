@@ -1,4 +1,5 @@
 /** Runs of base64, URL-safe or not, wrapped or not, that hold text. Pure. */
+import { tick } from "./secret-clock.ts"
 
 /** Ends behind the first group of four, which decodes to printable ASCII as one random group in fourteen does. */
 const gateOf = (): RegExp =>
@@ -24,6 +25,7 @@ export function findEncoded(text: string, isLines: boolean, found: (encoded: Enc
   gate ??= gateOf()
   gate.lastIndex = 0
   while (gate.test(text)) {
+    tick()
     const start = gate.lastIndex - 4
     // The gate takes `n`, `r` and `t` before a run for an escape.
     if (!isText(text, start) || (/[nrt]/.test(text[start - 1]!) && text[start - 2] !== "\\")) continue

@@ -1,4 +1,5 @@
 /** Private keys: secrets of several lines. Pure. */
+import { tick } from "./secret-clock.ts"
 
 export type AddSpan = (start: number, end: number) => void
 
@@ -23,6 +24,7 @@ export function findKeys(text: string, isLines: boolean, add: AddSpan): void {
   let reach = 0
   let end = ends.exec(text)
   for (let begin = begins.exec(text); begin !== null; begin = begins.exec(text)) {
+    tick()
     const from = begins.lastIndex
     body.lastIndex = from
     // Within what the mark before has been followed by, it is the same that follows.
@@ -35,6 +37,7 @@ export function findKeys(text: string, isLines: boolean, add: AddSpan): void {
   ends.lastIndex = 0
   let floor = 0
   for (end = ends.exec(text); end !== null; end = ends.exec(text)) {
+    tick()
     const from = bodyBefore(text, end.index, floor, isLines)
     if (from < end.index) add(from, end.index)
     floor = ends.lastIndex

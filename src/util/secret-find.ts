@@ -6,6 +6,7 @@
  */
 import { findEncoded } from "./secret-base64.ts"
 import { type AddSpan, findKeys } from "./secret-blocks.ts"
+import { tick } from "./secret-clock.ts"
 import {
   BEGINNINGS,
   GATES,
@@ -59,6 +60,7 @@ function findPlainly(bytes: Buffer, text: string, isLines: boolean, add: AddSpan
   findTokens(bytes, text, found)
   findValues(bytes, text, found)
   for (let at = indexIn(bytes, "://"); at >= 0; at = indexIn(bytes, "://", at + 3)) {
+    tick()
     const value = urlSecretAt(text, at)
     if (value !== undefined) found(value.start, value.end)
   }
@@ -90,6 +92,7 @@ function findTokens(bytes: Buffer, text: string, add: AddSpan): void {
   separated.lastIndex = 0
   let candidates = 0
   while (separated.test(text)) {
+    tick()
     const at = separated.lastIndex - 1
     const ending = text.slice(at - 3, at)
     const separator = text[at]!
@@ -113,6 +116,7 @@ function findTokens(bytes: Buffer, text: string, add: AddSpan): void {
   }
   plain.lastIndex = 0
   while (plain.test(text)) {
+    tick()
     const start = plain.lastIndex - 2
     const isKnown =
       BEGINNINGS.includes(text.slice(start, start + 3)) || "0123456789abcdef".includes(text[start + 2]!)
@@ -123,13 +127,25 @@ function findTokens(bytes: Buffer, text: string, add: AddSpan): void {
   }
   for (const literal of Object.keys(LITERALS)) {
     for (let at = indexIn(bytes, literal); at >= 0; at = indexIn(bytes, literal, at + 1)) {
+      tick()
       if (!isBeginning(text, at)) continue
       const end = plainEnd(text, at, literal)
-      if (end < 0) continue
-      add(at, end)
-      at = end - 1
+      if (end >= 0) add(at, end)
+      at = (end < 0 ? pastFailure(text, at, literal) : end) - 1
     }
   }
+}
+
+/**
+ * Where to look on behind a literal at `at` with which no token begins. What may follow `eyJ` has no bound, and all that
+ * must follow that is the same for each in its run: the others begin no token either.
+ */
+function pastFailure(text: string, at: number, literal: string): number {
+  if (literal !== "eyJ") return at + 1
+  const run = /[\w-]*/y
+  run.lastIndex = at
+  run.test(text)
+  return run.lastIndex
 }
 
 /** The gates take `n`, `r` and `t` before a token for an escape: they seldom are anything else. */
@@ -156,6 +172,7 @@ function findValues(bytes: Buffer, text: string, add: AddSpan): void {
   const { words } = gates!
   words.lastIndex = 0
   for (let match = words.exec(text); match !== null; match = words.exec(text)) {
+    tick()
     const value = valueAt(text, match.index, words.lastIndex)
     if (value === undefined) continue
     add(value.start, value.end)
@@ -163,6 +180,7 @@ function findValues(bytes: Buffer, text: string, add: AddSpan): void {
   }
   for (const one of Object.keys(INTRODUCTIONS)) {
     for (let at = indexIn(bytes, one); at >= 0; at = indexIn(bytes, one, at + one.length)) {
+      tick()
       const value = introducedAt(text, one, at + one.length)
       if (value !== undefined) add(value.start, value.end)
     }
@@ -178,6 +196,7 @@ const LONGEST_BEFORE = 2048
 function findPercent(text: string, add: AddSpan): void {
   const encoded = encodedAt()
   for (let at = text.indexOf("%"); at >= 0; at = text.indexOf("%", at + 1)) {
+    tick()
     if (!HEX.includes(text[at + 1] ?? " ") || !HEX.includes(text[at + 2] ?? " ")) continue
     let start = at
     while (start > 0 && at - start < LONGEST_BEFORE && /[\w.~!*()+/:@&=?,;$#-]/.test(text[start - 1]!))

@@ -3,6 +3,7 @@
  * only a piece of a long text at a time. Pure.
  */
 import type { AddSpan } from "./secret-blocks.ts"
+import { look } from "./secret-clock.ts"
 import { isJsonLine, stringsOf } from "./secret-lines.ts"
 
 const LONGEST_PATTERN = 300
@@ -24,7 +25,7 @@ export function problemOf(pattern: string): string | undefined {
   // Classes and escapes hold no structure.
   const bare = pattern.replace(/\\./g, "x").replace(/\[[^\]]*\]/g, "x")
   if (/\\[1-9k]/.test(pattern)) return "back-references take too long"
-  if (/\((?:[^()]*[*+}|?][^()]*)\)(?:[*+]|\{)/.test(bare) || /\)[*+{][^()]*\)[*+{]/.test(bare)) {
+  if (repeatsChoices(bare)) {
     return "a repeated group with repetitions or alternatives in it may take for ever"
   }
   if ((bare.match(/[*+]|\{\d+,\}/g) ?? []).length > MOST_UNBOUNDED) {
@@ -32,6 +33,28 @@ export function problemOf(pattern: string): string | undefined {
   }
   return new RegExp(pattern).test("") ? "it matches the empty text" : undefined
 }
+
+/** Whether a group is repeated that holds, however deep, a repetition or alternatives: each letter doubles the time. */
+function repeatsChoices(bare: string): boolean {
+  /** Of each group that is open, whether it holds one. */
+  const groups = [false]
+  for (let at = 0; at < bare.length; at++) {
+    const unit = bare[at]!
+    if (unit === "(") {
+      groups.push(false)
+      OPENING.lastIndex = at
+      at = OPENING.test(bare) ? OPENING.lastIndex - 1 : at
+    } else if (unit === ")") {
+      const holds = groups.pop() === true
+      if (holds && "*+{".includes(bare[at + 1] ?? " ")) return true
+      if (holds) groups[groups.length - 1] = true
+    } else if ("*+?{|".includes(unit)) groups[groups.length - 1] = true
+  }
+  return false
+}
+
+/** How a group begins that says more than that it is one. */
+const OPENING = /\(\?(?:<?[=!]|<\w+>|[\w-]*:)/y
 
 /** Within the strings of lines of JSON, and anywhere in other lines. A pattern that cannot be used is passed over. */
 export function findPatterns(text: string, patterns: readonly string[], add: AddSpan): void {
@@ -49,6 +72,7 @@ export function findPatterns(text: string, patterns: readonly string[], add: Add
 function inPiece(text: string, start: number, end: number, patterns: readonly RegExp[], add: AddSpan): void {
   for (let from = start; from < end; from += WINDOW - OVERLAP) {
     const window = text.slice(from, Math.min(end, from + WINDOW))
+    look()
     for (const pattern of patterns) {
       for (const match of window.matchAll(pattern))
         add(from + match.index, from + match.index + match[0].length)

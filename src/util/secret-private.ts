@@ -11,8 +11,7 @@ import { isJsonLine, type JsonString, stringsOf } from "./secret-lines.ts"
 /** Records after the one with the tag. */
 const RECORDS = 8
 
-const openingTag = (): RegExp => /(?:<|\\u003c)private(?:>|\\u003e)/gi
-const closingTag = (): RegExp => /(?:<|\\u003c)\/private(?:>|\\u003e)/gi
+const anyTag = (): RegExp => /(?:<|\\u003c)(\/?)private(?:>|\\u003e)/gi
 
 /** Fields that say what a record is, and never hold what was said. */
 const structure = (): RegExp =>
@@ -29,11 +28,12 @@ export const mentionsPrivate = (bytes: Buffer): boolean =>
  * @returns the same for the lines behind
  */
 export function findPrivate(text: string, open: number, add: AddSpan): number {
+  const tags = new Tags(text)
   let left = open
   for (let start = 0; start < text.length; ) {
     const newline = text.indexOf("\n", start)
     const end = newline < 0 ? text.length : newline
-    if (end > start) left = inLine(text, start, end, left, add)
+    if (end > start) left = inLine(text, start, end, left, tags, add)
     start = end + 1
   }
   return left
@@ -41,10 +41,42 @@ export function findPrivate(text: string, open: number, add: AddSpan): number {
 
 /** In a text that is no line of a transcript: to its end, when the tag is not closed. */
 export function findPrivateText(text: string, add: AddSpan): void {
-  inString(text, { start: 0, end: text.length, isKey: false }, false, add)
+  inString(text, { start: 0, end: text.length, isKey: false }, false, new Tags(text), add)
 }
 
-function inLine(text: string, start: number, end: number, open: number, add: AddSpan): number {
+interface Tag {
+  readonly start: number
+  readonly end: number
+}
+
+/** All tags of a text, asked for from its beginning to its end: a text may consist of them, or of strings without any. */
+class Tags {
+  readonly #opening = { tags: [] as Tag[], next: 0 }
+  readonly #closing = { tags: [] as Tag[], next: 0 }
+
+  constructor(text: string) {
+    for (const { 0: tag, 1: slash, index } of text.matchAll(anyTag())) {
+      const kind = slash === "" ? this.#opening : this.#closing
+      kind.tags.push({ start: index, end: index + tag.length })
+    }
+  }
+
+  /** The first from `at` on that begins before `end`. For each kind, `at` never goes back. */
+  opening = (at: number, end: number): Tag | undefined => following(this.#opening, at, end)
+  closing = (at: number, end: number): Tag | undefined => following(this.#closing, at, end)
+}
+
+function following(
+  kind: { readonly tags: readonly Tag[]; next: number },
+  at: number,
+  end: number,
+): Tag | undefined {
+  while (kind.next < kind.tags.length && kind.tags[kind.next]!.start < at) kind.next++
+  const tag = kind.tags[kind.next]
+  return tag !== undefined && tag.start < end ? tag : undefined
+}
+
+function inLine(text: string, start: number, end: number, open: number, tags: Tags, add: AddSpan): number {
   const isJson = isJsonLine(text, start)
   const strings = isJson ? stringsOf(text, start, end) : [{ start, end, isKey: false }]
   let hidden = open > 0
@@ -57,7 +89,7 @@ function inLine(text: string, start: number, end: number, open: number, add: Add
     }
     if (isJson && structure().test(key)) continue
     const before = hidden
-    hidden = inString(text, one, hidden, add)
+    hidden = inString(text, one, hidden, tags, add)
     if (before && !hidden) closed = true
   }
   if (!hidden) return 0
@@ -66,36 +98,31 @@ function inLine(text: string, start: number, end: number, open: number, add: Add
 }
 
 /** @returns whether it is still open at the end */
-function inString(text: string, { start, end }: JsonString, hidden: boolean, add: AddSpan): boolean {
+function inString(
+  text: string,
+  { start, end }: JsonString,
+  hidden: boolean,
+  tags: Tags,
+  add: AddSpan,
+): boolean {
   let at = start
   let inside = hidden
   while (at < end) {
     if (inside) {
-      const close = next(closingTag(), text, at, end)
+      const close = tags.closing(at, end)
       add(at, close?.start ?? end)
       if (close === undefined) return true
       at = close.end
       inside = false
       continue
     }
-    const open = next(openingTag(), text, at, end)
+    const open = tags.opening(at, end)
     if (open === undefined) return false
     at = open.end
-    inside = next(closingTag(), text, at, end) !== undefined || !isMention(text, open.start, open.end)
+    inside = tags.closing(at, end) !== undefined || !isMention(text, open.start, open.end)
   }
   return inside
 }
 
 const isMention = (text: string, start: number, end: number): boolean =>
   /[`'"\\]/.test(text[start - 1] ?? "") && /[`'"\\]/.test(text[end] ?? "")
-
-function next(
-  tag: RegExp,
-  text: string,
-  from: number,
-  end: number,
-): { start: number; end: number } | undefined {
-  tag.lastIndex = from
-  const match = tag.exec(text)
-  return match === null || match.index >= end ? undefined : { start: match.index, end: tag.lastIndex }
-}

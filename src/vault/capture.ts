@@ -16,7 +16,8 @@ import {
   rmSync,
   statSync,
 } from "../util/fs.ts"
-import { FILLER, FILTERED, filterLines, type SecretSettings } from "../util/secrets.ts"
+import { searchUntil } from "../util/secret-clock.ts"
+import { FILLER, FILTERED, type FilteredLines, filterLines, type SecretSettings } from "../util/secrets.ts"
 import {
   archivedBytes,
   type LockedCopy,
@@ -41,6 +42,8 @@ import type { Forgotten } from "./tombstones.ts"
 const CHUNK = 256 << 10
 /** A line longer than this is cut: no line of a real host comes near. */
 const LONGEST_LINE = 64 << 20
+/** The same where somebody waits: to pack and to index one takes 30 ms for each MB of it, whatever is in it. */
+const LONGEST_HURRIED = 16 << 20
 const NEWLINE = 0x0a
 
 export interface CaptureRequest {
@@ -52,6 +55,8 @@ export interface CaptureRequest {
   readonly now: number
   /** ms of performance.now() at which to stop, having written whole frames. */
   readonly deadline: number
+  /** Whether somebody waits: then not even one long line is filtered beyond the deadline, nor a very long one begun. */
+  readonly hurried?: boolean | undefined
   /**
    * What to do with a last line that has no newline: take it when it is one whole JSON object (such a line
    * cannot be half of a longer one), or take it as it is.
@@ -235,10 +240,15 @@ function appendTo(
       state = "behind"
       break
     }
-    const read = readLines(source, from, stats.size, request.lastLine)
-    if (read.length === 0) break
+    const read = readLines(source, from, stats.size, request)
+    if (read?.length === 0) break
+    const filtered = read && filteredInTime(read, hidden, request)
+    // Nothing of the line is written: only what is filtered reaches the disk.
+    if (read === undefined || filtered === undefined) {
+      state = "behind"
+      break
+    }
     // A tombstone knows lines as they stood in the vault.
-    const filtered = filterLines(read, hidden, request.secrets ?? FILTERED)
     const content = edit(filtered.content, from)
     hidden = filtered.hidden
     const frame = dataFrame(content, request.level)
@@ -271,9 +281,28 @@ function appendTo(
   return { state, id, archived: from, size: stats.size, taken: from - start, superseded: undefined }
 }
 
-/** Whole lines from `from` on, about CHUNK bytes; empty when there is only half a line that must wait. */
-function readLines(source: number, from: number, size: number, lastLine: "whole" | "any"): Uint8Array {
+/** undefined when there is no time for it. A chunk of ordinary lines is always done: else nothing might ever be. */
+function filteredInTime(
+  read: Uint8Array,
+  hidden: number,
+  request: CaptureRequest,
+): FilteredLines | undefined {
+  const filter = (): FilteredLines => filterLines(read, hidden, request.secrets ?? FILTERED)
+  return request.hurried && read.length > CHUNK ? searchUntil(request.deadline, filter) : filter()
+}
+
+/**
+ * Whole lines from `from` on, about CHUNK bytes; empty when there is only half a line that must wait, undefined when the
+ * line is too long for somebody who waits.
+ */
+function readLines(
+  source: number,
+  from: number,
+  size: number,
+  { lastLine, hurried }: CaptureRequest,
+): Uint8Array | undefined {
   for (let length = CHUNK; ; length *= 2) {
+    if (hurried && length > LONGEST_HURRIED) return undefined
     const bytes = readExactly(source, from, Math.min(length, size - from))
     const end = bytes.lastIndexOf(NEWLINE) + 1
     const atEnd = from + bytes.length >= size || bytes.length < Math.min(length, size - from)

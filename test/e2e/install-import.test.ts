@@ -1,8 +1,9 @@
 /** What is there already, archived by the background job that `install --import` starts. */
 import { expect, test } from "bun:test"
-import { existsSync, mkdirSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { existsSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
 import { run } from "../support/binary.ts"
+import { doneIn } from "../support/events.ts"
 import { Machine } from "../support/machine.ts"
 
 const there = (own: Machine, ...args: string[]) => run(args, { env: own.env, cwd: own.cwd })
@@ -34,6 +35,32 @@ test("install --import: all of it is archived, and nobody waits for that", async
   })
   expect((await there(own, "verify")).code).toBe(0)
   expect((await there(own, "install", "--import")).stdout).not.toContain("in the background")
+})
+
+test("links are not followed, and told: in the summary, in JSON, and where there is nothing else", async () => {
+  using own = new Machine()
+  const elsewhere = own.session().turn("linked").flush()
+  const kept = join(own.root, "kept")
+  renameSync(elsewhere.path, `${kept}.jsonl`)
+  mkdirSync(kept)
+  const folder = dirname(elsewhere.path)
+  const links = [join(folder, "a.jsonl"), join(folder, "b.jsonl"), join(folder, "c")]
+  for (const [n, to] of [`${kept}.jsonl`, "nowhere", kept].entries()) symlinkSync(to, links[n]!)
+  symlinkSync("nowhere", join(folder, "other"))
+  const nothing = await there(own, "import")
+  expect(nothing.code).toBe(3)
+  expect(nothing.stderr).toContain(`ctxbridge import ${links[0]}`)
+  own.session().turn("its own").flush()
+  const ran = await there(own, "import", "--json", "--dry-run")
+  expect(doneIn(ran.stdout)).toMatchObject({ ok: true, links: expect.arrayContaining(links) })
+  expect(doneIn(ran.stdout).links).toHaveLength(3)
+  const { stdout } = await there(own, "import")
+  expect(stdout).toContain("1 transcript looked at")
+  expect(stdout).toMatch(/^3 links not followed: ctxbridge import \//m)
+  expect(doneIn((await there(own, "import", links[0]!, "--json")).stdout)).toMatchObject({
+    ok: true,
+    links: [],
+  })
 })
 
 test("without a terminal nobody is asked: install says how, and begins nothing", async () => {

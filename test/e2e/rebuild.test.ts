@@ -8,6 +8,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs"
 import { join } from "node:path"
@@ -72,6 +73,36 @@ const leftovers = (machine: Machine): string[] =>
   (readdirSync(machine.dataHome, { recursive: true }) as string[]).filter((name) =>
     /\.new-|\.compact$/.test(name),
   )
+
+test("--dry-run reads the vault, says what is damaged, and leaves everything as it is", async () => {
+  const { machine } = await filled(2)
+  using _machine = machine
+  const before = statSync(database(machine))
+  const said = await cli(machine, "rebuild", "--dry-run")
+  expect(said).toMatchObject({ code: 0, stderr: "" })
+  expect(said.stdout).toMatch(
+    /^Would make the database anew from 3 copies of the vault: read in \d+\.\d s\n$/,
+  )
+  expect(statSync(database(machine)).ino).toBe(before.ino)
+  const [copy = ""] = new Bun.Glob("**/*.zst").scanSync(join(machine.dataHome, "vault"))
+  const bytes = readFileSync(join(machine.dataHome, "vault", copy))
+  bytes.fill(0, bytes.length - 150, bytes.length - 110)
+  writeFileSync(join(machine.dataHome, "vault", copy), bytes)
+  writeFileSync(database(machine), "no database")
+  const told = await cli(machine, "rebuild", "--dry-run", "--json")
+  expect(told).toMatchObject({ code: 1, stderr: "" })
+  expect(JSON.parse(told.stdout)).toMatchObject({
+    ok: false,
+    dryRun: true,
+    copies: 3,
+    turns: null,
+    messages: null,
+    unreadable: [{ copy }],
+    damaged: database(machine),
+  })
+  expect(readFileSync(database(machine), "utf8")).toBe("no database")
+  expect(leftovers(machine)).toEqual([])
+})
 
 describe("a database that is gone", () => {
   test("the next command has every turn", async () => {
@@ -331,7 +362,8 @@ describe("compact", () => {
     const copy = machine.copy(ended!.path)
     const before = checkCopy(copy, undefined)!.frames
     expect(before).toBeGreaterThan(32)
-    Bun.spawnSync(["touch", "-d", "1 hour ago", copy])
+    const anHourAgo = Date.now() / 1000 - 3600
+    utimesSync(copy, anHourAgo, anHourAgo)
     well(await machine.hook("session-end", sessions[1]!, { reason: "other" }))
     await until(() => checkCopy(copy, undefined)!.frames < before, 30_000, "the frames to be merged")
     await machine.idle()

@@ -1,11 +1,11 @@
 /**
- * The filter for secrets took minutes for a megabyte of marks of private keys, or of `key:key:…`, since it read on from
- * each: hooks were stopped by the host before they had archived anything, again and again. Now it is a second or two; by
+ * The filter for secrets took minutes for a megabyte of marks of private keys, of `key:key:…`, of mentioned tags or of
+ * `eyJeyJ…`, since it read on from each: hooks were stopped by the host before they had archived anything, again and again. Now it is a second or two; by
  * the old way these would run into the time limit of the test.
  */
 import { expect, test } from "bun:test"
 import { run } from "../support/binary.ts"
-import { Machine } from "../support/machine.ts"
+import { contentOf, Machine } from "../support/machine.ts"
 
 const SIZE = 2 << 20
 const mark = (which: string): string => `-----${which} RSA PRIVATE ${"KEY"}-----`
@@ -15,6 +15,8 @@ test.each([
   ["marks of ends", `${mark("END")}\n`],
   ["operators", "key:"],
   ["operators, percent-encoded", "%41key:"],
+  ["mentions of a tag", "`<private>` "],
+  ["beginnings of tokens in one word", "eyJghp_"],
 ])(
   "%s",
   async (_name, piece) => {
@@ -27,3 +29,15 @@ test.each([
   },
   60_000,
 )
+
+test("many strings before a tag", async () => {
+  using machine = new Machine()
+  const content = [...Array.from({ length: SIZE / 4 }, () => "a"), "<private>b</private>"]
+  const session = machine
+    .session()
+    .line({ type: "user", message: { role: "user", content } })
+    .flush()
+  const imported = await run(["import"], { env: machine.env, cwd: machine.cwd })
+  expect(imported).toMatchObject({ code: 0, stderr: "" })
+  expect(contentOf(machine.copy(session.path)).toString()).toContain('"<private>*</private>"')
+})

@@ -52,8 +52,10 @@ export default {
         events.progress(done, total)
       },
     })
-    for (const line of quiet ? failures(report) : [...render(report), ...mention(found)]) out.print(line)
-    events.done({ ...report, found })
+    const { links } = named
+    const told = [...render(report), ...leftLinks(links), ...mention(found)]
+    for (const line of quiet ? failures(report) : told) out.print(line)
+    events.done({ ...report, found, links })
     return report.ok ? EXIT.ok : EXIT.failed
   },
 } satisfies Command
@@ -73,15 +75,22 @@ function find(paths: readonly string[], env: Environment): Found {
   const archives = [...new Set(paths.filter(isArchive).map((word) => resolve(env.cwd, word)))]
   const others = paths.filter((word) => !isArchive(word))
   const folder = join(env.claudeDir, "projects")
-  const transcripts = paths.length > 0 && others.length === 0 ? [] : transcriptsNamed(others, env, folder)
-  if (transcripts.length + archives.length > 0) return { transcripts, archives }
+  const links: string[] = []
+  const onLink = (path: string): void => void links.push(path)
+  const transcripts =
+    paths.length > 0 && others.length === 0 ? [] : transcriptsNamed(others, env, folder, onLink)
+  links.sort()
+  if (transcripts.length + archives.length > 0) return { transcripts, archives, links }
   const where = paths.length === 0 ? folder : paths.join(", ")
   const [other] = paths.length === 0 ? archivesInPlace(env) : []
+  const [link] = links
   throw new CtxError("no-transcripts", `no transcripts below ${where}`, {
     hint:
-      other === undefined
-        ? "name a folder or .jsonl files, or set CLAUDE_CONFIG_DIR"
-        : `there is another tool's archive: ctxbridge import ${other}`,
+      link !== undefined
+        ? `there are links, which are followed only when they are named: ctxbridge import ${link}`
+        : other === undefined
+          ? "name a folder or .jsonl files, or set CLAUDE_CONFIG_DIR"
+          : `there is another tool's archive: ctxbridge import ${other}`,
     exit: EXIT.notFound,
   })
 }
@@ -104,7 +113,7 @@ function render(report: ImportReport): string[] {
   if (waiting > 0) lines.push(`${count(waiting, "half last line")} left: the host is still writing`)
   if (forgotten > 0) lines.push(`${count(forgotten, "transcript")} left out, as you wanted them forgotten`)
   if (indexError !== undefined)
-    lines.push(`The vault took it, but the views could not follow yet: ${indexError}`)
+    lines.push(`The vault took it, but the views could not follow yet: ${safe(indexError)}`)
   return [...lines, ...failures(report)]
 }
 
@@ -128,6 +137,14 @@ function failures({ files }: ImportReport): string[] {
     .map(({ path, error }) => `failed: ${safe(path)}: ${safe(error ?? "")}`)
   if (failed.length > MOST_ERRORS) lines.push(`and ${failed.length - MOST_ERRORS} more; --json names all`)
   return lines
+}
+
+function leftLinks(links: readonly string[]): string[] {
+  const [first] = links
+  if (first === undefined) return []
+  return [
+    `${count(links.length, "link")} not followed: ctxbridge import ${safe(first)}${links.length > 1 ? " …" : ""}`,
+  ]
 }
 
 const mention = (found: readonly string[]): string[] =>

@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs"
 import { vaultFolder } from "../../archive/read.ts"
 import { type RebuildReport, rebuild } from "../../archive/rebuild.ts"
+import { planRebuild } from "../../archive/rebuild-plan.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
 import type { Command } from "../command.ts"
@@ -12,30 +13,48 @@ const PATIENCE = 120_000
 
 export default {
   meta: { name: "rebuild", description: "Make the database anew from the vault alone" },
-  run({ env, out }) {
+  args: {
+    "dry-run": { type: "boolean", description: "Say what would be read; write nothing" },
+  },
+  run({ args, env, out }) {
     if (!existsSync(vaultFolder(env.dataHome))) {
       throw new CtxError("no-archive", `there is no vault in ${env.dataHome}`, {
         hint: "ctxbridge import takes what is there already",
         exit: EXIT.notFound,
       })
     }
-    const report = rebuild(env.dataHome, {
-      now: Date.now(),
-      wait: PATIENCE,
-      onProgress: (done, total) => out.progress("reading", done, total),
-    })
+    const dryRun = args["dry-run"] === true
+    const start = performance.now()
+    const onProgress = (done: number, total: number): void => out.progress("reading", done, total)
+    const report: Told = dryRun
+      ? {
+          ...planRebuild(env.dataHome, onProgress),
+          turns: null,
+          messages: null,
+          ms: Math.round(performance.now() - start),
+        }
+      : rebuild(env.dataHome, { now: Date.now(), wait: PATIENCE, onProgress })
     for (const line of render(report)) out.print(line)
     const ok = report.unreadable.length === 0
-    out.json({ ok, ...report })
+    out.json({ ok, dryRun, ...report })
     return ok ? EXIT.ok : EXIT.failed
   },
 } satisfies Command
 
-function render({ copies, turns, messages, unreadable, damaged, ms }: RebuildReport): string[] {
-  const lines = [
-    `${count(turns, "turn")} and ${count(messages, "message")} from ${count(copies, "copy", "copies")} of the vault in ${(ms / 1000).toFixed(1)} s`,
-  ]
-  if (damaged !== null) lines.push(`The former database was damaged; it is kept as ${safe(damaged)}`)
+/** Nobody knows the turns and messages before they are made. */
+type Told = Omit<RebuildReport, "turns" | "messages"> & Record<"turns" | "messages", number | null>
+
+function render({ copies, turns, messages, unreadable, damaged, ms }: Told): string[] {
+  const from = `${count(copies, "copy", "copies")} of the vault`
+  const time = `${(ms / 1000).toFixed(1)} s`
+  const lines: string[] = []
+  if (turns === null || messages === null) {
+    lines.push(`Would make the database anew from ${from}: read in ${time}`)
+    if (damaged !== null) lines.push(`The present database is damaged; a copy of it would be kept beside it`)
+  } else {
+    lines.push(`${count(turns, "turn")} and ${count(messages, "message")} from ${from} in ${time}`)
+    if (damaged !== null) lines.push(`The former database was damaged; it is kept as ${safe(damaged)}`)
+  }
   for (const { copy, error } of unreadable) lines.push(`not read to its end: ${safe(copy)}: ${safe(error)}`)
   return lines
 }

@@ -73,6 +73,7 @@ const folded = (line: string): string[] =>
 /** Names stand outside of the quotation. */
 function namedSafely(part: ToldPart): ToldPart {
   if (part.kind === "toolUse") return { ...part, name: nameOr(part.name, "a tool") }
+  if (part.kind === "boundary") return { ...part, trigger: nameOr(part.trigger, "unknown") }
   return part.kind === "context" ? { ...part, source: nameOr(part.source, "the host") } : part
 }
 

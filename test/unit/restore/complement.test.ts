@@ -29,6 +29,26 @@ test("a command that the human refused has not failed: it was not run", () => {
   expect(failing?.command).toBe("npm run stage")
 })
 
+test.each([
+  "The user doesn't want to proceed with this tool use. The tool use was rejected.",
+  "Permission to use Bash with command npm run check has been denied.",
+  "Claude requested permissions to use Bash, but you haven't granted it yet.",
+  "<tool_use_error>InputValidationError: Bash failed</tool_use_error>",
+])("how a command ended does not change when it is not run again: %s", (refusal) => {
+  using archive = new Archive()
+  const transcript = archive.session("s1")
+  transcript.turn("test it", [
+    bash("npm run check -- all", "fine"),
+    bash("git push --dry-run", "Exit code 128\nno upstream", true),
+    bash("npm run check -- all", refusal, true),
+    bash("git push --dry-run", refusal, true),
+  ])
+  archive.follow(transcript.flush())
+  const { commands } = gather(archive.db, "s1").facts
+  expect(commands.find(({ text }) => text === "npm run check -- all")?.exit).toBeUndefined()
+  expect(commands.find(({ text }) => text === "git push --dry-run")?.exit).toBe("Exit code 128")
+})
+
 test("what was used often and lately comes first", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")
