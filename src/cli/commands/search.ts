@@ -11,7 +11,7 @@ import { CopyReaders } from "../../vault/reader.ts"
 import { oneOf, positive, stringArg, words } from "../args.ts"
 import type { Command, Context } from "../command.ts"
 import { nothing } from "../nothing.ts"
-import { projectWanted } from "../project-wanted.ts"
+import { knownAs, projectWanted } from "../project-wanted.ts"
 import { renderHits } from "../render-hits.ts"
 import { createStyle } from "../style.ts"
 import { timeArg } from "../when.ts"
@@ -69,7 +69,7 @@ export default {
     const readers = new CopyReaders()
     try {
       const session = await sessionWanted(context, db)
-      const project = session === undefined ? projectWanted(context) : undefined
+      const project = session === undefined ? knownAs(db, projectWanted(context)) : undefined
       const request = { query, limit, project, session, ...narrowing }
       const sense =
         mode === "lexical"

@@ -6,7 +6,7 @@ import { CtxError, EXIT } from "../../util/errors.ts"
 import { positive } from "../args.ts"
 import type { Command } from "../command.ts"
 import { whereElse } from "../nothing.ts"
-import { projectWanted } from "../project-wanted.ts"
+import { knownAs, projectWanted } from "../project-wanted.ts"
 import { renderSessions } from "../render-session.ts"
 import { createStyle } from "../style.ts"
 
@@ -23,9 +23,10 @@ export default {
   run(context) {
     const { args, env, out } = context
     const limit = positive(args, "limit") ?? LIMIT
-    const project = projectWanted(context)
+    const wanted = projectWanted(context)
     const db = openForReading(env.dataHome)
     try {
+      const project = knownAs(db, wanted)
       // One more than shown tells whether there are more.
       const found = listSessions(db, { project, agents: args["agents"] === true, limit: limit + 1 })
       if (found.length === 0) throw nothing(db, project)
