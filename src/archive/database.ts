@@ -11,7 +11,7 @@ import { join } from "../util/path.ts"
 import { lock } from "../vault/lock.ts"
 import { MIGRATIONS, PARSER } from "./schema.ts"
 
-export type { Database } from "bun:sqlite"
+export type { Database, SQLQueryBindings } from "bun:sqlite"
 
 export const databasePath = (dataHome: string): string => join(dataHome, "archive.db")
 
@@ -113,13 +113,10 @@ function canRead(db: Database, { wait }: OpenOptions): boolean {
   }
 }
 
-const READONLY = 0x01
-const URI = 0x40
-
 /** The file without its log: what had been moved over from that when it was last written. */
 function openFrozen(path: string): Database {
   const uri = `file:${encodeURI(path).replaceAll("?", "%3f").replaceAll("#", "%23")}?immutable=1`
-  return new Database(uri, READONLY | URI)
+  return new Database(uri, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI)
 }
 
 /** A file that is not the archive's database: the one being made, or the one being replaced. Takes no lock. */
@@ -134,10 +131,7 @@ export function openFile(path: string, options: OpenOptions): Database {
  * @param untouched to be read without a lock, a journal or a file beside it: for a file that nobody writes
  */
 export function openForeign(path: string, untouched: boolean): Database {
-  const name = `file:${encodeURI(path).replaceAll("?", "%3f").replaceAll("#", "%23")}`
-  const db = untouched
-    ? new Database(`${name}?immutable=1`, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI)
-    : new Database(path, { readwrite: true })
+  const db = untouched ? openFrozen(path) : new Database(path, { readwrite: true })
   db.run("PRAGMA trusted_schema = OFF")
   db.run("PRAGMA query_only = ON")
   db.run("PRAGMA temp_store = MEMORY")

@@ -7,7 +7,7 @@
 import { errorLinesIn, exitStatusIn } from "../transcript/error-lines.ts"
 import { commandUses, type FactKind, namesIn, openingOf, pathsIn } from "../transcript/facts.ts"
 import { isHostTool, isProse, type Origin } from "../transcript/origin.ts"
-import { commandPaths, toolFiles } from "../transcript/tool-input.ts"
+import { commandPaths, shellCommand, stringsIn, toolFiles } from "../transcript/tool-input.ts"
 import type { Part } from "../transcript/types.ts"
 import type { Database } from "./database.ts"
 import { sessionKey } from "./identity.ts"
@@ -75,7 +75,7 @@ function collect(found: Found, part: Part, origin: Origin, tool: string | undefi
       const texts = stringsIn(part.input)
       add("name", texts.flatMap(namesIn))
       if (part.name !== "Bash") add("path", texts.flatMap(pathsIn))
-      const script = part.name === "Bash" ? commandOf(part.input) : undefined
+      const script = shellCommand(part.name, part.input)
       if (script === undefined) return
       add("path", commandPaths(script))
       const uses = new Map(commandUses(script).map(({ command, line }) => [command, line]))
@@ -92,16 +92,4 @@ function collect(found: Found, part: Part, origin: Origin, tool: string | undefi
       }
       return
   }
-}
-
-const commandOf = (input: unknown): string | undefined => {
-  const command = (input as { command?: unknown } | null)?.command
-  return typeof command === "string" ? command : undefined
-}
-
-/** Strings of a tool call's own fields, and of lists of changes in them. */
-function stringsIn(input: unknown, depth = 0): string[] {
-  if (typeof input === "string") return [input]
-  if (typeof input !== "object" || input === null || depth > 3) return []
-  return Object.values(input).flatMap((value) => stringsIn(value, depth + 1))
 }

@@ -14,11 +14,12 @@ const SHORTEST = 4
 const SHOWN = 5
 
 /**
- * The one turn or session that `word` names, whole or by the beginning of its name.
+ * The one turn or session that `typed` names, whole or by the beginning of its name.
  *
  * @throws CtxError exit 64 for a word that is too short or names several, exit 3 when it names nothing
  */
-export function find(db: Database, word: string): Found {
+export function find(db: Database, typed: string): Found {
+  const word = plain(typed)
   const isHandle = word.startsWith(HANDLE_PREFIX)
   const bare = isHandle ? word.slice(HANDLE_PREFIX.length) : word
   if (bare.length < SHORTEST) {
@@ -45,6 +46,12 @@ export function find(db: Database, word: string): Found {
   })
 }
 
+/** As it was copied out of a sentence, a handle may be in quotation marks or capitals, or have a full stop behind it. */
+function plain(typed: string): string {
+  const word = typed.replace(/^["'`([<\s]+|["'`)\]>.,;:\s]+$/g, "")
+  return /^ctx:/i.test(word) ? word.toLowerCase().replace(/^ctx:\s*/, HANDLE_PREFIX) : word
+}
+
 /** Like `find`, for commands that work on sessions only. */
 export function findSession(db: Database, word: string): SessionRow {
   const found = find(db, word)
@@ -69,7 +76,7 @@ function ambiguous(word: string, candidates: readonly Found[]): CtxError {
     .slice(0, SHOWN)
     .map((found) =>
       found.kind === "turn"
-        ? `${HANDLE_PREFIX}${found.turn.handle} "${cut(oneLine(found.turn.prompt), 40)}"`
+        ? `${HANDLE_PREFIX}${found.turn.handle} ${JSON.stringify(cut(oneLine(found.turn.prompt), 40))}`
         : `session ${found.session.id}`,
     )
   const more = candidates.length > SHOWN ? ", …" : ""

@@ -1,5 +1,6 @@
 /** Which project a folder belongs to: worktrees of one repository share a project. */
-import { type FileStats, readFileSync, statSync } from "../util/fs.ts"
+import { readOrdinary } from "../util/files.ts"
+import { type FileStats, statSync } from "../util/fs.ts"
 import { basename, dirname, isAbsolute, join, resolve } from "../util/path.ts"
 
 /**
@@ -32,14 +33,18 @@ function statsOf(path: string): FileStats | undefined {
   }
 }
 
+/** Bytes of a file that holds one path. */
+const LONGEST = 8 << 10
+
 /** A worktree's `.git` file names its git dir; `commondir` in there names the repository's. */
 function commonDir(dir: string, file: string): string | undefined {
   try {
-    const named = /^gitdir:\s*(.+?)\s*$/m.exec(readFileSync(file, "utf8"))?.[1]
+    const named = /^gitdir:\s*(.+?)\s*$/m.exec(readOrdinary(file, LONGEST) ?? "")?.[1]
     if (named === undefined) return undefined
     const gitDir = resolve(dir, named)
     try {
-      return resolve(gitDir, readFileSync(join(gitDir, "commondir"), "utf8").trim())
+      const common = readOrdinary(join(gitDir, "commondir"), LONGEST)
+      return common === undefined ? gitDir : resolve(gitDir, common.trim())
     } catch {
       return gitDir
     }

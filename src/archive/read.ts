@@ -38,18 +38,25 @@ export function openForReading(dataHome: string): Database {
 
 function caughtUp(dataHome: string): Database {
   const options = { wait: 2000, most: AT_ONCE }
-  let db = openWhole(dataHome, options)
+  const db = openWhole(dataHome, options)
+  try {
+    return followed(db, dataHome)
+  } catch (error) {
+    if (!isDamage(error)) throw error
+    repair(dataHome, messageOf(error), options)
+  }
+  return followed(openDatabase(dataHome, options), dataHome)
+}
+
+/** Closes it when it fails: the server would keep its share of the lock for good. */
+function followed(db: Database, dataHome: string): Database {
   try {
     catchUp(db, dataHome, performance.now() + CATCH_UP)
     return db
   } catch (error) {
     db.close()
-    if (!isDamage(error)) throw error
-    repair(dataHome, messageOf(error), options)
+    throw error
   }
-  db = openDatabase(dataHome, options)
-  catchUp(db, dataHome, performance.now() + CATCH_UP)
-  return db
 }
 
 function readable(dataHome: string): Database {

@@ -113,7 +113,8 @@ function followAll(dataHome: string): void {
     // Its place does not depend on the home folder: it is not the host's.
     const copy = vaultFile(dataHome, vaultPath(path, ""))
     if (!existsSync(copy)) {
-      rmSync(path)
+      // Without a tombstone its notes are still to be archived: the vault could not be written.
+      if (forgottenOf(dataHome, name.replace(/\.jsonl$/, ""), path)?.whole === true) rmSync(path)
       continue
     }
     const text = readFileSync(path)

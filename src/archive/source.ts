@@ -3,7 +3,7 @@ import { transcriptName, vaultFile } from "../vault/layout.ts"
 import { stretchesFrom, tailOf } from "../vault/reader.ts"
 import { vaultFiles } from "../vault/walk.ts"
 import type { Pending } from "./pending.ts"
-import { sessionOf } from "./take.ts"
+import { sessionNamedIn, sessionOf } from "./take.ts"
 
 export interface Source extends Pending {
   /** Bytes of the copy on disk. */
@@ -55,10 +55,7 @@ export function sessionOfCopy(dataHome: string, copy: string, path: string): str
 
 function parentNamedIn(file: string): string | undefined {
   try {
-    for (const { content } of stretchesFrom(file, 0)) {
-      const start = Buffer.from(content.subarray(0, 4096)).toString("latin1")
-      return /"sessionId":"([\w-]+)"/.exec(start)?.[1]
-    }
+    for (const { content } of stretchesFrom(file, 0)) return sessionNamedIn(content)
   } catch {
     // A damaged frame: then the transcript, if it is still there.
   }

@@ -102,12 +102,20 @@ function parentNamedIn(path: string): string | undefined {
   try {
     const fd = openSync(path, "r")
     try {
-      const start = Buffer.from(readExactly(fd, 0, 4096)).toString("latin1")
-      return /"sessionId":"([\w-]+)"/.exec(start)?.[1]
+      return sessionNamedIn(readExactly(fd, 0, NAMED_WITHIN))
     } finally {
       closeSync(fd)
     }
   } catch {
     return undefined
   }
+}
+
+/** Bytes of a transcript within which its first line names the session. */
+const NAMED_WITHIN = 4096
+
+/** @param start of a transcript */
+export function sessionNamedIn(start: Uint8Array): string | undefined {
+  const text = Buffer.from(start.subarray(0, NAMED_WITHIN)).toString("latin1")
+  return /"sessionId":"([\w-]+)"/.exec(text)?.[1]
 }

@@ -13,6 +13,7 @@ import type { Part } from "../transcript/types.ts"
 import { cut } from "../util/text.ts"
 import type { Database } from "./database.ts"
 import { applyTask, numberTask, parseTodos, type Todo } from "./todos.ts"
+import { toolNameOf } from "./tool-name.ts"
 
 /** Characters of an error kept beside its call. The whole text is in the vault. */
 const ERROR_KEPT = 600
@@ -43,10 +44,7 @@ export class ToolRows {
   nameOf(id: string): string | undefined {
     const called = this.#names.get(id)
     if (called !== undefined) return called
-    const row = this.#db
-      .query<{ name: string }, [string, string]>("SELECT name FROM tool_calls WHERE session = ? AND id = ?")
-      .get(this.#session, id)
-    return row?.name || undefined
+    return toolNameOf(this.#db, this.#session, id)
   }
 
   use(part: Extract<Part, { kind: "toolUse" }>, { turn, message, sidechain, main, imported }: At): void {

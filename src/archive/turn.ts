@@ -15,6 +15,7 @@ import {
   type UsageRow,
   usageOf,
 } from "./read.ts"
+import { toolNameOf } from "./tool-name.ts"
 
 /** A part, and whose words it is. */
 export type ToldPart = Part & { readonly origin: Origin }
@@ -88,13 +89,6 @@ function decoded(db: Database, session: string, row: MessageRow, line: Uint8Arra
     sidechain: row.sidechain === 1,
     parts: parts.map((part, n) => ({ ...part, origin: origins[n]! })),
   }
-}
-
-function toolNameOf(db: Database, session: string, id: string): string | undefined {
-  const row = db
-    .query<{ name: string }, [string, string]>("SELECT name FROM tool_calls WHERE session = ? AND id = ?")
-    .get(session, id)
-  return row?.name || undefined
 }
 
 /** The line alone does not tell a plugin's words from a human's; the views do. */

@@ -90,11 +90,3 @@ export const wordTotals = (db: Database): WordTotals =>
       `SELECT (SELECT count(*) FROM messages) AS messages, (SELECT count(*) FROM words_docsize) AS indexed`,
     )
     .get()!
-
-/**
- * Removes from the file what deleted messages were found by. SQLite only notes a deletion; the words go when lists
- * are merged.
- */
-export function purgeWords(db: Database): void {
-  db.run("INSERT INTO words (words) VALUES ('optimize')")
-}

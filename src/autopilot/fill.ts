@@ -20,7 +20,7 @@ export interface Fill {
 
 /** What no transcript shows: the host's own words to the model, tools' descriptions, memory files. */
 export const UNSEEN = "system, tools and memory"
-export const NO_FILE = "(no file)"
+const NO_FILE = "(no file)"
 
 const TOOL = "tool"
 

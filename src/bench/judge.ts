@@ -1,7 +1,7 @@
 /** Figures → verdicts. Pure. */
 import type { FirstRead, Row, Scenario, Verdict } from "./report.ts"
 
-export const LIMITS = {
+const LIMITS = {
   /** CPU of a hook with nothing or little new to read, over that of `node -e 0`. */
   cpuVsNode: 0.25,
   /** The same over that of an empty compiled Bun program. */

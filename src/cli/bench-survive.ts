@@ -7,6 +7,7 @@ import { inFolder, inVault } from "../bench/survive/sources.ts"
 import { CtxError, EXIT, usageError } from "../util/errors.ts"
 import { positive, stringArg } from "./args.ts"
 import type { Context } from "./command.ts"
+import { safe } from "./style.ts"
 
 /** Steps of the model after a compaction in which what it uses again counts as needed. */
 const WINDOW = 30
@@ -36,7 +37,7 @@ export function benchSurvive({ args, env, out }: Context): number {
     })
   }
   const report = reportOf(found, options)
-  for (const line of renderSurvive(report)) out.print(line)
+  for (const line of renderSurvive(report)) out.print(safe(line))
   out.json(report)
   return EXIT.ok
 }

@@ -1,12 +1,47 @@
 /** What commands that look something up say when there is nothing. */
+import type { Database } from "../archive/database.ts"
 import { folderOf } from "../archive/project.ts"
+import { parseQuery } from "../search/query.ts"
 import { CtxError, EXIT } from "../util/errors.ts"
 
-/** @param project undefined: it was looked for everywhere */
-export function nothing(text: string, project: string | undefined): CtxError {
+/**
+ * @param project undefined: it was looked for everywhere
+ * @param note what the user should know of how it was looked for
+ */
+export function nothing(
+  db: Database,
+  text: string,
+  project: string | undefined,
+  note?: string | undefined,
+): CtxError {
   const place = project === undefined ? "the archive" : folderOf(project)
-  return new CtxError("not-found", `nothing in ${place} has to do with ${JSON.stringify(text)}`, {
-    hint: project === undefined ? "fewer or other words; fewer filters" : "--all-projects looks everywhere",
+  const isKnown = project === undefined || knownProjects(db).includes(project)
+  const what = text === "" ? "is what was asked for" : `has to do with ${JSON.stringify(text)}`
+  const message = isKnown ? `nothing in ${place} ${what}` : `no session of ${place} is archived`
+  return new CtxError("not-found", message, {
+    hint: isKnown ? (note ?? hintOn(text, project)) : whereElse(db, place),
     exit: EXIT.notFound,
   })
 }
+
+function hintOn(text: string, project: string | undefined): string {
+  const { terms } = parseQuery(text)
+  if (text !== "" && terms.length === 0)
+    return "it has no word; ctxbridge search --cold looks for signs as they stand"
+  return project === undefined ? "fewer or other words; fewer filters" : "--all-projects looks everywhere"
+}
+
+/** Who stands in a folder below, where there is no git to say so, means the project above. */
+function whereElse(db: Database, folder: string): string {
+  const above = knownProjects(db)
+    .map(folderOf)
+    .filter((one) => folder.startsWith(`${one}/`))
+    .sort((a, b) => b.length - a.length)[0]
+  return above === undefined ? "--all-projects looks everywhere" : `--project ${above} is the one above`
+}
+
+const knownProjects = (db: Database): string[] =>
+  db
+    .query<{ path: string }, []>("SELECT path FROM projects")
+    .all()
+    .map(({ path }) => path)

@@ -56,7 +56,12 @@ function read(argv: readonly string[], specs: Specs, command: string) {
     const [flag, value] = splitOnce(word, "=")
     const known = flags.get(flag)
     if (known === undefined)
-      throw usageError(`unknown option: ${flag}`, suggestion(flag, [...flags.keys()], command))
+      throw usageError(
+        `unknown option: ${flag}`,
+        /[a-z]/i.test(flag)
+          ? suggestion(flag, [...flags.keys()], command)
+          : "what begins with a dash and is no option stands behind --",
+      )
     const [name, { type }] = known
     if (type === "boolean") {
       if (value !== undefined) throw usageError(`${flag} takes no value`)
@@ -64,7 +69,8 @@ function read(argv: readonly string[], specs: Specs, command: string) {
       continue
     }
     const next = value ?? flagged[++n]
-    if (next === undefined || (value === undefined && next.startsWith("--"))) {
+    // An empty one is a variable that was never set: without it the command would do more than was meant.
+    if (next === undefined || next === "" || (value === undefined && next.startsWith("--"))) {
       throw usageError(`${flag} needs a value`)
     }
     values[name] = next

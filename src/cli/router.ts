@@ -12,12 +12,14 @@ import {
   usageError,
   VIEWS_LOST,
 } from "../util/errors.ts"
+import { oneLine } from "../util/text.ts"
 import { mayBeSpooled } from "../vault/spool-folders.ts"
 import { type ArgSpec, type Command, type Environment, GLOBAL_ARGS } from "./command.ts"
 import { COMMANDS } from "./commands.ts"
 import { createOutput, isTerminal, UNWRITTEN, writeError, writeOut } from "./output.ts"
 import { endOfFlags, parseArguments } from "./parse.ts"
 import { distance } from "./spelling.ts"
+import { safe } from "./style.ts"
 
 /** ms that a command may spend on moving over what hooks had to write elsewhere. */
 const DRAIN = 5000
@@ -163,9 +165,10 @@ function report(error: unknown, wantsJson: boolean, debug: boolean): number {
   const hint = known ? error.hint : "this is a defect of ctxbridge; --debug shows where"
   const message = messageOf(error)
   if (!wantsJson || !toldOnStdout({ code, message, hint })) {
-    writeError(`ctxbridge: ${message}\n`)
-    if (hint !== undefined) writeError(`hint: ${hint}\n`)
+    // Names of files and words of the archive stand in it.
+    writeError(`ctxbridge: ${oneLine(safe(message))}\n`)
+    if (hint !== undefined) writeError(`hint: ${oneLine(safe(hint))}\n`)
   }
-  if (debug && error instanceof Error) writeError(`${error.stack}\n`)
+  if (debug && error instanceof Error) writeError(`${safe(error.stack ?? "")}\n`)
   return known ? error.exit : EXIT.failed
 }

@@ -5,6 +5,7 @@ import { HASHED_ID } from "../embed/hashed.ts"
 import { queryVector } from "../embed/query.ts"
 import { semanticSearch } from "../embed/search.ts"
 import type { Similar } from "../search/fuse.ts"
+import { NEAREST } from "../search/search.ts"
 import type { Environment } from "./command.ts"
 
 export interface BySense {
@@ -13,24 +14,36 @@ export interface BySense {
   readonly note: string | undefined
 }
 
-/** Turns that are compared in rank with those found by words. */
-const NEAREST = 100
+/** Messages that are looked at where likeness alone does not choose them. */
+const NARROWED = 10_000
 
 const NO_MODEL =
   "no model is installed, so likeness is that of words (ctxbridge model install brings one that knows meanings)"
 
+const NO_VECTORS = "no vectors have been made yet: the background job makes them"
+
+const hasVectors = (db: Database, embedder: string): boolean =>
+  db.query("SELECT 1 FROM vectors WHERE embedder = ? LIMIT 1").get(embedder) !== null
+
+/** @param isNarrowed whether something is asked for that likeness knows nothing of: a role, tool, time, file or failure */
 export async function similarTo(
   env: Environment,
   db: Database,
   query: string,
   where: { readonly project: string | undefined; readonly session: string | undefined },
+  isNarrowed: boolean,
 ): Promise<BySense> {
   const { project, session } = where
   const filter = {
-    limit: NEAREST,
+    limit: isNarrowed ? NARROWED : NEAREST,
     ...(project !== undefined && { projects: [project] }),
     ...(session !== undefined && { sessions: [session] }),
   }
+  const embedder = embedderId(env.dataHome)
   const similar = semanticSearch(db, await queryVector(env, query), filter)
-  return { similar, note: embedderId(env.dataHome) === HASHED_ID ? NO_MODEL : undefined }
+  const notes = [
+    ...(embedder === HASHED_ID ? [NO_MODEL] : []),
+    ...(hasVectors(db, embedder) ? [] : [NO_VECTORS]),
+  ]
+  return { similar, note: notes.length === 0 ? undefined : notes.join("; ") }
 }

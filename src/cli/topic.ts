@@ -1,6 +1,7 @@
 /** What the commands that answer one question share: the words, the place to look in, and what to say for nothing. */
 import type { Database } from "../archive/database.ts"
 import { openForReading } from "../archive/read.ts"
+import { usageError } from "../util/errors.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import { positive, words } from "./args.ts"
 import type { ArgSpec, Context } from "./command.ts"
@@ -38,14 +39,15 @@ export function answerTopic<T>(
   render: (found: readonly T[]) => readonly string[],
 ): void {
   const { args, env, out } = context
-  const text = words(args).join(" ")
+  const text = words(args).join(" ").trim()
+  if (text === "") throw usageError("there is nothing to look for", "the words given are empty")
   const project = projectWanted(context)
   const most = positive(args, "limit") ?? limit
   const db = openForReading(env.dataHome)
   const readers = new CopyReaders()
   try {
     const all = answer({ db, readers, text, project, limit: most })
-    if (all.length === 0) throw nothing(text, project)
+    if (all.length === 0) throw nothing(db, text, project)
     const found = all.slice(0, most)
     if (out.wantsJson) out.json({ query: text, project: project ?? null, found, more: all.length > most })
     else for (const line of render(found)) out.print(line)

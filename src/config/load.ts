@@ -1,5 +1,6 @@
 /** The only reader of the process environment, and of configuration files. */
-import { existsSync, readFileSync } from "../util/fs.ts"
+import { readOrdinary } from "../util/files.ts"
+import { existsSync } from "../util/fs.ts"
 import { dirname, isAbsolute, join } from "../util/path.ts"
 import type { SecretSettings } from "../util/secrets.ts"
 import { type Layer, OPTIONS, type Resolved, resolveOptions } from "./options.ts"
@@ -50,7 +51,7 @@ function resolvePaths(env: Env): Omit<Paths, "secrets"> {
 export interface Settings {
   readonly paths: Paths
   readonly resolved: Resolved
-  /** Files that could not be read as TOML, with the reason. */
+  /** Files that could not be read, or not as TOML, with the reason. */
   readonly broken: readonly string[]
 }
 
@@ -65,16 +66,15 @@ function flatten(table: Record<string, unknown>, prefix = ""): Layer {
   return flat
 }
 
+/** Bytes. The project's file arrives with `git clone`, and so do links. */
+const LARGEST = 64 << 10
+
 function readToml(path: string, broken: string[]): Layer {
   // Most people have none, and an error costs six times as much as a look.
   if (!existsSync(path)) return {}
-  let text: string
   try {
-    text = readFileSync(path, "utf8")
-  } catch {
-    return {}
-  }
-  try {
+    const text = readOrdinary(path, LARGEST)
+    if (text === undefined) throw new Error(`not a file of at most ${LARGEST} bytes`)
     return flatten(Bun.TOML.parse(text) as Record<string, unknown>)
   } catch (error) {
     broken.push(`${path}: ${error instanceof Error ? error.message : String(error)}`)

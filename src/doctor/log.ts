@@ -1,7 +1,6 @@
 /** What hooks and the background job could not do, from their log. */
-import { readFileSync } from "node:fs"
 import { DAY } from "../host/clean-up.ts"
-import { type LoggedError, logPath } from "../util/log.ts"
+import { entriesIn, logPath } from "../util/log.ts"
 import { count, cut, oneLine } from "../util/text.ts"
 import { type Finding, finding, type Patient } from "./finding.ts"
 
@@ -9,7 +8,7 @@ import { type Finding, finding, type Patient } from "./finding.ts"
 const NEW = 7 * DAY
 
 export function logChecks({ stateHome, now }: Patient): Finding[] {
-  const entries = [`${logPath(stateHome)}.1`, logPath(stateHome)].flatMap(entriesOf)
+  const entries = [`${logPath(stateHome)}.1`, logPath(stateHome)].flatMap(entriesIn)
   const latest = entries.at(-1)
   if (latest === undefined) return [finding("log", "ok", "no error was ever logged")]
   const recent = entries.filter(({ time }) => now - Date.parse(time) < NEW)
@@ -23,21 +22,4 @@ export function logChecks({ stateHome, now }: Patient): Finding[] {
       details: [`${latest.time} ${latest.event}: ${cut(oneLine(latest.message), 160)}${code}`],
     }),
   ]
-}
-
-function entriesOf(path: string): LoggedError[] {
-  let text: string
-  try {
-    text = readFileSync(path, "utf8")
-  } catch {
-    return []
-  }
-  return text.split("\n").flatMap((line) => {
-    try {
-      const entry = JSON.parse(line)
-      return typeof entry.time === "string" && typeof entry.message === "string" ? [entry as LoggedError] : []
-    } catch {
-      return []
-    }
-  })
 }

@@ -8,7 +8,10 @@ import { CtxError, messageOf } from "../util/errors.ts"
 /** ms without a byte after which the server is taken for dead. */
 const SILENCE = 30_000
 
-/** @throws CtxError for an address that is not to be used */
+/**
+ * @returns undefined for what is no address: a folder
+ * @throws CtxError for one that is not to be used
+ */
 export function addressOf(text: string): URL | undefined {
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return undefined
   const url = URL.parse(text)

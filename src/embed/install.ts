@@ -12,9 +12,10 @@ import {
 import { basename, dirname, join } from "node:path"
 import { CtxError, EXIT } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
+import { sha256Of } from "../util/sha256.ts"
 import { addressOf, download } from "./download.ts"
 import { type Manifest, MINILM_URL, type PinnedFile, sizeOf } from "./manifest.ts"
-import { checkFile, folderOf, installedModel, manifestFile, modelFolder, sha256Of } from "./model-files.ts"
+import { checkFile, folderOf, installedModel, manifestFile, modelFolder } from "./model-files.ts"
 
 export interface InstallOptions {
   readonly dataHome: string

@@ -1,7 +1,8 @@
 /** The folder of the installed model: which files are there, and whether they are what the manifest says. */
-import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from "node:fs"
+import { existsSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { isMissing } from "../util/errors.ts"
+import { sha256Of } from "../util/sha256.ts"
 import { type Manifest, MINILM, type PinnedFile, parseManifest } from "./manifest.ts"
 
 export const modelFolder = (dataHome: string): string => join(dataHome, "models")
@@ -70,21 +71,4 @@ export function checkFile(path: string, { bytes, sha256 }: PinnedFile): FileChec
   if (!existsSync(path)) return "missing"
   if (statSync(path).size !== bytes) return "differs"
   return sha256Of(path) === sha256 ? "ok" : "differs"
-}
-
-/** Bytes read at a time. */
-const STEP = 1 << 20
-
-export function sha256Of(path: string): string {
-  const hasher = new Bun.CryptoHasher("sha256")
-  const buffer = new Uint8Array(STEP)
-  const fd = openSync(path, "r")
-  try {
-    for (let read = readSync(fd, buffer); read > 0; read = readSync(fd, buffer)) {
-      hasher.update(buffer.subarray(0, read))
-    }
-  } finally {
-    closeSync(fd)
-  }
-  return hasher.digest("hex")
 }

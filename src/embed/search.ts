@@ -1,8 +1,7 @@
 /** Search by meaning: the messages whose vectors are nearest to a query's. Loads no model: query.ts makes the query. */
 import type { Database } from "../archive/database.ts"
-import { unpackVectors } from "../archive/vectors.ts"
 import { BLOCK, createKernel } from "./kernel.ts"
-import { quantiseQuery, toLengthOne } from "./quantise.ts"
+import { quantiseQuery } from "./quantise.ts"
 
 export interface QueryVector {
   /** Only vectors that the same embedder made are compared with it. */
@@ -25,21 +24,6 @@ export interface SemanticHit {
   readonly turn: number
   /** Cosine: 1 for the same direction, 0 for none in common. */
   readonly score: number
-}
-
-/** The mean of a turn's own vectors, as a query for what is like it. Needs no model, so a hook may ask. */
-export function storedVector(db: Database, turn: number, embedder: string): QueryVector | undefined {
-  const row = db
-    .query<{ dimension: number; vectors: Uint8Array }, [number, string]>(
-      "SELECT dimension, vectors FROM vectors WHERE turn = ? AND embedder = ?",
-    )
-    .get(turn, embedder)
-  if (row === null || row.vectors.length === 0) return undefined
-  const values = new Float32Array(row.dimension)
-  for (const { scale, data } of unpackVectors(row.vectors, row.dimension)) {
-    for (let n = 0; n < values.length; n++) values[n]! += data[n]! * scale
-  }
-  return { embedder, values: toLengthOne(values) }
 }
 
 /** The nearest messages, best first; a message of several pieces counts by its nearest. */

@@ -114,16 +114,19 @@ const changed = (target: string): CtxError =>
   new CtxError("changed", `another program wrote ${target} at this very moment; it was left as it is`)
 
 function fill(file: string, copy: string): void {
-  const reader = new CopyReader(copy)
   const fd = openSync(file, "wx", 0o600)
   try {
-    for (const piece of reader.pieces()) {
-      for (let done = 0; done < piece.length; ) done += writeSync(fd, piece, done)
+    const reader = new CopyReader(copy)
+    try {
+      for (const piece of reader.pieces()) {
+        for (let done = 0; done < piece.length; ) done += writeSync(fd, piece, done)
+      }
+    } finally {
+      reader.close()
     }
     fsyncSync(fd)
   } finally {
     closeSync(fd)
-    reader.close()
   }
 }
 

@@ -10,7 +10,7 @@ import type { Selection } from "./select.ts"
 
 const NEWLINE = Uint8Array.of(0x0a)
 
-/** In pieces of about a megabyte: a transcript may be larger than memory. */
+/** A frame at a time: a transcript may be larger than memory. */
 export function* exportRaw(db: Database, dataHome: string, selection: Selection): Generator<Uint8Array> {
   if (selection.kind === "turn") {
     const readers = new CopyReaders()

@@ -5,7 +5,7 @@
 import { dirname, isAbsolute, join, normalize } from "node:path"
 import { type Source, sources } from "../archive/source.ts"
 import { CtxError, EXIT, usageError } from "../util/errors.ts"
-import { isImportedCopy, isLooseCopy, vaultFile } from "../vault/layout.ts"
+import { isImportedCopy, isLooseCopy, vaultFile, withoutVersion } from "../vault/layout.ts"
 import { type PutBack, type PutOptions, putBack } from "./put-back.ts"
 import { folderOfSession } from "./session-folder.ts"
 
@@ -107,7 +107,7 @@ function versionsOf(
   const placed = own.filter(({ copy }) => !isLooseCopy(copy))
   // What was imported from a backup need not be written there again.
   for (const source of to === undefined && placed.length > 0 ? placed : own) {
-    const name = source.copy.replace(/\.~\d+(?=(\.jsonl)?\.zst$)/, "")
+    const name = withoutVersion(source.copy)
     byTranscript.set(name, [...(byTranscript.get(name) ?? []), source])
   }
   // The oldest comes first, and the one that is not set aside last.

@@ -5,7 +5,7 @@
  * An entry is a turn: the prompt and one text of the answer, of the tool calls their names.
  */
 import { dirname } from "node:path"
-import type { Database } from "../archive/database.ts"
+import type { Database, SQLQueryBindings } from "../archive/database.ts"
 import { isObject, type JsonObject, objectOf, stringOf } from "../transcript/json.ts"
 import type { ForeignSession, Item } from "./types.ts"
 import { isoTime, type Row, restOf, textOf } from "./values.ts"
@@ -15,15 +15,15 @@ const ASSISTANT = "\n\nAssistant: "
 
 export function* sessionsInDatabase(db: Database, file: string): Generator<ForeignSession> {
   const ids = db
-    .query<{ session_id: unknown }, []>(
+    .query<{ session_id: SQLQueryBindings }, []>(
       "SELECT session_id FROM transcript_entries GROUP BY session_id ORDER BY min(created_at), session_id",
     )
     .all()
-  const entries = db.query<Row, [string | null]>(
+  const entries = db.query<Row, [SQLQueryBindings]>(
     "SELECT * FROM transcript_entries WHERE session_id IS ? ORDER BY chunk_index, created_at, id",
   )
   for (const { session_id: id } of ids) {
-    const rows = entries.all(textOf(id) ?? null)
+    const rows = entries.all(id)
     yield session(
       textOf(id),
       rows.map((row) => ({ ...row, metadata: objectIn(row["metadata"]) })),
@@ -37,7 +37,9 @@ export function* sessionsInJson(entries: readonly unknown[], file: string): Gene
   for (const entry of entries) {
     if (!isObject(entry)) continue
     const id = stringOf(objectOf(entry["metadata"])["sessionId"]) ?? ""
-    bySession.set(id, [...(bySession.get(id) ?? []), entry])
+    const found = bySession.get(id)
+    if (found === undefined) bySession.set(id, [entry])
+    else found.push(entry)
   }
   const index = (entry: JsonObject): number => Number(objectOf(entry["metadata"])["chunkIndex"]) || 0
   for (const [id, found] of bySession) {

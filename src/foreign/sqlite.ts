@@ -110,7 +110,7 @@ function sweep(scratch: string): void {
 }
 
 /** Names of the ordinary tables. */
-export function tablesOf(db: Database): string[] {
+function tablesOf(db: Database): string[] {
   return db
     .query<{ name: string }, []>(
       `SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'`,

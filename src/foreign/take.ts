@@ -1,8 +1,8 @@
 /** Another tool's archive → copies in the vault, one for each of its sessions. Needs no database of ours. */
-import { closeSync, openSync, readSync } from "node:fs"
 import { join } from "node:path"
 import { markPending } from "../archive/pending.ts"
 import type { SecretSettings } from "../util/secrets.ts"
+import { sha256Of } from "../util/sha256.ts"
 import { appendMade } from "../vault/append.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
@@ -118,18 +118,4 @@ function uuidsIn(contents: Iterable<Uint8Array>): Set<string> {
     }
   }
   return found
-}
-
-const BLOCK = 1 << 20
-
-function sha256Of(file: string): string {
-  const hasher = new Bun.CryptoHasher("sha256")
-  const fd = openSync(file, "r")
-  try {
-    const block = new Uint8Array(BLOCK)
-    for (let n = readSync(fd, block); n > 0; n = readSync(fd, block)) hasher.update(block.subarray(0, n))
-  } finally {
-    closeSync(fd)
-  }
-  return hasher.digest("hex")
 }

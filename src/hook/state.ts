@@ -8,7 +8,7 @@
 import { changingSessions, sessionFolder } from "../archive/session-files.ts"
 import type { ContextState } from "../autopilot/context.ts"
 import { codeOf } from "../util/errors.ts"
-import { readReplaced, replaceSoon, writePrivate } from "../util/files.ts"
+import { readReplaced, replaceSoon, tryTo, writePrivate } from "../util/files.ts"
 import { linkSync, readFileSync, unlinkSync } from "../util/fs.ts"
 import { join } from "../util/path.ts"
 
@@ -98,9 +98,9 @@ export function claimStart(dataHome: string, session: string, now: number): bool
     unlinkSync(own)
     return true
   } catch (error) {
+    tryTo(() => unlinkSync(own))
     // Where nothing can be written, answering twice is better than not at all.
     if (codeOf(error) !== "EEXIST") return true
-    unlinkSync(own)
     return changingSessions(dataHome, () => {
       const state = readState(dataHome, session)
       if (now - (state.startTime ?? 0) < SAME_EVENT) return false

@@ -41,10 +41,16 @@ function linkTarget(path: string): string | undefined {
   }
 }
 
-/** The bytes of a file, `undefined` when there is none. */
+/**
+ * The bytes of a file, `undefined` when there is none.
+ *
+ * @throws CtxError for a pipe or device, which a link in a project may lead to
+ */
 export function readBytes(path: string): Uint8Array | undefined {
   try {
-    return readFileSync(path)
+    const stats = statSync(path)
+    if (!stats.isFile()) throw new CtxError("settings-file", `${path} is no file`)
+    return stats.size === 0 ? new Uint8Array() : readFileSync(path)
   } catch (error) {
     if (isMissing(error)) return undefined
     throw error

@@ -18,7 +18,7 @@ export interface History {
   readonly bytesLeft: number
 }
 
-export const historyFolder = ({ claudeDir }: Pick<Paths, "claudeDir">): string => join(claudeDir, "projects")
+const historyFolder = ({ claudeDir }: Pick<Paths, "claudeDir">): string => join(claudeDir, "projects")
 
 /** Two small reads for each transcript. */
 export function historyOf(place: Place): History {

@@ -4,6 +4,7 @@ import { join } from "node:path"
 import { databasePath, openDatabase } from "../archive/database.ts"
 import { dropPointers } from "../archive/pointers.ts"
 import { rebuild } from "../archive/rebuild.ts"
+import { followVault } from "../archive/remembered.ts"
 import { changingSessions } from "../archive/session-files.ts"
 import type { Paths } from "../config/load.ts"
 import { CtxError, isMissing, messageOf } from "../util/errors.ts"
@@ -16,7 +17,7 @@ import { withTidyLock } from "../vault/tidy.ts"
 import { vaultFiles } from "../vault/walk.ts"
 
 export interface RedactedCopy {
-  /** Path below `vault/`. */
+  /** Path below `vault/`; `notes` for what our own transcripts are archived from. */
   readonly copy: string
   /** Bytes overwritten, or that would be. */
   readonly filled: number
@@ -96,6 +97,13 @@ function redactAll(place: Place, secrets: SecretSettings, options: RedactOptions
   const interrupted = existsSync(noteOf(dataHome))
   if (!dryRun) writeWhole(noteOf(dataHome), "")
   const { looked, changed } = redactVault(dataHome, secrets, options)
+  if (!dryRun) {
+    try {
+      followVault(dataHome)
+    } catch (error) {
+      changed.push({ copy: "notes", filled: 0, error: messageOf(error) })
+    }
+  }
   const restores = redactRestores(dataHome, secrets, dryRun)
   const sessions = join(dataHome, "sessions")
   const files =

@@ -3,6 +3,7 @@ import { version } from "../../package.json"
 import { askForRebuild } from "../job/spawn.ts"
 import { CtxError, codeOf, isDamage, messageOf, usageError, VIEWS_LOST } from "../util/errors.ts"
 import { Arguments } from "./arguments.ts"
+import { told } from "./quoting.ts"
 import type { CallResult, Listing, Service } from "./sdk.ts"
 import type { Tool, World } from "./tool.ts"
 import { get } from "./tools/get.ts"
@@ -42,7 +43,7 @@ export function serviceOf(world: World): Service {
   }
 }
 
-export function listingOf(tool: Tool): Listing {
+function listingOf(tool: Tool): Listing {
   const { name, title, description, properties, required = [], readOnly } = tool
   return {
     name,
@@ -69,6 +70,6 @@ function failure(error: unknown): CallResult {
     : known
       ? error.hint
       : undefined
-  const lines = [`Error: ${messageOf(error)}`, ...(hint === undefined ? [] : [`Hint: ${hint}`])]
+  const lines = [`Error: ${told(messageOf(error))}`, ...(hint === undefined ? [] : [`Hint: ${told(hint)}`])]
   return { text: lines.join("\n"), isError: true }
 }

@@ -1,8 +1,6 @@
 /** Which commands to tell, and in which order: each for what it tells that those before it do not. Pure. */
-import type { Fact } from "./material.ts"
+import { type Fact, SETTLING } from "./material.ts"
 
-/** Messages by which every command is taken to be older, as in facts.ts. */
-const SETTLING = 5
 /** Characters that a line takes beside the command. */
 const FRAME = 5
 /** What it is worth to tell a program with its first word, to the worth of one of its commands. */

@@ -9,7 +9,7 @@ import type { Database } from "../archive/database.ts"
 import { sessionKey } from "../archive/identity.ts"
 import { wasRun } from "../archive/was-run.ts"
 import type { FactKind } from "../transcript/facts.ts"
-import type { Fact, Facts } from "./material.ts"
+import { type Fact, type Facts, SETTLING } from "./material.ts"
 import type { Scope } from "./scope.ts"
 
 /** Facts of a kind that are looked at, the latest: what is older has hardly a chance. */
@@ -20,8 +20,6 @@ const NAMES_LOOKED_AT = 300
 const MOST_RUNS = 60
 /** Commands that are looked for in those calls: no budget has room for more. */
 const MOST_COMMANDS = 60
-/** Messages by which every fact is taken to be older: the very last is no more likely than the ones before. */
-const SETTLING = 5
 /** Characters that a fact takes beside its own. */
 const FRAME = 8
 

@@ -1,4 +1,7 @@
-/** What a restore is made of. The vocabulary of this folder; pure types. */
+/** What a restore is made of. The vocabulary of this folder. Pure. */
+
+/** Messages by which every fact is taken to be older: the very last is no more likely than the ones before. */
+export const SETTLING = 5
 
 /** Something said or done, with the turn it belongs to. */
 export interface Quote {

@@ -80,14 +80,15 @@ function skeleton(text: string): string {
 const HANDLE = /(ctx)[:：﹕∶](?=[0-9a-z]{4})/gi
 
 /** Tags of the host lose their bracket; everything else that can be seen stays. */
-export function neutral(text: string): string {
+export const neutral = (text: string): string => untagged(text).replace(HANDLE, "$1: ")
+
+/** The same for what we say ourselves, with words of the archive in it: the handles are ours. */
+export function untagged(text: string): string {
   const shown = visible(text)
-  return shown
-    .replace(OPENING, (bracket, at: number) => {
-      const behind = shown.slice(at + bracket.length, at + bracket.length + NAME_REACH)
-      return NAMES.test(skeleton(behind)) ? "‹" : bracket
-    })
-    .replace(HANDLE, "$1: ")
+  return shown.replace(OPENING, (bracket, at: number) => {
+    const behind = shown.slice(at + bracket.length, at + bracket.length + NAME_REACH)
+    return NAMES.test(skeleton(behind)) ? "‹" : bracket
+  })
 }
 
 /** For words that anybody may have written: no tag at all, and neither link, picture nor code fence. */

@@ -5,7 +5,7 @@ import { constraintsIn, decisionsIn } from "../transcript/extract.ts"
 import { namesIn, openingOf, pathsIn, simpleCommands } from "../transcript/facts.ts"
 import { numbersIn } from "../transcript/numbers.ts"
 import { isHostTool } from "../transcript/origin.ts"
-import { commandPaths, toolFiles } from "../transcript/tool-input.ts"
+import { commandPaths, shellCommand, stringsIn, toolFiles } from "../transcript/tool-input.ts"
 import type { Part, TranscriptRecord } from "../transcript/types.ts"
 import type { HeldKind } from "./held.ts"
 
@@ -56,9 +56,8 @@ export class Present {
           this.#note("name", namesIn(text))
           if (part.name !== "Bash") this.#note("path", pathsIn(text))
         }
-        const script =
-          part.name === "Bash" ? (part.input as { command?: unknown } | null)?.command : undefined
-        if (typeof script !== "string") return
+        const script = shellCommand(part.name, part.input)
+        if (script === undefined) return
         this.#note("path", commandPaths(script))
         this.#note("command", [openingOf(script) ?? [], simpleCommands(script)].flat())
         return
@@ -84,11 +83,4 @@ export class Present {
     for (const text of texts) known.add(text)
     this.#found.set(kind, known)
   }
-}
-
-/** Strings of a tool call's own fields, and of lists of changes in them. */
-function stringsIn(input: unknown, depth = 0): string[] {
-  if (typeof input === "string") return [input]
-  if (typeof input !== "object" || input === null || depth > 3) return []
-  return Object.values(input).flatMap((value) => stringsIn(value, depth + 1))
 }

@@ -2,6 +2,7 @@
  * What became of a conversation at each of its compactions: what was there before, what the host kept of it, what was
  * given back, what is lost. Told from the transcript alone, and from what was given. Pure.
  */
+import { MARK, TELLS } from "../transcript/delivery.ts"
 import type { TranscriptRecord } from "../transcript/types.ts"
 import { atLeast } from "../util/version.ts"
 import { type HeldKind, holderOf, shortNames } from "./held.ts"
@@ -49,9 +50,6 @@ interface Placed {
   readonly offset: number
 }
 
-const MARK = "<ctxbridge-restore source="
-/** Hosts from here on write down what their hooks gave. */
-const TELLS = [2, 1, 112] as const
 /** A host keeps the newest messages only. */
 const MAYBE_KEPT = 200
 

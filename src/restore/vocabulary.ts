@@ -1,9 +1,7 @@
 /** How commands begin, and how often: many of them on a line, where one of each at length would take ten. Pure. */
 import { interest } from "./commands.ts"
-import type { Fact } from "./material.ts"
+import { type Fact, SETTLING } from "./material.ts"
 
-/** Messages by which every command is taken to be older, as in facts.ts. */
-const SETTLING = 5
 /** Characters that an entry takes beside its words. */
 const FRAME = 5
 /** Where scripts are run, and how a program begins that is typed in: such a line tells nothing else. */

@@ -4,6 +4,7 @@
  */
 import type { Database } from "../archive/database.ts"
 import { allOf, anyOf, wordExpression } from "./expression.ts"
+import type { Condition, Filter } from "./narrowing.ts"
 import type { Term } from "./query.ts"
 
 /** Rows read for all words together, and for one. Those of a word beyond its share count only beside rarer words. */
@@ -28,28 +29,31 @@ export interface Candidates {
 }
 
 /**
- * @param filter what every message must match, in FTS5's language
+ * @param filter what every message must match
  * @param population how many messages there are, at most
  * @param given words that whatever matches the filter has
  */
 export function candidatesOf(
   db: Database,
   terms: readonly Term[],
-  filter: string | undefined,
+  { expression: filter, condition }: Pick<Filter, "expression" | "condition">,
   population: number,
   given: ReadonlySet<string>,
 ): Candidates {
-  if (terms.length === 0) return newest(db, filter, population)
+  const rowsOf = (expression: string | undefined, limit: number, below?: number): number[] =>
+    newestRows(db, expression, condition, limit, below)
+  const isNarrow = filter !== undefined || condition !== undefined
+  if (terms.length === 0) return newest(rowsOf(filter, ROWS), population)
   const isGiven = ({ word, isPrefix }: Term): boolean => !isPrefix && given.has(word)
   const asked = terms.filter((term) => !isGiven(term)).length
   const isAlike = asked === 0 || terms.length === 1
   const share = isAlike ? ENOUGH_ALIKE : Math.min(MOST_ROWS, Math.max(1000, Math.floor(ROWS / asked)))
-  const all = filter === undefined ? undefined : rowsOf(db, filter, share)
+  const all = isNarrow ? rowsOf(filter, share) : undefined
   const size = all === undefined ? population : estimate(all, share, population)
   const lists = terms
     .map((term) => {
       const expression = wordExpression(term.word, term.isPrefix)
-      const rows = all !== undefined && isGiven(term) ? all : rowsOf(db, allOf([expression, filter])!, share)
+      const rows = all !== undefined && isGiven(term) ? all : rowsOf(allOf([expression, filter]), share)
       return { term, expression, rows, count: estimate(rows, share, population) }
     })
     .filter(({ rows }) => rows.length > 0)
@@ -76,7 +80,7 @@ export function candidatesOf(
   for (const [n, { expression, rows, term }] of lists.entries()) {
     if (rows.length < share || rare.length === 0 || isGiven(term)) continue
     // Newer ones are known.
-    add(rowsOf(db, allOf([expression, anyOf(rare), filter])!, share, rows.at(-1)!), givenBits | (2 ** n))
+    add(rowsOf(allOf([expression, anyOf(rare), filter]), share, rows.at(-1)!), givenBits | (2 ** n))
   }
   return {
     terms: lists.map(({ term, count }) => ({
@@ -89,9 +93,8 @@ export function candidatesOf(
 }
 
 /** Nothing ranks: all that the filter leaves is alike. */
-function newest(db: Database, filter: string | undefined, population: number): Candidates {
+function newest(ids: readonly number[], population: number): Candidates {
   const masks = new Uint32Array(population + 1)
-  const ids = filter === undefined ? [] : rowsOf(db, filter, ROWS)
   for (const id of ids) masks[id] = 1
   return { terms: [], masks, ids }
 }
@@ -101,14 +104,31 @@ function newest(db: Database, filter: string | undefined, population: number): C
  *
  * @param below id of a message; only older ones
  */
-function rowsOf(db: Database, expression: string, limit: number, below = Number.MAX_SAFE_INTEGER): number[] {
+function newestRows(
+  db: Database,
+  expression: string | undefined,
+  condition: Condition | undefined,
+  limit: number,
+  below = Number.MAX_SAFE_INTEGER,
+): number[] {
+  const { from, id, where, values } = listOf(expression, condition)
   const { ids } = db
-    .query<{ ids: string }, [string, number, number]>(
+    .query<{ ids: string }, (string | number)[]>(
       `SELECT json_group_array(id) AS ids FROM
-         (SELECT rowid AS id FROM words WHERE words MATCH ? AND rowid < ? ORDER BY rowid DESC LIMIT ?)`,
+         (SELECT ${id} AS id FROM ${from} WHERE ${where} AND ${id} < ? ORDER BY ${id} DESC LIMIT ?)`,
     )
-    .get(expression, below, limit)!
+    .get(...values, below, limit)!
   return JSON.parse(ids)
+}
+
+/** The index where it knows all, the messages where it knows nothing, both where it knows some of it. */
+function listOf(expression: string | undefined, condition: Condition | undefined) {
+  const { sql, values } = condition ?? { sql: "TRUE", values: [] }
+  if (expression === undefined) return { from: "messages m", id: "m.id", where: sql, values }
+  const [id, where] = ["words.rowid", "words MATCH ?"]
+  if (condition === undefined) return { from: "words", id, where, values: [expression] }
+  const from = "words CROSS JOIN messages m ON m.id = words.rowid"
+  return { from, id, where: `${where} AND ${sql}`, values: [expression, ...values] }
 }
 
 /** Those of the messages that have these marks. */

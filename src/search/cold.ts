@@ -6,8 +6,10 @@ import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { identify, role } from "../archive/identity.ts"
 import { projectOf } from "../archive/project.ts"
+import { toolNameOf } from "../archive/tool-name.ts"
 import { decodeLine } from "../transcript/decode.ts"
 import type { TranscriptRecord } from "../transcript/types.ts"
+import { cut } from "../util/text.ts"
 import { stretchesBackwards, stretchesFrom } from "../vault/reader.ts"
 import { type ColdCopy, coldCopies } from "./cold-copies.ts"
 import { type Sieve, sieveFor, wholeText } from "./cold-text.ts"
@@ -121,7 +123,7 @@ class Scan {
     const record = decodeLine(line)
     const tools = record.parts.flatMap((part) => {
       if (part.kind === "toolUse") return [part.name]
-      return part.kind === "toolResult" ? this.#toolOf(copy.session, part.id) : []
+      return part.kind === "toolResult" ? (toolNameOf(this.#db, copy.session, part.id) ?? []) : []
     })
     const speaker = role(record.parts)
     const text = wholeText(line)
@@ -149,7 +151,7 @@ class Scan {
       why: [...new Set(this.#query.terms.map(({ typed }) => typed.toLowerCase()))],
       snippet,
       marks,
-      prompt: row?.prompt ? row.prompt.slice(0, 200) : null,
+      prompt: row?.prompt ? cut(row.prompt, 200) : null,
       answer: null,
       also: [],
     })
@@ -166,13 +168,6 @@ class Scan {
       (until === undefined || (time !== "" && time < until)) &&
       (error !== true || failed)
     )
-  }
-
-  #toolOf(session: string, id: string): string[] {
-    const row = this.#db
-      .query<{ name: string }, [string, string]>("SELECT name FROM tool_calls WHERE session = ? AND id = ?")
-      .get(session, id)
-    return row === null || row.name === "" ? [] : [row.name]
   }
 
   /** By what the message is known by, so that a fork's copy of a line is the line. */

@@ -3,6 +3,7 @@
  * into an expression, each quoted, so that no query is a syntax error. Pure.
  */
 import { mark } from "../archive/word-index.ts"
+import { once } from "../util/once.ts"
 import { wordSet } from "../util/words.ts"
 import { folded, type Node } from "./query.ts"
 
@@ -73,14 +74,6 @@ export function isExact(node: Node): boolean {
       return node.nodes.every(isExact)
     default:
       return true
-  }
-}
-
-function once<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined
-  return () => {
-    made ??= { value: make() }
-    return made.value
   }
 }
 

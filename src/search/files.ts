@@ -2,7 +2,7 @@
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { wordSet } from "../util/words.ts"
-import { turnsTouching } from "./narrowing.ts"
+import { named } from "./narrowing.ts"
 import { parseQuery } from "./query.ts"
 import type { Ranked } from "./rank.ts"
 
@@ -32,10 +32,7 @@ interface FileOfTurn {
 /** @param ranked the turns that have to do with the topic */
 export function filesAbout(db: Database, topic: string, ranked: readonly Ranked[]): TopicFile[] {
   const words = new Set(parseQuery(topic).terms.map(({ word }) => word))
-  const found = new Map<
-    string,
-    { ops: Set<string>; handles: Set<string>; best: number; score: number; one: FileOfTurn }
-  >()
+  const found = new Map<string, { ops: Set<string>; handles: Set<string>; score: number; one: FileOfTurn }>()
   const top = ranked[0]?.score ?? 1
   for (const { turn, score } of ranked) {
     for (const one of filesOfTurn(db, turn)) {
@@ -48,7 +45,6 @@ export function filesAbout(db: Database, topic: string, ranked: readonly Ranked[
         found.set(one.path, {
           ops,
           handles: new Set([one.handle]),
-          best: score,
           score: share + NAMED * named,
           one,
         })
@@ -99,19 +95,17 @@ interface TouchRow extends Omit<Touch, "ops"> {
 
 /** The turns that touched a file, newest first; those that only read it when `reads`. */
 export function touchesOf(db: Database, file: string, project: string | undefined, reads: boolean): Touch[] {
-  const turns = [...turnsTouching(db, file)]
-  const end = file.replace(/^(\.?\/)+/, "")
+  const { sql, values } = named(file)
   return db
-    .query<TouchRow, [string, string, string, string, string | null]>(
-      `SELECT ?1 || t.handle AS handle, t.session, t.seq, t.started AS time, f.path,
+    .query<TouchRow, (string | null)[]>(
+      `SELECT ? || t.handle AS handle, t.session, t.seq, t.started AS time, f.path,
          group_concat(f.op, ' ' ORDER BY f.op) AS ops, t.prompt, t.answer
-       FROM json_each(?2) w JOIN turns t ON t.id = w.value JOIN files f ON f.turn = t.id
+       FROM files f JOIN turns t ON t.id = f.turn
        LEFT JOIN sessions s ON s.id = t.session LEFT JOIN projects p ON p.id = s.project
-       WHERE (f.path = ?3 OR f.path = ?4 OR substr(f.path, -length(?4) - 1) = '/' || ?4)
-         AND (?5 IS NULL OR p.path = ?5)
+       WHERE ${sql} AND (? IS NULL OR p.path = ?)
        GROUP BY t.id, f.path ORDER BY t.started DESC, t.id DESC`,
     )
-    .all(HANDLE_PREFIX, JSON.stringify(turns), file, end, project ?? null)
+    .all(HANDLE_PREFIX, ...values, project ?? null, project ?? null)
     .map((row) => ({ ...row, ops: row.ops.split(" ") }))
     .filter(({ ops }) => reads || ops.some((op) => op !== "read"))
 }

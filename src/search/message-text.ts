@@ -1,5 +1,6 @@
 /** The text of a message as a search sees it, from the vault. */
 import type { Database } from "../archive/database.ts"
+import { toolNameOf } from "../archive/tool-name.ts"
 import { partsOfLine } from "../transcript/decode.ts"
 import { searchable } from "../transcript/searchable.ts"
 import { vaultFile } from "../vault/layout.ts"
@@ -78,7 +79,7 @@ export class MessageTexts {
     const said = parts.filter(({ kind }) => kind !== "title")
     const tools = said.flatMap((part) => {
       if (part.kind === "toolUse") return [part.name]
-      return part.kind === "toolResult" ? toolOf(this.#db, place.session, part.id) : []
+      return part.kind === "toolResult" ? (toolNameOf(this.#db, place.session, part.id) ?? []) : []
     })
     return { text: searchable(said, place.role === "host").text, role: place.role, uuid, tools }
   }
@@ -101,10 +102,3 @@ const placesOf = (db: Database, messages: readonly number[]): Place[] =>
        FROM json_each(?) w JOIN messages m ON m.id = w.value JOIN transcripts t ON t.id = m.transcript`,
     )
     .all(JSON.stringify(messages))
-
-function toolOf(db: Database, session: string, id: string): string[] {
-  const row = db
-    .query<{ name: string }, [string, string]>("SELECT name FROM tool_calls WHERE session = ? AND id = ?")
-    .get(session, id)
-  return row === null || row.name === "" ? [] : [row.name]
-}

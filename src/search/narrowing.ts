@@ -1,6 +1,7 @@
 /** What a search is narrowed to: as much as the index knows by its marks, the rest by a look at each row. */
 import type { Database } from "../archive/database.ts"
 import { mark } from "../archive/word-index.ts"
+import { resolve } from "../util/path.ts"
 import { allOf, anyOf } from "./expression.ts"
 
 export interface Narrowing {
@@ -14,10 +15,16 @@ export interface Narrowing {
   /** human, assistant, tool, host. */
   readonly role?: string | undefined
   readonly tool?: string | undefined
-  /** A file that the turn touched: its path, or the end of it. */
+  /** A file that the turn touched: its path, or the end of it; `named` says what else. */
   readonly file?: string | undefined
   /** Only what failed. */
   readonly error?: boolean | undefined
+}
+
+/** In SQL, about a row `m` of the messages. */
+export interface Condition {
+  readonly sql: string
+  readonly values: readonly string[]
 }
 
 export interface Filter {
@@ -25,6 +32,8 @@ export interface Filter {
   readonly expression: string | undefined
   /** Whether it looks at the time of a row. */
   readonly isTimed: boolean
+  /** What no mark says, so that it is asked where candidates are chosen: of too many of them, only the newest are. */
+  readonly condition: Condition | undefined
   /** Whether it accepts every row that has the marks. */
   readonly isOpen: boolean
   accepts(row: { readonly turn: number; readonly session: string; readonly time: string | null }): boolean
@@ -56,6 +65,7 @@ export function filterOf(db: Database, wanted: Narrowing): Filter | undefined {
   return {
     expression: allOf(parts),
     isTimed,
+    condition: conditionOf(wanted, turns),
     isOpen: turns === undefined && session === undefined && !isTimed,
     accepts: (row) =>
       (turns === undefined || turns.has(row.turn)) &&
@@ -65,16 +75,52 @@ export function filterOf(db: Database, wanted: Narrowing): Filter | undefined {
   }
 }
 
-/** Turns that read, wrote or named a file whose path is or ends with this one. */
+function conditionOf(
+  { session, since, until }: Narrowing,
+  turns: ReadonlySet<number> | undefined,
+): Condition | undefined {
+  const parts: Condition[] = []
+  if (turns !== undefined) {
+    parts.push({ sql: "m.turn IN (SELECT value FROM json_each(?))", values: [`[${[...turns].join()}]`] })
+  }
+  // The mark of a session is that of its subagents, too.
+  if (session?.includes("/")) parts.push({ sql: "m.session = ?", values: [session] })
+  if (since !== undefined) parts.push({ sql: "m.time >= ?", values: [since] })
+  if (until !== undefined) parts.push({ sql: "m.time < ?", values: [until] })
+  if (parts.length === 0) return undefined
+  return { sql: parts.map(({ sql }) => sql).join(" AND "), values: parts.flatMap(({ values }) => values) }
+}
+
+/** Turns that read, wrote or named a file that `file` names. */
 export function turnsTouching(db: Database, file: string): Set<number> {
-  const end = file.replace(/^(\.?\/)+/, "")
+  const { sql, values } = named(file)
   const rows = db
-    .query<{ turn: number }, [string, string]>(
-      `SELECT DISTINCT turn FROM files
-       WHERE path = ?1 OR path = ?2 OR substr(path, -length(?2) - 1) = '/' || ?2`,
-    )
-    .all(file, end)
+    .query<{ turn: number }, string[]>(`SELECT DISTINCT f.turn FROM files f WHERE ${sql}`)
+    .all(...values)
   return new Set(rows.map(({ turn }) => turn))
+}
+
+/** A path as it was typed in `folder`, as far as the archive cannot know what it means. */
+export function typedPath(text: string, folder: string, home: string): string {
+  const base = text.startsWith("~/") ? home : text.startsWith("../") ? folder : undefined
+  if (base === undefined) return text
+  return resolve(base, text.replace(/^~\//, "")) + (text.endsWith("/") ? "/" : "")
+}
+
+/**
+ * Rows `f` of the files whose path is or ends with `file`. With `*` or `?` it is a pattern, of which `*` goes over folders,
+ * too; with a slash at its end, it is all that is below that folder.
+ */
+export function named(file: string): Condition {
+  const end = file.replace(/^(\.?\/)+/, "")
+  const pattern = (text: string): string => (text.endsWith("/") ? `${text}*` : text).replaceAll("[", "[[]")
+  if (/[*?]|\/$/.test(file)) {
+    return { sql: "(f.path GLOB ? OR f.path GLOB ?)", values: [pattern(file), `*/${pattern(end)}`] }
+  }
+  return {
+    sql: "(f.path IN (?, ?) OR substr(f.path, -length(?)) = ?)",
+    values: [file, end, `/${end}`, `/${end}`],
+  }
 }
 
 function months(db: Database, { since, until }: Narrowing): string | undefined {
@@ -86,7 +132,8 @@ function months(db: Database, { since, until }: Narrowing): string | undefined {
     .get()
   const first = later(since, span?.first ?? undefined)
   const last = earlier(until, span?.last ?? undefined)
-  if (first === undefined || last === undefined) return undefined
+  // A transcript may tell any time: then the rows alone are looked at.
+  if (!isMonth(first) || !isMonth(last)) return undefined
   const names: string[] = []
   for (let month = monthNumber(first); month <= monthNumber(last); month++) {
     names.push(quoted(mark.month(`${Math.floor(month / 12)}-${String((month % 12) + 1).padStart(2, "0")}`)))
@@ -96,6 +143,7 @@ function months(db: Database, { since, until }: Narrowing): string | undefined {
   return names.length === 0 ? quoted(mark.month("0000-00")) : anyOf(names)
 }
 
+const isMonth = (time: string | undefined): time is string => /^\d{4}-\d\d/.test(time ?? "")
 const monthNumber = (time: string): number => Number(time.slice(0, 4)) * 12 + Number(time.slice(5, 7)) - 1
 const later = (a: string | undefined, b: string | undefined): string | undefined =>
   a === undefined || (b !== undefined && b > a) ? b : a

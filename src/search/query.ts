@@ -38,13 +38,21 @@ export interface Query {
 
 /** A pasted log is a query, too; its rarest words count in the end. */
 const MOST_TERMS = 64
+/** Parentheses within each other; those beyond are passed over. FTS5 takes some 35. */
+const DEEPEST = 20
+/** UTF-16 units that are looked at: all of them are required where they stand between quotation marks or operators. */
+const LONGEST = 4000
 
 export function parseQuery(text: string): Query {
-  const tokens = tokenize(text)
+  const tokens = tokenize(text.slice(0, LONGEST))
   const strict = tokens.some(({ kind }) => kind === "operator")
   const required = strict ? new Parser(tokens).parse() : lenient(tokens)
   return { text, terms: termsOf(tokens), must: required, isStrict: strict }
 }
+
+/** Whether something was typed, but only signs: the index holds none, and who asks for nothing is shown the newest. */
+export const isWordless = ({ text, terms, must }: Query): boolean =>
+  terms.length === 0 && must === undefined && text.trim() !== ""
 
 interface Token {
   readonly kind: "word" | "phrase" | "prefix" | "field" | "operator" | "open" | "close"
@@ -56,6 +64,7 @@ const FIELD = /^(role|tool):(.+)$/i
 
 function tokenize(text: string): Token[] {
   const tokens: Token[] = []
+  let depth = 0
   for (let at = 0; at < text.length; ) {
     const unit = text[at]!
     // A quotation mark that nothing closes is none.
@@ -64,8 +73,9 @@ function tokenize(text: string): Token[] {
       tokens.push({ kind: "phrase", text: text.slice(at + 1, close) })
       at = close + 1
     } else if (parts(unit)) {
-      if (unit === "(") tokens.push({ kind: "open", text: unit })
-      if (unit === ")") tokens.push({ kind: "close", text: unit })
+      if (unit === "(" && ++depth <= DEEPEST) tokens.push({ kind: "open", text: unit })
+      if (unit === ")" && depth-- <= DEEPEST) tokens.push({ kind: "close", text: unit })
+      depth = Math.max(depth, 0)
       at++
     } else {
       const from = at

@@ -41,7 +41,7 @@ export interface Gate {
   readonly few: number
 }
 
-export const GATE: Gate = { least: 3, share: 0.4, common: 0.1, few: 10 }
+const GATE: Gate = { least: 3, share: 0.4, common: 0.1, few: 10 }
 
 /** Messages that may have a word: what was said in a project is counted as far as that is a matter of. */
 const MOST = 60

@@ -5,9 +5,10 @@ import { type Candidates, candidatesOf, withMarks } from "./candidates.ts"
 import { allOf, expressionOf, isExact, wordsGivenBy } from "./expression.ts"
 import { fuse, type Similar } from "./fuse.ts"
 import { type Hit, hitsOf } from "./hit.ts"
+import { latestTurns } from "./latest.ts"
 import { MessageTexts } from "./message-text.ts"
 import { type Filter, filterOf, type Narrowing } from "./narrowing.ts"
-import { type Node, parseQuery, type Query } from "./query.ts"
+import { isWordless, type Node, parseQuery, type Query } from "./query.ts"
 import { besides, bestFirst, type Ranked, type RankRow, rank, scorer, shortlist, WEIGHTS } from "./rank.ts"
 import { verified } from "./verify.ts"
 
@@ -37,6 +38,8 @@ export interface Found {
 
 /** Messages that are ranked, at least: with 250 of them no more was found (docs/adr/0011), and they cost twice as much. */
 const SHORTLIST = 120
+/** Turns found by meaning that are compared in rank with those found by words. */
+export const NEAREST = 100
 /** Where the index alone cannot decide: messages whose texts may be looked at. */
 const CHECKED = 250
 
@@ -72,9 +75,13 @@ interface Ranking {
 type Unlimited = Omit<SearchRequest, "limit"> & Partial<Pick<SearchRequest, "limit">>
 
 function rankedIn(db: Database, texts: MessageTexts, request: Unlimited): Ranking {
-  const filter = filterOf(db, request)
-  if (filter === undefined) return { turns: [], candidates: NOTHING, rows: [], isFused: false }
   const query = parseQuery(request.query)
+  const filter = isWordless(query) ? undefined : filterOf(db, request)
+  if (filter === undefined) return { turns: [], candidates: NOTHING, rows: [], isFused: false }
+  if (query.terms.length === 0 && query.must === undefined) {
+    const turns = latestTurns(db, filter, (request.limit ?? SHORTLIST) + 1)
+    return { turns, candidates: NOTHING, rows: [], isFused: false }
+  }
   // A turn has several messages that compete.
   const most = Math.max(SHORTLIST, 4 * (request.limit ?? 0))
   let candidates = candidatesFor(db, query, filter)
@@ -97,9 +104,9 @@ function narrowed(db: Database, similar: readonly Similar[], filter: Filter): Si
   const ids = similar.flatMap(({ message }) => message ?? [])
   const accepted = new Set(rowsOf(db, ids, filter).map(({ id }) => id))
   const marked = filter.expression === undefined ? accepted : withMarks(db, [...accepted], filter.expression)
-  return similar.filter(({ message }) =>
-    message === undefined ? filter.expression === undefined : marked.has(message),
-  )
+  const isWanted = ({ message }: Similar): boolean =>
+    message === undefined ? filter.expression === undefined : marked.has(message)
+  return similar.filter(isWanted).slice(0, NEAREST)
 }
 
 /** Of the best message's score, what another must have to be told beside it. */
@@ -107,9 +114,10 @@ const ALIKE = 0.6
 
 /** Single messages that have most of the query's words, best first and newest first among equals. */
 export function bestMessages(db: Database, query: string, narrowing: Narrowing, most: number): number[] {
-  const filter = filterOf(db, narrowing)
+  const wanted = parseQuery(query)
+  const filter = isWordless(wanted) ? undefined : filterOf(db, narrowing)
   if (filter === undefined) return []
-  const candidates = candidatesFor(db, parseQuery(query), filter)
+  const candidates = candidatesFor(db, wanted, filter)
   const scoreOf = scorer(candidates.terms.map(({ weight }) => weight))
   const chosen = shortlist(candidates, most)
   const accepted = new Set(rowsOf(db, chosen, filter).map(({ id }) => id))
@@ -127,7 +135,8 @@ function candidatesFor(db: Database, query: Query, filter: Filter): Candidates {
   const population = db.query<{ id: number | null }, []>("SELECT max(id) AS id FROM messages").get()?.id ?? 0
   const required = query.must === undefined ? undefined : expressionOf(query.must)
   const given = new Set(wordsGivenBy(query.must))
-  return candidatesOf(db, query.terms, allOf([required, filter.expression]), population, given)
+  const expression = allOf([required, filter.expression])
+  return candidatesOf(db, query.terms, { expression, condition: filter.condition }, population, given)
 }
 
 /** The candidates that are worth comparing, with what stands around them. */

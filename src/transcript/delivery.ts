@@ -15,12 +15,12 @@ import { type JsonObject, objectOf, stringOf } from "./json.ts"
 export type Outcome = "arrived" | "lost" | "unknown" | "open"
 
 /** How every text that is given back begins. A line of the transcript has its quotation marks escaped. */
-const MARK = "<ctxbridge-restore source="
+export const MARK = "<ctxbridge-restore source="
 /** Of these, the host shows to the user or to us alone that a hook has run. */
 const SUCCEEDED = new Set(["hook_success", "hook_additional_context", "hook_system_message"])
 const OUR_HOOK = " hook session-start"
 /** The oldest host that was seen to write hook context into the transcript. */
-const TELLS = [2, 1, 112] as const
+export const TELLS = [2, 1, 112] as const
 /** A compaction's other lines, and a turn that its author has stopped: what is said behind them comes later. */
 const SUMMARY = '"isCompactSummary":true'
 const INTERRUPT = "[Request interrupted by user"

@@ -2,6 +2,7 @@
  * Where a text stands in a line of a transcript: in its JSON strings, however they are escaped, and in JSON that stands
  * in those strings. Pure.
  */
+import { isObject, type JsonObject } from "./json.ts"
 
 /** First byte, and the first one behind the last. */
 export type Span = readonly [from: number, to: number]
@@ -158,12 +159,7 @@ export function skeleton(line: Uint8Array): string | undefined {
   ])
 }
 
-type Fields = Readonly<Record<string, unknown>>
-
-const isObject = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
-const part = (fields: Fields, names: readonly string[]): unknown => [
+const part = (fields: JsonObject, names: readonly string[]): unknown => [
   Object.keys(fields),
   names.map((name) => fields[name] ?? null),
 ]

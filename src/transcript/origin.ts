@@ -6,9 +6,7 @@
  */
 import type { Part } from "./types.ts"
 
-export const ORIGINS = ["human", "assistant", "tool", "web", "subagent", "import", "host"] as const
-
-export type Origin = (typeof ORIGINS)[number]
+export type Origin = "human" | "assistant" | "tool" | "web" | "subagent" | "import" | "host"
 
 /** What decides beside the part itself. */
 export interface Surroundings {

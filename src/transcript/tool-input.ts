@@ -179,3 +179,16 @@ function knownTarget(name: string, fields: JsonObject): string | undefined {
 function filePath(fields: JsonObject): string | undefined {
   return stringOf(fields["file_path"]) ?? stringOf(fields["notebook_path"]) ?? stringOf(fields["path"])
 }
+
+/** Strings of a tool call's own fields, and of lists of changes in them. */
+export function stringsIn(input: unknown, depth = 0): string[] {
+  if (typeof input === "string") return [input]
+  if (typeof input !== "object" || input === null || depth > 3) return []
+  return Object.values(input).flatMap((value) => stringsIn(value, depth + 1))
+}
+
+/** What a call of Bash runs, empty text included; undefined for other tools. */
+export function shellCommand(tool: string, input: unknown): string | undefined {
+  const { command } = objectOf(input)
+  return tool === "Bash" && typeof command === "string" ? command : undefined
+}

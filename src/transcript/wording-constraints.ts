@@ -2,7 +2,8 @@
  * Wordings of rules: what a human tells the model to do or not to do for good. A report that something always fails
  * or must be a mistake has the same words; what tells them apart is whom they are said to. Pure.
  */
-import { begins, MARKS, once, type Wording, type Wordings, words } from "./wording.ts"
+import { once } from "../util/once.ts"
+import { begins, MARKS, type Wording, type Wordings, words } from "./wording.ts"
 
 /** Where an order begins within a sentence. */
 const ORDER = String.raw`(?:^|[,;:–—-]\s*|\b(?:please|and|but|so|then|also|you|we)\s+)`

@@ -1,5 +1,6 @@
 /** Wordings of decisions: what the model settled, and what it found to be the cause. Pure. */
-import { begins, MARKS, once, type Wording, type Wordings, words } from "./wording.ts"
+import { once } from "../util/once.ts"
+import { begins, MARKS, type Wording, type Wordings, words } from "./wording.ts"
 
 const english = (): Wording => ({
   marks: MARKS.english,

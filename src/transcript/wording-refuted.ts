@@ -1,5 +1,6 @@
 /** Wordings of ways that were tried in vain. What might fail, or fails no more, has the same words. Pure. */
-import { MARKS, once, plainWords, type Wording, type Wordings, words } from "./wording.ts"
+import { once } from "../util/once.ts"
+import { MARKS, plainWords, type Wording, type Wordings, words } from "./wording.ts"
 
 const english = (): Wording => ({
   marks: MARKS.english,

@@ -14,15 +14,6 @@ export interface Wordings {
   readonly latin: readonly Wording[]
 }
 
-/** Made when it is first asked for: these are a hundred regular expressions, and most starts need none. */
-export function once<T>(make: () => T): () => T {
-  let made: T | undefined
-  return () => {
-    made ??= make()
-    return made
-  }
-}
-
 /** Whole words of any alphabet. */
 export const words = (...forms: string[]): RegExp =>
   new RegExp(String.raw`(?<!\p{L})(?:${forms.join("|")})(?!\p{L})`, "iu")

@@ -1,5 +1,5 @@
 /** Small files that are there whole or not at all. */
-import { existsSync, mkdirSync, renameSync, unlinkSync, writeFileSync } from "./fs.ts"
+import { existsSync, mkdirSync, readFileSync, renameSync, statSync, unlinkSync, writeFileSync } from "./fs.ts"
 import { dirname } from "./path.ts"
 
 /** Replaces a file by a rename; makes its folder when it is missing. 0600 in 0700. */
@@ -43,11 +43,12 @@ export function readReplaced<T>(file: string, read: (file: string) => T | undefi
 /** Where `replaceSoon` sets the former file aside. */
 export const asideOf = (file: string): string => `${file}.old`
 
-function tryTo(act: () => void): void {
+/** For what may be gone: another process replaces it at this moment, or it could not be written. */
+export function tryTo(act: () => void): void {
   try {
     act()
   } catch {
-    // Another process replaces it at this moment.
+    // as wanted
   }
 }
 
@@ -59,4 +60,17 @@ export function writePrivate(file: string, text: string): void {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
     writeFileSync(file, text, { mode: 0o600 })
   }
+}
+
+/**
+ * The text of a file that somebody else has put there, with a link for instance: a pipe would hold us, a device has no end.
+ *
+ * @param most bytes
+ * @returns undefined for what is no file, or a larger one
+ */
+export function readOrdinary(file: string, most: number): string | undefined {
+  const stats = statSync(file)
+  if (!stats.isFile() || stats.size > most) return undefined
+  // Files of /proc have no length, and some of them no end.
+  return stats.size === 0 ? "" : readFileSync(file, "utf8")
 }

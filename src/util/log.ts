@@ -44,12 +44,26 @@ export interface LoggedError {
 /** The newest entry, undefined when nothing ever went wrong. The file is at most a megabyte. */
 export function lastError(stateHome: string): LoggedError | undefined {
   for (const path of [logPath(stateHome), `${logPath(stateHome)}.1`]) {
-    try {
-      const line = readFileSync(path, "utf8").trimEnd().split("\n").at(-1) ?? ""
-      if (line !== "") return JSON.parse(line) as LoggedError
-    } catch {
-      // no log, or half a line: then the one before it
-    }
+    const latest = entriesIn(path).at(-1)
+    if (latest !== undefined) return latest
   }
   return undefined
+}
+
+/** The entries of a log file, the oldest first; none where there is no file. Half a line is none. */
+export function entriesIn(path: string): LoggedError[] {
+  let text: string
+  try {
+    text = readFileSync(path, "utf8")
+  } catch {
+    return []
+  }
+  return text.split("\n").flatMap((line) => {
+    try {
+      const entry = JSON.parse(line)
+      return typeof entry.time === "string" && typeof entry.message === "string" ? [entry as LoggedError] : []
+    } catch {
+      return []
+    }
+  })
 }

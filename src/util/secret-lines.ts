@@ -26,7 +26,7 @@ export function* stringsOf(text: string, start: number, end: number): Generator<
 }
 
 /** Whether an odd number of backslashes stands before `at`, back to `floor`. */
-export function isEscaped(text: string, at: number, floor: number): boolean {
+function isEscaped(text: string, at: number, floor: number): boolean {
   let n = 0
   while (at - 1 - n > floor && text[at - 1 - n] === "\\") n++
   return n % 2 === 1

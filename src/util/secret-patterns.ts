@@ -25,7 +25,7 @@ export function problemOf(pattern: string): string | undefined {
   // Classes and escapes hold no structure.
   const bare = pattern.replace(/\\./g, "x").replace(/\[[^\]]*\]/g, "x")
   if (/\\[1-9k]/.test(pattern)) return "back-references take too long"
-  if (/\((?:[^()]*[*+}|?][^()]*)\)(?:[*+]|\{)/.test(bare) || /\)[*+{][^()]*\)[*+{]/.test(bare)) {
+  if (repeatsChoices(bare)) {
     return "a repeated group with repetitions or alternatives in it may take for ever"
   }
   if ((bare.match(/[*+]|\{\d+,\}/g) ?? []).length > MOST_UNBOUNDED) {
@@ -33,6 +33,28 @@ export function problemOf(pattern: string): string | undefined {
   }
   return new RegExp(pattern).test("") ? "it matches the empty text" : undefined
 }
+
+/** Whether a group is repeated that holds, however deep, a repetition or alternatives: each letter doubles the time. */
+function repeatsChoices(bare: string): boolean {
+  /** Of each group that is open, whether it holds one. */
+  const groups = [false]
+  for (let at = 0; at < bare.length; at++) {
+    const unit = bare[at]!
+    if (unit === "(") {
+      groups.push(false)
+      OPENING.lastIndex = at
+      at = OPENING.test(bare) ? OPENING.lastIndex - 1 : at
+    } else if (unit === ")") {
+      const holds = groups.pop() === true
+      if (holds && "*+{".includes(bare[at + 1] ?? " ")) return true
+      if (holds) groups[groups.length - 1] = true
+    } else if ("*+?{|".includes(unit)) groups[groups.length - 1] = true
+  }
+  return false
+}
+
+/** How a group begins that says more than that it is one. */
+const OPENING = /\(\?(?:<?[=!]|<\w+>|[\w-]*:)/y
 
 /** Within the strings of lines of JSON, and anywhere in other lines. A pattern that cannot be used is passed over. */
 export function findPatterns(text: string, patterns: readonly string[], add: AddSpan): void {

@@ -21,11 +21,12 @@ const UNITS = ["B", "KB", "MB", "GB", "TB"] as const
 export function bytes(n: number): string {
   let value = n
   let unit = 0
-  while (value >= 1000 && unit < UNITS.length - 1) {
+  // By what is shown: 999,600 is no 1000 KB, and 9,960 no 10.0.
+  while (Math.round(value) >= 1000 && unit < UNITS.length - 1) {
     value /= 1000
     unit++
   }
-  return unit === 0 ? `${n} B` : `${value < 10 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`
+  return unit === 0 ? `${n} B` : `${value < 9.95 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`
 }
 
 /** `1 turn`, `2 turns`. */

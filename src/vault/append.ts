@@ -7,9 +7,9 @@ import { CtxError } from "../util/errors.ts"
 import { filterLines, type SecretSettings } from "../util/secrets.ts"
 import { type LockedCopy, openLocked, segmentContent, segmentsBackwards, writeFully } from "./file.ts"
 import { dataFrame, encodeNote, type RangeNote, sha256, TAIL_WINDOW, xxh64 } from "./frame.ts"
-import { stretchesFrom } from "./reader.ts"
+import { archivedIn, stretchesFrom } from "./reader.ts"
 
-/** Bytes of lines in one frame, as far as lines allow. */
+/** UTF-16 units of lines in one frame, as far as lines allow. */
 const CHUNK = 256 << 10
 /** ms to wait for another process that appends to the same copy. */
 const PATIENCE = 5000
@@ -43,7 +43,7 @@ export function appendMade(request: MadeRequest): Made {
   const isNew = statSync(copy, { throwIfNoEntry: false }) === undefined
   if (isNew || request.dryRun) {
     const lines = request.choose(contents(copy))
-    if (request.dryRun || lines.length === 0) return { before: 0, taken: sizeOf(lines) }
+    if (request.dryRun || lines.length === 0) return { before: archivedIn(copy), taken: sizeOf(lines) }
   }
   const held = openLocked(copy, { path, created: now }, performance.now() + PATIENCE)
   if (held === undefined) {

@@ -85,13 +85,13 @@ export class CopyReader {
   constructor(file: string) {
     const fd = openCopy(file)
     if (fd === undefined) throw missing(file)
-    const last = lastSegment(fd)
-    // A copy that ends whole is read without its header, which is no segment: the walk ends before it.
-    const tail = last === undefined ? readTail(fd) : { end: behind(last), headerLength: 0, last }
-    if (tail === undefined) {
-      closeSync(fd)
-      throw missing(file)
-    }
+    const tail = orClosed(fd, () => {
+      const last = lastSegment(fd)
+      // A copy that ends whole is read without its header, which is no segment: the walk ends before it.
+      const end = last === undefined ? readTail(fd) : { end: behind(last), headerLength: 0, last }
+      if (end === undefined) throw missing(file)
+      return end
+    })
     this.#fd = fd
     this.#file = file
     this.#size = tail.last?.to ?? 0
@@ -104,7 +104,7 @@ export class CopyReader {
     return this.#size
   }
 
-  /** The transcript in pieces of about a megabyte. */
+  /** The transcript as it was archived: a frame at a time. */
   *pieces(): Generator<Uint8Array> {
     while (this.#walkOn()) {}
     for (const segment of this.#walked.toReversed()) yield this.#content(segment)
@@ -220,6 +220,16 @@ const missing = (file: string): CtxError =>
   new CtxError("vault-missing", `the vault has no copy ${file}`, {
     hint: "ctxbridge verify names what is missing",
   })
+
+/** Closes the descriptor when it fails. */
+function orClosed<T>(fd: number, act: () => T): T {
+  try {
+    return act()
+  } catch (error) {
+    closeSync(fd)
+    throw error
+  }
+}
 
 /** Readers of several copies, each opened once. */
 export class CopyReaders {

@@ -21,7 +21,7 @@ export interface CompactedCopy {
   readonly frames: number
   readonly merged: number
   readonly before: number
-  /** What it would be, roughly, is not told by a dry run: undefined. */
+  /** undefined for a dry run, and where it failed: it is known only once it is done. */
   readonly after: number | undefined
   readonly error: string | undefined
 }

@@ -12,8 +12,7 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { version } from "../../package.json"
 import { binary, type Ran, run } from "../support/binary.ts"
 import { doneIn } from "../support/events.ts"
@@ -557,10 +556,12 @@ describe("import", () => {
     const transcript = own.session()
     for (let n = 0; n < 150; n++) transcript.turn(`prompt ${n}`, [BIG])
     transcript.flush()
-    const child = Bun.spawn([binary(), "import"], { env: own.env, cwd: own.cwd, stdout: "pipe" })
-    await Bun.sleep(60)
+    const child = Bun.spawn([binary(), "import", "--json"], { env: own.env, cwd: own.cwd, stdout: "pipe" })
+    // It tells of its start before it looks at the first file.
+    const { value: start } = await child.stdout.getReader().read()
     child.kill("SIGINT")
     await child.exited
+    expect(new TextDecoder().decode(start)).toStartWith('{"event":"start"')
     expect(doneIn((await there(own, "import", "--json")).stdout)).toMatchObject({ turns: { after: 150 } })
     expect((await there(own, "verify")).code).toBe(0)
     expect((await there(own, "export", transcript.session, "--raw")).stdout).toBe(
@@ -624,8 +625,8 @@ describe("completions", () => {
 
 describe("demo", () => {
   test("plays, checks, and leaves nothing behind", async () => {
-    const demos = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith("ctxbridge-demo-"))
-    const before = demos()
+    const demos = (): string[] =>
+      readdirSync(machine.root).filter((name) => name.startsWith("ctxbridge-demo-"))
     // Whatever the user has configured, the demo is not affected by it.
     const env = { ...machine.env, CTXBRIDGE_CAPTURE: "0", CLAUDE_FLOW_COMPACT_RESTORE_BUDGET: "0" }
     const ran = await run(["demo", "--json"], { env, cwd: machine.cwd })
@@ -633,7 +634,7 @@ describe("demo", () => {
     expect(report.checks.filter(({ ok }: { ok: boolean }) => !ok)).toEqual([])
     expect({ code: ran.code, stderr: ran.stderr, ok: report.ok }).toEqual({ code: 0, stderr: "", ok: true })
     expect(report.hooks).toHaveLength(11)
-    expect(demos()).toEqual(before)
+    expect(demos()).toEqual([])
     expect((await json("status")).value.totals.sessions).toBe(1)
   })
 
@@ -645,6 +646,8 @@ describe("demo", () => {
     }
     expect((await run(["show", value.session], there)).stdout).toContain("five tries a minute")
     expect((await run(["verify"], there)).code).toBe(0)
+    // Here the former test would have found one.
+    expect(dirname(value.folder)).toBe(machine.root)
     rmSync(value.folder, { recursive: true })
   })
 })

@@ -65,6 +65,11 @@ describe("an archive of another tool's", () => {
     const again = doneIn((await there(own, "import", file, "--json")).stdout)
     expect(again).toMatchObject({ ok: true, takenBytes: 0, turns: { before: first.turns.after } })
     expect(again.turns.after).toBe(first.turns.after)
+    const files = [again, doneIn((await there(own, "import", file, "--dry-run", "--json")).stdout)].map(
+      (done) => done.files,
+    )
+    expect(files[1]).toEqual(files[0])
+    expect(files[0][0].archived).toBe(first.takenBytes)
     expect(hashOf(file)).toBe(before)
     expect(readdirSync(dirname(file))).toEqual(["what is this?#1%20"])
     const shown = await there(own, "export", `${SESSION}~${first.files[0].archive.tool}`)

@@ -132,6 +132,8 @@ describe("uninstall --purge", () => {
     well(await machine.hook("stop", session))
     well(await cli(machine, machine.env, "uninstall"))
     writeFileSync(join(machine.dataHome, "diary.txt"), "mine")
+    // Of a command that was killed while it tried whether it may write.
+    writeFileSync(join(machine.dataHome, "probe.4711"), "")
     well(await cli(machine, machine.env, "status"))
     await machine.idle()
     const { stdout } = well(await cli(machine, machine.env, "uninstall", "--purge", "-y"))

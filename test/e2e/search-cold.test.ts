@@ -47,6 +47,23 @@ async function hits(...args: string[]): Promise<(Hit | ColdHit)[]> {
   return JSON.parse(ran.stdout).hits
 }
 
+test("a prompt is not cut within a character", async () => {
+  using own = new Machine()
+  const prompt = `${"x".repeat(198)} 🦉 of the tamarack`
+  const session = own
+    .session()
+    .turn(prompt, [{ tool: "Bash", input: { command: "cat x" }, output: LONG }])
+    .flush()
+  await own.hook("stop", session)
+  const { stdout } = await run(["search", "--json", "--cold", "obsidian quartz"], {
+    env: own.env,
+    cwd: own.cwd,
+  })
+  const [hit] = JSON.parse(stdout).hits as ColdHit[]
+  expect(hit!.prompt).toStartWith("xxx")
+  expect(hit!.prompt!.isWellFormed()).toBe(true)
+})
+
 test("what stands beyond the indexed part of an output, by its turn, in this project", async () => {
   expect(await hits("obsidian quartz valves")).toEqual([])
   const found = await hits("--cold", "obsidian quartz valves")

@@ -47,7 +47,9 @@ function conversation(folder: string, name: string): Conversation {
     .map((file) => join(folder, name, file))
   // "Speaker: what was said" stands there; only the latter is evidence.
   const said = (id: string): string => (dia[id]?.text ?? "").replace(/^\w+: /, "")
-  const questions = qa.map(({ question, category, gold }) => ({
+  // What nothing answers has no share of it that could be shown.
+  const answered = qa.filter(({ gold }) => gold.length > 0)
+  const questions = answered.map(({ question, category, gold }) => ({
     text: question,
     group: GROUPS[category] ?? `category ${category}`,
     evidence: new Map(gold.map((id) => [id, said(id)])),

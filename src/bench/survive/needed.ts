@@ -11,7 +11,7 @@ import {
   pathsIn,
   simpleCommands,
 } from "../../transcript/facts.ts"
-import { commandPaths, toolFiles } from "../../transcript/tool-input.ts"
+import { commandPaths, shellCommand, toolFiles } from "../../transcript/tool-input.ts"
 import type { Part, TranscriptRecord } from "../../transcript/types.ts"
 
 export interface Seen {
@@ -54,7 +54,7 @@ export class Memory {
         this.#tools.set(part.id, part.name)
         for (const text of stringsIn(part.input)) this.#prose(text)
         for (const { path } of toolFiles(part.name, part.input)) this.#note("path", [path])
-        const script = part.name === "Bash" ? stringsIn(part.input)[0] : undefined
+        const script = shellCommand(part.name, part.input)
         if (script === undefined) return
         this.#note("path", commandPaths(script))
         this.#note("command", [...new Set([openingOf(script) ?? [], simpleCommands(script)].flat())])

@@ -52,7 +52,6 @@ export interface TortureOptions {
 /** In temporary folders, which are removed. The user's own archive and settings are not touched. */
 export async function torture(options: TortureOptions): Promise<TortureReport> {
   const { cases, seed, scale } = options
-  const results: CaseResult[] = []
   const worlds = new Set<World>()
   const done: { result: CaseResult; n: number }[] = []
   let next = 0
@@ -84,7 +83,7 @@ export async function torture(options: TortureOptions): Promise<TortureReport> {
     process.off("SIGINT", interrupt)
     process.off("SIGTERM", interrupt)
   }
-  results.push(...done.sort((a, b) => a.n - b.n).map(({ result }) => result))
+  const results = done.sort((a, b) => a.n - b.n).map(({ result }) => result)
   return { suite: "torture", ok: results.every((one) => faultsOf(one) === 0), seed, scale, cases: results }
 }
 

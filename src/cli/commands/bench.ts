@@ -4,6 +4,7 @@ import { FULL, QUICK } from "../../bench/plans.ts"
 import { renderReport } from "../../bench/table.ts"
 import { childEnvironment } from "../../config/load.ts"
 import { CtxError, EXIT, usageError } from "../../util/errors.ts"
+import { positive } from "../args.ts"
 import { recall } from "../bench-recall.ts"
 import { related } from "../bench-related.ts"
 import { benchSurvive } from "../bench-survive.ts"
@@ -74,12 +75,10 @@ export default {
     }
     if (suite === "torture") return benchTorture(context)
     const plan = args["quick"] === true ? QUICK : FULL
-    const rounds = args["rounds"] === undefined ? plan.rounds : Number(args["rounds"])
-    if (!Number.isInteger(rounds) || rounds < 1) throw usageError("--rounds needs a whole number from 1 on")
     const environment = childEnvironment()
     const report = await benchHooks({
       ...plan,
-      rounds,
+      rounds: positive(args, "rounds") ?? plan.rounds,
       exe: env.exePath,
       environment,
       onProgress: out.progress,

@@ -1,5 +1,6 @@
 /** `ctxbridge blame`: the turns that touched a file, and what they were for. */
 import { touchesOf } from "../../search/files.ts"
+import { typedPath } from "../../search/narrowing.ts"
 import { oneLine } from "../../util/text.ts"
 import type { Command } from "../command.ts"
 import { createStyle, fit, indented } from "../style.ts"
@@ -11,17 +12,18 @@ const LIMIT = 20
 export default {
   meta: { name: "blame", description: "List the turns that touched a file, and what they were for" },
   args: {
-    ...topicArgs("path", "The file's path, or the end of it", LIMIT),
+    ...topicArgs("path", "The file's path, or the end of it; src/ or *.ts for several", LIMIT),
     reads: { type: "boolean", description: "Also those that only read it" },
   },
   run(context) {
-    const { args, out } = context
+    const { args, env, out } = context
     const style = createStyle(out.color)
     const now = Date.now()
     answerTopic(
       context,
       LIMIT,
-      ({ db, text, project }) => touchesOf(db, text, project, args["reads"] === true),
+      ({ db, text, project }) =>
+        touchesOf(db, typedPath(text, env.cwd, env.home), project, args["reads"] === true),
       (found) =>
         found.flatMap(({ handle, ops, path, time, prompt, answer }) => [
           `${style.bold(handle)}  ${style.dim(fit(`${ago(time, now)} · ${ops.join(", ")} · ${path}`, out.columns - handle.length - 2))}`,

@@ -13,6 +13,8 @@ import { usageError } from "../../util/errors.ts"
 import { bytes } from "../../util/text.ts"
 import { stringArg } from "../args.ts"
 import type { Command, Context } from "../command.ts"
+import { isTerminal } from "../output.ts"
+import { safe } from "../style.ts"
 
 const FORMATS = ["raw", "md", "jsonl"] as const
 type Format = (typeof FORMATS)[number]
@@ -50,14 +52,15 @@ export default {
     const db = openForReading(env.dataHome)
     try {
       const agents = { all: args["agents"] === true, only: stringArg(args, "agent") }
-      const pieces = exported(db, context, format, select(db, String(args["what"]), agents))
+      const isShown = target === undefined && isTerminal()
+      const pieces = exported(db, context, format, select(db, String(args["what"]), agents), isShown)
       if (target === undefined) {
         for (const piece of pieces) out.raw(piece)
         return
       }
       const file = resolve(env.cwd, target)
       const size = writeExport(file, pieces, args["force"] === true)
-      out.print(`${bytes(size)} written to ${file}`)
+      out.print(`${bytes(size)} written to ${safe(file)}`)
       out.json({ file, format, bytes: size })
     } finally {
       db.close()
@@ -72,14 +75,17 @@ function formatOf(args: Context["args"]): Format {
   return wanted[0] ?? "md"
 }
 
+/** @param isShown to a person: their terminal is not to be steered by what they read; the raw bytes stay what they are */
 function exported(
   db: Database,
   { env }: Context,
   format: Format,
   selection: Selection,
+  isShown: boolean,
 ): Iterable<Uint8Array> {
   if (format === "raw") return exportRaw(db, env.dataHome, selection)
-  return inBlocks(lines(db, env.dataHome, format, selection))
+  const texts = lines(db, env.dataHome, format, selection)
+  return inBlocks(isShown ? texts.map(safe) : texts)
 }
 
 function* lines(db: Database, dataHome: string, format: Format, selection: Selection): Generator<string> {

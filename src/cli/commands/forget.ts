@@ -17,6 +17,7 @@ import { stringArg } from "../args.ts"
 import type { Command, Context } from "../command.ts"
 import { confirmed, YES_ARG } from "../confirm.ts"
 import { renderFound, renderLeaving, renderTombstones } from "../render-forget.ts"
+import { safe } from "../style.ts"
 
 /** ms to wait for others that work on the archive: the background job, an import. */
 const PATIENCE = 60_000
@@ -102,7 +103,7 @@ function undo({ env, out, args }: Context, word: string): void {
   const dryRun = args["dry-run"] === true
   if (!dryRun) removeTombstone(env.dataHome, one.session)
   out.print(
-    `${one.session} ${dryRun ? "would be" : "is"} archived again from its next turn on; ctxbridge import takes what Claude Code still has`,
+    `${safe(one.session)} ${dryRun ? "would be" : "is"} archived again from its next turn on; ctxbridge import takes what Claude Code still has`,
   )
   out.json({ dryRun, undone: publicOf(one) })
 }

@@ -113,7 +113,7 @@ function render(report: ImportReport): string[] {
   if (waiting > 0) lines.push(`${count(waiting, "half last line")} left: the host is still writing`)
   if (forgotten > 0) lines.push(`${count(forgotten, "transcript")} left out, as you wanted them forgotten`)
   if (indexError !== undefined)
-    lines.push(`The vault took it, but the views could not follow yet: ${indexError}`)
+    lines.push(`The vault took it, but the views could not follow yet: ${safe(indexError)}`)
   return [...lines, ...failures(report)]
 }
 

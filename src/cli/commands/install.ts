@@ -8,6 +8,7 @@ import { usageError } from "../../util/errors.ts"
 import { bytes, count } from "../../util/text.ts"
 import { ask } from "../ask.ts"
 import type { ArgSpec, Command, Context } from "../command.ts"
+import { safe } from "../style.ts"
 
 /** Flags that install and uninstall share. */
 export const SETTINGS_ARGS = {
@@ -39,7 +40,7 @@ export default {
     const change = install({ ...options, statusLine: wishOf(context) })
     const server = wantsServer(context) ? installServer(options) : undefined
     if (!options.dryRun) rememberFolders(env.dataHome, folders)
-    for (const line of [...report(change), ...reportServer(server)]) out.print(line)
+    for (const line of [...report(change), ...reportServer(server)]) out.print(safe(line))
     if (change.changed && !change.dryRun) {
       const undo = options.scope === "user" ? "" : ` --scope ${options.scope}`
       out.print(`Sessions started from now on are archived. Undo with \`ctxbridge uninstall${undo}\`.`)

@@ -18,6 +18,7 @@ import { CtxError, EXIT, usageError } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
 import { stringArg } from "../args.ts"
 import type { Command, Context, Environment } from "../command.ts"
+import { safe } from "../style.ts"
 
 const SOURCES = ["compact", "clear", "startup"] as const
 type Source = (typeof SOURCES)[number]
@@ -59,7 +60,9 @@ export default {
       else {
         out.print(text)
         out.print("")
-        out.print(`${count(text.length, "character")}, about ${count(tokens, "token")}; session ${session}:`)
+        out.print(
+          `${count(text.length, "character")}, about ${count(tokens, "token")}; session ${safe(session)}:`,
+        )
         for (const section of sections) for (const line of told(section)) out.print(line)
       }
       out.json({ session, source, characters: text.length, tokens, text, sections })

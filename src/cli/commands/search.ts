@@ -3,7 +3,9 @@ import type { Database } from "../../archive/database.ts"
 import { openAtOnce } from "../../archive/open-at-once.ts"
 import type { ColdHit, ColdRequest } from "../../search/cold.ts"
 import type { Hit } from "../../search/hit.ts"
+import { typedPath } from "../../search/narrowing.ts"
 import { search } from "../../search/search.ts"
+import { usageError } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import { oneOf, positive, stringArg, words } from "../args.ts"
@@ -49,12 +51,17 @@ export default {
     const mode = oneOf(args, "mode", MODES) ?? "lexical"
     const query = words(args).join(" ")
     const now = Date.now()
+    const [since, until] = [timeArg(args, "since", now), timeArg(args, "until", now)]
+    if (since !== undefined && until !== undefined && since >= until) {
+      throw usageError("--since is not before --until", `${since} and ${until}`)
+    }
+    const file = stringArg(args, "file")
     const narrowing = {
-      since: timeArg(args, "since", now),
-      until: timeArg(args, "until", now),
+      since,
+      until,
       role: oneOf(args, "role", ROLES),
       tool: stringArg(args, "tool"),
-      file: stringArg(args, "file"),
+      file: file && typedPath(file, env.cwd, env.home),
       error: args["error"] === true,
     }
     const db = await openedFor(env.dataHome)
@@ -66,14 +73,20 @@ export default {
       const sense =
         mode === "lexical"
           ? undefined
-          : await (await import("../similar.ts")).similarTo(env, db, query, { project, session })
+          : await (await import("../similar.ts")).similarTo(
+              env,
+              db,
+              query,
+              { project, session },
+              Object.values(narrowing).some(Boolean),
+            )
       const bySense = sense && { similar: sense.similar, byWords: mode === "hybrid" }
       const { turns, ...indexed } = search(db, env.dataHome, { ...request, ...bySense }, readers)
       const found: Answer =
         args["cold"] === true ? await withCold(context, db, request, indexed, turns) : indexed
       const note = sense?.note
       out.json({ query, mode, ...(note && { note }), project: project ?? null, ...found })
-      if (found.hits.length === 0) throw nothing(query, project)
+      if (found.hits.length === 0) throw nothing(db, query, project, note)
       if (out.wantsJson) return
       if (note !== undefined) out.print(note)
       const screen = { style: createStyle(out.color), now }

@@ -32,7 +32,7 @@ export default {
     const change = uninstall(options)
     const server = wantsServer(context) ? uninstallServer(options) : undefined
     const changes = server?.changed ? [change, server] : [change]
-    for (const line of changes.flatMap(settingsLines)) out.print(line)
+    for (const line of changes.flatMap(settingsLines)) out.print(safe(line))
     const still = options.dryRun ? [] : registeredElsewhere(env.dataHome)
     for (const file of still) out.print(`Still registered in ${safe(file)}: see --scope and --no-mcp`)
     if (change.changed && !change.dryRun) out.print(`The archive stays in ${env.dataHome}`)
@@ -72,7 +72,7 @@ function purge(context: Context): number {
     if (named !== undefined && !settings.some(({ file }) => file === named.file)) settings.push(named)
   }
   const left = dryRun ? [] : withoutJob(env.stateHome, PATIENCE, () => removeAll(context))
-  for (const change of settings) for (const line of settingsLines(change)) out.print(line)
+  for (const change of settings) for (const line of settingsLines(change)) out.print(safe(line))
   out.print(`${dryRun ? "Would remove" : "Removed"} ${what}`)
   for (const path of left) out.print(`Left, as it is not ours: ${safe(path)}`)
   if (!dryRun) out.print("Sessions that are open keep their hooks until they end: close them first.")

@@ -1,5 +1,4 @@
 /** `get`: a whole turn from the vault, in pages. */
-import { find } from "../../archive/find.ts"
 import { openForReading } from "../../archive/read.ts"
 import { readTurn, type ToldPart, type TurnMessage, type WholeTurn } from "../../archive/turn.ts"
 import { type CallOf, callsIn, partText } from "../../export/part-text.ts"
@@ -7,6 +6,7 @@ import { blockQuote, name } from "../../restore/quote.ts"
 import { usageError } from "../../util/errors.ts"
 import { pageOf, shortLines } from "../../util/pages.ts"
 import { CopyReaders } from "../../vault/reader.ts"
+import { named } from "../named.ts"
 import { DATA, minute, nameOr } from "../quoting.ts"
 import type { Tool } from "../tool.ts"
 
@@ -31,7 +31,7 @@ export const get: Tool = {
     const db = openForReading(world.dataHome)
     const readers = new CopyReaders()
     try {
-      const found = find(db, word)
+      const found = named(db, word)
       if (found.kind === "session") {
         throw usageError("that is a session, not a turn", "timeline lists a session's turns")
       }
@@ -73,6 +73,7 @@ const folded = (line: string): string[] =>
 /** Names stand outside of the quotation. */
 function namedSafely(part: ToldPart): ToldPart {
   if (part.kind === "toolUse") return { ...part, name: nameOr(part.name, "a tool") }
+  if (part.kind === "boundary") return { ...part, trigger: nameOr(part.trigger, "unknown") }
   return part.kind === "context" ? { ...part, source: nameOr(part.source, "the host") } : part
 }
 

@@ -1,8 +1,8 @@
 /** `restore_preview`: what a compaction at this moment would be followed by. */
-import { findSession } from "../../archive/find.ts"
 import { findSessions, openForReading } from "../../archive/read.ts"
 import { restoreOf } from "../../restore/restore.ts"
 import { latestSession } from "../../restore/scope.ts"
+import { namedSession } from "../named.ts"
 import { projectIn } from "../scope.ts"
 import type { Tool } from "../tool.ts"
 import { nothingHere } from "./timeline.ts"
@@ -29,7 +29,7 @@ export const restorePreview: Tool = {
       const word = args.text("session")
       const current = findSessions(db, world.session ?? "-").find(({ id }) => id === world.session)?.id
       const session =
-        word === undefined ? (current ?? latestSession(db, projectIn(world), "")) : findSession(db, word).id
+        word === undefined ? (current ?? latestSession(db, projectIn(world), "")) : namedSession(db, word).id
       if (session === undefined) throw nothingHere()
       const budget = args.number("budget") ?? world.restoreBudget
       const { text } = restoreOf(db, session, {

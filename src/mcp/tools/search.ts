@@ -1,15 +1,16 @@
 /** `search`: an index of hits, of about 60 tokens each. */
 import type { Database } from "../../archive/database.ts"
-import { findSession } from "../../archive/find.ts"
 import { openForReading } from "../../archive/read.ts"
 import { isNotesSession } from "../../archive/remembered.ts"
 import type { Hit } from "../../search/hit.ts"
+import { typedPath } from "../../search/narrowing.ts"
 import { search as find } from "../../search/search.ts"
 import { usageError } from "../../util/errors.ts"
 import { MOMENTS, momentOf } from "../../util/moment.ts"
 import { count } from "../../util/text.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import type { Arguments } from "../arguments.ts"
+import { namedSession } from "../named.ts"
 import { DATA, minute, nameOr, plain, strange } from "../quoting.ts"
 import { projectIn } from "../scope.ts"
 import type { Tool } from "../tool.ts"
@@ -43,7 +44,7 @@ export const search: Tool = {
       enum: ["human", "assistant", "tool", "host"],
     },
     tool: { type: "string", description: "Only calls and results of this tool, e.g. Bash" },
-    file: { type: "string", description: "Only turns that touched this file" },
+    file: { type: "string", description: "Only turns that touched this file; src/ or *.ts: these files" },
     error: { type: "boolean", description: "Only what failed" },
     since: { type: "string", description: "From then on: 2026-03-01, 7d, 12h" },
     until: { type: "string", description: "Before then" },
@@ -59,6 +60,8 @@ export const search: Tool = {
     try {
       const session = sessionWanted(args, db)
       const everywhere = args.flag("all_projects") || session !== undefined
+      const [since, until] = span(args, world.now())
+      const file = args.text("file")
       const { hits, more } = find(
         db,
         world.dataHome,
@@ -68,11 +71,11 @@ export const search: Tool = {
           isBrief: true,
           project: everywhere ? undefined : projectIn(world),
           session,
-          since: moment(args, "since", world.now()),
-          until: moment(args, "until", world.now()),
+          since,
+          until,
           role: args.text("role"),
           tool: args.text("tool"),
-          file: args.text("file"),
+          file: file && typedPath(file, world.folder, world.home),
           error: args.flag("error"),
         },
         readers,
@@ -134,7 +137,16 @@ function nextStep(hits: number, more: boolean, everywhere: boolean, limit: numbe
 
 function sessionWanted(args: Arguments, db: Database): string | undefined {
   const word = args.text("session")
-  return word === undefined ? undefined : findSession(db, word).id
+  return word === undefined ? undefined : namedSession(db, word).id
+}
+
+/** @throws CtxError when nothing can lie between them */
+function span(args: Arguments, now: number): [since: string | undefined, until: string | undefined] {
+  const [since, until] = [moment(args, "since", now), moment(args, "until", now)]
+  if (since !== undefined && until !== undefined && since >= until) {
+    throw usageError("since is not before until", `${since} and ${until}`)
+  }
+  return [since, until]
 }
 
 function moment(args: Arguments, name: string, now: number): string | undefined {

@@ -27,7 +27,8 @@ export const status: Tool = {
         turns,
         title: plain(title ?? firstPrompt ?? "", TITLE),
       }))
-    const problem = database.problem === null ? null : plain(database.problem, 200)
+    const problems = [vault.problem, database.problem].filter((one) => one !== null)
+    const problem = problems.length === 0 ? null : plain(problems.join("; "), 400)
     const figures = {
       sessions: totals?.sessions ?? 0,
       turns: totals?.turns ?? 0,

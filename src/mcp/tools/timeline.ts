@@ -1,6 +1,5 @@
 /** `timeline`: the turns around one, a line each. */
 import type { Database } from "../../archive/database.ts"
-import { find } from "../../archive/find.ts"
 import { HANDLE_PREFIX } from "../../archive/handle-prefix.ts"
 import { openForReading, type TurnRow, turnsOf } from "../../archive/read.ts"
 import { name } from "../../restore/quote.ts"
@@ -8,6 +7,7 @@ import { latestSession } from "../../restore/scope.ts"
 import { timeline as around, type TimelineTurn } from "../../search/timeline.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
+import { named } from "../named.ts"
 import { DATA, minute, plain, strange } from "../quoting.ts"
 import { projectIn } from "../scope.ts"
 import type { Tool, World } from "../tool.ts"
@@ -50,7 +50,7 @@ export const timeline: Tool = {
 
 /** A turn, a session's last, or the last of the project's latest session. */
 function turnMeant(db: Database, word: string | undefined, world: World): TurnRow {
-  const found = word === undefined ? undefined : find(db, word)
+  const found = word === undefined ? undefined : named(db, word)
   if (found?.kind === "turn") return found.turn
   const session = found?.session.id ?? latestSession(db, projectIn(world), "")
   const last = session === undefined ? undefined : turnsOf(db, session).at(-1)

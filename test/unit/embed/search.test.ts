@@ -12,7 +12,7 @@ import { Dice } from "../../../src/bench/dice.ts"
 import { dot } from "../../../src/embed/golden.ts"
 import { BLOCK, createKernel } from "../../../src/embed/kernel.ts"
 import { quantise, toLengthOne } from "../../../src/embed/quantise.ts"
-import { semanticSearch, storedVector } from "../../../src/embed/search.ts"
+import { semanticSearch } from "../../../src/embed/search.ts"
 import { Archive } from "../../support/archive.ts"
 
 const WIDTH = 384
@@ -165,18 +165,6 @@ describe("semanticSearch", () => {
     expect(hits[0]).toMatchObject({ message: 7, turn: 1 })
     expect(hits[0]!.score).toBeGreaterThan(0.99)
   })
-})
-
-test("a turn's own vectors are a query for what is like it", () => {
-  using archive = new Archive()
-  const dice = new Dice(10)
-  const center = randomVector(dice)
-  fill(archive.db, [center, randomVector(dice), near(center, dice, 0.3)])
-  const query = storedVector(archive.db, 1, "test")!
-  expect(dot(query.values, center)).toBeGreaterThan(0.999)
-  expect(semanticSearch(archive.db, query, { limit: 2 }).map(({ turn }) => turn)).toEqual([1, 3])
-  expect(storedVector(archive.db, 1, "other")).toBeUndefined()
-  expect(storedVector(archive.db, 99, "test")).toBeUndefined()
 })
 
 describe("rows", () => {

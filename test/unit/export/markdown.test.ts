@@ -4,7 +4,10 @@ import { turnMarkdown } from "../../../src/export/markdown.ts"
 import { inputText } from "../../../src/export/part-text.ts"
 import type { Part } from "../../../src/transcript/types.ts"
 
-const turn = (...parts: Part[]): string =>
+const turn = (...parts: Part[]): string => shown(parts)
+const turnHead = (fields: Partial<WholeTurn>): string => shown([], fields).trimEnd().split("\n").at(-1)!
+
+const shown = (parts: readonly Part[], fields: Partial<WholeTurn> = {}): string =>
   [
     ...turnMarkdown({
       handle: "ctx:abcdef",
@@ -27,11 +30,16 @@ const turn = (...parts: Part[]): string =>
           parts: parts.map((part) => ({ ...part, origin: "host" })),
         },
       ],
+      ...fields,
     } satisfies WholeTurn),
   ].join("")
 
 test("a turn's heading is one line of plain text", () => {
   expect(turn()).toBe("\n## 3. Fix \\*this\\* \\# now\n\n`ctx:abcdef`, 2026-03-02T08:00:00Z\n")
+})
+
+test("a time that is none is text like the others", () => {
+  expect(turnHead({ started: "<b>now\n# soon" })).toBe("`ctx:abcdef`, \\<b\\>now \\# soon")
 })
 
 test("a fence is longer than any in the text", () => {

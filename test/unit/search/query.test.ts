@@ -53,6 +53,17 @@ describe("a query", () => {
     expect(typed("salt AND")).toEqual(["salt"])
   })
 
+  test.each([40, 50_000])("%i parentheses within each other: the outer ones count", (depth) => {
+    using db = new Database(":memory:")
+    db.run("CREATE VIRTUAL TABLE words USING fts5(text, content = '', detail = none, tokenize = 'ascii')")
+    let query = "cat"
+    for (let n = 0; n < depth; n++) query = `${n % 2 ? "bird OR getUserN* NOT" : '"big dog" AND'} (${query})`
+    const { must } = parseQuery(query)
+    db.query("SELECT rowid FROM words WHERE words MATCH ?").all(expressionOf(must!)!)
+    expect(fulfils(must!, { text: "big dog, bird", role: "human", tools: [] })).toBe(true)
+    expect(fulfils(must!, { text: "fish", role: "human", tools: [] })).toBe(false)
+  })
+
   test("any text: parses, and its expressions are FTS5's language", () => {
     using db = new Database(":memory:")
     db.run("CREATE VIRTUAL TABLE words USING fts5(text, content = '', detail = none, tokenize = 'ascii')")

@@ -254,8 +254,25 @@ describe("the user's own patterns", () => {
     for (const bad of ["(a+)+$", "(a|aa)*b", "(", "(x)\\1", "a*b*c*d*", "x*", "a".repeat(301)]) {
       expect(problemOf(bad)).toBeString()
     }
-    for (const good of ["ACME-\\d+", "\\bint-[a-z]{4,}\\b", "[\\w.]+@example\\.com"])
+    for (const bad of [
+      "((a+)b?)*c",
+      "(x(a+)?)*b",
+      "((a|a))*b",
+      "(?:(?:a|aa))+b",
+      "(?<all>(?=x)(a{2}))+b",
+      "((ab)+)+c",
+    ]) {
+      expect(problemOf(bad)).toContain("repeated group")
+    }
+    for (const good of [
+      "ACME-\\d+",
+      "\\bint-[a-z]{4,}\\b",
+      "[\\w.]+@example\\.com",
+      "(?:ab)+",
+      "(?<=id: )(?:-x)+(a|b)?(?!c+)",
+    ]) {
       expect(problemOf(good)).toBeUndefined()
+    }
   })
 })
 

@@ -1,0 +1,71 @@
+/** Who asks for nothing in particular is shown the latest, by the clock: ids follow the order in which it was archived. */
+import type { Database } from "../archive/database.ts"
+import { mark } from "../archive/word-index.ts"
+import { allOf, anyOf, wordExpression } from "./expression.ts"
+import type { Filter } from "./narrowing.ts"
+import type { Ranked } from "./rank.ts"
+
+interface Row {
+  readonly id: number
+  readonly turn: number
+  readonly session: string
+  readonly time: string | null
+}
+
+interface Ended {
+  readonly id: string
+  readonly ended: string | null
+}
+
+/** Sessions that are looked through at once, those that ended last first. Hardly ever are more needed than the first. */
+const STEPS = [16, 64, Number.MAX_SAFE_INTEGER] as const
+
+/** @returns the turns of the latest messages that the filter leaves, each with its latest; at most `limit` */
+export function latestTurns(db: Database, filter: Filter, limit: number): Ranked[] {
+  const sessions = db.query<Ended, []>("SELECT id, ended FROM sessions ORDER BY ended DESC").all()
+  let found: Row[] = []
+  let from = 0
+  for (const step of STEPS) {
+    const rows = latestIn(db, filter, sessions.slice(from, from + step))
+    found = [...found, ...rows].sort(laterFirst).slice(0, limit)
+    from += step
+    // What is left ended before the last of these.
+    const next = sessions[from]
+    if (next === undefined || (found.length === limit && (next.ended ?? "") <= (found.at(-1)!.time ?? "")))
+      break
+  }
+  return found.map(({ turn, id }) => ({ turn, message: id, score: 0 }))
+}
+
+/** The latest message of each turn in these sessions. */
+function latestIn(db: Database, filter: Filter, sessions: readonly Ended[]): Row[] {
+  const { expression, condition = { sql: "TRUE", values: [] } } = filter
+  const [from, match] =
+    expression === undefined
+      ? ["turns t CROSS JOIN messages m ON m.turn = t.id WHERE TRUE", []]
+      : [
+          "words CROSS JOIN messages m ON m.id = words.rowid WHERE words MATCH ?",
+          [within(expression, sessions)],
+        ]
+  const owner = expression === undefined ? "t" : "m"
+  return db
+    .query<Row, string[]>(
+      // With max() the other columns are those of its row.
+      `SELECT m.id, m.turn, m.session, max(coalesce(m.time, '')) AS time FROM ${from}
+       AND ${owner}.session IN (SELECT value FROM json_each(?)) AND ${condition.sql} GROUP BY m.turn`,
+    )
+    .all(...match, JSON.stringify(sessions.map(({ id }) => id)), ...condition.values)
+    .filter((row) => filter.accepts(row))
+}
+
+/** So that lists of the index are cut down, where the sessions are few enough to be named. */
+function within(expression: string, sessions: readonly Ended[]): string {
+  if (sessions.length > STEPS[1]) return expression
+  const marks = new Set(sessions.map(({ id }) => wordExpression(mark.session(id))))
+  return allOf([expression, anyOf([...marks])])!
+}
+
+function laterFirst(a: Row, b: Row): number {
+  const [one, other] = [a.time ?? "", b.time ?? ""]
+  return one === other ? b.id - a.id : one < other ? 1 : -1
+}

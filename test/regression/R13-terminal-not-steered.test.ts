@@ -1,0 +1,61 @@
+/** What stands in the archive, or in a repository's settings, does not steer the terminal of who looks at it. */
+import { expect, setDefaultTimeout, test } from "bun:test"
+import { mkdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { binary, run } from "../support/binary.ts"
+import { Machine } from "../support/machine.ts"
+
+setDefaultTimeout(60_000)
+
+const HOSTILE = "Before\u001b]0;owned\u0007\u009b2J\u202eafter"
+
+async function archived(machine: Machine): Promise<string> {
+  const session = machine.session().turn(HOSTILE, [], HOSTILE).flush()
+  await machine.hook("stop", session)
+  return session.session
+}
+
+async function inTerminal(machine: Machine, ...args: string[]): Promise<string> {
+  const decoder = new TextDecoder()
+  let seen = ""
+  const child = Bun.spawn([binary(), ...args], {
+    env: { ...machine.env, TERM: "xterm", NO_COLOR: "1" },
+    cwd: machine.cwd,
+    terminal: {
+      cols: 80,
+      rows: 24,
+      data(_terminal, data) {
+        seen += decoder.decode(data, { stream: true })
+      },
+    },
+  })
+  await child.exited
+  return seen
+}
+
+test.each(["--md", "--jsonl"])(
+  "export %s: to a person without what steers, to a file whole",
+  async (format) => {
+    using machine = new Machine()
+    const session = await archived(machine)
+    const shown = await inTerminal(machine, "export", session, format)
+    expect(shown).toContain("after")
+    expect(shown).not.toMatch(/[\x1b\x07\u009b\u202e]/)
+    const { stdout } = await run(["export", session, format], { env: machine.env, cwd: machine.cwd })
+    expect(stdout).toContain("\u009b2J\u202eafter")
+  },
+)
+
+test("install --scope project --dry-run: the settings that a repository brings", async () => {
+  using machine = new Machine()
+  mkdirSync(join(machine.cwd, ".claude"))
+  writeFileSync(
+    join(machine.cwd, ".claude", "settings.json"),
+    `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "\u009b2J\u202e"}]}]}}\n`,
+  )
+  const args = ["install", "--scope", "project", "--dry-run"]
+  const { code, stdout } = await run(args, { env: machine.env, cwd: machine.cwd })
+  expect(code).toBe(0)
+  expect(stdout).toContain("command")
+  expect(stdout).not.toMatch(/[\u009b\u202e]/)
+})

@@ -1,0 +1,32 @@
+/** An option whose value was empty, as that of a variable that was never set, was passed over: more was done than was meant. */
+import { expect, test } from "bun:test"
+import { run } from "../support/binary.ts"
+import { Machine } from "../support/machine.ts"
+
+const CALLS: readonly (readonly string[])[] = [
+  ["search", "word", "--session", ""],
+  ["search", "word", "--session="],
+  ["search", "word", "--file", ""],
+  ["search", "word", "--since", ""],
+  ["resurrect", "5e551011", "--to", ""],
+  ["export", "5e551011", "--output", ""],
+  ["sessions", "--project", ""],
+  ["preview", "--session", ""],
+]
+
+test.each(CALLS.map((args) => [args]))("%p", async (args) => {
+  using machine = new Machine()
+  await machine.hook("stop", machine.session().turn("a word").flush())
+  const ran = await run(args, machine)
+  const flag = args.find((one) => one.startsWith("--"))!.replace("=", "")
+  expect(ran).toMatchObject({ code: 64, stdout: "", stderr: `ctxbridge: ${flag} needs a value\n` })
+})
+
+test("what begins with a dash and is no option can still be looked for", async () => {
+  using machine = new Machine()
+  await machine.hook("stop", machine.session().turn("use --force with care").flush())
+  const refused = await run(["search", "->"], machine)
+  expect(refused).toMatchObject({ code: 64, stdout: "" })
+  expect(refused.stderr).toContain("stands behind --")
+  expect(await run(["search", "--", "--force"], machine)).toMatchObject({ code: 0, stderr: "" })
+})
