@@ -9,6 +9,7 @@ import { join } from "../util/path.ts"
 import { lock } from "../vault/lock.ts"
 import { markBehind, markComplete } from "./complete.ts"
 import { type Database, databasePath, openFile, prepareForLongWork } from "./database.ts"
+import { carryProjects, dropUnread } from "./former-projects.ts"
 import { indexCopy } from "./indexing.ts"
 import { dropPointers } from "./pointers.ts"
 import { rememberRepair } from "./repairs.ts"
@@ -106,7 +107,9 @@ function build(dataHome: string, file: string, options: RebuildOptions): Omit<Re
     // If we are killed the file is thrown away, so nothing of it needs to be on the disk before the end.
     db.run("PRAGMA journal_mode = MEMORY")
     db.run("PRAGMA synchronous = OFF")
+    carryProjects(databasePath(dataHome), db, new Set(sources(dataHome).map(({ session }) => session)))
     const { copies, unreadable } = fill(db, dataHome, options)
+    dropUnread(db)
     carryVectors(databasePath(dataHome), db)
     const { turns, messages } = counted(db)
     markComplete(db)

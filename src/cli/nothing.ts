@@ -3,6 +3,7 @@ import type { Database } from "../archive/database.ts"
 import { folderOf } from "../archive/project.ts"
 import { parseQuery } from "../search/query.ts"
 import { CtxError, EXIT } from "../util/errors.ts"
+import { basename } from "../util/path.ts"
 
 /**
  * @param project undefined: it was looked for everywhere
@@ -31,13 +32,17 @@ function hintOn(text: string, project: string | undefined): string {
   return project === undefined ? "fewer or other words; fewer filters" : "--all-projects looks everywhere"
 }
 
-/** Who stands in a folder below, where there is no git to say so, means the project above. */
-function whereElse(db: Database, folder: string): string {
-  const above = knownProjects(db)
-    .map(folderOf)
-    .filter((one) => folder.startsWith(`${one}/`))
-    .sort((a, b) => b.length - a.length)[0]
-  return above === undefined ? "--all-projects looks everywhere" : `--project ${above} is the one above`
+/** Who stands below a project, where there is no git to say so, means that; who has moved one means where it was. */
+export function whereElse(
+  db: Database,
+  folder: string,
+  otherwise = "--all-projects looks everywhere",
+): string {
+  const known = knownProjects(db).map(folderOf)
+  const above = known.filter((one) => folder.startsWith(`${one}/`)).sort((a, b) => b.length - a.length)[0]
+  if (above !== undefined) return `--project ${above} is the one above`
+  const namesake = known.find((one) => basename(one) === basename(folder))
+  return namesake === undefined ? otherwise : `--project ${namesake} has the same name; ${otherwise}`
 }
 
 const knownProjects = (db: Database): string[] =>

@@ -1,5 +1,6 @@
 /** Which project `--project` and `--all-projects` name: the one we stand in, unless told otherwise. */
 
+import type { Database } from "../archive/database.ts"
 import { projectOf } from "../archive/project.ts"
 import { usageError } from "../util/errors.ts"
 import { existsSync, realpathSync } from "../util/fs.ts"
@@ -18,4 +19,22 @@ export function projectWanted({ args, env }: Pick<Context, "args" | "env">): str
   if (path === undefined) return projectOf(env.cwd)
   const folder = resolve(env.cwd, path)
   return projectOf(existsSync(folder) ? realpathSync(folder) : folder)
+}
+
+/**
+ * The same as the archive names it: where a repository or worktree is gone, nobody can tell its folder from its git dir, or
+ * whose worktree it was, but by the sessions there.
+ */
+export function knownAs(db: Database, project: string | undefined): string | undefined {
+  if (project === undefined) return undefined
+  const row = db
+    .query<{ path: string }, [string]>(
+      `SELECT path FROM (
+         SELECT path, 0 AS place FROM projects WHERE path = ?1
+         UNION ALL SELECT path, 1 FROM projects WHERE path = ?1 || '/.git'
+         UNION ALL SELECT p.path, 2 FROM sessions s JOIN projects p ON p.id = s.project WHERE s.cwd = ?1)
+       ORDER BY place LIMIT 1`,
+    )
+    .get(project)
+  return row?.path ?? project
 }

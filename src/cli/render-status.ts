@@ -76,7 +76,7 @@ function archivePairs({ vault, database, disk, totals, behind }: ArchiveStatus):
     ["archived", `${bytes(totals.archivedBytes)} of ${count(totals.transcripts, "transcript")}`],
     ["database", `${bytes(disk.database)}, and ${bytes(disk.wal)} of log`],
     ["other files", bytes(disk.other)],
-    ["on disk", `${ratioText(disk.ratio)} of the archived bytes, vault and database`],
+    ["on disk", `${ratioText(disk.ratio)} the archived bytes, vault and database`],
     [
       "sessions",
       `${totals.sessions}, and ${count(totals.subagents, "subagent")}, in ${count(totals.projects, "project")}`,
@@ -98,8 +98,11 @@ function spoolPairs({ spool, dataHome }: StatusReport): Pair[] {
   })
 }
 
-const ratioText = (ratio: number | null): string =>
-  ratio === null ? "nothing" : `${(ratio * 100).toFixed(ratio < 1 ? 1 : 0)} %`
+/** An empty database is larger than a first session: a percentage of that would only frighten. */
+const ratioText = (ratio: number | null): string => {
+  if (ratio === null) return "nothing of"
+  return ratio > 1 ? "as yet more than" : `${(ratio * 100).toFixed(1)} % of`
+}
 
 const behindText = (behind: { readonly transcripts: number; readonly bytes: number }): string =>
   behind.transcripts === 0

@@ -6,7 +6,7 @@ import { CopyReaders } from "../vault/reader.ts"
 import { positive, words } from "./args.ts"
 import type { ArgSpec, Context } from "./command.ts"
 import { nothing } from "./nothing.ts"
-import { projectWanted } from "./project-wanted.ts"
+import { knownAs, projectWanted } from "./project-wanted.ts"
 
 export const topicArgs = (
   name: string,
@@ -41,11 +41,12 @@ export function answerTopic<T>(
   const { args, env, out } = context
   const text = words(args).join(" ").trim()
   if (text === "") throw usageError("there is nothing to look for", "the words given are empty")
-  const project = projectWanted(context)
+  const wanted = projectWanted(context)
   const most = positive(args, "limit") ?? limit
   const db = openForReading(env.dataHome)
   const readers = new CopyReaders()
   try {
+    const project = knownAs(db, wanted)
     const all = answer({ db, readers, text, project, limit: most })
     if (all.length === 0) throw nothing(db, text, project)
     const found = all.slice(0, most)

@@ -105,7 +105,7 @@ function checkSource(from: string, manifest: Manifest): void {
   }
   const sources = manifest.files.map((file) => [file, sourceOf(from, file)] as const)
   for (const [file, source] of sources) {
-    if (existsSync(source)) continue
+    if (statSync(source, { throwIfNoEntry: false })?.isFile() === true) continue
     throw new CtxError("no-source", `${from} has no ${file.path}`, {
       hint: `it has to hold ${manifest.files.map(({ path }) => path).join(" and ")}`,
       exit: EXIT.notFound,

@@ -37,6 +37,8 @@ export interface Service {
 /** Errors of JSON-RPC 2.0. */
 const PARSE_ERROR = -32700
 const INVALID_REQUEST = -32600
+const INVALID_PARAMS = -32602
+const INTERNAL_ERROR = -32603
 
 /** We ask the user for nothing, so there are no answers to check; making the SDK's own checker takes time at the start. */
 const NO_FORMS = {
@@ -88,7 +90,7 @@ class Wire {
   async start(): Promise<void> {}
 
   async send(message: JSONRPCMessage): Promise<void> {
-    this.#write(`${JSON.stringify(message)}\n`)
+    this.#write(`${JSON.stringify(legible(message))}\n`)
   }
 
   async close(): Promise<void> {
@@ -116,6 +118,25 @@ class Wire {
   #refuse(id: string | number | null, code: number, message: string): void {
     this.#write(`${JSON.stringify({ jsonrpc: "2.0", id, error: { code, message } })}\n`)
   }
+}
+
+/** The SDK calls parameters that it cannot use an internal error, and tells all that its checker has to say. */
+function legible(message: JSONRPCMessage): JSONRPCMessage {
+  if (!("error" in message) || message.error.code !== INTERNAL_ERROR) return message
+  let issues: unknown
+  try {
+    issues = JSON.parse(message.error.message)
+  } catch {
+    return message
+  }
+  if (!Array.isArray(issues)) return message
+  const told = issues.map(({ path, message: problem }: Issue) => `${path.join(".")}: ${problem}`)
+  return { ...message, error: { code: INVALID_PARAMS, message: told.join("; ") } }
+}
+
+interface Issue {
+  readonly path: readonly (string | number)[]
+  readonly message: string
 }
 
 /** The id of what is no sound request, so that its sender does not wait for an answer. */

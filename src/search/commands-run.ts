@@ -31,9 +31,15 @@ interface Row {
 /**
  * Best first: a short command that has the words is more to the point than a long one.
  *
- * @param messages calls that have words of the query
+ * @param messages calls that have words of the query: the newest of a command's, at least
+ * @param project undefined: all
  */
-export function commandsRun(db: Database, query: string, messages: readonly number[]): CommandRun[] {
+export function commandsRun(
+  db: Database,
+  query: string,
+  messages: readonly number[],
+  project: string | undefined,
+): CommandRun[] {
   const words = parseQuery(query).terms.map(({ word }) => word)
   const closeness = (command: string): number => {
     const own = wordSet(command)
@@ -55,15 +61,43 @@ export function commandsRun(db: Database, query: string, messages: readonly numb
     else known.push(row)
   }
   const all = [...runs].map(([command, rows]) => ({ command, rows, score: closeness(command) }))
-  return all.sort((a, b) => b.score - a.score).map(({ command, rows }) => summary(command, rows))
+  const counts = countsOf(db, [...runs.keys()], project)
+  return all
+    .sort((a, b) => b.score - a.score)
+    .map(({ command, rows }) => summary(command, rows, counts.get(command)!))
 }
 
-function summary(command: string, all: readonly Row[]): CommandRun {
+interface Counts {
+  readonly command: string
+  readonly runs: number
+  readonly failures: number
+}
+
+/** Of all runs: more than were looked at. */
+function countsOf(
+  db: Database,
+  commands: readonly string[],
+  project: string | undefined,
+): ReadonlyMap<string, Counts> {
+  const rows = db
+    .query<Counts, [string, string | null]>(
+      `SELECT c.target AS command, count(*) AS runs, coalesce(sum(c.is_error), 0) AS failures
+       FROM tool_calls c JOIN turns t ON t.id = c.turn LEFT JOIN sessions s ON s.id = t.session
+       LEFT JOIN projects p ON p.id = s.project
+       WHERE c.name IN ('Bash', 'PowerShell') AND c.use IS NOT NULL AND ${wasRun("c.error")}
+         AND c.target IN (SELECT value FROM json_each(?1)) AND (?2 IS NULL OR p.path = ?2)
+       GROUP BY c.target`,
+    )
+    .all(JSON.stringify(commands), project ?? null)
+  return new Map(rows.map((row) => [row.command, row]))
+}
+
+function summary(command: string, all: readonly Row[], { runs, failures }: Counts): CommandRun {
   const last = all.reduce((newest, one) => ((one.time ?? "") > (newest.time ?? "") ? one : newest))
   return {
     command,
-    runs: all.length,
-    failures: all.filter(({ isError }) => isError === 1).length,
+    runs,
+    failures,
     failed: last.isError === null ? null : last.isError === 1,
     exitCode: last.exitCode,
     error: last.error,

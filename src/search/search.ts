@@ -34,22 +34,24 @@ export interface Found {
   readonly more: boolean
   /** All turns that were found, the best first. */
   readonly turns: readonly number[]
+  /** Whether nothing is exactly what was asked for, with its phrases and fields: then these have words of it. */
+  readonly isLoose: boolean
 }
 
 /** Messages that are ranked, at least: with 250 of them no more was found (docs/adr/0011), and they cost twice as much. */
 const SHORTLIST = 120
 /** Turns found by meaning that are compared in rank with those found by words. */
 export const NEAREST = 100
-/** Where the index alone cannot decide: messages whose texts may be looked at. */
-const CHECKED = 250
+/** Where the index alone cannot decide: messages whose texts may be looked at, and where none of them will do. */
+const CHECKED = [250, 2500] as const
 
 export function search(db: Database, dataHome: string, request: SearchRequest, readers: CopyReaders): Found {
   const texts = new MessageTexts(db, dataHome, readers)
-  const { turns, candidates, rows, isFused } = rankedIn(db, texts, request)
+  const { turns, candidates, rows, isFused, isLoose = false } = rankedIn(db, texts, request)
   const shown = turns.slice(0, request.limit)
   const beside = (some: readonly Ranked[]) => besides(candidates, rows, some)
   const hits = hitsOf(db, shown, candidates, { texts, isFused, isBrief: request.isBrief === true, beside })
-  return { hits, more: turns.length > shown.length, turns: turns.map(({ turn }) => turn) }
+  return { hits, more: turns.length > shown.length, turns: turns.map(({ turn }) => turn), isLoose }
 }
 
 /** All turns that have to do with the query, best first; each with its best message. */
@@ -70,6 +72,8 @@ interface Ranking {
   readonly rows: readonly RankRow[]
   /** Whether a search by meaning has its part in it. */
   readonly isFused: boolean
+  /** As in `Found`. */
+  readonly isLoose?: boolean
 }
 
 type Unlimited = Omit<SearchRequest, "limit"> & Partial<Pick<SearchRequest, "limit">>
@@ -84,16 +88,18 @@ function rankedIn(db: Database, texts: MessageTexts, request: Unlimited): Rankin
   }
   // A turn has several messages that compete.
   const most = Math.max(SHORTLIST, 4 * (request.limit ?? 0))
+  let isLoose = false
   let candidates = candidatesFor(db, query, filter)
   let rows = compared(db, texts, candidates, query.must, filter, most)
   if (rows.length === 0 && query.must !== undefined && !query.isStrict && query.terms.length > 0) {
     // Nobody has said just that; the words of the phrase are still what was asked for.
+    isLoose = true
     candidates = candidatesFor(db, { ...query, must: undefined }, filter)
     rows = compared(db, texts, candidates, undefined, filter, most)
   }
   const { similar, byWords = true } = request
   if (similar === undefined || query.must !== undefined) {
-    return { turns: rank(candidates, rows), candidates, rows, isFused: false }
+    return { turns: rank(candidates, rows), candidates, rows, isFused: false, isLoose }
   }
   const lexical = byWords ? rank(candidates, rows) : []
   return { turns: fuse(lexical, narrowed(db, similar, filter)), candidates, rows, isFused: true }
@@ -173,14 +179,20 @@ function checked(
   must: Node,
   filter: Filter,
 ): Row[] {
-  const chosen = bestFirst(candidates, CHECKED)
-  const accepted = rowsOf(db, chosen, filter)
-  const rows = new Map<number, Row>()
-  for (let n = 0; n < accepted.length; n++) rows.set(accepted[n]!.id, accepted[n]!)
-  const best: number[] = []
-  for (let n = 0; n < chosen.length; n++) if (rows.has(chosen[n]!)) best.push(chosen[n]!)
-  const kept = verified(db, texts, best, must)
-  return kept.sort((a, b) => a - b).map((id) => rows.get(id)!)
+  let seen = 0
+  for (const most of CHECKED) {
+    const chosen = bestFirst(candidates, most).slice(seen)
+    seen += chosen.length
+    const accepted = rowsOf(db, chosen, filter)
+    const rows = new Map<number, Row>()
+    for (let n = 0; n < accepted.length; n++) rows.set(accepted[n]!.id, accepted[n]!)
+    const best: number[] = []
+    for (let n = 0; n < chosen.length; n++) if (rows.has(chosen[n]!)) best.push(chosen[n]!)
+    const kept = verified(db, texts, best, must)
+    if (kept.length > 0) return kept.sort((a, b) => a - b).map((id) => rows.get(id)!)
+    if (seen < most) break
+  }
+  return []
 }
 
 interface Row extends RankRow {

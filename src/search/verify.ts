@@ -12,8 +12,9 @@ import type { MessageTexts, Place } from "./message-text.ts"
 import type { Node } from "./query.ts"
 import { lineMayFulfil } from "./raw-line.ts"
 
-/** Bytes of transcripts that are unpacked for one search, about. */
+/** Bytes of transcripts that are unpacked for one search, about; and before anybody is told that there is none. */
 const UNPACKED = 12 << 20
+const UNPACKED_IN_VAIN = 64 << 20
 /** Frames that are kept: sessions that were archived side by side come by turns. */
 const HELD = 4
 /** So many that fulfil it are enough to rank. */
@@ -31,7 +32,6 @@ export function verified(
   texts: MessageTexts,
   candidates: readonly number[],
   must: Node,
-  enough: number = ENOUGH,
 ): number[] {
   const mayFulfil = lineMayFulfil(must)
   const kept: number[] = []
@@ -41,7 +41,7 @@ export function verified(
   let unpacked = 0
   // Of most candidates nothing is called that is written in JavaScript: the engine would compile it.
   for (let n = 0; n < candidates.length; n++) {
-    if (kept.length >= enough || unpacked >= UNPACKED) break
+    if (kept.length >= ENOUGH || unpacked >= (kept.length > 0 ? UNPACKED : UNPACKED_IN_VAIN)) break
     const id = candidates[n]!
     const place = places.get(id)
     if (place === undefined) continue

@@ -114,7 +114,7 @@ export function capture(request: CaptureRequest): Captured {
     if (known === undefined && isForgotten(request)) {
       return { ...NOTHING, state: "forgotten", size: stats.size }
     }
-    return append(request, fd, stats)
+    return append(request, fd)
   } finally {
     closeSync(source.fd)
   }
@@ -193,11 +193,13 @@ function firstSegment({ fd, tail }: LockedCopy): Segment | undefined {
   return first?.from === 0 ? first : undefined
 }
 
-function append(request: CaptureRequest, source: number, stats: FileStats): Captured {
+function append(request: CaptureRequest, source: number): Captured {
   let superseded: string | undefined
   const begun = { path: request.transcript, created: request.now, ...request.from }
   for (;;) {
     const held = openLocked(request.copy, begun, request.deadline)
+    // Whoever held it may have archived what the host has added meanwhile.
+    const stats = fstatSync(source)
     if (held === undefined) return { ...NOTHING, state: "busy", size: stats.size }
     try {
       // Who forgets writes the tombstone first, and deletes then: from here on nobody can begin the copy anew.

@@ -4,7 +4,7 @@
  * A piece is a copy that begins where the vault ends, as far as that can be read. Its cursor is the last note of any
  * piece, so that nothing is spooled twice.
  */
-import { closeSync, statSync } from "node:fs"
+import { closeSync, fstatSync, statSync } from "node:fs"
 import { CtxError } from "../util/errors.ts"
 import { type Captured, type CaptureRequest, capture, follows, openSource, sameStart } from "./capture.ts"
 import { archivedBytes, readTail, type Tail } from "./file.ts"
@@ -73,7 +73,7 @@ function furthest(
   try {
     let best: Tail | undefined
     for (const file of files) {
-      const tail = tailIfSame(file, source)
+      const tail = tailIfSame(file, source.fd)
       if (tail !== undefined && (best === undefined || archivedBytes(tail) > archivedBytes(best))) best = tail
     }
     return { size: source.stats.size, tail: best }
@@ -83,13 +83,15 @@ function furthest(
 }
 
 /** undefined also where the file cannot be read: that is why we are here. */
-function tailIfSame(file: string, { fd: source, stats }: NonNullable<ReturnType<typeof openSource>>) {
+function tailIfSame(file: string, source: number) {
   try {
     if (statSync(file, { throwIfNoEntry: false }) === undefined) return undefined
     const fd = openCopy(file)
     if (fd === undefined) return undefined
     try {
       const tail = readTail(fd)
+      // Behind the tail: another hook may have archived what the host has added meanwhile.
+      const stats = fstatSync(source)
       if (tail === undefined || !follows(source, stats, tail)) return undefined
       return sameStart(source, stats, { fd, tail }) ? tail : undefined
     } finally {

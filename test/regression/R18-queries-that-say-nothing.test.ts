@@ -84,6 +84,16 @@ test("in a folder that is no project, the project above it is named", async () =
   )
 })
 
+test("in a project that was moved, the one of its name is", async () => {
+  const cwd = join(machine.root, "elsewhere", "project")
+  mkdirSync(cwd, { recursive: true })
+  const { code, stderr } = await run(["search", "word"], { env: machine.env, cwd })
+  expect(code).toBe(3)
+  expect(stderr).toEndWith(
+    `\nhint: --project ${machine.cwd} has the same name; --all-projects looks everywhere\n`,
+  )
+})
+
 test("a pasted log is looked for by its beginning", async () => {
   const many = Array.from({ length: 90_000 }, () => "word").join(" ")
   const queries = [`"${many}"`, many.slice(0, 200_000).replaceAll(" ", " OR ")]

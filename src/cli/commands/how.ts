@@ -22,7 +22,12 @@ export default {
       context,
       LIMIT,
       ({ db, text, project }) =>
-        commandsRun(db, text, bestMessages(db, text, { project, role: "assistant", tool: "Bash" }, CALLS)),
+        commandsRun(
+          db,
+          text,
+          bestMessages(db, text, { project, role: "assistant", tool: "Bash" }, CALLS),
+          project,
+        ),
       (found) =>
         found.flatMap((one) => [
           style.bold(fit(`$ ${one.command}`, out.columns)),

@@ -96,7 +96,7 @@ function find(paths: readonly string[], env: Environment): Found {
 }
 
 function render(report: ImportReport): string[] {
-  const { files, takenBytes, turns, dryRun, indexError } = report
+  const { files, takenBytes, turns, dryRun, indexError, ok } = report
   const changed = files.filter(({ taken }) => taken > 0).length
   const waiting = files.filter((file) => file.waiting > 0).length
   const forgotten = files.filter((file) => file.forgotten).length
@@ -105,7 +105,7 @@ function render(report: ImportReport): string[] {
   const lines = [`${count(files.length, noun)} looked at`]
   lines.push(
     takenBytes === 0
-      ? `Nothing new${dryRun ? "" : ": the vault held everything already"}`
+      ? `Nothing new${dryRun || !ok ? "" : ": the vault held everything already"}`
       : `${dryRun ? "Would commit" : "Committed"} ${bytes(takenBytes)} from ${count(changed, noun)}`,
   )
   for (const file of files) lines.push(...renderArchive(file))

@@ -18,6 +18,7 @@ import { CtxError, EXIT, usageError } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
 import { stringArg } from "../args.ts"
 import type { Command, Context, Environment } from "../command.ts"
+import { knownAs } from "../project-wanted.ts"
 import { safe } from "../style.ts"
 
 const SOURCES = ["compact", "clear", "startup"] as const
@@ -102,7 +103,7 @@ function sessionWanted(db: Database, env: Environment, wanted: string | undefine
   }
   const folder = resolve(env.cwd)
   const project = projectOf(existsSync(folder) ? realpathSync(folder) : folder)
-  const last = latestSession(db, project, "")
+  const last = latestSession(db, knownAs(db, project) ?? project, "")
   if (last !== undefined) return last
   throw new CtxError("no-sessions", `no session of ${folderOf(project)} is archived`, {
     hint: "--session takes any; ctxbridge sessions --all-projects lists them",

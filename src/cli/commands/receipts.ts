@@ -8,7 +8,7 @@ import { receiptsOf } from "../../restore/receipts.ts"
 import { CtxError, EXIT, usageError } from "../../util/errors.ts"
 import { positive, stringArg } from "../args.ts"
 import type { Command } from "../command.ts"
-import { projectWanted } from "../project-wanted.ts"
+import { knownAs, projectWanted } from "../project-wanted.ts"
 import { renderReceipts, totalOf } from "../render-receipts.ts"
 import { createStyle } from "../style.ts"
 
@@ -29,9 +29,10 @@ export default {
     const { args, env, out } = context
     const limit = positive(args, "limit") ?? LIMIT
     const wanted = stringArg(args, "session")
-    const project = wanted === undefined ? projectWanted(context) : undefined
+    const place = wanted === undefined ? projectWanted(context) : undefined
     const db = openForReading(env.dataHome)
     try {
+      const project = knownAs(db, place)
       const session = wanted === undefined ? undefined : sessionOf(db, wanted)
       const onProgress = (done: number, total: number): void => out.progress("sessions", done, total)
       const receipts = receiptsOf(db, env.dataHome, { project, session, limit, onProgress })
@@ -56,9 +57,9 @@ function sessionOf(db: Database, wanted: string): string {
 }
 
 function nothing(place: string | undefined): CtxError {
-  return new CtxError(
-    "no-compactions",
-    `no compaction${place === undefined ? "" : ` of ${place}`} is archived`,
-    { hint: "--all-projects shows those of every project", exit: EXIT.notFound },
-  )
+  const [where, hint] =
+    place === undefined
+      ? ["", "ctxbridge import takes what is there already"]
+      : [` of ${place}`, "--all-projects shows those of every project"]
+  return new CtxError("no-compactions", `no compaction${where} is archived`, { hint, exit: EXIT.notFound })
 }

@@ -11,12 +11,13 @@ import { CopyReaders } from "../../vault/reader.ts"
 import { oneOf, positive, stringArg, words } from "../args.ts"
 import type { Command, Context } from "../command.ts"
 import { nothing } from "../nothing.ts"
-import { projectWanted } from "../project-wanted.ts"
+import { knownAs, projectWanted } from "../project-wanted.ts"
 import { renderHits } from "../render-hits.ts"
 import { createStyle } from "../style.ts"
 import { timeArg } from "../when.ts"
 
 const LIMIT = 10
+const LOOSE = "nothing is exactly that; these have words of it"
 
 const MODES = ["lexical", "semantic", "hybrid"] as const
 const ROLES = ["human", "assistant", "tool", "host"] as const
@@ -68,7 +69,7 @@ export default {
     const readers = new CopyReaders()
     try {
       const session = await sessionWanted(context, db)
-      const project = session === undefined ? projectWanted(context) : undefined
+      const project = session === undefined ? knownAs(db, projectWanted(context)) : undefined
       const request = { query, limit, project, session, ...narrowing }
       const sense =
         mode === "lexical"
@@ -81,10 +82,11 @@ export default {
               Object.values(narrowing).some(Boolean),
             )
       const bySense = sense && { similar: sense.similar, byWords: mode === "hybrid" }
-      const { turns, ...indexed } = search(db, env.dataHome, { ...request, ...bySense }, readers)
+      const { turns, isLoose, ...indexed } = search(db, env.dataHome, { ...request, ...bySense }, readers)
       const found: Answer =
         args["cold"] === true ? await withCold(context, db, request, indexed, turns) : indexed
-      const note = sense?.note
+      const isOnlyLoose = isLoose && found.hits.length > 0 && !found.hits.some((hit) => "cold" in hit)
+      const note = sense?.note ?? (isOnlyLoose ? LOOSE : undefined)
       out.json({ query, mode, ...(note && { note }), project: project ?? null, ...found })
       if (found.hits.length === 0) throw nothing(db, query, project, note)
       if (out.wantsJson) return

@@ -1,10 +1,12 @@
 /** `ctxbridge sessions`: what there is, newest first. */
+import type { Database } from "../../archive/database.ts"
 import { folderOf } from "../../archive/project.ts"
 import { listSessions, openForReading } from "../../archive/read.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { positive } from "../args.ts"
 import type { Command } from "../command.ts"
-import { projectWanted } from "../project-wanted.ts"
+import { whereElse } from "../nothing.ts"
+import { knownAs, projectWanted } from "../project-wanted.ts"
 import { renderSessions } from "../render-session.ts"
 import { createStyle } from "../style.ts"
 
@@ -21,12 +23,13 @@ export default {
   run(context) {
     const { args, env, out } = context
     const limit = positive(args, "limit") ?? LIMIT
-    const project = projectWanted(context)
+    const wanted = projectWanted(context)
     const db = openForReading(env.dataHome)
     try {
+      const project = knownAs(db, wanted)
       // One more than shown tells whether there are more.
       const found = listSessions(db, { project, agents: args["agents"] === true, limit: limit + 1 })
-      if (found.length === 0) throw nothing(project)
+      if (found.length === 0) throw nothing(db, project)
       const rows = found.slice(0, limit)
       const screen = { columns: out.columns, style: createStyle(out.color), now: Date.now() }
       for (const line of renderSessions(rows, screen)) out.print(line)
@@ -38,15 +41,16 @@ export default {
   },
 } satisfies Command
 
-function nothing(project: string | undefined): CtxError {
+function nothing(db: Database, project: string | undefined): CtxError {
   if (project === undefined) {
     return new CtxError("no-sessions", "no session is archived", {
       hint: "ctxbridge import takes what is there already",
       exit: EXIT.notFound,
     })
   }
-  return new CtxError("no-sessions", `no session of ${folderOf(project)} is archived`, {
-    hint: "--all-projects lists those of every project",
+  const folder = folderOf(project)
+  return new CtxError("no-sessions", `no session of ${folder} is archived`, {
+    hint: whereElse(db, folder, "--all-projects lists those of every project"),
     exit: EXIT.notFound,
   })
 }

@@ -20,6 +20,7 @@ const MOST = 30
 /** UTF-16 units of what is shown of a hit: about 60 tokens with its handle and time. */
 const SHOWN = 170
 const ASKED = 60
+const NOT_EXACT = "Nothing is exactly that; these have words of it."
 /** Of it, what stands before the first word that was searched, at most. */
 const LEAD = 40
 
@@ -62,7 +63,7 @@ export const search: Tool = {
       const everywhere = args.flag("all_projects") || session !== undefined
       const [since, until] = span(args, world.now())
       const file = args.text("file")
-      const { hits, more } = find(
+      const { hits, more, isLoose } = find(
         db,
         world.dataHome,
         {
@@ -83,10 +84,11 @@ export const search: Tool = {
       const scope = session !== undefined ? "the session" : everywhere ? "all projects" : "this project"
       const found = hits.map(shownOf)
       const next = nextStep(hits.length, more, everywhere, limit)
-      const head = `${count(hits.length, "hit")} in ${scope}. ${DATA}`
+      const exact = isLoose && hits.length > 0 ? { exact: NOT_EXACT } : {}
+      const head = `${count(hits.length, "hit")} in ${scope}. ${exact.exact === undefined ? "" : `${NOT_EXACT} `}${DATA}`
       return {
         text: [head, ...found.map(lineOf), next].join("\n"),
-        structured: { note: DATA, scope, hits: found, more, next },
+        structured: { note: DATA, scope, ...exact, hits: found, more, next },
       }
     } finally {
       readers.close()
