@@ -1,5 +1,6 @@
 /** What commands read from the views and the vault. */
 
+import { compileAsUsual } from "../util/compiling.ts"
 import { CtxError, codeOf, EXIT, isDamage, messageOf, VIEWS_LOST } from "../util/errors.ts"
 import { statSync } from "../util/fs.ts"
 import { join } from "../util/path.ts"
@@ -37,6 +38,7 @@ export function openForReading(dataHome: string): Database {
 }
 
 function caughtUp(dataHome: string): Database {
+  compileAsUsual()
   const options = { wait: 2000, most: AT_ONCE }
   const db = openWhole(dataHome, options)
   try {

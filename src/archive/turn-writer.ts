@@ -19,6 +19,7 @@ import { type Identity, identify, opensTurn, role } from "./identity.ts"
 import { SessionRows } from "./session-rows.ts"
 import { type At, isOwnTool, ToolRows } from "./tool-rows.ts"
 import type { TranscriptRow } from "./transcripts.ts"
+import { type Effect, type Line, TurnGrowth } from "./turn-growth.ts"
 import { UsageRows } from "./usage-rows.ts"
 import { WordWriter } from "./word-index.ts"
 
@@ -27,13 +28,6 @@ const PROMPT_KEPT = 4000
 const ANSWER_KEPT = 1200
 /** ms for which the host waits for hooks. It dates a compaction's boundary after them, and a plugin's words before. */
 const HOOKS_LAST = 10 * 60_000
-
-/** One line, where it stands. Offset and length in bytes, without its newline. */
-export interface Line {
-  readonly record: TranscriptRecord
-  readonly offset: number
-  readonly length: number
-}
 
 /** What opens a turn. */
 interface Opening {
@@ -49,23 +43,6 @@ interface Speaker {
   readonly kind: string
 }
 
-/** What a line adds to its turn. */
-interface Effect {
-  answer: string | null
-  tools: number
-  errors: number
-  interrupted: number
-}
-
-/** What the lines since the last flush add to their turn. */
-interface Growth extends Readonly<Effect> {
-  readonly turn: number
-  readonly last: number
-  readonly ended: string | null
-}
-
-const NO_GROWTH: Growth = { turn: 0, last: 0, ended: null, answer: null, tools: 0, errors: 0, interrupted: 0 }
-
 /** Follows one transcript: which turn is open, which session it belongs to. */
 export class TurnWriter {
   readonly #db: Database
@@ -77,7 +54,7 @@ export class TurnWriter {
   readonly #session: string
   readonly #sessions: SessionRows
   readonly #usage: UsageRows
-  #growth: Growth | undefined
+  readonly #growth: TurnGrowth
 
   constructor(db: Database, transcript: TranscriptRow) {
     this.#db = db
@@ -89,6 +66,7 @@ export class TurnWriter {
     this.#tools = new ToolRows(db, transcript.session)
     this.#facts = new FactRows(db, transcript.session)
     this.#words = new WordWriter(db)
+    this.#growth = new TurnGrowth(db)
   }
 
   apply(line: Line): void {
@@ -108,7 +86,7 @@ export class TurnWriter {
   }
 
   finish(indexed: number): void {
-    this.#flush()
+    this.#growth.flush()
     this.#usage.flush()
     this.#words.flush()
     this.#db
@@ -211,7 +189,7 @@ export class TurnWriter {
       })
     }
     this.#usage.note(record, turn)
-    this.#grow(turn, line, effect)
+    this.#growth.add(turn, line, effect)
   }
 
   /** Not by RETURNING, for which SQLite makes a table of its own: that costs more than the row. */
@@ -241,33 +219,6 @@ export class TurnWriter {
         speaker.kind,
       )
     return Number(lastInsertRowid)
-  }
-
-  /** Many lines make a turn: what they add to it is written when they are all there. */
-  #grow(turn: number, { record, offset, length }: Line, effect: Effect): void {
-    if (this.#growth?.turn !== turn) this.#flush()
-    const { answer, tools, errors, interrupted, last, ended } = this.#growth ?? NO_GROWTH
-    this.#growth = {
-      turn,
-      last: Math.max(last, offset + length),
-      ended: record.timestamp ?? ended,
-      answer: effect.answer ?? answer,
-      tools: tools + effect.tools,
-      errors: errors + effect.errors,
-      interrupted: Math.max(interrupted, effect.interrupted),
-    }
-  }
-
-  #flush(): void {
-    if (this.#growth === undefined) return
-    const { turn, last, ended, answer, tools, errors, interrupted } = this.#growth
-    this.#growth = undefined
-    this.#db
-      .query(
-        `UPDATE turns SET last = max(last, ?), ended = coalesce(?, ended), answer = coalesce(?, answer),
-           tools = tools + ?, errors = errors + ?, interrupted = max(interrupted, ?) WHERE id = ?`,
-      )
-      .run(last, ended, answer, tools, errors, interrupted, turn)
   }
 
   /**

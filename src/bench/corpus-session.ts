@@ -1,26 +1,8 @@
-/** One generated session, line by line; corpus.ts says what it imitates. */
+/** One generated session, turn by turn; corpus.ts says what it imitates. */
+import { Chain, type CorpusOptions, type Line } from "./corpus-chain.ts"
 import { Dice, quantiles } from "./dice.ts"
 import { capital, Project } from "./project.ts"
 import { makeCall } from "./tool-call.ts"
-
-export interface CorpusOptions {
-  /** Any integer. Other seeds give other sessions of other projects. */
-  readonly seed: number
-  /** Ends with the first line that reaches this many bytes; it overshoots by less than 16 KB. */
-  readonly bytes: number
-  readonly sessionId: string
-  readonly cwd: string
-  /** The host's version, for example "2.1.229". */
-  readonly version: string
-  /** Ends after this many turns, if that comes first. */
-  readonly turns?: number
-  /** `work` (default): turns as in the field. `talk`: a prompt and a short answer, about 2 KB a turn. */
-  readonly style?: "work" | "talk"
-  /** Continue a session: the uuid of its last record. No opening lines are written then. */
-  readonly after?: string
-  /** No tool result longer than this many characters. */
-  readonly largestResult?: number
-}
 
 // Characters, unless said otherwise.
 const PROMPT = quantiles("0 6, 0.25 64, 0.5 135, 0.75 332, 0.92 1200, 0.99 9000, 1 30000")
@@ -31,73 +13,60 @@ const STEPS = quantiles("0 0, 0.25 1, 0.5 4, 0.75 12, 0.9 32, 0.99 105, 1 160")
 
 const MODELS = ["claude-sonnet-5", "claude-opus-4-8", "claude-sonnet-4-6"]
 
-/** 2026-03-02 08:00 UTC; sessions of other seeds begin up to 90 days later. */
-const EPOCH_MS = 1_772_438_400_000
 /** Tokens at which the host compacts a window of 200,000. */
 const COMPACT_AT_TOKENS = 167_000
 const CHARS_PER_TOKEN = 3.5
-
-export interface Line {
-  readonly text: string
-  readonly uuid: string | undefined
-  readonly prompt: boolean
-}
 
 export class Session {
   readonly #dice: Dice
   readonly #project: Project
   readonly #options: CorpusOptions
   readonly #model: string
-  #ms: number
-  #parent: string | null
+  readonly #chain: Chain
   #contextTokens = 17_000
   #promptId = ""
-  #lines: Line[] = []
-  written = 0
 
   constructor(options: CorpusOptions) {
     this.#dice = new Dice(options.seed)
     this.#options = options
     this.#project = new Project(this.#dice, options.cwd)
     this.#model = this.#dice.pick(MODELS)
-    this.#ms = EPOCH_MS + this.#dice.between(0, 90 * 86_400_000)
-    this.#parent = options.after ?? null
+    this.#chain = new Chain(this.#dice, options)
+  }
+
+  /** Bytes. */
+  get written(): number {
+    return this.#chain.written
   }
 
   /** Lines of the next turn, handed over as they come so that a caller may stop at any of them. */
   *lines(): Generator<Line> {
     if (this.#options.after === undefined) this.#opening()
-    yield* this.#drain()
+    yield* this.#chain.drain()
     for (;;) {
       if (this.#options.style === "talk") {
         this.#prompt(this.#dice.between(12, 80))
         this.#textMessage(this.#dice.between(40, 220), "end_turn")
-        yield* this.#drain()
+        yield* this.#chain.drain()
         continue
       }
       if (this.#contextTokens > COMPACT_AT_TOKENS) this.#compaction()
       if (this.#dice.chance(0.08)) this.#queued()
       this.#prompt(this.#dice.sample(PROMPT))
-      yield* this.#drain()
+      yield* this.#chain.drain()
       const steps = this.#dice.sample(STEPS)
       for (let i = 0; i < steps; i++) {
         this.#step()
-        yield* this.#drain()
+        yield* this.#chain.drain()
         if (this.#contextTokens > COMPACT_AT_TOKENS) {
           this.#compaction()
-          yield* this.#drain()
+          yield* this.#chain.drain()
         }
       }
       this.#textMessage(this.#dice.sample(ANSWER) + 120, "end_turn")
       this.#closing(steps)
-      yield* this.#drain()
+      yield* this.#chain.drain()
     }
-  }
-
-  *#drain(): Generator<Line> {
-    const lines = this.#lines
-    this.#lines = []
-    yield* lines
   }
 
   /** Characters that a single field may still have, so that the end is not missed by much. */
@@ -105,54 +74,12 @@ export class Session {
     return Math.max(600, Math.floor((this.#options.bytes - this.written) / 4))
   }
 
-  #now(stepMs: number): string {
-    this.#ms += stepMs
-    return new Date(this.#ms).toISOString()
-  }
-
-  /** A line outside the chain: no uuid, no parent. */
-  #loose(record: Record<string, unknown>): void {
-    this.#push(JSON.stringify(record), undefined, false)
-  }
-
-  #push(json: string, uuid: string | undefined, prompt: boolean): void {
-    const text = `${json}\n`
-    this.written += Buffer.byteLength(text)
-    this.#lines.push({ text, uuid, prompt })
-  }
-
-  /** A line of the chain, with the fields that the host puts around every one of them. */
-  #chained(fields: Record<string, unknown>, ms: number, prompt = false): string {
-    const uuid = this.#dice.uuid()
-    const { sessionId, cwd, version } = this.#options
-    const record = {
-      parentUuid: this.#parent,
-      isSidechain: false,
-      ...fields,
-      uuid,
-      timestamp: this.#now(ms),
-      userType: "external",
-      entrypoint: "cli",
-      cwd,
-      sessionId,
-      version,
-      gitBranch: "main",
-    }
-    this.#push(JSON.stringify(record), uuid, prompt)
-    this.#parent = uuid
-    return uuid
-  }
-
-  #attachment(attachment: Record<string, unknown>): void {
-    this.#chained({ attachment, type: "attachment" }, 2)
-  }
-
   #opening(): void {
     const { sessionId } = this.#options
-    this.#loose({ type: "mode", mode: "normal", sessionId })
-    this.#loose({ type: "permission-mode", permissionMode: "default", sessionId })
+    this.#chain.loose({ type: "mode", mode: "normal", sessionId })
+    this.#chain.loose({ type: "permission-mode", permissionMode: "default", sessionId })
     const content = this.#project.prose(Math.min(700, this.#room()))
-    this.#attachment({
+    this.#chain.attachment({
       type: "hook_success",
       hookName: "SessionStart:startup",
       toolUseID: this.#dice.uuid(),
@@ -166,20 +93,25 @@ export class Session {
     })
     const skills = Array.from({ length: 12 }, () => `- ${this.#project.name()}: ${this.#project.prose(90)}`)
     if (this.#room() > 4_000)
-      this.#attachment({ type: "skill_listing", content: skills.join("\n"), isInitial: true })
+      this.#chain.attachment({ type: "skill_listing", content: skills.join("\n"), isInitial: true })
   }
 
   #queued(): void {
     const { sessionId } = this.#options
     const content = this.#project.prose(this.#dice.between(20, 260))
-    this.#loose({
+    this.#chain.loose({
       type: "queue-operation",
       operation: "enqueue",
-      timestamp: this.#now(900),
+      timestamp: this.#chain.now(900),
       sessionId,
       content,
     })
-    this.#loose({ type: "queue-operation", operation: "dequeue", timestamp: this.#now(4_000), sessionId })
+    this.#chain.loose({
+      type: "queue-operation",
+      operation: "dequeue",
+      timestamp: this.#chain.now(4_000),
+      sessionId,
+    })
   }
 
   #prompt(length: number): void {
@@ -195,7 +127,7 @@ export class Session {
     this.#promptId = d.uuid()
     if (!talk) this.#snapshot(d.uuid())
     this.#contextTokens += text.length / CHARS_PER_TOKEN
-    this.#chained(
+    this.#chain.add(
       {
         promptId: this.#promptId,
         type: "user",
@@ -210,7 +142,7 @@ export class Session {
     if (talk) return
     if (d.chance(0.5)) {
       const stdout = d.chance(0.3) ? this.#project.prose(300) : ""
-      this.#attachment({
+      this.#chain.attachment({
         type: "hook_success",
         hookName: "UserPromptSubmit",
         toolUseID: d.uuid(),
@@ -223,12 +155,13 @@ export class Session {
         durationMs: d.between(10, 200),
       })
     }
-    if (d.chance(0.3)) this.#loose({ type: "ai-title", aiTitle: capital(this.#project.phrase(6)), sessionId })
+    if (d.chance(0.3))
+      this.#chain.loose({ type: "ai-title", aiTitle: capital(this.#project.phrase(6)), sessionId })
   }
 
   #snapshot(messageId: string): void {
     const d = this.#dice
-    const timestamp = this.#now(1)
+    const timestamp = this.#chain.now(1)
     const trackedFileBackups: Record<string, unknown> = {}
     const count = d.between(0, 8)
     for (let i = 0; i < count && this.#room() > 2_000; i++) {
@@ -241,7 +174,7 @@ export class Session {
       }
     }
     const snapshot = { messageId, trackedFileBackups, timestamp }
-    this.#loose({ type: "file-history-snapshot", messageId, snapshot, isSnapshotUpdate: false })
+    this.#chain.loose({ type: "file-history-snapshot", messageId, snapshot, isSnapshotUpdate: false })
   }
 
   #usage(output: number): Record<string, unknown> {
@@ -269,7 +202,7 @@ export class Session {
     const usage = this.#usage(Math.floor(chars / CHARS_PER_TOKEN))
     this.#contextTokens += chars / CHARS_PER_TOKEN
     return blocks.map((block) =>
-      this.#chained(
+      this.#chain.add(
         {
           message: {
             model: this.#model,
@@ -319,7 +252,7 @@ export class Session {
       this.#contextTokens +=
         (typeof call.content === "string" ? call.content.length : 5_000) / CHARS_PER_TOKEN
       const result = { tool_use_id: call.id, type: "tool_result", content: call.content }
-      this.#chained(
+      this.#chain.add(
         {
           promptId: this.#promptId,
           type: "user",
@@ -330,10 +263,14 @@ export class Session {
         d.between(30, 20_000),
       )
       if (call.name === "Edit" && d.chance(0.35)) {
-        const uuid = this.#parent
+        const uuid = this.#chain.parent
         const path = String(call.input.file_path)
-        const backup = { backupFileName: `${d.hex(16)}@v2`, version: 2, backupTime: this.#now(1) }
-        this.#loose({ type: "file-history-delta", messageId: uuid, trackedFileBackups: { [path]: backup } })
+        const backup = { backupFileName: `${d.hex(16)}@v2`, version: 2, backupTime: this.#chain.now(1) }
+        this.#chain.loose({
+          type: "file-history-delta",
+          messageId: uuid,
+          trackedFileBackups: { [path]: backup },
+        })
       }
     })
     if (d.chance(0.09)) {
@@ -344,7 +281,7 @@ export class Session {
         blocks: [],
         blockedBy: [],
       }))
-      this.#attachment({ type: "task_reminder", content, itemCount: content.length })
+      this.#chain.attachment({ type: "task_reminder", content, itemCount: content.length })
     }
   }
 
@@ -352,9 +289,9 @@ export class Session {
     const d = this.#dice
     const preTokens = Math.floor(this.#contextTokens)
     const postTokens = d.between(14_000, 22_000)
-    const before = this.#parent
-    this.#parent = null
-    this.#chained(
+    const before = this.#chain.parent
+    this.#chain.parent = null
+    this.#chain.add(
       {
         logicalParentUuid: before,
         type: "system",
@@ -366,7 +303,7 @@ export class Session {
       90_000,
     )
     const summary = this.#project.prose(Math.min(d.between(6_000, 18_000), this.#room()))
-    this.#chained(
+    this.#chain.add(
       {
         promptId: this.#promptId,
         type: "user",
@@ -385,7 +322,7 @@ export class Session {
   #closing(steps: number): void {
     const d = this.#dice
     const { sessionId } = this.#options
-    this.#chained(
+    this.#chain.add(
       {
         type: "system",
         subtype: "stop_hook_summary",
@@ -399,7 +336,7 @@ export class Session {
       },
       20,
     )
-    this.#chained(
+    this.#chain.add(
       {
         type: "system",
         subtype: "turn_duration",
@@ -410,7 +347,7 @@ export class Session {
       2,
     )
     const lastPrompt = this.#project.prose(d.between(20, 180))
-    this.#loose({ type: "last-prompt", lastPrompt, leafUuid: this.#parent, sessionId })
-    this.#loose({ type: "mode", mode: "normal", sessionId })
+    this.#chain.loose({ type: "last-prompt", lastPrompt, leafUuid: this.#chain.parent, sessionId })
+    this.#chain.loose({ type: "mode", mode: "normal", sessionId })
   }
 }

@@ -18,7 +18,8 @@
  * small vocabulary and means nothing; one project, one branch, no subagents, no malformed lines, English only.
  */
 import { closeSync, openSync, writeSync } from "node:fs"
-import { type CorpusOptions, type Line, Session } from "./corpus-session.ts"
+import type { CorpusOptions, Line } from "./corpus-chain.ts"
+import { Session } from "./corpus-session.ts"
 
 export interface CorpusSize {
   readonly lines: number

@@ -1,11 +1,11 @@
-/** One run of the hooks' benchmark: builds archives with the binary itself, then measures its calls. */
-import { copyFileSync, cpSync, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs"
+/** One run of the hooks' benchmark: what is measured, in which order, and the report of it. */
+import { copyFileSync, cpSync, rmSync, statSync } from "node:fs"
 import { cpus, release, totalmem } from "node:os"
 import { dirname, join } from "node:path"
-import { CtxError } from "../util/errors.ts"
-import { type ArchiveState, archiveState, jobIsIdle, turnsIn } from "./archive-state.ts"
-import { appendTranscript, type CorpusSize, writeTranscript } from "./corpus.ts"
+import { turnsIn } from "./archive-state.ts"
+import { appendTranscript, writeTranscript } from "./corpus.ts"
 import { buildEmpty } from "./empty.ts"
+import { BenchWorld, sessionId, type Tracked } from "./hook-world.ts"
 import { judge } from "./judge.ts"
 import { type Case, measureCommands, peakFloor, peakMemory, type Result, runOnce } from "./measure.ts"
 import type { FirstRead, Ratio, Report, Row, Scenario } from "./report.ts"
@@ -29,9 +29,6 @@ export interface BenchOptions {
 const WARMUP = 3
 /** What commonly makes `node -e 0` cost more: a certificate file alone triples it. */
 const NODE_SETTINGS = ["NODE_OPTIONS", "NODE_EXTRA_CA_CERTS"]
-const HOST_VERSION = "2.1.229"
-/** Of one transcript in the archive of many turns. */
-const TURNS_EACH = 500
 const LITTLE_BYTES = 20_000
 /** The rows of a scenario. A restore is work of another kind, once in a compaction's minute: shown, not judged. */
 const CALLS = [
@@ -51,39 +48,24 @@ interface Call {
   readonly limited: boolean
 }
 
-interface Tracked {
-  readonly session: string
-  readonly transcript: string
-  size: CorpusSize
-}
-
 const labelOf = ({ hook, source }: Call): string => (source === undefined ? hook : `${hook}-${source}`)
 
 export class HookBench {
   readonly #options: BenchOptions
   readonly #dir: string
   readonly #notes: string[] = []
-  readonly #home: string
-  readonly #project: string
-  #exe: string
-  #dataHome: string
-  #seed = 1
+  readonly #world: BenchWorld
   #starts = 0
 
   constructor(options: BenchOptions, dir: string) {
     this.#options = options
     this.#dir = dir
-    this.#exe = options.exe
-    this.#home = join(dir, "home")
-    this.#project = join(dir, "shop")
-    this.#dataHome = join(dir, "data")
+    this.#world = new BenchWorld(dir, options.exe)
   }
 
   async run(): Promise<Report> {
     const { archives, sizes, rounds } = this.#options
-    mkdirSync(join(this.#project, ".git"), { recursive: true })
-    writeFileSync(join(this.#project, ".git", "HEAD"), "ref: refs/heads/main\n")
-    mkdirSync(this.#home)
+    this.#world.make()
     this.#say("compiling the empty program")
     const built = buildEmpty(this.#options.exe, this.#dir)
     // Both binaries as an installer leaves them. How a file was written decides how its pages lie in the page
@@ -91,14 +73,15 @@ export class HookBench {
     const exe = join(this.#dir, "ctxbridge")
     copyFileSync(this.#options.exe, exe)
     copyFileSync(built, `${built}-copy`)
-    const empty: Case = { name: "empty", argv: [`${built}-copy`], env: this.#env() }
-    this.#exe = exe
+    const empty: Case = { name: "empty", argv: [`${built}-copy`], env: this.#world.env() }
+    this.#world.exe = exe
     const node = this.#node()
     const floor = await peakFloor()
     const firstRead = await this.#firstRead()
     const scenarios: Scenario[] = []
     for (const turns of archives) {
-      const base = await this.#archiveOf(turns)
+      if (turns > 0) this.#say(`an archive of ${turns} turns`)
+      const base = await this.#world.archiveOf(turns)
       for (const size of sizes) scenarios.push(await this.#scenario(base, turns, size, node, empty))
       rmSync(base, { recursive: true, force: true })
     }
@@ -117,7 +100,7 @@ export class HookBench {
         bun: Bun.version,
         node: node && (await runOnce({ ...node, argv: [node.argv[0]!, "--version"] })).stdout.trim(),
         ctxbridge: (
-          await runOnce({ name: "version", argv: [exe, "--version"], env: this.#env() })
+          await runOnce({ name: "version", argv: [exe, "--version"], env: this.#world.env() })
         ).stdout.trim(),
       },
       rounds,
@@ -129,20 +112,13 @@ export class HookBench {
     }
   }
 
-  #say(step: string, done = 0, total = 1): void {
-    this.#options.onProgress?.(step, done, total)
+  /** Until nothing of ours runs any more. */
+  quiet(): Promise<void> {
+    return this.#world.quiet()
   }
 
-  /** What a hook gets to see; nothing of the user's. */
-  #env(): Record<string, string> {
-    return {
-      HOME: this.#home,
-      CTXBRIDGE_HOME: this.#dataHome,
-      PATH: "/usr/bin:/bin",
-      TMPDIR: this.#dir,
-      BUN_OPTIONS: "",
-      BUN_BE_BUN: "",
-    }
+  #say(step: string, done = 0, total = 1): void {
+    this.#options.onProgress?.(step, done, total)
   }
 
   #node(): Case | undefined {
@@ -151,7 +127,7 @@ export class HookBench {
       this.#notes.push("node is not on PATH: no ratio to `node -e 0`")
       return undefined
     }
-    return { name: "node", argv: [path, "-e", "0"], env: this.#env() }
+    return { name: "node", argv: [path, "-e", "0"], env: this.#world.env() }
   }
 
   #nodeAsSet(node: Case): Case | undefined {
@@ -173,15 +149,15 @@ export class HookBench {
     const asSet = node && this.#nodeAsSet(node)
     const label = `${transcriptMB} MB, ${archiveTurns} turns`
     this.#say(`${label}: archiving the transcript`)
-    this.#dataHome = join(this.#dir, "data")
-    cpSync(base, this.#dataHome, { recursive: true })
+    this.#world.dataHome = join(this.#dir, "data")
+    cpSync(base, this.#world.dataHome, { recursive: true })
     const folder = `bench-${transcriptMB}`
-    const measured = this.#tracked(folder, sessionId(transcriptMB), transcriptMB)
+    const measured = this.#world.tracked(folder, sessionId(transcriptMB), transcriptMB)
     // Compactions have a session of their own: what follows one is not what a prompt costs otherwise.
-    const compacted = this.#tracked(folder, sessionId(50_000 + transcriptMB), transcriptMB)
+    const compacted = this.#world.tracked(folder, sessionId(50_000 + transcriptMB), transcriptMB)
     const { transcript } = measured
-    await this.#archive([transcript, compacted.transcript])
-    const turns = turnsIn(this.#dataHome)
+    await this.#world.archive([transcript, compacted.transcript])
+    const turns = turnsIn(this.#world.dataHome)
 
     const cases = [empty, node, asSet].filter((one) => one !== undefined)
     const own = CALLS.map((call: Call) => {
@@ -212,9 +188,9 @@ export class HookBench {
         cpuVsEmpty: ratio(result, emptyResult),
       }
     })
-    await this.quiet()
-    const state = archiveState(this.#dataHome, this.#home, transcript)
-    rmSync(this.#dataHome, { recursive: true, force: true })
+    await this.#world.quiet()
+    const state = this.#world.stateOf(transcript)
+    rmSync(this.#world.dataHome, { recursive: true, force: true })
     rmSync(dirname(transcript), { recursive: true, force: true })
     return {
       transcriptMB,
@@ -228,150 +204,77 @@ export class HookBench {
     }
   }
 
-  /** A session whose transcript grows as it is measured. */
-  #tracked(folder: string, session: string, transcriptMB: number): Tracked {
-    const transcript = this.#transcriptPath(folder, session)
-    const size = writeTranscript(transcript, this.#corpus(transcriptMB * 1e6, session))
-    return { session, transcript, size }
-  }
-
   #hookCase(name: string, call: Call, tracked: Tracked): Case {
     const { session, transcript } = tracked
     return {
       name,
-      argv: [this.#exe, "hook", call.hook],
-      env: this.#env(),
-      cwd: this.#project,
+      argv: [this.#world.exe, "hook", call.hook],
+      env: this.#world.env(),
+      cwd: this.#world.project,
       // A session starts once: each call is about a new one.
       stdin: () => {
-        if (call.source !== "startup") return hookInput(call, transcript, session, this.#project)
+        if (call.source !== "startup") return hookInput(call, transcript, session, this.#world.project)
         const fresh = sessionId(100_000 + this.#starts++)
-        return hookInput(call, join(dirname(transcript), `${fresh}.jsonl`), fresh, this.#project)
+        return hookInput(call, join(dirname(transcript), `${fresh}.jsonl`), fresh, this.#world.project)
       },
       before: async () => {
         // What the last call left to the background must not run beside this one.
-        this.#waitForJob()
+        this.#world.waitForJob()
         // The one hook here that reads the views: others' news must not be in its way.
-        if (call.hook === "session-start") await this.#archive([transcript])
+        if (call.hook === "session-start") await this.#world.archive([transcript])
         if (call.news === "little") {
           const { lastUuid } = tracked.size
           const after = lastUuid === undefined ? {} : { after: lastUuid }
-          const more = { ...this.#corpus(LITTLE_BYTES, session), largestResult: 4_000, ...after }
+          const more = { ...this.#world.corpus(LITTLE_BYTES, session), largestResult: 4_000, ...after }
           tracked.size = appendTranscript(transcript, more)
         }
       },
     }
   }
 
-  #corpus(bytes: number, session: string) {
-    return { seed: this.#seed++, bytes, sessionId: session, cwd: this.#project, version: HOST_VERSION }
-  }
-
-  #transcriptPath(folder: string, session: string): string {
-    const path = join(this.#home, ".claude", "projects", folder, `${session}.jsonl`)
-    mkdirSync(dirname(path), { recursive: true })
-    return path
-  }
-
-  /** A data folder whose archive holds this many turns, made by the binary itself. */
-  async #archiveOf(turns: number): Promise<string> {
-    const base = join(this.#dir, `base-${turns}`)
-    this.#dataHome = base
-    mkdirSync(base)
-    if (turns === 0) return base
-    this.#say(`an archive of ${turns} turns`)
-    const transcripts: string[] = []
-    for (let done = 0; done < turns; done += TURNS_EACH) {
-      const session = sessionId(10_000 + done)
-      const path = this.#transcriptPath(`many-${done % 10}`, session)
-      const corpus = this.#corpus(Number.POSITIVE_INFINITY, session)
-      writeTranscript(path, { ...corpus, style: "talk", turns: Math.min(TURNS_EACH, turns - done) })
-      transcripts.push(path)
-    }
-    await this.#archive(transcripts)
-    const held = turnsIn(base)
-    if (held < turns) throw new CtxError("bench-archive", `the archive holds ${held} of ${turns} turns`)
-    for (const path of transcripts) rmSync(path)
-    return base
-  }
-
-  /** Archives and indexes them to the end, with the binary's own `import`. */
-  async #archive(transcripts: readonly string[]): Promise<void> {
-    const behind = transcripts.filter((path) => !isComplete(archiveState(this.#dataHome, this.#home, path)))
-    if (behind.length === 0) return
-    const run = await runOnce({
-      name: "import",
-      argv: [this.#exe, "import", ...behind],
-      env: this.#env(),
-      cwd: this.#project,
-    })
-    const left = behind.filter((path) => !isComplete(archiveState(this.#dataHome, this.#home, path)))
-    if (run.exitCode === 0 && left.length === 0) return
-    const said = run.stderr.trim() || `${left.length} of ${behind.length} transcripts are not archived`
-    throw new CtxError("bench-archive", `could not make the archive: ${said}`)
-  }
-
   async #firstRead(): Promise<FirstRead | undefined> {
     const { firstReadMB: transcriptMB, firstReadRuns = 3 } = this.#options
     if (transcriptMB === undefined) return undefined
     const session = sessionId(9_000)
-    const transcript = this.#transcriptPath("first-read", session)
-    writeTranscript(transcript, this.#corpus(transcriptMB * 1e6, session))
+    const transcript = this.#world.transcriptPath("first-read", session)
+    writeTranscript(transcript, this.#world.corpus(transcriptMB * 1e6, session))
     const size = statSync(transcript).size
     const call = CALLS[0]
     const newCase = (): Case => ({
       name: `hook/${call.hook}/first-read/${transcriptMB}MB`,
-      argv: [this.#exe, "hook", call.hook],
-      env: this.#env(),
-      cwd: this.#project,
-      stdin: hookInput(call, transcript, session, this.#project),
+      argv: [this.#world.exe, "hook", call.hook],
+      env: this.#world.env(),
+      cwd: this.#world.project,
+      stdin: hookInput(call, transcript, session, this.#world.project),
     })
     const runs: FirstRead["runs"][number][] = []
     for (let n = 0; n < firstReadRuns; n++) {
       this.#say(`first read of ${transcriptMB} MB`, n, firstReadRuns)
-      this.#dataHome = join(this.#dir, `first-${n}`)
+      this.#world.dataHome = join(this.#dir, `first-${n}`)
       const start = performance.now()
       const { exitCode, wallMs, cpuMs } = await runOnce(newCase())
-      const committedMB = archiveState(this.#dataHome, this.#home, transcript).archived / 1e6
+      const committedMB = this.#world.stateOf(transcript).archived / 1e6
       let vaultCompleteMs: number | undefined
       let indexCompleteMs: number | undefined
       while (indexCompleteMs === undefined && performance.now() - start < 300_000) {
-        const state = archiveState(this.#dataHome, this.#home, transcript)
+        const state = this.#world.stateOf(transcript)
         const now = performance.now() - start
         if (state.archived >= size) vaultCompleteMs ??= now
         if (state.indexed >= size) indexCompleteMs ??= now
         await Bun.sleep(20)
       }
       runs.push({ exitCode, wallMs, cpuMs, committedMB, vaultCompleteMs, indexCompleteMs })
-      await this.quiet()
-      rmSync(this.#dataHome, { recursive: true, force: true })
+      await this.#world.quiet()
+      rmSync(this.#world.dataHome, { recursive: true, force: true })
     }
-    this.#dataHome = join(this.#dir, "first-memory")
+    this.#world.dataHome = join(this.#dir, "first-memory")
     const peakMB = await peakMemory(newCase())
-    await this.quiet()
-    rmSync(this.#dataHome, { recursive: true, force: true })
+    await this.#world.quiet()
+    rmSync(this.#world.dataHome, { recursive: true, force: true })
     rmSync(dirname(transcript), { recursive: true, force: true })
     return { name: newCase().name, transcriptMB, runs, peakMB }
   }
-
-  #waitForJob(): void {
-    const end = performance.now() + 30_000
-    while (!jobIsIdle(this.#dataHome) && performance.now() < end) Bun.sleepSync(5)
-  }
-
-  /** Until no background job of ours runs; one that has just been started has no lock yet, so it looks twice. */
-  async quiet(): Promise<void> {
-    this.#waitForJob()
-    await Bun.sleep(100)
-    this.#waitForJob()
-  }
 }
-
-const isComplete = (state: ArchiveState): boolean =>
-  state.size > 0 && state.archived === state.size && state.indexed === state.size
-
-/** A valid UUID for each number. */
-const sessionId = (n: number): string => `0000be4c-0000-4000-a000-${n.toString(16).padStart(12, "0")}`
 
 function hookInput({ hook, source }: Call, transcript: string, session: string, cwd: string): string {
   const common = { session_id: session, transcript_path: transcript, cwd, permission_mode: "default" }

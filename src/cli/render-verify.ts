@@ -53,7 +53,7 @@ function stateLines({ totals }: VerifyReport): string[] {
       totals.waiting,
       `complete but for a half last line that is still being written (${totals.waitingBytes} bytes)`,
     ],
-    [totals.deleted, "deleted by the host and safe in the vault"],
+    [totals.deleted, "deleted from the disk and safe in the vault"],
     [totals.superseded, "kept from before the host rewrote a transcript"],
     [totals.imported, "made from another tool's archive"],
     [totals.forgotten, "forgotten, as you wanted (`ctxbridge forget --list`)"],

@@ -6,6 +6,7 @@ import { queryVector } from "../embed/query.ts"
 import { semanticSearch } from "../embed/search.ts"
 import type { Similar } from "../search/fuse.ts"
 import { NEAREST } from "../search/search.ts"
+import { compileAsUsual } from "../util/compiling.ts"
 import type { Environment } from "./command.ts"
 
 export interface BySense {
@@ -33,6 +34,7 @@ export async function similarTo(
   where: { readonly project: string | undefined; readonly session: string | undefined },
   isNarrowed: boolean,
 ): Promise<BySense> {
+  compileAsUsual()
   const { project, session } = where
   const filter = {
     limit: isNarrowed ? NARROWED : NEAREST,

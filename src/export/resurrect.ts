@@ -5,7 +5,7 @@
 import { dirname, isAbsolute, join, normalize } from "node:path"
 import { type Source, sources } from "../archive/source.ts"
 import { CtxError, EXIT, usageError } from "../util/errors.ts"
-import { isImportedCopy, vaultFile, withoutVersion } from "../vault/layout.ts"
+import { isImportedCopy, isLooseCopy, vaultFile, withoutVersion } from "../vault/layout.ts"
 import { type PutBack, type PutOptions, putBack } from "./put-back.ts"
 import { folderOfSession } from "./session-folder.ts"
 
@@ -78,7 +78,7 @@ const hostsCopies = (dataHome: string): Source[] =>
 
 export function resurrect(ids: readonly string[], options: ResurrectOptions): Resurrected[] {
   const all = hostsCopies(options.dataHome)
-  const wanted = ids.map((id) => ({ id, copies: versionsOf(id, all, options.all) }))
+  const wanted = ids.map((id) => ({ id, copies: versionsOf(id, all, options) }))
   const total = wanted.reduce(
     (sum, { copies }) => sum + copies.reduce((size, { bytes }) => size + bytes, 0),
     0,
@@ -97,10 +97,16 @@ export function resurrect(ids: readonly string[], options: ResurrectOptions): Re
 }
 
 /** The newest copy of each of the session's transcripts; with `all`, the former ones before it. */
-function versionsOf(id: string, known: readonly Source[], all: boolean): Source[] {
+function versionsOf(
+  id: string,
+  known: readonly Source[],
+  { all, to }: Pick<ResurrectOptions, "all" | "to">,
+): Source[] {
   const byTranscript = new Map<string, Source[]>()
-  for (const source of known) {
-    if (ownerOf(source.session) !== id) continue
+  const own = known.filter(({ session }) => ownerOf(session) === id)
+  const placed = own.filter(({ copy }) => !isLooseCopy(copy))
+  // What was imported from a backup need not be written there again.
+  for (const source of to === undefined && placed.length > 0 ? placed : own) {
     const name = withoutVersion(source.copy)
     byTranscript.set(name, [...(byTranscript.get(name) ?? []), source])
   }
@@ -135,7 +141,8 @@ function placeOf({ copy, path }: Source, { home, to, all }: ResurrectOptions): s
 /** Once for each folder in which the session was at work: the host looks for it there only. */
 function resumesOf(files: readonly PutFile[], { dataHome, claudeDir }: ResurrectOptions): Resume[] {
   return files
-    .filter(({ agent, state }) => agent === undefined && state !== "failed" && state !== "differs")
+    .filter(({ agent, copy }) => agent === undefined && !isLooseCopy(copy))
+    .filter(({ state }) => state !== "failed" && state !== "differs")
     .map(({ path, copy }) => {
       const projects = dirname(dirname(path))
       const configDir = projects === join(claudeDir, "projects") ? undefined : dirname(projects)

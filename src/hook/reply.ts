@@ -13,6 +13,7 @@ import { receiptLine } from "../restore/receipt-line.ts"
 import { type RestoreSource, withoutPending } from "../restore/render.ts"
 import { restoreOf } from "../restore/restore.ts"
 import { latestSession } from "../restore/scope.ts"
+import { compileLate } from "../util/compiling.ts"
 import { statSync } from "../util/fs.ts"
 import { dirname } from "../util/path.ts"
 import type { Stretch } from "../vault/reader.ts"
@@ -48,6 +49,7 @@ const WAIT_SHARE = 0.5
 const OTHERS_TIME = 200
 
 export async function reply(request: ReplyRequest): Promise<Reply> {
+  compileLate()
   const { settings, taken, deadline } = request
   const { dataHome } = settings.paths
   const start = performance.now()

@@ -37,7 +37,7 @@ export interface Shown {
 
 /** Where it stands. */
 export interface ShownFrom {
-  readonly claudeDir: string
+  readonly planFolders: readonly string[]
   readonly dataHome: string
 }
 
@@ -47,7 +47,7 @@ export function reshownText(db: Database, shown: Shown, from: ShownFrom): string
   if (!atLeast(version, SHOWS_AGAIN)) return ""
   // What was invoked before is forgotten when the host is started again.
   const since = resumedAt(from.dataHome, session)
-  const plan = planOf(db, session, from.claudeDir, atLeast(version, KEEPS_PLAN) ? 0 : since)
+  const plan = planOf(db, session, from.planFolders, atLeast(version, KEEPS_PLAN) ? 0 : since)
   const list = atLeast(version, HIDES_TODOS) ? [] : todos.map(({ content, status }) => `${content} ${status}`)
   const invoked = invokedTexts(db, session, since, atLeast(version, SHOWS_TYPED))
   return [plan, ...list, ...invoked, ...filesOf(files)].join("\n")
@@ -58,7 +58,7 @@ export function reshownText(db: Database, shown: Shown, from: ShownFrom): string
  *
  * @param since offset in the transcript from which on that name counts
  */
-function planOf(db: Database, session: string, claudeDir: string, since: number): string {
+function planOf(db: Database, session: string, folders: readonly string[], since: number): string {
   const row = db
     .query<{ path: string; archived: number }, [string]>(
       "SELECT path, archived FROM transcripts WHERE session = ? ORDER BY id DESC LIMIT 1",
@@ -70,9 +70,12 @@ function planOf(db: Database, session: string, claudeDir: string, since: number)
   const at = end.lastIndexOf('"slug":"')
   const name = at < 0 ? undefined : SLUG.exec(end.toString("latin1", at, at + SLUG_LONGEST))?.[1]
   if (name === undefined) return ""
-  const path = join(claudeDir, "plans", `${name}.md`)
-  const plan = readSmall(path, LONGEST_PLAN)
-  return plan === undefined ? "" : `${path}\n${plan}`
+  for (const folder of folders) {
+    const path = join(folder, `${name}.md`)
+    const plan = readSmall(path, LONGEST_PLAN)
+    if (plan !== undefined) return `${path}\n${plan}`
+  }
+  return ""
 }
 
 /** As they are now: so the host reads them. */

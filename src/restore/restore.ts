@@ -1,10 +1,11 @@
 /** What a session is given back: the same for the hooks and for whoever shows it beforehand. */
 import type { Database } from "../archive/database.ts"
 import { gather, type PendingPrompt } from "./gather.ts"
+import { type HostPlaces, hostSettings } from "./host-settings.ts"
 import type { Facts, RelatedLine } from "./material.ts"
 import { type RenderOptions, renderRestore } from "./render.ts"
 import { reshownText, type Shown } from "./reshown.ts"
-import { type HostPlaces, standingText } from "./standing.ts"
+import { standingText } from "./standing.ts"
 
 export interface Restore {
   /** `""`: there is nothing to give back, or no room for it. */
@@ -35,7 +36,8 @@ export function restoreOf(
 
 function standingIn(db: Database, shown: Shown, { host, source, byPlugin }: RestoreOptions): string {
   if (host === undefined) return ""
-  const files = standingText(host)
+  const settings = hostSettings(host)
+  const files = standingText(host, settings)
   if (source !== "compact" || byPlugin === true) return files
-  return `${files}\n${reshownText(db, shown, host)}`
+  return `${files}\n${reshownText(db, shown, { ...settings, dataHome: host.dataHome })}`
 }

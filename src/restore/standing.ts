@@ -3,20 +3,12 @@
  * and their rules. As the host reads them, so far as that takes no time to speak of.
  */
 import { folderOf, projectOf } from "../archive/project.ts"
-import type { Paths } from "../config/load.ts"
 import { readdirSync, realpathSync, statSync } from "../util/fs.ts"
 import { dirname, isAbsolute, join, resolve } from "../util/path.ts"
 import { readSmall } from "./disk.ts"
+import { type HostPlaces, type HostSettings, MANAGED } from "./host-settings.ts"
 import { memoryFile } from "./memory-file.ts"
 
-/** Where the host finds them. */
-export type HostPlaces = Pick<Paths, "home" | "claudeDir" | "hostConfig"> & {
-  /** The session's folder, as the host says it. */
-  readonly cwd: string | undefined
-}
-
-/** Where an organisation puts its own. */
-const MANAGED = process.platform === "darwin" ? "/Library/Application Support/ClaudeCode" : "/etc/claude-code"
 /** Bytes of a file that is read; the host warns of longer ones. */
 const LONGEST = 100_000
 /** Bytes of all of them. */
@@ -36,15 +28,16 @@ const NOTES_BYTES = 25_000
 const STATE_BYTES = 4 << 20
 
 /** @returns their texts; what cannot be read is left out */
-export function standingText(places: HostPlaces): string {
-  return new Memory(places).text()
+export function standingText(places: HostPlaces, settings: HostSettings): string {
+  return new Memory(places, settings).text()
 }
 
-/** A file of the user's may import from anywhere, a project's from the session's folder. */
-type Trust = "user" | "project"
+/** A file of the user's may import from anywhere, a project's from the session's folder. Managed ones cannot be excluded. */
+type Trust = "managed" | "user" | "project"
 
 class Memory {
   readonly #places: HostPlaces
+  readonly #settings: HostSettings
   readonly #seen = new Set<string>()
   readonly #texts: string[] = []
   #left = MOST_BYTES
@@ -52,14 +45,15 @@ class Memory {
   #inside: string | undefined
   #mayLeave: boolean | undefined
 
-  constructor(places: HostPlaces) {
+  constructor(places: HostPlaces, settings: HostSettings) {
     this.#places = places
+    this.#settings = settings
   }
 
   text(): string {
     const { cwd, claudeDir } = this.#places
-    this.#file(join(MANAGED, "CLAUDE.md"), "user")
-    this.#rules(join(MANAGED, ".claude", "rules"), "user")
+    this.#file(join(MANAGED, "CLAUDE.md"), "managed")
+    this.#rules(join(MANAGED, ".claude", "rules"), "managed")
     this.#file(join(claudeDir, "CLAUDE.md"), "user")
     this.#rules(join(claudeDir, "rules"), "user")
     if (cwd === undefined) return this.#texts.join("\n")
@@ -69,11 +63,12 @@ class Memory {
       this.#file(join(folder, "CLAUDE.local.md"), "project")
       this.#rules(join(folder, ".claude", "rules"), "project")
     }
-    for (const folder of new Set([cwd, rootOf(cwd)])) this.#notes(folder)
+    this.#notes(cwd)
     return this.#texts.join("\n")
   }
 
   #file(path: string, trust: Trust, depth = 0, isRule = false): void {
+    if (trust !== "managed" && this.#settings.isExcluded(path)) return
     const content = this.#read(path)
     if (content === undefined) return
     const { text, imports, conditional } = memoryFile(content)
@@ -83,7 +78,7 @@ class Memory {
     for (const written of imports) {
       if (++this.#tried > MOST_TRIED) return
       const imported = this.#resolved(written, path)
-      if (trust === "user" || this.#mayRead(imported)) this.#file(imported, trust, depth + 1)
+      if (trust !== "project" || this.#mayRead(imported)) this.#file(imported, trust, depth + 1)
     }
   }
 
@@ -96,17 +91,23 @@ class Memory {
       if (++this.#tried > MOST_TRIED) return
       const path = join(folder, name)
       if (!name.endsWith(".md")) this.#rules(path, trust, depth + 1)
-      else if (trust === "user" || this.#mayRead(path, folder)) this.#file(path, trust, 0, true)
+      else if (trust !== "project" || this.#mayRead(path, folder)) this.#file(path, trust, 0, true)
     }
   }
 
   /** What the host has noted for itself, in newer versions. */
-  #notes(folder: string): void {
-    const slug = folder.replace(/[^A-Za-z0-9]/g, "-")
-    const content = this.#read(join(this.#places.claudeDir, "projects", slug, "memory", "MEMORY.md"))
-    if (content === undefined) return
-    const lines = content.slice(0, NOTES_BYTES).split("\n")
-    this.#texts.push(lines.slice(0, NOTES_LINES).join("\n"))
+  #notes(cwd: string): void {
+    const { notes } = this.#settings
+    if (notes === "none") return
+    const ofProject = (folder: string): string =>
+      join(this.#places.claudeDir, "projects", folder.replace(/[^A-Za-z0-9]/g, "-"), "memory")
+    const folders = notes === undefined ? new Set([cwd, rootOf(cwd)].map(ofProject)) : [notes]
+    for (const folder of folders) {
+      const content = this.#read(join(folder, "MEMORY.md"))
+      if (content === undefined) continue
+      const lines = content.slice(0, NOTES_BYTES).split("\n")
+      this.#texts.push(lines.slice(0, NOTES_LINES).join("\n"))
+    }
   }
 
   /** Each once. A pipe or device is not waited for. */

@@ -20,10 +20,13 @@ export interface Weighted extends Term {
   readonly weight: number
 }
 
+/** One mask for each message there is. As narrow as can be: what is touched of it the system has to give page by page. */
+export type Masks = Uint8Array | Uint16Array | Uint32Array
+
 export interface Candidates {
   readonly terms: readonly Weighted[]
   /** Bit n of a message's mask: it has term n. */
-  readonly masks: Uint32Array
+  readonly masks: Masks
   /** Messages with a mask that is not 0. */
   readonly ids: readonly number[]
 }
@@ -59,7 +62,7 @@ export function candidatesOf(
     .filter(({ rows }) => rows.length > 0)
     .sort((a, b) => a.count - b.count)
     .slice(0, MOST_TERMS)
-  const masks = new Uint32Array(population + 1)
+  const masks = masksFor(population, lists.length)
   const ids: number[] = []
   let givenBits = 0
   for (const [n, { term }] of lists.entries()) if (isGiven(term)) givenBits |= 2 ** n
@@ -92,9 +95,14 @@ export function candidatesOf(
   }
 }
 
+function masksFor(population: number, terms: number): Masks {
+  if (terms <= 8) return new Uint8Array(population + 1)
+  return terms <= 16 ? new Uint16Array(population + 1) : new Uint32Array(population + 1)
+}
+
 /** Nothing ranks: all that the filter leaves is alike. */
 function newest(ids: readonly number[], population: number): Candidates {
-  const masks = new Uint32Array(population + 1)
+  const masks = masksFor(population, 1)
   for (const id of ids) masks[id] = 1
   return { terms: [], masks, ids }
 }

@@ -9,6 +9,7 @@ import { projectOf } from "../archive/project.ts"
 import { toolNameOf } from "../archive/tool-name.ts"
 import { decodeLine } from "../transcript/decode.ts"
 import type { TranscriptRecord } from "../transcript/types.ts"
+import { compileAsUsual } from "../util/compiling.ts"
 import { cut } from "../util/text.ts"
 import { stretchesBackwards, stretchesFrom } from "../vault/reader.ts"
 import { type ColdCopy, coldCopies } from "./cold-copies.ts"
@@ -48,6 +49,7 @@ export interface ColdFound {
 const SHOWN = 400
 
 export function searchVault(db: Database, dataHome: string, request: ColdRequest): ColdFound {
+  compileAsUsual()
   const query = parseQuery(request.query)
   const sieve = sieveFor(query)
   if (sieve === undefined) return { hits: [], more: false, unreadable: 0 }

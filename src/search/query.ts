@@ -233,7 +233,9 @@ function termsOf(tokens: readonly Token[]): Term[] {
 
 /** "PRs" asks for "PR", too: as a name in code it would be a P and an Rs. */
 const asked = (typed: string, words: readonly string[]): readonly string[] =>
-  /^[A-Z]{2,}s$/.test(typed) ? [typed.slice(0, -1).toLowerCase(), typed.toLowerCase()] : words
+  typed.endsWith("s") && /^[A-Z]{2,}s$/.test(typed)
+    ? [typed.slice(0, -1).toLowerCase(), typed.toLowerCase()]
+    : words
 
 /** The terms that say all of the query: a name in code by its parts, without the whole name as one word. */
 export function partsAsked({ terms }: Query): Term[] {

@@ -3,7 +3,7 @@
  * are that a message has, how long it is, what stands around it, and how much its session is about them. How often
  * a word occurs in a message did not help. Pure.
  */
-import type { Candidates } from "./candidates.ts"
+import type { Candidates, Masks } from "./candidates.ts"
 
 /** A message as ranking sees it. */
 export interface RankRow {
@@ -171,7 +171,7 @@ interface Best {
 /** What each message says by its words, its length and what it is. */
 function ownScores(
   rows: readonly RankRow[],
-  masks: Uint32Array,
+  masks: Masks,
   scoreOf: (mask: number) => number,
   { usual, lengths, kinds }: Weights,
 ): Float64Array {
@@ -212,11 +212,7 @@ function withNeighbours(
 }
 
 /** How much of the query a session is about: a word in many of its messages counts nearly whole. */
-function sessionScores(
-  rows: readonly RankRow[],
-  masks: Uint32Array,
-  idf: readonly number[],
-): Map<string, number> {
+function sessionScores(rows: readonly RankRow[], masks: Masks, idf: readonly number[]): Map<string, number> {
   const counts = new Map<string, number[]>()
   let last: string | undefined
   let count: number[] = []

@@ -8,9 +8,11 @@ import { isJsonLine, stringsOf } from "./secret-lines.ts"
 
 const LONGEST_PATTERN = 300
 const MOST_UNBOUNDED = 3
-/** A pattern's text at a time, and how much of it is looked at again with the next: the longest sure match. */
+/** A pattern's text at a time, and how much of it is looked at again with the next, at least: the longest sure match. */
 const WINDOW = 4096
 const OVERLAP = 512
+/** What is looked at before a match that goes on behind the window, for those that depend on it. */
+const BEFORE = 64
 
 let compiled: Map<string, RegExp> | undefined
 
@@ -70,14 +72,19 @@ export function findPatterns(text: string, patterns: readonly string[], add: Add
 }
 
 function inPiece(text: string, start: number, end: number, patterns: readonly RegExp[], add: AddSpan): void {
-  for (let from = start; from < end; from += WINDOW - OVERLAP) {
+  for (let from = start; ; ) {
     const window = text.slice(from, Math.min(end, from + WINDOW))
     look()
+    let next = WINDOW - OVERLAP
     for (const pattern of patterns) {
-      for (const match of window.matchAll(pattern))
-        add(from + match.index, from + match.index + match[0].length)
+      for (const { 0: found, index } of window.matchAll(pattern)) {
+        add(from + index, from + index + found.length)
+        // All of it stands in the next window, unless it is longer than one.
+        if (index + found.length === WINDOW && index > OVERLAP) next = Math.min(next, index - BEFORE)
+      }
     }
     if (from + WINDOW >= end) return
+    from += next
   }
 }
 

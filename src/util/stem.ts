@@ -5,13 +5,19 @@
 
 const VOWEL = /[aeiouy]/
 const DOUBLED = /([bcdfgmnprt])\1$/
-/** Words of letters only: identifiers with digits and other scripts are left as they are. */
-const PLAIN = /^[a-z]+$/
-
 /** @param word in lower case */
 export function stem(word: string): string {
-  if (word.length < 4 || word.length > 24 || !PLAIN.test(word)) return word
+  if (word.length < 4 || word.length > 24 || !isPlain(word)) return word
   return ending(tense(plural(word)))
+}
+
+/** Of letters only: identifiers with digits and other scripts are left as they are. No pattern: a search has to compile it. */
+function isPlain(word: string): boolean {
+  for (let n = 0; n < word.length; n++) {
+    const unit = word.charCodeAt(n)
+    if (unit < 0x61 || unit > 0x7a) return false
+  }
+  return true
 }
 
 function plural(word: string): string {
@@ -33,7 +39,7 @@ function tense(word: string): string {
 function ending(word: string): string {
   let rest = word
   if (rest.length > 5 && rest.endsWith("ly")) rest = rest.slice(0, -2)
-  else if (rest.length > 5 && /[st]ion$/.test(rest)) rest = rest.slice(0, -3)
+  else if (rest.length > 5 && (rest.endsWith("sion") || rest.endsWith("tion"))) rest = rest.slice(0, -3)
   if (rest.length > 3 && rest.endsWith("e")) return rest.slice(0, -1)
   if (rest.length > 3 && rest.endsWith("y") && !VOWEL.test(rest.at(-2)!)) return `${rest.slice(0, -1)}i`
   return rest

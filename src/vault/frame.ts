@@ -109,13 +109,14 @@ const MOST_OF_IT = 2 / 3
  * The beginning of a data frame's content, at least `length` bytes of it: the frame is cut behind one of its blocks, which
  * makes a frame of its own, in place. Nothing proves that it is what was archived: the checksum is that of the whole.
  *
- * @returns undefined where that saves nothing, or the frame is laid out otherwise
+ * @returns undefined where that saves nothing, or the frame is laid out otherwise; then the frame is as it was
  */
 export function contentStart(frame: Uint8Array, length: number): Uint8Array | undefined {
   if (frame.length < LARGE_HEADER || frame[4] !== LARGE) return undefined
   const view = new DataView(frame.buffer, frame.byteOffset, frame.length)
+  const size = view.getUint32(5, true)
   const blocks = Math.ceil(length / BLOCK)
-  if (blocks * BLOCK > view.getUint32(5, true) * MOST_OF_IT) return undefined
+  if (blocks * BLOCK > size * MOST_OF_IT) return undefined
   let last = LARGE_HEADER
   let end = LARGE_HEADER
   for (let n = 0; n < blocks; n++) {
@@ -125,12 +126,16 @@ export function contentStart(frame: Uint8Array, length: number): Uint8Array | un
     // Kind 1 is one byte, to be repeated.
     end += 3 + ((header >> 1) % 4 === 1 ? 1 : header >> 3)
   }
+  const header = frame[last]!
   frame[4] = LARGE & ~0b100
-  frame[last]! |= 1
+  frame[last] = header | 1
   view.setUint32(5, blocks * BLOCK, true)
   try {
     return Bun.zstdDecompressSync(frame.subarray(0, end))
   } catch {
+    frame[4] = LARGE
+    frame[last] = header
+    view.setUint32(5, size, true)
     return undefined
   }
 }

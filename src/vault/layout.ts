@@ -28,6 +28,9 @@ export const vaultFile = (dataHome: string, copy: string): string => join(dataHo
 /** Whether the copy was made from another tool's archive: those stand in a folder of their own. */
 export const isImportedCopy = (copy: string): boolean => copy.startsWith("imported/")
 
+/** Whether the transcript stood in no folder of a host's: a file that somebody has named, where no host looks for it. */
+export const isLooseCopy = (copy: string): boolean => copy.split("/").length === 2
+
 /** What a transcript's path says of whose it is. */
 export interface TranscriptName {
   /** The session it belongs to; undefined for a subagent whose path does not name its parent. */

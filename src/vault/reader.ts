@@ -95,7 +95,8 @@ export class CopyReader {
     this.#fd = fd
     this.#file = file
     this.#size = tail.last?.to ?? 0
-    this.#end = tail.end
+    if (tail.last !== undefined) this.#walked.push(tail.last)
+    this.#end = tail.last?.position ?? tail.end
     this.#start = tail.headerLength
   }
 
@@ -141,8 +142,9 @@ export class CopyReader {
     if (segment === undefined || to > segment.to) return this.read(from, to)
     const [start, end] = [from - segment.from, to - segment.from]
     if (this.#kept?.segment !== segment) {
-      const content = contentStart(this.#frame(segment), end)
-      if (content === undefined) return this.read(from, to)
+      const frame = this.#frame(segment)
+      const content = contentStart(frame, end)
+      if (content === undefined) return this.#content(segment, frame).subarray(start, end)
       this.#kept = { segment, content }
     }
     const { content } = this.#kept
@@ -192,12 +194,13 @@ export class CopyReader {
     return true
   }
 
-  #content(segment: Segment): Uint8Array {
+  /** @param read the frame, where it has been read already */
+  #content(segment: Segment, read?: Uint8Array): Uint8Array {
     const kept = this.#kept
     if (kept?.segment === segment && kept.content.length === segment.to - segment.from) return kept.content
     let content: Uint8Array
     try {
-      content = frameContent(this.#frame(segment))
+      content = frameContent(read ?? this.#frame(segment))
     } catch (cause) {
       const where = `bytes ${segment.from} to ${segment.to} in ${this.#file} cannot be read`
       throw new CtxError("vault-damaged", `${where}: ${messageOf(cause)}`, {

@@ -132,6 +132,74 @@ test("an endless list of imports takes no time", async () => {
   expect(await left(machine, ruled(machine, names), names)).toEqual(["last"])
 })
 
+test("memory files that the host's settings exclude, whatever file says so, and whatever links lead there", async () => {
+  using machine = new Machine()
+  const { cwd, home, root } = machine
+  const names = ["project", "imported", "kept", "local", "rule", "user"]
+  put(join(cwd, "CLAUDE.md"), `${rule("project")}\n@docs/imported.md @docs/kept.md`)
+  put(join(cwd, "docs", "imported.md"), rule("imported"))
+  put(join(cwd, "docs", "kept.md"), rule("kept"))
+  put(join(cwd, "CLAUDE.local.md"), rule("local"))
+  put(join(cwd, ".claude", "rules", "rule.md"), rule("rule"))
+  put(join(home, ".claude", "CLAUDE.md"), rule("user"))
+  symlinkSync(cwd, join(root, "linked"))
+  const say = (where: string, patterns: unknown): string =>
+    put(where, JSON.stringify({ claudeMdExcludes: patterns }))
+  const local = join(cwd, ".claude", "settings.local.json")
+  say(join(home, ".claude", "settings.json"), ["**/docs/imp*.md", 7, ""])
+  say(join(cwd, ".claude", "settings.json"), [join(root, "linked", ".claude", "**")])
+  say(local, [join(cwd, "CLAUDE.local.md"), "CLAUDE.md", "!(", "{"])
+  expect(await left(machine, ruled(machine, names), names)).toEqual(["imported", "local", "rule"])
+  say(local, ["**/CLAUDE.md"])
+  const imports = ["project", "imported", "kept", "rule", "user"]
+  expect(await left(machine, ruled(machine, names), names)).toEqual(imports)
+  put(local, "no JSON")
+  expect(await left(machine, ruled(machine, names), names)).toEqual(["imported", "rule"])
+})
+
+test("the host's own notes, where its settings put them", async () => {
+  using machine = new Machine()
+  const { cwd, home } = machine
+  const names = ["usual", "moved"]
+  const projects = join(home, ".claude", "projects")
+  put(join(projects, cwd.replaceAll(/[^A-Za-z0-9]/g, "-"), "memory", "MEMORY.md"), rule("usual"))
+  put(join(home, "notes", "MEMORY.md"), rule("moved"))
+  const settings = join(home, ".claude", "settings.json")
+  for (const [told, expected] of [
+    [{}, ["moved"]],
+    [{ autoMemoryDirectory: "~/notes/" }, ["usual"]],
+    [{ autoMemoryDirectory: "notes" }, ["moved"]],
+    [{ autoMemoryDirectory: "~/notes", autoMemoryEnabled: false }, ["usual", "moved"]],
+  ] as const) {
+    put(settings, JSON.stringify(told))
+    expect(await left(machine, ruled(machine, names), names)).toEqual([...expected])
+  }
+})
+
+test("the session's plan, where the host's settings put it", async () => {
+  using machine = new Machine()
+  const { cwd, home } = machine
+  const names = ["usual", "moved"]
+  const name = "calm-red-fox.md"
+  put(join(home, ".claude", "plans", name), rule("usual"))
+  put(join(cwd, "docs", "plans", name), rule("moved"))
+  for (const [told, expected] of [
+    ["docs/plans", ["usual"]],
+    [join(cwd, "docs", "plans"), ["usual"]],
+    ["docs/none", ["moved"]],
+    ["../project2", ["moved"]],
+    [7, ["moved"]],
+  ] as const) {
+    put(join(cwd, ".claude", "settings.json"), JSON.stringify({ plansDirectory: told }))
+    const session = ruled(machine, names).line({
+      type: "user",
+      slug: "calm-red-fox",
+      message: { role: "user", content: "Go on." },
+    })
+    expect(await left(machine, session, names)).toEqual([...expected])
+  }
+})
+
 test("the session's plan, and no other", async () => {
   using machine = new Machine()
   const names = ["mine", "yours"]

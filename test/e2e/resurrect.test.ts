@@ -8,6 +8,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   truncateSync,
@@ -266,4 +267,30 @@ describe("resurrect", () => {
     expect(db.query("PRAGMA quick_check").get()).toEqual({ quick_check: "ok" })
     db.close()
   })
+})
+
+test("a file that somebody has named goes back to its place; the host does not look for it there", async () => {
+  using own = new Machine()
+  const lost = own.session().turn("lost").flush()
+  const both = own.session().turn("in both places").flush()
+  const backup = join(own.root, "backup")
+  mkdirSync(backup)
+  cpSync(both.path, join(backup, `${both.session}.jsonl`))
+  renameSync(lost.path, join(backup, `${lost.session}.jsonl`))
+  const called = async (...args: string[]) => {
+    const { code, stdout, stderr } = await run(args, { env: own.env, cwd: own.cwd })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+    return stdout
+  }
+  await called("import")
+  await called("import", backup)
+  rmSync(backup, { recursive: true })
+  rmSync(both.path)
+  expect(await called("verify")).toContain("3 deleted from the disk and safe in the vault")
+  const { sessions } = JSON.parse(await called("resurrect", lost.session, both.session, "--json"))
+  expect(sessions).toMatchObject([
+    { files: [{ path: join(backup, `${lost.session}.jsonl`), state: "written" }], resume: [] },
+    { files: [{ path: both.path, state: "written" }], resume: [{ folder: own.cwd }] },
+  ])
+  expect(readdirSync(backup)).toEqual([`${lost.session}.jsonl`])
 })

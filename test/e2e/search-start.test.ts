@@ -72,3 +72,19 @@ test("what a hook has archived since is found by the next search", async () => {
     expect(JSON.parse(stdout).hits[0].prompt ?? JSON.parse(stdout).hits[0].snippet).toContain("ptarmigan")
   }
 })
+
+test("nothing that it runs is compiled, unless it goes on for long", async () => {
+  const compiled = async (...args: string[]): Promise<boolean> => {
+    // The engine tells of each piece of machine code that it makes, its own included.
+    const env = { ...machine.env, BUN_JSC_logJIT: "1" }
+    const { code, stderr } = await run(["search", "walrus", "--json", ...args], { env, cwd: machine.cwd })
+    expect({ args, code, tells: stderr.includes("Generated JIT code for") }).toEqual({
+      args,
+      code: 0,
+      tells: true,
+    })
+    return stderr.includes("Baseline JIT code for")
+  }
+  expect(await compiled()).toBe(false)
+  expect(await compiled("--cold")).toBe(true)
+})

@@ -36,8 +36,9 @@ const SOURCES = {
 type Source = keyof typeof SOURCES
 
 const NAMES = Object.keys(SOURCES) as Source[]
-/** What only looks as if the host read it. */
-const UNREAD = ["spanned", "outside"]
+/** What only looks as if the host read it; settings of newer ones exclude the last. */
+const EXCLUDED = "excluded"
+const unread = (client: Client): string[] => ["spanned", "outside", ...(isOld(client) ? [] : [EXCLUDED])]
 
 const TODO = "Open the third valve"
 
@@ -55,12 +56,17 @@ function furnish(world: World): void {
     writeFileSync(path, text)
   }
   const here = (...parts: string[]): string => join(world.cwd, ...parts)
-  const imports = "See @docs/imported.md and `@docs/spanned.md`.\n\n- @../outside.md\n"
+  const imports = "See @docs/imported.md and `@docs/spanned.md`.\n\n- @../outside.md\n- @docs/excluded.md\n"
   put(here("CLAUDE.md"), `# Project\n\n${told("memory")}\n${imports}`)
   put(here("docs", "imported.md"), `${told("imported")}\n- @deep/nested.md\n`)
   put(here("docs", "deep", "nested.md"), told("nested"))
   put(here("docs", "spanned.md"), rule("spanned"))
   put(here("..", "outside.md"), rule("outside"))
+  if (!isOld(world.client)) {
+    put(here("docs", "excluded.md"), `${rule(EXCLUDED)} (told-by-excluded)`)
+    const settings = { claudeMdExcludes: ["**/docs/excl*.md"], plansDirectory: "docs/plans" }
+    put(here(".claude", "settings.json"), JSON.stringify(settings))
+  }
   put(here(".claude", "rules", "all.md"), told("ruled"))
   put(join(world.home, ".claude", "CLAUDE.md"), told("user"))
   const head = (name: string): string => `---\nname: ${name}\ndescription: Tells of ${name}.\n---\n`
@@ -79,8 +85,9 @@ function plan(world: World): string | undefined {
 function writePlan(world: World): boolean {
   const name = plan(world)
   if (name === undefined) return false
-  mkdirSync(join(world.home, ".claude", "plans"), { recursive: true })
-  writeFileSync(join(world.home, ".claude", "plans", `${name}.md`), told("planned"))
+  const folder = isOld(world.client) ? join(world.home, ".claude", "plans") : join(world.cwd, "docs", "plans")
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, `${name}.md`), told("planned"))
   return true
 }
 
@@ -139,14 +146,15 @@ async function play(client: Client, { isPlugged, isResumed }: Circumstances = {}
   }
   const prompts = [
     first,
-    `Tidy up. ${PREFACE}${rules(...NAMES.slice(6), ...UNREAD, "control")}`,
+    `Tidy up. ${PREFACE}${rules(...NAMES.slice(6), ...unread(client))}`,
+    `Mind this. ${PREFACE}${rules("control")}`,
     "/order",
     "/compact",
     "And now?",
   ]
   const args = ["--permission-mode", "plan", "--allowed-tools", "Skill", "TodoWrite", "Read"]
   if (isPlugged) args.push("--plugin-dir", writePlugin(world))
-  if (isResumed) args.push("--resume", (await runPrint(world, prompts.splice(0, 3), args)).sessionId)
+  if (isResumed) args.push("--resume", (await runPrint(world, prompts.splice(0, 4), args)).sessionId)
   const run = await runPrint(world, prompts, args)
   expect({ code: run.code, stderr: run.stderr }).toEqual({ code: 0, stderr: "" })
   const call = hookCalls(world).find((one) => one.event === "SessionStart" && one.detail === "compact")!
@@ -177,7 +185,9 @@ for (const wanted of ["2.0.76", "2.1.112", "latest"]) {
       expect(next.text).toContain(given.trim())
       const again = NAMES.filter((name) => given.includes(rule(name)))
       expect(again).toEqual(isOld(client) ? ["ordered"] : [])
-      expect([...UNREAD, "control"].filter((name) => !given.includes(`"${rule(name)}"`))).toEqual([])
+      const missing = [...unread(client), "control"].filter((name) => !given.includes(`"${rule(name)}"`))
+      expect(missing).toEqual([])
+      expect(next.text).not.toContain("told-by-excluded")
       expect(given).not.toContain("src/seen.ts")
       // Only the oldest show it again, beside what was told to the summarizer.
       expect(given.includes(TODO)).toBe(hasTodos(client) && !isOld(client))

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { appendTranscript, generateTranscript, writeTranscript } from "../../../src/bench/corpus.ts"
-import type { CorpusOptions } from "../../../src/bench/corpus-session.ts"
+import type { CorpusOptions } from "../../../src/bench/corpus-chain.ts"
 
 const OPTIONS: CorpusOptions = {
   seed: 7,

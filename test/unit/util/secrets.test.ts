@@ -250,6 +250,14 @@ describe("the user's own patterns", () => {
     expect(filtered('{"ACME-1":{"n":1}}\n', 0, [".+"]).text).toBe('{"ACME-1":{"n":1}}\n')
   })
 
+  test("what goes on behind a window is filled to its end", () => {
+    for (let before = 0; before < 9000; before += 470) {
+      const text = line(`${" ".repeat(before)}ACME-${"x".repeat(1900)}.${"y".repeat(1100)} end`)
+      const wanted = line(`${" ".repeat(before)}${stars(3006)} end`)
+      expect(filtered(text, 0, ["\\bACME-[\\w.]+"]).text === wanted || before).toBe(true)
+    }
+  })
+
   test("those that could take for ever are refused, with the reason", () => {
     for (const bad of ["(a+)+$", "(a|aa)*b", "(", "(x)\\1", "a*b*c*d*", "x*", "a".repeat(301)]) {
       expect(problemOf(bad)).toBeString()

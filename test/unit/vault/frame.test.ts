@@ -97,9 +97,10 @@ describe("the beginning of a frame's content", () => {
       const content = Buffer.concat([text(seam), random(4 * BLOCK - seam), text(BLOCK)])
       const frame = dataFrame(content)
       for (const length of [1, BLOCK, 2 * BLOCK]) {
-        const start = contentStart(frame.slice(), length)
-        if (start !== undefined)
-          expect(Buffer.from(start).equals(content.subarray(0, start.length))).toBe(true)
+        const copy = frame.slice()
+        const start = contentStart(copy, length)
+        if (start === undefined) expect(Buffer.from(copy).equals(frame)).toBe(true)
+        else expect(Buffer.from(start).equals(content.subarray(0, start.length))).toBe(true)
       }
     }
   })
@@ -111,6 +112,13 @@ describe("the beginning of a frame's content", () => {
     const cut = dataFrame(text(3 * BLOCK)).slice(0, 200)
     expect(contentStart(cut, BLOCK + 1)).toBeUndefined()
     expect(contentStart(cut.fill(0xff, 9), 1)).toBeUndefined()
+  })
+
+  test("a frame whose beginning cannot be unpacked is left as it was", () => {
+    const damaged = dataFrame(text(3 * BLOCK)).fill(0xff, 12, 60)
+    const copy = damaged.slice()
+    expect(contentStart(copy, 1)).toBeUndefined()
+    expect(Buffer.from(copy).equals(damaged)).toBe(true)
   })
 })
 
