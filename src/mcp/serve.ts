@@ -1,10 +1,17 @@
 /** The server's life: from the first line on stdin to its end. */
+import { compileAsUsual } from "../util/compiling.ts"
 import { linesOf } from "./lines.ts"
-import { serve } from "./sdk.ts"
+import { type Service, serve } from "./sdk.ts"
 import { serviceOf } from "./server.ts"
 import type { World } from "./tool.ts"
 
 /** @param write takes a line, with its end, for stdout */
 export function serveArchive(world: World, write: (line: string) => void): Promise<void> {
-  return serve(serviceOf(world), linesOf(Bun.stdin.stream()), write)
+  const service = serviceOf(world)
+  // Most servers are started and never asked: what starts them is not compiled, what answers is.
+  const call: Service["call"] = (name, args) => {
+    compileAsUsual()
+    return service.call(name, args)
+  }
+  return serve({ ...service, call }, linesOf(Bun.stdin.stream()), write)
 }

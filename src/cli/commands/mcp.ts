@@ -1,6 +1,7 @@
 /** `ctxbridge mcp`: the archive for Claude itself, as a server of the Model Context Protocol on stdin and stdout. */
 import { isatty } from "node:tty"
 import { hostPlace } from "../../config/load.ts"
+import { compileLate } from "../../util/compiling.ts"
 import { usageError } from "../../util/errors.ts"
 import type { Command } from "../command.ts"
 
@@ -11,6 +12,7 @@ export default {
   },
   async run({ env, out }) {
     if (isatty(0)) throw usageError("mcp is started by Claude Code", "`ctxbridge install` registers it there")
+    compileLate()
     const { serveArchive } = await import("../../mcp/serve.ts")
     const host = hostPlace()
     await serveArchive(

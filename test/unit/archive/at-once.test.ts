@@ -17,7 +17,6 @@ import { listPending } from "../../../src/archive/pending.ts"
 import { followVault, remember } from "../../../src/archive/remembered.ts"
 import { changingSessions, sessionFolder } from "../../../src/archive/session-files.ts"
 import { changeState, readState, writeState } from "../../../src/hook/state.ts"
-import { redactArchive } from "../../../src/job/redact.ts"
 import { tryLock } from "../../../src/util/libc.ts"
 import { FILTERED } from "../../../src/util/secrets.ts"
 import { vaultFile, vaultPath } from "../../../src/vault/layout.ts"
@@ -51,28 +50,6 @@ test("who changes files of sessions is alone, and waits for nobody for long", ()
   expect(readState(dataHome, "s")).toEqual({ promptAt: 2 })
   closeSync(other)
 })
-
-test("what a hook notes of a session while secrets are taken out of it is kept", async () => {
-  const dataHome = join(dir, "redacted")
-  const place = { dataHome, stateHome: join(dir, "no-log"), secrets: FILTERED }
-  writeState(dataHome, "s", { promptAt: 0 })
-  const secret = `ghp_${"9fK2mQ7xW4".repeat(4)}`
-  const count = 300
-  const child = await started(`
-    import { changeState } from ${JSON.stringify(join(SOURCE, "hook/state.ts"))}
-    process.stdout.write("ready")
-    for (let n = 1; n <= ${count}; n++)
-      changeState(${JSON.stringify(dataHome)}, "s", {}, { promptAt: n, prompt: "say " + ${JSON.stringify(secret)} })
-  `)
-  const redact = () => redactArchive(place, { dryRun: false, rescan: false, now: 0, wait: 1000 })
-  while (child.exitCode === null) {
-    redact()
-    await Bun.sleep(0)
-  }
-  await ended(child)
-  redact()
-  expect(readState(dataHome, "s")).toEqual({ promptAt: count, prompt: `say ${"*".repeat(secret.length)}` })
-}, 60_000)
 
 test("markers that come while the spool is emptied arrive", async () => {
   const paths = {
