@@ -98,10 +98,12 @@ function spoolPairs({ spool, dataHome }: StatusReport): Pair[] {
   })
 }
 
-/** An empty database is larger than a first session: a percentage of that would only frighten. */
+/** An empty database is much larger than a first session: a percentage of that would only frighten. */
+const FRIGHTENING = 2
+
 const ratioText = (ratio: number | null): string => {
   if (ratio === null) return "nothing of"
-  return ratio > 1 ? "as yet more than" : `${(ratio * 100).toFixed(1)} % of`
+  return ratio > FRIGHTENING ? "as yet more than" : `${(ratio * 100).toFixed(1)} % of`
 }
 
 const behindText = (behind: { readonly transcripts: number; readonly bytes: number }): string =>
