@@ -27,12 +27,13 @@ export function projectWanted({ args, env }: Pick<Context, "args" | "env">): str
  */
 export function knownAs(db: Database, project: string | undefined): string | undefined {
   if (project === undefined) return undefined
+  // Nearly always it is known by its name; looking through the sessions takes as long as a search.
+  if (db.query("SELECT 1 FROM projects WHERE path = ?").get(project) !== null) return project
   const row = db
     .query<{ path: string }, [string]>(
       `SELECT path FROM (
-         SELECT path, 0 AS place FROM projects WHERE path = ?1
-         UNION ALL SELECT path, 1 FROM projects WHERE path = ?1 || '/.git'
-         UNION ALL SELECT p.path, 2 FROM sessions s JOIN projects p ON p.id = s.project WHERE s.cwd = ?1)
+         SELECT path, 0 AS place FROM projects WHERE path = ?1 || '/.git'
+         UNION ALL SELECT p.path, 1 FROM sessions s JOIN projects p ON p.id = s.project WHERE s.cwd = ?1)
        ORDER BY place LIMIT 1`,
     )
     .get(project)

@@ -1,5 +1,6 @@
 /** Sessions that are to be forgotten whole: what there is of them, and their tombstones. */
 import { statSync } from "node:fs"
+import { isNotesSession } from "../archive/remembered.ts"
 import { type Source, sources } from "../archive/source.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"
@@ -14,7 +15,7 @@ export interface Leaving {
   readonly bytes: number
   /** Where the host keeps its transcripts, or kept them. */
   readonly transcripts: readonly string[]
-  /** Of these, how many it still has. */
+  /** Of these, how many it still has; none of the notes that `remember` keeps, which go as well. */
   readonly onDisk: number
 }
 
@@ -29,10 +30,12 @@ export function leaving(dataHome: string, sessions: readonly string[]): Leaving[
       copies: own.map(({ copy }) => copy),
       bytes: own.reduce((sum, one) => sum + one.bytes, 0),
       transcripts,
-      onDisk: transcripts.filter((path) => statSync(path, { throwIfNoEntry: false }) !== undefined).length,
+      onDisk: isNotesSession(session) ? 0 : transcripts.filter(isThere).length,
     }
   })
 }
+
+const isThere = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined
 
 function belongs(source: Source, session: string): boolean {
   return source.session === session || ownerOf(source.session, source.path) === session

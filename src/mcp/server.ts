@@ -1,5 +1,6 @@
 /** The tools as a service: what is listed, how a call is run, and what a failed one says. */
 import { version } from "../../package.json"
+import { cannotWrite } from "../archive/unwritable.ts"
 import { askForRebuild } from "../job/spawn.ts"
 import { CtxError, codeOf, isDamage, messageOf, usageError, VIEWS_LOST } from "../util/errors.ts"
 import { Arguments } from "./arguments.ts"
@@ -37,7 +38,7 @@ export function serviceOf(world: World): Service {
         return { text: answer.text, structured: answer.structured, isError: false }
       } catch (error) {
         if (isDamage(error) || codeOf(error) === VIEWS_LOST) askForRebuild(world.dataHome)
-        return failure(error)
+        return failure(cannotWrite(error, world.dataHome) ?? error)
       }
     },
   }

@@ -7,6 +7,8 @@ const FRAME = 5
 /** Where scripts are run, and how a program begins that is typed in: such a line tells nothing else. */
 const BARE =
   /^cd (?:[^\s"']+|"[^"]*"|'[^']*')$|^(?:\S+ ){1,4}(?:-\w+ )?["']$|^(?:\S+ ){1,4}<<-?\s*["']?\w+["']?$/
+/** A program, and no part of the shell's grammar: `*) echo` is none. */
+const FIRST = /^[\w.~/][\w.+@~/-]*$/
 /** What stands second in a command that has a name of two words, or an option. */
 const SECOND = /^(?:-{1,2}[A-Za-z][\w-]*|[a-z][a-z0-9]*(?:[:-][a-z0-9]+)*)$/
 /** A word that may belong to the command's name, and no argument of it. */
@@ -38,7 +40,7 @@ export function vocabulary(commands: readonly Fact[], shownOf: (fact: Fact) => s
     const words = text.split(/\s+/, 3)
     const use = { words, times, worth: times / Math.sqrt(age + SETTLING) }
     if (isBare(shownOf(fact))) add(shownOf(fact), use)
-    else if (interest(text) === 1 && SECOND.test(words[1] ?? "")) {
+    else if (interest(text) === 1 && FIRST.test(words[0]!) && SECOND.test(words[1] ?? "")) {
       const two = `${words[0]} ${words[1]}`
       groups.set(two, [...(groups.get(two) ?? []), use])
     }

@@ -4,7 +4,7 @@
  * Words alone are ranked by how much of them a message has. `AND`, `OR`, `NOT` in capitals, parentheses, "phrases",
  * `prefixes*` and `role:`, `tool:` say what a message must have.
  */
-import { namesIn } from "../util/words.ts"
+import { isHalfPair, namesIn } from "../util/words.ts"
 import { isStopWord } from "./stop-words.ts"
 
 export type Node =
@@ -91,6 +91,8 @@ const parts = (unit: string): boolean => '"()'.includes(unit) || unit.trim() ===
 
 function wordToken(word: string): Token {
   if (word.includes(":") && FIELD.test(word)) return { kind: "field", text: word }
+  // Of scripts without spaces the index has pairs of characters.
+  if (isHalfPair(word)) return { kind: "prefix", text: word }
   return word.endsWith("*") && /[\p{L}\p{N}]\*$/u.test(word)
     ? { kind: "prefix", text: word.slice(0, -1) }
     : { kind: "word", text: word }

@@ -22,6 +22,10 @@ const RANDOM = /^(?=.*\d)(?=.*[A-Z])(?=.*[a-z])[A-Za-z0-9]{16,}$/
 /** Longer names are data: keys, images, hashes of several kinds. */
 const LONGEST = 64
 
+/** Whether it is one letter of a script without spaces. */
+export const isHalfPair = (word: string): boolean =>
+  word.length <= 2 && word > "\u0dff" && /^\p{L}$/u.test(word) && word.replace(UNSPACED, "") === ""
+
 /** A name of the text: the words it gives, and where it stands. */
 export interface Name {
   /** Stems, the whole name's last. */

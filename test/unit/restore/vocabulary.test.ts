@@ -57,3 +57,12 @@ test("a line that tells no more than its beginning is told as it is", () => {
     expect(isBare(line)).toBe(false)
   expect(told([{ text: "python3 -", form: "python3 - <<'PY'", times: 2 }])).toEqual(["python3 - <<'PY' ×2"])
 })
+
+test("arms of a case are no programs", () => {
+  expect(
+    told([
+      { text: "*) echo none", times: 9 },
+      { text: "git push -u origin", times: 2 },
+    ]),
+  ).toEqual(["git push ×2"])
+})
