@@ -103,8 +103,11 @@ export interface Captured {
   readonly superseded: string | undefined
 }
 
+/** Times that the transcript is opened anew: there are file systems that give a file another number each time. */
+const MOST_LOOKS = 10
+
 export function capture(request: CaptureRequest): Captured {
-  for (;;) {
+  for (let looks = 1; ; looks++) {
     const source = openSource(request.transcript)
     if (source === undefined) return { ...NOTHING, state: isForgotten(request) ? "forgotten" : "missing" }
     try {
@@ -116,7 +119,7 @@ export function capture(request: CaptureRequest): Captured {
       if (known === undefined && isForgotten(request)) {
         return { ...NOTHING, state: "forgotten", size: stats.size }
       }
-      const captured = append(request, fd)
+      const captured = append(request, fd, looks < MOST_LOOKS)
       if (captured !== undefined) return captured
     } finally {
       closeSync(source.fd)
@@ -202,8 +205,11 @@ function firstSegment({ fd, tail }: LockedCopy): Segment | undefined {
   return first?.from === 0 ? first : undefined
 }
 
-/** @returns undefined when the host has put another file in the transcript's place: that one is to be read */
-function append(request: CaptureRequest, source: number): Captured | undefined {
+/**
+ * @param mayBeOther whether to look if the host has put another file in the transcript's place
+ * @returns undefined when it has: that one is to be read
+ */
+function append(request: CaptureRequest, source: number, mayBeOther: boolean): Captured | undefined {
   let superseded: string | undefined
   for (;;) {
     const held = openLocked(request.copy, begunFrom(request, source), request.deadline)
@@ -220,7 +226,8 @@ function append(request: CaptureRequest, source: number): Captured | undefined {
       const edit = forgotten?.edit ?? asItIs
       const isSame = follows(source, stats, held.tail) && sameStart(source, stats, held)
       // The copy is of the other file, or will be.
-      if ((!isSame || held.tail.last === undefined) && isReplaced(request.transcript, stats)) return undefined
+      const asks = mayBeOther && (!isSame || held.tail.last === undefined)
+      if (asks && isReplaced(request.transcript, stats)) return undefined
       if (!isSame) {
         superseded = setAside(request.copy)
         request.onSuperseded?.(superseded)
