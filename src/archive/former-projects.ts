@@ -6,6 +6,7 @@ import { codeOf } from "../util/errors.ts"
 import { existsSync } from "../util/fs.ts"
 import { type Database, openFile } from "./database.ts"
 import { projectOf } from "./project.ts"
+import { busy } from "./replace.ts"
 
 interface Row {
   readonly id: string
@@ -15,14 +16,24 @@ interface Row {
   readonly project: string
 }
 
+/** ms to wait for others: a process that ends moves the whole log over, and nobody can read meanwhile. */
+const PATIENCE = 2000
+
 /**
  * Begins these sessions in new views, so that they stay in the project where they were.
  *
  * @param path of the former database
  * @param sessions that the vault has: of no other a trace may get into the new file
+ * @param wait ms
+ * @throws CtxError `busy`: without the former views nobody would ever know it again
  */
-export function carryProjects(path: string, to: Database, sessions: ReadonlySet<string>): void {
-  const lost = formerly(path).filter(({ id, cwd }) => sessions.has(id) && !existsSync(projectOf(cwd)))
+export function carryProjects(
+  path: string,
+  to: Database,
+  sessions: ReadonlySet<string>,
+  wait = PATIENCE,
+): void {
+  const lost = formerly(path, wait).filter(({ id, cwd }) => sessions.has(id) && !existsSync(projectOf(cwd)))
   to.transaction(() => {
     for (const { id, parent, agent, cwd, project } of lost) {
       to.query("INSERT INTO projects (path) VALUES (?) ON CONFLICT DO NOTHING").run(project)
@@ -42,11 +53,11 @@ export function dropUnread(db: Database): void {
   db.run("DELETE FROM projects WHERE id NOT IN (SELECT project FROM sessions WHERE project IS NOT NULL)")
 }
 
-function formerly(path: string): readonly Row[] {
+function formerly(path: string, wait: number): readonly Row[] {
   if (!existsSync(path)) return []
   let old: Database | undefined
   try {
-    old = openFile(path, { wait: 0, readonly: true })
+    old = openFile(path, { wait, readonly: true })
     return old
       .query<Row, []>(
         `SELECT s.id, s.parent, s.agent, s.cwd, p.path AS project FROM sessions s JOIN projects p ON p.id = s.project
@@ -54,7 +65,8 @@ function formerly(path: string): readonly Row[] {
       )
       .all()
   } catch (error) {
-    // Damaged or in use: then folders that are gone are projects of their own.
+    if (codeOf(error).startsWith("SQLITE_BUSY")) throw busy()
+    // Damaged: then folders that are gone are projects of their own.
     if (!codeOf(error).startsWith("SQLITE_")) throw error
     return []
   } finally {

@@ -38,7 +38,7 @@ export function alone<T>(dataHome: string, wait: number, work: () => T): T {
 /** ms that a look at the database waits for somebody who makes it, or closes it. */
 const PATIENCE = 2000
 
-const busy = (): CtxError =>
+export const busy = (): CtxError =>
   new CtxError("busy", "another process has the archive open; the views are as they were", {
     hint: "try again when it is done: an import, the background job, or a tool of SQLite's",
   })

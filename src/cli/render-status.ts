@@ -145,7 +145,7 @@ function forgottenPairs({ sessions, unfinished }: StatusReport["forgotten"]): Pa
   return [["forgotten", `${count(sessions, "session")}, whole or in part${rest}`]]
 }
 
-function searchPairs({ index, embedding }: StatusReport): Pair[] {
+function searchPairs({ index, embedding, totals }: StatusReport): Pair[] {
   const pairs: Pair[] = []
   if (index !== null) {
     const { messages, indexed, complete } = index
@@ -156,7 +156,9 @@ function searchPairs({ index, embedding }: StatusReport): Pair[] {
     const { embedder, model, problem, embedded, turns } = embedding
     const by = model === null ? "hashed words, no model" : safe(embedder)
     const fault = problem === null ? "" : `; the model is not used: ${safe(problem)}`
-    pairs.push(["vectors", `${embedded} of ${count(turns, "turn")}, by ${by}${fault}`])
+    // What subagents were told, and what stands before the first prompt, is no turn of a human's.
+    const more = turns > (totals?.turns ?? turns) ? ", those without a prompt too" : ""
+    pairs.push(["vectors", `${embedded} of ${count(turns, "turn")}${more}, by ${by}${fault}`])
   }
   return pairs
 }

@@ -150,6 +150,9 @@ export async function overview(): Promise<string> {
 
 const plain = (text: string): string => (wantsColor(isTerminal()) ? text : Bun.stripANSI(text))
 
+/** Somebody else had it for longer than each of us waits. */
+const WAIT = "another process is writing to it; try again in a moment"
+
 function toldOnStdout(error: { code: string; message: string; hint: string | undefined }): boolean {
   try {
     if (error.code !== UNWRITTEN) writeOut(`${JSON.stringify({ error })}\n`)
@@ -161,8 +164,9 @@ function toldOnStdout(error: { code: string; message: string; hint: string | und
 
 function report(error: unknown, wantsJson: boolean, debug: boolean): number {
   const known = isCtxError(error)
-  const code = known ? error.code : "internal"
-  const hint = known ? error.hint : "this is a defect of ctxbridge; --debug shows where"
+  const isBusy = codeOf(error).startsWith("SQLITE_BUSY")
+  const code = known ? error.code : isBusy ? "busy" : "internal"
+  const hint = known ? error.hint : isBusy ? WAIT : "this is a defect of ctxbridge; --debug shows where"
   const message = messageOf(error)
   if (!wantsJson || !toldOnStdout({ code, message, hint })) {
     // Names of files and words of the archive stand in it.

@@ -26,6 +26,8 @@ export const MANAGED =
 const LONGEST = 1 << 20
 const MOST_FILES = 20
 const MOST_PATTERNS = 200
+/** UTF-16 units: no path is longer. To match a megabyte of brackets takes 50 ms for each file. */
+const LONGEST_PATTERN = 4096
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -40,7 +42,9 @@ export function hostSettings({ home, claudeDir, cwd }: HostPlaces): HostSettings
   const all = files.map(fieldsIn)
   // The last one counts; of lists, all.
   const last = (name: string): unknown => all.findLast((fields) => fields[name] !== undefined)?.[name]
-  const patterns = all.flatMap((fields) => stringsIn(fields["claudeMdExcludes"]))
+  const patterns = all
+    .flatMap((fields) => stringsIn(fields["claudeMdExcludes"]))
+    .filter((pattern) => pattern.length <= LONGEST_PATTERN)
   const plans = planFolder(last("plansDirectory"), cwd)
   return {
     planFolders: [...(plans === undefined ? [] : [plans]), join(claudeDir, "plans")],

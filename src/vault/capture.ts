@@ -21,6 +21,7 @@ import { FILLER, FILTERED, type FilteredLines, filterLines, type SecretSettings 
 import {
   archivedBytes,
   type LockedCopy,
+  type NewCopy,
   openLocked,
   readExactly,
   readTail,
@@ -103,20 +104,23 @@ export interface Captured {
 }
 
 export function capture(request: CaptureRequest): Captured {
-  const source = openSource(request.transcript)
-  if (source === undefined) return { ...NOTHING, state: isForgotten(request) ? "forgotten" : "missing" }
-  try {
-    const { fd, stats } = source
-    const known = peek(request.copy)
-    if (known !== undefined && follows(fd, stats, known) && archivedBytes(known) === stats.size) {
-      return { ...NOTHING, state: "current", id: known.header.id, archived: stats.size, size: stats.size }
+  for (;;) {
+    const source = openSource(request.transcript)
+    if (source === undefined) return { ...NOTHING, state: isForgotten(request) ? "forgotten" : "missing" }
+    try {
+      const { fd, stats } = source
+      const known = peek(request.copy)
+      if (known !== undefined && follows(fd, stats, known) && archivedBytes(known) === stats.size) {
+        return { ...NOTHING, state: "current", id: known.header.id, archived: stats.size, size: stats.size }
+      }
+      if (known === undefined && isForgotten(request)) {
+        return { ...NOTHING, state: "forgotten", size: stats.size }
+      }
+      const captured = append(request, fd)
+      if (captured !== undefined) return captured
+    } finally {
+      closeSync(source.fd)
     }
-    if (known === undefined && isForgotten(request)) {
-      return { ...NOTHING, state: "forgotten", size: stats.size }
-    }
-    return append(request, fd)
-  } finally {
-    closeSync(source.fd)
   }
 }
 
@@ -160,9 +164,14 @@ const hexTail = (fd: number, end: number): string => tailHash(fd, end).toString(
 export function follows(source: number, stats: Pick<FileStats, "size">, tail: Tail): boolean {
   const { last, header } = tail
   if (last !== undefined) return stats.size >= last.to && tailHash(source, last.to) === last.tailHash
-  const { base } = header
-  return base === undefined || (stats.size >= base.to && hexTail(source, base.to) === base.tailHash)
+  return header.base === undefined || continues(source, stats, header.base)
 }
+
+const continues = (
+  source: number,
+  { size }: Pick<FileStats, "size">,
+  { to, tailHash: hash }: Base,
+): boolean => size >= to && hexTail(source, to) === hash
 
 /** A new inode with a known tail may still be another file: its first frame must be the same, too. */
 export function sameStart(source: number, stats: FileStats, held: LockedCopy): boolean {
@@ -193,11 +202,11 @@ function firstSegment({ fd, tail }: LockedCopy): Segment | undefined {
   return first?.from === 0 ? first : undefined
 }
 
-function append(request: CaptureRequest, source: number): Captured {
+/** @returns undefined when the host has put another file in the transcript's place: that one is to be read */
+function append(request: CaptureRequest, source: number): Captured | undefined {
   let superseded: string | undefined
-  const begun = { path: request.transcript, created: request.now, ...request.from }
   for (;;) {
-    const held = openLocked(request.copy, begun, request.deadline)
+    const held = openLocked(request.copy, begunFrom(request, source), request.deadline)
     // Whoever held it may have archived what the host has added meanwhile.
     const stats = fstatSync(source)
     if (held === undefined) return { ...NOTHING, state: "busy", size: stats.size }
@@ -209,7 +218,10 @@ function append(request: CaptureRequest, source: number): Captured {
         return { ...NOTHING, state: "forgotten", size: stats.size }
       }
       const edit = forgotten?.edit ?? asItIs
-      if (!follows(source, stats, held.tail) || !sameStart(source, stats, held)) {
+      const isSame = follows(source, stats, held.tail) && sameStart(source, stats, held)
+      // The copy is of the other file, or will be.
+      if ((!isSame || held.tail.last === undefined) && isReplaced(request.transcript, stats)) return undefined
+      if (!isSame) {
         superseded = setAside(request.copy)
         request.onSuperseded?.(superseded)
         continue
@@ -219,6 +231,20 @@ function append(request: CaptureRequest, source: number): Captured {
       closeSync(held.fd)
     }
   }
+}
+
+/** Whether another file stands there now. One that was deleted is still the last that was there. */
+function isReplaced(transcript: string, { dev, ino }: FileStats): boolean {
+  const now = statSync(transcript, { throwIfNoEntry: false })
+  return now !== undefined && (now.ino !== ino || now.dev !== dev)
+}
+
+/** What the header of a new copy says. A piece begins with the transcript where that does not continue the copy any more. */
+function begunFrom({ transcript, now, from }: CaptureRequest, source: number): NewCopy {
+  const begun = { path: transcript, created: now }
+  return from === undefined || !continues(source, fstatSync(source), from.base)
+    ? begun
+    : { ...begun, ...from }
 }
 
 export const asItIs: Edit = (content) => content
@@ -234,6 +260,8 @@ function appendTo(
   let from = start
   let end = held.tail.end
   let state: Captured["state"] = "current"
+  /** How the transcript ends before `from`. */
+  let before = held.tail.last?.tailHash
   let hidden = held.tail.last?.hidden ?? held.tail.header.base?.hidden ?? 0
   while (from < stats.size) {
     if (performance.now() >= request.deadline && from > start) {
@@ -242,9 +270,12 @@ function appendTo(
     }
     const read = readLines(source, from, stats.size, request)
     if (read?.length === 0) break
-    const filtered = read && filteredInTime(read, hidden, request)
+    const after = read && hashAfter(source, from, read)
+    // Written anew while we read: what was read continues something else than what is archived.
+    const isOther = before !== undefined && tailHash(source, from) !== before
+    const filtered = read && !isOther ? filteredInTime(read, hidden, request) : undefined
     // Nothing of the line is written: only what is filtered reaches the disk.
-    if (read === undefined || filtered === undefined) {
+    if (read === undefined || after === undefined || filtered === undefined) {
       state = "behind"
       break
     }
@@ -258,7 +289,7 @@ function appendTo(
       to,
       frameLength: frame.length,
       inode: BigInt(stats.ino),
-      tailHash: read.length >= TAIL_WINDOW ? xxh64(read.subarray(-TAIL_WINDOW)) : tailHash(source, to),
+      tailHash: after,
       sha256: sha256(content),
       time: request.now,
       rules: filtered.rules,
@@ -276,10 +307,15 @@ function appendTo(
     request.onChunk?.({ segment: { ...note, position: end }, content })
     end += bytes.length
     from = to
+    before = after
   }
   const { id } = held.tail.header
   return { state, id, archived: from, size: stats.size, taken: from - start, superseded: undefined }
 }
+
+/** How the transcript ends behind what was read at `from`. */
+const hashAfter = (source: number, from: number, read: Uint8Array): bigint =>
+  read.length >= TAIL_WINDOW ? xxh64(read.subarray(-TAIL_WINDOW)) : tailHash(source, from + read.length)
 
 /** undefined when there is no time for it. A chunk of ordinary lines is always done: else nothing might ever be. */
 function filteredInTime(

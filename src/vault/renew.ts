@@ -2,7 +2,7 @@
  * For a transcript that was changed where the cursor does not look: it keeps its length and its end, and only a
  * comparison of every byte tells.
  */
-import { closeSync } from "node:fs"
+import { closeSync, existsSync } from "node:fs"
 import { CtxError } from "../util/errors.ts"
 import { checkCopy, withTranscript } from "./check.ts"
 import { openLocked, setAside } from "./file.ts"
@@ -21,18 +21,20 @@ const PATIENCE = 5000
  * @returns the copy's new name; undefined where it is sound, or there is none
  */
 export function setAsideIfDifferent(transcript: string, copy: string, now: number): string | undefined {
-  return withTranscript(transcript, (source) => {
-    if (source === undefined || tailOf(copy) === undefined) return undefined
-    const held = openLocked(copy, { path: transcript, created: now }, performance.now() + PATIENCE)
-    if (held === undefined) {
-      throw new CtxError("busy", "another process is archiving this transcript", { hint: "try again" })
-    }
-    try {
+  if (!existsSync(transcript) || tailOf(copy) === undefined) return undefined
+  const held = openLocked(copy, { path: transcript, created: now }, performance.now() + PATIENCE)
+  if (held === undefined) {
+    throw new CtxError("busy", "another process is archiving this transcript", { hint: "try again" })
+  }
+  try {
+    // Not before: whoever held it may have archived another file, which the host has put in the transcript's place.
+    return withTranscript(transcript, (source) => {
+      if (source === undefined) return undefined
       const check = checkCopy(copy, source)
       const sound = check === undefined || (check.damage.length === 0 && check.differsAt === undefined)
       return sound ? undefined : setAside(copy)
-    } finally {
-      closeSync(held.fd)
-    }
-  })
+    })
+  } finally {
+    closeSync(held.fd)
+  }
 }

@@ -184,6 +184,8 @@ describe("kill -9", () => {
     expect(killed).toBeGreaterThan(10)
     for (const pid of machine.processes()) kill(pid)
     for (const transcript of sessions) silent(await machine.hook("stop", transcript))
+    // What the hooks had no time for.
+    await machine.idle()
     for (const { path } of sessions) expectArchived(machine, path)
     expectPrompts(machine, expected)
   })

@@ -1,0 +1,33 @@
+/** A project's settings arrive with `git clone`: they may say anything, and a hook waits for what is made of them. */
+import { expect, test } from "bun:test"
+import { mkdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { hostSettings } from "../../../src/restore/host-settings.ts"
+import { tempFolder } from "../../support/temp.ts"
+
+function settingsOf(folder: string, settings: unknown) {
+  const [home, cwd] = [join(folder, "home"), join(folder, "project")]
+  mkdirSync(join(cwd, ".claude"), { recursive: true })
+  writeFileSync(join(cwd, ".claude", "settings.json"), JSON.stringify(settings))
+  return { cwd, ...hostSettings({ home, claudeDir: join(home, ".claude"), hostConfig: home, cwd }) }
+}
+
+test("patterns that are longer than any path, or none, exclude nothing; the others do", () => {
+  using folder = tempFolder()
+  const long = `{${"x".repeat(5000)},**/LONG.md}`
+  const { cwd, isExcluded } = settingsOf(folder.path, {
+    claudeMdExcludes: [long, 7, null, "", "[", "{{{", "**/\0", ["**/LIST.md"], "**/SHORT.md"],
+  })
+  expect(isExcluded(join(cwd, "SHORT.md"))).toBe(true)
+  for (const name of ["LONG.md", "LIST.md", "CLAUDE.md"]) expect(isExcluded(join(cwd, name))).toBe(false)
+})
+
+test("folders of plans and notes of any other kind are none", () => {
+  using folder = tempFolder()
+  for (const value of [7, {}, ["plans"], "../plans", "/etc", "", "a/../../plans"]) {
+    const settings = settingsOf(folder.path, { plansDirectory: value, autoMemoryDirectory: value })
+    const own = join(folder.path, "home", ".claude", "plans")
+    expect(settings.planFolders.filter((one) => one !== own && one !== settings.cwd)).toEqual([])
+    expect([undefined, "/etc"]).toContain(settings.notes as undefined)
+  }
+})
