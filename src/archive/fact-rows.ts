@@ -68,13 +68,12 @@ function collect(found: Found, part: Part, origin: Origin, tool: string | undefi
       return
     case "toolUse": {
       if (!isProse(origin)) return
-      add(
-        "path",
-        toolFiles(part.name, part.input).map(({ path }) => path),
-      )
+      const files = toolFiles(part.name, part.input).map(({ path }) => path)
+      add("path", files)
       const texts = stringsIn(part.input)
       add("name", texts.flatMap(namesIn))
-      if (part.name !== "Bash") add("path", texts.flatMap(pathsIn))
+      // A path with blanks in it is one, and not what stands behind the last of them.
+      if (part.name !== "Bash") add("path", texts.filter((text) => !files.includes(text)).flatMap(pathsIn))
       const script = shellCommand(part.name, part.input)
       if (script === undefined) return
       add("path", commandPaths(script))

@@ -40,7 +40,10 @@ function compacted(before: ContextState, { compactions }: Glance): ContextState 
   return {
     ...before,
     compactions: before.compactions + compactions.length,
-    points: [...(before.points ?? []), ...automatic].slice(-POINTS_KEPT),
+    // Without a new one they stay what they are: nobody has learnt anything.
+    ...(automatic.length === 0
+      ? {}
+      : { points: [...(before.points ?? []), ...automatic].slice(-POINTS_KEPT) }),
     warned: false,
     estimated: true,
     chars: 0,

@@ -45,7 +45,9 @@ export function watch({ event, settings, known, own, isPrompt, now }: Watch): Wa
   const context = own === undefined ? known : followed(known, own)
   const { model } = context
   if (context.points !== known.points && model !== undefined && context.points !== undefined) {
-    learnPoints(dataHome, model, context.points)
+    // A session that has not looked up what others saw adds to it.
+    const former = known.points === undefined ? learntPoints(dataHome, model) : []
+    learnPoints(dataHome, model, [...former, ...context.points])
   }
   if (!isPrompt) return { context, judgement: undefined, advice: undefined }
   const points = context.points ?? (model === undefined ? undefined : learntPoints(dataHome, model))

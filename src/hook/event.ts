@@ -32,6 +32,8 @@ export interface HookEvent {
   readonly trigger: string | undefined
   /** SessionEnd: clear, other, … */
   readonly reason: string | undefined
+  /** The subagent whom the event is about (from 2.1); the session is the one that it works for. */
+  readonly agent: string | undefined
   /** SubagentStop; `""` is the compaction itself (from 2.1). */
   readonly agentType: string | undefined
   readonly agentTranscript: string | undefined
@@ -63,6 +65,7 @@ export function decodeEvent(name: EventName, document: unknown): HookEvent | und
     promptSource: name === "user-prompt-submit" ? text(fields["source"]) : undefined,
     trigger: text(fields["trigger"]),
     reason: text(fields["reason"]),
+    agent: text(fields["agent_id"]),
     agentType: text(fields["agent_type"]),
     agentTranscript: transcriptPath(fields["agent_transcript_path"]),
     lastMessage: text(fields["last_assistant_message"]),
@@ -83,6 +86,10 @@ export function additionalContext({ name }: HookEvent, text: string, note = ""):
     hookSpecificOutput: { hookEventName, additionalContext: text },
   })
 }
+
+/** Hosts from 2.1 on announce a subagent's compaction, and its end, in the name of the session that it works for. */
+export const isSubagents = ({ name, agent }: HookEvent): boolean =>
+  agent !== undefined && (name === "pre-compact" || name === "session-start")
 
 /** Whether a submitted prompt is a human's: the host also submits reports of background tasks and of other agents. */
 export const isHumanPrompt = ({ prompt = "", promptSource }: HookEvent): boolean =>

@@ -17,7 +17,7 @@ import { filterText, type SecretSettings } from "../util/secrets.ts"
 import { mayBeSpooled } from "../vault/spool-folders.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
 import { rememberClear } from "./clears.ts"
-import { additionalContext, type HookEvent, isHumanPrompt } from "./event.ts"
+import { additionalContext, type HookEvent, isHumanPrompt, isSubagents } from "./event.ts"
 import type { Reply, ReplyRequest } from "./reply.ts"
 import { preparedReply } from "./start.ts"
 import {
@@ -73,6 +73,8 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
   // The user does not want to have it here: no prompt, no mark, and nothing given back.
   const own = ownOf(event, taken)
   if (own?.captured.state === "forgotten") return ""
+  // What the session is given back, and what it waits for, is none of a subagent's business.
+  if (isSubagents(event)) return ""
   const isStart = event.source === "startup"
   const isFirst = !isStart || claimStart(dataHome, event.session, now)
   const kept = readState(dataHome, event.session)

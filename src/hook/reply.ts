@@ -12,7 +12,7 @@ import { renderPointer } from "../restore/pointer.ts"
 import { receiptLine } from "../restore/receipt-line.ts"
 import { type RestoreSource, withoutPending } from "../restore/render.ts"
 import { restoreOf } from "../restore/restore.ts"
-import { latestSession } from "../restore/scope.ts"
+import { latestSession, spokenIn } from "../restore/scope.ts"
 import { compileLate } from "../util/compiling.ts"
 import { statSync } from "../util/fs.ts"
 import { dirname } from "../util/path.ts"
@@ -168,7 +168,7 @@ function deliveryOf({ event, taken, now }: ReplyRequest, { text }: Given): Pick<
 }
 
 /** The last restore once more, and never a third time: the host has dropped it. */
-function again(db: Database, { event, lastPromptOpen, now }: ReplyRequest): string {
+function again(db: Database, { event, state, lastPromptOpen, now }: ReplyRequest): string {
   const last = db
     .query<{ event: string; text: string }, [string]>(
       `SELECT source || ' ' || mark AS event, text FROM restores WHERE session = ? AND source IN ('compact', 'clear') AND text <> ''
@@ -176,6 +176,9 @@ function again(db: Database, { event, lastPromptOpen, now }: ReplyRequest): stri
     )
     .get(event.session)
   if (last === null) return ""
+  // Hosts to 2.1.112 do not say that it was a subagent's compaction: then the conversation has lost nothing.
+  const isCompaction = last.event.startsWith("compact")
+  if (isCompaction && !compactedSince(db, event.session, state.compactAt ?? 0)) return ""
   const text = lastPromptOpen ? last.text : withoutPending(last.text)
   const added = db
     .query("INSERT OR IGNORE INTO restores (session, source, mark, time, text) VALUES (?, 'again', ?, ?, ?)")
@@ -229,7 +232,7 @@ function continueFrom(db: Database, indexer: Indexer, request: ReplyRequest, par
     event.session,
     parent,
   )
-  return restore(db, request, "clear", parent)
+  return restore(db, request, "clear", spokenIn(db, parent))
 }
 
 /** The views of a session that ended just now may not have followed yet. */
@@ -320,12 +323,13 @@ function pointer(db: Database, request: ReplyRequest, project: string): string {
   return remembered(db, session, text)
 }
 
-/** Hosts to 2.0 forget hook context when a session is resumed; later ones replay it. */
+/** Hosts to 2.0 forget hook context when a session is resumed; later ones replay it. A subagent's compaction is none of it. */
 function lostOnResume(db: Database, session: string, { promptOpen }: SessionState): string {
   const row = db
     .query<{ text: string }, [string]>(
       `SELECT r.text FROM restores r JOIN sessions s ON s.id = r.session
-       WHERE r.session = ? AND r.source = 'compact' AND (s.version GLOB '[01].*' OR s.version GLOB '2.0.*')
+       WHERE r.session = ? AND r.source = 'compact' AND EXISTS (SELECT 1 FROM boundaries b WHERE b.session = r.session)
+         AND (s.version GLOB '[01].*' OR s.version GLOB '2.0.*')
        ORDER BY r.id DESC LIMIT 1`,
     )
     .get(session)

@@ -48,13 +48,11 @@ export class Present {
         return
       case "toolUse": {
         this.#tools.set(part.id, part.name)
-        this.#note(
-          "path",
-          toolFiles(part.name, part.input).map(({ path }) => path),
-        )
+        const files = toolFiles(part.name, part.input).map(({ path }) => path)
+        this.#note("path", files)
         for (const text of stringsIn(part.input)) {
           this.#note("name", namesIn(text))
-          if (part.name !== "Bash") this.#note("path", pathsIn(text))
+          if (part.name !== "Bash" && !files.includes(text)) this.#note("path", pathsIn(text))
         }
         const script = shellCommand(part.name, part.input)
         if (script === undefined) return

@@ -520,6 +520,7 @@ describe("resume and fork", () => {
     const transcript = past(machine.session({ version: "2.0.76" }))
     await announce(machine, transcript)
     given(await start(machine, transcript, "compact"))
+    transcript.boundary().summary("…").flush()
     const answers = await Promise.all([1, 2, 3].map(() => start(machine, transcript, "resume")))
     expect(answers.filter((ran) => ran.stdout !== "")).toHaveLength(1)
   })
