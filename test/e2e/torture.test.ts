@@ -553,7 +553,8 @@ describe("a first read", () => {
     expect(ran.ms).toBeLessThan(10_000)
     const copy = machine.copy(transcript.path)
     expect(archivedIn(copy)).toBeGreaterThan(0)
-    await until(() => archivedIn(copy) === written.bytes, 60_000, "the copy to be complete")
+    // However long the job takes: it is the least important program of the machine.
+    while (archivedIn(copy) < written.bytes && machine.processes().length > 0) await Bun.sleep(50)
     const source = openSync(transcript.path, "r")
     try {
       expect(checkCopy(copy, source)).toMatchObject({
