@@ -11,6 +11,7 @@ import {
 } from "node:fs"
 import { join, relative } from "node:path"
 import type { Paths } from "../config/load.ts"
+import { isAlive } from "../util/alive.ts"
 import { writeWhole } from "../util/files.ts"
 import { joinPiece } from "../vault/join.ts"
 import { vaultFile, withoutVersion } from "../vault/layout.ts"
@@ -130,11 +131,13 @@ function putState(dataHome: string, session: string, file: string, known: number
   })
 }
 
-/** What killed processes have left. A hook that is about to give one its name notices, and writes it elsewhere. */
+/** What killed processes have left: a hook that is at it is about to give it its name. */
 function removeHalves(folder: string): void {
   if (!existsSync(folder)) return
-  for (const name of readdirSync(folder))
-    if (!name.endsWith(".json")) rmSync(join(folder, name), { force: true })
+  for (const name of readdirSync(folder)) {
+    const pid = Number(name.slice(name.lastIndexOf(".") + 1))
+    if (!name.endsWith(".json") && !isAlive(pid)) rmSync(join(folder, name), { force: true })
+  }
 }
 
 /** Folders only: a hook may put a file there at any moment, and that must stay. */

@@ -92,7 +92,9 @@ function changed(file: string): number {
 
 function firstThatTakes(paths: Paths, write: (folder: string) => void): void {
   let failure: unknown
-  for (const folder of spoolFolders(paths)) {
+  const folders = spoolFolders(paths)
+  // Again, since who empties one may take its folder away between these two steps.
+  for (const folder of [...folders, ...folders]) {
     if (!prepareSpool(folder)) continue
     try {
       write(folder)

@@ -4,6 +4,7 @@
  */
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { isAlive } from "../util/alive.ts"
 import { isMissing } from "../util/errors.ts"
 
 const MARK = "loading-native-"
@@ -36,14 +37,5 @@ function marks(stateHome: string): string[] {
   } catch (error) {
     if (isMissing(error)) return []
     throw error
-  }
-}
-
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
   }
 }

@@ -22,8 +22,8 @@ import library2 from "../../dist/runtime/library.2.zst" with { type: "file" }
 import library3 from "../../dist/runtime/library.3.zst" with { type: "file" }
 import native from "../../dist/runtime/native.json"
 import wasm from "../../dist/runtime/wasm.zst" with { type: "file" }
+import { isAlive } from "../util/alive.ts"
 import { CtxError } from "../util/errors.ts"
-import { isAlive } from "./native-guard.ts"
 
 const LIBRARIES: Readonly<Record<string, string>> = {
   linux: "libonnxruntime.so.1",

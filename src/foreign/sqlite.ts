@@ -7,6 +7,7 @@
 import { copyFileSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { type Database, openForeign } from "../archive/database.ts"
+import { isAlive } from "../util/alive.ts"
 import { CtxError, messageOf } from "../util/errors.ts"
 
 export interface OpenedFile {
@@ -101,11 +102,8 @@ function sweep(scratch: string): void {
     return
   }
   for (const name of names) {
-    try {
-      process.kill(Number(name.slice(PREFIX.length)), 0)
-    } catch {
+    if (!isAlive(Number(name.slice(PREFIX.length))))
       rmSync(join(scratch, name), { recursive: true, force: true })
-    }
   }
 }
 

@@ -145,7 +145,7 @@ function pendingPrompt(page: Page, material: Material, { source, budget }: Rende
     page.left - PENDING_TITLE.length - "\n## \n".length,
   )
   // Quoted first: every line of it grows by the quotation mark.
-  const quote = cut(blockQuote(pending), room, " … (cut)")
+  const quote = cut(blockQuote(pending), room, " … (cut)").replace(/\n>?$/, "")
   // Of a budget too small for a word, not even the mark is left.
   if (quote.length > "> ".length) page.section(PENDING_TITLE, [quote])
 }

@@ -232,6 +232,33 @@ describe("restore", () => {
       { numRuns: 300 },
     )
   })
+
+  test("a prompt of line ends, cut between two of them, is no line of its own", () => {
+    const nothing = {
+      constraints: [],
+      decisions: [],
+      refuted: [],
+      todos: [],
+      files: [],
+      related: [],
+      turns: [],
+    }
+    const facts = { paths: [], commands: [], names: [], errors: [] }
+    const material = {
+      ...MATERIAL,
+      ...nothing,
+      facts,
+      session: "",
+      version: "2.0.76",
+      turnCount: 1,
+      pendingBegun: false,
+    }
+    for (let budget = 240; budget < 300; budget++) {
+      const options = { source: "compact", budget, summary: "", related: 3 } as const
+      const restored = renderRestore({ ...material, pending: "\u0085" }, options)
+      if (restored !== "") expect(frameProblems(restored)).toEqual([])
+    }
+  })
 })
 
 test("the pointer at startup keeps to 1,000 characters", () => {
