@@ -13,8 +13,8 @@ import {
 } from "node:fs"
 import { basename, dirname, join } from "node:path"
 import { CtxError, codeOf, messageOf } from "../util/errors.ts"
-import { openSource } from "../vault/capture.ts"
 import { checkCopy } from "../vault/check.ts"
+import { openSource } from "../vault/original.ts"
 import { CopyReader } from "../vault/reader.ts"
 
 /**

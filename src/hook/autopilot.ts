@@ -12,8 +12,8 @@ import { follow, type Judgement, judge } from "../autopilot/track.ts"
 import { hostLimits, type Settings } from "../config/load.ts"
 import { glance } from "../transcript/glance.ts"
 import { closeSync } from "../util/fs.ts"
-import { openSource } from "../vault/capture.ts"
 import { readExactly } from "../vault/file.ts"
+import { openSource } from "../vault/original.ts"
 import type { HookEvent } from "./event.ts"
 
 /** Bytes at the end of a transcript that are looked at where another process archived what is new. */

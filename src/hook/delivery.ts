@@ -2,8 +2,8 @@
 import type { Taken } from "../archive/take.ts"
 import { type Outcome, outcomeIn } from "../transcript/delivery.ts"
 import { closeSync } from "../util/fs.ts"
-import { openSource } from "../vault/capture.ts"
 import { readExactly } from "../vault/file.ts"
+import { openSource } from "../vault/original.ts"
 import type { Delivery } from "./state.ts"
 
 /** Bytes behind a restore in which it would stand. Beyond them nobody looks, and nothing is given again. */

@@ -1,7 +1,7 @@
 /** Reads files that are not ours: no more of them than is asked for, no pipe or device, and what fails is not there. */
 import { closeSync } from "../util/fs.ts"
-import { openSource } from "../vault/capture.ts"
 import { readExactly } from "../vault/file.ts"
+import { openSource } from "../vault/original.ts"
 
 /** The text of a file of at most so many bytes; undefined for any other. */
 export function readSmall(path: string, most: number): string | undefined {

@@ -2,9 +2,10 @@
 import { closeSync, fstatSync } from "node:fs"
 import { messageOf } from "../util/errors.ts"
 import { RULES_NUMBER } from "../util/secret-rules.ts"
-import { isWholeObject, openSource, sameButForFiller } from "./capture.ts"
+import { isWholeObject } from "./capture.ts"
 import { readExactly, readTail, type Segment, segmentContent, segmentsBackwards } from "./file.ts"
 import { sha256 } from "./frame.ts"
+import { openSource, sameButForFiller } from "./original.ts"
 import { openCopy } from "./reader.ts"
 
 export interface CopyCheck {

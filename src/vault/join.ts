@@ -4,7 +4,7 @@
  */
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, unlinkSync } from "node:fs"
 import { CtxError } from "../util/errors.ts"
-import { asItIs, sameButForFiller } from "./capture.ts"
+import { asItIs } from "./capture.ts"
 import {
   archivedBytes,
   inodeOf,
@@ -21,6 +21,7 @@ import {
 import { dataFrame, encodeNote, isHalfHeader, NOTE_SIZE, sha256 } from "./frame.ts"
 import { supersededPath } from "./layout.ts"
 import { lock } from "./lock.ts"
+import { sameButForFiller } from "./original.ts"
 import { CopyReader } from "./reader.ts"
 import type { Edit } from "./rewrite.ts"
 import type { Forgotten } from "./tombstones.ts"

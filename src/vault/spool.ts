@@ -6,9 +6,10 @@
  */
 import { closeSync, fstatSync, statSync } from "node:fs"
 import { CtxError } from "../util/errors.ts"
-import { type Captured, type CaptureRequest, capture, follows, openSource, sameStart } from "./capture.ts"
+import { type Captured, type CaptureRequest, capture } from "./capture.ts"
 import { archivedBytes, readTail, type Tail } from "./file.ts"
 import { vaultFile } from "./layout.ts"
+import { follows, openSource, sameStart } from "./original.ts"
 import { openCopy } from "./reader.ts"
 import { prepareSpool } from "./spool-folders.ts"
 

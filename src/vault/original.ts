@@ -1,0 +1,81 @@
+/** The transcript that the host writes, and whether it is still what a copy is of. */
+import { isMissing } from "../util/errors.ts"
+import { closeSync, constants, type FileStats, fstatSync, openSync } from "../util/fs.ts"
+import { FILLER } from "../util/secrets.ts"
+import {
+  type LockedCopy,
+  readExactly,
+  type Segment,
+  segmentContent,
+  segmentsBackwards,
+  type Tail,
+} from "./file.ts"
+import { type Base, TAIL_WINDOW, xxh64 } from "./frame.ts"
+
+/** Non-blocking, so that a pipe in a transcript's place cannot hold us; undefined unless it is a file. */
+export function openSource(path: string): { fd: number; stats: FileStats } | undefined {
+  let fd: number
+  try {
+    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
+  const stats = fstatSync(fd)
+  if (stats.isFile()) return { fd, stats }
+  closeSync(fd)
+  return undefined
+}
+
+/** How the transcript ends at `end`. */
+export const tailHash = (fd: number, end: number): bigint =>
+  xxh64(readExactly(fd, Math.max(0, end - TAIL_WINDOW), Math.min(end, TAIL_WINDOW)))
+
+const hexTail = (fd: number, end: number): string => tailHash(fd, end).toString(16)
+
+/** How the transcript ends behind what was read at `from`. */
+export const hashAfter = (source: number, from: number, read: Uint8Array): bigint =>
+  read.length >= TAIL_WINDOW ? xxh64(read.subarray(-TAIL_WINDOW)) : tailHash(source, from + read.length)
+
+/** Whether the transcript still begins with what was read before. */
+export function follows(source: number, stats: Pick<FileStats, "size">, tail: Tail): boolean {
+  const { last, header } = tail
+  if (last !== undefined) return stats.size >= last.to && tailHash(source, last.to) === last.tailHash
+  return header.base === undefined || continues(source, stats, header.base)
+}
+
+/** The same of where a piece begins. */
+export const continues = (
+  source: number,
+  { size }: Pick<FileStats, "size">,
+  { to, tailHash: hash }: Base,
+): boolean => size >= to && hexTail(source, to) === hash
+
+/** A new inode with a known tail may still be another file: its first frame must be the same, too. */
+export function sameStart(source: number, stats: FileStats, held: LockedCopy): boolean {
+  const { last } = held.tail
+  if (last === undefined || BigInt(stats.ino) === last.inode) return true
+  if (held.tail.header.base !== undefined) return true
+  const first = last.from === 0 ? last : firstSegment(held)
+  if (first === undefined) return true
+  const known = segmentContent(held.fd, first)
+  return sameButForFiller(known, readExactly(source, 0, known.length)) === undefined
+}
+
+/**
+ * Where a copy's content and the transcript differ, but for the filler of secrets and of what was forgotten; undefined
+ * when they do not.
+ */
+export function sameButForFiller(copy: Uint8Array, original: Uint8Array): number | undefined {
+  if (Buffer.compare(copy, original) === 0) return undefined
+  const common = Math.min(copy.length, original.length)
+  for (let n = 0; n < common; n++) if (copy[n] !== original[n] && copy[n] !== FILLER) return n
+  return copy.length === original.length ? undefined : common
+}
+
+/** Walks back over the notes: a read for each frame, once for each new inode. */
+function firstSegment({ fd, tail }: LockedCopy): Segment | undefined {
+  let first: Segment | undefined
+  for (const segment of segmentsBackwards(fd, tail)) first = segment
+  return first?.from === 0 ? first : undefined
+}
