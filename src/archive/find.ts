@@ -81,7 +81,7 @@ function ambiguous(word: string, candidates: readonly Found[]): CtxError {
     )
   const more = candidates.length > SHOWN ? ", …" : ""
   return new CtxError("ambiguous", `${word} names ${candidates.length} things: ${names.join(", ")}${more}`, {
-    hint: "write more of it",
+    hint: "type more of it",
     exit: EXIT.usage,
   })
 }

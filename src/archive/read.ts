@@ -24,7 +24,7 @@ export function openForReading(dataHome: string): Database {
   const exists = statSync(databasePath(dataHome), { throwIfNoEntry: false }) !== undefined
   if (!exists && listPending(dataHome).length === 0 && vaultFiles(dataHome).length === 0) {
     throw new CtxError("no-archive", `nothing is archived in ${dataHome}`, {
-      hint: "ctxbridge install registers the hooks; ctxbridge import takes what is there already",
+      hint: "ctxbridge install registers the hooks; ctxbridge import archives what already exists",
       exit: EXIT.notFound,
     })
   }

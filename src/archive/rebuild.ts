@@ -69,7 +69,7 @@ export function rebuild(dataHome: string, options: RebuildOptions): RebuildRepor
   const held = openSync(rebuildLock(dataHome), "a", 0o600)
   try {
     if (!lock(held, 0)) {
-      throw new CtxError("busy", "the views are being made anew already", {
+      throw new CtxError("busy", "the views are already being rebuilt", {
         hint: "try again when it is done",
       })
     }

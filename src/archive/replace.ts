@@ -40,7 +40,7 @@ const PATIENCE = 2000
 
 export const busy = (): CtxError =>
   new CtxError("busy", "another process has the archive open; the views are as they were", {
-    hint: "try again when it is done: an import, the background job, or a tool of SQLite's",
+    hint: "try again when it is done: an import, the background job, or an SQLite tool",
   })
 
 /** What is wrong with the database, after a look at every page; undefined when it is sound or there is none. */

@@ -18,7 +18,7 @@ export interface WholeOptions {
  * @throws CtxError `views-lost` when there is more to do than the caller wants to wait for
  */
 export function openWhole(dataHome: string, { wait, most }: WholeOptions): Database {
-  let reason = "the database was missing, or made anew without the sessions before"
+  let reason = "the database was missing, or was remade without the earlier sessions"
   try {
     const db = openDatabase(dataHome, { wait })
     const found = soundness(db, dataHome)
@@ -42,7 +42,7 @@ export function openWhole(dataHome: string, { wait, most }: WholeOptions): Datab
 
 export function repair(dataHome: string, reason: string, { wait, most }: WholeOptions): void {
   if (vaultBytes(dataHome) > most) {
-    throw new CtxError(VIEWS_LOST, `the views are being made anew from the vault: ${reason}`, {
+    throw new CtxError(VIEWS_LOST, `the views are being rebuilt from the vault: ${reason}`, {
       hint: "wait for the background job, or run ctxbridge rebuild",
     })
   }

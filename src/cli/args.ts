@@ -9,7 +9,7 @@ export function positive(args: Args, name: string): number | undefined {
   if (value === undefined) return undefined
   const number = Number(value)
   if (typeof value === "string" && /^\d{1,9}$/.test(value) && number >= 1) return number
-  throw usageError(`--${name} needs a whole number from 1 on, not ${JSON.stringify(value)}`)
+  throw usageError(`--${name} needs a whole number of at least 1, not ${JSON.stringify(value)}`)
 }
 
 export const stringArg = (args: Args, name: string): string | undefined => {
@@ -25,6 +25,6 @@ export function oneOf<T extends string>(args: Args, name: string, choices: reado
   const value = stringArg(args, name)?.toLowerCase()
   if (value === undefined) return undefined
   const found = choices.find((choice) => choice === value)
-  if (found === undefined) throw usageError(`--${name} is one of ${choices.join(", ")}`)
+  if (found === undefined) throw usageError(`--${name} must be one of ${choices.join(", ")}`)
   return found
 }

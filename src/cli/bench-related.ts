@@ -37,7 +37,7 @@ function withQuestions(folder: string, out: Context["out"]): RelatedReport {
   if (conversations.length < 2) {
     throw new CtxError("no-data", `fewer than two conversations with questions (*.gold.json) in ${folder}`, {
       exit: EXIT.notFound,
-      hint: "without --data, the sessions and prompts that ctxbridge brings are used",
+      hint: "without --data, the sessions and prompts that come with ctxbridge are used",
     })
   }
   return benchRelatedTo(conversations, tmpdir(), out.progress)

@@ -32,7 +32,7 @@ export function benchSurvive({ args, env, out }: Context): number {
   out.progress("transcripts", sources.length, sources.length)
   if (found.length === 0) {
     throw new CtxError("no-compactions", "no compaction after which the model went on", {
-      hint: "--data DIR looks at transcripts in a folder; ctxbridge import takes those of the host",
+      hint: "--data DIR looks at transcripts in a folder; ctxbridge import archives the host's",
       exit: EXIT.notFound,
     })
   }

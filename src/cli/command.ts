@@ -17,7 +17,7 @@ export interface ArgSpec {
 /** Options of every command. */
 export const GLOBAL_ARGS: Readonly<Record<string, ArgSpec>> = {
   json: { type: "boolean", description: "One JSON document on stdout, for programs" },
-  debug: { type: "boolean", description: "Show the stack of an error" },
+  debug: { type: "boolean", description: "Show an error's stack trace" },
   help: { type: "boolean", description: "Show this help", alias: "h" },
 }
 

@@ -17,7 +17,7 @@ export function nothing(
 ): CtxError {
   const place = project === undefined ? "the archive" : folderOf(project)
   const isKnown = project === undefined || knownProjects(db).includes(project)
-  const what = text === "" ? "is what was asked for" : `has to do with ${JSON.stringify(text)}`
+  const what = text === "" ? "is what was asked for" : `matches ${JSON.stringify(text)}`
   const message = isKnown ? `nothing in ${place} ${what}` : `no session of ${place} is archived`
   return new CtxError("not-found", message, {
     hint: isKnown ? (note ?? hintOn(text, project)) : whereElse(db, place),
@@ -28,8 +28,10 @@ export function nothing(
 function hintOn(text: string, project: string | undefined): string {
   const { terms } = parseQuery(text)
   if (text !== "" && terms.length === 0)
-    return "it has no word; ctxbridge search --cold looks for signs as they stand"
-  return project === undefined ? "fewer or other words; fewer filters" : "--all-projects looks everywhere"
+    return "it has no word; ctxbridge search --cold finds signs as they are written"
+  return project === undefined
+    ? "try fewer or other words, or fewer filters"
+    : "--all-projects looks everywhere"
 }
 
 /** Who stands below a project, where there is no git to say so, means that; who has moved one means where it was. */

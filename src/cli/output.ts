@@ -44,7 +44,7 @@ export const UNWRITTEN = "output-unwritten"
 
 const unwritten = (cause: unknown): CtxError =>
   new CtxError(UNWRITTEN, `the output cannot be written: ${messageOf(cause)}`, {
-    hint: "make room where it goes to; what the command has changed stays changed",
+    hint: "make room where it goes; what the command has changed stays changed",
     cause,
   })
 

@@ -60,7 +60,7 @@ function read(argv: readonly string[], specs: Specs, command: string) {
         `unknown option: ${flag}`,
         /[a-z]/i.test(flag)
           ? suggestion(flag, [...flags.keys()], command)
-          : "what begins with a dash and is no option stands behind --",
+          : "put -- before what begins with a dash and is not an option",
       )
     const [name, { type }] = known
     if (type === "boolean") {

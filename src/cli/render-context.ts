@@ -18,7 +18,9 @@ export function renderContext(context: ContextReport, { style, columns }: Screen
   const pairs = [
     ["compacts at", `${formatTokens(compactsAt)} tokens, ${how}; ${percent(pressure)} of that is used`],
     ...(trend === null ? [] : [["a turn adds", `~${formatTokens(trend)} tokens`] as const]),
-    ...(estimated ? [["estimated", "from the length of the text: nobody has counted since"] as const] : []),
+    ...(estimated
+      ? [["estimated", "from the length of the text: the host has not counted since"] as const]
+      : []),
     ["filled by", fit(shares(fill.kinds), width)],
     ["files", fit(shares(fill.files), width)],
   ] as const

@@ -35,7 +35,7 @@ export function renderLeaving(
   const onDisk = sum((one) => one.onDisk)
   if (onDisk > 0) {
     lines.push(
-      `Claude Code itself still has ${count(onDisk, "transcript")} of it; they are not archived again`,
+      `Claude Code itself still has ${count(onDisk, "transcript")} of it; they will not be archived again`,
     )
   }
   if (heirs.length > 0) {

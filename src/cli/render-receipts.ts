@@ -15,7 +15,7 @@ export const PROOFS: Readonly<Record<DeliveryProof, string>> = {
   "arrived-later": "arrived at a later prompt",
   lost: "did not arrive",
   open: "not answered yet",
-  untold: "this version of the host does not tell whether it arrived",
+  untold: "this version of the host does not say whether it arrived",
   "nothing-given": "",
 }
 

@@ -1,6 +1,7 @@
 /** What `resurrect` did, for people. Pure. */
 import type { PutFile, Resume, Resurrected } from "../export/resurrect.ts"
 import { bytes } from "../util/text.ts"
+import { shellWord } from "./shell-word.ts"
 import { type Style, safe } from "./style.ts"
 
 type State = PutFile["state"]
@@ -47,10 +48,7 @@ function fileLine(
 
 /** What to type to go on with the session. */
 export function resumeLine(session: string, { folder, configDir }: Resume): string {
-  const variable = configDir === undefined ? "" : `CLAUDE_CONFIG_DIR=${quoted(configDir)} `
-  const start = folder === undefined ? "" : `cd ${quoted(folder)} && `
-  return `${start}${variable}claude --resume ${quoted(session)}`
+  const variable = configDir === undefined ? "" : `CLAUDE_CONFIG_DIR=${shellWord(configDir)} `
+  const start = folder === undefined ? "" : `cd ${shellWord(folder)} && `
+  return `${start}${variable}claude --resume ${shellWord(session)}`
 }
-
-const quoted = (text: string): string =>
-  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`

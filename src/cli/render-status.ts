@@ -58,7 +58,7 @@ export function renderStatus(status: StatusReport, screen: Screen): string[] {
   if (status.totals === null && status.database.problem === null && status.vault.problem === null) {
     lines.push(
       "",
-      "No archive yet: `ctxbridge install` registers the hooks, `ctxbridge import` takes what is there already.",
+      "No archive yet: `ctxbridge install` registers the hooks, `ctxbridge import` archives what already exists.",
     )
   }
   if (status.context !== null) lines.push("", ...renderContext(status.context, screen))
@@ -103,7 +103,7 @@ const FRIGHTENING = 2
 
 const ratioText = (ratio: number | null): string => {
   if (ratio === null) return "nothing of"
-  return ratio > FRIGHTENING ? "as yet more than" : `${(ratio * 100).toFixed(1)} % of`
+  return ratio > FRIGHTENING ? "still more than" : `${(ratio * 100).toFixed(1)} % of`
 }
 
 const behindText = (behind: { readonly transcripts: number; readonly bytes: number }): string =>
@@ -139,9 +139,7 @@ function restorePairs(last: LastRestore | null, now: number): Pair[] {
 function forgottenPairs({ sessions, unfinished }: StatusReport["forgotten"]): Pair[] {
   if (sessions + unfinished === 0) return []
   const rest =
-    unfinished === 0
-      ? ""
-      : `; ${unfinished} not to the end: the background job or \`ctxbridge forget\` goes on`
+    unfinished === 0 ? "" : `; ${unfinished} not finished: the background job or \`ctxbridge forget\` goes on`
   return [["forgotten", `${count(sessions, "session")}, whole or in part${rest}`]]
 }
 

@@ -8,9 +8,9 @@ const MOST = 20
 
 const ADVICE: Readonly<Record<string, string>> = {
   missing: "`ctxbridge import` archives what is missing",
-  mismatch: "these were rewritten; `ctxbridge import --check` archives them anew and keeps the old copies",
+  mismatch: "these were rewritten; `ctxbridge import --check` archives them again and keeps the old copies",
   damaged:
-    "`ctxbridge import --check` archives anew what still exists; then move the damaged copies out of the vault",
+    "`ctxbridge import --check` archives again what still exists; then move the damaged copies out of the vault",
 }
 
 export function renderVerify(
@@ -51,7 +51,7 @@ function stateLines({ totals }: VerifyReport): string[] {
     [totals.complete, "complete"],
     [
       totals.waiting,
-      `complete but for a half last line that is still being written (${totals.waitingBytes} bytes)`,
+      `complete but for a last line that is still being written (${totals.waitingBytes} bytes)`,
     ],
     [totals.deleted, "deleted from the disk and safe in the vault"],
     [totals.superseded, "kept from before the host rewrote a transcript"],
@@ -77,5 +77,5 @@ function verdict({ ok, transcripts, totals }: VerifyReport, style: Style): strin
       `Sound: every archived byte was checked${totals.bytes > 0 ? ", nothing is missing" : ""}.`,
     )
   const bad = transcripts.filter((one) => !isFine(one)).length
-  return style.red(`Not all is well: ${count(bad, "transcript")} of ${transcripts.length}.`)
+  return style.red(`Not all is well: ${bad} of ${count(transcripts.length, "transcript")}.`)
 }

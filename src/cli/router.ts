@@ -97,8 +97,8 @@ async function lost(error: unknown, dataHome: string): Promise<unknown> {
   const { askForRebuild } = await import("../job/spawn.ts")
   askForRebuild(dataHome)
   if (!isDamage(error)) return error
-  return new CtxError(VIEWS_LOST, `the database is damaged (${messageOf(error)}) and is being made anew`, {
-    hint: "try again in a moment; the vault is not touched by it",
+  return new CtxError(VIEWS_LOST, `the database is damaged (${messageOf(error)}) and is being rebuilt`, {
+    hint: "try again in a moment; the vault is not affected",
     cause: error,
   })
 }
@@ -141,7 +141,7 @@ export async function overview(): Promise<string> {
     "Usage: ctxbridge <command> [options]",
     "",
     ...lines,
-    `  ${"hook <event>".padEnd(12)} What Claude Code calls; reads its JSON on stdin`,
+    `  ${"hook <event>".padEnd(12)} Called by Claude Code; reads its JSON on stdin`,
     "",
     "`ctxbridge <command> --help` explains one. Exit codes: 0 done, 1 failed, 3 nothing found, 64 usage.",
     "",
@@ -166,7 +166,7 @@ function report(error: unknown, wantsJson: boolean, debug: boolean): number {
   const known = isCtxError(error)
   const isBusy = codeOf(error).startsWith("SQLITE_BUSY")
   const code = known ? error.code : isBusy ? "busy" : "internal"
-  const hint = known ? error.hint : isBusy ? WAIT : "this is a defect of ctxbridge; --debug shows where"
+  const hint = known ? error.hint : isBusy ? WAIT : "this is a bug in ctxbridge; --debug shows where"
   const message = messageOf(error)
   if (!wantsJson || !toldOnStdout({ code, message, hint })) {
     // Names of files and words of the archive stand in it.

@@ -19,7 +19,7 @@ export interface BySense {
 const NARROWED = 10_000
 
 const NO_MODEL =
-  "no model is installed, so likeness is that of words (ctxbridge model install brings one that knows meanings)"
+  "no model is installed, so similarity is that of words (ctxbridge model install adds one that knows meaning)"
 
 const NO_VECTORS = "no vectors have been made yet: the background job makes them"
 

@@ -16,7 +16,7 @@ export const topicArgs = (
   [name]: { type: "positional", required: true, rest: true, description },
   project: { type: "string", description: "In the project of this folder", valueHint: "PATH" },
   "all-projects": { type: "boolean", description: "In every project" },
-  limit: { type: "string", description: `At most so many (${limit})`, valueHint: "N" },
+  limit: { type: "string", description: `At most this many (${limit})`, valueHint: "N" },
 })
 
 export interface Topic {

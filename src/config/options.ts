@@ -73,7 +73,7 @@ export const OPTIONS = {
     scope: "any",
     default: 4000,
     allowed: "0 to 9500",
-    doc: "Most characters of restored context, everything counted. The host cuts at 10,000.",
+    doc: "Maximum characters of restored context, everything counted. The host cuts at 10,000.",
     parse: integer(0, 9500),
   },
   "restore.startup": {
@@ -89,7 +89,7 @@ export const OPTIONS = {
     scope: "any",
     default: 3,
     allowed: "0 to 10",
-    doc: "Most turns of the project's other sessions that a restore or pointer tells of, when they are about the same.",
+    doc: "Maximum turns on the same subject, from the project's other sessions, in a restore or pointer.",
     parse: integer(0, 10),
   },
   "restore.receipt": {
@@ -97,7 +97,7 @@ export const OPTIONS = {
     scope: "any",
     default: true,
     allowed: "true or false",
-    doc: "After a restore, say to the user in one line what was given back. The model does not see it.",
+    doc: "After a restore, tell the user in one line what was given back. The model does not see it.",
     parse: flag,
   },
   "instructions.budget": {
@@ -105,7 +105,7 @@ export const OPTIONS = {
     scope: "any",
     default: 2000,
     allowed: "0 to 2000",
-    doc: "Most characters of instructions given to the host's compaction.",
+    doc: "Maximum characters of instructions given to the host's compaction.",
     parse: integer(0, 2000),
   },
   "embed.enabled": {
@@ -113,7 +113,7 @@ export const OPTIONS = {
     scope: "user",
     default: true,
     allowed: "true or false",
-    doc: "Make vectors of what is archived, in the background, so that it is found by meaning.",
+    doc: "Make vectors of what is archived, in the background, for search by meaning.",
     parse: flag,
   },
   "hook.deadline": {
@@ -129,7 +129,7 @@ export const OPTIONS = {
     scope: "any",
     default: true,
     allowed: "true or false",
-    doc: "Follow how full the window is at every prompt, and tell the model once when it is nearly full.",
+    doc: "Track how full the window is at every prompt, and tell the model once when it is nearly full.",
     parse: flag,
   },
   "autopilot.window": {
@@ -137,7 +137,7 @@ export const OPTIONS = {
     scope: "any",
     default: 0,
     allowed: "0 to 10000000",
-    doc: "Tokens in the window; 0: what the host says, or else what the model is known to have.",
+    doc: "Tokens in the window; 0: what the host says, else what the model is known to have.",
     parse: integer(0, 10_000_000),
   },
   "autopilot.warn": {
@@ -145,7 +145,7 @@ export const OPTIONS = {
     scope: "any",
     default: 0.7,
     allowed: "0.05 to 1",
-    doc: "Share of the host's compaction point from which on `status` says WARNING.",
+    doc: "Share of the host's compaction point at which `status` begins to say WARNING.",
     parse: share(0.05, 1),
   },
   "autopilot.critical": {
@@ -153,7 +153,7 @@ export const OPTIONS = {
     scope: "any",
     default: 0.85,
     allowed: "0.05 to 1",
-    doc: "Share of the host's compaction point from which on the model is told, once until the compaction.",
+    doc: "Share of the host's compaction point at which the model is told, once until the next compaction.",
     parse: share(0.05, 1),
   },
   "autopilot.project-state": {
@@ -161,7 +161,7 @@ export const OPTIONS = {
     scope: "user",
     default: false,
     allowed: "true or false",
-    doc: "Write `autopilot-state.json` also to `.claude-flow/data` of the project, where that folder exists.",
+    doc: "Also write `autopilot-state.json` to the project's `.claude-flow/data`, where that folder exists.",
     parse: flag,
   },
   "statusline.enabled": {
@@ -169,7 +169,7 @@ export const OPTIONS = {
     scope: "user",
     default: true,
     allowed: "true or false",
-    doc: "Show the status line. Off: `install` wires none, and a wired one shows only the line it was chained to.",
+    doc: "Show the status line. Off: `install` adds none, and one that is there shows only the line it is chained to.",
     parse: flag,
   },
   "secrets.enabled": {
@@ -177,15 +177,15 @@ export const OPTIONS = {
     scope: "user",
     default: true,
     allowed: "true or false",
-    doc: "Replace secrets by `*` before anything is archived.",
+    doc: "Replace secrets with `*` before anything is archived.",
     parse: flag,
   },
   "secrets.patterns": {
     env: [],
     scope: "user",
     default: NONE,
-    allowed: "up to 50 regular expressions that cannot take for ever",
-    doc: "What else is to be replaced: regular expressions, in your file only.",
+    allowed: "up to 50 regular expressions that cannot run for ever",
+    doc: "What else to replace: regular expressions, only in your own file.",
     parse: patterns,
   },
 } as const satisfies Record<string, Row<number> | Row<boolean> | Row<readonly string[]>>

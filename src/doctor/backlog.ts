@@ -37,12 +37,12 @@ function waitingIn(folder: string): Waiting {
 }
 
 function waiting(check: string, what: string, { files, oldest }: Waiting, now: number): Finding {
-  if (files === 0) return finding(check, "ok", `no ${what} wait`)
+  if (files === 0) return finding(check, "ok", `no ${what}`)
   const hours = Math.floor((now - oldest) / (60 * MINUTE))
   const text = `${files} ${what}, the oldest for ${hours > 0 ? `${hours} h` : "less than an hour"}`
   if (now - oldest < LATE) return finding(check, "ok", text)
   return finding(check, "warn", text, {
-    hint: "the background job did not come: the log may tell why",
+    hint: "the background job did not run: the log may say why",
     repair: { what: "do the work of the background job", run: runJob },
   })
 }

@@ -41,7 +41,7 @@ async function onPath({ exePath, version }: Patient, called: readonly string[]):
   const found = Bun.which("ctxbridge")
   if (found === null) {
     return finding("path", "warn", "ctxbridge is not on PATH", {
-      hint: "hooks do not need it, you do: link it into a folder of PATH",
+      hint: "hooks do not need it there, you do: link it into a folder on PATH",
     })
   }
   const known = [exePath, ...called].map(realFile)

@@ -79,7 +79,7 @@ function looked({ dataHome, deep }: Patient, db: Database, size: number): Findin
     version < SCHEMA_VERSION
       ? `schema ${version}, which the next command brings to ${SCHEMA_VERSION}`
       : `schema ${version}`
-  const text = `${bytes(size)}, ${schema}, ${checked ? "sound" : "not looked through: --deep does"}`
+  const text = `${bytes(size)}, ${schema}, ${checked ? "sound" : "not checked: --deep does that"}`
   const found = [finding("database", "ok", text)]
   const { views } = backlog(db)
   if (views.bytes > 0) {
@@ -98,11 +98,11 @@ function problemOf(db: Database, deep: boolean): string | undefined {
 
 const damaged = (dataHome: string, reason: string): Finding =>
   finding("database", "fail", `it is damaged: ${reason}`, {
-    hint: "ctxbridge rebuild makes it anew from the vault, which does not need it",
+    hint: "ctxbridge rebuild makes a new one from the vault, which does not need it",
     repair: madeAnew(dataHome, reason),
   })
 
 export const madeAnew = (dataHome: string, reason: string): Repair => ({
-  what: "make the database anew from the vault",
+  what: "rebuild the database from the vault",
   run: () => repair(dataHome, reason, { wait: PATIENCE, most: Number.POSITIVE_INFINITY }),
 })

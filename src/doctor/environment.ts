@@ -20,12 +20,12 @@ function bunVariables(patient: Patient): Finding[] {
   )
   const all = [...patient.variables.map((name) => ({ name, where: "your environment" })), ...fromHost]
   const leaks = all.filter(({ name }) => name.startsWith("BUN_") && !INNOCENT.test(name))
-  if (leaks.length === 0) return [finding("bun", "ok", "no variable of Bun's reaches the binary")]
+  if (leaks.length === 0) return [finding("bun", "ok", "no Bun variable reaches the binary")]
   return leaks.map(({ name, where }) =>
     finding("bun", "warn", `${name} is set in ${where}`, {
       hint: CLEARED.includes(name)
         ? "our hooks clear it, commands that you type do not; unset it"
-        : "it changes how the binary runs, in hooks, too; unset it",
+        : "it changes how the binary runs, even in hooks; unset it",
     }),
   )
 }
@@ -37,7 +37,7 @@ function aliases({ variables, resolved }: Patient): Finding[] {
     (name) => name.startsWith("CTXBRIDGE_") && !names.has(name) && !OURS.test(name),
   )
   const found = unknown.map((name) =>
-    finding("variables", "warn", `${name} is no option`, { hint: "ctxbridge config list names them" }),
+    finding("variables", "warn", `${name} is not an option`, { hint: "ctxbridge config list names them" }),
   )
   const used = keys.flatMap((key) => {
     const [own, ...others] = OPTIONS[key].env as readonly string[]

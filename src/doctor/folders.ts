@@ -70,7 +70,7 @@ function privacy(entries: readonly Entry[]): Finding[] {
         .slice(0, SHOWN)
         .map(({ path, stats }) => `${(stats.mode & 0o777).toString(8).padStart(3, "0")} ${path}`),
       repair: {
-        what: "take the rights of others away",
+        what: "take away others' access",
         run: () => {
           for (const { path, stats } of open) chmodSync(path, stats.mode & 0o700)
         },
@@ -82,7 +82,9 @@ function privacy(entries: readonly Entry[]): Finding[] {
 function access({ dataHome }: Patient, entries: readonly Entry[]): Finding[] {
   const home = entries.find(({ path }) => path === dataHome)
   if (home !== undefined && !statSync(dataHome).isDirectory()) {
-    return [finding("owner", "fail", `${dataHome} is no folder`, { hint: "nothing can be archived there" })]
+    return [
+      finding("owner", "fail", `${dataHome} is not a folder`, { hint: "nothing can be archived there" }),
+    ]
   }
   const uid = process.getuid?.()
   const strange = entries.filter(({ stats }) => uid !== undefined && stats.uid !== uid)
@@ -155,6 +157,6 @@ export function spaceFinding(free: number): Finding {
   const text = `${bytes(free)} free`
   if (free >= LITTLE) return finding("space", "ok", text)
   return finding("space", free < ALMOST_NONE ? "fail" : "warn", `only ${text} where the archive is`, {
-    hint: "a full disk stops the archiving; `ctxbridge compact` may save some",
+    hint: "a full disk stops the archiving; `ctxbridge compact` may free some space",
   })
 }

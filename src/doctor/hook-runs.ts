@@ -69,7 +69,7 @@ function judged(trials: readonly Trial[]): Finding {
   const slowest = Math.max(...trials.map(({ ms }) => ms))
   if (faults.length > 0) {
     return finding("runs", "fail", `${faults.length} of ${count(trials.length, "hook")} failed when run`, {
-      hint: "Claude Code would see the same; ctxbridge install registers them anew",
+      hint: "Claude Code would see the same; ctxbridge install registers them again",
       details: faults.map(({ hook, fault }) => `${hook.event}: ${fault}`),
     })
   }
@@ -77,7 +77,7 @@ function judged(trials: readonly Trial[]): Finding {
   const text = `${count(trials.length, "hook")} run: exit code 0, valid output, at most ${Math.round(slowest)} ms of ${allowed} s`
   if (slowest < allowed * 1000 * NEAR) return finding("runs", "ok", text)
   return finding("runs", "warn", text, {
-    hint: "at the timeout Claude Code kills them; is the machine busy?",
+    hint: "Claude Code kills them at the timeout; is the machine busy?",
   })
 }
 

@@ -40,7 +40,7 @@ function presence(patient: Patient, status: readonly HookStatus[]): Finding[] {
     if (plugin.length > 0) return [finding("hooks", "ok", `registered by the plugin ${plugin[0]}`)]
     if (status.some(({ scope, problem }) => scope === "user" && problem !== undefined)) return []
     return [
-      finding("hooks", "fail", "no hooks of ctxbridge: nothing is archived by itself", {
+      finding("hooks", "fail", "no ctxbridge hooks: nothing is archived automatically", {
         hint: "ctxbridge install",
         repair: reinstall(patient, "user"),
       }),
@@ -102,7 +102,7 @@ function doubles(patient: Patient): Finding[] {
   const found: Finding[] = []
   if (doubled.length > 0) {
     found.push(
-      finding("double", "warn", `${doubled.join(", ")}: different hooks of ctxbridge in one host`, {
+      finding("double", "warn", `${doubled.join(", ")}: several different ctxbridge hooks`, {
         hint: `keep one: ctxbridge uninstall --scope ${scopes.at(-1)}, or ctxbridge install`,
         details: [...new Set(hooks.map(({ scope, binary }) => `${scope}: ${binary}`))],
       }),

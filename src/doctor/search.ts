@@ -32,7 +32,7 @@ function words(dataHome: string, { messages, indexed }: ReturnType<typeof wordTo
     return finding("words", "ok", `${count(messages, "message")}, all found by their words`)
   const lacking = Math.abs(messages - indexed)
   return finding("words", "fail", `the word index and the messages differ by ${lacking} of ${messages}`, {
-    hint: "ctxbridge rebuild makes it anew from the vault",
+    hint: "ctxbridge rebuild makes a new one from the vault",
     repair: madeAnew(dataHome, "the word index was not whole"),
   })
 }

@@ -56,7 +56,7 @@ function ofOther(patient: Patient, status: ServerStatus, hint: string): Finding 
   if (realFile(command) !== realFile(patient.exePath)) {
     return finding("server", "ok", `${scope}: the MCP server is another binary: ${command}`)
   }
-  return finding("server", "warn", `${scope}: the MCP server is not registered as an install does it`, {
+  return finding("server", "warn", `${scope}: the MCP server is not registered the way an install does it`, {
     hint,
     repair,
   })

@@ -51,9 +51,9 @@ function faultOf(file: string): Omit<Fault, "copy"> | undefined {
       // Before the rest is read: somebody may be appending.
       const { size } = fstatSync(fd)
       const tail = readTail(fd)
-      if (tail === undefined) return { text: "it does not begin with a header of ctxbridge" }
+      if (tail === undefined) return { text: "it does not begin with a ctxbridge header" }
       if (size <= tail.end) return undefined
-      const text = `its last ${size - tail.end} bytes are no whole frame`
+      const text = `its last ${size - tail.end} bytes are not a whole frame`
       return { text, slight: existsSync(tail.header.path) }
     } finally {
       closeSync(fd)
@@ -83,14 +83,14 @@ function everyByte(patient: Patient): Finding {
   return faulty(
     patient,
     faults,
-    `${bad.length} of ${report.totals.copies} copies are damaged, or not as the transcript`,
+    `${bad.length} of ${report.totals.copies} copies are damaged, or differ from the transcript`,
   )
 }
 
 function faulty(patient: Patient, faults: readonly Fault[], text: string): Finding {
   const state = faults.every(({ slight }) => slight === true) ? "warn" : "fail"
   return finding("vault", state, text, {
-    hint: "ctxbridge verify tells more; what Claude Code still has, import --check archives anew",
+    hint: "ctxbridge verify says more; ctxbridge import --check archives again what Claude Code still has",
     details: faults.slice(0, SHOWN).map((fault) => `${fault.copy}: ${fault.text}`),
     repair: archivedAnew(patient, faults),
   })
@@ -104,7 +104,7 @@ function archivedAnew(patient: Patient, faults: readonly Fault[]): Repair | unde
   )
   if (paths.length === 0) return undefined
   return {
-    what: `archive ${count(paths.length, "transcript")} anew, and keep the damaged copies`,
+    what: `archive ${count(paths.length, "transcript")} again, and keep the damaged copies`,
     run: () => {
       const { files } = importTranscripts(patient, paths, {
         dryRun: false,

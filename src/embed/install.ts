@@ -116,7 +116,7 @@ function checkSource(from: string, manifest: Manifest): void {
 
 function compare(path: string, file: PinnedFile, from: string): void {
   if (checkFile(path, file) === "ok") return
-  throw new CtxError("not-the-model", `${file.path} from ${from} is not the file that is expected`, {
+  throw new CtxError("not-the-model", `${file.path} from ${from} is not the expected file`, {
     hint: `its SHA-256 is ${sha256Of(path)}, not ${file.sha256}; nothing was installed`,
   })
 }

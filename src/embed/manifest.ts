@@ -63,10 +63,10 @@ export function parseManifest(text: string): Manifest {
     throw bad("it is no JSON")
   }
   const { id, dimension, files } = (value ?? {}) as Partial<Manifest>
-  if (typeof id !== "string" || !/^[\w.-]{1,80}$/.test(id)) throw bad("`id` is no name")
+  if (typeof id !== "string" || !/^[\w.-]{1,80}$/.test(id)) throw bad("`id` is not a name")
   if (id.startsWith("hashed-")) throw bad("`id` is the name of what needs no model")
   if (dimension !== DIMENSION) throw bad(`\`dimension\` is not ${DIMENSION}`)
-  if (!Array.isArray(files)) throw bad("`files` is no list")
+  if (!Array.isArray(files)) throw bad("`files` is not a list")
   for (const file of files as Partial<PinnedFile>[]) {
     if (file?.path !== MODEL_FILE && file?.path !== TOKENIZER_FILE) throw bad(`unknown file ${file?.path}`)
     if (!/^[0-9a-f]{64}$/.test(file.sha256 ?? "")) throw bad(`no SHA-256 for ${file.path}`)

@@ -63,7 +63,7 @@ export function sessionsInVault(dataHome: string, words: readonly string[]): str
     if (found.length === 1) return found[0]!
     if (found.length > 1) throw usageError(`${word} names ${found.length} sessions`, "write more of it")
     throw new CtxError("not-found", `no session ${word} in the vault`, {
-      hint: "ctxbridge sessions --all-projects lists them; `ctx:` names a turn, and so its session",
+      hint: "ctxbridge sessions --all-projects lists them; a handle (ctx:…) names a turn, and so its session",
       exit: EXIT.notFound,
     })
   })

@@ -87,7 +87,7 @@ function inJson(file: string): ForeignArchive {
   try {
     entries = JSON.parse(readFileSync(file, "utf8").replace(/^\uFEFF/, ""))
   } catch (cause) {
-    throw new CtxError("foreign-damaged", `the file is no whole JSON document: ${messageOf(cause)}`, {
+    throw new CtxError("foreign-damaged", `the file is not a whole JSON document: ${messageOf(cause)}`, {
       cause,
     })
   }

@@ -89,7 +89,7 @@ function copied(
     if (state() === before) return { file: target, folder }
     if (attempt < ATTEMPTS) continue
     rmSync(folder, { recursive: true, force: true })
-    throw new CtxError("foreign-busy", "its tool is writing it", { hint: "try again when that is idle" })
+    throw new CtxError("foreign-busy", "its tool is writing to it", { hint: "try again when that is idle" })
   }
 }
 

@@ -70,7 +70,7 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   CommaExpected: "a comma is expected",
   CloseBraceExpected: "a closing brace is missing",
   CloseBracketExpected: "a closing bracket is missing",
-  EndOfFileExpected: "there is more text behind the end",
+  EndOfFileExpected: "there is more text after the end",
   UnexpectedEndOfString: "a string does not end",
   UnexpectedEndOfComment: "comments are not allowed",
 }

@@ -49,7 +49,7 @@ function linkTarget(path: string): string | undefined {
 export function readBytes(path: string): Uint8Array | undefined {
   try {
     const stats = statSync(path)
-    if (!stats.isFile()) throw new CtxError("settings-file", `${path} is no file`)
+    if (!stats.isFile()) throw new CtxError("settings-file", `${path} is not a file`)
     return stats.size === 0 ? new Uint8Array() : readFileSync(path)
   } catch (error) {
     if (isMissing(error)) return undefined

@@ -22,7 +22,7 @@ export class Arguments {
     required: readonly string[] = [],
   ) {
     if (given !== undefined && (typeof given !== "object" || given === null || Array.isArray(given))) {
-      throw usageError("the arguments are no object", namesOf(properties))
+      throw usageError("the arguments are not an object", namesOf(properties))
     }
     const values = new Map<string, unknown>()
     for (const [name, value] of Object.entries(given ?? {})) {

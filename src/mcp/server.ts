@@ -66,11 +66,7 @@ function listingOf(tool: Tool): Listing {
 function failure(error: unknown): CallResult {
   const known = error instanceof CtxError
   const damaged = isDamage(error)
-  const hint = damaged
-    ? "the views are being made anew; try again in a moment"
-    : known
-      ? error.hint
-      : undefined
+  const hint = damaged ? "the views are being rebuilt; try again in a moment" : known ? error.hint : undefined
   const lines = [`Error: ${told(messageOf(error))}`, ...(hint === undefined ? [] : [`Hint: ${told(hint)}`])]
   return { text: lines.join("\n"), isError: true }
 }

@@ -150,7 +150,7 @@ function judge(
   const differs = check?.differsAt
   const problems = [...(check?.damage ?? [])]
   if (rest === undefined && (check?.halfFrame ?? 0) > 0) {
-    problems.push(`its last ${check?.halfFrame} bytes are no whole frame, and the transcript is gone`)
+    problems.push(`its last ${check?.halfFrame} bytes are not a whole frame, and the transcript is gone`)
   }
   const damaged = problems.length > 0
   if (differs !== undefined) problems.push(`the transcript differs from byte ${differs} on`)

@@ -209,7 +209,7 @@ describe("status", () => {
     expect(disk.ratio).toBeCloseTo(
       (disk.vault + disk.database + disk.wal) / (statSync(main.path).size + statSync(subagent.path).size),
     )
-    const share = disk.ratio > 2 ? "as yet more than" : `${(disk.ratio * 100).toFixed(1)} % of`
+    const share = disk.ratio > 2 ? "still more than" : `${(disk.ratio * 100).toFixed(1)} % of`
     expect((await cli("status")).stdout).toContain(`on disk       ${share} the archived bytes`)
   })
 })
@@ -650,6 +650,21 @@ describe("demo", () => {
     // Here the former test would have found one.
     expect(dirname(value.folder)).toBe(machine.root)
     rmSync(value.folder, { recursive: true })
+  })
+
+  test("--keep prints the line that opens a shell in it", async () => {
+    const { stdout } = await run(["demo", "--keep"], { env: machine.env, cwd: machine.cwd })
+    const [, folder = ""] = /^Kept: (.*)$/m.exec(stdout) ?? []
+    const [, line = ""] = /^Look around: (.*)$/m.exec(stdout) ?? []
+    const shell = Bun.spawnSync(["sh", "-c", line], {
+      env: { ...machine.env, PATH: process.env["PATH"] ?? "", CTX: binary() },
+      cwd: machine.cwd,
+      stdin: Buffer.from('"$CTX" sessions && "$CTX" verify\n'),
+    })
+    expect({ code: shell.exitCode, stderr: shell.stderr.toString() }).toEqual({ code: 0, stderr: "" })
+    expect(shell.stdout.toString()).toContain("Add rate limiting")
+    expect(shell.stdout.toString()).toContain("Sound: every archived byte was checked")
+    rmSync(folder, { recursive: true })
   })
 })
 

@@ -252,7 +252,7 @@ test("status tells whether the last restore has arrived", async () => {
   await old.prompt("and on")
   const untold = await old.told()
   expect(untold.json).toMatchObject({ proof: "untold" })
-  expect(untold.text).toEndWith("this version of the host does not tell whether it arrived")
+  expect(untold.text).toEndWith("this version of the host does not say whether it arrived")
 })
 
 test("/clear: what the next conversation was given and did not get", async () => {

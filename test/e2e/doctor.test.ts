@@ -172,7 +172,7 @@ describe("a machine where all is well", () => {
     expect(report.code).toBe(0)
     expect(bad(report).map(({ text }) => text)).toEqual([
       "BUN_CONFIG_MAX_HTTP_REQUESTS is set in your environment",
-      "CTXBRIDGE_RESTORE_BUGDET is no option",
+      "CTXBRIDGE_RESTORE_BUGDET is not an option",
       expect.stringContaining('"many" is not 0 to 9500'),
     ])
     expect(of(report, "variables").at(-1)!.details).toEqual([
@@ -469,7 +469,7 @@ describe("the archive", () => {
       expect({ code: report.code, states: states(report, "database") }).toEqual({ code: 1, states: ["fail"] })
       const fixed = await patient.doctor(["--fix"])
       expect(fixed.repairs.map(({ what, error }) => ({ what, error }))).toEqual([
-        { what: "make the database anew from the vault", error: undefined },
+        { what: "rebuild the database from the vault", error: undefined },
       ])
       expect({ code: fixed.code, states: states(fixed, "database") }).toEqual({ code: 0, states: ["ok"] })
     }
@@ -491,7 +491,7 @@ describe("the archive", () => {
 
     appendFileSync(copy, "half a frame")
     expect(of(await patient.doctor(), "vault")).toMatchObject([
-      { state: "warn", details: [expect.stringContaining("its last 12 bytes are no whole frame")] },
+      { state: "warn", details: [expect.stringContaining("its last 12 bytes are not a whole frame")] },
     ])
     expect(states(await patient.doctor(["--fix"]), "vault")).toEqual(["ok"])
     expect(readFileSync(copy).equals(sound)).toBe(true)
@@ -511,7 +511,7 @@ describe("the archive", () => {
     expect(states(await patient.doctor(["--deep"]), "vault")).toEqual(["fail"])
 
     const fixed = await patient.doctor(["--deep", "--fix"])
-    expect(fixed.repairs).toMatchObject([{ what: "archive 1 transcript anew, and keep the damaged copies" }])
+    expect(fixed.repairs).toMatchObject([{ what: "archive 1 transcript again, and keep the damaged copies" }])
     // The transcript is safe; the damaged copy is still told of, as nobody deletes it.
     expect((await patient.cli(["export", session.session, "--raw"])).stdout).toBe(
       readFileSync(session.path, "utf8"),
@@ -541,7 +541,9 @@ describe("the archive", () => {
     writeFileSync(patient.dataHome, "")
     const report = await patient.doctor()
     expect(report.code).toBe(1)
-    expect(of(report, "owner")).toMatchObject([{ state: "fail", text: `${patient.dataHome} is no folder` }])
+    expect(of(report, "owner")).toMatchObject([
+      { state: "fail", text: `${patient.dataHome} is not a folder` },
+    ])
     // What hooks do is seen in an archive of their own.
     expect(states(report, "runs")).toEqual(["ok"])
     expect(report.findings.filter(({ text }) => text.includes("could not be checked"))).toEqual([])

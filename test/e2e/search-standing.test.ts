@@ -87,7 +87,7 @@ test("the word index: a message without its words is seen, and found again", asy
   db.close()
   expect((await status()).index).toEqual({ messages: 2, indexed: 1, complete: false })
   expect((await call("status")).stdout).toMatch(/word index\s+1 of 2 messages/)
-  expect(await doctor("words")).toEqual({ state: "fail", repair: "make the database anew from the vault" })
+  expect(await doctor("words")).toEqual({ state: "fail", repair: "rebuild the database from the vault" })
   expect(await doctor("words", "--fix")).toEqual({ state: "ok", repair: null })
   expect((await call("search", "weir")).code).toBe(0)
 })

@@ -111,7 +111,7 @@ test("a command makes them anew, once, and does not call it a repair", async () 
     expect(parser(machine)).toBe(PARSER)
   }
   const status = await run(["status"], { env: machine.env, cwd: machine.cwd })
-  expect(status.stdout).not.toContain("made anew")
+  expect(status.stdout).not.toContain("last repair")
 })
 
 test("the background job does, too", async () => {

@@ -62,6 +62,6 @@ test("people read the repository's folder, not what git keeps in it", async () =
   expect(none).toMatchObject({
     code: 3,
     stdout: "",
-    stderr: `ctxbridge: nothing in ${repo} has to do with "walrus"\nhint: --all-projects looks everywhere\n`,
+    stderr: `ctxbridge: nothing in ${repo} matches "walrus"\nhint: --all-projects looks everywhere\n`,
   })
 })

@@ -20,11 +20,11 @@ test("purge said again goes on with what was interrupted", async () => {
     cli("purge", "--older-than", "1h", "--yes"),
   )
   expect(stopped).toMatchObject({ code: 1, stdout: "" })
-  expect(stopped.stderr).toContain("anew already")
+  expect(stopped.stderr).toContain("already being rebuilt")
   expect((await cli("search", "Zanzibar", "--all-projects")).stdout).toContain("Zanzibar")
-  expect((await cli("forget", "--list")).stdout).toContain("Of 1 session not everything has gone yet")
+  expect((await cli("forget", "--list")).stdout).toContain("Not everything of 1 session is gone yet")
   expect(await cli("purge", "--older-than", "1h", "--dry-run")).toMatchObject({ code: 0 })
-  expect((await cli("forget", "--list")).stdout).toContain("not everything has gone yet")
+  expect((await cli("forget", "--list")).stdout).toContain("Not everything of 1 session is gone yet")
 
   const again = await cli("purge", "--older-than", "1h", "--yes")
   expect(again).toMatchObject({ code: 0, stderr: "" })

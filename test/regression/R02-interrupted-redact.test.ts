@@ -21,7 +21,7 @@ async function halfRedacted() {
   expect(holders(machine)).not.toEqual([])
   const stopped = await holding(machine.dataHome, "rebuild.lock", () => cli("redact"))
   expect(stopped).toMatchObject({ code: 1, stdout: "" })
-  expect(stopped.stderr).toContain("anew already")
+  expect(stopped.stderr).toContain("already being rebuilt")
   expect(holders(machine)).not.toEqual([])
   return { machine, cli }
 }
@@ -37,7 +37,7 @@ test("redact said again makes the views anew, too", async () => {
   using _ = machine
   const again = await cli("redact")
   expect(again).toMatchObject({ code: 0, stderr: "" })
-  expect(again.stdout).toContain("Made the views anew")
+  expect(again.stdout).toContain("Rebuilt the views")
   expect(again.stdout).not.toContain("Nothing to overwrite")
   expect(holders(machine)).toEqual([])
   expect((await cli("redact")).stdout).toContain("Nothing to overwrite")

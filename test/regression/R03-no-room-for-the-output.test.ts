@@ -28,7 +28,7 @@ test
       // What cannot be said on stdout is said on stderr.
       const message = words.startsWith("show")
         ? /^ctxbridge: nothing is archived in .*\nhint: .*\n$/
-        : /^ctxbridge: the output cannot be written: ENOSPC.*\nhint: make room where it goes to.*\n$/
+        : /^ctxbridge: the output cannot be written: ENOSPC.*\nhint: make room where it goes;.*\n$/
       expect(stderr).toMatch(message)
       expect(await child.exited).toBe(words.startsWith("show") ? 3 : 1)
     } finally {

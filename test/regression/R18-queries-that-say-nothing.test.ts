@@ -45,7 +45,7 @@ test.each([["(((("], ['""'], ["🛡️"], ["..."]])(
     const error = {
       exit: 3,
       code: "not-found",
-      hint: "it has no word; ctxbridge search --cold looks for signs as they stand",
+      hint: "it has no word; ctxbridge search --cold finds signs as they are written",
     }
     expect(await refused("search", query)).toMatchObject(error)
     expect(await refused("search", query, "--all-projects")).toMatchObject(error)

@@ -27,6 +27,6 @@ test("what begins with a dash and is no option can still be looked for", async (
   await machine.hook("stop", machine.session().turn("use --force with care").flush())
   const refused = await run(["search", "->"], machine)
   expect(refused).toMatchObject({ code: 64, stdout: "" })
-  expect(refused.stderr).toContain("stands behind --")
+  expect(refused.stderr).toContain("put -- before")
   expect(await run(["search", "--", "--force"], machine)).toMatchObject({ code: 0, stderr: "" })
 })

@@ -14,7 +14,7 @@ import type { Command } from "../command.ts"
 export default {
   meta: {
     name: "bench",
-    description: "Measure what the hooks cost, what they survive, what is found and given back",
+    description: "Measure what the hooks cost and survive, and what is found and given back",
   },
   args: {
     suite: {
@@ -24,28 +24,28 @@ export default {
       description:
         "hooks: CPU, time and memory of hook calls against `node -e 0` and an empty Bun binary; " +
         "torture: kills, full disks, damaged files, and what was lost; " +
-        "recall: how much of what answers a question a search shows; " +
-        "related: what a restore gives of other sessions, and to whom it should give nothing; " +
-        "survive: over your compactions, what was needed again after each, and what of it a restore gives back",
+        "recall: how much of the answer to a question a search shows; " +
+        "related: when a restore tells of turns of other sessions, and when it should tell of none; " +
+        "survive: what was needed again after each of your compactions, and how much of it a restore gives back",
     },
     data: {
       type: "string",
       valueHint: "DIR",
       description:
         "recall: transcripts with their questions (*.gold.json), or transcripts alone; " +
-        "related: two conversations with questions or more; " +
+        "related: two or more conversations with questions; " +
         "survive: these transcripts, not the vault's",
     },
     quick: {
       type: "boolean",
       description: "hooks: 1 and 15 MB, an empty archive; torture: fewer runs. Under a minute",
     },
-    rounds: { type: "string", valueHint: "N", description: "hooks: measured calls of each case" },
-    seed: { type: "string", valueHint: "N", description: "torture: other moments (1)" },
+    rounds: { type: "string", valueHint: "N", description: "hooks: measured calls per case" },
+    seed: { type: "string", valueHint: "N", description: "torture: choose other moments (1)" },
     only: { type: "string", valueHint: "CASE", description: "torture: only cases with this in their name" },
     enclosed: {
       type: "boolean",
-      description: "torture: mount file systems here, in no namespace of its own",
+      description: "torture: mount file systems here, not in a namespace of their own",
     },
     session: { type: "string", valueHint: "ID", description: "survive: this session's compactions only" },
     budget: {

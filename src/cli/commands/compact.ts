@@ -6,9 +6,9 @@ import type { Command } from "../command.ts"
 import { safe } from "../style.ts"
 
 export default {
-  meta: { name: "compact", description: "Merge the vault's small frames, so that it takes less room" },
+  meta: { name: "compact", description: "Merge the vault's small frames to save space" },
   args: {
-    "dry-run": { type: "boolean", description: "Say what would be merged; write nothing" },
+    "dry-run": { type: "boolean", description: "Show what would be merged; write nothing" },
   },
   run({ args, env, out }) {
     const report = compactVault(env.dataHome, {

@@ -7,7 +7,7 @@ import { createStyle, safe } from "../style.ts"
 import { renderTable } from "../table.ts"
 
 export default {
-  meta: { name: "config", description: "Show the options: values, origins, what is allowed" },
+  meta: { name: "config", description: "Show the options: values, origins, allowed values" },
   args: {
     action: { type: "positional", required: true, description: "What to do", valueHint: "list|get" },
     key: { type: "positional", description: "The option, for get" },

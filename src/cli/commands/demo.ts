@@ -6,6 +6,7 @@ import { type DemoReport, runDemo } from "../../demo/run.ts"
 import { EXIT } from "../../util/errors.ts"
 import { bytes, count } from "../../util/text.ts"
 import type { Command } from "../command.ts"
+import { shellWord } from "../shell-word.ts"
 import { createStyle, type Style, safe } from "../style.ts"
 
 export default {
@@ -20,7 +21,7 @@ export default {
     try {
       const report = await runDemo(folder)
       for (const line of render(report, createStyle(out.color))) out.print(line)
-      if (keep) out.print(`Kept: ${folder} (look around with CTXBRIDGE_HOME=${folder}/archive)`)
+      if (keep) out.print(`Kept: ${folder}\nLook around: ${lookAround(folder)}`)
       out.json({ ...report, folder: keep ? folder : null })
       return report.ok ? EXIT.ok : EXIT.failed
     } finally {
@@ -28,6 +29,12 @@ export default {
     }
   },
 } satisfies Command
+
+/** A shell in the demo's project; with a home folder of its own, or `verify` would ask for the user's transcripts. */
+const lookAround = (folder: string): string => {
+  const [project, home, archive] = [join(folder, "linkbox"), folder, join(folder, "archive")].map(shellWord)
+  return `cd ${project} && HOME=${home} CTXBRIDGE_HOME=${archive} sh`
+}
 
 function render(report: DemoReport, style: Style): string[] {
   const { totals, verify, hooks, checks } = report

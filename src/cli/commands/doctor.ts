@@ -16,8 +16,8 @@ export default {
   },
   args: {
     fix: { type: "boolean", description: "Repair what can be repaired without asking" },
-    "dry-run": { type: "boolean", description: "With --fix: say what would be repaired" },
-    deep: { type: "boolean", description: "Check every byte of vault and database" },
+    "dry-run": { type: "boolean", description: "With --fix: show what would be repaired" },
+    deep: { type: "boolean", description: "Check every byte of the vault and the database" },
   },
   async run({ args, env, out }) {
     const dryRun = args["dry-run"] === true

@@ -23,31 +23,31 @@ type Format = (typeof FORMATS)[number]
 const BLOCK = 1 << 18
 
 export default {
-  meta: { name: "export", description: "Write a session or turn out of the archive" },
+  meta: { name: "export", description: "Export a session or a turn from the archive" },
   args: {
     what: { type: "positional", required: true, description: "A session's id or a turn's handle" },
     raw: { type: "boolean", description: "The transcript as the host wrote it, byte for byte" },
-    md: { type: "boolean", description: "Markdown to read (the default)" },
+    md: { type: "boolean", description: "Readable Markdown (the default)" },
     jsonl: {
       type: "boolean",
-      description: "One JSON object a line: session, turns, messages (docs/export.md)",
+      description: "One JSON object per line: session, turns, messages (docs/export.md)",
     },
-    agents: { type: "boolean", description: "The subagents after the session" },
-    agent: { type: "string", description: "This subagent instead", valueHint: "ID" },
+    agents: { type: "boolean", description: "Add the session's subagents" },
+    agent: { type: "string", description: "Only this subagent", valueHint: "ID" },
     output: {
       type: "string",
       alias: "o",
       description: "Write to this file, not to stdout",
       valueHint: "FILE",
     },
-    force: { type: "boolean", description: "Even if the file exists" },
+    force: { type: "boolean", description: "Replace an existing file" },
   },
   run(context) {
     const { args, env, out } = context
     const format = formatOf(args)
     const target = stringArg(args, "output")
     if (out.wantsJson && target === undefined) {
-      throw usageError("--json tells of a file that was written", "add --output FILE, or use --jsonl")
+      throw usageError("--json reports on a file that was written", "add --output FILE, or use --jsonl")
     }
     const db = openForReading(env.dataHome)
     try {

@@ -12,7 +12,7 @@ const LIMIT = 15
 const TURNS = 25
 
 export default {
-  meta: { name: "files", description: "List the files that have to do with a topic" },
+  meta: { name: "files", description: "List the files related to a topic" },
   args: topicArgs("topic", "What the files are about", LIMIT),
   run(context) {
     const { env, out } = context

@@ -12,8 +12,8 @@ const LIMIT = 5
 const ERRORS = 40
 
 export default {
-  meta: { name: "fix", description: "Tell what followed an error when it came up before" },
-  args: topicArgs("error", "The error, or words of it", LIMIT),
+  meta: { name: "fix", description: "Show what followed an error when it came up before" },
+  args: topicArgs("error", "The error, or words from it", LIMIT),
   run(context) {
     const { out } = context
     const style = createStyle(out.color)

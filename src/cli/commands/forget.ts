@@ -23,17 +23,17 @@ import { safe } from "../style.ts"
 const PATIENCE = 60_000
 
 export default {
-  meta: { name: "forget", description: "Take sessions, a project or a text out of the archive, for good" },
+  meta: { name: "forget", description: "Remove sessions, a project or a text from the archive, for good" },
   args: {
     what: {
       type: "positional",
       description: "A session's id (at least four letters), or a project's folder: /path, ./path or .",
     },
-    match: { type: "string", description: "Only this text, wherever it stands", valueHint: "TEXT" },
-    regex: { type: "boolean", description: "The text is a regular expression of JavaScript" },
+    match: { type: "string", description: "Only this text, wherever it occurs", valueHint: "TEXT" },
+    regex: { type: "boolean", description: "The text is a JavaScript regular expression" },
     list: { type: "boolean", description: "Show what has been forgotten" },
     undo: { type: "string", description: "Let this session be archived again", valueHint: "SESSION" },
-    "dry-run": { type: "boolean", description: "Say what would go; write nothing" },
+    "dry-run": { type: "boolean", description: "Show what would be removed; write nothing" },
     ...YES_ARG,
   },
   run(context) {
@@ -69,7 +69,7 @@ function list({ env, out }: Context): void {
   const left = unfinished(env.dataHome)
   for (const line of renderTombstones(tombstones, Date.now())) out.print(line)
   if (left.length > 0) {
-    out.print(`Of ${count(left.length, "session")} not everything has gone yet: run forget or purge again`)
+    out.print(`Not everything of ${count(left.length, "session")} is gone yet: run forget or purge again`)
   }
   out.json({ forgotten: tombstones.map(publicOf), unfinished: left })
 }
@@ -93,7 +93,7 @@ function undo({ env, out, args }: Context, word: string): void {
     })
   }
   if (found.length > 1 && one.session !== word) {
-    throw usageError(`${word} names ${found.length} forgotten sessions`, "write more of it")
+    throw usageError(`${word} names ${found.length} forgotten sessions`, "type more of it")
   }
   if (unfinished(env.dataHome).includes(one.session)) {
     throw new CtxError("busy", `${one.session} is still being forgotten`, {
@@ -103,7 +103,7 @@ function undo({ env, out, args }: Context, word: string): void {
   const dryRun = args["dry-run"] === true
   if (!dryRun) removeTombstone(env.dataHome, one.session)
   out.print(
-    `${safe(one.session)} ${dryRun ? "would be" : "is"} archived again from its next turn on; ctxbridge import takes what Claude Code still has`,
+    `${safe(one.session)} ${dryRun ? "would be" : "is"} archived again from its next turn on; ctxbridge import archives what Claude Code still has`,
   )
   out.json({ dryRun, undone: publicOf(one) })
 }
@@ -191,7 +191,8 @@ function finderOf({ args }: Context, text: string): Finder {
   } catch (error) {
     throw usageError(`not a regular expression: ${messageOf(error)}`)
   }
-  if (pattern.test("")) throw usageError("the regular expression matches nothing, too", "write what is to go")
+  if (pattern.test(""))
+    throw usageError("the regular expression also matches no text at all", "write what is to be removed")
   return patternFinder(pattern)
 }
 

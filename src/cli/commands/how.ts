@@ -12,8 +12,8 @@ const LIMIT = 10
 const CALLS = 300
 
 export default {
-  meta: { name: "how", description: "Tell how a command was run here, and how it ended" },
-  args: topicArgs("command", "Words of the command, or what it is for", LIMIT),
+  meta: { name: "how", description: "Show how a command was run here, and how it ended" },
+  args: topicArgs("command", "Words from the command, or what it is for", LIMIT),
   run(context) {
     const { out } = context
     const style = createStyle(out.color)

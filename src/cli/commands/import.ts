@@ -16,7 +16,7 @@ import { transcriptsNamed } from "../transcripts-named.ts"
 const MOST_ERRORS = 20
 
 export default {
-  meta: { name: "import", description: "Archive the transcripts that are there already" },
+  meta: { name: "import", description: "Archive the transcripts that already exist" },
   args: {
     path: {
       type: "positional",
@@ -25,9 +25,9 @@ export default {
         "Transcripts, folders, or archives of claude-flow, claude-mem and leafhill; by default all of Claude Code's transcripts",
       valueHint: "PATH…",
     },
-    check: { type: "boolean", description: "Compare every archived byte first; archive anew what differs" },
-    quiet: { type: "boolean", alias: "q", description: "Say nothing but what failed; no progress" },
-    "dry-run": { type: "boolean", description: "Say what would be archived; write nothing" },
+    check: { type: "boolean", description: "Compare every archived byte first; archive again what differs" },
+    quiet: { type: "boolean", alias: "q", description: "Print only what failed; no progress" },
+    "dry-run": { type: "boolean", description: "Show what would be archived; write nothing" },
   },
   run({ args, env, out }) {
     const quiet = args["quiet"] === true
@@ -105,7 +105,7 @@ function render(report: ImportReport): string[] {
   const lines = [`${count(files.length, noun)} looked at`]
   lines.push(
     takenBytes === 0
-      ? `Nothing new${dryRun || !ok ? "" : ": the vault held everything already"}`
+      ? `Nothing new${dryRun || !ok ? "" : ": the vault already held everything"}`
       : `${dryRun ? "Would commit" : "Committed"} ${bytes(takenBytes)} from ${count(changed, noun)}`,
   )
   for (const file of files) lines.push(...renderArchive(file))
@@ -122,7 +122,7 @@ function renderArchive({ path, archive }: ImportedFile): string[] {
   const { taken, known, held, forgotten } = archive.lines
   const old = [
     ...(known > 0 ? [`${known} imported before`] : []),
-    ...(held > 0 ? [`${held} left out, which the vault has from Claude Code`] : []),
+    ...(held > 0 ? [`${held} left out, since the vault has them from Claude Code`] : []),
     ...(forgotten > 0 ? [`${forgotten} left out, as you wanted them forgotten`] : []),
   ]
   return [

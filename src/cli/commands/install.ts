@@ -26,9 +26,9 @@ export default {
   meta: { name: "install", description: "Register the hooks and the MCP server with Claude Code" },
   args: {
     ...SETTINGS_ARGS,
-    statusline: { type: "boolean", description: "Show our status line also where there is one: before it" },
-    import: { type: "boolean", description: "Archive the history that is there, in the background" },
-    "no-import": { type: "boolean", description: "Leave the history alone, and do not ask" },
+    statusline: { type: "boolean", description: "Put our status line before the one that is already there" },
+    import: { type: "boolean", description: "Archive the existing history, in the background" },
+    "no-import": { type: "boolean", description: "Leave the existing history alone, and do not ask" },
   },
   run(context) {
     const { args, env, out } = context
@@ -64,7 +64,9 @@ const amountOf = ({ left, bytesLeft }: History): string =>
 function told(history: History, importing: boolean, refused: boolean): string[] {
   if (history.left === 0 || refused) return []
   if (importing)
-    return [`Archiving ${amountOf(history)} in the background; \`ctxbridge status\` shows how far it is.`]
+    return [
+      `Archiving ${amountOf(history)} in the background; \`ctxbridge status\` shows how far it has come.`,
+    ]
   return [
     `\`ctxbridge import\` archives ${amountOf(history)}; so does \`install --import\`, in the background.`,
   ]

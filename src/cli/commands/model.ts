@@ -36,8 +36,8 @@ export default {
       description: "install: a model of your own, by its hashes",
       valueHint: "FILE",
     },
-    runtime: { type: "string", description: "verify: with this one only", valueHint: "native|wasm" },
-    "dry-run": { type: "boolean", description: "install, remove: say what would be done; write nothing" },
+    runtime: { type: "string", description: "verify: only with this one", valueHint: "native|wasm" },
+    "dry-run": { type: "boolean", description: "install, remove: show what would be done; write nothing" },
   },
   run(context) {
     const [action, surplus] = words(context.args)
@@ -63,7 +63,7 @@ function status({ env, out }: Context): void {
   })
   if (problem !== undefined) out.print(`The model cannot be used: ${safe(problem)}`)
   if (installed === undefined) {
-    out.print(`No model in ${safe(modelFolder(env.dataHome))}: search goes by words.`)
+    out.print(`No model in ${safe(modelFolder(env.dataHome))}: search is by words.`)
     out.print(`To install ${MINILM.id} (${bytes(sizeOf(MINILM))}): ctxbridge model install --from DIR`)
     out.print(`or, over the network: ctxbridge model install --from ${MINILM_URL}`)
   } else {
@@ -151,7 +151,7 @@ async function verify({ args, env, out }: Context): Promise<number> {
   const installed = installedModel(env.dataHome)
   if (installed === undefined) {
     throw new CtxError("no-model", `no model is installed in ${modelFolder(env.dataHome)}`, {
-      hint: "ctxbridge model status tells how to",
+      hint: "ctxbridge model status says how to install one",
       exit: EXIT.notFound,
     })
   }

@@ -34,7 +34,7 @@ interface Preview {
 }
 
 export default {
-  meta: { name: "preview", description: "Show what the model would be given now, and why each part" },
+  meta: { name: "preview", description: "Show what the model would be given now, and why" },
   args: {
     source: {
       type: "string",
@@ -106,7 +106,7 @@ function sessionWanted(db: Database, env: Environment, wanted: string | undefine
   const last = latestSession(db, knownAs(db, project) ?? project, "")
   if (last !== undefined) return last
   throw new CtxError("no-sessions", `no session of ${folderOf(project)} is archived`, {
-    hint: "--session takes any; ctxbridge sessions --all-projects lists them",
+    hint: "--session accepts any session; ctxbridge sessions --all-projects lists them",
     exit: EXIT.notFound,
   })
 }

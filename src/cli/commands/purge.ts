@@ -9,14 +9,14 @@ import { ageOf } from "../when.ts"
 import { finishFormer, leave } from "./forget.ts"
 
 export default {
-  meta: { name: "purge", description: "Forget whole sessions whose last turn is long ago" },
+  meta: { name: "purge", description: "Forget whole sessions whose last turn was long ago" },
   args: {
     "older-than": {
       type: "string",
       description: "Age of the last turn: hours, days, weeks or years",
       valueHint: "90d|12w|1y",
     },
-    "dry-run": { type: "boolean", description: "Say what would go; write nothing" },
+    "dry-run": { type: "boolean", description: "Show what would be removed; write nothing" },
     ...YES_ARG,
   },
   run(context) {

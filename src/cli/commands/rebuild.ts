@@ -12,14 +12,14 @@ import { safe } from "../style.ts"
 const PATIENCE = 120_000
 
 export default {
-  meta: { name: "rebuild", description: "Make the database anew from the vault alone" },
+  meta: { name: "rebuild", description: "Rebuild the database from the vault alone" },
   args: {
-    "dry-run": { type: "boolean", description: "Say what would be read; write nothing" },
+    "dry-run": { type: "boolean", description: "Show what would be read; write nothing" },
   },
   run({ args, env, out }) {
     if (!existsSync(vaultFolder(env.dataHome))) {
       throw new CtxError("no-archive", `there is no vault in ${env.dataHome}`, {
-        hint: "ctxbridge import takes what is there already",
+        hint: "ctxbridge import archives what already exists",
         exit: EXIT.notFound,
       })
     }
@@ -49,8 +49,8 @@ function render({ copies, turns, messages, unreadable, damaged, ms }: Told): str
   const time = `${(ms / 1000).toFixed(1)} s`
   const lines: string[] = []
   if (turns === null || messages === null) {
-    lines.push(`Would make the database anew from ${from}: read in ${time}`)
-    if (damaged !== null) lines.push(`The present database is damaged; a copy of it would be kept beside it`)
+    lines.push(`Would rebuild the database from ${from}: read in ${time}`)
+    if (damaged !== null) lines.push(`The current database is damaged; a copy of it would be kept beside it`)
   } else {
     lines.push(`${count(turns, "turn")} and ${count(messages, "message")} from ${from} in ${time}`)
     if (damaged !== null) lines.push(`The former database was damaged; it is kept as ${safe(damaged)}`)

@@ -17,13 +17,13 @@ const LIMIT = 5
 export default {
   meta: {
     name: "receipts",
-    description: "Show what each compaction kept, what was given back, what is lost",
+    description: "Show what each compaction kept, what was given back and what was lost",
   },
   args: {
     session: { type: "string", description: "Of this session", valueHint: "ID" },
     project: { type: "string", description: "Of the project in this folder", valueHint: "PATH" },
     "all-projects": { type: "boolean", description: "Of every project" },
-    limit: { type: "string", description: `The latest so many (${LIMIT})`, valueHint: "N" },
+    limit: { type: "string", description: `At most this many, the latest (${LIMIT})`, valueHint: "N" },
   },
   run(context) {
     const { args, env, out } = context
@@ -59,7 +59,7 @@ function sessionOf(db: Database, wanted: string): string {
 function nothing(place: string | undefined): CtxError {
   const [where, hint] =
     place === undefined
-      ? ["", "ctxbridge import takes what is there already"]
+      ? ["", "ctxbridge import archives what already exists"]
       : [` of ${place}`, "--all-projects shows those of every project"]
   return new CtxError("no-compactions", `no compaction${where} is archived`, { hint, exit: EXIT.notFound })
 }

@@ -10,19 +10,18 @@ import { safe } from "../style.ts"
 const PATIENCE = 120_000
 
 export default {
-  meta: { name: "redact", description: "Overwrite secrets in what is archived already" },
+  meta: { name: "redact", description: "Overwrite secrets in what is already archived" },
   args: {
     rescan: {
       type: "boolean",
-      description:
-        "Look through everything, also what was filtered by the present rules: after a new pattern",
+      description: "Search everything, even what the current rules have filtered: needed after a new pattern",
     },
-    "dry-run": { type: "boolean", description: "Say what would be overwritten; write nothing" },
+    "dry-run": { type: "boolean", description: "Show what would be overwritten; write nothing" },
   },
   run({ args, env, out }) {
     if (!existsSync(env.dataHome)) {
       throw new CtxError("no-archive", `there is no archive in ${env.dataHome}`, {
-        hint: "ctxbridge import takes what is there already",
+        hint: "ctxbridge import archives what already exists",
         exit: EXIT.notFound,
       })
     }
@@ -52,7 +51,7 @@ function render(report: RedactReport): string[] {
       `${dryRun ? "Would delete" : "Deleted"} ${count(damagedDatabases, "file")} of damaged databases`,
     )
   }
-  if (report.rebuilt) lines.push("Made the views anew")
+  if (report.rebuilt) lines.push("Rebuilt the views")
   if (found + restores + files === 0 && !report.rebuilt) lines.push("Nothing to overwrite")
   for (const { copy, error } of changed) {
     if (error !== undefined) lines.push(`not looked through: ${safe(copy)}: ${safe(error)}`)

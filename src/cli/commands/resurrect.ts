@@ -11,18 +11,22 @@ import { renderResurrected, resumeLine } from "../render-resurrect.ts"
 import { createStyle } from "../style.ts"
 
 export default {
-  meta: { name: "resurrect", description: "Write deleted sessions back for `claude --resume`" },
+  meta: { name: "resurrect", description: "Write deleted sessions back to disk, for `claude --resume`" },
   args: {
     session: {
       type: "positional",
       required: true,
       rest: true,
-      description: "Sessions' ids, or handles of their turns",
+      description: "Session ids, or handles of their turns",
     },
-    to: { type: "string", description: "Write below this folder, not where they were", valueHint: "DIR" },
-    all: { type: "boolean", description: "Former versions of rewritten transcripts, too; needs --to" },
-    force: { type: "boolean", description: "Set a file aside that differs from the vault's" },
-    "dry-run": { type: "boolean", description: "Say what would be written; write nothing" },
+    to: {
+      type: "string",
+      description: "Write below this folder instead of where they were",
+      valueHint: "DIR",
+    },
+    all: { type: "boolean", description: "Include former versions of rewritten transcripts; needs --to" },
+    force: { type: "boolean", description: "Set aside a file that differs from the vault's" },
+    "dry-run": { type: "boolean", description: "Show what would be written; write nothing" },
   },
   run({ args, env, out }) {
     const to = stringArg(args, "to")

@@ -15,10 +15,10 @@ const LIMIT = 20
 export default {
   meta: { name: "sessions", description: "List the archived sessions of this project, newest first" },
   args: {
-    project: { type: "string", description: "Those of the project in this folder", valueHint: "PATH" },
-    "all-projects": { type: "boolean", description: "Those of every project" },
-    agents: { type: "boolean", description: "Subagents, too" },
-    limit: { type: "string", description: `At most so many (${LIMIT})`, valueHint: "N" },
+    project: { type: "string", description: "Of the project in this folder", valueHint: "PATH" },
+    "all-projects": { type: "boolean", description: "Of every project" },
+    agents: { type: "boolean", description: "Include subagents" },
+    limit: { type: "string", description: `At most this many (${LIMIT})`, valueHint: "N" },
   },
   run(context) {
     const { args, env, out } = context
@@ -44,7 +44,7 @@ export default {
 function nothing(db: Database, project: string | undefined): CtxError {
   if (project === undefined) {
     return new CtxError("no-sessions", "no session is archived", {
-      hint: "ctxbridge import takes what is there already",
+      hint: "ctxbridge import archives what already exists",
       exit: EXIT.notFound,
     })
   }

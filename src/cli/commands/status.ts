@@ -21,7 +21,7 @@ import { renderStatus } from "../render-status.ts"
 import { createStyle } from "../style.ts"
 
 export default {
-  meta: { name: "status", description: "Show how the archive stands: sizes, sessions, hooks, backlog" },
+  meta: { name: "status", description: "Show the state of the archive: sizes, sessions, hooks, backlog" },
   run({ env, out }) {
     const { claudeDir: configDir, home, hostConfig, cwd, dataHome, exePath } = env
     const archive = readStatus(dataHome)

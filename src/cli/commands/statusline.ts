@@ -7,11 +7,11 @@ import { readStatusLine } from "../../hook/statusline.ts"
 import type { Command } from "../command.ts"
 
 export default {
-  meta: { name: "statusline", description: "What Claude Code shows of the context; reads its JSON on stdin" },
+  meta: { name: "statusline", description: "Print Claude Code's status line; reads its JSON on stdin" },
   args: {
     chain: {
       type: "string",
-      description: "Shell command of another status line, shown behind ours",
+      description: "Shell command of another status line, shown after ours",
       valueHint: "command",
     },
   },

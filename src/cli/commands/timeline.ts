@@ -13,7 +13,7 @@ import { ago } from "../when.ts"
 const AROUND = 3
 
 export default {
-  meta: { name: "timeline", description: "Show what came before a turn in its session, and what after" },
+  meta: { name: "timeline", description: "Show what came before and after a turn in its session" },
   args: {
     handle: { type: "positional", required: true, description: "A turn's handle (ctx:ab12cd)" },
     around: { type: "string", description: `Turns on each side (${AROUND})`, valueHint: "N" },

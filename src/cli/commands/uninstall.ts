@@ -18,11 +18,14 @@ const ROUNDS = 3
 export default {
   meta: {
     name: "uninstall",
-    description: "Take hooks and MCP server out of Claude Code again; the archive stays",
+    description: "Remove the hooks and the MCP server from Claude Code; the archive stays",
   },
   args: {
     ...SETTINGS_ARGS,
-    purge: { type: "boolean", description: "Remove the archive and everything else of ctxbridge, for good" },
+    purge: {
+      type: "boolean",
+      description: "Also remove the archive and everything else of ctxbridge, for good",
+    },
     ...YES_ARG,
   },
   run(context) {
