@@ -351,7 +351,7 @@ test("killed between tombstone and deletion: the next job does the rest", async 
   const { session, other } = await told(machine)
   writeTombstone(machine.dataHome, { ...emptyTombstone(session.session, Date.now()), whole: true })
   writeFileSync(join(machine.dataHome, "forgotten", "unfinished"), JSON.stringify([session.session]))
-  expect(well(await cli(machine, "status")).stdout).toContain("1 not to the end")
+  expect(well(await cli(machine, "status")).stdout).toContain("1 not finished")
   well(await run(["__job"], { env: machine.env }))
   expect(traces(machine)).toEqual([])
   expectWhole(machine, other)

@@ -55,7 +55,7 @@ describe("model", () => {
     using machine = new Machine()
     const status = await cli(machine, "status")
     expect(status).toMatchObject({ code: 0, stderr: "" })
-    expect(status.stdout).toContain("search goes by words")
+    expect(status.stdout).toContain("search is by words")
     expect(await json(machine, "status")).toMatchObject({ code: 0, value: { model: null, problem: null } })
     expect(await json(machine, "verify")).toMatchObject({ code: 3, value: { error: { code: "no-model" } } })
     expect(await json(machine, "install")).toMatchObject({
