@@ -10,11 +10,17 @@ export default {
   meta: { name: "config", description: "Show the options: values, origins, allowed values" },
   args: {
     action: { type: "positional", required: true, description: "What to do", valueHint: "list|get" },
-    key: { type: "positional", description: "The option, for get" },
+    // All further words: of `set KEY VALUE` it is the action that is wrong.
+    key: { type: "positional", rest: true, description: "The option, for get" },
   },
   run({ args, env, out }) {
-    const [action, key] = words(args)
+    const [action, ...rest] = words(args)
     const { problems } = env.resolved
+    if (action !== "list" && action !== "get")
+      throw usageError(`unknown action: ${action}`, `one of list, get; values are set in ${env.configFile}`)
+    const [key] = rest
+    const surplus = rest[action === "get" ? 1 : 0]
+    if (surplus !== undefined) throw usageError(`unexpected argument: ${surplus}`, "ctxbridge config --help")
     if (action === "get") {
       if (key === undefined) throw usageError("which option?", "ctxbridge config list names them")
       const option = describe(env, keyNamed(key))
@@ -22,9 +28,6 @@ export default {
       out.json(option)
       return
     }
-    if (action !== "list")
-      throw usageError(`unknown action: ${action}`, `one of list, get; values are set in ${env.configFile}`)
-    if (key !== undefined) throw usageError(`unexpected argument: ${key}`, "ctxbridge config get <key>")
     const options = (Object.keys(OPTIONS) as Key[]).map((one) => describe(env, one))
     out.json({ file: env.configFile, options, problems, brokenFiles: env.broken })
     const head = ["key", "value", "from", "allowed", "environment"].map((title) => ({ title }))
