@@ -14,14 +14,14 @@ test("config set says in which file values are set", async () => {
   })
 })
 
-test.each([
-  ["list", "restore.budget"],
-  ["get", "restore.budget", "6000"],
-])("a word too many is an error: %s", async (...words) => {
-  using machine = new Machine()
-  expect(await run(["config", ...words], machine)).toMatchObject({
-    code: 64,
-    stdout: "",
-    stderr: `ctxbridge: unexpected argument: ${words.at(-1)}\nhint: ctxbridge config --help\n`,
-  })
-})
+test.each([{ words: ["list", "restore.budget"] }, { words: ["get", "restore.budget", "6000"] }])(
+  "a word too many is an error: $words",
+  async ({ words }) => {
+    using machine = new Machine()
+    expect(await run(["config", ...words], machine)).toMatchObject({
+      code: 64,
+      stdout: "",
+      stderr: `ctxbridge: unexpected argument: ${words.at(-1)}\nhint: ctxbridge config --help\n`,
+    })
+  },
+)
