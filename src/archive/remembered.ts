@@ -80,7 +80,7 @@ function archive(place: Place, path: string, now: number): void {
   }
   if (state !== "current") {
     throw new CtxError("not-archived", "the note is not in the vault yet", {
-      hint: "the next note takes it along; ctxbridge verify says what is wrong",
+      hint: "the next note brings it in, too; ctxbridge verify says what is wrong",
     })
   }
 }

@@ -76,7 +76,7 @@ function archivePairs({ vault, database, disk, totals, behind }: ArchiveStatus):
     ["archived", `${bytes(totals.archivedBytes)} of ${count(totals.transcripts, "transcript")}`],
     ["database", `${bytes(disk.database)}, and ${bytes(disk.wal)} of log`],
     ["other files", bytes(disk.other)],
-    ["on disk", `${ratioText(disk.ratio)} the archived bytes, vault and database`],
+    ["on disk", ratioText(disk.ratio)],
     [
       "sessions",
       `${totals.sessions}, and ${count(totals.subagents, "subagent")}, in ${count(totals.projects, "project")}`,
@@ -102,8 +102,9 @@ function spoolPairs({ spool, dataHome }: StatusReport): Pair[] {
 const FRIGHTENING = 2
 
 const ratioText = (ratio: number | null): string => {
-  if (ratio === null) return "nothing of"
-  return ratio > FRIGHTENING ? "still more than" : `${(ratio * 100).toFixed(1)} % of`
+  if (ratio === null) return "nothing yet"
+  const share = ratio > FRIGHTENING ? "still more than" : `${(ratio * 100).toFixed(1)} % of`
+  return `vault and database are ${share} the archived bytes`
 }
 
 const behindText = (behind: { readonly transcripts: number; readonly bytes: number }): string =>

@@ -32,8 +32,8 @@ export async function hostCheck(patient: Patient): Promise<Finding[]> {
   return [
     finding("host", "ok", text, {
       details: [
-        `can: ${abilitiesOf(version).join("; ")}`,
-        ...(lacking.length > 0 ? [`cannot: ${lacking.join("; ")}`] : []),
+        `supports: ${abilitiesOf(version).join("; ")}`,
+        ...(lacking.length > 0 ? [`lacks: ${lacking.join("; ")}`] : []),
       ],
     }),
   ]

@@ -58,7 +58,7 @@ function open(path: string, force: boolean): Target {
     return { fd: openSync(path, "wx", 0o600), written: path, place: path }
   } catch (cause) {
     if (codeOf(cause) !== "EEXIST") throw unwritable(path, cause)
-    if (!force) throw new CtxError("exists", `${path} exists`, { hint: "--force writes over it", cause })
+    if (!force) throw new CtxError("exists", `${path} exists`, { hint: "--force replaces it", cause })
   }
   return orUnwritable(path, () => openExisting(path))
 }
@@ -83,6 +83,6 @@ function orUnwritable<T>(path: string, work: () => T): T {
 
 const unwritable = (path: string, cause: unknown): CtxError =>
   new CtxError("output", `cannot write ${path}: ${messageOf(cause)}`, {
-    hint: "name another file with --output, or look at its folder and the room there",
+    hint: "name another file with --output, or check its folder and the free space there",
     cause,
   })

@@ -61,7 +61,7 @@ export function sessionsInVault(dataHome: string, words: readonly string[]): str
     if (known.has(word)) return word
     const found = [...known].filter((id) => id.startsWith(word))
     if (found.length === 1) return found[0]!
-    if (found.length > 1) throw usageError(`${word} names ${found.length} sessions`, "write more of it")
+    if (found.length > 1) throw usageError(`${word} names ${found.length} sessions`, "type more of it")
     throw new CtxError("not-found", `no session ${word} in the vault`, {
       hint: "ctxbridge sessions --all-projects lists them; a handle (ctx:…) names a turn, and so its session",
       exit: EXIT.notFound,

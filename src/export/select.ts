@@ -20,7 +20,10 @@ export function select(db: Database, word: string, agents: AgentChoice): Selecti
   const found = find(db, word)
   if (found.kind === "turn") {
     if (agents.all || agents.only !== undefined)
-      throw usageError("--agent and --agents need a session", `not a turn`)
+      throw usageError(
+        "--agent and --agents need a session",
+        "name a session by its id, not a turn by its handle",
+      )
     return found
   }
   if (!agents.all && agents.only === undefined) return { kind: "sessions", sessions: [found.session] }

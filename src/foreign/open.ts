@@ -73,7 +73,7 @@ function toolOf(db: Database): Tool {
     })
     if (fits) return tool
   }
-  throw unknown("this database is none of an archive that we can read")
+  throw unknown("this database is not an archive that we can read")
 }
 
 const unknown = (message: string): CtxError =>
@@ -92,7 +92,7 @@ function inJson(file: string): ForeignArchive {
     })
   }
   if (!Array.isArray(entries) || !entries.every(isEntry)) {
-    throw unknown("this JSON file is none of an archive that we can read")
+    throw unknown("this JSON file is not an archive that we can read")
   }
   return { tool: "claude-flow", sessions: () => sessionsInJson(entries as unknown[], file), close: () => {} }
 }

@@ -8,11 +8,11 @@ export const OLDEST_TRIED = "2.0.76"
 
 const ABILITIES: readonly (readonly [from: string, ability: string])[] = [
   [OLDEST_TRIED, "the six hooks"],
-  ["2.1.112", "its summary before a restore"],
-  ["2.1.112", "keeps hook context over a resume"],
+  ["2.1.112", "the summary before a restore"],
+  ["2.1.112", "hook context kept over a resume"],
   ["2.1.112", "subagents in the session's folder"],
-  ["2.1.329", "fork and /clear are told apart in print mode"],
-  ["2.1.329", "plugins may answer a compaction"],
+  ["2.1.329", "fork and /clear told apart in print mode"],
+  ["2.1.329", "compactions answered by plugins"],
 ]
 
 export const isTried = (version: string): boolean => Bun.semver.order(version, OLDEST_TRIED) >= 0
@@ -20,6 +20,6 @@ export const isTried = (version: string): boolean => Bun.semver.order(version, O
 export const abilitiesOf = (version: string): string[] =>
   ABILITIES.filter(([from]) => Bun.semver.order(version, from) >= 0).map(([, ability]) => ability)
 
-/** What later versions can. */
+/** What only later versions can do. */
 export const lackingIn = (version: string): string[] =>
   ABILITIES.filter(([from]) => Bun.semver.order(version, from) < 0).map(([, ability]) => ability)

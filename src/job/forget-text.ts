@@ -67,8 +67,8 @@ export function findText(dataHome: string, finder: Finder, options: TextOptions)
 
 const tooCommon = () =>
   usageError(
-    "the text stands in names that Claude Code itself has given: kinds of records, their ids, their times",
-    "write more of it; a whole session goes with ctxbridge forget <session>",
+    "the text occurs in names that Claude Code itself has given: kinds of records, their ids, their times",
+    "type more of it; ctxbridge forget <session> removes a whole session",
   )
 
 interface Collecting {

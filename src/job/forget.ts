@@ -159,7 +159,7 @@ function clean(dataHome: string, done: Done): number {
       done.changed.add(copy)
       touched++
     } catch (error) {
-      if (codeOf(error) === "busy") throw busy("a transcript is being archived all the time")
+      if (codeOf(error) === "busy") throw busy("a transcript is constantly being archived")
       done.failed.set(copy, messageOf(error))
     }
   }

@@ -179,7 +179,7 @@ function importOne(
   const taken = now?.header.id === old?.header.id ? archived - before : archived
   try {
     const rest = withTranscript(path, (source) => source !== undefined && remainderOf(source, archived))
-    if (rest === false) error ??= "it is gone, or no file"
+    if (rest === false) error ??= "it is gone, or not a file"
     else if (rest.missing > 0)
       error ??= `${rest.missing} bytes were not taken: another process holds the copy`
     const { size, waiting } = rest === false ? { size: 0, waiting: 0 } : rest
@@ -233,7 +233,7 @@ function wouldTake(place: Place, path: string): ImportedFile {
   try {
     if (forgottenTranscript(place.dataHome, path)?.whole) return leftOut(path)
     return withTranscript(path, (source) => {
-      if (source === undefined) throw new Error("it is gone, or no file")
+      if (source === undefined) throw new Error("it is gone, or not a file")
       const tail = tailOf(vaultFile(place.dataHome, vaultPath(path, place.home)))
       const before = tail?.last?.to ?? 0
       const from = tail !== undefined && !follows(source, { size: sizeOf(path) }, tail) ? 0 : before

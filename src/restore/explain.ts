@@ -18,14 +18,14 @@ export interface Section {
 
 /** By the beginning of a section's title. */
 const REASONS: readonly (readonly [title: string, why: string])[] = [
-  ["The user's prompt", "an automatic compaction takes the prompt that waits for its answer"],
-  ["Standing constraints", "sentences of the user that are worded as rules, the latest first"],
+  ["The user's prompt", "an automatic compaction swallows the prompt that waits for an answer"],
+  ["Standing constraints", "sentences of the user worded as rules, the latest first"],
   ["Open todos", "the task list, without what is done"],
   ["Files in flight", "written or edited last"],
   ["Commands run", "used often and lately"],
   ["Commands", "the last that failed and has not succeeded since, and the last that succeeded"],
-  ["Decisions", "sentences of the model that are worded as decisions, the latest first"],
-  ["Tried in vain", "sentences of the model that tell of a way that failed, the latest first"],
+  ["Decisions", "sentences of the model worded as decisions, the latest first"],
+  ["Tried in vain", "sentences of the model about an approach that failed, the latest first"],
   ["Errors met", "errors met often and lately"],
   ["Paths", "used often and lately"],
   ["Names", "used often and lately"],

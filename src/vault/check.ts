@@ -48,7 +48,7 @@ export function checkCopy(
 function checkFrames(fd: number, source: number | undefined, onFrame: (bytes: number) => void): CopyCheck {
   const tail = readTail(fd)
   if (tail === undefined) {
-    const damage = ["it does not begin with a header of ctxbridge"]
+    const damage = ["it does not begin with a ctxbridge header"]
     return {
       path: undefined,
       archived: 0,

@@ -192,7 +192,7 @@ describe("a machine where all is well", () => {
     expect(silent).toMatchObject({ state: "ok", text: "Claude Code 2.1.112 wrote the latest transcript" })
     patient.program("claude", "echo '2.1.329 (Claude Code)'")
     const [newest] = of(await patient.doctor(), "host")
-    expect(newest!.details.join()).toContain("plugins may answer a compaction")
+    expect(newest!.details.join()).toContain("compactions answered by plugins")
     expect(newest!.details.join()).not.toContain("cannot")
   })
 })

@@ -17,7 +17,7 @@ export const restorePreview: Tool = {
     session: { type: "string", description: "Of this session instead of the current one" },
     budget: {
       type: "integer",
-      description: "Characters, instead of the configured",
+      description: "Characters, instead of the configured number",
       minimum: 200,
       maximum: 9500,
     },

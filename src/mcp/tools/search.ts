@@ -47,7 +47,7 @@ export const search: Tool = {
     tool: { type: "string", description: "Only calls and results of this tool, e.g. Bash" },
     file: { type: "string", description: "Only turns that touched this file; src/ or *.ts: these files" },
     error: { type: "boolean", description: "Only what failed" },
-    since: { type: "string", description: "From then on: 2026-03-01, 7d, 12h" },
+    since: { type: "string", description: "From this time on: 2026-03-01, 7d, 12h (ago)" },
     until: { type: "string", description: "Before then" },
   },
   required: ["query"],
