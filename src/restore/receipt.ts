@@ -3,6 +3,7 @@
  * given back, what is lost. Told from the transcript alone, and from what was given. Pure.
  */
 import { MARK, TELLS } from "../transcript/delivery.ts"
+import { stringsIn } from "../transcript/tool-input.ts"
 import type { TranscriptRecord } from "../transcript/types.ts"
 import { atLeast } from "../util/version.ts"
 import { type HeldKind, holderOf, shortNames } from "./held.ts"
@@ -160,7 +161,7 @@ function proofOf({ arrived, answered, version }: Draft, text: string): DeliveryP
 function textOf(records: readonly TranscriptRecord[]): string {
   const texts = records.flatMap(({ parts }) =>
     parts.map((part) => {
-      if (part.kind === "toolUse") return Object.values(part.input ?? {}).join("\n")
+      if (part.kind === "toolUse") return stringsIn(part.input).join("\n")
       return "text" in part ? part.text : ""
     }),
   )
