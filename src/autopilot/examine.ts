@@ -81,11 +81,15 @@ function conversationOf(db: Database, session: string): Conversation | undefined
   return { copy: row.copy, from: boundary?.offset ?? 0 }
 }
 
+/** None where several models were at work: nobody can tell whose a compaction was. */
 function automaticPoints(db: Database, session: string): number[] {
   return db
     .query<{ tokens: number }, [string, number]>(
       `SELECT pre_tokens AS tokens FROM boundaries
-       WHERE session = ? AND trigger = 'auto' AND pre_tokens > 0 ORDER BY transcript DESC, offset DESC LIMIT ?`,
+       WHERE session = ?1 AND trigger = 'auto' AND pre_tokens > 0
+         AND (SELECT count(DISTINCT model) FROM usage
+              WHERE session = ?1 AND sidechain = 0 AND input + cache_read + cache_creation > 0) < 2
+       ORDER BY transcript DESC, offset DESC LIMIT ?2`,
     )
     .all(session, POINTS_KEPT)
     .map(({ tokens }) => tokens)

@@ -12,10 +12,13 @@ export function follow(before: ContextState, seen: Glance): ContextState {
   if (usage === undefined && compactions.length === 0 && chars === 0) return before
   const after = compactions.length === 0 ? before : compacted(before, seen)
   if (usage !== undefined) {
-    const { estimated: _estimated, chars: _chars, ...rest } = after
     const { model, version } = usage
+    const { estimated: _estimated, chars: _chars, points, ...rest } = after
+    // Another model may have another window: what was learnt for the one before is none of it.
+    const isSame = after.model === undefined || after.model === model
     return {
       ...rest,
+      ...(points === undefined || !isSame ? {} : { points }),
       tokens: contextTokens(usage),
       model,
       ...(version === undefined ? {} : { version }),
