@@ -140,7 +140,9 @@ export function renderRestore(material: Material, options: RenderOptions): strin
   const turns = lastAnswer === "" ? material.turns : withoutFirstAnswer(material.turns)
   // Turns alone, and their prompts in the summary: then nothing was lost.
   if (page.text() === head && turns.every(({ prompt }) => held(cut(prompt, PROMPT_HELD, "")))) return ""
-  turnLines(page, withSteps(turns, onTheWay))
+  // A decision was said on the way, too.
+  const untold = onTheWay.filter(({ text }) => !page.holds(shownOf(text, STEP_SHORT)))
+  turnLines(page, withSteps(turns, untold))
   return page.text() === head ? "" : `${page.text()}\n${CLOSE}`
 }
 

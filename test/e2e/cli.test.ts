@@ -627,6 +627,9 @@ describe("completions", () => {
 })
 
 describe("demo", () => {
+  /** Without what differs each time. */
+  const nameless = (text: string): string => text.replace(/ctx:\w{6,}|session="[^"]*"/g, "…")
+
   test("plays, checks, and leaves nothing behind", async () => {
     const demos = (): string[] =>
       readdirSync(machine.root).filter((name) => name.startsWith("ctxbridge-demo-"))
@@ -637,6 +640,9 @@ describe("demo", () => {
     expect(report.checks.filter(({ ok }: { ok: boolean }) => !ok)).toEqual([])
     expect({ code: ran.code, stderr: ran.stderr, ok: report.ok }).toEqual({ code: 0, stderr: "", ok: true })
     expect(report.hooks).toHaveLength(11)
+    const readme = readFileSync(join(import.meta.dir, "../../README.md"), "utf8")
+    const [shown = ""] = /<ctxbridge-restore [\s\S]*?<\/ctxbridge-restore>/.exec(readme) ?? []
+    expect(nameless(shown)).toBe(nameless(report.restored))
     expect(demos()).toEqual([])
     expect((await json("status")).value.totals.sessions).toBe(1)
   })
