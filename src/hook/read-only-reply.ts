@@ -10,7 +10,7 @@ import { renderInstructions } from "../restore/instructions.ts"
 import { renderPointer } from "../restore/pointer.ts"
 import type { RestoreSource } from "../restore/render.ts"
 import { restoreOf } from "../restore/restore.ts"
-import { latestSession } from "../restore/scope.ts"
+import { latestSession, spokenIn } from "../restore/scope.ts"
 import { clearedSession, SILENT_CLEAR_LASTS } from "./clears.ts"
 import { additionalContext } from "./event.ts"
 import type { Reply, ReplyRequest } from "./reply.ts"
@@ -44,7 +44,7 @@ function begun(db: Database, request: ReplyRequest): string {
   const project = projectOf(event.cwd)
   const since = event.source === "clear" ? 0 : now - SILENT_CLEAR_LASTS
   const cleared = clearedSession(settings.paths.dataHome, project, since)
-  const last = cleared ?? latestSession(db, project, event.session)
+  const last = cleared === undefined ? latestSession(db, project, event.session) : spokenIn(db, cleared)
   if (last === undefined) return ""
   if (event.source === "clear" || cleared !== undefined) return restored(db, request, "clear", last)
   if (event.source !== "startup" || !settings.resolved.config["restore.startup"]) return ""
