@@ -131,7 +131,7 @@ function putState(dataHome: string, session: string, file: string, known: number
   })
 }
 
-/** What killed processes have left: a hook that is at it is about to give it its name. */
+/** What killed processes have left; a file whose hook still runs is about to get its name. */
 function removeHalves(folder: string): void {
   if (!existsSync(folder)) return
   for (const name of readdirSync(folder)) {

@@ -23,7 +23,7 @@ const PATIENCE = 2000
  * Begins these sessions in new views, so that they stay in the project where they were.
  *
  * @param path of the former database
- * @param sessions that the vault has: of no other a trace may get into the new file
+ * @param sessions that the vault has: no trace of any other may get into the new file
  * @param wait ms
  * @throws CtxError `busy`: without the former views nobody would ever know it again
  */

@@ -93,7 +93,7 @@ function changed(file: string): number {
 function firstThatTakes(paths: Paths, write: (folder: string) => void): void {
   let failure: unknown
   const folders = spoolFolders(paths)
-  // Again, since who empties one may take its folder away between these two steps.
+  // Twice, since whoever empties one may remove its folder between these two steps.
   for (const folder of [...folders, ...folders]) {
     if (!prepareSpool(folder)) continue
     try {

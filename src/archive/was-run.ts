@@ -1,4 +1,4 @@
-/** Which tool calls were run at all: those that a human or the host has refused say nothing of the command. Pure. */
+/** Which tool calls were run at all: one that a human or the host refused says nothing about its command. Pure. */
 import { NOT_RUN } from "../transcript/content.ts"
 
 /** A condition of SQL. @param error the column with the call's error */

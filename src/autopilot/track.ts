@@ -14,7 +14,7 @@ export function follow(before: ContextState, seen: Glance): ContextState {
   if (usage !== undefined) {
     const { model, version } = usage
     const { estimated: _estimated, chars: _chars, points, ...rest } = after
-    // Another model may have another window: what was learnt for the one before is none of it.
+    // Another model may have another window: what was learnt for the former one does not apply.
     const isSame = after.model === undefined || after.model === model
     return {
       ...rest,

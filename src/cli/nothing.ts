@@ -34,7 +34,7 @@ function hintOn(text: string, project: string | undefined): string {
     : "--all-projects looks everywhere"
 }
 
-/** Who stands below a project, where there is no git to say so, means that; who has moved one means where it was. */
+/** Below a project without git, that project is meant; in one that was moved, the one at its former place. */
 export function whereElse(
   db: Database,
   folder: string,

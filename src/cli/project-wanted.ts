@@ -22,8 +22,8 @@ export function projectWanted({ args, env }: Pick<Context, "args" | "env">): str
 }
 
 /**
- * The same as the archive names it: where a repository or worktree is gone, nobody can tell its folder from its git dir, or
- * whose worktree it was, but by the sessions there.
+ * The same, as the archive names it: where a repository or worktree is gone, only its sessions tell whether a folder was
+ * a git dir, or whose worktree it was.
  */
 export function knownAs(db: Database, project: string | undefined): string | undefined {
   if (project === undefined) return undefined

@@ -120,7 +120,7 @@ class Wire {
   }
 }
 
-/** The SDK calls parameters that it cannot use an internal error, and tells all that its checker has to say. */
+/** The SDK reports unusable parameters as an internal error, with everything that its checker has to say. */
 function legible(message: JSONRPCMessage): JSONRPCMessage {
   if (!("error" in message) || message.error.code !== INTERNAL_ERROR) return message
   let issues: unknown

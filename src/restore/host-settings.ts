@@ -1,4 +1,4 @@
-/** What the host's settings say about what it shows by itself: which memory files not, and where plans and notes stand. */
+/** What the host's settings say about what it shows by itself: excluded memory files, places of plans and notes. */
 import type { Paths } from "../config/load.ts"
 import { readdirSync, realpathSync } from "../util/fs.ts"
 import { dirname, isAbsolute, join, resolve } from "../util/path.ts"

@@ -30,7 +30,7 @@ export function scopeOf(db: Database, session: string): ScopePart[] {
   return scope
 }
 
-/** A human said something in the session `s`: a command that only the host carries out (`/clear`) is nothing. */
+/** A human said something in the session `s`: a command that only the host carries out (`/clear`) does not count. */
 const IS_SPOKEN_IN = `EXISTS (SELECT 1 FROM turns t WHERE t.session = s.id AND t.via NOT IN ('none', 'brief')
   AND t.origin <> 'import' AND NOT (t.via = 'command' AND t.tools = 0 AND t.answer = ''))`
 

@@ -7,7 +7,7 @@ const FRAME = 5
 /** Where scripts are run, and how a program begins that is typed in: such a line tells nothing else. */
 const BARE =
   /^cd (?:[^\s"']+|"[^"]*"|'[^']*')$|^(?:\S+ ){1,4}(?:-\w+ )?["']$|^(?:\S+ ){1,4}<<-?\s*["']?\w+["']?$/
-/** A program, and no part of the shell's grammar: `*) echo` is none. */
+/** A program, not a part of the shell's grammar such as `*) echo`. */
 const FIRST = /^[\w.~/][\w.+@~/-]*$/
 /** What stands second in a command that has a name of two words, or an option. */
 const SECOND = /^(?:-{1,2}[A-Za-z][\w-]*|[a-z][a-z0-9]*(?:[:-][a-z0-9]+)*)$/

@@ -1,4 +1,4 @@
-/** What the model says in one line of a transcript. Pure. For who wants nothing else of it, as invoked.ts. */
+/** What the model says in one line of a transcript, for callers that want nothing else from it. Pure. */
 import { textsOf } from "./content.ts"
 import { isObject, objectOf } from "./json.ts"
 

@@ -100,7 +100,7 @@ export interface Captured {
   readonly superseded: string | undefined
 }
 
-/** Times that the transcript is opened anew: there are file systems that give a file another number each time. */
+/** How often the transcript is opened again: some file systems give a file another inode number each time. */
 const MOST_LOOKS = 10
 
 export function capture(request: CaptureRequest): Captured {

@@ -1,4 +1,4 @@
-/** The transcript that the host writes, and whether it is still what a copy is of. */
+/** The host's transcript, and whether a copy is still a copy of it. */
 import { isMissing } from "../util/errors.ts"
 import { closeSync, constants, type FileStats, fstatSync, openSync } from "../util/fs.ts"
 import { FILLER } from "../util/secrets.ts"
@@ -33,7 +33,7 @@ export const tailHash = (fd: number, end: number): bigint =>
 
 const hexTail = (fd: number, end: number): string => tailHash(fd, end).toString(16)
 
-/** How the transcript ends behind what was read at `from`. */
+/** How the transcript ends after what was read at `from`. */
 export const hashAfter = (source: number, from: number, read: Uint8Array): bigint =>
   read.length >= TAIL_WINDOW ? xxh64(read.subarray(-TAIL_WINDOW)) : tailHash(source, from + read.length)
 
@@ -44,7 +44,7 @@ export function follows(source: number, stats: Pick<FileStats, "size">, tail: Ta
   return header.base === undefined || continues(source, stats, header.base)
 }
 
-/** The same of where a piece begins. */
+/** The same for the place where a piece begins. */
 export const continues = (
   source: number,
   { size }: Pick<FileStats, "size">,
