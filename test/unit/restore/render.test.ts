@@ -197,6 +197,28 @@ describe("restore", () => {
     expect(restored).toContain("npm test")
   })
 
+  test("prompts alone that the summary holds are no reason for a restore; what else there is, is one", () => {
+    const nothing: Material = {
+      ...MATERIAL,
+      pending: undefined,
+      constraints: [],
+      decisions: [],
+      refuted: [],
+      todos: [],
+      files: [],
+      failing: undefined,
+      good: undefined,
+      facts: { paths: [], commands: [], names: [], errors: [] },
+    }
+    const options = { source: "compact", budget: 4000, summary: "go on, add retries" } as const
+    expect(renderRestore(nothing, options)).toBe("")
+    const constrained = renderRestore({ ...nothing, constraints: MATERIAL.constraints }, options)
+    expect(constrained).toContain("Never touch generated files.")
+    expect(renderRestore({ ...nothing, constraints: MATERIAL.constraints, turns: [] }, options)).toContain(
+      "Never touch generated files.",
+    )
+  })
+
   test("the pending prompt comes back whole where the host has swallowed it", () => {
     const swallowed = (version: string, pendingBegun: boolean) =>
       renderRestore(
