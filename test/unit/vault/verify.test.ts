@@ -48,7 +48,8 @@ describe("verify", () => {
     archive(0, 9)
     const seen: number[] = []
     const report = verify({ dataHome, home, transcripts: [path], onProgress: (done) => seen.push(done) })
-    expect(report).toMatchObject({ ok: true, totals: { frames: 9, bytes: statSync(path).size, complete: 1 } })
+    const totals = { transcripts: 1, copies: 1, frames: 9, bytes: statSync(path).size, complete: 1 }
+    expect(report).toMatchObject({ ok: true, totals })
     expect(seen).toHaveLength(9)
     expect(seen).toEqual(seen.toSorted((a, b) => a - b))
   })
@@ -69,7 +70,11 @@ describe("verify", () => {
     writeFileSync(path, readFileSync(path).subarray(0, -20))
     expect(check()).toMatchObject({ ok: false, transcripts: [{ state: "mismatch" }] })
     rmSync(copy)
-    expect(check()).toMatchObject({ ok: false, transcripts: [{ state: "missing", copy: undefined }] })
+    expect(check()).toMatchObject({
+      ok: false,
+      transcripts: [{ state: "missing", copy: undefined }],
+      totals: { transcripts: 1, copies: 0, missing: 1 },
+    })
   })
 
   test("half a frame with its transcript gone is a loss, and said so", () => {
