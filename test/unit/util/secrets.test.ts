@@ -106,6 +106,13 @@ describe("values", () => {
     for (const text of examples) expect(filtered(line(text)).text).toBe(line(text))
   })
 
+  test("a key may begin as a number does", () => {
+    for (const value of ["12e34f0a9b1c5d6e7f80", "9.81e7Kq204LmPz77aTu"])
+      expect(filtered(line(`API_KEY=${value}`)).text).toBe(line(`API_KEY=${stars(value.length)}`))
+    const number = line("API_KEY=1.2345678901234e+15")
+    expect(filtered(number).text).toBe(number)
+  })
+
   test("of a list of names and values the values are filled, keys as well as passwords", () => {
     const [key, password] = ["x81f93Kq204LmPz77a", "rain9coats"]
     const list = JSON.stringify([
@@ -327,6 +334,14 @@ describe("<private>", () => {
     expect(pieces.join("")).toBe(once)
     expect(once).not.toContain("line 7")
     expect(once).toContain("line 8")
+  })
+
+  test("beside one quotation mark it is no mention", () => {
+    for (const [before, hidden] of [
+      ["a <private>'b", "a <private>**"],
+      ["a '<private>b", "a '<private>*"],
+    ] as const)
+      expect(filtered(line(before) + line("c")).text).toBe(line(hidden) + line("*"))
   })
 
   test("mentioned only: nothing beyond is hidden", () => {
