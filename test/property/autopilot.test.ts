@@ -47,15 +47,16 @@ test("what fills the window sums to 100 %, by kind and by file", () => {
 
 test("what fills the window is told by tool and file, and what nobody wrote as unseen", () => {
   const counter = new FillCounter()
-  const input = { file_path: "/src/a.ts" }
+  const input = { file_path: "/src/a.ts", content: "w".repeat(8000) }
   counter.add([
     { kind: "prompt", via: "typed", text: "p".repeat(400) },
-    { kind: "toolUse", id: "1", name: "Read", input },
-    { kind: "toolResult", id: "1", text: "r".repeat(4000), isError: false },
+    { kind: "toolUse", id: "1", name: "Write", input },
+    { kind: "toolUse", id: "2", name: "Bash", input: { command: "make" } },
+    { kind: "toolResult", id: "2", text: "r".repeat(4000), isError: false },
     { kind: "toolResult", id: "unknown", text: "u".repeat(2000), isError: false },
   ])
   const { kinds, files } = counter.fill(100_000)
-  expect(kinds.map(({ name }) => name)).toEqual([UNSEEN, "Read", "tool", "prompts"])
+  expect(kinds.map(({ name }) => name)).toEqual([UNSEEN, "Write", "Bash", "tool", "prompts"])
   expect(files.map(({ name }) => name)).toEqual(["(no file)", "/src/a.ts"])
 })
 
