@@ -1,4 +1,5 @@
 /** Decoded lines of one transcript → turns, messages and what hangs on them. */
+import { isGivenBack } from "../transcript/delivery.ts"
 import { constraintsIn, decisionsIn, refutedIn } from "../transcript/extract.ts"
 import {
   isProse,
@@ -157,7 +158,7 @@ export class TurnWriter {
     } else if (this.#turn === undefined) this.#open(line, { via: "none", text: "", origin: "host" }, key)
     const turn = this.#turn!
     const said = searchable(
-      parts.filter((part) => !isOwnTool(this.#toolOf(part))),
+      parts.filter((part) => !isOwnTool(this.#toolOf(part)) && !isGivenBack(part)),
       injected,
     )
     const speaker = injected ? "host" : role(parts)

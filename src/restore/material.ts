@@ -3,6 +3,9 @@
 /** Messages by which every fact is taken to be older: the very last is no more likely than the ones before. */
 export const SETTLING = 5
 
+/** Lines of turns that a restore has room for whatever else there is. */
+export const LEAST_TURNS = 5
+
 /** Something said or done, with the turn it belongs to. */
 export interface Quote {
   readonly text: string
@@ -108,4 +111,6 @@ export interface Material extends Brief {
   readonly failing: CommandRun | undefined
   readonly good: CommandRun | undefined
   readonly facts: Facts
+  /** What the model said on the way, newest first, where there are few turns: read apart (steps.ts). */
+  readonly steps?: readonly Quote[]
 }

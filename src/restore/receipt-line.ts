@@ -2,6 +2,7 @@
 import { count } from "../util/text.ts"
 import { explain, type Section } from "./explain.ts"
 import type { Facts } from "./material.ts"
+import { ON_THE_WAY } from "./render.ts"
 
 /** Sections by the beginning of their titles: what their lines are; of lists, the facts are counted. */
 const KINDS: readonly (readonly [noun: string, titles: readonly string[]])[] = [
@@ -38,4 +39,5 @@ function countIn(sections: readonly Section[], titles: readonly string[]): numbe
     .reduce((sum, { lines, facts }) => sum + (facts.length > 0 ? facts.length : listed(lines)), 0)
 }
 
-const listed = (lines: readonly string[]): number => lines.filter((line) => line.startsWith("- ")).length
+const listed = (lines: readonly string[]): number =>
+  lines.filter((line) => line.startsWith("- ") && !line.endsWith(ON_THE_WAY)).length

@@ -4,7 +4,14 @@ import { count, cut } from "../util/text.ts"
 import { atLeast } from "../util/version.ts"
 import { complement } from "./complement.ts"
 import { type Held, heldIn } from "./context.ts"
-import type { CommandRun, Material, RelatedLine, TurnLine } from "./material.ts"
+import {
+  type CommandRun,
+  LEAST_TURNS,
+  type Material,
+  type Quote,
+  type RelatedLine,
+  type TurnLine,
+} from "./material.ts"
 import { Page } from "./page.ts"
 import { belowFolder, lastTwo } from "./paths.ts"
 import { blockQuote, code, name, said, time, told, word } from "./quote.ts"
@@ -39,9 +46,11 @@ const ERROR_SHOWN = 160
 const SECTION = 200
 /** Of files in flight: the others stand among the paths. */
 const MOST_FILES = 5
-/** The newest turns that have a line whatever else there is. */
-const LEAST_TURNS = 5
 const TURNS = "Turns"
+/** Behind what the model said on the way of a turn, and characters of it. */
+export const ON_THE_WAY = ", said on the way"
+const STEP_LONG = 200
+const STEP_SHORT = 90
 /** Characters of a prompt that are looked for in the summary. */
 const PROMPT_HELD = 80
 /** No turn can be told in fewer characters: where all together need more, none is tried at length. */
@@ -79,7 +88,9 @@ export function renderRestore(material: Material, options: RenderOptions): strin
   const heldPath: Held = (path) => held(lastTwo(path)) || shownEnds.some((one) => one.endsWith(`/${path}`))
   pendingPrompt(page, material, options)
   // What comes last has its room kept.
-  const kept = Math.min(page.left / 2, roomOf(material.turns.slice(0, LEAST_TURNS).map(shortTurnLine)))
+  const onTheWay = (material.steps ?? []).filter(({ text }) => !held(shownOf(text, STEP_SHORT)))
+  const newest = withSteps(material.turns.slice(0, LEAST_TURNS), onTheWay)
+  const kept = Math.min(page.left / 2, roomOf(newest.map(shortLine)))
   const share = (part: number): number => Math.min(page.left - kept, Math.max(budget * part, SECTION))
   page.section(
     "Standing constraints of the user",
@@ -129,7 +140,7 @@ export function renderRestore(material: Material, options: RenderOptions): strin
   const turns = lastAnswer === "" ? material.turns : withoutFirstAnswer(material.turns)
   // Turns alone, and their prompts in the summary: then nothing was lost.
   if (page.text() === head && turns.every(({ prompt }) => held(cut(prompt, PROMPT_HELD, "")))) return ""
-  turnLines(page, turns)
+  turnLines(page, withSteps(turns, onTheWay))
   return page.text() === head ? "" : `${page.text()}\n${CLOSE}`
 }
 
@@ -171,20 +182,22 @@ const roomOf = (lines: readonly string[]): number =>
  * As many of the newest turns as fit, in their order: at length when all do, else the more turns. A line too long for
  * what is left does not keep others out.
  */
-function turnLines(page: Page, turns: readonly TurnLine[]): void {
+function turnLines(page: Page, told: readonly Told[]): void {
   const room = page.left
-  const atLength = turns.length * LEAST_LINE > room ? [] : fitting(turns, turnLine, room)
-  const lines = atLength.length === turns.length ? atLength : fitting(turns, shortTurnLine, room)
+  const atLength = told.length * LEAST_LINE > room ? [] : fitting(told, longLine, room)
+  let lines = atLength.length === told.length ? atLength : fitting(told, shortLine, room)
+  // Turns first, where there is no room for what was said on their way.
+  if (lines.length < told.length) lines = fitting(told.filter(isTurn), shortLine, room)
   page.section(TURNS, lines.reverse())
 }
 
-/** Lines of the newest turns within `room` characters. */
-function fitting(turns: readonly TurnLine[], lineOf: (turn: TurnLine) => string, room: number): string[] {
+/** Lines of the newest within `room` characters. */
+function fitting(told: readonly Told[], lineOf: (one: Told) => string, room: number): string[] {
   const lines: string[] = []
   let left = room - roomOf([])
   let refused = 0
-  for (const turn of turns) {
-    const line = lineOf(turn)
+  for (const one of told) {
+    const line = lineOf(one)
     if (line.length + 1 <= left) {
       lines.push(line)
       left -= line.length + 1
@@ -193,9 +206,25 @@ function fitting(turns: readonly TurnLine[], lineOf: (turn: TurnLine) => string,
   return lines
 }
 
+/** A turn, or what was said on its way. */
+type Told = TurnLine | Quote
+
+const isTurn = (one: Told): one is TurnLine => !("text" in one)
+
+/** As many lines as turns shall have at least: steps behind their turn, both newest first. */
+function withSteps(turns: readonly TurnLine[], steps: readonly Quote[]): Told[] {
+  const wanted = steps.slice(0, Math.max(0, LEAST_TURNS - turns.length))
+  return turns.flatMap((turn) => [...wanted.filter(({ handle }) => handle === turn.handle), turn])
+}
+
+const longLine = (one: Told): string => (isTurn(one) ? turnLine(one) : stepLine(one, STEP_LONG))
+
+const shortLine = (one: Told): string => (isTurn(one) ? turnLineOf(one, 70, 45) : stepLine(one, STEP_SHORT))
+
 export const turnLine = (turn: TurnLine): string => turnLineOf(turn, 120, 120)
 
-const shortTurnLine = (turn: TurnLine): string => turnLineOf(turn, 70, 45)
+const stepLine = ({ handle, text }: Quote, shown: number): string =>
+  `- ${HANDLE_PREFIX}${handle} ${said(text, shown)}${ON_THE_WAY}`
 
 /**
  * One after the other until there are as many as wanted. What the page or the summary tells already is passed over.
@@ -207,7 +236,7 @@ export function* relatedLines(
   held: Held = () => false,
 ): Generator<string> {
   const isKnown = (text: string): boolean => {
-    const shown = said(text, RELATED_SHOWN).slice(1, -1).replace(/…$/, "")
+    const shown = shownOf(text, RELATED_SHOWN)
     return held(shown) || page.holds(shown)
   }
   let left = most
@@ -220,6 +249,9 @@ export function* relatedLines(
     yield `- ${HANDLE_PREFIX}${handle} ${said(prompt, RELATED_SHOWN)}${reply}${day === undefined ? "" : ` (${day})`}`
   }
 }
+
+/** The words that a quotation shows, without its marks. */
+const shownOf = (text: string, limit: number): string => said(text, limit).slice(1, -1).replace(/…$/, "")
 
 /** @param asked characters of the prompt, @param answered of the answer */
 function turnLineOf(turn: TurnLine, asked: number, answered: number): string {

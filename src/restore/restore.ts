@@ -6,6 +6,7 @@ import type { Facts, RelatedLine } from "./material.ts"
 import { type RenderOptions, renderRestore } from "./render.ts"
 import { reshownText, type Shown } from "./reshown.ts"
 import { standingText } from "./standing.ts"
+import { stepsOf } from "./steps.ts"
 
 export interface Restore {
   /** `""`: there is nothing to give back, or no room for it. */
@@ -16,7 +17,10 @@ export interface Restore {
 }
 
 export interface RestoreOptions extends Omit<RenderOptions, "standing"> {
-  /** Where the host has what it puts into the new context by itself; without it nothing is left out as held there. */
+  /**
+   * Where the host has what it puts into the new context by itself, and where the vault is; without it nothing is left out
+   * as held there, and nothing is told of what was said on the way.
+   */
   readonly host?: HostPlaces & { readonly dataHome: string }
   /** What is asked now, where no prompt is pending: turns of other sessions shall be about it. */
   readonly about?: string | undefined
@@ -31,7 +35,8 @@ export function restoreOf(
   const material = gather(db, session, pending, options.related, options.about)
   const { facts, related, version, shownAgain: files, todos } = material
   const standing = standingIn(db, { session, version, files, todos }, options)
-  return { text: renderRestore(material, { ...options, standing }), facts, related }
+  const steps = options.host === undefined ? [] : stepsOf(db, material.turns, options.host.dataHome)
+  return { text: renderRestore({ ...material, steps }, { ...options, standing }), facts, related }
 }
 
 function standingIn(db: Database, shown: Shown, { host, source, byPlugin }: RestoreOptions): string {

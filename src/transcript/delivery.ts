@@ -10,6 +10,7 @@
 import { atLeast } from "../util/version.ts"
 import { textsOf } from "./content.ts"
 import { type JsonObject, objectOf, stringOf } from "./json.ts"
+import type { Part } from "./types.ts"
 
 /** `open`: the lines that would tell are not there yet. `unknown`: this host does not tell. */
 export type Outcome = "arrived" | "lost" | "unknown" | "open"
@@ -47,6 +48,9 @@ export function contextsIn(line: JsonObject): string[] {
   if (line["type"] !== "attachment" || attachment["type"] !== "hook_additional_context") return []
   return textsOf(attachment["content"]).filter((text) => text.includes(MARK))
 }
+
+/** A restore or pointer of ours: what it quotes stands in the archive already, as in isOwnTool (archive/tool-rows.ts). */
+export const isGivenBack = (part: Part): boolean => part.kind === "context" && part.text.includes(MARK)
 
 /** The host has stopped our hook, or did not like its answer. */
 function isFailure(line: JsonObject): boolean {

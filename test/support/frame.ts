@@ -41,6 +41,7 @@ const LINES: readonly RegExp[] = whole(
   `- also: ${CODE}`,
   `- in ${CODE}: ${CODE.replaceAll("fence", "inner")}`,
   TURN,
+  `- ${HANDLE} ${ITEM}, said on the way`,
   `- ${HANDLE} ${ITEM}(?: → ${ITEM})?(?: \\(\\d{4}-\\d\\d-\\d\\d\\))?`,
   String.raw`Open todos: \d+ items?\.`,
   "`ctxbridge show ctx:<handle>` opens a turn, `ctxbridge sessions` lists what there is\\.",

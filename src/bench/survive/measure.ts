@@ -2,6 +2,7 @@
 import { gather, type PendingPrompt } from "../../restore/gather.ts"
 import { holderOf } from "../../restore/held.ts"
 import { renderRestore } from "../../restore/render.ts"
+import { stepsOf } from "../../restore/steps.ts"
 import { decodeLine } from "../../transcript/decode.ts"
 import { FACT_KINDS, type FactKind } from "../../transcript/facts.ts"
 import type { TranscriptRecord } from "../../transcript/types.ts"
@@ -99,7 +100,8 @@ function compared(moment: Moment, { budget }: SurviveOptions): CompactionResult 
   const trigger = part?.kind === "boundary" ? part.trigger : ""
   const pending = trigger === "auto" ? pendingIn(past) : undefined
   const material = gather(views.db, session, pending)
-  const restored = renderRestore(material, { source: "compact", budget, summary })
+  const steps = stepsOf(views.db, material.turns, views.dataHome)
+  const restored = renderRestore({ ...material, steps }, { source: "compact", budget, summary })
   const turns = oldTurns(records)
   const texts: Readonly<Record<Method, string>> = {
     restore: restored,

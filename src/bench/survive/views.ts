@@ -16,7 +16,7 @@ const FIRST_HITS = 5
 export class Views {
   readonly db: Database
   readonly #folder = mkdtempSync(join(tmpdir(), "ctxbridge-survive-"))
-  readonly #dataHome = join(this.#folder, "archive")
+  readonly dataHome = join(this.#folder, "archive")
   readonly #readers = new CopyReaders()
   readonly #content: Uint8Array
   #row: TranscriptRow
@@ -25,7 +25,7 @@ export class Views {
     this.#content = content
     const path = join(this.#folder, `${session}.jsonl`)
     writeFileSync(path, content)
-    const place = { dataHome: this.#dataHome, home: this.#folder }
+    const place = { dataHome: this.dataHome, home: this.#folder }
     const { copy } = take(place, path, { now: 0, deadline: Number.POSITIVE_INFINITY, lastLine: "whole" })
     this.db = openFile(join(this.#folder, "archive.db"), { wait: 0 })
     const row = this.db
@@ -48,7 +48,7 @@ export class Views {
   /** What the first hits of a search show. */
   found(query: string): string {
     if (query.trim() === "") return ""
-    const { hits } = search(this.db, this.#dataHome, { query, limit: FIRST_HITS }, this.#readers)
+    const { hits } = search(this.db, this.dataHome, { query, limit: FIRST_HITS }, this.#readers)
     return hits.flatMap(hitTexts).join("\n")
   }
 

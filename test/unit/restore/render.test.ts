@@ -181,6 +181,7 @@ const material: fc.Arbitrary<Material> = fc.record({
     }),
     { maxLength: 30 },
   ),
+  steps: fc.array(quote, { maxLength: 9 }),
 })
 
 describe("restore", () => {

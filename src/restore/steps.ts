@@ -1,0 +1,72 @@
+/**
+ * What the model said on the way of its turns. Where a session has so few turns that their lines tell next to nothing of
+ * it, as with one prompt and hundreds of tool calls, these stand beside them.
+ */
+import type { Database } from "../archive/database.ts"
+import { answerText } from "../transcript/answer-text.ts"
+import { vaultFile } from "../vault/layout.ts"
+import { CopyReaders } from "../vault/reader.ts"
+import { LEAST_TURNS, type Quote, type TurnLine } from "./material.ts"
+
+/** More than there is room for: some may be held by the new context. */
+const SPARE = 3
+/** Latest answers among which the longest are chosen: reports rather than "let me look". */
+const LATEST = 40
+/** Bytes of a line that are not worth unpacking more for. */
+const LONGEST = 64 << 10
+/** UTF-16 units of a text that says something. */
+const SHORTEST = 40
+/** Of a text, what may be shown. */
+const SHOWN = 4000
+
+interface Place {
+  readonly id: number
+  readonly handle: string
+  readonly copy: string
+  readonly offset: number
+  readonly length: number
+}
+
+/**
+ * Newest first; without the last answer of each turn, which its own line tells. From the vault, where secrets are filtered:
+ * what is not there or damaged is left out.
+ *
+ * @param turns newest first
+ */
+export function stepsOf(db: Database, turns: readonly TurnLine[], dataHome: string): Quote[] {
+  if (turns.length === 0 || turns.length >= LEAST_TURNS) return []
+  const chosen = answersOnTheWay(db, turns)
+    .sort((a, b) => b.length - a.length)
+    .slice(0, LEAST_TURNS - turns.length + SPARE)
+    .sort((a, b) => b.id - a.id)
+  const readers = new CopyReaders()
+  try {
+    return chosen.flatMap((place) => {
+      const text = textAt(readers, dataHome, place)
+      return text.length < SHORTEST ? [] : { text: text.slice(0, SHOWN), handle: place.handle }
+    })
+  } finally {
+    readers.close()
+  }
+}
+
+const answersOnTheWay = (db: Database, turns: readonly TurnLine[]): Place[] =>
+  db
+    .query<Place, [string]>(
+      `SELECT m.id, t.handle, c.copy, m.offset, m.length
+       FROM json_each(?) w JOIN turns t ON t.handle = w.value
+         JOIN messages m ON m.turn = t.id JOIN transcripts c ON c.id = m.transcript
+       WHERE m.kind = 'answer' AND m.sidechain = 0 AND m.origin = 'assistant' AND m.length < ${LONGEST}
+         AND m.id < (SELECT max(id) FROM messages WHERE turn = t.id AND kind = 'answer' AND sidechain = 0)
+       ORDER BY m.id DESC LIMIT ${LATEST}`,
+    )
+    .all(JSON.stringify(turns.map(({ handle }) => handle)))
+
+function textAt(readers: CopyReaders, dataHome: string, { copy, offset, length }: Place): string {
+  try {
+    const line = readers.of(vaultFile(dataHome, copy)).readLine(offset, offset + length)
+    return answerText(Buffer.from(line.buffer, line.byteOffset, line.length).toString())
+  } catch {
+    return ""
+  }
+}
