@@ -39,6 +39,7 @@ describe("imports", () => {
   test("are some beside a backtick that opens nothing, and in a list that goes on", () => {
     expect(importsOf("It's a ` and @a.md\n- one\n\n    @b.md")).toEqual(["a.md", "b.md"])
     expect(importsOf("A paragraph\n    @a.md that goes on")).toEqual(["a.md"])
+    expect(importsOf("So:\n\n   @a.md behind three spaces")).toEqual(["a.md"])
   })
 
   test("are none in four spaces behind a list that has ended", () => {

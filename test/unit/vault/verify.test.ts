@@ -96,6 +96,7 @@ test("what is left: whole lines are missing, half a line waits, a whole object d
   expect(rest('{"a":1}\n{"b":2}\n', 8)).toEqual({ size: 16, missing: 8, waiting: 0 })
   expect(rest('{"a":1}\n{"b":', 8)).toEqual({ size: 13, missing: 0, waiting: 5 })
   expect(rest('{"a":1}\n{"b":', 0)).toEqual({ size: 13, missing: 8, waiting: 5 })
+  expect(rest('{"a":1}\n{"b":2}\n{"c":', 0)).toEqual({ size: 21, missing: 16, waiting: 5 })
   expect(rest('{"a":1}\n{"b":2}', 0)).toEqual({ size: 15, missing: 15, waiting: 0 })
   const long = `${"x".repeat(3 << 20)}\n{"half`
   expect(rest(long, 0)).toEqual({ size: long.length, missing: (3 << 20) + 1, waiting: 6 })
