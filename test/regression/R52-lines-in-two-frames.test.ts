@@ -3,7 +3,7 @@
  * frames. A text is to be taken out of each of them.
  */
 import { expect, test } from "bun:test"
-import { appendFileSync, utimesSync, writeFileSync } from "node:fs"
+import { appendFileSync, utimesSync } from "node:fs"
 import { run } from "../support/binary.ts"
 import { contentOf, Machine } from "../support/machine.ts"
 import { filesWith } from "../support/traces.ts"

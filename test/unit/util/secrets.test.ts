@@ -113,6 +113,15 @@ describe("values", () => {
     expect(filtered(number).text).toBe(number)
   })
 
+  test("code and questions are no passwords", () => {
+    for (const text of [
+      "password = settings2.db.pass",
+      "Which password: really2?",
+      'password: "Enter it, please"',
+    ])
+      expect(filtered(line(text)).text).toBe(line(text))
+  })
+
   test("of a list of names and values the values are filled, keys as well as passwords", () => {
     const [key, password] = ["x81f93Kq204LmPz77a", "rain9coats"]
     const list = JSON.stringify([
@@ -125,7 +134,14 @@ describe("values", () => {
   })
 
   test("a password may have the characters by which references to one begin", () => {
-    for (const value of ["hunter$2x{9", "rain<9>coats", "x9%{tea}8", "7env.harbour!"]) {
+    for (const value of [
+      "hunter$2x{9",
+      "rain<9>coats",
+      "x9%{tea}8",
+      "7env.harbour!",
+      "horse-battery-Staple",
+      "ab!c3d7",
+    ]) {
       const text = line(`{password: "${value}"}`)
       expect(filtered(text).text).toBe(text.replace(value, stars(value.length)))
     }
