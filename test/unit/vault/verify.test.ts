@@ -77,6 +77,19 @@ describe("verify", () => {
     })
   })
 
+  test("a transcript that differs in many places: the first of them is named", () => {
+    archive(0, 5)
+    const original = readFileSync(path)
+    for (const first of [0, 30, original.length - 400]) {
+      const bytes = Buffer.from(original)
+      for (let at = first; at < bytes.length - 300; at += 40) bytes[at]! ^= 1
+      writeFileSync(path, bytes)
+      const [{ state, problems } = { state: "", problems: [""] }] = check().transcripts
+      expect({ first, state }).toEqual({ first, state: "mismatch" })
+      expect(problems.join("\n")).toMatch(new RegExp(`\\b${first}\\b`))
+    }
+  })
+
   test("half a frame with its transcript gone is a loss, and said so", () => {
     archive(0, 3)
     writeFileSync(copy, readFileSync(copy).subarray(0, -5))
