@@ -47,7 +47,7 @@ function markMiddle(old: readonly string[], now: readonly string[]): string[] {
   let i = 0
   let j = 0
   while (i < old.length || j < now.length) {
-    if (i < old.length && j < now.length && old[i] === now[j]) {
+    if (i < old.length && old[i] === now[j]) {
       marked.push(` ${old[i++]}`)
       j++
     } else if (j >= now.length || (i < old.length && at(i + 1, j) >= at(i, j + 1))) {

@@ -48,7 +48,7 @@ export function holderOf(text: string, short?: ShortNames): (kind: HeldKind, fac
 const essence = (text: string): string =>
   oneLine(text.replace(/\\"/g, '"').replace(/[`‹<]/g, "'")).toLowerCase()
 
-/** `in dir/: a.ts b.ts` tells dir/b.ts. */
+/** `in dir/: a.ts b.ts` tells dir/b.ts, and a name with blanks is a line's only one. */
 function inSharedFolder(known: string, path: string): boolean {
   const end = path.lastIndexOf("/") + 1
   const folder = essence(path.slice(0, end))
@@ -56,7 +56,8 @@ function inSharedFolder(known: string, path: string): boolean {
   if (folder === "" || !known.includes(folder)) return false
   return known
     .split(`in '${folder}': '`)
-    .some((part, n) => n > 0 && part.split("'")[0]!.split(" ").includes(name))
+    .map((part) => part.split("'")[0]!)
+    .some((names, n) => n > 0 && (names === name || names.split(" ").includes(name)))
 }
 
 /** Not as a part of another name, nor in another folder. */

@@ -12,7 +12,7 @@ const LIKELIEST = 40
 /** Lines of a list and the characters that they take, newlines included. */
 class Lines {
   readonly #room: number
-  readonly #lines = new Map<string, string[]>()
+  readonly #lines = new Map<string, { words: string; readonly isAlone: boolean }[]>()
   #used = 0
 
   constructor(room: number) {
@@ -23,19 +23,21 @@ class Lines {
   add(folder: string, word: string): boolean {
     const lines = this.#lines.get(folder) ?? []
     const last = lines.at(-1)
-    const joined = last === undefined ? undefined : `${last} ${word}`
-    const fits = joined !== undefined && joined.length <= LINE && !/\s/.test(word)
-    const cost = fits ? word.length + 1 : shown(folder, word).length + 1
+    // Beside others nobody could tell where one with blanks begins and ends.
+    const isAlone = /\s/.test(word)
+    const joins =
+      last !== undefined && !last.isAlone && !isAlone && last.words.length + 1 + word.length <= LINE
+    const cost = (joins ? word : shown(folder, word)).length + 1
     if (this.#used + cost > this.#room) return false
     this.#used += cost
-    if (fits) lines[lines.length - 1] = joined
-    else lines.push(word)
+    if (joins) last.words += ` ${word}`
+    else lines.push({ words: word, isAlone })
     this.#lines.set(folder, lines)
     return true
   }
 
   *all(): Generator<string> {
-    for (const [folder, lines] of this.#lines) for (const words of lines) yield shown(folder, words)
+    for (const [folder, lines] of this.#lines) for (const { words } of lines) yield shown(folder, words)
   }
 }
 

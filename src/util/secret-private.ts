@@ -88,9 +88,8 @@ function inLine(text: string, start: number, end: number, open: number, tags: Ta
       continue
     }
     if (isJson && structure().test(key)) continue
-    const before = hidden
     hidden = inString(text, one, hidden, tags, add)
-    if (before && !hidden) closed = true
+    if (!hidden) closed = true
   }
   if (!hidden) return 0
   if (open > 0 && !closed) return open - 1

@@ -1,7 +1,7 @@
 /** Whatever comes: shares sum to 100, lines keep their width, and no document breaks the reading. */
 import { expect, test } from "bun:test"
 import fc from "fast-check"
-import { FillCounter } from "../../src/autopilot/fill.ts"
+import { FillCounter, UNSEEN } from "../../src/autopilot/fill.ts"
 import { readHostContext } from "../../src/autopilot/host-context.ts"
 import { joinLines, LINE_COLUMNS, renderLine } from "../../src/autopilot/line.ts"
 import { addStatusLine, chainedCommand, removeStatusLine } from "../../src/host/status-line.ts"
@@ -43,6 +43,21 @@ test("what fills the window sums to 100 %, by kind and by file", () => {
       },
     ),
   )
+})
+
+test("what fills the window is told by tool and file, and what nobody wrote as unseen", () => {
+  const counter = new FillCounter()
+  const input = { file_path: "/src/a.ts", content: "w".repeat(8000) }
+  counter.add([
+    { kind: "prompt", via: "typed", text: "p".repeat(400) },
+    { kind: "toolUse", id: "1", name: "Write", input },
+    { kind: "toolUse", id: "2", name: "Bash", input: { command: "make" } },
+    { kind: "toolResult", id: "2", text: "r".repeat(4000), isError: false },
+    { kind: "toolResult", id: "unknown", text: "u".repeat(2000), isError: false },
+  ])
+  const { kinds, files } = counter.fill(100_000)
+  expect(kinds.map(({ name }) => name)).toEqual([UNSEEN, "Write", "Bash", "tool", "prompts"])
+  expect(files.map(({ name }) => name)).toEqual(["(no file)", "/src/a.ts"])
 })
 
 const figure = fc.oneof(fc.constant(undefined), fc.double({ min: 0, max: 1e12, noNaN: true }))

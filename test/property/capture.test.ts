@@ -5,6 +5,7 @@ import {
   existsSync,
   mkdtempSync,
   readFileSync,
+  renameSync,
   rmSync,
   truncateSync,
   writeFileSync,
@@ -97,6 +98,37 @@ test("a transcript that is written anew is read anew, and the former copy stays"
     }),
     { numRuns: 150 },
   )
+})
+
+test("another file that ends where the former one ended is another file", () => {
+  fc.assert(
+    fc.property(fc.nat(200), (more) => {
+      const where = place()
+      const end = `${JSON.stringify({ n: 2, text: "x".repeat(300 + more) })}\n`
+      writeFileSync(where.transcript, `{"n":1}\n`)
+      take(where)
+      appendFileSync(where.transcript, end)
+      take(where)
+      // Under another number, as an editor saves it: what was archived last is in it, what was archived first is not.
+      writeFileSync(`${where.transcript}.new`, `{"n":7}\n${end}`)
+      renameSync(`${where.transcript}.new`, where.transcript)
+      appendFileSync(where.transcript, `{"n":3}\n`)
+      const again = take(where)
+      expect(stored(again.superseded!).toString()).toBe(`{"n":1}\n${end}`)
+      expect(stored(where.copy).toString()).toBe(`{"n":7}\n${end}{"n":3}\n`)
+    }),
+    { numRuns: 20 },
+  )
+})
+
+test("what is forgotten while a capture begins is not archived", () => {
+  const where = place()
+  writeFileSync(where.transcript, `{"n":1}\n`)
+  let asked = 0
+  const late = () => (asked++ === 0 ? undefined : { whole: true, edit: (content: Uint8Array) => content })
+  const request = { ...where, now: 1, deadline: Number.MAX_SAFE_INTEGER, lastLine: "whole" } as const
+  expect(capture({ ...request, forgotten: late })).toMatchObject({ state: "forgotten", archived: 0 })
+  expect(existsSync(where.copy)).toBe(false)
 })
 
 test("a last line without a newline: taken when it is a whole object, or when asked; else it waits", () => {

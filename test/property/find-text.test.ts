@@ -42,6 +42,21 @@ test("any text, in strings, in keys, in JSON within JSON: gone, and the line sta
   )
 })
 
+test("a text that JSON has to escape, in JSON within JSON within JSON", () => {
+  const special = fc.constantFrom('"', "\\", "\n", "\t", "ä", "語", "🛡️")
+  const text = fc.tuple(word, special, word).map((parts) => parts.join(""))
+  fc.assert(
+    fc.property(text, fc.boolean(), fc.boolean(), (secret, first, second) => {
+      const deep = JSON.stringify({ deep: secret })
+      const inner = JSON.stringify({ inner: first ? ascii(deep) : deep })
+      const line = JSON.stringify({ twice: second ? ascii(inner) : inner })
+      const back = JSON.parse(JSON.parse(JSON.parse(filled(textFinder(secret), line)).twice).inner)
+      expect(back.deep).toMatch(/^\*+$/)
+    }),
+    { numRuns: 200 },
+  )
+})
+
 test("what does not hold it is not touched", () => {
   fc.assert(
     fc.property(word, fc.json(), (secret, json) => {

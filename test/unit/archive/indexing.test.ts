@@ -1,6 +1,9 @@
 /** Indexing what was captured just now, while others change the vault. */
 import { expect, test } from "bun:test"
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs"
+import { isComplete, markBehind } from "../../../src/archive/complete.ts"
 import { index } from "../../../src/archive/indexing.ts"
+import { listPending } from "../../../src/archive/pending.ts"
 import { take } from "../../../src/archive/take.ts"
 import { rewriteCopy } from "../../../src/vault/rewrite.ts"
 import { emptyTombstone, fill, lineHash, type Span, writeTombstone } from "../../../src/vault/tombstones.ts"
@@ -35,4 +38,43 @@ test("a text that is forgotten between archiving and indexing does not get into 
     .transaction(() => index(archive.db, archive.dataHome, taken, () => false, taken.fresh))
     .immediate()
   expect(archive.db.query("SELECT prompt FROM turns").all()).toEqual([{ prompt: "The word is ******" }])
+})
+
+test("each message is where the views say, also one whose line has no end yet", () => {
+  using archive = new Archive()
+  const session = archive.session("one").turn("first", [], "One.").flush()
+  archive.follow(session)
+  session.turn("second", [], "Größer: two.").flush()
+  const whole = readFileSync(session.path)
+  const places = (): unknown[] => {
+    const rows = archive.db
+      .query<{ offset: number; length: number }, []>("SELECT offset, length FROM messages ORDER BY offset")
+      .all()
+    return rows.map(({ offset, length }) => {
+      const { message } = JSON.parse(whole.subarray(offset, offset + length).toString())
+      return typeof message.content === "string" ? message.content : message.content[0].text
+    })
+  }
+  writeFileSync(session.path, whole.subarray(0, -1))
+  archive.follow(session)
+  expect(places()).toEqual(["first", "One.", "second", "Größer: two."])
+  appendFileSync(session.path, "\n")
+  archive.follow(session)
+  expect(places()).toEqual(["first", "One.", "second", "Größer: two."])
+})
+
+test("views that have followed every copy mark nothing; what they have lost is marked again", () => {
+  using archive = new Archive()
+  const taken = ["one", "two"].map((id) => archive.follow(archive.session(id).turn("go on").flush()))
+  markBehind(archive.db, archive.dataHome)
+  expect(listPending(archive.dataHome)).toEqual([])
+  archive.db.run("UPDATE transcripts SET indexed = indexed - 1 WHERE copy = ?", [taken[0]!.copy])
+  markBehind(archive.db, archive.dataHome)
+  expect(listPending(archive.dataHome)).toMatchObject([{ copy: taken[0]!.copy, session: "one" }])
+  archive.db.run("DELETE FROM transcripts WHERE copy = ?", [taken[1]!.copy])
+  expect(isComplete(archive.db, archive.dataHome)).toBe(false)
+  markBehind(archive.db, archive.dataHome)
+  expect(listPending(archive.dataHome)).toHaveLength(2)
+  // Nothing is lost that waits.
+  expect(isComplete(archive.db, archive.dataHome)).toBe(true)
 })

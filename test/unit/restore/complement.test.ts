@@ -263,3 +263,19 @@ test("five turns keep their room, and the characters are spent", () => {
     expect(restored(archive, "", budget)).toBe(text)
   }
 })
+
+test("files in flight: what was changed last comes first, and how often each was, in all turns", () => {
+  using archive = new Archive()
+  const transcript = archive.session("s1")
+  const edit = (name: string) => ({ tool: "Edit", input: { file_path: `/src/${name}` }, output: "ok" })
+  transcript.turn("one", [edit("a.ts"), edit("b.ts"), edit("a.ts")])
+  transcript.turn("two", [edit("c.ts"), edit("b.ts")])
+  transcript.turn("three", [edit("a.ts"), { tool: "Read", input: { file_path: "/src/d.ts" }, output: "1→x" }])
+  archive.follow(transcript.flush())
+  const { files } = gather(archive.db, "s1")
+  expect(files.map(({ path, times }) => [path, times])).toEqual([
+    ["/src/a.ts", 3],
+    ["/src/b.ts", 2],
+    ["/src/c.ts", 1],
+  ])
+})

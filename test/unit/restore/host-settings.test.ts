@@ -31,3 +31,17 @@ test("folders of plans and notes of any other kind are none", () => {
     expect([undefined, "/etc"]).toContain(settings.notes as undefined)
   }
 })
+
+test("a folder of plans is one below the session's, however that is written", () => {
+  using folder = tempFolder()
+  const folders = (plansDirectory: string): readonly string[] => {
+    const { cwd, planFolders } = settingsOf(folder.path, { plansDirectory })
+    return planFolders.map((one) => one.replace(`${cwd}/`, "./"))
+  }
+  const own = join(folder.path, "home", ".claude", "plans")
+  const inProject = join(folder.path, "project", "docs", "plans")
+  for (const value of ["docs/plans", "./docs/plans/", "docs/../docs/plans", inProject])
+    expect(folders(value)).toEqual(["./docs/plans", own])
+  for (const value of ["../project-2/plans", join(folder.path, "project-2"), "a/../../project-2"])
+    expect(folders(value)).toEqual([own])
+})

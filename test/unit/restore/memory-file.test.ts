@@ -38,6 +38,12 @@ describe("imports", () => {
 
   test("are some beside a backtick that opens nothing, and in a list that goes on", () => {
     expect(importsOf("It's a ` and @a.md\n- one\n\n    @b.md")).toEqual(["a.md", "b.md"])
+    expect(importsOf("A paragraph\n    @a.md that goes on")).toEqual(["a.md"])
+    expect(importsOf("So:\n\n   @a.md behind three spaces")).toEqual(["a.md"])
+  })
+
+  test("are none in four spaces behind a list that has ended", () => {
+    expect(importsOf("- one\n\n    @a.md\n\nNo list.\n\n    @b.md")).toEqual(["a.md"])
   })
 })
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
+import { explain } from "../../../src/restore/explain.ts"
 import { renderInstructions } from "../../../src/restore/instructions.ts"
 import type { Fact, Material } from "../../../src/restore/material.ts"
 import { renderPointer } from "../../../src/restore/pointer.ts"
@@ -196,6 +197,40 @@ describe("restore", () => {
     expect(restored).not.toContain("Never touch")
     expect(restored).toContain("npm run lint")
     expect(restored).toContain("npm test")
+    const both = "<summary>npm run lint is clean, npm test fails.</summary>"
+    const rest = renderRestore(MATERIAL, { source: "compact", budget: 4000, summary: both })
+    expect(rest).not.toContain("last failing")
+    expect(rest).not.toContain("last good")
+  })
+
+  test("each part says why it is there, and together they are as long as the text", () => {
+    const text = renderRestore(MATERIAL, { source: "compact", budget: 4000, summary: "" })
+    const sections = explain(text)
+    expect(sections.length).toBeGreaterThan(8)
+    for (const { title, why } of sections) expect([title, why]).not.toEqual([title, ""])
+    expect(sections.reduce((sum, { characters }) => sum + characters, 0)).toBe(text.length)
+  })
+
+  test("prompts alone that the summary holds are no reason for a restore; what else there is, is one", () => {
+    const nothing: Material = {
+      ...MATERIAL,
+      pending: undefined,
+      constraints: [],
+      decisions: [],
+      refuted: [],
+      todos: [],
+      files: [],
+      failing: undefined,
+      good: undefined,
+      facts: { paths: [], commands: [], names: [], errors: [] },
+    }
+    const options = { source: "compact", budget: 4000, summary: "go on, add retries" } as const
+    expect(renderRestore(nothing, options)).toBe("")
+    const constrained = renderRestore({ ...nothing, constraints: MATERIAL.constraints }, options)
+    expect(constrained).toContain("Never touch generated files.")
+    expect(renderRestore({ ...nothing, constraints: MATERIAL.constraints, turns: [] }, options)).toContain(
+      "Never touch generated files.",
+    )
   })
 
   test("the pending prompt comes back whole where the host has swallowed it", () => {

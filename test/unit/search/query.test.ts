@@ -19,6 +19,8 @@ describe("a query", () => {
   test("several of an acronym ask for one, too", () => {
     expect(parseQuery("merged PRs").terms.map(({ word }) => word)).toEqual(["merg", "pr", "prs"])
     expect(parseQuery("IDEs").terms.map(({ word }) => word)).toEqual(["ide", "ides"])
+    // That is a name, whatever it ends in.
+    expect(parseQuery("parseIDEs").terms.map(({ word }) => word)).toContain("pars")
   })
 
   test("AND, OR, NOT and parentheses: OR binds least", () => {
@@ -29,6 +31,8 @@ describe("a query", () => {
     expect(holds("cat OR dog bird", "only a cat")).toBe(true)
     expect(holds("cat OR dog bird", "only a dog")).toBe(false)
     expect(typed(query)).toEqual(["cat", "dog", "bird"])
+    expect(typed("cat NOT (dog bird) fish")).toEqual(["cat", "fish"])
+    expect(typed("cat NOT (dog OR (bird owl)) fish")).toEqual(["cat", "fish"])
   })
 
   test("phrases hold literally but for case and white space", () => {

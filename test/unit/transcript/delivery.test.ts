@@ -73,6 +73,11 @@ test("lost: more was said behind the lines of the compaction, whether that turn 
   expect(outcome(boundary, summary, interrupt)).toBe("lost")
 })
 
+test("lost: an answer counts whatever it quotes", () => {
+  const message = { content: [{ type: "text", text: "<command-name> is what the host writes" }] }
+  expect(outcome(boundary, summary, at(4, { type: "assistant", message }))).toBe("lost")
+})
+
 test("lost: more was said behind a turn that was stopped", () => {
   expect(outcome(prompt, answer, interrupt)).toBe("open")
   expect(outcome(prompt, interrupt, ...commandLines)).toBe("open")
@@ -106,6 +111,14 @@ test("open: another hook's failure, kept messages, subagents and former turns sa
   expect(outcome({ ...cancelled, timestamp: at(-60, {})["timestamp"] })).toBe("open")
   expect(outcome(boundary, summary, early)).toBe("open")
   expect(outcome(boundary, summary, { ...prompt, ...agent }, { ...answer, ...agent })).toBe("open")
+  // Our own hook, of which the host says that all went well.
+  const ran = attachment(1, { type: "hook_success", command: COMMAND })
+  expect(outcome(boundary, summary, ran)).toBe("open")
+  // Other lines of the host's that name the end of a turn, and that of a subagent.
+  const named = { ...end, subtype: "informational", content: '"stop_hook_summary"' }
+  expect(outcome(prompt, answer, named)).toBe("open")
+  expect(outcome(prompt, answer, { ...end, ...agent })).toBe("open")
+  expect(outcome(prompt, { ...answer, ...agent }, end)).toBe("open")
   // The end of the turn before, and an answer of this one.
   expect(outcome(earlyEnd, prompt, answer)).toBe("open")
 })

@@ -3,7 +3,7 @@ import { afterAll, expect, test } from "bun:test"
 import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { readReplaced, replaceSoon } from "../../../src/util/files.ts"
+import { readOrdinary, readReplaced, replaceSoon } from "../../../src/util/files.ts"
 
 const dir = mkdtempSync(join(tmpdir(), "ctxbridge-replace-"))
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
@@ -90,4 +90,15 @@ test("while another process replaces it, a reader always finds it", async () => 
     other.kill()
     await other.exited
   }
+})
+
+test("what somebody else has put there is read where it is a file of that size, and nothing else", () => {
+  const file = join(dir, "ordinary.md")
+  writeFileSync(file, "12345678")
+  expect(readOrdinary(file, 8)).toBe("12345678")
+  expect(readOrdinary(file, 7)).toBeUndefined()
+  expect(readOrdinary(dir, 1 << 20)).toBeUndefined()
+  if (process.platform !== "linux") return
+  expect(readOrdinary("/proc/self/status", 1 << 20)).toBe("")
+  expect(readOrdinary("/dev/zero", 1 << 20)).toBeUndefined()
 })

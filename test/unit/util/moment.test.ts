@@ -18,6 +18,9 @@ test.each([
   "2026-13-01",
   "2026-00-10",
   "2026-03-01 25:00",
+  "since 2026-03-01",
+  "2026-03-01 or so",
+  "999999y",
   "soon",
   "",
 ])("%s is none", (text) => expect(momentOf(text, NOW)).toBeUndefined())

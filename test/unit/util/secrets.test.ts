@@ -1,6 +1,7 @@
 /** Every rule: what it must find, and what it must leave. */
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
+import { searchUntil } from "../../../src/util/secret-clock.ts"
 import { problemOf } from "../../../src/util/secret-patterns.ts"
 import { tokenRules } from "../../../src/util/secret-rules.ts"
 import { FILTERED, filterLines, filterText } from "../../../src/util/secrets.ts"
@@ -40,6 +41,21 @@ describe("tokens", () => {
       expect(found.filter((one) => one !== undefined)).toEqual([])
     })
   }
+
+  test("every kind is found as well at the end of a long text", () => {
+    // Each looks like the middle of a token.
+    const before = "a_Name1OfSomeThings, ".repeat(600)
+    const found = TOKENS.map((one, n) => leaks(one, one.secret(new Noise(n)), (text) => `${before}${text}`))
+    expect(found.filter((one) => one !== undefined)).toEqual([])
+  })
+
+  test("a line may be one string", () => {
+    for (const one of TOKENS) {
+      const secret = one.secret(new Noise(5))
+      const text = `${JSON.stringify(inContext(one, secret))}\n`
+      expect(filtered(text).text).toBe(text.replace(secret, stars(secret.length)))
+    }
+  })
 
   test("what looks like one stays", () => {
     for (const { harmless } of TOKENS)
@@ -90,6 +106,60 @@ describe("values", () => {
     for (const text of examples) expect(filtered(line(text)).text).toBe(line(text))
   })
 
+  test("a key may begin as a number does", () => {
+    for (const value of ["12e34f0a9b1c5d6e7f80", "9.81e7Kq204LmPz77aTu"])
+      expect(filtered(line(`API_KEY=${value}`)).text).toBe(line(`API_KEY=${stars(value.length)}`))
+    const number = line("API_KEY=1.2345678901234e+15")
+    expect(filtered(number).text).toBe(number)
+  })
+
+  test("code and questions are no passwords", () => {
+    for (const text of [
+      "password = settings2.db.pass",
+      "Which password: really2?",
+      'password: "Enter it, please"',
+    ])
+      expect(filtered(line(text)).text).toBe(line(text))
+  })
+
+  test("of a list of names and values the values are filled, keys as well as passwords", () => {
+    const [key, password] = ["x81f93Kq204LmPz77a", "rain9coats"]
+    const list = JSON.stringify([
+      { name: "SHOP_API_KEY", value: key },
+      { name: "SHOP_PASSWORD", value: password },
+      { name: "SHOP_MODE", value: "live" },
+    ]).replaceAll(/([:,])"/g, '$1 "')
+    const filled = list.replace(key, stars(key.length)).replace(password, stars(password.length))
+    expect(filtered(line(list)).text).toBe(line(filled))
+  })
+
+  test("a password may have the characters by which references to one begin", () => {
+    for (const value of [
+      "hunter$2x{9",
+      "rain<9>coats",
+      "x9%{tea}8",
+      "7env.harbour!",
+      "horse-battery-Staple",
+      "ab!c3d7",
+    ]) {
+      const text = line(`{password: "${value}"}`)
+      expect(filtered(text).text).toBe(text.replace(value, stars(value.length)))
+    }
+    for (const value of ["$" + "{DB_PASSWORD_2}", "%(db_pass1)s", "<password-1>", "process.env.DB_PASS1"]) {
+      const text = line(`{password: "${value}"}`)
+      expect(filtered(text).text).toBe(text)
+    }
+  })
+
+  test("words that stand for a value stay, also with dashes; a value that only begins like one does not", () => {
+    for (const value of ["your-api-key-goes-Here", "my_Secret_value_for_tests", "insert-Your-Token-here"]) {
+      const text = line(`API_KEY=${value}`)
+      expect(filtered(text).text).toBe(text)
+    }
+    const value = "my-x81f93Kq204LmPz77a"
+    expect(filtered(line(`API_KEY=${value}`)).text).toBe(line(`API_KEY=${stars(value.length)}`))
+  })
+
   test("counts of tokens and other figures stay", () => {
     const usage = `${JSON.stringify({ usage: { input_tokens: 123456, output_tokens: 7 }, token: 42, password: 1234567 })}\n`
     expect(filtered(usage).text).toBe(usage)
@@ -113,11 +183,36 @@ describe("copies", () => {
     })
   }
 
+  test("in base64, wherever it begins: each character with a part of it, and at most a group beside it", () => {
+    const around = "name of the shop: harbour, "
+    for (let n = 0; n < 12; n++) {
+      const before = `${around.slice(n)}token=`
+      const encoded = Buffer.from(`${before}${secret}, mode=live, and so on`).toString("base64")
+      const result = /data: (\S+) end/.exec(filtered(line(`data: ${encoded} end`)).text)![1]!
+      const from = Math.floor((before.length * 4) / 3)
+      const to = Math.ceil(((before.length + secret.length) * 4) / 3)
+      expect(result.slice(from, to)).toBe(stars(to - from))
+      expect(result.slice(0, from - 3)).toBe(encoded.slice(0, from - 3))
+      expect(result.slice(to + 3)).toBe(encoded.slice(to + 3))
+    }
+  })
+
   test("in base64 of several lines", () => {
     const encoded = Buffer.from(text.repeat(3)).toString("base64").replace(/.{76}/g, "$&\n")
     expect(filtered(line(`${encoded}\nend`)).text).toBe(
       line(`${stars(encoded.length + encoded.split("\n").length - 1)}\nend`),
     )
+  })
+
+  test("in base64 over the lines of a text; in a file of lines, each of them ends with its own", () => {
+    const [first = "", second = ""] = Buffer.from(text)
+      .toString("base64")
+      .match(/.{1,76}/g)!
+    expect(filterText(`${first}\n${second}\nend`, FILTERED)).toBe(
+      `${stars(first.length + 1 + second.length)}\nend`,
+    )
+    const alone = filtered(`${first}\n`).text + filtered(`${second}\n`).text
+    expect(filtered(`${first}\n${second}\n`).text).toBe(alone)
   })
 
   test("in a URL, percent-encoded", () => {
@@ -128,6 +223,21 @@ describe("copies", () => {
     expect(result).toContain("https://example.com/?next=https%3A%2F%2Fa.example%2F%3Fpassword%3D***")
     expect(result).toEndWith('&z=1"}}\n')
     expect(result.length).toBe(line(url).length)
+  })
+
+  test("percent-encoded, at the very beginning of a text", () => {
+    const text = `next%3D1%26k%3D${secret}%26mode`
+    expect(filterText(text, FILTERED)).toBe(text.replace(secret, stars(secret.length)))
+    expect(filtered(`${text}\n`).text).toBe(`${text.replace(secret, stars(secret.length))}\n`)
+  })
+
+  test("a search that ran out of time hides nothing from the next", () => {
+    const encoded = Buffer.from(text).toString("base64")
+    const many = line(`${"x ".repeat(10)}${encoded} `.repeat(2000))
+    const late = searchUntil(0, () => filtered(many))
+    expect(late).toBeUndefined()
+    expect(filtered(line(`data: ${encoded} end`)).text).not.toContain(encoded)
+    expect(filtered(line(`data: ${secret} end`)).text).toBe(line(`data: ${stars(secret.length)} end`))
   })
 })
 
@@ -189,6 +299,13 @@ describe("<private>", () => {
     expect(filterText("a <private>b\nc</private> d", FILTERED)).toBe("a <private>***</private> d")
   })
 
+  test("in half a line at the end of a file", () => {
+    const half = line("a <private>b</private> c <private>d").slice(0, -4)
+    const expected = line("a <private>*</private> c <private>*").slice(0, -4)
+    expect(filtered(line("before") + half).text).toBe(line("before") + expected)
+    expect(filtered(half).text).toBe(expected)
+  })
+
   test("over the blocks of a record: what was said is hidden, the structure stays", () => {
     const content = [
       { type: "text", text: "a <private>b" },
@@ -233,6 +350,14 @@ describe("<private>", () => {
     expect(pieces.join("")).toBe(once)
     expect(once).not.toContain("line 7")
     expect(once).toContain("line 8")
+  })
+
+  test("beside one quotation mark it is no mention", () => {
+    for (const [before, hidden] of [
+      ["a <private>'b", "a <private>**"],
+      ["a '<private>b", "a '<private>*"],
+    ] as const)
+      expect(filtered(line(before) + line("c")).text).toBe(line(hidden) + line("*"))
   })
 
   test("mentioned only: nothing beyond is hidden", () => {

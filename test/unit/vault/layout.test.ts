@@ -1,5 +1,11 @@
 import { expect, test } from "bun:test"
-import { isSuperseded, supersededPath, transcriptName, vaultPath } from "../../../src/vault/layout.ts"
+import {
+  isSuperseded,
+  supersededPath,
+  transcriptName,
+  vaultPath,
+  withoutVersion,
+} from "../../../src/vault/layout.ts"
 
 test("a transcript's copy stands where the host has it, below its projects folder", () => {
   expect(vaultPath("/home/me/.claude/projects/-src-app/abc.jsonl", "/home/me")).toBe(
@@ -28,8 +34,13 @@ test("names of sessions and subagents, old and new", () => {
   expect(transcriptName("/p/abc/subagents/agent-12.jsonl")).toEqual({ session: "abc", agent: "12" })
 })
 
-test("superseded copies keep a name of their own", () => {
+test("superseded copies keep a name of their own, as many as there are, whatever the file was called", () => {
   expect(supersededPath("/v/a.jsonl.zst", 2)).toBe("/v/a.~2.jsonl.zst")
-  expect(isSuperseded("/v/a.~2.jsonl.zst")).toBe(true)
-  expect(isSuperseded("/v/a.jsonl.zst")).toBe(false)
+  for (const file of ["/v/a.jsonl.zst", "/v/notes.zst", "/v/a.~b.jsonl.zst"]) {
+    expect([file, isSuperseded(file)]).toEqual([file, false])
+    for (const n of [1, 9, 10, 123]) {
+      const former = supersededPath(file, n)
+      expect([former, isSuperseded(former), withoutVersion(former)]).toEqual([former, true, file])
+    }
+  }
 })

@@ -48,7 +48,8 @@ describe("verify", () => {
     archive(0, 9)
     const seen: number[] = []
     const report = verify({ dataHome, home, transcripts: [path], onProgress: (done) => seen.push(done) })
-    expect(report).toMatchObject({ ok: true, totals: { frames: 9, bytes: statSync(path).size, complete: 1 } })
+    const totals = { transcripts: 1, copies: 1, frames: 9, bytes: statSync(path).size, complete: 1 }
+    expect(report).toMatchObject({ ok: true, totals })
     expect(seen).toHaveLength(9)
     expect(seen).toEqual(seen.toSorted((a, b) => a - b))
   })
@@ -69,7 +70,24 @@ describe("verify", () => {
     writeFileSync(path, readFileSync(path).subarray(0, -20))
     expect(check()).toMatchObject({ ok: false, transcripts: [{ state: "mismatch" }] })
     rmSync(copy)
-    expect(check()).toMatchObject({ ok: false, transcripts: [{ state: "missing", copy: undefined }] })
+    expect(check()).toMatchObject({
+      ok: false,
+      transcripts: [{ state: "missing", copy: undefined }],
+      totals: { transcripts: 1, copies: 0, missing: 1 },
+    })
+  })
+
+  test("a transcript that differs in many places: the first of them is named", () => {
+    archive(0, 5)
+    const original = readFileSync(path)
+    for (const first of [0, 30, original.length - 400]) {
+      const bytes = Buffer.from(original)
+      for (let at = first; at < bytes.length - 300; at += 40) bytes[at]! ^= 1
+      writeFileSync(path, bytes)
+      const [{ state, problems } = { state: "", problems: [""] }] = check().transcripts
+      expect({ first, state }).toEqual({ first, state: "mismatch" })
+      expect(problems.join("\n")).toMatch(new RegExp(`\\b${first}\\b`))
+    }
   })
 
   test("half a frame with its transcript gone is a loss, and said so", () => {
@@ -91,6 +109,7 @@ test("what is left: whole lines are missing, half a line waits, a whole object d
   expect(rest('{"a":1}\n{"b":2}\n', 8)).toEqual({ size: 16, missing: 8, waiting: 0 })
   expect(rest('{"a":1}\n{"b":', 8)).toEqual({ size: 13, missing: 0, waiting: 5 })
   expect(rest('{"a":1}\n{"b":', 0)).toEqual({ size: 13, missing: 8, waiting: 5 })
+  expect(rest('{"a":1}\n{"b":2}\n{"c":', 0)).toEqual({ size: 21, missing: 16, waiting: 5 })
   expect(rest('{"a":1}\n{"b":2}', 0)).toEqual({ size: 15, missing: 15, waiting: 0 })
   const long = `${"x".repeat(3 << 20)}\n{"half`
   expect(rest(long, 0)).toEqual({ size: long.length, missing: (3 << 20) + 1, waiting: 6 })

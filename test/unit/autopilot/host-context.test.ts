@@ -1,0 +1,41 @@
+/** What the host tells the status line of the window: hosts of all versions, and documents of any shape. */
+import { expect, test } from "bun:test"
+import fc from "fast-check"
+import { readHostContext } from "../../../src/autopilot/host-context.ts"
+
+const usage = { input_tokens: 1000, cache_read_input_tokens: 48_000, cache_creation_input_tokens: 1000 }
+
+test("tokens and window where the host says both, else its own percentage, else nothing", () => {
+  const of = (context: object) => readHostContext({ session_id: "s-1", context_window: context })
+  const whole = of({ context_window_size: 200_000, current_usage: usage, used_percentage: 99 })
+  expect(whole).toEqual({ session: "s-1", window: 200_000, tokens: 50_000, share: 0.25 })
+  expect(of({ current_usage: usage })).toMatchObject({ window: undefined, tokens: 50_000, share: undefined })
+  expect(of({ current_usage: usage, used_percentage: 30 })).toMatchObject({ tokens: 50_000, share: 0.3 })
+  expect(of({ context_window_size: 200_000, remaining_percentage: 75 })).toMatchObject({ share: 0.25 })
+  // Before the first answer.
+  const none = { context_window_size: 200_000, current_usage: null, used_percentage: null }
+  expect(of(none)).toEqual({ session: "s-1", window: 200_000, tokens: undefined, share: undefined })
+})
+
+test("any document: no number that is none, no name that is no session's", () => {
+  const value = fc.oneof(fc.jsonValue(), fc.double(), fc.constant("../x"))
+  const context = fc.record(
+    {
+      context_window_size: value,
+      current_usage: fc.oneof(value, fc.record({ input_tokens: value, output_tokens: value })),
+      used_percentage: value,
+      remaining_percentage: value,
+    },
+    { requiredKeys: [] },
+  )
+  fc.assert(
+    fc.property(fc.oneof(value, fc.record({ session_id: value, context_window: context })), (document) => {
+      const { session, window, tokens, share } = readHostContext(document)
+      for (const figure of [window, tokens, share])
+        if (figure !== undefined) expect(figure).toBeGreaterThanOrEqual(0)
+      expect(window).not.toBe(0)
+      if (session !== undefined) expect(session).toMatch(/^[\w.-]+$/)
+    }),
+    { numRuns: 300 },
+  )
+})
