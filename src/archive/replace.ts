@@ -92,14 +92,15 @@ export function carryOver(dataHome: string, to: Database, wait: number): unknown
 /** @throws CtxError `newer-schema` */
 export function refuseNewer(path: string): void {
   if (!existsSync(path)) return
-  const db = openFile(path, { wait: PATIENCE, readonly: true })
+  let db: Database | undefined
   try {
+    db = openFile(path, { wait: PATIENCE, readonly: true })
     const version = schemaVersion(db)
     if (version > SCHEMA_VERSION) throw newerSchema(version)
   } catch (error) {
     if (!isDamage(error)) throw error
   } finally {
-    db.close()
+    db?.close()
   }
 }
 
