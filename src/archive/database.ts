@@ -5,7 +5,7 @@
  * (replace.ts). So nobody writes into a file that has been replaced.
  */
 import { constants, Database } from "bun:sqlite"
-import { CtxError, codeOf, isMissing } from "../util/errors.ts"
+import { CtxError, codeOf, isMissing, messageOf } from "../util/errors.ts"
 import { closeSync, mkdirSync, openSync } from "../util/fs.ts"
 import { join } from "../util/path.ts"
 import { lock } from "../vault/lock.ts"
@@ -19,6 +19,8 @@ export interface OpenOptions {
   /** ms to wait for another writer. */
   readonly wait: number
   readonly readonly?: boolean
+  /** Not brought up to date: perhaps it cannot be. */
+  readonly asItIs?: boolean
 }
 
 /** A connection that gives its share of the lock back when it is closed. */
@@ -160,7 +162,7 @@ function prepared<T extends Database>(db: T, options: OpenOptions): T {
     db.run(`PRAGMA busy_timeout = ${Math.max(0, Math.floor(options.wait))}`)
     const version = schemaVersion(db)
     if (version > MIGRATIONS.length) throw newerSchema(version)
-    if (version < MIGRATIONS.length) migrate(db, performance.now() + options.wait)
+    if (version !== MIGRATIONS.length && !options.asItIs) bringUpToDate(db, performance.now() + options.wait)
     db.run("PRAGMA synchronous = NORMAL")
     return db
   } catch (error) {
@@ -187,6 +189,13 @@ function shareLock(dataHome: string, { wait, readonly }: OpenOptions): number | 
 }
 
 export const lockPath = (dataHome: string): string => join(dataHome, "archive.lock")
+
+/** In memory, and with nothing in it: what a version's tables are. */
+export function emptyDatabase(version: number): Database {
+  const db = new Database(":memory:")
+  for (const migration of MIGRATIONS.slice(0, version)) db.run(migration)
+  return db
+}
 
 /** How many migrations the file has seen. */
 export function schemaVersion(db: Database): number {
@@ -225,12 +234,25 @@ function useLog(db: Database, deadline: number): void {
   }
 }
 
+/** @throws CtxError with SQLite's code for damage: only new views help against it */
+function bringUpToDate(db: Database, deadline: number): void {
+  try {
+    migrate(db, deadline)
+  } catch (error) {
+    // It has not what its version has, or has already what the next one brings.
+    if (!/^SQLITE_(ERROR|CONSTRAINT|MISMATCH)/.test(codeOf(error))) throw error
+    const message = `it cannot be brought up to date: ${messageOf(error)}`
+    throw new CtxError("SQLITE_CORRUPT", message, { cause: error })
+  }
+}
+
 function migrate(db: Database, deadline: number): void {
   useLog(db, deadline)
   db.transaction(() => {
     // Again under the lock: another process may have done it.
     const version = schemaVersion(db)
     if (version > MIGRATIONS.length) throw newerSchema(version)
+    if (version < 0) throw new CtxError("SQLITE_ERROR", `there is no schema ${version}`)
     for (let n = version; n < MIGRATIONS.length; n++) db.run(MIGRATIONS[n]!)
     // Tables that were there before were filled by an earlier version.
     if (version === 0) db.query("INSERT INTO parser (version) VALUES (?)").run(PARSER)

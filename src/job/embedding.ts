@@ -1,9 +1,9 @@
 /** What the job embeds in its life. The model is loaded when there is something to embed, and ends with the process. */
 import type { Database } from "../archive/database.ts"
+import { isUnusable } from "../archive/shape.ts"
 import { dropOtherVectors, dueTurns } from "../archive/vectors.ts"
 import { embedCycle } from "../embed/cycle.ts"
 import { type Embedder, type EmbedderPlace, embedderId, openEmbedder } from "../embed/embedder.ts"
-import { isDamage } from "../util/errors.ts"
 import { logError } from "../util/log.ts"
 
 const NEWEST = Number.MAX_SAFE_INTEGER
@@ -28,7 +28,7 @@ export class Embedding {
     try {
       return await this.#cycle(db)
     } catch (error) {
-      if (isDamage(error)) throw error
+      if (isUnusable(this.#place.dataHome, error)) throw error
       // What is archived is safe without; the next job tries again.
       this.#failed = true
       logError(this.#place.stateHome, { event: "embed", error })
