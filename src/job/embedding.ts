@@ -1,10 +1,12 @@
 /** What the job embeds in its life. The model is loaded when there is something to embed, and ends with the process. */
 import type { Database } from "../archive/database.ts"
 import { isUnusable } from "../archive/shape.ts"
-import { dropOtherVectors, dueTurns } from "../archive/vectors.ts"
+import { dropDamagedVectors, dropOtherVectors, dueTurns } from "../archive/vectors.ts"
 import { embedCycle } from "../embed/cycle.ts"
 import { type Embedder, type EmbedderPlace, embedderId, openEmbedder } from "../embed/embedder.ts"
+import { DIMENSION } from "../embed/manifest.ts"
 import { logError } from "../util/log.ts"
+import { vectorsDue } from "./sweep.ts"
 
 const NEWEST = Number.MAX_SAFE_INTEGER
 
@@ -37,8 +39,9 @@ export class Embedding {
   }
 
   async #cycle(db: Database): Promise<boolean> {
-    const { dataHome } = this.#place
+    const { dataHome, stateHome } = this.#place
     const wanted = embedderId(dataHome)
+    if (vectorsDue(stateHome, Date.now())) dropDamagedVectors(db, wanted, DIMENSION)
     if (this.#embedder === undefined) {
       if (dueTurns(db, wanted, NEWEST, 1).length === 0) {
         dropOtherVectors(db, wanted)
