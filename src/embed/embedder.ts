@@ -3,9 +3,10 @@
  * WebAssembly, or hashed words where there is no model. Slow to load: only the background job and commands that ask
  * for meaning come here.
  */
+import { CtxError } from "../util/errors.ts"
 import { logError } from "../util/log.ts"
 import { HASHED_DIMENSION, HASHED_ID, hashedVector } from "./hashed.ts"
-import { type InstalledModel, installedModel } from "./model-files.ts"
+import { damageOfModel, type InstalledModel, installedModel } from "./model-files.ts"
 import { guarded, isNativeTrusted } from "./native-guard.ts"
 import { piecesOf } from "./pieces.ts"
 import type { Runtime } from "./runtime.ts"
@@ -51,6 +52,18 @@ export async function openEmbedder(place: EmbedderPlace, only?: RuntimeName): Pr
       logError(place.stateHome, { event: `embed-${name}`, error })
     }
   }
+  return hashed
+}
+
+/**
+ * For whoever keeps the vectors: a model whose files have changed since it was installed would make others under the same
+ * name. Reads every byte of it, which takes 30 ms.
+ */
+export async function openSoundEmbedder(place: EmbedderPlace): Promise<Embedder> {
+  const installed = readInstalled(place.dataHome)
+  const damage = installed && damageOfModel(installed)
+  if (damage === undefined) return openEmbedder(place)
+  logError(place.stateHome, { event: "embed", error: new CtxError("model-damaged", damage) })
   return hashed
 }
 

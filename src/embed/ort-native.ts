@@ -44,13 +44,21 @@ const ELEMENTS: Readonly<Record<number, Tensor.Type>> = {
 /** Errors and worse: stderr is nobody's here. */
 const LOG_ERRORS = 3
 
+/** Once in a process: the backend registers itself, and another model finds it there. */
+let loaded: Runtime | undefined
+
 /** Rejects when the library cannot be written out or loaded. */
 export async function loadNative(stateHome: string): Promise<Runtime> {
+  loaded ??= await load(stateHome)
+  return loaded
+}
+
+async function load(stateHome: string): Promise<Runtime> {
   // Before the library is loaded: 1.30 sends usage data otherwise, and reads this once.
   setVariable("ORT_DISABLE_TELEMETRY", "1")
-  const loaded = { exports: {} as Binding }
-  process.dlopen(loaded, await nativeRuntime(stateHome))
-  const binding = loaded.exports
+  const file = { exports: {} as Binding }
+  process.dlopen(file, await nativeRuntime(stateHome))
+  const binding = file.exports
   binding.initOrtOnce(LOG_ERRORS, Tensor, true)
   registerBackend(
     "cpu",

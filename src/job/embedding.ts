@@ -3,7 +3,7 @@ import type { Database } from "../archive/database.ts"
 import { isUnusable } from "../archive/shape.ts"
 import { dropDamagedVectors, dropOtherVectors, dueTurns } from "../archive/vectors.ts"
 import { embedCycle } from "../embed/cycle.ts"
-import { type Embedder, type EmbedderPlace, embedderId, openEmbedder } from "../embed/embedder.ts"
+import { type Embedder, type EmbedderPlace, embedderId, openSoundEmbedder } from "../embed/embedder.ts"
 import { DIMENSION } from "../embed/manifest.ts"
 import { logError } from "../util/log.ts"
 import { vectorsDue } from "./sweep.ts"
@@ -13,6 +13,8 @@ const NEWEST = Number.MAX_SAFE_INTEGER
 export class Embedding {
   readonly #place: EmbedderPlace
   #embedder: Embedder | undefined
+  /** Names what was to make the vectors when the embedder was opened: the model may be installed or removed meanwhile. */
+  #wanted: string | undefined
   /** Turns from here on have been looked at; what has come since is found when the rest is done. */
   #below = NEWEST
   #failed = false
@@ -42,14 +44,20 @@ export class Embedding {
     const { dataHome, stateHome } = this.#place
     const wanted = embedderId(dataHome)
     if (vectorsDue(stateHome, Date.now())) dropDamagedVectors(db, wanted, DIMENSION)
+    if (this.#wanted !== wanted) {
+      this.#embedder = undefined
+      this.#below = NEWEST
+      this.#wanted = wanted
+    }
     if (this.#embedder === undefined) {
       if (dueTurns(db, wanted, NEWEST, 1).length === 0) {
         dropOtherVectors(db, wanted)
         return false
       }
-      this.#embedder = await openEmbedder(this.#place)
+      this.#embedder = await openSoundEmbedder(this.#place)
     }
-    const oldest = await embedCycle(db, dataHome, this.#embedder, this.#below, this.#until)
+    const until = (): boolean => this.#until() || embedderId(dataHome) !== wanted
+    const oldest = await embedCycle(db, dataHome, this.#embedder, this.#below, until)
     if (oldest !== undefined) {
       this.#below = oldest
       return true

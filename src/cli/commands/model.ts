@@ -7,7 +7,8 @@ import { embedderId, openEmbedder, prepareRuntime, type RuntimeName } from "../.
 import { type Compared, compareGolden, SENTENCES } from "../../embed/golden.ts"
 import { installModel, removeModel } from "../../embed/install.ts"
 import { MINILM, MINILM_URL, parseManifest, sizeOf } from "../../embed/manifest.ts"
-import { checkFiles, type InstalledModel, installedModel, modelFolder } from "../../embed/model-files.ts"
+import { checkFiles, damageOfModel, installedModel, modelFolder } from "../../embed/model-files.ts"
+import { modelState } from "../../embed/standing.ts"
 import { spawnJob } from "../../job/spawn.ts"
 import { CtxError, EXIT, messageOf, usageError } from "../../util/errors.ts"
 import { bytes, count } from "../../util/text.ts"
@@ -51,7 +52,7 @@ export default {
 } satisfies Command
 
 function status({ env, out }: Context): void {
-  const { installed, problem } = installedOrProblem(env.dataHome)
+  const { installed, problem = installed && damageOfModel(installed) } = modelState(env.dataHome)
   const vectors = totalsOf(env.dataHome)
   out.json({
     model: installed?.manifest.id ?? null,
@@ -73,9 +74,10 @@ function status({ env, out }: Context): void {
   }
   if (vectors !== undefined) {
     const { embedder, embedded, turns } = vectors
-    out.print(
-      `Vectors by ${safe(embedder)}: ${embedded} of ${count(turns, "turn")}; the background job makes the rest`,
-    )
+    const rest = env.config["embed.enabled"]
+      ? "the background job makes the rest"
+      : "embed.enabled is off: no others are made"
+    out.print(`Vectors by ${safe(embedder)}: ${embedded} of ${count(turns, "turn")}; ${rest}`)
   }
 }
 
@@ -91,15 +93,6 @@ function totalsOf(dataHome: string): (VectorTotals & { embedder: string }) | und
     }
   } catch {
     return undefined
-  }
-}
-
-function installedOrProblem(dataHome: string): { installed?: InstalledModel; problem?: string } {
-  try {
-    const installed = installedModel(dataHome)
-    return installed === undefined ? {} : { installed }
-  } catch (error) {
-    return { problem: messageOf(error) }
   }
 }
 
@@ -139,6 +132,8 @@ function readManifest(path: string): string {
 function remove({ args, env, out }: Context): void {
   const dryRun = args["dry-run"] === true
   const removed = removeModel(env.dataHome, dryRun)
+  // Until there are vectors of another kind, a search by meaning finds nothing.
+  if (removed !== undefined && !dryRun) spawnJob(env.dataHome, { transcripts: [], sweep: [], settle: false })
   out.json({ removed: removed ?? null, dryRun })
   if (removed === undefined) out.print("No model is installed")
   else out.print(`${dryRun ? "Would remove" : "Removed"} ${safe(removed)}`)
@@ -157,15 +152,9 @@ async function verify({ args, env, out }: Context): Promise<number> {
   }
   const { manifest, folder, isPinned } = installed
   const files = checkFiles(folder, manifest)
-  const damaged = files.filter(({ state }) => state !== "ok")
-  if (damaged.length > 0) {
-    throw new CtxError(
-      "model-damaged",
-      `${damaged.map(({ path }) => path).join(", ")} in ${folder}: not as installed`,
-      {
-        hint: "ctxbridge model install --from … replaces it",
-      },
-    )
+  const damage = damageOfModel(installed)
+  if (damage !== undefined) {
+    throw new CtxError("model-damaged", damage, { hint: "ctxbridge model install --from … replaces it" })
   }
   const start = performance.now()
   const embedder = await openEmbedder(env, only as RuntimeName | undefined)
