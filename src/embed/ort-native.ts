@@ -5,7 +5,7 @@
 import { type Backend, env, InferenceSession, registerBackend, Tensor } from "onnxruntime-common"
 import { setVariable } from "../util/libc.ts"
 import type { Runtime } from "./runtime.ts"
-import { nativeRuntime } from "./runtime-files.ts"
+import { mendNative, nativeRuntime } from "./runtime-files.ts"
 
 type Handler = Awaited<ReturnType<Backend["createInferenceSessionHandler"]>>
 type Metadata = Handler["inputMetadata"]
@@ -57,7 +57,13 @@ async function load(stateHome: string): Promise<Runtime> {
   // Before the library is loaded: 1.30 sends usage data otherwise, and reads this once.
   setVariable("ORT_DISABLE_TELEMETRY", "1")
   const file = { exports: {} as Binding }
-  process.dlopen(file, await nativeRuntime(stateHome))
+  const path = await nativeRuntime(stateHome)
+  try {
+    process.dlopen(file, path)
+  } catch (error) {
+    if (!(await mendNative(stateHome))) throw error
+    process.dlopen(file, path)
+  }
   const binding = file.exports
   binding.initOrtOnce(LOG_ERRORS, Tensor, true)
   registerBackend(

@@ -3,7 +3,14 @@ import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
 import { openForReading } from "../../archive/read.ts"
 import { type VectorTotals, vectorTotals } from "../../archive/vectors.ts"
-import { embedderId, openEmbedder, prepareRuntime, type RuntimeName } from "../../embed/embedder.ts"
+import {
+  embedderId,
+  mendRuntime,
+  nativeState,
+  openEmbedder,
+  prepareRuntime,
+  type RuntimeName,
+} from "../../embed/embedder.ts"
 import { type Compared, compareGolden, SENTENCES } from "../../embed/golden.ts"
 import { installModel, removeModel } from "../../embed/install.ts"
 import { MINILM, MINILM_URL, parseManifest, sizeOf } from "../../embed/manifest.ts"
@@ -51,15 +58,25 @@ export default {
   },
 } satisfies Command
 
-function status({ env, out }: Context): void {
+const NATIVE = {
+  ok: "as it was written out",
+  missing: "not written out yet: done when it is first needed",
+  damaged: "damaged: written out anew when it is next needed",
+  unavailable: "none for this system: WebAssembly is used",
+  distrusted: "not used, since several processes have died with it: WebAssembly is",
+} as const satisfies Record<Awaited<ReturnType<typeof nativeState>>, string>
+
+async function status({ env, out }: Context): Promise<void> {
   const { installed, problem = installed && damageOfModel(installed) } = modelState(env.dataHome)
   const vectors = totalsOf(env.dataHome)
+  const native = await nativeState(env)
   out.json({
     model: installed?.manifest.id ?? null,
     pinned: installed?.isPinned ?? null,
     folder: installed?.folder ?? null,
     bytes: installed === undefined ? null : sizeOf(installed.manifest),
     problem: problem ?? null,
+    native,
     vectors: vectors ?? null,
   })
   if (problem !== undefined) out.print(`The model cannot be used: ${safe(problem)}`)
@@ -71,6 +88,7 @@ function status({ env, out }: Context): void {
     const { manifest, folder, isPinned } = installed
     out.print(`${safe(manifest.id)}, ${bytes(sizeOf(manifest))}${isPinned ? "" : ", a model of your own"}`)
     out.print(safe(folder))
+    out.print(`Native library: ${NATIVE[native]}`)
   }
   if (vectors !== undefined) {
     const { embedder, embedded, turns } = vectors
@@ -157,6 +175,7 @@ async function verify({ args, env, out }: Context): Promise<number> {
     throw new CtxError("model-damaged", damage, { hint: "ctxbridge model install --from … replaces it" })
   }
   const start = performance.now()
+  const mended = only === "wasm" ? false : await mendRuntime(env)
   const embedder = await openEmbedder(env, only as RuntimeName | undefined)
   const [first, ...others] = SENTENCES
   const vectors = [await embedder.embed(first)]
@@ -164,8 +183,18 @@ async function verify({ args, env, out }: Context): Promise<number> {
   for (const sentence of others) vectors.push(await embedder.embed(sentence))
   const golden = compareGolden(isPinned ? MINILM.id : manifest.id, vectors)
   const ok = embedder.runtime !== "hashed" && golden.every((one) => one.ok)
-  out.json({ ok, model: manifest.id, pinned: isPinned, runtime: embedder.runtime, firstMs, files, golden })
+  out.json({
+    ok,
+    model: manifest.id,
+    pinned: isPinned,
+    runtime: embedder.runtime,
+    mended,
+    firstMs,
+    files,
+    golden,
+  })
   out.print(`Files: ${files.length} as pinned, byte for byte`)
+  if (mended) out.print("The native library was damaged, and has been written out anew")
   if (embedder.runtime === "hashed") out.print("ONNX Runtime does not run here; ctxbridge.log says why")
   else out.print(`Runtime: ${embedder.runtime}; the first vector after ${firstMs} ms`)
   for (const one of golden) out.print(goldenLine(one))
