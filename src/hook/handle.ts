@@ -38,6 +38,8 @@ const VAULT_SHARE = 0.4
 const PROMPT_REMEMBERED = 20_000
 /** Characters of a summary: no host's is nearly as long. */
 const SUMMARY_REMEMBERED = 150_000
+/** Characters of what the user has asked a compaction to mind. */
+const FOCUS_REMEMBERED = 2000
 /** Characters behind what is remembered in which a secret may end that begins in it. */
 const LONGEST_SECRET = 1 << 16
 /** A summary belongs to a compaction announced within this time, in ms. */
@@ -233,10 +235,11 @@ function remember(
     case "stop":
       return state.promptOpen ? { ...state, promptOpen: false } : state
     case "pre-compact": {
-      const { summary: _old, unannounced: _noted, ...rest } = state
+      const { summary: _old, focus: _former, unannounced: _noted, ...rest } = state
+      const focus = remembered(event.focus?.trim() ?? "", FOCUS_REMEMBERED, secrets)
       // One that the next prompt is to answer is not forgotten over it.
       const at = compactionUnanswered(state) ? Math.min(state.compactAt ?? size, size) : size
-      return { ...rest, compactTime: now, compactAt: at }
+      return { ...rest, ...(focus === "" ? {} : { focus }), compactTime: now, compactAt: at }
     }
     case "subagent-stop":
       // No agent type: the compaction itself, from 2.1 on. Its summary is not in the transcript yet.

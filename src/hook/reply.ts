@@ -138,7 +138,7 @@ function answer(db: Database, indexer: Indexer, request: ReplyRequest): Reply {
   if (isPrompt || event.source === "compact") {
     const given = restore(db, request, "compact", event.session, missed)
     if (given === NOTHING && !isPrompt) return { text: "", state }
-    const { summary: _used, delivery: _former, unannounced: _noted, ...rest } = state
+    const { summary: _used, focus: _told, delivery: _former, unannounced: _noted, ...rest } = state
     const next = { ...rest, restoreTime: request.now, ...(isPrompt ? {} : deliveryOf(request, given)) }
     return { text: additionalContext(event, given.text, given.note), state: next }
   }
@@ -299,7 +299,17 @@ function restore(
   const host = { ...settings.paths, cwd: event.cwd }
   // The host itself announces its compactions.
   const byPlugin = compacted && !compactionUnanswered(state)
-  const options = { source, budget, summary, host, byPlugin, related: config["restore.related"], about }
+  const focus = compacted ? state.focus : undefined
+  const options = {
+    source,
+    budget,
+    summary,
+    host,
+    byPlugin,
+    related: config["restore.related"],
+    about,
+    focus,
+  }
   const { text, facts } = restoreOf(db, from, options, pending)
   const wanted = event.name === "session-start" && config["restore.receipt"]
   const note = wanted ? receiptLine(text, facts) : ""

@@ -29,6 +29,8 @@ export interface SessionState {
   readonly seenAt?: number
   /** A compaction was answered that the transcript has not been seen to hold. */
   readonly boundaryDue?: boolean
+  /** What the user has asked it to mind. */
+  readonly focus?: string
   /** The host's own summary of that compaction. */
   readonly summary?: string
   /** When context was last given back, in ms since the epoch. */
