@@ -71,7 +71,16 @@ export interface Context {
 }
 
 export interface Command {
-  readonly meta: { readonly name: string; readonly description: string; readonly hidden?: boolean }
+  readonly meta: {
+    readonly name: string
+    readonly description: string
+    readonly hidden?: boolean
+    /**
+     * What becomes of the command when an option has a value that is not allowed. Without it the command stops;
+     * `told`: it goes on, and stderr says so; `own`: it goes on, and tells of it itself or has nobody to tell.
+     */
+    readonly badOptions?: "told" | "own"
+  }
   readonly args?: Readonly<Record<string, ArgSpec>>
   /** Returns the exit code; nothing means 0. */
   run(context: Context): Promise<number | void> | number | void

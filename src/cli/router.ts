@@ -1,7 +1,8 @@
 /** Arguments → command → exit code. What most calls do not need is loaded by those that do: a search is to be there at once. */
 import { version } from "../../package.json"
 import { cannotWrite } from "../archive/unwritable.ts"
-import { loadSettings, type Paths, wantsColor } from "../config/load.ts"
+import { loadSettings, type Paths, type Settings, wantsColor } from "../config/load.ts"
+import { refusalOf } from "../config/refusal.ts"
 import {
   CtxError,
   codeOf,
@@ -63,6 +64,8 @@ async function run(command: Command, argv: readonly string[]): Promise<number> {
   const specs: Readonly<Record<string, ArgSpec>> = { ...command.args, ...GLOBAL_ARGS }
   const args = parseArguments(argv, specs, command.meta.name)
   const settings = loadSettings(process.cwd())
+  const { badOptions } = command.meta
+  if (badOptions !== "own") refuse(settings, badOptions === "told")
   const out = createOutput({ json: args["json"] === true, color: wantsColor(isTerminal()) })
   if (args["dry-run"] !== true && mayBeSpooled(settings.paths)) await emptySpool(settings.paths)
   try {
@@ -82,6 +85,14 @@ async function run(command: Command, argv: readonly string[]): Promise<number> {
     }
     throw cannotWrite(error, dataHome) ?? error
   }
+}
+
+/** Nobody shall believe that an option does what its value says, when it does not. */
+function refuse(settings: Settings, goesOn: boolean): void {
+  const refusal = refusalOf(settings)
+  if (refusal === undefined) return
+  if (!goesOn) throw new CtxError("config", refusal.message, { hint: refusal.hint, exit: EXIT.usage })
+  writeError(`ignored: ${oneLine(safe(refusal.message))}\n`)
 }
 
 /** What cannot be moved over stays, and `status` tells of it: the command at hand may not need it. */
@@ -114,7 +125,7 @@ async function lost(error: unknown, dataHome: string): Promise<unknown> {
   })
 }
 
-function environment({ paths, resolved, broken }: ReturnType<typeof loadSettings>): Environment {
+function environment({ paths, resolved, broken }: Settings): Environment {
   return {
     ...paths,
     cwd: process.cwd(),

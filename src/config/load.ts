@@ -59,7 +59,9 @@ export interface Settings {
 function flatten(table: Record<string, unknown>, prefix = ""): Layer {
   const flat: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(table)) {
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+    const isTable = typeof value === "object" && value !== null && !Array.isArray(value)
+    // In an option's place, a table or a date is a value like any other that is not allowed.
+    if (isTable && !Object.hasOwn(OPTIONS, prefix + name)) {
       Object.assign(flat, flatten(value as Record<string, unknown>, `${prefix}${name}.`))
     } else flat[prefix + name] = value
   }

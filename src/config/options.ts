@@ -3,6 +3,7 @@
  * come from this table.
  */
 import { problemOf } from "../util/secret-patterns.ts"
+import { cut } from "../util/text.ts"
 
 type Raw = string | number | boolean | readonly string[]
 
@@ -208,13 +209,17 @@ export interface Layers {
 export interface Problem {
   readonly key: string
   readonly origin: Origin
+  /** The environment variable that it stands in. */
+  readonly variable?: string
+  /** The option may be set there, but not to this. */
+  readonly isValue: boolean
   readonly message: string
 }
 
 export interface Resolved {
   readonly config: Config
   readonly origin: Readonly<Record<Key, Origin>>
-  /** Values that were ignored, and why. */
+  /** What was ignored, and why. */
   readonly problems: readonly Problem[]
 }
 
@@ -226,15 +231,15 @@ const isRaw = (value: unknown): value is Raw =>
 
 const SOURCES = ["flag", "env", "project", "user"] as const
 
-/** The value of the first of these names that has one. */
+/** The first of these names that has a value. */
 function setIn(env: Layers["env"], names: readonly string[]): string | undefined {
   if (env === undefined) return undefined
-  for (const name of names) {
-    const value = env[name]
-    if (value !== undefined && value !== "") return value
-  }
+  for (const name of names) if ((env[name] ?? "") !== "") return name
   return undefined
 }
+
+/** Characters of a value that is not allowed. */
+const VALUE_SHOWN = 80
 
 /** Merges the sources: flag > environment > project > user > default. A bad value falls through to the next source. */
 export function resolveOptions(layers: Layers): Resolved {
@@ -246,15 +251,18 @@ export function resolveOptions(layers: Layers): Resolved {
     config[key] = row.default
     origin[key] = "default"
     for (const from of SOURCES) {
-      const raw = from === "env" ? setIn(layers.env, row.env) : layers[from]?.[key]
+      const variable = from === "env" ? setIn(layers.env, row.env) : undefined
+      const raw = variable === undefined ? layers[from]?.[key] : layers.env?.[variable]
       if (raw === undefined) continue
       if (from === "project" && row.scope === "user") {
-        problems.push({ key, origin: from, message: "not allowed in a project's file; ignored" })
+        problems.push({ key, origin: from, isValue: false, message: "not allowed in a project's file" })
         continue
       }
       const value = isRaw(raw) ? row.parse(raw) : undefined
       if (value === undefined) {
-        problems.push({ key, origin: from, message: `${JSON.stringify(raw)} is not ${row.allowed}; ignored` })
+        const message = `${cut(JSON.stringify(raw), VALUE_SHOWN)} is not ${row.allowed}`
+        const place = variable === undefined ? {} : { variable }
+        problems.push({ key, origin: from, ...place, isValue: true, message })
         continue
       }
       config[key] = value
@@ -264,7 +272,8 @@ export function resolveOptions(layers: Layers): Resolved {
   }
   for (const from of ["project", "user"] as const) {
     for (const key of Object.keys(layers[from] ?? {})) {
-      if (!Object.hasOwn(OPTIONS, key)) problems.push({ key, origin: from, message: "no such option" })
+      if (!Object.hasOwn(OPTIONS, key))
+        problems.push({ key, origin: from, isValue: false, message: "no such option" })
     }
   }
   return { config: config as Config, origin: origin as Record<Key, Origin>, problems }

@@ -35,21 +35,15 @@ export interface PendingPrompt {
   readonly at: number
 }
 
-/**
- * Everything a restore may need. The cost does not grow with the length of the session.
- *
- * @param related turns of other sessions that are wanted
- * @param about what they shall be about, where no prompt is pending
- */
-export function gather(
-  db: Database,
-  session: string,
-  asked?: PendingPrompt,
-  related = 0,
-  about = asked?.text,
-): Material {
+export interface GatherOptions extends Pick<BriefOptions, "related" | "about" | "focus"> {
+  readonly pending?: PendingPrompt | undefined
+}
+
+/** Everything a restore may need. The cost does not grow with the length of the session. */
+export function gather(db: Database, session: string, options: GatherOptions = {}): Material {
+  const { pending: asked, related, about = asked?.text, focus } = options
   const scope = scopeOf(db, session)
-  const brief = gatherBrief(db, session, { scope, turns: MOST_TURNS, related, about })
+  const brief = gatherBrief(db, session, { scope, turns: MOST_TURNS, related, about, focus })
   const last = brief.turns[0]
   const inProject = belowFolder(brief.cwd)
   // The views keep the beginning of a long prompt, cut in the same way.
@@ -76,14 +70,16 @@ export interface BriefOptions {
   /** Its latest turns, at most. */
   readonly turns?: number
   /** Turns of other sessions that are wanted. */
-  readonly related?: number
-  /** What they shall be about; otherwise the latest turn's prompt says it. */
+  readonly related?: number | undefined
+  /** What they shall be about; otherwise the pending prompt says it, else the latest turn's. */
   readonly about?: string | undefined
+  /** What the user has asked for beside that: turns about it come first. */
+  readonly focus?: string | undefined
 }
 
 /** Where a session was left: its last turns and what was still to be done. */
 export function gatherBrief(db: Database, session: string, options: BriefOptions = {}): Brief {
-  const { scope = scopeOf(db, session), turns: most = 1, related = 0, about } = options
+  const { scope = scopeOf(db, session), turns: most = 1, related = 0, about, focus } = options
   const row = db
     .query<AboutRow, [string]>(
       "SELECT title, title_origin AS titleOrigin, ended, version, cwd, todos FROM sessions WHERE id = ?",
@@ -106,7 +102,12 @@ export function gatherBrief(db: Database, session: string, options: BriefOptions
     archived: size?.archived ?? 0,
     todos: openTodos(parseTodos(row?.todos)),
     turns,
-    related: gatherRelated(db, session, about ?? latest?.prompt ?? "", latest?.handle, related),
+    related: gatherRelated(
+      db,
+      session,
+      { focus, about: about ?? latest?.prompt ?? "", latest: latest?.handle },
+      related,
+    ),
   }
 }
 

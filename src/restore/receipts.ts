@@ -79,7 +79,7 @@ function givenTo(db: Database, session: string): GivenText[] {
     )
     .all(session)
     .flatMap(({ mark, text }) => {
-      const at = /^at (\d+)$/.exec(mark)?.[1]
+      const at = /^(?:at|late) (\d+)$/.exec(mark)?.[1]
       return at === undefined ? [] : [{ at: Number(at), text }]
     })
 }

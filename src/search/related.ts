@@ -43,6 +43,9 @@ export interface Gate {
 
 const GATE: Gate = { least: 3, share: 0.4, common: 0.1, few: 10 }
 
+/** For words that were said to find something: two of them do. */
+export const FOCUSED: Gate = { ...GATE, least: 2 }
+
 /** Messages that may have a word: what was said in a project is counted as far as that is a matter of. */
 const MOST = 60
 /** UTF-16 units of a turn's prompt and of its answer in which they are looked for. */

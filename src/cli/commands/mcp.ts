@@ -9,6 +9,7 @@ export default {
   meta: {
     name: "mcp",
     description: "Serve the archive to Claude (MCP on stdin and stdout); install registers it",
+    badOptions: "own",
   },
   async run({ env, out }) {
     if (isatty(0)) throw usageError("mcp is started by Claude Code", "`ctxbridge install` registers it there")
