@@ -227,7 +227,7 @@ function lastCommand(db: Database, scope: Scope, isError: 0 | 1): CommandRow | u
     `SELECT c.session, c.target AS command, c.exit_code AS exitCode, c.error, t.handle, c.result
      FROM tool_calls c JOIN turns t ON t.id = c.turn
      WHERE c.session = ?1 AND c.turn <= ?2 AND c.name = 'Bash' AND c.is_error = ${isError}
-       AND c.origin <> 'import' AND ${wasRun("c.error")}
+       AND c.origin <> 'import' AND ${wasRun("c")}
      ORDER BY c.result DESC LIMIT 1`,
   ).sort((a, b) => b.result - a.result)[0]
 }
