@@ -111,7 +111,7 @@ function failedRuns(db: Database, scope: Scope): (command: string) => { exit?: s
   const query = db.query<RunRow, [string, number, number]>(
     `SELECT target AS script, is_error AS isError, exit_code AS exitCode, result FROM tool_calls
      WHERE session = ?1 AND turn <= ?2 AND name = 'Bash' AND is_error = ?3 AND origin <> 'import'
-       AND ${wasRun("error")}
+       AND ${wasRun("tool_calls")}
      ORDER BY result DESC LIMIT ${MOST_RUNS}`,
   )
   const runs = scope

@@ -16,8 +16,6 @@ const MOST_TURNS = 60
 /** More than there is room for: some may be held by the new context. */
 const MOST_NOTES = 30
 const MOST_FILES = 10
-/** Latest changes among which those files are found. */
-const MOST_CHANGES = 200
 
 interface AboutRow {
   readonly title: string | null
@@ -161,29 +159,41 @@ function notes(db: Database, scope: Scope, kind: "constraint" | "decision" | "re
 
 interface ChangedFile {
   readonly path: string
-  readonly op: string
-  readonly turn: number
+  readonly name: string
   readonly handle: string
 }
 
-/** Newest first. */
+/** Newest first: by the last call that changed each, since a turn may change a hundred. */
 function filesInFlight(db: Database, scope: Scope): FileInFlight[] {
-  const latest = new Map<string, ChangedFile>()
-  const found = rows<ChangedFile>(
+  const turns = rows<{ turn: number }>(
     db,
     scope,
-    `SELECT f.path, f.op, f.turn, t.handle FROM files f JOIN turns t ON t.id = f.turn
-     WHERE f.session = ?1 AND f.turn <= ?2 AND f.op IN ('edit', 'write') AND t.origin <> 'import'
-     ORDER BY f.turn DESC LIMIT ${MOST_CHANGES}`,
-  ).sort((a, b) => b.turn - a.turn || (a.path < b.path ? -1 : 1))
-  for (const file of found) if (!latest.has(file.path)) latest.set(file.path, file)
+    `SELECT DISTINCT turn FROM files WHERE session = ?1 AND turn <= ?2 AND op IN ('edit', 'write')
+     ORDER BY turn DESC LIMIT ${MOST_TURNS}`,
+  ).sort((a, b) => b.turn - a.turn)
+  const calls = db.query<ChangedFile, [number]>(
+    `SELECT c.target AS path, c.name, t.handle, max(c.use) AS latest FROM tool_calls c JOIN turns t ON t.id = c.turn
+     WHERE c.turn = ?1 AND c.name IN ('Edit', 'Write', 'MultiEdit', 'NotebookEdit') AND c.is_error IS NOT 1
+       AND c.origin <> 'import'
+     GROUP BY c.target ORDER BY latest DESC LIMIT ${MOST_FILES}`,
+  )
+  const latest = new Map<string, ChangedFile>()
+  for (const { turn } of turns) {
+    if (latest.size >= MOST_FILES) break
+    for (const file of calls.all(turn)) if (!latest.has(file.path)) latest.set(file.path, file)
+  }
   const told = [...latest.values()].slice(0, MOST_FILES)
   const times = timesChanged(
     db,
     scope,
     told.map(({ path }) => path),
   )
-  return told.map(({ path, op, handle }) => ({ path, op, times: times.get(path) ?? 0, handle }))
+  return told.map(({ path, name, handle }) => ({
+    path,
+    op: name === "Write" ? "write" : "edit",
+    times: times.get(path) ?? 1,
+    handle,
+  }))
 }
 
 /** In one walk over the session's changes: one for each file costs a long session 14 ms. */
@@ -218,7 +228,7 @@ function lastCommand(db: Database, scope: Scope, isError: 0 | 1): CommandRow | u
     `SELECT c.session, c.target AS command, c.exit_code AS exitCode, c.error, t.handle, c.result
      FROM tool_calls c JOIN turns t ON t.id = c.turn
      WHERE c.session = ?1 AND c.turn <= ?2 AND c.name = 'Bash' AND c.is_error = ${isError}
-       AND c.origin <> 'import' AND ${wasRun("c.error")}
+       AND c.origin <> 'import' AND ${wasRun("c")}
      ORDER BY c.result DESC LIMIT 1`,
   ).sort((a, b) => b.result - a.result)[0]
 }
