@@ -243,7 +243,7 @@ export const MIGRATIONS: readonly string[] = [
   `
   ALTER TABLE turns ADD COLUMN parent TEXT;     -- uuid of the line that its prompt follows
   ALTER TABLE turns ADD COLUMN todos TEXT;      -- the session's when it began; NULL: none
-  ALTER TABLE turns ADD COLUMN taken_back INTEGER NOT NULL DEFAULT 0; -- by the user (taken-back.ts)
+  ALTER TABLE turns ADD COLUMN taken_back INTEGER NOT NULL DEFAULT 0; -- by the user (take-back.ts)
   CREATE INDEX turns_parent ON turns (session, parent) WHERE parent IS NOT NULL;
   `,
 ]
