@@ -240,4 +240,10 @@ export const MIGRATIONS: readonly string[] = [
   DROP INDEX messages_alias;
   CREATE INDEX messages_alias ON messages (alias) WHERE alias IS NOT NULL;
   `,
+  `
+  ALTER TABLE turns ADD COLUMN parent TEXT;     -- uuid of the line that its prompt follows
+  ALTER TABLE turns ADD COLUMN todos TEXT;      -- the session's when it began; NULL: none
+  ALTER TABLE turns ADD COLUMN taken_back INTEGER NOT NULL DEFAULT 0; -- by the user (take-back.ts)
+  CREATE INDEX turns_parent ON turns (session, parent) WHERE parent IS NOT NULL;
+  `,
 ]
