@@ -81,7 +81,11 @@ quietly() {
   what=$1
   shift
   log=$(mktemp "${TMPDIR:-/tmp}/ctxbridge-install.XXXXXX")
-  if ! "$@" >"$log" 2>&1; then
+  status=0
+  "$@" >"$log" 2>&1 || status=$?
+  if [ "$status" != 0 ]; then
+    # What ended by itself has left nothing half.
+    [ "$status" -gt 128 ] || rm -f -- ${unfinished:+"$unfinished"}
     cat -- "$log" >&2
     fail "$what failed" "the lines above say why"
   fi
@@ -101,28 +105,43 @@ need_node() {
 get_deps() {
   bun=node_modules/.bin/bun
   stamp=node_modules/.ctxbridge-lock
+  unfinished=node_modules/.ctxbridge-unfinished
+  interrupted=
+  if [ -e "$unfinished" ]; then
+    # Killed while packages were written: one that is only half there counts as installed, and is never mended.
+    interrupted=1
+    rm -rf node_modules || fail "cannot remove $here/node_modules" "remove it, and run this again"
+  fi
   wanted=$(sed -n 's/.*"packageManager": *"bun@\([^"+]*\).*/\1/p' package.json)
   [ -n "$wanted" ] || fail "package.json names no Bun version" "is this a whole checkout?"
   found=$("$bun" --version 2>/dev/null) || found=
   if [ "$found" = "$wanted" ] && cmp -s bun.lock "$stamp"; then return; fi
   need_node
+  mkdir -p node_modules
+  : >"$unfinished"
   if [ "$found" = "$wanted" ]; then
     say "Getting packages"
     quietly "getting packages" "$bun" install --frozen-lockfile
   else
     say "Getting Bun $wanted and packages"
+    # The same goes for what npx keeps, so after an interruption it gets a cache of its own.
     quietly "getting Bun" env npm_config_loglevel=error npm_config_update_notifier=false npm_config_fund=false \
+      ${interrupted:+npm_config_cache="$here/node_modules/.ctxbridge-npm"} \
       npx --yes "bun@$wanted" install --frozen-lockfile
+    rm -rf node_modules/.ctxbridge-npm
     [ "$("$bun" --version 2>/dev/null || true)" = "$wanted" ] ||
       fail "Bun $wanted does not run here" "try $here/$bun --version"
   fi
   cp bun.lock "$stamp"
+  rm -f "$unfinished"
 }
 
 get_deps
 [ "$deps_only" = 0 ] || exit 0
 
 need_node
+# Bun writes a binary under such a name first; a killed build leaves it, 130 MB each time.
+rm -f .*.bun-build
 say "Building"
 quietly "the build" npm run -s build
 [ -x dist/ctxbridge ] || fail "the build made no dist/ctxbridge"
@@ -131,6 +150,13 @@ bindir=${prefix%/}/bin
 target=$bindir/ctxbridge
 mkdir -p -- "$bindir" || fail "cannot make $bindir" "choose another place with --prefix DIR"
 [ ! -d "$target" ] || fail "$target is a folder" "choose another place with --prefix DIR"
+# What a killed install has left. Another that is at work keeps its own.
+for left in "$bindir"/.ctxbridge.*.tmp; do
+  pid=${left#"$bindir"/.ctxbridge.}
+  pid=${pid%.tmp}
+  case $pid in '' | *[!0-9]*) continue ;; esac
+  kill -0 "$pid" 2>/dev/null || rm -f -- "$left"
+done
 # A new file and a rename: a running ctxbridge keeps its own, and nobody ever sees half of one.
 staged=$bindir/.ctxbridge.$$.tmp
 cp -- dist/ctxbridge "$staged" || fail "cannot write to $bindir" "choose another place with --prefix DIR"

@@ -1,9 +1,11 @@
 /** Installs a model: every file is compared with its hash before it stands where it is loaded from. */
 import {
   chmodSync,
+  closeSync,
   copyFileSync,
   existsSync,
   mkdirSync,
+  openSync,
   readdirSync,
   renameSync,
   rmSync,
@@ -13,6 +15,7 @@ import { basename, dirname, join } from "node:path"
 import { CtxError, EXIT } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
 import { sha256Of } from "../util/sha256.ts"
+import { lock } from "../vault/lock.ts"
 import { addressOf, download } from "./download.ts"
 import { type Manifest, MINILM_URL, type PinnedFile, sizeOf } from "./manifest.ts"
 import { checkFile, folderOf, installedModel, manifestFile, modelFolder } from "./model-files.ts"
@@ -23,6 +26,8 @@ export interface InstallOptions {
   /** A folder or an address; undefined: only look whether it is there. */
   readonly from: string | undefined
   readonly dryRun: boolean
+  /** ms to wait for another process that installs or removes one. */
+  readonly wait?: number
   readonly onProgress?: (done: number, total: number) => void
 }
 
@@ -35,11 +40,40 @@ export interface InstallReport {
   readonly dryRun: boolean
 }
 
+/** @throws CtxError `busy` when another process installs or removes a model all the time */
 export async function installModel(options: InstallOptions): Promise<InstallReport> {
+  if (options.dryRun) return installed(options)
+  const { dataHome } = options
+  mkdirSync(dataHome, { recursive: true, mode: 0o700 })
+  const held = lockModels(dataHome, options.wait)
+  try {
+    return await installed(options)
+  } finally {
+    closeSync(held)
+  }
+}
+
+/** ms to wait for another process: as long as a model takes that is fetched over a usual line. */
+const PATIENCE = 20_000
+
+/** @returns a descriptor that has the lock until it is closed */
+function lockModels(dataHome: string, wait = PATIENCE): number {
+  const held = openSync(join(dataHome, "models.lock"), "a", 0o600)
+  if (lock(held, performance.now() + wait)) return held
+  closeSync(held)
+  throw new CtxError("busy", "another process is installing or removing a model", {
+    hint: "try again when it is done",
+  })
+}
+
+async function installed(options: InstallOptions): Promise<InstallReport> {
   const { dataHome, manifest, from, dryRun, onProgress = () => {} } = options
   const folder = folderOf(dataHome, manifest)
   const report = { model: manifest.id, folder, bytes: sizeOf(manifest), dryRun }
-  if (isThere(dataHome, manifest, folder)) return { ...report, changed: false }
+  if (isThere(dataHome, manifest, folder)) {
+    if (!dryRun) removeOthers(dataHome, folder)
+    return { ...report, changed: false }
+  }
   if (from === undefined) {
     throw new CtxError("no-source", `${manifest.id} is not installed; say from where`, {
       hint: `ctxbridge model install --from DIR, or, over the network: --from ${MINILM_URL}`,
@@ -78,7 +112,13 @@ export async function installModel(options: InstallOptions): Promise<InstallRepo
 export function removeModel(dataHome: string, dryRun: boolean): string | undefined {
   const folder = modelFolder(dataHome)
   if (!existsSync(folder)) return undefined
-  if (!dryRun) rmSync(folder, { recursive: true })
+  if (dryRun) return folder
+  const held = lockModels(dataHome)
+  try {
+    rmSync(folder, { recursive: true, force: true })
+  } finally {
+    closeSync(held)
+  }
   return folder
 }
 

@@ -19,7 +19,7 @@ const RECORD = "folders.json"
 
 /** Whoever makes a new file or folder in one of our homes adds its name here, or an uninstall leaves it. */
 const DATA =
-  /^(vault|notes|sessions|pending|pointers|requests|forgotten|redacting(\.\d+)?|probe\.\d+|install|models|archive\.db.*|(archive|rebuild|compact|forget)\.lock|(repair|folders|autopilot-state|compaction-points)\.json(\.(\d+|old))?)$/
+  /^(vault|notes|sessions|pending|pointers|requests|forgotten|redacting(\.\d+)?|probe\.\d+|install|models|archive\.db.*|(archive|rebuild|compact|forget|models)\.lock|(repair|folders|autopilot-state|compaction-points)\.json(\.(\d+|old))?)$/
 const STATE =
   /^(ctxbridge\.log.*|job\.(lock|stop)|swept|foreign-\d+|runtime-[0-9a-f]{16}(\.\d+)?|loading-native-\d+)$/
 

@@ -2,14 +2,14 @@
  * The host's own lock of its state file, so that neither loses what the other writes: a folder beside the file, as the
  * host's library (proper-lockfile) makes it. The host reads the file again once it has the lock.
  */
-import { mkdirSync, statSync } from "node:fs"
+import { existsSync, mkdirSync, statSync } from "node:fs"
 import { CtxError, codeOf } from "../util/errors.ts"
 import { removeIfEmpty } from "./manifest.ts"
 
 /** ms after which the host's library takes a lock to be left behind by a process that died. */
 const STALE = 10_000
-/** ms for which another may hold it. */
-const PATIENCE = 5000
+/** ms for which another may hold it: until then, one that was left behind is known as that. */
+const PATIENCE = STALE + 1000
 const PAUSE = 20
 const ATTEMPTS = 5
 
@@ -41,7 +41,11 @@ function take(lock: string, deadline: number): boolean {
       if (codeOf(error) !== "EEXIST") return false
     }
     const since = statSync(lock, { throwIfNoEntry: false })?.mtimeMs
-    if (since !== undefined && Date.now() - since > STALE) return false
+    if (since !== undefined && Date.now() - since > STALE) {
+      // As the host's library does. An install of ours that was killed would otherwise leave it there for good.
+      if (!removeIfEmpty(lock) && existsSync(lock)) return false
+      continue
+    }
     if (performance.now() > deadline) {
       throw new CtxError("settings-changed", "Claude Code is writing its state file", {
         hint: "nothing was changed; run the command again",

@@ -26,6 +26,7 @@ import {
   expectWritable,
   makeFolders,
   readBytes,
+  removeLeftovers,
   replaceFile,
   sha256,
   targetOf,
@@ -70,6 +71,7 @@ export interface SettingsChange {
 /** A second time it changes nothing. */
 export function register(ours: OursToAdd, { dataHome, dryRun = false }: RegisterOptions): SettingsChange {
   return onFile(ours.file, (file, target) => {
+    if (!dryRun) removeLeftovers(target)
     const bytes = readBytes(target)
     const text = bytes && decode(bytes)
     const edit = ours.add(text)
@@ -110,6 +112,7 @@ export function register(ours: OursToAdd, { dataHome, dryRun = false }: Register
  */
 export function unregister(ours: Ours, { dataHome, dryRun = false }: RegisterOptions): SettingsChange {
   return onFile(ours.file, (file, target) => {
+    if (!dryRun) removeLeftovers(target)
     const bytes = readBytes(target)
     const text = bytes && decode(bytes)
     const record = readRecord(dataHome, target)

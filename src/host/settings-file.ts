@@ -9,6 +9,7 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   readlinkSync,
   realpathSync,
@@ -18,7 +19,9 @@ import {
   writeFileSync,
 } from "node:fs"
 import { basename, dirname, join, resolve } from "node:path"
+import { isAlive } from "../util/alive.ts"
 import { CtxError, codeOf, isMissing } from "../util/errors.ts"
+import { tryTo } from "../util/files.ts"
 
 /** The file behind `path`, through symlinks, whether or not it exists yet. */
 export function targetOf(path: string): string {
@@ -84,7 +87,8 @@ export function sha256(bytes: Uint8Array): string {
  */
 export function replaceFile(path: string, bytes: Uint8Array, expected?: Uint8Array | null): void {
   const mode = modeOf(path)
-  const temporary = join(dirname(path), `.${basename(path)}.${randomUUID().slice(0, 8)}.tmp`)
+  removeLeftovers(path)
+  const temporary = temporaryOf(path, process.pid)
   try {
     const file = openSync(temporary, "wx", 0o600)
     try {
@@ -101,6 +105,28 @@ export function replaceFile(path: string, bytes: Uint8Array, expected?: Uint8Arr
     throw error
   }
   syncFolder(dirname(path))
+}
+
+/** What a file is called until it is whole: beside the one that it replaces, since a rename goes no further. */
+export const temporaryOf = (path: string, pid: number): string =>
+  join(dirname(path), `.${basename(path)}.ctxbridge-${pid}-${randomUUID().slice(0, 8)}.tmp`)
+
+/** Removes what killed processes of ours have left of `path`, and nothing with another name. */
+export function removeLeftovers(path: string): void {
+  const start = `.${basename(path)}.`
+  let names: string[]
+  try {
+    names = readdirSync(dirname(path))
+  } catch {
+    return
+  }
+  for (const name of names) {
+    if (!name.startsWith(start)) continue
+    const [, pid] = /^ctxbridge-(\d+)-[0-9a-f]{8}\.tmp$/.exec(name.slice(start.length)) ?? []
+    if (pid === undefined || isAlive(Number(pid))) continue
+    // Where that is not allowed it stays: nothing depends on it.
+    tryTo(() => rmSync(join(dirname(path), name), { force: true }))
+  }
 }
 
 /** Throws when `path` could not be replaced: a rename would go over a write protection without a word. */

@@ -119,7 +119,7 @@ describe("the MCP server", () => {
     utimesSync(lock, new Date(0), new Date(0))
     expect((await call("uninstall")).code).toBe(0)
     expect(server(state)).toBeUndefined()
-    expect(existsSync(lock)).toBe(true)
+    expect(existsSync(lock)).toBe(false)
   })
 
   test("neither loses what the other writes while both are at it", async () => {
