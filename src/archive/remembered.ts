@@ -20,21 +20,14 @@ import { lock } from "../vault/lock.ts"
 import { CopyReader } from "../vault/reader.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
 import { type Exclusion, isExcludedFolder } from "./excluded.ts"
+import { notesSession } from "./notes-session.ts"
 import { type Place, take } from "./take.ts"
 
-/** How the sessions of these transcripts are named; the host's are uuids. */
-const PREFIX = "notes-"
 const TITLE = "Notes that Claude has kept with `remember`"
 /** ms that another writer of the copy, or of the transcripts, may take. */
 const PATIENCE = 3000
 
 const folderOf = (dataHome: string): string => join(dataHome, "notes")
-
-export const isNotesSession = (session: string): boolean => session.startsWith(PREFIX)
-
-/** @param project as the archive names it */
-export const notesSession = (project: string): string =>
-  PREFIX + Bun.hash.xxHash64(project, 0n).toString(16).padStart(16, "0")
 
 export interface Note {
   readonly text: string
