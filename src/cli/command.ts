@@ -38,6 +38,8 @@ export interface Environment {
   readonly temporary: string
   /** What must not get into the archive. */
   readonly secrets: SecretSettings
+  /** Folders whose sessions must not get there. */
+  readonly exclude: readonly string[]
   readonly exePath: string
   readonly config: Config
   readonly resolved: Resolved

@@ -20,6 +20,8 @@ export interface Paths {
   readonly temporary: string
   /** Not a place, but whoever writes to one must know it: what must not get there. */
   readonly secrets: SecretSettings
+  /** The same of sessions: patterns of folders whose sessions must not get there. */
+  readonly exclude: readonly string[]
 }
 
 type Env = Readonly<Record<string, string | undefined>>
@@ -31,7 +33,7 @@ const absolute = (path: string | undefined): string | undefined =>
 const homeOfUser = (): string => process.getBuiltinModule("node:os").homedir()
 
 /** Where everything lives. A relative path in the environment is ignored, as the XDG specification asks. */
-function resolvePaths(env: Env): Omit<Paths, "secrets"> {
+function resolvePaths(env: Env): Omit<Paths, "secrets" | "exclude"> {
   const home = absolute(env["HOME"]) ?? homeOfUser()
   const own = absolute(env["CTXBRIDGE_HOME"])
   const data = absolute(env["XDG_DATA_HOME"]) ?? join(home, ".local", "share")
@@ -111,7 +113,7 @@ export function loadSettings(cwd?: string, flags: Layer = {}, env: Env = process
   })
   const { config } = resolved
   const secrets = { enabled: config["secrets.enabled"], patterns: config["secrets.patterns"] }
-  return { paths: { ...paths, secrets }, resolved, broken }
+  return { paths: { ...paths, secrets, exclude: config["capture.exclude"] }, resolved, broken }
 }
 
 /** The same with the project's file, for whoever learns late which project it is. Reads nothing where there is none. */

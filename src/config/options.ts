@@ -18,6 +18,8 @@ interface Row<T> {
   readonly doc: string
   /** The value, or undefined when it is not allowed. */
   parse(raw: Raw): T | undefined
+  /** What of a value that is not allowed counts all the same. */
+  salvage?(raw: Raw): T
 }
 
 const integer =
@@ -50,6 +52,18 @@ const patterns = (raw: Raw): readonly string[] | undefined => {
     : undefined
 }
 
+/** Folders that are named whole: what a relative one would be relative to, nobody knows in a hook. */
+const folders = (raw: Raw): readonly string[] | undefined => {
+  const list = typeof raw === "string" ? [raw] : raw
+  return Array.isArray(list) && list.length <= 100 && list.every(isFolderPattern) ? list : undefined
+}
+
+const someFolders = (raw: Raw): readonly string[] =>
+  Array.isArray(raw) ? raw.filter(isFolderPattern).slice(0, 100) : []
+
+const isFolderPattern = (one: string): boolean =>
+  /^(?:\/|~\/|~$)/.test(one) && !/(?:^|\/)\.\.?(?:\/|$)|\0/.test(one)
+
 const NONE: readonly string[] = []
 
 export const OPTIONS = {
@@ -60,6 +74,16 @@ export const OPTIONS = {
     allowed: "true or false",
     doc: "Archive transcripts from hooks. Off: the hooks do nothing at all.",
     parse: flag,
+  },
+  "capture.exclude": {
+    env: [],
+    scope: "user",
+    default: NONE,
+    allowed: "up to 100 folders, absolute or from ~ on, with * and **",
+    doc: "Folders whose sessions are not archived, with all folders below them.",
+    parse: folders,
+    // Better some folders too few than all of them archived.
+    salvage: someFolders,
   },
   "restore.enabled": {
     env: ["CTXBRIDGE_RESTORE"],
@@ -263,7 +287,11 @@ export function resolveOptions(layers: Layers): Resolved {
         const message = `${cut(JSON.stringify(raw), VALUE_SHOWN)} is not ${row.allowed}`
         const place = variable === undefined ? {} : { variable }
         problems.push({ key, origin: from, ...place, isValue: true, message })
-        continue
+        const rest = isRaw(raw) ? row.salvage?.(raw) : undefined
+        if (rest === undefined) continue
+        config[key] = rest
+        origin[key] = from
+        break
       }
       config[key] = value
       origin[key] = from

@@ -50,6 +50,7 @@ const INDEX_AT = 1 << 20
 /** @param deadline ms of performance.now(), counted from the start of the process */
 export async function handle(event: HookEvent, settings: Settings, deadline: number): Promise<string> {
   const { dataHome, stateHome } = settings.paths
+  if (settings.paths.exclude.length > 0 && (await isLeftOut(event, settings.paths))) return ""
   const now = Date.now()
   const start = performance.now()
   const failed = (error: unknown): void =>
@@ -58,7 +59,14 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
   let spooled = false
   for (const path of transcriptsIn(event)) {
     const until = start + (deadline - start) * VAULT_SHARE
-    const options = { now, deadline: until, hurried: true, lastLine: "whole", parent: event.session } as const
+    const options = {
+      now,
+      deadline: until,
+      hurried: true,
+      lastLine: "whole",
+      parent: event.session,
+      folder: event.cwd,
+    } as const
     try {
       const one = take(settings.paths, path, options)
       taken.push(one)
@@ -132,6 +140,13 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
     failed(error)
   }
   return text
+}
+
+/** The user wants nothing of it here, not even a line in the log. */
+async function isLeftOut({ transcript, cwd }: HookEvent, paths: Paths): Promise<boolean> {
+  const { isExcluded, isExcludedFolder } = await import("../archive/excluded.ts")
+  if (transcript !== undefined) return isExcluded(paths, transcript, cwd)
+  return cwd === undefined || isExcludedFolder(paths, cwd)
 }
 
 /** The compaction that was answered just now stands in the transcript already, or soon will. */

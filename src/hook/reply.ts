@@ -1,6 +1,7 @@
 /** What goes back to the model, for the events that give it something: one connection, one transaction. */
 
 import { type Database, databasePath, openDatabase } from "../archive/database.ts"
+import { isExcluded } from "../archive/excluded.ts"
 import { listPending, type Pending, settlePending } from "../archive/pending.ts"
 import { writePointer } from "../archive/pointers.ts"
 import { projectOf } from "../archive/project.ts"
@@ -230,6 +231,7 @@ function continueFrom(db: Database, indexer: Indexer, request: ReplyRequest, par
 /** The views of a session that ended just now may not have followed yet. */
 function indexSession(indexer: Indexer, { event, settings, now, deadline }: ReplyRequest, id: string): void {
   const path = `${dirname(event.transcript!)}/${id}.jsonl`
+  if (isExcluded(settings.paths, path)) return
   const until = performance.now() + OTHERS_TIME
   const options = { now, deadline: until, hurried: true, lastLine: "whole" } as const
   const taken = take(settings.paths, path, options)

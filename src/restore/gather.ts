@@ -1,5 +1,6 @@
 /** Reads what a restore is made of from the views. */
 import type { Database } from "../archive/database.ts"
+import { NOTES_SESSIONS } from "../archive/notes-session.ts"
 import { openTodos, parseTodos } from "../archive/todos.ts"
 import { wasRun } from "../archive/was-run.ts"
 import { cut } from "../util/text.ts"
@@ -99,6 +100,7 @@ export function gatherBrief(db: Database, session: string, options: BriefOptions
     turnCount: countTurns(db, scope),
     archived: size?.archived ?? 0,
     todos: openTodos(parseTodos(row?.todos)),
+    notes: notesKept(db, session),
     turns,
     related: gatherRelated(
       db,
@@ -107,6 +109,17 @@ export function gatherBrief(db: Database, session: string, options: BriefOptions
       related,
     ),
   }
+}
+
+/** Sessions by their name first: of those there is one for each project. */
+function notesKept(db: Database, session: string): Brief["notes"] {
+  const row = db
+    .query<{ count: number; session: string }, [string, string]>(
+      `SELECT count(*) AS count, n.id AS session FROM sessions n JOIN turns t ON t.session = n.id
+       WHERE n.id GLOB ? AND n.project = (SELECT project FROM sessions WHERE id = ?) GROUP BY n.id`,
+    )
+    .get(NOTES_SESSIONS, session)
+  return row ?? undefined
 }
 
 /** Whether this turn began with that prompt, and not with the same words said before. */

@@ -23,6 +23,7 @@ export default {
         claudeDir: env.claudeDir,
         hostConfig: env.hostConfig,
         secrets: env.secrets,
+        exclude: env.exclude,
         folder: host.project ?? env.cwd,
         session: host.session,
         restoreBudget: env.config["restore.budget"],

@@ -1,7 +1,7 @@
 /** `search`: an index of hits, of about 60 tokens each. */
 import type { Database } from "../../archive/database.ts"
+import { isNotesSession } from "../../archive/notes-session.ts"
 import { openForReading } from "../../archive/read.ts"
-import { isNotesSession } from "../../archive/remembered.ts"
 import type { Hit } from "../../search/hit.ts"
 import { typedPath } from "../../search/narrowing.ts"
 import { search as find } from "../../search/search.ts"
