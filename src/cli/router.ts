@@ -1,7 +1,7 @@
 /** Arguments → command → exit code. What most calls do not need is loaded by those that do: a search is to be there at once. */
 import { version } from "../../package.json"
 import { cannotWrite } from "../archive/unwritable.ts"
-import { loadSettings, type Paths, wantsColor } from "../config/load.ts"
+import { loadSettings, type Paths, type Places, resolvePlaces, wantsColor } from "../config/load.ts"
 import {
   CtxError,
   codeOf,
@@ -12,6 +12,7 @@ import {
   usageError,
   VIEWS_LOST,
 } from "../util/errors.ts"
+import { once } from "../util/once.ts"
 import { oneLine } from "../util/text.ts"
 import { mayBeSpooled } from "../vault/spool-folders.ts"
 import { type ArgSpec, type Command, type Environment, GLOBAL_ARGS } from "./command.ts"
@@ -62,15 +63,15 @@ async function dispatch(argv: readonly string[], ready?: Command): Promise<numbe
 async function run(command: Command, argv: readonly string[]): Promise<number> {
   const specs: Readonly<Record<string, ArgSpec>> = { ...command.args, ...GLOBAL_ARGS }
   const args = parseArguments(argv, specs, command.meta.name)
-  const settings = loadSettings(process.cwd())
-  const out = createOutput({ json: args["json"] === true, color: wantsColor(isTerminal()) })
-  if (args["dry-run"] !== true && mayBeSpooled(settings.paths)) await emptySpool(settings.paths)
+  const places = resolvePlaces()
+  const out = createOutput({ json: args["json"] === true, color: once(() => wantsColor(isTerminal())) })
+  if (args["dry-run"] !== true && mayBeSpooled(places)) await emptySpool(loadSettings(process.cwd()).paths)
   try {
-    const code = await command.run({ args, out, env: environment(settings) })
+    const code = await command.run({ args, out, env: environment(places) })
     out.flush()
     return code ?? EXIT.ok
   } catch (error) {
-    const { dataHome } = settings.paths
+    const { dataHome } = places
     if (isDamage(error) || codeOf(error) === VIEWS_LOST) throw await lost(error, dataHome)
     throw cannotWrite(error, dataHome) ?? error
   }
@@ -103,14 +104,26 @@ async function lost(error: unknown, dataHome: string): Promise<unknown> {
   })
 }
 
-function environment({ paths, resolved, broken }: ReturnType<typeof loadSettings>): Environment {
+/** Configuration files are read by those that ask for a setting: a search does not. */
+function environment(places: Places): Environment {
+  const cwd = process.cwd()
+  const settings = once(() => loadSettings(cwd))
   return {
-    ...paths,
-    cwd: process.cwd(),
+    ...places,
+    cwd,
     exePath: process.execPath,
-    config: resolved.config,
-    resolved,
-    broken,
+    get secrets() {
+      return settings().paths.secrets
+    },
+    get config() {
+      return settings().resolved.config
+    },
+    get resolved() {
+      return settings().resolved
+    },
+    get broken() {
+      return settings().broken
+    },
   }
 }
 
