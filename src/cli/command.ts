@@ -79,7 +79,8 @@ export interface Command {
     readonly hidden?: boolean
     /**
      * What becomes of the command when an option has a value that is not allowed. Without it the command stops;
-     * `told`: it goes on, and stderr says so; `own`: it goes on, and tells of it itself or has nobody to tell.
+     * `told`: it goes on, and stderr says so; `own`: it goes on, and tells of it itself, has nobody to tell, or looks at no
+     * option.
      */
     readonly badOptions?: "told" | "own"
   }

@@ -20,9 +20,9 @@ function configure(machine: Machine, text: string): string {
 const call = (machine: Machine, words: string[], env: Record<string, string> = {}) =>
   run(words, { cwd: machine.cwd, env: { ...machine.env, ...env } })
 
-test.each(["status", "search", "sessions"])("%s: the environment's value", async (name) => {
+test.each(["status", "timeline", "sessions"])("%s: the environment's value", async (name) => {
   using machine = new Machine()
-  const words = name === "search" ? [name, "retries"] : [name]
+  const words = name === "timeline" ? [name, "ctx:abcdef"] : [name]
   expect(await call(machine, words, { [BUDGET]: "lots" })).toMatchObject({
     code: 64,
     stdout: "",
