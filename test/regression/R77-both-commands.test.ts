@@ -32,3 +32,16 @@ test("the line that names the error is told, and the last good command has room 
   )
   expect(given).toMatch(/^- last good: `make check .{60,}…` \(ctx:/m)
 })
+
+test.each([" &&", ";", "\n"])(
+  "a long command is told without the folder that it is run in: cd …%j",
+  async (join) => {
+    using machine = new Machine()
+    const folder = `"/home/someone/code/${"a-long-name/".repeat(10)}"`
+    const command = `cd ${folder}${join} npm run check -- --all the parts of it that are there`
+    const session = machine.session().turn("Check", [{ tool: "Bash", input: { command }, output: "ok" }])
+    await machine.hook("stop", session.flush())
+    const given = contextOf(await machine.hook("session-start", session, { source: "compact" })) ?? ""
+    expect(given).toContain("- last good: `… npm run check -- --all the parts of it that are there` (ctx:")
+  },
+)
