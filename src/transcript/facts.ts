@@ -87,8 +87,8 @@ export const simpleCommands = (script: string): string[] => commandUses(script).
 export function commandUses(script: string): CommandUse[] {
   const found = new Map<string, CommandUse>()
   for (const piece of pipelines(script.slice(0, LOOKED_AT))) {
-    const command = folded(piece.command)
-    const line = folded(piece.line)
+    const command = outside(folded(piece.command))
+    const line = outside(folded(piece.line))
     if (command.length < COMMAND_SHORTEST || command.length > COMMAND_LONGEST) continue
     // Over several lines it is a program or a message, which nobody types again.
     if (NO_COMMAND.test(command) || !command.includes(" ") || command.includes("\n")) continue
@@ -100,6 +100,13 @@ export function commandUses(script: string): CommandUse[] {
     if (found.size >= MOST) break
   }
   return [...found.values()]
+}
+
+/** Without the end of a subshell that begins with a command before it: `(cd app && npm test)`. */
+function outside(command: string): string {
+  let open = 0
+  for (const letter of command) if (letter === "(" || letter === ")") open += letter === "(" ? 1 : -1
+  return open < 0 && command.endsWith(")") ? command.slice(0, open).trimEnd() : command
 }
 
 /** What prints or waits, comments, and words of the shell's grammar. */

@@ -37,6 +37,8 @@ const english = (): Wording => ({
     /\bmust (?:have \w+(?:ed|en|ne|nt|st)\b|have (?:gone|lost|had)\b|be (?:the|a|an|some|my|your|because|due|caused|wrong|mistaken|something|kidding|joking)\b)/i,
     /\b(?:do not|don['’]t) (?:think|worry|know|see|understand|care|mind|need|remember|have|get|believe|exist|work)\b/i,
     /\bnever mind\b/i,
+    // What git prints, pasted.
+    /^please make sure you have the correct access rights\b/i,
   ],
 })
 

@@ -25,6 +25,7 @@ describe("constraints of the user", () => {
     "Can we use tabs instead of spaces?",
     "Add a button to the page",
     "never mind, go on with that",
+    "fatal: Could not read from remote repository.\n\nPlease make sure you have the correct access rights\nand the repository exists.",
     "Leave a note saying that the main branch is untouched",
     "The next start will use the latest, not the cached, version.",
     "```\n// never call this\n```",
