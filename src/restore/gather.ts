@@ -9,6 +9,7 @@ import type { Brief, CommandRun, FileInFlight, Material, Quote, TurnLine } from 
 import { belowFolder } from "./paths.ts"
 import { gatherRelated } from "./related.ts"
 import { type Scope, scopeOf } from "./scope.ts"
+import { runsAgain, typed } from "./typed.ts"
 
 /** Turns that a human began in this session: no subagent's, and none from another tool's archive. */
 const OWN = "via NOT IN ('none', 'brief') AND origin <> 'import'"
@@ -16,6 +17,8 @@ const MOST_TURNS = 60
 /** More than there is room for: some may be held by the new context. */
 const MOST_NOTES = 30
 const MOST_FILES = 10
+/** Later runs among which one of a failed command is looked for. */
+const MOST_RUNS = 200
 
 interface AboutRow {
   readonly title: string | null
@@ -238,14 +241,18 @@ function asRun(row: CommandRow | undefined): CommandRun | undefined {
   return { command, exitCode: row.exitCode ?? undefined, error: row.error ?? "", handle }
 }
 
-/** The last command that failed, unless the same command has succeeded since. */
+/** The last command that failed, unless the same has succeeded since, wherever its output went. */
 function failingCommand(db: Database, scope: Scope): CommandRun | undefined {
   const row = lastCommand(db, scope, 1)
   if (row === undefined) return undefined
-  const query = db.query<{ found: number }, [string, string, number]>(
-    `SELECT 1 AS found FROM tool_calls
-     WHERE session = ?1 AND name = 'Bash' AND is_error = 0 AND result > ?3 AND target = ?2 LIMIT 1`,
+  const query = db.query<{ target: string }, [string, number, string]>(
+    `SELECT target FROM tool_calls
+     WHERE session = ?1 AND name = 'Bash' AND is_error = 0 AND result > ?2 AND instr(target, ?3) > 0
+     ORDER BY result DESC LIMIT ${MOST_RUNS}`,
   )
-  const mended = scope.some(({ session }) => query.get(session, row.command, row.result) !== null)
-  return mended ? undefined : asRun(row)
+  const failed = typed(row.command)
+  const isMended = scope
+    .flatMap(({ session }) => query.all(session, row.result, failed.command))
+    .some(({ target }) => runsAgain(failed, typed(target)))
+  return isMended ? undefined : asRun(row)
 }

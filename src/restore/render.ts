@@ -16,6 +16,7 @@ import {
 import { Page } from "./page.ts"
 import { belowFolder, lastTwo } from "./paths.ts"
 import { blockQuote, code, name, said, time, told, word } from "./quote.ts"
+import { withoutFolder } from "./typed.ts"
 
 export type RestoreSource = "compact" | "clear"
 
@@ -44,7 +45,6 @@ const PENDING_SHARE = 0.5
 /** Characters of a failed command's output. With error lines (complement.ts), the only words of a tool given back. */
 const ERROR_SHOWN = 160
 const ERROR_SHORT = 90
-const INTO_FOLDER = /^cd (?:"[^"]*"|'[^']*'|[^\s;&|<>"']+)\s*(?:&&|;)?\s+(?=[^\s;&|<>])/
 const COMMAND_SHOWN = 140
 const COMMAND_SHORT = 80
 /** Characters that a section may take however small the budget is. */
@@ -186,12 +186,8 @@ function commands({ failing, good }: Material, held: Held, room: number): string
 function commandLine({ command, exitCode, error, handle }: CommandRun, shown: number, most: number): string {
   const exit = exitCode === undefined ? "" : `, exit ${exitCode}`
   const output = error === "" ? "" : ` → ${told(reasonOf(error, most), most)}`
-  return `${code(whatOf(command, shown), shown)}${output} (${HANDLE_PREFIX}${handle}${exit})`
+  return `${code(command.length > shown ? withoutFolder(command) : command, shown)}${output} (${HANDLE_PREFIX}${handle}${exit})`
 }
-
-/** Of a long command what was run goes before where: behind `cd` and a folder a new line stands as a blank. */
-const whatOf = (command: string, shown: number): string =>
-  command.length <= shown ? command : command.replace(INTO_FOLDER, "… ")
 
 /** Of a longer output the line that names the error, where one does: it mostly stands behind what went well. */
 const reasonOf = (error: string, most: number): string =>
