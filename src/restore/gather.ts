@@ -10,6 +10,7 @@ import type { Brief, CommandRun, FileInFlight, Material, Quote, TurnLine } from 
 import { belowFolder } from "./paths.ts"
 import { gatherRelated } from "./related.ts"
 import { type Scope, scopeOf } from "./scope.ts"
+import { runsAgain, typed } from "./typed.ts"
 
 /** Turns that a human began in this session: no subagent's, and none from another tool's archive. */
 const OWN = "via NOT IN ('none', 'brief') AND origin <> 'import'"
@@ -17,6 +18,8 @@ const MOST_TURNS = 60
 /** More than there is room for: some may be held by the new context. */
 const MOST_NOTES = 30
 const MOST_FILES = 10
+/** Later runs among which one of a failed command is looked for. */
+const MOST_RUNS = 200
 
 interface AboutRow {
   readonly title: string | null
@@ -256,16 +259,19 @@ function asRun(row: CommandRow | undefined): CommandRun | undefined {
   return { command, exitCode: row.exitCode ?? undefined, error: row.error ?? "", handle }
 }
 
-/** The last command that failed, unless the same command has succeeded since. */
+/** The last command that failed, unless the same has succeeded since, wherever its output went. */
 function failingCommand(db: Database, scope: Scope): CommandRun | undefined {
   const row = lastCommand(db, scope, 1)
   if (row === undefined) return undefined
-  const query = db.query<{ found: number }, [string, string, number, number]>(
-    `SELECT 1 AS found FROM tool_calls c JOIN turns t ON t.id = c.turn
-     WHERE c.session = ?1 AND c.name = 'Bash' AND c.is_error = 0 AND c.result > ?4 AND c.target = ?2 AND ${STANDS} LIMIT 1`,
+  const query = db.query<{ target: string }, [string, string, number, number]>(
+    `SELECT c.target FROM tool_calls c JOIN turns t ON t.id = c.turn
+     WHERE c.session = ?1 AND c.name = 'Bash' AND c.is_error = 0 AND c.result > ?4 AND instr(c.target, ?2) > 0
+       AND ${STANDS}
+     ORDER BY c.result DESC LIMIT ${MOST_RUNS}`,
   )
-  const mended = scope.some(
-    ({ session, takenBack }) => query.get(session, row.command, takenBack, row.result) !== null,
-  )
-  return mended ? undefined : asRun(row)
+  const failed = typed(row.command)
+  const isMended = scope
+    .flatMap(({ session, takenBack }) => query.all(session, failed.command, takenBack, row.result))
+    .some(({ target }) => runsAgain(failed, typed(target)))
+  return isMended ? undefined : asRun(row)
 }
