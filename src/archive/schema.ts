@@ -245,5 +245,6 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE turns ADD COLUMN todos TEXT;      -- the session's when it began; NULL: none
   ALTER TABLE turns ADD COLUMN taken_back INTEGER NOT NULL DEFAULT 0; -- by the user (take-back.ts)
   CREATE INDEX turns_parent ON turns (session, parent) WHERE parent IS NOT NULL;
+  CREATE INDEX turns_taken_back ON turns (session) WHERE taken_back = 1;
   `,
 ]

@@ -38,9 +38,10 @@ export function takeBack(
 ): void {
   const parent = followedBy(record, parts)
   if (parent === undefined) return
+  // Without the plus SQLite would go through all turns of the session in their order.
   const replaced = db
     .query<{ seq: number; todos: string | null }, [string, string]>(
-      "SELECT seq, todos FROM turns WHERE session = ? AND parent = ? AND taken_back = 0 ORDER BY seq LIMIT 1",
+      "SELECT seq, todos FROM turns WHERE session = ? AND parent = ? AND taken_back = 0 ORDER BY +seq LIMIT 1",
     )
     .get(session, parent)
   if (replaced === null || !hasEffect(db, session, replaced.seq)) return

@@ -6,7 +6,7 @@ export interface ScopePart {
   readonly session: string
   /** The last of them. */
   readonly upTo: number
-  /** 1 when those count that the user took back there: a fork went on from one of them. */
+  /** 1 when those need not be left out that the user took back: there are none, or a fork went on from one of them. */
   readonly takenBack: 0 | 1
 }
 
@@ -23,13 +23,14 @@ export function scopeOf(db: Database, session: string): ScopePart[] {
   const scope: ScopePart[] = []
   const visit = (id: string, upTo: number, takenBack: 0 | 1, depth: number): void => {
     if (depth > 8 || scope.some((part) => part.session === id)) return
-    scope.push({ session: id, upTo, takenBack })
+    const part = { session: id, upTo, takenBack: hasTakenBack(db, id) ? takenBack : 1 } as const
+    scope.push(part)
     const children = db
       .query<{ id: string }, [string, number]>(
         `SELECT s.id FROM sessions s WHERE s.parent = ? AND (? OR NOT ${IS_TAKEN_BACK})`,
       )
-      .all(id, takenBack)
-    for (const child of children) scope.push({ session: child.id, upTo, takenBack })
+      .all(id, part.takenBack)
+    for (const child of children) scope.push({ session: child.id, upTo, takenBack: 1 })
     const parents = db
       .query<{ parent: string; turn: number | null; takenBack: 0 | 1 }, [string]>(
         `SELECT l.parent, l.turn, coalesce(t.taken_back, 0) AS takenBack
@@ -37,10 +38,28 @@ export function scopeOf(db: Database, session: string): ScopePart[] {
       )
       .all(id)
     for (const { parent, turn, takenBack: isBranch } of parents)
-      visit(parent, Math.min(turn ?? ALL, upTo), isBranch, depth + 1)
+      visit(parent, Math.min(turn ?? ALL, upTo, replacedBy(db, id, parent) - 1), isBranch, depth + 1)
   }
   visit(session, ALL, 0, 0)
   return scope
+}
+
+const hasTakenBack = (db: Database, session: string): boolean =>
+  db
+    .query<{ found: number }, [string]>(
+      "SELECT 1 AS found FROM turns WHERE session = ? AND taken_back = 1 LIMIT 1",
+    )
+    .get(session) !== null
+
+/** The first turn of the session before it whose place a turn of a fork takes: the user took back what they share since. */
+function replacedBy(db: Database, fork: string, parent: string): number {
+  const row = db
+    .query<{ id: number | null }, [string, string]>(
+      `SELECT min(t.id) AS id FROM turns f JOIN turns t ON t.parent = f.parent
+       WHERE f.session = ? AND t.session = ?`,
+    )
+    .get(fork, parent)
+  return row?.id ?? ALL
 }
 
 /** A human said something in the session `s`: a command that only the host carries out (`/clear`) does not count. */

@@ -243,11 +243,15 @@ test("a session that goes on from them keeps them", () => {
   const id = "5e551038-0000-4000-8000-000000000002"
   const fork = archive.session(id).raw(readFileSync(session.path, "utf8").trimEnd()).backTo(session.tip)
   archive.follow(fork.turn("three").flush())
-  // Another that takes them back itself: they are the first one's.
-  const other = archive.session("5e551038-0000-4000-8000-000000000003")
+  // Another takes them back itself.
+  const otherId = "5e551038-0000-4000-8000-000000000003"
+  const other = archive.session(otherId)
   other.raw(readFileSync(session.path, "utf8").trimEnd()).backTo(first)
   archive.follow(other.turn("four").flush())
   expect(told(archive)).toEqual(["one", "Never touch the quokka.", "three", "four"])
+  expect(givenIn(archive, otherId)).toEqual([])
+  expect(gather(archive.db, otherId).turns.map(({ prompt }) => prompt)).toEqual(["four", "one"])
+  expect(givenIn(archive, SESSION)).toEqual(LEFT)
   archive.follow(session.backTo(first).turn("five").flush())
   expect(givenIn(archive, SESSION)).toEqual([])
   // The list of todos is the session's own.
