@@ -19,7 +19,7 @@ export interface Pointer {
 }
 
 /** Goes up when the same session is told of in other words: what an earlier version rendered is not valid then. */
-const WORDING = 3
+const WORDING = 4
 
 interface Worded {
   readonly wording: number

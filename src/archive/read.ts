@@ -149,10 +149,14 @@ export interface TurnRow {
   readonly tools: number
   readonly errors: number
   readonly interrupted: number
+  readonly takenBack: number
 }
 
-const TURN =
-  "SELECT id, handle, session, seq, via, prompt, answer, started, ended, tools, errors, interrupted FROM turns"
+/** Columns of a TurnRow. */
+export const TURN_COLUMNS =
+  "id, handle, session, seq, via, prompt, answer, started, ended, tools, errors, interrupted, taken_back AS takenBack"
+
+const TURN = `SELECT ${TURN_COLUMNS} FROM turns`
 
 export function turnsOf(db: Database, session: string, offset = 0, limit = -1): TurnRow[] {
   return db

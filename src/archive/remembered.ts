@@ -19,21 +19,15 @@ import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { lock } from "../vault/lock.ts"
 import { CopyReader } from "../vault/reader.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
+import { type Exclusion, isExcludedFolder } from "./excluded.ts"
+import { notesSession } from "./notes-session.ts"
 import { type Place, take } from "./take.ts"
 
-/** How the sessions of these transcripts are named; the host's are uuids. */
-const PREFIX = "notes-"
 const TITLE = "Notes that Claude has kept with `remember`"
 /** ms that another writer of the copy, or of the transcripts, may take. */
 const PATIENCE = 3000
 
 const folderOf = (dataHome: string): string => join(dataHome, "notes")
-
-export const isNotesSession = (session: string): boolean => session.startsWith(PREFIX)
-
-/** @param project as the archive names it */
-export const notesSession = (project: string): string =>
-  PREFIX + Bun.hash.xxHash64(project, 0n).toString(16).padStart(16, "0")
 
 export interface Note {
   readonly text: string
@@ -49,12 +43,17 @@ export interface Note {
  *
  * @throws CtxError when the vault does not hold it
  */
-export function remember(place: Place, { text, project, folder, now }: Note): void {
+export function remember(place: Place & Exclusion, { text, project, folder, now }: Note): void {
   const session = notesSession(project)
   const path = join(folderOf(place.dataHome), `${session}.jsonl`)
   if (forgottenOf(place.dataHome, session, path)?.whole === true) {
     throw new CtxError("forgotten", "the notes of this project are to stay forgotten", {
       hint: `ctxbridge forget --undo ${session} allows new ones`,
+    })
+  }
+  if (isExcludedFolder(place, folder)) {
+    throw new CtxError("excluded", "nothing of this folder is archived: it is in capture.exclude", {
+      hint: "ctxbridge config get capture.exclude",
     })
   }
   const common = { sessionId: session, cwd: folder, timestamp: new Date(now).toISOString() }

@@ -46,7 +46,7 @@ export interface TakeOptions {
 /** zstd's level where nobody waits: 9 ms for 1 MB where a hook's takes 4, and 3 % smaller. */
 export const UNHURRIED = 6
 
-/** Brings the vault's copy of a transcript up to date. */
+/** Brings the vault's copy of a transcript up to date. Whoever calls asks first whether it is excluded (excluded.ts). */
 export function take(place: Place, path: string, options: TakeOptions): Taken {
   const copy = vaultPath(path, place.home)
   const session = sessionOf(path, options.parent)

@@ -38,6 +38,8 @@ export interface Environment {
   readonly temporary: string
   /** What must not get into the archive. */
   readonly secrets: SecretSettings
+  /** Folders whose sessions must not get there. */
+  readonly exclude: readonly string[]
   readonly exePath: string
   readonly config: Config
   readonly resolved: Resolved
@@ -71,7 +73,17 @@ export interface Context {
 }
 
 export interface Command {
-  readonly meta: { readonly name: string; readonly description: string; readonly hidden?: boolean }
+  readonly meta: {
+    readonly name: string
+    readonly description: string
+    readonly hidden?: boolean
+    /**
+     * What becomes of the command when an option has a value that is not allowed. Without it the command stops;
+     * `told`: it goes on, and stderr says so; `own`: it goes on, and tells of it itself, has nobody to tell, or looks at no
+     * option.
+     */
+    readonly badOptions?: "told" | "own"
+  }
   readonly args?: Readonly<Record<string, ArgSpec>>
   /** Returns the exit code; nothing means 0. */
   run(context: Context): Promise<number | void> | number | void

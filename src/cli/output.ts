@@ -69,7 +69,8 @@ const AROUND = 8
 /** ms between two drawings of the bar. */
 const REDRAW = 100
 
-export function createOutput(options: { json: boolean; color: boolean }): Output {
+/** @param options.color whether colours are wanted: asked only by what people read */
+export function createOutput(options: { json: boolean; color: () => boolean }): Output {
   const lines: string[] = []
   const bar = progressBar(options.json)
   const flush = (): void => {
@@ -81,7 +82,9 @@ export function createOutput(options: { json: boolean; color: boolean }): Output
   }
   return {
     wantsJson: options.json,
-    color: options.color,
+    get color() {
+      return options.color()
+    },
     get columns() {
       return (isTerminal() ? process.stdout.columns : undefined) ?? columnsFromEnv() ?? 80
     },

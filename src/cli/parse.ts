@@ -2,7 +2,7 @@
  * Words of the command line → a command's arguments. Nothing is passed over: an unknown option, a surplus word and a
  * missing value are errors. Pure.
  */
-import { usageError } from "../util/errors.ts"
+import { type CtxError, usageError } from "../util/errors.ts"
 import type { ArgSpec } from "./command.ts"
 import { distance } from "./spelling.ts"
 
@@ -24,26 +24,28 @@ export function parseArguments(
 ): Record<string, unknown> {
   const help = `ctxbridge ${command} --help`
   const { values, words } = read(argv, specs, command)
-  const places = Object.entries(specs).filter(([, { type }]) => type === "positional")
-  if (words.length > places.length && !places.some(([, { rest }]) => rest)) {
-    throw usageError(`unexpected argument: ${words[places.length]}`, help)
-  }
-  for (const [n, [name, { required, default: otherwise }]] of places.entries()) {
-    const value = words[n] ?? otherwise
-    if (value === undefined && required === true) {
-      throw usageError(`${name.toUpperCase()} is missing`, help)
+  let places = 0
+  let takesAll = false
+  let missing: string | undefined
+  // One plain loop: every command goes through it once, cold.
+  for (const name in specs) {
+    const { type, required, rest, default: otherwise } = specs[name]!
+    if (type === "positional") {
+      const word = words[places++]
+      if (word !== undefined) values[name] = word
+      takesAll ||= rest === true
     }
-    if (value !== undefined) values[name] = value
+    if (values[name] !== undefined) continue
+    if (otherwise !== undefined) values[name] = otherwise
+    else if (type === "positional" && required === true) missing ??= name
   }
-  for (const [name, { type, default: otherwise }] of Object.entries(specs)) {
-    if (type !== "positional" && values[name] === undefined && otherwise !== undefined)
-      values[name] = otherwise
-  }
-  return { ...values, _rest: words }
+  if (words.length > places && !takesAll) throw usageError(`unexpected argument: ${words[places]}`, help)
+  if (missing !== undefined) throw usageError(`${missing.toUpperCase()} is missing`, help)
+  values["_rest"] = words
+  return values
 }
 
 function read(argv: readonly string[], specs: Specs, command: string) {
-  const flags = flagsOf(specs)
   const flagged = endOfFlags(argv)
   const values: Record<string, unknown> = {}
   const words: string[] = []
@@ -53,17 +55,12 @@ function read(argv: readonly string[], specs: Specs, command: string) {
       words.push(word)
       continue
     }
-    const [flag, value] = splitOnce(word, "=")
-    const known = flags.get(flag)
-    if (known === undefined)
-      throw usageError(
-        `unknown option: ${flag}`,
-        /[a-z]/i.test(flag)
-          ? suggestion(flag, [...flags.keys()], command)
-          : "put -- before what begins with a dash and is not an option",
-      )
-    const [name, { type }] = known
-    if (type === "boolean") {
+    const equals = word.indexOf("=")
+    const flag = equals < 0 ? word : word.slice(0, equals)
+    const value = equals < 0 ? undefined : word.slice(equals + 1)
+    const name = nameOf(flag, specs)
+    if (name === undefined) throw unknown(flag, specs, command)
+    if (specs[name]!.type === "boolean") {
       if (value !== undefined) throw usageError(`${flag} takes no value`)
       values[name] = true
       continue
@@ -78,20 +75,24 @@ function read(argv: readonly string[], specs: Specs, command: string) {
   return { values, words: [...words, ...argv.slice(flagged.length + 1)] }
 }
 
-/** By what is typed: `--name`, `-n`. */
-function flagsOf(specs: Specs): Map<string, readonly [name: string, spec: ArgSpec]> {
-  const flags = new Map<string, readonly [string, ArgSpec]>()
-  for (const [name, spec] of Object.entries(specs)) {
-    if (spec.type === "positional") continue
-    flags.set(`--${name}`, [name, spec])
-    if (spec.alias !== undefined) flags.set(`-${spec.alias}`, [name, spec])
+/** What is typed as `--name` or `-n`. */
+function nameOf(flag: string, specs: Specs): string | undefined {
+  const name = flag.slice(2)
+  if (flag.startsWith("--")) {
+    return Object.hasOwn(specs, name) && specs[name]!.type !== "positional" ? name : undefined
   }
-  return flags
+  for (const one in specs) if (specs[one]!.alias === flag.slice(1)) return one
+  return undefined
 }
 
-function splitOnce(text: string, mark: string): [string, string | undefined] {
-  const at = text.indexOf(mark)
-  return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + mark.length)]
+function unknown(flag: string, specs: Specs, command: string): CtxError {
+  const flags = Object.entries(specs).flatMap(([name, { type, alias }]) =>
+    type === "positional" ? [] : alias === undefined ? [`--${name}`] : [`--${name}`, `-${alias}`],
+  )
+  const hint = /[a-z]/i.test(flag)
+    ? suggestion(flag, flags, command)
+    : "put -- before what begins with a dash and is not an option"
+  return usageError(`unknown option: ${flag}`, hint)
 }
 
 function suggestion(name: string, known: readonly string[], command: string): string {

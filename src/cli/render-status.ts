@@ -23,6 +23,8 @@ export interface StatusReport extends ArchiveStatus {
   readonly spool: readonly SpoolStatus[]
   /** Sessions of which something was forgotten, and of how many not everything has gone yet. */
   readonly forgotten: { readonly sessions: number; readonly unfinished: number }
+  /** Folders whose sessions are not archived. */
+  readonly excluded: readonly string[]
   /** Of the latest session here. */
   readonly context: ContextReport | null
   /** What it was given last after a compaction or `/clear`, and whether that has arrived. */
@@ -46,6 +48,7 @@ export function renderStatus(status: StatusReport, screen: Screen): string[] {
       ...spoolPairs(status),
       ...restorePairs(status.lastRestore, screen.now),
       ...forgottenPairs(status.forgotten),
+      ...excludedPairs(status.excluded),
       ...importPairs(status.import),
       ...searchPairs(status),
       ...hookPairs(status.hooks),
@@ -65,6 +68,9 @@ export function renderStatus(status: StatusReport, screen: Screen): string[] {
   if (status.sessions.length > 0) lines.push("", ...renderSessions(status.sessions, screen))
   return lines
 }
+
+const excludedPairs = (folders: readonly string[]): Pair[] =>
+  folders.length === 0 ? [] : [["excluded", safe(folders.join(", "))]]
 
 function archivePairs({ vault, database, disk, totals, behind }: ArchiveStatus): Pair[] {
   const held = `${count(vault.files, "file")}, ${bytes(vault.bytes)} on disk`

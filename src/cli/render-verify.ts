@@ -57,6 +57,7 @@ function stateLines({ totals }: VerifyReport): string[] {
     [totals.superseded, "kept from before the host rewrote a transcript"],
     [totals.imported, "made from another tool's archive"],
     [totals.forgotten, "forgotten, as you wanted (`ctxbridge forget --list`)"],
+    [totals.excluded, "of folders in capture.exclude"],
     [totals.missing, `with bytes that are not archived yet (${bytes(totals.missingBytes)})`],
     [totals.mismatch, "rewritten by the host since"],
     [totals.damaged, "damaged in the vault"],

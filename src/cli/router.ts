@@ -1,7 +1,15 @@
 /** Arguments → command → exit code. What most calls do not need is loaded by those that do: a search is to be there at once. */
 import { version } from "../../package.json"
 import { cannotWrite } from "../archive/unwritable.ts"
-import { loadSettings, type Paths, wantsColor } from "../config/load.ts"
+import {
+  loadSettings,
+  type Paths,
+  type Places,
+  resolvePlaces,
+  type Settings,
+  wantsColor,
+} from "../config/load.ts"
+import { refusalOf } from "../config/refusal.ts"
 import {
   CtxError,
   codeOf,
@@ -12,6 +20,7 @@ import {
   usageError,
   VIEWS_LOST,
 } from "../util/errors.ts"
+import { once } from "../util/once.ts"
 import { oneLine } from "../util/text.ts"
 import { mayBeSpooled } from "../vault/spool-folders.ts"
 import { type ArgSpec, type Command, type Environment, GLOBAL_ARGS } from "./command.ts"
@@ -62,15 +71,18 @@ async function dispatch(argv: readonly string[], ready?: Command): Promise<numbe
 async function run(command: Command, argv: readonly string[]): Promise<number> {
   const specs: Readonly<Record<string, ArgSpec>> = { ...command.args, ...GLOBAL_ARGS }
   const args = parseArguments(argv, specs, command.meta.name)
-  const settings = loadSettings(process.cwd())
-  const out = createOutput({ json: args["json"] === true, color: wantsColor(isTerminal()) })
-  if (args["dry-run"] !== true && mayBeSpooled(settings.paths)) await emptySpool(settings.paths)
+  const places = resolvePlaces()
+  const settings = once(() => loadSettings(process.cwd()))
+  const { badOptions } = command.meta
+  if (badOptions !== "own") refuse(settings(), badOptions === "told")
+  const out = createOutput({ json: args["json"] === true, color: once(() => wantsColor(isTerminal())) })
+  if (args["dry-run"] !== true && mayBeSpooled(places)) await emptySpool(settings().paths)
   try {
-    const code = await command.run({ args, out, env: environment(settings) })
+    const code = await command.run({ args, out, env: environment(places, settings) })
     out.flush()
     return code ?? EXIT.ok
   } catch (error) {
-    const { dataHome } = settings.paths
+    const { dataHome } = places
     const code = codeOf(error)
     // Only a few know what tables there should be: they are asked when one of them seems to be missing.
     if (
@@ -82,6 +94,14 @@ async function run(command: Command, argv: readonly string[]): Promise<number> {
     }
     throw cannotWrite(error, dataHome) ?? error
   }
+}
+
+/** Nobody shall believe that an option does what its value says, when it does not. */
+function refuse(settings: Settings, goesOn: boolean): void {
+  const refusal = refusalOf(settings)
+  if (refusal === undefined) return
+  if (!goesOn) throw new CtxError("config", refusal.message, { hint: refusal.hint, exit: EXIT.usage })
+  writeError(`ignored: ${oneLine(safe(refusal.message))}\n`)
 }
 
 /** What cannot be moved over stays, and `status` tells of it: the command at hand may not need it. */
@@ -114,14 +134,27 @@ async function lost(error: unknown, dataHome: string): Promise<unknown> {
   })
 }
 
-function environment({ paths, resolved, broken }: ReturnType<typeof loadSettings>): Environment {
+/** Configuration files are read by those that ask for a setting: a search does not. */
+function environment(places: Places, settings: () => Settings): Environment {
   return {
-    ...paths,
+    ...places,
     cwd: process.cwd(),
     exePath: process.execPath,
-    config: resolved.config,
-    resolved,
-    broken,
+    get secrets() {
+      return settings().paths.secrets
+    },
+    get exclude() {
+      return settings().paths.exclude
+    },
+    get config() {
+      return settings().resolved.config
+    },
+    get resolved() {
+      return settings().resolved
+    },
+    get broken() {
+      return settings().broken
+    },
   }
 }
 

@@ -5,7 +5,8 @@ import { dirname, isAbsolute, join } from "../util/path.ts"
 import type { SecretSettings } from "../util/secrets.ts"
 import { type Layer, OPTIONS, type Resolved, resolveOptions } from "./options.ts"
 
-export interface Paths {
+/** Where everything lives. */
+export interface Places {
   readonly home: string
   /** The vault and the archive. */
   readonly dataHome: string
@@ -18,8 +19,13 @@ export interface Paths {
   readonly configFile: string
   /** For temporary files. */
   readonly temporary: string
+}
+
+export interface Paths extends Places {
   /** Not a place, but whoever writes to one must know it: what must not get there. */
   readonly secrets: SecretSettings
+  /** The same of sessions: patterns of folders whose sessions must not get there. */
+  readonly exclude: readonly string[]
 }
 
 type Env = Readonly<Record<string, string | undefined>>
@@ -30,8 +36,8 @@ const absolute = (path: string | undefined): string | undefined =>
 /** From the user database. Asked for only without HOME: loading node:os costs a hook 0.2 ms. */
 const homeOfUser = (): string => process.getBuiltinModule("node:os").homedir()
 
-/** Where everything lives. A relative path in the environment is ignored, as the XDG specification asks. */
-function resolvePaths(env: Env): Omit<Paths, "secrets"> {
+/** Told by the environment alone. A relative path in it is ignored, as the XDG specification asks. */
+export function resolvePlaces(env: Env = process.env): Places {
   const home = absolute(env["HOME"]) ?? homeOfUser()
   const own = absolute(env["CTXBRIDGE_HOME"])
   const data = absolute(env["XDG_DATA_HOME"]) ?? join(home, ".local", "share")
@@ -59,7 +65,9 @@ export interface Settings {
 function flatten(table: Record<string, unknown>, prefix = ""): Layer {
   const flat: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(table)) {
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+    const isTable = typeof value === "object" && value !== null && !Array.isArray(value)
+    // In an option's place, a table or a date is a value like any other that is not allowed.
+    if (isTable && !Object.hasOwn(OPTIONS, prefix + name)) {
       Object.assign(flat, flatten(value as Record<string, unknown>, `${prefix}${name}.`))
     } else flat[prefix + name] = value
   }
@@ -98,7 +106,7 @@ function projectFile(cwd: string, home: string): string | undefined {
  * @param cwd the project's folder; undefined: no project file is looked for
  */
 export function loadSettings(cwd?: string, flags: Layer = {}, env: Env = process.env): Settings {
-  const paths = resolvePaths(env)
+  const paths = resolvePlaces(env)
   const broken: string[] = []
   const project = cwd === undefined ? undefined : projectFile(cwd, paths.home)
   const resolved = resolveOptions({
@@ -109,7 +117,7 @@ export function loadSettings(cwd?: string, flags: Layer = {}, env: Env = process
   })
   const { config } = resolved
   const secrets = { enabled: config["secrets.enabled"], patterns: config["secrets.patterns"] }
-  return { paths: { ...paths, secrets }, resolved, broken }
+  return { paths: { ...paths, secrets, exclude: config["capture.exclude"] }, resolved, broken }
 }
 
 /** The same with the project's file, for whoever learns late which project it is. Reads nothing where there is none. */

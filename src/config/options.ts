@@ -3,6 +3,7 @@
  * come from this table.
  */
 import { problemOf } from "../util/secret-patterns.ts"
+import { cut } from "../util/text.ts"
 
 type Raw = string | number | boolean | readonly string[]
 
@@ -17,6 +18,8 @@ interface Row<T> {
   readonly doc: string
   /** The value, or undefined when it is not allowed. */
   parse(raw: Raw): T | undefined
+  /** What of a value that is not allowed counts all the same. */
+  salvage?(raw: Raw): T
 }
 
 const integer =
@@ -49,6 +52,18 @@ const patterns = (raw: Raw): readonly string[] | undefined => {
     : undefined
 }
 
+/** Folders that are named whole: what a relative one would be relative to, nobody knows in a hook. */
+const folders = (raw: Raw): readonly string[] | undefined => {
+  const list = typeof raw === "string" ? [raw] : raw
+  return Array.isArray(list) && list.length <= 100 && list.every(isFolderPattern) ? list : undefined
+}
+
+const someFolders = (raw: Raw): readonly string[] =>
+  Array.isArray(raw) ? raw.filter(isFolderPattern).slice(0, 100) : []
+
+const isFolderPattern = (one: string): boolean =>
+  /^(?:\/|~\/|~$)/.test(one) && !/(?:^|\/)\.\.?(?:\/|$)|\0/.test(one)
+
 const NONE: readonly string[] = []
 
 export const OPTIONS = {
@@ -59,6 +74,16 @@ export const OPTIONS = {
     allowed: "true or false",
     doc: "Archive transcripts from hooks. Off: the hooks do nothing at all.",
     parse: flag,
+  },
+  "capture.exclude": {
+    env: [],
+    scope: "user",
+    default: NONE,
+    allowed: "up to 100 folders, absolute or from ~ on, with * and **",
+    doc: "Folders whose sessions are not archived, with all folders below them.",
+    parse: folders,
+    // Better some folders too few than all of them archived.
+    salvage: someFolders,
   },
   "restore.enabled": {
     env: ["CTXBRIDGE_RESTORE"],
@@ -208,13 +233,17 @@ export interface Layers {
 export interface Problem {
   readonly key: string
   readonly origin: Origin
+  /** The environment variable that it stands in. */
+  readonly variable?: string
+  /** The option may be set there, but not to this. */
+  readonly isValue: boolean
   readonly message: string
 }
 
 export interface Resolved {
   readonly config: Config
   readonly origin: Readonly<Record<Key, Origin>>
-  /** Values that were ignored, and why. */
+  /** What was ignored, and why. */
   readonly problems: readonly Problem[]
 }
 
@@ -226,15 +255,15 @@ const isRaw = (value: unknown): value is Raw =>
 
 const SOURCES = ["flag", "env", "project", "user"] as const
 
-/** The value of the first of these names that has one. */
+/** The first of these names that has a value. */
 function setIn(env: Layers["env"], names: readonly string[]): string | undefined {
   if (env === undefined) return undefined
-  for (const name of names) {
-    const value = env[name]
-    if (value !== undefined && value !== "") return value
-  }
+  for (const name of names) if ((env[name] ?? "") !== "") return name
   return undefined
 }
+
+/** Characters of a value that is not allowed. */
+const VALUE_SHOWN = 80
 
 /** Merges the sources: flag > environment > project > user > default. A bad value falls through to the next source. */
 export function resolveOptions(layers: Layers): Resolved {
@@ -246,16 +275,23 @@ export function resolveOptions(layers: Layers): Resolved {
     config[key] = row.default
     origin[key] = "default"
     for (const from of SOURCES) {
-      const raw = from === "env" ? setIn(layers.env, row.env) : layers[from]?.[key]
+      const variable = from === "env" ? setIn(layers.env, row.env) : undefined
+      const raw = variable === undefined ? layers[from]?.[key] : layers.env?.[variable]
       if (raw === undefined) continue
       if (from === "project" && row.scope === "user") {
-        problems.push({ key, origin: from, message: "not allowed in a project's file; ignored" })
+        problems.push({ key, origin: from, isValue: false, message: "not allowed in a project's file" })
         continue
       }
       const value = isRaw(raw) ? row.parse(raw) : undefined
       if (value === undefined) {
-        problems.push({ key, origin: from, message: `${JSON.stringify(raw)} is not ${row.allowed}; ignored` })
-        continue
+        const message = `${cut(JSON.stringify(raw), VALUE_SHOWN)} is not ${row.allowed}`
+        const place = variable === undefined ? {} : { variable }
+        problems.push({ key, origin: from, ...place, isValue: true, message })
+        const rest = isRaw(raw) ? row.salvage?.(raw) : undefined
+        if (rest === undefined) continue
+        config[key] = rest
+        origin[key] = from
+        break
       }
       config[key] = value
       origin[key] = from
@@ -264,7 +300,8 @@ export function resolveOptions(layers: Layers): Resolved {
   }
   for (const from of ["project", "user"] as const) {
     for (const key of Object.keys(layers[from] ?? {})) {
-      if (!Object.hasOwn(OPTIONS, key)) problems.push({ key, origin: from, message: "no such option" })
+      if (!Object.hasOwn(OPTIONS, key))
+        problems.push({ key, origin: from, isValue: false, message: "no such option" })
     }
   }
   return { config: config as Config, origin: origin as Record<Key, Origin>, problems }

@@ -57,8 +57,8 @@ function optionValues({ resolved, broken }: Patient): Finding[] {
     ...broken.map((text) =>
       finding("config", "warn", `a configuration file is ignored: ${text}`, { hint: "it must be TOML" }),
     ),
-    ...resolved.problems.map(({ key, origin, message }) =>
-      finding("config", "warn", `${key} (${origin}): ${message}`, {
+    ...resolved.problems.map(({ key, origin, variable, message }) =>
+      finding("config", "warn", `${key} (${variable ?? origin}): ${message}; ignored`, {
         hint: "ctxbridge config list shows what is allowed",
       }),
     ),

@@ -4,6 +4,7 @@ import { backlogChecks } from "./backlog.ts"
 import { binaryChecks } from "./binaries.ts"
 import { databaseChecks } from "./database.ts"
 import { environmentChecks } from "./environment.ts"
+import { excludedChecks } from "./excluded.ts"
 import { type Finding, finding, type Patient } from "./finding.ts"
 import { folderChecks } from "./folders.ts"
 import { hookRuns } from "./hook-runs.ts"
@@ -48,6 +49,7 @@ const CHECKS: readonly (readonly [name: string, check: Check])[] = [
   ["runs", hookRuns],
   ["timeouts", timeoutCheck],
   ["variables", environmentChecks],
+  ["excluded", excludedChecks],
   ["private", folderChecks],
   ["vault", vaultChecks],
   ["database", databaseChecks],

@@ -45,6 +45,8 @@ export interface Patient {
   readonly resolved: Resolved
   /** What must not get into the archive. */
   readonly secrets: SecretSettings
+  /** Folders whose sessions must not get there. */
+  readonly exclude: readonly string[]
   /** Configuration files that could not be read as TOML, with the reason. */
   readonly broken: readonly string[]
   /** Names of the environment variables that are set. */

@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { openDatabase } from "../archive/database.ts"
+import { isExcluded } from "../archive/excluded.ts"
 import { withArchive } from "../config/load.ts"
 import { HOOK_TIMEOUT_SECONDS, HOOKS, type HostEvent, hookCommand } from "../host/hooks-table.ts"
 import { sweepDue } from "../job/sweep.ts"
@@ -98,7 +99,8 @@ async function tried(patient: Patient, hook: InstalledHook, root: string, n: num
     if (code !== 0) return { hook, ms, fault: `exit code ${code}${said}` }
     if (stderr !== "") return { hook, ms, fault: `something on stderr${said}` }
     if (!isValid(event, stdout)) return { hook, ms, fault: "output that Claude Code does not accept" }
-    const expected = patient.resolved.config["capture.enabled"] && transcript !== undefined
+    const { config } = patient.resolved
+    const expected = config["capture.enabled"] && transcript !== undefined && !isExcluded(patient, transcript)
     const archived = expected && archivedIn(vaultFile(dataHome, vaultPath(transcript, patient.home)))
     if (expected && archived !== size) return { hook, ms, fault: "it did not archive the transcript" }
     return { hook, ms, fault: undefined }

@@ -32,7 +32,8 @@ function hostTranscripts(patient: Patient): HostTranscript[] {
     dryRun: true,
     check: false,
   })
-  return files.map(({ path, taken, error }) => ({
+  const wanted = files.filter((file) => !file.excluded)
+  return wanted.map(({ path, taken, error }) => ({
     path,
     changed: statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? patient.now,
     missing: taken,

@@ -30,6 +30,8 @@ export interface HookEvent {
   readonly promptSource: string | undefined
   /** PreCompact: manual, auto. */
   readonly trigger: string | undefined
+  /** PreCompact: the words behind `/compact`. */
+  readonly focus: string | undefined
   /** SessionEnd: clear, other, … */
   readonly reason: string | undefined
   /** The subagent whom the event is about (from 2.1); the session is the one that it works for. */
@@ -64,6 +66,7 @@ export function decodeEvent(name: EventName, document: unknown): HookEvent | und
     source: name === "session-start" ? text(fields["source"]) : undefined,
     promptSource: name === "user-prompt-submit" ? text(fields["source"]) : undefined,
     trigger: text(fields["trigger"]),
+    focus: name === "pre-compact" ? text(fields["custom_instructions"]) : undefined,
     reason: text(fields["reason"]),
     agent: text(fields["agent_id"]),
     agentType: text(fields["agent_type"]),

@@ -17,6 +17,7 @@ import { filterText, type SecretSettings } from "../util/secrets.ts"
 import { mayBeSpooled } from "../vault/spool-folders.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
 import { rememberClear } from "./clears.ts"
+import { newCompactions, withBoundaryDue, withCompactions } from "./compactions.ts"
 import { additionalContext, type HookEvent, isHumanPrompt, isSubagents } from "./event.ts"
 import type { Reply, ReplyRequest } from "./reply.ts"
 import { preparedReply } from "./start.ts"
@@ -37,6 +38,8 @@ const VAULT_SHARE = 0.4
 const PROMPT_REMEMBERED = 20_000
 /** Characters of a summary: no host's is nearly as long. */
 const SUMMARY_REMEMBERED = 150_000
+/** Characters of what the user has asked a compaction to mind. */
+const FOCUS_REMEMBERED = 2000
 /** Characters behind what is remembered in which a secret may end that begins in it. */
 const LONGEST_SECRET = 1 << 16
 /** A summary belongs to a compaction announced within this time, in ms. */
@@ -47,6 +50,7 @@ const INDEX_AT = 1 << 20
 /** @param deadline ms of performance.now(), counted from the start of the process */
 export async function handle(event: HookEvent, settings: Settings, deadline: number): Promise<string> {
   const { dataHome, stateHome } = settings.paths
+  if (settings.paths.exclude.length > 0 && (await isLeftOut(event, settings.paths))) return ""
   const now = Date.now()
   const start = performance.now()
   const failed = (error: unknown): void =>
@@ -55,7 +59,14 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
   let spooled = false
   for (const path of transcriptsIn(event)) {
     const until = start + (deadline - start) * VAULT_SHARE
-    const options = { now, deadline: until, hurried: true, lastLine: "whole", parent: event.session } as const
+    const options = {
+      now,
+      deadline: until,
+      hurried: true,
+      lastLine: "whole",
+      parent: event.session,
+      folder: event.cwd,
+    } as const
     try {
       const one = take(settings.paths, path, options)
       taken.push(one)
@@ -80,6 +91,11 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
   const kept = readState(dataHome, event.session)
   const before = (await newerState(event, settings.paths, spooled)) ?? kept
   let state = remember(before, event, now, taken[0]?.captured.size ?? 0, settings.paths.secrets)
+  try {
+    state = withCompactions(event, before, state, own, now)
+  } catch (error) {
+    failed(error)
+  }
   let watched: Watched | undefined
   try {
     watched = watchContext({ event, before, state, own, settings, now })
@@ -87,7 +103,7 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
     failed(error)
   }
   if (watched !== undefined) state = { ...state, context: watched.context }
-  const delivery = await followDelivery(event, state, taken, now).catch(failed)
+  const delivery = await followDelivery(event, state, settings, taken, now).catch(failed)
   if (delivery?.state !== undefined) state = delivery.state
   let text = ""
   let lost = false
@@ -98,6 +114,7 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
     )
     text = answer.text
     state = answer.state
+    if (event.source === "compact" && state.restoreTime === now) state = answered(event, before, state, own)
     lost = answer.lost === true
   }
   if (text === "" && watched?.advice !== undefined) {
@@ -123,6 +140,23 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
     failed(error)
   }
   return text
+}
+
+/** The user wants nothing of it here, not even a line in the log. */
+async function isLeftOut({ transcript, cwd }: HookEvent, paths: Paths): Promise<boolean> {
+  const { isExcluded, isExcludedFolder } = await import("../archive/excluded.ts")
+  if (transcript !== undefined) return isExcluded(paths, transcript, cwd)
+  return cwd === undefined || isExcludedFolder(paths, cwd)
+}
+
+/** The compaction that was answered just now stands in the transcript already, or soon will. */
+function answered(
+  event: HookEvent,
+  before: SessionState,
+  state: SessionState,
+  own: Taken | undefined,
+): SessionState {
+  return withBoundaryDue(state, own !== undefined && newCompactions(event, before, own).length > 0)
 }
 
 async function replyTo(request: ReplyRequest, failed: (error: unknown) => void): Promise<Reply> {
@@ -224,8 +258,11 @@ function remember(
     case "stop":
       return state.promptOpen ? { ...state, promptOpen: false } : state
     case "pre-compact": {
-      const { summary: _old, ...rest } = state
-      return { ...rest, compactTime: now, compactAt: size }
+      const { summary: _old, focus: _former, unannounced: _noted, ...rest } = state
+      const focus = remembered(event.focus?.trim() ?? "", FOCUS_REMEMBERED, secrets)
+      // One that the next prompt is to answer is not forgotten over it.
+      const at = compactionUnanswered(state) ? Math.min(state.compactAt ?? size, size) : size
+      return { ...rest, ...(focus === "" ? {} : { focus }), compactTime: now, compactAt: at }
     }
     case "subagent-stop":
       // No agent type: the compaction itself, from 2.1 on. Its summary is not in the transcript yet.
@@ -258,12 +295,13 @@ function remembered(text: string, most: number, secrets: SecretSettings): string
 async function followDelivery(
   event: HookEvent,
   state: SessionState,
+  { resolved }: Settings,
   taken: readonly Taken[],
   now: number,
 ): Promise<{ state?: SessionState; lost?: boolean }> {
   const { delivery, ...rest } = state
   const isPrompt = event.name === "user-prompt-submit"
-  if (!isPrompt && event.name !== "stop") return {}
+  if ((!isPrompt && event.name !== "stop") || !resolved.config["restore.enabled"]) return {}
   const isMissed = isPrompt && compactionUnanswered(state)
   const given = isMissed ? { at: state.compactAt ?? 0, time: state.compactTime ?? 0 } : delivery
   const own = taken.find(({ path }) => path === event.transcript)

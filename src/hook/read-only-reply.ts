@@ -31,7 +31,7 @@ function answer(db: Database, request: ReplyRequest): Reply {
   // Whether a prompt follows a compaction stands in lines that are not indexed.
   if (event.name === "user-prompt-submit") return { text: "", state }
   if (event.source === "compact") {
-    const { summary: _used, ...rest } = state
+    const { summary: _used, focus: _told, ...rest } = state
     const text = restored(db, request, "compact", event.session)
     return { text, state: { ...rest, restoreTime: now } }
   }
@@ -66,6 +66,7 @@ function restored(db: Database, request: ReplyRequest, source: RestoreSource, fr
     host: { ...settings.paths, cwd: event.cwd },
     byPlugin: compacted && !compactionUnanswered(state),
     related: config["restore.related"],
+    focus: compacted ? state.focus : undefined,
   }
   return additionalContext(event, restoreOf(db, from, options, pending).text)
 }

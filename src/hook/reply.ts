@@ -1,6 +1,7 @@
 /** What goes back to the model, for the events that give it something: one connection, one transaction. */
 
 import { type Database, databasePath, openDatabase } from "../archive/database.ts"
+import { isExcluded } from "../archive/excluded.ts"
 import { listPending, type Pending, settlePending } from "../archive/pending.ts"
 import { writePointer } from "../archive/pointers.ts"
 import { projectOf } from "../archive/project.ts"
@@ -19,6 +20,7 @@ import { dirname } from "../util/path.ts"
 import type { Stretch } from "../vault/reader.ts"
 import { CLEAR_LASTS, claimClear, isCleared, SILENT_CLEAR_LASTS } from "./clears.ts"
 import { additionalContext, type HookEvent } from "./event.ts"
+import { type Compaction, lastCompaction, missedCompaction, summaryBehind } from "./missed.ts"
 import { compactionUnanswered, SAME_EVENT, type SessionState } from "./state.ts"
 
 export interface ReplyRequest {
@@ -129,14 +131,15 @@ function answer(db: Database, indexer: Indexer, request: ReplyRequest): Reply {
     const { delivery: _lost, ...rest } = state
     return { text: additionalContext(event, again(db, request)), state: rest }
   }
-  if (isPrompt && !compactedSince(db, event.session, state.compactAt ?? 0)) {
-    const { compactTime: _time, compactAt: _at, ...rest } = state
+  const missed = isPrompt ? missedCompaction(db, event.session, state) : undefined
+  if (isPrompt && missed === undefined) {
+    const { compactTime: _time, compactAt: _at, unannounced: _noted, ...rest } = state
     return { text: "", state: rest }
   }
   if (isPrompt || event.source === "compact") {
-    const given = restore(db, request, "compact", event.session)
+    const given = restore(db, request, "compact", event.session, missed)
     if (given === NOTHING && !isPrompt) return { text: "", state }
-    const { summary: _used, delivery: _former, ...rest } = state
+    const { summary: _used, focus: _told, delivery: _former, unannounced: _noted, ...rest } = state
     const next = { ...rest, restoreTime: request.now, ...(isPrompt ? {} : deliveryOf(request, given)) }
     return { text: additionalContext(event, given.text, given.note), state: next }
   }
@@ -178,22 +181,12 @@ function again(db: Database, { event, state, lastPromptOpen, now }: ReplyRequest
   if (last === null) return ""
   // Hosts to 2.1.112 do not say that it was a subagent's compaction: then the conversation has lost nothing.
   const isCompaction = last.event.startsWith("compact")
-  if (isCompaction && !compactedSince(db, event.session, state.compactAt ?? 0)) return ""
+  if (isCompaction && lastCompaction(db, event.session, state.compactAt) === undefined) return ""
   const text = lastPromptOpen ? last.text : withoutPending(last.text)
   const added = db
     .query("INSERT OR IGNORE INTO restores (session, source, mark, time, text) VALUES (?, 'again', ?, ?, ?)")
     .run(event.session, `of ${last.event}`, now, text)
   return added.changes > 0 ? text : ""
-}
-
-/** Whether a compaction stands in the transcript from `offset` on. */
-function compactedSince(db: Database, session: string, offset: number): boolean {
-  const row = db
-    .query<{ n: number }, [string, number]>(
-      "SELECT count(*) AS n FROM boundaries WHERE session = ? AND offset >= ?",
-    )
-    .get(session, offset)
-  return (row?.n ?? 0) > 0
 }
 
 /** A session that starts: continued from another, resumed, or new. */
@@ -238,6 +231,7 @@ function continueFrom(db: Database, indexer: Indexer, request: ReplyRequest, par
 /** The views of a session that ended just now may not have followed yet. */
 function indexSession(indexer: Indexer, { event, settings, now, deadline }: ReplyRequest, id: string): void {
   const path = `${dirname(event.transcript!)}/${id}.jsonl`
+  if (isExcluded(settings.paths, path)) return
   const until = performance.now() + OTHERS_TIME
   const options = { now, deadline: until, hurried: true, lastLine: "whole" } as const
   const taken = take(settings.paths, path, options)
@@ -261,7 +255,8 @@ function claimAnswer(
   const announced = event.source === "compact" ? state.compactTime : undefined
   const since = Math.max(now - SAME_EVENT, announced ?? 0)
   if ((size === 0 || announced !== undefined) && answeredSince(db, event.session, source, since)) return false
-  const mark = size > 0 ? `at ${size}` : `near ${now}`
+  const place = event.name === "user-prompt-submit" ? "late" : "at"
+  const mark = size > 0 ? `${place} ${size}` : `near ${now}`
   const added = db
     .query("INSERT OR IGNORE INTO restores (session, source, mark, time, text) VALUES (?, ?, ?, ?, '')")
     .run(event.session, source, mark, now)
@@ -284,7 +279,14 @@ function remembered(db: Database, session: string, text: string): string {
   return text
 }
 
-function restore(db: Database, request: ReplyRequest, source: RestoreSource, from: string): Given {
+/** @param missed at a prompt: the compaction that is answered now */
+function restore(
+  db: Database,
+  request: ReplyRequest,
+  source: RestoreSource,
+  from: string,
+  missed?: Compaction,
+): Given {
   if (!claimAnswer(db, request, source)) return NOTHING
   const { event, settings, state } = request
   const compacted = source === "compact"
@@ -294,12 +296,22 @@ function restore(db: Database, request: ReplyRequest, source: RestoreSource, fro
   const pending = waiting && prompt !== undefined ? { text: prompt, at: promptAt } : undefined
   const { config } = settings.resolved
   const budget = config["restore.budget"]
-  const summary = compacted ? (state.summary ?? "") : ""
+  const summary = (missed && summaryBehind(event, missed)) || (compacted ? state.summary : undefined) || ""
   const about = event.name === "user-prompt-submit" ? prompt : undefined
   const host = { ...settings.paths, cwd: event.cwd }
   // The host itself announces its compactions.
   const byPlugin = compacted && !compactionUnanswered(state)
-  const options = { source, budget, summary, host, byPlugin, related: config["restore.related"], about }
+  const focus = compacted ? state.focus : undefined
+  const options = {
+    source,
+    budget,
+    summary,
+    host,
+    byPlugin,
+    related: config["restore.related"],
+    about,
+    focus,
+  }
   const { text, facts } = restoreOf(db, from, options, pending)
   const wanted = event.name === "session-start" && config["restore.receipt"]
   const note = wanted ? receiptLine(text, facts) : ""

@@ -4,7 +4,8 @@
  * The host waits for us at every prompt, so there is no package here, no child to wait for, one database
  * connection and one transaction.
  */
-import { loadSettings, withProject } from "../config/load.ts"
+import { loadSettings, type Settings, withProject } from "../config/load.ts"
+import { refusalOf } from "../config/refusal.ts"
 import { logError } from "../util/log.ts"
 import { endNow } from "./end.ts"
 import { decodeEvent, type EventName, isEvent } from "./event.ts"
@@ -31,9 +32,17 @@ async function answer(name: EventName): Promise<string> {
     if (!config["capture.enabled"]) return ""
     const deadline = config["hook.deadline"]
     const event = decodeEvent(name, readDocument(deadline * STDIN_SHARE))
+    if (name === "session-start" && event?.source !== "compact") noteBadOptions(settings)
     return event === undefined ? "" : await handle(event, withProject(settings, event.cwd), deadline)
   } catch (error) {
     logError(settings.paths.stateHome, { event: name, error })
     return ""
   }
+}
+
+/** Hooks go on without them; commands stop, and say it to the user. Once for each session is enough. */
+function noteBadOptions(settings: Settings): void {
+  const refusal = refusalOf(settings)
+  if (refusal !== undefined)
+    logError(settings.paths.stateHome, { event: "session-start", error: new Error(refusal.message) })
 }

@@ -21,8 +21,16 @@ export interface SessionState {
   readonly promptOpen?: boolean
   /** When a compaction was announced, in ms since the epoch; it may not follow. */
   readonly compactTime?: number
-  /** Bytes of the transcript at that moment. */
+  /** Bytes of the transcript at that moment; of an unannounced one, where it stands. */
   readonly compactAt?: number
+  /** Nobody announced it: it was found in the transcript, at `compactTime`. */
+  readonly unannounced?: boolean
+  /** Bytes of the transcript that were looked through for compactions. */
+  readonly seenAt?: number
+  /** A compaction was answered that the transcript has not been seen to hold. */
+  readonly boundaryDue?: boolean
+  /** What the user has asked it to mind. */
+  readonly focus?: string
   /** The host's own summary of that compaction. */
   readonly summary?: string
   /** When context was last given back, in ms since the epoch. */
@@ -47,7 +55,7 @@ export interface Delivery {
   readonly time: number
 }
 
-/** A compaction was announced, and the host has not started the session anew since. It may not have happened. */
+/** A compaction was announced or found, and the host has not started the session anew since. It may not have happened. */
 export function compactionUnanswered({ compactTime, restoreTime = 0 }: SessionState): boolean {
   return compactTime !== undefined && restoreTime < compactTime
 }

@@ -1,6 +1,6 @@
 /** Sessions that are to be forgotten whole: what there is of them, and their tombstones. */
 import { statSync } from "node:fs"
-import { isNotesSession } from "../archive/remembered.ts"
+import { isNotesSession } from "../archive/notes-session.ts"
 import { type Source, sources } from "../archive/source.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"

@@ -1,6 +1,7 @@
 /** How much of the host's history is not in the vault, and the import of it in the background. */
 import { statSync } from "node:fs"
 import { join } from "node:path"
+import { isExcluded } from "../archive/excluded.ts"
 import type { Paths } from "../config/load.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { archivedIn } from "../vault/reader.ts"
@@ -8,10 +9,10 @@ import { waitingRequests } from "./requests.ts"
 import { spawnJob } from "./spawn.ts"
 import { transcriptsBelow } from "./transcripts.ts"
 
-type Place = Pick<Paths, "dataHome" | "home" | "claudeDir">
+type Place = Pick<Paths, "dataHome" | "home" | "claudeDir" | "exclude">
 
 export interface History {
-  /** All transcripts of the host, and those of them with bytes that the vault does not hold. */
+  /** All transcripts of the host that are wanted, and those of them with bytes that the vault does not hold. */
   readonly transcripts: number
   readonly left: number
   readonly bytes: number
@@ -20,10 +21,11 @@ export interface History {
 
 const historyFolder = ({ claudeDir }: Pick<Paths, "claudeDir">): string => join(claudeDir, "projects")
 
-/** Two small reads for each transcript. */
+/** Two small reads for each transcript, and one where folders are excluded. */
 export function historyOf(place: Place): History {
   const history = { transcripts: 0, left: 0, bytes: 0, bytesLeft: 0 }
   for (const path of transcriptsBelow(historyFolder(place))) {
+    if (isExcluded(place, path)) continue
     const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
     const missing = size - Math.min(size, archivedIn(vaultFile(place.dataHome, vaultPath(path, place.home))))
     history.transcripts++

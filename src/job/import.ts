@@ -1,6 +1,7 @@
 /** Takes whole histories: transcript by transcript, each slice committed, so that it can be stopped and continued. */
 import { statSync } from "node:fs"
 import { type Database, prepareForLongWork } from "../archive/database.ts"
+import { isExcluded } from "../archive/excluded.ts"
 import { catchUp } from "../archive/indexing.ts"
 import { totals } from "../archive/read.ts"
 import { forgottenTranscript, take, UNHURRIED } from "../archive/take.ts"
@@ -18,7 +19,7 @@ import { preparePointers } from "./pointers.ts"
 import { archiveAll } from "./run.ts"
 import { isQuiet } from "./transcripts.ts"
 
-type Place = Pick<Paths, "dataHome" | "home" | "stateHome" | "secrets">
+type Place = Pick<Paths, "dataHome" | "home" | "stateHome" | "secrets"> & Partial<Pick<Paths, "exclude">>
 
 export interface ImportedFile {
   readonly path: string
@@ -32,6 +33,8 @@ export interface ImportedFile {
   readonly waiting: number
   /** The user does not want it archived. */
   readonly forgotten: boolean
+  /** Nor any session of its folder. */
+  readonly excluded: boolean
   /** What was found in another tool's archive; `size` is the archive's, the other bytes are those of lines made of it. */
   readonly archive?: Pick<TakenArchive, "tool" | "sessions" | "lines">
   readonly error: string | undefined
@@ -112,7 +115,7 @@ function importArchive(
   path: string,
   dryRun: boolean,
 ): ImportedFile {
-  const file = { path, size: sizeOf(path), waiting: 0, forgotten: false }
+  const file = { path, size: sizeOf(path), waiting: 0, forgotten: false, excluded: false }
   try {
     const { tool, sessions, lines, before, taken } = takeArchive(path, {
       dataHome,
@@ -160,6 +163,7 @@ function importOne(
   try {
     const forgotten = forgottenTranscript(place.dataHome, path)
     if (forgotten?.whole) return leftOut(path)
+    if (isExcluded(place, path)) return excluded(path)
     if (check) setAsideIfDifferent(path, file, Date.now())
     const lastLine = isQuiet(path) ? "any" : "whole"
     try {
@@ -183,7 +187,7 @@ function importOne(
     else if (rest.missing > 0)
       error ??= `${rest.missing} bytes were not taken: another process holds the copy`
     const { size, waiting } = rest === false ? { size: 0, waiting: 0 } : rest
-    return { path, size, before, archived, taken, waiting, forgotten: false, error }
+    return { path, size, before, archived, taken, waiting, ...WANTED, error }
   } catch (cause) {
     const size = sizeOf(path)
     return {
@@ -193,7 +197,7 @@ function importOne(
       archived,
       taken,
       waiting: 0,
-      forgotten: false,
+      ...WANTED,
       error: error ?? messageOf(cause),
     }
   }
@@ -207,8 +211,13 @@ const leftOut = (path: string): ImportedFile => ({
   taken: 0,
   waiting: 0,
   forgotten: true,
+  excluded: false,
   error: undefined,
 })
+
+const WANTED = { forgotten: false, excluded: false } as const
+
+const excluded = (path: string): ImportedFile => ({ ...leftOut(path), forgotten: false, excluded: true })
 
 /** Into the vault alone. */
 function takeAll(
@@ -232,6 +241,7 @@ function takeAll(
 function wouldTake(place: Place, path: string): ImportedFile {
   try {
     if (forgottenTranscript(place.dataHome, path)?.whole) return leftOut(path)
+    if (isExcluded(place, path)) return excluded(path)
     return withTranscript(path, (source) => {
       if (source === undefined) throw new Error("it is gone, or not a file")
       const tail = tailOf(vaultFile(place.dataHome, vaultPath(path, place.home)))
@@ -241,11 +251,11 @@ function wouldTake(place: Place, path: string): ImportedFile {
       const half = isQuiet(path) ? waiting : 0
       const taken = missing + half
       const after = { archived: from + taken, taken, waiting: waiting - half }
-      return { path, size, before, ...after, forgotten: false, error: undefined }
+      return { path, size, before, ...after, ...WANTED, error: undefined }
     })
   } catch (cause) {
     const error = messageOf(cause)
-    return { ...leftOut(path), forgotten: false, error }
+    return { ...leftOut(path), ...WANTED, error }
   }
 }
 

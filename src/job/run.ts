@@ -8,6 +8,7 @@ import { join } from "node:path"
 import { markBehind } from "../archive/complete.ts"
 import { type Database, openDatabase } from "../archive/database.ts"
 import { drainSpool } from "../archive/drain.ts"
+import { type Exclusion, isExcluded } from "../archive/excluded.ts"
 import { catchUp, index } from "../archive/indexing.ts"
 import { isPending, settlePending } from "../archive/pending.ts"
 import { lastRepair } from "../archive/repairs.ts"
@@ -256,11 +257,12 @@ export interface ArchiveOptions {
  */
 export function archiveAll(
   db: Database,
-  place: Place,
+  place: Place & Exclusion,
   path: string,
   end: number,
   { lastLine = "whole", onProgress }: ArchiveOptions = {},
 ): void {
+  if (isExcluded(place, path)) return
   for (;;) {
     const taken = take(place, path, {
       now: Date.now(),

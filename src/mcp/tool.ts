@@ -12,6 +12,8 @@ export interface World {
   readonly hostConfig: string
   /** What must not get into the archive. */
   readonly secrets: SecretSettings
+  /** Folders whose sessions must not get there. */
+  readonly exclude: readonly string[]
   /** Folder of the project that the host works in. */
   readonly folder: string
   /** The host's session that has started us, where the host tells. */

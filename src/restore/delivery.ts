@@ -44,7 +44,7 @@ export function lastRestore(db: Database, dataHome: string, session: string): La
       "SELECT time FROM restores WHERE session = ? AND source = 'again' AND mark = ?",
     )
     .get(session, `of ${source} ${mark}`)
-  const since = Number(/^at (\d+)$/.exec(mark)?.[1] ?? 0)
+  const since = Number(/^(?:at|late) (\d+)$/.exec(mark)?.[1] ?? 0)
   const content = archivedSince(db, dataHome, session, since)
   const proof = content === undefined ? "untold" : proofIn(content, given.time, again !== null)
   const characters = text.length

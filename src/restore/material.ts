@@ -87,6 +87,8 @@ export interface Brief {
   /** Bytes of the session's transcripts in the vault. */
   readonly archived: number
   readonly todos: readonly { readonly content: string; readonly status: string }[]
+  /** What the model has kept for the project with `remember`; undefined: nothing. */
+  readonly notes?: { readonly count: number; readonly session: string } | undefined
   /** Newest first. */
   readonly turns: readonly TurnLine[]
   /** Of other sessions, best first; more than are wanted, since some may say nothing new. */

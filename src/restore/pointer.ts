@@ -27,9 +27,13 @@ export function renderPointer(material: Brief, related = 0): string {
       `${count(material.turnCount, "turn")}${when}. Its last turn:`,
     turnLine(last),
     ...(material.todos.length === 0 ? [] : [`Open todos: ${count(material.todos.length, "item")}.`]),
+    ...(material.notes === undefined ? [] : [notesLine(material.notes)]),
     `\`ctxbridge show ${HANDLE_PREFIX}<handle>\` opens a turn, \`ctxbridge sessions\` lists what there is.`,
   ]
   const page = new Page(cut(lines.join("\n"), LARGEST - CLOSE.length - 1), LARGEST - CLOSE.length - 1)
   page.section(RELATED_TITLE, relatedLines(page, material.related, related), RELATED_ROOM)
   return `${page.text()}\n${CLOSE}`
 }
+
+const notesLine = (notes: NonNullable<Brief["notes"]>): string =>
+  `Notes kept for this project with \`remember\`: ${notes.count}; \`ctxbridge show ${name(notes.session, 40)}\` lists them.`

@@ -19,7 +19,7 @@ interface SessionRow {
   readonly latest: string
 }
 
-/** The latest, newest first. */
+/** The latest, newest first; one more than wanted where there are older ones. */
 export function receiptsOf(db: Database, dataHome: string, filter: ReceiptFilter): Receipt[] {
   const { project = null, session = null, limit, onProgress } = filter
   const sessions = db
@@ -33,12 +33,12 @@ export function receiptsOf(db: Database, dataHome: string, filter: ReceiptFilter
   let found: Receipt[] = []
   for (const [n, { session: id, latest }] of sessions.entries()) {
     // What follows is older than all that is wanted.
-    if (found.length >= limit && latest < (found[limit - 1]!.time ?? "")) break
+    if (found.length > limit && latest < (found[limit]!.time ?? "")) break
     onProgress?.(n, sessions.length)
     found = [...found, ...ofSession(db, dataHome, id)].sort(newestFirst)
   }
   onProgress?.(sessions.length, sessions.length)
-  return found.slice(0, limit)
+  return found.slice(0, limit + 1)
 }
 
 const newestFirst = (a: Receipt, b: Receipt): number => {
@@ -79,7 +79,7 @@ function givenTo(db: Database, session: string): GivenText[] {
     )
     .all(session)
     .flatMap(({ mark, text }) => {
-      const at = /^at (\d+)$/.exec(mark)?.[1]
+      const at = /^(?:at|late) (\d+)$/.exec(mark)?.[1]
       return at === undefined ? [] : [{ at: Number(at), text }]
     })
 }

@@ -6,7 +6,7 @@ import type { Database } from "../archive/database.ts"
 import { isScale, isWholeRow, unpackVectors } from "../archive/vectors.ts"
 import { HASHED_ID } from "../embed/hashed.ts"
 import type { Clue } from "../search/clues.ts"
-import { placeOf, type RelatedTurn, relatedTurns } from "../search/related.ts"
+import { FOCUSED, type Gate, placeOf, type RelatedTurn, relatedTurns } from "../search/related.ts"
 import { codeOf } from "../util/errors.ts"
 import type { RelatedLine } from "./material.ts"
 
@@ -23,36 +23,56 @@ interface AboutRow {
   readonly path: string
 }
 
+/** What turns of other sessions shall be about. */
+export interface Subject {
+  /** In the user's own words, said for this purpose: what is about that comes first. */
+  readonly focus?: string | undefined
+  /** What the session is about now. */
+  readonly about: string
+  /** Handle of the latest turn, if it began with `about`: it may have vectors. */
+  readonly latest?: string | undefined
+}
+
 /**
  * An index that cannot be read costs these lines, and not the restore.
  *
- * @param prompt what the session is about now
- * @param latest handle of the turn that began with it, if any: it may have vectors
  * @param most lines that are wanted; 0: nothing is looked for
  */
 export function gatherRelated(
   db: Database,
   session: string,
-  prompt: string,
-  latest: string | undefined,
+  { focus = "", about, latest }: Subject,
   most: number,
 ): RelatedLine[] {
-  if (most === 0 || prompt.trim() === "") return []
+  if (most === 0) return []
   try {
-    return relatedTo(db, session, prompt, latest, most)
+    // Each by itself: a long prompt's words would outweigh the few of the focus.
+    const found = [
+      ...relatedTo(db, session, { prompt: focus, gate: FOCUSED }, most),
+      ...relatedTo(db, session, { prompt: about, latest }, most),
+    ]
+    const once = new Map<string, RelatedLine>()
+    for (const line of found) if (!once.has(line.handle)) once.set(line.handle, line)
+    return [...once.values()]
   } catch (error) {
     if (!codeOf(error).startsWith("SQLITE_")) throw error
     return []
   }
 }
 
+interface Asked {
+  readonly prompt: string
+  readonly latest?: string | undefined
+  readonly gate?: Gate
+}
+
 function relatedTo(
   db: Database,
   session: string,
-  prompt: string,
-  latest: string | undefined,
+  { prompt, latest, gate }: Asked,
   most: number,
 ): RelatedLine[] {
+  if (prompt.trim() === "") return []
   const about = db
     .query<AboutRow, [string]>(
       "SELECT p.id AS project, p.path FROM sessions s JOIN projects p ON p.id = s.project WHERE s.id = ?",
@@ -60,7 +80,7 @@ function relatedTo(
     .get(session)
   if (about === null) return []
   const { project, path } = about
-  const found = relatedTurns(db, { prompt, project, name: path, except: kinOf(db, session) })
+  const found = relatedTurns(db, { prompt, project, name: path, except: kinOf(db, session) }, gate)
   const ordered = latest === undefined ? found : byMeaning(db, latest, found)
   return linesOf(db, ordered.slice(0, most * SPARE))
 }

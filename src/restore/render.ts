@@ -1,5 +1,6 @@
 /** Material → the text that goes back to the model. Pure: same input, same bytes. */
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+import { errorLinesIn } from "../transcript/error-lines.ts"
 import { count, cut } from "../util/text.ts"
 import { atLeast } from "../util/version.ts"
 import { complement } from "./complement.ts"
@@ -15,6 +16,7 @@ import {
 import { Page } from "./page.ts"
 import { belowFolder, lastTwo } from "./paths.ts"
 import { blockQuote, code, name, said, time, told, word } from "./quote.ts"
+import { withoutFolder } from "./typed.ts"
 
 export type RestoreSource = "compact" | "clear"
 
@@ -42,10 +44,14 @@ const SHOWS_FILES = [2, 0, 76] as const
 const PENDING_SHARE = 0.5
 /** Characters of a failed command's output. With error lines (complement.ts), the only words of a tool given back. */
 const ERROR_SHOWN = 160
+const ERROR_SHORT = 90
+const COMMAND_SHOWN = 140
+const COMMAND_SHORT = 80
 /** Characters that a section may take however small the budget is. */
 const SECTION = 200
 /** Of files in flight: the others stand among the paths. */
 const MOST_FILES = 5
+const COMMANDS = "Commands"
 const TURNS = "Turns"
 /** Behind what the model said on the way of a turn, and characters of it. */
 export const ON_THE_WAY = ", said on the way"
@@ -90,7 +96,7 @@ export function renderRestore(material: Material, options: RenderOptions): strin
   // What comes last has its room kept.
   const onTheWay = (material.steps ?? []).filter(({ text }) => !held(shownOf(text, STEP_SHORT)))
   const newest = withSteps(material.turns.slice(0, LEAST_TURNS), onTheWay)
-  const kept = Math.min(page.left / 2, roomOf(newest.map(shortLine)))
+  const kept = Math.min(page.left / 2, roomOf(TURNS, newest.map(shortLine)))
   const share = (part: number): number => Math.min(page.left - kept, Math.max(budget * part, SECTION))
   page.section(
     "Standing constraints of the user",
@@ -119,7 +125,7 @@ export function renderRestore(material: Material, options: RenderOptions): strin
       ),
     share(0.1),
   )
-  page.section("Commands", commands(material, held), share(0.1))
+  page.section(COMMANDS, commands(material, held, share(0.1)), share(0.1))
   page.section(
     "Decisions",
     material.decisions
@@ -163,22 +169,33 @@ function pendingPrompt(page: Page, material: Material, { source, budget }: Rende
   if (quote.length > "> ".length) page.section(PENDING_TITLE, [quote])
 }
 
-function commands({ failing, good }: Material, held: Held): string[] {
-  const lines: string[] = []
-  if (failing !== undefined && !held(failing.command)) lines.push(`- last failing: ${commandLine(failing)}`)
-  if (good !== undefined && !held(good.command)) lines.push(`- last good: ${commandLine(good)}`)
-  return lines
+/** Both lines, shorter where they would not fit: what failed at length says less than what worked since. */
+function commands({ failing, good }: Material, held: Held, room: number): string[] {
+  const linesOf = (command: number, error: number): string[] => {
+    const lines: string[] = []
+    if (failing !== undefined && !held(failing.command))
+      lines.push(`- last failing: ${commandLine(failing, command, error)}`)
+    if (good !== undefined && !held(good.command))
+      lines.push(`- last good: ${commandLine(good, command, error)}`)
+    return lines
+  }
+  const lines = linesOf(COMMAND_SHOWN, ERROR_SHOWN)
+  return roomOf(COMMANDS, lines) <= room ? lines : linesOf(COMMAND_SHORT, ERROR_SHORT)
 }
 
-function commandLine({ command, exitCode, error, handle }: CommandRun): string {
+function commandLine({ command, exitCode, error, handle }: CommandRun, shown: number, most: number): string {
   const exit = exitCode === undefined ? "" : `, exit ${exitCode}`
-  const output = error === "" ? "" : ` → ${told(error, ERROR_SHOWN)}`
-  return `${code(command, 140)}${output} (${HANDLE_PREFIX}${handle}${exit})`
+  const output = error === "" ? "" : ` → ${told(reasonOf(error, most), most)}`
+  return `${code(command.length > shown ? withoutFolder(command) : command, shown)}${output} (${HANDLE_PREFIX}${handle}${exit})`
 }
+
+/** Of a longer output the line that names the error, where one does: it mostly stands behind what went well. */
+const reasonOf = (error: string, most: number): string =>
+  error.length <= most ? error : (errorLinesIn(error, true)[0] ?? error)
 
 /** Characters that lines take with their title and newlines. */
-const roomOf = (lines: readonly string[]): number =>
-  lines.reduce((sum, line) => sum + line.length + 1, `\n## ${TURNS}`.length)
+const roomOf = (title: string, lines: readonly string[]): number =>
+  lines.reduce((sum, line) => sum + line.length + 1, `\n## ${title}`.length)
 
 /**
  * As many of the newest turns as fit, in their order: at length when all do, else the more turns. A line too long for
@@ -196,7 +213,7 @@ function turnLines(page: Page, told: readonly Told[]): void {
 /** Lines of the newest within `room` characters. */
 function fitting(told: readonly Told[], lineOf: (one: Told) => string, room: number): string[] {
   const lines: string[] = []
-  let left = room - roomOf([])
+  let left = room - roomOf(TURNS, [])
   let refused = 0
   for (const one of told) {
     const line = lineOf(one)

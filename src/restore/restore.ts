@@ -24,6 +24,8 @@ export interface RestoreOptions extends Omit<RenderOptions, "standing"> {
   readonly host?: HostPlaces & { readonly dataHome: string }
   /** What is asked now, where no prompt is pending: turns of other sessions shall be about it. */
   readonly about?: string | undefined
+  /** Words that the user gave to the compaction: turns of other sessions about them come first. */
+  readonly focus?: string | undefined
 }
 
 export function restoreOf(
@@ -32,7 +34,8 @@ export function restoreOf(
   options: RestoreOptions,
   pending?: PendingPrompt,
 ): Restore {
-  const material = gather(db, session, pending, options.related, options.about)
+  const { related: most, about, focus } = options
+  const material = gather(db, session, { pending, related: most, about, focus })
   const { facts, related, version, shownAgain: files, todos } = material
   const standing = standingIn(db, { session, version, files, todos }, options)
   const steps = options.host === undefined ? [] : stepsOf(db, material.turns, options.host.dataHome)

@@ -74,7 +74,7 @@ export function candidatesOf(
     for (; n < rows.length; n++) {
       const id = rows[n]!
       const mask = masks[id]!
-      if (mask === 0) ids.push(id)
+      if (mask === 0) ids[ids.length] = id
       masks[id] = mask | bit
     }
   }
@@ -117,15 +117,17 @@ function newestRows(
   expression: string | undefined,
   condition: Condition | undefined,
   limit: number,
-  below = Number.MAX_SAFE_INTEGER,
+  below?: number,
 ): number[] {
   const { from, id, where, values } = listOf(expression, condition)
+  // Comparing each row takes a seventh of a list's time.
+  const [older, bound] = below === undefined ? ["", []] : [`AND ${id} < ?`, [below]]
   const { ids } = db
     .query<{ ids: string }, (string | number)[]>(
       `SELECT json_group_array(id) AS ids FROM
-         (SELECT ${id} AS id FROM ${from} WHERE ${where} AND ${id} < ? ORDER BY ${id} DESC LIMIT ?)`,
+         (SELECT ${id} AS id FROM ${from} WHERE ${where} ${older} ORDER BY ${id} DESC LIMIT ?)`,
     )
-    .get(...values, below, limit)!
+    .get(...values, ...bound, limit)!
   return JSON.parse(ids)
 }
 

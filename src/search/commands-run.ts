@@ -4,8 +4,10 @@ import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { wasRun } from "../archive/was-run.ts"
 import { wordSet } from "../util/words.ts"
 import { parseQuery } from "./query.ts"
+import type { CallPlace, WholeCalls } from "./whole-calls.ts"
 
 export interface CommandRun {
+  /** As it was run last, with its line breaks. */
   readonly command: string
   readonly runs: number
   readonly failures: number
@@ -19,7 +21,7 @@ export interface CommandRun {
   readonly handle: string
 }
 
-interface Row {
+interface Row extends CallPlace {
   readonly command: string
   readonly isError: number | null
   readonly exitCode: number | null
@@ -28,17 +30,24 @@ interface Row {
   readonly handle: string
 }
 
+export interface CommandsRequest {
+  /** undefined: of all. */
+  readonly project: string | undefined
+  /** How many are read from the vault, the best first; the others are told in the views' one line. */
+  readonly limit: number
+  readonly calls: WholeCalls
+}
+
 /**
  * Best first: a short command that has the words is more to the point than a long one.
  *
  * @param messages calls that have words of the query: the newest of a command's, at least
- * @param project undefined: all
  */
 export function commandsRun(
   db: Database,
   query: string,
   messages: readonly number[],
-  project: string | undefined,
+  { project, limit, calls }: CommandsRequest,
 ): CommandRun[] {
   const words = parseQuery(query).terms.map(({ word }) => word)
   const closeness = (command: string): number => {
@@ -48,10 +57,10 @@ export function commandsRun(
   const rows = db
     .query<Row, [string, string]>(
       `SELECT c.target AS command, c.is_error AS isError, c.exit_code AS exitCode, c.error, m.time,
-         ?1 || t.handle AS handle
+         ?1 || t.handle AS handle, c.id, c.use, c.result
        FROM json_each(?2) w JOIN messages m ON m.id = w.value JOIN tool_calls c ON c.turn = m.turn AND c.use = m.id
        JOIN turns t ON t.id = m.turn WHERE c.name IN ('Bash', 'PowerShell')
-         AND ${wasRun("c.error")} ORDER BY w.key`,
+         AND ${wasRun("c")} ORDER BY w.key`,
     )
     .all(HANDLE_PREFIX, JSON.stringify(messages))
   const runs = new Map<string, Row[]>()
@@ -64,7 +73,11 @@ export function commandsRun(
   const counts = countsOf(db, [...runs.keys()], project)
   return all
     .sort((a, b) => b.score - a.score)
-    .map(({ command, rows }) => summary(command, rows, counts.get(command)!))
+    .map(({ command, rows }, n) => {
+      const last = latestOf(rows)
+      const whole = n < limit ? calls.target(last) : undefined
+      return summary(whole ?? command, last, counts.get(command)!)
+    })
 }
 
 interface Counts {
@@ -84,7 +97,7 @@ function countsOf(
       `SELECT c.target AS command, count(*) AS runs, coalesce(sum(c.is_error), 0) AS failures
        FROM tool_calls c JOIN turns t ON t.id = c.turn LEFT JOIN sessions s ON s.id = t.session
        LEFT JOIN projects p ON p.id = s.project
-       WHERE c.name IN ('Bash', 'PowerShell') AND c.use IS NOT NULL AND ${wasRun("c.error")}
+       WHERE c.name IN ('Bash', 'PowerShell') AND c.use IS NOT NULL AND ${wasRun("c")}
          AND c.target IN (SELECT value FROM json_each(?1)) AND (?2 IS NULL OR p.path = ?2)
        GROUP BY c.target`,
     )
@@ -92,8 +105,10 @@ function countsOf(
   return new Map(rows.map((row) => [row.command, row]))
 }
 
-function summary(command: string, all: readonly Row[], { runs, failures }: Counts): CommandRun {
-  const last = all.reduce((newest, one) => ((one.time ?? "") > (newest.time ?? "") ? one : newest))
+const latestOf = (all: readonly Row[]): Row =>
+  all.reduce((newest, one) => ((one.time ?? "") > (newest.time ?? "") ? one : newest))
+
+function summary(command: string, last: Row, { runs, failures }: Counts): CommandRun {
   return {
     command,
     runs,

@@ -22,8 +22,23 @@ const WEIGHTS: Readonly<Record<string, number>> = { edit: 1, write: 1, read: 0.5
 /** What a path gets for having the topic's words in it, as a share of the best. */
 const NAMED = 1
 
-interface FileOfTurn {
+interface Named {
   readonly path: string
+  /** The session's folder, from which commands name their files. */
+  readonly cwd: string | null
+}
+
+/** A path from the session's folder stands for the whole one where that was named as well: they are one file. */
+function wholePaths(all: readonly Named[]): (one: Named) => string {
+  const known = new Set(all.map(({ path }) => path))
+  return ({ path, cwd }) => {
+    if (cwd === null || /^[/~]/.test(path)) return path
+    const whole = `${cwd}/${path.replace(/^\.\//, "")}`
+    return known.has(whole) ? whole : path
+  }
+}
+
+interface FileOfTurn extends Named {
   readonly op: string
   readonly handle: string
   readonly time: string | null
@@ -34,26 +49,21 @@ export function filesAbout(db: Database, topic: string, ranked: readonly Ranked[
   const words = new Set(parseQuery(topic).terms.map(({ word }) => word))
   const found = new Map<string, { ops: Set<string>; handles: Set<string>; score: number; one: FileOfTurn }>()
   const top = ranked[0]?.score ?? 1
-  for (const { turn, score } of ranked) {
-    for (const one of filesOfTurn(db, turn)) {
-      const share = (score / top) * (WEIGHTS[one.op] ?? 0.3)
-      const known = found.get(one.path)
-      if (known === undefined) {
-        const named =
-          [...wordSet(one.path)].filter((word) => words.has(word)).length / Math.max(1, words.size)
-        const ops = new Set([one.op])
-        found.set(one.path, {
-          ops,
-          handles: new Set([one.handle]),
-          score: share + NAMED * named,
-          one,
-        })
-        continue
-      }
-      known.ops.add(one.op)
-      known.handles.add(one.handle)
-      known.score += share
+  const touched = ranked.flatMap(({ turn, score }) => filesOfTurn(db, turn).map((one) => ({ one, score })))
+  const wholeOf = wholePaths(touched.map(({ one }) => one))
+  for (const { one, score } of touched) {
+    const path = wholeOf(one)
+    const share = (score / top) * (WEIGHTS[one.op] ?? 0.3)
+    const known = found.get(path)
+    if (known === undefined) {
+      const named = [...wordSet(path)].filter((word) => words.has(word)).length / Math.max(1, words.size)
+      const ops = new Set([one.op])
+      found.set(path, { ops, handles: new Set([one.handle]), score: share + NAMED * named, one })
+      continue
     }
+    known.ops.add(one.op)
+    known.handles.add(one.handle)
+    known.score += share
   }
   return [...found]
     .map(([path, { ops, handles, score, one }]) => ({
@@ -70,8 +80,9 @@ export function filesAbout(db: Database, topic: string, ranked: readonly Ranked[
 const filesOfTurn = (db: Database, turn: number): FileOfTurn[] =>
   db
     .query<FileOfTurn, [string, number]>(
-      `SELECT f.path, f.op, ? || t.handle AS handle, t.started AS time
-       FROM files f JOIN turns t ON t.id = f.turn WHERE f.turn = ? ORDER BY f.path, f.op`,
+      `SELECT f.path, f.op, ? || t.handle AS handle, t.started AS time, s.cwd
+       FROM files f JOIN turns t ON t.id = f.turn LEFT JOIN sessions s ON s.id = t.session
+       WHERE f.turn = ? ORDER BY f.path, f.op`,
     )
     .all(HANDLE_PREFIX, turn)
 
@@ -89,23 +100,30 @@ export interface Touch {
   readonly answer: string
 }
 
-interface TouchRow extends Omit<Touch, "ops"> {
+interface TouchRow extends Omit<Touch, "ops">, Named {
   readonly ops: string
 }
 
 /** The turns that touched a file, newest first; those that only read it when `reads`. */
 export function touchesOf(db: Database, file: string, project: string | undefined, reads: boolean): Touch[] {
   const { sql, values } = named(file)
-  return db
+  const rows = db
     .query<TouchRow, (string | null)[]>(
       `SELECT ? || t.handle AS handle, t.session, t.seq, t.started AS time, f.path,
-         group_concat(f.op, ' ' ORDER BY f.op) AS ops, t.prompt, t.answer
+         group_concat(f.op, ' ' ORDER BY f.op) AS ops, t.prompt, t.answer, s.cwd
        FROM files f JOIN turns t ON t.id = f.turn
        LEFT JOIN sessions s ON s.id = t.session LEFT JOIN projects p ON p.id = s.project
        WHERE ${sql} AND (? IS NULL OR p.path = ?)
        GROUP BY t.id, f.path ORDER BY t.started DESC, t.id DESC`,
     )
     .all(HANDLE_PREFIX, ...values, project ?? null, project ?? null)
-    .map((row) => ({ ...row, ops: row.ops.split(" ") }))
-    .filter(({ ops }) => reads || ops.some((op) => op !== "read"))
+  const wholeOf = wholePaths(rows)
+  const touches = new Map<string, Touch>()
+  for (const { cwd, ops, ...row } of rows) {
+    const path = wholeOf({ path: row.path, cwd })
+    const key = `${row.handle} ${path}`
+    const all = new Set([...(touches.get(key)?.ops ?? []), ...ops.split(" ")])
+    touches.set(key, { ...row, path, ops: [...all].sort() })
+  }
+  return [...touches.values()].filter(({ ops }) => reads || ops.some((op) => op !== "read"))
 }

@@ -1,6 +1,7 @@
 /** What followed an error: the calls from there to the next time that the same thing succeeded. */
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+import type { CallPlace, WholeCalls } from "./whole-calls.ts"
 
 export interface Fix {
   /** The turn of the error, with `ctx:`. */
@@ -23,7 +24,7 @@ export interface FixStep {
   readonly failed: boolean
 }
 
-interface Call {
+interface Call extends CallPlace {
   readonly turn: number
   readonly handle: string
   readonly session: string
@@ -31,14 +32,12 @@ interface Call {
   readonly target: string
   readonly error: string | null
   readonly isError: number | null
-  readonly use: number | null
-  readonly result: number | null
   readonly time: string | null
   readonly answer: string
 }
 
 const CALL = `
-  SELECT c.turn, t.handle, c.session, c.name, c.target, c.error, c.is_error AS isError, c.use, c.result,
+  SELECT c.id, c.turn, t.handle, c.session, c.name, c.target, c.error, c.is_error AS isError, c.use, c.result,
     t.started AS time, t.answer
   FROM tool_calls c JOIN turns t ON t.id = c.turn`
 
@@ -46,19 +45,29 @@ const CALL = `
 const LOOKED_AT = 400
 const TOLD = 8
 
-/** @param messages results that were found, best first */
-export function fixesFor(db: Database, messages: readonly number[]): Fix[] {
+/** What an error and the calls after it say at full length. */
+export type WholeFix = () => Pick<Fix, "target" | "error" | "steps">
+
+/**
+ * @param messages results that were found, best first
+ * @returns each with what reads its texts from the vault; until then they are those of the views
+ */
+export function fixesFor(
+  db: Database,
+  messages: readonly number[],
+  calls: WholeCalls,
+): (readonly [Fix, WholeFix])[] {
   return messages.flatMap((message) => {
     const failed = db
       .query<Call, [number, number]>(
         `${CALL} WHERE c.turn = (SELECT turn FROM messages WHERE id = ?) AND c.result = ? AND c.is_error = 1`,
       )
       .get(message, message)
-    return failed === null ? [] : [fixOf(db, failed)]
+    return failed === null ? [] : [fixOf(db, failed, calls)]
   })
 }
 
-function fixOf(db: Database, failed: Call): Fix {
+function fixOf(db: Database, failed: Call, calls: WholeCalls): readonly [Fix, WholeFix] {
   const after = db
     .query<Call, [number, string, number, number]>(
       `${CALL} WHERE c.turn >= ? AND c.session = ? AND c.use > ? ORDER BY c.turn, c.use LIMIT ?`,
@@ -69,14 +78,25 @@ function fixOf(db: Database, failed: Call): Fix {
   )
   const solved = at < 0 ? undefined : after[at]!
   const until = at < 0 ? after.slice(0, TOLD) : after.slice(0, at).slice(-TOLD)
-  return {
+  const stepOf = (call: Call, target: string): FixStep => ({
+    tool: call.name,
+    target,
+    failed: call.isError === 1,
+  })
+  const fix: Fix = {
     handle: HANDLE_PREFIX + failed.handle,
     time: failed.time,
     tool: failed.name,
     target: failed.target,
     error: failed.error ?? "",
-    steps: until.map(({ name, target, isError }) => ({ tool: name, target, failed: isError === 1 })),
+    steps: until.map((call) => stepOf(call, call.target)),
     solvedIn: solved === undefined ? null : HANDLE_PREFIX + solved.handle,
     answer: (solved ?? failed).answer,
   }
+  const whole: WholeFix = () => ({
+    target: calls.target(failed) ?? fix.target,
+    error: calls.output(failed) ?? fix.error,
+    steps: until.map((call) => stepOf(call, calls.target(call) ?? call.target)),
+  })
+  return [fix, whole]
 }

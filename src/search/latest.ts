@@ -20,6 +20,9 @@ interface Ended {
 /** Sessions that are looked through at once, those that ended last first. Hardly ever are more needed than the first. */
 const STEPS = [16, 64, Number.MAX_SAFE_INTEGER] as const
 
+/** `/compact` and the like leave nothing to be shown. */
+const SAYS_SOMETHING = "NOT (t.via = 'command' AND t.tools = 0 AND t.answer = '')"
+
 /** @returns the turns of the latest messages that the filter leaves, each with its latest; at most `limit` */
 export function latestTurns(db: Database, filter: Filter, limit: number): Ranked[] {
   const sessions = db.query<Ended, []>("SELECT id, ended FROM sessions ORDER BY ended DESC").all()
@@ -44,7 +47,7 @@ function latestIn(db: Database, filter: Filter, sessions: readonly Ended[]): Row
     expression === undefined
       ? ["turns t CROSS JOIN messages m ON m.turn = t.id WHERE TRUE", []]
       : [
-          "words CROSS JOIN messages m ON m.id = words.rowid WHERE words MATCH ?",
+          "words CROSS JOIN messages m ON m.id = words.rowid CROSS JOIN turns t ON t.id = m.turn WHERE words MATCH ?",
           [within(expression, sessions)],
         ]
   const owner = expression === undefined ? "t" : "m"
@@ -52,7 +55,7 @@ function latestIn(db: Database, filter: Filter, sessions: readonly Ended[]): Row
     .query<Row, string[]>(
       // With max() the other columns are those of its row.
       `SELECT m.id, m.turn, m.session, max(coalesce(m.time, '')) AS time FROM ${from}
-       AND ${owner}.session IN (SELECT value FROM json_each(?)) AND ${condition.sql} GROUP BY m.turn`,
+       AND ${SAYS_SOMETHING} AND ${owner}.session IN (SELECT value FROM json_each(?)) AND ${condition.sql} GROUP BY m.turn`,
     )
     .all(...match, JSON.stringify(sessions.map(({ id }) => id)), ...condition.values)
     .filter((row) => filter.accepts(row))

@@ -95,7 +95,7 @@ export class MessageTexts {
   }
 }
 
-const placesOf = (db: Database, messages: readonly number[]): Place[] =>
+export const placesOf = (db: Database, messages: readonly number[]): Place[] =>
   db
     .query<Place, [string]>(
       `SELECT m.id, t.copy, m.offset, m.length, m.role, m.session

@@ -27,6 +27,8 @@ export interface Part {
  */
 const PIECES =
   /[^\n]{0,150}(?:[.!?:][*_)"']*\s+|[。！？]\s*|\n\s*|$)|[^\n]{1,300}?(?:[.!?:][*_)"']*\s+|[。！？]\s*|\n\s*|$)|[^\n]{1,299}\s|[^\n]{0,299}[^\n\ud800-\udbff]/g
+/** The name of the tool that is called, parted from a long input: alone it says nothing. */
+const TOOL = /^[\w-]+:\s*$/
 /** UTF-16 units that are read of a longer text, from the stretch of so many with most of the words on. */
 const READ = 6000
 const READ_OTHER = 2000
@@ -161,8 +163,11 @@ function chosen(
     shown[part]!.push({ from, to: end })
   }
   for (const spans of shown) spans.sort((a, b) => a.from - b.from)
-  return shown
+  return shown.map((spans, part) => (spans.length === 1 && isTool(parts[part]!, spans[0]!) ? [] : spans))
 }
+
+const isTool = ({ text, isProse }: Part, { from, to }: Span): boolean =>
+  !isProse && from === 0 && TOOL.test(text.slice(from, to))
 
 interface Span {
   readonly from: number

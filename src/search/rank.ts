@@ -145,18 +145,18 @@ export function besides(
   turns: readonly Ranked[],
 ): Map<number, RankRow[]> {
   if (turns.length === 0) return new Map()
-  const own = ownScores(rows, masks, scorer(terms.map(({ weight }) => weight)), WEIGHTS)
-  const found = new Map(turns.map(({ turn }) => [turn, [] as number[]]))
+  const found = new Map(turns.map(({ turn }) => [turn, [] as RankRow[]]))
   const shown = new Set(turns.map(({ message }) => message))
   for (let n = 0; n < rows.length; n++) {
     const { id, turn, kind } = rows[n]!
-    if (own[n]! > 0 && kind !== "prompt" && !shown.has(id)) found.get(turn)?.push(n)
+    if (masks[id] && kind !== "prompt" && !shown.has(id)) found.get(turn)?.push(rows[n]!)
   }
-  const best = (some: readonly number[]): RankRow[] =>
-    some
-      .toSorted((a, b) => own[b]! - own[a]!)
-      .slice(0, BESIDE)
-      .map((n) => rows[n]!)
+  const scoreOf = scorer(terms.map(({ weight }) => weight))
+  const best = (some: readonly RankRow[]): RankRow[] => {
+    const own = ownScores(some, masks, scoreOf, WEIGHTS)
+    const order = some.map((_, n) => n).sort((a, b) => own[b]! - own[a]!)
+    return order.slice(0, BESIDE).map((n) => some[n]!)
+  }
   return new Map([...found].map(([turn, some]) => [turn, best(some)]))
 }
 

@@ -43,6 +43,9 @@ export interface Gate {
 
 const GATE: Gate = { least: 3, share: 0.4, common: 0.1, few: 10 }
 
+/** For words that were said to find something: two of them do. */
+export const FOCUSED: Gate = { ...GATE, least: 2 }
+
 /** Messages that may have a word: what was said in a project is counted as far as that is a matter of. */
 const MOST = 60
 /** UTF-16 units of a turn's prompt and of its answer in which they are looked for. */
@@ -119,13 +122,14 @@ interface TurnText {
   readonly answer: string
 }
 
-/** Turns that a human began. */
+/** Turns that a human began, and did not take back. */
 function turnsOf(db: Database, messages: readonly number[]): TurnText[] {
   if (messages.length === 0) return []
   return db
     .query<TurnText, [string]>(
       `SELECT DISTINCT t.id AS turn, t.prompt, t.answer FROM messages m JOIN turns t ON t.id = m.turn
-       WHERE m.id IN (SELECT value FROM json_each(?)) AND t.via NOT IN ('none', 'brief') AND t.origin <> 'import'`,
+       WHERE m.id IN (SELECT value FROM json_each(?)) AND t.via NOT IN ('none', 'brief') AND t.origin <> 'import'
+         AND t.taken_back = 0`,
     )
     .all(JSON.stringify(messages))
 }

@@ -10,6 +10,8 @@
 import { atLeast } from "../util/version.ts"
 import { textsOf } from "./content.ts"
 import { type JsonObject, objectOf, stringOf } from "./json.ts"
+import { linesWith } from "./lines-with.ts"
+import { isSummary, SUMMARY } from "./summary.ts"
 import type { Part } from "./types.ts"
 
 /** `open`: the lines that would tell are not there yet. `unknown`: this host does not tell. */
@@ -22,12 +24,10 @@ const SUCCEEDED = new Set(["hook_success", "hook_additional_context", "hook_syst
 const OUR_HOOK = " hook session-start"
 /** The oldest host that was seen to write hook context into the transcript. */
 export const TELLS = [2, 1, 112] as const
-/** A compaction's other lines, and a turn that its author has stopped: what is said behind them comes later. */
-const SUMMARY = '"isCompactSummary":true'
+/** A turn that its author has stopped: what is said behind it comes later, as behind a compaction's other lines. */
 const INTERRUPT = "[Request interrupted by user"
 /** The host's own lines begin so, and stand among a compaction's. */
 const HOSTS = /^\s*(?:<|Caveat:)/
-const NEWLINE = 0x0a
 
 /**
  * @param content whole lines, from where the transcript ended when the text was given
@@ -62,7 +62,7 @@ function isFailure(line: JsonObject): boolean {
 
 /** What human or model have said, with all that the host writes in one go before it. */
 function saidBehind(bytes: Buffer, given: number): JsonObject | undefined {
-  const summary = linesWith(bytes, SUMMARY).find(({ line }) => line["isCompactSummary"] === true)
+  const summary = linesWith(bytes, SUMMARY).find(({ line }) => isSummary(line))
   const before = summary ?? linesWith(bytes, INTERRUPT).find(({ line }) => isSaid(line, given))
   if (before === undefined) return undefined
   const rest = bytes.subarray(before.end)
@@ -75,7 +75,7 @@ function saidBehind(bytes: Buffer, given: number): JsonObject | undefined {
 function isSaid(line: JsonObject, given: number): boolean {
   const { type, isSidechain, isMeta, message } = line
   if ((type !== "user" && type !== "assistant") || isSidechain === true || isMeta === true) return false
-  if (line["isCompactSummary"] === true || !isSince(line, given)) return false
+  if (isSummary(line) || !isSince(line, given)) return false
   return type === "assistant" || !textsOf(objectOf(message)["content"]).some((text) => HOSTS.test(text))
 }
 
@@ -100,26 +100,3 @@ const isSince = (line: JsonObject, given: number): boolean => timeOf(line) >= gi
 
 /** ms since the epoch; 0 for a line without a time. */
 const timeOf = (line: JsonObject): number => Date.parse(stringOf(line["timestamp"]) ?? "") || 0
-
-interface Line {
-  readonly line: JsonObject
-  /** Offset behind it. */
-  readonly end: number
-}
-
-/** Lines that hold these words, parsed. */
-function linesWith(bytes: Buffer, words: string): Line[] {
-  const found: Line[] = []
-  for (let at = bytes.indexOf(words); at >= 0; ) {
-    const from = at === 0 ? 0 : bytes.lastIndexOf(NEWLINE, at - 1) + 1
-    const end = bytes.indexOf(NEWLINE, at)
-    if (end < 0) return found
-    try {
-      found.push({ line: objectOf(JSON.parse(bytes.toString("utf8", from, end))), end })
-    } catch {
-      // No line of the host's.
-    }
-    at = bytes.indexOf(words, end)
-  }
-  return found
-}

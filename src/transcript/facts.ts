@@ -13,9 +13,12 @@ const LOOKED_AT = 20_000
 /** Facts of one kind in one text; more of them is a listing. */
 const MOST = 120
 
-/** `camelCase`, `PascalCase` of two words, `snake_case`: a plain word is no name, nor a part of one with hyphens. */
+/**
+ * `camelCase`, `PascalCase` of two words, `snake_case`: a plain word is no name, nor a part of one with hyphens, nor one
+ * behind the escape of a line's end: `\nWhen`.
+ */
 const NAME =
-  /(?<![\w$]|\w-)(?:[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]*)+|_*[A-Za-z][A-Za-z0-9]*(?:_+[A-Za-z0-9]+)+)(?![\w$]|-\w)/g
+  /(?<![\w$]|\w-|\\(?=[nrt][A-Z]))(?:[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]*)+|_*[A-Za-z][A-Za-z0-9]*(?:_+[A-Za-z0-9]+)+)(?![\w$]|-\w)/g
 /** Between backticks also what is joined by dots and hyphens: outside, `read-only` and `e.g.` look the same. */
 const MARKED = /`((?=[\w.-]*(?:[a-z0-9][._-]|[a-z][A-Z]))[A-Za-z_][\w.-]{3,40})(?:\(\))?`/g
 /** Digits all over: ids and hashes are not typed again. */
@@ -41,15 +44,21 @@ export function namesIn(text: string): string[] {
   return [...found]
 }
 
-/** Where a path can begin and end in prose. */
-const BETWEEN_PATHS = /[\s"'`<>()[\]{}|,;]+/
+/** What a path can be in prose, and what stands between two of them. */
+const WORD = /[^\s"'`<>()[\]{}|,;]+/g
+/** Behind `${ROOT}`, `"$ROOT"` and `<folder>` a slash does not begin a path: it stands below a folder that has no name. */
+const BELOW = /(?:[\w}]["'`]|[\]}]|<[\w -]{1,30}>)$/
+const BELOW_REACH = 34
 
 /** Paths that prose names: only with a slash and an extension, since `and/or` is none. */
 export function pathsIn(text: string): string[] {
   const found = new Set<string>()
-  for (const word of text.slice(0, LOOKED_AT).split(BETWEEN_PATHS)) {
+  const head = text.slice(0, LOOKED_AT)
+  for (const { 0: word, index } of head.matchAll(WORD)) {
     if (!word.includes("/") || word.includes("://")) continue
-    const path = asPath(word.replace(/[.:!?*]+$/, "").replace(/(?::\d{1,6}){1,2}(?:-\d{1,6})?$/, ""), false)
+    const isBelow = word.startsWith("/") && BELOW.test(head.slice(Math.max(0, index - BELOW_REACH), index))
+    const told = isBelow ? word.slice(1) : word
+    const path = asPath(told.replace(/[.:!?*]+$/, "").replace(/(?::\d{1,6}){1,2}(?:-\d{1,6})?$/, ""), false)
     if (path === undefined || !/\.[A-Za-z][A-Za-z0-9]{0,9}$/.test(path)) continue
     found.add(path)
     if (found.size >= MOST) break
@@ -78,8 +87,8 @@ export const simpleCommands = (script: string): string[] => commandUses(script).
 export function commandUses(script: string): CommandUse[] {
   const found = new Map<string, CommandUse>()
   for (const piece of pipelines(script.slice(0, LOOKED_AT))) {
-    const command = folded(piece.command)
-    const line = folded(piece.line)
+    const command = outside(folded(piece.command))
+    const line = outside(folded(piece.line))
     if (command.length < COMMAND_SHORTEST || command.length > COMMAND_LONGEST) continue
     // Over several lines it is a program or a message, which nobody types again.
     if (NO_COMMAND.test(command) || !command.includes(" ") || command.includes("\n")) continue
@@ -91,6 +100,13 @@ export function commandUses(script: string): CommandUse[] {
     if (found.size >= MOST) break
   }
   return [...found.values()]
+}
+
+/** Without the end of a subshell that begins with a command before it: `(cd app && npm test)`. */
+function outside(command: string): string {
+  let open = 0
+  for (const letter of command) if (letter === "(" || letter === ")") open += letter === "(" ? 1 : -1
+  return open < 0 && command.endsWith(")") ? command.slice(0, open).trimEnd() : command
 }
 
 /** What prints or waits, comments, and words of the shell's grammar. */

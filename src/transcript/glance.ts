@@ -48,25 +48,46 @@ export function glance(content: Uint8Array, wantsFirst: boolean): Glance {
   }
 }
 
+/**
+ * Where compactions of the conversation begin.
+ *
+ * @param content whole lines
+ * @returns offsets in it
+ */
+export function compactionOffsets(content: Uint8Array): number[] {
+  const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
+  const offsets: number[] = []
+  for (const { line } of boundariesIn(bytes)) offsets.push(line.from)
+  return offsets
+}
+
 /** @returns also where the last one ends */
 function compactionsIn(bytes: Buffer): { compactions: Compaction[]; end: number } {
   const compactions: Compaction[] = []
   let end = 0
+  for (const { line, fields } of boundariesIn(bytes)) {
+    const metadata = objectOf(fields["compactMetadata"])
+    compactions.push({
+      trigger: stringOf(metadata["trigger"]) ?? "unknown",
+      preTokens: tokenCount(metadata["preTokens"]) || undefined,
+      postTokens: tokenCount(metadata["postTokens"]) || undefined,
+    })
+    end = line.to
+  }
+  return { compactions, end }
+}
+
+/** A subagent's, which old hosts wrote into the same file, is none of the conversation's. */
+function boundariesIn(bytes: Buffer): { line: Line; fields: JsonObject }[] {
+  const found: { line: Line; fields: JsonObject }[] = []
   for (let at = bytes.indexOf(BOUNDARY); at >= 0; ) {
     const line = lineAt(bytes, at)
     const fields = parse(bytes, line)
-    if (fields["type"] === "system" && fields["subtype"] === "compact_boundary") {
-      const metadata = objectOf(fields["compactMetadata"])
-      compactions.push({
-        trigger: stringOf(metadata["trigger"]) ?? "unknown",
-        preTokens: tokenCount(metadata["preTokens"]) || undefined,
-        postTokens: tokenCount(metadata["postTokens"]) || undefined,
-      })
-      end = line.to
-    }
+    const isBoundary = fields["type"] === "system" && fields["subtype"] === "compact_boundary"
+    if (isBoundary && fields["isSidechain"] !== true) found.push({ line, fields })
     at = bytes.indexOf(BOUNDARY, line.to)
   }
-  return { compactions, end }
+  return found
 }
 
 function lastUsage(bytes: Buffer, from: number): Glance["usage"] {

@@ -75,6 +75,10 @@ export function toolTarget(name: string, input: unknown): string {
   return oneLine(knownTarget(name, fields) ?? jsonHead(input, TARGET_LENGTH * 2), TARGET_LENGTH)
 }
 
+/** The same as it was written, with its line breaks and however long; undefined where only the view's line tells it. */
+export const wholeTarget = (name: string, input: unknown): string | undefined =>
+  knownTarget(name, objectOf(input))?.trim()
+
 /** Files that a tool call names in its own fields (paths in shell commands: `commandPaths`). */
 export function toolFiles(name: string, input: unknown): ToolFile[] {
   const op = Object.hasOwn(FILE_OPS, name) ? FILE_OPS[name] : undefined

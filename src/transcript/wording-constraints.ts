@@ -22,10 +22,10 @@ const english = (): Wording => ({
       "only (?!(?:one|two|three|four|a|an|the|this|that|these|those|some|when|if|after|because|on|in|at|\\d)(?!\\p{L}))\\p{L}+",
     ),
     begins(
-      "make sure|ensure|be sure to|remember to|stick (?:to|with)|prefer|leave .{1,60}(?:alone|as (?:it )?is|as they are|untouched|unchanged)",
+      "make sure|ensure|be sure to|remember to|stick (?:to|with)|prefer|leave (?!(?:me |us )?an? (?:short )?(?:note|comment|message|remark|hint)\\b).{1,60}(?:alone|as (?:it )?is|as they are|untouched|unchanged)",
       "keep (?!going|it up|on|in|trying|working|an|me|up)\\p{L}+",
     ),
-    /\buse\b.{2,80}\b(?:not|instead of|rather than|never|over)\b/i,
+    /(?<!\b(?:will|would|can|could|might) )\buse\b.{2,80}\b(?:not|instead of|rather than|never|over)\b/i,
     /^(?:please\s+)?(?:write|put|call|run|return|make|do|go|pick|choose|take|store|read|build|let['’]s|i want|i['’]d like|we should|it should)\b.*\b(?:instead of|rather than)\b/i,
     /\b(?:from now on|going forward|I(?:['’]d| would)? prefer|(?:is|are) (?:not allowed|forbidden|off[ -]limits|mandatory))\b/i,
     begins("no (?:new|more|extra|other|additional|external|third-party)"),
@@ -37,6 +37,8 @@ const english = (): Wording => ({
     /\bmust (?:have \w+(?:ed|en|ne|nt|st)\b|have (?:gone|lost|had)\b|be (?:the|a|an|some|my|your|because|due|caused|wrong|mistaken|something|kidding|joking)\b)/i,
     /\b(?:do not|don['’]t) (?:think|worry|know|see|understand|care|mind|need|remember|have|get|believe|exist|work)\b/i,
     /\bnever mind\b/i,
+    // What git prints, pasted.
+    /^please make sure you have the correct access rights\b/i,
   ],
 })
 

@@ -16,6 +16,7 @@ const english = (): Wording => ({
     /\?\s*$|\b(?:not|n['’]t|never|nothing)\b(?: \w+){0,3} (?:decided|chosen|settled|agreed|decide)\b|\bnothing was decided\b/i,
     /\b(?:un(?:known|clear)|find|finding|look(?:ing)? for|need|needs|identify|investigate|locate)\b.*\b(?:root cause|decision)|\broot cause\b.*\b(?:unknown|unclear|not (?:yet )?(?:known|clear|found))\b/i,
     /\b(?:deferred|open|pending|unresolved|outstanding|postponed) (?:decision|question)/i,
+    /^(?:(?:now|so|first|okay|ok),? )?let me (?:first |now |also )?(?:dig|look|check|verify|see|find|trace|investigate|confirm|understand)\b/i,
     /^(?:if|should|whether|once|when|unless|before)\b|\b(?:if|whether|unless) (?:you|we|i|they)(?:['’]ve| have)? (?:decide|chose|choose|opt|settle|pick)/i,
   ],
 })

@@ -2,7 +2,7 @@
  * Where bytes go while the vault cannot be written: the state folder, else the temporary one. Each holds the same
  * format in the same layout.
  */
-import { lstatSync, mkdirSync, rmdirSync, statSync } from "../util/fs.ts"
+import { existsSync, lstatSync, mkdirSync, rmdirSync } from "../util/fs.ts"
 import { dirname } from "../util/path.ts"
 
 export interface SpoolPaths {
@@ -30,16 +30,8 @@ export function spoolFolders({ dataHome, stateHome, temporary }: SpoolPaths): st
 
 /** Whether anything may be spooled: a look at each place, cheap enough for a hook. */
 export function mayBeSpooled(paths: SpoolPaths): boolean {
-  for (const folder of spoolFolders(paths)) if (exists(folder)) return true
+  for (const folder of spoolFolders(paths)) if (existsSync(folder)) return true
   return false
-}
-
-function exists(folder: string): boolean {
-  try {
-    return statSync(folder, { throwIfNoEntry: false }) !== undefined
-  } catch {
-    return false
-  }
 }
 
 /** The places that are there and ours. */
@@ -56,7 +48,7 @@ export function prepareSpool(folder: string): boolean {
     mkdirSync(dirname(folders[0]!), { recursive: true, mode: PRIVATE })
     // One after the other: nothing is made inside a folder that is not ours.
     return folders.every((one) => {
-      if (!exists(one)) mkdirSync(one, { mode: PRIVATE })
+      if (!existsSync(one)) mkdirSync(one, { mode: PRIVATE })
       return isPrivate(one)
     })
   } catch {

@@ -13,7 +13,7 @@ import { vaultFiles } from "./walk.ts"
  * `missing`: there are bytes to archive · `mismatch`: the host has rewritten what was archived · `damaged`: the
  * copy is not sound · `deleted`: the host has deleted the transcript, the vault holds it · `superseded`: what the
  * transcript was before the host rewrote it · `imported`: made from another tool's archive · `forgotten`: the user
- * does not want it archived.
+ * does not want it archived · `excluded`: nor any session of its folder, what was archived before is sound.
  */
 export type VerifyState =
   | "complete"
@@ -25,6 +25,7 @@ export type VerifyState =
   | "superseded"
   | "imported"
   | "forgotten"
+  | "excluded"
 
 export interface Verified {
   /** Where the host keeps the transcript, or kept it; `""` when not even that can be read. */
@@ -70,6 +71,8 @@ export interface VerifyOptions {
   readonly transcripts: readonly string[]
   /** What of a transcript is not to be in the vault. */
   readonly forgotten?: (path: string) => Forgotten | undefined
+  /** Whether it is one of a folder whose sessions are not archived. */
+  readonly excluded?: (path: string) => boolean
   readonly onProgress?: (done: number, total: number) => void
 }
 
@@ -103,7 +106,7 @@ export const isFine = ({ state }: Verified): boolean => !["missing", "mismatch",
 const ATTEMPTS = 3
 
 function checkTranscript(
-  { dataHome, forgotten = () => undefined }: VerifyOptions,
+  { dataHome, forgotten = () => undefined, excluded = () => false }: VerifyOptions,
   path: string,
   copy: string,
   onFrame: (bytes: number) => void,
@@ -111,21 +114,27 @@ function checkTranscript(
   const file = vaultFile(dataHome, copy)
   const whole = forgotten(path)?.whole === true
   return withTranscript(path, (source) => {
-    if (whole && tailOf(file) === undefined) return left(path, source)
+    const isCopied = tailOf(file) !== undefined
+    if (whole && !isCopied) return left(path, source, "forgotten")
+    const isExcluded = excluded(path)
+    if (isExcluded && !isCopied) return left(path, source, "excluded")
     for (let attempt = 1; ; attempt++) {
       const check = checkCopy(file, source, onFrame)
       const rest = source === undefined ? undefined : remainderOf(source, check?.archived ?? 0)
       const grown = rest !== undefined && rest.missing > 0 && archivedIn(file) > (check?.archived ?? 0)
-      if (!grown || attempt >= ATTEMPTS) return judge(path, copy, check, rest)
+      if (grown && attempt < ATTEMPTS) continue
+      const found = judge(path, copy, check, rest)
+      // What was archived before stays, and is checked; what came since is not wanted.
+      return isExcluded && found.state === "missing" ? { ...found, state: "excluded", missing: 0 } : found
     }
   })
 }
 
-/** Forgotten, and gone from the vault. */
-function left(path: string, source: number | undefined): Verified {
+/** Not wanted, and not in the vault. */
+function left(path: string, source: number | undefined, state: "forgotten" | "excluded"): Verified {
   const size = source === undefined ? 0 : remainderOf(source, 0).size
   const none = { archived: 0, missing: 0, waiting: 0, frames: 0, unfiltered: 0, olderRules: 0, problems: [] }
-  return { path, copy: undefined, state: "forgotten", size, ...none }
+  return { path, copy: undefined, state, size, ...none }
 }
 
 /** A copy of which no transcript was asked for: it may be elsewhere, deleted, or rewritten since. */
@@ -198,6 +207,7 @@ function totalsOf(results: readonly Verified[]): VerifyReport["totals"] {
     superseded: 0,
     imported: 0,
     forgotten: 0,
+    excluded: 0,
   }
   for (const { state } of results) states[state]++
   return {

@@ -63,6 +63,7 @@ test("nothing is said below the critical zone, one line above, once until the ne
   answer(session.user("go on"), 150_000).flush()
   expect(await prompt(machine, session)).toMatchObject(SILENT)
   // The host compacts, goes on, and fills the window again.
+  await machine.hook("session-start", session, { source: "compact" })
   answer(session.boundary("auto", 167_400).summary("what was said"), 30_000).flush()
   expect(await prompt(machine, session)).toMatchObject(SILENT)
   expect(stateOf(machine, session)).toMatchObject({ compactions: 1, points: [167_400], warned: false })

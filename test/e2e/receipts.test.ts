@@ -65,7 +65,12 @@ test("what was given, whether it arrived, and what is lost; the same after a reb
   }
   expect(await run(["rebuild"], { env: machine.env })).toMatchObject({ code: 0, stderr: "" })
   expect(await json(machine)).toEqual(told)
-  expect((await json(machine, "--limit", "1")).receipts).toEqual(told.receipts.slice(0, 1))
+  expect(told.more).toBe(false)
+  const latest = await json(machine, "--limit", "1")
+  expect(latest).toMatchObject({ more: true, receipts: told.receipts.slice(0, 1) })
+  expect(latest.receipts).toHaveLength(1)
+  const { stdout } = await receipts(machine, "--limit", "1")
+  expect(stdout).toEndWith("\nMore with --limit 5.\n")
   expect(await json(machine, "--session", session.session)).toEqual(told)
   expect(await json(machine, "--all-projects")).toEqual(told)
 })

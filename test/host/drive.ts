@@ -173,6 +173,11 @@ export class Terminal {
     await until(`that "${text}" was taken`, press, { state: () => this.screen() })
   }
 
+  /** A key that the client needs no time to tell from a paste: an arrow, Enter in a menu. */
+  press(key: string): void {
+    this.tmux("send-keys", "-t", "host", key)
+  }
+
   shows(text: string): boolean {
     return squeezed(this.screen()).includes(squeezed(text))
   }

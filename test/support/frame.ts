@@ -44,6 +44,7 @@ const LINES: readonly RegExp[] = whole(
   `- ${HANDLE} ${ITEM}, said on the way`,
   `- ${HANDLE} ${ITEM}(?: → ${ITEM})?(?: \\(\\d{4}-\\d\\d-\\d\\d\\))?`,
   String.raw`Open todos: \d+ items?\.`,
+  "Notes kept for this project with `remember`: \\d+; `ctxbridge show [\\w./-]*` lists them\\.",
   "`ctxbridge show ctx:<handle>` opens a turn, `ctxbridge sessions` lists what there is\\.",
 )
 

@@ -99,7 +99,7 @@ function compared(moment: Moment, { budget }: SurviveOptions): CompactionResult 
   const part = boundary.record.parts.find(({ kind }) => kind === "boundary")
   const trigger = part?.kind === "boundary" ? part.trigger : ""
   const pending = trigger === "auto" ? pendingIn(past) : undefined
-  const material = gather(views.db, session, pending)
+  const material = gather(views.db, session, { pending })
   const steps = stepsOf(views.db, material.turns, views.dataHome)
   const restored = renderRestore({ ...material, steps }, { source: "compact", budget, summary })
   const turns = oldTurns(records)

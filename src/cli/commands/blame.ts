@@ -2,8 +2,9 @@
 import { touchesOf } from "../../search/files.ts"
 import { typedPath } from "../../search/narrowing.ts"
 import { oneLine } from "../../util/text.ts"
+import { wholePath } from "../block.ts"
 import type { Command } from "../command.ts"
-import { createStyle, fit, indented } from "../style.ts"
+import { createStyle, indented } from "../style.ts"
 import { answerTopic, topicArgs } from "../topic.ts"
 import { ago } from "../when.ts"
 
@@ -26,7 +27,7 @@ export default {
         touchesOf(db, typedPath(text, env.cwd, env.home), project, args["reads"] === true),
       (found) =>
         found.flatMap(({ handle, ops, path, time, prompt, answer }) => [
-          `${style.bold(handle)}  ${style.dim(fit(`${ago(time, now)} · ${ops.join(", ")} · ${path}`, out.columns - handle.length - 2))}`,
+          `${style.bold(handle)}  ${style.dim(`${ago(time, now)} · ${ops.join(", ")} · ${wholePath(path)}`)}`,
           indented(`${oneLine(prompt)}`, out.columns),
           ...(answer === "" ? [] : [style.dim(indented(`${oneLine(answer)}`, out.columns))]),
         ]),

@@ -1,13 +1,18 @@
 /** `ctxbridge config`: every option, its value, and where that came from. */
-import { type Key, OPTIONS } from "../../config/options.ts"
+import { type Key, OPTIONS, type Problem } from "../../config/options.ts"
 import { usageError } from "../../util/errors.ts"
 import { words } from "../args.ts"
 import type { Command, Environment } from "../command.ts"
+import { writeError } from "../output.ts"
 import { createStyle, safe } from "../style.ts"
 import { renderTable } from "../table.ts"
 
 export default {
-  meta: { name: "config", description: "Show the options: values, origins, allowed values" },
+  meta: {
+    name: "config",
+    description: "Show the options: values, origins, allowed values",
+    badOptions: "own",
+  },
   args: {
     action: { type: "positional", required: true, description: "What to do", valueHint: "list|get" },
     // All further words: of `set KEY VALUE` it is the action that is wrong.
@@ -24,8 +29,12 @@ export default {
     if (action === "get") {
       if (key === undefined) throw usageError("which option?", "ctxbridge config list names them")
       const option = describe(env, keyNamed(key))
+      const ignored = problems.filter((problem) => problem.key === key)
       out.print(String(option.value))
-      out.json(option)
+      // Not on stdout, which is for the value.
+      const lines = [...ignored.map(told), ...env.broken.map(safe)]
+      if (!out.wantsJson) for (const line of lines) writeError(`ignored: ${line}\n`)
+      out.json({ ...option, problems: ignored })
       return
     }
     const options = (Object.keys(OPTIONS) as Key[]).map((one) => describe(env, one))
@@ -34,11 +43,13 @@ export default {
     const rows = options.map((o) => [o.key, String(o.value), o.origin, o.allowed, o.env.join(" ")])
     for (const line of renderTable(head, rows, out.columns, createStyle(out.color))) out.print(line)
     out.print(`\nUser's file: ${env.configFile}`)
-    for (const { key: bad, origin, message } of problems)
-      out.print(`Ignored: ${safe(`${bad} (${origin}): ${message}`)}`)
+    for (const problem of problems) out.print(`Ignored: ${told(problem)}`)
     for (const broken of env.broken) out.print(`Cannot be read: ${safe(broken)}`)
   },
 } satisfies Command
+
+const told = ({ key, origin, variable, message }: Problem): string =>
+  safe(`${key} (${variable ?? origin}): ${message}`)
 
 function keyNamed(name: string): Key {
   if (Object.hasOwn(OPTIONS, name)) return name as Key

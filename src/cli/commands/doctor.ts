@@ -13,6 +13,7 @@ export default {
   meta: {
     name: "doctor",
     description: "Check hooks, settings, archive and host; --fix repairs what is safe",
+    badOptions: "own",
   },
   args: {
     fix: { type: "boolean", description: "Repair what can be repaired without asking" },

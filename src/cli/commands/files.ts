@@ -2,8 +2,9 @@
 import { filesAbout } from "../../search/files.ts"
 import { rankedTurns } from "../../search/search.ts"
 import { count } from "../../util/text.ts"
+import { wholePath } from "../block.ts"
 import type { Command } from "../command.ts"
-import { createStyle, fit, indented } from "../style.ts"
+import { createStyle, indented } from "../style.ts"
 import { answerTopic, topicArgs } from "../topic.ts"
 import { ago } from "../when.ts"
 
@@ -27,7 +28,7 @@ export default {
       },
       (found) =>
         found.flatMap(({ path, ops, turns, handle, time }) => [
-          style.bold(fit(path, out.columns)),
+          style.bold(wholePath(path)),
           style.dim(
             indented(
               `${ops.join(", ")} in ${count(turns, "turn")} · ${handle} · ${ago(time, now)}`,

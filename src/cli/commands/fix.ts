@@ -1,44 +1,56 @@
 /** `ctxbridge fix`: what followed an error when it came up before. */
 import { type Fix, fixesFor } from "../../search/fixes.ts"
 import { bestMessages } from "../../search/search.ts"
+import { WholeCalls } from "../../search/whole-calls.ts"
 import { oneLine } from "../../util/text.ts"
+import { block } from "../block.ts"
 import type { Command } from "../command.ts"
-import { createStyle, fit, indented, type Style } from "../style.ts"
+import { createStyle, indented, type Style } from "../style.ts"
 import { answerTopic, topicArgs } from "../topic.ts"
 import { ago } from "../when.ts"
 
 const LIMIT = 5
 /** Errors that are looked at; what was solved comes first among them. */
 const ERRORS = 40
+/** Of a call, and of its error. */
+const LINES = 10
+/** Of a call that followed. */
+const STEP_LINES = 4
 
 export default {
   meta: { name: "fix", description: "Show what followed an error when it came up before" },
   args: topicArgs("error", "The error, or words from it", LIMIT),
   run(context) {
-    const { out } = context
+    const { env, out } = context
     const style = createStyle(out.color)
     const now = Date.now()
     answerTopic(
       context,
       LIMIT,
-      ({ db, text, project }) => {
-        const all = fixesFor(db, bestMessages(db, text, { project, error: true }, ERRORS))
-        return [...all.filter(isSolved), ...all.filter((one) => !isSolved(one))]
+      ({ db, readers, text, project, limit }) => {
+        const calls = new WholeCalls(db, env.dataHome, readers)
+        const all = fixesFor(db, bestMessages(db, text, { project, error: true }, ERRORS), calls)
+        const ordered = [...all.filter(isSolved), ...all.filter((one) => !isSolved(one))]
+        return ordered.map(([fix, whole], n) => (n < limit ? { ...fix, ...whole() } : fix))
       },
       (found) => found.flatMap((one, n) => [...(n > 0 ? [""] : []), ...render(one, out.columns, style, now)]),
     )
   },
 } satisfies Command
 
-const isSolved = ({ solvedIn }: Fix): boolean => solvedIn !== null
+const isSolved = ([{ solvedIn }]: readonly [Fix, unknown]): boolean => solvedIn !== null
 
 function render(fix: Fix, columns: number, style: Style, now: number): string[] {
   const { handle, time, tool, target, error, steps, solvedIn, answer } = fix
+  const lines = (shown: string, most: number, lead = "  ") =>
+    block(shown, { lead, indent: "  ", most, handle })
+  const [head = "", ...more] = lines(target, LINES, `${ago(time, now)} · ${tool}: `)
   return [
-    `${style.bold(handle)}  ${style.dim(fit(`${ago(time, now)} · ${tool}: ${target}`, columns - handle.length - 2))}`,
-    style.red(indented(oneLine(error), columns)),
-    ...steps.map((step) =>
-      indented(`then ${step.tool}: ${step.target}${step.failed ? " (failed)" : ""}`, columns),
+    `${style.bold(handle)}  ${style.dim(head)}`,
+    ...more.map(style.dim),
+    ...lines(error, LINES).map(style.red),
+    ...steps.flatMap((step) =>
+      lines(step.target, STEP_LINES, `  then ${step.tool}${step.failed ? " (failed)" : ""}: `),
     ),
     solvedIn === null
       ? style.dim("  it was not seen to succeed later in this session")

@@ -1,36 +1,41 @@
 /** `ctxbridge how`: how a command was run here, and how it ended. */
 import { type CommandRun, commandsRun } from "../../search/commands-run.ts"
 import { bestMessages } from "../../search/search.ts"
+import { WholeCalls } from "../../search/whole-calls.ts"
 import { count } from "../../util/text.ts"
+import { block } from "../block.ts"
 import type { Command } from "../command.ts"
-import { createStyle, fit, indented } from "../style.ts"
+import { createStyle, indented } from "../style.ts"
 import { answerTopic, topicArgs } from "../topic.ts"
 import { ago } from "../when.ts"
 
 const LIMIT = 10
 /** Calls that are looked at. */
 const CALLS = 300
+/** Of a command. */
+const LINES = 10
 
 export default {
   meta: { name: "how", description: "Show how a command was run here, and how it ended" },
   args: topicArgs("command", "Words from the command, or what it is for", LIMIT),
   run(context) {
-    const { out } = context
+    const { env, out } = context
     const style = createStyle(out.color)
     const now = Date.now()
     answerTopic(
       context,
       LIMIT,
-      ({ db, text, project }) =>
-        commandsRun(
-          db,
-          text,
-          bestMessages(db, text, { project, role: "assistant", tool: "Bash" }, CALLS),
+      ({ db, readers, text, project, limit }) =>
+        commandsRun(db, text, bestMessages(db, text, { project, role: "assistant", tool: "Bash" }, CALLS), {
           project,
-        ),
+          limit,
+          calls: new WholeCalls(db, env.dataHome, readers),
+        }),
       (found) =>
         found.flatMap((one) => [
-          style.bold(fit(`$ ${one.command}`, out.columns)),
+          ...block(one.command, { lead: "$ ", indent: "  ", most: LINES, handle: one.handle }).map(
+            style.bold,
+          ),
           style.dim(
             indented(
               `${ending(one)} · ${count(one.runs, "run")} · ${one.handle} · ${ago(one.time, now)}`,

@@ -112,6 +112,8 @@ function render(report: ImportReport): string[] {
   if (turns !== undefined) lines.push(`Turns in the archive: ${turns.before} before, ${turns.after} now`)
   if (waiting > 0) lines.push(`${count(waiting, "half last line")} left: the host is still writing`)
   if (forgotten > 0) lines.push(`${count(forgotten, "transcript")} left out, as you wanted them forgotten`)
+  const excluded = files.filter((file) => file.excluded).length
+  if (excluded > 0) lines.push(`${count(excluded, "transcript")} left out, of folders in capture.exclude`)
   if (indexError !== undefined)
     lines.push(`The vault took it, but the views could not follow yet: ${safe(indexError)}`)
   return [...lines, ...failures(report)]

@@ -9,6 +9,7 @@ export default {
   meta: {
     name: "mcp",
     description: "Serve the archive to Claude (MCP on stdin and stdout); install registers it",
+    badOptions: "own",
   },
   async run({ env, out }) {
     if (isatty(0)) throw usageError("mcp is started by Claude Code", "`ctxbridge install` registers it there")
@@ -22,6 +23,7 @@ export default {
         claudeDir: env.claudeDir,
         hostConfig: env.hostConfig,
         secrets: env.secrets,
+        exclude: env.exclude,
         folder: host.project ?? env.cwd,
         session: host.session,
         restoreBudget: env.config["restore.budget"],

@@ -35,12 +35,16 @@ export default {
       const project = knownAs(db, place)
       const session = wanted === undefined ? undefined : sessionOf(db, wanted)
       const onProgress = (done: number, total: number): void => out.progress("sessions", done, total)
-      const receipts = receiptsOf(db, env.dataHome, { project, session, limit, onProgress })
+      const found = receiptsOf(db, env.dataHome, { project, session, limit, onProgress })
+      const receipts = found.slice(0, limit)
+      const more = found.length > limit
       if (receipts.length === 0) throw nothing(session ?? (project && folderOf(project)))
       const total = totalOf(receipts)
       const screen = { columns: out.columns, style: createStyle(out.color), now: Date.now() }
       for (const line of renderReceipts(receipts, total, screen)) out.print(line)
+      if (more) out.print(`More with --limit ${limit * 5}.`)
       out.json({
+        more,
         receipts: receipts.map((receipt) => ({ ...receipt, tokens: tokensOf(receipt.characters) })),
         total,
       })

@@ -23,7 +23,11 @@ const MODES = ["lexical", "semantic", "hybrid"] as const
 const ROLES = ["human", "assistant", "tool", "host"] as const
 
 export default {
-  meta: { name: "search", description: "Find turns by what was said, run, read or failed" },
+  meta: {
+    name: "search",
+    description: "Find turns by what was said, run, read or failed",
+    badOptions: "own",
+  },
   args: {
     query: {
       type: "positional",

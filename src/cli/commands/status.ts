@@ -31,6 +31,7 @@ export default {
       exists: existsSync(dataHome),
       ...archive,
       spool: spoolStatus(env),
+      excluded: env.exclude,
       forgotten: { sessions: tombstoneCount(dataHome), unfinished: unfinished(dataHome).length },
       context: archive.totals === null ? null : contextOf(env),
       lastRestore: archive.totals === null ? null : lastRestoreOf(env),

@@ -7,7 +7,11 @@ import { readStatusLine } from "../../hook/statusline.ts"
 import type { Command } from "../command.ts"
 
 export default {
-  meta: { name: "statusline", description: "Print Claude Code's status line; reads its JSON on stdin" },
+  meta: {
+    name: "statusline",
+    description: "Print Claude Code's status line; reads its JSON on stdin",
+    badOptions: "own",
+  },
   args: {
     chain: {
       type: "string",

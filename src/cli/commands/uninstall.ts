@@ -19,6 +19,7 @@ export default {
   meta: {
     name: "uninstall",
     description: "Remove the hooks and the MCP server from Claude Code; the archive stays",
+    badOptions: "told",
   },
   args: {
     ...SETTINGS_ARGS,

@@ -1,6 +1,7 @@
 /** `ctxbridge verify`: every byte of every transcript is in the vault, or which is not. */
 import { join } from "node:path"
 import { type Backlog, backlog } from "../../archive/backlog.ts"
+import { isExcluded } from "../../archive/excluded.ts"
 import { openForReading } from "../../archive/read.ts"
 import { forgottenTranscript } from "../../archive/take.ts"
 import { EXIT } from "../../util/errors.ts"
@@ -29,6 +30,7 @@ export default {
       home: env.home,
       transcripts,
       forgotten: (path) => forgottenTranscript(env.dataHome, path),
+      excluded: (path) => isExcluded(env, path),
       onProgress: (done, total) => out.progress("verifying", done, total),
     })
     const views = viewsBehind(env)

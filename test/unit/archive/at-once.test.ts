@@ -61,6 +61,7 @@ test("markers that come while the spool is emptied arrive", async () => {
     configFile: join(dir, "none"),
     temporary: dir,
     secrets: FILTERED,
+    exclude: [],
   }
   mkdirSync(paths.dataHome)
   const folder = spoolFolders(paths)[0]!

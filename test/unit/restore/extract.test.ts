@@ -13,6 +13,7 @@ describe("constraints of the user", () => {
     "Write it with plain SQL instead of an ORM",
     "不要修改生成的文件",
     "Benutze niemals var, nimm const.",
+    "Leave the notes in the margin untouched.",
   ])("%s", (sentence) => {
     expect(constraintsIn(`Some words before.\n${sentence}\nSome words after.`)).toEqual([sentence])
   })
@@ -24,6 +25,9 @@ describe("constraints of the user", () => {
     "Can we use tabs instead of spaces?",
     "Add a button to the page",
     "never mind, go on with that",
+    "fatal: Could not read from remote repository.\n\nPlease make sure you have the correct access rights\nand the repository exists.",
+    "Leave a note saying that the main branch is untouched",
+    "The next start will use the latest, not the cached, version.",
     "```\n// never call this\n```",
     "<system-reminder>You must obey</system-reminder>",
   ])("not: %s", (text) => {
@@ -55,6 +59,8 @@ describe("decisions of the model", () => {
     "I will read the file now.",
     "It depends on a deferred decision: which table stays.",
     "That's now decided.",
+    "Let me dig into whether the three share a root cause before I fix them.",
+    "Let me look into the root cause.",
   ])("not: %s", (sentence) => {
     expect(decisionsIn(sentence)).toEqual([])
   })

@@ -17,7 +17,7 @@ function archived(archive: Archive, sessions: Readonly<Record<string, string>>):
 }
 
 const answers = (db: Database, session = "here"): string[] =>
-  gather(db, session, undefined, 3).related.map(({ answer }) => answer)
+  gather(db, session, { related: 3 }).related.map(({ answer }) => answer)
 
 /** A vector of the turn that the session begins with, in a plane: 0° and 90° have nothing in common. */
 function putVector(db: Database, session: string, embedder: string, degrees: number): void {
@@ -97,7 +97,7 @@ test("a long prompt is shown from where the words stand", () => {
   using archive = new Archive()
   const { db } = archive
   archived(archive, { here: HERE, other: `${"Well, ".repeat(60)}the otter holt has a roof` })
-  const [line] = gather(db, "here", undefined, 3).related
+  const [line] = gather(db, "here", { related: 3 }).related
   expect(line!.prompt).toBe("… Well, Well, Well, the otter holt has a roof")
   expect(line!.words).toEqual(["otter", "roof", "holt"])
 })
@@ -108,7 +108,7 @@ test("as many as are wanted, in their room, and nothing with 0", () => {
   const other = (n: number) => [`s${n}`, `The otter holt has a roof, number ${n}`] as const
   archived(archive, { here: HERE, ...Object.fromEntries([1, 2, 3, 4].map(other)) })
   const lines = (related: number, budget = 9500): number =>
-    renderRestore(gather(db, "here", undefined, related), { source: "compact", budget, summary: "", related })
+    renderRestore(gather(db, "here", { related }), { source: "compact", budget, summary: "", related })
       .split("\n")
       .filter((line) => line.includes("Answer of s")).length
   expect([0, 1, 2, 3].map((related) => lines(related))).toEqual([0, 1, 2, 3])
@@ -122,7 +122,7 @@ test("an index that cannot be read costs these lines, and nothing else", () => {
   expect(answers(db)).toHaveLength(1)
   db.run("DROP TABLE words")
   expect(() => db.query("SELECT rowid FROM words WHERE words MATCH 'otter'").all()).toThrow()
-  const { related, turns } = gather(db, "here", undefined, 3)
+  const { related, turns } = gather(db, "here", { related: 3 })
   expect(related).toEqual([])
   expect(turns).toHaveLength(1)
 })

@@ -157,6 +157,7 @@ const material: fc.Arbitrary<Material> = fc.record({
   decisions: fc.array(quote, { maxLength: 12 }),
   refuted: fc.array(quote, { maxLength: 12 }),
   todos: fc.array(fc.record({ content: text, status: text }), { maxLength: 9 }),
+  notes: fc.option(fc.record({ count: fc.nat(), session: text }), { nil: undefined }),
   files: fc.array(
     fc.record({ path: text, op: fc.constant("edit"), times: fc.nat(), handle: fc.constant("abcdef") }),
     {

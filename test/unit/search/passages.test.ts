@@ -46,6 +46,17 @@ describe("passages of a turn", () => {
     expect(shown(false)).not.toContain(conclusion)
   })
 
+  test("of a call never its tool's name alone", () => {
+    const command = `cat ${"shelves kilns and so on ".repeat(9)}> all.txt`
+    const call = said(
+      `Bash: ${command}\n${"x y z\n".repeat(40)}glaze ${"shelves kilns and so on ".repeat(11)}`,
+      { isProse: false },
+    )
+    const found = said(`The glaze is dull.\n${FILLER.repeat(3)}`)
+    for (let room = 30; room < 400; room += 10)
+      expect(texts([found, call], "glaze", room)[1]).not.toMatch(/^Bash:…?$/)
+  })
+
   test("what was found in any case; what is said twice, once", () => {
     const twice = "The glaze needs copper and a slow kiln to turn red."
     const log = said(`line one of a log\nglaze\n${"x y z\n".repeat(40)}`, { isProse: false })

@@ -15,6 +15,8 @@ describe("names", () => {
     ["/tmp/ledger-uMsnMz/a.txt and org_ledger-image_2026 but ledgerOf", ["ledgerOf"]],
     ["a read-only client.config, `plain` and `-x` and `3.14` and `a b-c`", []],
     ["`retryAfter()` twice: retryAfter", ["retryAfter"]],
+    // Escapes of a string within what a tool is given; names of files on Windows begin behind a backslash, too.
+    ['"## Ledger\\nWhen it is asked\\tUnder nothing", C:\\src\\newLedger\\nodeOf', ["newLedger", "nodeOf"]],
     ["WebFetch of `docs.ledger.com`, which is in_progress on GitHub: see ledgerOf", ["ledgerOf"]],
   ])("%s", (text, names) => expect(namesIn(text)).toEqual(names as string[]))
 
@@ -33,6 +35,11 @@ describe("paths", () => {
     ["see `src/client.ts:12` and (test/client.test.ts).", ["src/client.ts", "test/client.test.ts"]],
     ["either/or, 1/2, http://example.com/a.html, client.ts", []],
     ["~/notes/today.md, ./a/b.json!", ["~/notes/today.md", "./a/b.json"]],
+    [
+      '"$ROOT"/hooks/ask.sh, {{root}}/docs/a.md, <folder>/src/b.ts',
+      ["hooks/ask.sh", "docs/a.md", "src/b.ts"],
+    ],
+    ['"/etc/a.conf" >/tmp/b.log (/srv/c.md)', ["/etc/a.conf", "/tmp/b.log", "/srv/c.md"]],
   ])("%s", (text, paths) => expect(pathsIn(text)).toEqual(paths as string[]))
 })
 
@@ -51,6 +58,10 @@ describe("commands", () => {
     ["cat > f.txt <<'EOF'\nnpm run nothing\nEOF", []],
     ["for f in a b; do\n  echo $f\ndone", []],
     ["DEBUG=1 npm test", []],
+    ["(cd app && npm test -- retry)", ["npm test -- retry"]],
+    ["(source env && ((cd app && npm test 2>&1 | tail -3)))", ["npm test"]],
+    ['git log --since="$(date -d (now))" && echo $(ls app)', ['git log --since="$(date -d (now))"']],
+    ["grep -rn 'a)' src", ["grep -rn 'a)' src"]],
     ["ls", []],
     ["echo 'half a quote && npm test", []],
     ['cat "$f"; mkdir -p $D; "$TOOL" -p a.ts; cp -r "$a" "$b"', []],

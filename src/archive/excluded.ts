@@ -1,0 +1,108 @@
+/**
+ * Sessions of folders that the user has excluded (`capture.exclude`): nothing of them is archived. A session belongs to the
+ * folder that its transcript names first. One that names none yet may be of any, so it waits until it does.
+ */
+import { closeSync, realpathSync } from "../util/fs.ts"
+import { isWithin, literalStart } from "../util/globs.ts"
+import { dirname, join } from "../util/path.ts"
+import { readExactly } from "../vault/file.ts"
+import { transcriptName } from "../vault/layout.ts"
+import { openSource } from "../vault/original.ts"
+
+export interface Exclusion {
+  /** The user's home folder. */
+  readonly home: string
+  /** Patterns of folders: absolute, or from `~` on. */
+  readonly exclude?: readonly string[] | undefined
+}
+
+/** Bytes of a transcript within which it names its folder; they are read so many at a time. */
+const NAMED_WITHIN = 8 << 20
+const STEP = 64 << 10
+const NEWLINE = 0x0a
+const CWD = '"cwd"'
+
+/** @param told the session's folder as the host has said it, for a transcript that does not name one yet */
+export function isExcluded(place: Exclusion, transcript: string, told?: string): boolean {
+  if (place.exclude === undefined || place.exclude.length === 0) return false
+  const named = namedIn(transcript)
+  const folder = named?.folder ?? told
+  if (folder === undefined || isExcludedFolder(place, folder)) return true
+  // A subagent may work in another folder than the session that it belongs to.
+  const parent = parentOf(transcript, named)
+  const its = parent === undefined ? undefined : namedIn(parent)
+  return its !== undefined && isExcludedFolder(place, its.folder)
+}
+
+export function isExcludedFolder({ home, exclude = [] }: Exclusion, folder: string): boolean {
+  const folders = [folder, real(folder)]
+  return exclude.some((pattern) => {
+    const whole = absolutePattern(pattern, home)
+    const start = literalStart(whole)
+    const named = [whole, `${real(start)}/${whole.slice(start.length)}`]
+    return named.some((one) => folders.some((path) => isWithin(one, path)))
+  })
+}
+
+export const absolutePattern = (pattern: string, home: string): string =>
+  pattern === "~" || pattern.startsWith("~/") ? `${home}${pattern.slice(1)}` : pattern
+
+function real(folder: string): string {
+  try {
+    return realpathSync(folder)
+  } catch {
+    return folder
+  }
+}
+
+/** The transcript of the session that a subagent's belongs to; hosts to 2.0 keep both in one folder. */
+function parentOf(transcript: string, named: Named | undefined): string | undefined {
+  const { session, agent } = transcriptName(transcript)
+  if (agent === undefined) return undefined
+  const folder = dirname(transcript)
+  if (session !== undefined) return join(dirname(dirname(folder)), `${session}.jsonl`)
+  return named?.session === undefined ? undefined : join(folder, `${named.session}.jsonl`)
+}
+
+/** What the first line says that names a folder. */
+interface Named {
+  readonly folder: string
+  readonly session: string | undefined
+}
+
+function namedIn(transcript: string): Named | undefined {
+  const source = openSource(transcript)
+  if (source === undefined) return undefined
+  try {
+    return firstNamed(source.fd)
+  } finally {
+    closeSync(source.fd)
+  }
+}
+
+function firstNamed(fd: number): Named | undefined {
+  let rest = Buffer.alloc(0)
+  for (let at = 0; at < NAMED_WITHIN; ) {
+    const bytes = readExactly(fd, at, STEP)
+    at += bytes.length
+    rest = Buffer.concat([rest, bytes])
+    const end = bytes.length < STEP ? rest.length : rest.lastIndexOf(NEWLINE) + 1
+    for (const line of rest.toString("utf8", 0, end).split("\n")) {
+      const named = line.includes(CWD) ? namedBy(line) : undefined
+      if (named !== undefined) return named
+    }
+    if (bytes.length < STEP) return undefined
+    rest = rest.subarray(end)
+  }
+  return undefined
+}
+
+function namedBy(line: string): Named | undefined {
+  try {
+    const { cwd, sessionId } = JSON.parse(line)
+    if (typeof cwd !== "string" || !cwd.startsWith("/")) return undefined
+    return { folder: cwd, session: typeof sessionId === "string" ? sessionId : undefined }
+  } catch {
+    return undefined
+  }
+}

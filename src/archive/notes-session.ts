@@ -1,0 +1,11 @@
+/** How sessions are named that hold what the model wants kept; the host's are uuids. */
+const PREFIX = "notes-"
+
+/** For GLOB. */
+export const NOTES_SESSIONS = `${PREFIX}*`
+
+export const isNotesSession = (session: string): boolean => session.startsWith(PREFIX)
+
+/** @param project as the archive names it */
+export const notesSession = (project: string): string =>
+  PREFIX + Bun.hash.xxHash64(project, 0n).toString(16).padStart(16, "0")

@@ -1,0 +1,35 @@
+/**
+ * What a person is told of options that do not count as they were set. A command stops over those of the user's own file
+ * and of the environment: they were meant. A project's file arrives with `git clone` and stops nobody. Pure.
+ */
+import type { Settings } from "./load.ts"
+import type { Problem } from "./options.ts"
+
+export interface Refusal {
+  /** One line: option, value, where it stands, what is allowed. */
+  readonly message: string
+  readonly hint: string
+}
+
+/** @returns undefined when all that the user has set counts */
+export function refusalOf({ paths, resolved, broken }: Settings): Refusal | undefined {
+  // As a rule; hooks come here, too.
+  if (resolved.problems.length === 0 && broken.length === 0) return undefined
+  const unread = broken.filter((text) => text.startsWith(`${paths.configFile}: `))
+  const wrong = resolved.problems.filter(({ origin, isValue }) => isValue && origin !== "project")
+  const lines = [
+    ...unread.map((text) => `your file cannot be read: ${text}`),
+    ...wrong.map((problem) => `${problem.key}: ${problem.message}, ${placeOf(problem, paths.configFile)}`),
+  ]
+  const [first] = lines
+  if (first === undefined) return undefined
+  const [option] = wrong
+  const only = lines.length === 1 ? option : undefined
+  return {
+    message: lines.length === 1 ? first : `${first} (and ${lines.length - 1} more)`,
+    hint: `ctxbridge config ${only === undefined ? "list" : `get ${only.key}`} shows what counts instead`,
+  }
+}
+
+const placeOf = ({ variable }: Problem, file: string): string =>
+  variable === undefined ? `in ${file}` : `in the environment: ${variable}`

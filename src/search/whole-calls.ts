@@ -1,0 +1,59 @@
+/** Tool calls as they were made. The views keep one line of a call, and the beginning of its error; the vault has all. */
+import type { Database } from "../archive/database.ts"
+import { partsOfLine } from "../transcript/decode.ts"
+import { wholeTarget } from "../transcript/tool-input.ts"
+import type { Part } from "../transcript/types.ts"
+import { vaultFile } from "../vault/layout.ts"
+import type { CopyReaders } from "../vault/reader.ts"
+import { placesOf } from "./message-text.ts"
+
+/** A call, and the messages that hold it. */
+export interface CallPlace {
+  /** tool_use_id. */
+  readonly id: string
+  /** id of the message that holds the input. */
+  readonly use: number | null
+  /** id of the message that holds the output. */
+  readonly result: number | null
+}
+
+const utf8 = new TextDecoder()
+
+export class WholeCalls {
+  readonly #db: Database
+  readonly #dataHome: string
+  readonly #readers: CopyReaders
+
+  constructor(db: Database, dataHome: string, readers: CopyReaders) {
+    this.#db = db
+    this.#dataHome = dataHome
+    this.#readers = readers
+  }
+
+  /** Command, path or pattern; undefined when the vault does not hold it any more. */
+  target({ id, use }: CallPlace): string | undefined {
+    for (const part of this.#partsOf(use))
+      if (part.kind === "toolUse" && part.id === id) return wholeTarget(part.name, part.input)
+    return undefined
+  }
+
+  /** What the tool has answered; undefined when the vault does not hold it any more. */
+  output({ id, result }: CallPlace): string | undefined {
+    for (const part of this.#partsOf(result))
+      if (part.kind === "toolResult" && part.id === id) return part.text
+    return undefined
+  }
+
+  #partsOf(message: number | null): readonly Part[] {
+    const [place] = message === null ? [] : placesOf(this.#db, [message])
+    if (place === undefined) return []
+    const { copy, offset, length } = place
+    try {
+      const line = this.#readers.of(vaultFile(this.#dataHome, copy)).readLine(offset, offset + length)
+      return partsOfLine(utf8.decode(line)).parts
+    } catch {
+      // A damaged or missing copy: then the views' line is what there is.
+      return []
+    }
+  }
+}

@@ -1,0 +1,27 @@
+/** Lines of a transcript that hold certain words, without parsing all the others. */
+import { type JsonObject, objectOf } from "./json.ts"
+
+const NEWLINE = 0x0a
+
+export interface Line {
+  readonly line: JsonObject
+  /** Offset behind it. */
+  readonly end: number
+}
+
+/** Lines that hold these words, parsed. */
+export function linesWith(bytes: Buffer, words: string): Line[] {
+  const found: Line[] = []
+  for (let at = bytes.indexOf(words); at >= 0; ) {
+    const from = at === 0 ? 0 : bytes.lastIndexOf(NEWLINE, at - 1) + 1
+    const end = bytes.indexOf(NEWLINE, at)
+    if (end < 0) return found
+    try {
+      found.push({ line: objectOf(JSON.parse(bytes.toString("utf8", from, end))), end })
+    } catch {
+      // No line of the host's.
+    }
+    at = bytes.indexOf(words, end)
+  }
+  return found
+}
