@@ -1,5 +1,4 @@
 /** `ctxbridge bench recall`: ways of searching, compared by what they show of what answers a question. */
-import { tmpdir } from "node:os"
 import { resolve } from "node:path"
 import { benchRecall } from "../bench/recall/run.ts"
 import { openEmbedder } from "../embed/embedder.ts"
@@ -14,7 +13,6 @@ export async function recall({ args, out, env }: Context): Promise<number> {
   if (data === undefined) throw usageError("bench recall needs --data DIR", "ctxbridge bench --help")
   const report = await benchRecall({
     folder: resolve(env.cwd, data),
-    temp: tmpdir(),
     embedder: await openEmbedder(env),
     onProgress: out.progress,
   })

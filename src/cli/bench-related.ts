@@ -1,5 +1,4 @@
 /** `ctxbridge bench related`: what restores give of other sessions, and whether they keep silent where they should. */
-import { tmpdir } from "node:os"
 import { resolve } from "node:path"
 import { conversationsIn } from "../bench/recall/locomo.ts"
 import { benchRelated, benchRelatedTo, type RelatedReport } from "../bench/related/measure.ts"
@@ -9,9 +8,9 @@ import type { Context } from "./command.ts"
 import { createStyle } from "./style.ts"
 import { renderTable } from "./table.ts"
 
-export function related({ args, out, env }: Context): number {
+export async function related({ args, out, env }: Context): Promise<number> {
   const data = stringArg(args, "data")
-  const report = data === undefined ? benchRelated(tmpdir()) : withQuestions(resolve(env.cwd, data), out)
+  const report = await (data === undefined ? benchRelated() : withQuestions(resolve(env.cwd, data), out))
   for (const line of renderTable(
     [
       { title: "prompts" },
@@ -32,7 +31,7 @@ export function related({ args, out, env }: Context): number {
 }
 
 /** @throws CtxError `no-data` */
-function withQuestions(folder: string, out: Context["out"]): RelatedReport {
+async function withQuestions(folder: string, out: Context["out"]): Promise<RelatedReport> {
   const conversations = conversationsIn(folder)
   if (conversations.length < 2) {
     throw new CtxError("no-data", `fewer than two conversations with questions (*.gold.json) in ${folder}`, {
@@ -40,7 +39,7 @@ function withQuestions(folder: string, out: Context["out"]): RelatedReport {
       hint: "without --data, the sessions and prompts that come with ctxbridge are used",
     })
   }
-  return benchRelatedTo(conversations, tmpdir(), out.progress)
+  return benchRelatedTo(conversations, out.progress)
 }
 
 function rowsOf({ unrelated, related: found }: RelatedReport): string[][] {

@@ -5,6 +5,7 @@ import { type CompactionResult, survive } from "../bench/survive/measure.ts"
 import { renderSurvive, reportOf } from "../bench/survive/report.ts"
 import { inFolder, inVault } from "../bench/survive/sources.ts"
 import { CtxError, EXIT, usageError } from "../util/errors.ts"
+import { untilHeard } from "../util/temporary.ts"
 import { positive, stringArg } from "./args.ts"
 import type { Context } from "./command.ts"
 import { safe } from "./style.ts"
@@ -12,7 +13,7 @@ import { safe } from "./style.ts"
 /** Steps of the model after a compaction in which what it uses again counts as needed. */
 const WINDOW = 30
 
-export function benchSurvive({ args, env, out }: Context): number {
+export async function benchSurvive({ args, env, out }: Context): Promise<number> {
   const options = {
     budget: positive(args, "budget") ?? env.config["restore.budget"],
     window: positive(args, "window") ?? WINDOW,
@@ -27,7 +28,10 @@ export function benchSurvive({ args, env, out }: Context): number {
   const found: CompactionResult[] = []
   for (const [n, source] of sources.entries()) {
     out.progress("transcripts", n, sources.length)
-    found.push(...survive(source, options))
+    for (const one of survive(source, options)) {
+      found.push(one)
+      await untilHeard()
+    }
   }
   out.progress("transcripts", sources.length, sources.length)
   if (found.length === 0) {

@@ -1,6 +1,5 @@
 /** Runs each hook as the host would, on a session that does not exist, with an archive that is thrown away. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { mkdirSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { openDatabase } from "../archive/database.ts"
 import { isExcluded } from "../archive/excluded.ts"
@@ -8,6 +7,7 @@ import { withArchive } from "../config/load.ts"
 import { HOOK_TIMEOUT_SECONDS, HOOKS, type HostEvent, hookCommand } from "../host/hooks-table.ts"
 import { sweepDue } from "../job/sweep.ts"
 import { messageOf } from "../util/errors.ts"
+import { temporaryFolder } from "../util/temporary.ts"
 import { count, cut, oneLine } from "../util/text.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { archivedIn } from "../vault/reader.ts"
@@ -47,13 +47,9 @@ export async function hookRuns(patient: Patient): Promise<Finding[]> {
   if (safe.length === 0) {
     return untried.length > 0 ? untried : [finding("runs", "skipped", "there is no hook to run")]
   }
-  const root = mkdtempSync(join(tmpdir(), "ctxbridge-doctor-"))
-  try {
-    const trials = await Promise.all(safe.map((hook, n) => tried(patient, hook, root, n)))
-    return [judged(trials), ...untried]
-  } finally {
-    rmSync(root, { recursive: true, force: true })
-  }
+  using folder = temporaryFolder("doctor")
+  const trials = await Promise.all(safe.map((hook, n) => tried(patient, hook, folder.path, n)))
+  return [judged(trials), ...untried]
 }
 
 /**

@@ -1,5 +1,5 @@
 /** `ctxbridge bench recall`: how much of what answers a question each way of searching shows. */
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs"
+import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { type Database, openDatabase } from "../../archive/database.ts"
 import { embedCycle } from "../../embed/cycle.ts"
@@ -11,6 +11,7 @@ import { hitTexts } from "../../search/hit.ts"
 import { type SearchRequest, search } from "../../search/search.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { FILTERED } from "../../util/secrets.ts"
+import { temporaryFolder, untilHeard } from "../../util/temporary.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import { bm25, hashed, turnTexts } from "./baselines.ts"
 import { codingQuestions } from "./coding.ts"
@@ -27,8 +28,6 @@ export interface RecallReport {
 
 export interface RecallOptions {
   readonly folder: string
-  /** Where throw-away archives may stand. */
-  readonly temp: string
   readonly embedder: Embedder
   readonly onProgress?: (label: string, done: number, total: number) => void
 }
@@ -39,7 +38,7 @@ export interface RecallOptions {
  * @throws CtxError `no-data`
  */
 export async function benchRecall(options: RecallOptions): Promise<RecallReport> {
-  const { folder, temp, embedder, onProgress } = options
+  const { folder, embedder, onProgress } = options
   const all = conversationsIn(folder)
   const conversations = all.length > 0 ? all : transcriptsBelow(folder)
   if (conversations.length === 0) {
@@ -48,32 +47,30 @@ export async function benchRecall(options: RecallOptions): Promise<RecallReport>
     })
   }
   const scores = new Map<string, Map<string, Scores[]>>()
-  const work = realpathSync(mkdtempSync(join(temp, "ctxbridge-recall-")))
+  using temporary = temporaryFolder("recall")
+  const work = temporary.path
   let questions = 0
-  try {
-    for (const [n, conversation] of conversations.entries()) {
-      const dataHome = join(work, conversation.name)
-      mkdirSync(dataHome, { recursive: true })
-      importTranscripts(
-        { dataHome, home: work, stateHome: join(work, "state"), secrets: FILTERED },
-        conversation.transcripts,
-        { dryRun: false, check: false },
-      )
-      const db = openDatabase(dataHome, { wait: 0 })
-      const readers = new CopyReaders()
-      try {
-        const asked = conversation.questions ?? codingQuestions(db, dataHome, readers)
-        questions += asked.length
-        await embedAll(db, dataHome, embedder)
-        await ask(asked, armsOf(db, dataHome, embedder, readers), scores)
-      } finally {
-        readers.close()
-        db.close()
-      }
-      onProgress?.("asking", n + 1, conversations.length)
+  for (const [n, conversation] of conversations.entries()) {
+    const dataHome = join(work, conversation.name)
+    mkdirSync(dataHome, { recursive: true })
+    importTranscripts(
+      { dataHome, home: work, stateHome: join(work, "state"), secrets: FILTERED },
+      conversation.transcripts,
+      { dryRun: false, check: false },
+    )
+    await untilHeard()
+    const db = openDatabase(dataHome, { wait: 0 })
+    const readers = new CopyReaders()
+    try {
+      const asked = conversation.questions ?? codingQuestions(db, dataHome, readers)
+      questions += asked.length
+      await embedAll(db, dataHome, embedder)
+      await ask(asked, armsOf(db, dataHome, embedder, readers), scores)
+    } finally {
+      readers.close()
+      db.close()
     }
-  } finally {
-    rmSync(work, { recursive: true, force: true })
+    onProgress?.("asking", n + 1, conversations.length)
   }
   const arms = Object.fromEntries([...scores].map(([arm, groups]) => [arm, averages(groups)]))
   return { questions, embedder: { id: embedder.id, runtime: embedder.runtime }, arms }

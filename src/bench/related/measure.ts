@@ -2,7 +2,7 @@
  * `ctxbridge bench related`: what a restore gives of other sessions. To prompts that have nothing to do with them it
  * should give nothing; to those that go on where one of them was, the turn that they go on from.
  */
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs"
+import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { type Database, openDatabase } from "../../archive/database.ts"
 import { HANDLE_PREFIX } from "../../archive/handle-prefix.ts"
@@ -10,6 +10,7 @@ import { importTranscripts } from "../../job/import.ts"
 import { restoreOf } from "../../restore/restore.ts"
 import { relatedTurns } from "../../search/related.ts"
 import { FILTERED } from "../../util/secrets.ts"
+import { temporaryFolder, untilHeard } from "../../util/temporary.ts"
 import type { Conversation } from "../recall/locomo.ts"
 import { comparable, shows } from "../recall/question.ts"
 import { writeSession } from "./archive.ts"
@@ -50,9 +51,10 @@ const SECTION = /\n## Related turns [^\n]*((?:\n- [^\n]*)+)/
 const HERE: readonly Said[] = [{ prompt: "hello", answer: "Hello! What shall we do?" }]
 
 /** With the sessions and prompts beside this file, and whole restores. */
-export function benchRelated(temp: string): RelatedReport {
-  return inFolder(temp, (work) => {
+export async function benchRelated(): Promise<RelatedReport> {
+  return inFolder(async (work) => {
     const { dataHome, here } = shopIn(work)
+    await untilHeard()
     const db = openDatabase(dataHome, { wait: 0 })
     try {
       const turns = (prompt: string): string[] => relatedIn(db, here, prompt)
@@ -76,12 +78,11 @@ export function benchRelated(temp: string): RelatedReport {
  * With conversations and questions of their own: each question is put to its conversation, whose turns may answer it, and to
  * all others, which know nothing of it.
  */
-export function benchRelatedTo(
+export async function benchRelatedTo(
   conversations: readonly Conversation[],
-  temp: string,
   onProgress?: (label: string, done: number, total: number) => void,
-): RelatedReport {
-  return inFolder(temp, (work) => {
+): Promise<RelatedReport> {
+  return inFolder(async (work) => {
     const unrelated: Given[] = []
     const related: Given[] = []
     for (const [n, conversation] of conversations.entries()) {
@@ -91,6 +92,7 @@ export function benchRelatedTo(
       const db = openDatabase(dataHome, { wait: 0 })
       try {
         for (const other of conversations) {
+          await untilHeard()
           for (const { text, evidence } of other.questions ?? []) {
             const turns = turnsFor(db, text)
             if (other !== conversation) {
@@ -111,13 +113,9 @@ export function benchRelatedTo(
   })
 }
 
-function inFolder<T>(temp: string, work: (folder: string) => T): T {
-  const folder = realpathSync(mkdtempSync(join(temp, "ctxbridge-related-")))
-  try {
-    return work(folder)
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  using folder = temporaryFolder("related")
+  return await work(folder.path)
 }
 
 function archive(work: string, dataHome: string, transcripts: readonly string[]): void {

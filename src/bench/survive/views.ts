@@ -1,6 +1,5 @@
 /** Vault and views of one transcript that nobody else sees, as far as it had grown at some moment. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { type Database, openFile } from "../../archive/database.ts"
 import { ingest } from "../../archive/ingest.ts"
@@ -8,6 +7,7 @@ import { take } from "../../archive/take.ts"
 import { type TranscriptRow, transcriptById } from "../../archive/transcripts.ts"
 import { hitTexts } from "../../search/hit.ts"
 import { search } from "../../search/search.ts"
+import { temporaryFolder } from "../../util/temporary.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 
 /** Hits of a search that count as seen. */
@@ -15,7 +15,8 @@ const FIRST_HITS = 5
 
 export class Views {
   readonly db: Database
-  readonly #folder = mkdtempSync(join(tmpdir(), "ctxbridge-survive-"))
+  readonly #temporary = temporaryFolder("survive")
+  readonly #folder = this.#temporary.path
   readonly dataHome = join(this.#folder, "archive")
   readonly #readers = new CopyReaders()
   readonly #content: Uint8Array
@@ -55,6 +56,6 @@ export class Views {
   [Symbol.dispose](): void {
     this.#readers.close()
     this.db.close()
-    rmSync(this.#folder, { recursive: true, force: true })
+    this.#temporary[Symbol.dispose]()
   }
 }

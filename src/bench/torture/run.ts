@@ -1,8 +1,6 @@
 /** Runs the cases, some at a time: most of them wait for background jobs. */
-import { mkdtempSync, realpathSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { messageOf } from "../../util/errors.ts"
+import { temporaryFolder } from "../../util/temporary.ts"
 import { Dice } from "../dice.ts"
 import { crowd, kills } from "./case-crowd.ts"
 import { header, locked, log, missing, newer, page } from "./case-database.ts"
@@ -52,37 +50,19 @@ export interface TortureOptions {
 /** In temporary folders, which are removed. The user's own archive and settings are not touched. */
 export async function torture(options: TortureOptions): Promise<TortureReport> {
   const { cases, seed, scale } = options
-  const worlds = new Set<World>()
   const done: { result: CaseResult; n: number }[] = []
   let next = 0
   const worker = async (): Promise<void> => {
     for (let n = next++; n < cases.length; n = next++) {
       const one = cases[n]!
       options.onProgress?.(one.name, done.length, cases.length)
-      const world = new World(options.exe, realpathSync(mkdtempSync(join(tmpdir(), "ctxbridge-torture-"))))
-      worlds.add(world)
-      try {
-        done.push({ n, result: await runCase(one, world, diceOf(one, seed), scale) })
-      } finally {
-        world.remove()
-        worlds.delete(world)
-      }
+      let world: World | undefined
+      using folder = temporaryFolder("torture", () => world?.remove())
+      world = new World(options.exe, folder.path)
+      done.push({ n, result: await runCase(one, world, diceOf(one, seed), scale) })
     }
   }
-  const interrupt = (signal: NodeJS.Signals): void => {
-    for (const world of worlds) world.remove()
-    process.off(signal, interrupt)
-    // As if nobody had listened.
-    process.kill(process.pid, signal)
-  }
-  process.on("SIGINT", interrupt)
-  process.on("SIGTERM", interrupt)
-  try {
-    await Promise.all(Array.from({ length: AT_ONCE }, worker))
-  } finally {
-    process.off("SIGINT", interrupt)
-    process.off("SIGTERM", interrupt)
-  }
+  await Promise.all(Array.from({ length: AT_ONCE }, worker))
   const results = done.sort((a, b) => a.n - b.n).map(({ result }) => result)
   return { suite: "torture", ok: results.every((one) => faultsOf(one) === 0), seed, scale, cases: results }
 }

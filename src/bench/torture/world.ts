@@ -2,9 +2,9 @@
 import { mkdirSync, readdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { isolatedEnvironment } from "../../config/load.ts"
+import { killAll, processesIn } from "../../util/processes.ts"
 import type { Dice } from "../dice.ts"
 import { allLines, heldIn } from "./held.ts"
-import { killAll, processesIn } from "./processes.ts"
 import { linesOf, promptsAmong, Session } from "./session.ts"
 
 const EVENTS = [

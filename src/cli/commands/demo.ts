@@ -1,9 +1,10 @@
 /** `ctxbridge demo`: a session, a compaction, and what comes back; nothing of the user's is touched. */
-import { mkdtempSync, realpathSync, rmSync } from "node:fs"
+import { mkdtempSync, realpathSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { type DemoReport, runDemo } from "../../demo/run.ts"
 import { EXIT } from "../../util/errors.ts"
+import { type TemporaryFolder, temporaryFolder } from "../../util/temporary.ts"
 import { bytes, count } from "../../util/text.ts"
 import type { Command } from "../command.ts"
 import { shellWord } from "../shell-word.ts"
@@ -16,19 +17,22 @@ export default {
   },
   args: { keep: { type: "boolean", description: "Keep the demo's folder, and say where it is" } },
   async run({ args, out }) {
-    const folder = realpathSync(mkdtempSync(join(tmpdir(), "ctxbridge-demo-")))
     const keep = args["keep"] === true
-    try {
-      const report = await runDemo(folder)
-      for (const line of render(report, createStyle(out.color))) out.print(line)
-      if (keep) out.print(`Kept: ${folder}\nLook around: ${lookAround(folder)}`)
-      out.json({ ...report, folder: keep ? folder : null })
-      return report.ok ? EXIT.ok : EXIT.failed
-    } finally {
-      if (!keep) rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
-    }
+    using temporary = keep ? kept() : temporaryFolder("demo")
+    const folder = temporary.path
+    const report = await runDemo(folder)
+    for (const line of render(report, createStyle(out.color))) out.print(line)
+    if (keep) out.print(`Kept: ${folder}\nLook around: ${lookAround(folder)}`)
+    out.json({ ...report, folder: keep ? folder : null })
+    return report.ok ? EXIT.ok : EXIT.failed
   },
 } satisfies Command
+
+/** One that nobody removes. */
+const kept = (): TemporaryFolder => ({
+  path: realpathSync(mkdtempSync(join(tmpdir(), "ctxbridge-demo-"))),
+  [Symbol.dispose]() {},
+})
 
 /** A shell in the demo's project; with a home folder of its own, or `verify` would ask for the user's transcripts. */
 const lookAround = (folder: string): string => {
