@@ -3,7 +3,7 @@
  * dist/runtime/ (src/embed/ imports it from there). Nothing is done when the files are there for these versions.
  */
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { basename, join } from "node:path"
 
 const ROOT = join(import.meta.dir, "..")
 const TARGET = join(ROOT, "dist/runtime")
@@ -40,7 +40,10 @@ const FILES: Readonly<Record<string, Piece>> = {
   ),
 }
 
-/** Names the native files by what is in them, so that a start need not read 15 MB to know where they are. */
+/**
+ * Names the native files by what is in them, so that a start need not read 15 MB to know where they are, and says what each
+ * has to be once it is written out.
+ */
 const DIGEST = "native.json"
 
 interface Patch {
@@ -93,6 +96,19 @@ function digestOf(parts: readonly (Uint8Array | "")[]): string {
   return digest.toString(16).padStart(16, "0")
 }
 
+interface Unpacked {
+  readonly name: string
+  readonly bytes: number
+  readonly sha256: string
+}
+
+function unpacked(source: string): Unpacked[] {
+  if (!existsSync(source)) return []
+  const content = readFileSync(source)
+  const sha256 = new Bun.CryptoHasher("sha256").update(content).digest("hex")
+  return [{ name: basename(source), bytes: content.length, sha256 }]
+}
+
 const isDone = (): boolean =>
   existsSync(stampFile) &&
   readFileSync(stampFile, "utf8") === stamp &&
@@ -108,6 +124,10 @@ if (!isDone()) {
   const made = Object.entries(FILES).map(([name, piece]) => ({ name, piece, content: packed(piece) }))
   for (const { name, content } of made) writeFileSync(join(TARGET, name), content)
   const parts = made.filter(({ piece }) => piece.source.startsWith(natives)).map(({ content }) => content)
-  writeFileSync(join(TARGET, DIGEST), JSON.stringify({ digest: digestOf(parts) }))
+  const files = [...new Set(made.map(({ piece }) => piece.source))].filter((one) => one.startsWith(natives))
+  writeFileSync(
+    join(TARGET, DIGEST),
+    JSON.stringify({ digest: digestOf(parts), files: files.flatMap((one) => unpacked(one)) }),
+  )
   writeFileSync(stampFile, stamp)
 }

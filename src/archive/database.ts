@@ -5,7 +5,7 @@
  * (replace.ts). So nobody writes into a file that has been replaced.
  */
 import { constants, Database } from "bun:sqlite"
-import { CtxError, codeOf, isMissing } from "../util/errors.ts"
+import { CtxError, codeOf, isMissing, messageOf } from "../util/errors.ts"
 import { closeSync, mkdirSync, openSync } from "../util/fs.ts"
 import { join } from "../util/path.ts"
 import { lock } from "../vault/lock.ts"
@@ -19,15 +19,17 @@ export interface OpenOptions {
   /** ms to wait for another writer. */
   readonly wait: number
   readonly readonly?: boolean
+  /** Not brought up to date: perhaps it cannot be. */
+  readonly asItIs?: boolean
 }
 
 /** A connection that gives its share of the lock back when it is closed. */
 class LockedDatabase extends Database {
   #lock: number | undefined
 
-  constructor(path: string, options: object, held: number | undefined) {
-    super(path, options)
-    this.#lock = held
+  holding(lock: number | undefined): this {
+    this.#lock = lock
+    return this
   }
 
   override close(throwOnError?: boolean): void {
@@ -41,18 +43,18 @@ class LockedDatabase extends Database {
  * @throws CtxError `newer-schema` when a later version of ctxbridge wrote the file and it was to be written
  */
 export function openDatabase(dataHome: string, options: OpenOptions): Database {
-  const path = databasePath(dataHome)
-  const wanted = options.readonly ? { readonly: true } : { create: true }
   const held = shareLock(dataHome, options)
-  let db: Database
   try {
-    db = new LockedDatabase(path, { ...wanted, strict: true }, held)
+    return opened(databasePath(dataHome), options).holding(held)
   } catch (error) {
     if (held !== undefined) closeSync(held)
     throw error
   }
-  if (options.readonly && !canRead(db, options)) return openFrozen(path)
-  return prepared(db, options)
+}
+
+function opened(path: string, options: OpenOptions): LockedDatabase {
+  if (options.readonly) return openReadable(path, options)
+  return prepared(new LockedDatabase(path, { create: true, strict: true }), options)
 }
 
 /** What tells whether the views can be read as they are. */
@@ -70,9 +72,9 @@ export interface Stamps {
  */
 export function openWithStamps(dataHome: string, wait: number): { db: Database; stamps: Stamps } {
   const held = shareLock(dataHome, { wait: 0 })
-  let db: Database | undefined
+  let db: LockedDatabase | undefined
   try {
-    db = new LockedDatabase(databasePath(dataHome), { readwrite: true, strict: true }, held)
+    db = new LockedDatabase(databasePath(dataHome), { readwrite: true, strict: true })
     db.run(`PRAGMA busy_timeout = ${wait}`)
     const stamps = db
       .query<Stamps, []>(
@@ -80,10 +82,10 @@ export function openWithStamps(dataHome: string, wait: number): { db: Database; 
          FROM pragma_user_version, pragma_application_id`,
       )
       .get()!
-    return { db, stamps }
+    return { db: db.holding(held), stamps }
   } catch (error) {
-    if (db !== undefined) db.close()
-    else if (held !== undefined) closeSync(held)
+    db?.close()
+    if (held !== undefined) closeSync(held)
     throw error
   }
 }
@@ -100,29 +102,45 @@ export function prepareForLongWork(db: Database): void {
   db.run(`PRAGMA wal_autocheckpoint = ${LONG_WORK_LOG / PAGE}`)
 }
 
-/** A log without its index cannot be read where nothing can be written: no file of it may be made. */
-function canRead(db: Database, { wait }: OpenOptions): boolean {
+/**
+ * For reading, also where nothing can be written. The log has an index in a file beside it: where there is no room for
+ * that, it can be in the memory of one process, which then has the database for itself; where no file can be made at all,
+ * the log is left out.
+ */
+function openReadable(path: string, { wait }: OpenOptions): LockedDatabase {
+  try {
+    return answering(new LockedDatabase(path, { readonly: true, strict: true }), wait)
+  } catch (error) {
+    if (/^SQLITE_(CANTOPEN|READONLY)/.test(codeOf(error))) return openFrozen(path)
+    if (!codeOf(error).startsWith("SQLITE_IOERR_SHM")) throw error
+  }
+  const db = new LockedDatabase(path, { readwrite: true, strict: true })
+  db.run("PRAGMA locking_mode = EXCLUSIVE")
+  db.run("PRAGMA query_only = ON")
+  return answering(db, wait)
+}
+
+/** Closes the database when nothing can be read in it. */
+function answering<T extends Database>(db: T, wait: number): T {
   try {
     db.run(`PRAGMA busy_timeout = ${Math.max(0, Math.floor(wait))}`)
     schemaVersion(db)
-    return true
+    return db
   } catch (error) {
     db.close()
-    if (!/^SQLITE_(CANTOPEN|READONLY)/.test(codeOf(error))) throw error
-    return false
+    throw error
   }
 }
 
 /** The file without its log: what had been moved over from that when it was last written. */
-function openFrozen(path: string): Database {
+function openFrozen(path: string): LockedDatabase {
   const uri = `file:${encodeURI(path).replaceAll("?", "%3f").replaceAll("#", "%23")}?immutable=1`
-  return new Database(uri, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI)
+  return new LockedDatabase(uri, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI)
 }
 
 /** A file that is not the archive's database: the one being made, or the one being replaced. Takes no lock. */
 export function openFile(path: string, options: OpenOptions): Database {
-  const wanted = options.readonly ? { readonly: true } : { create: true }
-  return prepared(new Database(path, { ...wanted, strict: true }), options)
+  return opened(path, options)
 }
 
 /**
@@ -138,14 +156,13 @@ export function openForeign(path: string, untouched: boolean): Database {
   return db
 }
 
-function prepared(db: Database, options: OpenOptions): Database {
+function prepared<T extends Database>(db: T, options: OpenOptions): T {
   try {
     // First of all: setting WAL mode on a new file fails at once for all but one process otherwise.
     db.run(`PRAGMA busy_timeout = ${Math.max(0, Math.floor(options.wait))}`)
-    if (options.readonly) return db
     const version = schemaVersion(db)
     if (version > MIGRATIONS.length) throw newerSchema(version)
-    if (version < MIGRATIONS.length) migrate(db, performance.now() + options.wait)
+    if (version !== MIGRATIONS.length && !options.asItIs) bringUpToDate(db, performance.now() + options.wait)
     db.run("PRAGMA synchronous = NORMAL")
     return db
   } catch (error) {
@@ -172,6 +189,13 @@ function shareLock(dataHome: string, { wait, readonly }: OpenOptions): number | 
 }
 
 export const lockPath = (dataHome: string): string => join(dataHome, "archive.lock")
+
+/** In memory, and with nothing in it: what a version's tables are. */
+export function emptyDatabase(version: number): Database {
+  const db = new Database(":memory:")
+  for (const migration of MIGRATIONS.slice(0, version)) db.run(migration)
+  return db
+}
 
 /** How many migrations the file has seen. */
 export function schemaVersion(db: Database): number {
@@ -210,12 +234,25 @@ function useLog(db: Database, deadline: number): void {
   }
 }
 
+/** @throws CtxError with SQLite's code for damage: only new views help against it */
+function bringUpToDate(db: Database, deadline: number): void {
+  try {
+    migrate(db, deadline)
+  } catch (error) {
+    // It has not what its version has, or has already what the next one brings.
+    if (!/^SQLITE_(ERROR|CONSTRAINT|MISMATCH)/.test(codeOf(error))) throw error
+    const message = `it cannot be brought up to date: ${messageOf(error)}`
+    throw new CtxError("SQLITE_CORRUPT", message, { cause: error })
+  }
+}
+
 function migrate(db: Database, deadline: number): void {
   useLog(db, deadline)
   db.transaction(() => {
     // Again under the lock: another process may have done it.
     const version = schemaVersion(db)
     if (version > MIGRATIONS.length) throw newerSchema(version)
+    if (version < 0) throw new CtxError("SQLITE_ERROR", `there is no schema ${version}`)
     for (let n = version; n < MIGRATIONS.length; n++) db.run(MIGRATIONS[n]!)
     // Tables that were there before were filled by an earlier version.
     if (version === 0) db.query("INSERT INTO parser (version) VALUES (?)").run(PARSER)

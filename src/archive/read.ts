@@ -1,7 +1,7 @@
 /** What commands read from the views and the vault. */
 
 import { compileAsUsual } from "../util/compiling.ts"
-import { CtxError, codeOf, EXIT, isDamage, messageOf, VIEWS_LOST } from "../util/errors.ts"
+import { CtxError, codeOf, EXIT, messageOf, VIEWS_LOST } from "../util/errors.ts"
 import { statSync } from "../util/fs.ts"
 import { join } from "../util/path.ts"
 import { vaultFiles } from "../vault/walk.ts"
@@ -10,6 +10,7 @@ import { HANDLE_PREFIX } from "./handle-prefix.ts"
 import { catchUp } from "./indexing.ts"
 import { openAtOnce } from "./open-at-once.ts"
 import { listPending } from "./pending.ts"
+import { isUnusable } from "./shape.ts"
 import { openWhole, repair } from "./whole.ts"
 
 /** ms that a command may spend on indexing what hooks have left, before it reads what there is. */
@@ -44,7 +45,7 @@ function caughtUp(dataHome: string): Database {
   try {
     return followed(db, dataHome)
   } catch (error) {
-    if (!isDamage(error)) throw error
+    if (!isUnusable(dataHome, error)) throw error
     repair(dataHome, messageOf(error), options)
   }
   return followed(openDatabase(dataHome, options), dataHome)
@@ -148,10 +149,14 @@ export interface TurnRow {
   readonly tools: number
   readonly errors: number
   readonly interrupted: number
+  readonly takenBack: number
 }
 
-const TURN =
-  "SELECT id, handle, session, seq, via, prompt, answer, started, ended, tools, errors, interrupted FROM turns"
+/** Columns of a TurnRow. */
+export const TURN_COLUMNS =
+  "id, handle, session, seq, via, prompt, answer, started, ended, tools, errors, interrupted, taken_back AS takenBack"
+
+const TURN = `SELECT ${TURN_COLUMNS} FROM turns`
 
 export function turnsOf(db: Database, session: string, offset = 0, limit = -1): TurnRow[] {
   return db

@@ -23,6 +23,7 @@ import {
   SCHEMA_VERSION,
   schemaVersion,
 } from "./database.ts"
+import { shapeProblem } from "./shape.ts"
 
 /** Runs `work` while nobody has the database open. */
 export function alone<T>(dataHome: string, wait: number, work: () => T): T {
@@ -43,7 +44,7 @@ export const busy = (): CtxError =>
     hint: "try again when it is done: an import, the background job, or an SQLite tool",
   })
 
-/** What is wrong with the database, after a look at every page; undefined when it is sound or there is none. */
+/** What is wrong with the database, after a look at every page and at what tables it has; undefined when it is sound or there is none. */
 export function damageOf(dataHome: string): unknown {
   const path = databasePath(dataHome)
   if (!existsSync(path)) return undefined
@@ -51,7 +52,9 @@ export function damageOf(dataHome: string): unknown {
     const db = openDatabase(dataHome, { wait: PATIENCE, readonly: true })
     try {
       const row = db.query<{ integrity_check: string }, []>("PRAGMA integrity_check(1)").get()
-      return row?.integrity_check === "ok" ? undefined : (row?.integrity_check ?? "it cannot be checked")
+      return row?.integrity_check === "ok"
+        ? shapeProblem(db)
+        : (row?.integrity_check ?? "it cannot be checked")
     } finally {
       db.close()
     }
@@ -74,7 +77,7 @@ export function carryOver(dataHome: string, to: Database, wait: number): unknown
   let old: Database | undefined
   try {
     refuseNewer(path)
-    old = openFile(path, { wait })
+    old = openFile(path, { wait, asItIs: true })
     const damage = copyRows(old, to)
     const log = old.query<{ busy: number }, []>("PRAGMA wal_checkpoint(TRUNCATE)").get()
     if (log?.busy === 1) throw busy()
@@ -92,14 +95,15 @@ export function carryOver(dataHome: string, to: Database, wait: number): unknown
 /** @throws CtxError `newer-schema` */
 export function refuseNewer(path: string): void {
   if (!existsSync(path)) return
-  const db = openFile(path, { wait: PATIENCE, readonly: true })
+  let db: Database | undefined
   try {
+    db = openFile(path, { wait: PATIENCE, readonly: true })
     const version = schemaVersion(db)
     if (version > SCHEMA_VERSION) throw newerSchema(version)
   } catch (error) {
     if (!isDamage(error)) throw error
   } finally {
-    db.close()
+    db?.close()
   }
 }
 
@@ -123,7 +127,7 @@ function copyRows(old: Database, to: Database): unknown {
           )
         }
       } catch (error) {
-        if (!isDamage(error)) throw error
+        if (!isDamage(error) && codeOf(error) !== "SQLITE_ERROR") throw error
         damage = error
       }
     }

@@ -2,7 +2,7 @@
  * What the views say of the vault has this number: it goes up when lines are decoded to something else. Views with
  * another number are made anew (whole.ts).
  */
-export const PARSER = 10
+export const PARSER = 11
 
 /** SQLite's `application_id` once every copy in the vault has been seen: "ctxb". */
 export const SEEN_ALL = 0x63747862
@@ -239,5 +239,11 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX facts_latest ON facts (session, kind, latest);
   DROP INDEX messages_alias;
   CREATE INDEX messages_alias ON messages (alias) WHERE alias IS NOT NULL;
+  `,
+  `
+  ALTER TABLE turns ADD COLUMN parent TEXT;     -- uuid of the line that its prompt follows
+  ALTER TABLE turns ADD COLUMN todos TEXT;      -- the session's when it began; NULL: none
+  ALTER TABLE turns ADD COLUMN taken_back INTEGER NOT NULL DEFAULT 0; -- by the user (take-back.ts)
+  CREATE INDEX turns_parent ON turns (session, parent) WHERE parent IS NOT NULL;
   `,
 ]

@@ -95,11 +95,27 @@ export class ToolRows {
       .run(this.#session, turn, path, op)
   }
 
+  /** A change that was refused or failed has changed nothing. Called before the call's own row says so. */
+  #takeBack(id: string): void {
+    const call = this.#db
+      .query<{ turn: number; name: string; target: string }, [string, string]>(
+        "SELECT turn, name, target FROM tool_calls WHERE session = ? AND id = ? AND is_error IS NOT 1",
+      )
+      .get(this.#session, id)
+    if (call === null) return
+    const [file] = toolFiles(call.name, { file_path: call.target })
+    if (file === undefined || file.op === "read") return
+    const values = [call.turn, file.path, file.op] as const
+    this.#db.query("UPDATE files SET count = count - 1 WHERE turn = ? AND path = ? AND op = ?").run(...values)
+    this.#db.query("DELETE FROM files WHERE turn = ? AND path = ? AND op = ? AND count = 0").run(...values)
+  }
+
   result(part: Extract<Part, { kind: "toolResult" }>, at: At): void {
     const { turn, message, sidechain, imported } = at
     const task = createdTaskId(part.text)
     if (task !== undefined && !imported)
       this.#setTodos(JSON.stringify(numberTask(this.#todos(), part.id, task)))
+    if (part.isError) this.#takeBack(part.id)
     this.#db
       .query(
         `INSERT INTO tool_calls (session, id, turn, name, target, result, is_error, exit_code, error, sidechain,

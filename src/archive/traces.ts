@@ -75,15 +75,27 @@ function eraseRows(dataHome: string, traces: Traces): void {
   if (statSync(databasePath(dataHome), { throwIfNoEntry: false }) === undefined) return
   let db: Database | undefined
   try {
-    db = openDatabase(dataHome, { wait: PATIENCE })
+    db = openDatabase(dataHome, { wait: PATIENCE, asItIs: true })
     // Once the views are new, what is deleted must not stay in free pages.
     db.run("PRAGMA secure_delete = ON")
-    if (changeRows(db, traces) > 0) db.query("PRAGMA wal_checkpoint(TRUNCATE)").get()
+    const changed = inSound(changeRestores, db, traces) + inSound(changeLineage, db, traces)
+    if (changed > 0) db.query("PRAGMA wal_checkpoint(TRUNCATE)").get()
   } catch (error) {
-    // A damaged one is replaced as a whole.
-    if (!isDamage(error) && codeOf(error) !== "SQLITE_ERROR") throw error
+    if (!isReplaced(error)) throw error
   } finally {
     db?.close()
+  }
+}
+
+/** A damaged one is replaced as a whole, but for what can still be read of these tables. */
+const isReplaced = (error: unknown): boolean => isDamage(error) || codeOf(error) === "SQLITE_ERROR"
+
+function inSound(change: (db: Database, traces: Traces) => number, db: Database, traces: Traces): number {
+  try {
+    return change(db, traces)
+  } catch (error) {
+    if (!isReplaced(error)) throw error
+    return 0
   }
 }
 
@@ -94,7 +106,7 @@ interface Restore {
 }
 
 /** @returns how many rows were changed */
-function changeRows(db: Database, { sessions, whole, told, matches }: Traces): number {
+function changeRestores(db: Database, { sessions, whole, told, matches }: Traces): number {
   return db
     .transaction(() => {
       let changed = 0
@@ -106,14 +118,22 @@ function changeRows(db: Database, { sessions, whole, told, matches }: Traces): n
           changed += db.query("UPDATE restores SET text = '' WHERE id = ?").run(id).changes
         }
       }
-      const names = JSON.stringify([...whole])
-      changed += db
-        .query(
-          `DELETE FROM lineage WHERE kind = 'clear' AND (child IN (SELECT value FROM json_each(?1))
-             OR parent IN (SELECT value FROM json_each(?1)))`,
-        )
-        .run(names).changes
       return changed
     })
+    .immediate()
+}
+
+function changeLineage(db: Database, { whole }: Traces): number {
+  const names = JSON.stringify([...whole])
+  return db
+    .transaction(
+      () =>
+        db
+          .query(
+            `DELETE FROM lineage WHERE kind = 'clear' AND (child IN (SELECT value FROM json_each(?1))
+               OR parent IN (SELECT value FROM json_each(?1)))`,
+          )
+          .run(names).changes,
+    )
     .immediate()
 }

@@ -18,6 +18,7 @@ import { FactRows } from "./fact-rows.ts"
 import { turnHandle } from "./handle.ts"
 import { type Identity, identify, opensTurn, role } from "./identity.ts"
 import { SessionRows } from "./session-rows.ts"
+import { followedBy, mayReplace, takeBack } from "./take-back.ts"
 import { type At, isOwnTool, ToolRows } from "./tool-rows.ts"
 import type { TranscriptRow } from "./transcripts.ts"
 import { type Effect, type Line, TurnGrowth } from "./turn-growth.ts"
@@ -35,6 +36,8 @@ interface Opening {
   readonly via: string
   readonly text: string
   readonly origin: Origin
+  /** The line that it follows. */
+  readonly parent: string | undefined
 }
 
 interface Speaker {
@@ -151,11 +154,18 @@ export class TurnWriter {
     const injected = this.#isInjected(record, parts)
     const opening = (record.sidechain && !this.#isSubagent()) || injected ? undefined : parts.find(opensTurn)
     const origins = originsOf(parts, this.#surroundings(record))
+    if (mayReplace(record, parts)) {
+      // What the lines before tell of their turn counts.
+      this.#growth.flush()
+      takeBack(this.#db, this.#session, record, parts)
+    }
     if (opening !== undefined) {
       // Whatever its line says: in a subagent's transcript no human speaks.
       const via = opening.kind === "prompt" && !this.#isSubagent() ? opening.via : "brief"
-      this.#open(line, { via, text: opening.text, origin: origins[parts.indexOf(opening)]! }, key)
-    } else if (this.#turn === undefined) this.#open(line, { via: "none", text: "", origin: "host" }, key)
+      const parent = via === "brief" ? undefined : followedBy(record, parts)
+      this.#open(line, { via, text: opening.text, origin: origins[parts.indexOf(opening)]!, parent }, key)
+    } else if (this.#turn === undefined)
+      this.#open(line, { via: "none", text: "", origin: "host", parent: undefined }, key)
     const turn = this.#turn!
     const said = searchable(
       parts.filter((part) => !isOwnTool(this.#toolOf(part)) && !isGivenBack(part)),
@@ -240,11 +250,12 @@ export class TurnWriter {
     return before >= 0 && before < HOOKS_LAST
   }
 
-  #open(line: Line, { via, text: prompt, origin }: Opening, key: bigint): void {
+  #open(line: Line, { via, text: prompt, origin, parent }: Opening, key: bigint): void {
     const row = this.#db
       .query<unknown, (string | number | null)[]>(
-        `INSERT INTO turns (handle, session, seq, via, prompt, started, uuid, transcript, first, last, origin)
-         VALUES (?, ?, (SELECT coalesce(max(seq), 0) + 1 FROM turns WHERE session = ?2), ?, ?, ?, ?, ?, ?, ?, ?)`,
+        `INSERT INTO turns (handle, session, seq, via, prompt, started, uuid, parent, transcript, first, last, origin, todos)
+         VALUES (?, ?, (SELECT coalesce(max(seq), 0) + 1 FROM turns WHERE session = ?2), ?, ?, ?, ?, ?, ?, ?, ?, ?,
+           (SELECT nullif(todos, '[]') FROM sessions WHERE id = ?2))`,
       )
       .run(
         turnHandle(this.#db, key),
@@ -253,6 +264,7 @@ export class TurnWriter {
         cut(prompt, PROMPT_KEPT),
         line.record.timestamp ?? null,
         line.record.uuid ?? null,
+        parent ?? null,
         this.#transcript.id,
         line.offset,
         line.offset + line.length,

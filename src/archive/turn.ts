@@ -15,6 +15,7 @@ import {
   type UsageRow,
   usageOf,
 } from "./read.ts"
+import { type TakenBack, takenBackOf } from "./taken-back.ts"
 import { toolNameOf } from "./tool-name.ts"
 
 /** A part, and whose words it is. */
@@ -40,7 +41,7 @@ export interface ToolCall {
 }
 
 /** A turn without its messages. */
-export interface TurnHead {
+export interface TurnHead extends TakenBack {
   /** With `ctx:`. */
   readonly handle: string
   readonly session: string
@@ -113,6 +114,7 @@ function headOf(db: Database, turn: TurnRow): TurnHead {
     started,
     ended,
     interrupted: turn.interrupted === 1,
+    ...takenBackOf(turn),
     tools: toolCallsOf(db, turn.id),
     errors,
     files: filesOf(db, turn.id),

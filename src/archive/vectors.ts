@@ -28,6 +28,17 @@ export function packVectors(vectors: readonly MessageVector[], dimension: number
   return packed
 }
 
+/** Of a vector of length 1, whose largest number is at most 1 and stands for 127; a little more for rounding. */
+const MOST_SCALE = 1.001 / 127
+
+/** Whether a scale can be one that we have written: where a disk has damaged it, the vector says nothing. */
+export const isScale = (scale: number): boolean => scale >= 0 && scale <= MOST_SCALE
+
+/** Whether a row holds whole vectors, of its dimension. */
+export const isWholeRow = ({ dimension, vectors }: Pick<TurnVectors, "dimension" | "vectors">): boolean =>
+  dimension > 0 && vectors.length % (VECTOR_HEAD + dimension) === 0
+
+/** @param packed of a whole row */
 export function* unpackVectors(packed: Uint8Array, dimension: number): Generator<MessageVector> {
   const view = new DataView(packed.buffer, packed.byteOffset, packed.byteLength)
   for (let at = 0; at < packed.length; at += VECTOR_HEAD + dimension) {
@@ -74,6 +85,35 @@ function put(db: Database, { turn, embedder, dimension, last, vectors }: TurnVec
     `INSERT OR REPLACE INTO vectors (turn, embedder, dimension, last, vectors)
      SELECT ?1, ?2, ?3, ?4, ?5 WHERE EXISTS (SELECT 1 FROM turns WHERE id = ?1)`,
   ).run(turn, embedder, dimension, last, vectors)
+}
+
+/**
+ * Takes away what cannot have been written so, so that it is made again.
+ *
+ * @param dimension of the embedder's vectors
+ */
+export function dropDamagedVectors(db: Database, embedder: string, dimension: number): void {
+  const rows = db.query<Pick<TurnVectors, "turn" | "dimension" | "vectors">, [string]>(
+    "SELECT turn, dimension, vectors FROM vectors WHERE embedder = ?",
+  )
+  const damaged: number[] = []
+  for (const row of rows.iterate(embedder)) {
+    if (row.dimension !== dimension || !isWholeRow(row) || !hasScales(row)) damaged.push(row.turn)
+  }
+  if (damaged.length === 0) return
+  db.transaction(() => {
+    db.query<unknown, [string, string]>(
+      "DELETE FROM vectors WHERE embedder = ? AND turn IN (SELECT value FROM json_each(?))",
+    ).run(embedder, JSON.stringify(damaged))
+  }).immediate()
+}
+
+function hasScales({ dimension, vectors }: Pick<TurnVectors, "dimension" | "vectors">): boolean {
+  const view = new DataView(vectors.buffer, vectors.byteOffset, vectors.byteLength)
+  for (let at = 4; at < vectors.length; at += VECTOR_HEAD + dimension) {
+    if (!isScale(view.getFloat32(at, true))) return false
+  }
+  return true
 }
 
 /** Those of other embedders, when all turns have this one's. */
@@ -129,6 +169,7 @@ export function carryVectors(path: string, to: Database): void {
 }
 
 function movedTo(row: TurnVectors, from: Database, to: Database): TurnVectors | undefined {
+  if (!isWholeRow(row)) return undefined
   const ids = new Map<number, number>()
   let turn: number | undefined
   const keys = from

@@ -1,8 +1,18 @@
-/** Which tool calls were run at all: one that a human or the host refused says nothing about its command. Pure. */
+/** Which commands were run at all: one that a human, a hook or the host refused says nothing about itself. Pure. */
 import { NOT_RUN } from "../transcript/content.ts"
 
-/** A condition of SQL. @param error the column with the call's error */
-export const wasRun = (error: string): string =>
-  NOT_RUN.map((beginning) => `coalesce(${error}, '') NOT LIKE '${beginning.replaceAll("'", "''")}%'`).join(
-    " AND ",
-  )
+/** Hosts before 2.0 do not say how a command ended. */
+const TELLS_NO_STATUS = "GLOB '[01].*'"
+
+/**
+ * A condition of SQL on a call of a shell. A hook refuses in words of its own, so that nothing but the missing exit
+ * status tells its answer from an output.
+ *
+ * @param call the table's name in the query
+ */
+export const wasRun = (call: string): string => {
+  const version = `(SELECT version FROM sessions WHERE id = ${call}.session)`
+  const refusals = NOT_RUN.map((beginning) => `${call}.error NOT LIKE '${beginning.replaceAll("'", "''")}%'`)
+  return `(${call}.is_error IS NOT 1 OR ${call}.exit_code IS NOT NULL
+    OR (coalesce(${version}, '0.') ${TELLS_NO_STATUS} AND ${refusals.join(" AND ")}))`
+}

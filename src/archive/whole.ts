@@ -1,9 +1,10 @@
 /** Opens the views, and makes them anew when they are damaged or do not hold the whole vault. */
-import { CtxError, codeOf, isDamage, messageOf, VIEWS_LOST } from "../util/errors.ts"
+import { CtxError, codeOf, messageOf, VIEWS_LOST } from "../util/errors.ts"
 import { vaultFiles } from "../vault/walk.ts"
 import { isComplete, isOutdated } from "./complete.ts"
 import { type Database, openDatabase } from "./database.ts"
 import { rebuild, untilRebuilt } from "./rebuild.ts"
+import { isUnusable } from "./shape.ts"
 
 export interface WholeOptions {
   /** ms to wait for others. */
@@ -25,7 +26,7 @@ export function openWhole(dataHome: string, { wait, most }: WholeOptions): Datab
     if (found === "sound") return db
     if (found === "outdated") return renewed(db, dataHome, { wait, most })
   } catch (error) {
-    if (!isDamage(error)) throw error
+    if (!isUnusable(dataHome, error)) throw error
     reason = messageOf(error)
   }
   try {

@@ -32,6 +32,7 @@ function renderHit(hit: Hit | ColdHit, { style, now }: HitScreen, everywhere: bo
     ...("cold" in hit ? ["cold"] : []),
     `${hit.seq === null ? placeOf(hit) : `turn ${hit.seq}`} of ${hit.session.slice(0, 8)}`,
     speaker,
+    ...(hit.takenBack ? ["taken back"] : []),
     ...(everywhere && hit.project !== null ? [folderOf(hit.project)] : []),
     ...(hit.why.length > 0 ? [`has ${hit.why.join(", ")}`] : []),
   ]

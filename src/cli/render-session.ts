@@ -126,8 +126,9 @@ export function renderTurns(turns: readonly TurnRow[], screen: Screen): string[]
   )
 }
 
-function promptLine({ via, prompt, answer, interrupted }: TurnRow): string {
-  const stopped = interrupted === 1 ? "(interrupted) " : ""
-  if (via === "none") return `${stopped}(before the first prompt) ${answer}`
-  return stopped + (via === "bash" ? `! ${prompt}` : prompt)
+function promptLine({ via, prompt, answer, interrupted, takenBack }: TurnRow): string {
+  const fate = [...(takenBack === 1 ? ["taken back"] : []), ...(interrupted === 1 ? ["interrupted"] : [])]
+  const ended = fate.length > 0 ? `(${fate.join(", ")}) ` : ""
+  if (via === "none") return `${ended}(before the first prompt) ${answer}`
+  return ended + (via === "bash" ? `! ${prompt}` : prompt)
 }

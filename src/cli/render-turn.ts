@@ -26,6 +26,7 @@ function head(turn: WholeTurn, style: Style): string[] {
     count(turn.tools.length, "tool call"),
     ...(turn.errors > 0 ? [count(turn.errors, "error")] : []),
     ...(turn.interrupted ? ["interrupted"] : []),
+    ...(turn.takenBack ? ["taken back"] : []),
   ]
   return [
     `${style.bold(turn.handle)}  turn ${turn.seq} of session ${safe(turn.session)}`,

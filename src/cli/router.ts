@@ -74,7 +74,15 @@ async function run(command: Command, argv: readonly string[]): Promise<number> {
     return code ?? EXIT.ok
   } catch (error) {
     const { dataHome } = settings.paths
-    if (isDamage(error) || codeOf(error) === VIEWS_LOST) throw await lost(error, dataHome)
+    const code = codeOf(error)
+    // Only a few know what tables there should be: they are asked when one of them seems to be missing.
+    if (
+      code === VIEWS_LOST ||
+      isDamage(error) ||
+      (code === "SQLITE_ERROR" && (await isUnusable(dataHome, error)))
+    ) {
+      throw await lost(error, dataHome)
+    }
     throw cannotWrite(error, dataHome) ?? error
   }
 }
@@ -103,11 +111,14 @@ async function emptySpool(paths: Paths): Promise<void> {
   }
 }
 
+const isUnusable = async (dataHome: string, error: unknown): Promise<boolean> =>
+  (await import("../archive/shape.ts")).isUnusable(dataHome, error)
+
 /** The views are being made anew behind the person's back; the next call finds them. */
 async function lost(error: unknown, dataHome: string): Promise<unknown> {
   const { askForRebuild } = await import("../job/spawn.ts")
   askForRebuild(dataHome)
-  if (!isDamage(error)) return error
+  if (codeOf(error) === VIEWS_LOST) return error
   return new CtxError(VIEWS_LOST, `the database is damaged (${messageOf(error)}) and is being rebuilt`, {
     hint: "try again in a moment; the vault is not affected",
     cause: error,

@@ -1,9 +1,9 @@
 /** What a search by meaning finds, for `search --mode semantic|hybrid`. Loads the model, if one is installed. */
 import type { Database } from "../archive/database.ts"
-import { embedderId } from "../embed/embedder.ts"
 import { HASHED_ID } from "../embed/hashed.ts"
 import { queryVector } from "../embed/query.ts"
 import { semanticSearch } from "../embed/search.ts"
+import { modelState } from "../embed/standing.ts"
 import type { Similar } from "../search/fuse.ts"
 import { NEAREST } from "../search/search.ts"
 import { compileAsUsual } from "../util/compiling.ts"
@@ -20,6 +20,9 @@ const NARROWED = 10_000
 
 const NO_MODEL =
   "no model is installed, so similarity is that of words (ctxbridge model install adds one that knows meaning)"
+
+const UNUSED =
+  "the installed model is not used, so similarity is that of words (ctxbridge model status says why)"
 
 const NO_VECTORS = "no vectors have been made yet: the background job makes them"
 
@@ -41,11 +44,13 @@ export async function similarTo(
     ...(project !== undefined && { projects: [project] }),
     ...(session !== undefined && { sessions: [session] }),
   }
-  const embedder = embedderId(env.dataHome)
-  const similar = semanticSearch(db, await queryVector(env, query), filter)
+  const vector = await queryVector(env, query)
+  const similar = semanticSearch(db, vector, filter)
+  const { installed, problem } = modelState(env.dataHome)
+  const isUnused = problem !== undefined || installed !== undefined
   const notes = [
-    ...(embedder === HASHED_ID ? [NO_MODEL] : []),
-    ...(hasVectors(db, embedder) ? [] : [NO_VECTORS]),
+    ...(vector.embedder === HASHED_ID ? [isUnused ? UNUSED : NO_MODEL] : []),
+    ...(hasVectors(db, vector.embedder) ? [] : [NO_VECTORS]),
   ]
   return { similar, note: notes.length === 0 ? undefined : notes.join("; ") }
 }

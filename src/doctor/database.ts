@@ -8,6 +8,7 @@ import {
   SCHEMA_VERSION,
   schemaVersion,
 } from "../archive/database.ts"
+import { shapeProblem } from "../archive/shape.ts"
 import { repair } from "../archive/whole.ts"
 import { isDamage, isMissing, messageOf } from "../util/errors.ts"
 import { bytes, count } from "../util/text.ts"
@@ -93,7 +94,7 @@ function problemOf(db: Database, deep: boolean): string | undefined {
   const pragma = deep ? "integrity_check" : "quick_check"
   const row = db.query<Record<string, string>, []>(`PRAGMA ${pragma}(1)`).get()
   const said = row?.[pragma]
-  return said === "ok" ? undefined : (said ?? "it cannot be checked")
+  return said === "ok" ? shapeProblem(db) : (said ?? "it cannot be checked")
 }
 
 const damaged = (dataHome: string, reason: string): Finding =>

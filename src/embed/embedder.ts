@@ -3,12 +3,14 @@
  * WebAssembly, or hashed words where there is no model. Slow to load: only the background job and commands that ask
  * for meaning come here.
  */
+import { CtxError } from "../util/errors.ts"
 import { logError } from "../util/log.ts"
 import { HASHED_DIMENSION, HASHED_ID, hashedVector } from "./hashed.ts"
-import { type InstalledModel, installedModel } from "./model-files.ts"
-import { guarded, isNativeTrusted } from "./native-guard.ts"
+import { damageOfModel, type InstalledModel, installedModel } from "./model-files.ts"
+import { deaths, forgiveDeaths, guarded, isNativeTrusted } from "./native-guard.ts"
 import { piecesOf } from "./pieces.ts"
 import type { Runtime } from "./runtime.ts"
+import type { NativeFiles } from "./runtime-files.ts"
 import type { SentenceModel } from "./transformers.ts"
 
 export type RuntimeName = Runtime["name"] | "hashed"
@@ -43,8 +45,9 @@ export async function openEmbedder(place: EmbedderPlace, only?: RuntimeName): Pr
   if (installed === undefined) return hashed
   for (const name of ["native", "wasm"] as const) {
     if (only !== undefined && only !== name) continue
-    if (only === undefined && name === "native" && !isNativeTrusted(place.stateHome)) continue
     try {
+      if (name === "native" && deaths(place.stateHome) > 0) await mendRuntime(place)
+      if (only === undefined && name === "native" && !isNativeTrusted(place.stateHome)) continue
       return await modelEmbedder(installed, name, place)
     } catch (error) {
       if (only !== undefined) throw error
@@ -52,6 +55,42 @@ export async function openEmbedder(place: EmbedderPlace, only?: RuntimeName): Pr
     }
   }
   return hashed
+}
+
+/**
+ * For whoever keeps the vectors: a model whose files have changed since it was installed would make others under the same
+ * name. Reads every byte of it, which takes 30 ms.
+ */
+export async function openSoundEmbedder(place: EmbedderPlace): Promise<Embedder> {
+  const installed = readInstalled(place.dataHome)
+  const damage = installed && damageOfModel(installed)
+  if (damage === undefined) return openEmbedder(place)
+  logError(place.stateHome, { event: "embed", error: new CtxError("model-damaged", damage) })
+  return hashed
+}
+
+/**
+ * Looks at every byte of the native runtime's files, and writes damaged ones out anew.
+ *
+ * @returns whether they were damaged
+ */
+export async function mendRuntime({ stateHome }: Pick<EmbedderPlace, "stateHome">): Promise<boolean> {
+  try {
+    const mended = await (await import("./runtime-files.ts")).mendNative(stateHome)
+    if (mended) forgiveDeaths(stateHome)
+    return mended
+  } catch (error) {
+    logError(stateHome, { event: "embed-native", error })
+    return false
+  }
+}
+
+/** Tells whether the native runtime would be used, for `model status`. */
+export async function nativeState({
+  stateHome,
+}: Pick<EmbedderPlace, "stateHome">): Promise<NativeFiles | "distrusted"> {
+  const found = (await import("./runtime-files.ts")).nativeFiles(stateHome, true)
+  return found === "ok" && !isNativeTrusted(stateHome) ? "distrusted" : found
 }
 
 /** Writes the native runtime out, so that the first vector need not wait for it. Where that fails, nothing is lost. */

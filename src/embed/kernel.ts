@@ -107,6 +107,8 @@ export interface Kernel {
   scores(count: number): Float32Array
   /** The message of the nth. */
   message(n: number): number
+  /** What 1 stands for in the nth. */
+  scale(n: number): number
 }
 
 const PAGE = 65_536
@@ -134,5 +136,6 @@ export function createKernel({ data, scale }: { data: Int16Array; scale: number 
       return scores.subarray(0, count)
     },
     message: (n) => ids[n * step]!,
+    scale: (n) => scales[n * step + 1]!,
   }
 }

@@ -66,6 +66,13 @@ export function checkFiles(folder: string, manifest: Manifest): FileCheck[] {
   return manifest.files.map((file) => ({ path: file.path, state: checkFile(join(folder, file.path), file) }))
 }
 
+/** What is wrong with the files of an installed model; undefined when every byte is as it was installed. */
+export function damageOfModel({ folder, manifest }: InstalledModel): string | undefined {
+  const damaged = checkFiles(folder, manifest).filter(({ state }) => state !== "ok")
+  if (damaged.length === 0) return undefined
+  return `${damaged.map(({ path }) => path).join(", ")} in ${folder}: not as installed`
+}
+
 /** @param path where the file is */
 export function checkFile(path: string, { bytes, sha256 }: PinnedFile): FileCheck["state"] {
   if (!existsSync(path)) return "missing"

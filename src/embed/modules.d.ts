@@ -10,6 +10,8 @@ declare module "*/dist/runtime/native.json" {
   const native: {
     /** Sixteen hexadecimal digits that stand for the content of the native files; empty where there are none. */
     readonly digest: string
+    /** What they are once they are written out. */
+    readonly files: readonly { readonly name: string; readonly bytes: number; readonly sha256: string }[]
   }
   export default native
 }

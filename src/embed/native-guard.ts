@@ -11,9 +11,15 @@ const MARK = "loading-native-"
 /** One or two may have been killed by somebody. */
 const TOO_MANY = 3
 
-export function isNativeTrusted(stateHome: string): boolean {
-  const dead = marks(stateHome).filter((name) => !isAlive(Number(name.slice(MARK.length))))
-  return dead.length < TOO_MANY
+export const isNativeTrusted = (stateHome: string): boolean => deaths(stateHome) < TOO_MANY
+
+/** How many processes have died with it since it last worked. */
+export const deaths = (stateHome: string): number =>
+  marks(stateHome).filter((name) => !isAlive(Number(name.slice(MARK.length)))).length
+
+/** What became of those was the fault of files that have been replaced. */
+export function forgiveDeaths(stateHome: string): void {
+  for (const name of marks(stateHome)) rmSync(join(stateHome, name), { force: true })
 }
 
 /** Runs what loads and first uses the native library. */
@@ -24,7 +30,7 @@ export async function guarded<T>(stateHome: string, work: () => Promise<T>): Pro
   try {
     const result = await work()
     // It works: what became of the others was not its fault.
-    for (const name of marks(stateHome)) rmSync(join(stateHome, name), { force: true })
+    forgiveDeaths(stateHome)
     return result
   } finally {
     rmSync(own, { force: true })

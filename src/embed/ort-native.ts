@@ -5,7 +5,7 @@
 import { type Backend, env, InferenceSession, registerBackend, Tensor } from "onnxruntime-common"
 import { setVariable } from "../util/libc.ts"
 import type { Runtime } from "./runtime.ts"
-import { nativeRuntime } from "./runtime-files.ts"
+import { mendNative, nativeRuntime } from "./runtime-files.ts"
 
 type Handler = Awaited<ReturnType<Backend["createInferenceSessionHandler"]>>
 type Metadata = Handler["inputMetadata"]
@@ -44,13 +44,27 @@ const ELEMENTS: Readonly<Record<number, Tensor.Type>> = {
 /** Errors and worse: stderr is nobody's here. */
 const LOG_ERRORS = 3
 
+/** Once in a process: the backend registers itself, and another model finds it there. */
+let loaded: Runtime | undefined
+
 /** Rejects when the library cannot be written out or loaded. */
 export async function loadNative(stateHome: string): Promise<Runtime> {
+  loaded ??= await load(stateHome)
+  return loaded
+}
+
+async function load(stateHome: string): Promise<Runtime> {
   // Before the library is loaded: 1.30 sends usage data otherwise, and reads this once.
   setVariable("ORT_DISABLE_TELEMETRY", "1")
-  const loaded = { exports: {} as Binding }
-  process.dlopen(loaded, await nativeRuntime(stateHome))
-  const binding = loaded.exports
+  const file = { exports: {} as Binding }
+  const path = await nativeRuntime(stateHome)
+  try {
+    process.dlopen(file, path)
+  } catch (error) {
+    if (!(await mendNative(stateHome))) throw error
+    process.dlopen(file, path)
+  }
+  const binding = file.exports
   binding.initOrtOnce(LOG_ERRORS, Tensor, true)
   registerBackend(
     "cpu",

@@ -12,9 +12,10 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeSync,
 } from "node:fs"
-import { join } from "node:path"
+import { basename, join } from "node:path"
 import binding from "../../dist/runtime/binding.node.zst" with { type: "file" }
 import library0 from "../../dist/runtime/library.0.zst" with { type: "file" }
 import library1 from "../../dist/runtime/library.1.zst" with { type: "file" }
@@ -24,6 +25,7 @@ import native from "../../dist/runtime/native.json"
 import wasm from "../../dist/runtime/wasm.zst" with { type: "file" }
 import { isAlive } from "../util/alive.ts"
 import { CtxError } from "../util/errors.ts"
+import { sha256Of } from "../util/sha256.ts"
 
 const LIBRARIES: Readonly<Record<string, string>> = {
   linux: "libonnxruntime.so.1",
@@ -36,6 +38,34 @@ const FOLDER = /^runtime-[0-9a-f]{16}(\.\d+)?$/
 /** The WebAssembly module. */
 export const wasmRuntime = (): Uint8Array => Bun.zstdDecompressSync(readFileSync(wasm))
 
+/** Absent files are written out when they are first needed; damaged ones are replaced then. */
+export type NativeFiles = "ok" | "missing" | "damaged" | "unavailable"
+
+/**
+ * @param every looks at every byte, which takes 60 ms; otherwise only at lengths: loading a library that ends too early takes
+ *   the whole process with it
+ */
+export function nativeFiles(stateHome: string, every: boolean): NativeFiles {
+  if (LIBRARIES[process.platform] === undefined || native.digest === "") return "unavailable"
+  const folder = nativeFolder(stateHome)
+  if (!existsSync(folder)) return "missing"
+  const isSound = native.files.every(({ name, bytes, sha256 }) => {
+    const file = join(folder, name)
+    if (statSync(file, { throwIfNoEntry: false })?.size !== bytes) return false
+    return !every || sha256Of(file) === sha256
+  })
+  return isSound ? "ok" : "damaged"
+}
+
+/** @returns whether files were damaged, and have been written out anew */
+export async function mendNative(stateHome: string): Promise<boolean> {
+  if (nativeFiles(stateHome, true) !== "damaged") return false
+  await writeOut(stateHome)
+  return true
+}
+
+const nativeFolder = (stateHome: string): string => join(stateHome, `runtime-${native.digest}`)
+
 /**
  * Writes the native library and its binding out, unless they are there.
  *
@@ -44,29 +74,36 @@ export const wasmRuntime = (): Uint8Array => Bun.zstdDecompressSync(readFileSync
  * @throws CtxError `no-native-runtime` when the binary carries none; a system error when nothing can be written
  */
 export async function nativeRuntime(stateHome: string): Promise<string> {
-  const library = LIBRARIES[process.platform]
-  if (library === undefined || native.digest === "") {
+  const found = nativeFiles(stateHome, false)
+  if (found === "unavailable") {
     throw new CtxError(
       "no-native-runtime",
       `there is no native ONNX Runtime for ${process.platform}-${process.arch}`,
     )
   }
-  const folder = join(stateHome, `runtime-${native.digest}`)
-  // It appears whole, by the rename below.
-  if (existsSync(folder)) return join(folder, BINDING)
-  removeOthers(stateHome)
+  if (found !== "ok") await writeOut(stateHome)
+  return join(nativeFolder(stateHome), BINDING)
+}
+
+async function writeOut(stateHome: string): Promise<void> {
+  const folder = nativeFolder(stateHome)
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === false) {
+    throw new CtxError("no-native-runtime", `${folder} is no folder`)
+  }
+  removeLeftovers(stateHome)
   const temporary = `${folder}.${process.pid}`
   mkdirSync(temporary, { recursive: true, mode: 0o700 })
   try {
-    await unpack(join(temporary, library), LIBRARY_PARTS)
+    await unpack(join(temporary, LIBRARIES[process.platform]!), LIBRARY_PARTS)
     await unpack(join(temporary, BINDING), [binding])
+    // A damaged one; who has it loaded keeps its files. It appears whole, by the rename.
+    rmSync(folder, { recursive: true, force: true })
     renameSync(temporary, folder)
   } catch (error) {
     rmSync(temporary, { recursive: true, force: true })
     // Another process was faster: its files are the same.
-    if (!existsSync(folder)) throw error
+    if (nativeFiles(stateHome, false) !== "ok") throw error
   }
-  return join(folder, BINDING)
 }
 
 /** Most of the time that a first start takes: the parts side by side, each written while the next is unpacked. */
@@ -88,9 +125,10 @@ async function unpack(file: string, parts: readonly string[]): Promise<void> {
 }
 
 /** What another version, or a process that was killed, has left. */
-function removeOthers(stateHome: string): void {
+function removeLeftovers(stateHome: string): void {
   if (!existsSync(stateHome)) return
   for (const name of readdirSync(stateHome)) {
+    if (name === basename(nativeFolder(stateHome))) continue
     const [, pid] = FOLDER.exec(name) ?? [undefined, undefined]
     const isLeft = FOLDER.test(name) && (pid === undefined || !isAlive(Number(pid.slice(1))))
     if (isLeft) rmSync(join(stateHome, name), { recursive: true, force: true })

@@ -1,5 +1,6 @@
 /** Search by meaning: the messages whose vectors are nearest to a query's. Loads no model: query.ts makes the query. */
 import type { Database } from "../archive/database.ts"
+import { isScale } from "../archive/vectors.ts"
 import { BLOCK, createKernel } from "./kernel.ts"
 import { quantiseQuery } from "./quantise.ts"
 
@@ -26,6 +27,9 @@ export interface SemanticHit {
   readonly score: number
 }
 
+/** A cosine, with what rounding adds to it: whatever is more was damaged. */
+const MOST_SCORE = 1.05
+
 /** The nearest messages, best first; a message of several pieces counts by its nearest. */
 export function semanticSearch(db: Database, query: QueryVector, filter: SemanticFilter): SemanticHit[] {
   const quantised = quantiseQuery(query.values)
@@ -39,11 +43,14 @@ export function semanticSearch(db: Database, query: QueryVector, filter: Semanti
     const scores = kernel.scores(held)
     for (let n = 0; n < held; n++) {
       const score = scores[n]!
-      if (score > best.least) best.add(kernel.message(n), turns[n]!, score)
+      if (score > best.least && score <= MOST_SCORE && isScale(kernel.scale(n)))
+        best.add(kernel.message(n), turns[n]!, score)
     }
     held = 0
   }
   for (const { turn, vectors } of rowsOf(db, query, filter)) {
+    // Damaged: the background job makes it anew.
+    if (vectors.length % width !== 0) continue
     const total = vectors.length / width
     for (let from = 0; from < total; ) {
       if (held === BLOCK) scan()

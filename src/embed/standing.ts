@@ -15,7 +15,7 @@ export interface Standing extends VectorTotals {
 }
 
 export function standingOf(db: Database, dataHome: string): Standing {
-  const { installed, problem } = modelOf(dataHome)
+  const { installed, problem } = modelState(dataHome)
   const embedder = installed?.embedder ?? HASHED_ID
   return {
     embedder,
@@ -25,7 +25,14 @@ export function standingOf(db: Database, dataHome: string): Standing {
   }
 }
 
-function modelOf(dataHome: string): { installed?: InstalledModel; problem?: string } {
+export interface ModelState {
+  readonly installed?: InstalledModel
+  /** Why an installed model is not used. */
+  readonly problem?: string
+}
+
+/** By the sizes of its files alone. */
+export function modelState(dataHome: string): ModelState {
   try {
     const installed = installedModel(dataHome)
     if (installed !== undefined) return { installed }

@@ -10,7 +10,7 @@ import { type Taken, take } from "../archive/take.ts"
 import type { Paths, Settings } from "../config/load.ts"
 import { askForRebuild, spawnJob } from "../job/spawn.ts"
 import { sweepDue } from "../job/sweep.ts"
-import { isDamage } from "../util/errors.ts"
+import { codeOf, isDamage } from "../util/errors.ts"
 import { logError } from "../util/log.ts"
 import { dirname } from "../util/path.ts"
 import { filterText, type SecretSettings } from "../util/secrets.ts"
@@ -161,18 +161,26 @@ function answered(
 
 async function replyTo(request: ReplyRequest, failed: (error: unknown) => void): Promise<Reply> {
   const nothing = { text: "", state: request.state }
+  let lost = false
   try {
     return preparedReply(request) ?? (await (await import("./reply.ts")).reply(request))
   } catch (error) {
     failed(error)
     if (isDamage(error)) return { ...nothing, lost: true }
+    lost = await needsNewViews(request, error)
   }
   try {
-    return (await import("./read-only-reply.ts")).readOnlyReply(request)
+    return { ...(await import("./read-only-reply.ts")).readOnlyReply(request), lost }
   } catch (error) {
     failed(error)
-    return { ...nothing, lost: isDamage(error) }
+    return { ...nothing, lost: lost || isDamage(error) }
   }
+}
+
+/** Tables may be missing: what is left of the views may still answer. */
+async function needsNewViews({ settings }: ReplyRequest, error: unknown): Promise<boolean> {
+  if (codeOf(error) !== "SQLITE_ERROR") return false
+  return (await import("../archive/shape.ts")).isUnusable(settings.paths.dataHome, error)
 }
 
 const spool = () => import("../archive/spool.ts")

@@ -1,16 +1,20 @@
 /** What the job embeds in its life. The model is loaded when there is something to embed, and ends with the process. */
 import type { Database } from "../archive/database.ts"
-import { dropOtherVectors, dueTurns } from "../archive/vectors.ts"
+import { isUnusable } from "../archive/shape.ts"
+import { dropDamagedVectors, dropOtherVectors, dueTurns } from "../archive/vectors.ts"
 import { embedCycle } from "../embed/cycle.ts"
-import { type Embedder, type EmbedderPlace, embedderId, openEmbedder } from "../embed/embedder.ts"
-import { isDamage } from "../util/errors.ts"
+import { type Embedder, type EmbedderPlace, embedderId, openSoundEmbedder } from "../embed/embedder.ts"
+import { DIMENSION } from "../embed/manifest.ts"
 import { logError } from "../util/log.ts"
+import { vectorsDue } from "./sweep.ts"
 
 const NEWEST = Number.MAX_SAFE_INTEGER
 
 export class Embedding {
   readonly #place: EmbedderPlace
   #embedder: Embedder | undefined
+  /** Names what was to make the vectors when the embedder was opened: the model may be installed or removed meanwhile. */
+  #wanted: string | undefined
   /** Turns from here on have been looked at; what has come since is found when the rest is done. */
   #below = NEWEST
   #failed = false
@@ -28,7 +32,7 @@ export class Embedding {
     try {
       return await this.#cycle(db)
     } catch (error) {
-      if (isDamage(error)) throw error
+      if (isUnusable(this.#place.dataHome, error)) throw error
       // What is archived is safe without; the next job tries again.
       this.#failed = true
       logError(this.#place.stateHome, { event: "embed", error })
@@ -37,16 +41,23 @@ export class Embedding {
   }
 
   async #cycle(db: Database): Promise<boolean> {
-    const { dataHome } = this.#place
+    const { dataHome, stateHome } = this.#place
     const wanted = embedderId(dataHome)
+    if (vectorsDue(stateHome, Date.now())) dropDamagedVectors(db, wanted, DIMENSION)
+    if (this.#wanted !== wanted) {
+      this.#embedder = undefined
+      this.#below = NEWEST
+      this.#wanted = wanted
+    }
     if (this.#embedder === undefined) {
       if (dueTurns(db, wanted, NEWEST, 1).length === 0) {
         dropOtherVectors(db, wanted)
         return false
       }
-      this.#embedder = await openEmbedder(this.#place)
+      this.#embedder = await openSoundEmbedder(this.#place)
     }
-    const oldest = await embedCycle(db, dataHome, this.#embedder, this.#below, this.#until)
+    const until = (): boolean => this.#until() || embedderId(dataHome) !== wanted
+    const oldest = await embedCycle(db, dataHome, this.#embedder, this.#below, until)
     if (oldest !== undefined) {
       this.#below = oldest
       return true

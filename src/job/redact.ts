@@ -165,7 +165,7 @@ function redactVault(
 /** @returns rows with something to overwrite */
 function redactRestores(dataHome: string, secrets: SecretSettings, dryRun: boolean): number {
   if (!filesIn(dataHome).includes(databasePath(dataHome))) return 0
-  const db = openDatabase(dataHome, { wait: 5000, readonly: dryRun })
+  const db = openDatabase(dataHome, { wait: 5000, readonly: dryRun, asItIs: true })
   try {
     const found = db
       .query<{ id: number; text: string }, []>("SELECT id, text FROM restores WHERE text <> ''")

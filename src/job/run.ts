@@ -13,6 +13,7 @@ import { catchUp, index } from "../archive/indexing.ts"
 import { isPending, settlePending } from "../archive/pending.ts"
 import { lastRepair } from "../archive/repairs.ts"
 import { damageOf } from "../archive/replace.ts"
+import { isUnusable } from "../archive/shape.ts"
 import { type Place, take, UNHURRIED } from "../archive/take.ts"
 import { openWhole, repair } from "../archive/whole.ts"
 import { loadSettings, type Paths } from "../config/load.ts"
@@ -140,7 +141,7 @@ async function work(paths: Paths, config: Config): Promise<void> {
           continue
         }
       } catch (error) {
-        if (!isDamage(error) || mended) throw error
+        if (mended || !isUnusable(paths.dataHome, error)) throw error
         // Once: a disk that damages what it is given must not keep us here.
         mended = true
         logError(paths.stateHome, { event: "job", error })
@@ -235,7 +236,7 @@ function look(db: Database, paths: Paths, request: JobRequest, end: number): boo
       const lastLine = request.history && isQuiet(path) ? "any" : "whole"
       archiveAll(db, paths, path, end, { lastLine, onProgress: () => goOn(paths.stateHome) })
     } catch (error) {
-      if (isDamage(error) || codeOf(error) === STOPPED) throw error
+      if (codeOf(error) === STOPPED || isUnusable(paths.dataHome, error)) throw error
       // One unreadable file must not keep the others out.
       logError(paths.stateHome, { event: "job", error })
     }

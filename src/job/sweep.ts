@@ -12,6 +12,9 @@ export const sweepDue = (folder: string, stateHome: string, now: number): boolea
 /** Whether every page of the database is to be looked at: at most once a day. */
 export const probeDue = (stateHome: string, now: number): boolean => isDue("probe", DAY, stateHome, now)
 
+/** Whether every vector is to be looked at: at most once a day. */
+export const vectorsDue = (stateHome: string, now: number): boolean => isDue("vectors", DAY, stateHome, now)
+
 function isDue(name: string, every: number, stateHome: string, now: number): boolean {
   const stamp = join(stateHome, "swept", name)
   const last = statSync(stamp, { throwIfNoEntry: false })?.mtimeMs ?? 0

@@ -1,8 +1,9 @@
 /** The tools as a service: what is listed, how a call is run, and what a failed one says. */
 import { version } from "../../package.json"
+import { isUnusable } from "../archive/shape.ts"
 import { cannotWrite } from "../archive/unwritable.ts"
 import { askForRebuild } from "../job/spawn.ts"
-import { CtxError, codeOf, isDamage, messageOf, usageError, VIEWS_LOST } from "../util/errors.ts"
+import { CtxError, codeOf, messageOf, usageError, VIEWS_LOST } from "../util/errors.ts"
 import { Arguments } from "./arguments.ts"
 import { told } from "./quoting.ts"
 import type { CallResult, Listing, Service } from "./sdk.ts"
@@ -37,8 +38,9 @@ export function serviceOf(world: World): Service {
         const answer = tool.run(new Arguments(args, tool.properties, tool.required), world)
         return { text: answer.text, structured: answer.structured, isError: false }
       } catch (error) {
-        if (isDamage(error) || codeOf(error) === VIEWS_LOST) askForRebuild(world.dataHome)
-        return failure(cannotWrite(error, world.dataHome) ?? error)
+        const damaged = isUnusable(world.dataHome, error)
+        if (damaged || codeOf(error) === VIEWS_LOST) askForRebuild(world.dataHome)
+        return failure(cannotWrite(error, world.dataHome) ?? error, damaged)
       }
     },
   }
@@ -63,9 +65,9 @@ function listingOf(tool: Tool): Listing {
   }
 }
 
-function failure(error: unknown): CallResult {
+/** @param damaged it is the views', which are being made anew */
+function failure(error: unknown, damaged: boolean): CallResult {
   const known = error instanceof CtxError
-  const damaged = isDamage(error)
   const hint = damaged ? "the views are being rebuilt; try again in a moment" : known ? error.hint : undefined
   const lines = [`Error: ${told(messageOf(error))}`, ...(hint === undefined ? [] : [`Hint: ${told(hint)}`])]
   return { text: lines.join("\n"), isError: true }

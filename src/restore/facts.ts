@@ -23,6 +23,10 @@ const MOST_COMMANDS = 60
 /** Characters that a fact takes beside its own. */
 const FRAME = 8
 
+/** First and last seen in turns that the user took back. */
+const IS_TAKEN_BACK = `(coalesce((SELECT taken_back FROM turns WHERE id = since), 0)
+  AND coalesce((SELECT t.taken_back FROM messages m JOIN turns t ON t.id = m.turn WHERE m.id = latest), 0))`
+
 interface FactRow {
   readonly text: string
   readonly form: string
@@ -61,11 +65,13 @@ export function gatherFacts(db: Database, scope: Scope, inProject: (path: string
 }
 
 function latestFacts(db: Database, scope: Scope, kind: FactKind, most = LOOKED_AT): FactRow[] {
-  const query = db.query<FactRow, [bigint, string, number]>(
+  const query = db.query<FactRow, [bigint, string, number, number]>(
     `SELECT text, iif(form = '', text, form) AS form, times, latest FROM facts WHERE session = ?1 AND kind = ?2 AND since <= ?3
-     ORDER BY latest DESC, text DESC LIMIT ${most}`,
+       AND (?4 OR NOT ${IS_TAKEN_BACK}) ORDER BY latest DESC, text DESC LIMIT ${most}`,
   )
-  return scope.flatMap(({ session, upTo }) => query.all(sessionKey(session), kind, upTo))
+  return scope.flatMap(({ session, upTo, takenBack }) =>
+    query.all(sessionKey(session), kind, upTo, takenBack),
+  )
 }
 
 /** The same text once: from a fork and the session before it, or told in two ways. */
@@ -108,14 +114,17 @@ interface RunRow {
 
 /** Whether the last run of a script with that command failed, and how. */
 function failedRuns(db: Database, scope: Scope): (command: string) => { exit?: string } {
-  const query = db.query<RunRow, [string, number, number]>(
-    `SELECT target AS script, is_error AS isError, exit_code AS exitCode, result FROM tool_calls
-     WHERE session = ?1 AND turn <= ?2 AND name = 'Bash' AND is_error = ?3 AND origin <> 'import'
-       AND ${wasRun("error")}
-     ORDER BY result DESC LIMIT ${MOST_RUNS}`,
+  const query = db.query<RunRow, [string, number, number, number]>(
+    `SELECT c.target AS script, c.is_error AS isError, c.exit_code AS exitCode, c.result
+     FROM tool_calls c JOIN turns t ON t.id = c.turn
+     WHERE c.session = ?1 AND c.turn <= ?2 AND c.name = 'Bash' AND c.is_error = ?3 AND c.origin <> 'import'
+       AND ${wasRun("c")} AND (t.taken_back = 0 OR ?4)
+     ORDER BY c.result DESC LIMIT ${MOST_RUNS}`,
   )
   const runs = scope
-    .flatMap(({ session, upTo }) => [0, 1].flatMap((isError) => query.all(session, upTo, isError)))
+    .flatMap(({ session, upTo, takenBack }) =>
+      [0, 1].flatMap((isError) => query.all(session, upTo, isError, takenBack)),
+    )
     .sort((a, b) => b.result - a.result)
   const failures = runs
     .filter(({ isError }) => isError === 1)

@@ -17,8 +17,6 @@ const MOST_TURNS = 60
 /** More than there is room for: some may be held by the new context. */
 const MOST_NOTES = 30
 const MOST_FILES = 10
-/** Latest changes among which those files are found. */
-const MOST_CHANGES = 200
 
 interface AboutRow {
   readonly title: string | null
@@ -130,17 +128,20 @@ const isOf = (turn: TurnLine, { text, at }: PendingPrompt): boolean =>
 
 const begun = (turn: TurnLine): boolean => turn.tools > 0 || turn.answer !== ""
 
-/** The rows of all parts of the scope; `?1` is the session, `?2` the last turn that counts. */
+/** Of turns `t`: those that the user took back did not happen, unless they count. */
+const STANDS = "(t.taken_back = 0 OR ?3)"
+
+/** The rows of all parts of the scope; `?1` is the session, `?2` the last turn that counts, `?3` as in STANDS. */
 function rows<Row>(db: Database, scope: Scope, sql: string): Row[] {
-  const query = db.query<Row, [string, number]>(sql)
-  return scope.flatMap(({ session, upTo }) => query.all(session, upTo))
+  const query = db.query<Row, [string, number, number]>(sql)
+  return scope.flatMap(({ session, upTo, takenBack }) => query.all(session, upTo, takenBack))
 }
 
 function countTurns(db: Database, scope: Scope): number {
   const counts = rows<{ n: number }>(
     db,
     scope,
-    `SELECT count(*) AS n FROM turns WHERE session = ?1 AND id <= ?2 AND ${OWN}`,
+    `SELECT count(*) AS n FROM turns t WHERE session = ?1 AND id <= ?2 AND ${OWN} AND ${STANDS}`,
   )
   return counts.reduce((sum, { n }) => sum + n, 0)
 }
@@ -149,8 +150,8 @@ function latestTurns(db: Database, scope: Scope, most: number): TurnLine[] {
   return rows<TurnLine & { id: number }>(
     db,
     scope,
-    `SELECT id, handle, seq, first AS "offset", prompt, answer, tools, errors, interrupted FROM turns
-     WHERE session = ?1 AND id <= ?2 AND ${OWN}
+    `SELECT id, handle, seq, first AS "offset", prompt, answer, tools, errors, interrupted FROM turns t
+     WHERE session = ?1 AND id <= ?2 AND ${OWN} AND ${STANDS}
        AND NOT (via = 'command' AND tools = 0 AND answer = '')
      ORDER BY seq DESC LIMIT ${most}`,
   )
@@ -165,7 +166,7 @@ function notes(db: Database, scope: Scope, kind: "constraint" | "decision" | "re
     db,
     scope,
     `SELECT n.text, n.turn, t.handle FROM notes n JOIN turns t ON t.id = n.turn
-     WHERE n.session = ?1 AND n.kind = '${kind}' AND n.turn <= ?2
+     WHERE n.session = ?1 AND n.kind = '${kind}' AND n.turn <= ?2 AND ${STANDS}
        AND n.origin NOT IN ('subagent', 'import') AND instr(n.session, '/') = 0 ORDER BY n.turn DESC LIMIT ${2 * MOST_NOTES}`,
   ).sort((a, b) => b.turn - a.turn)
   const once = new Map(found.reverse().map(({ text, handle }) => [text, { text, handle }]))
@@ -174,41 +175,54 @@ function notes(db: Database, scope: Scope, kind: "constraint" | "decision" | "re
 
 interface ChangedFile {
   readonly path: string
-  readonly op: string
-  readonly turn: number
+  readonly name: string
   readonly handle: string
 }
 
-/** Newest first. */
+/** Newest first: by the last call that changed each, since a turn may change a hundred. */
 function filesInFlight(db: Database, scope: Scope): FileInFlight[] {
-  const latest = new Map<string, ChangedFile>()
-  const found = rows<ChangedFile>(
+  const turns = rows<{ turn: number }>(
     db,
     scope,
-    `SELECT f.path, f.op, f.turn, t.handle FROM files f JOIN turns t ON t.id = f.turn
-     WHERE f.session = ?1 AND f.turn <= ?2 AND f.op IN ('edit', 'write') AND t.origin <> 'import'
-     ORDER BY f.turn DESC LIMIT ${MOST_CHANGES}`,
-  ).sort((a, b) => b.turn - a.turn || (a.path < b.path ? -1 : 1))
-  for (const file of found) if (!latest.has(file.path)) latest.set(file.path, file)
+    `SELECT DISTINCT f.turn FROM files f JOIN turns t ON t.id = f.turn
+     WHERE f.session = ?1 AND f.turn <= ?2 AND f.op IN ('edit', 'write') AND ${STANDS}
+     ORDER BY f.turn DESC LIMIT ${MOST_TURNS}`,
+  ).sort((a, b) => b.turn - a.turn)
+  const calls = db.query<ChangedFile, [number]>(
+    `SELECT c.target AS path, c.name, t.handle, max(c.use) AS latest FROM tool_calls c JOIN turns t ON t.id = c.turn
+     WHERE c.turn = ?1 AND c.name IN ('Edit', 'Write', 'MultiEdit', 'NotebookEdit') AND c.is_error IS NOT 1
+       AND c.origin <> 'import'
+     GROUP BY c.target ORDER BY latest DESC LIMIT ${MOST_FILES}`,
+  )
+  const latest = new Map<string, ChangedFile>()
+  for (const { turn } of turns) {
+    if (latest.size >= MOST_FILES) break
+    for (const file of calls.all(turn)) if (!latest.has(file.path)) latest.set(file.path, file)
+  }
   const told = [...latest.values()].slice(0, MOST_FILES)
   const times = timesChanged(
     db,
     scope,
     told.map(({ path }) => path),
   )
-  return told.map(({ path, op, handle }) => ({ path, op, times: times.get(path) ?? 0, handle }))
+  return told.map(({ path, name, handle }) => ({
+    path,
+    op: name === "Write" ? "write" : "edit",
+    times: times.get(path) ?? 1,
+    handle,
+  }))
 }
 
 /** In one walk over the session's changes: one for each file costs a long session 14 ms. */
 function timesChanged(db: Database, scope: Scope, paths: readonly string[]): Map<string, number> {
-  const query = db.query<{ path: string; n: number }, [string, number, string]>(
-    `SELECT path, sum(count) AS n FROM files
-     WHERE session = ?1 AND turn <= ?2 AND op IN ('edit', 'write')
-       AND path IN (SELECT value FROM json_each(?3)) GROUP BY path`,
+  const query = db.query<{ path: string; n: number }, [string, number, number, string]>(
+    `SELECT f.path, sum(f.count) AS n FROM files f JOIN turns t ON t.id = f.turn
+     WHERE f.session = ?1 AND f.turn <= ?2 AND f.op IN ('edit', 'write') AND ${STANDS}
+       AND f.path IN (SELECT value FROM json_each(?4)) GROUP BY f.path`,
   )
   const times = new Map<string, number>()
-  for (const { session, upTo } of scope) {
-    for (const { path, n } of query.all(session, upTo, JSON.stringify(paths)))
+  for (const { session, upTo, takenBack } of scope) {
+    for (const { path, n } of query.all(session, upTo, takenBack, JSON.stringify(paths)))
       times.set(path, (times.get(path) ?? 0) + n)
   }
   return times
@@ -231,7 +245,7 @@ function lastCommand(db: Database, scope: Scope, isError: 0 | 1): CommandRow | u
     `SELECT c.session, c.target AS command, c.exit_code AS exitCode, c.error, t.handle, c.result
      FROM tool_calls c JOIN turns t ON t.id = c.turn
      WHERE c.session = ?1 AND c.turn <= ?2 AND c.name = 'Bash' AND c.is_error = ${isError}
-       AND c.origin <> 'import' AND ${wasRun("c.error")}
+       AND c.origin <> 'import' AND ${wasRun("c")} AND ${STANDS}
      ORDER BY c.result DESC LIMIT 1`,
   ).sort((a, b) => b.result - a.result)[0]
 }
@@ -246,10 +260,12 @@ function asRun(row: CommandRow | undefined): CommandRun | undefined {
 function failingCommand(db: Database, scope: Scope): CommandRun | undefined {
   const row = lastCommand(db, scope, 1)
   if (row === undefined) return undefined
-  const query = db.query<{ found: number }, [string, string, number]>(
-    `SELECT 1 AS found FROM tool_calls
-     WHERE session = ?1 AND name = 'Bash' AND is_error = 0 AND result > ?3 AND target = ?2 LIMIT 1`,
+  const query = db.query<{ found: number }, [string, string, number, number]>(
+    `SELECT 1 AS found FROM tool_calls c JOIN turns t ON t.id = c.turn
+     WHERE c.session = ?1 AND c.name = 'Bash' AND c.is_error = 0 AND c.result > ?4 AND c.target = ?2 AND ${STANDS} LIMIT 1`,
   )
-  const mended = scope.some(({ session }) => query.get(session, row.command, row.result) !== null)
+  const mended = scope.some(
+    ({ session, takenBack }) => query.get(session, row.command, takenBack, row.result) !== null,
+  )
   return mended ? undefined : asRun(row)
 }

@@ -16,8 +16,9 @@ interface CallRow {
  * Its memory files are none of them.
  */
 export function filesShownAgain(db: Database, scope: Scope): string[] {
-  const turns = db.query<{ id: number }, [string, number]>(
-    `SELECT id FROM turns WHERE session = ?1 AND id <= ?2 ORDER BY seq DESC LIMIT ${MOST_TURNS}`,
+  const turns = db.query<{ id: number }, [string, number, number]>(
+    `SELECT id FROM turns WHERE session = ?1 AND id <= ?2 AND (taken_back = 0 OR ?3)
+     ORDER BY seq DESC LIMIT ${MOST_TURNS}`,
   )
   const calls = db.query<CallRow, [number]>(
     `SELECT target AS path, max(use) AS latest FROM tool_calls
@@ -27,7 +28,9 @@ export function filesShownAgain(db: Database, scope: Scope): string[] {
   )
   const found = new Set<string>()
   const own = scope.filter(({ session }) => !session.includes("/"))
-  const latest = own.flatMap(({ session, upTo }) => turns.all(session, upTo)).sort((a, b) => b.id - a.id)
+  const latest = own
+    .flatMap(({ session, upTo, takenBack }) => turns.all(session, upTo, takenBack))
+    .sort((a, b) => b.id - a.id)
   for (const { id } of latest.slice(0, MOST_TURNS)) {
     for (const { path } of calls.all(id)) {
       if (/(?:^|\/)CLAUDE(?:\.local)?\.md$/.test(path)) continue

@@ -3,7 +3,7 @@
  * words (search/related.ts); vectors that the background job has made choose among those. Nothing here loads a model.
  */
 import type { Database } from "../archive/database.ts"
-import { unpackVectors } from "../archive/vectors.ts"
+import { isScale, isWholeRow, unpackVectors } from "../archive/vectors.ts"
 import { HASHED_ID } from "../embed/hashed.ts"
 import type { Clue } from "../search/clues.ts"
 import { FOCUSED, type Gate, placeOf, type RelatedTurn, relatedTurns } from "../search/related.ts"
@@ -128,7 +128,7 @@ function byMeaning(db: Database, latest: string, found: readonly RelatedTurn[]):
          AND (o.turn = v.turn OR o.turn IN (SELECT value FROM json_each(?3)))`,
     )
     .all(latest, HASHED_ID, JSON.stringify(compared.map(({ turn }) => turn)))
-  const vectors = new Map(rows.map((row) => [row.turn, meanOf(row)]))
+  const vectors = new Map(rows.filter(isWholeRow).map((row) => [row.turn, meanOf(row)]))
   const wanted = vectors.get(rows.find(({ isLatest }) => isLatest === 1)?.turn ?? -1)
   if (wanted === undefined) return [...found]
   const score = ({ turn, share }: RelatedTurn): number => share + cosine(wanted, vectors.get(turn))
@@ -143,8 +143,9 @@ interface VectorRow {
 }
 
 function meanOf({ dimension, vectors }: VectorRow): Float32Array {
-  const sum = new Float32Array(dimension)
+  const sum = new Float32Array(vectors.length === 0 ? 0 : dimension)
   for (const { scale, data } of unpackVectors(vectors, dimension)) {
+    if (!isScale(scale)) continue
     for (let n = 0; n < dimension; n++) sum[n]! += data[n]! * scale
   }
   return sum

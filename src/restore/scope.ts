@@ -1,32 +1,45 @@
 /** Which sessions and turns a restore may draw from. */
 import type { Database } from "../archive/database.ts"
 
-/** A session and the last of its turns that counts. */
+/** A session and which of its turns count. */
 export interface ScopePart {
   readonly session: string
+  /** The last of them. */
   readonly upTo: number
+  /** 1 when those count that the user took back there: a fork went on from one of them. */
+  readonly takenBack: 0 | 1
 }
 
 export type Scope = readonly ScopePart[]
 
 const ALL = Number.MAX_SAFE_INTEGER
 
+/** A subagent `s` was started in a turn that was taken back. */
+const IS_TAKEN_BACK = `coalesce((SELECT t.taken_back FROM turns t WHERE t.session = s.parent AND t.started <= s.started
+  ORDER BY t.seq DESC LIMIT 1), 0)`
+
 /** A session, its subagents, and what a fork shares with the session it came from. */
 export function scopeOf(db: Database, session: string): ScopePart[] {
   const scope: ScopePart[] = []
-  const visit = (id: string, upTo: number, depth: number): void => {
+  const visit = (id: string, upTo: number, takenBack: 0 | 1, depth: number): void => {
     if (depth > 8 || scope.some((part) => part.session === id)) return
-    scope.push({ session: id, upTo })
-    const children = db.query<{ id: string }, [string]>("SELECT id FROM sessions WHERE parent = ?").all(id)
-    for (const child of children) scope.push({ session: child.id, upTo })
+    scope.push({ session: id, upTo, takenBack })
+    const children = db
+      .query<{ id: string }, [string, number]>(
+        `SELECT s.id FROM sessions s WHERE s.parent = ? AND (? OR NOT ${IS_TAKEN_BACK})`,
+      )
+      .all(id, takenBack)
+    for (const child of children) scope.push({ session: child.id, upTo, takenBack })
     const parents = db
-      .query<{ parent: string; turn: number | null }, [string]>(
-        "SELECT parent, turn FROM lineage WHERE child = ? AND kind = 'fork'",
+      .query<{ parent: string; turn: number | null; takenBack: 0 | 1 }, [string]>(
+        `SELECT l.parent, l.turn, coalesce(t.taken_back, 0) AS takenBack
+         FROM lineage l LEFT JOIN turns t ON t.id = l.turn WHERE l.child = ? AND l.kind = 'fork'`,
       )
       .all(id)
-    for (const { parent, turn } of parents) visit(parent, Math.min(turn ?? ALL, upTo), depth + 1)
+    for (const { parent, turn, takenBack: isBranch } of parents)
+      visit(parent, Math.min(turn ?? ALL, upTo), isBranch, depth + 1)
   }
-  visit(session, ALL, 0)
+  visit(session, ALL, 0, 0)
   return scope
 }
 

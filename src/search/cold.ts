@@ -6,6 +6,7 @@ import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { identify, role } from "../archive/identity.ts"
 import { projectOf } from "../archive/project.ts"
+import { takenBackOf } from "../archive/taken-back.ts"
 import { toolNameOf } from "../archive/tool-name.ts"
 import { decodeLine } from "../transcript/decode.ts"
 import type { TranscriptRecord } from "../transcript/types.ts"
@@ -81,6 +82,7 @@ interface TurnRow {
   readonly seq: number
   readonly project: string | null
   readonly prompt: string
+  readonly takenBack: number
   readonly time: string | null
 }
 
@@ -156,6 +158,7 @@ class Scan {
       prompt: row?.prompt ? cut(row.prompt, 200) : null,
       answer: null,
       also: [],
+      ...(row === undefined ? {} : takenBackOf(row)),
     })
   }
 
@@ -180,7 +183,7 @@ class Scan {
     const { key, alias } = identify(record, parts, place, copy.session.includes("/"))
     const row = this.#db
       .query<TurnRow, [bigint, string, bigint | null]>(
-        `SELECT t.id AS turn, t.handle, t.session, t.seq, p.path AS project, t.prompt, m.time
+        `SELECT t.id AS turn, t.handle, t.session, t.seq, p.path AS project, t.prompt, t.taken_back AS takenBack, m.time
          FROM (SELECT turn, time FROM messages WHERE key = ?
                UNION ALL SELECT turn, time FROM messages WHERE session = ? AND alias = ? LIMIT 1) m
          JOIN turns t ON t.id = m.turn LEFT JOIN sessions s ON s.id = t.session

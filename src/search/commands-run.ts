@@ -60,7 +60,7 @@ export function commandsRun(
          ?1 || t.handle AS handle, c.id, c.use, c.result
        FROM json_each(?2) w JOIN messages m ON m.id = w.value JOIN tool_calls c ON c.turn = m.turn AND c.use = m.id
        JOIN turns t ON t.id = m.turn WHERE c.name IN ('Bash', 'PowerShell')
-         AND ${wasRun("c.error")} ORDER BY w.key`,
+         AND ${wasRun("c")} ORDER BY w.key`,
     )
     .all(HANDLE_PREFIX, JSON.stringify(messages))
   const runs = new Map<string, Row[]>()
@@ -97,7 +97,7 @@ function countsOf(
       `SELECT c.target AS command, count(*) AS runs, coalesce(sum(c.is_error), 0) AS failures
        FROM tool_calls c JOIN turns t ON t.id = c.turn LEFT JOIN sessions s ON s.id = t.session
        LEFT JOIN projects p ON p.id = s.project
-       WHERE c.name IN ('Bash', 'PowerShell') AND c.use IS NOT NULL AND ${wasRun("c.error")}
+       WHERE c.name IN ('Bash', 'PowerShell') AND c.use IS NOT NULL AND ${wasRun("c")}
          AND c.target IN (SELECT value FROM json_each(?1)) AND (?2 IS NULL OR p.path = ?2)
        GROUP BY c.target`,
     )

@@ -1,6 +1,7 @@
 /** A ranked turn → what is shown of it: its best message, and enough of the turn to know what it was about. */
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+import { type TakenBack, takenBackOf } from "../archive/taken-back.ts"
 import { cut, oneLine } from "../util/text.ts"
 import type { Candidates, Weighted } from "./candidates.ts"
 import type { MessageTexts, Place } from "./message-text.ts"
@@ -9,7 +10,7 @@ import type { Ranked, RankRow } from "./rank.ts"
 import { roomOfHits, shareOut } from "./room.ts"
 import { type Snippet, type Sought, snippetOf } from "./snippet.ts"
 
-export interface Hit {
+export interface Hit extends TakenBack {
   /** With `ctx:`. */
   readonly handle: string
   readonly session: string
@@ -117,10 +118,10 @@ export function hitsOf(
     }
     let wants = taken
     for (let n = 0; n < parts.length; n++) wants += parts[n]!.text.length
-    return [{ parts, told, why, score, rounded, taken, wants }]
+    return [{ parts, told, why, score, rounded, taken, wants, takenBack: takenBackOf(row) }]
   })
   const rooms = roomOfHits(isFused ? found.map(({ wants }) => ({ score: 1, wants })) : found)
-  return found.map(({ parts, told, why, rounded, taken }, n) => {
+  return found.map(({ parts, told, why, rounded, taken, takenBack }, n) => {
     const room = Math.max(0, rooms[n]! - taken)
     const [snippet, prompt, answer, ...also] = (!isBrief && room >= ROOM_OF_PIECES ? passagesOf : piecesOf)(
       parts,
@@ -136,6 +137,7 @@ export function hitsOf(
       prompt: prompt!.text || null,
       answer: answer!.text || null,
       also: also.flatMap(({ text }) => text || []),
+      ...takenBack,
     }
   })
 }
@@ -233,6 +235,7 @@ interface Row {
   readonly started: string | null
   readonly prompt: string
   readonly answer: string
+  readonly takenBack: number
   readonly first: number
   /** Of the message; null when the turn was found as a whole. */
   readonly message: number | null
@@ -247,7 +250,7 @@ interface Row {
 function rowsOf(db: Database, ranked: readonly Ranked[]): Map<number, Row> {
   const rows = db
     .query<Row, [string]>(
-      `SELECT t.id AS turn, t.handle, t.session, t.seq, t.uuid, p.path AS project, t.started, t.prompt, t.answer, t.first,
+      `SELECT t.id AS turn, t.handle, t.session, t.seq, t.uuid, p.path AS project, t.started, t.prompt, t.answer, t.first, t.taken_back AS takenBack,
          m.id AS message, m.role, m.kind, m.time, m.offset, m.length, x.copy
        FROM json_each(?) w JOIN turns t ON t.id = w.value ->> 'turn' LEFT JOIN messages m ON m.id = w.value ->> 'message'
        LEFT JOIN transcripts x ON x.id = m.transcript LEFT JOIN sessions s ON s.id = t.session LEFT JOIN projects p ON p.id = s.project`,

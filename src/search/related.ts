@@ -122,13 +122,14 @@ interface TurnText {
   readonly answer: string
 }
 
-/** Turns that a human began. */
+/** Turns that a human began, and did not take back. */
 function turnsOf(db: Database, messages: readonly number[]): TurnText[] {
   if (messages.length === 0) return []
   return db
     .query<TurnText, [string]>(
       `SELECT DISTINCT t.id AS turn, t.prompt, t.answer FROM messages m JOIN turns t ON t.id = m.turn
-       WHERE m.id IN (SELECT value FROM json_each(?)) AND t.via NOT IN ('none', 'brief') AND t.origin <> 'import'`,
+       WHERE m.id IN (SELECT value FROM json_each(?)) AND t.via NOT IN ('none', 'brief') AND t.origin <> 'import'
+         AND t.taken_back = 0`,
     )
     .all(JSON.stringify(messages))
 }

@@ -1,9 +1,10 @@
 /** The turns around one: what came before it in its session, and what after. */
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
-import { type FileRow, filesOf, type TurnRow } from "../archive/read.ts"
+import { type FileRow, filesOf, TURN_COLUMNS, type TurnRow } from "../archive/read.ts"
+import { type TakenBack, takenBackOf } from "../archive/taken-back.ts"
 
-export interface TimelineTurn {
+export interface TimelineTurn extends TakenBack {
   /** With `ctx:`. */
   readonly handle: string
   readonly seq: number
@@ -22,8 +23,7 @@ const isChange = ({ op }: FileRow): boolean => op === "edit" || op === "write"
 export function timeline(db: Database, { session, seq }: TurnRow, around: number): TimelineTurn[] {
   return db
     .query<TurnRow, [string, number, number]>(
-      `SELECT id, handle, session, seq, via, prompt, answer, started, ended, tools, errors, interrupted FROM turns
-       WHERE session = ? AND seq BETWEEN ? AND ? ORDER BY seq`,
+      `SELECT ${TURN_COLUMNS} FROM turns WHERE session = ? AND seq BETWEEN ? AND ? ORDER BY seq`,
     )
     .all(session, seq - around, seq + around)
     .map((turn) => ({
@@ -37,5 +37,6 @@ export function timeline(db: Database, { session, seq }: TurnRow, around: number
       changed: filesOf(db, turn.id)
         .filter(isChange)
         .map(({ path }) => path),
+      ...takenBackOf(turn),
     }))
 }

@@ -25,10 +25,21 @@ const again = (archive: Archive) => {
   }
 }
 
-/** What happens to one of three sessions: it grows, is compacted, forks the one before, is written anew. */
+/** What happens to one of three sessions: it grows, is compacted, forks the one before, is written or taken back, anew. */
 const step = fc.record({
   session: fc.nat(2),
-  what: fc.constantFrom("turn", "turn", "edit", "fail", "boundary", "fork", "agent", "rewrite"),
+  what: fc.constantFrom(
+    "turn",
+    "turn",
+    "edit",
+    "fail",
+    "boundary",
+    "fork",
+    "agent",
+    "rewrite",
+    "mark",
+    "rewind",
+  ),
 })
 
 test("sessions, forks, subagents, compactions, rewritten transcripts", () => {
@@ -37,6 +48,7 @@ test("sessions, forks, subagents, compactions, rewritten transcripts", () => {
       using archive = new Archive()
       const sessions = [0, 1, 2].map((n) => archive.session(`5e551011-0000-4000-8000-00000000000${n}`))
       const begun = new Set<number>()
+      const marks = [0, 1, 2].map((): string | null => null)
       for (const [n, { session, what }] of steps.entries()) {
         const transcript = sessions[session]!
         if (what === "boundary") transcript.boundary().summary(`summary ${n}`)
@@ -53,7 +65,9 @@ test("sessions, forks, subagents, compactions, rewritten transcripts", () => {
           parent.turn(`shared ${n}`).flush()
           archive.follow(parent)
           transcript.raw(readFileSync(parent.path, "utf8").trimEnd())
-        } else if (what === "rewrite") {
+        } else if (what === "mark") marks[session] = transcript.tip
+        else if (what === "rewind") transcript.backTo(marks[session]!).turn(`instead ${n}`, [EDIT])
+        else if (what === "rewrite") {
           transcript.turn(`before ${n}`).flush()
           archive.follow(transcript)
           writeFileSync(transcript.path, "")

@@ -50,14 +50,11 @@ test("a project's file that is too large for one is ignored, and told", async ()
   const file = join(machine.cwd, ".ctxbridge.toml")
   const valid = '"restore.budget" = 600\n'
   writeFileSync(file, valid + "#".repeat(65_536 - valid.length))
-  const budgetOf = async (): Promise<unknown> => {
-    const ran = await run(["config", "get", "restore.budget"], { env: machine.env, cwd: machine.cwd })
-    expect(ran).toMatchObject({ code: 0, stderr: "" })
-    return ran.stdout.trim()
-  }
-  expect(await budgetOf()).toBe("600")
+  const budget = () => run(["config", "get", "restore.budget"], { env: machine.env, cwd: machine.cwd })
+  expect(await budget()).toMatchObject({ code: 0, stdout: "600\n", stderr: "" })
   writeFileSync(file, `${valid}${"#".repeat(65_536 - valid.length)}\n`)
-  expect(await budgetOf()).toBe("4000")
+  const stderr = `ignored: ${file}: not a file of at most 65536 bytes\n`
+  expect(await budget()).toMatchObject({ code: 0, stdout: "4000\n", stderr })
 })
 
 test("pipes in the place of the project's settings and of git's files", async () => {

@@ -14,6 +14,8 @@ export interface RunOptions {
   /** The whole environment of the process; nothing is inherited but PATH. */
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
+  /** Words before the command. */
+  readonly through?: readonly string[]
 }
 
 export interface Ran {
@@ -25,14 +27,14 @@ export interface Ran {
 }
 
 export async function run(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
-  const { stdin = "" } = options
+  const { stdin = "", through = [] } = options
   const bytes = typeof stdin === "string" ? Buffer.from(stdin) : stdin
   const started = performance.now()
-  return finished(Bun.spawn([binary(), ...args], { ...settings(options), stdin: bytes }), started)
+  return finished(Bun.spawn([...through, binary(), ...args], { ...settings(options), stdin: bytes }), started)
 }
 
 /** A process whose stdin is the caller's to write, late or never. */
-export function start(args: readonly string[], options: Omit<RunOptions, "stdin"> = {}) {
+export function start(args: readonly string[], options: Omit<RunOptions, "stdin" | "through"> = {}) {
   const started = performance.now()
   const child = Bun.spawn([binary(), ...args], { ...settings(options), stdin: "pipe" })
   return { child, ended: finished(child, started) }

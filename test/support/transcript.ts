@@ -46,6 +46,17 @@ export class Transcript {
     return this.#waiting
   }
 
+  /** uuid of the line that the next one follows. */
+  get tip(): string | null {
+    return this.#parent
+  }
+
+  /** What the user's `/rewind` does: the next line follows an earlier one. */
+  backTo(tip: string | null): this {
+    this.#parent = tip
+    return this
+  }
+
   /** Any line, whole. */
   raw(line: string): this {
     this.#waiting += `${line}\n`

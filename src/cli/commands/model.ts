@@ -3,11 +3,19 @@ import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
 import { openForReading } from "../../archive/read.ts"
 import { type VectorTotals, vectorTotals } from "../../archive/vectors.ts"
-import { embedderId, openEmbedder, prepareRuntime, type RuntimeName } from "../../embed/embedder.ts"
+import {
+  embedderId,
+  mendRuntime,
+  nativeState,
+  openEmbedder,
+  prepareRuntime,
+  type RuntimeName,
+} from "../../embed/embedder.ts"
 import { type Compared, compareGolden, SENTENCES } from "../../embed/golden.ts"
 import { installModel, removeModel } from "../../embed/install.ts"
 import { MINILM, MINILM_URL, parseManifest, sizeOf } from "../../embed/manifest.ts"
-import { checkFiles, type InstalledModel, installedModel, modelFolder } from "../../embed/model-files.ts"
+import { checkFiles, damageOfModel, installedModel, modelFolder } from "../../embed/model-files.ts"
+import { modelState } from "../../embed/standing.ts"
 import { spawnJob } from "../../job/spawn.ts"
 import { CtxError, EXIT, messageOf, usageError } from "../../util/errors.ts"
 import { bytes, count } from "../../util/text.ts"
@@ -50,15 +58,25 @@ export default {
   },
 } satisfies Command
 
-function status({ env, out }: Context): void {
-  const { installed, problem } = installedOrProblem(env.dataHome)
+const NATIVE = {
+  ok: "as it was written out",
+  missing: "not written out yet: done when it is first needed",
+  damaged: "damaged: written out anew when it is next needed",
+  unavailable: "none for this system: WebAssembly is used",
+  distrusted: "not used, since several processes have died with it: WebAssembly is",
+} as const satisfies Record<Awaited<ReturnType<typeof nativeState>>, string>
+
+async function status({ env, out }: Context): Promise<void> {
+  const { installed, problem = installed && damageOfModel(installed) } = modelState(env.dataHome)
   const vectors = totalsOf(env.dataHome)
+  const native = await nativeState(env)
   out.json({
     model: installed?.manifest.id ?? null,
     pinned: installed?.isPinned ?? null,
     folder: installed?.folder ?? null,
     bytes: installed === undefined ? null : sizeOf(installed.manifest),
     problem: problem ?? null,
+    native,
     vectors: vectors ?? null,
   })
   if (problem !== undefined) out.print(`The model cannot be used: ${safe(problem)}`)
@@ -70,12 +88,14 @@ function status({ env, out }: Context): void {
     const { manifest, folder, isPinned } = installed
     out.print(`${safe(manifest.id)}, ${bytes(sizeOf(manifest))}${isPinned ? "" : ", a model of your own"}`)
     out.print(safe(folder))
+    out.print(`Native library: ${NATIVE[native]}`)
   }
   if (vectors !== undefined) {
     const { embedder, embedded, turns } = vectors
-    out.print(
-      `Vectors by ${safe(embedder)}: ${embedded} of ${count(turns, "turn")}; the background job makes the rest`,
-    )
+    const rest = env.config["embed.enabled"]
+      ? "the background job makes the rest"
+      : "embed.enabled is off: no others are made"
+    out.print(`Vectors by ${safe(embedder)}: ${embedded} of ${count(turns, "turn")}; ${rest}`)
   }
 }
 
@@ -91,15 +111,6 @@ function totalsOf(dataHome: string): (VectorTotals & { embedder: string }) | und
     }
   } catch {
     return undefined
-  }
-}
-
-function installedOrProblem(dataHome: string): { installed?: InstalledModel; problem?: string } {
-  try {
-    const installed = installedModel(dataHome)
-    return installed === undefined ? {} : { installed }
-  } catch (error) {
-    return { problem: messageOf(error) }
   }
 }
 
@@ -139,6 +150,8 @@ function readManifest(path: string): string {
 function remove({ args, env, out }: Context): void {
   const dryRun = args["dry-run"] === true
   const removed = removeModel(env.dataHome, dryRun)
+  // Until there are vectors of another kind, a search by meaning finds nothing.
+  if (removed !== undefined && !dryRun) spawnJob(env.dataHome, { transcripts: [], sweep: [], settle: false })
   out.json({ removed: removed ?? null, dryRun })
   if (removed === undefined) out.print("No model is installed")
   else out.print(`${dryRun ? "Would remove" : "Removed"} ${safe(removed)}`)
@@ -157,17 +170,12 @@ async function verify({ args, env, out }: Context): Promise<number> {
   }
   const { manifest, folder, isPinned } = installed
   const files = checkFiles(folder, manifest)
-  const damaged = files.filter(({ state }) => state !== "ok")
-  if (damaged.length > 0) {
-    throw new CtxError(
-      "model-damaged",
-      `${damaged.map(({ path }) => path).join(", ")} in ${folder}: not as installed`,
-      {
-        hint: "ctxbridge model install --from … replaces it",
-      },
-    )
+  const damage = damageOfModel(installed)
+  if (damage !== undefined) {
+    throw new CtxError("model-damaged", damage, { hint: "ctxbridge model install --from … replaces it" })
   }
   const start = performance.now()
+  const mended = only === "wasm" ? false : await mendRuntime(env)
   const embedder = await openEmbedder(env, only as RuntimeName | undefined)
   const [first, ...others] = SENTENCES
   const vectors = [await embedder.embed(first)]
@@ -175,8 +183,18 @@ async function verify({ args, env, out }: Context): Promise<number> {
   for (const sentence of others) vectors.push(await embedder.embed(sentence))
   const golden = compareGolden(isPinned ? MINILM.id : manifest.id, vectors)
   const ok = embedder.runtime !== "hashed" && golden.every((one) => one.ok)
-  out.json({ ok, model: manifest.id, pinned: isPinned, runtime: embedder.runtime, firstMs, files, golden })
+  out.json({
+    ok,
+    model: manifest.id,
+    pinned: isPinned,
+    runtime: embedder.runtime,
+    mended,
+    firstMs,
+    files,
+    golden,
+  })
   out.print(`Files: ${files.length} as pinned, byte for byte`)
+  if (mended) out.print("The native library was damaged, and has been written out anew")
   if (embedder.runtime === "hashed") out.print("ONNX Runtime does not run here; ctxbridge.log says why")
   else out.print(`Runtime: ${embedder.runtime}; the first vector after ${firstMs} ms`)
   for (const one of golden) out.print(goldenLine(one))

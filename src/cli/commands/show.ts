@@ -4,6 +4,7 @@ import { find } from "../../archive/find.ts"
 import { HANDLE_PREFIX } from "../../archive/handle-prefix.ts"
 import { lineageOf } from "../../archive/lineage.ts"
 import { openForReading, type SessionRow, type TurnRow, turnsOf } from "../../archive/read.ts"
+import { takenBackOf } from "../../archive/taken-back.ts"
 import { readTurn } from "../../archive/turn.ts"
 import { type Page, pageOf, shortLines } from "../../util/pages.ts"
 import { CopyReaders } from "../../vault/reader.ts"
@@ -75,7 +76,11 @@ function showSession(context: Context, db: Database, session: SessionRow): void 
   const lineage = lineageOf(db, session.id)
   const page = pageOf(turnsOf(db, session.id), number, room, () => 1)
   if (out.wantsJson) {
-    const turns = page.items.map(({ id: _id, ...turn }) => ({ ...turn, handle: HANDLE_PREFIX + turn.handle }))
+    const turns = page.items.map(({ id: _id, takenBack, ...turn }) => ({
+      ...turn,
+      handle: HANDLE_PREFIX + turn.handle,
+      ...takenBackOf({ takenBack }),
+    }))
     out.json({ session, lineage, turns, page: pageNote(page, session.id) })
     return
   }

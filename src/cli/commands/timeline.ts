@@ -35,6 +35,7 @@ export default {
       for (const turn of turns) {
         const figures = [
           ago(turn.started, now),
+          ...(turn.takenBack ? ["taken back"] : []),
           ...(turn.tools > 0 ? [count(turn.tools, "tool call")] : []),
           ...(turn.errors > 0 ? [count(turn.errors, "error")] : []),
           ...turn.changed,

@@ -40,7 +40,7 @@ export const get: Tool = {
       const next = page.number < page.of ? page.number + 1 : null
       const place = page.of === 1 ? "" : ` Page ${page.number} of ${page.of}.`
       const text = [
-        `${turn.handle}, turn ${turn.seq} of session ${name(turn.session, 80)}, ${minute(turn.started)}.${place} ${DATA}`,
+        `${turn.handle}, turn ${turn.seq} of session ${name(turn.session, 80)}, ${minute(turn.started)}.${turn.takenBack ? " The user took it back." : ""}${place} ${DATA}`,
         ...page.items,
         ...(next === null ? [] : ["", `Next: get ${turn.handle} page ${next}.`]),
       ].join("\n")

@@ -105,9 +105,11 @@ interface Shown {
   readonly text: string
   /** The turn's prompt, when that is not what was found. */
   readonly prompt?: string
+  /** The user took the turn back. */
+  readonly taken_back?: true
 }
 
-function shownOf({ handle, session, time, role, tool, snippet, marks, prompt }: Hit): Shown {
+function shownOf({ handle, session, time, role, tool, snippet, marks, prompt, takenBack }: Hit): Shown {
   const by = isNotesSession(session) ? "note" : role
   const quoted = ["human", "assistant", "note"].includes(by) ? plain : strange
   return {
@@ -116,6 +118,7 @@ function shownOf({ handle, session, time, role, tool, snippet, marks, prompt }: 
     by: tool === null ? by : nameOr(tool, "tool"),
     text: quoted(around(snippet, marks), SHOWN),
     ...(prompt === null ? {} : { prompt: plain(prompt, ASKED) }),
+    ...(takenBack ? { taken_back: true } : {}),
   }
 }
 
@@ -126,8 +129,10 @@ function around(snippet: string, [first]: Hit["marks"]): string {
 }
 
 /** Quotation marks in what is quoted are escaped, so that nothing can end its quotation. */
-const lineOf = ({ handle, time, by, text, prompt }: Shown): string =>
-  `${handle} ${time} ${by}: ${JSON.stringify(text)}${prompt === undefined ? "" : ` (asked: ${JSON.stringify(prompt)})`}`
+function lineOf({ handle, time, by, text, prompt, taken_back: isTakenBack }: Shown): string {
+  const asked = prompt === undefined ? "" : ` (asked: ${JSON.stringify(prompt)})`
+  return `${handle} ${time} ${by}: ${JSON.stringify(text)}${asked}${isTakenBack ? " (taken back)" : ""}`
+}
 
 function nextStep(hits: number, more: boolean, everywhere: boolean, limit: number): string {
   if (hits === 0) {

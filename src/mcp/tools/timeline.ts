@@ -74,6 +74,8 @@ interface Shown {
   readonly errors: number
   /** Files that were written or edited. */
   readonly changed?: readonly string[]
+  /** By the user, who went on from a turn before it. */
+  readonly taken_back?: true
   /** The turn that was asked for. */
   readonly here?: true
 }
@@ -90,12 +92,15 @@ function shownOf(turn: TimelineTurn, here: string): Shown {
     tools,
     errors,
     ...(changed.length > 0 ? { changed } : {}),
+    ...(turn.takenBack ? { taken_back: true } : {}),
     ...(handle === here ? { here: true } : {}),
   }
 }
 
-function lineOf({ handle, seq, time, prompt, answer, tools, errors, changed, here }: Shown): string {
+function lineOf(turn: Shown): string {
+  const { handle, seq, time, prompt, answer, tools, errors, changed, here } = turn
   const work = [
+    ...(turn.taken_back ? ["taken back"] : []),
     count(tools, "tool call"),
     ...(errors > 0 ? [count(errors, "error")] : []),
     ...(changed === undefined ? [] : [`changed ${changed.map((path) => JSON.stringify(path)).join(" ")}`]),

@@ -55,6 +55,22 @@ test("vectors of a model choose among turns that are related by their words", ()
   expect(answers(db)).toEqual(["Answer of first", "Answer of second"])
 })
 
+test.each([
+  ["half a vector", "dimension = 384, vectors = substr(vectors, 1, 100)"],
+  ["a dimension below zero", "dimension = -8"],
+  ["none, of an endless dimension", "dimension = 9007199254740991, vectors = x''"],
+])("a damaged vector is not compared: %s", (_name, damage) => {
+  using archive = new Archive()
+  const { db } = archive
+  archived(archive, { here: HERE, first: "The otter holt has a roof", second: "The roof of the otter holt" })
+  putVector(db, "here", "model-a", 0)
+  putVector(db, "first", "model-a", 10)
+  putVector(db, "second", "model-a", 80)
+  expect(answers(db)).toEqual(["Answer of first", "Answer of second"])
+  db.run(`UPDATE vectors SET ${damage} WHERE turn IN (SELECT id FROM turns WHERE session = 'here')`)
+  expect(answers(db)).toEqual(["Answer of second", "Answer of first"])
+})
+
 test("a likeness alone does not make a turn related", () => {
   using archive = new Archive()
   archived(archive, { here: HERE, other: "Paint the fence" })

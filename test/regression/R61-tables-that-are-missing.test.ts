@@ -1,0 +1,110 @@
+/**
+ * Views that another program had changed (a table dropped, another version's number), or that were never ours, failed for
+ * ever: "no such table: messages", "this is a bug in ctxbridge".
+ */
+import { Database } from "bun:sqlite"
+import { expect, test } from "bun:test"
+import { rmSync } from "node:fs"
+import { databasePath } from "../../src/archive/database.ts"
+import { run } from "../support/binary.ts"
+import { contextOf, Machine, until } from "../support/machine.ts"
+import type { Transcript } from "../support/transcript.ts"
+
+async function filled(machine: Machine): Promise<Transcript> {
+  const session = machine.session().turn("The walrus sleeps.").flush()
+  await machine.hook("pre-compact", session)
+  await machine.hook("session-start", session, { source: "compact" })
+  await machine.idle()
+  return session
+}
+
+function change(machine: Machine, ...statements: readonly string[]): void {
+  const db = new Database(databasePath(machine.dataHome))
+  for (const statement of statements) db.run(statement)
+  db.close()
+}
+
+const cli = (machine: Machine, ...args: readonly string[]) =>
+  run(args, { env: machine.env, cwd: machine.cwd })
+
+interface Repaired {
+  readonly lastRepair: { readonly reason: string } | null
+}
+
+async function repaired(machine: Machine): Promise<string | undefined> {
+  const { stdout } = await cli(machine, "status", "--json")
+  return (JSON.parse(stdout) as Repaired).lastRepair?.reason
+}
+
+const FOUND = { code: 0, stderr: "", stdout: expect.stringContaining("The walrus sleeps.") }
+
+test.each([
+  [["DROP TABLE parser"], "it has no table parser"],
+  [["PRAGMA user_version = 3"], "it has table vectors, which schema 3 has not"],
+  [["PRAGMA user_version = -5"], "there is no schema -5"],
+  [["DROP TABLE facts", "PRAGMA user_version = 6"], "it has no table facts"],
+])(
+  "a command makes small views anew after %p, and what was given back is kept",
+  async (statements, reason) => {
+    using machine = new Machine()
+    await filled(machine)
+    change(machine, ...statements)
+    expect(await cli(machine, "search", "walrus")).toMatchObject(FOUND)
+    expect(await repaired(machine)).toBe(reason)
+    using db = machine.views()
+    expect(db.query("SELECT source FROM restores WHERE text <> ''").all()).toEqual([{ source: "compact" }])
+  },
+)
+
+test("another program's file in its place is set aside", async () => {
+  using machine = new Machine()
+  await filled(machine)
+  for (const suffix of ["", "-wal", "-shm"]) rmSync(databasePath(machine.dataHome) + suffix, { force: true })
+  change(machine, "CREATE TABLE turns (a)", "CREATE TABLE sessions (a)")
+  expect(await cli(machine, "search", "walrus")).toMatchObject(FOUND)
+  expect(await repaired(machine)).toBe("no such table: lineage")
+})
+
+test("what only some commands need is made anew by the background job, and doctor tells of it", async () => {
+  using machine = new Machine()
+  await filled(machine)
+  change(machine, "DROP TABLE words")
+  const { stdout } = await cli(machine, "doctor", "--json")
+  expect(JSON.parse(stdout).findings).toContainEqual(
+    expect.objectContaining({
+      check: "database",
+      state: "fail",
+      text: "it is damaged: it has no table words",
+    }),
+  )
+  const refused = await cli(machine, "search", "walrus")
+  expect(refused).toMatchObject({ code: 1, stdout: "" })
+  expect(refused.stderr).toStartWith(
+    "ctxbridge: the database is damaged (no such table: words) and is being rebuilt\n",
+  )
+  await until(async () => (await repaired(machine)) !== undefined, 30_000, "the job to rebuild")
+  expect(await cli(machine, "search", "walrus")).toMatchObject(FOUND)
+})
+
+test("a hook gives what can still be read, and has the rest made anew", async () => {
+  using machine = new Machine()
+  const session = await filled(machine)
+  change(machine, "DROP TABLE restores")
+  const given = await machine.hook("session-start", session.turn("The ermine wakes.").flush(), {
+    source: "compact",
+  })
+  expect(given).toMatchObject({ code: 0, stderr: "" })
+  expect(contextOf(given)).toContain("The walrus sleeps.")
+  await until(async () => (await repaired(machine)) !== undefined, 30_000, "the job to rebuild")
+  const again = await machine.hook("session-start", session, { source: "compact" })
+  expect(contextOf(again)).toContain("The ermine wakes.")
+})
+
+test("what is forgotten is not carried over from a database that cannot be brought up to date", async () => {
+  using machine = new Machine()
+  const session = await filled(machine)
+  change(machine, "DROP TABLE facts", "PRAGMA user_version = 6")
+  expect(await cli(machine, "forget", session.session, "--yes")).toMatchObject({ code: 0, stderr: "" })
+  using db = machine.views()
+  expect(db.query("SELECT * FROM restores").all()).toEqual([])
+})
