@@ -56,11 +56,13 @@ export const withBoundaryDue = (state: SessionState, seen: boolean): SessionStat
 
 /** Offsets in the transcript. */
 export function newCompactions(event: HookEvent, before: SessionState, own: Taken): number[] {
-  const from = before.seenAt ?? before.promptAt ?? 0
+  const known = before.seenAt ?? before.promptAt
+  const from = known ?? 0
   const { archived } = own.captured
   const [first] = own.fresh
   const isGap = archived > from && (first === undefined || first.from > from)
-  if (isGap && event.name === "user-prompt-submit") return compactionsFrom(own, from)
+  // A session that hooks have never heard of may be old: only what comes in with them is looked at.
+  if (isGap && known !== undefined && event.name === "user-prompt-submit") return compactionsFrom(own, from)
   const found: number[] = []
   for (const stretch of own.fresh)
     for (const offset of compactionOffsets(stretch.content)) {

@@ -85,6 +85,17 @@ test("archived by an import, and by a session that is resumed: given back at the
   }
 })
 
+test("a session that hooks have never heard of: what was archived without them is not gone through at its prompt", async () => {
+  using machine = new Machine()
+  const session = compacted(machine.session().turn(RULE, [EDIT]))
+    .turn("go on")
+    .flush()
+  expect(await run(["import"], { cwd: machine.cwd, env: machine.env })).toMatchObject({ code: 0 })
+  await silentAfter(machine, session)
+  compacted(session)
+  expect(contextOf(await prompt(machine, session, "once more"))).toContain(RULE)
+})
+
 test("one that was answered is not answered again; one behind it that nobody announced is", async () => {
   for (const isAnnounced of [true, false]) {
     using machine = new Machine()
