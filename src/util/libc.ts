@@ -5,6 +5,7 @@
  */
 import { CString, dlopen, type Pointer, ptr, read } from "bun:ffi"
 import { CtxError } from "./errors.ts"
+import { once } from "./once.ts"
 
 const LOCK_SH = 1
 const LOCK_EX = 2
@@ -106,6 +107,27 @@ export function readable(fd: number, ms: number): boolean {
   // struct pollfd: int fd, short events, short revents
   const request = Int32Array.of(fd, POLLIN)
   return libc().poll(ptr(request), 1, Math.max(0, Math.ceil(ms))) > 0
+}
+
+/** Bytes of a path, with the 0 behind it. */
+const PATH_MAX = 4096
+
+// Opened apart: hooks seldom need it.
+const realpathOf = once(
+  () =>
+    first((library) => dlopen(library, { realpath: { args: ["ptr", "ptr"], returns: "ptr" } })).symbols
+      .realpath,
+)
+
+/**
+ * realpath(3).
+ *
+ * @param path with a 0 behind it
+ * @returns undefined when there is no such file, or it may not be looked for
+ */
+export function realPath(path: Uint8Array): string | undefined {
+  const into = new Uint8Array(PATH_MAX)
+  return realpathOf()(path, into) === null ? undefined : new CString(ptr(into)).toString()
 }
 
 /**
