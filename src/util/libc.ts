@@ -130,6 +130,27 @@ export function realPath(path: Uint8Array): string | undefined {
   return realpathOf()(path, into) === null ? undefined : new CString(ptr(into)).toString()
 }
 
+const localtimeOf = once(
+  () =>
+    first((library) => dlopen(library, { localtime_r: { args: ["ptr", "ptr"], returns: "ptr" } })).symbols
+      .localtime_r,
+)
+
+/**
+ * localtime_r(3).
+ *
+ * @param seconds since the epoch
+ * @returns struct tm, whose first fields are everywhere seconds, minutes, hours, day, month from 0 on, years since 1900;
+ *   undefined for a time that it cannot tell
+ */
+export function localTime(seconds: number): Int32Array | undefined {
+  const fields = new Int32Array(TM_LENGTH)
+  return localtimeOf()(BigInt64Array.of(BigInt(seconds)), fields) === null ? undefined : fields
+}
+
+/** More than any library's struct tm. */
+const TM_LENGTH = 32
+
 /**
  * setenv(3): a variable for libraries that are loaded from here on. What is assigned to `process.env` reaches only
  * JavaScript and children.
