@@ -1,5 +1,6 @@
 /** Times for people, and as people write them. Pure. */
 import { usageError } from "../util/errors.ts"
+import { localTimeOf } from "../util/local-time.ts"
 import { MOMENTS, momentOf } from "../util/moment.ts"
 import { stringArg } from "./args.ts"
 
@@ -21,16 +22,16 @@ export function ago(time: string | null, now: number): string {
 const two = (n: number): string => String(n).padStart(2, "0")
 
 function dateOf(ms: number): string {
-  const date = new Date(ms)
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
+  const { year, month, day } = localTimeOf(ms)
+  return `${year}-${two(month)}-${two(day)}`
 }
 
 /** `2026-03-02 08:05:09` in the local time zone. */
 export function clock(time: string | null): string {
   const ms = time === null ? Number.NaN : Date.parse(time)
   if (Number.isNaN(ms)) return "unknown"
-  const date = new Date(ms)
-  return `${dateOf(ms)} ${[date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(":")}`
+  const { hour, minute, second } = localTimeOf(ms)
+  return `${dateOf(ms)} ${[hour, minute, second].map(two).join(":")}`
 }
 
 /**

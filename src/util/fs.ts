@@ -4,7 +4,7 @@
  * so each function does and throws what its namesake does.
  */
 import type * as NodeFs from "node:fs"
-import { entryName, errno, type FileCalls, fileCalls } from "./libc.ts"
+import { entryName, errno, type FileCalls, fileCalls, realPath } from "./libc.ts"
 
 type Fs = typeof NodeFs
 
@@ -236,11 +236,15 @@ export function writeFileSync(path: string, text: string, options: { mode: numbe
   }
 }
 
+export function realpathSync(path: string): string {
+  const name = native(path)
+  return (name && realPath(name)) ?? node().realpathSync(path)
+}
+
 // Seldom needed by a hook.
 export const appendFileSync: Fs["appendFileSync"] = (...args) => node().appendFileSync(...args)
 export const ftruncateSync: Fs["ftruncateSync"] = (...args) => node().ftruncateSync(...args)
 export const copyFileSync: Fs["copyFileSync"] = (...args) => node().copyFileSync(...args)
-export const realpathSync = (path: string): string => node().realpathSync(path)
 export const fsyncSync: Fs["fsyncSync"] = (...args) => node().fsyncSync(...args)
 export const mkdirSync = ((path: string, options?: NodeFs.MakeDirectoryOptions) =>
   node().mkdirSync(path, options)) as Fs["mkdirSync"]

@@ -5,6 +5,7 @@
  */
 import { CString, dlopen, type Pointer, ptr, read } from "bun:ffi"
 import { CtxError } from "./errors.ts"
+import { once } from "./once.ts"
 
 const LOCK_SH = 1
 const LOCK_EX = 2
@@ -107,6 +108,48 @@ export function readable(fd: number, ms: number): boolean {
   const request = Int32Array.of(fd, POLLIN)
   return libc().poll(ptr(request), 1, Math.max(0, Math.ceil(ms))) > 0
 }
+
+/** Bytes of a path, with the 0 behind it. */
+const PATH_MAX = 4096
+
+// Opened apart: hooks seldom need it.
+const realpathOf = once(
+  () =>
+    first((library) => dlopen(library, { realpath: { args: ["ptr", "ptr"], returns: "ptr" } })).symbols
+      .realpath,
+)
+
+/**
+ * realpath(3).
+ *
+ * @param path with a 0 behind it
+ * @returns undefined when there is no such file, or it may not be looked for
+ */
+export function realPath(path: Uint8Array): string | undefined {
+  const into = new Uint8Array(PATH_MAX)
+  return realpathOf()(path, into) === null ? undefined : new CString(ptr(into)).toString()
+}
+
+const localtimeOf = once(
+  () =>
+    first((library) => dlopen(library, { localtime_r: { args: ["ptr", "ptr"], returns: "ptr" } })).symbols
+      .localtime_r,
+)
+
+/**
+ * localtime_r(3).
+ *
+ * @param seconds since the epoch
+ * @returns struct tm, whose first fields are everywhere seconds, minutes, hours, day, month from 0 on, years since 1900;
+ *   undefined for a time that it cannot tell
+ */
+export function localTime(seconds: number): Int32Array | undefined {
+  const fields = new Int32Array(TM_LENGTH)
+  return localtimeOf()(BigInt64Array.of(BigInt(seconds)), fields) === null ? undefined : fields
+}
+
+/** More than any library's struct tm. */
+const TM_LENGTH = 32
 
 /**
  * setenv(3): a variable for libraries that are loaded from here on. What is assigned to `process.env` reaches only

@@ -20,7 +20,8 @@ const isNormal = (path: string): boolean =>
   !path.startsWith("./")
 
 export function join(...parts: string[]): string {
-  const joined = parts.join("/")
+  // The root ends with its slash.
+  const joined = parts[0] === "/" ? parts.join("/").slice(1) : parts.join("/")
   return !parts.includes("") && isNormal(joined) ? joined : node().join(...parts)
 }
 
@@ -42,11 +43,14 @@ export function basename(path: string): string {
 export const isAbsolute = (path: string): boolean =>
   isPosix ? path.startsWith("/") : node().isAbsolute(path)
 
-/** Of one path, as a rule an absolute one. */
 export function resolve(...parts: string[]): string {
-  const [path] = parts
-  const isWhole = parts.length === 1 && path!.startsWith("/") && !path!.endsWith("/") && isNormal(path!)
-  return isWhole ? path! : node().resolve(...parts)
+  let path = ""
+  // What stands before an absolute path does not count.
+  for (let n = parts.length - 1; n >= 0 && !path.startsWith("/"); n--) {
+    if (parts[n] === "") return node().resolve(...parts)
+    path = path === "" ? parts[n]! : `${parts[n]}/${path}`
+  }
+  return path.startsWith("/") && !path.endsWith("/") && isNormal(path) ? path : node().resolve(...parts)
 }
 
 // Seldom needed by a hook.

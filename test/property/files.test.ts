@@ -100,6 +100,7 @@ describe("files", () => {
           outcome(() => nodeFs.readFileSync(one, "utf8")),
         )
         expect(outcome(() => fs.readFileSync(one))).toEqual(outcome(() => nodeFs.readFileSync(one)))
+        expect(outcome(() => fs.realpathSync(two))).toEqual(outcome(() => nodeFs.realpathSync(two)))
         for (const flags of ["r", "a"] as const) {
           const opened = (open: (path: string, flags: "r" | "a") => number) => () => {
             const fd = open(two, flags)
