@@ -41,9 +41,14 @@ export function applyTask(todos: readonly Todo[], call: string, change: TaskChan
   )
 }
 
-/** Gives the task made by `call` the number the host gave it. */
-export const numberTask = (todos: readonly Todo[], call: string, id: string): Todo[] =>
-  todos.map((todo) => (todo.id === provisional(call) ? { ...todo, id } : todo))
+/** Gives the task made by `call` the number the host gave it, unless it has been read before. */
+export const numberTask = (todos: readonly Todo[], call: string, id: string): Todo[] => {
+  const made = todos.find((todo) => todo.id === provisional(call))
+  const isKnown = todos.some((todo) => todo.id === id && todo.content === made?.content)
+  return isKnown
+    ? todos.filter((todo) => todo !== made)
+    : todos.map((todo) => (todo === made ? { ...todo, id } : todo))
+}
 
 export const openTodos = (todos: readonly Todo[]): Todo[] =>
   todos.filter((todo) => !["completed", "cancelled", "deleted"].includes(todo.status))

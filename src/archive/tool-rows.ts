@@ -69,11 +69,20 @@ export class ToolRows {
       )
     for (const { path, op } of toolFiles(part.name, part.input)) this.#file(turn, path, op)
     if (part.name === "Bash") for (const path of commandPaths(target)) this.#file(turn, path, "command")
-    if (!main || imported) return
-    const todos = todosOf(part.name, part.input)
-    if (todos !== undefined) this.#setTodos(JSON.stringify(todos))
-    const change = taskChange(part.name, part.input)
-    if (change !== undefined) this.#setTodos(JSON.stringify(applyTask(this.#todos(), part.id, change)))
+    if (main && !imported) this.tasks(part)
+  }
+
+  /** What a call and its result make of the task list. Of lines that a fork has copied, this alone is the fork's, too. */
+  tasks(part: Part): void {
+    if (part.kind === "toolResult") {
+      const task = createdTaskId(part.text)
+      if (task !== undefined) this.#setTodos(JSON.stringify(numberTask(this.#todos(), part.id, task)))
+    } else if (part.kind === "toolUse") {
+      const todos = todosOf(part.name, part.input)
+      if (todos !== undefined) this.#setTodos(JSON.stringify(todos))
+      const change = taskChange(part.name, part.input)
+      if (change !== undefined) this.#setTodos(JSON.stringify(applyTask(this.#todos(), part.id, change)))
+    }
   }
 
   #todos(): Todo[] {
@@ -112,9 +121,7 @@ export class ToolRows {
 
   result(part: Extract<Part, { kind: "toolResult" }>, at: At): void {
     const { turn, message, sidechain, imported } = at
-    const task = createdTaskId(part.text)
-    if (task !== undefined && !imported)
-      this.#setTodos(JSON.stringify(numberTask(this.#todos(), part.id, task)))
+    if (!imported) this.tasks(part)
     if (part.isError) this.#takeBack(part.id)
     this.#db
       .query(

@@ -86,7 +86,7 @@ export class TurnWriter {
     const identity = identify(record, parts, place, this.#isSubagent())
     const known = this.#known(identity)
     if (known === null) this.#store(line, parts, identity)
-    else this.#copied(known)
+    else this.#copied(known, record, parts)
   }
 
   finish(indexed: number): void {
@@ -100,11 +100,13 @@ export class TurnWriter {
   }
 
   /** A line that is known already: a fork's copy, or the same file read again. */
-  #copied(known: { turn: number; session: string }): void {
+  #copied(known: { turn: number; session: string }, record: TranscriptRecord, parts: readonly Part[]): void {
     if (known.session === this.#session) {
       this.#turn = known.turn
       return
     }
+    if (!(record.sidechain || this.#isSubagent() || this.#isImported(record)))
+      for (const part of parts) this.#tools.tasks(part)
     this.#turn = undefined
     this.#db
       .query(

@@ -8,7 +8,7 @@
 import type { Database } from "../archive/database.ts"
 import { sessionKey } from "../archive/identity.ts"
 import { wasRun } from "../archive/was-run.ts"
-import type { FactKind } from "../transcript/facts.ts"
+import { type FactKind, simpleCommands } from "../transcript/facts.ts"
 import { type Fact, type Facts, SETTLING } from "./material.ts"
 import type { Scope } from "./scope.ts"
 
@@ -112,7 +112,7 @@ interface RunRow {
   readonly result: number
 }
 
-/** Whether the last run of a script with that command failed, and how. */
+/** Whether the last run of a command failed, and how: of several in a script nobody can tell which one did. */
 function failedRuns(db: Database, scope: Scope): (command: string) => { exit?: string } {
   const query = db.query<RunRow, [string, number, number, number]>(
     `SELECT c.target AS script, c.is_error AS isError, c.exit_code AS exitCode, c.result
@@ -133,7 +133,12 @@ function failedRuns(db: Database, scope: Scope): (command: string) => { exit?: s
   return (command) => {
     if (!failures.includes(command)) return {}
     const last = runs.find(({ script }) => script.includes(command))
-    if (last?.isError !== 1) return {}
+    if (last?.isError !== 1 || !isAlone(command, last.script)) return {}
     return { exit: last.exitCode === null ? "failed" : `Exit code ${last.exitCode}` }
   }
+}
+
+const isAlone = (command: string, script: string): boolean => {
+  const [first, ...others] = simpleCommands(script)
+  return script === command || (first === command && others.length === 0)
 }

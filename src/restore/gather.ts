@@ -140,7 +140,7 @@ function rows<Row>(db: Database, scope: Scope, sql: string): Row[] {
   return scope.flatMap(({ session, upTo, takenBack }) => query.all(session, upTo, takenBack))
 }
 
-function countTurns(db: Database, scope: Scope): number {
+export function countTurns(db: Database, scope: Scope): number {
   const counts = rows<{ n: number }>(
     db,
     scope,

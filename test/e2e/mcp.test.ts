@@ -194,6 +194,9 @@ describe("status and restore_preview", () => {
     expect(text).toContain("Never touch the generated files.")
     const small = await peer.call("restore_preview", { budget: 600 })
     expect(small.text.length).toBeLessThanOrEqual(600)
+    // A head alone says nothing.
+    const least = await peer.call("restore_preview", { budget: 200 })
+    expect(least.text).toBe("Nothing would be restored: there is nothing that 200 characters have room for.")
     const env = { ...machine.env, CLAUDE_CODE_SESSION_ID: main.session }
     const { replies } = await exchange([callOf(1, "restore_preview")], { cwd: elsewhere, env })
     expect(JSON.stringify(replies[0]?.result)).toContain(main.session)

@@ -1,7 +1,9 @@
 /** `restore_preview`: what a compaction at this moment would be followed by. */
+import type { Database } from "../../archive/database.ts"
 import { findSessions, openForReading } from "../../archive/read.ts"
+import { countTurns } from "../../restore/gather.ts"
 import { restoreOf } from "../../restore/restore.ts"
-import { latestSession } from "../../restore/scope.ts"
+import { latestSession, scopeOf } from "../../restore/scope.ts"
 import { namedSession } from "../named.ts"
 import { projectIn } from "../scope.ts"
 import type { Tool } from "../tool.ts"
@@ -39,9 +41,14 @@ export const restorePreview: Tool = {
         host: { ...world, cwd: world.folder },
         related: world.restoreRelated,
       })
-      return { text: text === "" ? "Nothing would be restored: the session has no turns yet." : text }
+      return { text: text === "" ? `Nothing would be restored: ${whyNothing(db, session, budget)}.` : text }
     } finally {
       db.close()
     }
   },
 }
+
+const whyNothing = (db: Database, session: string, budget: number): string =>
+  countTurns(db, scopeOf(db, session)) === 0
+    ? "the session has no turns yet"
+    : `there is nothing that ${budget} characters have room for`
