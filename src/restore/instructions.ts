@@ -2,7 +2,7 @@
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { bytes, count, cut } from "../util/text.ts"
 import type { Material } from "./material.ts"
-import { code, said, told, word } from "./quote.ts"
+import { code, commandIn, errorIn, said, word } from "./quote.ts"
 
 const LEAST = 120
 /** Of files in flight: the others have what room the decisions leave. */
@@ -19,7 +19,9 @@ export function renderInstructions(material: Material, budget: number): string {
     ...material.todos.map(({ content, status }) => `- ${word(status, "open")} task: ${said(content, 120)}`),
     ...(material.failing === undefined
       ? []
-      : [`- failing command: ${code(material.failing.command, 160)} (${told(material.failing.error, 120)})`]),
+      : [
+          `- failing command: ${commandIn(material.failing.command, 160)} (${errorIn(material.failing.error, 120)})`,
+        ]),
     ...files.slice(0, FIRST_FILES),
     ...material.decisions.map(
       ({ text, handle }) => `- decision (${HANDLE_PREFIX}${handle}): ${said(text, 160)}`,

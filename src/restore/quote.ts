@@ -1,6 +1,8 @@
 /** How text from the archive stands in what we say: always as a quotation, never as a line of its own. Pure. */
+import { errorLinesIn } from "../transcript/error-lines.ts"
 import { cut, oneLine } from "../util/text.ts"
 import { inert, neutral, visible } from "./neutral.ts"
+import { withoutFolder } from "./typed.ts"
 
 /** Characters that are looked at for one that is shown: the rest would be cut off anyway. */
 const LOOKED_AT = 20
@@ -53,3 +55,11 @@ function marked(words: string, limit: number): string {
   )
   return `"${cut(escaped, limit)}"`
 }
+
+/** A command in so many characters: of a longer one what was run goes before where. */
+export const commandIn = (command: string, limit: number): string =>
+  code(command.length > limit ? withoutFolder(command) : command, limit)
+
+/** Of an output longer than that the line that names the error, where one does: it mostly stands behind what went well. */
+export const errorIn = (output: string, limit: number): string =>
+  told(output.length <= limit ? output : (errorLinesIn(output, true)[0] ?? output), limit)

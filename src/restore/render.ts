@@ -1,6 +1,5 @@
 /** Material → the text that goes back to the model. Pure: same input, same bytes. */
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
-import { errorLinesIn } from "../transcript/error-lines.ts"
 import { count, cut } from "../util/text.ts"
 import { atLeast } from "../util/version.ts"
 import { complement } from "./complement.ts"
@@ -15,8 +14,7 @@ import {
 } from "./material.ts"
 import { Page } from "./page.ts"
 import { belowFolder, lastTwo } from "./paths.ts"
-import { blockQuote, code, name, said, time, told, word } from "./quote.ts"
-import { withoutFolder } from "./typed.ts"
+import { blockQuote, code, commandIn, errorIn, name, said, time, word } from "./quote.ts"
 
 export type RestoreSource = "compact" | "clear"
 
@@ -185,13 +183,9 @@ function commands({ failing, good }: Material, held: Held, room: number): string
 
 function commandLine({ command, exitCode, error, handle }: CommandRun, shown: number, most: number): string {
   const exit = exitCode === undefined ? "" : `, exit ${exitCode}`
-  const output = error === "" ? "" : ` → ${told(reasonOf(error, most), most)}`
-  return `${code(command.length > shown ? withoutFolder(command) : command, shown)}${output} (${HANDLE_PREFIX}${handle}${exit})`
+  const output = error === "" ? "" : ` → ${errorIn(error, most)}`
+  return `${commandIn(command, shown)}${output} (${HANDLE_PREFIX}${handle}${exit})`
 }
-
-/** Of a longer output the line that names the error, where one does: it mostly stands behind what went well. */
-const reasonOf = (error: string, most: number): string =>
-  error.length <= most ? error : (errorLinesIn(error, true)[0] ?? error)
 
 /** Characters that lines take with their title and newlines. */
 const roomOf = (title: string, lines: readonly string[]): number =>

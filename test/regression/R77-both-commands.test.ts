@@ -30,6 +30,8 @@ test("the line that names the error is told, and the last good command has room 
   expect(given).toMatch(
     /^- last failing: `make release .{60,}…` → "error: the key for signing the package has expired/m,
   )
+  const { stdout } = await machine.hook("pre-compact", session, { trigger: "manual" })
+  expect(stdout).toMatch(/^- failing command: `make release .{60,}…` \("error: the key for signing/m)
   expect(given).toMatch(/^- last good: `make check .{60,}…` \(ctx:/m)
 })
 
