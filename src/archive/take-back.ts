@@ -44,8 +44,21 @@ export function takeBack(
       "SELECT seq, todos FROM turns WHERE session = ? AND parent = ? AND taken_back = 0 ORDER BY +seq LIMIT 1",
     )
     .get(session, parent)
-  if (replaced === null || !hasEffect(db, session, replaced.seq)) return
+  if (replaced === null) return takeBackCopied(db, session, parent)
+  if (!hasEffect(db, session, replaced.seq)) return
   db.query("UPDATE turns SET taken_back = 1 WHERE session = ? AND seq >= ?").run(session, replaced.seq)
+  db.query("UPDATE sessions SET todos = ? WHERE id = ?").run(replaced.todos ?? "[]", session)
+}
+
+/** A fork's prompt in the place of one that it shares with its origin: of what was copied, only the todos are the fork's. */
+function takeBackCopied(db: Database, session: string, parent: string): void {
+  const replaced = db
+    .query<{ todos: string | null }, [string, string]>(
+      `SELECT t.todos FROM lineage l JOIN turns t ON t.session = l.parent
+       WHERE l.child = ? AND l.kind = 'fork' AND t.parent = ? LIMIT 1`,
+    )
+    .get(session, parent)
+  if (replaced === null) return
   db.query("UPDATE sessions SET todos = ? WHERE id = ?").run(replaced.todos ?? "[]", session)
 }
 
