@@ -1,8 +1,9 @@
 /** How paths are told. Pure. */
+import { withSlashes } from "../transcript/windows-path.ts"
 
 /** Paths below the session's folder are told from there. */
 export function belowFolder(cwd: string | undefined): (path: string) => string {
-  const below = cwd === undefined ? undefined : `${cwd.replace(/\/$/, "")}/`
+  const below = cwd === undefined ? undefined : `${withSlashes(cwd).replace(/\/$/, "")}/`
   return (path) => (below !== undefined && path.startsWith(below) ? path.slice(below.length) : path)
 }
 

@@ -1,6 +1,7 @@
 /** Files that have to do with a topic, by the turns that do; and the turns that have to do with a file. */
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+import { withSlashes } from "../transcript/windows-path.ts"
 import { wordSet } from "../util/words.ts"
 import { named } from "./narrowing.ts"
 import { parseQuery } from "./query.ts"
@@ -32,8 +33,8 @@ interface Named {
 function wholePaths(all: readonly Named[]): (one: Named) => string {
   const known = new Set(all.map(({ path }) => path))
   return ({ path, cwd }) => {
-    if (cwd === null || /^[/~]/.test(path)) return path
-    const whole = `${cwd}/${path.replace(/^\.\//, "")}`
+    if (cwd === null || /^(?:[/~]|[A-Z]:\/)/.test(path)) return path
+    const whole = `${withSlashes(cwd)}/${path.replace(/^\.\//, "")}`
     return known.has(whole) ? whole : path
   }
 }

@@ -1,6 +1,7 @@
 /** What a search is narrowed to: as much as the index knows by its marks, the rest by a look at each row. */
 import type { Database } from "../archive/database.ts"
 import { mark } from "../archive/word-index.ts"
+import { withSlashes } from "../transcript/windows-path.ts"
 import { resolve } from "../util/path.ts"
 import { allOf, anyOf } from "./expression.ts"
 
@@ -108,10 +109,11 @@ export function typedPath(text: string, folder: string, home: string): string {
 }
 
 /**
- * Rows `f` of the files whose path is or ends with `file`. With `*` or `?` it is a pattern, of which `*` goes over folders,
- * too; with a slash at its end, it is all that is below that folder.
+ * Rows `f` of the files whose path is or ends with `typed`. With `*` or `?` it is a pattern, of which `*` goes over folders,
+ * too; with a slash at its end, it is all that is below that folder. Paths of Windows are kept with slashes.
  */
-export function named(file: string): Condition {
+export function named(typed: string): Condition {
+  const file = typed.includes("/") ? withSlashes(typed) : withSlashes(typed).replaceAll("\\", "/")
   const end = file.replace(/^(\.?\/)+/, "")
   const pattern = (text: string): string => (text.endsWith("/") ? `${text}*` : text).replaceAll("[", "[[]")
   if (/[*?]|\/$/.test(file)) {

@@ -55,7 +55,7 @@ export function pathsIn(text: string): string[] {
   const found = new Set<string>()
   const head = text.slice(0, LOOKED_AT)
   for (const { 0: word, index } of head.matchAll(WORD)) {
-    if (!word.includes("/") || word.includes("://")) continue
+    if (!/\/|^[A-Za-z]:\\/.test(word) || word.includes("://")) continue
     const isBelow = word.startsWith("/") && BELOW.test(head.slice(Math.max(0, index - BELOW_REACH), index))
     const told = isBelow ? word.slice(1) : word
     const path = asPath(told.replace(/[.:!?*]+$/, "").replace(/(?::\d{1,6}){1,2}(?:-\d{1,6})?$/, ""), false)

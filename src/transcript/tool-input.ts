@@ -2,6 +2,7 @@
 import { isObject, type JsonObject, objectOf, stringOf } from "./json.ts"
 import { jsonHead, oneLine } from "./one-line.ts"
 import { shellWords } from "./shell-words.ts"
+import { withSlashes } from "./windows-path.ts"
 
 export interface ToolFile {
   readonly path: string
@@ -105,7 +106,7 @@ export function asPath(word: string, quoted: boolean): string | undefined {
   if (path.length < 2 || path.length > 1024 || path.startsWith("-")) return undefined
   const rooted = /^(?:~?\/|\.{1,2}\/)/.test(path)
   if (path.includes(" ") && !(quoted && rooted)) return undefined
-  if (DRIVE.test(path)) return path
+  if (DRIVE.test(path)) return withSlashes(path)
   if (!PATH_CHARACTERS.test(path) || path.includes("//") || (quoted && SED_SCRIPT.test(path)))
     return undefined
   if (path.startsWith("/dev/") || !/[\p{L}\p{N}]/u.test(path)) return undefined
@@ -181,7 +182,8 @@ function knownTarget(name: string, fields: JsonObject): string | undefined {
 }
 
 function filePath(fields: JsonObject): string | undefined {
-  return stringOf(fields["file_path"]) ?? stringOf(fields["notebook_path"]) ?? stringOf(fields["path"])
+  const path = stringOf(fields["file_path"]) ?? stringOf(fields["notebook_path"]) ?? stringOf(fields["path"])
+  return path === undefined ? undefined : withSlashes(path)
 }
 
 /** Strings of a tool call's own fields, and of lists of changes in them. */
