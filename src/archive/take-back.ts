@@ -44,11 +44,16 @@ export function takeBack(
       "SELECT seq, todos FROM turns WHERE session = ? AND parent = ? AND taken_back = 0 ORDER BY +seq LIMIT 1",
     )
     .get(session, parent)
-  if (replaced === null) return takeBackCopied(db, session, parent)
-  if (!hasEffect(db, session, replaced.seq)) return
-  db.query("UPDATE turns SET taken_back = 1 WHERE session = ? AND seq >= ?").run(session, replaced.seq)
-  db.query("UPDATE sessions SET todos = ? WHERE id = ?").run(replaced.todos ?? "[]", session)
+  if (replaced === null) {
+    takeBackCopied(db, session, parent)
+  } else if (hasEffect(db, session, replaced.seq)) {
+    db.query("UPDATE turns SET taken_back = 1 WHERE session = ? AND seq >= ?").run(session, replaced.seq)
+    setTodos(db, session, replaced)
+  }
 }
+
+const setTodos = (db: Database, session: string, { todos }: { todos: string | null }): unknown =>
+  db.query("UPDATE sessions SET todos = ? WHERE id = ?").run(todos ?? "[]", session)
 
 /** A fork's prompt in the place of one that it shares with its origin: of what was copied, only the todos are the fork's. */
 function takeBackCopied(db: Database, session: string, parent: string): void {
@@ -58,8 +63,7 @@ function takeBackCopied(db: Database, session: string, parent: string): void {
        WHERE l.child = ? AND l.kind = 'fork' AND t.parent = ? LIMIT 1`,
     )
     .get(session, parent)
-  if (replaced === null) return
-  db.query("UPDATE sessions SET todos = ? WHERE id = ?").run(replaced.todos ?? "[]", session)
+  if (replaced !== null) setTodos(db, session, replaced)
 }
 
 /**

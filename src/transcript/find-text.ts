@@ -123,8 +123,10 @@ function character(bytes: Buffer, at: number, to: number): [string, number] {
   const first = bytes[at]!
   if (first < 0x80) return [String.fromCharCode(first), 1]
   const length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 1
-  const whole = at + length <= to ? bytes.toString("utf8", at, at + length) : "\ufffd"
-  return length > 1 && !whole.includes("\ufffd") ? [whole, length] : ["\ufffd", 1]
+  const whole = at + length <= to ? bytes.toString("utf8", at, at + length) : ""
+  // By itself it was written so: bytes that are no character become several, or one and what follows.
+  const isOne = whole === "\ufffd" || (whole !== "" && !whole.includes("\ufffd"))
+  return isOne ? [whole, length] : ["\ufffd", 1]
 }
 
 /** In order, those that touch or overlap as one. */
