@@ -16,8 +16,8 @@ export interface MoveAt extends Move {
   readonly at: number
 }
 
-/** Commands that are looked at, the latest. */
-const MOST_RUNS = 200
+/** Commands that are looked through, the latest. */
+const MOST_RUNS = 1000
 /** The views cut a longer script. */
 const WHOLE = 299
 
@@ -80,20 +80,31 @@ function isNewName(name: string, other: string): boolean {
 export function movesOfSession(db: Database, scope: Scope, cwd: string | undefined): MoveAt[] {
   if (cwd === undefined) return []
   const runs = db.query<{ target: string; at: number }, [string, number, number]>(
-    `SELECT c.target, c.use AS at FROM tool_calls c JOIN turns t ON t.id = c.turn
-     WHERE c.session = ?1 AND c.turn <= ?2 AND c.name = 'Bash' AND c.is_error = 0 AND c.origin <> 'import'
-       AND (t.taken_back = 0 OR ?3) AND (instr(c.target, 'mv ') > 0 OR instr(c.target, 'rm ') > 0)
-     ORDER BY c.result DESC LIMIT ${MOST_RUNS}`,
+    `SELECT target, at FROM (
+       SELECT c.target, c.use AS at FROM tool_calls c JOIN turns t ON t.id = c.turn
+       WHERE c.session = ?1 AND c.turn <= ?2 AND c.name = 'Bash' AND c.is_error = 0 AND c.origin <> 'import'
+         AND (t.taken_back = 0 OR ?3)
+       ORDER BY c.result DESC LIMIT ${MOST_RUNS})
+     WHERE instr(target, 'mv ') > 0 OR instr(target, 'rm ') > 0`,
   )
   const known = db.query<{ n: number }, [bigint, string]>(
     "SELECT 1 AS n FROM facts WHERE session = ? AND kind = 'command' AND text = ?",
   )
+  const alike = db.query<{ n: number }, [string, string, string]>(
+    `SELECT 1 AS n FROM files WHERE session = ?1 AND op IN ('edit', 'write') AND path <> ?2
+       AND substr(path, -length(?3)) = ?3 LIMIT 1`,
+  )
   return scope
     .flatMap(({ session, upTo, takenBack }) => {
       const isCommand = (words: string): boolean => known.get(sessionKey(session), words) !== null
-      return runs
-        .all(session, upTo, takenBack)
-        .flatMap(({ target, at }) => movesIn(target, cwd, isCommand).map((move) => ({ ...move, at })))
+      // A shell stays in the folder that an earlier script has sent it to: there may be a file of that name, too.
+      const mayBeAnother = ({ from }: Move): boolean =>
+        from.startsWith(`${cwd}/`) && alike.get(session, from, from.slice(cwd.length)) !== null
+      return runs.all(session, upTo, takenBack).flatMap(({ target, at }) =>
+        movesIn(target, cwd, isCommand)
+          .filter((move) => target.startsWith("cd ") || !mayBeAnother(move))
+          .map((move) => ({ ...move, at })),
+      )
     })
     .sort((a, b) => a.at - b.at)
 }

@@ -47,15 +47,21 @@ test("in a restore", async () => {
   session.turn("Change them", [
     edit("door.ts"),
     edit("shelf.ts"),
-    edit("bolt.ts"),
     edit("kept.ts"),
+    // The shell may stand in the folder of the other.
+    edit("index.ts"),
+    edit("sub/index.ts"),
+    bash("rm index.ts"),
+    edit("sub/door.test.ts"),
+    edit("door.test.ts"),
+    bash(`cd ${cwd} && rm door.test.ts && cd sub && rm door.test.ts`),
     edit("again.ts"),
     edit("door.ts"),
     bash("git mv door.ts src/gate.ts && git status --short"),
     bash("rm shelf.ts again.ts && cat kept.ts"),
     // Nobody knows which of these has failed, nor where the one ends in the views.
-    bash("rm kept.ts\ncat bolt.ts"),
-    bash("rm bolt.ts", true),
+    bash("rm kept.ts\ncat door.ts"),
+    bash("rm sub/index.ts", true),
     edit("again.ts"),
     edit("src/gate.ts"),
   ])
@@ -67,7 +73,8 @@ test("in a restore", async () => {
   expect(files.map((file) => file?.replace(`${cwd}/`, ""))).toEqual([
     "src/gate.ts 3",
     "again.ts 2",
+    "sub/index.ts 1",
+    "index.ts 1",
     "kept.ts 1",
-    "bolt.ts 1",
   ])
 })
