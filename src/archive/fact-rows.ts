@@ -4,9 +4,10 @@
  * Only words of the human and the model are searched for names, paths and commands; of the host's own tools, only the
  * output of commands and of failed calls, for error lines (docs/security.md). A subagent's are its own business.
  */
-import { errorLinesIn, exitStatusIn } from "../transcript/error-lines.ts"
+import { exitStatusIn } from "../transcript/error-lines.ts"
 import { commandUses, type FactKind, namesIn, openingOf, pathsIn } from "../transcript/facts.ts"
-import { isHostTool, isProse, type Origin } from "../transcript/origin.ts"
+import { errorsMet } from "../transcript/host-refusals.ts"
+import { isProse, type Origin } from "../transcript/origin.ts"
 import { commandPaths, shellCommand, stringsIn, toolFiles } from "../transcript/tool-input.ts"
 import type { Part } from "../transcript/types.ts"
 import type { Database } from "./database.ts"
@@ -31,14 +32,14 @@ export class FactRows {
   note(
     parts: readonly Part[],
     origins: readonly Origin[],
-    { turn, message, imported }: At,
+    { turn, message, imported, version }: At,
     toolOf: (part: Part) => string | undefined,
   ): void {
     if (imported || message === 0 || this.#isSubagent) return
     const found: Found = new Map()
     for (const [n, part] of parts.entries()) {
       const tool = toolOf(part)
-      if (!isOwnTool(tool)) collect(found, part, origins[n]!, tool)
+      if (!isOwnTool(tool)) collect(found, part, origins[n]!, { tool, version })
     }
     if (found.size === 0) return
     const query = this.#db.query(
@@ -51,8 +52,13 @@ export class FactRows {
   }
 }
 
-/** @param tool of a call or a result */
-function collect(found: Found, part: Part, origin: Origin, tool: string | undefined): void {
+interface Around {
+  /** Of a call or a result. */
+  readonly tool: string | undefined
+  readonly version: string | undefined
+}
+
+function collect(found: Found, part: Part, origin: Origin, { tool, version }: Around): void {
   const add = (kind: FactKind, texts: readonly string[], formOf = (text: string): string => text): void => {
     if (texts.length === 0) return
     const known = found.get(kind) ?? new Map()
@@ -83,12 +89,10 @@ function collect(found: Found, part: Part, origin: Origin, tool: string | undefi
       add("command", [...uses.keys()], (command) => uses.get(command)!)
       return
     }
-    case "toolResult":
-      // An error of a server, or of a call that is not known, is in the words of a stranger.
-      if (isHostTool(tool) && (part.isError || tool === "Bash")) {
-        const status = exitStatusIn(part.text)
-        add("error", errorLinesIn(part.text, part.isError), (line) => status ?? line)
-      }
+    case "toolResult": {
+      const status = exitStatusIn(part.text)
+      add("error", errorsMet(tool, part, version), (line) => status ?? line)
       return
+    }
   }
 }

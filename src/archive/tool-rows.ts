@@ -27,6 +27,8 @@ export interface At {
   readonly main: boolean
   /** Whether it comes from another tool's archive. */
   readonly imported: boolean
+  /** Of the host. */
+  readonly version: string | undefined
 }
 
 export class ToolRows {

@@ -187,7 +187,8 @@ export class TurnWriter {
     const effect: Effect = { answer: null, tools: 0, errors: 0, interrupted: 0 }
     const main = !record.sidechain || this.#isSubagent()
     const imported = this.#isImported(record)
-    const at = { turn, message, sidechain: record.sidechain, main, imported }
+    const { sidechain, version } = record
+    const at = { turn, message, sidechain, main, imported, version }
     for (const [n, part] of parts.entries()) this.#project(part, origins[n]!, record, at, effect)
     if (main && !injected) this.#facts.note(parts, origins, at, (part) => this.#toolOf(part))
     if (message !== 0) {

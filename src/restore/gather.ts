@@ -7,6 +7,7 @@ import { cut } from "../util/text.ts"
 import { gatherFacts } from "./facts.ts"
 import { endsWithAnswer, filesShownAgain } from "./kept.ts"
 import type { Brief, CommandRun, FileInFlight, Material, Quote, TurnLine } from "./material.ts"
+import { movesOfSession, whereNow } from "./moved.ts"
 import { belowFolder } from "./paths.ts"
 import { gatherRelated } from "./related.ts"
 import { type Scope, scopeOf } from "./scope.ts"
@@ -58,7 +59,7 @@ export function gather(db: Database, session: string, options: GatherOptions = {
     constraints: notes(db, scope, "constraint"),
     decisions: notes(db, scope, "decision"),
     refuted: notes(db, scope, "refuted"),
-    files: filesInFlight(db, scope),
+    files: filesInFlight(db, scope, brief.cwd),
     shownAgain: filesShownAgain(db, scope),
     lastAnswer: last !== undefined && endsWithAnswer(db, last.handle) ? last.answer : undefined,
     failing: failingCommand(db, scope),
@@ -180,10 +181,15 @@ interface ChangedFile {
   readonly path: string
   readonly name: string
   readonly handle: string
+  /** id of the message with the last call. */
+  readonly latest: number
 }
 
-/** Newest first: by the last call that changed each, since a turn may change a hundred. */
-function filesInFlight(db: Database, scope: Scope): FileInFlight[] {
+/**
+ * Newest first: by the last call that changed each, since a turn may change a hundred. What was moved since is told by
+ * where it is now.
+ */
+function filesInFlight(db: Database, scope: Scope, cwd: string | undefined): FileInFlight[] {
   const turns = rows<{ turn: number }>(
     db,
     scope,
@@ -197,21 +203,25 @@ function filesInFlight(db: Database, scope: Scope): FileInFlight[] {
        AND c.origin <> 'import'
      GROUP BY c.target ORDER BY latest DESC LIMIT ${MOST_FILES}`,
   )
+  const moves = movesOfSession(db, scope, cwd)
   const latest = new Map<string, ChangedFile>()
+  const formerly = new Map<string, string[]>()
   for (const { turn } of turns) {
     if (latest.size >= MOST_FILES) break
-    for (const file of calls.all(turn)) if (!latest.has(file.path)) latest.set(file.path, file)
+    for (const file of calls.all(turn)) {
+      const now = whereNow(file.path, file.latest, moves)
+      if (now === undefined) continue
+      if (!latest.has(now)) latest.set(now, file)
+      formerly.set(now, [...(formerly.get(now) ?? []), file.path])
+    }
   }
-  const told = [...latest.values()].slice(0, MOST_FILES)
-  const times = timesChanged(
-    db,
-    scope,
-    told.map(({ path }) => path),
-  )
-  return told.map(({ path, name, handle }) => ({
+  const told = [...latest].slice(0, MOST_FILES)
+  const former = told.flatMap(([path]) => formerly.get(path)!)
+  const times = timesChanged(db, scope, [...new Set(former)])
+  return told.map(([path, { name, handle }]) => ({
     path,
     op: name === "Write" ? "write" : "edit",
-    times: times.get(path) ?? 1,
+    times: [...new Set(formerly.get(path))].reduce((sum, one) => sum + (times.get(one) ?? 0), 0) || 1,
     handle,
   }))
 }

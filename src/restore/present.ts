@@ -1,10 +1,9 @@
 /** What stands in a conversation that a summary may drop, by kind: as the views find it, message by message. Pure. */
 
-import { errorLinesIn } from "../transcript/error-lines.ts"
 import { constraintsIn, decisionsIn } from "../transcript/extract.ts"
 import { namesIn, openingOf, pathsIn, simpleCommands } from "../transcript/facts.ts"
+import { errorsMet } from "../transcript/host-refusals.ts"
 import { numbersIn } from "../transcript/numbers.ts"
-import { isHostTool } from "../transcript/origin.ts"
 import { commandPaths, shellCommand, stringsIn, toolFiles } from "../transcript/tool-input.ts"
 import type { Part, TranscriptRecord } from "../transcript/types.ts"
 import type { HeldKind } from "./held.ts"
@@ -23,16 +22,16 @@ export class Present {
   readonly #found = new Map<HeldKind, Set<string>>()
   readonly #tools = new Map<string, string>()
 
-  take({ parts, sidechain, imported }: TranscriptRecord): void {
+  take({ parts, sidechain, imported, version }: TranscriptRecord): void {
     if (sidechain || imported === true) return
-    for (const part of parts) this.#takePart(part)
+    for (const part of parts) this.#takePart(part, version)
   }
 
   of(kind: HeldKind): ReadonlySet<string> {
     return this.#found.get(kind) ?? new Set()
   }
 
-  #takePart(part: Part): void {
+  #takePart(part: Part, version: string | undefined): void {
     switch (part.kind) {
       case "prompt":
         this.#note("constraint", constraintsIn(part.text))
@@ -60,12 +59,9 @@ export class Present {
         this.#note("command", [openingOf(script) ?? [], simpleCommands(script)].flat())
         return
       }
-      case "toolResult": {
-        const tool = this.#tools.get(part.id)
-        if (isHostTool(tool) && (part.isError || tool === "Bash"))
-          this.#note("error", errorLinesIn(part.text, part.isError))
+      case "toolResult":
+        this.#note("error", errorsMet(this.#tools.get(part.id), part, version))
         return
-      }
     }
   }
 

@@ -6,6 +6,8 @@ import { complement } from "./complement.ts"
 import { type Held, heldIn } from "./context.ts"
 import {
   type CommandRun,
+  type Fact,
+  type Facts,
   LEAST_TURNS,
   type Material,
   type Quote,
@@ -45,6 +47,8 @@ const ERROR_SHOWN = 160
 const ERROR_SHORT = 90
 const COMMAND_SHOWN = 140
 const COMMAND_SHORT = 80
+/** Of a command that is cut, what it takes to be known. */
+const COMMAND_KNOWN = 60
 /** Characters that a section may take however small the budget is. */
 const SECTION = 200
 /** Of files in flight: the others stand among the paths. */
@@ -140,7 +144,7 @@ export function renderRestore(material: Material, options: RenderOptions): strin
     share(0.06),
   )
   page.section(RELATED_TITLE, relatedLines(page, material.related, options.related ?? 0, held), share(0.12))
-  complement(page, material.facts, page.left - kept, held, heldPath)
+  complement(page, withoutTold(material, page), page.left - kept, held, heldPath)
   const turns = lastAnswer === "" ? material.turns : withoutFirstAnswer(material.turns)
   // Turns alone, and their prompts in the summary: then nothing was lost.
   if (page.text() === head && turns.every(({ prompt }) => held(cut(prompt, PROMPT_HELD, "")))) return ""
@@ -179,6 +183,14 @@ function commands({ failing, good }: Material, held: Held, room: number): string
   }
   const lines = linesOf(COMMAND_SHOWN, ERROR_SHOWN)
   return roomOf(COMMANDS, lines) <= room ? lines : linesOf(COMMAND_SHORT, ERROR_SHORT)
+}
+
+/** Facts without the commands of a script that stands above with so much of them: it may be cut there. */
+function withoutTold({ facts, failing, good }: Material, page: Page): Facts {
+  const scripts = [failing, good].flatMap((run) => run?.command ?? [])
+  const isTold = ({ text }: Fact): boolean =>
+    scripts.some((script) => script.includes(text)) && page.holds(text.slice(0, COMMAND_KNOWN))
+  return { ...facts, commands: facts.commands.filter((fact) => !isTold(fact)) }
 }
 
 function commandLine({ command, exitCode, error, handle }: CommandRun, shown: number, most: number): string {

@@ -2,6 +2,7 @@
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { wasRun } from "../archive/was-run.ts"
+import { errorLinesIn } from "../transcript/error-lines.ts"
 import { wordSet } from "../util/words.ts"
 import { parseQuery } from "./query.ts"
 import type { CallPlace, WholeCalls } from "./whole-calls.ts"
@@ -15,6 +16,7 @@ export interface CommandRun {
   readonly failed: boolean | null
   /** Of the last run that failed with one. */
   readonly exitCode: number | null
+  /** The line that names the last run's error; the beginning of its output where none does. */
   readonly error: string | null
   readonly time: string | null
   /** The turn of the last run, with `ctx:`. */
@@ -76,7 +78,9 @@ export function commandsRun(
     .map(({ command, rows }, n) => {
       const last = latestOf(rows)
       const whole = n < limit ? calls.target(last) : undefined
-      return summary(whole ?? command, last, counts.get(command)!)
+      const output = n < limit && last.isError === 1 ? calls.output(last) : undefined
+      const error = named(output) ?? named(last.error) ?? last.error
+      return summary(whole ?? command, { ...last, error }, counts.get(command)!)
     })
 }
 
@@ -107,6 +111,9 @@ function countsOf(
 
 const latestOf = (all: readonly Row[]): Row =>
   all.reduce((newest, one) => ((one.time ?? "") > (newest.time ?? "") ? one : newest))
+
+const named = (output: string | null = null): string | undefined =>
+  output === null ? undefined : errorLinesIn(output, true)[0]
 
 function summary(command: string, last: Row, { runs, failures }: Counts): CommandRun {
   return {

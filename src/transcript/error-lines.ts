@@ -131,6 +131,15 @@ export function errorLinesIn(output: string, failed = false): string[] {
   return [...found]
 }
 
+/** The output of a call that failed, from the line on that names its error; all of it where none does. */
+export function fromError(output: string): string {
+  const [named] = errorLinesIn(output, true)
+  if (named === undefined) return output
+  const lines = output.split("\n")
+  const at = lines.findIndex((line) => cleaned(line.replace(COLOURS, "")).endsWith(named))
+  return at < 0 ? named : lines.slice(at).join("\n")
+}
+
 /** How a failed command ended, as the host says it: `Exit code 2`. */
 export const exitStatusIn = (output: string): string | undefined =>
   STATUS.exec(output.slice(0, 40).split("\n", 1)[0]!.trim())?.[1]

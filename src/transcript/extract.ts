@@ -63,8 +63,11 @@ function balanced(sentence: string): string {
 /** Chinese says in five characters what takes others eight. */
 const shortest = (text: string): number => (/\p{Script=Han}/u.test(text) ? 5 : 8)
 
+/** Lines that a human quotes are somebody else's, mostly the model's. */
+const QUOTED = /^[ \t]*>.*$/gm
+
 export const constraintsIn = (prompt: string): string[] =>
-  pick(prompt, (sentence) => told(sentence, constraints()))
+  pick(prompt.replace(QUOTED, ""), (sentence) => told(sentence, constraints()))
 
 /** `That is now decided.`: what it was stands elsewhere. */
 const POINTING = /^(?:that|this|it|das|dies(?:es)?|es|eso|esto)(?:['’]s)?\s/i

@@ -110,7 +110,8 @@ function outside(command: string): string {
 }
 
 /** What prints or waits, comments, and words of the shell's grammar. */
-const NO_OPENING = /^(?:(?:echo|printf|sleep|for|while|until|if|case|function)\b|[#{}()[\]!])|\\$/
+const NO_OPENING =
+  /^(?:(?:echo|printf|sleep|for|while|until|if|case|function)\b|[\w-]+ ?\(\)|[#{}()[\]!])|\\$/
 
 /** The first line of a script as it was typed: where it is run, with what set, or how a longer one begins. One too long is cut. */
 export function openingOf(script: string): string | undefined {

@@ -2,7 +2,6 @@
  * What the model needed after a compaction, told from what it did: the paths, names and commands that it used again
  * and the error lines that it met again, of those that stood before. Pure.
  */
-import { errorLinesIn } from "../../transcript/error-lines.ts"
 import {
   FACT_KINDS,
   type FactKind,
@@ -11,6 +10,7 @@ import {
   pathsIn,
   simpleCommands,
 } from "../../transcript/facts.ts"
+import { namedBy } from "../../transcript/host-refusals.ts"
 import { commandPaths, shellCommand, toolFiles } from "../../transcript/tool-input.ts"
 import type { Part, TranscriptRecord } from "../../transcript/types.ts"
 
@@ -36,13 +36,13 @@ export class Memory {
     this.#used = used
   }
 
-  take({ parts, sidechain }: TranscriptRecord): void {
+  take({ parts, sidechain, version }: TranscriptRecord): void {
     if (sidechain) return
     this.#records++
-    for (const part of parts) this.#takePart(part)
+    for (const part of parts) this.#takePart(part, version)
   }
 
-  #takePart(part: Part): void {
+  #takePart(part: Part, version: string | undefined): void {
     switch (part.kind) {
       case "prompt":
         if (!this.#used) this.#prose(part.text)
@@ -60,11 +60,12 @@ export class Memory {
         this.#note("command", [...new Set([openingOf(script) ?? [], simpleCommands(script)].flat())])
         return
       }
-      case "toolResult":
+      case "toolResult": {
         if (!this.#used) this.#prose(part.text)
-        if (part.isError || this.#tools.get(part.id) === "Bash")
-          this.#note("error", errorLinesIn(part.text, part.isError))
+        const tool = this.#tools.get(part.id) ?? ""
+        if (part.isError || tool === "Bash") this.#note("error", namedBy(tool, part, version))
         return
+      }
     }
   }
 

@@ -2,6 +2,7 @@
 import { type Fix, fixesFor } from "../../search/fixes.ts"
 import { bestMessages } from "../../search/search.ts"
 import { WholeCalls } from "../../search/whole-calls.ts"
+import { fromError } from "../../transcript/error-lines.ts"
 import { oneLine } from "../../util/text.ts"
 import { block } from "../block.ts"
 import type { Command } from "../command.ts"
@@ -40,6 +41,14 @@ export default {
 
 const isSolved = ([{ solvedIn }]: readonly [Fix, unknown]): boolean => solvedIn !== null
 
+/** As much of it as is shown: where its first lines do not name the error, from the line on that does. */
+function inShort(error: string): string {
+  const named = fromError(error)
+  return countLines(error) - countLines(named) < LINES ? error : named
+}
+
+const countLines = (text: string): number => text.split("\n").length
+
 function render(fix: Fix, columns: number, style: Style, now: number): string[] {
   const { handle, time, tool, target, error, steps, solvedIn, answer } = fix
   const lines = (shown: string, most: number, lead = "  ") =>
@@ -48,7 +57,7 @@ function render(fix: Fix, columns: number, style: Style, now: number): string[] 
   return [
     `${style.bold(handle)}  ${style.dim(head)}`,
     ...more.map(style.dim),
-    ...lines(error, LINES).map(style.red),
+    ...lines(inShort(error), LINES).map(style.red),
     ...steps.flatMap((step) =>
       lines(step.target, STEP_LINES, `  then ${step.tool}${step.failed ? " (failed)" : ""}: `),
     ),

@@ -29,6 +29,7 @@ describe("constraints of the user", () => {
     "Leave a note saying that the main branch is untouched",
     "The next start will use the latest, not the cached, version.",
     "```\n// never call this\n```",
+    "> Never touch the generated files.\n  > Use fetch, not axios.\nWhy do you say so?",
     "<system-reminder>You must obey</system-reminder>",
   ])("not: %s", (text) => {
     expect(constraintsIn(text)).toEqual([])
@@ -61,6 +62,16 @@ describe("decisions of the model", () => {
     "That's now decided.",
     "Let me dig into whether the three share a root cause before I fix them.",
     "Let me look into the root cause.",
+    // Findings, advice and choices.
+    "The second finding turned out to be the key to the whole layout.",
+    "The link turned out to name a test of the parser.",
+    "It turns out that the kiln has two doors, because the shelf is placed between them.",
+    "The main way you have is to say it rather than relying on a guess, since nobody reads it.",
+    "Whether it is the same for all is worth checking rather than assuming, since there are several.",
+    "The first door is open rather than closed, which is what the kiln does today.",
+    "The row is left out rather than because somebody forgot it, since it says so.",
+    "First design decision: one file for all versus one for each, because both are read.",
+    "I will update the ticket, since its stated root cause is now wrong.",
   ])("not: %s", (sentence) => {
     expect(decisionsIn(sentence)).toEqual([])
   })

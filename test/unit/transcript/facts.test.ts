@@ -84,6 +84,8 @@ describe("commands", () => {
     ["echo done; npm test", undefined],
     ["npm run build \\\n  --fast", undefined],
     ["make", undefined],
+    ["run() {\n  make all\n}\nrun", undefined],
+    ['say-it () { echo "$1"; }', undefined],
     ['cat "$f"\nnpm test', undefined],
     [`npm run ${"x".repeat(200)}`, `npm run ${"x".repeat(152)}`],
   ])("opening of %j", (script, opening) => expect(openingOf(script)).toBe(opening))

@@ -1,0 +1,72 @@
+/**
+ * What the host answers instead of carrying a call out: how its own tools want to be used, and who refused. None of it
+ * is an error of the user's project. Pure.
+ */
+import { atLeast } from "../util/version.ts"
+import { NOT_RUN } from "./content.ts"
+import { errorLinesIn, exitStatusIn } from "./error-lines.ts"
+import { isHostTool } from "./origin.ts"
+
+/** How such answers begin, with versions of the host that were seen to write them, in a transcript or their program. */
+const USAGE: readonly (readonly [beginning: string, seen: string])[] = [
+  // Around most of the others, since 2.0.
+  ["<tool_use_error>", "2.0.5, 2.0.37, 2.0.76, 2.1.112, 2.1.220 to 2.1.227"],
+  ["File has not been read yet.", "2.0.76, 2.1.112"],
+  ["File has been modified since read", "2.0.76, 2.1.112"],
+  ["File content has changed since it was last read", "2.1.112"],
+  ["String to replace not found in file", "2.0.76, 2.1.112"],
+  ["Found (\\d+) matches of the string to replace", "1.0.51, 2.0.76, 2.1.112"],
+  ["No changes to make: old_string and new_string", "2.0.76, 2.1.112"],
+  ["Cannot create new file - file already exists", "2.0.76, 2.1.112"],
+  ["File is a Jupyter Notebook.", "2.0.76, 2.1.112"],
+  ["File does not exist.", "2.0.76, 2.1.112, 2.1.226"],
+  ["Path does not exist: ", "2.0.76, 2.1.112"],
+  ["Directory does not exist: ", "2.0.76, 2.1.112"],
+  ["File content \\(", "2.0.76, 2.1.112"],
+  ["This tool cannot read binary files.", "2.0.76, 2.1.112"],
+  ["EISDIR: illegal operation on a directory, read", "2.0.76, 2.1.112"],
+  ["(?:Error: )?No such tool available: ", "2.0.37, 2.0.76, 2.1.112"],
+  ["InputValidationError: ", "2.0.76, 2.1.112"],
+  ["No task found with ID: ", "2.0.76, 2.1.112"],
+  ["Agent type '", "2.0.76, 2.1.112, 2.1.227, 2.1.229"],
+]
+const ANSWERED = new RegExp(`^\\s*(?:${[...USAGE.map(([beginning]) => beginning), ...NOT_RUN].join("|")})`)
+
+const SHELLS = new Set(["Bash", "PowerShell"])
+/** Hosts from here on tell the exit status of each command that was run and failed. */
+const TELLS_STATUS = [2, 0, 0] as const
+/** What they say of one that they ended themselves. */
+const ENDED = /^\s*(?:<error>)?(?:Command timed out|Command was aborted)/
+
+/** A result of a call. */
+interface Answer {
+  readonly text: string
+  readonly isError: boolean
+}
+
+/**
+ * Lines that name an error that the work has met: in the output of a command, or why a call failed. Of a server's tool
+ * none, nor of one that nobody knows: those are in the words of a stranger.
+ *
+ * @param tool that was called
+ * @param version of the host
+ */
+export function errorsMet(
+  tool: string | undefined,
+  { text, isError }: Answer,
+  version: string | undefined,
+): string[] {
+  return isHostTool(tool) && (isError || tool === "Bash") ? namedBy(tool!, { text, isError }, version) : []
+}
+
+/** The same of any tool. */
+export function namedBy(tool: string, { text, isError }: Answer, version: string | undefined): string[] {
+  if (isError && ANSWERED.test(text)) return []
+  return errorLinesIn(text, isError && !mayBeRefused(tool, text, version))
+}
+
+/** A hook or a human refuses in any words: nothing but the missing exit status tells, and no reason is looked for in them. */
+function mayBeRefused(tool: string, text: string, version: string | undefined): boolean {
+  const isTold = exitStatusIn(text) !== undefined || ENDED.test(text)
+  return !isTold && SHELLS.has(tool) && atLeast(version, TELLS_STATUS)
+}

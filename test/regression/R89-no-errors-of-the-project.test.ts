@@ -1,0 +1,55 @@
+/** "Errors met" was full of how the host wants its own tools to be used, and of what hooks and humans had refused. */
+import { expect, test } from "bun:test"
+import { errorsMet } from "../../src/transcript/host-refusals.ts"
+import { contextOf, Machine } from "../support/machine.ts"
+
+const failed = (text: string) => ({ text, isError: true })
+
+test.each([
+  ["Edit", "2.1.112", "<tool_use_error>String to replace not found in file.\nString: a</tool_use_error>"],
+  ["Edit", "2.1.112", "<tool_use_error>File has not been read yet. Read it first.</tool_use_error>"],
+  ["Edit", "2.1.226", "File has been modified since read, either by the user or by a linter."],
+  ["Edit", "1.0.51", "Found 2 matches of the string to replace, but replace_all is false."],
+  ["Read", "2.1.226", "File does not exist. Note: your current working directory is /srv/kiln."],
+  ["Read", "2.0.76", "File content (31000 tokens) exceeds maximum allowed tokens (25000)."],
+  ["Grep", "2.0.76", "Path does not exist: /srv/kilns"],
+  ["Bash", "2.1.112", "<tool_use_error>Blocked: sleep 45 followed by: kiln status</tool_use_error>"],
+  ["Bash", "2.1.229", "Permission for this action was denied by the classifier. Reason: none."],
+  // A human refuses in these words, and a hook in those.
+  ["Bash", "2.0.5", "please add the door first"],
+  ["Bash", "2.1.226", "Use the Read tool to read file contents"],
+  ["PowerShell", "2.1.226", "Use the Read tool to read file contents"],
+  ["mcp__kiln__fire", "2.1.226", "Error: the door is open"],
+])("%s of %s: %s", (tool, version, text) => expect(errorsMet(tool, failed(text), version)).toEqual([]))
+
+test.each([
+  ["Bash", "2.1.112", "Exit code 1\nPath does not exist: /srv/kilns", "Path does not exist: /srv/kilns"],
+  ["Bash", "2.1.112", "Command timed out after 2m 0.0s", "Command timed out after 2m 0.0s"],
+  // Hosts of that time tell no status.
+  ["Bash", "1.0.51", "grep: kiln.py: No such file or directory", "grep: kiln.py: No such file or directory"],
+  ["NotebookEdit", "2.1.112", "The kernel was not found", "The kernel was not found"],
+])("but %s of %s: %s", (tool, version, text, line) =>
+  expect(errorsMet(tool, failed(text), version)).toEqual([line]),
+)
+
+test("in a restore", async () => {
+  using machine = new Machine()
+  const session = machine.session()
+  const edit = { tool: "Edit", input: { file_path: "/srv/kiln.py" }, isError: true }
+  session.turn("Close the door", [
+    { ...edit, output: "<tool_use_error>File has not been read yet. Read it first.</tool_use_error>" },
+    { tool: "Bash", input: { command: "kiln fire" }, output: "Use the Read tool for this", isError: true },
+    {
+      tool: "Bash",
+      input: { command: "kiln open" },
+      output: "Exit code 3\nkiln: no such door",
+      isError: true,
+    },
+    { tool: "Bash", input: { command: "kiln open" }, output: "it is" },
+  ])
+  await machine.hook("stop", session.flush())
+  const given = contextOf(await machine.hook("session-start", session, { source: "compact" })) ?? ""
+  expect(given).toContain('## Errors met\n- "kiln: no such door" (Exit code 3)\n')
+  expect(given).not.toContain("read yet")
+  expect(given).not.toContain("the Read tool")
+})

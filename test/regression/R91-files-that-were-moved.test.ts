@@ -1,0 +1,73 @@
+/** "Files in flight" named files that a command had moved or deleted since. */
+import { expect, test } from "bun:test"
+import { movesIn } from "../../src/restore/moved.ts"
+import { contextOf, Machine } from "../support/machine.ts"
+
+const moves = (script: string) =>
+  movesIn(script, "/w", () => true).map(({ from, to }) => `${from} → ${to ?? "?"}`)
+
+test.each([
+  ["git mv a.ts b.ts", ["/w/a.ts → /w/b.ts"]],
+  ["mv -f './my door.ts' src/", ["/w/my door.ts → /w/src/my door.ts"]],
+  ["cd app && git mv a.ts ../b.ts && git status", ["/w/app/a.ts → /w/b.ts"]],
+  ["cd /v/app && rm -rf out ../old.ts", ["/v/app/out → ?", "/v/old.ts → ?"]],
+  ["mv a.ts b.ts src", ["/w/a.ts → /w/src/a.ts", "/w/b.ts → /w/src/b.ts"]],
+  ["git mv docs/kiln docs/archive/2026-kiln", ["/w/docs/kiln → /w/docs/archive/2026-kiln"]],
+  // It may be a folder, and then it stands within.
+  ["mv kiln oven", ["/w/kiln → ?"]],
+  ["git rm -q a.ts && git diff | head -3", ["/w/a.ts → ?"]],
+  // Not plain, or nobody knows whether it did so.
+  ["rm *.ts", []],
+  ['mv "$A" b.ts', []],
+  ["git rm --cached a.ts", []],
+  ["mv -n a.ts b.ts", []],
+  ["mv -t src a.ts", []],
+  ["rm a.ts; ls", []],
+  ["rm a.ts || true", []],
+  ["rm a.ts 2>/dev/null", []],
+  ["cd - && rm a.ts", []],
+  ["npm rm kiln", []],
+])("%s", (script, told) => expect(moves(script)).toEqual(told))
+
+test("in a restore", async () => {
+  using machine = new Machine()
+  const { cwd } = machine
+  const session = machine.session()
+  const edit = (name: string) => ({
+    tool: "Edit",
+    input: { file_path: `${cwd}/${name}`, old_string: "a", new_string: "b" },
+    output: "ok",
+  })
+  const bash = (command: string, isError = false) => ({
+    tool: "Bash",
+    input: { command },
+    output: isError ? "Exit code 1\nno" : "",
+    isError,
+  })
+  session.turn("Change them", [
+    edit("door.ts"),
+    edit("shelf.ts"),
+    edit("bolt.ts"),
+    edit("kept.ts"),
+    edit("again.ts"),
+    edit("door.ts"),
+    bash("git mv door.ts src/gate.ts && git status --short"),
+    bash("rm shelf.ts again.ts && cat kept.ts"),
+    // Nobody knows which of these has failed, nor where the one ends in the views.
+    bash("rm kept.ts\ncat bolt.ts"),
+    bash("rm bolt.ts", true),
+    edit("again.ts"),
+    edit("src/gate.ts"),
+  ])
+  await machine.hook("stop", session.flush())
+  const given = contextOf(await machine.hook("session-start", session, { source: "compact" })) ?? ""
+  const [, section = ""] = given.split("## Files in flight\n")
+  const lines = section.split("\n## ")[0]!.split("\n")
+  const files = lines.map((line) => /^- `([^`]+)`: edit, (\d)/.exec(line)?.slice(1).join(" "))
+  expect(files.map((file) => file?.replace(`${cwd}/`, ""))).toEqual([
+    "src/gate.ts 3",
+    "again.ts 2",
+    "kept.ts 1",
+    "bolt.ts 1",
+  ])
+})
