@@ -1,4 +1,5 @@
 /** What the model is likely to need again and the host's summary lacks: errors, names, paths, commands. Pure. */
+import { isDemand } from "../transcript/host-refusals.ts"
 import { commandLines, ended } from "./command-lines.ts"
 import type { Held } from "./context.ts"
 import type { Fact, Facts } from "./material.ts"
@@ -14,6 +15,8 @@ const SHARES = { errors: 0.22, paths: 0.25, names: 0.22, commands: 0.31 } as con
 
 const COMMANDS = "Commands run"
 const ERROR_SHOWN = 200
+/** Of how the host's tools want to be used: met again, but no errors of the project's, so these come last. */
+const MOST_DEMANDS = 2
 /** Characters of a section's title line. */
 const TITLED = "\n## ".length
 /** Facts of a kind that are asked of the summary: no budget has room for more. */
@@ -34,7 +37,7 @@ export function complement(page: Page, facts: Facts, room: number, held: Held, h
   }
   const packed = (title: string, words: readonly string[], most: number): void =>
     page.section(title, pack(words, most - title.length - TITLED), most)
-  page.section("Errors met", errorLines(facts.errors, page, held), share(SHARES.errors))
+  page.section("Errors met", errorLines(inOrder(facts.errors), page, held), share(SHARES.errors))
   const pathRoom = share(SHARES.paths)
   packed("Paths", textsOf(wanted(facts.paths, page, heldPath, pathRoom)), pathRoom)
   const nameRoom = share(SHARES.names)
@@ -71,10 +74,16 @@ function withoutParts(names: readonly string[]): string[] {
   return [...new Set(names.map((name) => wholes.get(name) ?? name))]
 }
 
+function inOrder(errors: readonly Fact[]): Fact[] {
+  const some = errors.slice(0, MOST)
+  const demands = some.filter(({ text }) => isDemand(text))
+  return [...some.filter((fact) => !demands.includes(fact)), ...demands.slice(0, MOST_DEMANDS)]
+}
+
 /** Lines that differ in numbers only are one error. */
 function* errorLines(errors: readonly Fact[], page: Page, held: Held): Generator<string> {
   const kinds = new Set<string>()
-  for (const { text, exit } of errors.slice(0, MOST)) {
+  for (const { text, exit } of errors) {
     const kind = text.replace(/\d+/g, "0")
     const quoted = told(text, ERROR_SHOWN)
     if (kinds.has(kind) || held(text) || page.holds(quoted.slice(1, -1))) continue

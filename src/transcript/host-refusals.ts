@@ -1,16 +1,15 @@
 /**
- * What the host answers instead of carrying a call out: how its own tools want to be used, and who refused. None of it
- * is an error of the user's project. Pure.
+ * What the host answers instead of carrying a call out: how its own tools want to be used, and who refused. A refusal is
+ * no error; what a tool asks for is met again, after a compaction above all, when the host has forgotten what was read, but
+ * says nothing of the project. Pure.
  */
 import { atLeast } from "../util/version.ts"
 import { NOT_RUN } from "./content.ts"
 import { errorLinesIn, exitStatusIn } from "./error-lines.ts"
 import { isHostTool } from "./origin.ts"
 
-/** How such answers begin, with versions of the host that were seen to write them, in a transcript or their program. */
-const USAGE: readonly (readonly [beginning: string, seen: string])[] = [
-  // Around most of the others, since 2.0.
-  ["<tool_use_error>", "2.0.5, 2.0.37, 2.0.76, 2.1.112, 2.1.220 to 2.1.227"],
+/** How its tools' demands begin, with versions of the host that were seen to write them, in a transcript or their program. */
+const USAGE: readonly (readonly [begins: string, seen: string])[] = [
   ["File has not been read yet.", "2.0.76, 2.1.112"],
   ["File has been modified since read", "2.0.76, 2.1.112"],
   ["File content has changed since it was last read", "2.1.112"],
@@ -30,11 +29,17 @@ const USAGE: readonly (readonly [beginning: string, seen: string])[] = [
   ["No task found with ID: ", "2.0.76, 2.1.112"],
   ["Agent type '", "2.0.76, 2.1.112, 2.1.227, 2.1.229"],
 ]
-const ANSWERED = new RegExp(`^\\s*(?:${[...USAGE.map(([beginning]) => beginning), ...NOT_RUN].join("|")})`)
+/** Around most of them since 2.0, and around what was not allowed. */
+const TAG = "<tool_use_error>"
+const beginning = (texts: readonly string[]): RegExp => new RegExp(`^\\s*(?:${TAG})?(?:${texts.join("|")})`)
+const DEMAND = beginning(USAGE.map(([text]) => text))
+const REFUSED = beginning(["Blocked: ", ...NOT_RUN.filter((text) => text !== TAG)])
 
 const SHELLS = new Set(["Bash", "PowerShell"])
 /** Hosts from here on tell the exit status of each command that was run and failed. */
 const TELLS_STATUS = [2, 0, 0] as const
+/** Hosts from here on say so when a human refuses. */
+const TELLS_REFUSALS = [2, 1, 0] as const
 /** What they say of one that they ended themselves. */
 const ENDED = /^\s*(?:<error>)?(?:Command timed out|Command was aborted)/
 
@@ -61,12 +66,18 @@ export function errorsMet(
 
 /** The same of any tool. */
 export function namedBy(tool: string, { text, isError }: Answer, version: string | undefined): string[] {
-  if (isError && ANSWERED.test(text)) return []
+  if (isError && REFUSED.test(text)) return []
   return errorLinesIn(text, isError && !mayBeRefused(tool, text, version))
 }
 
-/** A hook or a human refuses in any words: nothing but the missing exit status tells, and no reason is looked for in them. */
+/** Whether an error line says how one of the host's tools wants to be used. */
+export const isDemand = (line: string): boolean => DEMAND.test(line)
+
+/**
+ * A human refused in words of their own, seen in 2.0.5: nothing but the missing exit status tells, and no reason is looked
+ * for in them. From 2.1 on these are a hook's words, which are met again as long as the hook is there.
+ */
 function mayBeRefused(tool: string, text: string, version: string | undefined): boolean {
   const isTold = exitStatusIn(text) !== undefined || ENDED.test(text)
-  return !isTold && SHELLS.has(tool) && atLeast(version, TELLS_STATUS)
+  return !isTold && SHELLS.has(tool) && atLeast(version, TELLS_STATUS) && !atLeast(version, TELLS_REFUSALS)
 }
