@@ -169,6 +169,7 @@ test("why calls failed, with the status of their command", () => {
   archive.follow(transcript.flush())
   const errors = sectionOf(restored(archive), "Errors met").split("\n").slice(1).sort()
   expect(errors).toEqual([
+    '- "Not read yet."',
     '- "make: *** no rule to make one" (Exit code 2)',
     '- "make: *** no rule to make two"',
     '- "nothing here to make" (Exit code 2)',
