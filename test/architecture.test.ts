@@ -111,7 +111,8 @@ const PURE: readonly RegExp[] = [
 ]
 
 /** What a pure file may use of Bun: functions of their arguments, too. */
-const PURE_BUN = /\bBun\.(?!hash\b|CryptoHasher\b|zstd\w+\b|stringWidth\b|stripANSI\b|escapeHTML\b)\w+/
+const PURE_BUN =
+  /\bBun\.(?!hash\b|CryptoHasher\b|SHA256\b|zstd\w+\b|stringWidth\b|stripANSI\b|escapeHTML\b)\w+/
 
 interface WordRule {
   readonly word: RegExp

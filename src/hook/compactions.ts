@@ -31,7 +31,7 @@ export function withCompactions(
 ): SessionState {
   if (own === undefined || own.captured.superseded !== undefined) return state
   const offsets = newCompactions(event, before, own)
-  const last = offsets.at(-1)
+  const last = offsets[offsets.length - 1]
   // Bytes that hold none may be looked at again: then the state need not be written for them.
   const seen = state === before && last === undefined ? state : { ...state, seenAt: own.captured.archived }
   if (last === undefined) return seen

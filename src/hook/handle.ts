@@ -304,7 +304,7 @@ async function followDelivery(
   if ((!isPrompt && event.name !== "stop") || !resolved.config["restore.enabled"]) return {}
   const isMissed = isPrompt && compactionUnanswered(state)
   const given = isMissed ? { at: state.compactAt ?? 0, time: state.compactTime ?? 0 } : delivery
-  const own = taken.find(({ path }) => path === event.transcript)
+  const own = ownOf(event, taken)
   if (given === undefined || own === undefined) return {}
   const outcome = (await import("./delivery.ts")).outcomeOf(given, own)
   if (isMissed) return outcome === "arrived" ? { state: { ...rest, restoreTime: now } } : {}

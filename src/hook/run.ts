@@ -6,6 +6,7 @@
  */
 import { loadSettings, type Settings, withProject } from "../config/load.ts"
 import { refusalOf } from "../config/refusal.ts"
+import { compileLate } from "../util/compiling.ts"
 import { logError } from "../util/log.ts"
 import { endNow } from "./end.ts"
 import { decodeEvent, type EventName, isEvent } from "./event.ts"
@@ -19,6 +20,7 @@ export async function runHook(name: string | undefined): Promise<void> {
   process.on("uncaughtException", endNow)
   process.on("unhandledRejection", endNow)
   process.umask(0o077)
+  compileLate()
   if (!isEvent(name)) return endNow()
   const reply = await answer(name)
   if (reply !== "") await Bun.write(Bun.stdout, reply)

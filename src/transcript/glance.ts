@@ -135,7 +135,11 @@ function charsBehind(bytes: Buffer, from: number): number {
 /** Of all text in a message's content, tool calls and their results included. */
 function lengthOf(content: unknown): number {
   if (typeof content === "string") return content.length
-  if (Array.isArray(content)) return content.reduce((sum: number, item) => sum + lengthOf(item), 0)
+  if (Array.isArray(content)) {
+    let sum = 0
+    for (const item of content) sum += lengthOf(item)
+    return sum
+  }
   if (!isObject(content)) return 0
   const { text, thinking, input, content: inner } = content
   return (

@@ -106,7 +106,7 @@ export const tryLock = (fd: number, shared = false): boolean =>
 export function readable(fd: number, ms: number): boolean {
   // struct pollfd: int fd, short events, short revents
   const request = Int32Array.of(fd, POLLIN)
-  return libc().poll(ptr(request), 1, Math.max(0, Math.ceil(ms))) > 0
+  return libc().poll(request, 1, Math.max(0, Math.ceil(ms))) > 0
 }
 
 /** Bytes of a path, with the 0 behind it. */

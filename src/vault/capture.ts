@@ -5,6 +5,7 @@
  * except where the caller says otherwise: half a line is still being written by the host.
  */
 
+import { compileAsUsual } from "../util/compiling.ts"
 import {
   closeSync,
   type FileStats,
@@ -43,6 +44,8 @@ const LONGEST_LINE = 64 << 20
 /** The same where somebody waits: to pack and to index one takes 30 ms for each MB of it, whatever is in it. */
 const LONGEST_HURRIED = 16 << 20
 const NEWLINE = 0x0a
+/** Bytes to be taken at once from which on what the engine compiles pays: a hook has told it to wait. */
+const LONG = 2 << 20
 
 export interface CaptureRequest {
   /** Absolute path of the transcript. */
@@ -199,6 +202,7 @@ function appendTo(
   edit: Edit,
 ): Captured {
   const start = archivedBytes(held.tail)
+  if (stats.size - start > LONG) compileAsUsual()
   let from = start
   let end = held.tail.end
   let state: Captured["state"] = "current"

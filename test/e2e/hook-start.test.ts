@@ -47,8 +47,10 @@ test("with little to do, no function runs so often that it is compiled", async (
     )
     expect(answer).toMatchObject({ code: 0, stdout: expect.stringContaining("ctx:"), stderr: "" })
   }
-  // The report is there when something is compiled.
-  transcript.turn("All.", [{ tool: "Bash", input: {}, output: "a_Bcdefghijklmn0123 ".repeat(400) }]).flush()
+  // With a long work before it, a hook has it compiled, and the report is there.
+  transcript
+    .turn("All.", [{ tool: "Bash", input: {}, output: "a_Bcdefghijklmn0123 ".repeat(150_000) }])
+    .flush()
   const busy = await machine.hook("stop", transcript, {}, { env: { ...machine.env, ...REPORT } })
   expect(busy.stderr).toContain("using Baseline")
 })
