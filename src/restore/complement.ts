@@ -9,7 +9,7 @@ import { told } from "./quote.ts"
 
 /**
  * Shares of the room, in the order in which the lists are written; what one does not need goes to those behind it.
- * They were chosen on cuts at arbitrary places of sessions, not on compactions (docs/adr/0012).
+ * They were chosen on cuts at arbitrary places of sessions, not on compactions (docs/measurements/restore.md).
  */
 const SHARES = { errors: 0.22, paths: 0.25, names: 0.22, commands: 0.31 } as const
 

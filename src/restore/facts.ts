@@ -3,7 +3,7 @@
  *
  * What was used often and lately is used again, and short facts leave room for more: times / (√age · √characters), of
  * error lines times / (√age · characters).
- * How that was chosen stands in docs/adr/0012.
+ * How that was chosen stands in docs/measurements/restore.md.
  */
 import type { Database } from "../archive/database.ts"
 import { sessionKey } from "../archive/identity.ts"
