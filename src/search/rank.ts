@@ -1,7 +1,7 @@
 /**
- * Which candidates come first. What counts was measured (`ctxbridge bench recall`, docs/adr/0011): how rare the words
- * are that a message has, how long it is, what stands around it, and how much its session is about them. How often
- * a word occurs in a message did not help. Pure.
+ * Which candidates come first. What counts was measured (`ctxbridge bench recall`, docs/measurements/search.md): how
+ * rare the words are that a message has, how long it is, what stands around it, and how much its session is about them.
+ * How often a word occurs in a message did not help. Pure.
  */
 import type { Candidates, Masks } from "./candidates.ts"
 

@@ -2,7 +2,8 @@
  * Turns of other sessions that are about what a prompt is about; none when that is not plain to see. Cheap enough for a
  * hook: few words, each list bounded, one look at the rows of those that have most of them.
  *
- * What a turn must have was measured over prompts that have nothing to do with any other session (docs/measurements/restore.md).
+ * What a turn must have was measured over prompts that have nothing to do with any other session
+ * (docs/measurements/restore.md).
  */
 import type { Database } from "../archive/database.ts"
 import { mark } from "../archive/word-index.ts"

@@ -38,7 +38,7 @@ export interface Found {
   readonly isLoose: boolean
 }
 
-/** Messages that are ranked, at least: with 250 of them no more was found (docs/adr/0011), and they cost twice as much. */
+/** Messages that are ranked, at least: 250 find no more (docs/measurements/search.md) and cost twice as much. */
 const SHORTLIST = 120
 /** Turns found by meaning that are compared in rank with those found by words. */
 export const NEAREST = 100
