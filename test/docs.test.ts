@@ -101,7 +101,7 @@ describe("links", () => {
       for (const [, target] of read(path).matchAll(/\]\(([^)\s#:]+\.md)/g))
         linked.add(join(dirname(path), target!))
     }
-    const pages = PAGES.filter((path) => /^docs\/[^/]+$/.test(path))
+    const pages = PAGES.filter((path) => /^docs\/(?!adr\/)/.test(path))
     expect(pages.filter((path) => !linked.has(path))).toEqual([])
   })
 
