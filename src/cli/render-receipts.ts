@@ -32,7 +32,7 @@ export function renderReceipts(receipts: readonly Receipt[], total: Counts, scre
   }
   return [
     ...lines,
-    "Kept and given count what stands there word for word, or by a short name that can mean nothing else. Tokens: characters / 3.5.",
+    "Kept and given count what is there word for word, or by a short name that can mean nothing else. Tokens: characters / 3.5.",
   ]
 }
 

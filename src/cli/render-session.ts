@@ -88,15 +88,17 @@ function lineageLines(row: SessionRow, { parents, children, subagents }: Lineage
   const lines: string[] = []
   if (row.parent !== null) lines.push(`subagent of session ${safe(row.parent)}`)
   for (const { session, kind, handle } of parents) {
-    const shared = handle === null ? "" : `, with its turns up to ${HANDLE_PREFIX}${handle}`
+    const shared = handle === null ? "" : ` up to ${HANDLE_PREFIX}${handle}`
     lines.push(
       kind === "fork"
-        ? `begins as session ${safe(session)}${shared}`
-        : `goes on from session ${safe(session)} after /clear`,
+        ? `begins with session ${safe(session)}${shared}`
+        : `continues session ${safe(session)} after /clear`,
     )
   }
   for (const { session, kind } of children) {
-    lines.push(`goes on in session ${safe(session)} (${kind === "fork" ? "fork or resume" : "after /clear"})`)
+    lines.push(
+      `continued in session ${safe(session)} (${kind === "fork" ? "fork or resume" : "after /clear"})`,
+    )
   }
   if (subagents.length > 0)
     lines.push(`${count(subagents.length, "subagent")}: ${shortIds(subagents).map(safe).join(", ")}`)

@@ -35,7 +35,7 @@ export function renderVerify(
   if (unfiltered + olderRules > 0) {
     lines.push(
       "",
-      `${count(unfiltered + olderRules, "frame")} archived without the filter for secrets, or by older rules: \`ctxbridge redact\` looks through them.`,
+      `${count(unfiltered + olderRules, "frame")} archived without the filter for secrets, or by older rules: \`ctxbridge redact\` searches them.`,
     )
   }
   if (views === undefined) lines.push("", "The views (archive.db) cannot be read or do not exist yet.")
@@ -56,7 +56,7 @@ function stateLines({ totals }: VerifyReport): string[] {
     [totals.deleted, "deleted from the disk and safe in the vault"],
     [totals.superseded, "kept from before the host rewrote a transcript"],
     [totals.imported, "made from another tool's archive"],
-    [totals.forgotten, "forgotten, as you wanted (`ctxbridge forget --list`)"],
+    [totals.forgotten, "forgotten at your request (`ctxbridge forget --list`)"],
     [totals.excluded, "of folders in capture.exclude"],
     [totals.missing, `with bytes that are not archived yet (${bytes(totals.missingBytes)})`],
     [totals.mismatch, "rewritten by the host since"],
@@ -78,5 +78,5 @@ function verdict({ ok, transcripts, totals }: VerifyReport, style: Style): strin
       `Sound: every archived byte was checked${totals.bytes > 0 ? ", nothing is missing" : ""}.`,
     )
   const bad = transcripts.filter((one) => !isFine(one)).length
-  return style.red(`Not all is well: ${bad} of ${count(transcripts.length, "transcript")}.`)
+  return style.red(`Not sound: ${bad} of ${count(transcripts.length, "transcript")}.`)
 }

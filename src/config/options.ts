@@ -79,7 +79,7 @@ export const OPTIONS = {
     env: [],
     scope: "user",
     default: NONE,
-    allowed: "up to 100 folders, absolute or from ~ on, with * and **",
+    allowed: "up to 100 folders that begin with / or ~, with * and **",
     doc: "Folders whose sessions are not archived, with all folders below them.",
     parse: folders,
     // Better some folders too few than all of them archived.

@@ -23,7 +23,7 @@ export async function hostCheck(patient: Patient): Promise<Finding[]> {
   const text = `Claude Code ${version} ${where}`
   if (!isTried(version)) {
     return [
-      finding("host", "warn", `${text}; older than ${OLDEST_TRIED} was never tried`, {
+      finding("host", "warn", `${text}; nothing older than ${OLDEST_TRIED} was ever tried`, {
         hint: "update Claude Code",
       }),
     ]

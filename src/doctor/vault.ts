@@ -32,13 +32,13 @@ function bothEnds(patient: Patient, files: ReturnType<typeof vaultFiles>): Findi
   })
   const size = files.reduce((sum, file) => sum + file.bytes, 0)
   if (faults.length === 0) {
-    const text = `${count(files.length, "copy", "copies")}, ${bytes(size)}, each begins and ends whole`
+    const text = `${count(files.length, "copy", "copies")}, ${bytes(size)}, each with a whole beginning and end`
     return finding("vault", "ok", text)
   }
   return faulty(
     patient,
     faults,
-    `${faults.length} of ${count(files.length, "copy", "copies")} do not begin or end whole`,
+    `${faults.length} of ${count(files.length, "copy", "copies")} have a damaged beginning or end`,
   )
 }
 

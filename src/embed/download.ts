@@ -48,7 +48,7 @@ export async function download(
       onProgress(done)
     }
   } catch (cause) {
-    const why = silent.signal.aborted ? `nothing came for ${SILENCE / 1000} s` : messageOf(cause)
+    const why = silent.signal.aborted ? `no data for ${SILENCE / 1000} s` : messageOf(cause)
     throw new CtxError("download-failed", `cannot fetch ${url}: ${why}`, {
       hint: "fetch the files by other means, then: ctxbridge model install --from DIR",
       cause,

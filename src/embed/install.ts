@@ -147,7 +147,7 @@ function checkSource(from: string, manifest: Manifest): void {
   for (const [file, source] of sources) {
     if (statSync(source, { throwIfNoEntry: false })?.isFile() === true) continue
     throw new CtxError("no-source", `${from} has no ${file.path}`, {
-      hint: `it has to hold ${manifest.files.map(({ path }) => path).join(" and ")}`,
+      hint: `it must hold ${manifest.files.map(({ path }) => path).join(" and ")}`,
       exit: EXIT.notFound,
     })
   }

@@ -60,21 +60,21 @@ export function parseManifest(text: string): Manifest {
   try {
     value = JSON.parse(text)
   } catch {
-    throw bad("it is no JSON")
+    throw bad("it is not JSON")
   }
   const { id, dimension, files } = (value ?? {}) as Partial<Manifest>
   if (typeof id !== "string" || !/^[\w.-]{1,80}$/.test(id)) throw bad("`id` is not a name")
-  if (id.startsWith("hashed-")) throw bad("`id` is the name of what needs no model")
+  if (id.startsWith("hashed-")) throw bad("`id` must not begin with `hashed-`")
   if (dimension !== DIMENSION) throw bad(`\`dimension\` is not ${DIMENSION}`)
   if (!Array.isArray(files)) throw bad("`files` is not a list")
   for (const file of files as Partial<PinnedFile>[]) {
     if (file?.path !== MODEL_FILE && file?.path !== TOKENIZER_FILE) throw bad(`unknown file ${file?.path}`)
     if (!/^[0-9a-f]{64}$/.test(file.sha256 ?? "")) throw bad(`no SHA-256 for ${file.path}`)
-    if (!Number.isSafeInteger(file.bytes)) throw bad(`no size of ${file.path}`)
+    if (!Number.isSafeInteger(file.bytes)) throw bad(`no size for ${file.path}`)
   }
   const named = (files as PinnedFile[]).map(({ path, bytes, sha256 }) => ({ path, bytes, sha256 }))
   if (new Set(named.map(({ path }) => path)).size !== 2 || named.length !== 2) {
-    throw bad(`it has to name ${MODEL_FILE} and ${TOKENIZER_FILE}, each once`)
+    throw bad(`it must name ${MODEL_FILE} and ${TOKENIZER_FILE}, each once`)
   }
   return { id, dimension, files: named }
 }

@@ -88,7 +88,7 @@ export async function nativeRuntime(stateHome: string): Promise<string> {
 async function writeOut(stateHome: string): Promise<void> {
   const folder = nativeFolder(stateHome)
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === false) {
-    throw new CtxError("no-native-runtime", `${folder} is no folder`)
+    throw new CtxError("no-native-runtime", `${folder} is not a folder`)
   }
   removeLeftovers(stateHome)
   const temporary = `${folder}.${process.pid}`

@@ -61,7 +61,8 @@ function check(name: string, value: unknown, { type, enum: words, minimum, maxim
   }
   const low = minimum !== undefined && (value as number) < minimum
   const high = maximum !== undefined && (value as number) > maximum
-  if (low || high) throw usageError(`${name} must be from ${minimum} to ${maximum ?? "any"}, not ${value}`)
+  const range = maximum === undefined ? `at least ${minimum}` : `from ${minimum} to ${maximum}`
+  if (low || high) throw usageError(`${name} must be ${range}, not ${value}`)
 }
 
 const ARTICLE = { string: "a", boolean: "a", integer: "an" } as const

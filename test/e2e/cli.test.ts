@@ -209,9 +209,9 @@ describe("status", () => {
     expect(disk.ratio).toBeCloseTo(
       (disk.vault + disk.database + disk.wal) / (statSync(main.path).size + statSync(subagent.path).size),
     )
-    const share = disk.ratio > 2 ? "still more than" : `${(disk.ratio * 100).toFixed(1)} % of`
+    const share = disk.ratio > 2 ? "still take more than" : `take ${(disk.ratio * 100).toFixed(1)} % of`
     expect((await cli("status")).stdout).toContain(
-      `on disk       vault and database are ${share} the archived bytes`,
+      `on disk       vault and database ${share} the archived bytes`,
     )
   })
 })
@@ -331,9 +331,9 @@ describe("show", () => {
     child.turn("Only in the fork").flush()
     await there("import")
     const { stdout } = await there("show", child.session)
-    expect(stdout).toContain(`begins as session ${parent.session}, with its turns up to ctx:`)
+    expect(stdout).toContain(`begins with session ${parent.session} up to ctx:`)
     expect(stdout).toContain("Only in the fork")
-    expect((await there("show", parent.session)).stdout).toContain(`goes on in session ${child.session}`)
+    expect((await there("show", parent.session)).stdout).toContain(`continued in session ${child.session}`)
   })
 })
 
@@ -550,7 +550,7 @@ describe("import", () => {
     mkdirSync(join(own.dataHome, "archive.db"), { recursive: true })
     const ran = await there(own, "import")
     expect(ran.code).toBe(1)
-    expect(ran.stdout).toContain("The vault took it")
+    expect(ran.stdout).toContain("Archived, but the views could not follow yet")
     expect((await there(own, "verify")).code).toBe(0)
   })
 

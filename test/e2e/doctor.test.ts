@@ -357,8 +357,8 @@ describe("settings", () => {
     const [runs] = of(report, "runs")
     expect(runs).toMatchObject({ state: "fail", text: "6 of 6 hooks failed when run" })
     const faults = runs!.details.join("\n")
-    expect(faults).toContain("Stop: something on stderr: oops")
-    expect(faults).toContain("PreCompact: output that Claude Code does not accept")
+    expect(faults).toContain("Stop: it wrote to stderr: oops")
+    expect(faults).toContain("PreCompact: its output is not what Claude Code accepts")
     expect(faults).toContain("SessionEnd: exit code 3")
     expect(faults).toContain("UserPromptSubmit: it did not archive the transcript")
     const fixed = await patient.doctor(["--fix"])
@@ -372,7 +372,7 @@ describe("settings", () => {
       settings.hooks = { Stop: [{ hooks: [{ type: "command", command: `${slow} hook stop`, timeout: 1 }] }] }
     })
     const [runs] = of(await patient.doctor(), "runs")
-    expect(runs!.details[0]).toStartWith("Stop: no end after ")
+    expect(runs!.details[0]).toStartWith("Stop: still running after ")
   })
 
   test("twice: user and project, another binary, a plugin; what a project names is not run", async () => {

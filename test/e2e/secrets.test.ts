@@ -239,7 +239,7 @@ describe("redact", () => {
     expect(again).toMatchObject({
       code: 0,
       stderr: "",
-      stdout: "0 copies of the vault looked through\nNothing to overwrite\n",
+      stdout: "0 copies in the vault searched\nNothing to overwrite\n",
     })
 
     // It goes on where it was.

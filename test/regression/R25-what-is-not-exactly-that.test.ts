@@ -7,7 +7,7 @@ import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import { callOf, exchange } from "../support/mcp.ts"
 
-const NOTE = "nothing is exactly that; these have words of it"
+const NOTE = "no exact match; these have some of the words"
 
 async function search(machine: Machine, query: string) {
   const ran = await run(["search", "--json", query], machine)
@@ -50,6 +50,6 @@ test("that nobody has said exactly that is told", async () => {
     machine,
   )
   const [loose, exact] = replies.map(({ result }) => result!["structuredContent"])
-  expect(loose).toMatchObject({ exact: "Nothing is exactly that; these have words of it.", hits: [{}] })
+  expect(loose).toMatchObject({ exact: "No exact match; these have some of the words.", hits: [{}] })
   expect(exact).not.toHaveProperty("exact")
 })

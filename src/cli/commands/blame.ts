@@ -11,7 +11,7 @@ import { ago } from "../when.ts"
 const LIMIT = 20
 
 export default {
-  meta: { name: "blame", description: "List the turns that touched a file, and what they were for" },
+  meta: { name: "blame", description: "List the turns that changed a file, and what they were for" },
   args: {
     ...topicArgs("path", "The file's path, or the end of it; src/ or *.ts for several", LIMIT),
     reads: { type: "boolean", description: "Also those that only read it" },

@@ -102,7 +102,7 @@ function render(report: ImportReport): string[] {
   const forgotten = files.filter((file) => file.forgotten).length
   const transcripts = files.filter(({ archive }) => archive === undefined).length
   const noun = transcripts === files.length ? "transcript" : "file"
-  const lines = [`${count(files.length, noun)} looked at`]
+  const lines = [`${count(files.length, noun)} examined`]
   lines.push(
     takenBytes === 0
       ? `Nothing new${dryRun || !ok ? "" : ": the vault already held everything"}`
@@ -110,12 +110,12 @@ function render(report: ImportReport): string[] {
   )
   for (const file of files) lines.push(...renderArchive(file))
   if (turns !== undefined) lines.push(`Turns in the archive: ${turns.before} before, ${turns.after} now`)
-  if (waiting > 0) lines.push(`${count(waiting, "half last line")} left: the host is still writing`)
-  if (forgotten > 0) lines.push(`${count(forgotten, "transcript")} left out, as you wanted them forgotten`)
+  if (waiting > 0) lines.push(`${count(waiting, "unfinished last line")} left: the host is still writing`)
+  if (forgotten > 0) lines.push(`${count(forgotten, "transcript")} left out, forgotten at your request`)
   const excluded = files.filter((file) => file.excluded).length
   if (excluded > 0) lines.push(`${count(excluded, "transcript")} left out, of folders in capture.exclude`)
   if (indexError !== undefined)
-    lines.push(`The vault took it, but the views could not follow yet: ${safe(indexError)}`)
+    lines.push(`Archived, but the views could not follow yet: ${safe(indexError)}`)
   return [...lines, ...failures(report)]
 }
 
@@ -124,8 +124,8 @@ function renderArchive({ path, archive }: ImportedFile): string[] {
   const { taken, known, held, forgotten } = archive.lines
   const old = [
     ...(known > 0 ? [`${known} imported before`] : []),
-    ...(held > 0 ? [`${held} left out, since the vault has them from Claude Code`] : []),
-    ...(forgotten > 0 ? [`${forgotten} left out, as you wanted them forgotten`] : []),
+    ...(held > 0 ? [`${held} left out, because the vault has them from Claude Code`] : []),
+    ...(forgotten > 0 ? [`${forgotten} left out, forgotten at your request`] : []),
   ]
   return [
     `${archive.tool}: ${count(taken, "entry", "entries")} new in ${count(archive.sessions, "session")}${old.length > 0 ? `; ${old.join("; ")}` : ""} (${safe(path)})`,

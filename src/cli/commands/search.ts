@@ -17,7 +17,7 @@ import { createStyle } from "../style.ts"
 import { timeArg } from "../when.ts"
 
 const LIMIT = 10
-const LOOSE = "nothing is exactly that; these have words of it"
+const LOOSE = "no exact match; these have some of the words"
 
 const MODES = ["lexical", "semantic", "hybrid"] as const
 const ROLES = ["human", "assistant", "tool", "host"] as const

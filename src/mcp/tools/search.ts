@@ -20,7 +20,7 @@ const MOST = 30
 /** UTF-16 units of what is shown of a hit: about 60 tokens with its handle and time. */
 const SHOWN = 170
 const ASKED = 60
-const NOT_EXACT = "Nothing is exactly that; these have words of it."
+const NOT_EXACT = "No exact match; these have some of the words."
 /** Of it, what stands before the first word that was searched, at most. */
 const LEAD = 40
 
@@ -139,7 +139,7 @@ function nextStep(hits: number, more: boolean, everywhere: boolean, limit: numbe
     const wider = everywhere ? "" : " or all_projects"
     return `Nothing found: try fewer or other words, fewer filters${wider}.`
   }
-  return more && limit < MOST ? `More with a larger limit.` : "`get` opens one of them."
+  return more && limit < MOST ? "A larger limit shows more." : "`get` opens one of them."
 }
 
 function sessionWanted(args: Arguments, db: Database): string | undefined {
