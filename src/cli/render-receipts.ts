@@ -14,7 +14,7 @@ export const PROOFS: Readonly<Record<DeliveryProof, string>> = {
   arrived: "arrived",
   "arrived-later": "arrived at a later prompt",
   lost: "did not arrive",
-  open: "not answered yet",
+  open: "not confirmed yet",
   untold: "this version of the host does not say whether it arrived",
   "nothing-given": "",
 }
