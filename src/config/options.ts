@@ -284,7 +284,7 @@ export function resolveOptions(layers: Layers): Resolved {
       }
       const value = isRaw(raw) ? row.parse(raw) : undefined
       if (value === undefined) {
-        const message = `${cut(JSON.stringify(raw), VALUE_SHOWN)} is not ${row.allowed}`
+        const message = `${cut(JSON.stringify(raw), VALUE_SHOWN)} is not allowed (${row.allowed})`
         const place = variable === undefined ? {} : { variable }
         problems.push({ key, origin: from, ...place, isValue: true, message })
         const rest = isRaw(raw) ? row.salvage?.(raw) : undefined

@@ -173,7 +173,7 @@ describe("a machine where all is well", () => {
     expect(bad(report).map(({ text }) => text)).toEqual([
       "BUN_CONFIG_MAX_HTTP_REQUESTS is set in your environment",
       "CTXBRIDGE_RESTORE_BUGDET is not an option",
-      expect.stringContaining('"many" is not 0 to 9500'),
+      expect.stringContaining('"many" is not allowed (0 to 9500)'),
     ])
     expect(of(report, "variables").at(-1)!.details).toEqual([
       "CLAUDE_FLOW_COMPACT_RESTORE_BUDGET is not read: CTXBRIDGE_RESTORE_BUDGET is set",
