@@ -17,7 +17,7 @@ export function warning({ tokens, compactsAt, pressure }: Judgement): string {
   )
 }
 
-/** `autopilot-state.json` in the design documents' shape. */
+/** `autopilot-state.json` in the format of the design documents. */
 export function stateDocument(
   session: string,
   { compactions, warned = false, history }: ContextState,

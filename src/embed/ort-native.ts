@@ -47,7 +47,7 @@ const LOG_ERRORS = 3
 /** Loaded once per process: the backend registers itself, and a second model finds it there. */
 let loaded: Runtime | undefined
 
-/** Rejects when the library cannot be written out or loaded. */
+/** Rejects when the library cannot be written to disk or loaded. */
 export async function loadNative(stateHome: string): Promise<Runtime> {
   loaded ??= await load(stateHome)
   return loaded

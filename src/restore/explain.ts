@@ -8,7 +8,7 @@ export interface Section {
   readonly title: string
   readonly why: string
   readonly lines: readonly string[]
-  /** UTF-16 units, newlines included. */
+  /** In UTF-16 units, including newlines. */
   readonly characters: number
   /** The facts it shows that may be needed again, and how much they were used. */
   readonly facts: readonly Fact[]

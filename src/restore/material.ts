@@ -66,7 +66,7 @@ export interface Fact {
   readonly exit?: string
 }
 
-/** Each kind with the likeliest first. */
+/** Each kind, likeliest first. */
 export interface Facts {
   readonly paths: readonly Fact[]
   readonly commands: readonly Fact[]

@@ -23,7 +23,7 @@ const LONGEST_PLAN = 100_000
 const NAMED_WITHIN = 64 << 10
 const SLUG = /^"slug":"([a-z0-9-]+)"/
 const SLUG_LONGEST = 200
-/** The host always shows a file of this many bytes in full; files of more than 5,000 tokens are only named. */
+/** The host shows a file of at most this many bytes in full; it only names files of more than 5,000 tokens. */
 const LONGEST_FILE = 10_000
 
 export interface Shown {

@@ -1,6 +1,6 @@
 /**
- * Translates a query's requirements into FTS5's language, and decides the same requirements on a text. Only words as
- * util/words.ts makes them and marks get into an expression, each quoted, so no query is a syntax error. Pure.
+ * Translates a query's requirements into FTS5's language, and decides the same requirements on a text. An expression
+ * contains only marks and words made by util/words.ts, each quoted, so no query is a syntax error. Pure.
  */
 import { mark } from "../archive/word-index.ts"
 import { once } from "../util/once.ts"

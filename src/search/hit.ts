@@ -1,4 +1,4 @@
-/** Turns a ranked turn into what is shown of it: its best message, and enough of the turn to know what it was about. */
+/** Builds what is shown of a ranked turn: its best message, and enough of the turn to know what it was about. */
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { type TakenBack, takenBackOf } from "../archive/taken-back.ts"

@@ -46,7 +46,7 @@ const GATE: Gate = { least: 3, share: 0.4, common: 0.1, few: 10 }
 /** For words given in order to find something: two of them suffice. */
 export const FOCUSED: Gate = { ...GATE, least: 2 }
 
-/** Messages that may contain a clue. What was said in a project is only counted as far as that needs. */
+/** Maximum number of messages that may contain a clue. A project's messages are only counted as far as this needs. */
 const MOST = 60
 /** UTF-16 units of a turn's prompt and of its answer in which clues are looked for. */
 const READ = 1500

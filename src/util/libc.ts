@@ -148,7 +148,7 @@ export function localTime(seconds: number): Int32Array | undefined {
   return localtimeOf()(BigInt64Array.of(BigInt(seconds)), fields) === null ? undefined : fields
 }
 
-/** More than any library's struct tm. */
+/** Larger than any library's struct tm. */
 const TM_LENGTH = 32
 
 /**

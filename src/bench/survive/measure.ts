@@ -20,7 +20,7 @@ export interface Source {
 }
 
 export interface SurviveOptions {
-  /** Characters of a restore. */
+  /** Maximum characters of a restore. */
   readonly budget: number
   /** How many of the model's steps after the compaction count. */
   readonly window: number
