@@ -59,7 +59,7 @@ function proofIn(content: Buffer, given: number, isAgain: boolean): DeliveryProo
   const outcome = outcomeIn(content, given)
   if (outcome === "arrived") return hasFromStart(content) ? "arrived" : "arrived-later"
   if (outcome === "unknown") return "untold"
-  // When it is given again, its line is not there until after the prompt's own.
+  // When the restore is given again, its line comes after the prompt's own.
   return outcome === "lost" && !isAgain ? "lost" : "open"
 }
 
