@@ -1,10 +1,10 @@
-/** One generated session, turn by turn; corpus.ts says what it imitates. */
+/** Generates one session, turn by turn; corpus.ts says what it imitates. */
 import { Chain, type CorpusOptions, type Line } from "./corpus-chain.ts"
 import { Dice, quantiles } from "./dice.ts"
 import { capital, Project } from "./project.ts"
 import { makeCall } from "./tool-call.ts"
 
-// Characters, unless said otherwise.
+// In characters, unless noted otherwise.
 const PROMPT = quantiles("0 6, 0.25 64, 0.5 135, 0.75 332, 0.92 1200, 0.99 9000, 1 30000")
 const ANSWER = quantiles("0 30, 0.25 79, 0.5 125, 0.75 222, 0.9 1007, 0.99 3950, 1 9000")
 const SIGNATURE = quantiles("0 268, 0.25 656, 0.5 1276, 0.75 2704, 0.9 6272, 1 20000")
@@ -39,7 +39,7 @@ export class Session {
     return this.#chain.written
   }
 
-  /** Lines of the next turn, handed over as they come so that a caller may stop at any of them. */
+  /** Yields lines as they are generated, so a caller may stop at any of them. */
   *lines(): Generator<Line> {
     if (this.#options.after === undefined) this.#opening()
     yield* this.#chain.drain()
@@ -69,7 +69,7 @@ export class Session {
     }
   }
 
-  /** Characters that a single field may still have, so that the end is not missed by much. */
+  /** Characters that a single field may still have, so that the end is not overshot by much. */
   #room(): number {
     return Math.max(600, Math.floor((this.#options.bytes - this.written) / 4))
   }
@@ -119,7 +119,7 @@ export class Session {
     const d = this.#dice
     const talk = this.#options.style === "talk"
     const size = Math.min(length, this.#room())
-    // A long prompt is a short one and a paste.
+    // A long prompt is a short one plus a paste.
     const text =
       size < 900
         ? this.#project.prose(size)
@@ -193,7 +193,7 @@ export class Session {
     }
   }
 
-  /** One line for each block: that is how the host writes a message. */
+  /** One line per block, as the host writes a message. */
   #message(blocks: readonly Record<string, unknown>[], stopReason: string): string[] {
     const id = this.#dice.id("msg")
     const requestId = this.#dice.id("req")
@@ -229,7 +229,7 @@ export class Session {
     this.#message([{ type: "text", text }], stopReason)
   }
 
-  /** An API message with tools, and the lines that answer it. */
+  /** An API message with tool calls, and the lines that answer it. */
   #step(): void {
     const d = this.#dice
     const blocks: Record<string, unknown>[] = []

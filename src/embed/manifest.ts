@@ -1,16 +1,16 @@
 /**
- * Which model ctxbridge uses, file by file. Pure.
+ * The model that ctxbridge uses, file by file. Pure.
  *
- * The hashes are those of the int8 export of sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0): a file that differs
- * by a byte is not installed.
+ * The hashes are those of the int8 export of sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0). A file that differs
+ * by one byte is not installed.
  */
 import { CtxError } from "../util/errors.ts"
 
 export interface PinnedFile {
-  /** Below the model's folder, and below the address it is fetched from. */
+  /** Relative to the model's folder and to the address it is downloaded from. */
   readonly path: string
   readonly bytes: number
-  /** Hexadecimal, in small letters. */
+  /** Lower-case hexadecimal. */
   readonly sha256: string
 }
 
@@ -20,7 +20,7 @@ export interface Manifest {
   readonly files: readonly PinnedFile[]
 }
 
-/** Numbers of a vector. */
+/** Numbers in a vector. */
 export const DIMENSION = 384
 
 export const MODEL_FILE = "onnx/model_quantized.onnx"
@@ -43,15 +43,15 @@ export const MINILM: Manifest = {
   ],
 }
 
-/** Where the files can be had. Only ever shown: nothing is fetched that was not asked for by its address. */
+/** Where the files are available. Only shown to the user: nothing is downloaded unless its address was given. */
 export const MINILM_URL =
   "https://huggingface.co/Xenova/all-MiniLM-L6-v2/resolve/751bff37182d3f1213fa05d7196b954e230abad9"
 
-/** Bytes of all files. */
+/** Total size of the files in bytes. */
 export const sizeOf = ({ files }: Manifest): number => files.reduce((sum, { bytes }) => sum + bytes, 0)
 
 /**
- * Reads a manifest that somebody wrote for a model of their own.
+ * Reads a manifest that a user wrote for a model of their own.
  *
  * @throws CtxError `bad-manifest`
  */

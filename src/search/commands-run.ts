@@ -1,4 +1,4 @@
-/** How commands were run: each with its runs, how the last one ended, and where. */
+/** How commands were run: each command with its runs, how the last one ended, and where. */
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { wasRun } from "../archive/was-run.ts"
@@ -8,15 +8,15 @@ import { parseQuery } from "./query.ts"
 import type { CallPlace, WholeCalls } from "./whole-calls.ts"
 
 export interface CommandRun {
-  /** As it was run last, with its line breaks. */
+  /** As in the last run, with line breaks. */
   readonly command: string
   readonly runs: number
   readonly failures: number
-  /** Of the last run: whether it failed; null while it is unanswered. */
+  /** Whether the last run failed; null while it is unanswered. */
   readonly failed: boolean | null
-  /** Of the last run that failed with one. */
+  /** Exit code of the last run, when it failed with one. */
   readonly exitCode: number | null
-  /** The line that names the last run's error; the beginning of its output where none does. */
+  /** The line that names the last run's error, or the beginning of its output when none does. */
   readonly error: string | null
   readonly time: string | null
   /** The turn of the last run, with `ctx:`. */
@@ -33,17 +33,19 @@ interface Row extends CallPlace {
 }
 
 export interface CommandsRequest {
-  /** undefined: of all. */
+  /** Undefined: all projects. */
   readonly project: string | undefined
-  /** How many are read from the vault, the best first; the others are told in the views' one line. */
+  /**
+   * How many commands, best first, are read from the vault. The others are shown as the one line that the views keep.
+   */
   readonly limit: number
   readonly calls: WholeCalls
 }
 
 /**
- * Best first: a short command that has the words is more to the point than a long one.
+ * Best first: of two commands with the same words, the shorter is more to the point.
  *
- * @param messages calls that have words of the query: the newest of a command's, at least
+ * @param messages calls that contain words of the query, at least the newest call of each command
  */
 export function commandsRun(
   db: Database,
@@ -90,7 +92,7 @@ interface Counts {
   readonly failures: number
 }
 
-/** Of all runs: more than were looked at. */
+/** Counts all runs, not only the ones that the search looked at. */
 function countsOf(
   db: Database,
   commands: readonly string[],

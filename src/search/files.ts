@@ -1,4 +1,4 @@
-/** Files that have to do with a topic, by the turns that do; and the turns that have to do with a file. */
+/** Files related to a topic, found through the turns about it; and the turns that touched a file. */
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { withSlashes } from "../transcript/windows-path.ts"
@@ -9,27 +9,30 @@ import type { Ranked } from "./rank.ts"
 
 export interface TopicFile {
   readonly path: string
-  /** What was done with it in these turns: edit, write, read, command. */
+  /** What these turns did with it: edit, write, read, command. */
   readonly ops: readonly string[]
   readonly turns: number
-  /** The turn that has most to do with the topic. */
+  /** The turn closest to the topic. */
   readonly handle: string
   readonly time: string | null
   readonly score: number
 }
 
-/** A file that was changed says more than one that was read, one that a command names the least. */
+/** A change says more than a read, and a mention in a command says least. */
 const WEIGHTS: Readonly<Record<string, number>> = { edit: 1, write: 1, read: 0.5, command: 0.3 }
-/** What a path gets for having the topic's words in it, as a share of the best. */
+/** Bonus for a path that contains all of the topic's words, relative to the best turn's score. */
 const NAMED = 1
 
 interface Named {
   readonly path: string
-  /** The session's folder, from which commands name their files. */
+  /** The session's folder, which relative paths in commands start from. */
   readonly cwd: string | null
 }
 
-/** A path from the session's folder stands for the whole one where that was named as well: they are one file. */
+/**
+ * A path relative to the session's folder is replaced by the absolute one when that occurs as well, since both are the
+ * same file.
+ */
 function wholePaths(all: readonly Named[]): (one: Named) => string {
   const known = new Set(all.map(({ path }) => path))
   return ({ path, cwd }) => {
@@ -45,7 +48,7 @@ interface FileOfTurn extends Named {
   readonly time: string | null
 }
 
-/** @param ranked the turns that have to do with the topic */
+/** @param ranked the turns about the topic */
 export function filesAbout(db: Database, topic: string, ranked: readonly Ranked[]): TopicFile[] {
   const words = new Set(parseQuery(topic).terms.map(({ word }) => word))
   const found = new Map<string, { ops: Set<string>; handles: Set<string>; score: number; one: FileOfTurn }>()
@@ -97,7 +100,7 @@ export interface Touch {
   readonly ops: readonly string[]
   /** What was asked for. */
   readonly prompt: string
-  /** What was said to have been done. */
+  /** What the model said it had done. */
   readonly answer: string
 }
 
@@ -105,7 +108,7 @@ interface TouchRow extends Omit<Touch, "ops">, Named {
   readonly ops: string
 }
 
-/** The turns that touched a file, newest first; those that only read it when `reads`. */
+/** Turns that touched a file, newest first. Those that only read it are included when `reads`. */
 export function touchesOf(db: Database, file: string, project: string | undefined, reads: boolean): Touch[] {
   const { sql, values } = named(file)
   const rows = db

@@ -1,6 +1,6 @@
 /**
- * A moment in the time zone of whoever reads it. From the C library: the engine takes 6 to 10 ms to learn about the time
- * zone, as long as most commands need for all else.
+ * Local time, from the C library: the engine takes 6 to 10 ms to load the time zone, as long as most commands need for
+ * everything else.
  */
 import { localTime } from "./libc.ts"
 
@@ -14,7 +14,7 @@ export interface LocalTime {
   readonly second: number
 }
 
-/** @param ms since the epoch, as a Date can tell it */
+/** @param ms since the epoch, within a Date's range */
 export function localTimeOf(ms: number): LocalTime {
   return fromLibrary(ms) ?? fromEngine(new Date(ms))
 }
@@ -26,7 +26,7 @@ function fromLibrary(ms: number): LocalTime | undefined {
     const [second, minute, hour, day, month, years] = fields as unknown as Fields
     return { year: years + 1900, month: month + 1, day, hour, minute, second }
   } catch {
-    // No such library.
+    // There is no such library.
     return undefined
   }
 }

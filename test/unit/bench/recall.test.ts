@@ -16,7 +16,7 @@ const question = (evidence: Record<string, string>): Question => ({
 const shown = (...texts: string[]) => texts.map((text) => ({ text, handle: "ctx:abc" }))
 
 describe("what counts", () => {
-  test("evidence is shown whole or, when it is long, by eight words in a row", () => {
+  test("evidence is shown whole or, if it is long, by eight consecutive words", () => {
     const long = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
     expect(shows("a cat sat", "cat sat")).toBe(true)
     expect(shows("cat", "cat sat")).toBe(false)
@@ -33,7 +33,7 @@ describe("what counts", () => {
     expect(mean([scores, { ...scores, r5: 0 }])).toMatchObject({ questions: 2, r5: 0.5 })
   })
 
-  test("the hash embedding is that of the design documents", () => {
+  test("the hash embedding matches the design documents", () => {
     const vector = hashEmbedding(" Ab ")
     // ((97·1 << 5) − 97·1) + 98·1, and the length is 1
     const first = (Math.sin(97 * 31 + 98) + 1) / 2
