@@ -1,8 +1,9 @@
 /**
  * Names, paths, commands and error lines that the model is likely to need again, likeliest first.
  *
- * What was used often and recently is used again, and short facts leave room for more, so the rank is times / (√age ·
- * √characters), or for error lines times / (√age · characters). docs/measurements/restore.md says how that was chosen.
+ * What was used often and recently is used again, and short facts leave room for more, so the rank is √times /
+ * (√age · √characters), or for error lines √times / (√age · characters). docs/measurements/restore.md says how that was
+ * chosen.
  */
 import type { Database } from "../archive/database.ts"
 import { sessionKey } from "../archive/identity.ts"
@@ -97,7 +98,7 @@ function agesOf(kinds: readonly (readonly FactRow[])[]): ReadonlyMap<number, num
 /** @param brevity exponent of the length: error lines are equally likely at any length, so short ones go first */
 function ranked(rows: readonly FactRow[], ages: ReadonlyMap<number, number>, brevity = 0.5): Fact[] {
   const need = ({ form, times, latest }: FactRow): number =>
-    times / (Math.sqrt(ages.get(latest)! + SETTLING) * (form.length + FRAME) ** brevity)
+    Math.sqrt(times / (ages.get(latest)! + SETTLING)) / (form.length + FRAME) ** brevity
   return rows
     .map((row) => ({ row, need: need(row) }))
     .sort((a, b) => b.need - a.need || (a.row.text < b.row.text ? -1 : 1))
