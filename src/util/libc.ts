@@ -3,7 +3,7 @@
  * deadline, an environment that libraries see), and on Linux the file calls of hooks. The only importer of bun:ffi
  * (0.4 ms with all of them).
  */
-import { CString, dlopen, type Pointer, ptr, read } from "bun:ffi"
+import { CString, dlopen, type FFIFunction, type Pointer, ptr, read } from "bun:ffi"
 import { CtxError } from "./errors.ts"
 import { once } from "./once.ts"
 
@@ -112,12 +112,11 @@ export function readable(fd: number, ms: number): boolean {
 /** Bytes of a path, with the 0 behind it. */
 const PATH_MAX = 4096
 
-// Opened apart: hooks seldom need it.
-const realpathOf = once(
-  () =>
-    first((library) => dlopen(library, { realpath: { args: ["ptr", "ptr"], returns: "ptr" } })).symbols
-      .realpath,
-)
+/** A call that hooks make seldom or never: opened apart from the others, when it is first asked for. */
+export const seldomCalled = <const F extends FFIFunction>(name: string, call: F) =>
+  once(() => first((library) => dlopen(library, { [name]: call })).symbols[name]!)
+
+const realpathOf = seldomCalled("realpath", { args: ["ptr", "ptr"], returns: "ptr" })
 
 /**
  * realpath(3).
@@ -130,36 +129,12 @@ export function realPath(path: Uint8Array): string | undefined {
   return realpathOf()(path, into) === null ? undefined : new CString(ptr(into)).toString()
 }
 
-const localtimeOf = once(
-  () =>
-    first((library) => dlopen(library, { localtime_r: { args: ["ptr", "ptr"], returns: "ptr" } })).symbols
-      .localtime_r,
-)
-
-/**
- * localtime_r(3).
- *
- * @param seconds since the epoch
- * @returns struct tm, whose first fields are everywhere seconds, minutes, hours, day, month from 0 on, years since 1900;
- *   undefined for a time that it cannot tell
- */
-export function localTime(seconds: number): Int32Array | undefined {
-  const fields = new Int32Array(TM_LENGTH)
-  return localtimeOf()(BigInt64Array.of(BigInt(seconds)), fields) === null ? undefined : fields
-}
-
-/** More than any library's struct tm. */
-const TM_LENGTH = 32
-
 /**
  * setenv(3): a variable for libraries that are loaded from here on. What is assigned to `process.env` reaches only
  * JavaScript and children.
  */
 export function setVariable(name: string, value: string): void {
   const bytes = (text: string): Uint8Array => Buffer.from(`${text}\0`)
-  // Opened apart: hooks need the calls above only.
-  const { setenv } = first((library) =>
-    dlopen(library, { setenv: { args: ["ptr", "ptr", "i32"], returns: "i32" } }),
-  ).symbols
+  const setenv = seldomCalled("setenv", { args: ["ptr", "ptr", "i32"], returns: "i32" })()
   if (setenv(bytes(name), bytes(value), 1) !== 0) throw new CtxError("setenv", `cannot set ${name}`)
 }
