@@ -37,13 +37,18 @@ export class Chain {
   /** Uuid of the chain's last line. */
   parent: string | null
   /** Bytes. */
-  written = 0
+  #written = 0
 
   constructor(dice: Dice, options: CorpusOptions) {
     this.#dice = dice
     this.#options = options
     this.#ms = EPOCH_MS + dice.between(0, 90 * 86_400_000)
     this.parent = options.after ?? null
+  }
+
+  /** Characters that a single field may still have, so that the end is not overshot by much. */
+  get room(): number {
+    return Math.max(600, Math.floor((this.#options.bytes - this.#written) / 4))
   }
 
   /** The lines added since the last call. */
@@ -65,7 +70,7 @@ export class Chain {
 
   #push(json: string, uuid: string | undefined, prompt: boolean): void {
     const text = `${json}\n`
-    this.written += Buffer.byteLength(text)
+    this.#written += Buffer.byteLength(text)
     this.#lines.push({ text, uuid, prompt })
   }
 

@@ -1,13 +1,15 @@
 /** How commands were run: each command with its runs, how the last one ended, and where. */
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+import { type TakenBack, takenBackOf } from "../archive/taken-back.ts"
 import { wasRun } from "../archive/was-run.ts"
 import { errorLinesIn } from "../transcript/error-lines.ts"
 import { wordSet } from "../util/words.ts"
 import { parseQuery } from "./query.ts"
 import type { CallPlace, WholeCalls } from "./whole-calls.ts"
 
-export interface CommandRun {
+/** `takenBack` is that of the last run's turn. */
+export interface CommandRun extends TakenBack {
   /** As in the last run, with line breaks. */
   readonly command: string
   readonly runs: number
@@ -30,6 +32,7 @@ interface Row extends CallPlace {
   readonly error: string | null
   readonly time: string | null
   readonly handle: string
+  readonly takenBack: number
 }
 
 export interface CommandsRequest {
@@ -61,7 +64,7 @@ export function commandsRun(
   const rows = db
     .query<Row, [string, string]>(
       `SELECT c.target AS command, c.is_error AS isError, c.exit_code AS exitCode, c.error, m.time,
-         ?1 || t.handle AS handle, c.id, c.use, c.result
+         ?1 || t.handle AS handle, t.taken_back AS takenBack, c.id, c.use, c.result
        FROM json_each(?2) w JOIN messages m ON m.id = w.value JOIN tool_calls c ON c.turn = m.turn AND c.use = m.id
        JOIN turns t ON t.id = m.turn WHERE c.name IN ('Bash', 'PowerShell')
          AND ${wasRun("c")} ORDER BY w.key`,
@@ -127,5 +130,6 @@ function summary(command: string, last: Row, { runs, failures }: Counts): Comman
     error: last.error,
     time: last.time,
     handle: last.handle,
+    ...takenBackOf(last),
   }
 }

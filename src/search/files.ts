@@ -1,13 +1,15 @@
 /** Files related to a topic, found through the turns about it; and the turns that touched a file. */
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+import { type TakenBack, takenBackOf } from "../archive/taken-back.ts"
 import { withSlashes } from "../transcript/windows-path.ts"
 import { wordSet } from "../util/words.ts"
 import { named } from "./narrowing.ts"
 import { parseQuery } from "./query.ts"
 import type { Ranked } from "./rank.ts"
 
-export interface TopicFile {
+/** Taken back is the turn that is named. */
+export interface TopicFile extends TakenBack {
   readonly path: string
   /** What these turns did with it: edit, write, read, command. */
   readonly ops: readonly string[]
@@ -46,6 +48,7 @@ interface FileOfTurn extends Named {
   readonly op: string
   readonly handle: string
   readonly time: string | null
+  readonly takenBack: number
 }
 
 /** @param ranked the turns about the topic */
@@ -77,6 +80,7 @@ export function filesAbout(db: Database, topic: string, ranked: readonly Ranked[
       handle: one.handle,
       time: one.time,
       score: Math.round(score * 1000) / 1000,
+      ...takenBackOf(one),
     }))
     .sort((a, b) => b.score - a.score || (a.path < b.path ? -1 : 1))
 }
@@ -84,13 +88,13 @@ export function filesAbout(db: Database, topic: string, ranked: readonly Ranked[
 const filesOfTurn = (db: Database, turn: number): FileOfTurn[] =>
   db
     .query<FileOfTurn, [string, number]>(
-      `SELECT f.path, f.op, ? || t.handle AS handle, t.started AS time, s.cwd
+      `SELECT f.path, f.op, ? || t.handle AS handle, t.started AS time, t.taken_back AS takenBack, s.cwd
        FROM files f JOIN turns t ON t.id = f.turn LEFT JOIN sessions s ON s.id = t.session
        WHERE f.turn = ? ORDER BY f.path, f.op`,
     )
     .all(HANDLE_PREFIX, turn)
 
-export interface Touch {
+export interface Touch extends TakenBack {
   /** With `ctx:`. */
   readonly handle: string
   readonly session: string
@@ -104,8 +108,9 @@ export interface Touch {
   readonly answer: string
 }
 
-interface TouchRow extends Omit<Touch, "ops">, Named {
+interface TouchRow extends Omit<Touch, "ops" | "takenBack">, Named {
   readonly ops: string
+  readonly takenBack: number
 }
 
 /** Turns that touched a file, newest first. Those that only read it are included when `reads`. */
@@ -114,7 +119,7 @@ export function touchesOf(db: Database, file: string, project: string | undefine
   const rows = db
     .query<TouchRow, (string | null)[]>(
       `SELECT ? || t.handle AS handle, t.session, t.seq, t.started AS time, f.path,
-         group_concat(f.op, ' ' ORDER BY f.op) AS ops, t.prompt, t.answer, s.cwd
+         group_concat(f.op, ' ' ORDER BY f.op) AS ops, t.prompt, t.answer, t.taken_back AS takenBack, s.cwd
        FROM files f JOIN turns t ON t.id = f.turn
        LEFT JOIN sessions s ON s.id = t.session LEFT JOIN projects p ON p.id = s.project
        WHERE ${sql} AND (? IS NULL OR p.path = ?)
@@ -123,11 +128,11 @@ export function touchesOf(db: Database, file: string, project: string | undefine
     .all(HANDLE_PREFIX, ...values, project ?? null, project ?? null)
   const wholeOf = wholePaths(rows)
   const touches = new Map<string, Touch>()
-  for (const { cwd, ops, ...row } of rows) {
+  for (const { cwd, ops, takenBack, ...row } of rows) {
     const path = wholeOf({ path: row.path, cwd })
     const key = `${row.handle} ${path}`
     const all = new Set([...(touches.get(key)?.ops ?? []), ...ops.split(" ")])
-    touches.set(key, { ...row, path, ops: [...all].sort() })
+    touches.set(key, { ...row, path, ops: [...all].sort(), ...takenBackOf({ takenBack }) })
   }
   return [...touches.values()].filter(({ ops }) => reads || ops.some((op) => op !== "read"))
 }

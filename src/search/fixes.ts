@@ -1,9 +1,11 @@
 /** What followed an error: the calls made until the same thing next succeeded. */
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+import { type TakenBack, takenBackOf } from "../archive/taken-back.ts"
 import type { CallPlace, WholeCalls } from "./whole-calls.ts"
 
-export interface Fix {
+/** `takenBack` is that of the turn of the error. */
+export interface Fix extends TakenBack {
   /** The turn of the error, with `ctx:`. */
   readonly handle: string
   readonly time: string | null
@@ -14,6 +16,8 @@ export interface Fix {
   readonly steps: readonly FixStep[]
   /** The turn in which the same call succeeded; null when it never did in this session. */
   readonly solvedIn: string | null
+  /** Whether that turn was taken back. */
+  readonly solutionTakenBack?: true
   /** What the model said at the end of that turn, or of the error's turn when there is none. */
   readonly answer: string
 }
@@ -34,11 +38,12 @@ interface Call extends CallPlace {
   readonly isError: number | null
   readonly time: string | null
   readonly answer: string
+  readonly takenBack: number
 }
 
 const CALL = `
   SELECT c.id, c.turn, t.handle, c.session, c.name, c.target, c.error, c.is_error AS isError, c.use, c.result,
-    t.started AS time, t.answer
+    t.started AS time, t.answer, t.taken_back AS takenBack
   FROM tool_calls c JOIN turns t ON t.id = c.turn`
 
 /** How many calls after an error are examined, and how many of them are reported. */
@@ -92,6 +97,8 @@ function fixOf(db: Database, failed: Call, calls: WholeCalls): readonly [Fix, Wh
     steps: until.map((call) => stepOf(call, call.target)),
     solvedIn: solved === undefined ? null : HANDLE_PREFIX + solved.handle,
     answer: (solved ?? failed).answer,
+    ...takenBackOf(failed),
+    ...(solved?.takenBack === 1 ? { solutionTakenBack: true } : {}),
   }
   const whole: WholeFix = () => ({
     target: calls.target(failed) ?? fix.target,

@@ -3,7 +3,7 @@
  * a deadline, an environment that libraries see) and, on Linux, the file calls of hooks. The only file that imports
  * bun:ffi (0.4 ms with all of them).
  */
-import { CString, dlopen, type Pointer, ptr, read } from "bun:ffi"
+import { CString, dlopen, type FFIFunction, type Pointer, ptr, read } from "bun:ffi"
 import { CtxError } from "./errors.ts"
 import { once } from "./once.ts"
 
@@ -112,12 +112,11 @@ export function readable(fd: number, ms: number): boolean {
 /** Maximum bytes of a path, including the final 0. */
 const PATH_MAX = 4096
 
-// Opened separately, since hooks rarely need it.
-const realpathOf = once(
-  () =>
-    first((library) => dlopen(library, { realpath: { args: ["ptr", "ptr"], returns: "ptr" } })).symbols
-      .realpath,
-)
+/** A call that hooks make rarely or never: opened separately, when it is first needed. */
+export const seldomCalled = <const F extends FFIFunction>(name: string, call: F) =>
+  once(() => first((library) => dlopen(library, { [name]: call })).symbols[name]!)
+
+const realpathOf = seldomCalled("realpath", { args: ["ptr", "ptr"], returns: "ptr" })
 
 /**
  * realpath(3).
@@ -130,36 +129,12 @@ export function realPath(path: Uint8Array): string | undefined {
   return realpathOf()(path, into) === null ? undefined : new CString(ptr(into)).toString()
 }
 
-const localtimeOf = once(
-  () =>
-    first((library) => dlopen(library, { localtime_r: { args: ["ptr", "ptr"], returns: "ptr" } })).symbols
-      .localtime_r,
-)
-
-/**
- * localtime_r(3).
- *
- * @param seconds since the epoch
- * @returns struct tm, whose first fields are on every system seconds, minutes, hours, day, month from 0, years since
- *   1900; undefined for a time out of range
- */
-export function localTime(seconds: number): Int32Array | undefined {
-  const fields = new Int32Array(TM_LENGTH)
-  return localtimeOf()(BigInt64Array.of(BigInt(seconds)), fields) === null ? undefined : fields
-}
-
-/** Larger than any library's struct tm. */
-const TM_LENGTH = 32
-
 /**
  * setenv(3): sets a variable for libraries that are loaded later. Assigning to `process.env` only reaches JavaScript
  * and child processes.
  */
 export function setVariable(name: string, value: string): void {
   const bytes = (text: string): Uint8Array => Buffer.from(`${text}\0`)
-  // Opened separately, since hooks only need the calls above.
-  const { setenv } = first((library) =>
-    dlopen(library, { setenv: { args: ["ptr", "ptr", "i32"], returns: "i32" } }),
-  ).symbols
+  const setenv = seldomCalled("setenv", { args: ["ptr", "ptr", "i32"], returns: "i32" })()
   if (setenv(bytes(name), bytes(value), 1) !== 0) throw new CtxError("setenv", `cannot set ${name}`)
 }

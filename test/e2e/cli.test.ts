@@ -1,5 +1,5 @@
 /** Every command of the compiled file: what it says, in words and in JSON, and its exit code. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import {
   appendFileSync,
   existsSync,
@@ -18,6 +18,8 @@ import { binary, type Ran, run } from "../support/binary.ts"
 import { doneIn } from "../support/events.ts"
 import { Machine } from "../support/machine.ts"
 import { Transcript } from "../support/transcript.ts"
+
+setDefaultTimeout(60_000)
 
 const FAILING = {
   tool: "Bash",

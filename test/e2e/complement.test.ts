@@ -1,11 +1,13 @@
 /** What the new context holds already is not given back, and nothing at all when nothing is missing. */
-import { expect, test } from "bun:test"
+import { expect, setDefaultTimeout, test } from "bun:test"
 import { execFileSync } from "node:child_process"
 import { mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Ran } from "../support/binary.ts"
 import { contextOf, Machine } from "../support/machine.ts"
 import type { Transcript } from "../support/transcript.ts"
+
+setDefaultTimeout(60_000)
 
 const RULE = "Never touch the generated files."
 const NAMED = "retryAfter"

@@ -1,5 +1,5 @@
 /** `doctor` of the compiled file: each fault is made, found, repaired where that is safe, and then gone. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import {
   appendFileSync,
   chmodSync,
@@ -23,6 +23,8 @@ import { spaceFinding } from "../../src/doctor/folders.ts"
 import { logError } from "../../src/util/log.ts"
 import { binary, run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
+
+setDefaultTimeout(60_000)
 
 const DAY = 86_400_000
 const SECRET = "the heron nests below the weir"

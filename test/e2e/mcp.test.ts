@@ -1,11 +1,13 @@
 /** `ctxbridge mcp` of the compiled file, on an archive that hooks have filled: what it says, and what it bears. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { run, start } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import { callOf, exchange, initialize, Peer, request } from "../support/mcp.ts"
 import type { Transcript } from "../support/transcript.ts"
+
+setDefaultTimeout(60_000)
 
 let machine: Machine
 let main: Transcript

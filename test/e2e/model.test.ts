@@ -1,5 +1,5 @@
 /** `ctxbridge model`, and ONNX Runtime inside the compiled file: installed, checked, run, with nothing around it. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import {
   copyFileSync,
   existsSync,
@@ -17,6 +17,8 @@ import { binary, type Ran, run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import { TINY, writeModel } from "../support/onnx-model.ts"
 import { tempFolder } from "../support/temp.ts"
+
+setDefaultTimeout(60_000)
 
 const source = tempFolder()
 const MANIFEST = join(source.path, "manifest.json")

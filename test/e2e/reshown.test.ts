@@ -1,5 +1,5 @@
 /** What the host itself shows after a compaction is not given back: each source of it, and what only looks like one. */
-import { expect, test } from "bun:test"
+import { expect, setDefaultTimeout, test } from "bun:test"
 import { execFileSync } from "node:child_process"
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
@@ -7,6 +7,8 @@ import { run } from "../support/binary.ts"
 import { contextOf, Machine } from "../support/machine.ts"
 import { Peer } from "../support/mcp.ts"
 import type { Transcript } from "../support/transcript.ts"
+
+setDefaultTimeout(60_000)
 
 const PREFACE =
   "It holds for everything that comes from now on, in this folder and in those below it, whoever may ask for it. "

@@ -1,5 +1,5 @@
 /** `search --cold`: what the index does not hold is found in the vault itself, and nothing that is not there any more. */
-import { afterAll, beforeAll, expect, test } from "bun:test"
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test"
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import type { ColdHit } from "../../src/search/cold.ts"
@@ -7,6 +7,8 @@ import type { Hit } from "../../src/search/hit.ts"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import type { Transcript } from "../support/transcript.ts"
+
+setDefaultTimeout(60_000)
 
 let machine: Machine
 let main: Transcript

@@ -1,10 +1,12 @@
 /** `status` and `doctor` on what searching needs: the MCP server, the word index, the vectors. */
 import { Database } from "bun:sqlite"
-import { afterEach, beforeEach, expect, test } from "bun:test"
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test"
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { binary, run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
+
+setDefaultTimeout(60_000)
 
 const STATE = JSON.stringify({ numStartups: 9, oauth: "s3cret" }, null, 2)
 

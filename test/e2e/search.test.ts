@@ -1,5 +1,5 @@
 /** `ctxbridge search` of the compiled file, on an archive that hooks have filled. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { mkdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import fc from "fast-check"
@@ -7,6 +7,8 @@ import type { Hit } from "../../src/search/hit.ts"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import type { Transcript } from "../support/transcript.ts"
+
+setDefaultTimeout(60_000)
 
 let machine: Machine
 let main: Transcript

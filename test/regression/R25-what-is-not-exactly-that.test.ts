@@ -2,10 +2,12 @@
  * A phrase of common words was given up after 12 MB of transcripts, though it stood in one of the messages that have its
  * words; and turns that have the words alone were shown as if they had the phrase.
  */
-import { expect, test } from "bun:test"
+import { expect, setDefaultTimeout, test } from "bun:test"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import { callOf, exchange } from "../support/mcp.ts"
+
+setDefaultTimeout(60_000)
 
 const NOTE = "no exact match; these have some of the words"
 

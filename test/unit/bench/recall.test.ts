@@ -1,5 +1,5 @@
 /** `bench recall` on data made here: what it counts, and that a search by words beats what it is compared with. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { hashEmbedding } from "../../../src/bench/recall/baselines.ts"
@@ -7,6 +7,8 @@ import { mean, type Question, scoreOf, shows } from "../../../src/bench/recall/q
 import { run } from "../../support/binary.ts"
 import { Machine } from "../../support/machine.ts"
 import { Transcript } from "../../support/transcript.ts"
+
+setDefaultTimeout(60_000)
 
 const question = (evidence: Record<string, string>): Question => ({
   text: "?",

@@ -1,9 +1,11 @@
 /** Small files, replaced while others read them. */
-import { afterAll, expect, test } from "bun:test"
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test"
 import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { readOrdinary, readReplaced, replaceSoon } from "../../../src/util/files.ts"
+
+setDefaultTimeout(60_000)
 
 const dir = mkdtempSync(join(tmpdir(), "ctxbridge-replace-"))
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
