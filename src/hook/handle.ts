@@ -22,6 +22,8 @@ import { additionalContext, type HookEvent, isHumanPrompt, isSubagents } from ".
 import type { Reply, ReplyRequest } from "./reply.ts"
 import { preparedReply } from "./start.ts"
 import {
+  announcedAt,
+  answeredAt,
   changeState,
   claimStart,
   compactionUnanswered,
@@ -112,9 +114,9 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
       { event, settings, state, lastPromptOpen: before.promptOpen === true, taken, now, deadline },
       failed,
     )
+    const isAnswered = event.source === "compact" && answer.state.restoreTime !== state.restoreTime
     text = answer.text
-    state = answer.state
-    if (event.source === "compact" && state.restoreTime === now) state = answered(event, before, state, own)
+    state = isAnswered ? answered(event, before, answer.state, own) : answer.state
     lost = answer.lost === true
   }
   if (text === "" && watched?.advice !== undefined) {
@@ -262,7 +264,12 @@ function remember(
       const focus = remembered(event.focus?.trim() ?? "", FOCUS_REMEMBERED, secrets)
       // One that the next prompt is to answer is not forgotten over it.
       const at = compactionUnanswered(state) ? Math.min(state.compactAt ?? size, size) : size
-      return { ...rest, ...(focus === "" ? {} : { focus }), compactTime: now, compactAt: at }
+      return {
+        ...rest,
+        ...(focus === "" ? {} : { focus }),
+        compactTime: announcedAt(state, now),
+        compactAt: at,
+      }
     }
     case "subagent-stop":
       // No agent type: the compaction itself, from 2.1 on. Its summary is not in the transcript yet.
@@ -307,7 +314,7 @@ async function followDelivery(
   const own = ownOf(event, taken)
   if (given === undefined || own === undefined) return {}
   const outcome = (await import("./delivery.ts")).outcomeOf(given, own)
-  if (isMissed) return outcome === "arrived" ? { state: { ...rest, restoreTime: now } } : {}
+  if (isMissed) return outcome === "arrived" ? { state: { ...rest, restoreTime: answeredAt(rest, now) } } : {}
   if (outcome === "arrived" || outcome === "unknown") return { state: rest }
   return { lost: isPrompt && outcome === "lost" }
 }

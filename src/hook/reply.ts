@@ -21,7 +21,7 @@ import type { Stretch } from "../vault/reader.ts"
 import { CLEAR_LASTS, claimClear, isCleared, SILENT_CLEAR_LASTS } from "./clears.ts"
 import { additionalContext, type HookEvent } from "./event.ts"
 import { type Compaction, lastCompaction, missedCompaction, summaryBehind } from "./missed.ts"
-import { compactionUnanswered, SAME_EVENT, type SessionState } from "./state.ts"
+import { answeredAt, compactionUnanswered, SAME_EVENT, type SessionState } from "./state.ts"
 
 export interface ReplyRequest {
   readonly event: HookEvent
@@ -140,7 +140,8 @@ function answer(db: Database, indexer: Indexer, request: ReplyRequest): Reply {
     const given = restore(db, request, "compact", event.session, missed)
     if (given === NOTHING && !isPrompt) return { text: "", state }
     const { summary: _used, focus: _told, delivery: _former, unannounced: _noted, ...rest } = state
-    const next = { ...rest, restoreTime: request.now, ...(isPrompt ? {} : deliveryOf(request, given)) }
+    const restoreTime = answeredAt(rest, request.now)
+    const next = { ...rest, restoreTime, ...(isPrompt ? {} : deliveryOf(request, given)) }
     return { text: additionalContext(event, given.text, given.note), state: next }
   }
   const given = begin(db, indexer, request)
@@ -253,21 +254,30 @@ function claimAnswer(
     .get(event.session)
   const size = source === "resume" ? 0 : (row?.size ?? 0)
   const announced = event.source === "compact" ? state.compactTime : undefined
+  const time = Math.max(now, announced ?? 0)
   const since = Math.max(now - SAME_EVENT, announced ?? 0)
-  if ((size === 0 || announced !== undefined) && answeredSince(db, event.session, source, since)) return false
+  // What is dated later was given before the clock was set back.
+  const isAnswered = (): boolean => answeredWithin(db, event.session, source, since, time + SAME_EVENT)
+  if ((size === 0 || announced !== undefined) && isAnswered()) return false
   const place = event.name === "user-prompt-submit" ? "late" : "at"
   const mark = size > 0 ? `${place} ${size}` : `near ${now}`
   const added = db
     .query("INSERT OR IGNORE INTO restores (session, source, mark, time, text) VALUES (?, ?, ?, ?, '')")
-    .run(event.session, source, mark, now)
+    .run(event.session, source, mark, time)
   return added.changes > 0
 }
 
-function answeredSince(db: Database, session: string, source: string, time: number): boolean {
+function answeredWithin(
+  db: Database,
+  session: string,
+  source: string,
+  since: number,
+  until: number,
+): boolean {
   return (
     db
-      .query("SELECT 1 FROM restores WHERE session = ? AND source = ? AND time >= ?")
-      .get(session, source, time) !== null
+      .query("SELECT 1 FROM restores WHERE session = ? AND source = ? AND time BETWEEN ? AND ?")
+      .get(session, source, since, until) !== null
   )
 }
 
