@@ -27,7 +27,7 @@ export interface ContextReport extends Judgement {
 
 interface Conversation {
   readonly copy: string
-  /** Offset of the last compaction, 0 for none. */
+  /** Offset of the last compaction that the views know there, 0 for none: the rest need not be read. */
   readonly from: number
 }
 
@@ -128,14 +128,21 @@ interface Seen {
 
 /** @param base tokens that an estimate begins with */
 function read(dataHome: string, { copy, from }: Conversation, base: number): Seen {
-  const counter = new FillCounter()
-  const readings: number[] = []
+  let counter = new FillCounter()
+  let readings: number[] = []
   let usage: Usage | undefined
   let version: string | undefined
   let chars = 0
   for (const { record } of recordsFrom(vaultFile(dataHome, copy), from)) {
     if (record.sidechain) continue
     version = record.version ?? version
+    // The views know of a compaction where it happened, and not of its copy in a fork.
+    if (record.parts.some(({ kind }) => kind === "boundary")) {
+      counter = new FillCounter()
+      readings = []
+      usage = undefined
+      chars = 0
+    }
     counter.add(record.parts)
     chars += charsOf(record)
     if (record.parts.some(({ kind }) => kind === "prompt") && usage !== undefined) {
