@@ -50,9 +50,10 @@ const COMPACTION_LASTS = 10 * 60_000
 const INDEX_AT = 1 << 20
 
 /** @param deadline ms of performance.now(), counted from the start of the process */
-export async function handle(event: HookEvent, settings: Settings, deadline: number): Promise<string> {
-  const { dataHome, stateHome } = settings.paths
-  if (settings.paths.exclude.length > 0 && (await isLeftOut(event, settings.paths))) return ""
+export async function handle(called: HookEvent, settings: Settings, deadline: number): Promise<string> {
+  const { dataHome, stateHome, exclude } = settings.paths
+  const event = exclude.length === 0 ? called : await wanted(called, settings.paths)
+  if (event === undefined) return ""
   const now = Date.now()
   const start = performance.now()
   const failed = (error: unknown): void =>
@@ -144,11 +145,19 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
   return text
 }
 
-/** The user wants nothing of it here, not even a line in the log. */
-async function isLeftOut({ transcript, cwd }: HookEvent, paths: Paths): Promise<boolean> {
+/** What of an event is not of an excluded folder; undefined: the user wants nothing of it here, not even a line in the log. */
+async function wanted(event: HookEvent, paths: Paths): Promise<HookEvent | undefined> {
+  const { transcript, agentTranscript, cwd } = event
   const { isExcluded, isExcludedFolder } = await import("../archive/excluded.ts")
-  if (transcript !== undefined) return isExcluded(paths, transcript, cwd)
-  return cwd === undefined || isExcludedFolder(paths, cwd)
+  const isOut =
+    transcript === undefined
+      ? cwd === undefined || isExcludedFolder(paths, cwd)
+      : isExcluded(paths, transcript, cwd)
+  if (isOut) return undefined
+  // A subagent may work in another folder than its session.
+  return agentTranscript !== undefined && isExcluded(paths, agentTranscript)
+    ? { ...event, agentTranscript: undefined }
+    : event
 }
 
 /** The compaction that was answered just now stands in the transcript already, or soon will. */
