@@ -13,16 +13,15 @@ import { sweepDue } from "../job/sweep.ts"
 import { codeOf, isDamage } from "../util/errors.ts"
 import { logError } from "../util/log.ts"
 import { dirname } from "../util/path.ts"
-import { filterText, type SecretSettings } from "../util/secrets.ts"
 import { mayBeSpooled } from "../vault/spool-folders.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
 import { rememberClear } from "./clears.ts"
 import { newCompactions, withBoundaryDue, withCompactions } from "./compactions.ts"
-import { additionalContext, type HookEvent, isHumanPrompt, isSubagents } from "./event.ts"
+import { additionalContext, type HookEvent, isSubagents } from "./event.ts"
+import { withEvent } from "./event-state.ts"
 import type { Reply, ReplyRequest } from "./reply.ts"
 import { preparedReply } from "./start.ts"
 import {
-  announcedAt,
   answeredAt,
   changeState,
   claimStart,
@@ -36,16 +35,6 @@ import { type Watched, watchContext } from "./watch.ts"
 
 /** Share of the deadline until which to fill the vault. The rest is for views and reply. */
 const VAULT_SHARE = 0.4
-/** A prompt longer than this is a pasted file; its beginning is enough to know it by. */
-const PROMPT_REMEMBERED = 20_000
-/** Characters of a summary: no host's is nearly as long. */
-const SUMMARY_REMEMBERED = 150_000
-/** Characters of what the user has asked a compaction to mind. */
-const FOCUS_REMEMBERED = 2000
-/** Characters behind what is remembered in which a secret may end that begins in it. */
-const LONGEST_SECRET = 1 << 16
-/** A summary belongs to a compaction announced within this time, in ms. */
-const COMPACTION_LASTS = 10 * 60_000
 /** Bytes not yet in the views from which on a job is started to index them. */
 const INDEX_AT = 1 << 20
 
@@ -58,32 +47,8 @@ export async function handle(called: HookEvent, settings: Settings, deadline: nu
   const start = performance.now()
   const failed = (error: unknown): void =>
     logError(stateHome, { event: event.name, session: event.session, error })
-  const taken: Taken[] = []
-  let spooled = false
-  for (const path of transcriptsIn(event)) {
-    const until = start + (deadline - start) * VAULT_SHARE
-    const options = {
-      now,
-      deadline: until,
-      hurried: true,
-      lastLine: "whole",
-      parent: event.session,
-      folder: event.cwd,
-    } as const
-    try {
-      const one = take(settings.paths, path, options)
-      taken.push(one)
-      if (one.unmarked) (await spool()).spoolMarker(settings.paths, one)
-    } catch (error) {
-      failed(error)
-      try {
-        taken.push((await spool()).takeToSpool(settings.paths, path, options, error))
-        spooled = true
-      } catch (second) {
-        failed(second)
-      }
-    }
-  }
+  const until = start + (deadline - start) * VAULT_SHARE
+  const { taken, spooled } = await takeAll(event, settings.paths, now, until, failed)
   // The user does not want to have it here: no prompt, no mark, and nothing given back.
   const own = ownOf(event, taken)
   if (own?.captured.state === "forgotten") return ""
@@ -93,7 +58,7 @@ export async function handle(called: HookEvent, settings: Settings, deadline: nu
   const isFirst = !isStart || claimStart(dataHome, event.session, now)
   const kept = readState(dataHome, event.session)
   const before = (await newerState(event, settings.paths, spooled)) ?? kept
-  let state = remember(before, event, now, taken[0]?.captured.size ?? 0, settings.paths.secrets)
+  let state = withEvent(before, event, now, taken[0]?.captured.size ?? 0, settings.paths.secrets)
   try {
     state = withCompactions(event, before, state, own, now)
   } catch (error) {
@@ -158,6 +123,39 @@ async function wanted(event: HookEvent, paths: Paths): Promise<HookEvent | undef
   return agentTranscript !== undefined && isExcluded(paths, agentTranscript)
     ? { ...event, agentTranscript: undefined }
     : event
+}
+
+/**
+ * New bytes of the event's transcripts: into the vault, else into the spool.
+ *
+ * @param until ms of performance.now() at which to stop
+ */
+async function takeAll(
+  event: HookEvent,
+  paths: Paths,
+  now: number,
+  until: number,
+  failed: (error: unknown) => void,
+): Promise<{ taken: Taken[]; spooled: boolean }> {
+  const options = { now, deadline: until, hurried: true, lastLine: "whole", parent: event.session } as const
+  const taken: Taken[] = []
+  let spooled = false
+  for (const path of transcriptsIn(event)) {
+    try {
+      const one = take(paths, path, options)
+      taken.push(one)
+      if (one.unmarked) (await spool()).spoolMarker(paths, one)
+    } catch (error) {
+      failed(error)
+      try {
+        taken.push((await spool()).takeToSpool(paths, path, options, error))
+        spooled = true
+      } catch (second) {
+        failed(second)
+      }
+    }
+  }
+  return { taken, spooled }
 }
 
 /** The compaction that was answered just now stands in the transcript already, or soon will. */
@@ -242,62 +240,6 @@ function transcriptsIn({ transcript, agentTranscript }: HookEvent): string[] {
 function ownOf({ transcript }: HookEvent, taken: readonly Taken[]): Taken | undefined {
   for (const one of taken) if (one.path === transcript) return one
   return undefined
-}
-
-/**
- * What this event adds to what is known of the session; the same object when it adds nothing.
- *
- * @param size bytes of the transcript on disk
- */
-function remember(
-  state: SessionState,
-  event: HookEvent,
-  now: number,
-  size: number,
-  secrets: SecretSettings,
-): SessionState {
-  switch (event.name) {
-    case "user-prompt-submit":
-      // Automatic compaction swallows the prompt just typed, so it is kept until the turn has ended.
-      if (event.prompt === undefined || !isHumanPrompt(event)) return state
-      return {
-        ...state,
-        prompt: remembered(event.prompt, PROMPT_REMEMBERED, secrets),
-        promptAt: size,
-        promptOpen: true,
-      }
-    case "stop":
-      return state.promptOpen ? { ...state, promptOpen: false } : state
-    case "pre-compact": {
-      const { summary: _old, focus: _former, unannounced: _noted, ...rest } = state
-      const focus = remembered(event.focus?.trim() ?? "", FOCUS_REMEMBERED, secrets)
-      // One that the next prompt is to answer is not forgotten over it.
-      const at = compactionUnanswered(state) ? Math.min(state.compactAt ?? size, size) : size
-      return {
-        ...rest,
-        ...(focus === "" ? {} : { focus }),
-        compactTime: announcedAt(state, now),
-        compactAt: at,
-      }
-    }
-    case "subagent-stop":
-      // No agent type: the compaction itself, from 2.1 on. Its summary is not in the transcript yet.
-      if (event.agentType !== "" || event.lastMessage === undefined) return state
-      if (now - (state.compactTime ?? 0) > COMPACTION_LASTS) return state
-      return { ...state, summary: remembered(event.lastMessage, SUMMARY_REMEMBERED, secrets) }
-    case "session-end":
-      return state.promptOpen && event.reason === "clear" ? { ...state, promptOpen: false } : state
-    case "session-start":
-      return event.source === "resume" || event.source === "fork" ? { ...state, resumedAt: size } : state
-  }
-}
-
-/** The beginning of a text, without secrets. No more than that is looked through: a megabyte may take a second. */
-function remembered(text: string, most: number, secrets: SecretSettings): string {
-  const beginning = text.slice(0, most + LONGEST_SECRET).toWellFormed()
-  // A tag that is only mentioned hides all the same if it is closed somewhere.
-  const isClosed = text.length > beginning.length && /<\/private>/i.test(text.slice(beginning.length))
-  return filterText(isClosed ? `${beginning}</private>` : beginning, secrets).slice(0, most)
 }
 
 /**

@@ -18,10 +18,11 @@ import { compileLate } from "../util/compiling.ts"
 import { statSync } from "../util/fs.ts"
 import { dirname } from "../util/path.ts"
 import type { Stretch } from "../vault/reader.ts"
+import { claimAnswer, rememberGiven } from "./answers.ts"
 import { CLEAR_LASTS, claimClear, isCleared, SILENT_CLEAR_LASTS } from "./clears.ts"
 import { additionalContext, type HookEvent } from "./event.ts"
 import { type Compaction, lastCompaction, missedCompaction, summaryBehind } from "./missed.ts"
-import { answeredAt, compactionUnanswered, SAME_EVENT, type SessionState } from "./state.ts"
+import { answeredAt, compactionUnanswered, type SessionState } from "./state.ts"
 
 export interface ReplyRequest {
   readonly event: HookEvent
@@ -239,56 +240,6 @@ function indexSession(indexer: Indexer, { event, settings, now, deadline }: Repl
   indexer.index(taken, deadline - OTHERS_TIME, taken.fresh)
 }
 
-/**
- * The host calls hooks of several settings files for one event: the first of them answers. It is the same event when the
- * transcript is as long. A session is resumed, or begun, without new bytes in it, and after a compaction the host may
- * write some between the two calls: then also within half a second, unless another compaction was announced since.
- */
-function claimAnswer(
-  db: Database,
-  { event, state, now }: ReplyRequest,
-  source: RestoreSource | "startup" | "resume",
-): boolean {
-  const row = db
-    .query<{ size: number }, [string]>("SELECT max(archived) AS size FROM transcripts WHERE session = ?")
-    .get(event.session)
-  const size = source === "resume" ? 0 : (row?.size ?? 0)
-  const announced = event.source === "compact" ? state.compactTime : undefined
-  const time = Math.max(now, announced ?? 0)
-  const since = Math.max(now - SAME_EVENT, announced ?? 0)
-  // What is dated later was given before the clock was set back.
-  const isAnswered = (): boolean => answeredWithin(db, event.session, source, since, time + SAME_EVENT)
-  if ((size === 0 || announced !== undefined) && isAnswered()) return false
-  const place = event.name === "user-prompt-submit" ? "late" : "at"
-  const mark = size > 0 ? `${place} ${size}` : `near ${now}`
-  const added = db
-    .query("INSERT OR IGNORE INTO restores (session, source, mark, time, text) VALUES (?, ?, ?, ?, '')")
-    .run(event.session, source, mark, time)
-  return added.changes > 0
-}
-
-function answeredWithin(
-  db: Database,
-  session: string,
-  source: string,
-  since: number,
-  until: number,
-): boolean {
-  return (
-    db
-      .query("SELECT 1 FROM restores WHERE session = ? AND source = ? AND time BETWEEN ? AND ?")
-      .get(session, source, since, until) !== null
-  )
-}
-
-function remembered(db: Database, session: string, text: string): string {
-  db.query("UPDATE restores SET text = ? WHERE id = (SELECT max(id) FROM restores WHERE session = ?)").run(
-    text,
-    session,
-  )
-  return text
-}
-
 /** @param missed at a prompt: the compaction that is answered now */
 function restore(
   db: Database,
@@ -325,7 +276,7 @@ function restore(
   const { text, facts } = restoreOf(db, from, options, pending)
   const wanted = event.name === "session-start" && config["restore.receipt"]
   const note = wanted ? receiptLine(text, facts) : ""
-  return { text: remembered(db, event.session, text), note, isRestore: true }
+  return { text: rememberGiven(db, event.session, text), note, isRestore: true }
 }
 
 function pointer(db: Database, request: ReplyRequest, project: string): string {
@@ -342,7 +293,7 @@ function pointer(db: Database, request: ReplyRequest, project: string): string {
   if (!claimAnswer(db, request, "startup")) return ""
   const text = renderPointer(gatherBrief(db, last, { related }), related)
   writePointer(dataHome, project, { session: last, text, related })
-  return remembered(db, session, text)
+  return rememberGiven(db, session, text)
 }
 
 /** Hosts to 2.0 forget hook context when a session is resumed; later ones replay it. A subagent's compaction is none of it. */
