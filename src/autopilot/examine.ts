@@ -1,6 +1,7 @@
 /** The context of a session as the archive shows it: for commands, which have the time to read it anew. */
 import type { Database } from "../archive/database.ts"
 import { recordsFrom } from "../archive/records.ts"
+import { currentTranscript } from "../archive/transcripts.ts"
 import type { TranscriptRecord, Usage } from "../transcript/types.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { learntPoints, toldWindow } from "./files.ts"
@@ -65,14 +66,9 @@ export function examineContext(
   }
 }
 
-/** The transcript that the session goes on in; a rewritten one has several copies. */
 function conversationOf(db: Database, session: string): Conversation | undefined {
-  const row = db
-    .query<{ id: number; copy: string }, [string]>(
-      "SELECT id, copy FROM transcripts WHERE session = ? ORDER BY id DESC LIMIT 1",
-    )
-    .get(session)
-  if (row === null) return undefined
+  const row = currentTranscript(db, session)
+  if (row === undefined) return undefined
   const boundary = db
     .query<{ offset: number | null }, [number]>(
       "SELECT max(offset) AS offset FROM boundaries WHERE transcript = ?",

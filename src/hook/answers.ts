@@ -1,5 +1,6 @@
 /** Which hook answers an event, and what it gives: rows of `restores`, written in the reply's transaction. */
 import type { Database } from "../archive/database.ts"
+import { currentTranscript } from "../archive/transcripts.ts"
 import type { RestoreSource } from "../restore/render.ts"
 import type { HookEvent } from "./event.ts"
 import { SAME_EVENT, type SessionState } from "./state.ts"
@@ -21,10 +22,8 @@ export function claimAnswer(
   { event, state, now }: Call,
   source: RestoreSource | "startup" | "resume",
 ): boolean {
-  const row = db
-    .query<{ size: number }, [string]>("SELECT max(archived) AS size FROM transcripts WHERE session = ?")
-    .get(event.session)
-  const size = source === "resume" ? 0 : (row?.size ?? 0)
+  const transcript = currentTranscript(db, event.session, event.transcript)
+  const size = source === "resume" ? 0 : (transcript?.archived ?? 0)
   const announced = event.source === "compact" ? state.compactTime : undefined
   const time = Math.max(now, announced ?? 0)
   const since = Math.max(now - SAME_EVENT, announced ?? 0)

@@ -1,5 +1,6 @@
 /** Whether what a session was given last has reached its conversation, from the vault and from our own notes. */
 import type { Database } from "../archive/database.ts"
+import { currentTranscript } from "../archive/transcripts.ts"
 import { contextsIn, outcomeIn } from "../transcript/delivery.ts"
 import { isObject, objectOf } from "../transcript/json.ts"
 import { vaultFile } from "../vault/layout.ts"
@@ -84,12 +85,8 @@ function parsed(line: string): Readonly<Record<string, unknown>> {
 
 /** Whole lines; undefined when the vault does not reach so far. */
 function archivedSince(db: Database, dataHome: string, session: string, since: number): Buffer | undefined {
-  const row = db
-    .query<{ copy: string }, [string]>(
-      "SELECT copy FROM transcripts WHERE session = ? ORDER BY id DESC LIMIT 1",
-    )
-    .get(session)
-  if (row === null) return undefined
+  const row = currentTranscript(db, session)
+  if (row === undefined) return undefined
   const parts: Uint8Array[] = []
   let size = 0
   for (const { from, content } of stretchesFrom(vaultFile(dataHome, row.copy), since)) {
