@@ -2,12 +2,14 @@
  * Nothing stopped the filter for secrets within a line: one line of some megabytes, made for it, held a hook past its own
  * deadline and past the host's, at every prompt. Now it is left to the background job, and nothing of it is written before.
  */
-import { expect, test } from "bun:test"
+import { expect, setDefaultTimeout, test } from "bun:test"
 import { mkdirSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { run } from "../support/binary.ts"
 import { holding } from "../support/held.ts"
 import { contentOf, Machine } from "../support/machine.ts"
+
+setDefaultTimeout(60_000)
 
 /** Looked through three times, and decoded in between: 2 MB take more than a second. */
 const SLOW = "%41key:".repeat((2 << 20) / 7)
