@@ -6,7 +6,7 @@ import { closeSync, realpathSync } from "../util/fs.ts"
 import { isWithin, literalStart } from "../util/globs.ts"
 import { dirname, join } from "../util/path.ts"
 import { readExactly } from "../vault/file.ts"
-import { transcriptName } from "../vault/layout.ts"
+import { parentTranscript, transcriptName } from "../vault/layout.ts"
 import { openSource } from "../vault/original.ts"
 
 export interface Exclusion {
@@ -26,13 +26,16 @@ const CWD = '"cwd"'
 export function isExcluded(place: Exclusion, transcript: string, told?: string): boolean {
   if (place.exclude === undefined || place.exclude.length === 0) return false
   const named = namedIn(transcript)
-  const folder = named?.folder ?? told
-  if (folder === undefined || isExcludedFolder(place, folder)) return true
-  // A subagent may work in another folder than the session that it belongs to.
   const parent = parentOf(transcript, named)
   const its = parent === undefined ? undefined : namedIn(parent)
+  const folder = named?.folder ?? told ?? (isJournal(transcript) ? its?.folder : undefined)
+  if (folder === undefined || isExcludedFolder(place, folder)) return true
+  // A subagent may work in another folder than the session that it belongs to.
   return its !== undefined && isExcludedFolder(place, its.folder)
 }
+
+/** A workflow's, whose lines name no folder. */
+const isJournal = (transcript: string): boolean => transcript.endsWith("/journal.jsonl")
 
 export function isExcludedFolder({ home, exclude = [] }: Exclusion, folder: string): boolean {
   const folders = [folder, real(folder)]
@@ -59,9 +62,8 @@ function real(folder: string): string {
 function parentOf(transcript: string, named: Named | undefined): string | undefined {
   const { session, agent } = transcriptName(transcript)
   if (agent === undefined) return undefined
-  const folder = dirname(transcript)
-  if (session !== undefined) return join(dirname(dirname(folder)), `${session}.jsonl`)
-  return named?.session === undefined ? undefined : join(folder, `${named.session}.jsonl`)
+  if (session !== undefined) return parentTranscript(transcript)
+  return named?.session === undefined ? undefined : join(dirname(transcript), `${named.session}.jsonl`)
 }
 
 /** What the first line says that names a folder. */

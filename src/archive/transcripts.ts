@@ -1,5 +1,5 @@
 /** The transcripts the archive knows: where their copies are, and how far the views have followed. */
-import { supersededPath, vaultFile } from "../vault/layout.ts"
+import { isSuperseded, supersededPath, vaultFile } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"
 import type { Database } from "./database.ts"
 import type { Pending } from "./pending.ts"
@@ -38,6 +38,17 @@ export function transcriptsOf(db: Database, session: string): TranscriptRow[] {
   return db
     .query<TranscriptRow, [string]>(`SELECT ${COLUMNS} FROM transcripts WHERE session = ? ORDER BY id`)
     .all(session)
+}
+
+/**
+ * The one that the session goes on in. Where the host has rewritten it, what it was before may have come here later.
+ *
+ * @param path of the transcript, where that is known: a session may have been resumed in another folder
+ */
+export function currentTranscript(db: Database, session: string, path?: string): TranscriptRow | undefined {
+  const all = transcriptsOf(db, session)
+  const current = all.filter(({ copy }) => copy.endsWith(".zst") && !isSuperseded(copy))
+  return current.findLast((one) => one.path === path) ?? current.at(-1) ?? all.at(-1)
 }
 
 /**

@@ -81,7 +81,8 @@ export class TurnWriter {
     }
     const spoken = record.parts.filter((part) => part.kind !== "title")
     const parts = withoutForgedRefusals(spoken, (id) => this.#tools.nameOf(id))
-    if (parts.length === 0 && record.usage === undefined) return
+    // Without words nothing tells a fork's copy from a new line, so it opens no turn: the message's other lines count it.
+    if (parts.length === 0 && (record.usage === undefined || this.#turn === undefined)) return
     const place = `${this.#session} ${record.timestamp ?? line.offset}`
     const identity = identify(record, parts, place, this.#isSubagent())
     const known = this.#known(identity)

@@ -1,6 +1,7 @@
 /** Examines a session's context from the archive, for commands, which have the time to read it afresh. */
 import type { Database } from "../archive/database.ts"
 import { recordsFrom } from "../archive/records.ts"
+import { currentTranscript } from "../archive/transcripts.ts"
 import type { TranscriptRecord, Usage } from "../transcript/types.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { learntPoints, toldWindow } from "./files.ts"
@@ -27,7 +28,7 @@ export interface ContextReport extends Judgement {
 
 interface Conversation {
   readonly copy: string
-  /** Offset of the last compaction, or 0. */
+  /** Offset of the last compaction that the views know there, or 0: what precedes it need not be read. */
   readonly from: number
 }
 
@@ -65,14 +66,9 @@ export function examineContext(
   }
 }
 
-/** The transcript in which the session continues. A transcript that was rewritten has several copies. */
 function conversationOf(db: Database, session: string): Conversation | undefined {
-  const row = db
-    .query<{ id: number; copy: string }, [string]>(
-      "SELECT id, copy FROM transcripts WHERE session = ? ORDER BY id DESC LIMIT 1",
-    )
-    .get(session)
-  if (row === null) return undefined
+  const row = currentTranscript(db, session)
+  if (row === undefined) return undefined
   const boundary = db
     .query<{ offset: number | null }, [number]>(
       "SELECT max(offset) AS offset FROM boundaries WHERE transcript = ?",
@@ -131,14 +127,21 @@ interface Seen {
 
 /** @param base tokens that an estimate starts from */
 function read(dataHome: string, { copy, from }: Conversation, base: number): Seen {
-  const counter = new FillCounter()
-  const readings: number[] = []
+  let counter = new FillCounter()
+  let readings: number[] = []
   let usage: Usage | undefined
   let version: string | undefined
   let chars = 0
   for (const { record } of recordsFrom(vaultFile(dataHome, copy), from)) {
     if (record.sidechain) continue
     version = record.version ?? version
+    // The views know of a compaction where it happened, and not of its copy in a fork.
+    if (record.parts.some(({ kind }) => kind === "boundary")) {
+      counter = new FillCounter()
+      readings = []
+      usage = undefined
+      chars = 0
+    }
     counter.add(record.parts)
     chars += charsOf(record)
     if (record.parts.some(({ kind }) => kind === "prompt") && usage !== undefined) {

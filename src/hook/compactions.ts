@@ -9,7 +9,7 @@ import { closeSync } from "../util/fs.ts"
 import { readExactly } from "../vault/file.ts"
 import { openSource } from "../vault/original.ts"
 import type { HookEvent } from "./event.ts"
-import { compactionUnanswered, type SessionState } from "./state.ts"
+import { announcedAt, compactionUnanswered, type SessionState } from "./state.ts"
 
 /** Bytes at the end of the transcript that are looked at where somebody else has archived what is new. */
 const LOOKED_AT = 2 << 20
@@ -41,7 +41,7 @@ export function withCompactions(
   if (event.source === "compact" || offsets.length === answered || compactionUnanswered(before)) return rest
   return event.name === "pre-compact"
     ? { ...rest, compactAt: last }
-    : { ...rest, compactTime: now, compactAt: last, unannounced: true }
+    : { ...rest, compactTime: announcedAt(rest, now), compactAt: last, unannounced: true }
 }
 
 /**

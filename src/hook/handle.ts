@@ -22,6 +22,7 @@ import { remember } from "./remember.ts"
 import type { Reply, ReplyRequest } from "./reply.ts"
 import { preparedReply } from "./start.ts"
 import {
+  answeredAt,
   changeState,
   claimStart,
   compactionUnanswered,
@@ -38,39 +39,16 @@ const VAULT_SHARE = 0.4
 const INDEX_AT = 1 << 20
 
 /** @param deadline ms of performance.now(), counted from the start of the process */
-export async function handle(event: HookEvent, settings: Settings, deadline: number): Promise<string> {
-  const { dataHome, stateHome } = settings.paths
-  if (settings.paths.exclude.length > 0 && (await isLeftOut(event, settings.paths))) return ""
+export async function handle(called: HookEvent, settings: Settings, deadline: number): Promise<string> {
+  const { dataHome, stateHome, exclude } = settings.paths
+  const event = exclude.length === 0 ? called : await wanted(called, settings.paths)
+  if (event === undefined) return ""
   const now = Date.now()
   const start = performance.now()
   const failed = (error: unknown): void =>
     logError(stateHome, { event: event.name, session: event.session, error })
-  const taken: Taken[] = []
-  let spooled = false
-  for (const path of transcriptsIn(event)) {
-    const until = start + (deadline - start) * VAULT_SHARE
-    const options = {
-      now,
-      deadline: until,
-      hurried: true,
-      lastLine: "whole",
-      parent: event.session,
-      folder: event.cwd,
-    } as const
-    try {
-      const one = take(settings.paths, path, options)
-      taken.push(one)
-      if (one.unmarked) (await spool()).spoolMarker(settings.paths, one)
-    } catch (error) {
-      failed(error)
-      try {
-        taken.push((await spool()).takeToSpool(settings.paths, path, options, error))
-        spooled = true
-      } catch (second) {
-        failed(second)
-      }
-    }
-  }
+  const until = start + (deadline - start) * VAULT_SHARE
+  const { taken, spooled } = await takeAll(event, settings.paths, now, until, failed)
   // The user does not want to have it here: no prompt, no mark, and nothing given back.
   const own = ownOf(event, taken)
   if (own?.captured.state === "forgotten") return ""
@@ -102,9 +80,9 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
       { event, settings, state, lastPromptOpen: before.promptOpen === true, taken, now, deadline },
       failed,
     )
+    const isAnswered = event.source === "compact" && answer.state.restoreTime !== state.restoreTime
     text = answer.text
-    state = answer.state
-    if (event.source === "compact" && state.restoreTime === now) state = answered(event, before, state, own)
+    state = isAnswered ? answered(event, before, answer.state, own) : answer.state
     lost = answer.lost === true
   }
   if (text === "" && watched?.advice !== undefined) {
@@ -132,11 +110,52 @@ export async function handle(event: HookEvent, settings: Settings, deadline: num
   return text
 }
 
-/** The user wants nothing of it here, not even a line in the log. */
-async function isLeftOut({ transcript, cwd }: HookEvent, paths: Paths): Promise<boolean> {
+/** What of an event is not of an excluded folder; undefined: the user wants nothing of it here, not even a line in the log. */
+async function wanted(event: HookEvent, paths: Paths): Promise<HookEvent | undefined> {
+  const { transcript, agentTranscript, cwd } = event
   const { isExcluded, isExcludedFolder } = await import("../archive/excluded.ts")
-  if (transcript !== undefined) return isExcluded(paths, transcript, cwd)
-  return cwd === undefined || isExcludedFolder(paths, cwd)
+  const isOut =
+    transcript === undefined
+      ? cwd === undefined || isExcludedFolder(paths, cwd)
+      : isExcluded(paths, transcript, cwd)
+  if (isOut) return undefined
+  // A subagent may work in another folder than its session.
+  return agentTranscript !== undefined && isExcluded(paths, agentTranscript)
+    ? { ...event, agentTranscript: undefined }
+    : event
+}
+
+/**
+ * New bytes of the event's transcripts: into the vault, else into the spool.
+ *
+ * @param until ms of performance.now() at which to stop
+ */
+async function takeAll(
+  event: HookEvent,
+  paths: Paths,
+  now: number,
+  until: number,
+  failed: (error: unknown) => void,
+): Promise<{ taken: Taken[]; spooled: boolean }> {
+  const options = { now, deadline: until, hurried: true, lastLine: "whole", parent: event.session } as const
+  const taken: Taken[] = []
+  let spooled = false
+  for (const path of transcriptsIn(event)) {
+    try {
+      const one = take(paths, path, options)
+      taken.push(one)
+      if (one.unmarked) (await spool()).spoolMarker(paths, one)
+    } catch (error) {
+      failed(error)
+      try {
+        taken.push((await spool()).takeToSpool(paths, path, options, error))
+        spooled = true
+      } catch (second) {
+        failed(second)
+      }
+    }
+  }
+  return { taken, spooled }
 }
 
 /** The compaction that was answered just now stands in the transcript already, or soon will. */
@@ -246,7 +265,7 @@ async function followDelivery(
   const own = ownOf(event, taken)
   if (given === undefined || own === undefined) return {}
   const outcome = (await import("./delivery.ts")).outcomeOf(given, own)
-  if (isMissed) return outcome === "arrived" ? { state: { ...rest, restoreTime: now } } : {}
+  if (isMissed) return outcome === "arrived" ? { state: { ...rest, restoreTime: answeredAt(rest, now) } } : {}
   if (outcome === "arrived" || outcome === "unknown") return { state: rest }
   return { lost: isPrompt && outcome === "lost" }
 }

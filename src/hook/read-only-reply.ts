@@ -14,7 +14,7 @@ import { latestSession, spokenIn } from "../restore/scope.ts"
 import { clearedSession, SILENT_CLEAR_LASTS } from "./clears.ts"
 import { additionalContext } from "./event.ts"
 import type { Reply, ReplyRequest } from "./reply.ts"
-import { compactionUnanswered } from "./state.ts"
+import { answeredAt, compactionUnanswered } from "./state.ts"
 
 export function readOnlyReply(request: ReplyRequest): Reply {
   const db = openDatabase(request.settings.paths.dataHome, { wait: 0, readonly: true })
@@ -33,7 +33,7 @@ function answer(db: Database, request: ReplyRequest): Reply {
   if (event.source === "compact") {
     const { summary: _used, focus: _told, ...rest } = state
     const text = restored(db, request, "compact", event.session)
-    return { text, state: { ...rest, restoreTime: now } }
+    return { text, state: { ...rest, restoreTime: answeredAt(rest, now) } }
   }
   return { text: begun(db, request), state }
 }

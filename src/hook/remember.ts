@@ -1,7 +1,7 @@
 /** What the events of a session leave for those that come after them: the prompt, a compaction and its summary. Pure. */
 import { filterText, type SecretSettings } from "../util/secrets.ts"
 import { type HookEvent, isHumanPrompt } from "./event.ts"
-import { compactionUnanswered, type SessionState } from "./state.ts"
+import { announcedAt, compactionUnanswered, type SessionState } from "./state.ts"
 
 /** A prompt longer than this is a pasted file; its beginning is enough to know it by. */
 const PROMPT_REMEMBERED = 20_000
@@ -17,6 +17,7 @@ const COMPACTION_LASTS = 10 * 60_000
 /**
  * What this event adds to what is known of the session; the same object when it adds nothing.
  *
+ * @param now ms since the epoch
  * @param size bytes of the transcript on disk
  */
 export function remember(
@@ -43,7 +44,12 @@ export function remember(
       const focus = remembered(event.focus?.trim() ?? "", FOCUS_REMEMBERED, secrets)
       // One that the next prompt is to answer is not forgotten over it.
       const at = compactionUnanswered(state) ? Math.min(state.compactAt ?? size, size) : size
-      return { ...rest, ...(focus === "" ? {} : { focus }), compactTime: now, compactAt: at }
+      return {
+        ...rest,
+        ...(focus === "" ? {} : { focus }),
+        compactTime: announcedAt(state, now),
+        compactAt: at,
+      }
     }
     case "subagent-stop":
       // No agent type: the compaction itself, from 2.1 on. Its summary is not in the transcript yet.

@@ -17,11 +17,12 @@ import { latestSession, spokenIn } from "../restore/scope.ts"
 import { compileLate } from "../util/compiling.ts"
 import { statSync } from "../util/fs.ts"
 import { dirname } from "../util/path.ts"
+import { claimAnswer, rememberGiven } from "./answers.ts"
 import { CLEAR_LASTS, claimClear, isCleared, SILENT_CLEAR_LASTS } from "./clears.ts"
 import { additionalContext, type HookEvent } from "./event.ts"
 import { Indexer } from "./indexer.ts"
 import { type Compaction, lastCompaction, missedCompaction, summaryBehind } from "./missed.ts"
-import { compactionUnanswered, SAME_EVENT, type SessionState } from "./state.ts"
+import { answeredAt, compactionUnanswered, type SessionState } from "./state.ts"
 
 export interface ReplyRequest {
   readonly event: HookEvent
@@ -103,7 +104,8 @@ function answer(db: Database, indexer: Indexer, request: ReplyRequest): Reply {
     const given = restore(db, request, "compact", event.session, missed)
     if (given === NOTHING && !isPrompt) return { text: "", state }
     const { summary: _used, focus: _told, delivery: _former, unannounced: _noted, ...rest } = state
-    const next = { ...rest, restoreTime: request.now, ...(isPrompt ? {} : deliveryOf(request, given)) }
+    const restoreTime = answeredAt(rest, request.now)
+    const next = { ...rest, restoreTime, ...(isPrompt ? {} : deliveryOf(request, given)) }
     return { text: additionalContext(event, given.text, given.note), state: next }
   }
   const given = begin(db, indexer, request)
@@ -201,47 +203,6 @@ function indexSession(indexer: Indexer, { event, settings, now, deadline }: Repl
   indexer.index(taken, deadline - OTHERS_TIME, taken.fresh)
 }
 
-/**
- * The host calls hooks of several settings files for one event: the first of them answers. It is the same event when the
- * transcript is as long. A session is resumed, or begun, without new bytes in it, and after a compaction the host may
- * write some between the two calls: then also within half a second, unless another compaction was announced since.
- */
-function claimAnswer(
-  db: Database,
-  { event, state, now }: ReplyRequest,
-  source: RestoreSource | "startup" | "resume",
-): boolean {
-  const row = db
-    .query<{ size: number }, [string]>("SELECT max(archived) AS size FROM transcripts WHERE session = ?")
-    .get(event.session)
-  const size = source === "resume" ? 0 : (row?.size ?? 0)
-  const announced = event.source === "compact" ? state.compactTime : undefined
-  const since = Math.max(now - SAME_EVENT, announced ?? 0)
-  if ((size === 0 || announced !== undefined) && answeredSince(db, event.session, source, since)) return false
-  const place = event.name === "user-prompt-submit" ? "late" : "at"
-  const mark = size > 0 ? `${place} ${size}` : `near ${now}`
-  const added = db
-    .query("INSERT OR IGNORE INTO restores (session, source, mark, time, text) VALUES (?, ?, ?, ?, '')")
-    .run(event.session, source, mark, now)
-  return added.changes > 0
-}
-
-function answeredSince(db: Database, session: string, source: string, time: number): boolean {
-  return (
-    db
-      .query("SELECT 1 FROM restores WHERE session = ? AND source = ? AND time >= ?")
-      .get(session, source, time) !== null
-  )
-}
-
-function remembered(db: Database, session: string, text: string): string {
-  db.query("UPDATE restores SET text = ? WHERE id = (SELECT max(id) FROM restores WHERE session = ?)").run(
-    text,
-    session,
-  )
-  return text
-}
-
 /** @param missed at a prompt: the compaction that is answered now */
 function restore(
   db: Database,
@@ -278,7 +239,7 @@ function restore(
   const { text, facts } = restoreOf(db, from, options, pending)
   const wanted = event.name === "session-start" && config["restore.receipt"]
   const note = wanted ? receiptLine(text, facts) : ""
-  return { text: remembered(db, event.session, text), note, isRestore: true }
+  return { text: rememberGiven(db, event.session, text), note, isRestore: true }
 }
 
 function pointer(db: Database, request: ReplyRequest, project: string): string {
@@ -295,7 +256,7 @@ function pointer(db: Database, request: ReplyRequest, project: string): string {
   if (!claimAnswer(db, request, "startup")) return ""
   const text = renderPointer(gatherBrief(db, last, { related }), related)
   writePointer(dataHome, project, { session: last, text, related })
-  return remembered(db, session, text)
+  return rememberGiven(db, session, text)
 }
 
 /** Hosts to 2.0 forget hook context when a session is resumed; later ones replay it. A subagent's compaction is none of it. */

@@ -60,6 +60,16 @@ export function compactionUnanswered({ compactTime, restoreTime = 0 }: SessionSt
   return compactTime !== undefined && restoreTime < compactTime
 }
 
+// The system's clock may be set back between two calls: what follows something else in a session is dated behind it.
+
+/** When a compaction is announced or found that nobody has answered yet, in ms since the epoch. */
+export const announcedAt = ({ restoreTime = 0 }: SessionState, now: number): number =>
+  Math.max(now, restoreTime + 1)
+
+/** When it is answered. */
+export const answeredAt = ({ compactTime = 0 }: SessionState, now: number): number =>
+  Math.max(now, compactTime)
+
 const sessionFile = (dataHome: string, session: string): string =>
   join(sessionFolder(dataHome), `${session}.json`)
 
@@ -111,7 +121,7 @@ export function claimStart(dataHome: string, session: string, now: number): bool
     if (codeOf(error) !== "EEXIST") return true
     return changingSessions(dataHome, () => {
       const state = readState(dataHome, session)
-      if (now - (state.startTime ?? 0) < SAME_EVENT) return false
+      if (Math.abs(now - (state.startTime ?? 0)) < SAME_EVENT) return false
       writeState(dataHome, session, { ...state, startTime: now })
       return true
     })

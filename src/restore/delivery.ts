@@ -2,6 +2,7 @@
  * Whether the last restore given to a session has reached its conversation, according to the vault and our own notes.
  */
 import type { Database } from "../archive/database.ts"
+import { currentTranscript } from "../archive/transcripts.ts"
 import { contextsIn, outcomeIn } from "../transcript/delivery.ts"
 import { isObject, objectOf } from "../transcript/json.ts"
 import { vaultFile } from "../vault/layout.ts"
@@ -86,12 +87,8 @@ function parsed(line: string): Readonly<Record<string, unknown>> {
 
 /** Whole lines; undefined when the session is not in the vault. */
 function archivedSince(db: Database, dataHome: string, session: string, since: number): Buffer | undefined {
-  const row = db
-    .query<{ copy: string }, [string]>(
-      "SELECT copy FROM transcripts WHERE session = ? ORDER BY id DESC LIMIT 1",
-    )
-    .get(session)
-  if (row === null) return undefined
+  const row = currentTranscript(db, session)
+  if (row === undefined) return undefined
   const parts: Uint8Array[] = []
   let size = 0
   for (const { from, content } of stretchesFrom(vaultFile(dataHome, row.copy), since)) {

@@ -5,6 +5,7 @@
  */
 import type { Database } from "../archive/database.ts"
 import { resumedAt } from "../archive/session-files.ts"
+import { currentTranscript } from "../archive/transcripts.ts"
 import { isAbsolute, join } from "../util/path.ts"
 import { atLeast } from "../util/version.ts"
 import { readPart, readSmall } from "./disk.ts"
@@ -59,12 +60,8 @@ export function reshownText(db: Database, shown: Shown, from: ShownFrom): string
  * @param since offset in the transcript from which that name counts
  */
 function planOf(db: Database, session: string, folders: readonly string[], since: number): string {
-  const row = db
-    .query<{ path: string; archived: number }, [string]>(
-      "SELECT path, archived FROM transcripts WHERE session = ? ORDER BY id DESC LIMIT 1",
-    )
-    .get(session)
-  if (row === null) return ""
+  const row = currentTranscript(db, session)
+  if (row === undefined) return ""
   const from = Math.max(since, row.archived - NAMED_WITHIN)
   const end = readPart(row.path, from, NAMED_WITHIN) ?? Buffer.alloc(0)
   const at = end.lastIndexOf('"slug":"')

@@ -2,11 +2,18 @@
  * Appends lines that were made rather than read: what is imported from another tool's archive has no transcript on
  * disk. The copy is one like all others, so that views, export and verify need know nothing of it.
  */
-import { closeSync, ftruncateSync, statSync } from "node:fs"
+import { closeSync, statSync } from "node:fs"
 import { CtxError } from "../util/errors.ts"
 import { filterLines, type SecretSettings } from "../util/secrets.ts"
-import { type LockedCopy, openLocked, segmentContent, segmentsBackwards, writeFully } from "./file.ts"
-import { dataFrame, encodeNote, type RangeNote, sha256, TAIL_WINDOW, xxh64 } from "./frame.ts"
+import {
+  appendFrame,
+  behind,
+  type LockedCopy,
+  openLocked,
+  segmentContent,
+  segmentsBackwards,
+} from "./file.ts"
+import { TAIL_WINDOW, xxh64 } from "./frame.ts"
 import { archivedIn, stretchesFrom } from "./reader.ts"
 
 /** UTF-16 units of lines in one frame, as far as lines allow. */
@@ -79,28 +86,17 @@ function writeLines(held: LockedCopy, lines: readonly string[], { now, edit, sec
     const content = edit(filtered.content)
     hidden = filtered.hidden
     const window = Buffer.concat([tail, content.subarray(-TAIL_WINDOW)]).subarray(-TAIL_WINDOW)
-    const frame = dataFrame(content)
-    const note: RangeNote = {
+    const segment = appendFrame(held.fd, end, content, {
       from,
       to: from + content.length,
-      frameLength: frame.length,
       inode: 0n,
       tailHash: xxh64(window),
-      sha256: sha256(content),
       time: now,
       rules: filtered.rules,
       hidden,
-    }
-    const bytes = Buffer.concat([frame, encodeNote(note)])
-    try {
-      writeFully(held.fd, bytes, end)
-    } catch (error) {
-      // A full disk takes half a frame: give the space back.
-      ftruncateSync(held.fd, end)
-      throw error
-    }
-    end += bytes.length
-    from = note.to
+    })
+    end = behind(segment)
+    from = segment.to
     tail = window
   }
   return from - start

@@ -6,19 +6,13 @@
  */
 
 import { compileAsUsual } from "../util/compiling.ts"
-import {
-  closeSync,
-  type FileStats,
-  fstatSync,
-  ftruncateSync,
-  openSync,
-  rmSync,
-  statSync,
-} from "../util/fs.ts"
+import { closeSync, type FileStats, fstatSync, openSync, rmSync, statSync } from "../util/fs.ts"
 import { searchUntil } from "../util/secret-clock.ts"
 import { FILTERED, type FilteredLines, filterLines, type SecretSettings } from "../util/secrets.ts"
 import {
+  appendFrame,
   archivedBytes,
+  behind,
   type LockedCopy,
   type NewCopy,
   openLocked,
@@ -27,9 +21,8 @@ import {
   type Segment,
   setAside,
   type Tail,
-  writeFully,
 } from "./file.ts"
-import { type Base, dataFrame, encodeNote, type RangeNote, sha256 } from "./frame.ts"
+import type { Base } from "./frame.ts"
 import { continues, follows, hashAfter, openSource, sameStart, tailHash } from "./original.ts"
 import type { Edit } from "./rewrite.ts"
 import type { Forgotten } from "./tombstones.ts"
@@ -228,31 +221,20 @@ function appendTo(
     // A tombstone knows lines as they stood in the vault.
     const content = edit(filtered.content, from)
     hidden = filtered.hidden
-    const frame = dataFrame(content, request.level)
-    const to = from + content.length
-    const note: RangeNote = {
+    const about = {
       from,
-      to,
-      frameLength: frame.length,
+      to: from + content.length,
       inode: BigInt(stats.ino),
       tailHash: after,
-      sha256: sha256(content),
       time: request.now,
       rules: filtered.rules,
       hidden,
     }
-    const bytes = Buffer.concat([frame, encodeNote(note)])
     if (from === start) request.onBegin?.()
-    try {
-      writeFully(held.fd, bytes, end)
-    } catch (error) {
-      // A full disk takes half a frame: give the space back.
-      ftruncateSync(held.fd, end)
-      throw error
-    }
-    request.onChunk?.({ segment: { ...note, position: end }, content })
-    end += bytes.length
-    from = to
+    const segment = appendFrame(held.fd, end, content, about, request.level)
+    request.onChunk?.({ segment, content })
+    end = behind(segment)
+    from = segment.to
     before = after
   }
   const { id } = held.tail.header

@@ -15,14 +15,17 @@ import {
 } from "../util/fs.ts"
 import { dirname } from "../util/path.ts"
 import {
+  dataFrame,
   decodeHeader,
   decodeNote,
   encodeHeader,
+  encodeNote,
   frameContent,
   isHalfHeader,
   NOTE_SIZE,
   notePrefix,
   type RangeNote,
+  sha256,
   type VaultHeader,
 } from "./frame.ts"
 import { supersededPath } from "./layout.ts"
@@ -66,6 +69,35 @@ export function writeFully(fd: number, bytes: Uint8Array, position: number): voi
   let done = 0
   while (done < bytes.length) done += writeSync(fd, bytes, done, bytes.length - done, position + done)
 }
+
+/**
+ * Writes a frame and its note behind the last one, with one call.
+ *
+ * @param end of the copy
+ * @param about what the note says beside what the frame itself tells
+ * @param level zstd's; undefined: as fast as a hook has to be
+ */
+export function appendFrame(
+  fd: number,
+  end: number,
+  content: Uint8Array,
+  about: Omit<RangeNote, "frameLength" | "sha256">,
+  level?: number,
+): Segment {
+  const frame = dataFrame(content, level)
+  const note: RangeNote = { ...about, frameLength: frame.length, sha256: sha256(content) }
+  try {
+    writeFully(fd, Buffer.concat([frame, encodeNote(note)]), end)
+  } catch (error) {
+    // A full disk takes half a frame: give the space back.
+    ftruncateSync(fd, end)
+    throw error
+  }
+  return { ...note, position: end }
+}
+
+/** Position behind a segment and its note. */
+export const behind = ({ position, frameLength }: Segment): number => position + frameLength + NOTE_SIZE
 
 /** The segment that ends there; undefined when no note of ours does. */
 export function segmentEnding(fd: number, end: number, headerLength: number): Segment | undefined {

@@ -35,20 +35,39 @@ export const isLooseCopy = (copy: string): boolean => copy.split("/").length ===
 export interface TranscriptName {
   /** The session it belongs to; undefined for a subagent whose path does not name its parent. */
   readonly session: string | undefined
-  /** The subagent, when it is a subagent's transcript. */
+  /** The subagent, when it is a subagent's transcript; what else a session's folder holds has its place there for a name. */
   readonly agent: string | undefined
 }
 
+const SUBAGENTS = "/subagents/"
+
 /**
- * Sessions are `<session>.jsonl`; subagents `agent-<id>.jsonl` beside them (to 2.0) or
- * `<session>/subagents/agent-<id>.jsonl` (from 2.1).
+ * Sessions are `<session>.jsonl`; subagents `agent-<id>.jsonl` beside them (to 2.0) or below `<session>/subagents/` (from
+ * 2.1): there, or those of a workflow in `workflows/<run>/`, together with its `journal.jsonl`.
  */
 export function transcriptName(transcript: string): TranscriptName {
   const stem = basename(transcript).replace(/\.jsonl$/, "")
-  if (!stem.startsWith("agent-")) return { session: stem, agent: undefined }
-  const folder = dirname(transcript)
-  const session = basename(folder) === "subagents" ? basename(dirname(folder)) : undefined
-  return { session, agent: stem.slice("agent-".length) }
+  const folder = sessionFolder(transcript)
+  if (stem.startsWith("agent-")) {
+    return { session: folder && basename(folder), agent: stem.slice("agent-".length) }
+  }
+  if (folder === undefined || !transcript.includes(PROJECTS)) return { session: stem, agent: undefined }
+  const place = transcript.slice(folder.length + SUBAGENTS.length)
+  return { session: basename(folder), agent: place.replace(/\.jsonl$/, "") }
+}
+
+/** The transcript of the session that a subagent's belongs to, where its path tells. */
+export function parentTranscript(transcript: string): string | undefined {
+  const folder = sessionFolder(transcript)
+  return folder && `${folder}.jsonl`
+}
+
+const PROJECTS = "/projects/"
+
+/** `<session>` of `<session>/subagents/…`, with its path. What stands above the host's projects says nothing. */
+function sessionFolder(transcript: string): string | undefined {
+  const at = transcript.indexOf(SUBAGENTS, transcript.lastIndexOf(PROJECTS) + 1)
+  return at > 0 ? transcript.slice(0, at) : undefined
 }
 
 /** Where the `n`th superseded copy goes when the host has rewritten a transcript. */

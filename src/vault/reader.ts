@@ -3,6 +3,7 @@
 import { CtxError, isMissing, messageOf } from "../util/errors.ts"
 import { closeSync, openSync } from "../util/fs.ts"
 import {
+  behind,
   lastSegment,
   readInto,
   readTail,
@@ -12,7 +13,7 @@ import {
   segmentsBackwards,
   type Tail,
 } from "./file.ts"
-import { contentStart, frameContent, NOTE_SIZE } from "./frame.ts"
+import { contentStart, frameContent } from "./frame.ts"
 
 /** How a copy ends; undefined when there is no such file or it is none of ours. */
 export function tailOf(file: string): Tail | undefined {
@@ -216,8 +217,6 @@ export class CopyReader {
 /** One for all readers: memory that is asked of the system for the first time costs more than what is read there. */
 let room = new Uint8Array(0)
 const LEAST_ROOM = 1 << 18
-
-const behind = ({ position, frameLength }: Segment): number => position + frameLength + NOTE_SIZE
 
 const missing = (file: string): CtxError =>
   new CtxError("vault-missing", `the vault has no copy ${file}`, {

@@ -18,6 +18,7 @@ import {
 import { dirname } from "node:path"
 import { CtxError } from "../util/errors.ts"
 import {
+  behind,
   inodeOf,
   readExactly,
   readTail,
@@ -83,7 +84,7 @@ export function wholeChain(fd: number, tail: Tail): Segment[] | undefined {
   for (const segment of segments) {
     if (segment.from !== from || segment.position !== position) return undefined
     from = segment.to
-    position = segment.position + segment.frameLength + NOTE_SIZE
+    position = behind(segment)
   }
   return segments
 }

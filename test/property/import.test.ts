@@ -1,5 +1,5 @@
 /** Importing a part of a transcript and then the whole of it is importing it once. */
-import { afterAll, expect, test } from "bun:test"
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -11,6 +11,8 @@ import { vaultFile, vaultPath } from "../../src/vault/layout.ts"
 import { transcriptFiles } from "../support/real.ts"
 import { syntheticSession } from "../support/session.ts"
 import { dumpViews } from "../support/views.ts"
+
+setDefaultTimeout(60_000)
 
 const root = mkdtempSync(join(tmpdir(), "ctxbridge-import-"))
 afterAll(() => rmSync(root, { recursive: true, force: true }))

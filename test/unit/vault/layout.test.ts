@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test"
 import {
   isSuperseded,
+  parentTranscript,
   supersededPath,
   transcriptName,
   vaultPath,
@@ -32,6 +33,17 @@ test("names of sessions and subagents, old and new", () => {
   expect(transcriptName("/p/abc.jsonl")).toEqual({ session: "abc", agent: undefined })
   expect(transcriptName("/p/agent-12.jsonl")).toEqual({ session: undefined, agent: "12" })
   expect(transcriptName("/p/abc/subagents/agent-12.jsonl")).toEqual({ session: "abc", agent: "12" })
+  const workflow = "/h/projects/-p/abc/subagents/workflows/run-1"
+  expect(transcriptName(`${workflow}/agent-12.jsonl`)).toEqual({ session: "abc", agent: "12" })
+  expect(transcriptName(`${workflow}/journal.jsonl`)).toEqual({
+    session: "abc",
+    agent: "workflows/run-1/journal",
+  })
+  expect(parentTranscript(`${workflow}/journal.jsonl`)).toBe("/h/projects/-p/abc.jsonl")
+  // Folders of the user's that are called so.
+  for (const path of ["/subagents/h/projects/-p/abc.jsonl", "/h/subagents/abc.jsonl"])
+    expect(transcriptName(path)).toEqual({ session: "abc", agent: undefined })
+  expect(parentTranscript("/h/subagents/h/projects/-p/agent-12.jsonl")).toBeUndefined()
 })
 
 test("superseded copies keep a name of their own, as many as there are, whatever the file was called", () => {
