@@ -19,6 +19,7 @@ export function confirmed({ args, out }: Context, question: string): boolean {
   if (out.wantsJson || !isatty(STDIN)) {
     throw usageError("this cannot be undone, and there is nobody to ask", "--dry-run shows it, --yes does it")
   }
+  out.flush()
   writeSync(STDERR, `${question} [y/N] `)
   const answer = new Uint8Array(LONGEST_ANSWER)
   const length = readSync(STDIN, answer)

@@ -86,7 +86,8 @@ export function createOutput(options: { json: boolean; color: () => boolean }): 
       return options.color()
     },
     get columns() {
-      return (isTerminal() ? process.stdout.columns : undefined) ?? columnsFromEnv() ?? 80
+      // Serial lines and containers have terminals that say 0.
+      return (isTerminal() && process.stdout.columns) || columnsFromEnv() || 80
     },
     print(text) {
       if (!options.json) lines.push(text)
@@ -102,6 +103,7 @@ export function createOutput(options: { json: boolean; color: () => boolean }): 
       writeOut(bytes)
     },
     progress: bar.draw,
+    clear: bar.clear,
     flush,
   }
 }

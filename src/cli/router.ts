@@ -82,6 +82,7 @@ async function run(command: Command, argv: readonly string[]): Promise<number> {
     out.flush()
     return code ?? EXIT.ok
   } catch (error) {
+    out.clear()
     const { dataHome } = places
     const code = codeOf(error)
     // Only a few know what tables there should be: they are asked when one of them seems to be missing.
