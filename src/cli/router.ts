@@ -197,6 +197,7 @@ const plain = (text: string): string => (wantsColor(isTerminal()) ? text : Bun.s
 
 /** Somebody else had it for longer than each of us waits. */
 const WAIT = "another process is writing to it; try again in a moment"
+const BUG = "this is a bug in ctxbridge; --debug shows where"
 
 function toldOnStdout(error: { code: string; message: string; hint: string | undefined }): boolean {
   try {
@@ -210,8 +211,9 @@ function toldOnStdout(error: { code: string; message: string; hint: string | und
 function report(error: unknown, wantsJson: boolean, debug: boolean): number {
   const known = isCtxError(error)
   const isBusy = codeOf(error).startsWith("SQLITE_BUSY")
-  const code = known ? error.code : isBusy ? "busy" : "internal"
-  const hint = known ? error.hint : isBusy ? WAIT : "this is a bug in ctxbridge; --debug shows where"
+  const isSystem = /^E[A-Z0-9]+$/.test(codeOf(error))
+  const code = known ? error.code : isBusy ? "busy" : isSystem ? "system" : "internal"
+  const hint = known ? error.hint : isBusy ? WAIT : isSystem ? undefined : BUG
   const message = messageOf(error)
   if (!wantsJson || !toldOnStdout({ code, message, hint })) {
     // Names of files and words of the archive stand in it.

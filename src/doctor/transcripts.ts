@@ -28,14 +28,17 @@ export function transcriptChecks(patient: Patient): Finding[] {
 }
 
 function hostTranscripts(patient: Patient): HostTranscript[] {
-  const { files } = importTranscripts(patient, transcriptsBelow(projectsOf(patient)), {
+  const unreadable: string[] = []
+  const onUnreadable = (path: string): void => void unreadable.push(path)
+  const transcripts = transcriptsBelow(projectsOf(patient), { onUnreadable })
+  const { files } = importTranscripts(patient, [...unreadable, ...transcripts], {
     dryRun: true,
     check: false,
   })
   const wanted = files.filter((file) => !file.excluded)
   return wanted.map(({ path, taken, error }) => ({
     path,
-    changed: statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? patient.now,
+    changed: (error === undefined && statSync(path, { throwIfNoEntry: false })?.mtimeMs) || patient.now,
     missing: taken,
     error,
   }))

@@ -141,7 +141,14 @@ function open(dataHome: string): { db: Database | undefined; error: string | und
   }
 }
 
-const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
+/** 0 where there is nothing, and where nobody may look: whoever opens it tells why. */
+export function sizeOf(path: string): number {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.size ?? 0
+  } catch {
+    return 0
+  }
+}
 
 interface One {
   readonly check: boolean

@@ -1,23 +1,31 @@
 /** Transcripts in the host's folders. */
 import { readdirSync, statSync } from "node:fs"
 import { join } from "node:path"
+import { isMissing } from "../util/errors.ts"
 
 /** Folders below a project's that a host makes: session, subagents. */
 const DEEPEST = 6
 
+/** What is told of a folder besides its transcripts. */
+export interface Beside {
+  /** Called with each link that leads to a folder or is called like a transcript: none is followed. */
+  readonly onLink?: ((path: string) => void) | undefined
+  /** Called with each folder that cannot be looked into. */
+  readonly onUnreadable?: ((path: string) => void) | undefined
+}
+
 /**
  * All transcripts of a folder, subagents included, oldest file first: a session before the forks that copy its
  * lines.
- *
- * @param onLink called with each link that leads to a folder or is called like a transcript: none is followed
  */
-export function transcriptsBelow(folder: string, onLink?: (path: string) => void): string[] {
+export function transcriptsBelow(folder: string, { onLink, onUnreadable }: Beside = {}): string[] {
   const found: { path: string; born: number }[] = []
   const visit = (dir: string, depth: number): void => {
     let entries: ReturnType<typeof list>
     try {
       entries = list(dir)
-    } catch {
+    } catch (error) {
+      if (!isMissing(error)) onUnreadable?.(dir)
       return
     }
     for (const entry of entries) {
