@@ -79,10 +79,10 @@ export function register(ours: OursToAdd, { dataHome, dryRun = false }: Register
     let record = readRecord(dataHome, target)
     const written = encode(edit.text)
     const settled = !changed && record?.wrote === sha256(written)
+    if (!settled) expectWritable(target)
     if (!dryRun && !settled) {
       const original = originalOf(ours, bytes, record, dataHome)
       const folders = makeFolders(dirname(target), ours.folderMode)
-      expectWritable(target)
       const all = [...new Set([...(record?.folders ?? []), ...folders])]
       try {
         record = writeRecord(dataHome, target, { wrote: sha256(written), folders: all }, original)
