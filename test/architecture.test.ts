@@ -26,10 +26,6 @@ const LAYERS: readonly (readonly string[])[] = [
 
 /** What has one importer only, why, and what everybody else uses. */
 const DOORS: Readonly<Record<string, { door: string; reason: string }>> = {
-  citty: {
-    door: "cli/help.ts",
-    reason: "it is loaded for help alone, so that commands start fast; write a Command (cli/command.ts)",
-  },
   "jsonc-parser": {
     door: "host/json-text.ts",
     reason: "its `modify` rewrites other people's hooks; use insertion and removal of host/settings-style.ts",
