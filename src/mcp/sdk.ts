@@ -139,8 +139,8 @@ interface Issue {
   readonly message: string
 }
 
-/** The id of what is no sound request, so that its sender does not wait for an answer. */
+/** The id of what is no sound request, be it one that we do not take, so that its sender does not wait for an answer. */
 function idOf(value: unknown): string | number | null {
   const id = typeof value === "object" && value !== null ? (value as { id?: unknown }).id : undefined
-  return typeof id === "string" || Number.isSafeInteger(id) ? (id as string | number) : null
+  return typeof id === "string" || typeof id === "number" ? id : null
 }

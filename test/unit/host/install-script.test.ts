@@ -122,10 +122,13 @@ test("what fails shows its output, a line and a hint", () => {
   expect(run([]).err).toContain("Node 18 is too old")
 })
 
-test.each([[["--bogus"]], [["--prefix"]]])("%j is a usage error", (args) => {
-  expect(run(args)).toMatchObject({ code: 64, out: "" })
-  expect(calls()).toBe("")
-})
+test.each([[["--bogus"]], [["--prefix"]], [["--prefix", ""]], [["--prefix="]]])(
+  "%j is a usage error",
+  (args) => {
+    expect(run(args)).toMatchObject({ code: 64, out: "" })
+    expect(calls()).toBe("")
+  },
+)
 
 test("--help", () => {
   const { code, out } = run(["--help"])
