@@ -1,10 +1,10 @@
 /** The host's transcripts: what of them is not in the vault, and what the host is about to delete. */
-import { statSync } from "node:fs"
 import { join } from "node:path"
 import { cleanUpPeriod, DAY, dueUntil } from "../host/clean-up.ts"
 import { type ImportedFile, importTranscripts } from "../job/import.ts"
 import { transcriptsBelow } from "../job/transcripts.ts"
 import { CtxError } from "../util/errors.ts"
+import { statsOf } from "../util/files.ts"
 import { bytes, count } from "../util/text.ts"
 import { transcriptName } from "../vault/layout.ts"
 import { type Finding, finding, MINUTE, type Patient, type Repair, SHOWN } from "./finding.ts"
@@ -38,7 +38,7 @@ function hostTranscripts(patient: Patient): HostTranscript[] {
   const wanted = files.filter((file) => !file.excluded)
   return wanted.map(({ path, taken, error }) => ({
     path,
-    changed: (error === undefined && statSync(path, { throwIfNoEntry: false })?.mtimeMs) || patient.now,
+    changed: statsOf(path)?.mtimeMs ?? patient.now,
     missing: taken,
     error,
   }))
@@ -89,7 +89,7 @@ function cleanUp(patient: Patient, all: readonly HostTranscript[]): Finding[] {
   if (days === undefined) return []
   const set = `after ${count(days, "day")}${file === undefined ? " (its default)" : ""}`
   // A session's folder goes with its transcript, whatever the dates in it.
-  const sessions = all.filter(({ path }) => !path.includes("/subagents/"))
+  const sessions = all.filter(({ path }) => path.endsWith(".jsonl") && !path.includes("/subagents/"))
   const due = dueUntil(sessions, days, patient.now + SOON)
   if (due.length === 0) {
     const [first] = dueUntil(sessions, days, Number.POSITIVE_INFINITY)
@@ -133,7 +133,7 @@ function isSafe({ path, missing, error }: HostTranscript, all: readonly HostTran
 
 /** Newer hosts clean up at most once a day. */
 function nextSweep({ claudeDir, now }: Patient, due: number): number {
-  const last = statSync(join(claudeDir, ".last-cleanup"), { throwIfNoEntry: false })?.mtimeMs ?? 0
+  const last = statsOf(join(claudeDir, ".last-cleanup"))?.mtimeMs ?? 0
   return Math.max(due, now, last + DAY)
 }
 

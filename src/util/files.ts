@@ -1,5 +1,14 @@
 /** Small files that are there whole or not at all. */
-import { existsSync, mkdirSync, readFileSync, renameSync, statSync, unlinkSync, writeFileSync } from "./fs.ts"
+import {
+  existsSync,
+  type FileStats,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from "./fs.ts"
 import { dirname } from "./path.ts"
 
 /** Replaces a file by a rename; makes its folder when it is missing. 0600 in 0700. */
@@ -49,6 +58,15 @@ export function tryTo(act: () => void): void {
     act()
   } catch {
     // as wanted
+  }
+}
+
+/** What is there, links followed; undefined where there is nothing, where we may not look, and for a name that no file has. */
+export function statsOf(path: string): FileStats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch {
+    return undefined
   }
 }
 
