@@ -28,7 +28,7 @@ import { COMMANDS } from "./commands.ts"
 import { createOutput, isTerminal, UNWRITTEN, writeError, writeOut } from "./output.ts"
 import { endOfFlags, parseArguments } from "./parse.ts"
 import { distance } from "./spelling.ts"
-import { createStyle, safe } from "./style.ts"
+import { createStyle, safe, safeJson } from "./style.ts"
 
 /** ms that a command may spend on moving over what hooks had to write elsewhere. */
 const DRAIN = 5000
@@ -202,7 +202,7 @@ const BUG = "this is a bug in ctxbridge; --debug shows where"
 
 function toldOnStdout(error: { code: string; message: string; hint: string | undefined }): boolean {
   try {
-    if (error.code !== UNWRITTEN) writeOut(`${JSON.stringify({ error })}\n`)
+    if (error.code !== UNWRITTEN) writeOut(`${safeJson({ error })}\n`)
     return error.code !== UNWRITTEN
   } catch {
     return false
