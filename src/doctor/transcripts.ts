@@ -5,6 +5,7 @@ import { type ImportedFile, importTranscripts } from "../job/import.ts"
 import { transcriptsBelow } from "../job/transcripts.ts"
 import { CtxError } from "../util/errors.ts"
 import { statsOf } from "../util/files.ts"
+import { localDate } from "../util/local-time.ts"
 import { bytes, count } from "../util/text.ts"
 import { transcriptName } from "../vault/layout.ts"
 import { type Finding, finding, MINUTE, type Patient, type Repair, SHOWN } from "./finding.ts"
@@ -93,15 +94,15 @@ function cleanUp(patient: Patient, all: readonly HostTranscript[]): Finding[] {
   const due = dueUntil(sessions, days, patient.now + SOON)
   if (due.length === 0) {
     const [first] = dueUntil(sessions, days, Number.POSITIVE_INFINITY)
-    const next = first === undefined ? "" : `; the next on ${dateOf(first.due)}`
+    const next = first === undefined ? "" : `; the next on ${localDate(first.due)}`
     return [finding("clean-up", "ok", `Claude Code deletes nothing this week, ${set}${next}`)]
   }
   const lost = due.filter(({ transcript }) => !isSafe(transcript, all))
   const from = nextSweep(patient, due[0]!.due)
-  const text = `Claude Code will delete ${count(due.length, "transcript")} within a week, from ${dateOf(from)} on, ${set}`
+  const text = `Claude Code will delete ${count(due.length, "transcript")} within a week, from ${localDate(from)} on, ${set}`
   const details = due
     .slice(0, SHOWN)
-    .map(({ transcript, due: when }) => `${dateOf(when)} ${nameOf(transcript.path)}`)
+    .map(({ transcript, due: when }) => `${localDate(when)} ${nameOf(transcript.path)}`)
   if (lost.length === 0) {
     return [
       finding("clean-up", "ok", `${text}; all are in the vault`, {
@@ -136,8 +137,6 @@ function nextSweep({ claudeDir, now }: Patient, due: number): number {
   const last = statsOf(join(claudeDir, ".last-cleanup"))?.mtimeMs ?? 0
   return Math.max(due, now, last + DAY)
 }
-
-const dateOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 
 const nameOf = (path: string): string => {
   const { session, agent } = transcriptName(path)
