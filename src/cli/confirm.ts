@@ -22,6 +22,7 @@ export function confirmed({ args, out }: Context, question: string): boolean {
       "--dry-run shows what would go, --yes goes ahead",
     )
   }
+  out.flush()
   writeSync(STDERR, `${question} [y/N] `)
   const answer = new Uint8Array(LONGEST_ANSWER)
   const length = readSync(STDIN, answer)

@@ -1,6 +1,7 @@
 /** Sessions and their turns as tables. Pure. */
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import type { Lineage } from "../archive/lineage.ts"
+import { folderOf } from "../archive/project.ts"
 import type { SessionRow, TurnRow } from "../archive/read.ts"
 import { bytes, count, oneLine } from "../util/text.ts"
 import { fit, type Style, safe } from "./style.ts"
@@ -36,12 +37,24 @@ export function shortIds(ids: readonly string[]): string[] {
 
 export const titleOf = ({ title, firstPrompt }: SessionRow): string => title ?? firstPrompt ?? "(no prompt)"
 
+/** Columns of a project's name. */
+const PROJECT = 16
+
+/** The folder's own name, also of one that Windows has named. */
+const projectName = ({ project }: SessionRow): string =>
+  folderOf(project ?? "")
+    .split(/[/\\]/)
+    .findLast(Boolean) ?? ""
+
+/** With the name of each one's project, where they are not all of one. */
 export function renderSessions(rows: readonly SessionRow[], screen: Screen): string[] {
   const names = shortIds(rows.map(({ id }) => id))
+  const isMixed = new Set(rows.map(({ project }) => project)).size > 1
   return renderTable(
     [
       { title: "session" },
       { title: "last active" },
+      ...(isMixed ? [{ title: "project", optional: true }] : []),
       { title: "turns", align: "right" },
       { title: "tools", align: "right", optional: true },
       { title: "errors", align: "right", optional: true },
@@ -51,6 +64,7 @@ export function renderSessions(rows: readonly SessionRow[], screen: Screen): str
     rows.map((row, n) => [
       safe(names[n]!),
       ago(row.ended, screen.now),
+      ...(isMixed ? [fit(projectName(row), PROJECT)] : []),
       String(row.turns),
       String(row.tools),
       String(row.errors),

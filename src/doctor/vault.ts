@@ -71,7 +71,8 @@ function everyByte(patient: Patient): Finding {
     transcripts: [],
     onProgress: (done, total) => patient.progress("reading", done, total),
   })
-  const bad = report.transcripts.filter((one) => !isFine(one) && one.state !== "missing")
+  // What is not archived, or cannot be read, is told of the transcripts.
+  const bad = report.transcripts.filter((one) => !isFine(one) && !/^(missing|unreadable)$/.test(one.state))
   if (bad.length === 0) {
     return finding(
       "vault",

@@ -144,8 +144,8 @@ interface Issue {
   readonly message: string
 }
 
-/** The id in an invalid request, so that its sender does not wait for an answer. */
+/** The id in a request that is invalid or that we refuse, so that its sender does not wait for an answer. */
 function idOf(value: unknown): string | number | null {
   const id = typeof value === "object" && value !== null ? (value as { id?: unknown }).id : undefined
-  return typeof id === "string" || Number.isSafeInteger(id) ? (id as string | number) : null
+  return typeof id === "string" || typeof id === "number" ? id : null
 }

@@ -3,7 +3,8 @@
  * their rules. Read the way the host does, as far as that takes negligible time.
  */
 import { folderOf, projectOf } from "../archive/project.ts"
-import { readdirSync, realpathSync, statSync } from "../util/fs.ts"
+import { statsOf } from "../util/files.ts"
+import { readdirSync, realpathSync } from "../util/fs.ts"
 import { dirname, isAbsolute, join, resolve } from "../util/path.ts"
 import { readSmall } from "./disk.ts"
 import { type HostPlaces, type HostSettings, MANAGED } from "./host-settings.ts"
@@ -86,7 +87,7 @@ class Memory {
 
   /** Reads the rules that apply to every file. */
   #rules(folder: string, trust: Trust, depth = 0): void {
-    if (depth > DEEPEST_RULES || statOf(folder)?.isDirectory() !== true || this.#seen.has(folder)) return
+    if (depth > DEEPEST_RULES || statsOf(folder)?.isDirectory() !== true || this.#seen.has(folder)) return
     this.#seen.add(folder)
     if (trust === "project" && !this.#mayRead(folder, dirname(dirname(folder)))) return
     for (const name of namesIn(folder)) {
@@ -115,7 +116,7 @@ class Memory {
   /** Reads each file once. Does not wait for a pipe or device. */
   #read(path: string): string | undefined {
     if (this.#seen.has(path) || this.#seen.size >= MOST_FILES) return undefined
-    const size = statOf(path)?.size
+    const size = statsOf(path)?.size
     if (size === undefined) return undefined
     this.#seen.add(path)
     const content = readSmall(path, Math.min(LONGEST, this.#left))
@@ -186,13 +187,5 @@ function namesIn(folder: string): string[] {
     return readdirSync(folder).sort()
   } catch {
     return []
-  }
-}
-
-function statOf(path: string): { readonly size: number; isDirectory(): boolean } | undefined {
-  try {
-    return statSync(path, { throwIfNoEntry: false })
-  } catch {
-    return undefined
   }
 }

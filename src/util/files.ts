@@ -1,5 +1,14 @@
 /** Small files that exist either completely or not at all. */
-import { existsSync, mkdirSync, readFileSync, renameSync, statSync, unlinkSync, writeFileSync } from "./fs.ts"
+import {
+  existsSync,
+  type FileStats,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from "./fs.ts"
 import { dirname } from "./path.ts"
 
 /** Replaces a file by renaming; creates its folder if missing. 0600 in 0700. */
@@ -49,6 +58,15 @@ export function tryTo(act: () => void): void {
     act()
   } catch {
     // nothing to do
+  }
+}
+
+/** Follows links; undefined if nothing exists there, if we may not look, or if no file can have that name. */
+export function statsOf(path: string): FileStats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch {
+    return undefined
   }
 }
 

@@ -26,6 +26,14 @@ export function localTimeOf(ms: number): LocalTime {
   return fromLibrary(ms) ?? fromEngine(new Date(ms))
 }
 
+/** `2026-03-02` */
+export function localDate(ms: number): string {
+  const { year, month, day } = localTimeOf(ms)
+  return `${year}-${twoDigits(month)}-${twoDigits(day)}`
+}
+
+export const twoDigits = (n: number): string => String(n).padStart(2, "0")
+
 /** localtime_r(3). */
 function fromLibrary(ms: number): LocalTime | undefined {
   try {

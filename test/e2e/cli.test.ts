@@ -279,9 +279,12 @@ describe("show", () => {
       session: main.session,
       seq: 1,
       via: "typed",
+      interrupted: false,
       prompt: "Add retries. Never touch the generated files.",
       page: { number: 1, of: 1, next: null },
     })
+    // It was 0 in a session's list, and false in the turn.
+    expect((await json("show", main.session)).value.turns[0].interrupted).toBe(false)
     expect(value.tools[1]).toMatchObject({ name: "Bash", target: "npm test", isError: true, exitCode: 1 })
     expect(value.files).toContainEqual({ path: "/src/client.ts", op: "edit", count: 1 })
     expect(value.usage[0].input).toBeGreaterThan(0)

@@ -26,7 +26,8 @@ import { Machine } from "../support/machine.ts"
 
 setDefaultTimeout(60_000)
 
-const DAY = 86_400_000
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
 const SECRET = "the heron nests below the weir"
 
 interface Found {
@@ -60,6 +61,7 @@ class Patient extends Machine {
     this.env["TMPDIR"] = this.temp
     // However busy the machine is that runs the tests.
     this.env["CTXBRIDGE_HOOK_DEADLINE"] = "4000"
+    this.env["TZ"] = "UTC"
   }
 
   program(name: string, script: string, folder = this.programs): string {
@@ -449,6 +451,10 @@ describe("settings", () => {
     expect(due!.text).toContain(
       `1 transcript within a week, from ${from} on, after 1 day; all are in the vault`,
     )
+    // In the time zone of whoever reads it: here 14 hours before Greenwich.
+    const [early] = of(await patient.doctor([], { TZ: "XXX-14" }), "clean-up")
+    const there = new Date(statSync(sweep).mtimeMs + DAY + 14 * HOUR).toISOString().slice(0, 10)
+    expect(early!.text).toContain(`from ${there} on`)
     set(join(patient.cwd, ".claude", "settings.local.json"), 400)
     const [later] = of(await patient.doctor(), "clean-up")
     expect(later!.text).toContain("nothing this week, after 400 days")

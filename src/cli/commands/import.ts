@@ -4,7 +4,7 @@ import { join, resolve } from "node:path"
 import { refuseUnwritable } from "../../archive/unwritable.ts"
 import { looksForeign } from "../../foreign/open.ts"
 import { archivesInPlace } from "../../foreign/places.ts"
-import { type ImportedFile, type ImportReport, importTranscripts } from "../../job/import.ts"
+import { type ImportedFile, type ImportReport, importTranscripts, sizeOf } from "../../job/import.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { bytes, count } from "../../util/text.ts"
 import { words } from "../args.ts"
@@ -59,8 +59,6 @@ export default {
     return report.ok ? EXIT.ok : EXIT.failed
   },
 } satisfies Command
-
-const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
 
 /** @throws CtxError exit 64 for a path that is nothing to import, exit 3 when there is nothing at all */
 function find(paths: readonly string[], env: Environment): Found {
