@@ -3,17 +3,10 @@ import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import type { Lineage } from "../archive/lineage.ts"
 import type { SessionRow, TurnRow } from "../archive/read.ts"
 import { bytes, count, oneLine } from "../util/text.ts"
-import { fit, type Style, safe } from "./style.ts"
+import type { Screen } from "./screen.ts"
+import { fit, safe } from "./style.ts"
 import { renderTable } from "./table.ts"
 import { ago, clock } from "./when.ts"
-
-/** What a terminal asks of a rendering. */
-export interface Screen {
-  readonly columns: number
-  readonly style: Style
-  /** ms since the epoch. */
-  readonly now: number
-}
 
 const SHORT = 8
 
@@ -34,7 +27,7 @@ export function shortIds(ids: readonly string[]): string[] {
   return [...ids]
 }
 
-export const titleOf = ({ title, firstPrompt }: SessionRow): string => title ?? firstPrompt ?? "(no prompt)"
+const titleOf = ({ title, firstPrompt }: SessionRow): string => title ?? firstPrompt ?? "(no prompt)"
 
 export function renderSessions(rows: readonly SessionRow[], screen: Screen): string[] {
   const names = shortIds(rows.map(({ id }) => id))

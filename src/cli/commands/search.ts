@@ -13,7 +13,7 @@ import type { Command, Context } from "../command.ts"
 import { nothing } from "../nothing.ts"
 import { knownAs, projectWanted } from "../project-wanted.ts"
 import { renderHits } from "../render-hits.ts"
-import { createStyle } from "../style.ts"
+import { screenOf } from "../screen.ts"
 import { timeArg } from "../when.ts"
 
 const LIMIT = 10
@@ -99,7 +99,7 @@ export default {
       if (found.hits.length === 0) throw nothing(db, query, project, note)
       if (out.wantsJson) return
       if (note !== undefined) out.print(note)
-      const screen = { style: createStyle(out.color), now }
+      const screen = screenOf(out, now)
       for (const line of renderHits(found.hits, screen, project === undefined)) out.print(line)
       if (found.more) out.print(`More with --limit ${limit * 3}.`)
       if (found.unreadable)
