@@ -1,16 +1,9 @@
-/** Tokens: of an answer, of text, and as people read them. Pure. */
-import type { Usage } from "../transcript/types.ts"
+/** Tokens: of text, and as people read them. Pure. */
 
 /** What the design documents take where the host counts nothing. */
 const CHARS_PER_TOKEN = 3.5
 
 export const tokensOfText = (chars: number): number => Math.round(chars / CHARS_PER_TOKEN)
-
-/** What was sent: the context before the answer. */
-export const promptTokens = (usage: Usage): number => usage.input + usage.cacheRead + usage.cacheCreation
-
-/** The context after an answer: what was sent, and the answer, which is sent with the next request. */
-export const contextTokens = (usage: Usage): number => promptTokens(usage) + usage.output
 
 /** `86736` → `86.7K`, as in the report. */
 export function formatTokens(tokens: number): string {
