@@ -6,7 +6,7 @@ import { closeSync, realpathSync } from "../util/fs.ts"
 import { isWithin, literalStart } from "../util/globs.ts"
 import { dirname, join } from "../util/path.ts"
 import { readExactly } from "../vault/file.ts"
-import { parentTranscript, transcriptName } from "../vault/layout.ts"
+import { transcriptName } from "../vault/layout.ts"
 import { openSource } from "../vault/original.ts"
 
 export interface Exclusion {
@@ -62,7 +62,9 @@ function real(folder: string): string {
 function parentOf(transcript: string, named: Named | undefined): string | undefined {
   const { session, agent } = transcriptName(transcript)
   if (agent === undefined) return undefined
-  if (session !== undefined) return parentTranscript(transcript)
+  if (session !== undefined) {
+    return `${transcript.slice(0, transcript.lastIndexOf(`/${session}/subagents/`))}/${session}.jsonl`
+  }
   return named?.session === undefined ? undefined : join(dirname(transcript), `${named.session}.jsonl`)
 }
 

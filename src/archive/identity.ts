@@ -3,6 +3,9 @@
  *
  * Forks and resumes copy lines with their uuids: `key` is uuid and content. A compaction answered by a plugin writes
  * kept messages again under new uuids: `alias` is what the API calls the message or, for all others, its time.
+ *
+ * A subagent that goes on from the conversation (one that compacts it, or a fork of it) begins with copies of its lines,
+ * and may be read before they are. So a subagent's lines have keys of their own, and `original` tells what they may copy.
  */
 import type { Part, TranscriptRecord } from "../transcript/types.ts"
 
@@ -29,12 +32,14 @@ export interface Identity {
   readonly key: bigint
   /** The same within its session, whatever uuid the line has; undefined when nothing else names the message. */
   readonly alias: bigint | undefined
+  /** In a subagent's transcript: the key of the same line in a session's own, if it stands there. */
+  readonly original: bigint | undefined
 }
 
 /**
  * @param parts what the record says, without what is said of its session
  * @param place names a line that has no uuid
- * @param own whether a sidechain line is the session's own, as in a subagent's transcript
+ * @param own whether it stands in a subagent's transcript: then sidechain lines are the session's own
  */
 export function identify(
   record: TranscriptRecord,
@@ -43,9 +48,17 @@ export function identify(
   own: boolean,
 ): Identity {
   const content = parts.map(essence).join("\n")
-  const key = hash(record.uuid ?? `${place} ${record.type}`, content)
-  return { key, alias: record.sidechain && !own ? undefined : aliasOf(record, parts, content) }
+  const name = record.uuid ?? `${place} ${record.type}`
+  return {
+    key: own ? hash("subagent", name, content) : hash(name, content),
+    alias: record.sidechain && !own ? undefined : aliasOf(record, parts, content),
+    original: own ? hash(name, parts.map(saidToSession).map(essence).join("\n")) : undefined,
+  }
 }
+
+/** What a subagent was asked for is what the human said where the line comes from the conversation. */
+const saidToSession = (part: Part): Part =>
+  part.kind === "brief" ? { kind: "prompt", via: "typed", text: part.text } : part
 
 function aliasOf(record: TranscriptRecord, parts: readonly Part[], content: string): bigint | undefined {
   if (record.usage !== undefined && parts.length > 0) return hash("message", record.usage.messageId, content)

@@ -85,6 +85,7 @@ export class TurnWriter {
     if (parts.length === 0 && (record.usage === undefined || this.#turn === undefined)) return
     const place = `${this.#session} ${record.timestamp ?? line.offset}`
     const identity = identify(record, parts, place, this.#isSubagent())
+    if (this.#isConversations(identity)) return
     const known = this.#known(identity)
     if (known === null) this.#store(line, parts, identity)
     else this.#copied(known, record, parts)
@@ -115,6 +116,12 @@ export class TurnWriter {
          ON CONFLICT DO UPDATE SET turn = max(turn, excluded.turn)`,
       )
       .run(this.#session, known.session, known.turn)
+  }
+
+  /** Whether a line of a subagent's transcript is told as one of the conversation itself. */
+  #isConversations({ original }: Identity): boolean {
+    if (original === undefined) return false
+    return this.#db.query("SELECT 1 FROM messages WHERE key = ?").get(original) !== null
   }
 
   #known({ key, alias }: Identity): { turn: number; session: string } | null {
@@ -211,7 +218,7 @@ export class TurnWriter {
   #message(
     { record, offset, length }: Line,
     turn: number,
-    { key, alias }: Identity,
+    { key, alias }: Pick<Identity, "key" | "alias">,
     speaker: Speaker,
   ): number {
     const { lastInsertRowid } = this.#db

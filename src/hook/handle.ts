@@ -41,7 +41,7 @@ const INDEX_AT = 1 << 20
 /** @param deadline ms of performance.now(), counted from the start of the process */
 export async function handle(called: HookEvent, settings: Settings, deadline: number): Promise<string> {
   const { dataHome, stateHome, exclude } = settings.paths
-  const event = exclude.length === 0 ? called : await wanted(called, settings.paths)
+  const event = exclude.length === 0 ? called : (await import("./wanted.ts")).wanted(called, settings.paths)
   if (event === undefined) return ""
   const now = Date.now()
   const start = performance.now()
@@ -108,21 +108,6 @@ export async function handle(called: HookEvent, settings: Settings, deadline: nu
     failed(error)
   }
   return text
-}
-
-/** What of an event is not of an excluded folder; undefined: the user wants nothing of it here, not even a line in the log. */
-async function wanted(event: HookEvent, paths: Paths): Promise<HookEvent | undefined> {
-  const { transcript, agentTranscript, cwd } = event
-  const { isExcluded, isExcludedFolder } = await import("../archive/excluded.ts")
-  const isOut =
-    transcript === undefined
-      ? cwd === undefined || isExcludedFolder(paths, cwd)
-      : isExcluded(paths, transcript, cwd)
-  if (isOut) return undefined
-  // A subagent may work in another folder than its session.
-  return agentTranscript !== undefined && isExcluded(paths, agentTranscript)
-    ? { ...event, agentTranscript: undefined }
-    : event
 }
 
 /**

@@ -177,16 +177,16 @@ class Scan {
     const parts = record.parts.filter((part) => part.kind !== "title")
     if (parts.length === 0) return undefined
     const place = `${copy.session} ${record.timestamp ?? offset}`
-    const { key, alias } = identify(record, parts, place, copy.session.includes("/"))
+    const { key, alias, original } = identify(record, parts, place, copy.session.includes("/"))
     const row = this.#db
-      .query<TurnRow, [bigint, string, bigint | null]>(
+      .query<TurnRow, [bigint, bigint | null, string, bigint | null]>(
         `SELECT t.id AS turn, t.handle, t.session, t.seq, p.path AS project, t.prompt, t.taken_back AS takenBack, m.time
-         FROM (SELECT turn, time FROM messages WHERE key = ?
+         FROM (SELECT turn, time FROM messages WHERE key IN (?, ?)
                UNION ALL SELECT turn, time FROM messages WHERE session = ? AND alias = ? LIMIT 1) m
          JOIN turns t ON t.id = m.turn LEFT JOIN sessions s ON s.id = t.session
          LEFT JOIN projects p ON p.id = s.project`,
       )
-      .get(key, copy.session, alias ?? null)
+      .get(key, original ?? null, copy.session, alias ?? null)
     return row ?? undefined
   }
 

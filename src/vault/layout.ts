@@ -35,10 +35,11 @@ export const isLooseCopy = (copy: string): boolean => copy.split("/").length ===
 export interface TranscriptName {
   /** The session it belongs to; undefined for a subagent whose path does not name its parent. */
   readonly session: string | undefined
-  /** The subagent, when it is a subagent's transcript; what else a session's folder holds has its place there for a name. */
+  /** The subagent, when it is a subagent's transcript; of other files beside those, where they are. */
   readonly agent: string | undefined
 }
 
+const PROJECTS = "/projects/"
 const SUBAGENTS = "/subagents/"
 
 /**
@@ -46,28 +47,16 @@ const SUBAGENTS = "/subagents/"
  * 2.1): there, or those of a workflow in `workflows/<run>/`, together with its `journal.jsonl`.
  */
 export function transcriptName(transcript: string): TranscriptName {
-  const stem = basename(transcript).replace(/\.jsonl$/, "")
-  const folder = sessionFolder(transcript)
-  if (stem.startsWith("agent-")) {
-    return { session: folder && basename(folder), agent: stem.slice("agent-".length) }
-  }
-  if (folder === undefined || !transcript.includes(PROJECTS)) return { session: stem, agent: undefined }
-  const place = transcript.slice(folder.length + SUBAGENTS.length)
-  return { session: basename(folder), agent: place.replace(/\.jsonl$/, "") }
-}
-
-/** The transcript of the session that a subagent's belongs to, where its path tells. */
-export function parentTranscript(transcript: string): string | undefined {
-  const folder = sessionFolder(transcript)
-  return folder && `${folder}.jsonl`
-}
-
-const PROJECTS = "/projects/"
-
-/** `<session>` of `<session>/subagents/…`, with its path. What stands above the host's projects says nothing. */
-function sessionFolder(transcript: string): string | undefined {
-  const at = transcript.indexOf(SUBAGENTS, transcript.lastIndexOf(PROJECTS) + 1)
-  return at > 0 ? transcript.slice(0, at) : undefined
+  const path = transcript.replace(/\.jsonl$/, "")
+  const stem = basename(path)
+  const projects = path.lastIndexOf(PROJECTS)
+  // What stands above the host's projects says nothing.
+  const at = path.indexOf(SUBAGENTS, projects + 1)
+  const session = at > 0 ? basename(path.slice(0, at)) : undefined
+  if (stem.startsWith("agent-")) return { session, agent: stem.slice("agent-".length) }
+  return session === undefined || projects < 0
+    ? { session: stem, agent: undefined }
+    : { session, agent: path.slice(at + SUBAGENTS.length) }
 }
 
 /** Where the `n`th superseded copy goes when the host has rewritten a transcript. */

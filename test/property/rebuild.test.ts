@@ -1,5 +1,5 @@
 /** Views made anew from the vault say what the views say that followed the host. */
-import { expect, test } from "bun:test"
+import { expect, setDefaultTimeout, test } from "bun:test"
 import { readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import fc from "fast-check"
@@ -9,6 +9,8 @@ import { Archive } from "../support/archive.ts"
 import { transcriptFiles } from "../support/real.ts"
 import { Transcript } from "../support/transcript.ts"
 import { dumpViews, namedViews } from "../support/views.ts"
+
+setDefaultTimeout(60_000)
 
 const EDIT = { tool: "Edit", input: { file_path: "/src/client.ts" }, output: "ok" }
 const FAILING = { tool: "Bash", input: { command: "npm test" }, output: "Exit code 1", isError: true }

@@ -2,12 +2,14 @@
  * After the clock was set back, a compaction was answered at each prompt anew, or not at all, until it had caught up.
  * What was noted before is dated later here, as by a clock that was ahead.
  */
-import { expect, test } from "bun:test"
+import { expect, setDefaultTimeout, test } from "bun:test"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { openDatabase } from "../../src/archive/database.ts"
 import { contextOf, Machine } from "../support/machine.ts"
 import type { Transcript } from "../support/transcript.ts"
+
+setDefaultTimeout(60_000)
 
 const AHEAD = 60 * 60_000
 

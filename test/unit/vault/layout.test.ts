@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test"
 import {
   isSuperseded,
-  parentTranscript,
   supersededPath,
   transcriptName,
   vaultPath,
@@ -39,11 +38,11 @@ test("names of sessions and subagents, old and new", () => {
     session: "abc",
     agent: "workflows/run-1/journal",
   })
-  expect(parentTranscript(`${workflow}/journal.jsonl`)).toBe("/h/projects/-p/abc.jsonl")
   // Folders of the user's that are called so.
   for (const path of ["/subagents/h/projects/-p/abc.jsonl", "/h/subagents/abc.jsonl"])
     expect(transcriptName(path)).toEqual({ session: "abc", agent: undefined })
-  expect(parentTranscript("/h/subagents/h/projects/-p/agent-12.jsonl")).toBeUndefined()
+  const beside = "/h/subagents/h/projects/-p/agent-12.jsonl"
+  expect(transcriptName(beside)).toEqual({ session: undefined, agent: "12" })
 })
 
 test("superseded copies keep a name of their own, as many as there are, whatever the file was called", () => {
