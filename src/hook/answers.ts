@@ -1,4 +1,4 @@
-/** Which hook answers an event, and what it gives: rows of `restores`, written in the reply's transaction. */
+/** Decides which hook answers an event, and records what it gives in `restores`, within the reply's transaction. */
 import type { Database } from "../archive/database.ts"
 import { currentTranscript } from "../archive/transcripts.ts"
 import type { RestoreSource } from "../restore/render.ts"
@@ -13,9 +13,10 @@ interface Call {
 }
 
 /**
- * The host calls hooks of several settings files for one event: the first of them answers. It is the same event when the
- * transcript is as long. A session is resumed, or begun, without new bytes in it, and after a compaction the host may
- * write some between the two calls: then also within half a second, unless another compaction was announced since.
+ * The host calls the hooks of several settings files for one event, and only the first may answer. Two calls are about
+ * the same event when the transcript has the same length. That alone is not enough: a session is resumed or begun
+ * without new bytes, and after a compaction the host may write some between the two calls. In these cases, calls less
+ * than half a second apart also count as one event, unless another compaction has been announced since.
  */
 export function claimAnswer(
   db: Database,
@@ -27,7 +28,7 @@ export function claimAnswer(
   const announced = event.source === "compact" ? state.compactTime : undefined
   const time = Math.max(now, announced ?? 0)
   const since = Math.max(now - SAME_EVENT, announced ?? 0)
-  // What is dated later was given before the clock was set back.
+  // A later date means that the clock has been set back since the answer.
   const isAnswered = (): boolean => answeredWithin(db, event.session, source, since, time + SAME_EVENT)
   if ((size === 0 || announced !== undefined) && isAnswered()) return false
   const place = event.name === "user-prompt-submit" ? "late" : "at"
@@ -52,7 +53,7 @@ function answeredWithin(
   )
 }
 
-/** Notes what the answer that was claimed last gives, and returns it. */
+/** Stores the text given with the answer claimed last, and returns it. */
 export function rememberGiven(db: Database, session: string, text: string): string {
   db.query("UPDATE restores SET text = ? WHERE id = (SELECT max(id) FROM restores WHERE session = ?)").run(
     text,

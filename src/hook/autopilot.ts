@@ -1,6 +1,6 @@
 /**
- * How full the window is, looked at closely: O(new bytes), from what was archived just now. Opens no database
- * (docs/adr/0003). Called only when the glance in watch.ts does not do.
+ * A close look at how full the window is: O(new bytes), from what was just archived, without opening the database
+ * (docs/adr/0003). Called only when the glance in watch.ts is not enough.
  */
 
 import type { Taken } from "../archive/take.ts"
@@ -16,13 +16,13 @@ import { readExactly } from "../vault/file.ts"
 import { openSource } from "../vault/original.ts"
 import type { HookEvent } from "./event.ts"
 
-/** Bytes at the end of a transcript that are looked at where another process archived what is new. */
+/** Bytes to read at the end of the transcript when another process archived the new part. */
 const TAIL = 1 << 20
 const NEWLINE = 0x0a
 
 export interface Watched {
   readonly context: ContextState
-  /** At a human's prompt, once there is a reading. */
+  /** Set at a human's prompt, once there is a reading. */
   readonly judgement: Judgement | undefined
   /** For the model. */
   readonly advice: string | undefined
@@ -34,7 +34,7 @@ export interface Watch {
   readonly known: ContextState
   /** Of the session's own transcript. */
   readonly own: Taken | undefined
-  /** A human's, which was not counted yet. */
+  /** Whether this is a human's prompt that has not been counted yet. */
   readonly isPrompt: boolean
   /** ms since the epoch. */
   readonly now: number
@@ -45,7 +45,7 @@ export function watch({ event, settings, known, own, isPrompt, now }: Watch): Wa
   const context = own === undefined ? known : followed(known, own)
   const { model } = context
   if (context.points !== known.points && model !== undefined && context.points !== undefined) {
-    // A session that has not looked up what others saw adds to it.
+    // This session has not yet looked up what others learned, so add to that.
     const former = known.points === undefined ? learntPoints(dataHome, model) : []
     learnPoints(dataHome, model, [...former, ...context.points])
   }
@@ -69,13 +69,13 @@ export function watch({ event, settings, known, own, isPrompt, now }: Watch): Wa
   return { context: { ...counted, judged }, judgement, advice }
 }
 
-/** For tools that read the design documents' file. */
+/** Writes the state file defined in the design documents, for other tools to read. */
 export function publish({ event, settings, now }: Watch, context: ContextState, judgement: Judgement): void {
   const project = settings.resolved.config["autopilot.project-state"] ? event.cwd : undefined
   publishState(settings.paths.dataHome, stateDocument(event.session, context, judgement, now), project)
 }
 
-/** What stands behind the bytes that were followed last: as a rule, what was archived just now. */
+/** Brings the context up to date with the bytes after those followed last, usually the ones just archived. */
 function followed(context: ContextState, { path, captured, fresh }: Taken): ContextState {
   const { archived, superseded } = captured
   const at = superseded === undefined ? (context.at ?? 0) : 0
@@ -86,13 +86,13 @@ function followed(context: ContextState, { path, captured, fresh }: Taken): Cont
   } else {
     const { content, whole } = endOf(path, at)
     const seen = glance(content, next.base === undefined)
-    // The end says all but what an estimate needs.
+    // The end of the transcript gives everything except what an estimate needs.
     next = whole ? follow(next, seen) : follow({ ...next, base: next.base ?? 0 }, { ...seen, chars: 0 })
   }
   return { ...next, at: archived }
 }
 
-/** Whole lines at the end of the transcript: from `from` on, if that is not too much. */
+/** Whole lines at the end of the transcript, from `from` on unless that is too much. */
 function endOf(path: string, from: number): { content: Uint8Array; whole: boolean } {
   const source = openSource(path)
   if (source === undefined) return { content: new Uint8Array(), whole: false }

@@ -1,6 +1,6 @@
 /**
- * Sessions that `/clear` ended, until another continues them. The host tells of the end and of the beginning in two calls
- * that name no session of each other's; what they have in common is the host's process.
+ * Sessions that `/clear` ended and no session has continued yet. The host reports the end and the new beginning in two
+ * calls that do not name each other's session; all they have in common is the host's process.
  */
 import { changingSessions, sessionFolder } from "../archive/session-files.ts"
 import { hostProcess } from "../config/load.ts"
@@ -8,9 +8,9 @@ import { writeWhole } from "../util/files.ts"
 import { existsSync, readFileSync, unlinkSync } from "../util/fs.ts"
 import { join } from "../util/path.ts"
 
-/** A /clear is continued within this time, in ms, or by nobody. */
+/** ms within which a session continues one that `/clear` ended. */
 export const CLEAR_LASTS = 5 * 60_000
-/** Some hosts report the session after /clear as `startup`: then only at once, in ms. */
+/** The same in ms where the host reports the session after `/clear` as `startup`, as some do. */
 export const SILENT_CLEAR_LASTS = 15_000
 
 interface Clear {
@@ -21,12 +21,12 @@ interface Clear {
   readonly host: number
 }
 
-/** One file for each project: `archive/traces.ts` knows its name, too. */
+/** One file per project. `archive/traces.ts` also knows its name. */
 const clearFile = (dataHome: string, project: string): string =>
   join(sessionFolder(dataHome), `clear-${Bun.hash.xxHash64(project, 0n).toString(16)}.json`)
 
 /**
- * `/clear` ended this session; the next one of the project, and of the same process, continues it.
+ * Records that `/clear` ended this session, so that the next one of the same project and process continues it.
  *
  * @param now ms since the epoch
  */
@@ -39,9 +39,9 @@ export function rememberClear(dataHome: string, project: string, session: string
 }
 
 /**
- * The session that `/clear` ended and that nobody has continued.
+ * The session that `/clear` ended and no session has continued.
  *
- * @param since ms since the epoch: an older /clear was continued by nobody
+ * @param since ms since the epoch; older ones are ignored
  */
 export const clearedSession = (dataHome: string, project: string, since: number): string | undefined =>
   chosen(clearsIn(clearFile(dataHome, project)), since)?.session
@@ -49,7 +49,7 @@ export const clearedSession = (dataHome: string, project: string, since: number)
 export const isCleared = (dataHome: string, project: string, since: number): boolean =>
   clearsIn(clearFile(dataHome, project)).some(({ time }) => time >= since)
 
-/** The same as `clearedSession`, once. */
+/** Like `clearedSession`, but each session is returned only once. */
 export function claimClear(dataHome: string, project: string, since: number): string | undefined {
   const file = clearFile(dataHome, project)
   if (!existsSync(file)) return undefined
@@ -63,13 +63,16 @@ export function claimClear(dataHome: string, project: string, since: number): st
       else unlinkSync(file)
       return clear.session
     } catch {
-      // another session was faster
+      // Another session was faster.
       return undefined
     }
   })
 }
 
-/** Of one's own host the latest, else of any: a host may have been started anew, or through a program that we do not know. */
+/**
+ * Prefers the latest of our own host. Falls back to any, because the host may have been restarted or may call us
+ * through an unknown program.
+ */
 function chosen(clears: readonly Clear[], since: number): Clear | undefined {
   const open = clears.filter(({ time }) => time >= since)
   if (open.length < 2) return open[0]
@@ -78,7 +81,7 @@ function chosen(clears: readonly Clear[], since: number): Clear | undefined {
 }
 
 function clearsIn(file: string): readonly Clear[] {
-  // Asked first: an error costs six times as much.
+  // Checked first, because an error costs six times as much.
   if (!existsSync(file)) return []
   try {
     const clears = JSON.parse(readFileSync(file, "utf8"))
@@ -88,18 +91,18 @@ function clearsIn(file: string): readonly Clear[] {
   }
 }
 
-/** The process that has called this hook; hosts to 2.1.112 do not say it, and call through a shell. */
+/** The process that called this hook. Hosts up to 2.1.112 do not tell, and call through a shell. */
 function ownHost(): number {
   const parent = process.ppid
   const told = hostProcess()
   if (told !== undefined) return told
   try {
-    // A shell may become the program that it starts; this one did not.
+    // A shell may replace itself with the program it starts; this one has not.
     if (!readFileSync(`/proc/${parent}/cmdline`, "utf8").includes(" hook session-")) return parent
     const [, above] = readFileSync(`/proc/${parent}/stat`, "utf8").split(") ").at(-1)!.split(" ")
     return Number(above)
   } catch {
-    // A system without these files.
+    // This system has no such files.
     return parent
   }
 }

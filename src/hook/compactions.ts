@@ -1,7 +1,7 @@
 /**
- * Compactions that stand in the transcript, and whether the session was given something back for each. As a rule a hook
- * has answered it before the host writes it down. Where none was called (hooks were off, or too slow; the host ended),
- * only these lines tell of it. Looks at what is new, and reads nothing else as long as hooks have seen all of it come.
+ * Finds compactions in the transcript for which the session was given nothing back. Usually a hook has answered before
+ * the host writes the compaction down. If none was called (hooks were off or too slow, or the host ended), only the
+ * transcript tells of it. Looks at new bytes only, and reads no file as long as hooks have seen them all arrive.
  */
 import type { Taken } from "../archive/take.ts"
 import { compactionOffsets } from "../transcript/glance.ts"
@@ -11,11 +11,11 @@ import { openSource } from "../vault/original.ts"
 import type { HookEvent } from "./event.ts"
 import { announcedAt, compactionUnanswered, type SessionState } from "./state.ts"
 
-/** Bytes at the end of the transcript that are looked at where somebody else has archived what is new. */
+/** Bytes to read at the end of the transcript when another process archived the new part. */
 const LOOKED_AT = 2 << 20
 
 /**
- * Notes the last compaction that nothing was given back for: the next prompt makes up for it.
+ * Notes the last compaction without an answer, so that the next prompt makes up for it.
  *
  * @param before as the last hook left it
  * @param state with what this event adds
@@ -32,12 +32,12 @@ export function withCompactions(
   if (own === undefined || own.captured.superseded !== undefined) return state
   const offsets = newCompactions(event, before, own)
   const last = offsets[offsets.length - 1]
-  // Bytes that hold none may be looked at again: then the state need not be written for them.
+  // Bytes without a compaction may be looked at again, so they are no reason to write the state.
   const seen = state === before && last === undefined ? state : { ...state, seenAt: own.captured.archived }
   if (last === undefined) return seen
   const { boundaryDue, ...rest } = seen
   const answered = boundaryDue === true ? 1 : 0
-  // This hook answers it, or another has, or the next prompt is to answer one already.
+  // This hook answers it, another one has, or the next prompt already has one to answer.
   if (event.source === "compact" || offsets.length === answered || compactionUnanswered(before)) return rest
   return event.name === "pre-compact"
     ? { ...rest, compactAt: last }
@@ -45,9 +45,9 @@ export function withCompactions(
 }
 
 /**
- * After a restore at a session's start: the host writes the compaction down a moment later, and only then.
+ * State after a restore at a session's start. The host writes the compaction down only after that.
  *
- * @param seen whether it stands there already
+ * @param seen whether the transcript already holds it
  */
 export const withBoundaryDue = (state: SessionState, seen: boolean): SessionState => {
   const { boundaryDue: _former, unannounced: _answered, ...rest } = state
@@ -61,7 +61,7 @@ export function newCompactions(event: HookEvent, before: SessionState, own: Take
   const { archived } = own.captured
   const [first] = own.fresh
   const isGap = archived > from && (first === undefined || first.from > from)
-  // A session that hooks have never heard of may be old: only what comes in with them is looked at.
+  // A session that hooks have never seen may be old, so only the bytes taken now are searched.
   if (isGap && known !== undefined && event.name === "user-prompt-submit") return compactionsFrom(own, from)
   const found: number[] = []
   for (const stretch of own.fresh)
@@ -71,7 +71,7 @@ export function newCompactions(event: HookEvent, before: SessionState, own: Take
   return found
 }
 
-/** As the transcript itself has them. */
+/** Offsets of compactions, read from the transcript itself. */
 function compactionsFrom({ path, captured }: Taken, from: number): number[] {
   const source = openSource(path)
   if (source === undefined) return []

@@ -1,4 +1,4 @@
-/** Whether a restore has reached the conversation. Loaded only while that is not known. */
+/** Finds out whether a restore has reached the conversation. Loaded only while that is unknown. */
 import type { Taken } from "../archive/take.ts"
 import { type Outcome, outcomeIn } from "../transcript/delivery.ts"
 import { closeSync } from "../util/fs.ts"
@@ -6,7 +6,7 @@ import { readExactly } from "../vault/file.ts"
 import { openSource } from "../vault/original.ts"
 import type { Delivery } from "./state.ts"
 
-/** Bytes behind a restore in which it would stand. Beyond them nobody looks, and nothing is given again. */
+/** A restore shows within this many bytes after it was given. After that we stop looking and never repeat it. */
 const LOOKED_AT = 2 << 20
 
 /** @param own the session's transcript */

@@ -1,8 +1,8 @@
-/** How programs end that people wait for: at once. What was to be written must have been. */
+/** Ends programs that people wait for, at once. All output must have been written before. */
 
 /**
- * process.exit() tells its listeners first, of which there are none: that costs 0.6 ms, a sixth of an empty program
- * (docs/adr/0013). What stands behind it in Node and in Bun does not.
+ * `process.exit()` first notifies its listeners. There are none, yet it costs 0.6 ms, a sixth of an empty program
+ * (docs/adr/0013). `reallyExit`, which Node and Bun call underneath, skips that.
  */
 export function endWith(code: number): never {
   const { reallyExit } = process as { reallyExit?: (code: number) => never }
@@ -10,5 +10,5 @@ export function endWith(code: number): never {
   process.exit(code)
 }
 
-/** A hook and the status line: with exit code 0, whatever happened. */
+/** Ends a hook or the status line with exit code 0, whatever happened. */
 export const endNow = (): never => endWith(0)

@@ -1,7 +1,7 @@
-/** Host JSON → what we act on. Lenient: a field of the wrong type is a missing field. Pure. */
+/** Host JSON → what we act on. Lenient: a field of the wrong type counts as missing. Pure. */
 import { normalize } from "../util/path.ts"
 
-/** Our names of the host's events, as they stand in hook commands. */
+/** Our names for the host's events, as used in hook commands. */
 export const EVENTS = [
   "session-start",
   "user-prompt-submit",
@@ -22,21 +22,21 @@ export interface HookEvent {
   /** Absolute path of a `.jsonl` file; the file need not exist. */
   readonly transcript: string | undefined
   readonly cwd: string | undefined
-  /** UserPromptSubmit. */
+  /** Only with UserPromptSubmit. */
   readonly prompt: string | undefined
-  /** SessionStart, and nothing else: startup, resume, clear, compact, fork. */
+  /** Only with SessionStart: startup, resume, clear, compact, fork. */
   readonly source: string | undefined
-  /** UserPromptSubmit, where the host says it: user, sdk, system. */
+  /** Only with UserPromptSubmit, if the host tells: user, sdk, system. */
   readonly promptSource: string | undefined
-  /** PreCompact: manual, auto. */
+  /** Only with PreCompact: manual, auto. */
   readonly trigger: string | undefined
-  /** PreCompact: the words behind `/compact`. */
+  /** Only with PreCompact: the words after `/compact`. */
   readonly focus: string | undefined
-  /** SessionEnd: clear, other, … */
+  /** Only with SessionEnd: clear, other, … */
   readonly reason: string | undefined
-  /** The subagent whom the event is about (from 2.1); the session is the one that it works for. */
+  /** The subagent that the event is about (from 2.1); `session` is the one it works for. */
   readonly agent: string | undefined
-  /** SubagentStop; `""` is the compaction itself (from 2.1). */
+  /** Only with SubagentStop; `""` means the compaction itself (from 2.1). */
   readonly agentType: string | undefined
   readonly agentTranscript: string | undefined
   readonly lastMessage: string | undefined
@@ -45,7 +45,9 @@ export interface HookEvent {
 const text = (value: unknown): string | undefined =>
   typeof value === "string" ? value.toWellFormed() : undefined
 
-/** Only what a host writes: hooks never read any other file. Without `..`, which would lead out of the vault. */
+/**
+ * Accepts only paths that a host writes, so hooks read no other files. Removes `..`, which could lead out of the vault.
+ */
 const transcriptPath = (value: unknown): string | undefined =>
   typeof value === "string" && value.startsWith("/") && value.endsWith(".jsonl") && !value.includes("\0")
     ? normalize(value)
@@ -76,9 +78,9 @@ export function decodeEvent(name: EventName, document: unknown): HookEvent | und
 }
 
 /**
- * How the host wants text for the model; nothing for no text.
+ * Wraps text for the model in the host's format; empty if there is no text.
  *
- * @param note for the user alone
+ * @param note shown to the user only
  */
 export function additionalContext({ name }: HookEvent, text: string, note = ""): string {
   if (text === "") return ""
@@ -90,11 +92,11 @@ export function additionalContext({ name }: HookEvent, text: string, note = ""):
   })
 }
 
-/** Hosts from 2.1 on announce a subagent's compaction, and its end, in the name of the session that it works for. */
+/** From 2.1 on, the host reports the start and end of a subagent's compaction under the session it works for. */
 export const isSubagents = ({ name, agent }: HookEvent): boolean =>
   agent !== undefined && (name === "pre-compact" || name === "session-start")
 
-/** Whether a submitted prompt is a human's: the host also submits reports of background tasks and of other agents. */
+/** Whether a human wrote the prompt: the host also submits reports of background tasks and other agents. */
 export const isHumanPrompt = ({ prompt = "", promptSource }: HookEvent): boolean =>
   promptSource !== "system" && !(prompt.trimStart().startsWith("<") && HOSTS_PROMPT.test(prompt))
 

@@ -1,8 +1,8 @@
 /**
- * One hook call, straight down: the vault, then what is to be remembered, then the reply.
+ * One hook call from start to end: fill the vault, remember what later events need, reply.
  *
- * Only events that give something to the model open the database; the others leave a marker for whoever reads the
- * views next.
+ * Only events that give the model something open the database. The others leave a marker for whoever reads the views
+ * next.
  */
 
 import { projectOf } from "../archive/project.ts"
@@ -33,9 +33,9 @@ import {
 } from "./state.ts"
 import { type Watched, watchContext } from "./watch.ts"
 
-/** Share of the deadline until which to fill the vault. The rest is for views and reply. */
+/** Share of the deadline for filling the vault. The rest is for views and reply. */
 const VAULT_SHARE = 0.4
-/** Bytes not yet in the views from which on a job is started to index them. */
+/** A job is started to index this many bytes that the views lack. */
 const INDEX_AT = 1 << 20
 
 /** @param deadline ms of performance.now(), counted from the start of the process */
@@ -49,10 +49,10 @@ export async function handle(called: HookEvent, settings: Settings, deadline: nu
     logError(stateHome, { event: event.name, session: event.session, error })
   const until = start + (deadline - start) * VAULT_SHARE
   const { taken, spooled } = await takeAll(event, settings.paths, now, until, failed)
-  // The user does not want to have it here: no prompt, no mark, and nothing given back.
+  // The user does not want this session here: keep no prompt and no marker, and give nothing back.
   const own = ownOf(event, taken)
   if (own?.captured.state === "forgotten") return ""
-  // What the session is given back, and what it waits for, is none of a subagent's business.
+  // A subagent's events change neither what the session is given back nor what it is waiting for.
   if (isSubagents(event)) return ""
   const isStart = event.source === "startup"
   const isFirst = !isStart || claimStart(dataHome, event.session, now)
@@ -111,7 +111,7 @@ export async function handle(called: HookEvent, settings: Settings, deadline: nu
 }
 
 /**
- * New bytes of the event's transcripts: into the vault, else into the spool.
+ * Takes the new bytes of the event's transcripts into the vault, or into the spool if that fails.
  *
  * @param until ms of performance.now() at which to stop
  */
@@ -143,7 +143,7 @@ async function takeAll(
   return { taken, spooled }
 }
 
-/** The compaction that was answered just now stands in the transcript already, or soon will. */
+/** The compaction just answered is in the transcript, or soon will be. */
 function answered(
   event: HookEvent,
   before: SessionState,
@@ -171,7 +171,7 @@ async function replyTo(request: ReplyRequest, failed: (error: unknown) => void):
   }
 }
 
-/** Tables may be missing: what is left of the views may still answer. */
+/** If tables are missing, the rest of the views may still answer. */
 async function needsNewViews({ settings }: ReplyRequest, error: unknown): Promise<boolean> {
   if (codeOf(error) !== "SQLITE_ERROR") return false
   return (await import("../archive/shape.ts")).isUnusable(settings.paths.dataHome, error)
@@ -179,7 +179,7 @@ async function needsNewViews({ settings }: ReplyRequest, error: unknown): Promis
 
 const spool = () => import("../archive/spool.ts")
 
-/** What is remembered of the session while it cannot be written to its place. */
+/** The session's state from the spool, while it cannot be written to its usual place. */
 async function newerState(
   event: HookEvent,
   paths: Paths,
@@ -190,7 +190,7 @@ async function newerState(
   return (await spool()).newerState(paths, event.session) as SessionState | undefined
 }
 
-/** @param before what `state` was made of, when it was read from its place */
+/** @param before what `state` was derived from, if it was read from its usual place */
 async function keepState(
   { session }: HookEvent,
   paths: Paths,
@@ -207,12 +207,12 @@ async function keepState(
   }
 }
 
-/** While we worked: whoever forgets has deleted the session's state by now. */
+/** Whether the session was forgotten while we worked: `forget` has deleted its state by now. */
 function wasForgotten({ session, transcript = "" }: HookEvent, dataHome: string): boolean {
   return forgottenOf(dataHome, session, transcript)?.whole === true
 }
 
-// Loops where an array's methods would do: the engine compiles each of those when it is first called, for 0.07 ms.
+// Loops instead of array methods: the engine compiles each method on its first call, which takes 0.07 ms.
 
 function transcriptsIn({ transcript, agentTranscript }: HookEvent): string[] {
   const paths: string[] = []
@@ -228,12 +228,12 @@ function ownOf({ transcript }: HookEvent, taken: readonly Taken[]): Taken | unde
 }
 
 /**
- * Looks whether the restore that was given last has reached the conversation. The host writes late, so a prompt may come
- * before it can be told; then the end of its turn, or the next prompt, tells.
+ * Checks whether the last restore has reached the conversation. The host writes late, so a prompt may come too early to
+ * tell; then the end of its turn, or the next prompt, decides.
  *
- * Where our own note that it was given is gone (it could not be written), the transcript may still show it.
+ * If our own note of the restore is gone (it could not be written), the transcript may still show it.
  *
- * @returns `lost` at the prompt at which it is to be given again
+ * @returns `lost` at the prompt that must give it again
  */
 async function followDelivery(
   event: HookEvent,
@@ -255,12 +255,12 @@ async function followDelivery(
   return { lost: isPrompt && outcome === "lost" }
 }
 
-/** @param lost the restore given last has not reached the conversation */
+/** @param lost whether the last restore has not reached the conversation */
 function needsReply(event: HookEvent, state: SessionState, settings: Settings, lost = false): boolean {
   const { config } = settings.resolved
   if (event.name === "pre-compact") return config["instructions.budget"] > 0
   if (!config["restore.enabled"]) return false
-  // Only a host that forgets hook context needs it again, and only after a compaction.
+  // Only hosts that forget hook context need it again, and only after a compaction.
   if (event.source === "resume") return state.restoreTime !== undefined
   if (event.name === "session-start") return event.source !== "fork"
   return event.name === "user-prompt-submit" && (lost || compactionUnanswered(state))
@@ -269,7 +269,7 @@ function needsReply(event: HookEvent, state: SessionState, settings: Settings, l
 /**
  * Starts the background job when there is more to do than a hook has time for, or when the host is still writing.
  *
- * @returns how much of the transcript the job will find, when it was started to index it
+ * @returns how many bytes of the transcript the job will find, if it was started to index them
  */
 function startJob(
   event: HookEvent,

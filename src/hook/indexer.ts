@@ -1,4 +1,4 @@
-/** What a reply has indexed before it reads the views, within its transaction. */
+/** Indexes what a reply needs before it reads the views, within its transaction. */
 import type { Database } from "../archive/database.ts"
 import { listPending, type Pending, settlePending } from "../archive/pending.ts"
 import type { Taken } from "../archive/take.ts"
@@ -14,7 +14,7 @@ export class Indexer {
   readonly #index: Index | undefined
   readonly #copies: string[] = []
 
-  /** @param index undefined when there is nothing to index */
+  /** @param index undefined if there is nothing to index */
   constructor(db: Database, dataHome: string, index: Index | undefined) {
     this.#db = db
     this.#dataHome = dataHome
@@ -29,9 +29,9 @@ export class Indexer {
   }
 
   /**
-   * What the hook has taken of its own session. It may be a fork, and the lines that it has from its origin are those of
-   * whoever is indexed first: so before a session that is new to the views comes what has waited longer, even if there
-   * is no time left for it then.
+   * Indexes what the hook has taken of its own session. The session may be a fork, and the lines it shares with its
+   * origin belong to whichever is indexed first. So before a session that is new to the views, everything that has
+   * waited longer is indexed, even if that leaves no time for the session itself.
    */
   indexOwn(taken: Taken, end: number): void {
     if (taken.captured.archived > 0 && !this.#isKnown(taken))
@@ -44,7 +44,7 @@ export class Indexer {
   }
 
   /**
-   * What other sessions of the folder have left, oldest first.
+   * Indexes what other sessions of the folder have left, oldest first.
    *
    * @param end ms of performance.now() at which to stop
    * @param before the copy at which to stop
@@ -55,16 +55,16 @@ export class Indexer {
       if (performance.now() >= end || one.copy === before?.copy) return
       if (!one.path.startsWith(`${folder}/`) || this.#copies.includes(one.copy)) continue
       try {
-        // Within the reply's: what cannot be read to its end is as if it had not been begun.
+        // Nested in the reply's transaction: a copy that cannot be read to its end leaves nothing behind.
         this.#db.transaction(() => this.index(one, end))()
       } catch (error) {
         if (codeOf(error).startsWith("SQLITE_")) throw error
-        // A damaged copy, or one that was replaced at this moment, keeps its marker, and nobody waiting.
+        // A copy that is damaged or was just replaced keeps its marker, and must not hold up the reply.
       }
     }
   }
 
-  /** To be called after the commit. */
+  /** Call after the commit. */
   settle(): void {
     for (const copy of this.#copies) settlePending(this.#dataHome, copy)
   }

@@ -1,4 +1,4 @@
-/** A compaction that was given nothing back for when it happened: told from the views, at the prompt after it. */
+/** Finds, at a prompt, the compaction before it that was not answered when it happened. Asks the views. */
 import type { Database } from "../archive/database.ts"
 import { summaryIn } from "../transcript/summary.ts"
 import { closeSync } from "../util/fs.ts"
@@ -8,18 +8,18 @@ import type { HookEvent } from "./event.ts"
 import type { SessionState } from "./state.ts"
 
 export interface Compaction {
-  /** In the transcript, in bytes. */
+  /** Byte offset in the transcript. */
   readonly offset: number
-  /** ISO 8601, as the host says. */
+  /** ISO 8601, as written by the host. */
   readonly time: string | null
 }
 
-/** Bytes behind a compaction within which its summary begins and ends. */
+/** A compaction's summary lies within this many bytes after it. */
 const SUMMARY_WITHIN = 1 << 20
-/** ms that may lie between a restore at a session's start and the time that the host gives to the compaction. */
+/** ms by which a restore at a session's start may precede the time that the host gives the compaction. */
 const HOOKS_LAST = 10 * 60_000
 
-/** The last one from `offset` on. */
+/** The last compaction from `offset` on. */
 export function lastCompaction(db: Database, session: string, offset = 0): Compaction | undefined {
   return (
     db
@@ -30,7 +30,7 @@ export function lastCompaction(db: Database, session: string, offset = 0): Compa
   )
 }
 
-/** The compaction of which the state says that nobody has answered it; undefined when there was none, or somebody has. */
+/** The compaction that the state has as unanswered; undefined if there was none, or if the views show an answer. */
 export function missedCompaction(
   db: Database,
   session: string,
@@ -38,11 +38,11 @@ export function missedCompaction(
 ): Compaction | undefined {
   const last = lastCompaction(db, session, compactAt)
   if (last === undefined) return undefined
-  // What was announced was seen by hooks; else their notes may be lost, and the views know more.
+  // Hooks saw every announced compaction. For others the hooks' notes may be lost, and the views may know more.
   return unannounced === true && isAnswered(db, session, last) ? undefined : last
 }
 
-/** Whether something was given back for it, as far as the views tell; in doubt it was. */
+/** Whether the views hold an answer to the compaction; in doubt, yes. */
 function isAnswered(db: Database, session: string, { offset, time }: Compaction): boolean {
   const before = db
     .query<{ offset: number | null }, [string, number]>(
@@ -50,7 +50,7 @@ function isAnswered(db: Database, session: string, { offset, time }: Compaction)
     )
     .get(session, offset)
   const former = before?.offset ?? -1
-  // Without a time, any counts.
+  // Without a time, any restore counts.
   const since = (Date.parse(time ?? "") || 0) - HOOKS_LAST
   return db
     .query<{ mark: string; time: number }, [string]>(
@@ -60,13 +60,13 @@ function isAnswered(db: Database, session: string, { offset, time }: Compaction)
     .some((given) => {
       const [place, bytes] = given.mark.split(" ")
       if (place !== "near" && Number(bytes) > offset) return true
-      // At a session's start, before the host had written it down; at a prompt, for the one before.
+      // Restores at a start come before the host writes the compaction down; those at a prompt answer an earlier one.
       if (place === "late" || given.time < since) return false
       return place === "near" || Number(bytes) > former
     })
 }
 
-/** The host's summary, where no hook was told. */
+/** The host's summary, read from the transcript when no hook received it. */
 export function summaryBehind({ transcript }: HookEvent, { offset }: Compaction): string | undefined {
   const source = transcript === undefined ? undefined : openSource(transcript)
   if (source === undefined) return undefined

@@ -1,7 +1,7 @@
 /**
- * The reply where the database cannot be written: locked all the time, a disk that is full or read-only, the schema of
- * a later version. Says what can be read; nothing is indexed and nothing noted, so that each of several settings
- * files' hooks may answer.
+ * The reply when the database cannot be written: locked throughout, on a full or read-only disk, or of a later schema.
+ * Uses what can be read, and neither indexes nor records anything, so the hooks of several settings files may each
+ * answer.
  */
 import { type Database, openDatabase } from "../archive/database.ts"
 import { projectOf } from "../archive/project.ts"
@@ -18,7 +18,7 @@ import { answeredAt, compactionUnanswered } from "./state.ts"
 
 export function readOnlyReply(request: ReplyRequest): Reply {
   const db = openDatabase(request.settings.paths.dataHome, { wait: 0, readonly: true })
-  // Left open: the process ends.
+  // Left open, since the process ends anyway.
   return answer(db, request)
 }
 
@@ -28,7 +28,7 @@ function answer(db: Database, request: ReplyRequest): Reply {
   if (event.name === "pre-compact") {
     return { text: renderInstructions(gather(db, event.session), config["instructions.budget"]), state }
   }
-  // Whether a prompt follows a compaction stands in lines that are not indexed.
+  // Only lines that are not indexed yet would show whether this prompt follows a compaction.
   if (event.name === "user-prompt-submit") return { text: "", state }
   if (event.source === "compact") {
     const { summary: _used, focus: _told, ...rest } = state

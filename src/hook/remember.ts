@@ -1,21 +1,21 @@
-/** What the events of a session leave for those that come after them: the prompt, a compaction and its summary. Pure. */
+/** What a session's events leave for later ones: the prompt, a compaction and its summary. Pure. */
 import { filterText, type SecretSettings } from "../util/secrets.ts"
 import { type HookEvent, isHumanPrompt } from "./event.ts"
 import { announcedAt, compactionUnanswered, type SessionState } from "./state.ts"
 
-/** A prompt longer than this is a pasted file; its beginning is enough to know it by. */
+/** Characters of a prompt that are kept. A longer one is a pasted file, and its beginning identifies it. */
 const PROMPT_REMEMBERED = 20_000
-/** Characters of a summary: no host's is nearly as long. */
+/** Characters of a summary that are kept. No host writes nearly as many. */
 const SUMMARY_REMEMBERED = 150_000
-/** Characters of what the user has asked a compaction to mind. */
+/** Characters that are kept of the user's instructions for a compaction. */
 const FOCUS_REMEMBERED = 2000
-/** Characters behind what is remembered in which a secret may end that begins in it. */
+/** Characters after the kept ones in which a secret that begins in them may end. */
 const LONGEST_SECRET = 1 << 16
-/** A summary belongs to a compaction announced within this time, in ms. */
+/** ms after its announcement within which a summary belongs to a compaction. */
 const COMPACTION_LASTS = 10 * 60_000
 
 /**
- * What this event adds to what is known of the session; the same object when it adds nothing.
+ * Adds what this event contributes to the session's state; returns the same object if that is nothing.
  *
  * @param now ms since the epoch
  * @param size bytes of the transcript on disk
@@ -29,7 +29,7 @@ export function remember(
 ): SessionState {
   switch (event.name) {
     case "user-prompt-submit":
-      // Automatic compaction swallows the prompt just typed, so it is kept until the turn has ended.
+      // Automatic compaction swallows the prompt just typed, so keep it until the turn has ended.
       if (event.prompt === undefined || !isHumanPrompt(event)) return state
       return {
         ...state,
@@ -42,7 +42,7 @@ export function remember(
     case "pre-compact": {
       const { summary: _old, focus: _former, unannounced: _noted, ...rest } = state
       const focus = remembered(event.focus?.trim() ?? "", FOCUS_REMEMBERED, secrets)
-      // One that the next prompt is to answer is not forgotten over it.
+      // Keep an earlier compaction that the next prompt still has to answer.
       const at = compactionUnanswered(state) ? Math.min(state.compactAt ?? size, size) : size
       return {
         ...rest,
@@ -52,7 +52,7 @@ export function remember(
       }
     }
     case "subagent-stop":
-      // No agent type: the compaction itself, from 2.1 on. Its summary is not in the transcript yet.
+      // An empty agent type means the compaction itself (from 2.1). Its summary is not in the transcript yet.
       if (event.agentType !== "" || event.lastMessage === undefined) return state
       if (now - (state.compactTime ?? 0) > COMPACTION_LASTS) return state
       return { ...state, summary: remembered(event.lastMessage, SUMMARY_REMEMBERED, secrets) }
@@ -63,10 +63,10 @@ export function remember(
   }
 }
 
-/** The beginning of a text, without secrets. No more than that is looked through: a megabyte may take a second. */
+/** The beginning of a text without secrets. Only that part is searched, since a megabyte may take a second. */
 function remembered(text: string, most: number, secrets: SecretSettings): string {
   const beginning = text.slice(0, most + LONGEST_SECRET).toWellFormed()
-  // A tag that is only mentioned hides all the same if it is closed somewhere.
+  // An opening tag hides text even if merely mentioned, provided that a closing one follows anywhere.
   const isClosed = text.length > beginning.length && /<\/private>/i.test(text.slice(beginning.length))
   return filterText(isClosed ? `${beginning}</private>` : beginning, secrets).slice(0, most)
 }

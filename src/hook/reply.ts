@@ -1,4 +1,4 @@
-/** What goes back to the model, for the events that give it something: one connection, one transaction. */
+/** The reply for events that give the model something: one connection, one transaction. */
 
 import { type Database, databasePath, openDatabase } from "../archive/database.ts"
 import { isExcluded } from "../archive/excluded.ts"
@@ -28,7 +28,7 @@ export interface ReplyRequest {
   readonly event: HookEvent
   readonly settings: Settings
   readonly state: SessionState
-  /** Whether the prompt before this event had not been answered to the end. */
+  /** Whether the prompt before this event was still without a complete answer. */
   readonly lastPromptOpen: boolean
   readonly taken: readonly Taken[]
   /** ms since the epoch. */
@@ -38,14 +38,14 @@ export interface ReplyRequest {
 }
 
 export interface Reply {
-  /** What goes to stdout. */
+  /** For stdout. */
   readonly text: string
   readonly state: SessionState
-  /** The views were not there: the background job has to make them from the whole vault. */
+  /** The views were missing, so the background job must rebuild them from the whole vault. */
   readonly lost?: boolean
 }
 
-/** Shares of the time left: until when to index, and how long to wait for another writer. */
+/** Shares of the remaining time: for indexing, and for waiting for another writer. */
 const VIEWS_SHARE = 0.6
 const WAIT_SHARE = 0.5
 /** ms for the transcripts of other sessions. */
@@ -57,12 +57,12 @@ export async function reply(request: ReplyRequest): Promise<Reply> {
   const { dataHome } = settings.paths
   const start = performance.now()
   const left = deadline - start
-  // Most sessions start with nothing left to index: then the decoder is not even loaded.
+  // Most sessions start with nothing left to index, and then the decoder is not even loaded.
   const index = needsIndexing(request) ? (await import("../archive/indexing.ts")).index : undefined
   const lost = statSync(databasePath(dataHome), { throwIfNoEntry: false }) === undefined
   const db = openDatabase(dataHome, { wait: left * WAIT_SHARE })
   const indexer = new Indexer(db, dataHome, index)
-  // Left open at the end: closing makes the last connection copy the log into the file, and wait for the disk.
+  // Never closed: closing the last connection would copy the log into the database and wait for the disk.
   const answered = db
     .transaction(() => {
       for (const one of taken) indexer.indexOwn(one, start + left * VIEWS_SHARE)
@@ -73,7 +73,7 @@ export async function reply(request: ReplyRequest): Promise<Reply> {
   return { ...answered, lost }
 }
 
-/** Whether anything may have to be indexed: what was taken now or before, here or in the folder's other sessions. */
+/** Whether there may be something to index, from this session or others of the folder, taken now or earlier. */
 function needsIndexing({ event, settings, taken, now }: ReplyRequest): boolean {
   const { dataHome } = settings.paths
   if (taken.some(({ captured }) => captured.taken > 0) || event.source === "clear") return true
@@ -116,26 +116,26 @@ function answer(db: Database, indexer: Indexer, request: ReplyRequest): Reply {
   }
 }
 
-/** What a session is given at its start. */
+/** What a session is given. */
 interface Given {
   readonly text: string
-  /** For the user. */
+  /** Shown to the user. */
   readonly note?: string
-  /** Something that is lost when it does not arrive. */
+  /** Whether it matters that the text arrives. */
   readonly isRestore?: boolean
 }
 
-/** What another settings file's hook notes of the same event must stay: then the state is not written either. */
+/** Another settings file's hook answers this event; its notes must stay, so the state is not written either. */
 const NOTHING: Given = { text: "" }
 
-/** From where on to look whether it has arrived. */
+/** Where to start looking for the restore in the transcript. */
 function deliveryOf({ event, taken, now }: ReplyRequest, { text }: Given): Pick<SessionState, "delivery"> {
   if (text === "") return {}
   const own = taken.find(({ path }) => path === event.transcript)
   return { delivery: { at: own?.captured.size ?? 0, time: now } }
 }
 
-/** The last restore once more, and never a third time: the host has dropped it. */
+/** Repeats the last restore, which the host has dropped. Never a second time. */
 function again(db: Database, { event, state, lastPromptOpen, now }: ReplyRequest): string {
   const last = db
     .query<{ event: string; text: string }, [string]>(
@@ -144,7 +144,7 @@ function again(db: Database, { event, state, lastPromptOpen, now }: ReplyRequest
     )
     .get(event.session)
   if (last === null) return ""
-  // Hosts to 2.1.112 do not say that it was a subagent's compaction: then the conversation has lost nothing.
+  // Hosts up to 2.1.112 do not tell when a subagent's compaction is meant; the conversation has then lost nothing.
   const isCompaction = last.event.startsWith("compact")
   if (isCompaction && lastCompaction(db, event.session, state.compactAt) === undefined) return ""
   const text = lastPromptOpen ? last.text : withoutPending(last.text)
@@ -154,7 +154,7 @@ function again(db: Database, { event, state, lastPromptOpen, now }: ReplyRequest
   return added.changes > 0 ? text : ""
 }
 
-/** A session that starts: continued from another, resumed, or new. */
+/** A starting session: continued from another, resumed, or new. */
 function begin(db: Database, indexer: Indexer, request: ReplyRequest): Given {
   const { event, settings, now } = request
   const { dataHome } = settings.paths
@@ -178,7 +178,7 @@ function begin(db: Database, indexer: Indexer, request: ReplyRequest): Given {
   return settings.resolved.config["restore.startup"] ? { text: pointer(db, request, project) } : NOTHING
 }
 
-/** Another settings file's hook for the same event has answered already. */
+/** Whether another settings file's hook has already answered the same event. */
 function isContinued(db: Database, session: string): boolean {
   return db.query("SELECT 1 FROM lineage WHERE child = ? AND kind = 'clear'").get(session) !== null
 }
@@ -193,7 +193,7 @@ function continueFrom(db: Database, indexer: Indexer, request: ReplyRequest, par
   return restore(db, request, "clear", spokenIn(db, parent))
 }
 
-/** The views of a session that ended just now may not have followed yet. */
+/** Indexes a session that has just ended, as the views may not have followed yet. */
 function indexSession(indexer: Indexer, { event, settings, now, deadline }: ReplyRequest, id: string): void {
   const path = `${dirname(event.transcript!)}/${id}.jsonl`
   if (isExcluded(settings.paths, path)) return
@@ -215,7 +215,7 @@ function restore(
   const { event, settings, state } = request
   const compacted = source === "compact"
   const { promptOpen, prompt, promptAt = 0 } = state
-  // With a missed restore, the open prompt is the one just typed: the host sends it itself.
+  // At a missed restore, the open prompt is the one just typed, and the host sends it itself.
   const waiting = compacted && event.name === "session-start" && promptOpen
   const pending = waiting && prompt !== undefined ? { text: prompt, at: promptAt } : undefined
   const { config } = settings.resolved
@@ -223,7 +223,7 @@ function restore(
   const summary = (missed && summaryBehind(event, missed)) || (compacted ? state.summary : undefined) || ""
   const about = event.name === "user-prompt-submit" ? prompt : undefined
   const host = { ...settings.paths, cwd: event.cwd }
-  // The host itself announces its compactions.
+  // The host announces its own compactions.
   const byPlugin = compacted && !compactionUnanswered(state)
   const focus = compacted ? state.focus : undefined
   const options = {
@@ -259,7 +259,10 @@ function pointer(db: Database, request: ReplyRequest, project: string): string {
   return rememberGiven(db, session, text)
 }
 
-/** Hosts to 2.0 forget hook context when a session is resumed; later ones replay it. A subagent's compaction is none of it. */
+/**
+ * Hosts up to 2.0 forget hook context when a session is resumed; later ones replay it. A subagent's compaction does not
+ * count.
+ */
 function lostOnResume(db: Database, session: string, { promptOpen }: SessionState): string {
   const row = db
     .query<{ text: string }, [string]>(

@@ -1,8 +1,8 @@
 /**
  * The hot program. Whatever happens: exit 0, nothing on stderr, valid output or none.
  *
- * The host waits for us at every prompt, so there is no package here, no child to wait for, one database
- * connection and one transaction.
+ * The host waits for us at every prompt, so: no packages, no child processes to wait for, one database connection, one
+ * transaction.
  */
 import { loadSettings, type Settings, withProject } from "../config/load.ts"
 import { refusalOf } from "../config/refusal.ts"
@@ -13,7 +13,7 @@ import { decodeEvent, type EventName, isEvent } from "./event.ts"
 import { handle } from "./handle.ts"
 import { readDocument } from "./stdin.ts"
 
-/** Share of the deadline that waiting for the host's document may take. */
+/** Share of the deadline for waiting for the host's document. */
 const STDIN_SHARE = 0.7
 
 export async function runHook(name: string | undefined): Promise<void> {
@@ -42,7 +42,7 @@ async function answer(name: EventName): Promise<string> {
   }
 }
 
-/** Hooks go on without them; commands stop, and say it to the user. Once for each session is enough. */
+/** Logs bad options, once per session. Hooks carry on without them; commands stop and tell the user. */
 function noteBadOptions(settings: Settings): void {
   const refusal = refusalOf(settings)
   if (refusal !== undefined)

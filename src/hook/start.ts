@@ -1,4 +1,4 @@
-/** What a new session is told when that was rendered beforehand. Opens no database. */
+/** Greets a new session with a pointer rendered beforehand. Opens no database. */
 
 import { listPending } from "../archive/pending.ts"
 import { readPointer } from "../archive/pointers.ts"
@@ -8,15 +8,15 @@ import { isCleared, SILENT_CLEAR_LASTS } from "./clears.ts"
 import { additionalContext, type HookEvent } from "./event.ts"
 import type { Reply, ReplyRequest } from "./reply.ts"
 
-/** @returns undefined when the views must be asked */
+/** @returns undefined if the views must be consulted */
 export function preparedReply({ event, settings, state, now }: ReplyRequest): Reply | undefined {
   if (event.source !== "startup" || event.cwd === undefined) return undefined
   const { dataHome } = settings.paths
   const project = projectOf(event.cwd)
-  // Just after /clear, some hosts call a continued session a new one.
+  // Just after /clear, some hosts report a continued session as a new one.
   if (isCleared(dataHome, project, now - SILENT_CLEAR_LASTS)) return undefined
   if (!settings.resolved.config["restore.startup"]) return { text: "", state }
-  // Before the pointer is read: what is indexed in between takes it away.
+  // Checked before the pointer is read: indexing in between removes the pointer.
   if (isBehind(event, dataHome)) return undefined
   const pointer = readPointer(dataHome, project)
   if (pointer?.related !== settings.resolved.config["restore.related"]) return undefined
@@ -24,7 +24,7 @@ export function preparedReply({ event, settings, state, now }: ReplyRequest): Re
   return { text: additionalContext(event, pointer.text), state }
 }
 
-/** Whether the folder's sessions hold more than the views, and so than the pointer. */
+/** Whether the folder's sessions hold more than the views, and therefore more than the pointer. */
 function isBehind({ transcript }: HookEvent, dataHome: string): boolean {
   const folder = transcript === undefined ? "" : `${dirname(transcript)}/`
   for (const { path } of listPending(dataHome)) if (path.startsWith(folder)) return true

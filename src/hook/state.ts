@@ -1,8 +1,8 @@
 /**
- * What hooks remember between two events of a session: a small file each, replaced as a whole.
+ * What hooks remember between two events of a session: one small file per session, always replaced as a whole.
  *
- * A file, because opening the database costs a hook 2 ms and these must not (docs/adr/0003). Losing one loses a
- * convenience, never a turn.
+ * It is a file because opening the database costs a hook 2 ms, too much for these (docs/adr/0003). If it is lost, a
+ * convenience is lost, never a turn.
  */
 
 import { changingSessions, sessionFolder } from "../archive/session-files.ts"
@@ -15,58 +15,61 @@ import { join } from "../util/path.ts"
 export interface SessionState {
   /** The last human prompt. */
   readonly prompt?: string
-  /** Bytes of the transcript when it came: its own line follows them. */
+  /** Size of the transcript in bytes when it arrived; its own line comes after that. */
   readonly promptAt?: number
-  /** Whether it has not been answered to the end. */
+  /** Whether the answer to it is still incomplete. */
   readonly promptOpen?: boolean
-  /** When a compaction was announced, in ms since the epoch; it may not follow. */
+  /** When a compaction was announced, in ms since the epoch. It may never have happened. */
   readonly compactTime?: number
-  /** Bytes of the transcript at that moment; of an unannounced one, where it stands. */
+  /** Size of the transcript in bytes at that moment; for an unannounced compaction, its offset. */
   readonly compactAt?: number
   /** Nobody announced it: it was found in the transcript, at `compactTime`. */
   readonly unannounced?: boolean
-  /** Bytes of the transcript that were looked through for compactions. */
+  /** Bytes of the transcript already searched for compactions. */
   readonly seenAt?: number
-  /** A compaction was answered that the transcript has not been seen to hold. */
+  /** A compaction was answered, but has not been seen in the transcript yet. */
   readonly boundaryDue?: boolean
-  /** What the user has asked it to mind. */
+  /** The user's instructions for the compaction. */
   readonly focus?: string
   /** The host's own summary of that compaction. */
   readonly summary?: string
   /** When context was last given back, in ms since the epoch. */
   readonly restoreTime?: number
-  /** That context, while the conversation has not been seen to hold it. */
+  /** That restore, until it has been seen in the conversation. */
   readonly delivery?: Delivery
-  /** Bytes of the transcript when the host last took it up again (archive/session-files.ts reads it, too). */
+  /** Size of the transcript in bytes when the host last resumed it. archive/session-files.ts reads this, too. */
   readonly resumedAt?: number
   /** When the session began, in ms since the epoch. */
   readonly startTime?: number
-  /** Bytes of the transcript that were archived when a job was last started to index them. */
+  /** Bytes of the transcript archived when a job was last started to index them. */
   readonly jobAt?: number
   /** How full the window is. */
   readonly context?: ContextState
 }
 
-/** A restore that was given at a session's start. */
+/** A restore given at a session's start. */
 export interface Delivery {
-  /** Bytes of the transcript at that moment: the host tells of it behind them. */
+  /** Size of the transcript in bytes at that moment; the host records the restore after it. */
   readonly at: number
   /** ms since the epoch. */
   readonly time: number
 }
 
-/** A compaction was announced or found, and the host has not started the session anew since. It may not have happened. */
+/**
+ * Whether a compaction was announced or found, and the host has not restarted the session since. It may not have
+ * happened.
+ */
 export function compactionUnanswered({ compactTime, restoreTime = 0 }: SessionState): boolean {
   return compactTime !== undefined && restoreTime < compactTime
 }
 
-// The system's clock may be set back between two calls: what follows something else in a session is dated behind it.
+// The clock may be set back between two calls, so each step of a session is dated after the one it follows.
 
-/** When a compaction is announced or found that nobody has answered yet, in ms since the epoch. */
+/** Date of a newly announced or found compaction, later than any answer so far, in ms since the epoch. */
 export const announcedAt = ({ restoreTime = 0 }: SessionState, now: number): number =>
   Math.max(now, restoreTime + 1)
 
-/** When it is answered. */
+/** Date of the answer, in ms since the epoch. */
 export const answeredAt = ({ compactTime = 0 }: SessionState, now: number): number =>
   Math.max(now, compactTime)
 
@@ -78,8 +81,8 @@ export function readState(dataHome: string, session: string): SessionState {
 }
 
 /**
- * What a call has made of the state that it had read, on top of what another one has written meanwhile: hooks of several
- * settings files are called at once, and one of them notes what it has given back.
+ * Applies the changes that a call made to the state it had read to the latest state. Hooks of several settings files
+ * run at the same time, and one of them records what it has given back.
  */
 export function withChanges(before: SessionState, after: SessionState, latest: SessionState): SessionState {
   const merged: Record<string, unknown> = { ...latest }
@@ -93,7 +96,7 @@ export function writeState(dataHome: string, session: string, state: SessionStat
   replaceSoon(sessionFile(dataHome, session), JSON.stringify(state))
 }
 
-/** Writes what `withChanges` makes of the state on the disk; no other hook writes it meanwhile. */
+/** Writes the result of `withChanges` for the state on disk, under a lock that keeps other hooks out. */
 export function changeState(
   dataHome: string,
   session: string,
@@ -105,19 +108,19 @@ export function changeState(
   )
 }
 
-/** Whether this call is the first about the session's start: hooks of several settings files are called for it. */
+/** Whether this call is the first for the session's start: the hooks of several settings files are called for it. */
 export function claimStart(dataHome: string, session: string, now: number): boolean {
   const file = sessionFile(dataHome, session)
   const own = `${file}.${process.pid}`
   try {
-    // Linked, not created: whoever finds the file finds it whole.
+    // Linked rather than created, so that nobody ever reads half a file.
     writePrivate(own, JSON.stringify({ startTime: now } satisfies SessionState))
     linkSync(own, file)
     unlinkSync(own)
     return true
   } catch (error) {
     tryTo(() => unlinkSync(own))
-    // Where nothing can be written, answering twice is better than not at all.
+    // If nothing can be written, answering twice is better than not at all.
     if (codeOf(error) !== "EEXIST") return true
     return changingSessions(dataHome, () => {
       const state = readState(dataHome, session)
@@ -128,7 +131,7 @@ export function claimStart(dataHome: string, session: string, now: number): bool
   }
 }
 
-/** ms within which two calls of the same kind are about the same event. */
+/** Calls of the same kind within this many ms are about the same event. */
 export const SAME_EVENT = 500
 function readJson(file: string): unknown {
   try {

@@ -1,6 +1,6 @@
 /**
- * `ctxbridge statusline`: hot as the hooks, since the host calls it after every message. Whatever comes: exit 0, nothing
- * on stderr, one line of ours.
+ * `ctxbridge statusline`: as hot as the hooks, since the host calls it after every message. Whatever happens: exit 0,
+ * nothing on stderr, one line of ours.
  */
 import { rememberWindow } from "../autopilot/files.ts"
 import { readHostContext } from "../autopilot/host-context.ts"
@@ -13,12 +13,12 @@ import { readInput } from "./stdin.ts"
 
 /** ms of performance.now() until which we wait for the host's document. */
 const STDIN_DEADLINE = 1000
-/** ms that another status line has. The host starts the next one meanwhile, and drops this one. */
+/** ms for the other status line. Meanwhile the host starts the next one and drops this one. */
 const OTHER_LASTS = 2000
-/** Characters of it that are read. */
+/** Most characters to read of its output. */
 const OTHER_LENGTH = 64_000
 
-/** @param other command of a status line that was there before ours */
+/** @param other command of the status line that ours replaced */
 export async function runStatusLine(other: string | undefined): Promise<void> {
   process.on("uncaughtException", endNow)
   process.on("unhandledRejection", endNow)
@@ -37,7 +37,7 @@ function own(input: Uint8Array): string {
   try {
     return renderLine(factsOf(parse(input), settings), wantsColor(true))
   } catch {
-    // Not logged: the log brings the filter for secrets with it, which costs more than all the rest of this.
+    // Not logged: the log would load the filter for secrets, which costs more than everything else here.
     return renderLine({ source: "state", tokens: undefined, share: undefined, compactions: 0 }, false)
   }
 }
@@ -53,12 +53,12 @@ function parse(input: Uint8Array): unknown {
 /** The figures of the document on stdin. */
 export const readStatusLine = (): LineFacts => factsOf(parse(readInput(STDIN_DEADLINE)), loadSettings())
 
-/** The host's figures, else what the hooks know of the session. */
+/** The host's figures, or else what the hooks know of the session. */
 function factsOf(document: unknown, { paths, resolved }: Settings): LineFacts {
   const { session, window, tokens, share } = readHostContext(document)
   const context = session === undefined ? undefined : readState(paths.dataHome, session).context
   const compactions = context?.compactions ?? 0
-  // Only of a session that hooks know: we are no archive's beginning.
+  // Only for sessions that hooks know: a status line must not be what creates an archive.
   if (context !== undefined && session !== undefined && window !== undefined)
     rememberWindow(paths.dataHome, session, window)
   if (tokens !== undefined && share !== undefined) return { source: "host", tokens, share, compactions }
@@ -79,13 +79,13 @@ function factsOf(document: unknown, { paths, resolved }: Settings): LineFacts {
   return { source: share === undefined ? "state" : "host", tokens, share, compactions }
 }
 
-/** What another status line says, given the same document, in its time. */
+/** Output of another status line given the same document, as far as it comes in time. */
 async function said(command: string, input: Uint8Array): Promise<string> {
   const child = Bun.spawn(["/bin/sh", "-c", command], {
     stdin: input,
     stdout: "pipe",
     stderr: "ignore",
-    // In a group of its own, that ends as one.
+    // In a group of its own, which can be killed as one.
     detached: true,
   })
   const decoder = new TextDecoder()
@@ -103,7 +103,8 @@ async function said(command: string, input: Uint8Array): Promise<string> {
   })
   const isDone = await Promise.race([read(), late])
   clearTimeout(timer)
-  // What it leaves in the background may go on. Where it hangs, all of it ends, or one more would be left each time.
+  // What it leaves in the background may go on. If it hangs, its whole group is killed, or each call would leave one
+  // more.
   if (isDone) child.kill()
   else endGroup(child.pid)
   return text
@@ -113,6 +114,6 @@ function endGroup(leader: number): void {
   try {
     process.kill(-leader, "SIGKILL")
   } catch {
-    // It ended at this moment.
+    // It has just ended.
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Reads what the host says, however it says it.
+ * Reads what the host writes to stdin, however it does so.
  *
- * poll(2) and read(2): Bun's stream costs 0.8 ms more, and its pending read would keep the process alive.
+ * Uses poll(2) and read(2), because Bun's stream costs 0.8 ms more and its pending read would keep the process alive.
  */
 
 import { codeOf } from "../util/errors.ts"
@@ -9,31 +9,31 @@ import { readSync } from "../util/fs.ts"
 import { readable } from "../util/libc.ts"
 
 const STDIN = 0
-/** ms without more data after which a document that ends in `}` is taken to be complete. */
+/** ms of silence after which a document that ends in `}` is considered complete. */
 const IDLE = 15
 const CLOSING_BRACE = 0x7d
 const BLOCK = 64 << 10
-/** A payload larger than this is no payload of a host. */
+/** No host sends a payload larger than this. */
 const LARGEST = 64 << 20
 
 /**
- * The JSON document on stdin: at its end, or when it is complete and nothing more comes (some hosts never close
- * the pipe), or at the deadline.
+ * The JSON document on stdin. Reading stops at its end, when it is complete and nothing more comes (some hosts never
+ * close the pipe), or at the deadline.
  *
  * @param deadline ms of performance.now()
- * @returns undefined when there was no valid document in time
+ * @returns undefined if there was no valid document in time
  */
 export function readDocument(deadline: number): unknown {
   const { chunks, document } = read(deadline)
   return document ?? parse(chunks)
 }
 
-/** The same as bytes, whatever they are: for whoever passes them on. */
+/** The same as raw bytes, for callers that pass them on. */
 export const readInput = (deadline: number): Uint8Array => Buffer.concat(read(deadline).chunks)
 
 interface Input {
   readonly chunks: readonly Uint8Array[]
-  /** When it was recognised before the end. */
+  /** Set if it was recognised before the end of stdin. */
   readonly document?: unknown
 }
 
@@ -57,9 +57,9 @@ function read(deadline: number): Input {
   }
 }
 
-/** What is there: empty at the end, `later` when another reader was faster, undefined when it cannot be read. */
+/** The next bytes: empty at the end, `later` if another reader was faster, undefined if they cannot be read. */
 function readBlock(): Uint8Array | "later" | undefined {
-  // Not zeroed: the pages that nothing is read into are never touched.
+  // Not zeroed: pages that nothing is read into are never touched.
   const block = Buffer.allocUnsafeSlow(BLOCK)
   try {
     return block.subarray(0, readSync(STDIN, block))

@@ -1,8 +1,8 @@
-/** What of an event may be archived where the user has excluded folders. Loaded only then. */
+/** What may be archived of an event where the user has excluded folders. Loaded only then. */
 import { type Exclusion, isExcluded, isExcludedFolder } from "../archive/excluded.ts"
 import type { HookEvent } from "./event.ts"
 
-/** @returns undefined when the user wants nothing of it here, not even a line in the log */
+/** @returns undefined if the user wants nothing of it here, not even a line in the log */
 export function wanted(event: HookEvent, place: Exclusion): HookEvent | undefined {
   const { transcript, agentTranscript, cwd } = event
   const isOut =

@@ -1,6 +1,6 @@
 /**
- * The autopilot of a hook call. At most of them a glance is enough; the closer look (autopilot.ts) is for
- * when something of note has happened.
+ * The autopilot's part of a hook call. For most calls a glance is enough; the close look (autopilot.ts) is taken when
+ * something noteworthy has happened.
  */
 import type { Taken } from "../archive/take.ts"
 import { type ContextState, NEW_CONTEXT } from "../autopilot/context.ts"
@@ -14,9 +14,9 @@ import type { SessionState } from "./state.ts"
 
 export interface Watched {
   readonly context: ContextState
-  /** For the model, when nothing else is given back. */
+  /** For the model, if nothing else is given back. */
   readonly advice?: string | undefined
-  /** Tells other tools. */
+  /** Publishes the state for other tools. */
   readonly publish?: ((context: ContextState) => void) | undefined
 }
 
@@ -24,7 +24,7 @@ export interface WatchedCall {
   readonly event: HookEvent
   /** As the last hook left it. */
   readonly before: SessionState
-  /** With what this event adds; the same object when it adds nothing. */
+  /** With what this event adds; the same object if that is nothing. */
   readonly state: SessionState
   /** Of the session's own transcript. */
   readonly own: Taken | undefined
@@ -34,14 +34,14 @@ export interface WatchedCall {
 }
 
 /**
- * How full the window is: at each human's prompt, and when the session's state is written in any case. Otherwise the
- * next prompt looks at what came now: writing the state costs more than that.
+ * Determines how full the window is, at each human's prompt and whenever the session's state is written anyway.
+ * Otherwise it is left to the next prompt, because writing the state costs more than looking.
  */
 export function watchContext(call: WatchedCall): Watched | undefined {
   const { event, before, state, own, settings, now } = call
   if (!settings.resolved.config["autopilot.enabled"]) return undefined
   const known = before.context ?? NEW_CONTEXT
-  // Hooks of several settings files are called for one prompt.
+  // The hooks of several settings files are called for the same prompt.
   const isCounted = before.prompt === state.prompt && before.promptAt === state.promptAt
   const isPrompt = event.name === "user-prompt-submit" && isHumanPrompt(event) && !isCounted
   if (!isPrompt && (state === before || (own?.captured.archived ?? 0) === (known.at ?? 0))) return undefined
@@ -55,10 +55,10 @@ export function watchContext(call: WatchedCall): Watched | undefined {
 }
 
 /**
- * What there is to know when nothing of note has happened: the same model, the same percent, no compaction, not nearly full.
+ * The new context if nothing noteworthy has happened: same model, same percentage, no compaction, not nearly full.
  *
- * @param isPrompt a human's prompt has come
- * @returns undefined when a closer look is needed
+ * @param isPrompt whether this is a human's prompt
+ * @returns undefined if a closer look is needed
  */
 function glancedAt(
   known: ContextState,
@@ -66,7 +66,7 @@ function glancedAt(
   isPrompt: boolean,
   config: Config,
 ): ContextState | undefined {
-  // Nothing was said yet: there is nothing to be known.
+  // Nothing has been said yet, so there is no reading.
   if (known.tokens === undefined && (own?.captured.archived ?? 0) === (known.at ?? 0))
     return isPrompt ? { ...known, turns: known.turns + 1 } : known
   const tokens = own === undefined ? undefined : tokensNow(known, own)
@@ -78,11 +78,11 @@ function glancedAt(
     return undefined
   if (tokens >= judged.limit && warned !== true) return undefined
   const share = tokens / judged.window
-  // The history has an entry for each change by a percent: the smaller the file, the sooner it is replaced.
+  // The history gets an entry whenever the percentage changes. The smaller the file, the faster it is replaced.
   return Math.round(share * 100) === judged.percent ? { ...context, turns: known.turns + 1 } : undefined
 }
 
-/** In the context; undefined when the newest answer alone does not tell. */
+/** Tokens in the context; undefined if the newest answer alone does not tell. */
 function tokensNow(known: ContextState, { captured, fresh }: Taken): number | undefined {
   const { at, model, tokens, estimated } = known
   const { state, superseded, archived } = captured
