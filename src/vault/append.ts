@@ -1,6 +1,6 @@
 /**
- * Appends lines that were made rather than read: what is imported from another tool's archive has no transcript on
- * disk. The copy is one like all others, so that views, export and verify need know nothing of it.
+ * Appends lines that were generated rather than read: an import from another tool's archive has no transcript on disk.
+ * The result is a copy like any other, so views, export and verify need no special case.
  */
 import { closeSync, statSync } from "node:fs"
 import { CtxError } from "../util/errors.ts"
@@ -16,7 +16,7 @@ import {
 import { TAIL_WINDOW, xxh64 } from "./frame.ts"
 import { archivedIn, stretchesFrom } from "./reader.ts"
 
-/** UTF-16 units of lines in one frame, as far as lines allow. */
+/** UTF-16 units of lines in one frame, give or take a line. */
 const CHUNK = 256 << 10
 /** ms to wait for another process that appends to the same copy. */
 const PATIENCE = 5000
@@ -24,27 +24,27 @@ const PATIENCE = 5000
 export interface MadeRequest {
   /** Absolute path of the copy. */
   readonly copy: string
-  /** What the copy's header says of where it comes from. */
+  /** Goes into the copy's header as its origin. */
   readonly path: string
   /** ms since the epoch, for the notes. */
   readonly now: number
   readonly dryRun: boolean
   readonly secrets: SecretSettings
-  /** What of the lines is not to be kept: the same number of bytes, filled. */
+  /** Fills what must not be kept, with the same number of bytes. */
   readonly edit: (content: Uint8Array) => Uint8Array
-  /** The lines, each with its newline, that are to follow what the copy holds. */
+  /** Returns the lines, each with its newline, to append after those the copy holds. */
   readonly choose: (held: Iterable<Uint8Array>) => readonly string[]
-  /** Called before the first frame is written, if there is anything to write. */
+  /** Called before the first frame is written, if there is one. */
   readonly onBegin: () => void
 }
 
 export interface Made {
-  /** Bytes in the copy before, and those that came. */
+  /** Bytes in the copy before, and bytes added. */
   readonly before: number
   readonly taken: number
 }
 
-/** @throws CtxError `busy` when another process holds the copy */
+/** @throws CtxError `busy` if another process holds the copy */
 export function appendMade(request: MadeRequest): Made {
   const { copy, path, now } = request
   const isNew = statSync(copy, { throwIfNoEntry: false }) === undefined
@@ -57,7 +57,7 @@ export function appendMade(request: MadeRequest): Made {
     throw new CtxError("busy", "another process is importing the same session", { hint: "try again" })
   }
   try {
-    // Chosen again under the lock: another import may have been first.
+    // Choose again under the lock, since another import may have come first.
     const lines = request.choose(contents(copy))
     const before = held.tail.last?.to ?? 0
     if (lines.length === 0) return { before, taken: 0 }
@@ -116,7 +116,7 @@ function* chunks(lines: readonly string[]): Generator<Buffer> {
   if (text.length > 0) yield Buffer.from(text.join(""))
 }
 
-/** The last bytes of what the copy holds, as many as the cursor's hash covers. */
+/** The last bytes that the copy holds, as many as the cursor's hash covers. */
 function endOf({ fd, tail }: LockedCopy): Buffer {
   let end = Buffer.alloc(0)
   for (const segment of segmentsBackwards(fd, tail)) {

@@ -1,8 +1,8 @@
 /**
  * Takes the new bytes of a transcript into the vault.
  *
- * O(new bytes), whatever the size of the transcript: the cursor is the last note of the copy. Whole lines only,
- * except where the caller says otherwise: half a line is still being written by the host.
+ * Takes O(new bytes), whatever the size of the transcript, because the cursor is the last note of the copy. Takes whole
+ * lines only, unless the caller says otherwise: the host is still writing half a line.
  */
 
 import { compileAsUsual } from "../util/compiling.ts"
@@ -28,16 +28,16 @@ import type { Edit } from "./rewrite.ts"
 import type { Forgotten } from "./tombstones.ts"
 
 /**
- * Bytes of transcript in one frame, as far as lines allow: as much as is unpacked for each text that a search shows. Frames
- * of 1 MB would take 7 % less room, or 4 % where they are packed by `level`.
+ * Bytes of transcript in one frame, give or take a line. A search unpacks this much for each text it shows. Frames of 1
+ * MB would take 7 % less space, or 4 % less when compressed with `level`.
  */
 const CHUNK = 256 << 10
-/** A line longer than this is cut: no line of a real host comes near. */
+/** Longer lines are cut. No line of a real host comes near. */
 const LONGEST_LINE = 64 << 20
-/** The same where somebody waits: to pack and to index one takes 30 ms for each MB of it, whatever is in it. */
+/** The limit when somebody waits: compressing and indexing a line takes 30 ms per MB, whatever it contains. */
 const LONGEST_HURRIED = 16 << 20
 const NEWLINE = 0x0a
-/** Bytes to be taken at once from which on what the engine compiles pays: a hook has told it to wait. */
+/** From this many new bytes on, compiling pays off. A hook has told the engine to put it off. */
 const LONG = 2 << 20
 
 export interface CaptureRequest {
@@ -47,28 +47,28 @@ export interface CaptureRequest {
   readonly copy: string
   /** ms since the epoch, for the notes. */
   readonly now: number
-  /** ms of performance.now() at which to stop, having written whole frames. */
+  /** ms of performance.now() at which to stop, after a whole frame. */
   readonly deadline: number
-  /** Whether somebody waits: then not even one long line is filtered beyond the deadline, nor a very long one begun. */
+  /** Whether somebody waits. If so, filtering a long line stops at the deadline, and a very long one is not begun. */
   readonly hurried?: boolean | undefined
   /**
-   * What to do with a last line that has no newline: take it when it is one whole JSON object (such a line
-   * cannot be half of a longer one), or take it as it is.
+   * When to take a last line without a newline: `whole` takes it if it is one whole JSON object, which cannot be half
+   * of a longer line; `any` always takes it.
    */
   readonly lastLine: "whole" | "any"
-  /** zstd's, for whoever has the time; a hook's default otherwise. */
+  /** zstd level for callers with time to spare; by default, that of a hook. */
   readonly level?: number | undefined
-  /** For a piece in the spool: where it begins when it is new, and the name of the copy that it continues. */
+  /** For a piece in the spool: where a new one begins, and the id of the copy that it continues. */
   readonly from?: { readonly id: string; readonly base: Base } | undefined
-  /** What of the transcript is not to be archived. Asked before a copy is begun, and again under its lock. */
+  /** Says what must not be archived. Called before a copy is begun, and again under its lock. */
   readonly forgotten?: () => Forgotten | undefined
-  /** What must not reach the vault; the known formats of secrets where nothing is said. */
+  /** What must not reach the vault; by default, the known formats of secrets. */
   readonly secrets?: SecretSettings | undefined
-  /** Called with the absolute path to which a copy went because the host had rewritten its transcript. */
+  /** Called with a copy's new absolute path when it is set aside because the host has rewritten the transcript. */
   readonly onSuperseded?: (file: string) => void
-  /** Called before the first frame is written, if there is anything to write. */
+  /** Called before the first frame is written, if there is one. */
   readonly onBegin?: () => void
-  /** Called with each frame's content, as it is in the copy now. */
+  /** Called with each frame's content as written to the copy. */
   readonly onChunk?: (chunk: Chunk) => void
 }
 
@@ -79,12 +79,12 @@ export interface Chunk {
 
 export interface Captured {
   /**
-   * `current`: everything is in the copy. `behind`: the deadline came first. `busy`: another process held the
-   * lock. `missing`: there is no such transcript (nothing was ever written, or it was deleted). `forgotten`: the
-   * user does not want it archived.
+   * `current`: everything is in the copy. `behind`: time ran out first. `busy`: another process held the lock.
+   * `missing`: there is no such transcript (never written, or deleted). `forgotten`: the user does not want it
+   * archived.
    */
   readonly state: "current" | "behind" | "busy" | "missing" | "forgotten"
-  /** Name of the copy; undefined when there is none. */
+  /** Id of the copy; undefined if there is none. */
   readonly id: string | undefined
   /** Bytes of the transcript that are in the copy. */
   readonly archived: number
@@ -92,11 +92,11 @@ export interface Captured {
   readonly size: number
   /** Bytes taken by this call. */
   readonly taken: number
-  /** Where the copy of the former content went, when the host had rewritten the transcript. */
+  /** Where the copy of the former content went, if the host has rewritten the transcript. */
   readonly superseded: string | undefined
 }
 
-/** How often the transcript is opened again: some file systems give a file another inode number each time. */
+/** How often to reopen the transcript at most: on some file systems its inode number changes each time. */
 const MOST_LOOKS = 10
 
 export function capture(request: CaptureRequest): Captured {
@@ -124,7 +124,7 @@ const isForgotten = ({ forgotten }: CaptureRequest): boolean => forgotten?.()?.w
 
 const NOTHING = { id: undefined, archived: 0, size: 0, taken: 0, superseded: undefined } as const
 
-/** How the copy ends, read without its lock; undefined when there is none or it ends in half a frame. */
+/** How the copy ends, read without its lock; undefined if there is no copy or it ends in half a frame. */
 function peek(copy: string): Tail | undefined {
   if (statSync(copy, { throwIfNoEntry: false }) === undefined) return undefined
   const fd = openSync(copy, "r")
@@ -137,18 +137,18 @@ function peek(copy: string): Tail | undefined {
 }
 
 /**
- * @param mayBeOther whether to look if the host has put another file in the transcript's place
- * @returns undefined when it has: that one is to be read
+ * @param mayBeOther whether to check if the host has replaced the transcript by another file
+ * @returns undefined if it has, and that file must be read instead
  */
 function append(request: CaptureRequest, source: number, mayBeOther: boolean): Captured | undefined {
   let superseded: string | undefined
   for (;;) {
     const held = openLocked(request.copy, begunFrom(request, source), request.deadline)
-    // Whoever held it may have archived what the host has added meanwhile.
+    // Whoever held the lock may have archived what the host has added meanwhile.
     const stats = fstatSync(source)
     if (held === undefined) return { ...NOTHING, state: "busy", size: stats.size }
     try {
-      // Who forgets writes the tombstone first, and deletes then: from here on nobody can begin the copy anew.
+      // `forget` writes the tombstone before it deletes the copy, so nobody can begin the copy anew from here on.
       const forgotten = request.forgotten?.()
       if (forgotten?.whole) {
         rmSync(request.copy, { force: true })
@@ -156,7 +156,7 @@ function append(request: CaptureRequest, source: number, mayBeOther: boolean): C
       }
       const edit = forgotten?.edit ?? asItIs
       const isSame = follows(source, stats, held.tail) && sameStart(source, stats, held)
-      // The copy is of the other file, or will be.
+      // The copy belongs to the other file, or soon will.
       const asks = mayBeOther && (!isSame || held.tail.last === undefined)
       if (asks && isReplaced(request.transcript, stats)) return undefined
       if (!isSame) {
@@ -171,13 +171,15 @@ function append(request: CaptureRequest, source: number, mayBeOther: boolean): C
   }
 }
 
-/** Whether another file stands there now. One that was deleted is still the last that was there. */
+/** Whether another file is there now. A deleted transcript does not count: it is still the last one there was. */
 function isReplaced(transcript: string, { dev, ino }: FileStats): boolean {
   const now = statSync(transcript, { throwIfNoEntry: false })
   return now !== undefined && (now.ino !== ino || now.dev !== dev)
 }
 
-/** What the header of a new copy says. A piece begins with the transcript where that does not continue the copy any more. */
+/**
+ * Header of a new copy. A piece starts from the transcript's beginning if the transcript no longer continues the copy.
+ */
 function begunFrom({ transcript, now, from }: CaptureRequest, source: number): NewCopy {
   const begun = { path: transcript, created: now }
   return from === undefined || !continues(source, fstatSync(source), from.base)
@@ -199,7 +201,7 @@ function appendTo(
   let from = start
   let end = held.tail.end
   let state: Captured["state"] = "current"
-  /** How the transcript ends before `from`. */
+  /** Hash of the transcript's end before `from`. */
   let before = held.tail.last?.tailHash
   let hidden = held.tail.last?.hidden ?? held.tail.header.base?.hidden ?? 0
   while (from < stats.size) {
@@ -210,15 +212,15 @@ function appendTo(
     const read = readLines(source, from, stats.size, request)
     if (read?.length === 0) break
     const after = read && hashAfter(source, from, read)
-    // Written anew while we read: what was read continues something else than what is archived.
+    // Rewritten while we read: what we read does not continue what is archived.
     const isOther = before !== undefined && tailHash(source, from) !== before
     const filtered = read && !isOther ? filteredInTime(read, hidden, request) : undefined
-    // Nothing of the line is written: only what is filtered reaches the disk.
+    // Write nothing of the line, as only filtered text may reach the disk.
     if (read === undefined || after === undefined || filtered === undefined) {
       state = "behind"
       break
     }
-    // A tombstone knows lines as they stood in the vault.
+    // Edited after filtering, because tombstones know lines as they were in the vault.
     const content = edit(filtered.content, from)
     hidden = filtered.hidden
     const about = {
@@ -241,7 +243,7 @@ function appendTo(
   return { state, id, archived: from, size: stats.size, taken: from - start, superseded: undefined }
 }
 
-/** undefined when there is no time for it. A chunk of ordinary lines is always done: else nothing might ever be. */
+/** undefined if time runs out. A chunk of ordinary lines is always finished, or there might never be any progress. */
 function filteredInTime(
   read: Uint8Array,
   hidden: number,
@@ -252,8 +254,8 @@ function filteredInTime(
 }
 
 /**
- * Whole lines from `from` on, about CHUNK bytes; empty when there is only half a line that must wait, undefined when the
- * line is too long for somebody who waits.
+ * Whole lines from `from` on, about CHUNK bytes; empty if there is only half a line, which must wait; undefined if the
+ * line is too long while somebody waits.
  */
 function readLines(
   source: number,
@@ -275,7 +277,7 @@ function readLines(
   }
 }
 
-/** Whether a line without a newline is complete: one whole JSON object cannot be half of a longer one. */
+/** Whether a line without a newline is complete: one whole JSON object cannot be half of a longer line. */
 export function isWholeObject(line: Uint8Array): boolean {
   const text = Buffer.from(line.buffer, line.byteOffset, line.length)
   if (text[0] !== 0x7b || text[text.length - 1] !== 0x7d) return false

@@ -1,4 +1,4 @@
-/** Checks one copy, frame by frame, against its own notes and against the transcript. Memory: one frame. */
+/** Checks one copy, frame by frame, against its own notes and against the transcript. Holds one frame in memory. */
 import { closeSync, fstatSync } from "node:fs"
 import { messageOf } from "../util/errors.ts"
 import { RULES_NUMBER } from "../util/secret-rules.ts"
@@ -9,17 +9,17 @@ import { openSource, sameButForFiller } from "./original.ts"
 import { openCopy } from "./reader.ts"
 
 export interface CopyCheck {
-  /** Where the host keeps the transcript; undefined when the copy does not begin with our header. */
+  /** Where the host keeps the transcript; undefined if the copy does not begin with our header. */
   readonly path: string | undefined
-  /** Bytes of the transcript that its notes claim. */
+  /** Bytes of the transcript according to the notes. */
   readonly archived: number
   readonly frames: number
-  /** Frames in which nobody has looked for secrets, and those that were filtered by older rules than ours. */
+  /** Frames never searched for secrets, and frames filtered by older rules than ours. */
   readonly unfiltered: number
   readonly olderRules: number
-  /** Frames and notes that are not what they should be, in words. */
+  /** What is wrong with frames and notes, in words. */
   readonly damage: readonly string[]
-  /** Bytes at its end that are no whole frame: what a crash leaves, or another process is writing. */
+  /** Bytes at the end that are not a whole frame: left by a crash, or being written by another process. */
   readonly halfFrame: number
   /** First byte at which transcript and copy differ. */
   readonly differsAt: number | undefined
@@ -27,9 +27,9 @@ export interface CopyCheck {
 
 /**
  * @param file absolute path of the copy
- * @param source descriptor of the transcript, undefined where there is none to compare with
+ * @param source descriptor of the transcript; undefined if there is none to compare with
  * @param onFrame called with the compressed bytes read
- * @returns undefined when the file is gone
+ * @returns undefined if the file is gone
  */
 export function checkCopy(
   file: string,
@@ -107,13 +107,13 @@ function contentOf(fd: number, segment: Segment, damage: string[]): Uint8Array |
   return undefined
 }
 
-/** Secrets may have been filled by other rules than ours, so only the filler tells. */
+/** Ignores filler rather than filtering again: other rules than ours may have filled the secrets. */
 function difference(copy: Uint8Array, original: Uint8Array, from: number): number | undefined {
   const at = sameButForFiller(copy, original)
   return at === undefined ? undefined : from + at
 }
 
-/** The transcript's bytes behind `archived`: those that can be taken now, and a half last line that cannot. */
+/** The transcript's bytes after `archived`: those that can be taken now, and half a last line that cannot. */
 export interface Remainder {
   readonly size: number
   readonly missing: number
@@ -133,7 +133,7 @@ export function remainderOf(source: number, archived: number): Remainder {
   return { size, missing: Math.max(0, end - archived), waiting: Math.max(0, half) }
 }
 
-/** Offset behind the last newline between `from` and `size`, else `from`. */
+/** Offset after the last newline between `from` and `size`, or `from` if there is none. */
 function lastLineEnd(source: number, from: number, size: number): number {
   for (let top = size; top > from; top -= BLOCK) {
     const bottom = Math.max(from, top - BLOCK)
@@ -143,7 +143,7 @@ function lastLineEnd(source: number, from: number, size: number): number {
   return Math.min(from, size)
 }
 
-/** Runs `work` with the transcript open; undefined where there is no such file. */
+/** Runs `work` with the transcript open; passes undefined if there is no such file. */
 export function withTranscript<T>(path: string, work: (source: number | undefined) => T): T {
   const source = openSource(path)
   try {

@@ -1,5 +1,6 @@
 /**
- * Merges the small frames of a copy into larger ones: a hook's frame holds a few lines, and compresses badly. The transcript's bytes, their hashes and the copy's name stay.
+ * Merges the small frames of a copy into larger ones, as a hook's frame holds a few lines and compresses badly. The
+ * transcript's bytes, their hashes and the copy's id stay the same.
  */
 import { closeSync, fstatSync } from "node:fs"
 import { readExactly, readTail, type Segment, writeFully } from "./file.ts"
@@ -7,8 +8,8 @@ import { openCopy } from "./reader.ts"
 import { copyFrame, provenContent, swapCopy, wholeChain, writeFrame } from "./swap.ts"
 
 /**
- * Bytes of transcript in a merged frame, at most. A search unpacks a frame for each text that it shows: one of 1 MB
- * takes twice as long, and saves a twentieth of the room.
+ * Most bytes of transcript in a merged frame. A search unpacks a frame for each text it shows: a frame of 1 MB takes
+ * twice as long and saves a twentieth of the space.
  */
 const CHUNK = 256 << 10
 /** ms to wait for a writer. */
@@ -27,10 +28,13 @@ export interface Compacted extends Layout {
   readonly after: number
 }
 
-/** Frames that become one; a frame alone is copied as it is. */
+/** Frames to be merged into one. A single frame is copied as it is. */
 type Group = readonly Segment[]
 
-/** How a copy's frames lie; undefined when there is none, or when `verify` would complain about their chain. */
+/**
+ * The frames of a copy, before and after merging; undefined if there is no copy, or if `verify` would reject their
+ * chain.
+ */
 export function layoutOf(file: string): Layout | undefined {
   return withCopy(file, (fd) => {
     const plan = planOf(fd)
@@ -39,11 +43,11 @@ export function layoutOf(file: string): Layout | undefined {
 }
 
 /**
- * To be called by one process at a time (tidy.ts).
+ * Only one process may call this at a time (tidy.ts).
  *
  * @param file absolute path of the copy
- * @returns undefined when there is nothing to merge, or a writer was at work all the time
- * @throws CtxError `vault-damaged` when a frame is not what its note says; the copy stays as it is
+ * @returns undefined if there is nothing to merge, or a writer held the lock throughout
+ * @throws CtxError `vault-damaged` if a frame does not match its note; the copy stays as it is
  */
 export function compactCopy(file: string): Compacted | undefined {
   return withCopy(file, (fd) => {
@@ -74,7 +78,7 @@ function withCopy<T>(file: string, work: (fd: number) => T): T | undefined {
 
 interface Plan {
   readonly headerLength: number
-  /** Position in the old file up to which the groups reach. */
+  /** Position in the old file where the groups end. */
   readonly end: number
   readonly frames: number
   readonly groups: readonly Group[]
@@ -93,7 +97,7 @@ function planOf(fd: number): Plan | undefined {
   return { headerLength: tail.headerLength, end: tail.end, frames: segments.length, groups }
 }
 
-/** @returns length of what was written */
+/** @returns bytes written */
 function rewrite(fd: number, out: number, { headerLength, groups }: Plan): number {
   writeFully(out, readExactly(fd, 0, headerLength), 0)
   let end = headerLength
@@ -105,7 +109,7 @@ function rewrite(fd: number, out: number, { headerLength, groups }: Plan): numbe
 
 function merge(fd: number, out: number, end: number, group: Group): number {
   const content = Buffer.concat(group.map((segment) => provenContent(fd, segment)))
-  // Filtered as well as the part that was filtered least.
+  // The merged frame is only as well filtered as its least filtered part.
   const rules = Math.min(...group.map((segment) => segment.rules))
   return writeFrame(out, end, content, { ...group.at(-1)!, from: group[0]!.from, rules })
 }

@@ -1,4 +1,4 @@
-/** One copy in the vault, opened. Nothing here knows of a database. */
+/** One open copy in the vault. Needs no database. */
 
 import { isMissing } from "../util/errors.ts"
 import {
@@ -43,7 +43,7 @@ export interface Tail {
   readonly headerLength: number
   /** Bytes of the copy that are whole; anything after them is half a frame. */
   readonly end: number
-  /** The last segment; undefined while there is none. */
+  /** The last segment; undefined if there is none yet. */
   readonly last: Segment | undefined
 }
 
@@ -53,7 +53,7 @@ const HEADER_READ = 4096 + 1024
 export const readExactly = (fd: number, position: number, length: number): Uint8Array =>
   readInto(fd, position, new Uint8Array(length))
 
-/** Fills `bytes`, and returns as much of them as there was. */
+/** Fills `bytes`, and returns the part that could be read. */
 export function readInto(fd: number, position: number, bytes: Uint8Array): Uint8Array {
   let done = 0
   while (done < bytes.length) {
@@ -64,18 +64,18 @@ export function readInto(fd: number, position: number, bytes: Uint8Array): Uint8
   return done === bytes.length ? bytes : bytes.subarray(0, done)
 }
 
-/** Writes all of `bytes` at `position`; throws when the disk takes only a part. */
+/** Writes all of `bytes` at `position`; throws if the disk accepts only a part. */
 export function writeFully(fd: number, bytes: Uint8Array, position: number): void {
   let done = 0
   while (done < bytes.length) done += writeSync(fd, bytes, done, bytes.length - done, position + done)
 }
 
 /**
- * Writes a frame and its note behind the last one, with one call.
+ * Writes a frame and its note after the last one, in one call.
  *
  * @param end of the copy
- * @param about what the note says beside what the frame itself tells
- * @param level zstd's; undefined: as fast as a hook has to be
+ * @param about the note's fields that the frame itself does not give
+ * @param level zstd level; undefined: as fast as a hook needs
  */
 export function appendFrame(
   fd: number,
@@ -89,17 +89,17 @@ export function appendFrame(
   try {
     writeFully(fd, Buffer.concat([frame, encodeNote(note)]), end)
   } catch (error) {
-    // A full disk takes half a frame: give the space back.
+    // A full disk may have taken half a frame: give the space back.
     ftruncateSync(fd, end)
     throw error
   }
   return { ...note, position: end }
 }
 
-/** Position behind a segment and its note. */
+/** Position after a segment and its note. */
 export const behind = ({ position, frameLength }: Segment): number => position + frameLength + NOTE_SIZE
 
-/** The segment that ends there; undefined when no note of ours does. */
+/** The segment that ends at `end`; undefined if no note of ours does. */
 export function segmentEnding(fd: number, end: number, headerLength: number): Segment | undefined {
   if (end - NOTE_SIZE < headerLength) return undefined
   const note = decodeNote(readExactly(fd, end - NOTE_SIZE, NOTE_SIZE))
@@ -109,10 +109,10 @@ export function segmentEnding(fd: number, end: number, headerLength: number): Se
 }
 
 /**
- * Reads how the copy ends. Two small reads when it ends whole; after a crash it looks backwards for the last
- * whole note.
+ * Reads how the copy ends. Takes two small reads if it ends with a whole note; after a crash, searches backwards for
+ * the last whole one.
  *
- * @returns undefined when the file does not begin with our header
+ * @returns undefined if the file does not begin with our header
  */
 export function readTail(fd: number): Tail | undefined {
   const size = fstatSync(fd).size
@@ -126,7 +126,7 @@ export function readTail(fd: number): Tail | undefined {
   const prefix = notePrefix()
   for (let top = size; top > headerLength; top -= block) {
     const from = Math.max(headerLength, top - block)
-    // one note more than the block, so that a note across its edge is seen
+    // One note more than the block, to catch a note that crosses its edge.
     const bytes = Buffer.from(readExactly(fd, from, Math.min(size, top + NOTE_SIZE) - from))
     for (let at = bytes.lastIndexOf(prefix); at >= 0; at = at > 0 ? bytes.lastIndexOf(prefix, at - 1) : -1) {
       const end = from + at + NOTE_SIZE
@@ -137,7 +137,7 @@ export function readTail(fd: number): Tail | undefined {
   return { header, headerLength, end: headerLength, last: undefined }
 }
 
-/** The last segment of a copy that ends whole, by one small read; `readTail` tells of all others. */
+/** The last segment of a copy that ends with a whole note, in one small read. For all others, use `readTail`. */
 export const lastSegment = (fd: number): Segment | undefined => segmentEnding(fd, fstatSync(fd).size, 0)
 
 /** All segments, last first. Stops where the chain of notes is broken. */
@@ -164,11 +164,11 @@ export interface LockedCopy {
 }
 
 /**
- * Opens a copy for appending: takes its lock, writes the header of a new one, cuts off half a frame.
+ * Opens a copy for appending: takes its lock, writes the header of a new copy, cuts off half a frame.
  *
- * @param begun what a new one's header says: the transcript's path and the time, in ms since the epoch
+ * @param begun header of a new copy: the transcript's path, and the time in ms since the epoch
  * @param deadline ms of performance.now() until which to wait for the lock
- * @returns undefined when another process held the lock all the time
+ * @returns undefined if another process held the lock throughout
  */
 export function openLocked(file: string, begun: NewCopy, deadline: number): LockedCopy | undefined {
   for (;;) {
@@ -178,7 +178,7 @@ export function openLocked(file: string, begun: NewCopy, deadline: number): Lock
         closeSync(fd)
         return undefined
       }
-      // Another process may have replaced the file while we waited: then this is the lock of the old one.
+      // While we waited, another process may have replaced the file; then this is the lock of the old one.
       if (fstatSync(fd).ino !== inodeOf(file)) {
         closeSync(fd)
         continue
@@ -212,10 +212,10 @@ export function inodeOf(file: string): number | undefined {
   return statSync(file, { throwIfNoEntry: false })?.ino
 }
 
-/** What the header of a new copy says; without a name it gets one of its own. */
+/** Header of a new copy. Without an id, it gets one of its own. */
 export type NewCopy = Omit<VaultHeader, "id"> & { readonly id?: string | undefined }
 
-/** Writes the header of an empty file. A file that is not ours is put aside, and undefined returned. */
+/** Writes the header of an empty file. Sets aside a file that is not ours, and then returns undefined. */
 function begin(fd: number, file: string, begun: NewCopy): Tail | undefined {
   const size = fstatSync(fd).size
   if (size > 0 && !isHalfHeader(readExactly(fd, 0, Math.min(size, 8)), size)) {
@@ -229,7 +229,7 @@ function begin(fd: number, file: string, begun: NewCopy): Tail | undefined {
   return { header, headerLength: bytes.length, end: bytes.length, last: undefined }
 }
 
-/** Renames a copy to its first free superseded name and returns that. Nothing is ever deleted. */
+/** Renames a copy to its first free superseded name, and returns that. Deletes nothing. */
 export function setAside(file: string): string {
   for (let n = 1; ; n++) {
     const target = supersededPath(file, n)

@@ -1,11 +1,11 @@
 /**
- * The vault's file format: a row of standard zstd frames (RFC 8878), so that `zstdcat` gives the transcript back.
+ * The vault's file format: a sequence of standard zstd frames (RFC 8878), so that `zstdcat` prints the transcript.
  *
- *     header note · (data frame · range note)*
+ *   header note · (data frame · range note)*
  *
- * Notes are skippable frames, which every zstd decoder passes over. A range note follows the data frame it
- * describes and has a fixed size, so the last bytes of a file tell how far its transcript is archived: the
- * cursor needs no database.
+ * Notes are skippable frames, which every zstd decoder passes over. A range note follows the data frame it describes
+ * and has a fixed size, so the last bytes of a file tell how far its transcript is archived: the cursor needs no
+ * database.
  */
 
 const SKIPPABLE_MAGIC = 0x184d2a5c
@@ -15,21 +15,24 @@ const KIND_HEADER = 1
 const KIND_RANGE = 2
 
 const PAYLOAD_SIZE = 96
-/** Bytes of a range note, with its frame header. */
+/** Bytes of a range note, including its frame header. */
 export const NOTE_SIZE = 8 + PAYLOAD_SIZE
-/** How many bytes before the cursor are hashed to notice a rewritten transcript. */
+/** Bytes before the cursor that are hashed to notice a rewritten transcript. */
 export const TAIL_WINDOW = 256
-/** Level 3 takes about 3 ms for 1 MB; the levels above cost more than they save in a hook. */
+/** Level 3 takes about 3 ms per MB. In a hook, higher levels cost more than they save. */
 const LEVEL = 3
-/** What a hook takes: level 3 costs it 0.2 ms more for 3 % of 20 kB, and the job packs small frames together later. */
+/**
+ * Level for frames below 64 KB, as hooks write them. Level 3 would cost 0.2 ms more and save 3 % of 20 kB, and the job
+ * merges small frames later anyway.
+ */
 const SMALL = 1 << 16
 const SMALL_LEVEL = 1
 
-/** What a range note says of the data frame before it. Offsets and lengths are in bytes. */
+/** What a range note says about the data frame before it. Offsets and lengths are in bytes. */
 export interface RangeNote {
-  /** First byte of the transcript in the frame. */
+  /** Offset in the transcript of the frame's first byte. */
   readonly from: number
-  /** First byte after it. */
+  /** Offset after its last byte. */
   readonly to: number
   /** Length of the compressed frame. */
   readonly frameLength: number
@@ -41,35 +44,35 @@ export interface RangeNote {
   readonly sha256: Uint8Array
   /** When it was archived, in ms since the epoch. */
   readonly time: number
-  /** By which rules secrets were filled in the frame's content; 0: by none. */
+  /** Number of the rules that filtered secrets from the frame; 0 if none did. */
   readonly rules: number
-  /** Records behind the frame that a `<private>` in it, or before it, hides. */
+  /** Number of records after the frame that a `<private>` in or before it hides. */
   readonly hidden: number
 }
 
-/** What the first note of a file says. */
+/** Content of a file's first note. */
 export interface VaultHeader {
-  /** Random name of this copy; a rewritten transcript gets a new one. */
+  /** Random id of this copy; a rewritten transcript gets a new one. */
   readonly id: string
   /** Where the host keeps the transcript. */
   readonly path: string
   /** When the copy was begun, in ms since the epoch. */
   readonly created: number
-  /** Where a piece in the spool begins; a copy in the vault begins at 0 and has none. */
+  /** Where a piece in the spool begins. A copy in the vault begins at 0 and has none. */
   readonly base?: Base
 }
 
-/** A place in a transcript from which on a piece holds it. */
+/** The place in a transcript at which a piece begins. */
 export interface Base {
   /** Offset in the transcript. */
   readonly to: number
   /** XXH64 of the last TAIL_WINDOW bytes before it, in hexadecimal digits. */
   readonly tailHash: string
-  /** Records behind it that a `<private>` before it hides. */
+  /** Number of records after it that an earlier `<private>` hides. */
   readonly hidden: number
 }
 
-// Not CryptoHasher: the engine takes 0.1 ms more for its first use.
+// Not CryptoHasher, whose first use takes the engine 0.1 ms longer.
 export const sha256 = (bytes: Uint8Array): Uint8Array => Bun.SHA256.hash(bytes) as Uint8Array
 
 export const xxh64 = (bytes: Uint8Array): bigint => Bun.hash.xxHash64(bytes, 0n)
@@ -77,9 +80,9 @@ export const xxh64 = (bytes: Uint8Array): bigint => Bun.hash.xxHash64(bytes, 0n)
 /**
  * One zstd frame with a content checksum.
  *
- * Bun's one-shot compressor writes frames without the checksum, and `node:zlib`, which can, costs 3 ms of
- * start-up. So the flag (bit 2 of the frame header descriptor, RFC 8878 §3.1.1.1.1) and the checksum (the low
- * 32 bits of XXH64 of the content, §3.1.1) are added here.
+ * Bun's one-shot compressor writes frames without a checksum, and `node:zlib`, which can write it, costs 3 ms at start.
+ * So the flag (bit 2 of the frame header descriptor, RFC 8878 §3.1.1.1.1) and the checksum (the low 32 bits of XXH64 of
+ * the content, §3.1.1) are added here.
  */
 export function dataFrame(
   content: Uint8Array,
@@ -93,24 +96,30 @@ export function dataFrame(
   return frame
 }
 
-/** The content of a data frame. Throws when it is damaged. */
+/** The content of a data frame. Throws if it is damaged. */
 export function frameContent(frame: Uint8Array): Uint8Array {
   return Bun.zstdDecompressSync(frame)
 }
 
-/** What `dataFrame` writes for 64 KB and more: a content size of 4 bytes, no window, a checksum (RFC 8878 §3.1.1.1). */
+/**
+ * Descriptor that `dataFrame` writes for 64 KB and more: a 4-byte content size, no window, a checksum (RFC 8878
+ * §3.1.1.1).
+ */
 const LARGE = 0b1010_0100
 const LARGE_HEADER = 9
-/** Bytes of content in each block but the last, as the one-shot compressor cuts it, unless a change of contents makes it cut there. */
+/**
+ * Bytes of content in every block but the last. The one-shot compressor cuts blocks so unless the data changes
+ * abruptly.
+ */
 const BLOCK = 1 << 17
-/** Beyond this share of a frame, what is saved is less than what is lost where blocks are cut otherwise. */
+/** Above this share of a frame, the gain is smaller than the loss in frames whose blocks are cut otherwise. */
 const MOST_OF_IT = 2 / 3
 
 /**
- * The beginning of a data frame's content, at least `length` bytes of it: the frame is cut behind one of its blocks, which
- * makes a frame of its own, in place. Nothing proves that it is what was archived: the checksum is that of the whole.
+ * At least the first `length` bytes of a data frame's content. Cuts the frame after one of its blocks, in place, which
+ * makes it a valid shorter frame. The result is unverified, because the checksum covers the whole content.
  *
- * @returns undefined where that saves nothing, or the frame is laid out otherwise; then the frame is as it was
+ * @returns undefined if that saves nothing or the frame is laid out differently; the frame is then unchanged
  */
 export function contentStart(frame: Uint8Array, length: number): Uint8Array | undefined {
   if (frame.length < LARGE_HEADER || frame[4] !== LARGE) return undefined
@@ -124,7 +133,7 @@ export function contentStart(frame: Uint8Array, length: number): Uint8Array | un
     last = end
     if (last + 3 > frame.length) return undefined
     const header = frame[last]! | (frame[last + 1]! << 8) | (frame[last + 2]! << 16)
-    // Kind 1 is one byte, to be repeated.
+    // Kind 1 is a single byte to be repeated.
     end += 3 + ((header >> 1) % 4 === 1 ? 1 : header >> 3)
   }
   const header = frame[last]!
@@ -168,7 +177,7 @@ export function encodeNote(note: RangeNote): Uint8Array {
   return bytes
 }
 
-/** The note in exactly these NOTE_SIZE bytes, or undefined if they are anything else. */
+/** Decodes a note from exactly NOTE_SIZE bytes; undefined if they are anything else. */
 export function decodeNote(bytes: Uint8Array): RangeNote | undefined {
   if (bytes.length !== NOTE_SIZE) return undefined
   const frame = new DataView(bytes.buffer, bytes.byteOffset, NOTE_SIZE)
@@ -199,7 +208,7 @@ export function encodeHeader(header: VaultHeader): Uint8Array {
   return bytes
 }
 
-/** The header at the start of `bytes` with its length in the file, or undefined. */
+/** The header at the start of `bytes` and its length in the file, or undefined. */
 export function decodeHeader(bytes: Uint8Array): { header: VaultHeader; length: number } | undefined {
   if (bytes.length < 16) return undefined
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
@@ -217,7 +226,7 @@ export function decodeHeader(bytes: Uint8Array): { header: VaultHeader; length: 
   }
 }
 
-/** Whether a file of `size` bytes that begins with `start` was cut off while its header was written. */
+/** Whether a file of `size` bytes that begins with `start` was cut off while its header was being written. */
 export function isHalfHeader(start: Uint8Array, size: number): boolean {
   if (start.length < 8) return true
   const view = new DataView(start.buffer, start.byteOffset, start.length)
@@ -225,8 +234,8 @@ export function isHalfHeader(start: Uint8Array, size: number): boolean {
 }
 
 /**
- * The bytes with which every range note begins: what a search for the last whole note looks for. Made when it is asked for:
- * most starts need none.
+ * The bytes with which every range note begins, for finding the last whole one. Made on demand, as few starts need
+ * them.
  */
 export function notePrefix(): Uint8Array {
   const { bytes, payload } = skippable(PAYLOAD_SIZE)

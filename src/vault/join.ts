@@ -1,6 +1,6 @@
 /**
- * Moves a piece of the spool into the vault: appends what its copy does not hold yet, reads it back, and only then
- * deletes the piece. Killed at any moment, every byte is in one of the two.
+ * Moves a piece of the spool into the vault: appends what its copy lacks, reads it back, and only then deletes the
+ * piece. Even if it is killed, each byte is in at least one of the two.
  */
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, unlinkSync } from "node:fs"
 import { CtxError } from "../util/errors.ts"
@@ -27,14 +27,14 @@ import type { Edit } from "./rewrite.ts"
 import type { Forgotten } from "./tombstones.ts"
 
 /**
- * `joined`: the vault holds all of it · `gap`: the vault lacks what comes before it, or it is no piece of ours: it
- * stays · `busy`: another process has it open.
+ * `joined`: the vault holds all of it · `gap`: the piece stays, because the vault lacks what comes before it or because
+ * it is not a piece of ours · `busy`: another process has it open.
  */
 export type Joined = "joined" | "gap" | "busy"
 
 interface Piece {
   readonly fd: number
-  /** Takes out what the user does not want archived. */
+  /** Removes what the user does not want archived. */
   readonly edit: Edit
   readonly tail: Tail
   /** First to last. */
@@ -44,16 +44,16 @@ interface Piece {
   readonly to: number
 }
 
-/** Called with the absolute path of a copy that the views have to look at, and the path of its transcript. */
+/** Called with the absolute path of a copy that the views must look at, and the path of its transcript. */
 type OnGrow = (copy: string, path: string) => void
 
 /**
  * @param file absolute path of the piece
  * @param copy absolute path of the transcript's copy in the vault
  * @param deadline ms of performance.now() until which to wait for others
- * @param forgotten what of the transcript is not to be archived, by its path; asked anew under the piece's lock
- * @param onGrow called with the copy that holds it, before the piece is deleted, and with one that was set aside for it
- * @throws when the vault cannot be written, or the piece is damaged: it stays
+ * @param forgotten says what of the transcript at a path must not be archived; called under the piece's lock
+ * @param onGrow called before the piece is deleted with the copy that now holds it, and with any copy set aside for it
+ * @throws if the vault cannot be written or the piece is damaged; the piece then stays
  */
 export function joinPiece(
   file: string,
@@ -65,7 +65,7 @@ export function joinPiece(
   const fd = openSync(file, "r+")
   try {
     if (!lock(fd, deadline)) return "busy"
-    // Joined by somebody else while we waited.
+    // Somebody else has joined it while we waited.
     if (fstatSync(fd).ino !== inodeOf(file)) return "joined"
     const tail = readTail(fd)
     if (tail === undefined) {
@@ -90,7 +90,7 @@ export function joinPiece(
   }
 }
 
-/** @returns the copy that holds it now */
+/** @returns the copy that now holds it */
 function put(piece: Piece, copy: string, deadline: number, onAside: OnGrow): string | "gap" | "busy" {
   for (const file of candidates(piece, copy)) {
     const done = appendIfSame(piece, file, deadline)
@@ -100,7 +100,7 @@ function put(piece: Piece, copy: string, deadline: number, onAside: OnGrow): str
   return piece.from > 0 ? "gap" : begin(piece, copy, deadline, onAside)
 }
 
-/** The copy and what it was before, that of the piece's own name first. */
+/** The copy and its superseded versions, newest first, but any with the piece's own id before the others. */
 function candidates({ tail }: Piece, copy: string): string[] {
   const files: string[] = []
   for (let n = 1; inodeOf(supersededPath(copy, n)) !== undefined; n++) files.push(supersededPath(copy, n))
@@ -118,7 +118,7 @@ function tailAt(file: string): Tail | undefined {
   }
 }
 
-/** Whether the file is of the same transcript; then it holds all of the piece. */
+/** Whether the file is of the same transcript; if so, it now holds all of the piece. */
 function appendIfSame(piece: Piece, file: string, deadline: number): boolean | "busy" {
   if (tailAt(file) === undefined) return false
   const held = openLocked(file, newCopy(piece), deadline)
@@ -138,7 +138,7 @@ const newCopy = ({ tail: { header } }: Piece) => ({
   created: header.created,
 })
 
-/** Whether piece and copy meet, and are equal where both have bytes. */
+/** Whether piece and copy meet, and are equal where they overlap. */
 function isSame({ fd, edit, tail, segments, from, to }: Piece, file: string, copy: Tail): boolean {
   const end = Math.min(archivedBytes(copy), to)
   if (end < from) return false
@@ -161,10 +161,10 @@ function isSame({ fd, edit, tail, segments, from, to }: Piece, file: string, cop
 const isEqual = (piece: Uint8Array, copy: Uint8Array): boolean =>
   sameButForFiller(copy, piece) === undefined || sameButForFiller(piece, copy) === undefined
 
-/** A transcript that the vault does not know yet, or knows as what it was before, or has become since. */
+/** For a transcript that the vault does not know, or knows only with earlier or later content. */
 function begin(piece: Piece, copy: string, deadline: number, onAside: OnGrow): string | "busy" {
   for (;;) {
-    // Under the copy's lock: a hook that sets it aside at this moment takes the same name.
+    // Under the copy's lock, since a hook that sets the copy aside at this moment would take the same name.
     const held = openLocked(copy, newCopy(piece), deadline)
     if (held === undefined) return "busy"
     try {
@@ -182,7 +182,7 @@ function begin(piece: Piece, copy: string, deadline: number, onAside: OnGrow): s
   }
 }
 
-/** As what the copy was before. */
+/** Stores the piece as a superseded copy. */
 function beginAside(piece: Piece, copy: string, deadline: number): string | "busy" {
   const file = firstFree(copy)
   const held = openLocked(file, newCopy(piece), deadline)
@@ -223,7 +223,10 @@ function append(piece: Piece, fd: number, tail: Tail): void {
   }
 }
 
-/** A segment's frame and note from offset `at` of the transcript on: as they are, unless the copy holds a part. */
+/**
+ * A segment's frame and note from offset `at` of the transcript on: unchanged, unless the copy already holds a part or
+ * the edit changes it.
+ */
 function framesFrom(piece: Piece, segment: Segment, at: number): Uint8Array {
   const read = checked(piece, piece.fd, segment)
   const content = piece.edit(read, segment.from)

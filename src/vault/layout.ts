@@ -1,4 +1,4 @@
-/** Where in the vault a transcript's copy stands. A pure function of paths: no database is needed to find it. */
+/** Where a transcript's copy is kept in the vault. Pure functions of paths, so finding it needs no database. */
 import { basename, dirname, join } from "../util/path.ts"
 
 const label = (root: string): string =>
@@ -7,10 +7,10 @@ const label = (root: string): string =>
 /**
  * The copy's path below `vault/`: the transcript's own path below the host's `projects` folder.
  *
- * @param transcript absolute path, `…/projects/<slug>/<session>.jsonl` or deeper; any other path stands under a
- *   label of its folder
- * @param home the user's home folder: its transcripts stand under `home/`, those of another configuration folder
- *   under a label of it, so that two hosts' files never share a copy
+ * @param transcript absolute path, `…/projects/<slug>/<session>.jsonl` or deeper; the copy of any other goes under a
+ * label of its folder
+ * @param home the user's home folder: its transcripts go under `home/`, those of another configuration folder under a
+ * label of it, so that the files of two hosts never share a copy
  */
 export function vaultPath(transcript: string, home: string): string {
   const parts = transcript.split("/")
@@ -25,17 +25,17 @@ export function vaultPath(transcript: string, home: string): string {
 /** The absolute path of a copy. */
 export const vaultFile = (dataHome: string, copy: string): string => join(dataHome, "vault", copy)
 
-/** Whether the copy was made from another tool's archive: those stand in a folder of their own. */
+/** Whether the copy was made from another tool's archive; these have a folder of their own. */
 export const isImportedCopy = (copy: string): boolean => copy.startsWith("imported/")
 
-/** Whether the transcript stood in no folder of a host's: a file that somebody has named, where no host looks for it. */
+/** Whether the transcript was outside any host's folders: a file that somebody named, where no host looks for it. */
 export const isLooseCopy = (copy: string): boolean => copy.split("/").length === 2
 
-/** What a transcript's path says of whose it is. */
+/** Whose transcript it is, according to its path. */
 export interface TranscriptName {
-  /** The session it belongs to; undefined for a subagent whose path does not name its parent. */
+  /** The session; undefined for a subagent whose path does not name its parent. */
   readonly session: string | undefined
-  /** The subagent, when it is a subagent's transcript; of other files beside those, where they are. */
+  /** The subagent if it is a subagent's transcript; for other files beside those, their path. */
   readonly agent: string | undefined
 }
 
@@ -43,14 +43,15 @@ const PROJECTS = "/projects/"
 const SUBAGENTS = "/subagents/"
 
 /**
- * Sessions are `<session>.jsonl`; subagents `agent-<id>.jsonl` beside them (to 2.0) or below `<session>/subagents/` (from
- * 2.1): there, or those of a workflow in `workflows/<run>/`, together with its `journal.jsonl`.
+ * Sessions are `<session>.jsonl`. Subagents are `agent-<id>.jsonl`, beside them (up to 2.0) or below
+ * `<session>/subagents/` (from 2.1). There, those of a workflow are in `workflows/<run>/`, along with its
+ * `journal.jsonl`.
  */
 export function transcriptName(transcript: string): TranscriptName {
   const path = transcript.replace(/\.jsonl$/, "")
   const stem = basename(path)
   const projects = path.lastIndexOf(PROJECTS)
-  // What stands above the host's projects says nothing.
+  // Folders above the host's `projects` say nothing.
   const at = path.indexOf(SUBAGENTS, projects + 1)
   const session = at > 0 ? basename(path.slice(0, at)) : undefined
   if (stem.startsWith("agent-")) return { session, agent: stem.slice("agent-".length) }
@@ -59,11 +60,11 @@ export function transcriptName(transcript: string): TranscriptName {
     : { session, agent: path.slice(at + SUBAGENTS.length) }
 }
 
-/** Where the `n`th superseded copy goes when the host has rewritten a transcript. */
+/** Path of the `n`th superseded copy of a transcript that the host has rewritten. */
 export const supersededPath = (vaultFile: string, n: number): string =>
   vaultFile.replace(/(\.jsonl)?\.zst$/, (suffix) => `.~${n}${suffix}`)
 
-/** The name that a superseded copy had before. */
+/** The copy's path before it was superseded. */
 export const withoutVersion = (vaultFile: string): string =>
   vaultFile.replace(/\.~\d+((\.jsonl)?\.zst)$/, "$1")
 

@@ -1,14 +1,17 @@
-/** Waiting for a lock. Lock files would need rules for stale ones, which race (docs/adr/0002). */
+/**
+ * Waits for locks. They are not lock files, because those would need rules for stale ones, which race (docs/adr/0002).
+ */
 import { tryLock } from "../util/libc.ts"
 
-/** ms between two tries. */
+/** ms between two attempts. */
 const RETRY = 2
 
 /**
- * Takes the lock on an open file, waiting until `deadline` (ms of performance.now()).
+ * Takes the lock on an open file, waiting until `deadline` (ms of performance.now()). It is released when the
+ * descriptor is closed or the process dies.
  *
- * @param shared together with others that share it; waits only for one who does not
- * @returns false when somebody else held it all the time. Closing the descriptor releases it, and so does death.
+ * @param shared share the lock with others that also do; waits only for exclusive holders
+ * @returns false if somebody else held it throughout
  */
 export function lock(fd: number, deadline: number, shared = false): boolean {
   while (!tryLock(fd, shared)) {

@@ -1,4 +1,4 @@
-/** The host's transcript, and whether a copy is still a copy of it. */
+/** The host's transcript, and whether a copy still matches it. */
 import { isMissing } from "../util/errors.ts"
 import { closeSync, constants, type FileStats, fstatSync, openSync } from "../util/fs.ts"
 import { FILLER } from "../util/secrets.ts"
@@ -12,7 +12,9 @@ import {
 } from "./file.ts"
 import { type Base, TAIL_WINDOW, xxh64 } from "./frame.ts"
 
-/** Non-blocking, so that a pipe in a transcript's place cannot hold us; undefined unless it is a file. */
+/**
+ * Opens without blocking, so that a pipe in the transcript's place cannot hold us up; undefined unless it is a file.
+ */
 export function openSource(path: string): { fd: number; stats: FileStats } | undefined {
   let fd: number
   try {
@@ -27,31 +29,31 @@ export function openSource(path: string): { fd: number; stats: FileStats } | und
   return undefined
 }
 
-/** How the transcript ends at `end`. */
+/** Hash of the transcript's last bytes before `end`. */
 export const tailHash = (fd: number, end: number): bigint =>
   xxh64(readExactly(fd, Math.max(0, end - TAIL_WINDOW), Math.min(end, TAIL_WINDOW)))
 
 const hexTail = (fd: number, end: number): string => tailHash(fd, end).toString(16)
 
-/** How the transcript ends after what was read at `from`. */
+/** Hash of the transcript's last bytes after reading `read` at `from`. */
 export const hashAfter = (source: number, from: number, read: Uint8Array): bigint =>
   read.length >= TAIL_WINDOW ? xxh64(read.subarray(-TAIL_WINDOW)) : tailHash(source, from + read.length)
 
-/** Whether the transcript still begins with what was read before. */
+/** Whether the transcript still continues what was archived. */
 export function follows(source: number, stats: Pick<FileStats, "size">, tail: Tail): boolean {
   const { last, header } = tail
   if (last !== undefined) return stats.size >= last.to && tailHash(source, last.to) === last.tailHash
   return header.base === undefined || continues(source, stats, header.base)
 }
 
-/** The same for the place where a piece begins. */
+/** Whether the transcript still continues from the place where a piece begins. */
 export const continues = (
   source: number,
   { size }: Pick<FileStats, "size">,
   { to, tailHash: hash }: Base,
 ): boolean => size >= to && hexTail(source, to) === hash
 
-/** A new inode with a known tail may still be another file: its first frame must be the same, too. */
+/** With a new inode and a known tail it may still be another file, so its first frame must match, too. */
 export function sameStart(source: number, stats: FileStats, held: LockedCopy): boolean {
   const { last } = held.tail
   if (last === undefined || BigInt(stats.ino) === last.inode) return true
@@ -63,8 +65,8 @@ export function sameStart(source: number, stats: FileStats, held: LockedCopy): b
 }
 
 /**
- * Where a copy's content and the transcript differ, but for the filler of secrets and of what was forgotten; undefined
- * when they do not.
+ * Offset at which a copy's content and the transcript differ, not counting filler for secrets and forgotten text;
+ * undefined if they match.
  */
 export function sameButForFiller(copy: Uint8Array, original: Uint8Array): number | undefined {
   if (Buffer.compare(copy, original) === 0) return undefined
@@ -73,7 +75,7 @@ export function sameButForFiller(copy: Uint8Array, original: Uint8Array): number
   return copy.length === original.length ? undefined : common
 }
 
-/** Walks back over the notes: a read for each frame, once for each new inode. */
+/** Walks back over the notes: one read per frame, once for each new inode. */
 function firstSegment({ fd, tail }: LockedCopy): Segment | undefined {
   let first: Segment | undefined
   for (const segment of segmentsBackwards(fd, tail)) first = segment

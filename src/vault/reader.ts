@@ -1,4 +1,4 @@
-/** Reads any stretch of a transcript from its copy. Notes are walked once, and the last frame is kept. */
+/** Reads any part of a transcript from its copy. Walks the notes only once, and keeps the last frame. */
 
 import { CtxError, isMissing, messageOf } from "../util/errors.ts"
 import { closeSync, openSync } from "../util/fs.ts"
@@ -15,7 +15,7 @@ import {
 } from "./file.ts"
 import { contentStart, frameContent } from "./frame.ts"
 
-/** How a copy ends; undefined when there is no such file or it is none of ours. */
+/** How a copy ends; undefined if there is no such file or it is not ours. */
 export function tailOf(file: string): Tail | undefined {
   const fd = openCopy(file)
   if (fd === undefined) return undefined
@@ -29,7 +29,7 @@ export function tailOf(file: string): Tail | undefined {
 /** Bytes of the transcript that a copy holds. */
 export const archivedIn = (file: string): number => tailOf(file)?.last?.to ?? 0
 
-/** A stretch of a transcript as the vault holds it. */
+/** Part of a transcript as stored in the vault. */
 export interface Stretch {
   /** Offset of its first byte. */
   readonly from: number
@@ -37,8 +37,8 @@ export interface Stretch {
 }
 
 /**
- * A transcript read back from its copy, frame by frame, from the frame that holds `from` on: the first stretch may
- * begin before it. Walks back over the notes behind `from` only.
+ * A transcript read back from its copy, one frame at a time, starting with the frame that holds `from`: the first
+ * stretch may begin before it. Walks back only over the notes after `from`.
  */
 export function* stretchesFrom(file: string, from: number): Generator<Stretch> {
   const fd = openCopy(file)
@@ -57,7 +57,7 @@ export function* stretchesFrom(file: string, from: number): Generator<Stretch> {
   }
 }
 
-/** The same from its end: the newest first, and no more of them at a time than one. */
+/** The same from the end, newest first, with only one stretch in memory at a time. */
 export function* stretchesBackwards(file: string): Generator<Stretch> {
   const fd = openCopy(file)
   if (fd === undefined) return
@@ -76,9 +76,9 @@ export class CopyReader {
   readonly #fd: number
   readonly #file: string
   readonly #size: number
-  /** The last first, as far as they have been walked. */
+  /** Last first, as far as they have been walked. */
   readonly #walked: Segment[] = []
-  /** Position in the copy where the next one to be walked ends, and where the first begins at the earliest. */
+  /** Position in the copy where the next segment to walk ends, and the earliest at which the first can begin. */
   #end: number
   readonly #start: number
   #kept: { readonly segment: Segment; readonly content: Uint8Array } | undefined
@@ -88,7 +88,7 @@ export class CopyReader {
     if (fd === undefined) throw missing(file)
     const tail = orClosed(fd, () => {
       const last = lastSegment(fd)
-      // A copy that ends whole is read without its header, which is no segment: the walk ends before it.
+      // If the copy ends with a whole note, its header is not read. A header is not a segment, so the walk stops at it.
       const end = last === undefined ? readTail(fd) : { end: behind(last), headerLength: 0, last }
       if (end === undefined) throw missing(file)
       return end
@@ -101,24 +101,24 @@ export class CopyReader {
     this.#start = tail.headerLength
   }
 
-  /** Bytes of the transcript that are here. */
+  /** Bytes of the transcript in this copy. */
   get size(): number {
     return this.#size
   }
 
-  /** The transcript as it was archived: a frame at a time. */
+  /** The transcript as archived, one frame at a time. */
   *pieces(): Generator<Uint8Array> {
     while (this.#walkOn()) {}
     for (const segment of this.#walked.toReversed()) yield this.#content(segment)
   }
 
-  /** The stretch that was archived together with this place. */
+  /** The stretch that was archived together with this offset. */
   stretchAt(offset: number): Stretch | undefined {
     const segment = this.#segmentAt(offset)
     return segment && { from: segment.from, content: this.#content(segment) }
   }
 
-  /** @throws CtxError `vault-missing` when the copy does not reach so far, `vault-damaged` when it cannot be read */
+  /** @throws CtxError `vault-missing` if the copy does not reach that far, `vault-damaged` if it cannot be read */
   read(from: number, to: number): Uint8Array {
     const parts: Uint8Array[] = []
     for (let at = from; at < to; ) {
@@ -135,8 +135,8 @@ export class CopyReader {
   }
 
   /**
-   * The same for a line that is only to be shown: its frame is unpacked no further than to the line's end where that
-   * saves time, and then not compared with its checksum.
+   * Like `read`, for a line that is only shown: where it saves time, unpacks the frame only up to the line's end,
+   * without verifying its checksum.
    */
   readLine(from: number, to: number): Uint8Array {
     const segment = this.#segmentAt(from)
@@ -149,13 +149,13 @@ export class CopyReader {
       this.#kept = { segment, content }
     }
     const { content } = this.#kept
-    // Who comes again for more of it may come for all.
+    // A second request for the same frame may well lead to more, so unpack all of it.
     return content.length < end ? this.read(from, to) : content.subarray(start, end)
   }
 
   /**
-   * Gives the memory of the unpacked frame back at once, for the next one: memory that is asked of the system for the first
-   * time costs a third of what unpacking costs. Nothing that was read here may be in use.
+   * Returns the memory of the unpacked frame at once, for the next one. Memory newly requested from the system costs a
+   * third of what unpacking costs. Nothing read here may still be in use.
    */
   release(): void {
     const { buffer } = this.#kept?.content ?? {}
@@ -167,13 +167,13 @@ export class CopyReader {
     closeSync(this.#fd)
   }
 
-  /** A frame, in a place that the next one is read to. */
+  /** A frame, in a buffer that the next one overwrites. */
   #frame({ position, frameLength }: Segment): Uint8Array {
     if (room.length < frameLength) room = new Uint8Array(Math.max(frameLength, LEAST_ROOM))
     return readInto(this.#fd, position, room.subarray(0, frameLength))
   }
 
-  /** Walks back over the notes no further than it must: most of what is read stands near the end. */
+  /** Walks back over the notes only as far as necessary: most of what is read is near the end. */
   #segmentAt(offset: number): Segment | undefined {
     while ((this.#walked.at(-1)?.from ?? Number.POSITIVE_INFINITY) > offset) if (!this.#walkOn()) break
     let low = 0
@@ -195,7 +195,7 @@ export class CopyReader {
     return true
   }
 
-  /** @param read the frame, where it has been read already */
+  /** @param read the frame, if it has been read already */
   #content(segment: Segment, read?: Uint8Array): Uint8Array {
     const kept = this.#kept
     if (kept?.segment === segment && kept.content.length === segment.to - segment.from) return kept.content
@@ -214,7 +214,7 @@ export class CopyReader {
   }
 }
 
-/** One for all readers: memory that is asked of the system for the first time costs more than what is read there. */
+/** Shared by all readers, because memory newly requested from the system costs more than the reading itself. */
 let room = new Uint8Array(0)
 const LEAST_ROOM = 1 << 18
 
@@ -223,7 +223,7 @@ const missing = (file: string): CtxError =>
     hint: "ctxbridge verify names what is missing",
   })
 
-/** Closes the descriptor when it fails. */
+/** Closes the descriptor if `act` fails. */
 function orClosed<T>(fd: number, act: () => T): T {
   try {
     return act()
@@ -233,7 +233,7 @@ function orClosed<T>(fd: number, act: () => T): T {
   }
 }
 
-/** Readers of several copies, each opened once. */
+/** Readers of several copies, each opened only once. */
 export class CopyReaders {
   readonly #open = new Map<string, CopyReader>()
 
@@ -247,7 +247,7 @@ export class CopyReaders {
     return reader
   }
 
-  /** Of one copy, see `CopyReader.release`. */
+  /** Releases the reader of one copy; see `CopyReader.release`. */
   release(file: string): void {
     this.#open.get(file)?.release()
   }
@@ -258,7 +258,7 @@ export class CopyReaders {
   }
 }
 
-/** A descriptor of a copy; undefined when there is none. */
+/** A descriptor of a copy; undefined if there is none. */
 export function openCopy(file: string): number | undefined {
   try {
     return openSync(file, "r")

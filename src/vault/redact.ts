@@ -1,4 +1,4 @@
-/** The filter for secrets over what a copy holds already: archived before there was one, or by other rules. */
+/** Applies the filter for secrets to what was archived before the filter existed, or by other rules. */
 import { closeSync } from "node:fs"
 import { RULES_NUMBER } from "../util/secret-rules.ts"
 import { FILLER, filterLines, type SecretSettings } from "../util/secrets.ts"
@@ -9,17 +9,17 @@ import { provenContent } from "./swap.ts"
 
 export interface RedactOptions {
   readonly secrets: SecretSettings
-  /** Also what was filtered by our rules: patterns of the user's may be new. */
+  /** Also filters again what our own rules have filtered, as the user may have new patterns. */
   readonly rescan: boolean
   readonly dryRun: boolean
 }
 
 /**
- * To be called by one process at a time (`withTidyLock`).
+ * Only one process may call this at a time (`withTidyLock`).
  *
  * @param file absolute path of the copy
- * @returns bytes that were overwritten, or would be; undefined when the copy need not be looked at, or is gone
- * @throws CtxError as `rewriteCopy`
+ * @returns bytes overwritten, or that would be; undefined if the copy needs no look or is gone
+ * @throws CtxError like `rewriteCopy`
  */
 export function redactCopy(file: string, { secrets, rescan, dryRun }: RedactOptions): number | undefined {
   if (!rescan && !needsRedaction(file)) return undefined
@@ -30,7 +30,7 @@ export function redactCopy(file: string, { secrets, rescan, dryRun }: RedactOpti
     file,
     (content, from) => {
       const now = filter.apply(content, from)
-      // Each frame comes twice where anything is to be written.
+      // If anything is to be written, each frame comes twice.
       if (from === 0) filled = 0
       filled += bytesFilled(content, now)
       return now
@@ -40,7 +40,7 @@ export function redactCopy(file: string, { secrets, rescan, dryRun }: RedactOpti
   return done && filled
 }
 
-/** Whether a frame was archived without the filter, or by older rules. */
+/** Whether a frame was archived without the filter or by older rules. */
 export function needsRedaction(file: string): boolean {
   const fd = openCopy(file)
   if (fd === undefined) return false
@@ -78,7 +78,7 @@ function bytesFilled(before: Uint8Array, after: Uint8Array): number {
   return n
 }
 
-/** Knows what a `<private>` of an earlier frame hides, however often a frame is asked for. */
+/** Remembers what a `<private>` in an earlier frame hides, however often a frame is filtered. */
 class FrameFilter {
   readonly #secrets: SecretSettings
   readonly #hidden = new Map<number, number>()

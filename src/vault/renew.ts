@@ -1,6 +1,6 @@
 /**
- * For a transcript that was changed where the cursor does not look: it keeps its length and its end, and only a
- * comparison of every byte tells.
+ * For a transcript changed where the cursor does not look: its length and end are the same, so only a comparison of
+ * every byte shows it.
  */
 import { closeSync, existsSync } from "node:fs"
 import { CtxError } from "../util/errors.ts"
@@ -12,13 +12,13 @@ import { tailOf } from "./reader.ts"
 const PATIENCE = 5000
 
 /**
- * Puts a copy aside that is damaged or does not begin as the transcript does, so that the next capture begins anew.
- * Nothing is deleted.
+ * Sets a copy aside if it is damaged or differs from the transcript, so that the next capture begins a new one. Deletes
+ * nothing.
  *
  * @param transcript absolute path
  * @param copy absolute path of its copy
  * @param now ms since the epoch
- * @returns the copy's new name; undefined where it is sound, or there is none
+ * @returns the copy's new path; undefined if it is sound, or there is none
  */
 export function setAsideIfDifferent(transcript: string, copy: string, now: number): string | undefined {
   if (!existsSync(transcript) || tailOf(copy) === undefined) return undefined
@@ -27,7 +27,8 @@ export function setAsideIfDifferent(transcript: string, copy: string, now: numbe
     throw new CtxError("busy", "another process is archiving this transcript", { hint: "try again" })
   }
   try {
-    // Not before: whoever held it may have archived another file, which the host has put in the transcript's place.
+    // Opened only now: whoever held the lock may have archived another file that the host put in the transcript's
+    // place.
     return withTranscript(transcript, (source) => {
       if (source === undefined) return undefined
       const check = checkCopy(copy, source)

@@ -1,8 +1,8 @@
 /**
- * Replaces bytes in a copy's content by others of the same number. What is not meant to be there any more stands in no
- * file afterwards: neither in the copy, nor in half a frame at its end, nor in what a killed process has left beside it.
+ * Replaces bytes of a copy's content by the same number of others. Afterwards no file holds the old bytes: neither the
+ * copy, nor half a frame at its end, nor anything that a killed process left beside it.
  *
- * The copy's name and the cursor stay what they were: the cursor is about the transcript, not about what we keep of it.
+ * The copy's id and cursor stay, since the cursor describes the transcript and not what we keep of it.
  */
 import { closeSync, fstatSync, rmSync } from "node:fs"
 import { CtxError } from "../util/errors.ts"
@@ -11,21 +11,21 @@ import { openCopy } from "./reader.ts"
 import { copyFrame, damaged, provenContent, swapCopy, temporaryOf, wholeChain, writeFrame } from "./swap.ts"
 
 /**
- * @param content of one frame: whole lines. Not to be changed
+ * @param content of one frame: whole lines. Must not be changed
  * @param from offset in the transcript of its first byte
- * @returns as many bytes; the same array where nothing is to be changed
+ * @returns as many bytes; the same array if there is nothing to change
  */
 export type Edit = (content: Uint8Array, from: number) => Uint8Array
 
 /**
- * @param to offset behind a frame's last byte
- * @returns what its note shall say of the filter, once it is edited
+ * @param to offset after a frame's last byte
+ * @returns what its note says about the filter, after the frame was edited
  */
 export type Stamp = (to: number) => Pick<Segment, "rules" | "hidden">
 
 export interface Rewritten {
   readonly frames: number
-  /** Frames with another content than before; a note alone does not count. */
+  /** Frames whose content changed. A change in the note alone does not count. */
   readonly changed: number
   /** Bytes on disk before and after. */
   readonly bytes: number
@@ -36,12 +36,12 @@ export interface Rewritten {
 const PATIENCE = 10_000
 
 /**
- * To be called by one process at a time (`withTidyLock` in tidy.ts). What is appended meanwhile is edited, too.
+ * Only one process may call this at a time (`withTidyLock` in tidy.ts). Also edits what is appended meanwhile.
  *
  * @param file absolute path of the copy
- * @returns undefined when there is no such copy
- * @throws CtxError `vault-damaged` when a frame is not what its note says, `busy` when a writer was at work all the
- *   time or the copy was set aside meanwhile; the copy stays as it is
+ * @returns undefined if there is no such copy
+ * @throws CtxError `vault-damaged` if a frame does not match its note, `busy` if a writer held the lock throughout or
+ * the copy was set aside meanwhile; the copy stays as it is
  */
 export function rewriteCopy(file: string, edit: Edit, stamp?: Stamp): Rewritten | undefined {
   rmSync(temporaryOf(file), { force: true })
@@ -58,7 +58,7 @@ export function rewriteCopy(file: string, edit: Edit, stamp?: Stamp): Rewritten 
       const content = provenContent(fd, segment)
       return edited(edit, content, segment.from) === content && isStamped(segment, stamp)
     })
-    // Behind the last note is what a killed writer has left, or what a living one is writing.
+    // After the last note, there may be bytes that a killed writer left or a running one is writing.
     if (same && bytes === tail.end) return { frames: segments.length, changed: 0, bytes, after: bytes }
     return swap(file, fd, tail, segments, edit, stamp)
   } finally {
@@ -106,7 +106,7 @@ function swap(
   return { frames, changed, bytes: before, after }
 }
 
-/** What was appended behind `position`, in order. */
+/** Segments appended at or after `position`, in order. */
 function since(fd: number, tail: Tail, position: number): Segment[] {
   const found: Segment[] = []
   for (const segment of segmentsBackwards(fd, tail)) {

@@ -1,12 +1,12 @@
 /**
- * Where bytes go while the vault cannot be written: the state folder, else the temporary one. Each holds the same
- * format in the same layout.
+ * Where bytes go while the vault cannot be written: the state folder, or else the temporary one. Format and layout are
+ * the same.
  */
 import { existsSync, lstatSync, mkdirSync, rmdirSync } from "../util/fs.ts"
 import { dirname } from "../util/path.ts"
 
 export interface SpoolPaths {
-  /** The data folder: each has a spool of its own, since names in it repeat. */
+  /** The data folder. Each one has its own spool, because names repeat among them. */
   readonly dataHome: string
   readonly stateHome: string
   /** The folder for temporary files. */
@@ -18,35 +18,35 @@ const OF_OTHERS = 0o077
 
 const uid = (): number => process.getuid?.() ?? 0
 
-/** All places, the best first. A hook may have been told of another temporary folder than a shell. */
+/** All places, best first. A hook may have been given another temporary folder than a shell. */
 export function spoolFolders({ dataHome, stateHome, temporary }: SpoolPaths): string[] {
   const key = Bun.hash.xxHash64(dataHome, 0n).toString(16)
-  // Not joined: hooks ask twice, and a function that they call thirty times is compiled.
+  // Not joined with `join`: hooks come here twice, and a function called thirty times gets compiled.
   const own = `ctxbridge-${uid()}/spool/${key}`
   const folders = [`${stateHome}/spool/${key}`, `${temporary}/${own}`]
   const last = `/tmp/${own}`
   return folders[1] === last ? folders : [...folders, last]
 }
 
-/** Whether anything may be spooled: a look at each place, cheap enough for a hook. */
+/** Whether anything may be spooled: one look at each place, cheap enough for a hook. */
 export function mayBeSpooled(paths: SpoolPaths): boolean {
   for (const folder of spoolFolders(paths)) if (existsSync(folder)) return true
   return false
 }
 
-/** The places that are there and ours. */
+/** The places that exist and are ours. */
 export const existingSpools = (paths: SpoolPaths): string[] => spoolFolders(paths).filter(isOurs)
 
 /**
- * Makes the folder if need be.
+ * Creates the folder if necessary.
  *
- * @returns whether it can be trusted: in a temporary folder, somebody else may have made it before us
+ * @returns whether it can be trusted: in a temporary folder, somebody else may have created it first
  */
 export function prepareSpool(folder: string): boolean {
   try {
     const folders = guarded(folder)
     mkdirSync(dirname(folders[0]!), { recursive: true, mode: PRIVATE })
-    // One after the other: nothing is made inside a folder that is not ours.
+    // One by one, so that nothing is created inside a folder that is not ours.
     return folders.every((one) => {
       if (!existsSync(one)) mkdirSync(one, { mode: PRIVATE })
       return isPrivate(one)
@@ -56,10 +56,10 @@ export function prepareSpool(folder: string): boolean {
   }
 }
 
-/** No link, and nobody else's business; nor are the folders around it. */
+/** Whether this folder and those around it are real folders, ours, and closed to everybody else. */
 const isOurs = (folder: string): boolean => guarded(folder).every(isPrivate)
 
-/** The folder and those around it that are ours, the outermost first. */
+/** The folder and those around it that are ours, outermost first. */
 function guarded(folder: string): string[] {
   const spool = dirname(folder)
   const around = dirname(spool)
@@ -75,13 +75,13 @@ function isPrivate(folder: string): boolean {
   }
 }
 
-/** Removes the place, and what is around it, as far as it is empty. */
+/** Removes the folder and those around it, as far as they are empty. */
 export function removeEmptied(folder: string): void {
   for (const one of guarded(folder).reverse()) {
     try {
       rmdirSync(one)
     } catch {
-      // Other data folders' bytes, or those of a hook that writes at this moment.
+      // It holds bytes of other data folders, or of a hook that is writing at this moment.
       return
     }
   }

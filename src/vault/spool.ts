@@ -1,8 +1,8 @@
 /**
- * Takes the new bytes of a transcript into the spool, because the vault cannot be written.
+ * Takes the new bytes of a transcript into the spool when the vault cannot be written.
  *
- * A piece is a copy that begins where the vault ends, as far as that can be read. Its cursor is the last note of any
- * piece, so that nothing is spooled twice.
+ * A piece is a copy that begins where the vault's copy ends, as far as that can be read. The cursor is the furthest
+ * note of copy and pieces, so nothing is spooled twice.
  */
 import { closeSync, fstatSync, statSync } from "node:fs"
 import { CtxError } from "../util/errors.ts"
@@ -14,16 +14,16 @@ import { openCopy } from "./reader.ts"
 import { prepareSpool } from "./spool-folders.ts"
 
 export interface Spooled {
-  /** The place that took it; undefined when a place held it already. */
+  /** The place that took it; undefined if a place already held it. */
   readonly folder: string | undefined
   readonly captured: Captured
 }
 
 /**
- * @param request as for the vault; `copy` is the copy there, which may be readable
+ * @param request as for the vault; its `copy` is the one there, which may be readable
  * @param copy its path below `vault/`
- * @param folders the places, the best first
- * @throws the last place's error when none could be written
+ * @param folders the places, best first
+ * @throws the last place's error if none could be written
  */
 export function captureToSpool(request: CaptureRequest, copy: string, folders: readonly string[]): Spooled {
   const pieces = folders.map((folder) => vaultFile(folder, copy))
@@ -64,7 +64,7 @@ function continuing({ header, last }: Tail): NonNullable<CaptureRequest["from"]>
   return base && { id: header.id, base }
 }
 
-/** Of the files that hold the transcript as it is now, how the one that holds the most of it ends. */
+/** Among the files that match the current transcript, the end of the one that reaches furthest. */
 function furthest(
   transcript: string,
   files: readonly string[],
@@ -83,7 +83,7 @@ function furthest(
   }
 }
 
-/** undefined also where the file cannot be read: that is why we are here. */
+/** Also undefined if the file cannot be read, which is why we are here. */
 function tailIfSame(file: string, source: number) {
   try {
     if (statSync(file, { throwIfNoEntry: false }) === undefined) return undefined
@@ -91,7 +91,7 @@ function tailIfSame(file: string, source: number) {
     if (fd === undefined) return undefined
     try {
       const tail = readTail(fd)
-      // Behind the tail: another hook may have archived what the host has added meanwhile.
+      // Taken after the tail: another hook may have archived what the host has added meanwhile.
       const stats = fstatSync(source)
       if (tail === undefined || !follows(source, stats, tail)) return undefined
       return sameStart(source, stats, { fd, tail }) ? tail : undefined

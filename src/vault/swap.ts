@@ -1,9 +1,8 @@
 /**
- * Puts another file in the place of a copy: written beside it, flushed, and renamed under the copy's lock together with
- * what was appended meanwhile.
+ * Replaces a copy by another file: written beside it, flushed, and renamed under the copy's lock after adding what was
+ * appended meanwhile.
  *
- * Appenders are held up only while what they have appended is moved over. Readers that have the old file open read it
- * to its end.
+ * Appenders wait only while that last part is copied. Readers that have the old file open read it to its end.
  */
 import {
   chmodSync,
@@ -31,26 +30,26 @@ import {
 import { dataFrame, encodeNote, frameContent, NOTE_SIZE, type RangeNote, sha256 } from "./frame.ts"
 import { lock } from "./lock.ts"
 
-/** 14 ms for 1 MB where level 3 takes 3, and a tenth smaller; the levels above cost ten times as much. */
+/** Takes 14 ms per MB, where level 3 takes 3, and saves a tenth. Higher levels take ten times as long. */
 const LEVEL = 9
 
-/** Its ending is not that of a copy, so nobody takes what a killed process left for one. */
+/** Lacks the ending of a copy, so what a killed process leaves is never taken for one. */
 export const temporaryOf = (file: string): string => `${file}.compact`
 
 export interface Writer {
   /** Writes the new file's beginning. Returns its length. */
   begin(out: number): number
-  /** Under the copy's lock: writes what stands in the old file behind what `begin` saw. Returns the new length. */
+  /** Under the copy's lock: writes what was added to the old file after `begin` read it. Returns the new length. */
   finish(out: number, end: number, tail: Tail): number
 }
 
 /**
- * To be called by one process at a time (tidy.ts).
+ * Only one process may call this at a time (tidy.ts).
  *
  * @param file absolute path of the copy
  * @param fd a descriptor of it
  * @param patience ms to wait for a writer
- * @returns length of the new file; undefined when a writer was at work all the time, or the copy was set aside
+ * @returns length of the new file; undefined if a writer held the lock throughout, or the copy was set aside
  */
 export function swapCopy(file: string, fd: number, patience: number, writer: Writer): number | undefined {
   const target = temporaryOf(file)
@@ -58,10 +57,10 @@ export function swapCopy(file: string, fd: number, patience: number, writer: Wri
   try {
     chmodSync(target, fstatSync(fd).mode & 0o777)
     const begun = writer.begin(out)
-    // Most of the waiting for the disk, while nobody waits for us.
+    // Most of the waiting for the disk happens here, while nobody waits for us.
     fsyncSync(out)
     if (!lock(fd, performance.now() + patience)) return undefined
-    // Set aside, and perhaps begun anew: then this is the lock of another file.
+    // Set aside, and perhaps begun anew; then this is the lock of another file.
     if (fstatSync(fd).ino !== inodeOf(file)) return undefined
     const tail = readTail(fd)
     if (tail === undefined) return undefined
@@ -77,7 +76,7 @@ export function swapCopy(file: string, fd: number, patience: number, writer: Wri
   }
 }
 
-/** All segments in order; undefined when `verify` would complain about their chain. */
+/** All segments in order; undefined if `verify` would reject their chain. */
 export function wholeChain(fd: number, tail: Tail): Segment[] | undefined {
   const segments = [...segmentsBackwards(fd, tail)].reverse()
   let [from, position] = [0, tail.headerLength]
@@ -89,7 +88,7 @@ export function wholeChain(fd: number, tail: Tail): Segment[] | undefined {
   return segments
 }
 
-/** @throws CtxError `vault-damaged` when the frame is not what its note says */
+/** @throws CtxError `vault-damaged` if the frame does not match its note */
 export function provenContent(fd: number, segment: Segment): Uint8Array {
   const content = segmentContent(fd, segment)
   const whole = content.length === segment.to - segment.from
@@ -105,7 +104,7 @@ export function writeFrame(
   about: Omit<RangeNote, "frameLength" | "sha256">,
 ): number {
   const frame = dataFrame(content, LEVEL)
-  // What the disk gives back is what counts, and not what was meant.
+  // Read back, because only what the disk returns counts.
   writeFully(out, frame, end)
   const back = frameContent(readExactly(out, end, frame.length))
   if (Buffer.compare(back, content) !== 0) throw damaged(about, "the new frame reads back differently")

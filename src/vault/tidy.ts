@@ -1,4 +1,4 @@
-/** Which copies are merged, and when. One process at a time. */
+/** Decides which copies are merged, and when. One process at a time. */
 import { closeSync, openSync, rmSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { isMissing, messageOf } from "../util/errors.ts"
@@ -8,11 +8,11 @@ import { lock } from "./lock.ts"
 import { temporaryOf } from "./swap.ts"
 import { vaultFiles } from "./walk.ts"
 
-/** What the background job leaves alone: copies of few frames, of large ones, and those that still grow. */
+/** The background job skips copies with few frames, with large frames, and those still growing. */
 const MANY_FRAMES = 32
 const SMALL_FRAME = 64 << 10
 const QUIET = 10 * 60_000
-/** ms that it spends on this in one run. */
+/** ms that it spends on merging in one run. */
 const LONGEST = 5000
 
 export interface CompactedCopy {
@@ -21,7 +21,7 @@ export interface CompactedCopy {
   readonly frames: number
   readonly merged: number
   readonly before: number
-  /** undefined for a dry run, and where it failed: it is known only once it is done. */
+  /** undefined for a dry run or after a failure, as it is known only after merging. */
   readonly after: number | undefined
   readonly error: string | undefined
 }
@@ -29,12 +29,12 @@ export interface CompactedCopy {
 export interface CompactReport {
   readonly ok: boolean
   readonly dryRun: boolean
-  /** Copies looked at. */
+  /** Number of copies examined. */
   readonly copies: number
   /** Bytes of the vault. */
   readonly before: number
   readonly after: number
-  /** Those with something to merge. */
+  /** Copies with something to merge. */
   readonly changed: readonly CompactedCopy[]
 }
 
@@ -46,7 +46,7 @@ export interface CompactOptions {
 /**
  * Merges whatever can be merged.
  *
- * @returns undefined when another process is doing so
+ * @returns undefined if another process is already merging
  */
 export function compactVault(
   dataHome: string,
@@ -95,15 +95,15 @@ function compacted(copy: string, file: string, layout: Layout): CompactedCopy {
     }
     return { ...told(copy, layout), error: "another process is writing it" }
   } catch (error) {
-    // One damaged copy must not keep the others as they are.
+    // A damaged copy must not keep the others from being merged.
     return { ...told(copy, layout), error: messageOf(error) }
   }
 }
 
 /**
- * The background job's share: the worst copies, as long as nobody waits.
+ * The background job's share: merges the worst copies while nobody waits.
  *
- * @param ended copies, as below `vault/`, that need not be quiet: nobody writes them any more
+ * @param ended paths below `vault/` of copies that need not be quiet, as nobody writes them any more
  * @param now ms since the epoch
  * @param end ms of performance.now() at which to stop
  */
@@ -115,7 +115,7 @@ export function compactWhenIdle(
 ): void {
   const stop = Math.min(end, performance.now() + LONGEST)
   const quiet = vaultFiles(dataHome).filter(({ copy, bytes }) => {
-    // A file too small for so many frames needs no look.
+    // A file too small for that many frames needs no look.
     if (bytes < MANY_FRAMES * 128) return false
     if (ended.has(copy)) return true
     const { mtimeMs } = statSync(vaultFile(dataHome, copy), { throwIfNoEntry: false }) ?? { mtimeMs: now }
@@ -132,7 +132,7 @@ export function compactWhenIdle(
         try {
           compactCopy(file)
         } catch {
-          // One damaged copy must not keep the others as they are; `verify` and `compact` tell of it.
+          // A damaged copy must not keep the others from being merged; `verify` and `compact` report it.
         }
       }
     }
@@ -143,10 +143,10 @@ const isWorthIt = ({ frames, merged, bytes }: Layout): boolean =>
   frames > MANY_FRAMES && bytes / frames < SMALL_FRAME && merged < frames
 
 /**
- * Whoever puts other files in the place of copies holds this lock meanwhile.
+ * Runs `work` under the lock that everyone holds who replaces copies.
  *
- * @param wait ms to wait for another process that does
- * @returns undefined when it was at work all the time, or there is no archive
+ * @param wait ms to wait for another process that holds it
+ * @returns undefined if another process held it throughout, or there is no archive
  */
 export function withTidyLock<T>(dataHome: string, wait: number, work: () => T): T | undefined {
   let fd: number

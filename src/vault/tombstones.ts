@@ -1,10 +1,10 @@
 /**
- * What the user wants forgotten: one file a session, in `forgotten/`. Whoever archives asks here first, so that what was
- * taken out of the vault stays out although the host still has it. Where there is nothing to forget, a file that cannot
- * be opened is all that it costs.
+ * What the user wants forgotten: one file per session, in `forgotten/`. Every capture checks it first, so that what was
+ * taken out of the vault stays out although the host still has it. If nothing is forgotten, that costs only a look for
+ * a missing file.
  *
- * Of a text that was taken out of some lines, a tombstone knows where it stood, and keyed hashes of those lines: neither
- * the text nor anything it could be guessed from without the rest of its line.
+ * For a text taken out of some lines, the tombstone stores its positions and keyed hashes of those lines. It holds
+ * neither the text nor anything from which it could be guessed without the rest of its line.
  */
 
 import { CtxError, codeOf, isMissing, messageOf } from "../util/errors.ts"
@@ -13,34 +13,34 @@ import { closeSync, existsSync, fsyncSync, openSync, readdirSync, readFileSync, 
 import { join } from "../util/path.ts"
 import type { Edit } from "./rewrite.ts"
 
-/** First byte, and the first one behind the last. */
+/** First byte, and the one after the last. */
 export type Span = readonly [from: number, to: number]
 
 export interface Tombstone {
-  /** The session, without a subagent. */
+  /** The session's id, without a subagent's. */
   readonly session: string
-  /** All of it, its subagents included. */
+  /** Whether all of it is forgotten, including its subagents. */
   readonly whole: boolean
-  /** Subagents of it that are forgotten alone. */
+  /** Its subagents that are forgotten on their own. */
   readonly agents: readonly string[]
-  /** Where the host kept what was forgotten whole. */
+  /** Paths of the host's transcripts that are forgotten whole. */
   readonly transcripts: readonly string[]
-  /** Hashes of lines, and what to fill in them. */
+  /** Hashes of lines, and the spans to fill in them. */
   readonly lines: Readonly<Record<string, readonly Span[]>>
-  /** Of the hashes; random. */
+  /** Random key of the hashes. */
   readonly key: string
-  /** When it was written last, in ms since the epoch. */
+  /** When it was last written, in ms since the epoch. */
   readonly time: number
 }
 
 /** What a tombstone means for one transcript. */
 export interface Forgotten {
   readonly whole: boolean
-  /** For what is archived all the same. */
+  /** For what is archived nevertheless. */
   readonly edit: Edit
 }
 
-/** What stands where a text was taken out: valid in JSON wherever text is. */
+/** Replaces a removed text; valid in JSON wherever text is. */
 const FILLER = 0x2a
 const NEWLINE = 0x0a
 
@@ -50,18 +50,18 @@ const fileOf = (dataHome: string, session: string): string =>
   join(folder(dataHome), `${Bun.hash.xxHash64(session, 0n).toString(16)}.json`)
 
 /**
- * The session that a tombstone is about: without the subagent.
+ * The session that a tombstone is about, without the subagent.
  *
- * @param path of the transcript, which stands for the session of a subagent whose parent nobody knows
+ * @param path of the transcript; stands for the session if nobody knows a subagent's parent
  */
 export const ownerOf = (session: string, path: string): string =>
   session.startsWith("unknown/") ? path : session.split("/", 1)[0]!
 
 /**
- * What is not to be archived of a transcript; undefined: nothing is forgotten of its session.
+ * What must not be archived of a transcript; undefined if nothing of its session is forgotten.
  *
- * @param session as the views name it, `<session>/<agent>` for a subagent
- * @throws CtxError `tombstone-damaged`: better not to archive than to archive what should be forgotten
+ * @param session as named in the views, `<session>/<agent>` for a subagent
+ * @throws CtxError `tombstone-damaged`: better to archive nothing than what should be forgotten
  */
 export function forgottenOf(dataHome: string, session: string, path: string): Forgotten | undefined {
   const owner = ownerOf(session, path)
@@ -77,13 +77,13 @@ export function readTombstone(dataHome: string, session: string): Tombstone | un
 }
 
 function parsed(file: string): Tombstone | undefined {
-  // An error costs six times as much as a look.
+  // Checked first, because an error costs six times as much.
   if (!existsSync(file)) return undefined
   let text: string
   try {
     text = readFileSync(file, "utf8")
   } catch (error) {
-    // Where we may not even look, nothing is archived either; what is kept elsewhere meanwhile comes by here later.
+    // Where we may not even look, nothing can be archived either. What is kept elsewhere meanwhile is checked later.
     if (isMissing(error) || ["EACCES", "EPERM"].includes(codeOf(error))) return undefined
     throw error
   }
@@ -97,7 +97,7 @@ function parsed(file: string): Tombstone | undefined {
   }
 }
 
-/** All of them, the latest last. */
+/** All tombstones, latest last. */
 export function listTombstones(dataHome: string): Tombstone[] {
   return names(dataHome)
     .map((name) => parsed(join(folder(dataHome), name)))
@@ -105,7 +105,7 @@ export function listTombstones(dataHome: string): Tombstone[] {
     .sort((a, b) => a.time - b.time || (a.session < b.session ? -1 : 1))
 }
 
-/** Of how many sessions something is forgotten. */
+/** Number of sessions of which something is forgotten. */
 export const tombstoneCount = (dataHome: string): number => names(dataHome).length
 
 function names(dataHome: string): string[] {
@@ -117,7 +117,7 @@ function names(dataHome: string): string[] {
   }
 }
 
-/** On the disk when it returns: what is deleted next must not come back after a power cut. */
+/** Flushes to disk before returning: what is deleted next must not come back after a power cut. */
 export function writeTombstone(dataHome: string, tombstone: Tombstone): void {
   const file = fileOf(dataHome, tombstone.session)
   writeWhole(file, JSON.stringify(tombstone))
@@ -132,7 +132,7 @@ export function removeTombstone(dataHome: string, session: string): void {
   rmSync(fileOf(dataHome, session), { force: true })
 }
 
-/** A new one, about nothing yet. */
+/** A new tombstone that forgets nothing yet. */
 export const emptyTombstone = (session: string, now: number): Tombstone => ({
   session,
   whole: false,
@@ -147,10 +147,10 @@ export function lineHash(key: string, line: Uint8Array): string {
   return new Bun.CryptoHasher("sha256", key).update(line).digest("hex").slice(0, 32)
 }
 
-/** A line may have been filled more than once: each time what was stored then is known by its hash. */
+/** A line may have been filled several times; each stored state has a hash of its own. */
 const MOST_TIMES = 100
 
-/** The same array where no line is known. */
+/** Returns the same array if no line is known. */
 function filled(content: Uint8Array, { key, lines }: Tombstone): Uint8Array {
   if (Object.keys(lines).length === 0) return content
   let out = content
@@ -160,7 +160,7 @@ function filled(content: Uint8Array, { key, lines }: Tombstone): Uint8Array {
     for (let times = 0; times < MOST_TIMES; times++) {
       const spans = lines[lineHash(key, out.subarray(start, end))]
       if (spans === undefined) break
-      // A copy, which `slice` of a Buffer would not be.
+      // Copied, which `slice` of a Buffer would not do.
       if (out === content) out = new Uint8Array(content)
       fill(out.subarray(start, end), spans)
     }
@@ -169,7 +169,7 @@ function filled(content: Uint8Array, { key, lines }: Tombstone): Uint8Array {
   return out
 }
 
-/** Changes `line`. */
+/** Fills the spans in place. */
 export function fill(line: Uint8Array, spans: readonly Span[]): void {
   for (const [from, to] of spans) line.fill(FILLER, from, to)
 }

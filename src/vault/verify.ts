@@ -1,6 +1,6 @@
 /**
- * Proves that every byte of every transcript is in the vault, and that the vault is sound. Reads files only: it
- * works without a database.
+ * Proves that every byte of every transcript is in the vault, and that the vault is sound. Reads files only, and works
+ * without a database.
  */
 import { closeSync } from "node:fs"
 import { messageOf } from "../util/errors.ts"
@@ -12,11 +12,12 @@ import type { Forgotten } from "./tombstones.ts"
 import { vaultFiles } from "./walk.ts"
 
 /**
- * `complete`: all of it is in the vault · `waiting`: all but a half last line, which the host is still writing ·
- * `missing`: there are bytes to archive · `unreadable`: nobody can say what is in it · `mismatch`: the host has rewritten what was archived · `damaged`: the
- * copy is not sound · `deleted`: the host has deleted the transcript, the vault holds it · `superseded`: what the
- * transcript was before the host rewrote it · `imported`: made from another tool's archive · `forgotten`: the user
- * does not want it archived · `excluded`: nor any session of its folder, what was archived before is sound.
+ * `complete`: all of it is in the vault · `waiting`: all except half a last line that the host is still writing ·
+ * `missing`: some bytes are not archived · `unreadable`: the transcript cannot be read · `mismatch`: the host has
+ * rewritten what was archived · `damaged`: the copy is not sound · `deleted`: the host has deleted the transcript, but
+ * the vault holds it · `superseded`: an earlier content of a transcript that the host has rewritten · `imported`: made
+ * from another tool's archive · `forgotten`: the user does not want it archived · `excluded`: the user wants nothing of
+ * its folder archived; what was archived before is sound.
  */
 export type VerifyState =
   | "complete"
@@ -32,19 +33,19 @@ export type VerifyState =
   | "excluded"
 
 export interface Verified {
-  /** Where the host keeps the transcript, or kept it; `""` when not even that can be read. */
+  /** Where the host keeps or kept the transcript; `""` if not even that can be read. */
   readonly path: string
   /** Path of the copy below `vault/`. */
   readonly copy: string | undefined
   readonly state: VerifyState
-  /** Bytes on disk; 0 when the host has deleted it. */
+  /** Bytes on disk; 0 if the host has deleted it. */
   readonly size: number
   /** Bytes in the vault. */
   readonly archived: number
   readonly missing: number
   readonly waiting: number
   readonly frames: number
-  /** Frames in which nobody has looked for secrets, and those filtered by older rules than ours. */
+  /** Frames never searched for secrets, and frames filtered by older rules than ours. */
   readonly unfiltered: number
   readonly olderRules: number
   readonly problems: readonly string[]
@@ -60,7 +61,7 @@ export interface VerifyReport {
     readonly frames: number
     readonly unfiltered: number
     readonly olderRules: number
-    /** Of the transcripts on disk. */
+    /** Total of the transcripts on disk. */
     readonly bytes: number
     readonly archivedBytes: number
     readonly missingBytes: number
@@ -73,9 +74,9 @@ export interface VerifyOptions {
   readonly home: string
   /** Absolute paths of transcripts that should be in the vault. */
   readonly transcripts: readonly string[]
-  /** What of a transcript is not to be in the vault. */
+  /** Says what of a transcript must not be in the vault. */
   readonly forgotten?: (path: string) => Forgotten | undefined
-  /** Whether it is one of a folder whose sessions are not archived. */
+  /** Whether its folder is excluded from archiving. */
   readonly excluded?: (path: string) => boolean
   readonly onProgress?: (done: number, total: number) => void
 }
@@ -107,7 +108,7 @@ export function verify(options: VerifyOptions): VerifyReport {
 export const isFine = ({ state }: Verified): boolean =>
   !["missing", "unreadable", "mismatch", "damaged"].includes(state)
 
-/** Another process may archive while we look: then look again. */
+/** Another process may be archiving while we compare, so try again. */
 const ATTEMPTS = 3
 
 function checkTranscript(
@@ -120,7 +121,7 @@ function checkTranscript(
   try {
     source = openSource(path)
   } catch (error) {
-    // Of the copy it can still be said whether it is sound.
+    // The copy can still be checked for damage.
     const check = checkCopy(vaultFile(options.dataHome, copy), undefined, onFrame)
     const found = judge(path, copy, check, undefined)
     const state = found.state === "damaged" ? "damaged" : "unreadable"
@@ -151,19 +152,19 @@ function compare(
     const grown = rest !== undefined && rest.missing > 0 && archivedIn(file) > (check?.archived ?? 0)
     if (grown && attempt < ATTEMPTS) continue
     const found = judge(path, copy, check, rest)
-    // What was archived before stays, and is checked; what came since is not wanted.
+    // What was archived before stays and is checked; what has come since is not wanted.
     return isExcluded && found.state === "missing" ? { ...found, state: "excluded", missing: 0 } : found
   }
 }
 
-/** Not wanted, and not in the vault. */
+/** A transcript that is not wanted, and not in the vault. */
 function left(path: string, source: number | undefined, state: "forgotten" | "excluded"): Verified {
   const size = source === undefined ? 0 : remainderOf(source, 0).size
   const none = { archived: 0, missing: 0, waiting: 0, frames: 0, unfiltered: 0, olderRules: 0, problems: [] }
   return { path, copy: undefined, state, size, ...none }
 }
 
-/** A copy of which no transcript was asked for: it may be elsewhere, deleted, or rewritten since. */
+/** Checks a copy whose transcript was not asked for: it may be elsewhere, deleted, or rewritten since. */
 function checkRest(
   options: VerifyOptions,
   copy: string,
@@ -213,7 +214,7 @@ function judge(
   }
 }
 
-/** A sound copy whose transcript is not on disk. */
+/** State of a sound copy whose transcript is not on disk. */
 function withoutTranscript(copy: string): VerifyState {
   if (isImportedCopy(copy)) return "imported"
   return isSuperseded(copy) ? "superseded" : "deleted"

@@ -1,4 +1,4 @@
-/** What lies in the vault's folder. */
+/** Lists the vault's folder. */
 
 import { isMissing } from "../util/errors.ts"
 import { readdirSync, statSync } from "../util/fs.ts"
@@ -11,7 +11,7 @@ export interface VaultFile {
   readonly bytes: number
 }
 
-/** All copies, superseded ones included, in the order of their names. */
+/** All copies in order of their names, including superseded ones. */
 export function vaultFiles(dataHome: string): VaultFile[] {
   const found: VaultFile[] = []
   const visit = (below: string): void => {
