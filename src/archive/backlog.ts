@@ -6,7 +6,7 @@ import type { Database } from "./database.ts"
 export interface Backlog {
   /** Transcripts on disk that have grown since they were archived. */
   readonly vault: { readonly transcripts: number; readonly bytes: number }
-  /** Copies that are not indexed to their end. */
+  /** Copies not indexed to their end. */
   readonly views: { readonly transcripts: number; readonly bytes: number }
 }
 
@@ -17,7 +17,7 @@ interface Row {
   readonly indexed: number
 }
 
-/** Looks at the size of every known transcript: what is unknown is for `verify` to find. */
+/** Checks the size of every known transcript. Finding unknown ones is left to `verify`. */
 export function backlog(db: Database): Backlog {
   const vault = { transcripts: 0, bytes: 0 }
   const views = { transcripts: 0, bytes: 0 }

@@ -1,6 +1,6 @@
 /**
- * Whether the views hold the whole vault. A database that was lost is made again by the first who opens it, and then
- * knows only what is archived from there on: the mark tells it from one that has seen every copy.
+ * Tells whether the views hold the whole vault. Whoever opens the archive after its database was lost creates an empty
+ * one, which then only learns what is archived from there on. A mark tells it from one that has seen every copy.
  */
 import { vaultFile } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"
@@ -14,12 +14,12 @@ export function markComplete(db: Database): void {
   db.run(`PRAGMA application_id = ${SEEN_ALL}`)
 }
 
-/** Looks through the vault once in the life of a database; afterwards it is one read. */
+/** Looks through the vault once in a database's life; afterwards this is a single read. */
 export function isComplete(db: Database, dataHome: string): boolean {
   const row = db.query<{ application_id: number }, []>("PRAGMA application_id").get()
   if (row?.application_id === SEEN_ALL) return true
   for (const { copy } of vaultFiles(dataHome)) {
-    // In this order: who indexes takes the marker away after the commit.
+    // Checked in this order, because the marker is removed only after the commit.
     if (standing(db, dataHome, copy) === "unknown" && !isPending(dataHome, copy)) {
       if (standing(db, dataHome, copy) === "unknown") return false
     }
@@ -28,7 +28,7 @@ export function isComplete(db: Database, dataHome: string): boolean {
   return true
 }
 
-/** Whether another version of ctxbridge made the views: all of the vault is in them, but not all that we read in it. */
+/** Whether another version of ctxbridge made the views: they hold the whole vault, but not all that we read in it. */
 export function isOutdated(db: Database): boolean {
   const row = db.query<{ version: number | null }, []>("SELECT max(version) AS version FROM parser").get()
   return row?.version !== PARSER
@@ -49,8 +49,8 @@ function standing(db: Database, dataHome: string, copy: string): "current" | "be
 }
 
 /**
- * Marks each copy that the views are behind with. Markers tell of what hooks archive; this finds what was indexed and
- * lost again, as with a log that did not reach the disk.
+ * Marks each copy that the views have not followed to its end. Hooks' markers cover new bytes; this finds what was
+ * indexed and then lost, for example when a log did not reach the disk.
  */
 export function markBehind(db: Database, dataHome: string): void {
   for (const { copy } of vaultFiles(dataHome)) {

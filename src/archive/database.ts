@@ -1,8 +1,8 @@
 /**
- * Opens the archive's database. One connection a process; every write is one immediate transaction.
+ * Opens the archive's database. One connection per process; every write is one immediate transaction.
  *
- * Whoever has it open shares the lock of `archive.lock`; who puts another file in its place holds that lock alone
- * (replace.ts). So nobody writes into a file that has been replaced.
+ * Everyone who has it open shares the lock of `archive.lock`; whoever replaces the file holds that lock exclusively
+ * (replace.ts). So nobody writes to a file that has been replaced.
  */
 import { constants, Database } from "bun:sqlite"
 import { CtxError, codeOf, isMissing, messageOf } from "../util/errors.ts"
@@ -19,11 +19,11 @@ export interface OpenOptions {
   /** ms to wait for another writer. */
   readonly wait: number
   readonly readonly?: boolean
-  /** Not brought up to date: perhaps it cannot be. */
+  /** Leaves the schema as it is, as it may be impossible to update. */
   readonly asItIs?: boolean
 }
 
-/** A connection that gives its share of the lock back when it is closed. */
+/** A connection that releases its share of the lock when it is closed. */
 class LockedDatabase extends Database {
   #lock: number | undefined
 
@@ -39,9 +39,7 @@ class LockedDatabase extends Database {
   }
 }
 
-/**
- * @throws CtxError `newer-schema` when a later version of ctxbridge wrote the file and it was to be written
- */
+/** @throws CtxError `newer-schema` if a later version of ctxbridge wrote the file and we want to write to it */
 export function openDatabase(dataHome: string, options: OpenOptions): Database {
   const held = shareLock(dataHome, options)
   try {
@@ -57,7 +55,7 @@ function opened(path: string, options: OpenOptions): LockedDatabase {
   return prepared(new LockedDatabase(path, { create: true, strict: true }), options)
 }
 
-/** What tells whether the views can be read as they are. */
+/** Tells whether the views can be read as they are. */
 export interface Stamps {
   readonly schema: number
   readonly seen: number
@@ -65,10 +63,10 @@ export interface Stamps {
 }
 
 /**
- * Opens the file that is there, for reading, with as few statements as can be.
+ * Opens the existing file for reading, with as few statements as possible.
  *
- * @param wait ms to wait for another writer; who replaces the file is not waited for
- * @throws whatever SQLite says; CtxError `busy`
+ * @param wait ms to wait for another writer; does not wait for a replacement of the file
+ * @throws any error of SQLite's; CtxError `busy`
  */
 export function openWithStamps(dataHome: string, wait: number): { db: Database; stamps: Stamps } {
   const held = shareLock(dataHome, { wait: 0 })
@@ -90,22 +88,22 @@ export function openWithStamps(dataHome: string, wait: number): { db: Database; 
   }
 }
 
-/** Bytes of pages that a long work keeps in memory: with SQLite's 2 MB, each message's key is read back from the disk. */
+/** Bytes of pages cached during long work. With SQLite's 2 MB, each message's key would be read back from disk. */
 const LONG_WORK_CACHE = 24 << 20
-/** Bytes of log before it is moved into the database: the more, the fewer pages are written twice. */
+/** Bytes of log before it is moved into the database. The more, the fewer pages are written twice. */
 const LONG_WORK_LOG = 32 << 20
 const PAGE = 4096
 
-/** For whoever is going to write much: an import, a rebuild. */
+/** Prepares for many writes, as in an import or a rebuild. */
 export function prepareForLongWork(db: Database): void {
   db.run(`PRAGMA cache_size = -${LONG_WORK_CACHE >> 10}`)
   db.run(`PRAGMA wal_autocheckpoint = ${LONG_WORK_LOG / PAGE}`)
 }
 
 /**
- * For reading, also where nothing can be written. The log has an index in a file beside it: where there is no room for
- * that, it can be in the memory of one process, which then has the database for itself; where no file can be made at all,
- * the log is left out.
+ * Opens for reading, even where nothing can be written. The log has an index in a file beside it. If there is no room
+ * for that file, the index is kept in memory, which needs the database exclusively. If no file can be created at all,
+ * the log is ignored.
  */
 function openReadable(path: string, { wait }: OpenOptions): LockedDatabase {
   try {
@@ -120,7 +118,7 @@ function openReadable(path: string, { wait }: OpenOptions): LockedDatabase {
   return answering(db, wait)
 }
 
-/** Closes the database when nothing can be read in it. */
+/** Closes the database if nothing can be read in it. */
 function answering<T extends Database>(db: T, wait: number): T {
   try {
     db.run(`PRAGMA busy_timeout = ${Math.max(0, Math.floor(wait))}`)
@@ -132,21 +130,21 @@ function answering<T extends Database>(db: T, wait: number): T {
   }
 }
 
-/** The file without its log: what had been moved over from that when it was last written. */
+/** Opens the file without its log, so only what had been moved over from the log is visible. */
 function openFrozen(path: string): LockedDatabase {
   const uri = `file:${encodeURI(path).replaceAll("?", "%3f").replaceAll("#", "%23")}?immutable=1`
   return new LockedDatabase(uri, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI)
 }
 
-/** A file that is not the archive's database: the one being made, or the one being replaced. Takes no lock. */
+/** Opens a file that is not the archive's database: one being made or being replaced. Takes no lock. */
 export function openFile(path: string, options: OpenOptions): Database {
   return opened(path, options)
 }
 
 /**
- * A database that another program made. Nothing in it runs, and nothing of it is trusted.
+ * Opens a database that another program made. Executes and trusts nothing in it.
  *
- * @param untouched to be read without a lock, a journal or a file beside it: for a file that nobody writes
+ * @param untouched whether to read it without a lock, a journal or files beside it; only for files that nobody writes
  */
 export function openForeign(path: string, untouched: boolean): Database {
   const db = untouched ? openFrozen(path) : new Database(path, { readwrite: true })
@@ -158,7 +156,7 @@ export function openForeign(path: string, untouched: boolean): Database {
 
 function prepared<T extends Database>(db: T, options: OpenOptions): T {
   try {
-    // First of all: setting WAL mode on a new file fails at once for all but one process otherwise.
+    // Must come first: otherwise, setting WAL mode on a new file fails at once for all processes but one.
     db.run(`PRAGMA busy_timeout = ${Math.max(0, Math.floor(options.wait))}`)
     const version = schemaVersion(db)
     if (version > MIGRATIONS.length) throw newerSchema(version)
@@ -171,7 +169,7 @@ function prepared<T extends Database>(db: T, options: OpenOptions): T {
   }
 }
 
-/** undefined where no lock can be made: nobody can replace the file there either. */
+/** undefined where no lock can be created; then nobody can replace the file either. */
 function shareLock(dataHome: string, { wait, readonly }: OpenOptions): number | undefined {
   const file = lockPath(dataHome)
   let fd: number
@@ -183,7 +181,7 @@ function shareLock(dataHome: string, { wait, readonly }: OpenOptions): number | 
     mkdirSync(dataHome, { recursive: true, mode: 0o700 })
     fd = openSync(file, "a", 0o600)
   }
-  // Who does not wait needs no clock: the engine takes a while to make its first.
+  // Without waiting no clock is needed, and the engine takes a while for the first use of it.
   if (lock(fd, wait > 0 ? performance.now() + wait : 0, true)) return fd
   closeSync(fd)
   throw new CtxError("busy", "the views are being replaced", { hint: "try again in a moment" })
@@ -191,14 +189,14 @@ function shareLock(dataHome: string, { wait, readonly }: OpenOptions): number | 
 
 export const lockPath = (dataHome: string): string => join(dataHome, "archive.lock")
 
-/** In memory, and with nothing in it: what a version's tables are. */
+/** An empty database in memory with the tables of a schema version. */
 export function emptyDatabase(version: number): Database {
   const db = new Database(":memory:")
   for (const migration of MIGRATIONS.slice(0, version)) db.run(migration)
   return db
 }
 
-/** How many migrations the file has seen. */
+/** Number of migrations applied to the file. */
 export function schemaVersion(db: Database): number {
   const row = db.query<{ user_version: number }, []>("PRAGMA user_version").get()
   return row?.user_version ?? 0
@@ -216,12 +214,12 @@ export function newerSchema(version: number): CtxError {
   )
 }
 
-/** ms between two tries. */
+/** ms between two attempts. */
 const RETRY = 2
 
 /**
- * Two who make a new file at the same moment: SQLite waits for nobody while it changes the journal, since both might
- * wait for each other.
+ * Retries while two processes create the file at the same moment: SQLite does not wait during a change of the journal
+ * mode, since both might wait for each other.
  */
 function useLog(db: Database, deadline: number): void {
   for (;;) {
@@ -235,12 +233,12 @@ function useLog(db: Database, deadline: number): void {
   }
 }
 
-/** @throws CtxError with SQLite's code for damage: only new views help against it */
+/** @throws CtxError with SQLite's code for damage, because only new views help */
 function bringUpToDate(db: Database, deadline: number): void {
   try {
     migrate(db, deadline)
   } catch (error) {
-    // It has not what its version has, or has already what the next one brings.
+    // Tables or columns of its version are missing, or some of the next version are already there.
     if (!/^SQLITE_(ERROR|CONSTRAINT|MISMATCH)/.test(codeOf(error))) throw error
     const message = `it cannot be brought up to date: ${messageOf(error)}`
     throw new CtxError("SQLITE_CORRUPT", message, { cause: error })
@@ -250,12 +248,12 @@ function bringUpToDate(db: Database, deadline: number): void {
 function migrate(db: Database, deadline: number): void {
   useLog(db, deadline)
   db.transaction(() => {
-    // Again under the lock: another process may have done it.
+    // Checked again under the lock, since another process may have migrated.
     const version = schemaVersion(db)
     if (version > MIGRATIONS.length) throw newerSchema(version)
     if (version < 0) throw new CtxError("SQLITE_ERROR", `there is no schema ${version}`)
     for (let n = version; n < MIGRATIONS.length; n++) db.run(MIGRATIONS[n]!)
-    // Tables that were there before were filled by an earlier version.
+    // Only for new tables: existing ones were filled by an earlier version.
     if (version === 0) db.query("INSERT INTO parser (version) VALUES (?)").run(PARSER)
     db.run(`PRAGMA user_version = ${MIGRATIONS.length}`)
   }).immediate()

@@ -1,4 +1,4 @@
-/** Empties the spool into the data folder, once that can be written again. */
+/** Moves the spool into the data folder once that can be written again. */
 import {
   existsSync,
   readdirSync,
@@ -25,18 +25,18 @@ import { sessionOfCopy } from "./source.ts"
 import { forgetReason, spooledStates } from "./spool.ts"
 
 export interface Drained {
-  /** Transcripts that have moved over. The host may have written more since. */
+  /** Transcripts that were moved. The host may have written more since. */
   readonly transcripts: readonly string[]
   /** Pieces that stay, and why. */
   readonly left: readonly { readonly file: string; readonly reason: string; readonly error?: unknown }[]
 }
 
-/** ms to wait for a hook that writes the same transcript. */
+/** ms to wait for a hook that is writing the same transcript. */
 const PATIENCE = 1000
 
 /**
  * @param end ms of performance.now() at which to stop
- * @returns undefined when there is no spool
+ * @returns undefined if there is no spool
  */
 export function drainSpool(paths: Paths, end: number): Drained | undefined {
   if (!mayBeSpooled(paths)) return undefined
@@ -69,7 +69,7 @@ export function drainSpool(paths: Paths, end: number): Drained | undefined {
 
 const waitUntil = (): number => performance.now() + PATIENCE
 
-/** Oldest first: what a transcript was before what it became, and the pieces of one copy in their order. */
+/** Oldest first: a transcript's former content before its current one, and the pieces of a copy in their order. */
 function pieces(paths: Paths): { folder: string; copy: string }[] {
   const found = existingSpools(paths).flatMap((folder) =>
     vaultFiles(folder).map(({ copy }) => {
@@ -85,7 +85,7 @@ function mark(dataHome: string, grown: string, path: string): void {
   markPending(dataHome, { path, copy, session: sessionOfCopy(dataHome, copy, path) })
 }
 
-/** Markers and states, then the place itself, unless something is left. */
+/** Moves markers and states, then removes the folder, unless something is left. */
 function moveRest(paths: Paths, folder: string): void {
   try {
     for (const pending of listPending(folder)) moveMarker(paths.dataHome, folder, pending)
@@ -95,18 +95,18 @@ function moveRest(paths: Paths, folder: string): void {
     for (const name of ["vault", "pending", "sessions"]) removeEmpty(join(folder, name))
     removeEmptied(folder)
   } catch {
-    // It cannot be written yet, or a hook writes here at this moment: the next one moves the rest.
+    // It cannot be written yet, or a hook is writing here at this moment. The next call moves the rest.
   }
 }
 
-/** A hook may leave a marker at any moment: under another name it is ours, and one that comes now stays. */
+/** A hook may leave a marker at any moment. Claiming renames the present ones, so only these are removed afterwards. */
 function moveMarker(dataHome: string, folder: string, pending: Pending): void {
   claimPending(folder, pending.copy)
   markPending(dataHome, pending)
   settlePending(folder, pending.copy)
 }
 
-/** Only once it stands in its place is it taken away: what a hook has written meanwhile follows. */
+/** Removes the spooled state only after it is in place, then also moves what a hook has written meanwhile. */
 function moveState(dataHome: string, session: string, file: string): void {
   const own = join(sessionFolder(dataHome), `${session}.json`)
   const known = statSync(own, { throwIfNoEntry: false })?.mtimeMs ?? 0
@@ -118,7 +118,7 @@ function moveState(dataHome: string, session: string, file: string): void {
 }
 
 /**
- * Puts a session's state in its place if it was written later than `known`, in ms since the epoch.
+ * Puts a session's state in place if it was written later than `known`, in ms since the epoch.
  *
  * @returns when it was written
  */
@@ -131,7 +131,7 @@ function putState(dataHome: string, session: string, file: string, known: number
   })
 }
 
-/** What killed processes have left; a file whose hook still runs is about to get its name. */
+/** Removes what killed processes have left. A file whose hook is still running is about to be renamed. */
 function removeHalves(folder: string): void {
   if (!existsSync(folder)) return
   for (const name of readdirSync(folder)) {
@@ -140,7 +140,7 @@ function removeHalves(folder: string): void {
   }
 }
 
-/** Folders only: a hook may put a file there at any moment, and that must stay. */
+/** Removes folders only, because a hook may put a file there at any moment. */
 function removeEmpty(folder: string): void {
   try {
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
@@ -148,6 +148,6 @@ function removeEmpty(folder: string): void {
     }
     rmdirSync(folder)
   } catch {
-    // Not there, or not empty.
+    // It does not exist, or is not empty.
   }
 }

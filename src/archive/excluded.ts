@@ -1,6 +1,6 @@
 /**
- * Sessions of folders that the user has excluded (`capture.exclude`): nothing of them is archived. A session belongs to the
- * folder that its transcript names first. One that names none yet may be of any, so it waits until it does.
+ * Sessions of folders that the user has excluded (`capture.exclude`) are not archived. A session belongs to the first
+ * folder that its transcript names. Until it names one, it could belong to any, so it is not archived yet.
  */
 import { closeSync, realpathSync } from "../util/fs.ts"
 import { isWithin, literalStart } from "../util/globs.ts"
@@ -12,17 +12,17 @@ import { openSource } from "../vault/original.ts"
 export interface Exclusion {
   /** The user's home folder. */
   readonly home: string
-  /** Patterns of folders: absolute, or from `~` on. */
+  /** Patterns of folders: absolute, or starting with `~`. */
   readonly exclude?: readonly string[] | undefined
 }
 
-/** Bytes of a transcript within which it names its folder; they are read so many at a time. */
+/** A transcript names its folder within this many bytes, which are read STEP at a time. */
 const NAMED_WITHIN = 8 << 20
 const STEP = 64 << 10
 const NEWLINE = 0x0a
 const CWD = '"cwd"'
 
-/** @param told the session's folder as the host has said it, for a transcript that does not name one yet */
+/** @param told the session's folder according to the host, for a transcript that does not name one yet */
 export function isExcluded(place: Exclusion, transcript: string, told?: string): boolean {
   if (place.exclude === undefined || place.exclude.length === 0) return false
   const named = namedIn(transcript)
@@ -30,11 +30,11 @@ export function isExcluded(place: Exclusion, transcript: string, told?: string):
   const its = parent === undefined ? undefined : namedIn(parent)
   const folder = named?.folder ?? told ?? (isJournal(transcript) ? its?.folder : undefined)
   if (folder === undefined || isExcludedFolder(place, folder)) return true
-  // A subagent may work in another folder than the session that it belongs to.
+  // A subagent may work in another folder than its session.
   return its !== undefined && isExcludedFolder(place, its.folder)
 }
 
-/** A workflow's, whose lines name no folder. */
+/** A workflow's journal, whose lines name no folder. */
 const isJournal = (transcript: string): boolean => transcript.endsWith("/journal.jsonl")
 
 export function isExcludedFolder({ home, exclude = [] }: Exclusion, folder: string): boolean {
@@ -58,7 +58,7 @@ function real(folder: string): string {
   }
 }
 
-/** The transcript of the session that a subagent's belongs to; hosts to 2.0 keep both in one folder. */
+/** Transcript of the session that a subagent belongs to. Hosts up to 2.0 keep both in the same folder. */
 function parentOf(transcript: string, named: Named | undefined): string | undefined {
   const { session, agent } = transcriptName(transcript)
   if (agent === undefined) return undefined
@@ -68,7 +68,7 @@ function parentOf(transcript: string, named: Named | undefined): string | undefi
   return named?.session === undefined ? undefined : join(dirname(transcript), `${named.session}.jsonl`)
 }
 
-/** What the first line says that names a folder. */
+/** Content of the first line that names a folder. */
 interface Named {
   readonly folder: string
   readonly session: string | undefined

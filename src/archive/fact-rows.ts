@@ -1,8 +1,8 @@
 /**
  * Names, paths, commands and error lines of a session's messages → rows of the views.
  *
- * Only words of the human and the model are searched for names, paths and commands; of the host's own tools, only the
- * output of commands and of failed calls, for error lines (docs/security.md). A subagent's are its own business.
+ * Only words of the human and the model are searched for names, paths and commands, and only the output of commands and
+ * of failed calls of the host's own tools for error lines (docs/security.md). Subagents are skipped.
  */
 import { exitStatusIn } from "../transcript/error-lines.ts"
 import { commandUses, type FactKind, namesIn, openingOf, pathsIn } from "../transcript/facts.ts"
@@ -14,7 +14,7 @@ import type { Database } from "./database.ts"
 import { sessionKey } from "./identity.ts"
 import { type At, isOwnTool } from "./tool-rows.ts"
 
-/** By kind: each text with its form; of an error the exit status of its command, where the host told it. */
+/** By kind: each text with its form. The form of an error is its command's exit status, if the host told it. */
 type Found = Map<FactKind, Map<string, string>>
 
 export class FactRows {
@@ -28,7 +28,7 @@ export class FactRows {
     this.#isSubagent = session.includes("/")
   }
 
-  /** A message holds each of its facts once. */
+  /** Counts each fact once per message. */
   note(
     parts: readonly Part[],
     origins: readonly Origin[],
@@ -53,7 +53,7 @@ export class FactRows {
 }
 
 interface Around {
-  /** Of a call or a result. */
+  /** The tool of a call or a result. */
   readonly tool: string | undefined
   readonly version: string | undefined
 }
@@ -78,7 +78,7 @@ function collect(found: Found, part: Part, origin: Origin, { tool, version }: Ar
       add("path", files)
       const texts = stringsIn(part.input)
       add("name", texts.flatMap(namesIn))
-      // A path with blanks in it is one, and not what stands behind the last of them.
+      // A path with blanks is a single path; without this, what follows its last blank would count as one, too.
       if (part.name !== "Bash") add("path", texts.filter((text) => !files.includes(text)).flatMap(pathsIn))
       const script = shellCommand(part.name, part.input)
       if (script === undefined) return

@@ -1,4 +1,4 @@
-/** What a person or a model means by `ctx:ab12cd`, `ab12` or `3f2a9c01`. */
+/** Finds what a person or a model means by `ctx:ab12cd`, `ab12` or `3f2a9c01`. */
 import { CtxError, EXIT, usageError } from "../util/errors.ts"
 import { cut, oneLine } from "../util/text.ts"
 import type { Database } from "./database.ts"
@@ -9,14 +9,14 @@ export type Found =
   | { readonly kind: "turn"; readonly turn: TurnRow }
   | { readonly kind: "session"; readonly session: SessionRow }
 
-/** Fewer letters than this are a slip rather than a name. */
+/** Anything shorter is a slip rather than a name. */
 const SHORTEST = 4
 const SHOWN = 5
 
 /**
- * The one turn or session that `typed` names, whole or by the beginning of its name.
+ * The one turn or session that `typed` names, in full or by a prefix.
  *
- * @throws CtxError exit 64 for a word that is too short or names several, exit 3 when it names nothing
+ * @throws CtxError exit 64 if the word is too short or ambiguous, exit 3 if it names nothing
  */
 export function find(db: Database, typed: string): Found {
   const word = plain(typed)
@@ -46,20 +46,20 @@ export function find(db: Database, typed: string): Found {
   })
 }
 
-/** As it was copied out of a sentence, a handle may be in quotation marks or capitals, or have a full stop behind it. */
+/** A handle copied from a sentence may be in quotation marks or capitals, or end in a full stop. */
 function plain(typed: string): string {
   const word = typed.replace(/^["'`([<\s]+|["'`)\]>.,;:\s]+$/g, "")
   return /^ctx:/i.test(word) ? word.toLowerCase().replace(/^ctx:\s*/, HANDLE_PREFIX) : word
 }
 
-/** Like `find`, for commands that work on sessions only. */
+/** Like `find`, for commands that work only on sessions. */
 export function findSession(db: Database, word: string): SessionRow {
   const found = find(db, word)
   if (found.kind === "session") return found.session
   throw usageError(`${word} is a turn, not a session`, `its session is ${found.turn.session}`)
 }
 
-/** `<session>` does not mean its subagents, `<session>/` and `<session>/<agent>` do; each side may be cut short. */
+/** `<session>` excludes its subagents; `<session>/` and `<session>/<agent>` name them. Each side may be shortened. */
 function sessionsNamed(db: Database, word: string): SessionRow[] {
   const slash = word.indexOf("/")
   const found = findSessions(db, slash < 0 ? word : word.slice(0, slash))

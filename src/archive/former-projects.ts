@@ -1,6 +1,6 @@
 /**
- * Projects of sessions whose folder is gone: a worktree that was removed, a repository that was moved. Its files told once
- * which project it belonged to; nothing but the former views knows that now.
+ * Keeps the project of sessions whose folder is gone, such as a removed worktree or a moved repository. The files that
+ * told the project have gone with the folder, so only the former views know it.
  */
 import { codeOf } from "../util/errors.ts"
 import { existsSync } from "../util/fs.ts"
@@ -16,16 +16,16 @@ interface Row {
   readonly project: string
 }
 
-/** ms to wait for others: a process that ends moves the whole log over, and nobody can read meanwhile. */
+/** ms to wait for others. A process that exits moves the whole log over, and nobody can read meanwhile. */
 const PATIENCE = 2000
 
 /**
- * Begins these sessions in new views, so that they stay in the project where they were.
+ * Creates these sessions in new views, so that they stay in their project.
  *
  * @param path of the former database
- * @param sessions that the vault has: no trace of any other may get into the new file
+ * @param sessions that the vault holds: no trace of any other may get into the new file
  * @param wait ms
- * @throws CtxError `busy`: without the former views nobody would ever know it again
+ * @throws CtxError `busy`, since without the former views the projects would be lost for good
  */
 export function carryProjects(
   path: string,
@@ -45,7 +45,7 @@ export function carryProjects(
   }).immediate()
 }
 
-/** To be called when all copies were read: those of which nothing could be are no sessions. */
+/** Removes sessions of which nothing could be read. Call after all copies have been read. */
 export function dropUnread(db: Database): void {
   db.run(
     "DELETE FROM sessions WHERE id NOT IN (SELECT session FROM transcripts) AND id NOT IN (SELECT session FROM turns)",
@@ -66,7 +66,7 @@ function formerly(path: string, wait: number): readonly Row[] {
       .all()
   } catch (error) {
     if (codeOf(error).startsWith("SQLITE_BUSY")) throw busy()
-    // Damaged: then folders that are gone are projects of their own.
+    // It is damaged; folders that are gone then become projects of their own.
     if (!codeOf(error).startsWith("SQLITE_")) throw error
     return []
   } finally {

@@ -1,2 +1,2 @@
-/** How a handle is written wherever people or models see it. */
+/** Prefix of a handle wherever people or models see it. */
 export const HANDLE_PREFIX = "ctx:"

@@ -1,17 +1,18 @@
 /**
- * What a message is known by. Pure but for Bun's hash.
+ * What identifies a message. Pure except for Bun's hash.
  *
- * Forks and resumes copy lines with their uuids: `key` is uuid and content. A compaction answered by a plugin writes
- * kept messages again under new uuids: `alias` is what the API calls the message or, for all others, its time.
+ * Forks and resumes copy lines with their uuids, so `key` is uuid and content. A compaction answered by a plugin writes
+ * kept messages again under new uuids, so `alias` is the API's name of the message or, for all others, its time.
  *
- * A subagent that goes on from the conversation (one that compacts it, or a fork of it) begins with copies of its lines,
- * and may be read before they are. So a subagent's lines have keys of their own, and `original` tells what they may copy.
+ * A subagent that continues from the conversation (one that compacts it, or a fork of it) begins with copies of its
+ * lines, and may be read before them. So a subagent's lines have keys of their own, and `original` tells what they may
+ * copy.
  */
 import type { Part, TranscriptRecord } from "../transcript/types.ts"
 
 const hash = (...parts: string[]): bigint => BigInt.asIntN(64, Bun.hash.xxHash64(parts.join("\0"), 0n))
 
-/** What a part says, for telling copies from new messages; never stored. */
+/** The content by which copies are told from new messages; never stored. */
 function essence(part: Part): string {
   switch (part.kind) {
     case "toolUse":
@@ -30,16 +31,18 @@ function essence(part: Part): string {
 export interface Identity {
   /** The same for every copy of the line, in any session. */
   readonly key: bigint
-  /** The same within its session, whatever uuid the line has; undefined when nothing else names the message. */
+  /**
+   * The same for every copy within the session, whatever its uuid; undefined if nothing else identifies the message.
+   */
   readonly alias: bigint | undefined
-  /** In a subagent's transcript: the key of the same line in a session's own, if it stands there. */
+  /** In a subagent's transcript: the key that the same line has in a session's own transcript, if it is there. */
   readonly original: bigint | undefined
 }
 
 /**
- * @param parts what the record says, without what is said of its session
- * @param place names a line that has no uuid
- * @param own whether it stands in a subagent's transcript: then sidechain lines are the session's own
+ * @param parts of the record, without those about its session
+ * @param place identifies a line that has no uuid
+ * @param own whether it is in a subagent's transcript, where sidechain lines are the session's own
  */
 export function identify(
   record: TranscriptRecord,
@@ -56,22 +59,22 @@ export function identify(
   }
 }
 
-/** What a subagent was asked for is what the human said where the line comes from the conversation. */
+/** If the line comes from the conversation, a subagent's brief is the human's prompt. */
 const saidToSession = (part: Part): Part =>
   part.kind === "brief" ? { kind: "prompt", via: "typed", text: part.text } : part
 
 function aliasOf(record: TranscriptRecord, parts: readonly Part[], content: string): bigint | undefined {
   if (record.usage !== undefined && parts.length > 0) return hash("message", record.usage.messageId, content)
   if (parts.some((part) => part.kind === "toolResult")) return hash("result", content)
-  // What is kept keeps its time.
+  // Kept messages keep their time.
   if (record.timestamp === undefined || parts.length === 0) return undefined
   return hash(opensTurn(parts[0]) ? "prompt" : "host", record.timestamp, content)
 }
 
-/** What a session is called in tables with many rows of it. */
+/** Short id of a session, for tables with many rows per session. */
 export const sessionKey = (session: string): bigint => hash("session", session)
 
-/** Whose words a line carries. */
+/** Who speaks in a line. */
 export function role(parts: readonly Part[]): "human" | "assistant" | "tool" | "host" {
   for (const part of parts) {
     if (part.kind === "prompt" || part.kind === "enqueued") return "human"

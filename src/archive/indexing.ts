@@ -1,4 +1,4 @@
-/** Index: how what is in the vault gets into the views. */
+/** Brings what is in the vault into the views. */
 
 import { CtxError, codeOf } from "../util/errors.ts"
 import type { Captured } from "../vault/capture.ts"
@@ -11,19 +11,19 @@ import { claimPending, listPending, markPending, type Pending, settlePending } f
 import { dropPointers } from "./pointers.ts"
 import { noteCopy, type TranscriptRow, transcriptById } from "./transcripts.ts"
 
-/** What to index; of what was captured just now, the copy that it went to. */
+/** What to index; if it was captured just now, with the id of the copy it went to. */
 type Indexed = Pending & { readonly captured?: Pick<Captured, "id"> }
 
-/** Code of the error when the host rewrote the transcript, and its copy was set aside, while we read it. */
+/** Error code if the host rewrote the transcript while we read its copy, and the copy was set aside. */
 const REPLACED = "copy-replaced"
 
 /**
- * Brings the views up to date with one copy, inside the caller's transaction. After its commit, the caller settles
- * what was pending.
+ * Brings the views up to date with one copy, inside the caller's transaction. After the commit, the caller settles the
+ * marker.
  *
- * @param until stops the work, between two lines, when it says true
+ * @param until stops the work between two lines as soon as it returns true
  * @param fresh what was just captured, to save reading it back
- * @returns the transcript's row as it is now; undefined when there is no such copy
+ * @returns the transcript's current row; undefined if there is no such copy
  */
 export function index(
   db: Database,
@@ -33,16 +33,16 @@ export function index(
   fresh: readonly Stretch[] = [],
 ): TranscriptRow | undefined {
   claimPending(dataHome, pending.copy)
-  // Before the commit: who reads the views that we make finds no pointer that is older.
+  // Before the commit, so that nobody finds a pointer older than the views that we make.
   dropPointers(dataHome)
   const done = indexCopy(db, dataHome, pending, until, fresh)
   if (done === undefined) return undefined
-  // Half a line at the end waits without a marker: more bytes will leave one.
+  // Half a line at the end needs no marker, since more bytes will leave one.
   if (done.indexed < done.archived && until()) markPending(dataHome, pending)
   return done
 }
 
-/** The same without a look at markers, for views that nobody reads yet. */
+/** Like `index` but ignores markers, for views that nobody reads yet. */
 export function indexCopy(
   db: Database,
   dataHome: string,
@@ -55,7 +55,9 @@ export function indexCopy(
   return indexRow(db, dataHome, row, until, isStill(dataHome, copy, row) ? fresh : [])
 }
 
-/** Whether the copy holds what was captured: another hook may have begun it anew since, or text in it be forgotten. */
+/**
+ * Whether the copy holds what was captured: meanwhile a hook may have begun it anew, or text in it may be forgotten.
+ */
 const isStill = (
   dataHome: string,
   { captured, session, path }: Indexed,
@@ -86,7 +88,7 @@ function indexRow(
     current = transcriptById(db, current.id)!
     if (until()) break
   }
-  // Under its name there may have been another copy by the time we opened it: then none of this is the row's.
+  // By the time we opened it, another copy may have had its name, and then none of this belongs to the row.
   if (!held && tailOf(vaultFile(dataHome, current.copy))?.header.id !== current.copyId)
     throw new CtxError(REPLACED, "the copy was set aside while it was read; the next look finds it")
   return current
@@ -98,7 +100,7 @@ const SLICE = 300
 /**
  * Indexes whatever hooks have left to index.
  *
- * A copy that cannot be read keeps its marker and keeps nobody else out; `verify` tells what is wrong with it.
+ * A copy that cannot be read keeps its marker and does not hold up the others; `verify` tells what is wrong with it.
  *
  * @param end ms of performance.now() at which to stop
  * @param onSlice called before each transaction; what it throws ends the work

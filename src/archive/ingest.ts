@@ -1,7 +1,7 @@
 /**
  * Lines of a transcript → rows of the views.
  *
- * Applying a line twice changes nothing, and so does applying it in a copy made by fork or resume (identity.ts).
+ * Applying a line twice changes nothing, nor does applying a copy of it made by fork or resume (identity.ts).
  */
 import { decodeLine } from "../transcript/decode.ts"
 import type { Database } from "./database.ts"
@@ -13,9 +13,9 @@ const NEWLINE = 0x0a
 /**
  * Applies the whole lines of `content` to the views, inside the caller's transaction.
  *
- * @param from offset of the first byte of `content`; a line begins there
- * @param isEnd whether nothing follows `content`: then a last line without a newline counts if it is whole JSON
- * @param until stops before the line at which this says true
+ * @param from offset of the first byte of `content`, where a line begins
+ * @param isEnd whether nothing follows `content`; if so, a last line without a newline counts if it is whole JSON
+ * @param until stops before the next line as soon as it returns true
  * @returns offset up to which lines have been applied
  */
 export function ingest(

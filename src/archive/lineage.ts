@@ -1,10 +1,10 @@
-/** How sessions are joined: what a session goes on from, and what goes on from it. */
+/** How sessions are connected: which ones a session continues, and which continue it. */
 import type { Database } from "./database.ts"
 
 export interface LineageLink {
   /** The other session. */
   readonly session: string
-  /** `fork`: it begins with the same messages (fork, resume). `clear`: it goes on after /clear. */
+  /** `fork`: it begins with the same messages (fork, resume). `clear`: it continues after /clear. */
   readonly kind: "fork" | "clear"
   /** Handle of the last turn that both share. */
   readonly handle: string | null

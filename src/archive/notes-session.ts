@@ -1,7 +1,7 @@
-/** How sessions are named that hold what the model wants kept; the host's are uuids. */
+/** Names of the sessions that hold what the model wants kept; the host's are uuids. */
 const PREFIX = "notes-"
 
-/** For GLOB. */
+/** Pattern for GLOB. */
 export const NOTES_SESSIONS = `${PREFIX}*`
 
 export const isNotesSession = (session: string): boolean => session.startsWith(PREFIX)

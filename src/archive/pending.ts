@@ -1,8 +1,8 @@
 /**
  * Transcripts whose copies have grown since the views last followed.
  *
- * A hook leaves a marker and no more: indexing costs it twice what archiving does (docs/adr/0003). Whoever reads
- * the views, and the background job, index first.
+ * A hook only leaves a marker, because indexing costs it twice as much as archiving (docs/adr/0003). The background
+ * job, and whoever reads the views, index first.
  */
 
 import { isMissing } from "../util/errors.ts"
@@ -14,7 +14,7 @@ import { isSuperseded } from "../vault/layout.ts"
 export interface Pending {
   /** Where the host keeps the transcript. */
   readonly path: string
-  /** Its copy, below `vault/`. */
+  /** Its copy, as a path below `vault/`. */
   readonly copy: string
   readonly session: string
 }
@@ -25,11 +25,11 @@ const nameOf = (copy: string): string => Bun.hash.xxHash64(copy, 0n).toString(16
 
 const markerOf = (dataHome: string, copy: string): string => join(folder(dataHome), `${nameOf(copy)}.json`)
 
-/** What the marker is called while this process indexes the copy. */
+/** Name of the marker while this process indexes the copy. */
 const claimOf = (dataHome: string, copy: string): string =>
   join(folder(dataHome), `${nameOf(copy)}.${process.pid}.json`)
 
-/** Markers of a copy, those included that a process claimed and did not settle: it may have died. */
+/** Markers of a copy, including those claimed by a process that did not settle them and may have died. */
 function markersOf(dataHome: string, copy: string): string[] {
   return markerNames(dataHome).filter((name) => name.startsWith(`${nameOf(copy)}.`))
 }
@@ -47,7 +47,7 @@ export const isSettled = (dataHome: string): boolean => markerNames(dataHome).le
 
 export const isPending = (dataHome: string, copy: string): boolean => markersOf(dataHome, copy).length > 0
 
-/** Leaves the marker, if it is not there. Whole or not at all: half a marker would keep a whole one out. */
+/** Leaves a marker unless there is one. Written as a whole, since half a marker would keep a whole one out. */
 export function markPending(dataHome: string, { path, copy, session }: Pending): void {
   const marker = markerOf(dataHome, copy)
   if (statSync(marker, { throwIfNoEntry: false }) !== undefined) return
@@ -55,29 +55,29 @@ export function markPending(dataHome: string, { path, copy, session }: Pending):
 }
 
 /**
- * Takes the markers of a copy over, inside the transaction that indexes it and before the copy is read: bytes
- * that come later leave a new one, and if we die before the commit, ours stays.
+ * Takes over the markers of a copy, inside the transaction that indexes it and before the copy is read: later bytes
+ * leave a new marker, and if we die before the commit, ours stays.
  */
 export function claimPending(dataHome: string, copy: string): void {
   for (const name of markersOf(dataHome, copy)) {
     try {
       renameSync(join(folder(dataHome), name), claimOf(dataHome, copy))
     } catch {
-      // settled at this moment, or a disk that cannot be written: indexing twice changes nothing
+      // It was just settled, or the disk cannot be written. Indexing twice changes nothing.
     }
   }
 }
 
-/** Takes away what was claimed. To be called after the commit. */
+/** Removes what was claimed. Call after the commit. */
 export function settlePending(dataHome: string, copy: string): void {
   try {
     unlinkSync(claimOf(dataHome, copy))
   } catch {
-    // there was none, or the disk cannot be written: indexing twice changes nothing
+    // There was none, or the disk cannot be written. Indexing twice changes nothing.
   }
 }
 
-/** Takes away the markers of copies that are gone, whoever has claimed them. */
+/** Removes the markers of copies that are gone, whoever has claimed them. */
 export function dropPending(dataHome: string, isGone: (pending: Pending) => boolean): void {
   for (const one of listPending(dataHome)) {
     if (!isGone(one)) continue
@@ -85,28 +85,31 @@ export function dropPending(dataHome: string, isGone: (pending: Pending) => bool
   }
 }
 
-/** @returns false when a marker was gone: settled at this moment, or claimed, and then it has another name */
+/** @returns false if a marker disappeared: it was just settled, or claimed and so renamed */
 function readMarkers(dataHome: string, found: Map<string, Pending & { readonly since: number }>): boolean {
   for (const name of markerNames(dataHome)) {
     const file = join(folder(dataHome), name)
     try {
       const { path, copy, session } = JSON.parse(readFileSync(file, "utf8")) as Pending
       const since = Math.min(statSync(file).mtimeMs, found.get(copy)?.since ?? Number.POSITIVE_INFINITY)
-      // Under another name nobody could settle it, and whoever indexes would go round for ever.
+      // Nobody could settle a marker under another name, so indexing would never end.
       if (typeof copy === "string" && typeof path === "string" && name.startsWith(`${nameOf(copy)}.`))
         found.set(copy, { path, copy, session, since })
     } catch (error) {
       if (isMissing(error)) return false
-      // Half a marker, or one that we may not read.
+      // It is half a marker, or one that we may not read.
     }
   }
   return true
 }
 
-/** Times that the folder is read again because a marker was gone: each is a claim of another process. */
+/** How often the folder is read again because a marker disappeared, each time to another process. */
 const MOST_LOOKS = 100
 
-/** Oldest first: a rewritten transcript before what it became, a session before the forks that copy its lines. */
+/**
+ * Oldest first: a rewritten transcript's former content before the current one, a session before forks that copy its
+ * lines.
+ */
 export function listPending(dataHome: string): Pending[] {
   const found = new Map<string, Pending & { readonly since: number }>()
   for (let look = 0; look < MOST_LOOKS; look++) {

@@ -1,11 +1,11 @@
-/** Which project a folder belongs to: worktrees of one repository share a project. */
+/** Which project a folder belongs to. Worktrees of one repository share a project. */
 import { readOrdinary, statsOf } from "../util/files.ts"
 import { basename, dirname, isAbsolute, join, resolve } from "../util/path.ts"
 
 /**
- * The git common dir of `cwd`, else `cwd` itself.
+ * The git common dir of `cwd`, or else `cwd` itself.
  *
- * Read from the files git keeps (gitrepository-layout(5)); git itself is not started.
+ * Read from git's own files (gitrepository-layout(5)) without starting git.
  */
 export function projectOf(cwd: string): string {
   if (!isAbsolute(cwd)) return cwd
@@ -19,14 +19,14 @@ export function projectOf(cwd: string): string {
   return cwd
 }
 
-/** A project as people name it: the repository's folder. */
+/** A project's name for people: the repository's folder. */
 export const folderOf = (project: string): string =>
   basename(project) === ".git" ? dirname(project) : project
 
-/** Bytes of a file that holds one path. */
+/** Most bytes of a file that holds one path. */
 const LONGEST = 8 << 10
 
-/** A worktree's `.git` file names its git dir; `commondir` in there names the repository's. */
+/** A worktree's `.git` file names its git dir, whose `commondir` names the repository's. */
 function commonDir(dir: string, file: string): string | undefined {
   try {
     const named = /^gitdir:\s*(.+?)\s*$/m.exec(readOrdinary(file, LONGEST) ?? "")?.[1]

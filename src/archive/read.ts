@@ -13,12 +13,12 @@ import { listPending } from "./pending.ts"
 import { isUnusable } from "./shape.ts"
 import { openWhole, repair } from "./whole.ts"
 
-/** ms that a command may spend on indexing what hooks have left, before it reads what there is. */
+/** ms that a command may spend on indexing what hooks have left, before it reads. */
 const CATCH_UP = 5000
-/** Bytes in the vault of which all views are made in about the same time. */
+/** Bytes of a vault whose views can be rebuilt in about the same time. */
 const AT_ONCE = 8 << 20
 
-/** The archive, for reading, with everything in its views that hooks have archived. */
+/** Opens the archive for reading, with everything indexed that hooks have archived. */
 export function openForReading(dataHome: string): Database {
   const ready = openAtOnce(dataHome)
   if (ready !== undefined) return ready
@@ -33,7 +33,7 @@ export function openForReading(dataHome: string): Database {
     return caughtUp(dataHome)
   } catch (error) {
     if (codeOf(error) === VIEWS_LOST) throw error
-    // A newer schema, a read-only disk, another who makes the views anew: reading is still possible.
+    // A newer schema, a read-only disk, or another process rebuilding the views: reading is still possible.
     return readable(dataHome)
   }
 }
@@ -51,7 +51,7 @@ function caughtUp(dataHome: string): Database {
   return followed(openDatabase(dataHome, options), dataHome)
 }
 
-/** Closes it when it fails: the server would keep its share of the lock for good. */
+/** Closes the database on failure, or the server would keep its share of the lock for good. */
 function followed(db: Database, dataHome: string): Database {
   try {
     catchUp(db, dataHome, performance.now() + CATCH_UP)
@@ -118,7 +118,7 @@ export interface SessionFilter {
 export function listSessions(db: Database, filter: SessionFilter): SessionRow[] {
   return db
     .query<SessionRow, [string | null, number, number]>(
-      // Chosen first, counted after: sorting would otherwise count every session of the archive.
+      // Selected first and counted later, because sorting would otherwise count every session of the archive.
       `${SESSION} WHERE s.id IN (
          SELECT i.id FROM sessions i LEFT JOIN projects q ON q.id = i.project
          WHERE (?1 IS NULL OR q.path = ?1) AND (?2 OR i.parent IS NULL) ORDER BY i.ended DESC, i.id LIMIT ?3)
@@ -127,7 +127,7 @@ export function listSessions(db: Database, filter: SessionFilter): SessionRow[] 
     .all(filter.project ?? null, filter.agents ? 1 : 0, filter.limit)
 }
 
-/** Sessions whose id begins so. */
+/** Sessions whose id begins with `prefix`. */
 export function findSessions(db: Database, prefix: string): SessionRow[] {
   return db
     .query<SessionRow, [string]>(
@@ -164,7 +164,7 @@ export function turnsOf(db: Database, session: string, offset = 0, limit = -1): 
     .all(session, offset, limit)
 }
 
-/** Turns whose handle begins so; the `ctx:` may be missing. */
+/** Turns whose handle begins with `handle`; its `ctx:` may be missing. */
 export function findTurns(db: Database, handle: string): TurnRow[] {
   const bare = handle.startsWith(HANDLE_PREFIX) ? handle.slice(HANDLE_PREFIX.length) : handle
   if (!/^[0-9a-z]+$/.test(bare)) return []
@@ -185,7 +185,7 @@ export interface MessageRow {
   readonly copy: string
 }
 
-/** A turn's messages in the order of the transcript. */
+/** A turn's messages in transcript order. */
 export function messagesOf(db: Database, turn: number): MessageRow[] {
   return db
     .query<MessageRow, [number]>(
@@ -204,8 +204,8 @@ export interface UsageRow {
 }
 
 /**
- * Tokens of a turn by model; each API message counts once. A subagent's, told within its parent's transcript, are no
- * part of the parent's turn; in its own they are the turn's.
+ * Tokens of a turn by model; each API message counts once. A subagent's tokens in its parent's transcript do not count
+ * for the parent's turn; in the subagent's own transcript they do count for its turns.
  */
 export function usageOf(db: Database, turn: number): UsageRow[] {
   return db

@@ -1,4 +1,4 @@
-/** What `rebuild` would do: reads what it would read, and writes nothing. */
+/** What `rebuild` would do. Reads the same, and writes nothing. */
 import { messageOf } from "../util/errors.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { stretchesFrom } from "../vault/reader.ts"
@@ -7,7 +7,7 @@ import type { RebuildReport } from "./rebuild.ts"
 import { damageOf, refuseNewer } from "./replace.ts"
 import { type Source, sources } from "./source.ts"
 
-/** @throws CtxError `newer-schema`, as `rebuild` does */
+/** @throws CtxError `newer-schema`, like `rebuild` */
 export function planRebuild(
   dataHome: string,
   onProgress?: (done: number, total: number) => void,

@@ -1,6 +1,6 @@
 /**
- * All views anew from the vault, in a database of their own that takes the old one's place at the end: killed at any
- * moment, the old views stand.
+ * Makes all views anew from the vault, in a separate database that replaces the old one at the end. If killed at any
+ * moment, the old views remain.
  */
 
 import { CtxError, codeOf, messageOf } from "../util/errors.ts"
@@ -23,7 +23,7 @@ export interface RebuildReport {
   readonly messages: number
   /** Copies that could not be read to their end; `verify` tells more. */
   readonly unreadable: readonly { readonly copy: string; readonly error: string }[]
-  /** Where the former database was copied, because it was damaged. */
+  /** Where the former database was copied because it was damaged. */
   readonly damaged: string | null
   readonly ms: number
 }
@@ -33,25 +33,25 @@ export interface RebuildOptions {
   readonly now: number
   /** ms to wait until nobody has the database open. */
   readonly wait: number
-  /** Why, when nobody asked for it: then `status` tells of it. */
+  /** The reason if nobody asked for it; `status` then reports it. */
   readonly reason?: string
   readonly onProgress?: (done: number, total: number) => void
 }
 
 /** ms of indexing between two commits. */
 const SLICE = 300
-/** ms to wait for programs that do not know our lock, while everybody else waits for us. */
+/** ms to wait for programs that do not know our lock, while everybody else is waiting for us. */
 const STRANGERS = 500
-/** Copies may grow while we read: they are looked at again, and in the end left to their markers. */
+/** Copies may grow while we read, so they are visited again; in the end the rest is left to their markers. */
 const ROUNDS = 3
 
 const rebuildLock = (dataHome: string): string => join(dataHome, "rebuild.lock")
 
 /**
- * Waits until nobody makes the views anew.
+ * Waits until nobody is rebuilding the views.
  *
  * @param wait ms
- * @returns false when somebody did all the time
+ * @returns false if somebody was throughout
  */
 export function untilRebuilt(dataHome: string, wait: number): boolean {
   const held = openSync(rebuildLock(dataHome), "a", 0o600)
@@ -62,7 +62,7 @@ export function untilRebuilt(dataHome: string, wait: number): boolean {
   }
 }
 
-/** @throws CtxError `busy`, `newer-schema`: the old views stand */
+/** @throws CtxError `busy`, `newer-schema`; the old views then remain */
 export function rebuild(dataHome: string, options: RebuildOptions): RebuildReport {
   const start = performance.now()
   mkdirSync(dataHome, { recursive: true, mode: 0o700 })
@@ -88,7 +88,7 @@ export function rebuild(dataHome: string, options: RebuildOptions): RebuildRepor
   }
 }
 
-/** What a killed rebuild has left. */
+/** Removes what a killed rebuild has left. */
 function removeLeftovers(dataHome: string): void {
   for (const name of readdirSync(dataHome)) {
     if (name.startsWith("archive.db.new-")) rmSync(join(dataHome, name), { force: true })
@@ -104,7 +104,7 @@ function build(dataHome: string, file: string, options: RebuildOptions): Omit<Re
   const db = openFile(file, { wait: 0 })
   try {
     prepareForLongWork(db)
-    // If we are killed the file is thrown away, so nothing of it needs to be on the disk before the end.
+    // If we are killed the file is discarded, so it need not be on disk before the end.
     db.run("PRAGMA journal_mode = MEMORY")
     db.run("PRAGMA synchronous = OFF")
     carryProjects(databasePath(dataHome), db, new Set(sources(dataHome).map(({ session }) => session)))
@@ -115,7 +115,7 @@ function build(dataHome: string, file: string, options: RebuildOptions): Omit<Re
     markComplete(db)
     return alone(dataHome, options.wait, () => {
       const damage = carryOver(dataHome, db, STRANGERS) ?? before
-      // What has come meanwhile, and what was indexed into the old views only.
+      // Covers what was archived meanwhile, and what was indexed only into the old views.
       markBehind(db, dataHome)
       db.run("PRAGMA journal_mode = WAL")
       db.close()
@@ -163,7 +163,7 @@ function fill(db: Database, dataHome: string, { onProgress }: RebuildOptions) {
   return { copies, unreadable: [...unreadable.values()] }
 }
 
-/** @returns why the copy could not be read to its end; what stands before that is in the views */
+/** @returns why the copy could not be read to its end; everything before that point is in the views */
 function follow(db: Database, dataHome: string, copy: Source): unknown {
   let damage: unknown
   for (let last = -1; ; ) {
@@ -179,7 +179,7 @@ function follow(db: Database, dataHome: string, copy: Source): unknown {
         }
       })
       .immediate()
-    // No progress: only half a line is left.
+    // No progress means that only half a line is left.
     if (row === undefined || row.indexed >= row.archived || row.indexed === last) return damage
     last = row.indexed
   }

@@ -1,18 +1,18 @@
-/** The lines of a copy in the vault, decoded one after the other. */
+/** The decoded lines of a copy in the vault, one by one. */
 import { decodeLine } from "../transcript/decode.ts"
 import type { TranscriptRecord } from "../transcript/types.ts"
 import { stretchesFrom } from "../vault/reader.ts"
 
 export interface PlacedRecord {
   readonly record: TranscriptRecord
-  /** Of its first byte in the transcript. */
+  /** Offset of its first byte in the transcript. */
   readonly offset: number
 }
 
 const NEWLINE = 0x0a
 const utf8 = new TextDecoder()
 
-/** @param from where a line begins */
+/** @param from offset at which a line begins */
 export function* recordsFrom(file: string, from = 0): Generator<PlacedRecord> {
   let rest: Uint8Array = new Uint8Array()
   let offset = from

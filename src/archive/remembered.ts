@@ -1,6 +1,6 @@
 /**
- * What the model wants kept: a line each in a transcript of our own, one for each project, which is archived like the
- * host's. So it is in the vault, and found, shown and rebuilt like everything else.
+ * What the model wants kept: one line each in transcripts of our own, one per project, archived like the host's. So
+ * notes are in the vault, and found, shown and rebuilt like everything else.
  */
 import {
   appendFileSync,
@@ -24,7 +24,7 @@ import { notesSession } from "./notes-session.ts"
 import { type Place, take } from "./take.ts"
 
 const TITLE = "Notes that Claude has kept with `remember`"
-/** ms that another writer of the copy, or of the transcripts, may take. */
+/** ms to wait for another writer of the copy or of the transcripts. */
 const PATIENCE = 3000
 
 const folderOf = (dataHome: string): string => join(dataHome, "notes")
@@ -41,7 +41,7 @@ export interface Note {
 /**
  * Returns once the note is in the vault; the views follow.
  *
- * @throws CtxError when the vault does not hold it
+ * @throws CtxError if the vault does not hold it
  */
 export function remember(place: Place & Exclusion, { text, project, folder, now }: Note): void {
   const session = notesSession(project)
@@ -63,7 +63,7 @@ export function remember(place: Place & Exclusion, { text, project, folder, now 
   ]
   mkdirSync(folderOf(place.dataHome), { recursive: true, mode: 0o700 })
   alone(place.dataHome, () => {
-    // One call: nobody reads half a note.
+    // In one call, so that nobody reads half a note.
     appendFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""), { mode: 0o600 })
     archive(place, path, now)
   })
@@ -72,7 +72,7 @@ export function remember(place: Place & Exclusion, { text, project, folder, now 
 function archive(place: Place, path: string, now: number): void {
   const deadline = performance.now() + PATIENCE
   let state = take(place, path, { now, deadline, lastLine: "whole" }).captured.state
-  // A command archives the same file: then ours is in it, or it is our turn in a moment.
+  // A command is archiving the same file: it takes our note as well, or we get our turn in a moment.
   while (state === "busy" && performance.now() < deadline) {
     Bun.sleepSync(10)
     state = take(place, path, { now, deadline, lastLine: "whole" }).captured.state
@@ -85,7 +85,7 @@ function archive(place: Place, path: string, now: number): void {
 }
 
 /**
- * While nobody else writes our transcripts: what is added to one that is being replaced would be lost.
+ * Runs `write` while nobody else writes our transcripts: lines added to one that is being replaced would be lost.
  *
  * @throws CtxError `busy`
  */
@@ -101,7 +101,7 @@ function alone(dataHome: string, write: () => void): void {
   }
 }
 
-/** Takes out of our transcripts what has been taken out of the vault. */
+/** Removes from our transcripts what has been removed from the vault. */
 export function followVault(dataHome: string): void {
   if (existsSync(folderOf(dataHome))) alone(dataHome, () => followAll(dataHome))
 }
@@ -109,10 +109,10 @@ export function followVault(dataHome: string): void {
 function followAll(dataHome: string): void {
   for (const name of readdirSync(folderOf(dataHome))) {
     const path = join(folderOf(dataHome), name)
-    // Its place does not depend on the home folder: it is not the host's.
+    // Its path does not depend on the home folder, as it is not a transcript of the host's.
     const copy = vaultFile(dataHome, vaultPath(path, ""))
     if (!existsSync(copy)) {
-      // Without a tombstone its notes are still to be archived: the vault could not be written.
+      // Without a tombstone, its notes still need archiving: the vault could not be written.
       if (forgottenOf(dataHome, name.replace(/\.jsonl$/, ""), path)?.whole === true) rmSync(path)
       continue
     }

@@ -1,4 +1,4 @@
-/** When the views were last made anew because they were damaged or lost: for `status`. */
+/** When the views were last rebuilt because they were damaged or lost; for `status`. */
 
 import { writeWhole } from "../util/files.ts"
 import { readFileSync } from "../util/fs.ts"
@@ -8,7 +8,7 @@ export interface Repair {
   /** ISO 8601. */
   readonly time: string
   readonly reason: string
-  /** Where the damaged file was copied; null when there was none. */
+  /** Where the damaged file was copied; null if there was none. */
   readonly damaged: string | null
   /** Turns in the views afterwards. */
   readonly turns: number
@@ -20,7 +20,7 @@ export function rememberRepair(dataHome: string, repair: Repair): void {
   try {
     writeWhole(fileOf(dataHome), JSON.stringify(repair))
   } catch {
-    // The views count more than what is told of them.
+    // The views matter more than this record.
   }
 }
 

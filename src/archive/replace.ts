@@ -1,4 +1,7 @@
-/** Puts another database in the archive's place, when nobody has it open. Killed at any moment, one of both stands. */
+/**
+ * Puts another database in the archive's place while nobody has it open. If killed at any moment, one of them is in
+ * place.
+ */
 
 import { CtxError, codeOf, isDamage } from "../util/errors.ts"
 import {
@@ -36,7 +39,7 @@ export function alone<T>(dataHome: string, wait: number, work: () => T): T {
   }
 }
 
-/** ms that a look at the database waits for somebody who makes it, or closes it. */
+/** ms to wait for somebody who is creating or closing the database. */
 const PATIENCE = 2000
 
 export const busy = (): CtxError =>
@@ -44,7 +47,7 @@ export const busy = (): CtxError =>
     hint: "try again when it is done: an import, the background job, or an SQLite tool",
   })
 
-/** What is wrong with the database, after a look at every page and at what tables it has; undefined when it is sound or there is none. */
+/** What is wrong with the database, after checking every page and its tables; undefined if it is sound or missing. */
 export function damageOf(dataHome: string): unknown {
   const path = databasePath(dataHome)
   if (!existsSync(path)) return undefined
@@ -65,11 +68,11 @@ export function damageOf(dataHome: string): unknown {
 }
 
 /**
- * Moves what is no view from the old database into the new one, and empties the old one's log, which would otherwise
- * be taken for the new one's. To be called alone.
+ * Moves everything that is not a view from the old database into the new one, and empties the old one's log, which
+ * would otherwise be taken for the new one's. Call inside `alone`.
  *
- * @returns what was found to be wrong with the old one
- * @throws CtxError `newer-schema` when a later version wrote it: that one is not replaced
+ * @returns what was found wrong with the old database
+ * @throws CtxError `newer-schema` if a later version wrote it; it is then not replaced
  */
 export function carryOver(dataHome: string, to: Database, wait: number): unknown {
   const path = databasePath(dataHome)
@@ -84,7 +87,7 @@ export function carryOver(dataHome: string, to: Database, wait: number): unknown
     return damage
   } catch (error) {
     if (codeOf(error) === "SQLITE_BUSY") throw busy()
-    // Tables that a damaged schema does not know, or knows twice, are plain errors to SQLite.
+    // Tables that a damaged schema lacks or has twice are plain errors to SQLite.
     if (!isDamage(error) && codeOf(error) !== "SQLITE_ERROR") throw error
     return error
   } finally {
@@ -107,13 +110,13 @@ export function refuseNewer(path: string): void {
   }
 }
 
-/** Only hooks know of these. */
+/** Only hooks know these, so the vault cannot give them back. */
 const KEPT = {
   restores: "SELECT session, source, mark, time, text FROM restores ORDER BY id",
   lineage: "SELECT child, parent, kind FROM lineage WHERE kind = 'clear'",
 } as const
 
-/** @returns why not all of it could be read */
+/** @returns why some of it could not be read */
 function copyRows(old: Database, to: Database): unknown {
   let damage: unknown
   to.transaction(() => {
@@ -135,10 +138,10 @@ function copyRows(old: Database, to: Database): unknown {
   return damage
 }
 
-/** A disk that damages one file after the other must not be filled with them. */
+/** Limits how many are kept, so that a failing disk does not fill up with damaged files. */
 const KEPT_DAMAGED = 3
 
-/** A copy beside it, with its log, for whoever wants to look into it. */
+/** Keeps a copy beside the database, with its log, for anyone who wants to examine it. */
 export function copyAside(dataHome: string, now: number): string {
   const path = databasePath(dataHome)
   const name = new Date(now).toISOString().replace(/[-:]/g, "").replace(/\..*/, "")
@@ -161,7 +164,7 @@ export function copyAside(dataHome: string, now: number): string {
 export function putInPlace(dataHome: string, file: string): void {
   const path = databasePath(dataHome)
   flush(file)
-  // Empty already, unless the file is damaged: then nothing of it counts any more.
+  // Already empty unless the file is damaged, and then nothing in it counts any more.
   for (const suffix of ["-wal", "-shm"]) rmSync(path + suffix, { force: true })
   renameSync(file, path)
   flush(dirname(path))

@@ -1,6 +1,6 @@
 /**
- * What the views say of the vault has this number: it goes up when lines are decoded to something else. Views with
- * another number are made anew (whole.ts).
+ * Version of what is decoded from the vault: goes up when lines are decoded differently. Views with another number are
+ * rebuilt (whole.ts).
  */
 export const PARSER = 14
 
@@ -8,11 +8,11 @@ export const PARSER = 14
 export const SEEN_ALL = 0x63747862
 
 /**
- * The views' tables. Migrations are numbered by their place here; never change one that has been released, only
- * add. `PRAGMA user_version` says how many have been applied.
+ * The views' tables. A migration's position is its number: never change a released one, only add. `PRAGMA user_version`
+ * is the number of migrations applied.
  *
- * Offsets and lengths are bytes of the transcript; the text itself is in the vault. What stands here as text is
- * cut to what restore and listings show.
+ * Offsets and lengths are bytes of the transcript. The full text is in the vault; text stored here is cut to what
+ * restores and listings show.
  */
 export const MIGRATIONS: readonly string[] = [
   `

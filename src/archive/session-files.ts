@@ -1,4 +1,4 @@
-/** What hooks remember of sessions, in small files beside vault and views. */
+/** What hooks remember of sessions: small files beside vault and views. */
 
 import { isMissing } from "../util/errors.ts"
 import { asideOf, readReplaced } from "../util/files.ts"
@@ -8,16 +8,16 @@ import { lock } from "../vault/lock.ts"
 
 export const sessionFolder = (dataHome: string): string => join(dataHome, "sessions")
 
-/** ms to wait for another process that changes them: all have done so in one, but for those that were stopped. */
+/** ms to wait for another process that is changing them. Each takes about one, unless it was suspended. */
 const PATIENCE = 50
 
 /**
- * Reads, changes and writes files of sessions while nobody else does: what others have written is not lost. Where the lock
- * is not to be had in time, without it: these files are no reason to let the user wait.
+ * Reads, changes and writes files of sessions under a lock, so that nobody's changes are lost. If the lock is not free
+ * in time, goes on without it: the user must not wait for these files.
  */
 export function changingSessions<T>(dataHome: string, change: () => T): T {
   const folder = sessionFolder(dataHome)
-  // The first of all makes it, and disturbs nobody.
+  // The very first call creates the folder, and there is nobody to disturb.
   if (!existsSync(folder)) return change()
   const fd = openSync(folder, "r")
   try {
@@ -28,7 +28,7 @@ export function changingSessions<T>(dataHome: string, change: () => T): T {
   }
 }
 
-/** Bytes of a session's transcript when the host last took it up again; 0 where nobody knows of that. */
+/** Bytes of a session's transcript when the host last resumed it; 0 if unknown. */
 export function resumedAt(dataHome: string, session: string): number {
   const file = join(sessionFolder(dataHome), `${session}.json`)
   const state = readReplaced(file, readJson) as { resumedAt?: unknown } | undefined
@@ -43,10 +43,10 @@ function readJson(file: string): unknown {
   }
 }
 
-/** The autopilot's state of the session with the last prompt, for other tools. */
+/** The autopilot's state of the session with the latest prompt, for other tools. */
 export const sharedState = (dataHome: string): string => join(dataHome, "autopilot-state.json")
 
-/** Removes it when it is about one of these sessions, and what a killed process has set aside of it. */
+/** Removes it if it is about one of these sessions, along with what a killed process has set aside of it. */
 export function removeSharedState(dataHome: string, sessions: ReadonlySet<string>): void {
   for (const file of [sharedState(dataHome), asideOf(sharedState(dataHome))]) {
     try {
@@ -60,10 +60,10 @@ export function removeSharedState(dataHome: string, sessions: ReadonlySet<string
 }
 
 /**
- * Removes every file of the folder, half-written ones included, that `wanted` says yes to.
+ * Removes every file of the folder for which `wanted` returns true, including half-written ones.
  *
- * @param wanted is given the file's name and its bytes
- * @returns how many went
+ * @param wanted receives the file's name and its bytes
+ * @returns how many were removed
  */
 export function removeSessionFiles(
   dataHome: string,

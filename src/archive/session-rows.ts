@@ -1,4 +1,4 @@
-/** What the lines of a transcript tell of their session → its row. */
+/** What a transcript's lines tell about their session → its row. */
 import type { Origin } from "../transcript/origin.ts"
 import type { TranscriptRecord } from "../transcript/types.ts"
 import type { Database } from "./database.ts"
@@ -25,7 +25,7 @@ export class SessionRows {
     if (record.gitBranch !== undefined) this.#branch = record.gitBranch
     if (this.#isKnown || (record.cwd === undefined && record.parts.length === 0)) return
     this.#isKnown = record.cwd !== undefined
-    // Once it has a project, a session stays there, wherever it goes on.
+    // Once a session has a project, it stays there, wherever it continues.
     const project =
       this.project() ?? (record.cwd === undefined ? null : projectId(this.#db, projectOf(record.cwd)))
     const [parent, agent] = splitSession(this.#session)
@@ -51,7 +51,7 @@ export class SessionRows {
     this.#title = { text, origin }
   }
 
-  /** The row of its project, once that is known. */
+  /** Row id of its project, once known. */
   project(): number | undefined {
     this.#projectId ??=
       this.#db
@@ -60,7 +60,7 @@ export class SessionRows {
     return this.#projectId
   }
 
-  /** What the last line tells counts: written when they are all there. */
+  /** Written only after the last line, whose values count. */
   flush(): void {
     const seen = [this.#lastTime, this.#title?.text, this.#title?.origin, this.#version, this.#branch]
     if (seen.every((value) => value === undefined)) return

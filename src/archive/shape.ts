@@ -1,6 +1,6 @@
 /**
- * Whether the database has the tables and columns that its version has. Pages can be sound where these are not: another
- * program dropped some, or it is another program's file.
+ * Whether the database has the tables and columns of its version. Pages can be sound although these are wrong: another
+ * program has dropped some, or it is another program's file.
  */
 import { codeOf, isDamage } from "../util/errors.ts"
 import { type Database, emptyDatabase, openDatabase, SCHEMA_VERSION, schemaVersion } from "./database.ts"
@@ -8,7 +8,7 @@ import { type Database, emptyDatabase, openDatabase, SCHEMA_VERSION, schemaVersi
 /** ms to wait for others. */
 const PATIENCE = 2000
 
-/** What is wrong; undefined where nothing is, and for a later version's, which we do not know. */
+/** What is wrong; undefined if nothing is, or if a later version wrote it, whose tables we do not know. */
 export function shapeProblem(db: Database): string | undefined {
   const version = schemaVersion(db)
   if (version > SCHEMA_VERSION) return undefined
@@ -16,14 +16,14 @@ export function shapeProblem(db: Database): string | undefined {
   const found = partsOf(db)
   const wanted = partsAt(version)
   for (const part of wanted) if (!found.has(part)) return `it has no ${part}`
-  // What a later version adds would be in that version's way.
+  // Tables or columns of a later version would get in the way of its migration.
   for (const part of partsAt(SCHEMA_VERSION)) {
     if (found.has(part) && !wanted.has(part)) return `it has ${part}, which schema ${version} has not`
   }
   return undefined
 }
 
-/** Whether an error that the views gave is one that only new ones help against. */
+/** Whether only new views help against this error of the views. */
 export function isUnusable(dataHome: string, error: unknown): boolean {
   if (isDamage(error)) return true
   if (codeOf(error) !== "SQLITE_ERROR") return false
@@ -48,7 +48,7 @@ function partsAt(version: number): ReadonlySet<string> {
   }
 }
 
-/** Names only: how SQLite writes a table down is its own business. */
+/** Compares names only, since how SQLite writes a table's definition is up to SQLite. */
 function partsOf(db: Database): ReadonlySet<string> {
   const rows = db
     .query<{ part: string }, []>(

@@ -1,4 +1,4 @@
-/** What there is to make views of: every copy in the vault, in the order in which they came. */
+/** What views are made from: every copy in the vault, in order of arrival. */
 import { transcriptName, vaultFile } from "../vault/layout.ts"
 import { stretchesFrom, tailOf } from "../vault/reader.ts"
 import { vaultFiles } from "../vault/walk.ts"
@@ -11,8 +11,8 @@ export interface Source extends Pending {
 }
 
 /**
- * Oldest copy first: a session before the forks that copy its lines, a rewritten transcript before what it became.
- * Files that are none of ours are left out.
+ * Oldest copy first: a session before the forks that copy its lines, a rewritten transcript's former content before the
+ * current one. Leaves out files that are not ours.
  */
 export function sources(dataHome: string): Source[] {
   const found: (Source & { created: number })[] = []
@@ -24,7 +24,7 @@ export function sources(dataHome: string): Source[] {
     found.push({ path, copy, bytes, created, session: sessionOfCopy(dataHome, copy, path) })
   }
   found.sort((a, b) => byName(a.copy, b.copy))
-  // Who begins a copy anew may have looked at the clock before the one whose copy it sets aside.
+  // Whoever begins a copy anew may have read the clock before the writer of the copy that it sets aside.
   for (let n = 1; n < found.length; n++) {
     const [former, one] = [found[n - 1]!, found[n]!]
     if (versionOf(former.copy).name === versionOf(one.copy).name)
@@ -33,7 +33,7 @@ export function sources(dataHome: string): Source[] {
   return found.sort((a, b) => a.created - b.created || byName(a.copy, b.copy))
 }
 
-/** `x.~1.jsonl.zst` stands before `x.~2.jsonl.zst`, and before `x.jsonl.zst`. */
+/** `x.~1.jsonl.zst` comes before `x.~2.jsonl.zst`, and both before `x.jsonl.zst`. */
 function byName(a: string, b: string): number {
   const [left, right] = [versionOf(a), versionOf(b)]
   if (left.name !== right.name) return left.name < right.name ? -1 : 1
@@ -46,7 +46,7 @@ function versionOf(copy: string): { name: string; version: number } {
   return { name: copy.replace(match[0], ""), version: Number(match[1]) }
 }
 
-/** As `sessionOf`, from the copy alone: the transcript may be gone. */
+/** Like `sessionOf`, but uses the copy alone, as the transcript may be gone. */
 export function sessionOfCopy(dataHome: string, copy: string, path: string): string {
   return transcriptName(path).session === undefined
     ? sessionOf(path, parentNamedIn(vaultFile(dataHome, copy)))
@@ -57,7 +57,7 @@ function parentNamedIn(file: string): string | undefined {
   try {
     for (const { content } of stretchesFrom(file, 0)) return sessionNamedIn(content)
   } catch {
-    // A damaged frame: then the transcript, if it is still there.
+    // A damaged frame: fall back to the transcript, if it still exists.
   }
   return undefined
 }

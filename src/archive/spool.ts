@@ -1,6 +1,6 @@
 /**
- * What hooks write elsewhere while the data folder cannot be written: transcripts, markers, and the state of sessions.
- * Loaded only when something went wrong.
+ * What hooks write elsewhere while the data folder cannot be written: transcripts, markers, and sessions' state. Loaded
+ * only after something went wrong.
  */
 import { readdirSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
@@ -15,7 +15,7 @@ import { vaultFiles } from "../vault/walk.ts"
 import { markPending, type Pending } from "./pending.ts"
 import { sessionOf, type Taken, type TakeOptions } from "./take.ts"
 
-/** Why something had to be spooled, the latest time. */
+/** The latest reason why something had to be spooled. */
 export interface SpoolReason {
   /** ISO 8601. */
   readonly time: string
@@ -23,7 +23,7 @@ export interface SpoolReason {
   readonly message: string
 }
 
-/** As `take`, into the first place that can be written. Nothing of it can be indexed yet. */
+/** Like `take`, into the first place that can be written. None of it can be indexed yet. */
 export function takeToSpool(paths: Paths, path: string, options: TakeOptions, cause: unknown): Taken {
   const copy = vaultPath(path, paths.home)
   const session = sessionOf(path, options.parent)
@@ -35,7 +35,7 @@ export function takeToSpool(paths: Paths, path: string, options: TakeOptions, ca
     hurried: options.hurried,
     lastLine: options.lastLine,
     forgotten: () => readable(() => forgottenOf(paths.dataHome, session, path)),
-    // Nobody filters it again when it moves over.
+    // Filtered now, because moving it into the vault does not filter it again.
     secrets: paths.secrets,
   }
   const { folder, captured } = captureToSpool(request, copy, spoolFolders(paths))
@@ -43,7 +43,7 @@ export function takeToSpool(paths: Paths, path: string, options: TakeOptions, ca
   return { path, copy, session, captured, fresh: [], unmarked: false }
 }
 
-/** Where tombstones cannot be read either, they are asked when the piece moves over. */
+/** If tombstones cannot be read either, they are checked when the piece is moved. */
 function readable<T>(read: () => T): T | undefined {
   try {
     return read()
@@ -53,7 +53,7 @@ function readable<T>(read: () => T): T | undefined {
   }
 }
 
-/** A marker that could not be left where the views look. */
+/** Spools a marker that could not be left where the views look. */
 export function spoolMarker(paths: Paths, pending: Pending): void {
   firstThatTakes(paths, (folder) => markPending(folder, pending))
 }
@@ -64,7 +64,7 @@ export function spoolState(paths: Paths, session: string, text: string): void {
   firstThatTakes(paths, (folder) => writeWhole(stateFile(folder, session), text))
 }
 
-/** A session's state that is newer than the one in the data folder. */
+/** A session's state if it is newer than the one in the data folder. */
 export function newerState(paths: Paths, session: string): unknown {
   let newest = changed(stateFile(paths.dataHome, session))
   let found: unknown
@@ -75,19 +75,19 @@ export function newerState(paths: Paths, session: string): unknown {
       found = JSON.parse(readFileSync(file, "utf8"))
       newest = changed(file)
     } catch {
-      // Half of it is as good as none.
+      // Half of it is as good as nothing.
     }
   }
   return found
 }
 
-/** ms since the epoch, 0 where there is no such file. */
+/** ms since the epoch, 0 if there is no such file. */
 const changed = (file: string): number => statsOf(file)?.mtimeMs ?? 0
 
 function firstThatTakes(paths: Paths, write: (folder: string) => void): void {
   let failure: unknown
   const folders = spoolFolders(paths)
-  // Twice, since whoever empties one may remove its folder between these two steps.
+  // Twice, as whoever empties a spool may remove its folder between these two steps.
   for (const folder of [...folders, ...folders]) {
     if (!prepareSpool(folder)) continue
     try {
@@ -108,13 +108,13 @@ function rememberReason(folder: string, cause: unknown, now: number): void {
   try {
     writeWhole(reasonFile(folder), JSON.stringify(reason))
   } catch {
-    // The bytes count more than why.
+    // The bytes matter more than the reason.
   }
 }
 
 export const forgetReason = (folder: string): void => rmSync(reasonFile(folder), { force: true })
 
-/** What waits in one place. */
+/** What one spool folder holds. */
 export interface SpoolStatus {
   readonly folder: string
   readonly transcripts: number
@@ -123,7 +123,7 @@ export interface SpoolStatus {
   readonly reason: SpoolReason | null
 }
 
-/** Places with transcripts in them. */
+/** Spool folders with transcripts in them. */
 export function spoolStatus(paths: SpoolPaths): SpoolStatus[] {
   return existingSpools(paths).flatMap((folder) => {
     const files = vaultFiles(folder)
@@ -141,7 +141,7 @@ function reasonIn(folder: string): SpoolReason | undefined {
   }
 }
 
-/** Files with a session's state in one place: session and content. */
+/** Files of sessions' state in one spool folder. */
 export function spooledStates(folder: string): { session: string; file: string }[] {
   try {
     const names = readdirSync(join(folder, "sessions")).filter((name) => name.endsWith(".json"))

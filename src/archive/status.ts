@@ -1,4 +1,4 @@
-/** The archive in numbers, each counted when asked for. */
+/** The archive in numbers, counted on request. */
 import { readdirSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { CtxError, codeOf, EXIT, messageOf, VIEWS_LOST } from "../util/errors.ts"
@@ -16,32 +16,32 @@ export interface ArchiveStatus {
   readonly vault: {
     readonly files: number
     readonly bytes: number
-    /** Why it cannot be looked at; then the numbers say nothing. */
+    /** Why it cannot be examined; the numbers then mean nothing. */
     readonly problem: string | null
   }
-  /** Bytes on disk of each part; `other`: markers, settings of sessions, logs, what was kept of a damaged database. */
+  /** Bytes on disk of each part. `other` is markers, sessions' state, logs, and kept copies of damaged databases. */
   readonly disk: {
     readonly vault: number
     readonly database: number
     readonly wal: number
     readonly other: number
-    /** Vault and views to the bytes of the transcripts in them; null while there are none. */
+    /** Bytes of vault and views per byte of transcript in them; null while there are none. */
     readonly ratio: number | null
   }
-  /** When the views were last made anew because they were damaged or lost. */
+  /** When the views were last rebuilt because they were damaged or lost. */
   readonly lastRepair: Repair | null
   readonly database: {
     /** On disk, with its journal. */
     readonly bytes: number
-    /** The views are to be made anew, which nobody has had the time for. */
+    /** The views must be rebuilt, but nobody has had the time. */
     readonly lost: boolean
     /** Why it cannot be read. */
     readonly problem: string | null
   }
-  /** null while there is nothing, or nothing that can be read. */
+  /** null if there is nothing that can be read. */
   readonly totals: Totals | null
   readonly behind: Backlog | null
-  /** By words; null while there is nothing that can be read. */
+  /** Index of words; null if there is nothing that can be read. */
   readonly index:
     | (WordTotals & { /** Nothing that is archived is missing in it. */ readonly complete: boolean })
     | null
@@ -49,9 +49,9 @@ export interface ArchiveStatus {
   readonly sessions: readonly SessionRow[]
 }
 
-/** Never fails for what is missing or broken: to tell that is its purpose. */
+/** Never fails because something is missing or broken, as its purpose is to tell that. */
 export function readStatus(dataHome: string): ArchiveStatus {
-  // First: reading the views may mend them, and with them the sizes.
+  // First, because reading the views may repair them and change the sizes.
   const { problem, lost, ...views } = readViews(dataHome)
   const vault = readVault(dataHome)
   const disk = diskOf(dataHome, vault.bytes, views.totals?.archivedBytes ?? 0)
@@ -109,7 +109,7 @@ function sizeOf(path: string): number {
   try {
     return statSync(path).size
   } catch {
-    // Missing, or a folder above it that is none.
+    // It is missing, or something above it is not a folder.
     return 0
   }
 }

@@ -1,4 +1,4 @@
-/** Capture: how a transcript gets into the vault. Needs no database. */
+/** Brings a transcript into the vault. Needs no database. */
 import { closeSync, openSync } from "../util/fs.ts"
 import { relative } from "../util/path.ts"
 import type { SecretSettings } from "../util/secrets.ts"
@@ -9,7 +9,7 @@ import type { Stretch } from "../vault/reader.ts"
 import { type Forgotten, forgottenOf } from "../vault/tombstones.ts"
 import { markPending, type Pending } from "./pending.ts"
 
-/** Content kept in memory between capture and indexing; beyond it, the views read the vault. */
+/** Bytes of content kept in memory between capture and indexing; if there is more, indexing reads the vault. */
 const KEPT_BYTES = 4 << 20
 
 export interface Place {
@@ -23,9 +23,9 @@ export interface Place {
 
 export interface Taken extends Pending {
   readonly captured: Captured
-  /** What was taken just now, from its first byte, unless it was too much to keep. */
+  /** The bytes just taken, from the first one on, unless they were too many to keep. */
   readonly fresh: readonly Stretch[]
-  /** The views do not know of it: no marker could be left. */
+  /** The views do not know about it, because no marker could be left. */
   readonly unmarked: boolean
 }
 
@@ -37,29 +37,29 @@ export interface TakeOptions {
   /** Whether somebody waits: no line is begun that may take much longer than the deadline. */
   readonly hurried?: boolean | undefined
   readonly lastLine: "whole" | "any"
-  /** Session that a subagent's transcript belongs to, for hosts whose paths do not say (to 2.0). */
+  /** Session of a subagent's transcript, for hosts whose paths do not tell (up to 2.0). */
   readonly parent?: string | undefined
-  /** zstd's; undefined: as fast as a hook has to be. */
+  /** zstd level; undefined: as fast as a hook needs. */
   readonly level?: number | undefined
 }
 
-/** zstd's level where nobody waits: 9 ms for 1 MB where a hook's takes 4, and 3 % smaller. */
+/** zstd level when nobody waits: 9 ms per MB where a hook's level takes 4, and 3 % smaller. */
 export const UNHURRIED = 6
 
-/** Brings the vault's copy of a transcript up to date. Whoever calls asks first whether it is excluded (excluded.ts). */
+/** Brings the vault's copy of a transcript up to date. Callers first check if it is excluded (excluded.ts). */
 export function take(place: Place, path: string, options: TakeOptions): Taken {
   const copy = vaultPath(path, place.home)
   const session = sessionOf(path, options.parent)
   const fresh: Stretch[] = []
   let kept = 0
   let unmarked = false
-  // A marker too many costs nothing, one too few hides a turn: so before the first byte, in case we die, and after
-  // each frame, in case somebody has settled meanwhile.
+  // A marker too many costs nothing, but a missing one hides a turn. So mark before the first byte, in case we die, and
+  // again after each frame, in case somebody has settled the marker meanwhile.
   const mark = (grown: string): void => {
     try {
       markPending(place.dataHome, { path, copy: grown, session })
     } catch {
-      // The vault goes before the views.
+      // The vault matters more than the views.
       unmarked = true
     }
   }
@@ -78,7 +78,7 @@ export function take(place: Place, path: string, options: TakeOptions): Taken {
     level: options.level,
     forgotten: () => forgottenOf(place.dataHome, session, path),
     secrets: place.secrets,
-    // The views may not have followed it to its end.
+    // The views may not have followed the old copy to its end.
     onSuperseded: (file) => mark(relative(vaultFile(place.dataHome, ""), file)),
     onBegin: () => mark(copy),
     onChunk,
@@ -86,11 +86,11 @@ export function take(place: Place, path: string, options: TakeOptions): Taken {
   return { path, copy, session, captured, fresh: kept <= KEPT_BYTES ? fresh : [], unmarked }
 }
 
-/** What of a transcript the user does not want archived; undefined: all of it is wanted. */
+/** What the user does not want archived of a transcript; undefined: all of it is wanted. */
 export const forgottenTranscript = (dataHome: string, path: string): Forgotten | undefined =>
   forgottenOf(dataHome, sessionOf(path), path)
 
-/** Session that a transcript's views belong to: `<session>`, or `<session>/<agent>` for a subagent. */
+/** The session of a transcript in the views: `<session>`, or `<session>/<agent>` for a subagent. */
 export function sessionOf(path: string, parent?: string): string {
   const name = transcriptName(path)
   const owner = name.session ?? parent ?? parentNamedIn(path) ?? "unknown"
@@ -111,7 +111,7 @@ function parentNamedIn(path: string): string | undefined {
   }
 }
 
-/** Bytes of a transcript within which its first line names the session. */
+/** A transcript's first line names its session within this many bytes. */
 const NAMED_WITHIN = 4096
 
 /** @param start of a transcript */

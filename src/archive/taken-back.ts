@@ -1,10 +1,10 @@
-/** How it is told that the user took a turn back (take-back.ts). Pure. */
+/** How output tells that the user took a turn back (take-back.ts). Pure. */
 
-/** Told only of turns that were. */
+/** Set only on turns that were taken back. */
 export interface TakenBack {
   readonly takenBack?: true
 }
 
-/** @param turn a row with the flag as it stands in the views */
+/** @param turn a row with the flag as stored in the views */
 export const takenBackOf = (turn: { readonly takenBack: number }): TakenBack =>
   turn.takenBack === 1 ? { takenBack: true } : {}

@@ -1,4 +1,4 @@
-/** The session's open tasks, kept as JSON beside it. Pure. */
+/** The session's open tasks, stored as JSON in its row. Pure. */
 import type { TaskChange, Todo as Told } from "../transcript/tool-input.ts"
 
 export interface Todo extends Told {
@@ -14,11 +14,11 @@ export function parseTodos(json: string | null | undefined): Todo[] {
   }
 }
 
-/** The name of a task between its creation and the host's answer, which numbers it. */
+/** Id of a task until the host's answer gives it a number. */
 const provisional = (call: string): string => `call ${call}`
 
 /**
- * Newer hosts change tasks one at a time.
+ * Applies a single change, as newer hosts make them.
  *
  * @param call the tool_use_id of the change
  */
@@ -34,7 +34,7 @@ export function applyTask(todos: readonly Todo[], call: string, change: TaskChan
   )
 }
 
-/** Gives the task made by `call` the number the host gave it, unless it has been read before. */
+/** Gives the task made by `call` the host's number, unless the task has been read before. */
 export const numberTask = (todos: readonly Todo[], call: string, id: string): Todo[] => {
   const made = todos.find((todo) => todo.id === provisional(call))
   const isKnown = todos.some((todo) => todo.id === id && todo.content === made?.content)

@@ -1,8 +1,8 @@
-/** Which tool answers: a result names its call, not the tool. */
+/** Finds the tool of a result, which names only its call. */
 import type { Part } from "../transcript/types.ts"
 import type { Database } from "./database.ts"
 
-/** @returns undefined when the call is not known, or names none */
+/** @returns undefined if the call is unknown or names no tool */
 export function toolNameOf(db: Database, session: string, id: string): string | undefined {
   const row = db
     .query<{ name: string }, [string, string]>("SELECT name FROM tool_calls WHERE session = ? AND id = ?")
@@ -10,7 +10,7 @@ export function toolNameOf(db: Database, session: string, id: string): string | 
   return row?.name || undefined
 }
 
-/** Tools that are called or answer in a message. */
+/** Tools called or answering in a message. */
 export const toolsIn = (db: Database, session: string, parts: readonly Part[]): string[] =>
   parts.flatMap((part) => {
     if (part.kind === "toolUse") return [part.name]

@@ -16,26 +16,26 @@ import type { Database } from "./database.ts"
 import { applyTask, numberTask, parseTodos, type Todo } from "./todos.ts"
 import { toolNameOf } from "./tool-name.ts"
 
-/** Characters of an error kept beside its call. The whole text is in the vault. */
+/** Most characters of an error kept with its call. The whole text is in the vault. */
 const ERROR_KEPT = 600
 
-/** Where a part stands. */
+/** Where a part belongs. */
 export interface At {
   readonly turn: number
   readonly message: number
   readonly sidechain: boolean
-  /** Whether it belongs to the session's own chain, not to a subagent's within it. */
+  /** Whether it belongs to the session's own chain rather than to a subagent's within it. */
   readonly main: boolean
   /** Whether it comes from another tool's archive. */
   readonly imported: boolean
-  /** Of the host. */
+  /** The host's version. */
   readonly version: string | undefined
 }
 
 export class ToolRows {
   readonly #db: Database
   readonly #session: string
-  /** Names of the tools that were called here, by call: a result mostly follows soon. */
+  /** Names of the tools called in this transcript, by call: most results follow soon. */
   readonly #names = new Map<string, string>()
 
   constructor(db: Database, session: string) {
@@ -43,7 +43,7 @@ export class ToolRows {
     this.#session = session
   }
 
-  /** Name of the tool of a call; undefined when the call is not known. */
+  /** Name of a call's tool; undefined if the call is unknown. */
   nameOf(id: string): string | undefined {
     const called = this.#names.get(id)
     if (called !== undefined) return called
@@ -76,7 +76,10 @@ export class ToolRows {
     if (main && !imported) this.tasks(part)
   }
 
-  /** What a call and its result make of the task list. Of lines that a fork has copied, this alone is the fork's, too. */
+  /**
+   * Applies a call or its result to the task list. Of lines that a fork has copied, only this applies to the fork as
+   * well.
+   */
   tasks(part: Part): void {
     if (part.kind === "toolResult") {
       const task = createdTaskId(part.text)
@@ -108,7 +111,7 @@ export class ToolRows {
       .run(this.#session, turn, path, op)
   }
 
-  /** A change that was refused or failed has changed nothing. Called before the call's own row says so. */
+  /** A refused or failed call has changed no file. Called before the call's row is marked as failed. */
   #takeBack(id: string): void {
     const call = this.#db
       .query<{ turn: number; name: string; target: string }, [string, string]>(
@@ -118,7 +121,7 @@ export class ToolRows {
     if (call === null) return
     const [file] = toolFiles(call.name, { file_path: call.target })
     if (file === undefined || file.op === "read") return
-    // The call's line in the views need not hold all of the path.
+    // The target stored with the call may be a shortened path.
     const path = this.#db
       .query<{ path: string }, [number, string]>("SELECT path FROM files WHERE turn = ? AND op = ?")
       .all(call.turn, file.op)
@@ -157,8 +160,8 @@ export class ToolRows {
 }
 
 /**
- * Tools of our own server. What they were asked and what they found stands in the archive already: found again, it
- * would come before what it was found for.
+ * Tools of our own server. Their queries and findings are already in the archive; if found again, they would rank above
+ * what they had found.
  */
 export const isOwnTool = (tool: string | undefined): boolean =>
   tool !== undefined && /^mcp__(?:plugin_\w+_)?ctxbridge__/.test(tool)

@@ -1,6 +1,6 @@
 /**
- * What is told of sessions outside the vault and its views: files of hooks, texts that were given back, damaged databases
- * that were kept. The views themselves are made anew by whoever changed the vault.
+ * Traces of sessions outside the vault: hooks' files, texts that were given back, kept copies of damaged databases. The
+ * views themselves are rebuilt by whoever changed the vault.
  */
 import { readdirSync, rmSync, statSync } from "node:fs"
 import { join } from "node:path"
@@ -11,20 +11,20 @@ import { dropPointers } from "./pointers.ts"
 import { removeSessionFiles, removeSharedState } from "./session-files.ts"
 
 export interface Traces {
-  /** Sessions of which something was taken out of the vault, without their subagents. */
+  /** Sessions of which something was removed from the vault, without their subagents. */
   readonly sessions: ReadonlySet<string>
-  /** Those that are gone altogether. */
+  /** Those that were removed altogether. */
   readonly whole: ReadonlySet<string>
-  /** Sessions that may have been told of them; undefined: nobody knows, so any. */
+  /** Sessions that may have been told about them; undefined: unknown, so any of them. */
   readonly told: ReadonlySet<string> | undefined
-  /** Whether what is to be forgotten stands in these bytes. */
+  /** Whether these bytes contain what is to be forgotten. */
   readonly matches?: (bytes: Uint8Array) => boolean
 }
 
 /** ms to wait for others that write to the database. */
 const PATIENCE = 5000
 
-/** To be called before the views are made anew, and again after: a hook may have been at work meanwhile. */
+/** Call before the views are rebuilt and once more afterwards, as hooks may have been at work meanwhile. */
 export function eraseTraces(dataHome: string, traces: Traces): void {
   const { sessions, whole, matches = () => false } = traces
   removeSessionFiles(dataHome, (name, bytes) => isOf(name, bytes, sessions) || matches(bytes))
@@ -35,7 +35,7 @@ export function eraseTraces(dataHome: string, traces: Traces): void {
   eraseRows(dataHome, traces)
 }
 
-/** `<session>.json`, what a killed process has left of it, and a note that /clear ended that session. */
+/** Matches `<session>.json`, what a killed process has left of it, and a note that /clear ended that session. */
 function isOf(name: string, bytes: Uint8Array, sessions: ReadonlySet<string>): boolean {
   const at = name.indexOf(".json")
   if (at > 0 && sessions.has(name.slice(0, at))) return true
@@ -44,7 +44,7 @@ function isOf(name: string, bytes: Uint8Array, sessions: ReadonlySet<string>): b
   return [...sessions].some((session) => text.includes(JSON.stringify(session)))
 }
 
-/** Copies of damaged databases hold what the views held, and cannot be cleaned. */
+/** Removes copies of damaged databases: they hold what the views held, and cannot be cleaned. */
 function removeKeptDatabases(dataHome: string): void {
   let names: string[]
   try {
@@ -57,7 +57,7 @@ function removeKeptDatabases(dataHome: string): void {
     if (/^archive\.db\.damaged-/.test(name)) rmSync(join(dataHome, name), { force: true })
 }
 
-/** Sessions of the same projects, those that go on from the forgotten ones, and those of which only that is known. */
+/** Sessions of the same projects, those that continue the forgotten ones, and those known only from `restores`. */
 export function toldOf(db: Database, sessions: ReadonlySet<string>): ReadonlySet<string> {
   const names = JSON.stringify([...sessions])
   const rows = db
@@ -76,7 +76,7 @@ function eraseRows(dataHome: string, traces: Traces): void {
   let db: Database | undefined
   try {
     db = openDatabase(dataHome, { wait: PATIENCE, asItIs: true })
-    // Once the views are new, what is deleted must not stay in free pages.
+    // Deleted rows must not survive in free pages, even after the views are new.
     db.run("PRAGMA secure_delete = ON")
     const changed = inSound(changeRestores, db, traces) + inSound(changeLineage, db, traces)
     if (changed > 0) db.query("PRAGMA wal_checkpoint(TRUNCATE)").get()
@@ -87,7 +87,7 @@ function eraseRows(dataHome: string, traces: Traces): void {
   }
 }
 
-/** A damaged one is replaced as a whole, but for what can still be read of these tables. */
+/** A damaged database is replaced as a whole, except what can still be read of these tables. */
 const isReplaced = (error: unknown): boolean => isDamage(error) || codeOf(error) === "SQLITE_ERROR"
 
 function inSound(change: (db: Database, traces: Traces) => number, db: Database, traces: Traces): number {

@@ -1,4 +1,4 @@
-/** The transcripts the archive knows: where their copies are, and how far the views have followed. */
+/** The transcripts that the archive knows: where their copies are, and how far the views have followed. */
 import { isSuperseded, supersededPath, vaultFile } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"
 import type { Database } from "./database.ts"
@@ -13,7 +13,7 @@ export interface TranscriptRow {
   readonly session: string
   /** Bytes in the vault. */
   readonly archived: number
-  /** Bytes the views have followed. */
+  /** Bytes that the views have followed. */
   readonly indexed: number
   /** The turn still growing. */
   readonly turn: number | null
@@ -41,9 +41,10 @@ export function transcriptsOf(db: Database, session: string): TranscriptRow[] {
 }
 
 /**
- * The one that the session goes on in. Where the host has rewritten it, what it was before may have come here later.
+ * The transcript in which the session continues. If the host has rewritten it, its former content may have arrived
+ * later.
  *
- * @param path of the transcript, where that is known: a session may have been resumed in another folder
+ * @param path of the transcript, if known: a session may have been resumed in another folder
  */
 export function currentTranscript(db: Database, session: string, path?: string): TranscriptRow | undefined {
   const all = transcriptsOf(db, session)
@@ -52,10 +53,10 @@ export function currentTranscript(db: Database, session: string, path?: string):
 }
 
 /**
- * Records how far a copy has come. A copy with another name than the known one is a new transcript to the views:
- * the host rewrote the file, and the old row follows the old copy to its new place.
+ * Records how far a copy has come. A copy with another id than the known one is a new transcript to the views: the host
+ * rewrote the file, and the old row follows the old copy to its new place.
  *
- * @returns undefined when there is no such copy
+ * @returns undefined if there is no such copy
  */
 export function noteCopy(db: Database, dataHome: string, found: Pending): TranscriptRow | undefined {
   const tail = tailOf(vaultFile(dataHome, found.copy))
@@ -82,7 +83,7 @@ export function noteCopy(db: Database, dataHome: string, found: Pending): Transc
   return transcriptById(db, row!.id)
 }
 
-/** Where the copy named `id` has gone. A name that no file has, when it is gone altogether. */
+/** Where the copy with this id has gone; a path that no file has if it is gone altogether. */
 function supersededCopy(dataHome: string, copy: string, id: string): string {
   for (let n = 1; ; n++) {
     const moved = supersededPath(copy, n)

@@ -1,8 +1,8 @@
-/** Many lines make a turn: what they add to its row is written when they are all there. */
+/** Collects what the lines of a turn add to its row, and writes it once. */
 import type { TranscriptRecord } from "../transcript/types.ts"
 import type { Database } from "./database.ts"
 
-/** One line, where it stands. Offset and length in bytes, without its newline. */
+/** A line and its place. Offset and length are in bytes; the length excludes the newline. */
 export interface Line {
   readonly record: TranscriptRecord
   readonly offset: number

@@ -1,4 +1,4 @@
-/** Decoded lines of one transcript → turns, messages and what hangs on them. */
+/** Decoded lines of one transcript → turns, messages and what depends on them. */
 import { isGivenBack } from "../transcript/delivery.ts"
 import { constraintsIn, decisionsIn, refutedIn } from "../transcript/extract.ts"
 import {
@@ -25,10 +25,10 @@ import { type Effect, type Line, TurnGrowth } from "./turn-growth.ts"
 import { UsageRows } from "./usage-rows.ts"
 import { WordWriter } from "./word-index.ts"
 
-/** Characters of a prompt or answer kept beside its turn. The whole text is in the vault. */
+/** Most characters of a prompt or answer kept with its turn. The whole text is in the vault. */
 const PROMPT_KEPT = 4000
 const ANSWER_KEPT = 1200
-/** ms for which the host waits for hooks. It dates a compaction's boundary after them, and a plugin's words before. */
+/** ms that the host waits for hooks. It dates a compaction's boundary after them, and a plugin's words before. */
 const HOOKS_LAST = 10 * 60_000
 
 /** What opens a turn. */
@@ -43,11 +43,11 @@ interface Opening {
 interface Speaker {
   readonly role: string
   readonly origin: Origin
-  /** What its message is to a search. */
+  /** What kind of text its message is to a search. */
   readonly kind: string
 }
 
-/** Follows one transcript: which turn is open, which session it belongs to. */
+/** Follows one transcript: keeps track of the open turn and the session. */
 export class TurnWriter {
   readonly #db: Database
   readonly #transcript: TranscriptRow
@@ -81,7 +81,8 @@ export class TurnWriter {
     }
     const spoken = record.parts.filter((part) => part.kind !== "title")
     const parts = withoutForgedRefusals(spoken, (id) => this.#tools.nameOf(id))
-    // Without words nothing tells a fork's copy from a new line, so it opens no turn: the message's other lines count it.
+    // Without words, a fork's copy looks like a new line, so such a line opens no turn. The message's other lines count
+    // its usage.
     if (parts.length === 0 && (record.usage === undefined || this.#turn === undefined)) return
     const place = `${this.#session} ${record.timestamp ?? line.offset}`
     const identity = identify(record, parts, place, this.#isSubagent())
@@ -101,7 +102,7 @@ export class TurnWriter {
     this.#sessions.flush()
   }
 
-  /** A line that is known already: a fork's copy, or the same file read again. */
+  /** A line that is already known: a fork's copy, or the same file read again. */
   #copied(known: { turn: number; session: string }, record: TranscriptRecord, parts: readonly Part[]): void {
     if (known.session === this.#session) {
       this.#turn = known.turn
@@ -118,7 +119,7 @@ export class TurnWriter {
       .run(this.#session, known.session, known.turn)
   }
 
-  /** Whether a line of a subagent's transcript is told as one of the conversation itself. */
+  /** Whether a line of a subagent's transcript is already known as one of the conversation itself. */
   #isConversations({ original }: Identity): boolean {
     if (original === undefined) return false
     return this.#db.query("SELECT 1 FROM messages WHERE key = ?").get(original) !== null
@@ -165,12 +166,12 @@ export class TurnWriter {
     const opening = (record.sidechain && !this.#isSubagent()) || injected ? undefined : parts.find(opensTurn)
     const origins = originsOf(parts, this.#surroundings(record))
     if (mayReplace(record, parts)) {
-      // What the lines before tell of their turn counts.
+      // Everything the lines before it add to their turn must be written first.
       this.#growth.flush()
       takeBack(this.#db, this.#session, record, parts)
     }
     if (opening !== undefined) {
-      // Whatever its line says: in a subagent's transcript no human speaks.
+      // Whatever its line says, no human speaks in a subagent's transcript.
       const via = opening.kind === "prompt" && !this.#isSubagent() ? opening.via : "brief"
       const parent = via === "brief" ? undefined : followedBy(record, parts)
       this.#open(line, { via, text: opening.text, origin: origins[parts.indexOf(opening)]!, parent }, key)
@@ -214,7 +215,7 @@ export class TurnWriter {
     this.#growth.add(turn, line, effect)
   }
 
-  /** Not by RETURNING, for which SQLite makes a table of its own: that costs more than the row. */
+  /** Avoids RETURNING, for which SQLite creates a temporary table that costs more than the row. */
   #message(
     { record, offset, length }: Line,
     turn: number,
@@ -244,9 +245,9 @@ export class TurnWriter {
   }
 
   /**
-   * Whether a plugin that answered a compaction put these words in place of the conversation: a user line with
-   * nothing to mark it, written behind the boundary but dated before it (seen in 2.1.329). Humans' prompts are so only
-   * where a fork took what the plugin kept, and their lines say where they came from.
+   * Whether a plugin that answered a compaction put these words in place of the conversation: an unmarked user line,
+   * written after the boundary but dated before it (seen in 2.1.329). A human's prompt looks like that only where a
+   * fork copied what the plugin kept, and then its line says where it came from.
    */
   #isInjected(record: TranscriptRecord, parts: readonly Part[]): boolean {
     const [part] = parts

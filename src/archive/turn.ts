@@ -1,4 +1,4 @@
-/** A whole turn, read back from the vault: the views only say where its lines are. */
+/** Reads a whole turn back from the vault, since the views only say where its lines are. */
 import { decodeLine } from "../transcript/decode.ts"
 import { type Origin, originsOf, withoutForgedRefusals } from "../transcript/origin.ts"
 import type { Part } from "../transcript/types.ts"
@@ -18,14 +18,14 @@ import {
 import { type TakenBack, takenBackOf } from "./taken-back.ts"
 import { toolNameOf } from "./tool-name.ts"
 
-/** A part, and whose words it is. */
+/** A part together with whose words it is. */
 export type ToldPart = Part & { readonly origin: Origin }
 
 export interface TurnMessage {
   /** human, assistant, tool or host. */
   readonly role: string
   readonly time: string | null
-  /** Part of a subagent's work, told in this transcript. */
+  /** Whether it is a subagent's work within this transcript. */
   readonly sidechain: boolean
   readonly parts: readonly ToldPart[]
 }
@@ -57,7 +57,7 @@ export interface TurnHead extends TakenBack {
 }
 
 export interface WholeTurn extends TurnHead {
-  /** All of it, as the human wrote it. */
+  /** In full, as the human wrote it. */
   readonly prompt: string
   readonly messages: readonly TurnMessage[]
 }
@@ -92,7 +92,7 @@ function decoded(db: Database, session: string, row: MessageRow, line: Uint8Arra
   }
 }
 
-/** The line alone does not tell a plugin's words from a human's; the views do. */
+/** A line alone does not tell a plugin's words from a human's, but the views do. */
 function asNotice(part: Part): Part {
   return part.kind === "prompt" ? { kind: "notice", text: part.text } : part
 }
@@ -122,7 +122,7 @@ function headOf(db: Database, turn: TurnRow): TurnHead {
   }
 }
 
-/** In the order in which they were made. */
+/** In the order of the calls. */
 export function toolCallsOf(db: Database, turn: number): ToolCall[] {
   return db
     .query<Omit<ToolCall, "isError"> & { isError: number | null }, [number]>(

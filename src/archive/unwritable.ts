@@ -1,4 +1,4 @@
-/** Errors of a data folder that cannot be written, in words that a person can act on. */
+/** Explains errors of a data folder that cannot be written, in words that a person can act on. */
 
 import { CtxError, codeOf, messageOf } from "../util/errors.ts"
 import { closeSync, mkdirSync, openSync, rmSync } from "../util/fs.ts"
@@ -7,14 +7,14 @@ import { join } from "../util/path.ts"
 const FULL = ["ENOSPC", "EDQUOT", "EFBIG", "SQLITE_FULL"]
 const REFUSED = ["EACCES", "EPERM", "EROFS", "ENOTDIR", "EEXIST", "SQLITE_READONLY", "SQLITE_CANTOPEN"]
 
-/** @returns undefined for an error about something else */
+/** @returns undefined if the error is about something else */
 export function cannotWrite(error: unknown, dataHome: string): CtxError | undefined {
   const code = codeOf(error)
   const isFull = FULL.includes(code)
   const isRefused = REFUSED.some((one) => code === one || code.startsWith(`${one}_`))
   const path = (error as { path?: unknown } | null)?.path
   if (!isFull && !isRefused) return undefined
-  // SQLite names no path: it opens nothing but the archive.
+  // SQLite names no path, but it opens nothing except the archive.
   if (typeof path === "string" && path !== dataHome && !path.startsWith(`${dataHome}/`)) {
     if (!dataHome.startsWith(`${path}/`)) return undefined
   }
@@ -27,7 +27,7 @@ export function cannotWrite(error: unknown, dataHome: string): CtxError | undefi
 }
 
 /**
- * Tries to write there, for commands that would otherwise fail file by file.
+ * Tries to write there, for commands that would otherwise fail at each file.
  *
  * @throws CtxError `data-unwritable`
  */

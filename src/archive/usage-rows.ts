@@ -12,7 +12,7 @@ export class UsageRows {
     this.#session = session
   }
 
-  /** The counts stand on each line of a message: they are written once. */
+  /** Every line of a message repeats the counts; they are written once. */
   note({ usage, sidechain }: TranscriptRecord, turn: number): void {
     if (usage === undefined) return
     const seen = this.#last

@@ -1,21 +1,21 @@
-/** Vectors of what was said, one row for each turn and embedder. What they mean is known in embed/ only. */
+/** Stores vectors of what was said, one row per turn and embedder. Only embed/ knows what they mean. */
 
 import { codeOf } from "../util/errors.ts"
 import { existsSync } from "../util/fs.ts"
 import { type Database, openFile } from "./database.ts"
 
-/** A vector of a piece of a message's text. */
+/** Vector of a piece of a message's text. */
 export interface MessageVector {
   readonly message: number
-  /** What 1 stands for. */
+  /** Value of the integer 1. */
   readonly scale: number
   readonly data: Int8Array
 }
 
-/** Bytes before the numbers of a vector: its message's id and its scale, 32 bits each, little endian. */
+/** Bytes before a vector's numbers: its message's id and its scale, 32 bits each, little endian. */
 export const VECTOR_HEAD = 8
 
-/** One after the other, as a scan wants them: it copies them in one go. */
+/** Packs vectors one after the other, so that a scan can copy them in one go. */
 export function packVectors(vectors: readonly MessageVector[], dimension: number): Uint8Array {
   const width = VECTOR_HEAD + dimension
   const packed = new Uint8Array(width * vectors.length)
@@ -28,13 +28,16 @@ export function packVectors(vectors: readonly MessageVector[], dimension: number
   return packed
 }
 
-/** Of a vector of length 1, whose largest number is at most 1 and stands for 127; a little more for rounding. */
+/**
+ * Largest scale of a vector of length 1: its largest number is at most 1 and stored as 127. Allows a little for
+ * rounding.
+ */
 const MOST_SCALE = 1.001 / 127
 
-/** Whether a scale can be one that we have written: where a disk has damaged it, the vector says nothing. */
+/** Whether we can have written a scale. If a disk has damaged it, the vector means nothing. */
 export const isScale = (scale: number): boolean => scale >= 0 && scale <= MOST_SCALE
 
-/** Whether a row holds whole vectors, of its dimension. */
+/** Whether a row consists of whole vectors of its dimension. */
 export const isWholeRow = ({ dimension, vectors }: Pick<TurnVectors, "dimension" | "vectors">): boolean =>
   dimension > 0 && vectors.length % (VECTOR_HEAD + dimension) === 0
 
@@ -52,7 +55,7 @@ export interface TurnVectors {
   readonly turn: number
   readonly embedder: string
   readonly dimension: number
-  /** `last` of the turn whose text was embedded. */
+  /** `last` of the turn at the time of embedding. */
   readonly last: number
   /** Packed. */
   readonly vectors: Uint8Array
@@ -63,7 +66,7 @@ export interface DueTurn {
   readonly last: number
 }
 
-/** Turns without vectors of this embedder, or with more text than those were made of; the newest first. */
+/** Turns without vectors of this embedder, or with more text than was embedded; newest first. */
 export function dueTurns(db: Database, embedder: string, below: number, limit: number): DueTurn[] {
   return db
     .query<DueTurn, [string, number, number]>(
@@ -73,7 +76,7 @@ export function dueTurns(db: Database, embedder: string, below: number, limit: n
     .all(embedder, below, limit)
 }
 
-/** Replaces what the turns had of the same embedder. Turns that are gone by now are left out. */
+/** Replaces the turns' vectors of the same embedder. Skips turns that are gone by now. */
 export function putVectors(db: Database, rows: readonly TurnVectors[]): void {
   db.transaction(() => {
     for (const row of rows) put(db, row)
@@ -88,7 +91,7 @@ function put(db: Database, { turn, embedder, dimension, last, vectors }: TurnVec
 }
 
 /**
- * Takes away what cannot have been written so, so that it is made again.
+ * Deletes vectors that we cannot have written, so that they are made again.
  *
  * @param dimension of the embedder's vectors
  */
@@ -116,7 +119,7 @@ function hasScales({ dimension, vectors }: Pick<TurnVectors, "dimension" | "vect
   return true
 }
 
-/** Those of other embedders, when all turns have this one's. */
+/** Deletes other embedders' vectors. Call once all turns have vectors of this one. */
 export function dropOtherVectors(db: Database, embedder: string): void {
   const has = db.query<object, [string]>("SELECT 1 FROM vectors WHERE embedder <> ? LIMIT 1").get(embedder)
   if (has === null) return
@@ -142,8 +145,8 @@ export function vectorTotals(db: Database, embedder: string): VectorTotals {
 }
 
 /**
- * Brings the vectors of the former views into new ones, where messages have other ids but the same keys. What cannot
- * be read, or belongs to messages that are gone, is left to the background job, which makes it again.
+ * Moves vectors from the former views into new ones, where messages have other ids but the same keys. What cannot be
+ * read, or belongs to messages that are gone, is left to the background job.
  *
  * @param path of the former database
  */
@@ -161,7 +164,7 @@ export function carryVectors(path: string, to: Database): void {
       }
     }).immediate()
   } catch (error) {
-    // Damaged, in use, or from before there were vectors: none of it keeps the views from being made anew.
+    // Damaged, in use, or older than vectors: none of these must stop the rebuild.
     if (!codeOf(error).startsWith("SQLITE_")) throw error
   } finally {
     old?.close()
@@ -183,7 +186,7 @@ function movedTo(row: TurnVectors, from: Database, to: Database): TurnVectors | 
         "SELECT id, turn FROM messages WHERE key = CAST(? AS INTEGER)",
       )
       .get(key)
-    // Other turns than before: another version of ctxbridge reads them otherwise.
+    // The turns differ, because another version of ctxbridge read them differently.
     if (found === null || (turn !== undefined && turn !== found.turn)) return undefined
     turn = found.turn
     ids.set(id, found.id)

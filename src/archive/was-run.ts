@@ -1,12 +1,12 @@
-/** Which commands were run at all: one that a human, a hook or the host refused says nothing about itself. Pure. */
+/** Tells which commands were run at all: one refused by a human, a hook or the host says nothing about itself. Pure. */
 import { NOT_RUN } from "../transcript/content.ts"
 
-/** Hosts before 2.0 do not say how a command ended. */
+/** Hosts before 2.0 do not tell how a command ended. */
 const TELLS_NO_STATUS = "GLOB '[01].*'"
 
 /**
- * A condition of SQL on a call of a shell. A hook refuses in words of its own, so that nothing but the missing exit
- * status tells its answer from an output.
+ * SQL condition on a shell call. A hook refuses in its own words, so only the missing exit status tells its refusal
+ * from output.
  *
  * @param call the table's name in the query
  */

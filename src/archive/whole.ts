@@ -1,4 +1,4 @@
-/** Opens the views, and makes them anew when they are damaged or do not hold the whole vault. */
+/** Opens the views, and rebuilds them if they are damaged or do not hold the whole vault. */
 import { CtxError, codeOf, messageOf, VIEWS_LOST } from "../util/errors.ts"
 import { vaultFiles } from "../vault/walk.ts"
 import { isComplete, isOutdated } from "./complete.ts"
@@ -9,14 +9,14 @@ import { isUnusable } from "./shape.ts"
 export interface WholeOptions {
   /** ms to wait for others. */
   readonly wait: number
-  /** Bytes in the vault from which on making the views anew is left to others. */
+  /** Bytes in the vault above which rebuilding is left to others. */
   readonly most: number
 }
 
 /**
- * Views of an earlier version are made anew, too; they do for as long as that has to wait.
+ * Also rebuilds views of an earlier version, but uses them as they are while that has to wait.
  *
- * @throws CtxError `views-lost` when there is more to do than the caller wants to wait for
+ * @throws CtxError `views-lost` if rebuilding is more than the caller wants to wait for
  */
 export function openWhole(dataHome: string, { wait, most }: WholeOptions): Database {
   let reason = "the database was missing, or was remade without the earlier sessions"
@@ -32,7 +32,7 @@ export function openWhole(dataHome: string, { wait, most }: WholeOptions): Datab
   try {
     repair(dataHome, reason, { wait, most })
   } catch (error) {
-    // Somebody else does the same: views that are made anew at this moment are worth waiting for.
+    // Somebody else is rebuilding the views, and waiting for that is worthwhile.
     if (codeOf(error) !== "busy" || !untilRebuilt(dataHome, wait)) throw error
     const db = openDatabase(dataHome, { wait })
     if (soundness(db, dataHome) === "lost") throw error
@@ -53,7 +53,7 @@ export function repair(dataHome: string, reason: string, { wait, most }: WholeOp
 const vaultBytes = (dataHome: string): number =>
   vaultFiles(dataHome).reduce((sum, file) => sum + file.bytes, 0)
 
-/** Closes the database when it does not hold the whole vault. */
+/** Closes the database if it does not hold the whole vault. */
 function soundness(db: Database, dataHome: string): "sound" | "outdated" | "lost" {
   let found: "sound" | "outdated" | "lost" = "lost"
   try {
@@ -64,14 +64,14 @@ function soundness(db: Database, dataHome: string): "sound" | "outdated" | "lost
   return found
 }
 
-/** @param db views that another version made */
+/** @param db views made by another version */
 function renewed(db: Database, dataHome: string, { wait, most }: WholeOptions): Database {
   if (vaultBytes(dataHome) > most) return db
   db.close()
   try {
     rebuild(dataHome, { now: Date.now(), wait })
   } catch (error) {
-    // Somebody has it open, or is doing the same: next time.
+    // Somebody has it open or is rebuilding, too; it is left to the next call.
     if (codeOf(error) !== "busy") throw error
   }
   return openDatabase(dataHome, { wait })

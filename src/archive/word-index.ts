@@ -1,14 +1,14 @@
 /**
- * By which words a message is found. Kept in the transaction that writes the message; a trigger takes the words away
+ * Index of the words by which a message is found. Written in the message's transaction; a trigger removes the words
  * with it.
  *
- * What narrows a search (project, session, role, tool, month) stands among the words as marks, which no text can
- * contain: so SQLite intersects lists instead of looking at rows.
+ * What narrows a search (project, session, role, tool, month) is stored among the words as marks, which no text can
+ * contain. So SQLite intersects lists instead of looking at rows.
  */
 import { wordSet } from "../util/words.ts"
 import type { Database } from "./database.ts"
 
-/** What a search may be narrowed to. */
+/** What a search can be narrowed to. */
 export interface Marks {
   readonly project?: number | undefined
   /** With or without its subagent. */
@@ -17,13 +17,13 @@ export interface Marks {
   /** Names of tools that are called or answer. */
   readonly tools?: readonly string[] | undefined
   readonly isError?: boolean | undefined
-  /** A prompt or an answer of the session itself: what may be given back to another session. */
+  /** Whether it is a prompt or answer of the session itself, which may be given back to another session. */
   readonly isSaid?: boolean | undefined
   /** ISO 8601. */
   readonly time?: string | undefined
 }
 
-/** No letter and no digit, so no word begins with it. */
+/** Neither a letter nor a digit, so no word begins with it. */
 const MARK = "§"
 
 const plain = (name: string): string => name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "")
@@ -52,8 +52,8 @@ function marksOf({ project, session, role, tools = [], isError, isSaid, time }: 
 }
 
 /**
- * Collects what messages are found by, and writes it in one go: any other statement between two of these would make
- * SQLite write out a list of each word for every single message.
+ * Collects the words of messages and writes them together: any other statement between two inserts would make SQLite
+ * write out a list per word for every single message.
  */
 export class WordWriter {
   readonly #db: Database
@@ -69,7 +69,7 @@ export class WordWriter {
     this.#waiting.push({ message, words: [...words].join(" ") })
   }
 
-  /** To be called before the transaction ends. */
+  /** Call before the transaction ends. */
   flush(): void {
     const insert = this.#db.query("INSERT INTO words (rowid, text) VALUES (?, ?)")
     for (const { message, words } of this.#waiting) insert.run(message, words)
@@ -79,14 +79,14 @@ export class WordWriter {
 
 export interface WordTotals {
   readonly messages: number
-  /** Messages that are found by their words. */
+  /** Messages that can be found by their words. */
   readonly indexed: number
 }
 
 export const wordTotals = (db: Database): WordTotals =>
   db
     .query<WordTotals, []>(
-      // The index's own table of what is in it: the virtual one would be read from end to end.
+      // The index's own table of its content, because the virtual table would be read from end to end.
       `SELECT (SELECT count(*) FROM messages) AS messages, (SELECT count(*) FROM words_docsize) AS indexed`,
     )
     .get()!
