@@ -1,8 +1,8 @@
-/** What the model says in one line of a transcript, for callers that want nothing else from it. Pure. */
+/** What the model says in one line of a transcript, for callers that need nothing else from it. Pure. */
 import { textsOf } from "./content.ts"
 import { isObject, objectOf } from "./json.ts"
 
-/** @returns `""` for any other line, and where it only thinks or calls tools */
+/** @returns `""` for any other line, and for lines with only thinking or tool calls */
 export function answerText(line: string): string {
   let parsed: unknown
   try {

@@ -1,13 +1,15 @@
-/** Content blocks of user and assistant messages. Each block is read on its own: a broken one costs only itself. */
+/**
+ * Content blocks of user and assistant messages. Each block is read on its own, so a broken one affects only itself.
+ */
 import { isBlank, isObject, type JsonObject, objectOf, stringOf } from "./json.ts"
 import type { Part } from "./types.ts"
 import { type Speaker, userTextParts } from "./user-text.ts"
 
 const PERSISTED = "<persisted-output>"
 const SAVED_TO = "saved to: "
-/** How the answer begins to a call that a human refused: nothing was run. */
+/** Beginning of the result of a call that a human refused, so nothing was run. */
 const REJECTED = "The user doesn't want to proceed with this tool use"
-/** How it begins to any call that was not run: refused by a human, by the host's rules or by its checks. */
+/** Beginnings of results of calls that were not run: refused by a human, the host's rules or its checks. */
 export const NOT_RUN = [
   "The user doesn't want to ",
   "Permission to use ",
@@ -16,24 +18,24 @@ export const NOT_RUN = [
   "This command requires approval",
   "<tool_use_error>",
 ] as const
-/** What the host writes before the words with which a human refused a tool call. */
+/** What the host writes before a human's reason for refusing a tool call. */
 const REASON_LEADS = ["the following reason for the rejection:", "To tell you how to proceed, the user said:"]
-/** What the host writes after them. */
+/** What the host writes after it. */
 const REASON_TAIL = "\n\nNote: The user's next message may contain"
-/** The host's own words in the place of a human's: its question form was left without an answer. */
+/** The host's own words in place of a human's, when its question form was not answered. */
 const NO_REASON = "The user wants to clarify these questions"
 
-/** What of a user line decides how its content reads. */
+/** What decides how the content of a user line is read. */
 export interface UserEnvelope {
   readonly speaker: Speaker
   readonly isSummary: boolean
-  /** Text of a skill, loaded at the model's wish. */
+  /** Whether it is the text of a skill that the model loaded. */
   readonly isSkill: boolean
   readonly toolUseResult: unknown
   readonly userFeedback: unknown
 }
 
-/** Parts of a user message's `content`, whatever its shape. */
+/** Parts of a user message's `content`, whatever its type. */
 export function userParts(content: unknown, envelope: UserEnvelope): Part[] {
   const blocks = blocksOf(content)
   const parts: Part[] = []
@@ -46,7 +48,7 @@ export function userParts(content: unknown, envelope: UserEnvelope): Part[] {
       else if (envelope.isSkill) parts.push({ kind: "context", source: "skill", text })
       else parts.push(...userTextParts(text, envelope.speaker))
     } else if (isObject(block)) {
-      // toolUseResult speaks of one result; with several in a line nobody can say which.
+      // `toolUseResult` describes a single result; if a line has several, nobody can say which.
       const made = blockParts(block, results === 1 ? envelope.toolUseResult : undefined)
       parts.push(...made)
       const [result] = made
@@ -61,7 +63,7 @@ export function userParts(content: unknown, envelope: UserEnvelope): Part[] {
   return parts
 }
 
-/** Parts of an assistant message's `content`; `textKind` is what its text is. */
+/** Parts of an assistant message's `content`; `textKind` is the kind of its text. */
 export function assistantParts(content: unknown, textKind: "text" | "apiError" | "notice"): Part[] {
   const parts: Part[] = []
   for (const block of blocksOf(content)) {
@@ -70,7 +72,7 @@ export function assistantParts(content: unknown, textKind: "text" | "apiError" |
       if (!isBlank(text)) parts.push({ kind: textKind, text })
     } else if (isObject(block)) {
       const thinking = block["type"] === "thinking" ? stringOf(block["thinking"]) : undefined
-      // Newer models send the signature alone, with empty text.
+      // Newer models send only the signature, with empty text.
       if (thinking !== undefined && !isBlank(thinking)) parts.push({ kind: "thinking", text: thinking })
       else parts.push(...blockParts(block, undefined))
     }
@@ -97,7 +99,7 @@ function textOf(block: unknown): string | undefined {
   return typeof block["text"] === "string" ? block["text"] : undefined
 }
 
-/** Blocks that mean the same in both roles. */
+/** Parts of blocks that mean the same in both roles. */
 function blockParts(block: JsonObject, toolUseResult: unknown): Part[] {
   const type = block["type"]
   if (type === "tool_use" || type === "server_tool_use" || type === "mcp_tool_use") {
@@ -109,7 +111,7 @@ function blockParts(block: JsonObject, toolUseResult: unknown): Part[] {
   return []
 }
 
-/** Also the results of tools that run at the API, such as `web_search_tool_result`. */
+/** Includes results of tools that run at the API, such as `web_search_tool_result`. */
 function isResult(block: JsonObject): boolean {
   const type = block["type"]
   return typeof type === "string" && type.endsWith("tool_result")
@@ -134,7 +136,7 @@ function resultParts(block: JsonObject, toolUseResult: unknown): Part[] {
   return [result, ...media]
 }
 
-/** The readable words of one item of a tool result. */
+/** The readable words of one item in a tool result. */
 function pieceOf(item: unknown): string {
   if (typeof item === "string") return item
   if (!isObject(item) || isMedia(item)) return ""

@@ -1,7 +1,7 @@
 /**
- * One line of a transcript, decoded. The only place that knows the host's wire format.
+ * Decodes one line of a transcript. The only place that knows the host's wire format.
  *
- * Runs in hooks, on every new line: one JSON.parse, and no work over long strings beyond finding a word in them.
+ * Runs in hooks on every new line: one JSON.parse, and nothing costlier on long strings than searching for a word.
  */
 import { assistantParts, userParts } from "./content.ts"
 import { attachmentParts, isForeign, queueParts, systemParts, titleParts } from "./host-lines.ts"
@@ -12,13 +12,15 @@ import type { Speaker } from "./user-text.ts"
 
 const NO_ANSWER_WANTED = "No response requested."
 
-/** Decodes one line. Never throws; a line that is no JSON object is a record of type `malformed`. */
+/** Decodes one line. Never throws; a line that is not a JSON object becomes a record of type `malformed`. */
 export function decodeLine(line: string): TranscriptRecord {
   const value = parse(line)
   return isObject(value) ? decodeObject(value) : record("malformed", {}, false, [], undefined)
 }
 
-/** What a line says, and its name, as `decodeLine` tells them: for whoever shows some lines, a few calls each instead of tens. */
+/**
+ * A line's uuid and parts, as `decodeLine` gives them. Takes a few calls instead of tens, for showing just some lines.
+ */
 export function partsOfLine(line: string): Pick<TranscriptRecord, "uuid" | "parts"> {
   const value = parse(line)
   if (!isObject(value)) return { uuid: undefined, parts: [] }
@@ -58,20 +60,20 @@ function decodeObject(line: JsonObject): TranscriptRecord {
   }
 }
 
-/** A line of ours: what the model wanted kept (archive/remembered.ts). */
+/** A line of our own with what the model wanted kept (archive/remembered.ts). */
 function noteParts(line: JsonObject): Part[] {
   const text = stringOf(line["text"])
   return text === undefined ? [] : [{ kind: "brief", text }]
 }
 
-/** A message of a subagent, wrapped into a line of its parent. The line keeps its own place (uuid, parent). */
+/** A subagent's message wrapped into a line of its parent. The line keeps its own place (uuid, parent). */
 function decodeProgress(line: JsonObject, sidechain: boolean): TranscriptRecord {
   const data = objectOf(line["data"])
   const type = subtyped("progress", data["type"])
   const message = data["message"]
   if (data["type"] !== "agent_progress" || !isObject(message))
     return record(type, line, sidechain, [], undefined)
-  // Some clients put the bare API message there, without its envelope.
+  // Some clients put the bare API message there, without an envelope.
   const inner = message["message"] === undefined ? { type: message["role"], message } : message
   const role = typeOf(inner)
   const agent = { ...inner, ...line, agentId: data["agentId"] ?? inner["agentId"] ?? line["agentId"] }
@@ -93,8 +95,8 @@ function messageParts(type: "user" | "assistant", line: JsonObject, speaker: Spe
 }
 
 /**
- * The host itself answers, under a model name of its own, when the API did not or was not asked. It is no error when the
- * host says so: a plugin that answers a compaction may give words to the assistant.
+ * The host itself answers, under a model name of its own, if the API did not answer or was not asked. That is not an
+ * error if the line says so: a plugin that answers a compaction may put words into the assistant's mouth.
  */
 function assistantTextKind(line: JsonObject, content: unknown): "text" | "apiError" | "notice" {
   if (line["isApiErrorMessage"] === true) return "apiError"
@@ -129,7 +131,7 @@ function record(
   return {
     type,
     uuid: stringOf(line["uuid"]),
-    // A compaction cuts the chain of parents; the logical parent joins it again.
+    // A compaction breaks the chain of parents; the logical parent rejoins it.
     parentUuid: stringOf(line["parentUuid"]) ?? stringOf(line["logicalParentUuid"]),
     timestamp: stringOf(line["timestamp"]),
     sessionId: stringOf(line["sessionId"]) ?? stringOf(line["session_id"]),
@@ -146,7 +148,7 @@ function record(
   }
 }
 
-/** JSON.parse without throwing, with every string well-formed and free of NUL. */
+/** JSON.parse without exceptions. Makes all strings well-formed and free of NUL. */
 function parse(line: string): unknown {
   try {
     const text = (line.charCodeAt(0) === 0xfeff ? line.slice(1) : line).toWellFormed()
@@ -156,7 +158,7 @@ function parse(line: string): unknown {
   }
 }
 
-/** The host escapes only what cannot stand as itself, so these escapes are rare, and the slow way is taken rarely. */
+/** The host escapes only characters that need it, so these escapes are rare, and so is the slow path. */
 function needsCleaning(text: string): boolean {
   return text.includes("\\u") && (text.includes("\\u0000") || text.includes("\\ud") || text.includes("\\uD"))
 }

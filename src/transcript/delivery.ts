@@ -1,11 +1,11 @@
 /**
- * Whether text that a hook gave at a session's start has reached the conversation, told from the lines that the host
- * wrote since.
+ * Finds out whether text that a hook gave at a session's start has reached the conversation, from the lines that the
+ * host has written since.
  *
- * Hosts from 2.1.112 on write each hook's context as a line of its own, in one go with a compaction's other lines, but
- * not always before the answer that follows (a terminal's automatic compaction). So its absence says something only
- * when more was said behind the compaction's lines or behind a turn that was stopped, when a whole turn stands there, or
- * when the host says itself that the hook failed.
+ * Hosts from 2.1.112 on write each hook's context as a line of its own, together with a compaction's other lines, but
+ * not always before the answer that follows (a terminal's automatic compaction). So a missing line proves something
+ * only if more was said after the compaction's lines or after an interrupted turn, if a whole turn follows, or if the
+ * host itself says that the hook failed.
  */
 import { atLeast } from "../util/version.ts"
 import { textsOf } from "./content.ts"
@@ -17,21 +17,21 @@ import type { Part } from "./types.ts"
 /** `open`: the lines that would tell are not there yet. `unknown`: this host does not tell. */
 export type Outcome = "arrived" | "lost" | "unknown" | "open"
 
-/** How every text that is given back begins. A line of the transcript has its quotation marks escaped. */
+/** Beginning of every text that is given back. In a transcript's line, its quotation marks are escaped. */
 export const MARK = "<ctxbridge-restore source="
-/** Of these, the host shows to the user or to us alone that a hook has run. */
+/** With these, the host shows only to the user or to us that a hook has run. */
 const SUCCEEDED = new Set(["hook_success", "hook_additional_context", "hook_system_message"])
 const OUR_HOOK = " hook session-start"
-/** The oldest host that was seen to write hook context into the transcript. */
+/** The oldest host known to write hook context into the transcript. */
 export const TELLS = [2, 1, 112] as const
-/** A turn that its author has stopped: what is said behind it comes later, as behind a compaction's other lines. */
+/** Marks a turn that the user stopped. Like a compaction's other lines, it comes before what is said next. */
 const INTERRUPT = "[Request interrupted by user"
-/** The host's own lines begin so, and stand among a compaction's. */
+/** Beginning of the host's own lines, which come among a compaction's. */
 const HOSTS = /^\s*(?:<|Caveat:)/
 
 /**
  * @param content whole lines, from where the transcript ended when the text was given
- * @param given when it was, in ms since the epoch
+ * @param given when that was, in ms since the epoch
  */
 export function outcomeIn(content: Uint8Array, given: number): Outcome {
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
@@ -42,17 +42,20 @@ export function outcomeIn(content: Uint8Array, given: number): Outcome {
   return atLeast(stringOf(proof["version"]), TELLS) ? "lost" : "unknown"
 }
 
-/** Texts of ours that this line brings into the conversation. */
+/** Our texts that this line brings into the conversation. */
 export function contextsIn(line: JsonObject): string[] {
   const attachment = objectOf(line["attachment"])
   if (line["type"] !== "attachment" || attachment["type"] !== "hook_additional_context") return []
   return textsOf(attachment["content"]).filter((text) => text.includes(MARK))
 }
 
-/** A restore or pointer of ours: what it quotes stands in the archive already, as in isOwnTool (archive/tool-rows.ts). */
+/**
+ * Whether it is a restore or pointer of ours. As with `isOwnTool` (archive/tool-rows.ts), the archive already holds
+ * what it quotes.
+ */
 export const isGivenBack = (part: Part): boolean => part.kind === "context" && part.text.includes(MARK)
 
-/** The host has stopped our hook, or did not like its answer. */
+/** Whether the host stopped our hook or rejected its answer. */
 function isFailure(line: JsonObject): boolean {
   const { type, hookEvent, command } = objectOf(line["attachment"])
   if (line["type"] !== "attachment" || hookEvent !== "SessionStart") return false
@@ -60,7 +63,7 @@ function isFailure(line: JsonObject): boolean {
   return typeof command === "string" && command.includes(OUR_HOOK)
 }
 
-/** What human or model have said, with all that the host writes in one go before it. */
+/** The first words of the human or the model after all that the host writes together with the restore. */
 function saidBehind(bytes: Buffer, given: number): JsonObject | undefined {
   const summary = linesWith(bytes, SUMMARY).find(({ line }) => isSummary(line))
   const before = summary ?? linesWith(bytes, INTERRUPT).find(({ line }) => isSaid(line, given))
@@ -71,7 +74,10 @@ function saidBehind(bytes: Buffer, given: number): JsonObject | undefined {
   return undefined
 }
 
-/** In the conversation itself, since then; no message that a compaction has kept, and none of the host's own. */
+/**
+ * Whether it was said in the conversation itself and since then, so neither kept by a compaction nor the host's own
+ * words.
+ */
 function isSaid(line: JsonObject, given: number): boolean {
   const { type, isSidechain, isMeta, message } = line
   if ((type !== "user" && type !== "assistant") || isSidechain === true || isMeta === true) return false
@@ -79,7 +85,7 @@ function isSaid(line: JsonObject, given: number): boolean {
   return type === "assistant" || !textsOf(objectOf(message)["content"]).some((text) => HOSTS.test(text))
 }
 
-/** The first answer since, when the end of its turn is there as well. */
+/** The first answer since then, if the end of its turn is there as well. */
 function turnBehind(bytes: Buffer, given: number): JsonObject | undefined {
   const end = linesWith(bytes, '"stop_hook_summary"').findLast(
     ({ line }) =>

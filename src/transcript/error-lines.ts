@@ -1,21 +1,21 @@
 /**
- * Lines of an output that name an error: by their shape, since files, logs and listings speak of errors as well. Pure.
- * How often that is right is told in docs/measurements/restore.md.
+ * Finds lines of output that name an error. Goes by their shape, since files, logs and listings mention errors as well.
+ * Pure. docs/measurements/restore.md tells how often this is right.
  */
 import { ERROR_WORD, SYSTEM } from "./error-words.ts"
 
-/** Characters of an output that are looked at. */
+/** Characters of an output that are searched. */
 const LOOKED_AT = 20_000
 const SHORTEST = 8
 const LONGEST = 200
 const MOST = 24
 
-/** Words before a message that say who speaks, and of what place: `ls: `, `src/a.ts:3:5: `, `a.cs(3,5): `, `line 4: `. */
+/** Words before a message that give its program and place: `ls: `, `src/a.ts:3:5: `, `a.cs(3,5): `, `line 4: `. */
 const PLACE = String.raw`(?:(?:line |sh: )?(?:[A-Za-z]:\\)?[^\s:,;"'${"`"}{}<>=|]+(?:\(\d+(?:,\d+)?\))?(?::\d+){0,2}(?: ?:| -)\s){0,3}`
-/** What stands before these when a test, a tool or a log draws a frame. */
+/** What precedes them when a test, a tool or a log draws a frame. */
 const FRAME = /^(?:[│|├╰└─▶►>•\s]+(?=\S)|E +(?=\S))/u
 
-/** A line of any of these shapes names an error, whatever it is printed by. */
+/** A line of any of these shapes names an error, whichever program prints it. */
 const SHAPES: readonly RegExp[] = [
   // `error: …`, `fatal: …`, `error[E0308]: …`, `error CS0117: …`, `Assert.Equal() Failure: …`, `错误：…`
   new RegExp(
@@ -32,7 +32,7 @@ const SHAPES: readonly RegExp[] = [
   /^(?:[\w.-]+ |\[[^\]]{1,30}\] ){0,2}\[?(?:ERROR|FATAL|CRITICAL|SEVERE|PANIC|ERR!)(?:\]|:|!)?(?: in | -)? *[\p{L}'"(./\d[][^=]{4}/u,
   /^npm error \S/,
   /^(?:An )?[Ee]rror (?:response from|from server|occurred|in prepare)\b.{5}/,
-  // Tests: of pytest, Go, Bun, TAP, cargo, xUnit, Jest, and those that draw a cross
+  // Tests: pytest, Go, Bun, TAP, cargo, xUnit, Jest, and runners that print a cross
   /^(?:FAIL(?:ED|URE)?|--- FAIL):? +\S{3}/,
   /^\(fail\) \S/,
   /^not ok \d+ \S/,
@@ -40,7 +40,7 @@ const SHAPES: readonly RegExp[] = [
   /^\S.* \[FAIL\]$/,
   /^● \S.* › \S/,
   /^[✗✘✖×❌]\uFE0F? \S{2}/u,
-  // A command of the shell, a file, a host: what the system says of it stands behind a colon.
+  // Messages of the system, after the name of a command, file or host and a colon
   new RegExp(`^.{2,200}: (?:${SYSTEM})`, "iu"),
   /^\(eval\):\S* \S/,
   /^[\w.@/-]+ (?:command )?not found$/,
@@ -57,57 +57,58 @@ const SHAPES: readonly RegExp[] = [
   /^HTTP(?:\/[\d.]+)? [45]\d\d\b/,
 ]
 
-/** Each of these shapes has one of these words, or letters beyond ASCII: hardly any line does. */
+/** Every line of these shapes has one of these words or letters beyond ASCII. Hardly any other line does. */
 const HINT =
   /err|fail|fatal|panic|xcept|annot|can't|could|unable|no such|not |found|denied|refused|rejected|timed out|invalid|unknown|unrecogni|unexpected|missing|illegal|directory|exists|busy|permi|broken|reset by|space left|address already|too many|undefined|severe|critical|traceback|terminate|segmentation|conflict|http|\*\* |nicht|keine|schwerwie|fehler|existe|encontrad|aucun|introuvable|hata|fallo|fout|dizin yok/i
 const BEYOND_ASCII = /[^\x00-\x7f]/
 
-/** The same, where a call has failed: findings of linters and compilers that do not name themselves. */
+/** More shapes for failed calls: findings of linters and compilers that do not give their own name. */
 const FAILED_SHAPES: readonly RegExp[] = [
   /^\S+\.\w{1,6}:\d+:\d+:? \S/,
   /^\d+:\d+ +error +\S/,
   /^[A-Z]{1,4}\d{3,4} (?:\[\*\] )?[A-Z`]\S* \S/,
 ]
 
-/** `path::test FAILED [ 83%]`: the same test is named at the end of the output, the other way round. */
+/** `path::test FAILED [ 83%]`: the end of the output names the same test, in reverse order. */
 const TEST_LAST = /^(\S+::\S+) FAILED(?: \[ *\d+%\])?$/
-/** Printed before the error itself, or beside it: says nothing alone. */
+/** Printed before or beside the error itself, and meaningless alone. */
 const HEADING =
   /^(?:Traceback \(most recent call last\)|The above exception was|During handling of the above|\S+ ERROR (?:Run with|Version:|For more)|For (?:further|more) information)|^(?:##)?\[error\]\s?Process completed with exit code|\bA complete log of this run\b/i
 const TRACEBACK = /^(\s*)Traceback \(most recent call last\):$/
 /** `a.b.Name: message`, `KeyboardInterrupt` */
 const THROWN = /^(?:\w+\.)*[A-Z]\w*(?:$|: )/
-/** A count of none, which speaks of errors all the same; the type or the value of a field; a warning. */
+/** A count of zero, which mentions errors nevertheless; the type or value of a field; a warning. */
 const NONE =
   /\b(?:0|no) (?:errors?|fail)|\b(?:errors?|fail\w*)["']? ?[=:] ?(?:0|null|none|false|\[\])(?!\w)|^\S*(?:error|fail|exception)\w*["']? ?[=:] ?(?:true|string|str|bool(?:ean)?|number|int|any|unknown|object|list|dict|Error)\b *(?:$|[|=#,;[(<])|^(?:\S+ )?(?:warn(?:ing)?|note|hint|info)\b/i
-/** A line of a program. */
+/** A line of source code. */
 const CODE =
   /[{};,\\]$|\($|^["'`].*["'`] *[+)]|^(?:if|else|return|raise|except|throw|catch|const|let|var|def|import|from|for|class|async|await|fn|func|pub|use|self|print|echo|grep|case)\b(?!:)|\w\((?:\w+=|["'`{[])/
-/** Words that speak of errors. Where no line of a failed call has a shape, the first with such a word is the one. */
+/** Words that speak of errors. If no line of a failed call has a shape, the first with such a word is taken. */
 const SPEAKS =
   /\b(?:errors?|fail(?:ed|ure|s)?|exception|panic(?:ked)?|fatal|cannot|can['’]t|could not|not found|denied|undefined|unexpected|invalid|no such|refused|timed out|unable|rejected|unknown|none of|must|required|not an?|does not|doesn't|did not|no [\w ]+ found)\b|未|不能|无法|できません|nicht|не /iu
-/** Programs are brief: a line of more words is prose, and so is a sentence of half as many. */
+/** Programs are brief: a line with more words is prose, as is a full sentence with half as many. */
 const MOST_WORDS = 30
 const SENTENCE = /^["“]?\p{Lu}.*\p{Ll}\.$/u
-/** Lines that report or list: tests that run, steps, changes, branches, commits, settings, searches. */
+/** Lines that report or list: running tests, steps, changes, branches, commits, settings, searches. */
 const REPORT =
   /^\w+ ?=|^[=~#*_+!-]{2,}|^[0-9a-f]{7,40} |^\d+[:\-\s]|^\d+%|^On branch |^Your branch |^[MADRCU?]{1,2} \S+$|^\S+:\S*[^\s\d:]*:|\.\.\.$|…$|^\S+$| \| +\d+ |\b(?:pass(?:ed|ing)?|pending|success(?:ful\w*)?|skipped|resolved|installed|downloaded)\b|^(?:WARN(?:ING)?|INFO|DEBUG|NOTE|usage|warning|hint|note)\b|https?:\/\/|^[-•]|^[bcdlps-][rwxst-]{9}|^["'`]|\w+\(|->|=>/i
-/** A failed call whose output is longer was at work before it failed: its first line says nothing. */
+/** A failed call with more lines of output had been working before it failed, so its first line tells nothing. */
 const BRIEF = 3
 
-/** What the host puts around the output of a call that failed, before it, and in its place when a human refused. */
+/** What the host puts around or before the output of a failed call, or in its place when a human refused. */
 const HOST_TAG = /<\/?tool_use_error>/g
 const STATUS = /^(?:Error: )?(Exit code -?\d{1,3})$/
 const REFUSED = /^\s*The user (?:doesn't|does not) want to /
 const COLOURS = /\u001b\[[0-9;?]*[A-Za-z]|\u001b\]8;;[^\u0007\u001b]*(?:\u0007|\u001b\\)/g
-/** When a line was logged, and the job and step before it. */
+/** Time of logging, preceded by job and step. */
 const LOGGED =
   /^(?:[^\t]*\t[^\t]*\t|\s+)?\S*\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*\s+|^\s*\[[^\]]*\d\d:\d\d[:.]\d\d[^\]]*\]\s+/
 
 /**
- * Lines of an output that name an error, white space folded, without colours and times.
+ * Lines of output that name an error, with white space folded, without colours and times.
  *
- * @param failed the output of a call that failed: where no line names an error, one that says why, if any does
+ * @param failed whether the call failed; if no line names an error, the result is one that gives the reason, if any
+ * does
  */
 export function errorLinesIn(output: string, failed = false): string[] {
   if (failed && REFUSED.test(output)) return []
@@ -119,7 +120,7 @@ export function errorLinesIn(output: string, failed = false): string[] {
     if (!failed && traced === undefined && !HINT.test(raw) && !BEYOND_ASCII.test(raw)) continue
     const line = cleaned(raw)
     const trace = TRACEBACK.exec(raw)?.[1]
-    // What a traceback leads to stands as far to the left as its title, whatever it is called.
+    // The line that a traceback leads to is indented like its title, whatever it says.
     const isEnd =
       traced !== undefined && line !== "" && raw.startsWith(traced) && /^\S/.test(raw.slice(traced.length))
     if (isEnd || trace !== undefined) traced = trace
@@ -131,7 +132,7 @@ export function errorLinesIn(output: string, failed = false): string[] {
   return [...found]
 }
 
-/** The output of a call that failed, from the line on that names its error; all of it where none does. */
+/** Output of a failed call from the line that names its error on; all of it if none does. */
 export function fromError(output: string): string {
   const [named] = errorLinesIn(output, true)
   if (named === undefined) return output
@@ -140,7 +141,7 @@ export function fromError(output: string): string {
   return at < 0 ? named : lines.slice(at).join("\n")
 }
 
-/** How a failed command ended, as the host says it: `Exit code 2`. */
+/** How a failed command ended, in the host's words: `Exit code 2`. */
 export const exitStatusIn = (output: string): string | undefined =>
   STATUS.exec(output.slice(0, 40).split("\n", 1)[0]!.trim())?.[1]
 
@@ -165,7 +166,7 @@ function reason(lines: readonly string[]): string[] {
   const mayTell = (line: string): boolean =>
     line.length >= SHORTEST && line.length <= LONGEST && !HEADING.test(line)
   const isBrief = said.length <= BRIEF
-  // The host's own tools say nothing but the reason.
+  // The host's own tools print nothing except the reason.
   if (isBrief && !isCommand) return said.slice(0, 1).filter(mayTell)
   const candidates = said.filter(
     (line) => mayTell(line) && !REPORT.test(line) && !CODE.test(line) && !NONE.test(line),

@@ -1,10 +1,10 @@
-/** Words by which programs name an error, in many languages. Sources of regular expressions that ignore case. */
+/** Words with which programs name errors, in many languages. Sources of case-insensitive regular expressions. */
 
-/** What a message is called: it stands before a colon. */
+/** Labels of messages, followed by a colon. */
 export const ERROR_WORD =
   "(?:fatal|panic|error|err!|failure|failed|critical|exception|fehler|schwerwiegend|schwerer fehler|erreur|échec|hata|erro|errore|fallo|fout|ошибка|сбой|错误|錯誤|失败|失敗|异常|例外|エラー|오류|실패)"
 
-/** What systems say of a file, a command or a host, behind its name and a colon. */
+/** What systems say about a file, a command or a host, after its name and a colon. */
 export const SYSTEM = [
   "no such (?:file or directory|table|column|host|service|image|process)",
   "(?:command )?not found",

@@ -1,9 +1,9 @@
 /**
- * Sentences worth keeping, found by how they are worded. Pure.
+ * Finds sentences worth keeping by their wording. Pure.
  *
- * A constraint is what a human told the model to do or not to do for good; a decision is what the model settled
- * and why; a refuted approach is what it tried in vain. All are kept verbatim. English, German, Spanish and Chinese
- * are known; test/unit/transcript/extract-languages.test.ts says how well.
+ * A constraint is what a human told the model to do or not to do for good; a decision is what the model settled and
+ * why; a refuted approach is what it tried in vain. All are kept verbatim. Covers English, German, Spanish and Chinese;
+ * test/unit/transcript/extract-languages.test.ts tells how well.
  */
 import { told } from "./wording.ts"
 import { constraints } from "./wording-constraints.ts"
@@ -13,15 +13,15 @@ import { refuted } from "./wording-refuted.ts"
 const LONGEST = 300
 const MOST = 8
 
-/** What stands before a line's words: quotation, heading, list, number, box. */
+/** Marks before a line's words: quotation, heading, list, number, box. */
 const LINE_MARKS = /^(?:>\s?|#{1,6}\s+|[-*+•]\s+|\d{1,3}[.)]\s+|\[[ xX]\]\s+)+/
-/** A line at least so long that ends within a sentence goes on in the next. */
+/** A line of at least this length that ends within a sentence continues on the next one. */
 const WRAPPED = 50
-/** Behind a sentence's end, and not behind a word that is cut short. */
+/** After the end of a sentence, but not after an abbreviation. */
 const SENTENCE_END =
   /(?<=[.!?]["'”’)]{0,2})(?<!\b(?:e\.g|i\.e|etc|vs|cf|approx|resp|z\.B|d\.h|bzw|ca|Nr|No|Abs|p\.ej|Dr|Mr|Mrs|Ms|St)\.)\s+|(?<=[。！？；])/
 
-/** Sentences of prose: code blocks and host tags hold none. */
+/** Sentences of prose. Skips code blocks and host tags, which hold none. */
 function* sentences(text: string): Generator<string> {
   const prose = text.slice(0, 20_000).replace(/```[\s\S]*?(```|$)/g, "\n")
   for (const line of unwrapped(prose)) {
@@ -33,7 +33,7 @@ function* sentences(text: string): Generator<string> {
   }
 }
 
-/** Lines without their marks; one that was wrapped within a sentence is one. */
+/** Lines without their marks; those wrapped within a sentence are joined. */
 function unwrapped(prose: string): string[] {
   const lines: string[] = []
   let isWrapped = false
@@ -47,7 +47,7 @@ function unwrapped(prose: string): string[] {
   return lines
 }
 
-/** Emphasis and code that a sentence's end has cut in two lose their mark. */
+/** Removes marks of emphasis or code that the end of the sentence has cut off from their counterparts. */
 function balanced(sentence: string): string {
   let text = sentence
   for (const mark of ["**", "__", "`"]) {
@@ -60,16 +60,16 @@ function balanced(sentence: string): string {
   return text.trim()
 }
 
-/** Chinese says in five characters what takes others eight. */
+/** Chinese needs five characters where other languages need eight. */
 const shortest = (text: string): number => (/\p{Script=Han}/u.test(text) ? 5 : 8)
 
-/** Lines that a human quotes are somebody else's, mostly the model's. */
+/** Lines that a human quotes are somebody else's words, mostly the model's. */
 const QUOTED = /^[ \t]*>.*$/gm
 
 export const constraintsIn = (prompt: string): string[] =>
   pick(prompt.replace(QUOTED, ""), (sentence) => told(sentence, constraints()))
 
-/** `That is now decided.`: what it was stands elsewhere. */
+/** `That is now decided.` only refers to a decision made elsewhere. */
 const POINTING = /^(?:that|this|it|das|dies(?:es)?|es|eso|esto)(?:['’]s)?\s/i
 const POINTING_SHORTEST = 8
 
@@ -79,7 +79,7 @@ export const decisionsIn = (answer: string): string[] =>
 const isPointing = (sentence: string): boolean =>
   POINTING.test(sentence) && (sentence.match(/[\p{L}\p{N}]+/gu)?.length ?? 0) < POINTING_SHORTEST
 
-/** Ways that were tried in vain. */
+/** Approaches that were tried in vain. */
 export const refutedIn = (answer: string): string[] => pick(answer, (sentence) => told(sentence, refuted()))
 
 function pick(text: string, wanted: (sentence: string) => boolean): string[] {

@@ -1,6 +1,6 @@
 /**
- * Names, paths and commands in what was said and done: what the model needs again, and a summary drops. Pure. Whose
- * words may be searched is for the caller to know.
+ * Names, paths and commands in what was said and done: the model needs them again, and summaries drop them. Pure. The
+ * caller decides whose words may be searched.
  */
 import { asPath } from "./tool-input.ts"
 
@@ -8,22 +8,22 @@ export const FACT_KINDS = ["path", "command", "name", "error"] as const
 
 export type FactKind = (typeof FACT_KINDS)[number]
 
-/** Characters of one text that are looked at: what is longer is a file, and its head tells what it is about. */
+/** Characters of a text that are searched. Anything longer is a file, and its beginning tells what it is about. */
 const LOOKED_AT = 20_000
-/** Facts of one kind in one text; more of them is a listing. */
+/** Most facts of one kind in one text. More of them would be a listing. */
 const MOST = 120
 
 /**
- * `camelCase`, `PascalCase` of two words, `snake_case`: a plain word is no name, nor a part of one with hyphens, nor one
- * behind the escape of a line's end: `\nWhen`.
+ * `camelCase`, `PascalCase` of two words, `snake_case`. Excludes plain words, parts of hyphenated ones, and words after
+ * an escaped line end (`\nWhen`).
  */
 const NAME =
   /(?<![\w$]|\w-|\\(?=[nrt][A-Z]))(?:[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]*)+|_*[A-Za-z][A-Za-z0-9]*(?:_+[A-Za-z0-9]+)+)(?![\w$]|-\w)/g
-/** Between backticks also what is joined by dots and hyphens: outside, `read-only` and `e.g.` look the same. */
+/** Between backticks, also names joined by dots and hyphens. Elsewhere, `read-only` and `e.g.` look the same. */
 const MARKED = /`((?=[\w.-]*(?:[a-z0-9][._-]|[a-z][A-Z]))[A-Za-z_][\w.-]{3,40})(?:\(\))?`/g
-/** Digits all over: ids and hashes are not typed again. */
+/** Digits throughout mean an id or a hash, which nobody types again. */
 const ID = /\d{5}|\d\D+\d\D+\d/
-/** Tools and words of the host, and hosts of the network: nobody has to be told them again. */
+/** Tools and terms of the host, and network hosts: nobody needs to be told these again. */
 const KNOWN =
   /^(?:GitHub|JavaScript|TypeScript|WebFetch|WebSearch|TodoWrite|TaskCreate|TaskUpdate|MultiEdit|NotebookEdit|BashOutput|KillShell|AskUserQuestion|ExitPlanMode|SlashCommand|ToolSearch|in_progress|general-purpose|read-only)$|\.(?:com|org|net)$/
 const NAME_SHORTEST = 5
@@ -44,13 +44,15 @@ export function namesIn(text: string): string[] {
   return [...found]
 }
 
-/** What a path can be in prose, and what stands between two of them. */
+/** Characters of a path in prose, as opposed to those between paths. */
 const WORD = /[^\s"'`<>()[\]{}|,;]+/g
-/** Behind `${ROOT}`, `"$ROOT"` and `<folder>` a slash does not begin a path: it stands below a folder that has no name. */
+/**
+ * After `${ROOT}`, `"$ROOT"` and `<folder>`, a slash does not begin an absolute path: it is below an unnamed folder.
+ */
 const BELOW = /(?:[\w}]["'`]|[\]}]|<[\w -]{1,30}>)$/
 const BELOW_REACH = 34
 
-/** Paths that prose names: only with a slash and an extension, since `and/or` is none. */
+/** Paths in prose. They need a slash and an extension, as `and/or` is not a path. */
 export function pathsIn(text: string): string[] {
   const found = new Set<string>()
   const head = text.slice(0, LOOKED_AT)
@@ -68,20 +70,20 @@ export function pathsIn(text: string): string[] {
 
 const COMMAND_LONGEST = 160
 const COMMAND_SHORTEST = 6
-/** What moves about or prints, assigns, and words of the shell's grammar. */
+/** Commands that move about, print or assign, and words of shell grammar. */
 const NO_COMMAND =
   /^(?:(?:cd|echo|printf|true|false|exit|set|export|sleep|continue|break|for|while|if|then|else|elif|fi|do|done|case|esac|in|read|local|return)\b|[#{}()[\]!-]|\w+=)/
 
-/** Of which nothing but variables is known: `cat "$f"`, `$TOOL -v`. */
+/** Commands with nothing but variables: `cat "$f"`, `$TOOL -v`. */
 const VARIABLES_ONLY = /^["']?\$|^\S+(?: -[\w-]+)*(?: ["']?\$\{?\w+\}?["']?)+$/
 
-/** A command, and the line that it stood in: with redirections, and the filters behind it. */
+/** A command, and the line it was in, with redirections and filters. */
 export interface CommandUse {
   readonly command: string
   readonly line: string
 }
 
-/** The first commands of a script's pipelines, each once. */
+/** The first command of each pipeline in a script, without duplicates. */
 export const simpleCommands = (script: string): string[] => commandUses(script).map(({ command }) => command)
 
 export function commandUses(script: string): CommandUse[] {
@@ -90,7 +92,7 @@ export function commandUses(script: string): CommandUse[] {
     const command = outside(folded(piece.command))
     const line = outside(folded(piece.line))
     if (command.length < COMMAND_SHORTEST || command.length > COMMAND_LONGEST) continue
-    // Over several lines it is a program or a message, which nobody types again.
+    // With several lines it is a program or a message, which nobody types again.
     if (NO_COMMAND.test(command) || !command.includes(" ") || command.includes("\n")) continue
     if (VARIABLES_ONLY.test(command)) continue
     found.set(command, {
@@ -102,18 +104,21 @@ export function commandUses(script: string): CommandUse[] {
   return [...found.values()]
 }
 
-/** Without the end of a subshell that begins with a command before it: `(cd app && npm test)`. */
+/** Removes the end of a subshell that was opened before the command: `(cd app && npm test)`. */
 function outside(command: string): string {
   let open = 0
   for (const letter of command) if (letter === "(" || letter === ")") open += letter === "(" ? 1 : -1
   return open < 0 && command.endsWith(")") ? command.slice(0, open).trimEnd() : command
 }
 
-/** What prints or waits, comments, and words of the shell's grammar. */
+/** Commands that print or wait, comments, and words of shell grammar. */
 const NO_OPENING =
   /^(?:(?:echo|printf|sleep|for|while|until|if|case|function)\b|[\w-]+ ?\(\)|[#{}()[\]!])|\\$/
 
-/** The first line of a script as it was typed: where it is run, with what set, or how a longer one begins. One too long is cut. */
+/**
+ * A script's first line as typed: it shows where and with which variables a command runs, or how a longer one begins.
+ * Cut if too long.
+ */
 export function openingOf(script: string): string | undefined {
   const [first = ""] = script
     .trimStart()
@@ -126,7 +131,7 @@ export function openingOf(script: string): string | undefined {
 
 const folded = (text: string): string => text.replace(/[ \t]+/g, " ").trim()
 
-/** Pipelines and their first commands, up to the redirections; nothing behind a here-document. */
+/** Pipelines and their first commands, up to any redirection. Stops at a here-document. */
 function* pipelines(script: string): Generator<CommandUse> {
   let command = ""
   let start = 0

@@ -1,30 +1,30 @@
 /**
- * Where a text stands in a line of a transcript: in its JSON strings, however they are escaped, and in JSON that stands
- * in those strings. Pure.
+ * Finds a text in a line of a transcript: in its JSON strings, however they are escaped, and in JSON within those
+ * strings. Pure.
  */
 import { isObject, type JsonObject } from "./json.ts"
 
-/** First byte, and the first one behind the last. */
+/** First byte, and the one after the last. */
 export type Span = readonly [from: number, to: number]
 
 export type Finder = (line: Uint8Array) => Span[]
 
-/** Pairs of indices of a text, in UTF-16 units. */
+/** Finds pairs of indices in a text, in UTF-16 units. */
 type Search = (text: string) => Iterable<Span>
 
-/** All places of `text`, also where it was written as JSON once or twice more. */
+/** Finds all places of `text`, even where it was encoded as JSON once or twice more. */
 export function textFinder(text: string): Finder {
   const forms = [...new Set([text, ...escaped(text), ...escaped(text).flatMap(escaped)])]
   const gate = longestPlain(text)
   return (line) => {
     const bytes = Buffer.from(line.buffer, line.byteOffset, line.length)
-    // Plain letters are escaped by nobody but for the sake of it.
+    // Hardly anyone escapes plain letters.
     if (gate !== "" && !bytes.includes(gate) && !/\\u00[2-7]/i.test(bytes.toString("latin1"))) return []
     return spansIn(bytes, (decoded) => forms.flatMap((form) => [...placesOf(form, decoded)]))
   }
 }
 
-/** All places of a pattern in the strings as they were before they became JSON. */
+/** Finds all places of a pattern in the decoded strings. */
 export function patternFinder(pattern: RegExp): Finder {
   const global = new RegExp(pattern.source, [...new Set(`${pattern.flags}g`)].join(""))
   return (line) =>
@@ -35,7 +35,7 @@ export function patternFinder(pattern: RegExp): Finder {
     )
 }
 
-/** As JSON has it, with and without letters beyond ASCII. */
+/** The text encoded as JSON, with letters beyond ASCII as they are and escaped. */
 function escaped(text: string): string[] {
   const json = JSON.stringify(text).slice(1, -1)
   const ascii = json.replace(
@@ -59,7 +59,7 @@ function* placesOf(text: string, within: string): Generator<Span> {
 function spansIn(bytes: Buffer, search: Search): Span[] {
   const found: Span[] = []
   const look = (from: number, to: number, isJson: boolean): void => {
-    // Most strings have none of it, and where each letter stands is dear to know.
+    // Most strings do not contain it, and locating each letter is expensive.
     const text = bytes.toString("utf8", from, to)
     const plain = isJson && text.includes("\\") ? (JSON.parse(`"${text}"`) as string) : text
     if ([...search(plain)].length === 0) return
@@ -89,7 +89,7 @@ function isJsonLine(bytes: Buffer): boolean {
 
 interface Decoded {
   readonly text: string
-  /** For each unit of the text, the bytes that made it. */
+  /** For each UTF-16 unit of the text, the bytes that it comes from. */
   readonly starts: readonly number[]
   readonly ends: readonly number[]
 }
@@ -118,18 +118,18 @@ function unescaped(bytes: Buffer, at: number): [string, number] {
   return [String.fromCharCode(Number.parseInt(bytes.toString("latin1", at + 2, at + 6), 16)), 6]
 }
 
-/** One character of UTF-8; a byte that is none counts as one. */
+/** One character of UTF-8. An invalid byte counts as one. */
 function character(bytes: Buffer, at: number, to: number): [string, number] {
   const first = bytes[at]!
   if (first < 0x80) return [String.fromCharCode(first), 1]
   const length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 1
   const whole = at + length <= to ? bytes.toString("utf8", at, at + length) : ""
-  // By itself it was written so: bytes that are no character become several, or one and what follows.
+  // A single U+FFFD was written as such. Invalid bytes decode to several, or to one and what follows.
   const isOne = whole === "\ufffd" || (whole !== "" && !whole.includes("\ufffd"))
   return isOne ? [whole, length] : ["\ufffd", 1]
 }
 
-/** In order, those that touch or overlap as one. */
+/** Sorts spans and merges those that touch or overlap. */
 function merged(spans: readonly Span[]): Span[] {
   const out: [number, number][] = []
   for (const [from, to] of [...spans].sort((a, b) => a[0] - b[0])) {
@@ -141,8 +141,8 @@ function merged(spans: readonly Span[]): Span[] {
 }
 
 /**
- * What of a line its meaning depends on: kinds, names and times that the host has given, and the names of their fields.
- * undefined for a line that is no record of the host.
+ * The fields on which a line's meaning depends: kinds, ids and times set by the host, and the names of all fields.
+ * undefined if the line is not a record of the host.
  */
 export function skeleton(line: Uint8Array): string | undefined {
   let record: unknown

@@ -1,6 +1,6 @@
 /**
- * What hooks want to know of new lines at every prompt, without decoding them all: the newest token counts of the
- * conversation itself, and compactions. Looks for the two words that such lines have, and parses only those lines.
+ * What hooks need from new lines at every prompt, without decoding them all: the conversation's latest token counts,
+ * and compactions. Searches for two words that such lines contain, and parses only these lines.
  */
 import { isObject, type JsonObject, objectOf, stringOf } from "./json.ts"
 import type { Usage } from "./types.ts"
@@ -9,7 +9,7 @@ import { promptTokens, tokenCount, usageOf } from "./usage.ts"
 /** Inside a JSON string, the second quotation mark would be escaped. */
 const USAGE = '"usage"'
 const BOUNDARY = '"compact_boundary"'
-/** Lines with a usage that is not the conversation's (reports of subagents) which are passed over. */
+/** How many lines with the usage of others (reports of subagents) are skipped at most. */
 const PASSED_OVER = 500
 const NEWLINE = 0x0a
 
@@ -17,23 +17,23 @@ export interface Compaction {
   readonly trigger: string
   /** Tokens in the context just before. */
   readonly preTokens: number | undefined
-  /** Tokens of the messages that are left, as newer hosts say. */
+  /** Tokens of the messages that remain, reported by newer hosts. */
   readonly postTokens: number | undefined
 }
 
 export interface Glance {
   readonly compactions: readonly Compaction[]
-  /** Of the newest answer behind the last compaction. */
+  /** Usage of the newest answer after the last compaction. */
   readonly usage: (Usage & { readonly version: string | undefined }) | undefined
-  /** Tokens that the first request of these lines sent; undefined behind a compaction. */
+  /** Tokens sent by the first request of these lines; undefined if there was a compaction. */
   readonly firstPrompt: number | undefined
-  /** UTF-16 units of the conversation behind the last compaction; counted only where there is no usage. */
+  /** UTF-16 units of the conversation after the last compaction; counted only if there is no usage. */
   readonly chars: number
 }
 
 /**
  * @param content whole lines
- * @param wantsFirst whether `firstPrompt` is asked for
+ * @param wantsFirst whether `firstPrompt` is needed
  */
 export function glance(content: Uint8Array, wantsFirst: boolean): Glance {
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
@@ -52,7 +52,7 @@ export function glance(content: Uint8Array, wantsFirst: boolean): Glance {
  * Where compactions of the conversation begin.
  *
  * @param content whole lines
- * @returns offsets in it
+ * @returns offsets in `content`
  */
 export function compactionOffsets(content: Uint8Array): number[] {
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
@@ -61,7 +61,7 @@ export function compactionOffsets(content: Uint8Array): number[] {
   return offsets
 }
 
-/** @returns also where the last one ends */
+/** @returns also where the last compaction ends */
 function compactionsIn(bytes: Buffer): { compactions: Compaction[]; end: number } {
   const compactions: Compaction[] = []
   let end = 0
@@ -77,7 +77,7 @@ function compactionsIn(bytes: Buffer): { compactions: Compaction[]; end: number 
   return { compactions, end }
 }
 
-/** A subagent's, which old hosts wrote into the same file, is none of the conversation's. */
+/** Excludes compactions of subagents, which old hosts wrote into the same file. */
 function boundariesIn(bytes: Buffer): { line: Line; fields: JsonObject }[] {
   const found: { line: Line; fields: JsonObject }[] = []
   for (let at = bytes.indexOf(BOUNDARY); at >= 0; ) {
@@ -113,7 +113,7 @@ function firstPrompt(bytes: Buffer): number | undefined {
   return undefined
 }
 
-/** An answer that says nothing of its tokens is no reading: some hosts write one after a compaction. */
+/** An answer without token counts is no reading. Some hosts write one after a compaction. */
 function mainUsage(line: JsonObject): Usage | undefined {
   const usage = line["isSidechain"] === true ? undefined : usageOf(stringOf(line["type"]) ?? "", line)
   if (usage === undefined) return undefined
@@ -132,7 +132,7 @@ function charsBehind(bytes: Buffer, from: number): number {
   return chars
 }
 
-/** Of all text in a message's content, tool calls and their results included. */
+/** Length of all text in a message's content, including tool calls and their results. */
 function lengthOf(content: unknown): number {
   if (typeof content === "string") return content.length
   if (Array.isArray(content)) {
@@ -152,11 +152,11 @@ function lengthOf(content: unknown): number {
 
 interface Line {
   readonly from: number
-  /** Behind its newline. */
+  /** Offset after its newline. */
   readonly to: number
 }
 
-/** The line that holds byte `at`. */
+/** The line that contains byte `at`. */
 function lineAt(bytes: Buffer, at: number): Line {
   const end = bytes.indexOf(NEWLINE, at)
   return { from: at === 0 ? 0 : bytes.lastIndexOf(NEWLINE, at - 1) + 1, to: end < 0 ? bytes.length : end + 1 }

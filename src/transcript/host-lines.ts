@@ -1,10 +1,10 @@
-/** Lines that the host writes on its own account: system events, attachments, the prompt queue. */
+/** Lines that the host writes of its own accord: system events, attachments, the prompt queue. */
 import { textsOf } from "./content.ts"
 import { isObject, type JsonObject, objectOf, stringOf } from "./json.ts"
 import type { Part } from "./types.ts"
 import { queuedTextParts, type Speaker, userTextParts } from "./user-text.ts"
 
-/** Events that are told in words. Their `content` is the host's, whatever it looks like. */
+/** Events that consist of words. Their `content` is always the host's, whatever it looks like. */
 const TOLD = new Set(["informational", "away_summary", "scheduled_task_fire", "bridge_status"])
 
 /** Parts of a `system` line. */
@@ -24,7 +24,7 @@ export function systemParts(line: JsonObject, speaker: Speaker): Part[] {
       return textsOf(line["hookAdditionalContext"]).map((text) => contextPart("hook:Stop", text))
     case undefined:
     case null:
-      // The oldest clients told everything this way, output of slash commands included.
+      // The oldest clients reported everything this way, including output of slash commands.
       return content === undefined ? [] : userTextParts(content, "host")
     default:
       if (content === undefined || typeof subtype !== "string" || !TOLD.has(subtype)) return []
@@ -41,7 +41,7 @@ export function attachmentParts(attachment: JsonObject, speaker: Speaker): Part[
     case "hook_additional_context":
       return textsOf(attachment["content"]).map((text) => contextPart(`hook:${event ?? "unknown"}`, text))
     case "hook_success":
-      // Only these two events put a hook's plain output before the model.
+      // Only these two events show a hook's plain output to the model.
       if (event !== "SessionStart" && event !== "UserPromptSubmit") return []
       return textsOf(attachment["content"]).map((text) => contextPart(`hook:${event}`, text))
     case "hook_blocking_error": {
@@ -63,7 +63,7 @@ function queuedCommandParts(attachment: JsonObject, speaker: Speaker): Part[] {
   )
 }
 
-/** True if the host names somebody else than a human as the source of the words. */
+/** Whether the host names somebody other than a human as the source of the words. */
 export function isForeign(line: JsonObject): boolean {
   const kind = objectOf(line["origin"])["kind"]
   return line["promptSource"] === "system" || (typeof kind === "string" && kind !== "human")
@@ -84,7 +84,7 @@ function boundaryPart(metadata: JsonObject): Part {
   const preTokens = metadata["preTokens"]
   const kept = metadata["preservedMessages"]
   const segment = objectOf(metadata["preservedSegment"])
-  // A segment names only its ends (its anchor is the summary, which is new); the list, where there is one, names all.
+  // A segment names only its ends (its anchor is the summary, which is new). A list, if present, names all.
   const lists = isObject(kept) ? [kept["uuids"], kept["allUuids"]] : [kept]
   const uuids = [...lists.flat(), segment["headUuid"], segment["tailUuid"]]
   const preserved = uuids.map((entry) => stringOf(isObject(entry) ? entry["uuid"] : entry))
@@ -96,7 +96,7 @@ function boundaryPart(metadata: JsonObject): Part {
   }
 }
 
-/** The message of an API error, which clients nest to various depths. */
+/** The message of an API error, which clients nest to varying depths. */
 function errorText(error: unknown): string | undefined {
   let at = error
   for (let depth = 0; depth < 5; depth++) {

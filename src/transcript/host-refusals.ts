@@ -1,14 +1,14 @@
 /**
- * What the host answers instead of carrying a call out: how its own tools want to be used, and who refused. A refusal is
- * no error; what a tool asks for is met again, after a compaction above all, when the host has forgotten what was read, but
- * says nothing of the project. Pure.
+ * What the host answers instead of executing a call: how its own tools want to be used, and who refused. A refusal is
+ * not an error. A tool's demand comes up again, mostly after a compaction, when the host has forgotten what was read,
+ * but it says nothing about the project. Pure.
  */
 import { atLeast } from "../util/version.ts"
 import { NOT_RUN } from "./content.ts"
 import { errorLinesIn, exitStatusIn } from "./error-lines.ts"
 import { isHostTool } from "./origin.ts"
 
-/** How its tools' demands begin, with versions of the host that were seen to write them, in a transcript or their program. */
+/** Beginnings of tools' demands, with host versions known to write them, from a transcript or from their program. */
 const USAGE: readonly (readonly [begins: string, seen: string])[] = [
   ["File has not been read yet.", "2.0.76, 2.1.112"],
   ["File has been modified since read", "2.0.76, 2.1.112"],
@@ -29,29 +29,29 @@ const USAGE: readonly (readonly [begins: string, seen: string])[] = [
   ["No task found with ID: ", "2.0.76, 2.1.112"],
   ["Agent type '", "2.0.76, 2.1.112, 2.1.227, 2.1.229"],
 ]
-/** Around most of them since 2.0, and around what was not allowed. */
+/** Encloses most of them since 2.0, and also what was not allowed. */
 const TAG = "<tool_use_error>"
 const beginning = (texts: readonly string[]): RegExp => new RegExp(`^\\s*(?:${TAG})?(?:${texts.join("|")})`)
 const DEMAND = beginning(USAGE.map(([text]) => text))
 const REFUSED = beginning(["Blocked: ", ...NOT_RUN.filter((text) => text !== TAG)])
 
 const SHELLS = new Set(["Bash", "PowerShell"])
-/** Hosts from here on tell the exit status of each command that was run and failed. */
+/** From this version on, hosts tell the exit status of every command that ran and failed. */
 const TELLS_STATUS = [2, 0, 0] as const
-/** Hosts from here on say so when a human refuses. */
+/** From this version on, hosts say when a human refuses. */
 const TELLS_REFUSALS = [2, 1, 0] as const
-/** What they say of one that they ended themselves. */
+/** What they say about a command that they ended themselves. */
 const ENDED = /^\s*(?:<error>)?(?:Command timed out|Command was aborted)/
 
-/** A result of a call. */
+/** A call's result. */
 interface Answer {
   readonly text: string
   readonly isError: boolean
 }
 
 /**
- * Lines that name an error that the work has met: in the output of a command, or why a call failed. Of a server's tool
- * none, nor of one that nobody knows: those are in the words of a stranger.
+ * Lines that name an error met in the work: in a command's output, or as the reason why a call failed. None for tools
+ * of servers and unknown tools, which return the words of strangers.
  *
  * @param tool that was called
  * @param version of the host
@@ -64,18 +64,19 @@ export function errorsMet(
   return isHostTool(tool) && (isError || tool === "Bash") ? namedBy(tool!, { text, isError }, version) : []
 }
 
-/** The same of any tool. */
+/** The same for any tool. */
 export function namedBy(tool: string, { text, isError }: Answer, version: string | undefined): string[] {
   if (isError && REFUSED.test(text)) return []
   return errorLinesIn(text, isError && !mayBeRefused(tool, text, version))
 }
 
-/** Whether an error line says how one of the host's tools wants to be used. */
+/** Whether an error line states how one of the host's tools wants to be used. */
 export const isDemand = (line: string): boolean => DEMAND.test(line)
 
 /**
- * A human refused in words of their own, seen in 2.0.5: nothing but the missing exit status tells, and no reason is looked
- * for in them. From 2.1 on these are a hook's words, which are met again as long as the hook is there.
+ * Whether a human may have refused in words of their own (seen in 2.0.5). Only the missing exit status shows it, and
+ * such words are not searched for a reason. From 2.1 on these are the words of a hook, which come up again as long as
+ * it exists.
  */
 function mayBeRefused(tool: string, text: string, version: string | undefined): boolean {
   const isTold = exitStatusIn(text) !== undefined || ENDED.test(text)

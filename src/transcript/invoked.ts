@@ -1,11 +1,11 @@
 /**
- * The text that the host puts before the model when a skill or a command of the user's is invoked. Pure. For hooks that
- * want nothing else of a line: the whole decoder takes them longer to load than all such lines to read.
+ * The text that the host gives the model when the user's skill or command is invoked. Pure. For hooks that need nothing
+ * else: loading the whole decoder would take longer than reading all such lines.
  */
 import { textsOf } from "./content.ts"
 import { isObject, objectOf } from "./json.ts"
 
-/** What the host writes on its own account where no text of this kind stands. */
+/** Beginning of what else the host writes of its own accord. */
 const OTHER = /^\s*(?:<|Caveat:)/
 
 /** @returns undefined for any other line */

@@ -1,4 +1,4 @@
-/** Guards for values that came out of JSON.parse: nothing in a transcript line has a promised type. */
+/** Guards for values from JSON.parse: nothing in a transcript's line is guaranteed to have a type. */
 
 export type JsonObject = Readonly<Record<string, unknown>>
 
@@ -11,12 +11,12 @@ export function objectOf(value: unknown): JsonObject {
   return isObject(value) ? value : {}
 }
 
-/** A string with something in it. */
+/** `value` if it is a string and not empty. */
 export function stringOf(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined
 }
 
-/** The strings of a list. */
+/** The strings in a list. */
 export const stringsOf = (value: unknown): string[] =>
   Array.isArray(value) ? value.filter((one) => typeof one === "string") : []
 

@@ -1,15 +1,15 @@
-/** Lines of a transcript that hold certain words, without parsing all the others. */
+/** Finds lines of a transcript that contain certain words, without parsing all the others. */
 import { type JsonObject, objectOf } from "./json.ts"
 
 const NEWLINE = 0x0a
 
 export interface Line {
   readonly line: JsonObject
-  /** Offset behind it. */
+  /** Offset of the newline that ends it. */
   readonly end: number
 }
 
-/** Lines that hold these words, parsed. */
+/** Parsed lines that contain these words. */
 export function linesWith(bytes: Buffer, words: string): Line[] {
   const found: Line[] = []
   for (let at = bytes.indexOf(words); at >= 0; ) {
@@ -19,7 +19,7 @@ export function linesWith(bytes: Buffer, words: string): Line[] {
     try {
       found.push({ line: objectOf(JSON.parse(bytes.toString("utf8", from, end))), end })
     } catch {
-      // No line of the host's.
+      // Not a line of the host's.
     }
     at = bytes.indexOf(words, end)
   }

@@ -3,14 +3,14 @@
 const LOOKED_AT = 20_000
 const MOST = 120
 
-/** Not a part of a name, path, version, date, time or address. */
+/** Excludes parts of names, paths, versions, dates, times and addresses. */
 const FIGURE =
   /(?<![\p{L}\d_.,:/#@+\-$\\])\d{1,12}(?:,\d{3})*(?:\.\d{1,6})?(?:\s?(?:%|ms|s|min|h|[kKMGT]?B|K|M|px|x)(?![\p{L}\d]))?(?![\p{L}\d_/\\-]|[.,:]\d)/gu
 
-/** With a unit, a fraction, a thousands separator or three digits: smaller bare numbers are list items and counts. */
+/** Has a unit, a fraction, a thousands separator or three digits. Smaller bare numbers are list items and counts. */
 const TELLING = /\D|\d{3}/
 
-/** As written, white space before a unit folded. */
+/** As written, with white space before a unit folded. */
 export function numbersIn(text: string): string[] {
   const found = new Set<string>()
   for (const [figure] of text.slice(0, LOOKED_AT).matchAll(FIGURE)) {

@@ -1,8 +1,8 @@
-/** Values cut down to one short line. */
+/** Shortens values to one line. */
 
-/** `text` in one line of at most `length` code points. */
+/** `text` as one line of at most `length` code points. */
 export function oneLine(text: string, length: number): string {
-  // White space is folded in a bounded stretch only: a command may carry a whole file.
+  // Folds white space only in a limited part, since a command may carry a whole file.
   const folded = cut(text, length * 4)
     .replace(/\s+/g, " ")
     .trim()
@@ -18,7 +18,10 @@ function cut(text: string, length: number): string {
   return text.slice(0, end)
 }
 
-/** The head of the JSON of `value`, at least `length` characters of it: a value may be megabytes. */
+/**
+ * The beginning of the JSON of `value`, at least `length` characters if there are as many. Limited because a value may
+ * be megabytes long.
+ */
 export function jsonHead(value: unknown, length: number): string {
   let out = ""
   const write = (node: unknown, depth: number): void => {

@@ -1,30 +1,30 @@
 /**
  * Whose words each part of a message is. Pure.
  *
- * Only what a human or the model of the session itself said is given back as prose; the rest is data that anybody may
- * have written.
+ * Only what a human or the session's own model said is given back as prose. The rest is data that anybody may have
+ * written.
  */
 import type { Part } from "./types.ts"
 
 export type Origin = "human" | "assistant" | "tool" | "web" | "subagent" | "import" | "host"
 
-/** What decides beside the part itself. */
+/** What decides besides the part itself. */
 export interface Surroundings {
-  /** The line comes from another tool's archive. */
+  /** Whether the line comes from another tool's archive. */
   readonly imported: boolean
-  /** The line is a subagent's, in its own transcript or within its parent's. */
+  /** Whether the line is a subagent's, in its own transcript or within its parent's. */
   readonly subagent: boolean
-  /** Name of the tool that a result is of; undefined when nothing tells. */
+  /** Name of the tool that a result belongs to; undefined if unknown. */
   readonly toolName: (id: string) => string | undefined
 }
 
-/** The origin of each part, in their order. */
+/** The origin of each part, in order. */
 export function originsOf(parts: readonly Part[], around: Surroundings): Origin[] {
   const isResult = parts.some(({ kind }) => kind === "toolResult")
   return parts.map((part) => (around.imported ? "import" : originOf(part, isResult, around)))
 }
 
-/** The origin that a message is known by: that of its first part with words of anybody but the host. */
+/** The origin of a message: that of its first part with words of anyone except the host. */
 export const messageOrigin = (origins: readonly Origin[]): Origin =>
   origins.find((origin) => origin !== "host") ?? "host"
 
@@ -35,7 +35,7 @@ function originOf(part: Part, isResult: boolean, { subagent, toolName }: Surroun
   switch (part.kind) {
     case "prompt":
     case "enqueued":
-      // In a subagent's transcript no human speaks, whatever the line says.
+      // No human speaks in a subagent's transcript, whatever the line says.
       return subagent ? "assistant" : "human"
     // The model's own words to its subagent.
     case "brief":
@@ -54,12 +54,12 @@ function originOf(part: Part, isResult: boolean, { subagent, toolName }: Surroun
 }
 
 const WEB_TOOLS = new Set(["WebFetch", "WebSearch", "web_fetch", "web_search"])
-/** Servers and tools that bring pages of strangers. */
+/** Servers and tools that fetch strangers' pages. */
 const WEB_SERVER =
   /^mcp__.*(?:browser|playwright|puppeteer|selenium|chrome|fetch|web|http|url|crawl|scrap|search|tavily|exa|brave)/i
 const AGENT_TOOLS = new Set(["Task", "Agent", "AgentOutputTool"])
 
-/** The origin of what a tool gave back. */
+/** The origin of a tool's result. */
 export function toolOrigin(name: string | undefined): "tool" | "web" | "subagent" {
   if (name === undefined) return "tool"
   if (AGENT_TOOLS.has(name)) return "subagent"
@@ -67,8 +67,9 @@ export function toolOrigin(name: string | undefined): "tool" | "web" | "subagent
 }
 
 /**
- * Older hosts write a human's reason for refusing a call only into its result, where a tool of a stranger may write the
- * same words. Those of such a tool, and of one that nobody knows, are not a human's.
+ * Turns forged reasons for refusals into notices. Older hosts write a human's reason only into the call's result, where
+ * a stranger's tool may write the same words. So reasons in the results of such tools, or of unknown ones, are not a
+ * human's.
  */
 export function withoutForgedRefusals(
   parts: readonly Part[],
@@ -81,6 +82,6 @@ export function withoutForgedRefusals(
   })
 }
 
-/** Whether a tool is the host's own: known, no server's, and nothing that brings a stranger's words by its nature. */
+/** Whether a tool is the host's own: known, not a server's, and not one that brings strangers' words by nature. */
 export const isHostTool = (name: string | undefined): boolean =>
   name !== undefined && !name.startsWith("mcp__") && toolOrigin(name) === "tool"

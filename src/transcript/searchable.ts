@@ -1,8 +1,8 @@
-/** What of a message is searched, and what a hit shows of it. Pure. */
+/** What is searched in a message, and what a hit shows of it. Pure. */
 import { isObject } from "./json.ts"
 import type { Part } from "./types.ts"
 
-/** What a message is, to a search: the weightiest of its parts. */
+/** What kind of text a message is to a search: that of its weightiest part. */
 export type Kind = "prompt" | "answer" | "thinking" | "call" | "result" | "host"
 
 export interface Searchable {
@@ -34,7 +34,7 @@ const KINDS: Readonly<Record<Part["kind"], Kind>> = {
 
 const ORDER: readonly Kind[] = ["prompt", "answer", "call", "result", "thinking", "host"]
 
-/** @param injected whether the host's or a plugin's words stand in the place of a human's */
+/** @param injected whether the host's or a plugin's words take the place of a human's */
 export function searchable(parts: readonly Part[], injected: boolean): Searchable {
   const kinds = new Set(parts.map((part) => KINDS[part.kind]))
   const kind = injected ? "host" : (ORDER.find((one) => kinds.has(one)) ?? "host")
@@ -54,7 +54,7 @@ function textOf(part: Part): string {
   }
 }
 
-/** The strings of a tool call's input, each on a line of its own. */
+/** The strings of a tool call's input, each on its own line. */
 function inputText(input: unknown): string {
   const lines: string[] = []
   let room = MOST

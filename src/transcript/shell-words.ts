@@ -1,21 +1,21 @@
-/** The words of a shell command, as far as finding names in them needs. */
+/** Splits a shell command into words, as precisely as finding names in it requires. */
 
 export interface Word {
   readonly word: string
-  /** True if quotes or escapes held it together. */
+  /** Whether quotes or escapes were part of it. */
   readonly quoted: boolean
 }
 
 const WORD_ENDS = new Set("<>|&;()`")
 const ESCAPED = new Set("\"'()&;$")
 
-/** Asked of every character: a look-up is ten times as fast as a pattern. */
+/** Called for every character: a look-up is ten times as fast as a pattern. */
 const isBlank = (c: string): boolean =>
   c <= " " ? c === " " || (c >= "\t" && c <= "\r") : c > "~" && /\s/.test(c)
 
 const isEscapable = (c: string): boolean => c !== "" && (ESCAPED.has(c) || isBlank(c))
 
-/** Words of a command, without quotes, operators and the lines of here-documents. */
+/** Words of a command, without quotes, operators and lines of here-documents. */
 export function shellWords(script: string): Word[] {
   const command = withoutHereDocuments(script)
   const found: Word[] = []
@@ -57,7 +57,7 @@ function withoutHereDocuments(command: string): string {
       continue
     }
     kept.push(line)
-    // No here-string (`<<<`), no shift (`1<<3`).
+    // Not a here-string (`<<<`) or a shift (`1<<3`).
     until = /(?<!<)<<(?!<)-?\s*(["']?)([A-Za-z_]\w*)\1/.exec(line)?.[2]
   }
   return kept.join("\n")

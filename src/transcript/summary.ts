@@ -1,17 +1,17 @@
-/** The host's own summary of a compaction, as it stands in the transcript. */
+/** The host's own summary of a compaction, in the transcript. */
 import { textsOf } from "./content.ts"
 import { type JsonObject, objectOf } from "./json.ts"
 import { linesWith } from "./lines-with.ts"
 
-/** The words that its line has. */
+/** Words that its line contains. */
 export const SUMMARY = '"isCompactSummary":true'
 
 export const isSummary = (line: JsonObject): boolean => line["isCompactSummary"] === true
 
 /**
- * The first one.
+ * The first summary of the conversation itself.
  *
- * @param content whole lines, and maybe a part of one at the end
+ * @param content whole lines, with perhaps part of one at the end
  */
 export function summaryIn(content: Uint8Array): string {
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)

@@ -1,4 +1,4 @@
-/** What the input of a tool call says, for the views: one line of it, its files, its todos. */
+/** What the views need of a tool call's input: a line that sums it up, its files, its todos. */
 import { isObject, type JsonObject, objectOf, stringOf } from "./json.ts"
 import { jsonHead, oneLine } from "./one-line.ts"
 import { shellWords } from "./shell-words.ts"
@@ -14,7 +14,7 @@ export interface Todo {
   readonly status: string
 }
 
-/** One change of the task list; the id of a created task stands in the result (see `createdTaskId`). */
+/** A change of the task list. The id of a new task is in the result (see `createdTaskId`). */
 export interface TaskChange {
   readonly id?: string
   readonly subject?: string
@@ -32,7 +32,7 @@ const FILE_OPS: Readonly<Record<string, ToolFile["op"]>> = {
   NotebookEdit: "edit",
 }
 
-/** The one field that says most, for the tools that have one. */
+/** The most telling field, for tools that have one. */
 const TARGET_FIELDS: Readonly<Record<string, readonly string[]>> = {
   Bash: ["command"],
   PowerShell: ["command"],
@@ -51,10 +51,10 @@ const TARGET_FIELDS: Readonly<Record<string, readonly string[]>> = {
   ExitPlanMode: ["plan"],
 }
 
-/** A command longer than this carries data; the paths stand at its head. */
+/** A longer command carries data; its paths are at the beginning. */
 const MAX_COMMAND = 20_000
 
-/** Names without a slash count as files only with one of these; `user.email` and `example.com` look alike otherwise. */
+/** Names without a slash count as files only with one of these; otherwise `user.email` and `example.com` look alike. */
 const EXTENSIONS = new Set(
   (
     "astro bash bat c cc cfg clj conf cpp cs css csv cue dart diff dockerfile env erl ex exs fish go gradle graphql h " +
@@ -64,7 +64,7 @@ const EXTENSIONS = new Set(
   ).split(" "),
 )
 
-/** Nothing a shell would expand, and nothing a regular expression or a program text would hold. */
+/** Excludes what a shell would expand, and what regular expressions or source code would contain. */
 const PATH_CHARACTERS = /^[\p{L}\p{N}_@%+,./~ -]+$/u
 const DRIVE = /^[A-Za-z]:[\\/][\p{L}\p{N}_@%+,./\\ -]+$/u
 /** `s/a/b/g`, `/a/d`, `/a/` */
@@ -76,11 +76,11 @@ export function toolTarget(name: string, input: unknown): string {
   return oneLine(knownTarget(name, fields) ?? jsonHead(input, TARGET_LENGTH * 2), TARGET_LENGTH)
 }
 
-/** The same as it was written, with its line breaks and however long; undefined where only the view's line tells it. */
+/** The same as written, with its line breaks and in full; undefined where only `toolTarget` has a summary. */
 export const wholeTarget = (name: string, input: unknown): string | undefined =>
   knownTarget(name, objectOf(input))?.trim()
 
-/** Files that a tool call names in its own fields (paths in shell commands: `commandPaths`). */
+/** Files named in a tool call's own fields (for paths in shell commands, see `commandPaths`). */
 export function toolFiles(name: string, input: unknown): ToolFile[] {
   const op = Object.hasOwn(FILE_OPS, name) ? FILE_OPS[name] : undefined
   const path = filePath(objectOf(input))
@@ -88,8 +88,8 @@ export function toolFiles(name: string, input: unknown): ToolFile[] {
 }
 
 /**
- * The paths that a shell command names, in order, each once. Conservative: what might be a branch, a URL, a
- * pattern or a piece of program text is left out, and so are the lines of a here-document.
+ * Paths named in a shell command, in order, without duplicates. Conservative: leaves out what might be a branch, a URL,
+ * a pattern or source code, and the lines of here-documents.
  */
 export function commandPaths(command: string): string[] {
   const paths = new Set<string>()
@@ -100,7 +100,7 @@ export function commandPaths(command: string): string[] {
   return [...paths]
 }
 
-/** A word as a path; undefined when it may be something else. */
+/** A word as a path; undefined if it may be something else. */
 export function asPath(word: string, quoted: boolean): string | undefined {
   const path = word.replace(/[,.]+$/, (end) => (/^\.+$/.test(word) ? end : ""))
   if (path.length < 2 || path.length > 1024 || path.startsWith("-")) return undefined
@@ -120,7 +120,7 @@ export function asPath(word: string, quoted: boolean): string | undefined {
   return path.startsWith("@") || /[^.]\./.test(first) ? undefined : path
 }
 
-/** The todo list as a TodoWrite call leaves it; undefined for any other call. */
+/** The todo list after a TodoWrite call; undefined for any other call. */
 export function todosOf(name: string, input: unknown): Todo[] | undefined {
   const todos = objectOf(input)["todos"]
   if (name !== "TodoWrite" || !Array.isArray(todos)) return undefined
@@ -147,7 +147,7 @@ export function createdTaskId(resultText: string): string | undefined {
   return /^Task #(\S{1,64}) created/.exec(resultText.slice(0, 100))?.[1]
 }
 
-/** Exit code of a failed shell command. The host does not tell it of one that succeeded. */
+/** Exit code of a failed shell command. The host does not tell that of a successful one. */
 export function exitCode(isError: boolean, resultText: string): number | undefined {
   if (!isError) return undefined
   const code = /^(?:Error: )?Exit code (-?\d{1,10})(?!\d)/.exec(resultText.slice(0, 40))?.[1]
@@ -186,14 +186,14 @@ function filePath(fields: JsonObject): string | undefined {
   return path === undefined ? undefined : withSlashes(path)
 }
 
-/** Strings of a tool call's own fields, and of lists of changes in them. */
+/** Strings in a tool call's fields, including those in lists of changes. */
 export function stringsIn(input: unknown, depth = 0): string[] {
   if (typeof input === "string") return [input]
   if (typeof input !== "object" || input === null || depth > 3) return []
   return Object.values(input).flatMap((value) => stringsIn(value, depth + 1))
 }
 
-/** What a call of Bash runs, empty text included; undefined for other tools. */
+/** The command of a Bash call, even if empty; undefined for other tools. */
 export function shellCommand(tool: string, input: unknown): string | undefined {
   const { command } = objectOf(input)
   return tool === "Bash" && typeof command === "string" ? command : undefined

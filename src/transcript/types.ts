@@ -1,7 +1,7 @@
 /**
  * The vocabulary of a decoded transcript: what one line of the host's JSONL means to us.
  *
- * Wire shapes stay in decode.ts. Everything else sees only these types.
+ * decode.ts keeps the wire format to itself. Everything else sees only these types.
  */
 
 /** How a human's words reached the host. */
@@ -31,19 +31,19 @@ export interface Usage extends Tokens {
   readonly model: string
 }
 
-/** One meaningful piece of a record, in the order in which it stands there. */
+/** One meaningful piece of a record, in the record's order. */
 export type Part =
   /** Words of a human; opens a turn. */
   | {
       readonly kind: "prompt"
       readonly via: PromptVia
       readonly text: string
-      /** tool_use_id of the result in whose text the words stand, when nothing else says that they are a human's. */
+      /** tool_use_id of the result whose text contains the words, if nothing else says that they are a human's. */
       readonly within?: string
     }
-  /** A prompt put into the host's queue; it becomes a `prompt` only if the host takes it out again. */
+  /** A prompt put into the host's queue. Becomes a `prompt` only if the host takes it out again. */
   | { readonly kind: "enqueued"; readonly text: string }
-  /** What a parent agent asked of a subagent, or wanted kept as a note. */
+  /** What a parent agent asked of a subagent, or what the model wanted kept as a note. */
   | { readonly kind: "brief"; readonly text: string }
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "thinking"; readonly text: string }
@@ -60,9 +60,9 @@ export type Part =
   | { readonly kind: "output"; readonly text: string; readonly isError: boolean }
   /** The human stopped the model. */
   | { readonly kind: "interrupt"; readonly text: string }
-  /** Words of the host or of a background task in a user message: never a human's. */
+  /** Words of the host or of a background task in a user message; never a human's. */
   | { readonly kind: "notice"; readonly text: string }
-  /** Context that a hook or the host put before the model. */
+  /** Context that a hook or the host showed to the model. */
   | { readonly kind: "context"; readonly source: string; readonly text: string }
   /** An API error shown in place of an answer. */
   | { readonly kind: "apiError"; readonly text: string }
@@ -79,9 +79,9 @@ export type Part =
   /** An image or document; its bytes stay in the vault. */
   | { readonly kind: "media"; readonly mediaType: string; readonly base64Length: number }
 
-/** One decoded line. A line that carries nothing for the views has no parts; its bytes are in the vault all the same. */
+/** One decoded line. If it holds nothing for the views, it has no parts; the vault has its bytes nevertheless. */
 export interface TranscriptRecord {
-  /** The host's own word for the line, `type` or `type/subtype`; `malformed` if it is no JSON object. */
+  /** The host's own name for the line, `type` or `type/subtype`; `malformed` if it is not a JSON object. */
   readonly type: string
   readonly uuid: string | undefined
   readonly parentUuid: string | undefined
@@ -92,11 +92,14 @@ export interface TranscriptRecord {
   readonly gitBranch: string | undefined
   readonly agentId: string | undefined
   readonly promptId: string | undefined
-  /** Who handed over a user message (`typed`, `sdk`, `system`), as newer hosts say it; a plugin's has none. */
+  /**
+   * Who submitted a user message (`typed`, `sdk`, `system`), if the host tells, as newer ones do. Missing on a
+   * plugin's.
+   */
   readonly promptSource?: string | undefined
-  /** The line was made from another tool's archive: nobody vouches for what it says. */
+  /** Whether the line was made from another tool's archive, so that nobody vouches for its content. */
   readonly imported?: boolean | undefined
-  /** True for lines of a subagent, wherever they stand. */
+  /** Whether it is a line of a subagent, wherever it was written. */
   readonly sidechain: boolean
   readonly usage: Usage | undefined
   readonly parts: readonly Part[]

@@ -1,16 +1,16 @@
-/** The token counts of an API message, as the host writes them on each of its lines. */
+/** Token counts of an API message, which the host repeats on each of its lines. */
 import { isObject, type JsonObject, objectOf, stringOf } from "./json.ts"
 import type { Tokens, Usage } from "./types.ts"
 
 export const SYNTHETIC = "<synthetic>"
 
-/** Undefined for whatever is no answer of the API. */
+/** undefined for anything that is not an answer of the API. */
 export function usageOf(type: string, line: JsonObject): Usage | undefined {
   const message = objectOf(line["message"])
   const messageId = stringOf(message["id"])
   const usage = message["usage"]
   const model = stringOf(message["model"]) ?? ""
-  // The host's own answers count nothing; taken for a reading, they would show an empty window.
+  // The host's own answers have no counts. Taken as a reading, they would show an empty window.
   if (type !== "assistant" || messageId === undefined || !isObject(usage) || model === SYNTHETIC)
     return undefined
   return { messageId, model, ...tokensIn(usage) }
@@ -27,9 +27,9 @@ export function tokenCount(value: unknown): number {
   return Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : 0
 }
 
-/** What was sent: the context before the answer. */
+/** Tokens sent: the context before the answer. */
 export const promptTokens = ({ input, cacheRead, cacheCreation }: Tokens): number =>
   input + cacheRead + cacheCreation
 
-/** The context after an answer: what was sent, and the answer, which is sent with the next request. */
+/** The context after an answer: what was sent, plus the answer, which the next request sends as well. */
 export const contextTokens = (tokens: Tokens): number => promptTokens(tokens) + tokens.output

@@ -1,6 +1,6 @@
-/** Paths of Windows, where a file has two names. Pure. */
+/** Windows paths, which can be written in two ways. Pure. */
 
-/** The same path with slashes, which the host's tools, its shell and every program there take as well; others as they are. */
+/** A Windows path with slashes, which the host's tools, its shell and every program there accept; others unchanged. */
 export const withSlashes = (path: string): string =>
   /^[A-Za-z]:[\\/]/.test(path) ? path.replace(/\\+/g, "/").replace(/^[a-z]/, upper) : path
 

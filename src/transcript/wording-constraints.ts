@@ -1,11 +1,11 @@
 /**
- * Wordings of rules: what a human tells the model to do or not to do for good. A report that something always fails
- * or must be a mistake has the same words; what tells them apart is whom they are said to. Pure.
+ * Wordings of rules: what a human tells the model to do or not to do for good. A report that something always fails or
+ * must be a mistake uses the same words; the difference is whether they address the model. Pure.
  */
 import { once } from "../util/once.ts"
 import { begins, MARKS, type Wording, type Wordings, words } from "./wording.ts"
 
-/** Where an order begins within a sentence. */
+/** Where an order may begin within a sentence. */
 const ORDER = String.raw`(?:^|[,;:–—-]\s*|\b(?:please|and|but|so|then|also|you|we)\s+)`
 
 const english = (): Wording => ({
@@ -37,7 +37,7 @@ const english = (): Wording => ({
     /\bmust (?:have \w+(?:ed|en|ne|nt|st)\b|have (?:gone|lost|had)\b|be (?:the|a|an|some|my|your|because|due|caused|wrong|mistaken|something|kidding|joking)\b)/i,
     /\b(?:do not|don['’]t) (?:think|worry|know|see|understand|care|mind|need|remember|have|get|believe|exist|work)\b/i,
     /\bnever mind\b/i,
-    // What git prints, pasted.
+    // Pasted output of git.
     /^please make sure you have the correct access rights\b/i,
   ],
 })
@@ -69,7 +69,7 @@ const german = (): Wording => ({
   ],
 })
 
-/** Forms of orders that look like a report's. */
+/** Verb forms that look like orders but belong to reports. */
 const NO_ORDER =
   "es|eres|has|vas|puedes|sabes|tienes|quieres|crees|ves|das|mas|pues|estás|haces|dices|entiendes"
 

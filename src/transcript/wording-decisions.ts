@@ -10,14 +10,14 @@ const english = (): Wording => ({
     begins("(?:decided|chose|opted|picked|went with|choosing)"),
     /\b(?:final )?decision\s*(?:\*\*)?:|\b(?:the|our|this) decision (?:is|was) to\b|\bnow decided\b/i,
     /\b(?:instead of|rather than)\b(?! because).*\b(?:because|since|so that|as it)\b|\b(?:because|since)\b.*\b(?:instead of|rather than)\b(?! because)/i,
-    // What turns out is a finding: a cause counts, and so does what was made of it.
+    // "Turned out" alone reports a finding. It counts if it names a cause or what was done about it.
     /\bturn(?:s|ed) out\b.*(?:\b(?:the )?(?:cause|culprit|reason)\b|\b(?:breaks?|broke)\b|\bso (?:I|we)\b)/i,
     /\b(?:root cause|the (?:real|actual|underlying) (?:problem|issue|cause|bug|reason|culprit) (?:is|was))\b/i,
   ],
   no: [
     /\?\s*$|\b(?:not|n['’]t|never|nothing)\b(?: \w+){0,3} (?:decided|chosen|settled|agreed|decide)\b|\bnothing was decided\b/i,
     /\b(?:un(?:known|clear)|find|finding|look(?:ing)? for|need|needs|identify|investigate|locate)\b.*\b(?:root cause|decision)|\broot cause\b.*\b(?:unknown|unclear|not (?:yet )?(?:known|clear|found))\b/i,
-    // Advice, a choice put before the reader, a cause that somebody else has named.
+    // Advice, a choice left to the reader, a cause named by somebody else.
     /\bworth (?:checking|asking|putting|flagging|noting)\b|\b(?:lever|option|way) (?:you|we) have\b|\bdesign decision: .*\b(?:versus|vs)\b|\bstated (?:root )?cause\b/i,
     /\b(?:deferred|open|pending|unresolved|outstanding|postponed) (?:decision|question)/i,
     /^(?:(?:now|so|first|okay|ok),? )?let me (?:first |now |also )?(?:dig|look|check|verify|see|find|trace|investigate|confirm|understand)\b/i,

@@ -1,4 +1,4 @@
-/** Wordings of ways that were tried in vain. What might fail, or fails no more, has the same words. Pure. */
+/** Wordings of approaches that were tried in vain. What might fail, or no longer fails, uses the same words. Pure. */
 import { once } from "../util/once.ts"
 import { MARKS, plainWords, type Wording, type Wordings, words } from "./wording.ts"
 

@@ -1,28 +1,28 @@
-/** How a sentence is told by its wording, in a language. Pure. */
+/** How sentences are recognised by their wording, per language. Pure. */
 
-/** A sentence is of a kind when one of `yes` matches and none of `no`. */
+/** A sentence is of a kind if any of `yes` and none of `no` matches. */
 export interface Wording {
-  /** Small words of the language: a sentence that has those of another only is not asked. */
+  /** Small words of the language. A sentence that has only those of other languages is not tested. */
   readonly marks: RegExp
   readonly yes: readonly RegExp[]
   readonly no: readonly RegExp[]
 }
 
-/** A kind of sentence in every language that we know. */
+/** Wordings of one kind of sentence in every language we know. */
 export interface Wordings {
   readonly chinese: Wording
   readonly latin: readonly Wording[]
 }
 
-/** Whole words of any alphabet. */
+/** Matches whole words in any alphabet. */
 export const words = (...forms: string[]): RegExp =>
   new RegExp(String.raw`(?<!\p{L})(?:${forms.join("|")})(?!\p{L})`, "iu")
 
-/** The same of words in plain letters, which is faster. */
+/** The same for words in plain letters, which is faster. */
 export const plainWords = (...forms: string[]): RegExp =>
   new RegExp(String.raw`\b(?:${forms.join("|")})\b`, "i")
 
-/** The same at the sentence's beginning, behind what asks for attention or kindly. */
+/** The same at the beginning of the sentence, after words like "please" and "but". */
 export const begins = (...forms: string[]): RegExp =>
   new RegExp(
     String.raw`^(?:(?:please|and|but|so|then|also|ok|okay|bitte|und|aber|also|por favor|y|pero)[,:]?\s+)*(?:${forms.join("|")})(?!\p{L})`,
@@ -38,10 +38,10 @@ export const MARKS = {
   any: /\p{L}/u,
 } as const
 
-/** Han letters in use, by their range: faster than their property. */
+/** Han letters in use as a range, which is faster than the Unicode property. */
 const HAN = /[\u3400-\u9fff]/
 
-/** Sentences with Han letters are asked in Chinese, all others in the languages whose small words they have. */
+/** Tests sentences with Han letters as Chinese, all others in the languages whose small words they contain. */
 export function told(sentence: string, { chinese, latin }: Wordings): boolean {
   if (HAN.test(sentence)) return isTold(sentence, chinese)
   const likely = latin.filter(({ marks }) => marks.test(sentence))
