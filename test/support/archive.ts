@@ -1,4 +1,4 @@
-/** The archive without a process: capture and index by function call, as fast as they are. */
+/** The archive without processes: captures and indexes by direct function calls, which is fast. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -26,7 +26,7 @@ export class Archive {
     return new Transcript({ session: id, cwd, version, path, ...(agent === undefined ? {} : { agent }) })
   }
 
-  /** What one hook does: the new bytes into the vault, then into the views. */
+  /** Does what a hook does: takes the new bytes into the vault, then into the views. */
   follow(transcript: Transcript): Taken {
     const place = { dataHome: this.dataHome, home: this.root }
     const taken = take(place, transcript.path, {

@@ -1,8 +1,8 @@
-/** Runs the compiled file as the host does. */
+/** Runs the compiled binary as the host does. */
 import { existsSync } from "node:fs"
 import { resolve } from "node:path"
 
-/** The file under test: CTXBRIDGE_TEST_BIN, else what `npm run build` makes. */
+/** The file under test: CTXBRIDGE_TEST_BIN, or else the output of `npm run build`. */
 export function binary(): string {
   const file = process.env["CTXBRIDGE_TEST_BIN"] ?? resolve(import.meta.dir, "../../dist/ctxbridge")
   if (!existsSync(file)) throw new Error(`${file} is missing: npm run build`)
@@ -11,10 +11,10 @@ export function binary(): string {
 
 export interface RunOptions {
   readonly stdin?: string | Uint8Array
-  /** The whole environment of the process; nothing is inherited but PATH. */
+  /** The whole environment of the process; only PATH is inherited. */
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
-  /** Words before the command. */
+  /** Words before the command, for running it through another program. */
   readonly through?: readonly string[]
 }
 
@@ -22,7 +22,7 @@ export interface Ran {
   readonly code: number
   readonly stdout: string
   readonly stderr: string
-  /** From start to exit, as the parent sees it. */
+  /** From start to exit, as measured by the parent. */
   readonly ms: number
 }
 
@@ -33,7 +33,7 @@ export async function run(args: readonly string[], options: RunOptions = {}): Pr
   return finished(Bun.spawn([...through, binary(), ...args], { ...settings(options), stdin: bytes }), started)
 }
 
-/** A process whose stdin is the caller's to write, late or never. */
+/** Starts a process whose stdin the caller writes, late or never. */
 export function start(args: readonly string[], options: Omit<RunOptions, "stdin" | "through"> = {}) {
   const started = performance.now()
   const child = Bun.spawn([binary(), ...args], { ...settings(options), stdin: "pipe" })

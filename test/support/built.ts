@@ -1,4 +1,4 @@
-/** The compiled binary and what the build says of itself. Built here only when it is missing or older than the code. */
+/** The compiled binary and the build's metafile. Built here only if missing or older than the code. */
 import { readdirSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { binary } from "./binary.ts"
@@ -6,7 +6,7 @@ import { binary } from "./binary.ts"
 const ROOT = join(import.meta.dir, "../..")
 const BINARY = join(ROOT, "dist/ctxbridge")
 const META = join(ROOT, "dist/meta.json")
-/** All that a hook loads at its start, made one by build/hook.ts, and of what. */
+/** Everything a hook loads at its start, joined into one module by build/hook.ts, and the list of its inputs. */
 const HOOK = "dist/hook/run.js"
 const HOOK_META = join(ROOT, "dist/hook/meta.json")
 
@@ -29,7 +29,7 @@ function build(): void {
   if (exitCode !== 0) throw new Error(`the build failed\n${stdout}${stderr}`)
 }
 
-/** The file under test, built first when it is to be the build of this code. */
+/** The file under test, built first if it should be the build of this code. */
 export function builtBinary(): string {
   if (process.env["CTXBRIDGE_TEST_BIN"] === undefined) build()
   return binary()
@@ -51,7 +51,7 @@ export async function readMeta(): Promise<Meta> {
   return Bun.file(META).json()
 }
 
-/** What the hook program loads at once: its chunk, and the chunks that imports statically. */
+/** What the hook program loads at its start: its chunk, and all chunks imported statically from there. */
 export async function hookChunk({ outputs }: Meta): Promise<{ inputs: string[]; bytes: number }> {
   const start = Object.keys(outputs).find((name) => outputs[name]!.entryPoint === HOOK)
   if (start === undefined) throw new Error(`the build has no chunk for ${HOOK}: is --splitting gone?`)

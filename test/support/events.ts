@@ -7,7 +7,7 @@ export const eventsIn = (stdout: string): Event[] =>
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line) as Event)
 
-/** The last one, which tells the whole result; it must be `done`. */
+/** The last event, which holds the whole result. Throws unless it is `done`. */
 // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects of it
 export function doneIn(stdout: string): any {
   const last = eventsIn(stdout).at(-1)

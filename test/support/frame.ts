@@ -1,6 +1,6 @@
-/** What a text for the model may look like, written down apart from the code that makes it. */
+/** What text for the model may look like, written independently of the code that makes it. */
 
-/** Quotation marks within are escaped, so that nothing in an item ends it. */
+/** Inner quotation marks are escaped, so that nothing in an item ends it. */
 const ITEM = String.raw`"(?:[^"\\\n]|\\.)*"`
 const CODE = "(?<fence>`{1,3})(?!`)[^\\n]*?(?<!`)\\k<fence>(?!`)"
 const HANDLE = "ctx:[0-9a-z]{6,}"
@@ -61,7 +61,7 @@ const INSTRUCTIONS: readonly RegExp[] = whole(
 const OPEN = /^<ctxbridge-restore source="(?:compact|clear|startup)" session="[\w./-]*">$/
 const CLOSE = "</ctxbridge-restore>"
 
-/** All that is wrong with a restore or pointer; nothing when it is well-formed. */
+/** Everything wrong with a restore or pointer; empty if it is well-formed. */
 export function frameProblems(text: string): string[] {
   const lines = text.split("\n")
   const problems: string[] = []
@@ -71,7 +71,7 @@ export function frameProblems(text: string): string[] {
   return [...problems, ...lineProblems(inner, LINES), ...contentProblems(inner.join("\n"))]
 }
 
-/** The same of the instructions for a compaction, which have no frame. */
+/** The same for the instructions for a compaction, which have no frame. */
 export const instructionProblems = (text: string): string[] => [
   ...lineProblems(text.split("\n"), INSTRUCTIONS),
   ...contentProblems(text),
@@ -85,10 +85,10 @@ function lineProblems(lines: readonly string[], forms: readonly RegExp[]): strin
 const TAG =
   /[<〈⟨]\s*[/!?]?\s*(?:system|ctxbridge|command-|local-command-|bash-|task-|user-|function_calls|invoke|antml:|session-start-hook|persisted-output|human|assistant)(?![a-z]{3})/i
 
-/** Words that pose as somebody's else, or hide. */
+/** Words that pose as somebody else's, or are hidden. */
 export function disguiseProblems(text: string): string[] {
   const problems: string[] = []
-  // Our own words name a handle's place so.
+  // Our own text uses this placeholder.
   const told = text.replaceAll("<handle>", "")
   const seen = told.normalize("NFKC").replace(/[\p{M}\p{Cf}]/gu, "")
   const tag = TAG.exec(seen)
@@ -113,5 +113,5 @@ const ITEMS = new RegExp(`${ITEM}|${CODE}`, "gu")
 /** Quotations of one line. */
 export const itemsOf = (text: string): string[] => text.match(ITEMS) ?? []
 
-/** What stands outside of them. */
+/** The text outside these quotations. */
 export const withoutItems = (text: string): string => text.replace(ITEMS, "")

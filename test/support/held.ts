@@ -1,4 +1,4 @@
-/** A lock of the archive held by somebody else. */
+/** Holds a lock of the archive, as another process would. */
 import { closeSync, openSync } from "node:fs"
 import { join } from "node:path"
 import { tryLock } from "../../src/util/libc.ts"

@@ -1,4 +1,7 @@
-/** A `memory.db` as leafhill-persistent-memory 1.4 and later leaves it: its program is not at hand, its schema is. */
+/**
+ * A `memory.db` as left by leafhill-persistent-memory 1.4 and later. Made from its schema, as its program is not at
+ * hand.
+ */
 import { Database } from "bun:sqlite"
 
 const COLUMNS =
@@ -9,7 +12,7 @@ export const LEAFHILL_SESSION = "5c10ab22-1111-4222-8333-444455556666"
 const PROMPT = "Rename the flags. Always keep the old ones as aliases."
 const ANSWER = "I decided to keep aliases because scripts use them."
 
-/** @param journal `WAL` leaves the rows in the log, as a program that is still running does */
+/** @param journal `WAL` leaves the rows in the log, like a program that is still running */
 export function makeLeafhill(path: string, journal: "DELETE" | "WAL" = "DELETE"): Database {
   const db = new Database(path, { create: true })
   db.run(`PRAGMA journal_mode = ${journal}`)
@@ -26,7 +29,7 @@ export function makeLeafhill(path: string, journal: "DELETE" | "WAL" = "DELETE")
   insert.run(session, "user", PROMPT, "2026-03-01 10:00:00", "raw_user", null, null, null, null)
   insert.run(session, "assistant", ANSWER, "2026-03-01 10:00:09", "raw_assistant", null, null, null, null)
   insert.run(session, "summary", "Renamed flags", "2026-03-01 10:00:10", "summary", null, null, null, null)
-  // Stored anew at each compaction, results of tools among a user's messages.
+  // It stores them again at each compaction, with tool results among the user's messages.
   for (const at of ["2026-03-01 11:00:00", "2026-03-01 12:00:00"]) {
     insert.run(session, "user", PROMPT, at, "pre_compact", null, null, null, "2026-03-01T10:00:00.000Z")
     insert.run(

@@ -1,4 +1,4 @@
-/** A machine of its own for hooks: home, project, archive, and transcripts that a host might write. */
+/** A separate machine for hooks: home, project, archive, and transcripts like a host's. */
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -41,18 +41,18 @@ export class Machine {
     this.cwd = join(this.root, "project")
     this.dataHome = join(this.root, "archive")
     for (const dir of [this.home, this.cwd]) mkdirSync(dir)
-    // What cannot be archived is spooled to the folder for temporary files.
+    // Whatever cannot be archived is spooled to the folder for temporary files.
     this.env = { HOME: this.home, CTXBRIDGE_HOME: this.dataHome, TMPDIR: this.root }
   }
 
-  /** A new session's transcript; nothing is written yet. */
+  /** A new session's transcript, with nothing written yet. */
   session(options: { version?: string; id?: string; cwd?: string } = {}): Transcript {
     const n = String(++this.#sessions).padStart(12, "0")
     const { version = "2.1.112", id = `5e551011-0000-4000-8000-${n}`, cwd = this.cwd } = options
     return new Transcript({ session: id, cwd, version, path: this.path(`${id}.jsonl`) })
   }
 
-  /** In the folder where the host keeps this project's transcripts. */
+  /** A path in the folder where the host keeps this project's transcripts. */
   path(name: string): string {
     return join(this.home, ".claude", "projects", this.cwd.replaceAll(/[^A-Za-z0-9]/g, "-"), name)
   }
@@ -82,48 +82,48 @@ export class Machine {
     })
   }
 
-  /** The views, with everything in them that hooks have archived. */
+  /** The views, including everything that hooks have archived. */
   views(): Database & { [Symbol.dispose](): void } {
     return openForReading(this.dataHome) as Database & { [Symbol.dispose](): void }
   }
 
-  /** The transcript's copy in the vault. */
+  /** Path of the transcript's copy in the vault. */
   copy(path: string): string {
     return vaultFile(this.dataHome, vaultPath(path, this.home))
   }
 
-  /** Ids of processes that work on this machine. */
+  /** Ids of processes working on this machine. */
   processes(): number[] {
     return processesIn(this.root)
   }
 
-  /** When no background job is at work any more. */
+  /** Waits until no background job is running. */
   async idle(ms = 60_000): Promise<void> {
     await until(() => this.processes().length === 0, ms, "the background job to end")
   }
 
-  /** Ends what is still at work, by its id, and removes everything. */
+  /** Kills what is still running, by its id, and removes everything. */
   [Symbol.dispose](): void {
     for (let attempt = 0; attempt < 20; attempt++) {
       for (const pid of this.processes()) {
         try {
           process.kill(pid, "SIGKILL")
         } catch {
-          // it ended by itself
+          // It has ended by itself.
         }
       }
       try {
         rmSync(this.root, { recursive: true, force: true })
         return
       } catch {
-        // a process wrote while we removed
+        // A process wrote while we were removing.
         Bun.sleepSync(50)
       }
     }
   }
 }
 
-/** Polls; never a sleep as a criterion. */
+/** Polls until `holds` is true. A sleep alone is never the criterion. */
 export async function until(
   holds: () => boolean | Promise<boolean>,
   ms: number,
@@ -136,7 +136,7 @@ export async function until(
   }
 }
 
-/** At most `width` at a time. */
+/** Runs `work` for all items, at most `width` at a time. */
 export async function pooled<T>(
   items: readonly T[],
   width: number,
@@ -151,7 +151,7 @@ export async function pooled<T>(
 
 const zstd = Bun.which("zstd")
 
-/** A copy's content, by the standard tool where there is one, and always by our own reader. */
+/** A copy's content, read by our own reader and, if installed, compared with the output of zstd. */
 export function contentOf(copy: string): Buffer {
   const reader = new CopyReader(copy)
   try {
@@ -166,7 +166,7 @@ export function contentOf(copy: string): Buffer {
   }
 }
 
-/** What the humans said, in order. */
+/** The humans' prompts, in order. */
 export function promptsIn(db: Database, session: string): string[] {
   return db
     .query<{ prompt: string }, [string]>(
@@ -176,7 +176,7 @@ export function promptsIn(db: Database, session: string): string[] {
     .map(({ prompt }) => prompt)
 }
 
-/** What a hook put before the model; undefined when it printed nothing. Throws when it printed anything else. */
+/** What a hook gave the model; undefined if it printed nothing. Throws if it printed anything else. */
 export function contextOf({ stdout }: Ran): string | undefined {
   if (stdout === "") return undefined
   const { hookSpecificOutput } = JSON.parse(stdout) as {

@@ -1,10 +1,10 @@
 /**
- * Makes the archives in test/fixtures/foreign anew, with the code of the tools themselves:
+ * Remakes the archives in test/fixtures/foreign with the tools' own code:
  *
- *     npm pack claude-mem@13.25.3 claude-flow@3.43.0, each unpacked into a folder of its own
- *     bun test/support/make-foreign.ts <claude-mem>/package <claude-flow>/package
+ *   npm pack claude-mem@13.25.3 claude-flow@3.43.0, each unpacked into a folder of its own
+ *   bun test/support/make-foreign.ts <claude-mem>/package <claude-flow>/package
  *
- * claude-flow's hook wants better-sqlite3; here it gets Bun's SQLite under that name. leafhill is a program in Rust:
+ * claude-flow's hook requires better-sqlite3, and gets Bun's SQLite under that name. leafhill is a Rust program:
  * test/support/leafhill.ts makes its database from its schema.
  */
 import { Database } from "bun:sqlite"
@@ -16,7 +16,7 @@ const OUT = join(import.meta.dir, "../fixtures/foreign")
 const SESSION = "3f2a9c01-1111-4222-8333-444455556666"
 const OTHER = "7be1d402-1111-4222-8333-444455556666"
 
-/** Stands in for better-sqlite3. */
+/** Replaces better-sqlite3. */
 const SHIM = `
 const { Database } = require("bun:sqlite")
 module.exports = class extends Database {
@@ -111,7 +111,7 @@ function makeClaudeMem(folder: string, scratch: string): void {
   const second = store.createSDKSession(OTHER, "shop", "What is left?")
   store.updateMemorySessionId(second, "mem-2")
   store.saveUserPrompt(OTHER, 1, "What is left?", second)
-  // The day of the making would be in the file.
+  // Otherwise the file would contain the date on which it was made.
   for (const table of ["sdk_sessions", "user_prompts", "tool_uses"]) {
     const epoch = table === "sdk_sessions" ? "started_at" : "created_at"
     store.db.run(`UPDATE ${table} SET ${epoch}_epoch = ${time} + id * 1000,
@@ -128,7 +128,7 @@ function makeClaudeFlow(folder: string, scratch: string): void {
     const project = join(scratch, backend)
     mkdirSync(join(project, ".claude"), { recursive: true })
     cpSync(join(folder, ".claude/helpers"), join(project, ".claude/helpers"), { recursive: true })
-    // Its hook falls back to the next kind of archive when one cannot be loaded.
+    // Its hook falls back to the next kind of archive if one cannot be loaded.
     put(project, "better-sqlite3", backend === "db" ? SHIM : ABSENT)
     put(project, "@claude-flow/memory", ABSENT)
     const transcript = join(project, "transcript.jsonl")

@@ -1,4 +1,4 @@
-/** The server as a host runs it: the compiled file, spoken to over its pipes. */
+/** The server as a host runs it: the compiled binary, connected through its pipes. */
 import { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { binary, type RunOptions, run } from "./binary.ts"
@@ -9,7 +9,7 @@ export interface Called {
   readonly isError: boolean
 }
 
-/** A session of the SDK's own client. */
+/** A session with the SDK's own client. */
 export class Peer {
   readonly client: Client
   readonly transport: StdioClientTransport
@@ -54,7 +54,7 @@ export interface Reply {
   readonly error?: { readonly code: number; readonly message: string }
 }
 
-/** Writes all lines at once, then closes stdin, and reads what comes back until the server ends. */
+/** Writes all lines at once, closes stdin, and reads the replies until the server ends. */
 export async function exchange(lines: readonly string[], options: RunOptions) {
   const ran = await run(["mcp"], { ...options, stdin: lines.map((line) => `${line}\n`).join("") })
   const replies = ran.stdout

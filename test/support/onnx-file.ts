@@ -1,10 +1,12 @@
-/** Writes ONNX files: the few kinds of protobuf field that a graph needs. https://onnx.ai/onnx/repo-docs/IR.html */
+/**
+ * Writes ONNX files, with just the kinds of protobuf field that a graph needs. https://onnx.ai/onnx/repo-docs/IR.html
+ */
 
 const VARINT = 0
 const LENGTH = 2
 const FIXED32 = 5
 
-/** A protobuf message under construction. */
+/** A protobuf message being built. */
 export class Message {
   readonly parts: Uint8Array[] = []
   size = 0
@@ -42,7 +44,7 @@ export class Message {
 
 function varint(value: number): Uint8Array {
   const bytes: number[] = []
-  // Negative numbers take ten bytes, as 64-bit ones.
+  // Negative numbers take ten bytes, as 64-bit numbers.
   let rest = BigInt.asUintN(64, BigInt(value))
   for (; rest > 127n; rest >>= 7n) bytes.push(Number(rest & 127n) | 128)
   return Uint8Array.from([...bytes, Number(rest)])
@@ -55,7 +57,7 @@ export type Attribute =
   | { readonly float: number }
   | { readonly ints: readonly number[] }
 
-/** A graph: constants, and operations whose results are named after them. */
+/** A graph: constants, and operations that give names to their results. */
 export class Graph {
   readonly #message = new Message()
   #count = 0

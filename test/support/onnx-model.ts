@@ -1,6 +1,6 @@
 /**
- * Sentence models for tests: a BERT in 8-bit numbers with weights from a seed, in a few kilobytes or as large as
- * all-MiniLM-L6-v2, with a tokenizer of the same kind. Real to every program that loads them; they know no meaning.
+ * Sentence models for tests: a BERT in 8-bit numbers with random weights from a seed, of a few kilobytes or the size of
+ * all-MiniLM-L6-v2, with the same kind of tokenizer. Every program can load them, but they know no meaning.
  */
 import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from "node:fs"
 import { dirname, join } from "node:path"
@@ -19,11 +19,11 @@ const HIDDEN = 384
 const HEADS = 12
 
 export const TINY: Shape = { words: 1000, layers: 1, inner: 64, positions: 512 }
-/** 6 layers, 22.7 MB: what the real one costs in time and memory. */
+/** 6 layers, 22.7 MB: takes as much time and memory as the real one. */
 export const MINILM_SIZED: Shape = { words: 30_522, layers: 6, inner: 1536, positions: 512 }
 
 /**
- * Writes a model into a folder, in the layout of a model's repository.
+ * Writes a model into a folder, laid out like a model repository.
  *
  * @returns its manifest, also written as `manifest.json`
  */
@@ -47,13 +47,13 @@ export function writeModel(folder: string, shape: Shape, id: string, seed = 1): 
   return manifest
 }
 
-/** Small numbers around 0, the same for the same seed. */
+/** Small numbers around 0, always the same for a seed. */
 function noise(seed: number): (length: number) => Int8Array {
   let state = seed
   return (length) => {
     const values = new Int8Array(length)
     for (let n = 0; n < length; n++) {
-      // Four bytes of a linear congruential step, added: near enough to a bell.
+      // The sum of three bytes of a linear congruential step is close enough to a bell curve.
       state = (Math.imul(state, 1_664_525) + 1_013_904_223) | 0
       values[n] = ((state >> 24) + ((state << 8) >> 24) + ((state << 16) >> 24)) / 3
     }
@@ -61,7 +61,7 @@ function noise(seed: number): (length: number) => Int8Array {
   }
 }
 
-/** What one step of an 8-bit weight is worth. */
+/** Value of one step of an 8-bit weight. */
 const STEP = 0.0015
 
 function bert({ words, layers, inner, positions }: Shape, seed: number): Message {
@@ -82,14 +82,14 @@ function bert({ words, layers, inner, positions }: Shape, seed: number): Message
       epsilon: { float: 1e-12 },
     })
   }
-  /** Activations are brought to 8 bits as they come, as in the real model. */
+  /** Activations are quantized to 8 bits on the fly, as in the real model. */
   const quantized = (x: string): readonly string[] => graph.ops("DynamicQuantizeLinear", [x], 3)
   const linear = ([q, scale, zero]: readonly string[], name: string, from: number, to: number): string => {
     graph.bytes(name, [from, to], weights(from * to))
     const product = graph.op("Cast", [graph.op("MatMulInteger", [q!, name, zero!, "zero8"])], {
       to: { int: 1 },
     })
-    // A value of its own, as in a real model: the runtime joins equal ones, and then not the operations around them.
+    // Unique, as in a real model: the runtime merges equal values, and then does not fuse the operations around them.
     const step = graph.number(`${name}.step`, STEP * (1 + ++matrices / 1000))
     const scaled = graph.op("Mul", [product, graph.op("Mul", [scale!, step])])
     return graph.op("Add", [scaled, zeros(`${name}.bias`, to)])
@@ -145,12 +145,12 @@ const SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 const LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 const SIGNS = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 
-/** Letters, and pairs of letters until the vocabulary is full: every word of Latin letters has tokens. */
+/** Letters, then pairs of letters until the vocabulary is full, so that every word of Latin letters has tokens. */
 function vocabulary(words: number): Record<string, number> {
   const tokens = [...SPECIAL, ...SIGNS, ...LETTERS, ...[...LETTERS].map((letter) => `##${letter}`)]
   const pairs = [...LETTERS].flatMap((a) => [...LETTERS].flatMap((b) => [a + b, `##${a}${b}`]))
   const all = [...tokens, ...pairs].slice(0, words)
-  // Never read from a text, but as large as a real vocabulary.
+  // Matches no text, but makes the vocabulary as large as a real one.
   while (all.length < words) all.push(`[unused${all.length}]`)
   return Object.fromEntries(all.map((token, n) => [token, n]))
 }

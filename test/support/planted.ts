@@ -1,6 +1,5 @@
 /**
- * Secrets of every known kind, none of them real. Put together from parts, so that no scanner takes this file for a
- * leak.
+ * Secrets of every known kind, none of them real. Assembled from parts, so that no scanner takes this file for a leak.
  */
 import { Dice } from "../../src/bench/dice.ts"
 
@@ -11,7 +10,7 @@ const ALNUM = `${LOWER}${LOWER.toUpperCase()}${DIGITS}`
 const URLSAFE = `${ALNUM}_-`
 const BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 
-/** Random text, the same for the same seed. */
+/** Random text, always the same for a seed. */
 export class Noise {
   readonly #dice: Dice
 
@@ -26,7 +25,7 @@ export class Noise {
   }
 
   hex = (length: number): string => this.of(HEX, length)
-  // A digit first: no name has one there.
+  // Begins with a digit, which no name does.
   alnum = (length: number): string => `7${this.of(ALNUM, length - 1)}`
   url = (length: number): string => `7${this.of(URLSAFE, length - 2)}4`
   uuid = (): string => [8, 4, 4, 4, 12].map((length) => this.of(HEX, length)).join("-")
@@ -34,11 +33,11 @@ export class Noise {
 
 export interface Kind {
   readonly name: string
-  /** The secret alone: what must not be found anywhere. */
+  /** The secret alone, which must not be found anywhere. */
   secret(noise: Noise): string
-  /** Text around it that tells what it is; `@` stands for the secret. */
+  /** Text around it that identifies it; `@` stands for the secret. */
   readonly in?: string
-  /** Looks like it, and is none. */
+  /** Looks like such a secret, but is none. */
   readonly harmless: string
 }
 
@@ -49,7 +48,7 @@ const kind = (name: string, secret: (noise: Noise) => string, harmless: string, 
   in: within,
 })
 
-/** One for each word or beginning that the rules know. */
+/** One for each word or prefix that the rules know. */
 export const TOKENS: readonly Kind[] = [
   kind("AWS access key", (n) => `AK${"IA"}${n.of(BASE32, 16)}`, "AKIA is what they begin with"),
   kind("AWS temporary key", (n) => `AS${"IA"}${n.of(BASE32, 16)}`, "ASIAN food and so on"),
@@ -172,7 +171,7 @@ export const TOKENS: readonly Kind[] = [
   kind("JWT", (n) => `ey${"J"}${n.url(33)}.ey${"J"}${n.url(60)}.${n.url(43)}`, "eyJ is how they begin"),
 ]
 
-/** Those that their surroundings tell. */
+/** Secrets that only their surroundings identify. */
 export const VALUES: readonly Kind[] = [
   kind("password", (n) => `${n.alnum(9)}!x`, "password: string", 'const db = { password: "@" }'),
   kind(
@@ -260,10 +259,10 @@ export const VALUES: readonly Kind[] = [
 ]
 
 export const inContext = ({ in: within = "@" }: Kind, secret: string): string =>
-  // The last: before the host of a URL stands another.
+  // Replaces the first of the two, because the other one precedes the URL's host.
   within.includes("@@") ? within.replace("@@", () => `${secret}@`) : within.replace("@", () => secret)
 
-/** A private key as OpenSSL writes it: not one that anybody has. */
+/** A private key as OpenSSL writes it, but nobody's. */
 export const privateKey = (noise: Noise, type = "RSA "): { text: string; lines: string[] } => {
   const lines = Array.from({ length: 12 }, () => noise.alnum(64))
   const mark = (word: string): string => `-----${word} ${type}PRIVATE ${"KEY"}-----`

@@ -1,4 +1,4 @@
-/** Real transcripts beside the checkout, for measuring; where there are none, tests that want them skip. */
+/** Real transcripts beside the checkout, for measuring. Tests that need them are skipped where there are none. */
 import { existsSync, readdirSync } from "node:fs"
 import { join, resolve } from "node:path"
 

@@ -1,4 +1,4 @@
-/** A session that holds one of everything the views project. */
+/** A session with one of everything that the views show. */
 
 const SESSION = "11111111-2222-3333-4444-555555555555"
 
@@ -47,7 +47,7 @@ const call = (id: string, tool: string, name: string, input: unknown): string =>
 const result = (tool: string, content: unknown, isError = false): string =>
   user([{ type: "tool_result", tool_use_id: `toolu_${tool}`, content, is_error: isError }])
 
-/** Lines, each with its newline. The same every time. */
+/** Lines, each with its newline; always the same. */
 export function syntheticSession(): string[] {
   count = 0
   parent = null

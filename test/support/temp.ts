@@ -1,4 +1,4 @@
-/** Folders that are gone when the test is. */
+/** Folders that are removed at the end of the test. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

@@ -1,11 +1,11 @@
-/** Where a text stands in any file below a folder: as it is, and in what is compressed. */
+/** Finds a text in any file below a folder, including compressed ones. */
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { zstdDecompressSync } from "node:zlib"
 
 const HEADER_NOTE = Buffer.from([0x5c, 0x2a, 0x4d, 0x18])
 
-/** Names of the files. Temporary ones and those of killed processes count. */
+/** Paths of the files, including temporary ones and those of killed processes. */
 export function filesWith(folder: string, text: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

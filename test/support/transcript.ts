@@ -1,4 +1,7 @@
-/** Writes transcripts as the host does: one content block a line, a chain of parents, a usage on each line. */
+/**
+ * Writes transcripts as the host does: one content block per line, a chain of parents, usage on each of the model's
+ * lines.
+ */
 import { appendFileSync, mkdirSync } from "node:fs"
 import { dirname } from "node:path"
 
@@ -8,11 +11,11 @@ export interface TranscriptOptions {
   /** The host's version. */
   readonly version: string
   readonly path: string
-  /** Lines of a subagent. */
+  /** Id of a subagent, if its lines are to be written. */
   readonly agent?: string
 }
 
-/** What a turn does before its answer. */
+/** What is done in a turn before its answer. */
 export interface Step {
   readonly tool: string
   readonly input: Record<string, unknown>
@@ -41,7 +44,7 @@ export class Transcript {
     return this.options.session
   }
 
-  /** What has not been flushed. */
+  /** Lines not flushed yet. */
   get text(): string {
     return this.#waiting
   }
@@ -51,13 +54,13 @@ export class Transcript {
     return this.#parent
   }
 
-  /** What the user's `/rewind` does: the next line follows an earlier one. */
+  /** Goes back like the user's `/rewind`: the next line follows an earlier one. */
   backTo(tip: string | null): this {
     this.#parent = tip
     return this
   }
 
-  /** Any line, whole. */
+  /** Adds any line as it is. */
   raw(line: string): this {
     this.#waiting += `${line}\n`
     return this
@@ -87,7 +90,7 @@ export class Transcript {
     return this.line({ type: "user", message: { role: "user", content }, ...more })
   }
 
-  /** Begins a message of the model; its blocks follow, each on a line of its own. */
+  /** Begins a message of the model. Its blocks follow, each on its own line. */
   message(): this {
     this.#message = `msg_${this.#uuid(this.#count).replaceAll("-", "").slice(-24)}`
     return this
@@ -133,7 +136,7 @@ export class Transcript {
     return this.message()
   }
 
-  /** A prompt, what was done for it, and the answer. */
+  /** A prompt, the steps taken for it, and the answer. */
   turn(prompt: string, steps: readonly Step[] = [], answer = `Answer to: ${prompt.slice(0, 80)}`): this {
     this.user(prompt).message()
     for (const step of steps) this.step(step)
@@ -166,12 +169,12 @@ export class Transcript {
     return this
   }
 
-  /** Forgets what has not been flushed. */
+  /** Drops the lines not flushed yet. */
   discard(): void {
     this.#waiting = ""
   }
 
-  /** The same every time, and different in every session. */
+  /** Always the same for a session, and different in every other. */
   #uuid(n: number): string {
     const { session, agent = "" } = this.options
     const hex = Bun.hash.xxHash64(`${session} ${agent}`, 0n).toString(16).padStart(16, "0")

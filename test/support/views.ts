@@ -1,4 +1,4 @@
-/** Everything the views say, for comparing two archives. */
+/** The whole content of the views, for comparing two archives. */
 import type { Database } from "../../src/archive/database.ts"
 
 const TABLES = [
@@ -16,7 +16,7 @@ const TABLES = [
   "lineage",
 ]
 
-/** Rows by table; what names a copy, and so differs between two archives of the same bytes, is left out. */
+/** Rows by table, without the copies' ids, which differ between two archives of the same bytes. */
 export function dumpViews(db: Database): Record<string, unknown[]> {
   const dump: Record<string, unknown[]> = {}
   for (const table of TABLES) {
@@ -26,7 +26,7 @@ export function dumpViews(db: Database): Record<string, unknown[]> {
   return dump
 }
 
-/** What stands for a row's number in each column that holds one. */
+/** What replaces a row's number in each column that holds one. */
 const NAMES: Readonly<Record<string, string>> = {
   turn: "SELECT handle AS name FROM turns WHERE id = ?",
   transcript: "SELECT copy AS name FROM transcripts WHERE id = ?",
@@ -37,7 +37,7 @@ const NAMES: Readonly<Record<string, string>> = {
   result: "SELECT CAST(key AS TEXT) AS name FROM messages WHERE id = ?",
 }
 
-/** The same without numbers that tell only in which order rows were made, and in no order: for views made anew. */
+/** The same for rebuilt views: sorted, and without numbers that depend only on the order in which rows were made. */
 export function namedViews(db: Database): Record<string, string[]> {
   const named: Record<string, string[]> = {}
   for (const [table, rows] of Object.entries(dumpViews(db))) {
