@@ -28,7 +28,7 @@ export function claimAnswer(
   const announced = event.source === "compact" ? state.compactTime : undefined
   const time = Math.max(now, announced ?? 0)
   const since = Math.max(now - SAME_EVENT, announced ?? 0)
-  // A later date means that the clock has been set back since the answer.
+  // Answers dated later were given before the clock was set back, and do not count.
   const isAnswered = (): boolean => answeredWithin(db, event.session, source, since, time + SAME_EVENT)
   if ((size === 0 || announced !== undefined) && isAnswered()) return false
   const place = event.name === "user-prompt-submit" ? "late" : "at"

@@ -45,7 +45,7 @@ export function watch({ event, settings, known, own, isPrompt, now }: Watch): Wa
   const context = own === undefined ? known : followed(known, own)
   const { model } = context
   if (context.points !== known.points && model !== undefined && context.points !== undefined) {
-    // This session has not yet looked up what others learned, so add to that.
+    // If this session has not looked up what others learned, it adds to that now.
     const former = known.points === undefined ? learntPoints(dataHome, model) : []
     learnPoints(dataHome, model, [...former, ...context.points])
   }

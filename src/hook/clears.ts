@@ -10,7 +10,7 @@ import { join } from "../util/path.ts"
 
 /** ms within which a session continues one that `/clear` ended. */
 export const CLEAR_LASTS = 5 * 60_000
-/** The same in ms where the host reports the session after `/clear` as `startup`, as some do. */
+/** The same for hosts that report the session after `/clear` as `startup`. */
 export const SILENT_CLEAR_LASTS = 15_000
 
 interface Clear {

@@ -6,7 +6,7 @@ import { readExactly } from "../vault/file.ts"
 import { openSource } from "../vault/original.ts"
 import type { Delivery } from "./state.ts"
 
-/** A restore shows within this many bytes after it was given. After that we stop looking and never repeat it. */
+/** A restore shows within this many bytes after it was given. Past them we stop looking, and do not give it again. */
 const LOOKED_AT = 2 << 20
 
 /** @param own the session's transcript */

@@ -30,7 +30,7 @@ export function lastCompaction(db: Database, session: string, offset = 0): Compa
   )
 }
 
-/** The compaction that the state has as unanswered; undefined if there was none, or if the views show an answer. */
+/** The compaction recorded as unanswered in the state; undefined if there was none, or if the views show an answer. */
 export function missedCompaction(
   db: Database,
   session: string,

@@ -1,4 +1,4 @@
-/** Greets a new session with a pointer rendered beforehand. Opens no database. */
+/** Gives a new session the pointer that was rendered beforehand. Opens no database. */
 
 import { listPending } from "../archive/pending.ts"
 import { readPointer } from "../archive/pointers.ts"

@@ -63,7 +63,7 @@ export function compactionUnanswered({ compactTime, restoreTime = 0 }: SessionSt
   return compactTime !== undefined && restoreTime < compactTime
 }
 
-// The clock may be set back between two calls, so each step of a session is dated after the one it follows.
+// The clock may be set back between two calls, so no step of a session is dated before the one it follows.
 
 /** Date of a newly announced or found compaction, later than any answer so far, in ms since the epoch. */
 export const announcedAt = ({ restoreTime = 0 }: SessionState, now: number): number =>

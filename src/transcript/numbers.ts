@@ -3,11 +3,13 @@
 const LOOKED_AT = 20_000
 const MOST = 120
 
-/** Excludes parts of names, paths, versions, dates, times and addresses. */
+/** A figure that is not part of a name, path, version, date, time or address. */
 const FIGURE =
   /(?<![\p{L}\d_.,:/#@+\-$\\])\d{1,12}(?:,\d{3})*(?:\.\d{1,6})?(?:\s?(?:%|ms|s|min|h|[kKMGT]?B|K|M|px|x)(?![\p{L}\d]))?(?![\p{L}\d_/\\-]|[.,:]\d)/gu
 
-/** Has a unit, a fraction, a thousands separator or three digits. Smaller bare numbers are list items and counts. */
+/**
+ * A figure with a unit, a fraction, a thousands separator or three digits. Smaller bare ones are list items and counts.
+ */
 const TELLING = /\D|\d{3}/
 
 /** As written, with white space before a unit folded. */

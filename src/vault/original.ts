@@ -39,14 +39,14 @@ const hexTail = (fd: number, end: number): string => tailHash(fd, end).toString(
 export const hashAfter = (source: number, from: number, read: Uint8Array): bigint =>
   read.length >= TAIL_WINDOW ? xxh64(read.subarray(-TAIL_WINDOW)) : tailHash(source, from + read.length)
 
-/** Whether the transcript still continues what was archived. */
+/** Whether the transcript still begins with what was archived. */
 export function follows(source: number, stats: Pick<FileStats, "size">, tail: Tail): boolean {
   const { last, header } = tail
   if (last !== undefined) return stats.size >= last.to && tailHash(source, last.to) === last.tailHash
   return header.base === undefined || continues(source, stats, header.base)
 }
 
-/** Whether the transcript still continues from the place where a piece begins. */
+/** The same for what precedes a piece. */
 export const continues = (
   source: number,
   { size }: Pick<FileStats, "size">,

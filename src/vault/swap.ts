@@ -1,6 +1,6 @@
 /**
- * Replaces a copy by another file: written beside it, flushed, and renamed under the copy's lock after adding what was
- * appended meanwhile.
+ * Replaces a copy with another file: written beside it, flushed, and renamed under the copy's lock after adding what
+ * was appended meanwhile.
  *
  * Appenders wait only while that last part is copied. Readers that have the old file open read it to its end.
  */

@@ -143,7 +143,7 @@ const isWorthIt = ({ frames, merged, bytes }: Layout): boolean =>
   frames > MANY_FRAMES && bytes / frames < SMALL_FRAME && merged < frames
 
 /**
- * Runs `work` under the lock that everyone holds who replaces copies.
+ * Runs `work` under the lock that everyone who replaces copies must hold.
  *
  * @param wait ms to wait for another process that holds it
  * @returns undefined if another process held it throughout, or there is no archive

@@ -37,7 +37,7 @@ export interface Kind {
   secret(noise: Noise): string
   /** Text around it that identifies it; `@` stands for the secret. */
   readonly in?: string
-  /** Looks like such a secret, but is none. */
+  /** Looks like such a secret, but is not one. */
   readonly harmless: string
 }
 
