@@ -102,8 +102,8 @@ export function prepareForLongWork(db: Database): void {
 
 /**
  * Opens for reading, even where nothing can be written. The log has an index in a file beside it. If there is no room
- * for that file, the index is kept in memory, which needs the database exclusively. If no file can be created at all,
- * the log is ignored.
+ * for that file, the index is kept in memory, which needs the database exclusively. If no file can be created, the log
+ * is ignored.
  */
 function openReadable(path: string, { wait }: OpenOptions): LockedDatabase {
   try {

@@ -5,8 +5,7 @@
  * kept messages again under new uuids, so `alias` is the API's name of the message or, for all others, its time.
  *
  * A subagent that continues from the conversation (one that compacts it, or a fork of it) begins with copies of its
- * lines, and may be read before them. So a subagent's lines have keys of their own, and `original` tells what they may
- * copy.
+ * lines, and may be read first. So a subagent's lines have keys of their own, and `original` tells what they may copy.
  */
 import type { Part, TranscriptRecord } from "../transcript/types.ts"
 
@@ -31,9 +30,7 @@ function essence(part: Part): string {
 export interface Identity {
   /** The same for every copy of the line, in any session. */
   readonly key: bigint
-  /**
-   * The same for every copy within the session, whatever its uuid; undefined if nothing else identifies the message.
-   */
+  /** The same for every copy within the session, whatever its uuid; undefined if nothing else names the message. */
   readonly alias: bigint | undefined
   /** In a subagent's transcript: the key that the same line has in a session's own transcript, if it is there. */
   readonly original: bigint | undefined

@@ -18,8 +18,8 @@ type Indexed = Pending & { readonly captured?: Pick<Captured, "id"> }
 const REPLACED = "copy-replaced"
 
 /**
- * Brings the views up to date with one copy, inside the caller's transaction. After the commit, the caller settles the
- * marker.
+ * Brings the views up to date with one copy, inside the caller's transaction. The caller settles the marker after the
+ * commit.
  *
  * @param until stops the work between two lines as soon as it returns true
  * @param fresh what was just captured, to save reading it back
@@ -55,9 +55,7 @@ export function indexCopy(
   return indexRow(db, dataHome, row, until, isStill(dataHome, copy, row) ? fresh : [])
 }
 
-/**
- * Whether the copy holds what was captured: meanwhile a hook may have begun it anew, or text in it may be forgotten.
- */
+/** Whether the copy holds what was captured: a hook may have begun it anew since, or text in it been forgotten. */
 const isStill = (
   dataHome: string,
   { captured, session, path }: Indexed,

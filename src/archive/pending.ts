@@ -106,10 +106,7 @@ function readMarkers(dataHome: string, found: Map<string, Pending & { readonly s
 /** How often the folder is read again because a marker disappeared, each time to another process. */
 const MOST_LOOKS = 100
 
-/**
- * Oldest first: a rewritten transcript's former content before the current one, a session before forks that copy its
- * lines.
- */
+/** Oldest first: a transcript's former content before its current one, a session before forks that copy its lines. */
 export function listPending(dataHome: string): Pending[] {
   const found = new Map<string, Pending & { readonly since: number }>()
   for (let look = 0; look < MOST_LOOKS; look++) {

@@ -1,7 +1,4 @@
-/**
- * Puts another database in the archive's place while nobody has it open. If killed at any moment, one of them is in
- * place.
- */
+/** Puts another database in the archive's place while nobody has it open. If killed at any moment, either is there. */
 
 import { CtxError, codeOf, isDamage } from "../util/errors.ts"
 import {

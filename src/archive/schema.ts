@@ -1,6 +1,6 @@
 /**
- * Version of what is decoded from the vault: goes up when lines are decoded differently. Views with another number are
- * rebuilt (whole.ts).
+ * Version of the decoding: goes up when lines are decoded differently. Views with another number are rebuilt
+ * (whole.ts).
  */
 export const PARSER = 14
 

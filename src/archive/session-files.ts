@@ -8,9 +8,7 @@ import { lock } from "../vault/lock.ts"
 
 export const sessionFolder = (dataHome: string): string => join(dataHome, "sessions")
 
-/**
- * ms to wait for another process that is changing them. A change takes about 1 ms, unless its process was suspended.
- */
+/** ms to wait for another process that is changing them. A change takes about 1 ms unless its process is stopped. */
 const PATIENCE = 50
 
 /**

@@ -55,9 +55,7 @@ export function takeBack(
 const setTodos = (db: Database, session: string, { todos }: { todos: string | null }): unknown =>
   db.query("UPDATE sessions SET todos = ? WHERE id = ?").run(todos ?? "[]", session)
 
-/**
- * For a fork's prompt that replaces one shared with its origin: of what was copied, only the todos are the fork's own.
- */
+/** For a fork's prompt that replaces one shared with its origin: of what was copied, only the todos are the fork's. */
 function takeBackCopied(db: Database, session: string, parent: string): void {
   const replaced = db
     .query<{ todos: string | null }, [string, string]>(

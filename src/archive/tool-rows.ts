@@ -76,10 +76,7 @@ export class ToolRows {
     if (main && !imported) this.tasks(part)
   }
 
-  /**
-   * Applies a call or its result to the task list. Of lines that a fork has copied, only this applies to the fork as
-   * well.
-   */
+  /** Applies a call or its result to the task list. Of lines copied by a fork, only this applies to the fork, too. */
   tasks(part: Part): void {
     if (part.kind === "toolResult") {
       const task = createdTaskId(part.text)

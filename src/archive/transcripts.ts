@@ -41,8 +41,7 @@ export function transcriptsOf(db: Database, session: string): TranscriptRow[] {
 }
 
 /**
- * The transcript in which the session continues. If the host has rewritten it, its former content may have arrived
- * later.
+ * The transcript in which the session continues. What it was before the host rewrote it may have arrived later.
  *
  * @param path of the transcript, if known: a session may have been resumed in another folder
  */

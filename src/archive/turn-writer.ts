@@ -81,8 +81,8 @@ export class TurnWriter {
     }
     const spoken = record.parts.filter((part) => part.kind !== "title")
     const parts = withoutForgedRefusals(spoken, (id) => this.#tools.nameOf(id))
-    // Without words, a fork's copy looks like a new line, so such a line opens no turn. The message's other lines count
-    // its usage.
+    // Without words, a fork's copy looks like a new line, so it opens no turn. The message's other lines bring its
+    // usage.
     if (parts.length === 0 && (record.usage === undefined || this.#turn === undefined)) return
     const place = `${this.#session} ${record.timestamp ?? line.offset}`
     const identity = identify(record, parts, place, this.#isSubagent())

@@ -28,10 +28,7 @@ export function packVectors(vectors: readonly MessageVector[], dimension: number
   return packed
 }
 
-/**
- * Largest scale of a vector of length 1: its largest number is at most 1 and stored as 127. Allows a little for
- * rounding.
- */
+/** Largest scale of a vector of length 1: its largest number is at most 1, stored as 127; a bit more for rounding. */
 const MOST_SCALE = 1.001 / 127
 
 /** Whether we can have written a scale. If a disk has damaged it, the vector means nothing. */

@@ -5,8 +5,8 @@ import { NOT_RUN } from "../transcript/content.ts"
 const TELLS_NO_STATUS = "GLOB '[01].*'"
 
 /**
- * SQL condition on a shell call. A hook refuses in its own words, so only the missing exit status tells its refusal
- * from output.
+ * SQL condition on a shell call. A hook refuses in its own words, so only the missing exit status tells its refusal and
+ * output apart.
  *
  * @param call the table's name in the query
  */

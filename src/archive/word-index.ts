@@ -1,6 +1,5 @@
 /**
- * Index of the words by which a message is found. Written in the message's transaction; a trigger removes the words
- * with it.
+ * The words by which messages are found. Written in the message's transaction; a trigger removes them with the message.
  *
  * What narrows a search (project, session, role, tool, month) is stored among the words as marks, which no text can
  * contain. So SQLite intersects lists instead of looking at rows.

@@ -45,9 +45,7 @@ export interface HookEvent {
 const text = (value: unknown): string | undefined =>
   typeof value === "string" ? value.toWellFormed() : undefined
 
-/**
- * Accepts only paths that a host writes, so hooks read no other files. Removes `..`, which could lead out of the vault.
- */
+/** Accepts only paths that a host writes, so hooks read no other files. Removes `..`, which might leave the vault. */
 const transcriptPath = (value: unknown): string | undefined =>
   typeof value === "string" && value.startsWith("/") && value.endsWith(".jsonl") && !value.includes("\0")
     ? normalize(value)

@@ -1,8 +1,8 @@
 /**
  * One hook call from start to end: fill the vault, remember what later events need, reply.
  *
- * Only events that give the model something open the database. The others leave a marker for whoever reads the views
- * next.
+ * Only events that give the model something open the database. The others leave a marker for whoever next reads the
+ * views.
  */
 
 import { projectOf } from "../archive/project.ts"
@@ -207,7 +207,7 @@ async function keepState(
   }
 }
 
-/** Whether the session was forgotten while we worked: `forget` has deleted its state by now. */
+/** Whether the session was forgotten while we worked; `forget` has then deleted its state, and it must stay deleted. */
 function wasForgotten({ session, transcript = "" }: HookEvent, dataHome: string): boolean {
   return forgottenOf(dataHome, session, transcript)?.whole === true
 }

@@ -260,8 +260,7 @@ function pointer(db: Database, request: ReplyRequest, project: string): string {
 }
 
 /**
- * Hosts up to 2.0 forget hook context when a session is resumed; later ones replay it. A subagent's compaction does not
- * count.
+ * Hosts up to 2.0 forget hook context when resuming a session; later ones replay it. Ignores subagents' compactions.
  */
 function lostOnResume(db: Database, session: string, { promptOpen }: SessionState): string {
   const row = db

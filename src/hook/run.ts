@@ -1,8 +1,8 @@
 /**
  * The hot program. Whatever happens: exit 0, nothing on stderr, valid output or none.
  *
- * The host waits for us at every prompt, so: no packages, no child processes to wait for, one database connection, one
- * transaction.
+ * The host waits for us at every prompt, so: no packages, no waiting for child processes, one connection to the
+ * database, one transaction.
  */
 import { loadSettings, type Settings, withProject } from "../config/load.ts"
 import { refusalOf } from "../config/refusal.ts"

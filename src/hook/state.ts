@@ -55,10 +55,7 @@ export interface Delivery {
   readonly time: number
 }
 
-/**
- * Whether a compaction was announced or found, and the host has not restarted the session since. It may not have
- * happened.
- */
+/** Whether a compaction was announced or found, and not answered since. It may not have happened. */
 export function compactionUnanswered({ compactTime, restoreTime = 0 }: SessionState): boolean {
   return compactTime !== undefined && restoreTime < compactTime
 }

@@ -103,8 +103,7 @@ async function said(command: string, input: Uint8Array): Promise<string> {
   })
   const isDone = await Promise.race([read(), late])
   clearTimeout(timer)
-  // What it leaves in the background may go on. If it hangs, its whole group is killed, or each call would leave one
-  // more.
+  // What it leaves in the background may go on. If it hangs, its group is killed, or each call would leave one more.
   if (isDone) child.kill()
   else endGroup(child.pid)
   return text

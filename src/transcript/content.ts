@@ -1,6 +1,4 @@
-/**
- * Content blocks of user and assistant messages. Each block is read on its own, so a broken one affects only itself.
- */
+/** Content blocks of user and assistant messages. Each is read on its own, so a broken one affects only itself. */
 import { isBlank, isObject, type JsonObject, objectOf, stringOf } from "./json.ts"
 import type { Part } from "./types.ts"
 import { type Speaker, userTextParts } from "./user-text.ts"

@@ -18,9 +18,7 @@ export function decodeLine(line: string): TranscriptRecord {
   return isObject(value) ? decodeObject(value) : record("malformed", {}, false, [], undefined)
 }
 
-/**
- * A line's uuid and parts, as `decodeLine` gives them. Takes a few calls instead of tens, for showing just some lines.
- */
+/** A line's uuid and parts, as from `decodeLine`, but with a few calls instead of tens: for showing just some lines. */
 export function partsOfLine(line: string): Pick<TranscriptRecord, "uuid" | "parts"> {
   const value = parse(line)
   if (!isObject(value)) return { uuid: undefined, parts: [] }

@@ -50,8 +50,8 @@ export function contextsIn(line: JsonObject): string[] {
 }
 
 /**
- * Whether it is a restore or pointer of ours. As with `isOwnTool` (archive/tool-rows.ts), the archive already holds
- * what it quotes.
+ * Whether it is our own restore or pointer, whose quotations are in the archive already, as with `isOwnTool`
+ * (archive/tool-rows.ts).
  */
 export const isGivenBack = (part: Part): boolean => part.kind === "context" && part.text.includes(MARK)
 
@@ -75,8 +75,7 @@ function saidBehind(bytes: Buffer, given: number): JsonObject | undefined {
 }
 
 /**
- * Whether it was said in the conversation itself and since then, so neither kept by a compaction nor the host's own
- * words.
+ * Whether it was said in the conversation itself since then, so neither kept by a compaction nor written by the host.
  */
 function isSaid(line: JsonObject, given: number): boolean {
   const { type, isSidechain, isMeta, message } = line

@@ -107,8 +107,7 @@ const LOGGED =
 /**
  * Lines of output that name an error, with white space folded, without colours and times.
  *
- * @param failed whether the call failed; if no line names an error, the result is one that gives the reason, if any
- * does
+ * @param failed whether the call failed; if no line names an error, one that gives the reason is returned, if any
  */
 export function errorLinesIn(output: string, failed = false): string[] {
   if (failed && REFUSED.test(output)) return []

@@ -46,9 +46,7 @@ export function namesIn(text: string): string[] {
 
 /** Characters of a path in prose, as opposed to those between paths. */
 const WORD = /[^\s"'`<>()[\]{}|,;]+/g
-/**
- * After `${ROOT}`, `"$ROOT"` and `<folder>`, a slash does not begin an absolute path: it is below an unnamed folder.
- */
+/** After `${ROOT}`, `"$ROOT"` and `<folder>`, a slash begins no path of its own: the folder it is in is unnamed. */
 const BELOW = /(?:[\w}]["'`]|[\]}]|<[\w -]{1,30}>)$/
 const BELOW_REACH = 34
 
@@ -115,10 +113,7 @@ function outside(command: string): string {
 const NO_OPENING =
   /^(?:(?:echo|printf|sleep|for|while|until|if|case|function)\b|[\w-]+ ?\(\)|[#{}()[\]!])|\\$/
 
-/**
- * A script's first line as typed: it shows where and with which variables a command runs, or how a longer one begins.
- * Cut if too long.
- */
+/** A script's first line as typed, cut if too long: where and with which variables it runs, or how it begins. */
 export function openingOf(script: string): string | undefined {
   const [first = ""] = script
     .trimStart()

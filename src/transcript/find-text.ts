@@ -1,7 +1,4 @@
-/**
- * Finds a text in a line of a transcript: in its JSON strings, however they are escaped, and in JSON within those
- * strings. Pure.
- */
+/** Finds text in a transcript's line: in its JSON strings, however they are escaped, and in JSON within those. Pure. */
 import { isObject, type JsonObject } from "./json.ts"
 
 /** First byte, and the one after the last. */

@@ -75,8 +75,8 @@ export const isDemand = (line: string): boolean => DEMAND.test(line)
 
 /**
  * Whether a human may have refused in words of their own (seen in 2.0.5). Only the missing exit status shows it, and
- * such words are not searched for a reason. From 2.1 on these are the words of a hook, which come up again as long as
- * it exists.
+ * such words are not searched for a reason. From 2.1 on these are a hook's words, which come up again while the hook
+ * exists.
  */
 function mayBeRefused(tool: string, text: string, version: string | undefined): boolean {
   const isTold = exitStatusIn(text) !== undefined || ENDED.test(text)

@@ -7,9 +7,7 @@ const MOST = 120
 const FIGURE =
   /(?<![\p{L}\d_.,:/#@+\-$\\])\d{1,12}(?:,\d{3})*(?:\.\d{1,6})?(?:\s?(?:%|ms|s|min|h|[kKMGT]?B|K|M|px|x)(?![\p{L}\d]))?(?![\p{L}\d_/\\-]|[.,:]\d)/gu
 
-/**
- * A figure with a unit, a fraction, a thousands separator or three digits. Smaller bare ones are list items and counts.
- */
+/** With a unit, a fraction, a thousands separator or three digits. Smaller bare numbers are list items and counts. */
 const TELLING = /\D|\d{3}/
 
 /** As written, with white space before a unit folded. */

@@ -18,10 +18,7 @@ function cut(text: string, length: number): string {
   return text.slice(0, end)
 }
 
-/**
- * The beginning of the JSON of `value`, at least `length` characters if there are as many. Limited because a value may
- * be megabytes long.
- */
+/** The beginning of the JSON of `value`, at least `length` characters of it: the whole may be megabytes long. */
 export function jsonHead(value: unknown, length: number): string {
   let out = ""
   const write = (node: unknown, depth: number): void => {

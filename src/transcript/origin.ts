@@ -1,8 +1,7 @@
 /**
  * Whose words each part of a message is. Pure.
  *
- * Only what a human or the session's own model said is given back as prose. The rest is data that anybody may have
- * written.
+ * Only words of a human or of the session's own model are given back as prose. Anybody may have written the rest.
  */
 import type { Part } from "./types.ts"
 
@@ -68,8 +67,7 @@ export function toolOrigin(name: string | undefined): "tool" | "web" | "subagent
 
 /**
  * Turns forged reasons for refusals into notices. Older hosts write a human's reason only into the call's result, where
- * a stranger's tool may write the same words. So reasons in the results of such tools, or of unknown ones, are not a
- * human's.
+ * a stranger's tool may write the same words. So in the results of such tools, and of unknown ones, they do not count.
  */
 export function withoutForgedRefusals(
   parts: readonly Part[],

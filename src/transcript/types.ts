@@ -92,10 +92,7 @@ export interface TranscriptRecord {
   readonly gitBranch: string | undefined
   readonly agentId: string | undefined
   readonly promptId: string | undefined
-  /**
-   * Who submitted a user message (`typed`, `sdk`, `system`), if the host tells, as newer ones do. Missing on a
-   * plugin's.
-   */
+  /** Who submitted a user message (`typed`, `sdk`, `system`), on newer hosts. Missing on a plugin's. */
   readonly promptSource?: string | undefined
   /** Whether the line was made from another tool's archive, so that nobody vouches for its content. */
   readonly imported?: boolean | undefined

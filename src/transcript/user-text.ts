@@ -2,8 +2,7 @@
  * Whose words a string in a user message is.
  *
  * The host puts much into user messages that no human said: reminders, command output, task notifications, summaries. A
- * prompt opens a turn, so mistaking one of these for a prompt, or a human's words for one of these, divides the session
- * in the wrong place.
+ * prompt opens a turn, so mistaking one of these for a prompt, or the reverse, divides the session in the wrong place.
  */
 import { isBlank } from "./json.ts"
 import type { Part, PromptVia } from "./types.ts"
@@ -131,8 +130,8 @@ function outputParts(text: string): Part[] {
 
 /**
  * Where the block at the beginning ends. What the host quotes in it (a selection, a hook's output) may contain its
- * closing tag. If a further one follows without an opening tag, the block extends to that one, and no human said what
- * is between.
+ * closing tag. If another follows without an opening tag, the block extends to that one, and no human said what is
+ * between.
  */
 function closing(text: string, open: string, close: string): number {
   let end = text.indexOf(close)

@@ -28,8 +28,8 @@ import type { Edit } from "./rewrite.ts"
 import type { Forgotten } from "./tombstones.ts"
 
 /**
- * Bytes of transcript in one frame, give or take a line. A search unpacks this much for each text it shows. Frames of 1
- * MB would take 7 % less space, or 4 % less when compressed with `level`.
+ * Bytes of transcript in one frame, give or take a line. A search unpacks this much for each text it shows. With 1 MB
+ * per frame, copies would be 7 % smaller, or 4 % if compressed with `level`.
  */
 const CHUNK = 256 << 10
 /** Longer lines are cut. No line of a real host comes near. */
@@ -80,8 +80,7 @@ export interface Chunk {
 export interface Captured {
   /**
    * `current`: everything is in the copy. `behind`: time ran out first. `busy`: another process held the lock.
-   * `missing`: there is no such transcript (never written, or deleted). `forgotten`: the user does not want it
-   * archived.
+   * `missing`: there is no such transcript (never written, or deleted). `forgotten`: the user does not want it.
    */
   readonly state: "current" | "behind" | "busy" | "missing" | "forgotten"
   /** Id of the copy; undefined if there is none. */
@@ -177,9 +176,7 @@ function isReplaced(transcript: string, { dev, ino }: FileStats): boolean {
   return now !== undefined && (now.ino !== ino || now.dev !== dev)
 }
 
-/**
- * Header of a new copy. A piece starts from the transcript's beginning if the transcript no longer continues the copy.
- */
+/** Header of a new copy. A piece starts at the transcript's beginning if the transcript does not continue the copy. */
 function begunFrom({ transcript, now, from }: CaptureRequest, source: number): NewCopy {
   const begun = { path: transcript, created: now }
   return from === undefined || !continues(source, fstatSync(source), from.base)

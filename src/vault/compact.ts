@@ -31,10 +31,7 @@ export interface Compacted extends Layout {
 /** Frames to be merged into one. A single frame is copied as it is. */
 type Group = readonly Segment[]
 
-/**
- * The frames of a copy, before and after merging; undefined if there is no copy, or if `verify` would reject their
- * chain.
- */
+/** A copy's frames before and after merging; undefined if there is no copy, or `verify` would reject their chain. */
 export function layoutOf(file: string): Layout | undefined {
   return withCopy(file, (fd) => {
     const plan = planOf(fd)

@@ -109,8 +109,8 @@ export function segmentEnding(fd: number, end: number, headerLength: number): Se
 }
 
 /**
- * Reads how the copy ends. Takes two small reads if it ends with a whole note; after a crash, searches backwards for
- * the last whole one.
+ * Reads how the copy ends, in two small reads if it ends with a whole note. After a crash, searches backwards for the
+ * last whole one.
  *
  * @returns undefined if the file does not begin with our header
  */

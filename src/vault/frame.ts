@@ -4,7 +4,7 @@
  *   header note · (data frame · range note)*
  *
  * Notes are skippable frames, which every zstd decoder passes over. A range note follows the data frame it describes
- * and has a fixed size, so the last bytes of a file tell how far its transcript is archived: the cursor needs no
+ * and has a fixed size. So the last bytes of a file, the cursor, tell how far its transcript is archived, without a
  * database.
  */
 
@@ -101,16 +101,10 @@ export function frameContent(frame: Uint8Array): Uint8Array {
   return Bun.zstdDecompressSync(frame)
 }
 
-/**
- * Descriptor that `dataFrame` writes for 64 KB and more: a 4-byte content size, no window, a checksum (RFC 8878
- * §3.1.1.1).
- */
+/** What `dataFrame` writes for 64 KB and more: 4 bytes of content size, no window, a checksum (RFC 8878 §3.1.1.1). */
 const LARGE = 0b1010_0100
 const LARGE_HEADER = 9
-/**
- * Bytes of content in every block but the last. The one-shot compressor cuts blocks so unless the data changes
- * abruptly.
- */
+/** Bytes of content in each block but the last. The compressor cuts blocks so, unless the data changes abruptly. */
 const BLOCK = 1 << 17
 /** Above this share of a frame, the gain is smaller than the loss in frames whose blocks are cut otherwise. */
 const MOST_OF_IT = 2 / 3
@@ -233,10 +227,7 @@ export function isHalfHeader(start: Uint8Array, size: number): boolean {
   return view.getUint32(0, true) === SKIPPABLE_MAGIC && 8 + view.getUint32(4, true) > size
 }
 
-/**
- * The bytes with which every range note begins, for finding the last whole one. Made on demand, as few starts need
- * them.
- */
+/** The bytes with which every range note begins, for finding the last one. Made on demand, as few starts need them. */
 export function notePrefix(): Uint8Array {
   const { bytes, payload } = skippable(PAYLOAD_SIZE)
   payload.setUint8(5, KIND_RANGE)

@@ -7,8 +7,8 @@ const label = (root: string): string =>
 /**
  * The copy's path below `vault/`: the transcript's own path below the host's `projects` folder.
  *
- * @param transcript absolute path, `…/projects/<slug>/<session>.jsonl` or deeper; the copy of any other goes under a
- * label of its folder
+ * @param transcript absolute path, `…/projects/<slug>/<session>.jsonl` or deeper; any other goes under a label of its
+ * folder
  * @param home the user's home folder: its transcripts go under `home/`, those of another configuration folder under a
  * label of it, so that the files of two hosts never share a copy
  */
@@ -44,7 +44,7 @@ const SUBAGENTS = "/subagents/"
 
 /**
  * Sessions are `<session>.jsonl`. Subagents are `agent-<id>.jsonl`, beside them (up to 2.0) or below
- * `<session>/subagents/` (from 2.1). There, those of a workflow are in `workflows/<run>/`, along with its
+ * `<session>/subagents/` (from 2.1), where those of a workflow are in `workflows/<run>/`, along with its
  * `journal.jsonl`.
  */
 export function transcriptName(transcript: string): TranscriptName {

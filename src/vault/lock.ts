@@ -1,6 +1,4 @@
-/**
- * Waits for locks. They are not lock files, because those would need rules for stale ones, which race (docs/adr/0002).
- */
+/** Waits for locks. Lock files would need rules for stale ones, and such rules race (docs/adr/0002). */
 import { tryLock } from "../util/libc.ts"
 
 /** ms between two attempts. */

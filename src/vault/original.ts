@@ -12,9 +12,7 @@ import {
 } from "./file.ts"
 import { type Base, TAIL_WINDOW, xxh64 } from "./frame.ts"
 
-/**
- * Opens without blocking, so that a pipe in the transcript's place cannot hold us up; undefined unless it is a file.
- */
+/** Does not block, so a pipe in the transcript's place cannot hold us up. Returns undefined unless it is a file. */
 export function openSource(path: string): { fd: number; stats: FileStats } | undefined {
   let fd: number
   try {

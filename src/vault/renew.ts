@@ -12,7 +12,7 @@ import { tailOf } from "./reader.ts"
 const PATIENCE = 5000
 
 /**
- * Sets a copy aside if it is damaged or differs from the transcript, so that the next capture begins a new one. Deletes
+ * Sets a copy aside if it is damaged or differs from the transcript, so that the next capture begins anew. Deletes
  * nothing.
  *
  * @param transcript absolute path
@@ -27,8 +27,7 @@ export function setAsideIfDifferent(transcript: string, copy: string, now: numbe
     throw new CtxError("busy", "another process is archiving this transcript", { hint: "try again" })
   }
   try {
-    // Opened only now: whoever held the lock may have archived another file that the host put in the transcript's
-    // place.
+    // Opened only now, since whoever held the lock may have archived a file that has taken the transcript's place.
     return withTranscript(transcript, (source) => {
       if (source === undefined) return undefined
       const check = checkCopy(copy, source)

@@ -1,6 +1,6 @@
 /**
- * Where bytes go while the vault cannot be written: the state folder, or else the temporary one. Format and layout are
- * the same.
+ * Where bytes go while the vault cannot be written: the state folder, or else the temporary one. Both use its format
+ * and layout.
  */
 import { existsSync, lstatSync, mkdirSync, rmdirSync } from "../util/fs.ts"
 import { dirname } from "../util/path.ts"

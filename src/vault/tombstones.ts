@@ -1,7 +1,7 @@
 /**
  * What the user wants forgotten: one file per session, in `forgotten/`. Every capture checks it first, so that what was
- * taken out of the vault stays out although the host still has it. If nothing is forgotten, that costs only a look for
- * a missing file.
+ * taken out of the vault stays out although the host still has it. If nothing is forgotten, this costs a look for a
+ * file that does not exist.
  *
  * For a text taken out of some lines, the tombstone stores its positions and keyed hashes of those lines. It holds
  * neither the text nor anything from which it could be guessed without the rest of its line.

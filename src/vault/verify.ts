@@ -1,7 +1,4 @@
-/**
- * Proves that every byte of every transcript is in the vault, and that the vault is sound. Reads files only, and works
- * without a database.
- */
+/** Proves that every byte of every transcript is in the vault, and that the vault is sound. Needs no database. */
 import { closeSync } from "node:fs"
 import { messageOf } from "../util/errors.ts"
 import { type CopyCheck, checkCopy, type Remainder, remainderOf } from "./check.ts"

@@ -1,7 +1,4 @@
-/**
- * A `memory.db` as left by leafhill-persistent-memory 1.4 and later. Made from its schema, as its program is not at
- * hand.
- */
+/** A `memory.db` as leafhill-persistent-memory 1.4 and later leaves it, made from its schema, not by its program. */
 import { Database } from "bun:sqlite"
 
 const COLUMNS =

@@ -1,6 +1,4 @@
-/**
- * Writes ONNX files, with just the kinds of protobuf field that a graph needs. https://onnx.ai/onnx/repo-docs/IR.html
- */
+/** Writes ONNX files, with the few kinds of field that a graph needs. https://onnx.ai/onnx/repo-docs/IR.html */
 
 const VARINT = 0
 const LENGTH = 2

@@ -1,6 +1,4 @@
-/**
- * Secrets of every known kind, none of them real. Assembled from parts, so that no scanner takes this file for a leak.
- */
+/** Secrets of every known kind, none of them real. Built from parts, so that no scanner takes this file for a leak. */
 import { Dice } from "../../src/bench/dice.ts"
 
 const LOWER = "abcdefghijklmnopqrstuvwxyz"

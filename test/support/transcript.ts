@@ -1,7 +1,4 @@
-/**
- * Writes transcripts as the host does: one content block per line, a chain of parents, usage on each of the model's
- * lines.
- */
+/** Writes transcripts as the host does: one content block per line, a chain of parents, usage on the model's lines. */
 import { appendFileSync, mkdirSync } from "node:fs"
 import { dirname } from "node:path"
 
