@@ -36,11 +36,15 @@ deps_only=0
 while [ $# -gt 0 ]; do
   case $1 in
     --prefix)
-      [ $# -ge 2 ] || fail "--prefix needs a folder" "sh install.sh --help" 64
+      [ -n "${2:-}" ] || fail "--prefix needs a folder" "sh install.sh --help" 64
       prefix=$2
       shift
       ;;
-    --prefix=*) prefix=${1#--prefix=} ;;
+    --prefix=*)
+      prefix=${1#--prefix=}
+      # A variable that was never set: the default is not what was meant.
+      [ -n "$prefix" ] || fail "--prefix needs a folder" "sh install.sh --help" 64
+      ;;
     --no-hooks) hooks=0 ;;
     --import | --no-import) import=$1 ;;
     --no-demo) demo=0 ;;
@@ -61,7 +65,7 @@ fi
 case $prefix in
   /*) ;;
   # Not every shell expands this in --prefix=~/dir.
-  "~/"*) prefix=${HOME:-}/${prefix#"~/"} ;;
+  "~" | "~/"*) prefix=${HOME:-}${prefix#"~"} ;;
   *) prefix=$(pwd)/$prefix ;;
 esac
 

@@ -1,6 +1,6 @@
 /**
- * `npm run bench:embed`: what embedding costs. A model of all-MiniLM-L6-v2's size with weights from a seed (the time does
- * not depend on what they are), turns of about 117 tokens, and the background job of dist/ctxbridge.
+ * `npm run bench:embed`: what embedding costs. Uses a model of all-MiniLM-L6-v2's size with seeded weights (their
+ * values do not affect the time), turns of about 117 tokens, and the background job of dist/ctxbridge.
  */
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -10,9 +10,9 @@ import { MINILM_SIZED, writeModel } from "../test/support/onnx-model.ts"
 import { Transcript } from "../test/support/transcript.ts"
 
 const TURNS = Number(process.argv[2] ?? 400)
-/** Each figure is taken so often: other work on the machine lengthens also the processor's time. */
+/** How often each figure is measured: other work on the machine affects even CPU time. */
 const ROUNDS = 5
-/** Turns without an answer: one text each. */
+/** Words per turn. A turn has no answer, so it is one text. */
 const MOST_WORDS = 220
 const LEAST_WORDS = 10
 const SESSIONS = 10
@@ -36,11 +36,11 @@ function runIn(home: string, ...args: string[]) {
 
 const run = (...args: string[]) => runIn(archive, ...args)
 
-/** ms until the first vector, of a process of its own. */
+/** ms until the first vector in a new process. */
 const firstVector = (...args: string[]): number =>
   JSON.parse(run("model", "verify", ...args, "--json").text).firstMs
 
-/** As if the install had not written the files of the runtime out. */
+/** The same without the runtime files that the install wrote to disk. */
 function firstVectorEver(): number {
   const state = join(archive, "state")
   for (const name of readdirSync(state).filter((one) => one.startsWith("runtime-"))) {
@@ -49,7 +49,7 @@ function firstVectorEver(): number {
   return firstVector("--runtime", "native")
 }
 
-/** The whole job on an archive of its own. */
+/** Runs the whole job on a fresh copy of the archive. */
 function embedAll() {
   const home = join(root, "round")
   cpSync(archive, home, { recursive: true })
@@ -62,13 +62,13 @@ function embedAll() {
 
 const rounds = <T>(measure: () => T): T[] => Array.from({ length: ROUNDS }, () => measure())
 
-/** The best, which is what the program needs, and the one in the middle, which is what the machine gave. */
+/** The best value, which shows what the program needs, and the median, which shows what the machine gave. */
 function spread(values: readonly number[], best: "least" | "most") {
   const sorted = values.map(Math.round).sort((a, b) => (best === "least" ? a - b : b - a))
   return { best: sorted[0]!, median: sorted[Math.floor(sorted.length / 2)]! }
 }
 
-/** Two letters are a token of the test model. */
+/** Random words; each pair of letters is a token of the test model. */
 function words(dice: Dice): string {
   const letter = (): string => String.fromCharCode(97 + dice.between(0, 25))
   const length = Math.round(
@@ -82,7 +82,7 @@ try {
   const source = join(root, "model")
   mkdirSync(source)
   writeModel(source, MINILM_SIZED, "minilm-sized")
-  // Before there is anything to embed, so that the job it starts ends at once.
+  // Installed before there is anything to embed, so the job that this starts ends at once.
   run("model", "install", "--from", source, "--manifest", join(source, "manifest.json"))
   Bun.sleepSync(1000)
   for (let n = 0; n < SESSIONS; n++) {

@@ -1,9 +1,10 @@
 /**
- * Imports a large history and says what bounds it: `bun bench/import.ts --data DIR [--size 2G] [--work DIR]`.
+ * Imports a large history and shows what limits the speed: `bun bench/import.ts --data DIR [--size 2G] [--work DIR]`.
  *
- * The transcripts below DIR are copied, each time under other session ids, until they have that size. All processes
- * measured run on one core. Then the import is interrupted twice and its result compared with that of an uninterrupted
- * one. By hand: it takes minutes and four times the size in the work folder, which is emptied first and afterwards.
+ * The transcripts below DIR are copied repeatedly, with different session ids each time, until they reach the size. All
+ * measured processes run on one core. Then an import is interrupted twice and its result compared with an uninterrupted
+ * one. Run by hand: it takes minutes and four times the size in the work folder, which is emptied before and
+ * afterwards.
  */
 import { Database } from "bun:sqlite"
 import { createHash } from "node:crypto"
@@ -16,7 +17,7 @@ import { vaultFiles } from "../src/vault/walk.ts"
 
 const ROOT = join(import.meta.dir, "..")
 const MB = 1e6
-/** What the import is compared with, over as much of the data as shows it. */
+/** Programs that the import is compared with, on a sample of the data. */
 const YARDSTICKS = [
   "cat",
   "sha256sum",
@@ -32,7 +33,7 @@ interface Measured {
   readonly peakMB: number
 }
 
-/** All of `folder`'s transcripts, again and again, every UUID in them replaced by one of that copy's own. */
+/** Copies all transcripts below `from` repeatedly; each round replaces every UUID by its own. */
 function copyData(from: string, to: string, size: number): number {
   const files = readdirSync(from, { recursive: true, encoding: "utf8" }).filter((name) =>
     name.endsWith(".jsonl"),
@@ -73,7 +74,7 @@ async function measured(argv: readonly string[], env: Record<string, string>): P
     stderr: "inherit",
   })
   let peakKB = 0
-  // Asked again and again: what the kernel tells at the end is no less than the peak of the process that started it.
+  // Polled, because the peak that the kernel reports at the end is at least that of the parent process.
   while (child.exitCode === null) {
     peakKB = Math.max(peakKB, peakOf(child.pid))
     await Promise.race([child.exited, Bun.sleep(20)])
@@ -96,7 +97,7 @@ function peakOf(pid: number): number {
   }
 }
 
-/** Ends the process once the vault holds this share of it. */
+/** Kills the process once the vault holds `bytes`; returns how many it then holds. */
 async function interrupted(
   argv: readonly string[],
   env: Record<string, string>,
@@ -112,7 +113,7 @@ async function interrupted(
   return held()
 }
 
-/** SHA-256 of each copy's content, by its name. */
+/** SHA-256 of each copy's content, by name. */
 function contents(dataHome: string): Map<string, string> {
   const found = new Map<string, string>()
   for (const { copy } of vaultFiles(dataHome)) {
@@ -134,7 +135,7 @@ const TABLES = [
   "boundaries",
   "lineage",
 ]
-/** Numbers that tell only in which order rows were made, and names of copies. */
+/** Columns that only reflect the order in which rows were made, and names of copies. */
 const ORDER = new Set([
   "id",
   "turn",
@@ -147,7 +148,7 @@ const ORDER = new Set([
   "indexed",
 ])
 
-/** The rows of each table in no order: how many, and a hash of all. */
+/** For each table, the number of rows and a hash that does not depend on their order. */
 function rowsOf(dataHome: string): Record<string, string> {
   const db = new Database(join(dataHome, "archive.db"), { readonly: true })
   const found: Record<string, string> = {}

@@ -1,4 +1,4 @@
-/** What a call of a tool takes in a server that is running already: from the request's bytes to the answer's. */
+/** How long a tool call takes in a running server, from the request's bytes to the answer's. */
 
 export interface ToolCall {
   readonly name: string
@@ -12,7 +12,7 @@ export interface CallTimes {
   readonly ms: readonly number[]
 }
 
-/** The calls take turns. The first round is not measured. */
+/** The calls alternate. The first round is not measured. */
 export async function measureCalls(
   argv: readonly string[],
   options: { env: Record<string, string>; cwd: string },

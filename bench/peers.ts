@@ -1,5 +1,5 @@
 /**
- * What a hook call costs, and what is archived after it: ctxbridge beside two others from npm; see README.md.
+ * What a hook call costs, and what is archived after it: ctxbridge compared with two packages from npm; see README.md.
  * `bun bench/peers.ts [--rounds N] [--sizes 1,15,150] [--exe PATH] [--cache DIR] [--out FILE]`
  */
 import { Database } from "bun:sqlite"
@@ -28,7 +28,7 @@ const bare = (HOME: string): Env => ({ HOME, PATH, TMPDIR: work, BUN_OPTIONS: ""
 const inherited = (names: RegExp): Env =>
   Object.fromEntries(Object.entries(process.env).filter(([key, value]) => names.test(key) && value)) as Env
 
-/** Unpacks its tarball in a home folder of its own and adds dependencies; no installer of a peer is run. */
+/** Unpacks a package in a home folder of its own and adds dependencies. A peer's installer is never run. */
 async function install(spec: string, dependencies: string): Promise<string | undefined> {
   const home = join(resolve(flag("cache", join(tmpdir(), "ctxbridge-peers"))), spec)
   if (fs.existsSync(join(home, "installed"))) return home
@@ -42,27 +42,27 @@ async function install(spec: string, dependencies: string): Promise<string | und
   )
 }
 
-let calls = 0 // No prompt comes twice: a peer may drop a repeated one.
+let calls = 0 // Makes every prompt unique: a peer may drop repeated ones.
 const input = (event: string, transcript_path: string, cwd: string) => (): string => {
   const tool = { tool_name: "Bash", tool_input: { command: `make ${++calls}` }, tool_response: "ok" }
   const more = event === "PostToolUse" ? tool : { prompt: `Test it again: ${calls}` }
   return JSON.stringify({ session_id: SESSION, transcript_path, cwd, hook_event_name: event, ...more })
 }
 
-/** None where there is no such file. */
+/** Empty when there is no such file. */
 function textsOf(file: string, sql: string): string[] {
   if (!fs.existsSync(file)) return []
   using db = new Database(file)
   return db.query(sql).values().flat() as string[]
 }
 
-/** Nothing of this run is in it: the same bytes each time. */
+/** Independent of this run: the same bytes each time. */
 const CORPUS = { sessionId: SESSION, cwd: "/home/dev/shop", version: "2.1.229" }
 const corpus = (mb: number) => ({ ...CORPUS, seed: mb, bytes: mb * 1e6 })
 const isPrompt = (line: string): boolean => line.includes('"promptSource":"typed"')
 const startOf = (line: string): string => JSON.parse(line).message.content.slice(0, 50)
 
-/** ctxbridge and the reference, each with an archive of its own, over one transcript. */
+/** ctxbridge and the reference, each with its own archive, on the same transcript. */
 function archivers(name: string) {
   const [home, cwd, data] = [join(work, name), join(work, name, "project"), join(work, name, "data")]
   const transcript = join(home, ".claude", "projects", "bench", `${SESSION}.jsonl`)
@@ -85,13 +85,16 @@ function archivers(name: string) {
     })
   const call = async (event: string) => {
     for (const one of hooks(event)) await runOnce(one)
-    // A job that has just been started has no lock yet.
+    // A job that has only just started does not hold its lock yet.
     for (let i = 0; i < 2; i++, await Bun.sleep(60)) await before()
   }
-  /** Turns there are; for each archive, how many of their prompts begin a row, and megabytes of text held. */
+  /**
+   * The number of turns; then, for each archive, how many of their prompts it holds as the beginning of a row, and its
+   * megabytes of text.
+   */
   const held = (mb: number): string => {
     const own = textsOf(join(data, "archive.db"), "SELECT prompt FROM turns")
-    const theirs = textsOf(join(cwd, DB), "SELECT substr(content, 7) FROM transcript_entries") // no "User: "
+    const theirs = textsOf(join(cwd, DB), "SELECT substr(content, 7) FROM transcript_entries") // skips "User: "
     const starts = generateTranscript(corpus(mb)).filter(isPrompt).map(startOf).toArray()
     const found = (all: string[]) => starts.filter((one) => all.some((row) => row.startsWith(one))).length
     const bytes = [archiveState(data, home, transcript).archived, Buffer.byteLength(theirs.join(""))]
@@ -102,7 +105,7 @@ function archivers(name: string) {
   return { transcript, hooks, call, held }
 }
 
-/** The hooks are called at every prompt and compaction while it grows, which takes long for a large one. */
+/** Calls the hooks at every prompt and compaction while the transcript grows, which takes long for a large one. */
 async function grow(mb: number): Promise<string> {
   const { transcript, call, held } = archivers(`grow-${mb}`)
   for (const line of generateTranscript(corpus(mb))) {
@@ -114,7 +117,7 @@ async function grow(mb: number): Promise<string> {
   return held(mb)
 }
 
-/** The commands of its hooks.json, run by bash as the host does; its worker has port and data of its own. */
+/** Runs the commands in its hooks.json with bash, as the host does. Its worker gets its own port and data. */
 function claudeMem(home: string) {
   const root = join(home, "package", "plugin")
   const { hooks } = JSON.parse(fs.readFileSync(join(root, "hooks", "hooks.json"), "utf8"))

@@ -1,6 +1,6 @@
 /**
  * What a search costs as a whole process: `bun bench/search.ts [--sizes 10000,100000,1000000] [--rounds N] [--dir DIR]
- * [--exe PATH]`. Archives are made from a seeded corpus and kept in DIR, which is a temporary folder by default.
+ * [--exe PATH]`. Archives are generated from a seed and kept in DIR, by default a temporary folder.
  */
 import { existsSync, mkdirSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -28,11 +28,11 @@ const dir = realpathSync(values.dir)
 const SYLLABLES = "ba ce di fo gu ha je ki lo mu na pe ri so tu va we xi yo zu".split(" ")
 const VOCABULARY = 30_000
 const PROJECTS = 20
-/** Messages of a session, and sessions whose transcripts stand on the disk at a time. */
+/** Messages per session, and how many sessions' transcripts are on disk at a time. */
 const SESSION = 500
 const AT_ONCE = 100
 
-/** Word n of the corpus, the first the most frequent. */
+/** Word n of the corpus, most frequent first. */
 function word(n: number): string {
   let text = ""
   for (let rest = n + 8000; rest > 0; rest = Math.floor(rest / SYLLABLES.length)) {
@@ -45,7 +45,7 @@ const WORDS = Array.from({ length: VOCABULARY }, (_, n) => word(n))
 const sentence = (dice: Dice, words: number): string =>
   Array.from({ length: words }, () => dice.skewed(WORDS)).join(" ")
 
-/** A prompt, five calls with their results, an answer, and so on. */
+/** Repeats a prompt, five calls with their results, and an answer. */
 function transcript(seed: number): { id: string; lines: string } {
   const dice = new Dice(seed)
   const id = dice.uuid()
@@ -70,7 +70,7 @@ function transcript(seed: number): { id: string; lines: string } {
   return { id, lines: `${lines.slice(0, SESSION).join("\n")}\n` }
 }
 
-/** An archive of so many messages. */
+/** Makes an archive with this many messages, unless it exists. */
 function archive(messages: number): string {
   const home = join(dir, `messages-${messages}`)
   const dataHome = join(home, "archive")
@@ -105,7 +105,7 @@ const rare = (n: number): string => WORDS[VOCABULARY - 1 - n * 97]!
 const middling = (n: number): string => WORDS[2000 + n * 331]!
 const common = (n: number): string => WORDS[n]!
 
-/** What people ask: a name, a few words, words that stand everywhere, a phrase; in a project and everywhere. */
+/** What people ask: a name, a few words, very common words, a phrase; within a project and everywhere. */
 const QUERIES: readonly (readonly string[])[] = [
   [rare(1)],
   [`${rare(2)} ${common(3)}`],

@@ -1,7 +1,7 @@
 /**
- * Makes one module of a program's entry and all that it imports statically. Left to itself the bundler splits it into
- * dozens of chunks, by which command shares what with it, and each costs every start (docs/adr/0013). What is imported
- * later stays in src/, and is shared with the other commands.
+ * Makes one module of a program's entry and everything it imports statically. Otherwise the bundler splits the code
+ * into dozens of chunks, according to which commands share it, and every chunk costs time at each start
+ * (docs/adr/0013). Dynamically imported code stays in src/ and is shared with the other commands.
  */
 import { mkdirSync, writeFileSync } from "node:fs"
 import { basename, dirname, join, relative, resolve } from "node:path"
@@ -9,8 +9,8 @@ import { basename, dirname, join, relative, resolve } from "node:path"
 const ROOT = join(import.meta.dir, "..")
 
 /**
- * @param entry path below the repository
- * @param folder where the module goes, and what Bun tells of it (meta.json)
+ * @param entry path relative to the repository
+ * @param folder where the module and Bun's report on it (meta.json) are written
  */
 export async function makeOneModule(entry: string, folder: string): Promise<void> {
   const target = join(ROOT, folder)

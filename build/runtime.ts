@@ -1,6 +1,6 @@
 /**
- * Before the build: what of ONNX Runtime and transformers the bundler cannot take as it is, made ready in
- * dist/runtime/ (src/embed/ imports it from there). Nothing is done when the files are there for these versions.
+ * Runs before the build: prepares the parts of ONNX Runtime and transformers that the bundler cannot take as they are,
+ * in dist/runtime/, from where src/embed/ imports them. Does nothing when the files for these versions exist.
  */
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { basename, join } from "node:path"
@@ -8,9 +8,9 @@ import { basename, join } from "node:path"
 const ROOT = join(import.meta.dir, "..")
 const TARGET = join(ROOT, "dist/runtime")
 const PACKAGES = join(ROOT, "node_modules")
-/** 46 MB of library become 15 MB; level 19 would save 1.5 MB more and take 19 s. */
+/** The library shrinks from 46 to 15 MB. Level 19 would save another 1.5 MB and take 19 s. */
 const LEVEL = 12
-/** The library's parts: they are unpacked side by side (src/embed/runtime-files.ts). */
+/** How many parts the library is split into; they are unpacked in parallel (src/embed/runtime-files.ts). */
 const PARTS = 4
 
 const version = (name: string): string =>
@@ -24,11 +24,11 @@ const LIBRARIES: Readonly<Record<string, string>> = {
 
 interface Piece {
   readonly source: string
-  /** Which of the parts of equal length; all of it when it says nothing. */
+  /** Which of the equally long parts; undefined: the whole file. */
   readonly part?: number
 }
 
-/** Compressed; from the packages of the machine we build on. */
+/** Files to compress, from the packages installed on the build machine. */
 const FILES: Readonly<Record<string, Piece>> = {
   "binding.node.zst": { source: join(natives, "onnxruntime_binding.node") },
   "wasm.zst": { source: join(PACKAGES, "onnxruntime-web/dist/ort-wasm-simd-threaded.wasm") },
@@ -41,8 +41,8 @@ const FILES: Readonly<Record<string, Piece>> = {
 }
 
 /**
- * Names the native files by what is in them, so that a start need not read 15 MB to know where they are, and says what each
- * has to be once it is written out.
+ * Identifies the native files by their content, so a start need not read 15 MB to know where they are, and records what
+ * each must be once it is written to disk.
  */
 const DIGEST = "native.json"
 
@@ -53,19 +53,19 @@ interface Patch {
 }
 
 /**
- * Modules with one expression replaced: an import() whose argument is computed is looked up in the folder that the
- * binary is started in, which may be anybody's, and the build refuses it (--reject-unresolved).
+ * Modules in which one expression is replaced. An import() with a computed argument is resolved in the folder in which
+ * the binary is started, which may be anyone's, so the build refuses it (--reject-unresolved).
  */
 const MODULES: Readonly<Record<string, Patch>> = {
   "transformers.js": {
     source: join(PACKAGES, "@huggingface/transformers/dist/transformers.web.js"),
-    // A runtime for graphics cards, which holds such an import; we always give our own runtime.
+    // A runtime for graphics cards, which contains such an import. We always supply our own runtime.
     from: 'import * as ONNX_WEB from "onnxruntime-web/webgpu";',
     to: "const ONNX_WEB = undefined;",
   },
   "ort-wasm.js": {
     source: join(PACKAGES, "onnxruntime-web/dist/ort.wasm.bundle.min.mjs"),
-    // The way to load the module from elsewhere; ours is given as bytes.
+    // Loads the module from elsewhere; we supply ours as bytes.
     from: "import(/*webpackIgnore:true*/ /*@vite-ignore*/n)",
     to: 'Promise.reject(new Error("not from elsewhere"))',
   },
@@ -80,7 +80,7 @@ const stamp = JSON.stringify({
 })
 const stampFile = join(TARGET, "stamp.json")
 
-/** An empty file where there is no source: then the binary has the WebAssembly runtime only. */
+/** Empty when there is no source; the binary then only has the WebAssembly runtime. */
 function packed({ source, part }: Piece): Uint8Array | "" {
   if (!existsSync(source)) return ""
   const bytes = readFileSync(source)
@@ -89,7 +89,7 @@ function packed({ source, part }: Piece): Uint8Array | "" {
   return Bun.zstdCompressSync(content, { level: LEVEL })
 }
 
-/** Empty where one is missing. */
+/** Empty when a part is missing. */
 function digestOf(parts: readonly (Uint8Array | "")[]): string {
   if (parts.includes("")) return ""
   const digest = parts.reduce((seed, part) => Bun.hash.xxHash64(part, seed), 0n)

@@ -1,9 +1,11 @@
 /** The compiled binary alone: it needs nothing around it, and nothing around it can change what it does. */
-import { describe, expect, test } from "bun:test"
+import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { builtBinary } from "./support/built.ts"
 import { tempFolder } from "./support/temp.ts"
+
+setDefaultTimeout(60_000)
 
 const ROOT = join(import.meta.dir, "..")
 const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"))

@@ -51,6 +51,14 @@ test("the exit codes of README.md and of the help are those of the program", asy
   expect(Object.values(EXIT) as number[]).not.toContain(2)
 })
 
+test("docs/doctor.md names every check", () => {
+  const rows = [...read("docs/doctor.md").matchAll(/^\| `([a-z-]+)`/gm)].map(([, check]) => check)
+  for (const path of new Bun.Glob("src/doctor/*.ts").scanSync(ROOT)) {
+    for (const [, check] of read(path).matchAll(/\b(?:finding|waiting)\(\s*"([a-z-]+)"/g))
+      expect(rows).toContain(check)
+  }
+})
+
 test("AGENTS.md stays short", () => {
   expect(read("AGENTS.md").trimEnd().split("\n").length).toBeLessThanOrEqual(80)
 })
@@ -101,7 +109,7 @@ describe("links", () => {
       for (const [, target] of read(path).matchAll(/\]\(([^)\s#:]+\.md)/g))
         linked.add(join(dirname(path), target!))
     }
-    const pages = PAGES.filter((path) => /^docs\/[^/]+$/.test(path))
+    const pages = PAGES.filter((path) => /^docs\/(?!adr\/)/.test(path))
     expect(pages.filter((path) => !linked.has(path))).toEqual([])
   })
 

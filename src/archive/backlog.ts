@@ -1,5 +1,5 @@
 /** How far the vault is behind the host's transcripts, and the views behind the vault. */
-import { statSync } from "node:fs"
+import { statsOf } from "../util/files.ts"
 import { isSuperseded } from "../vault/layout.ts"
 import type { Database } from "./database.ts"
 
@@ -24,7 +24,7 @@ export function backlog(db: Database): Backlog {
   for (const row of db.query<Row, []>("SELECT path, copy, archived, indexed FROM transcripts").iterate()) {
     add(views, row.archived - row.indexed)
     if (isSuperseded(row.copy)) continue
-    add(vault, (statSync(row.path, { throwIfNoEntry: false })?.size ?? 0) - row.archived)
+    add(vault, (statsOf(row.path)?.size ?? 0) - row.archived)
   }
   return { vault, views }
 }

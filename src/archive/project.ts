@@ -1,6 +1,5 @@
 /** Which project a folder belongs to: worktrees of one repository share a project. */
-import { readOrdinary } from "../util/files.ts"
-import { type FileStats, statSync } from "../util/fs.ts"
+import { readOrdinary, statsOf } from "../util/files.ts"
 import { basename, dirname, isAbsolute, join, resolve } from "../util/path.ts"
 
 /**
@@ -23,15 +22,6 @@ export function projectOf(cwd: string): string {
 /** A project as people name it: the repository's folder. */
 export const folderOf = (project: string): string =>
   basename(project) === ".git" ? dirname(project) : project
-
-/** A folder that we may not look into, or whose name no file can have, is no repository to us. */
-function statsOf(path: string): FileStats | undefined {
-  try {
-    return statSync(path, { throwIfNoEntry: false })
-  } catch {
-    return undefined
-  }
-}
 
 /** Bytes of a file that holds one path. */
 const LONGEST = 8 << 10

@@ -2,11 +2,11 @@
  * What hooks write elsewhere while the data folder cannot be written: transcripts, markers, and the state of sessions.
  * Loaded only when something went wrong.
  */
-import { readdirSync, readFileSync, rmSync, statSync } from "node:fs"
+import { readdirSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import type { Paths } from "../config/load.ts"
 import { codeOf, messageOf } from "../util/errors.ts"
-import { writeWhole } from "../util/files.ts"
+import { statsOf, writeWhole } from "../util/files.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { captureToSpool } from "../vault/spool.ts"
 import { existingSpools, prepareSpool, type SpoolPaths, spoolFolders } from "../vault/spool-folders.ts"
@@ -82,13 +82,7 @@ export function newerState(paths: Paths, session: string): unknown {
 }
 
 /** ms since the epoch, 0 where there is no such file. */
-function changed(file: string): number {
-  try {
-    return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0
-  } catch {
-    return 0
-  }
-}
+const changed = (file: string): number => statsOf(file)?.mtimeMs ?? 0
 
 function firstThatTakes(paths: Paths, write: (folder: string) => void): void {
   let failure: unknown

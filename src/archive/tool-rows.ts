@@ -4,6 +4,7 @@ import {
   commandPaths,
   createdTaskId,
   exitCode,
+  shellCommand,
   taskChange,
   todosOf,
   toolFiles,
@@ -70,7 +71,8 @@ export class ToolRows {
         imported ? "import" : toolOrigin(part.name),
       )
     for (const { path, op } of toolFiles(part.name, part.input)) this.#file(turn, path, op)
-    if (part.name === "Bash") for (const path of commandPaths(target)) this.#file(turn, path, "command")
+    const script = shellCommand(part.name, part.input)
+    if (script !== undefined) for (const path of commandPaths(script)) this.#file(turn, path, "command")
     if (main && !imported) this.tasks(part)
   }
 
@@ -116,7 +118,14 @@ export class ToolRows {
     if (call === null) return
     const [file] = toolFiles(call.name, { file_path: call.target })
     if (file === undefined || file.op === "read") return
-    const values = [call.turn, file.path, file.op] as const
+    // The call's line in the views need not hold all of the path.
+    const path = this.#db
+      .query<{ path: string }, [number, string]>("SELECT path FROM files WHERE turn = ? AND op = ?")
+      .all(call.turn, file.op)
+      .map((row) => row.path)
+      .find((one) => toolTarget(call.name, { file_path: one }) === call.target)
+    if (path === undefined) return
+    const values = [call.turn, path, file.op] as const
     this.#db.query("UPDATE files SET count = count - 1 WHERE turn = ? AND path = ? AND op = ?").run(...values)
     this.#db.query("DELETE FROM files WHERE turn = ? AND path = ? AND op = ? AND count = 0").run(...values)
   }

@@ -1,11 +1,14 @@
-/** What hooks say of the context: one line to the model, and the design documents' state document. Pure. */
+/**
+ * What hooks say about the context: one line to the model, and the state document described in the design documents.
+ * Pure.
+ */
 
 import type { ContextState } from "./context.ts"
 import { rounded } from "./prompt-count.ts"
 import { formatTokens, percent } from "./tokens.ts"
 import type { Judgement } from "./track.ts"
 
-/** What the model is told, once. */
+/** The model is told this once. */
 export function warning({ tokens, compactsAt, pressure }: Judgement): string {
   const figures = `~${formatTokens(tokens)} of ${formatTokens(compactsAt)} tokens`
   return (
@@ -14,7 +17,7 @@ export function warning({ tokens, compactsAt, pressure }: Judgement): string {
   )
 }
 
-/** `autopilot-state.json` in the design documents' shape. */
+/** `autopilot-state.json` in the format of the design documents. */
 export function stateDocument(
   session: string,
   { compactions, warned = false, history }: ContextState,

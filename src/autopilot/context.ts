@@ -1,6 +1,6 @@
-/** What is known of a session's context: a part of its state file, carried from hook to hook. Pure. */
+/** What is known about a session's context: a part of its state file, carried from hook to hook. Pure. */
 
-/** As the design documents have it. */
+/** As the design documents define it. */
 export interface HistoryEntry {
   /** ms since the epoch. */
   readonly ts: number
@@ -11,41 +11,41 @@ export interface HistoryEntry {
 }
 
 export interface ContextState {
-  /** Bytes of the transcript that were followed. */
+  /** How many bytes of the transcript have been read. */
   readonly at?: number
-  /** In the context after the last answer; undefined before the first. */
+  /** Tokens in the context after the last answer; undefined before the first. */
   readonly tokens?: number
-  /** Nobody has counted them: made from the length of the text. */
+  /** Whether `tokens` is estimated from the length of the text, because the host has not reported a count. */
   readonly estimated?: boolean
   readonly model?: string
-  /** Of the host. */
+  /** The host's version. */
   readonly version?: string
-  /** Tokens of the first request: what the host puts before every conversation. 0 when nobody saw it. */
+  /** Tokens of the first request: what the host puts before every conversation. 0 when it was not seen. */
   readonly base?: number
-  /** Characters since the last compaction, while nobody counts tokens. */
+  /** Characters since the last compaction, while `tokens` is estimated. */
   readonly chars?: number
-  /** Prompts of the human. */
+  /** Number of the human's prompts. */
   readonly turns: number
   readonly compactions: number
-  /** `preTokens` of the last automatic ones; undefined: those of other sessions have not been looked up. */
+  /** `preTokens` of the last automatic compactions. Undefined: those of other sessions have not been looked up yet. */
   readonly points?: readonly number[]
-  /** The model has been told that the window is nearly full, since the last compaction. */
+  /** Whether the model has been told, since the last compaction, that the window is nearly full. */
   readonly warned?: boolean
-  /** What was found when it was looked at closely. */
+  /** The result of the last close examination. */
   readonly judged?: Judged
-  /** Since the last compaction. */
+  /** Readings since the last compaction. */
   readonly history: readonly HistoryEntry[]
 }
 
 export interface Judged {
-  /** The user's options at that time: with others it is looked at closely again. */
+  /** The user's options at that time. If they change, the context is examined again. */
   readonly option: number
   readonly critical: number
   /** Tokens. */
   readonly window: number
-  /** Tokens from which on the model is told. */
+  /** From this many tokens on, the model is told. */
   readonly limit: number
-  /** Of the window, as other tools were told. */
+  /** Percentage of the window, as other tools were last told. */
   readonly percent: number
 }
 

@@ -1,4 +1,4 @@
-/** The context of a session as the archive shows it: for commands, which have the time to read it anew. */
+/** Examines a session's context from the archive, for commands, which have the time to read it afresh. */
 import type { Database } from "../archive/database.ts"
 import { recordsFrom } from "../archive/records.ts"
 import { currentTranscript } from "../archive/transcripts.ts"
@@ -14,21 +14,21 @@ import { runwayOf, trendOf } from "./zone.ts"
 export interface ContextReport extends Judgement {
   readonly session: string
   readonly model: string | null
-  /** Nobody has counted the tokens: made from the length of the text. */
+  /** Whether the tokens are estimated from the length of the text, because the host has not reported a count. */
   readonly estimated: boolean
-  /** Prompts of the human in the whole session. */
+  /** The human's prompts in the whole session. */
   readonly turns: number
   readonly compactions: number
-  /** Tokens that a turn adds, of late; null where it cannot be said. */
+  /** Tokens that recent turns add on average; null when unknown. */
   readonly trend: number | null
-  /** Turns until the critical zone; null where it cannot be said. */
+  /** Turns until the critical zone; null when unknown. */
   readonly runway: number | null
   readonly fill: Fill
 }
 
 interface Conversation {
   readonly copy: string
-  /** Offset of the last compaction that the views know there, 0 for none: the rest need not be read. */
+  /** Offset of the last compaction that the views know there, or 0: what precedes it need not be read. */
   readonly from: number
 }
 
@@ -77,7 +77,10 @@ function conversationOf(db: Database, session: string): Conversation | undefined
   return { copy: row.copy, from: boundary?.offset ?? 0 }
 }
 
-/** None where several models were at work: nobody can tell whose a compaction was. */
+/**
+ * Tokens before the session's automatic compactions. Empty if several models were at work: there is no telling which
+ * one a compaction belongs to.
+ */
 function automaticPoints(db: Database, session: string): number[] {
   return db
     .query<{ tokens: number }, [string, number]>(
@@ -92,7 +95,7 @@ function automaticPoints(db: Database, session: string): number[] {
     .reverse()
 }
 
-/** What the host puts before the conversation: no request of the session was smaller. 0 before the first. */
+/** What the host puts before the conversation: the size of the session's smallest request. 0 before the first. */
 function baseOf(db: Database, session: string): number {
   const row = db
     .query<{ tokens: number | null }, [string]>(
@@ -122,7 +125,7 @@ interface Seen {
   readonly fill: Fill
 }
 
-/** @param base tokens that an estimate begins with */
+/** @param base tokens that an estimate starts from */
 function read(dataHome: string, { copy, from }: Conversation, base: number): Seen {
   let counter = new FillCounter()
   let readings: number[] = []

@@ -1,6 +1,6 @@
 /**
- * The autopilot's small files: the window that the host told the status line (a session's own, since the model's name
- * does not tell it), where the host was seen to compact, and the state document for other tools.
+ * The autopilot's small files: the window size that the host told the status line (per session, since the model's name
+ * does not imply it), the points at which the host was seen to compact, and the state document for other tools.
  */
 
 import { sessionFolder, sharedState } from "../archive/session-files.ts"
@@ -9,14 +9,14 @@ import { existsSync, lstatSync, readFileSync } from "../util/fs.ts"
 import { join } from "../util/path.ts"
 import { POINTS_KEPT } from "./window.ts"
 
-/** Beside the session's state, and forgotten with it. */
+/** Next to the session's state file, and forgotten with it. */
 const windowFile = (dataHome: string, session: string): string =>
   join(sessionFolder(dataHome), `${session}.json.window`)
 
-/** Tokens; undefined while the status line has not been told. */
+/** Size in tokens; undefined until the host has told the status line. */
 export function toldWindow(dataHome: string, session: string): number | undefined {
   const file = windowFile(dataHome, session)
-  // Asked first: an error costs six times as much.
+  // Checked first, because an error costs six times as much.
   const window = existsSync(file) ? readJson(file) : undefined
   return isCount(window) ? window : undefined
 }
@@ -44,14 +44,14 @@ function modelPoints(dataHome: string): Readonly<Record<string, unknown>> {
 }
 
 /**
- * The state of the session that had the last prompt, where other tools find it.
+ * Publishes the state of the session with the latest prompt where other tools look for it.
  *
- * @param project the folder of a project that has a place for it; nothing is made there
+ * @param project a project's folder, which gets a copy if it has a place for it; no folder is created there
  */
 export function publishState(dataHome: string, document: string, project: string | undefined): void {
   replaceSoon(sharedState(dataHome), document)
   if (project === undefined) return
-  // Not through a link: a repository could point anywhere.
+  // Links are not followed: a repository could make them point anywhere.
   const folders = [join(project, ".claude-flow"), join(project, ".claude-flow", "data")]
   const isThere = (path: string): boolean =>
     lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true

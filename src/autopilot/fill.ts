@@ -1,10 +1,10 @@
-/** What fills the window: by kind and tool, and by file. Shares of what the host counts, which sum to 100 %. Pure. */
+/** What fills the window, by kind or tool and by file. Shares of what the host counts, which add up to 100 %. Pure. */
 import { toolFiles } from "../transcript/tool-input.ts"
 import type { Part } from "../transcript/types.ts"
 import { tokensOfText } from "./tokens.ts"
 
 export interface Filling {
-  /** A tool's name, or what else it is. */
+  /** A tool's name, or another kind of content. */
   readonly name: string
   readonly tokens: number
   /** Percent of the context, with one decimal. */
@@ -12,19 +12,19 @@ export interface Filling {
 }
 
 export interface Fill {
-  /** The largest first. */
+  /** Largest first. */
   readonly kinds: readonly Filling[]
-  /** By the file that a tool call names; all that names none is one entry. */
+  /** By the file that a tool call names. Everything without a file is one entry. */
   readonly files: readonly Filling[]
 }
 
-/** What no transcript shows: the host's own words to the model, tools' descriptions, memory files. */
+/** What no transcript shows: the system prompt, tool descriptions, memory files. */
 export const UNSEEN = "system, tools and memory"
 const NO_FILE = "(no file)"
 
 const TOOL = "tool"
 
-/** What is not here is not sent to the model. */
+/** Kinds that are not listed are not sent to the model. */
 const KINDS: Partial<Record<Part["kind"], string>> = {
   prompt: "prompts",
   brief: "prompts",
@@ -51,7 +51,7 @@ export class FillCounter {
       this.#calls.set(part.id, { name: part.name, file })
       this.#count(part.name || TOOL, file, JSON.stringify(part.input ?? "").length)
     } else if (part.kind === "toolResult") {
-      // The call may stand before the compaction.
+      // The call may be before the compaction.
       const { name = "", file } = this.#calls.get(part.id) ?? {}
       this.#count(name || TOOL, file, part.text.length)
     } else if ("text" in part) {
@@ -72,7 +72,7 @@ export class FillCounter {
   }
 }
 
-/** Text is estimated; what the host counts beyond it is `rest`. */
+/** Estimates the tokens of the text seen. What the host counts beyond that goes to `rest`. */
 function shares(chars: ReadonlyMap<string, number>, total: number, rest: string): Filling[] {
   const sizes = new Map([...chars].map(([name, length]) => [name, tokensOfText(length)]))
   const seen = [...sizes.values()].reduce((sum, n) => sum + n, 0)
@@ -85,7 +85,7 @@ function shares(chars: ReadonlyMap<string, number>, total: number, rest: string)
     size: size * scale,
     permille: (size * 1000) / whole,
   }))
-  // The largest remainders are rounded up, so that the sum is 1000.
+  // Round up the largest remainders so that the sum is 1000.
   const missing = 1000 - exact.reduce((sum, { permille }) => sum + Math.floor(permille), 0)
   const byRemainder = exact.toSorted((a, b) => (b.permille % 1) - (a.permille % 1))
   const up = new Set(byRemainder.slice(0, missing).map(({ name }) => name))

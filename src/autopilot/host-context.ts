@@ -1,15 +1,15 @@
-/** What the host tells the status line of the context. A field of the wrong type is a missing field. Pure. */
+/** What the host tells the status line about the context. A field of the wrong type counts as missing. Pure. */
 import { isObject, objectOf, stringOf } from "../transcript/json.ts"
 import { tokenCount } from "../transcript/usage.ts"
 import { contextTokens } from "./tokens.ts"
 
 export interface HostContext {
   readonly session: string | undefined
-  /** Tokens in the window, all told; undefined for hosts that do not say. */
+  /** Size of the window in tokens; undefined for hosts that do not report it. */
   readonly window: number | undefined
-  /** After the last answer; undefined before the first, and just after a compaction. */
+  /** Tokens after the last answer; undefined before the first and right after a compaction. */
   readonly tokens: number | undefined
-  /** Of the window. */
+  /** Share of the window in use. */
   readonly share: number | undefined
 }
 
@@ -38,7 +38,7 @@ export function readHostContext(document: unknown): HostContext {
   }
 }
 
-/** The host's own percentage, where it does not say of what; hosts from 2.1 on. */
+/** The host's own percentage, used when it gives no counts to compute it from. Hosts from 2.1 on report it. */
 function toldShare(context: Readonly<Record<string, unknown>>): number | undefined {
   const { used_percentage: used, remaining_percentage: remaining } = context
   if (isPercentage(used)) return used / 100

@@ -2,9 +2,9 @@
 import { shortTokens } from "./tokens.ts"
 
 export interface LineFacts {
-  /** `host`: from the document that the host gave just now. `state`: from what hooks have followed. */
+  /** `host`: the document that the host has just sent. `state`: what hooks have tracked. */
   readonly source: "host" | "state"
-  /** Undefined while nobody knows. */
+  /** Undefined while unknown. */
   readonly tokens: number | undefined
   /** Share of the window. */
   readonly share: number | undefined
@@ -12,7 +12,7 @@ export interface LineFacts {
   readonly compactions: number
 }
 
-/** Shares from which on the colour is another one, the highest first. */
+/** Percentages from which each colour applies, highest first. */
 const COLOURS: readonly (readonly [from: number, code: number])[] = [
   [85, 31],
   [70, 33],
@@ -20,14 +20,14 @@ const COLOURS: readonly (readonly [from: number, code: number])[] = [
   [0, 32],
 ]
 
-/** At most this many columns, whatever the figures. */
+/** Maximum width in columns, whatever the figures. */
 export const LINE_COLUMNS = 24
 
 /** Without a line break. */
 export function renderLine({ source, tokens, share, compactions }: LineFacts, color: boolean): string {
   const mark = source === "host" ? "🛡️" : "📂"
   if (share === undefined) return `${mark} –`
-  // As the host rounds; the colour is that of the figure shown.
+  // Rounded as the host does; the colour follows the figure shown.
   const percent = Math.min(999, Math.max(0, Math.round(share * 100)))
   const used = tokens === undefined ? "" : ` ${shortTokens(tokens)}`
   const cycles = compactions === 0 ? "⊘" : `⟳${Math.min(compactions, 999)}`
@@ -37,13 +37,13 @@ export function renderLine({ source, tokens, share, compactions }: LineFacts, co
   return `${mark} \x1b[${code}m${text}\x1b[0m`
 }
 
-/** Lines of another status line that are passed on, and characters of each. */
+/** How many lines of another status line are passed on, and how many characters of each. */
 const FOREIGN_LINES = 8
 const FOREIGN_LENGTH = 2000
 
 /**
- * Our line, and behind it what another status line says; further lines of that below. A line of ours is short, so what
- * the terminal cuts off is the other's end.
+ * Puts the other status line's first line after ours and its further lines below. Ours is short and comes first, so
+ * whatever the terminal cuts off is the other's.
  */
 export function joinLines(own: string, other: string): string {
   const lines = other

@@ -1,7 +1,7 @@
-/** A human's prompt in a session's context. Pure. */
+/** Records a human's prompt in a session's context. Pure. */
 import type { ContextState } from "./context.ts"
 
-/** Entries of the history: what the design documents say. */
+/** Length of the history, as the design documents specify. */
 const HISTORY = 50
 
 /** @param share of the window; undefined before the first reading */
@@ -13,5 +13,5 @@ export function withPrompt(context: ContextState, share: number | undefined, now
   return { ...context, turns, history: [...context.history, entry].slice(-HISTORY) }
 }
 
-/** To three decimals, as the design documents have it. */
+/** To three decimals, as the design documents specify. */
 export const rounded = (share: number): number => Math.round(share * 1000) / 1000

@@ -1,4 +1,4 @@
-/** The design documents' report. Pure. */
+/** The report described in the design documents. Pure. */
 import { count } from "../util/text.ts"
 import { formatTokens, percent } from "./tokens.ts"
 import type { Judgement } from "./track.ts"

@@ -1,4 +1,4 @@
-/** How a session's context is followed, and what is to be thought of it. Pure. */
+/** Tracks a session's context and judges how full it is. Pure. */
 import type { HostLimits } from "../config/load.ts"
 import type { Glance } from "../transcript/glance.ts"
 import type { ContextState } from "./context.ts"
@@ -6,7 +6,7 @@ import { contextTokens, tokensOfText } from "./tokens.ts"
 import { compactionPoint, POINTS_KEPT, windowOf } from "./window.ts"
 import { type Thresholds, type Zone, zoneOf } from "./zone.ts"
 
-/** What new lines of the session's transcript add; the same object when they add nothing. */
+/** Adds what new transcript lines tell; returns the same object if they add nothing. */
 export function follow(before: ContextState, seen: Glance): ContextState {
   const { usage, compactions, firstPrompt, chars } = seen
   if (usage === undefined && compactions.length === 0 && chars === 0) return before
@@ -14,7 +14,7 @@ export function follow(before: ContextState, seen: Glance): ContextState {
   if (usage !== undefined) {
     const { model, version } = usage
     const { estimated: _estimated, chars: _chars, points, ...rest } = after
-    // Another model may have another window: what was learnt for the former one does not apply.
+    // A different model may have a different window, so what was learnt about the previous one does not apply.
     const isSame = after.model === undefined || after.model === model
     return {
       ...rest,
@@ -43,7 +43,7 @@ function compacted(before: ContextState, { compactions }: Glance): ContextState 
   return {
     ...before,
     compactions: before.compactions + compactions.length,
-    // Without a new one they stay what they are: nobody has learnt anything.
+    // Without a new automatic compaction, nothing was learnt.
     ...(automatic.length === 0
       ? {}
       : { points: [...(before.points ?? []), ...automatic].slice(-POINTS_KEPT) }),
@@ -55,7 +55,7 @@ function compacted(before: ContextState, { compactions }: Glance): ContextState 
 }
 
 export interface Circumstances {
-  /** The user's option; 0 for none. */
+  /** The user's option for the window; 0: unset. */
   readonly option: number
   /** What the host told the status line. */
   readonly told?: number | undefined
@@ -69,23 +69,23 @@ export interface Judgement {
   /** Share of the window. */
   readonly share: number
   readonly compactsAt: number
-  /** The compaction point was seen, and is not only the host's formula. */
+  /** Whether the compaction point was observed and not only computed by the host's formula. */
   readonly learnt: boolean
   /** Share of the compaction point. */
   readonly pressure: number
   readonly zone: Zone
 }
 
-/** What a judgement is made from. */
+/** What a judgement is based on. */
 export interface Reading {
   readonly tokens?: number | undefined
   readonly model?: string | undefined
-  /** Of the host. */
+  /** The host's version. */
   readonly version?: string | undefined
   readonly points?: readonly number[] | undefined
 }
 
-/** Undefined before the first reading. */
+/** @returns undefined before the first reading */
 export function judge(
   { tokens, model, version, points = [] }: Reading,
   { option, told, limits, thresholds }: Circumstances,

@@ -1,29 +1,34 @@
-/** How large the window is, and where the host compacts. Measured on three versions (docs/autopilot.md). Pure. */
+/**
+ * How large the window is, and at which point the host compacts. Measured on three versions (docs/autopilot.md). Pure.
+ */
 import type { HostLimits } from "../config/load.ts"
 
 const SMALL = 200_000
 const LARGE = 1_000_000
-/** Tokens that the host keeps free behind its threshold, whatever the model. */
+/** Tokens that the host keeps free above its threshold, for every model. */
 const MARGIN = 13_000
-/** Tokens that the host keeps for the answer or summary: at most this, and more in versions to 2.0. */
+/** Tokens that the host reserves for the answer or summary: at most this many, more in versions up to 2.0. */
 const RESERVE = 20_000
 const RESERVE_TO_2_0 = 32_000
-/** The generation of models from which on all have the large window. */
+/** From this generation on, all models have the large window. */
 const LARGE_SINCE = 5
-/** Compactions seen so little above the formula, as a share of the window, confirm it: they come one answer late. */
+/**
+ * An observed compaction at most this share of the window above the formula confirms the formula: compactions come one
+ * answer late.
+ */
 const LATE = 0.03
-/** What a reading may exceed a window or a learnt point by before we think that it is another one. */
+/** How far a reading may exceed a window size or a learnt point before we assume a different one. */
 const EXCESS = 1.02
-/** Compactions that count: a user may change the window. */
+/** Only this many recent compactions count, since a user may change the window. */
 export const POINTS_KEPT = 3
 
 export interface WindowClues {
   readonly model?: string | undefined
-  /** The user's own option; 0 for none. */
+  /** The user's own option; 0: unset. */
   readonly option: number
   /** What the host told the status line. */
   readonly told?: number | undefined
-  /** Most tokens that were seen in this window. */
+  /** Most tokens seen in this window so far. */
   readonly seen: number
   readonly limits: HostLimits
 }
@@ -33,7 +38,7 @@ export function windowOf({ model, option, told, seen, limits }: WindowClues): nu
   if (option > 0) return option
   if (told !== undefined) return told
   const small = limits.no1M === true || !isLarge(model ?? "")
-  // What has been in it shows that it is larger.
+  // If it has held more, it is larger.
   return small && seen <= SMALL * EXCESS ? SMALL : LARGE
 }
 
@@ -55,15 +60,15 @@ export interface PointClues {
 }
 
 export interface CompactionPoint {
-  /** Tokens from which on the host compacts by itself. */
+  /** From this many tokens on, the host compacts by itself. */
   readonly at: number
-  /** Whether it was seen there; otherwise it is the host's formula. */
+  /** Whether it was observed; otherwise it comes from the host's formula. */
   readonly learnt: boolean
 }
 
 /**
- * The host compacts at the first request above its threshold, so each compaction seen was above it, and the lowest is
- * nearest. Where the formula lies just below, it is the threshold.
+ * The host compacts at the first request above its threshold. So every observed compaction was above it, and the lowest
+ * is the closest. If the formula gives a value just below that, the formula is right.
  */
 export function compactionPoint(clues: PointClues): CompactionPoint {
   const { window, points, tokens, limits } = clues
@@ -71,7 +76,7 @@ export function compactionPoint(clues: PointClues): CompactionPoint {
   const recent = points.slice(-POINTS_KEPT)
   if (recent.length === 0 || limits.never === true) return { at: formula, learnt: false }
   const lowest = Math.min(window, ...recent)
-  // A context that has grown past it without a compaction has another one.
+  // A context that has grown past it without being compacted has a different threshold.
   if (tokens > lowest * EXCESS && tokens > Math.max(...recent))
     return { at: Math.max(formula, tokens), learnt: false }
   const confirmed = formula <= lowest && lowest - formula <= window * LATE

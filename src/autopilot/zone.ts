@@ -1,6 +1,6 @@
-/** How near the host's compaction is, and how long until then. Pure. */
+/** How close the host's next compaction is, and how many turns remain. Pure. */
 
-/** `ok`, `warning` from `warn` on, `critical` from `critical` on: shares of the compaction point. */
+/** `warning` from `warn` on, `critical` from `critical` on; both are shares of the compaction point. */
 export type Zone = "ok" | "warning" | "critical"
 
 export interface Thresholds {
@@ -8,20 +8,20 @@ export interface Thresholds {
   readonly critical: number
 }
 
-/** @param pressure tokens, as a share of the compaction point */
+/** @param pressure tokens as a share of the compaction point */
 export function zoneOf(pressure: number, { warn, critical }: Thresholds): Zone {
   if (pressure >= critical) return "critical"
   return pressure >= warn ? "warning" : "ok"
 }
 
-/** Turns that the trend is made of. */
+/** How many turns the trend is based on. */
 const RECENT = 5
 
 /**
- * Tokens that a turn adds, of late.
+ * Tokens that recent turns add on average.
  *
  * @param readings tokens at the end of each turn since the last compaction, oldest first
- * @returns undefined with fewer than two turns, or where the context does not grow
+ * @returns undefined with fewer than two turns, or when the context does not grow
  */
 export function trendOf(readings: readonly number[]): number | undefined {
   const recent = readings.slice(-RECENT - 1)
@@ -31,7 +31,7 @@ export function trendOf(readings: readonly number[]): number | undefined {
   return Math.round((last - first) / (recent.length - 1))
 }
 
-/** Turns until `limit`, in whole ones: 0 is now. Undefined where nobody can say. */
+/** Whole turns until `limit` is reached; 0: now. Undefined when unknown. */
 export function runwayOf(tokens: number, limit: number, trend: number | undefined): number | undefined {
   if (tokens >= limit) return 0
   return trend === undefined ? undefined : Math.floor((limit - tokens) / trend)

@@ -1,4 +1,4 @@
-/** How far an archive is, read from beside: without the binary that is being measured, and without its locks. */
+/** How far an archive has come, read from outside: without the binary being measured, and without its locks. */
 import { closeSync, openSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { openDatabase } from "../archive/database.ts"
@@ -35,7 +35,7 @@ export function turnsIn(dataHome: string): number {
   )
 }
 
-/** Whether nobody holds the background job's lock. */
+/** Whether no one holds the background job's lock. */
 export function jobIsIdle(dataHome: string): boolean {
   let fd: number
   try {
@@ -76,7 +76,7 @@ function reading<T>(dataHome: string, otherwise: T, read: (db: ReturnType<typeof
   try {
     return read(db)
   } catch {
-    // The tables are not there yet.
+    // The tables do not exist yet.
     return otherwise
   } finally {
     db.close()

@@ -1,22 +1,22 @@
-/** The lines of a generated session: each with what the host puts around it, and its place in the chain. */
+/** The lines of a generated session, each with the fields that the host adds and its place in the chain. */
 import type { Dice } from "./dice.ts"
 
 export interface CorpusOptions {
-  /** Any integer. Other seeds give other sessions of other projects. */
+  /** Any integer. Different seeds give different sessions of different projects. */
   readonly seed: number
-  /** Ends with the first line that reaches this many bytes; it overshoots by less than 16 KB. */
+  /** The transcript ends with the first line that reaches this many bytes, overshooting by less than 16 KB. */
   readonly bytes: number
   readonly sessionId: string
   readonly cwd: string
   /** The host's version, for example "2.1.229". */
   readonly version: string
-  /** Ends after this many turns, if that comes first. */
+  /** The transcript ends after this many turns, if that comes first. */
   readonly turns?: number
   /** `work` (default): turns as in the field. `talk`: a prompt and a short answer, about 2 KB a turn. */
   readonly style?: "work" | "talk"
-  /** Continue a session: the uuid of its last record. No opening lines are written then. */
+  /** To continue a session: the uuid of its last record. Opening lines are then omitted. */
   readonly after?: string
-  /** No tool result longer than this many characters. */
+  /** Maximum length of a tool result, in characters. */
   readonly largestResult?: number
 }
 
@@ -26,7 +26,7 @@ export interface Line {
   readonly prompt: boolean
 }
 
-/** 2026-03-02 08:00 UTC; sessions of other seeds begin up to 90 days later. */
+/** 2026-03-02 08:00 UTC; sessions begin up to 90 days later, depending on the seed. */
 const EPOCH_MS = 1_772_438_400_000
 
 export class Chain {
@@ -34,10 +34,10 @@ export class Chain {
   readonly #options: CorpusOptions
   #ms: number
   #lines: Line[] = []
-  /** uuid of the last line of the chain. */
+  /** Uuid of the chain's last line. */
   parent: string | null
   /** Bytes. */
-  written = 0
+  #written = 0
 
   constructor(dice: Dice, options: CorpusOptions) {
     this.#dice = dice
@@ -46,7 +46,12 @@ export class Chain {
     this.parent = options.after ?? null
   }
 
-  /** What has come since the last time. */
+  /** Characters that a single field may still have, so that the end is not overshot by much. */
+  get room(): number {
+    return Math.max(600, Math.floor((this.#options.bytes - this.#written) / 4))
+  }
+
+  /** The lines added since the last call. */
   *drain(): Generator<Line> {
     const lines = this.#lines
     this.#lines = []
@@ -58,18 +63,18 @@ export class Chain {
     return new Date(this.#ms).toISOString()
   }
 
-  /** A line outside the chain: no uuid, no parent. */
+  /** Adds a line outside the chain: no uuid, no parent. */
   loose(record: Record<string, unknown>): void {
     this.#push(JSON.stringify(record), undefined, false)
   }
 
   #push(json: string, uuid: string | undefined, prompt: boolean): void {
     const text = `${json}\n`
-    this.written += Buffer.byteLength(text)
+    this.#written += Buffer.byteLength(text)
     this.#lines.push({ text, uuid, prompt })
   }
 
-  /** A line of the chain, with the fields that the host puts around every one of them. */
+  /** Adds a line to the chain, with the fields that the host adds to every one. */
   add(fields: Record<string, unknown>, ms: number, prompt = false): string {
     const uuid = this.#dice.uuid()
     const { sessionId, cwd, version } = this.#options

@@ -1,10 +1,11 @@
-/** One generated session, turn by turn; corpus.ts says what it imitates. */
+/** Generates one session, turn by turn; corpus.ts says what it imitates. */
+import { Beside } from "./corpus-beside.ts"
 import { Chain, type CorpusOptions, type Line } from "./corpus-chain.ts"
 import { Dice, quantiles } from "./dice.ts"
-import { capital, Project } from "./project.ts"
+import { Project } from "./project.ts"
 import { makeCall } from "./tool-call.ts"
 
-// Characters, unless said otherwise.
+// In characters, unless noted otherwise.
 const PROMPT = quantiles("0 6, 0.25 64, 0.5 135, 0.75 332, 0.92 1200, 0.99 9000, 1 30000")
 const ANSWER = quantiles("0 30, 0.25 79, 0.5 125, 0.75 222, 0.9 1007, 0.99 3950, 1 9000")
 const SIGNATURE = quantiles("0 268, 0.25 656, 0.5 1276, 0.75 2704, 0.9 6272, 1 20000")
@@ -23,6 +24,7 @@ export class Session {
   readonly #options: CorpusOptions
   readonly #model: string
   readonly #chain: Chain
+  readonly #beside: Beside
   #contextTokens = 17_000
   #promptId = ""
 
@@ -32,16 +34,12 @@ export class Session {
     this.#project = new Project(this.#dice, options.cwd)
     this.#model = this.#dice.pick(MODELS)
     this.#chain = new Chain(this.#dice, options)
+    this.#beside = new Beside(this.#dice, this.#project, this.#chain, options.sessionId)
   }
 
-  /** Bytes. */
-  get written(): number {
-    return this.#chain.written
-  }
-
-  /** Lines of the next turn, handed over as they come so that a caller may stop at any of them. */
+  /** Yields lines as they are generated, so a caller may stop at any of them. */
   *lines(): Generator<Line> {
-    if (this.#options.after === undefined) this.#opening()
+    if (this.#options.after === undefined) this.#beside.opening()
     yield* this.#chain.drain()
     for (;;) {
       if (this.#options.style === "talk") {
@@ -51,7 +49,7 @@ export class Session {
         continue
       }
       if (this.#contextTokens > COMPACT_AT_TOKENS) this.#compaction()
-      if (this.#dice.chance(0.08)) this.#queued()
+      if (this.#dice.chance(0.08)) this.#beside.queued()
       this.#prompt(this.#dice.sample(PROMPT))
       yield* this.#chain.drain()
       const steps = this.#dice.sample(STEPS)
@@ -64,68 +62,22 @@ export class Session {
         }
       }
       this.#textMessage(this.#dice.sample(ANSWER) + 120, "end_turn")
-      this.#closing(steps)
+      this.#beside.closing(steps)
       yield* this.#chain.drain()
     }
   }
 
-  /** Characters that a single field may still have, so that the end is not missed by much. */
-  #room(): number {
-    return Math.max(600, Math.floor((this.#options.bytes - this.written) / 4))
-  }
-
-  #opening(): void {
-    const { sessionId } = this.#options
-    this.#chain.loose({ type: "mode", mode: "normal", sessionId })
-    this.#chain.loose({ type: "permission-mode", permissionMode: "default", sessionId })
-    const content = this.#project.prose(Math.min(700, this.#room()))
-    this.#chain.attachment({
-      type: "hook_success",
-      hookName: "SessionStart:startup",
-      toolUseID: this.#dice.uuid(),
-      hookEvent: "SessionStart",
-      content,
-      stdout: content,
-      stderr: "",
-      exitCode: 0,
-      command: "~/.claude/hooks/session-start",
-      durationMs: this.#dice.between(20, 300),
-    })
-    const skills = Array.from({ length: 12 }, () => `- ${this.#project.name()}: ${this.#project.prose(90)}`)
-    if (this.#room() > 4_000)
-      this.#chain.attachment({ type: "skill_listing", content: skills.join("\n"), isInitial: true })
-  }
-
-  #queued(): void {
-    const { sessionId } = this.#options
-    const content = this.#project.prose(this.#dice.between(20, 260))
-    this.#chain.loose({
-      type: "queue-operation",
-      operation: "enqueue",
-      timestamp: this.#chain.now(900),
-      sessionId,
-      content,
-    })
-    this.#chain.loose({
-      type: "queue-operation",
-      operation: "dequeue",
-      timestamp: this.#chain.now(4_000),
-      sessionId,
-    })
-  }
-
   #prompt(length: number): void {
-    const { sessionId } = this.#options
     const d = this.#dice
     const talk = this.#options.style === "talk"
-    const size = Math.min(length, this.#room())
-    // A long prompt is a short one and a paste.
+    const size = Math.min(length, this.#chain.room)
+    // A long prompt is a short one plus a paste.
     const text =
       size < 900
         ? this.#project.prose(size)
         : `${this.#project.prose(240)}\n\n${this.#project.output(size - 242)}`
     this.#promptId = d.uuid()
-    if (!talk) this.#snapshot(d.uuid())
+    if (!talk) this.#beside.snapshot(d.uuid())
     this.#contextTokens += text.length / CHARS_PER_TOKEN
     this.#chain.add(
       {
@@ -139,42 +91,7 @@ export class Session {
       d.between(5_000, 400_000),
       true,
     )
-    if (talk) return
-    if (d.chance(0.5)) {
-      const stdout = d.chance(0.3) ? this.#project.prose(300) : ""
-      this.#chain.attachment({
-        type: "hook_success",
-        hookName: "UserPromptSubmit",
-        toolUseID: d.uuid(),
-        hookEvent: "UserPromptSubmit",
-        content: stdout,
-        stdout,
-        stderr: "",
-        exitCode: 0,
-        command: "~/.claude/hooks/prompt-submit",
-        durationMs: d.between(10, 200),
-      })
-    }
-    if (d.chance(0.3))
-      this.#chain.loose({ type: "ai-title", aiTitle: capital(this.#project.phrase(6)), sessionId })
-  }
-
-  #snapshot(messageId: string): void {
-    const d = this.#dice
-    const timestamp = this.#chain.now(1)
-    const trackedFileBackups: Record<string, unknown> = {}
-    const count = d.between(0, 8)
-    for (let i = 0; i < count && this.#room() > 2_000; i++) {
-      const path = this.#project.files[i]!.path.slice(this.#project.root.length + 1)
-      const version = d.between(1, 9)
-      trackedFileBackups[path] = {
-        backupFileName: `${d.hex(16)}@v${version}`,
-        version,
-        backupTime: timestamp,
-      }
-    }
-    const snapshot = { messageId, trackedFileBackups, timestamp }
-    this.#chain.loose({ type: "file-history-snapshot", messageId, snapshot, isSnapshotUpdate: false })
+    if (!talk) this.#beside.prompted()
   }
 
   #usage(output: number): Record<string, unknown> {
@@ -193,7 +110,7 @@ export class Session {
     }
   }
 
-  /** One line for each block: that is how the host writes a message. */
+  /** One line per block, as the host writes a message. */
   #message(blocks: readonly Record<string, unknown>[], stopReason: string): string[] {
     const id = this.#dice.id("msg")
     const requestId = this.#dice.id("req")
@@ -225,24 +142,26 @@ export class Session {
   }
 
   #textMessage(length: number, stopReason: string): void {
-    const text = this.#project.prose(Math.min(length, this.#room()))
+    const text = this.#project.prose(Math.min(length, this.#chain.room))
     this.#message([{ type: "text", text }], stopReason)
   }
 
-  /** An API message with tools, and the lines that answer it. */
+  /** An API message with tool calls, and the lines that answer it. */
   #step(): void {
     const d = this.#dice
     const blocks: Record<string, unknown>[] = []
     if (d.chance(0.24)) {
-      const thinking = d.chance(0.15) ? this.#project.prose(Math.min(d.between(60, 1_500), this.#room())) : ""
-      const signature = d.base64(Math.min(d.sample(SIGNATURE), this.#room()))
+      const thinking = d.chance(0.15)
+        ? this.#project.prose(Math.min(d.between(60, 1_500), this.#chain.room))
+        : ""
+      const signature = d.base64(Math.min(d.sample(SIGNATURE), this.#chain.room))
       blocks.push({ type: "thinking", thinking, signature })
     }
     if (d.chance(0.5)) {
-      blocks.push({ type: "text", text: this.#project.prose(Math.min(d.sample(ANSWER), this.#room())) })
+      blocks.push({ type: "text", text: this.#project.prose(Math.min(d.sample(ANSWER), this.#chain.room)) })
     }
     const calls = Array.from({ length: d.chance(0.85) ? 1 : d.between(2, 4) }, () =>
-      makeCall(d, this.#project, this.#room(), this.#options.largestResult ?? Infinity),
+      makeCall(d, this.#project, this.#chain.room, this.#options.largestResult ?? Infinity),
     )
     for (const call of calls)
       blocks.push({ type: "tool_use", id: call.id, name: call.name, input: call.input })
@@ -263,26 +182,10 @@ export class Session {
         d.between(30, 20_000),
       )
       if (call.name === "Edit" && d.chance(0.35)) {
-        const uuid = this.#chain.parent
-        const path = String(call.input.file_path)
-        const backup = { backupFileName: `${d.hex(16)}@v2`, version: 2, backupTime: this.#chain.now(1) }
-        this.#chain.loose({
-          type: "file-history-delta",
-          messageId: uuid,
-          trackedFileBackups: { [path]: backup },
-        })
+        this.#beside.edited(String(call.input.file_path))
       }
     })
-    if (d.chance(0.09)) {
-      const content = Array.from({ length: d.between(0, 4) }, (_, i) => ({
-        id: String(i + 1),
-        subject: this.#project.phrase(6),
-        status: d.pick(["pending", "in_progress", "completed"]),
-        blocks: [],
-        blockedBy: [],
-      }))
-      this.#chain.attachment({ type: "task_reminder", content, itemCount: content.length })
-    }
+    if (d.chance(0.09)) this.#beside.reminder()
   }
 
   #compaction(): void {
@@ -302,7 +205,7 @@ export class Session {
       },
       90_000,
     )
-    const summary = this.#project.prose(Math.min(d.between(6_000, 18_000), this.#room()))
+    const summary = this.#project.prose(Math.min(d.between(6_000, 18_000), this.#chain.room))
     this.#chain.add(
       {
         promptId: this.#promptId,
@@ -317,37 +220,5 @@ export class Session {
       10,
     )
     this.#contextTokens = postTokens
-  }
-
-  #closing(steps: number): void {
-    const d = this.#dice
-    const { sessionId } = this.#options
-    this.#chain.add(
-      {
-        type: "system",
-        subtype: "stop_hook_summary",
-        hookCount: 1,
-        hookInfos: [{ command: "~/.claude/hooks/stop", durationMs: d.between(10, 300) }],
-        hookErrors: [],
-        preventedContinuation: false,
-        stopReason: "",
-        hasOutput: false,
-        level: "suggestion",
-      },
-      20,
-    )
-    this.#chain.add(
-      {
-        type: "system",
-        subtype: "turn_duration",
-        durationMs: d.between(2_000, 900_000),
-        messageCount: steps * 2 + 2,
-        isMeta: false,
-      },
-      2,
-    )
-    const lastPrompt = this.#project.prose(d.between(20, 180))
-    this.#chain.loose({ type: "last-prompt", lastPrompt, leafUuid: this.#chain.parent, sessionId })
-    this.#chain.loose({ type: "mode", mode: "normal", sessionId })
   }
 }

@@ -1,9 +1,9 @@
-/** Seeded chance. Only +, −, ×, ÷ and floor: the last bit of `Math.log` differs between C libraries. */
+/** Seeded random numbers. Uses only +, −, ×, ÷ and floor: the last bit of `Math.log` differs between C libraries. */
 
-/** [share, value] pairs, from [0, …] to [1, …]; shares rise. */
+/** [share, value] pairs, from [0, …] to [1, …], by ascending share. */
 export type Quantiles = readonly (readonly [share: number, value: number])[]
 
-/** Written as `"0 6, 0.5 135, 1 30000"`: half of all samples are at most 135. */
+/** Parses `"0 6, 0.5 135, 1 30000"`, which means that half of all samples are at most 135. */
 export function quantiles(table: string): Quantiles {
   return table.split(",").map((pair) => {
     const [share, value] = pair.trim().split(" ").map(Number)
@@ -52,7 +52,7 @@ export class Dice {
     return from[Math.floor(this.unit() * from.length)] as T
   }
 
-  /** 0 to count − 1, each once, in any order. */
+  /** 0 to count − 1, each once, in random order. */
   shuffled(count: number): number[] {
     const order = Array.from({ length: count }, (_, i) => i)
     for (let i = count - 1; i > 0; i--) {
@@ -64,13 +64,13 @@ export class Dice {
     return order
   }
 
-  /** Early entries far more often than late ones, as words are in any text. */
+  /** Picks early entries far more often than late ones, as with words in a text. */
   skewed<T>(from: readonly T[]): T {
     const u = this.unit()
     return from[Math.floor(u * u * u * from.length)] as T
   }
 
-  /** A sample of the distribution whose quantiles are given, straight lines between them. */
+  /** A sample from the distribution with these quantiles, interpolated linearly. */
   sample(quantiles: Quantiles): number {
     const u = this.unit()
     for (let i = 1; i < quantiles.length; i++) {
@@ -102,7 +102,7 @@ export class Dice {
     return `${h.slice(0, 8)}-${h.slice(8, 12)}-4${h.slice(12, 15)}-a${h.slice(15, 18)}-${h.slice(18, 30)}`
   }
 
-  /** Base64 of noise: signatures and pictures, which no compressor shrinks by more than a quarter. */
+  /** Base64 of noise, for signatures and pictures; no compressor shrinks it by more than a quarter. */
   base64(length: number): string {
     const bytes = Buffer.allocUnsafe(Math.ceil(length / 16) * 12)
     for (let i = 0; i < bytes.length; i += 4) bytes.writeUInt32LE(this.#uint32(), i)

@@ -1,13 +1,13 @@
-/** The yardstick: an empty program compiled by the very runtime that ctxbridge is compiled with. */
+/** The baseline: an empty program compiled with the same runtime as ctxbridge. */
 import { existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { CtxError } from "../util/errors.ts"
 
 /**
- * Compiles an empty program with the Bun inside `exe` (a compiled ctxbridge, or bun itself): the binary turns
- * into the bun command where BUN_BE_BUN=1, and copies its own runtime, so neither bun nor a network is
- * needed. Takes about half a second and 110 MB in `dir`, which must be a folder of the caller's own: Bun
- * reads settings from the working directory.
+ * Compiles an empty program with the Bun inside `exe` (a compiled ctxbridge, or bun itself). With BUN_BE_BUN=1 the
+ * binary becomes the bun command and copies its own runtime, so neither bun nor a network is needed. Takes about half a
+ * second and 110 MB in `dir`, which must be a folder of the caller's own, since Bun reads settings from the working
+ * directory.
  *
  * @returns the path of the binary
  */

@@ -1,4 +1,4 @@
-/** One run of the hooks' benchmark: what is measured, in which order, and the report of it. */
+/** One run of the hooks' benchmark: what is measured, in which order, and the resulting report. */
 import { copyFileSync, cpSync, rmSync, statSync } from "node:fs"
 import { cpus, release, totalmem } from "node:os"
 import { dirname, join } from "node:path"
@@ -13,24 +13,27 @@ import type { FirstRead, Ratio, Report, Row, Scenario } from "./report.ts"
 export interface BenchOptions {
   /** The compiled ctxbridge. */
   readonly exe: string
-  /** Transcripts, in MB of 10^6 bytes. */
+  /** Sizes of transcripts, in MB (10^6 bytes). */
   readonly sizes: readonly number[]
-  /** Turns that the archive holds besides. */
+  /** Numbers of other turns in the archive. */
   readonly archives: readonly number[]
   readonly rounds: number
-  /** MB of the transcript that is read for the first time; none: that scenario is left out. */
+  /** Size in MB of the transcript that is read for the first time. Undefined: that scenario is skipped. */
   readonly firstReadMB?: number
   readonly firstReadRuns?: number
-  /** The user's own environment: where it makes node slower, node is measured both ways, and judged as it starts. */
+  /** The user's own environment. If it slows node down, node is measured with and without it, and judged with it. */
   readonly environment?: Readonly<Record<string, string | undefined>>
   readonly onProgress?: (step: string, done: number, total: number) => void
 }
 
 const WARMUP = 3
-/** What commonly makes `node -e 0` cost more: a certificate file alone triples it. */
+/** Settings that commonly slow down `node -e 0`: a certificate file alone triples its cost. */
 const NODE_SETTINGS = ["NODE_OPTIONS", "NODE_EXTRA_CA_CERTS"]
 const LITTLE_BYTES = 20_000
-/** The rows of a scenario. A restore is work of another kind, once in a compaction's minute: shown, not judged. */
+/**
+ * The rows of a scenario. A restore is a different kind of work, done once per compaction, which takes a minute: it is
+ * shown but not judged.
+ */
 const CALLS = [
   { hook: "user-prompt-submit", news: "nothing", limited: true },
   { hook: "user-prompt-submit", news: "little", limited: true },
@@ -68,8 +71,8 @@ export class HookBench {
     this.#world.make()
     this.#say("compiling the empty program")
     const built = buildEmpty(this.#options.exe, this.#dir)
-    // Both binaries as an installer leaves them. How a file was written decides how its pages lie in the page
-    // cache: a copy starts about a tenth sooner than the same bytes as the compiler wrote them.
+    // Both binaries are copied, as an installer would. How a file was written decides how its pages lie in the page
+    // cache: a copy starts about a tenth faster than the same bytes as written by the compiler.
     const exe = join(this.#dir, "ctxbridge")
     copyFileSync(this.#options.exe, exe)
     copyFileSync(built, `${built}-copy`)
@@ -112,7 +115,7 @@ export class HookBench {
     }
   }
 
-  /** Until nothing of ours runs any more. */
+  /** Waits until nothing of ours is running. */
   quiet(): Promise<void> {
     return this.#world.quiet()
   }
@@ -138,7 +141,7 @@ export class HookBench {
     return { ...node, name: "node as set", env: { ...node.env, ...Object.fromEntries(set) } }
   }
 
-  /** A copy of the base's data for one scenario, with a transcript of its own that is archived to the end. */
+  /** Runs one scenario on a copy of the base's data, with its own transcript, fully archived. */
   async #scenario(
     base: string,
     archiveTurns: number,
@@ -153,7 +156,7 @@ export class HookBench {
     cpSync(base, this.#world.dataHome, { recursive: true })
     const folder = `bench-${transcriptMB}`
     const measured = this.#world.tracked(folder, sessionId(transcriptMB), transcriptMB)
-    // Compactions have a session of their own: what follows one is not what a prompt costs otherwise.
+    // Compactions have a session of their own, since they change what a prompt costs afterwards.
     const compacted = this.#world.tracked(folder, sessionId(50_000 + transcriptMB), transcriptMB)
     const { transcript } = measured
     await this.#world.archive([transcript, compacted.transcript])
@@ -172,7 +175,7 @@ export class HookBench {
     const emptyResult = results[0]!
     const nodeBare = node && results[1]
     const nodeAsSet = asSet && results[2]
-    // A hook written for node would start as the user's settings make it start.
+    // A hook written for node would start with the user's settings.
     const nodeResult = nodeAsSet ?? nodeBare
     const rows = own.map(({ case: { name }, call }, i): Row => {
       const result = results[cases.length + i]!
@@ -211,16 +214,16 @@ export class HookBench {
       argv: [this.#world.exe, "hook", call.hook],
       env: this.#world.env(),
       cwd: this.#world.project,
-      // A session starts once: each call is about a new one.
+      // A session starts only once, so each call uses a new one.
       stdin: () => {
         if (call.source !== "startup") return hookInput(call, transcript, session, this.#world.project)
         const fresh = sessionId(100_000 + this.#starts++)
         return hookInput(call, join(dirname(transcript), `${fresh}.jsonl`), fresh, this.#world.project)
       },
       before: async () => {
-        // What the last call left to the background must not run beside this one.
+        // The last call's background job must not run at the same time.
         this.#world.waitForJob()
-        // The one hook here that reads the views: others' news must not be in its way.
+        // The only hook here that reads the views: other calls' news must not slow it down.
         if (call.hook === "session-start") await this.#world.archive([transcript])
         if (call.news === "little") {
           const { lastUuid } = tracked.size

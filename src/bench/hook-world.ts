@@ -1,4 +1,4 @@
-/** Where the hooks' benchmark plays: a home, a project, transcripts, and archives that the binary itself makes. */
+/** The environment of the hooks' benchmark: a home, a project, transcripts, and archives made by the binary itself. */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { CtxError } from "../util/errors.ts"
@@ -7,10 +7,10 @@ import { type CorpusSize, writeTranscript } from "./corpus.ts"
 import { runOnce } from "./measure.ts"
 
 const HOST_VERSION = "2.1.229"
-/** Of one transcript in the archive of many turns. */
+/** Turns per transcript in the archive of many turns. */
 const TURNS_EACH = 500
 
-/** A session whose transcript grows as it is measured. */
+/** A session whose transcript grows while it is measured. */
 export interface Tracked {
   readonly session: string
   readonly transcript: string
@@ -20,11 +20,11 @@ export interface Tracked {
 export class BenchWorld {
   readonly #dir: string
   readonly home: string
-  /** The folder that sessions are at work in. */
+  /** The folder that sessions work in. */
   readonly project: string
-  /** The binary that is measured. */
+  /** The binary being measured. */
   exe: string
-  /** The archive at this moment. */
+  /** The current archive. */
   dataHome: string
   #seed = 1
 
@@ -43,7 +43,7 @@ export class BenchWorld {
     mkdirSync(this.home)
   }
 
-  /** What a hook gets to see; nothing of the user's. */
+  /** The environment of a hook; contains nothing of the user's. */
   env(): Record<string, string> {
     return {
       HOME: this.home,
@@ -71,7 +71,7 @@ export class BenchWorld {
     return path
   }
 
-  /** A data folder whose archive holds this many turns, made by the binary itself. */
+  /** Makes a data folder whose archive holds this many turns, using the binary itself. */
   async archiveOf(turns: number): Promise<string> {
     const base = join(this.#dir, `base-${turns}`)
     this.dataHome = base
@@ -92,7 +92,7 @@ export class BenchWorld {
     return base
   }
 
-  /** Archives and indexes them to the end, with the binary's own `import`. */
+  /** Archives and indexes them completely, with the binary's own `import`. */
   async archive(transcripts: readonly string[]): Promise<void> {
     const behind = transcripts.filter((path) => !isComplete(this.stateOf(path)))
     if (behind.length === 0) return
@@ -117,7 +117,10 @@ export class BenchWorld {
     while (!jobIsIdle(this.dataHome) && performance.now() < end) Bun.sleepSync(5)
   }
 
-  /** Until no background job of ours runs; one that has just been started has no lock yet, so it looks twice. */
+  /**
+   * Waits until no background job of ours is running. Checks twice, because a job that has only just started does not
+   * hold its lock yet.
+   */
   async quiet(): Promise<void> {
     this.waitForJob()
     await Bun.sleep(100)

@@ -1,14 +1,14 @@
 /**
- * What a hook costs: the compiled binary against `node -e 0` and an empty compiled Bun program, in the same
- * rounds, over transcripts and archives of several sizes. Bare milliseconds are the machine's; the ratios are ours.
+ * What a hook costs: the compiled binary against `node -e 0` and an empty compiled Bun program, in the same rounds,
+ * with transcripts and archives of several sizes. Milliseconds depend on the machine; the ratios tell about us.
  */
 import { temporaryFolder } from "../util/temporary.ts"
 import { type BenchOptions, HookBench } from "./hook-bench.ts"
 import type { Report } from "./report.ts"
 
 /**
- * Runs everything in a temporary folder (about 1 GB for 150 MB and 100,000 turns) that is removed at the end.
- * The user's own archive and settings are not touched.
+ * Runs everything in a temporary folder (about 1 GB for 150 MB and 100,000 turns), which is removed at the end. The
+ * user's own archive and settings are not touched.
  */
 export async function benchHooks(options: BenchOptions): Promise<Report> {
   using folder = temporaryFolder("bench")

@@ -1,14 +1,14 @@
-/** Figures → verdicts. Pure. */
+/** Turns figures into verdicts. Pure. */
 import type { FirstRead, Row, Scenario, Verdict } from "./report.ts"
 
 const LIMITS = {
-  /** CPU of a hook with nothing or little new to read, over that of `node -e 0`. */
+  /** CPU time of a hook with little or nothing new to read, relative to `node -e 0`. */
   cpuVsNode: 0.25,
-  /** The same over that of an empty compiled Bun program. */
+  /** The same relative to an empty compiled Bun program. */
   cpuVsEmpty: 2.5,
-  /** Megabytes of 2^20 bytes. */
+  /** In megabytes of 2^20 bytes. */
   peakMB: 50,
-  /** ms of the hook's own deadline; the start of a process, as measured, is added. */
+  /** The hook's own deadline in ms; the measured time that a process takes to start is added. */
   firstReadWallMs: 1500,
 } as const
 
@@ -22,7 +22,7 @@ function verdict(limit: string, allowed: number, figures: readonly Figure[]): Ve
   return { limit, allowed, measured: worst.value, met: worst.value <= allowed, where: worst.where }
 }
 
-/** One verdict for each limit: the worst row decides. Ratios are of medians. Exported for tests. */
+/** One verdict per limit, decided by the worst row. Ratios are of medians. Exported for tests. */
 export function judge(scenarios: readonly Scenario[], firstRead: FirstRead | undefined): Verdict[] {
   const rows = scenarios.flatMap((scenario) => scenario.rows).filter((row) => row.limited)
   const figures = (value: (row: Row) => number | undefined): Figure[] =>

@@ -1,7 +1,7 @@
 /**
- * Paired measurements of whole processes. The cases of one call take turns, round by round and each round in
- * another order, so that whatever else the machine does, and whatever a process leaves to its successor, falls
- * on all of them alike; only ratios between them are worth quoting.
+ * Paired measurements of whole processes. The cases run in turn, each round in a different order, so whatever else the
+ * machine does, and whatever one process leaves for the next, affects all cases equally. Only ratios between them are
+ * worth quoting.
  */
 import { tmpdir } from "node:os"
 import { codeOf } from "../util/errors.ts"
@@ -11,16 +11,16 @@ export interface Case {
   readonly name: string
   /** The first word is an absolute path. */
   readonly argv: readonly string[]
-  /** Given through a socket, as the host does, which is then closed. Asked anew for each run. */
+  /** Passed through a socket, as the host does, which is then closed. Created anew for each run. */
   readonly stdin?: string | (() => string)
   /** The whole environment; nothing is inherited. */
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
-  /** Preparation of one run, not measured. */
+  /** Prepares a run; not measured. */
   readonly before?: () => void | Promise<void>
 }
 
-/** Over all measured runs of one case; the unit is that of the samples. */
+/** Over all measured runs of a case, in the unit of the samples. */
 export interface Spread {
   readonly min: number
   readonly median: number
@@ -30,21 +30,21 @@ export interface Spread {
 export interface Result {
   readonly name: string
   readonly runs: number
-  /** Runs that did not end with exit code 0. Their figures are in the spreads too. */
+  /** Runs whose exit code was not 0. Their figures are included in the spreads. */
   readonly failed: number
   /** User and system time of the process, all threads, in milliseconds. */
   readonly cpuMs: Spread
-  /** From before the start to after the end as the parent sees it, in milliseconds. */
+  /** From before the start until after the end, as seen by the parent, in milliseconds. */
   readonly wallMs: Spread
-  /** Most resident memory at any time, in megabytes of 2^20 bytes. */
+  /** Peak resident memory, in megabytes of 2^20 bytes. */
   readonly peakMB: Spread
 }
 
 export interface MeasureOptions {
   readonly rounds: number
-  /** Rounds before the first that counts: page cache, directory cache, branch predictors. */
+  /** Rounds that do not count, to warm up page cache, directory cache and branch predictors. */
   readonly warmup: number
-  /** Rounds of their own in which memory is watched and time is not. Default 5. */
+  /** Separate rounds in which memory is measured instead of time. Default: 5. */
   readonly memoryRounds?: number
   readonly onRound?: (done: number, total: number) => void
 }
@@ -61,7 +61,7 @@ export async function measureCommands(cases: readonly Case[], options: MeasureOp
   const dice = new Dice(total)
   for (let round = 0; round < total; round++) {
     options.onRound?.(round, total)
-    // Shuffled, not rotated: in a rotation each case would always run after the same other one.
+    // Shuffled, not rotated: with rotation, each case would always follow the same other one.
     for (const at of dice.shuffled(cases.length)) {
       const one = cases[at]!
       const into = samples[at]!
@@ -92,11 +92,11 @@ export interface Run {
   readonly stderr: string
 }
 
-/** One run to its end. The time of children that the process itself does not wait for is not in it. */
+/** Runs a case to its end. Excludes the time of children that the process itself does not wait for. */
 export async function runOnce(one: Case): Promise<Run> {
   const input = inputOf(one)
   const start = performance.now()
-  // Not spawnSync: it hands its input over as a file, while a host's hooks read from a socket.
+  // Not spawnSync, which passes its input as a file, while a host's hooks read from a socket.
   const child = Bun.spawn([...one.argv], {
     stdin: input === "" ? "ignore" : "pipe",
     stdout: "pipe",
@@ -109,7 +109,7 @@ export async function runOnce(one: Case): Promise<Run> {
       await child.stdin.write(input)
       await child.stdin.end()
     } catch (error) {
-      // It ended without reading.
+      // The process ended without reading.
       if (codeOf(error) !== "EPIPE") throw error
     }
   }
@@ -119,20 +119,20 @@ export async function runOnce(one: Case): Promise<Run> {
     child.stderr.text(),
   ])
   const wallMs = performance.now() - start
-  // Microseconds, of type bigint in spite of the declaration.
+  // In microseconds, and a bigint despite its declared type.
   const cpuMs = Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1000
   return { exitCode, cpuMs, wallMs, stdout, stderr }
 }
 
 /**
- * Peak resident memory of one run, in megabytes, or `peakFloor()`, whichever is more.
+ * Peak resident memory of one run, in megabytes, or `peakFloor()` if that is more.
  *
- * `resourceUsage.maxRSS` of a child is not the child's alone on Linux: exec keeps the larger of the old and the
- * new memory's peak (`exec_mmap` in fs/exec.c), and after a vfork the old memory is the parent's. Started from
- * a parent of 344 MB, even `/bin/true` has a "maxRSS" of 360 MB. A shell between the two does not help: its own
- * inherited peak and its child's are reported as one. Polling VmHWM in /proc misses the end whenever the poller
- * loses its core. So a process as small as this runtime allows starts the case and reports; what needs less
- * than that process (about 28 MB) cannot be told from it, everything above is exact.
+ * On Linux, `resourceUsage.maxRSS` of a child is not only the child's: exec keeps the larger of the old and the new
+ * memory's peak (`exec_mmap` in fs/exec.c), and after a vfork the old memory is the parent's. Started from a parent of
+ * 344 MB, even `/bin/true` has a "maxRSS" of 360 MB. A shell in between does not help: its own inherited peak and its
+ * child's are reported as one. Polling VmHWM in /proc misses the end whenever the poller loses its core. So the case is
+ * started by the smallest process that this runtime allows, which reports the result. What needs less than that process
+ * (about 28 MB) cannot be told apart from it; everything above is exact.
  */
 export async function peakMemory(one: Case): Promise<number> {
   const order = JSON.stringify({
@@ -141,7 +141,7 @@ export async function peakMemory(one: Case): Promise<number> {
     env: one.env ?? {},
     cwd: one.cwd ?? process.cwd(),
   })
-  // BUN_BE_BUN: from the compiled binary, the runtime inside it. Started in "/", where no one plants a bunfig.toml.
+  // BUN_BE_BUN starts the runtime inside the compiled binary. It starts in "/", where no one plants a bunfig.toml.
   const { stdout } = await runOnce({
     name: one.name,
     argv: [process.execPath, "-e", SPAWNER, order],
@@ -151,10 +151,10 @@ export async function peakMemory(one: Case): Promise<number> {
   return Number(stdout) / MEGABYTE
 }
 
-/** The least that `peakMemory` can tell: a figure near it means "at most this". In megabytes. */
+/** The smallest value that `peakMemory` can return, in megabytes. A figure close to it means "at most this". */
 export const peakFloor = (): Promise<number> => peakMemory({ name: "floor", argv: ["/bin/sh", "-c", ":"] })
 
-/** Bytes, not the kilobytes of getrusage(2): Bun multiplies. */
+/** Reports bytes, not the kilobytes of getrusage(2): Bun converts them. */
 const SPAWNER = `const { argv, stdin, env, cwd } = JSON.parse(process.argv.at(-1))
 const child = Bun.spawn(argv, { stdin: stdin === "" ? "ignore" : "pipe", stdout: "ignore", stderr: "ignore", env, cwd })
 if (stdin !== "") try { await child.stdin.write(stdin); await child.stdin.end() } catch {}
@@ -171,14 +171,14 @@ export function spread(samples: readonly number[]): Spread {
   return { min: sorted[0] ?? 0, median: median(sorted), p95: percentile(sorted, 0.95) }
 }
 
-/** `sorted` rises. The mean of the two in the middle, if there are two. */
+/** `sorted` must ascend. With an even number of samples, the mean of the middle two. */
 export function median(sorted: readonly number[]): number {
   const middle = sorted.length / 2
   if (sorted.length === 0) return 0
   return sorted.length % 2 === 1 ? sorted[Math.floor(middle)]! : (sorted[middle - 1]! + sorted[middle]!) / 2
 }
 
-/** Nearest rank: the smallest sample that at least this share of all samples does not exceed. `sorted` rises. */
+/** Nearest rank: the smallest sample that at least this share of all samples does not exceed. `sorted` must ascend. */
 export function percentile(sorted: readonly number[], share: number): number {
   if (sorted.length === 0) return 0
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)]!

@@ -1,4 +1,4 @@
-/** What is measured when nobody says otherwise. */
+/** What is measured by default. */
 import type { BenchOptions } from "./hook-bench.ts"
 
 type Plan = Omit<BenchOptions, "exe" | "onProgress">

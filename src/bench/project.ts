@@ -1,11 +1,11 @@
-/** A made-up software project for the corpus: its names, its files, its prose, what commands in it print. */
+/** A made-up software project for the corpus: its names, files, prose, and what its commands print. */
 import { type Dice, quantiles } from "./dice.ts"
 
 export const FILE_LINES = quantiles("0 8, 0.25 45, 0.5 95, 0.75 190, 0.95 420, 1 900")
 
 const words = (text: string): readonly string[] => text.trim().split(/\s+/)
 
-/** Ordered by how often they come up; see `Dice.skewed`. */
+/** Ordered by frequency; see `Dice.skewed`. */
 const PROSE = words(`
 the to a of and is in it that for this not with on as be from so are the by now which was an then only file
 test line when one read if at but run all no same error before after call value more where because two still
@@ -48,12 +48,12 @@ export interface SourceFile {
   lines: string[]
 }
 
-/** A project of about sixty files. Tools read, search and edit it, so contents come back as they do in the field. */
+/** A project of about sixty files. Tools read, search and edit it, so contents recur as they do in the field. */
 export class Project {
   readonly root: string
   readonly files: SourceFile[] = []
   readonly #dice: Dice
-  /** The names of this project: what makes it compress like one project, and not like a dictionary. */
+  /** The names in this project. They make it compress like one project and not like a dictionary. */
   readonly #names: readonly string[]
 
   constructor(dice: Dice, root: string) {
@@ -183,7 +183,7 @@ export class Project {
     return text
   }
 
-  /** Sentences, with names of the project among the words. */
+  /** Sentences that contain names of the project. */
   prose(length: number): string {
     const d = this.#dice
     let text = ""

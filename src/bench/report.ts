@@ -1,10 +1,10 @@
-/** What `ctxbridge bench hooks` reports: the machine-readable form, and the types of its parts. */
+/** What `ctxbridge bench hooks` reports: the machine-readable form and its types. */
 import type { Result } from "./measure.ts"
 
 export interface Row {
-  /** Outlives implementations: `hook/user-prompt-submit/nothing-new/15MB/100000-turns`. */
+  /** Stable across implementations: `hook/user-prompt-submit/nothing-new/15MB/100000-turns`. */
   readonly name: string
-  /** The event, and for a session's start its source. */
+  /** The event, and for the start of a session also its source. */
   readonly hook: string
   readonly news: "nothing" | "little"
   readonly transcriptMB: number
@@ -13,7 +13,7 @@ export interface Row {
   /** Whether the limits apply. */
   readonly limited: boolean
   readonly result: Result
-  /** Medians over medians, minima over minima; undefined where there is no such baseline. */
+  /** Ratios of medians and of minima; undefined when there is no such baseline. */
   readonly cpuVsNode: Ratio | undefined
   readonly cpuVsEmpty: Ratio
 }
@@ -26,12 +26,12 @@ export interface Ratio {
 export interface Scenario {
   readonly transcriptMB: number
   readonly archiveTurns: number
-  /** All turns that the archive held when measuring began. */
+  /** All turns in the archive when measuring began. */
   readonly turns: number
-  /** Bytes of the transcript that no call had archived at the end: a hook that fails in silence is fast. */
+  /** Bytes of the transcript that were not archived at the end: a hook that fails silently is fast. */
   readonly unread: number
   readonly node: Result | undefined
-  /** The same with the user's NODE_OPTIONS and NODE_EXTRA_CA_CERTS, where there are any. */
+  /** The same with the user's NODE_OPTIONS and NODE_EXTRA_CA_CERTS, if set. */
   readonly nodeAsSet: Result | undefined
   readonly empty: Result
   readonly rows: readonly Row[]
@@ -40,29 +40,29 @@ export interface Scenario {
 export interface FirstRead {
   readonly name: string
   readonly transcriptMB: number
-  /** One element a run, each with an archive of its own. */
+  /** One element per run, each with its own archive. */
   readonly runs: readonly {
     readonly exitCode: number
     readonly wallMs: number
     readonly cpuMs: number
-    /** MB (10^6 bytes) of the transcript in the vault when the hook had returned. */
+    /** MB (10^6 bytes) of the transcript in the vault when the hook returned. */
     readonly committedMB: number
-    /** ms from the hook's start until the vault held all of it; undefined: it never did. */
+    /** ms from the hook's start until the vault held all of it; undefined if it never did. */
     readonly vaultCompleteMs: number | undefined
     /** The same for the views. */
     readonly indexCompleteMs: number | undefined
   }[]
-  /** Of one more run. */
+  /** Measured in one more run. */
   readonly peakMB: number
 }
 
 export interface Verdict {
   readonly limit: string
   readonly allowed: number
-  /** The worst that was measured. */
+  /** The worst value measured. */
   readonly measured: number
   readonly met: boolean
-  /** Name of the row it was measured in. */
+  /** Name of the row in which it was measured. */
   readonly where: string
 }
 
@@ -73,7 +73,7 @@ export interface Report {
   readonly machine: { os: string; arch: string; cpu: string; cpus: number; memoryGB: number }
   readonly versions: { bun: string; node: string | undefined; ctxbridge: string }
   readonly rounds: number
-  /** Peak memory below this cannot be told apart; see `peakFloor`. */
+  /** Peak memory below this cannot be distinguished; see `peakFloor`. */
   readonly peakFloorMB: number
   readonly scenarios: readonly Scenario[]
   readonly firstRead: FirstRead | undefined

@@ -1,4 +1,4 @@
-/** A report for people: GitHub's table syntax, padded so that it reads as well in a terminal. Pure. */
+/** A report for people in GitHub's table syntax, padded to be readable in a terminal too. Pure. */
 
 import type { Result, Spread } from "./measure.ts"
 import type { FirstRead, Report, Scenario, Verdict } from "./report.ts"

@@ -1,4 +1,4 @@
-/** Tool calls of the corpus, each with the two tellings of its result that the host keeps. */
+/** Tool calls for the corpus, each with the two forms of its result that the host keeps. */
 import { type Dice, quantiles } from "./dice.ts"
 import { capital, FILE_LINES, type Project } from "./project.ts"
 
@@ -16,7 +16,7 @@ export interface Call {
   readonly failed?: boolean
 }
 
-/** One call of a tool and its answer; tools come as often as they do in the field. */
+/** One tool call and its answer; tools occur as often as they do in the field. */
 export function makeCall(d: Dice, project: Project, room: number, largest: number): Call {
   const id = d.id("toolu")
   const size = Math.min(d.sample(RESULT), Math.floor(room / 2), largest)
@@ -68,7 +68,7 @@ export function makeCall(d: Dice, project: Project, room: number, largest: numbe
   }
   if (u < 0.29) {
     if (size > 60_000 && d.chance(0.5)) return picture(d, project, id, size)
-    // As many lines as make the size that was drawn; a file larger than the project has is read again and again.
+    // As many lines as make up the sampled size; if the file is shorter, its lines repeat.
     const numbered: string[] = []
     const plain: string[] = []
     for (let i = 0, length = 0; length < size; i++) {

@@ -1,4 +1,4 @@
-/** Values of arguments that citty leaves as strings. */
+/** Values of arguments that the command line leaves as strings. */
 import { usageError } from "../util/errors.ts"
 
 type Args = Readonly<Record<string, unknown>>

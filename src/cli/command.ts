@@ -64,6 +64,8 @@ export interface Output {
   flush(): void
   /** Progress on stderr, only for a person at a terminal. */
   progress(label: string, done: number, total: number): void
+  /** Takes the progress off its line, for what comes there next. */
+  clear(): void
 }
 
 export interface Context {

@@ -35,5 +35,6 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ default: Command 
     demo: () => import("./commands/demo.ts"),
     bench: () => import("./commands/bench.ts"),
     completions: () => import("./commands/completions.ts"),
+    hook: () => import("./commands/hook.ts"),
   },
 )

@@ -17,8 +17,12 @@ const LONGEST_ANSWER = 64
 export function confirmed({ args, out }: Context, question: string): boolean {
   if (args["yes"] === true) return true
   if (out.wantsJson || !isatty(STDIN)) {
-    throw usageError("this cannot be undone, and there is nobody to ask", "--dry-run shows it, --yes does it")
+    throw usageError(
+      "this cannot be undone, and there is no terminal to ask at",
+      "--dry-run shows what would go, --yes goes ahead",
+    )
   }
+  out.flush()
   writeSync(STDERR, `${question} [y/N] `)
   const answer = new Uint8Array(LONGEST_ANSWER)
   const length = readSync(STDIN, answer)

@@ -1,18 +1,64 @@
-/** A command's help. The only importer of citty, which lays it out. */
+/** A command's help, for a terminal of any width. The only importer of citty, which renders it but neither folds nor trims. */
 import { type ArgsDef, renderUsage } from "citty"
 import { version } from "../../package.json"
 import type { Command } from "./command.ts"
+import type { Style } from "./style.ts"
 
-export function renderHelp({ meta, args = {} }: Command): Promise<string> {
+/** A name and its explanation, four blanks apart. */
+const ROW = /^ +(\S.*?) {4}(\S.*)$/
+const TITLE = /^(?:USAGE|ARGUMENTS|OPTIONS)\b/
+const MARGIN = "  "
+/** Columns for names; a longer one gets a line of its own. */
+const NAMES = 24
+/** Columns that an explanation gets even in the narrowest terminal. */
+const LEAST = 20
+
+/** @param columns width of the terminal */
+export async function renderHelp(
+  { meta, args = {} }: Command,
+  columns: number,
+  style: Style,
+): Promise<string[]> {
   const specs = Object.entries(args).map(([name, { rest: _rest, ...spec }]) => [
     name,
     { required: false, ...spec },
   ])
-  return renderUsage(
+  const usage = await renderUsage(
     {
       meta: { name: meta.name, description: meta.description },
       args: Object.fromEntries(specs) as ArgsDef,
     },
     { meta: { name: "ctxbridge", version } },
   )
+  const lines = Bun.stripANSI(usage).trimEnd().split("\n")
+  return lines.flatMap((line) => laidOut(line.trimEnd(), columns, style))
+}
+
+/** A line of citty's in as many lines as it needs. What can be typed is never broken. */
+function laidOut(line: string, columns: number, style: Style): string[] {
+  const [, name, text] = ROW.exec(line) ?? []
+  if (name !== undefined && text !== undefined) return row(name, text, columns, style)
+  return TITLE.test(line) ? [line.replace(TITLE, style.bold)] : folded(line, columns)
+}
+
+function row(name: string, text: string, columns: number, style: Style): string[] {
+  const indent = " ".repeat(MARGIN.length + NAMES + MARGIN.length)
+  const lines = folded(text, Math.max(LEAST, columns - indent.length)).map((one) => indent + one)
+  const label = MARGIN + style.bold(name)
+  if (name.length > NAMES) return [label, ...lines]
+  return [label + lines[0]!.slice(MARGIN.length + name.length), ...lines.slice(1)]
+}
+
+/** In lines of at most `width` columns; a longer word stays whole. */
+function folded(text: string, width: number): string[] {
+  const lines: string[] = []
+  let line = ""
+  for (const word of text.split(" ")) {
+    const longer = line === "" ? word : `${line} ${word}`
+    if (line !== "" && Bun.stringWidth(longer) > width) {
+      lines.push(line)
+      line = word
+    } else line = longer
+  }
+  return [...lines, line]
 }

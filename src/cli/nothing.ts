@@ -28,7 +28,7 @@ export function nothing(
 function hintOn(text: string, project: string | undefined): string {
   const { terms } = parseQuery(text)
   if (text !== "" && terms.length === 0)
-    return "it has no word; ctxbridge search --cold finds signs as they are written"
+    return "the query has no word; ctxbridge search --cold finds symbols as they are written"
   return project === undefined
     ? "try fewer or other words, or fewer filters"
     : "--all-projects looks everywhere"
@@ -42,7 +42,7 @@ export function whereElse(
 ): string {
   const known = knownProjects(db).map(folderOf)
   const above = known.filter((one) => folder.startsWith(`${one}/`)).sort((a, b) => b.length - a.length)[0]
-  if (above !== undefined) return `--project ${above} is the one above`
+  if (above !== undefined) return `--project ${above} is the project above it`
   const namesake = known.find((one) => basename(one) === basename(folder))
   return namesake === undefined ? otherwise : `--project ${namesake} has the same name; ${otherwise}`
 }

@@ -4,6 +4,7 @@ import { columnsFromEnv } from "../config/load.ts"
 import { CtxError, codeOf, messageOf } from "../util/errors.ts"
 import { fstatSync, writeSync } from "../util/fs.ts"
 import type { Output } from "./command.ts"
+import { safeJson } from "./style.ts"
 
 /**
  * Writes all of it, however slowly the reader takes it.
@@ -86,22 +87,24 @@ export function createOutput(options: { json: boolean; color: () => boolean }): 
       return options.color()
     },
     get columns() {
-      return (isTerminal() ? process.stdout.columns : undefined) ?? columnsFromEnv() ?? 80
+      // Serial lines and containers have terminals that say 0.
+      return (isTerminal() && process.stdout.columns) || columnsFromEnv() || 80
     },
     print(text) {
       if (!options.json) lines.push(text)
     },
     json(value) {
-      if (options.json) lines.push(JSON.stringify(value, null, 2))
+      if (options.json) lines.push(safeJson(value, 2))
     },
     event(value) {
-      if (options.json) writeOut(`${JSON.stringify(value)}\n`)
+      if (options.json) writeOut(`${safeJson(value)}\n`)
     },
     raw(bytes) {
       flush()
       writeOut(bytes)
     },
     progress: bar.draw,
+    clear: bar.clear,
     flush,
   }
 }

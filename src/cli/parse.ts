@@ -67,8 +67,12 @@ function read(argv: readonly string[], specs: Specs, command: string) {
     }
     const next = value ?? flagged[++n]
     // An empty one is a variable that was never set: without it the command would do more than was meant.
-    if (next === undefined || next === "" || (value === undefined && next.startsWith("--"))) {
-      throw usageError(`${flag} needs a value`)
+    const isFlag = value === undefined && next?.startsWith("--") === true
+    if (next === undefined || next === "" || isFlag) {
+      throw usageError(
+        `${flag} needs a value`,
+        isFlag ? `${flag}=… takes one that begins with --` : undefined,
+      )
     }
     values[name] = next
   }
@@ -89,13 +93,10 @@ function unknown(flag: string, specs: Specs, command: string): CtxError {
   const flags = Object.entries(specs).flatMap(([name, { type, alias }]) =>
     type === "positional" ? [] : alias === undefined ? [`--${name}`] : [`--${name}`, `-${alias}`],
   )
-  const hint = /[a-z]/i.test(flag)
-    ? suggestion(flag, flags, command)
-    : "put -- before what begins with a dash and is not an option"
-  return usageError(`unknown option: ${flag}`, hint)
-}
-
-function suggestion(name: string, known: readonly string[], command: string): string {
-  const near = known.find((one) => distance(one, name) <= 2)
-  return near === undefined ? `ctxbridge ${command} --help lists them` : `did you mean ${near}?`
+  const isWord = /[a-z]/i.test(flag)
+  const near = isWord ? flags.find((one) => distance(one, flag) <= 2) : undefined
+  if (near !== undefined) return usageError(`unknown option: ${flag}`, `did you mean ${near}?`)
+  const takesWords = Object.values(specs).some(({ rest }) => rest === true)
+  const dash = takesWords || !isWord ? "; put -- before words that begin with a dash" : ""
+  return usageError(`unknown option: ${flag}`, `ctxbridge ${command} --help lists them${dash}`)
 }

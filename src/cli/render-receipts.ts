@@ -14,7 +14,7 @@ export const PROOFS: Readonly<Record<DeliveryProof, string>> = {
   arrived: "arrived",
   "arrived-later": "arrived at a later prompt",
   lost: "did not arrive",
-  open: "not answered yet",
+  open: "not confirmed yet",
   untold: "this version of the host does not say whether it arrived",
   "nothing-given": "",
 }
@@ -32,7 +32,7 @@ export function renderReceipts(receipts: readonly Receipt[], total: Counts, scre
   }
   return [
     ...lines,
-    "Kept and given count what stands there word for word, or by a short name that can mean nothing else. Tokens: characters / 3.5.",
+    "Kept and given count what is there word for word, or by a short name that can mean nothing else. Tokens: characters / 3.5.",
   ]
 }
 

@@ -1,6 +1,7 @@
 /** Sessions and their turns as tables. Pure. */
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import type { Lineage } from "../archive/lineage.ts"
+import { folderOf } from "../archive/project.ts"
 import type { SessionRow, TurnRow } from "../archive/read.ts"
 import { bytes, count, oneLine } from "../util/text.ts"
 import { fit, type Style, safe } from "./style.ts"
@@ -36,12 +37,24 @@ export function shortIds(ids: readonly string[]): string[] {
 
 export const titleOf = ({ title, firstPrompt }: SessionRow): string => title ?? firstPrompt ?? "(no prompt)"
 
+/** Columns of a project's name. */
+const PROJECT = 16
+
+/** The folder's own name, also of one that Windows has named. */
+const projectName = ({ project }: SessionRow): string =>
+  folderOf(project ?? "")
+    .split(/[/\\]/)
+    .findLast(Boolean) ?? ""
+
+/** With the name of each one's project, where they are not all of one. */
 export function renderSessions(rows: readonly SessionRow[], screen: Screen): string[] {
   const names = shortIds(rows.map(({ id }) => id))
+  const isMixed = new Set(rows.map(({ project }) => project)).size > 1
   return renderTable(
     [
       { title: "session" },
       { title: "last active" },
+      ...(isMixed ? [{ title: "project", optional: true }] : []),
       { title: "turns", align: "right" },
       { title: "tools", align: "right", optional: true },
       { title: "errors", align: "right", optional: true },
@@ -51,6 +64,7 @@ export function renderSessions(rows: readonly SessionRow[], screen: Screen): str
     rows.map((row, n) => [
       safe(names[n]!),
       ago(row.ended, screen.now),
+      ...(isMixed ? [fit(projectName(row), PROJECT)] : []),
       String(row.turns),
       String(row.tools),
       String(row.errors),
@@ -88,15 +102,17 @@ function lineageLines(row: SessionRow, { parents, children, subagents }: Lineage
   const lines: string[] = []
   if (row.parent !== null) lines.push(`subagent of session ${safe(row.parent)}`)
   for (const { session, kind, handle } of parents) {
-    const shared = handle === null ? "" : `, with its turns up to ${HANDLE_PREFIX}${handle}`
+    const shared = handle === null ? "" : ` up to ${HANDLE_PREFIX}${handle}`
     lines.push(
       kind === "fork"
-        ? `begins as session ${safe(session)}${shared}`
-        : `goes on from session ${safe(session)} after /clear`,
+        ? `begins with session ${safe(session)}${shared}`
+        : `continues session ${safe(session)} after /clear`,
     )
   }
   for (const { session, kind } of children) {
-    lines.push(`goes on in session ${safe(session)} (${kind === "fork" ? "fork or resume" : "after /clear"})`)
+    lines.push(
+      `continued in session ${safe(session)} (${kind === "fork" ? "fork or resume" : "after /clear"})`,
+    )
   }
   if (subagents.length > 0)
     lines.push(`${count(subagents.length, "subagent")}: ${shortIds(subagents).map(safe).join(", ")}`)

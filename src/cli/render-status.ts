@@ -109,8 +109,8 @@ const FRIGHTENING = 2
 
 const ratioText = (ratio: number | null): string => {
   if (ratio === null) return "nothing yet"
-  const share = ratio > FRIGHTENING ? "still more than" : `${(ratio * 100).toFixed(1)} % of`
-  return `vault and database are ${share} the archived bytes`
+  const share = ratio > FRIGHTENING ? "still take more than" : `take ${(ratio * 100).toFixed(1)} % of`
+  return `vault and database ${share} the archived bytes`
 }
 
 const behindText = (behind: { readonly transcripts: number; readonly bytes: number }): string =>
@@ -146,7 +146,9 @@ function restorePairs(last: LastRestore | null, now: number): Pair[] {
 function forgottenPairs({ sessions, unfinished }: StatusReport["forgotten"]): Pair[] {
   if (sessions + unfinished === 0) return []
   const rest =
-    unfinished === 0 ? "" : `; ${unfinished} not finished: the background job or \`ctxbridge forget\` goes on`
+    unfinished === 0
+      ? ""
+      : `; ${unfinished} not finished: the background job or \`ctxbridge forget\` continues`
   return [["forgotten", `${count(sessions, "session")}, whole or in part${rest}`]]
 }
 
@@ -171,10 +173,10 @@ function searchPairs({ index, embedding, totals }: StatusReport): Pair[] {
 const SERVER_TEXTS: Readonly<Record<ServerStatus["state"], string>> = {
   registered: "registered in",
   other: "registered with another binary in",
-  taken: "another server has the name, in",
+  taken: "another server has its name in",
   absent: "not registered in",
-  removed: "taken out since the install of",
-  lost: "lost since the install from",
+  removed: "removed since it was installed in",
+  lost: "lost since it was installed in",
   unknown: "unknown",
 }
 

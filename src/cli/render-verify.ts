@@ -8,6 +8,7 @@ const MOST = 20
 
 const ADVICE: Readonly<Record<string, string>> = {
   missing: "`ctxbridge import` archives what is missing",
+  unreadable: "nobody can say whether these are archived; check their owner and mode",
   mismatch: "these were rewritten; `ctxbridge import --check` archives them again and keeps the old copies",
   damaged:
     "`ctxbridge import --check` archives again what still exists; then move the damaged copies out of the vault",
@@ -24,7 +25,7 @@ export function renderVerify(
       `of ${totals.copies} ${totals.copies === 1 ? "copy" : "copies"}, each frame against its SHA-256`,
     ...stateLines(report),
   ]
-  for (const state of ["damaged", "mismatch", "missing"] as const) {
+  for (const state of ["damaged", "mismatch", "missing", "unreadable"] as const) {
     const bad = report.transcripts.filter((one) => one.state === state)
     if (bad.length === 0) continue
     lines.push("", style.red(`${state}:`), ...bad.slice(0, MOST).flatMap(problemLines))
@@ -35,7 +36,7 @@ export function renderVerify(
   if (unfiltered + olderRules > 0) {
     lines.push(
       "",
-      `${count(unfiltered + olderRules, "frame")} archived without the filter for secrets, or by older rules: \`ctxbridge redact\` looks through them.`,
+      `${count(unfiltered + olderRules, "frame")} archived without the filter for secrets, or by older rules: \`ctxbridge redact\` searches them.`,
     )
   }
   if (views === undefined) lines.push("", "The views (archive.db) cannot be read or do not exist yet.")
@@ -56,9 +57,10 @@ function stateLines({ totals }: VerifyReport): string[] {
     [totals.deleted, "deleted from the disk and safe in the vault"],
     [totals.superseded, "kept from before the host rewrote a transcript"],
     [totals.imported, "made from another tool's archive"],
-    [totals.forgotten, "forgotten, as you wanted (`ctxbridge forget --list`)"],
+    [totals.forgotten, "forgotten at your request (`ctxbridge forget --list`)"],
     [totals.excluded, "of folders in capture.exclude"],
     [totals.missing, `with bytes that are not archived yet (${bytes(totals.missingBytes)})`],
+    [totals.unreadable, "that cannot be read"],
     [totals.mismatch, "rewritten by the host since"],
     [totals.damaged, "damaged in the vault"],
   ]
@@ -78,5 +80,5 @@ function verdict({ ok, transcripts, totals }: VerifyReport, style: Style): strin
       `Sound: every archived byte was checked${totals.bytes > 0 ? ", nothing is missing" : ""}.`,
     )
   const bad = transcripts.filter((one) => !isFine(one)).length
-  return style.red(`Not all is well: ${bad} of ${count(transcripts.length, "transcript")}.`)
+  return style.red(`Not sound: ${bad} of ${count(transcripts.length, "transcript")}.`)
 }

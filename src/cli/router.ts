@@ -28,7 +28,7 @@ import { COMMANDS } from "./commands.ts"
 import { createOutput, isTerminal, UNWRITTEN, writeError, writeOut } from "./output.ts"
 import { endOfFlags, parseArguments } from "./parse.ts"
 import { distance } from "./spelling.ts"
-import { safe } from "./style.ts"
+import { createStyle, safe, safeJson } from "./style.ts"
 
 /** ms that a command may spend on moving over what hooks had to write elsewhere. */
 const DRAIN = 5000
@@ -38,11 +38,11 @@ export async function runCli(argv: readonly string[], ready?: Command): Promise<
   process.umask(0o077)
   // No handler for SIGINT: JavaScript would hear of it only after a long synchronous step. The signal itself ends
   // us at once (128 + 2 = 130 in a shell), and every step is committed whole or not at all.
-  const wantsJson = argv.includes("--json")
   try {
     process.exitCode = await dispatch(argv, ready)
   } catch (error) {
-    process.exitCode = report(error, wantsJson, argv.includes("--debug"))
+    const flags = endOfFlags(argv)
+    process.exitCode = report(error, flags.includes("--json"), flags.includes("--debug"))
   }
 }
 
@@ -54,7 +54,7 @@ async function dispatch(argv: readonly string[], ready?: Command): Promise<numbe
     writeOut(await overview())
     return name === undefined ? EXIT.usage : EXIT.ok
   }
-  if (name === "--version" || name === "-V" || name === "version") {
+  if (["--version", "-V", "-v", "version"].includes(name)) {
     writeOut(`ctxbridge ${version}\n`)
     return EXIT.ok
   }
@@ -62,7 +62,7 @@ async function dispatch(argv: readonly string[], ready?: Command): Promise<numbe
   if (command === undefined) throw unknownCommand(name)
   const flags = endOfFlags(rest)
   if (flags.includes("--help") || flags.includes("-h")) {
-    writeOut(await usage(command))
+    await help(command)
     return EXIT.ok
   }
   return run(command, rest)
@@ -82,6 +82,7 @@ async function run(command: Command, argv: readonly string[]): Promise<number> {
     out.flush()
     return code ?? EXIT.ok
   } catch (error) {
+    out.clear()
     const { dataHome } = places
     const code = codeOf(error)
     // Only a few know what tables there should be: they are asked when one of them seems to be missing.
@@ -159,6 +160,7 @@ function environment(places: Places, settings: () => Settings): Environment {
 }
 
 function unknownCommand(name: string): CtxError {
+  if (name.startsWith("-")) return usageError(`no command before ${name}`, "ctxbridge --help lists them")
   const near = Object.keys(COMMANDS).find((one) => distance(one, name) <= 2)
   return usageError(
     `unknown command: ${name}`,
@@ -166,10 +168,12 @@ function unknownCommand(name: string): CtxError {
   )
 }
 
-/** Help for one command. */
-export async function usage(command: Command): Promise<string> {
+async function help(command: Command): Promise<void> {
   const { renderHelp } = await import("./help.ts")
-  return `${plain(await renderHelp({ ...command, args: { ...command.args, ...GLOBAL_ARGS } }))}\n`
+  const out = createOutput({ json: false, color: () => wantsColor(isTerminal()) })
+  const whole = { ...command, args: { ...command.args, ...GLOBAL_ARGS } }
+  for (const line of await renderHelp(whole, out.columns, createStyle(out.color))) out.print(line)
+  out.flush()
 }
 
 /** What `ctxbridge --help` prints. */
@@ -192,14 +196,13 @@ export async function overview(): Promise<string> {
   ].join("\n")
 }
 
-const plain = (text: string): string => (wantsColor(isTerminal()) ? text : Bun.stripANSI(text))
-
 /** Somebody else had it for longer than each of us waits. */
 const WAIT = "another process is writing to it; try again in a moment"
+const BUG = "this is a bug in ctxbridge; --debug shows where"
 
 function toldOnStdout(error: { code: string; message: string; hint: string | undefined }): boolean {
   try {
-    if (error.code !== UNWRITTEN) writeOut(`${JSON.stringify({ error })}\n`)
+    if (error.code !== UNWRITTEN) writeOut(`${safeJson({ error })}\n`)
     return error.code !== UNWRITTEN
   } catch {
     return false
@@ -209,8 +212,9 @@ function toldOnStdout(error: { code: string; message: string; hint: string | und
 function report(error: unknown, wantsJson: boolean, debug: boolean): number {
   const known = isCtxError(error)
   const isBusy = codeOf(error).startsWith("SQLITE_BUSY")
-  const code = known ? error.code : isBusy ? "busy" : "internal"
-  const hint = known ? error.hint : isBusy ? WAIT : "this is a bug in ctxbridge; --debug shows where"
+  const isSystem = /^E[A-Z0-9]+$/.test(codeOf(error))
+  const code = known ? error.code : isBusy ? "busy" : isSystem ? "system" : "internal"
+  const hint = known ? error.hint : isBusy ? WAIT : isSystem ? undefined : BUG
   const message = messageOf(error)
   if (!wantsJson || !toldOnStdout({ code, message, hint })) {
     // Names of files and words of the archive stand in it.

@@ -19,10 +19,10 @@ export interface BySense {
 const NARROWED = 10_000
 
 const NO_MODEL =
-  "no model is installed, so similarity is that of words (ctxbridge model install adds one that knows meaning)"
+  "no model is installed, so texts are compared by their words, not by meaning (ctxbridge model install adds a model)"
 
 const UNUSED =
-  "the installed model is not used, so similarity is that of words (ctxbridge model status says why)"
+  "the installed model is not used, so texts are compared by their words, not by meaning (ctxbridge model status says why)"
 
 const NO_VECTORS = "no vectors have been made yet: the background job makes them"
 

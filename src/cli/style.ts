@@ -27,6 +27,13 @@ export function safe(text: string): string {
   return Bun.stripANSI(text.replace(/\r\n/g, "\n")).replace(STEERING, "\ufffd")
 }
 
+/** JSON of a value, in which the same is escaped: programs read what they would have read. */
+export const safeJson = (value: unknown, indent?: number): string =>
+  JSON.stringify(value, null, indent).replace(
+    STEERING,
+    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  )
+
 /** On one line, at most `width` columns wide. */
 export function fit(text: string, width: number): string {
   const line = safe(text.slice(0, width * 8))

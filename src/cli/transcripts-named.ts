@@ -5,7 +5,8 @@ import { transcriptsBelow } from "../job/transcripts.ts"
 import { usageError } from "../util/errors.ts"
 
 /**
- * Absolute paths, each once. All words are checked before anything is done.
+ * Absolute paths, each once. All words are checked before anything is done. A folder that cannot be looked into is among
+ * them: whoever opens it tells why, as of a transcript that cannot be read.
  *
  * @param otherwise the folder to look through when there are no words; it need not exist
  * @param onLink called with each link in a folder: only those that words name are followed
@@ -17,13 +18,17 @@ export function transcriptsNamed(
   otherwise: string,
   onLink?: (path: string) => void,
 ): string[] {
-  if (words.length === 0) return transcriptsBelow(otherwise, onLink)
   const found = new Set<string>()
+  const below = (folder: string): void => {
+    const transcripts = transcriptsBelow(folder, { onLink, onUnreadable: (path) => found.add(path) })
+    for (const transcript of transcripts) found.add(transcript)
+  }
+  if (words.length === 0) below(otherwise)
   for (const word of words) {
     const path = resolve(env.cwd, word)
     const stats = statSync(path, { throwIfNoEntry: false })
     if (stats === undefined) throw usageError(`no such file or folder: ${word}`)
-    if (stats.isDirectory()) for (const transcript of transcriptsBelow(path, onLink)) found.add(transcript)
+    if (stats.isDirectory()) below(path)
     else if (stats.isFile() && path.endsWith(".jsonl")) found.add(path)
     else throw usageError(`not a transcript: ${word}`, "transcripts are .jsonl files")
   }

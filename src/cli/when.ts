@@ -1,6 +1,6 @@
 /** Times for people, and as people write them. Pure. */
 import { usageError } from "../util/errors.ts"
-import { localTimeOf } from "../util/local-time.ts"
+import { localDate, localTimeOf, twoDigits } from "../util/local-time.ts"
 import { MOMENTS, momentOf } from "../util/moment.ts"
 import { stringArg } from "./args.ts"
 
@@ -13,17 +13,10 @@ export function ago(time: string | null, now: number): string {
   const then = time === null ? Number.NaN : Date.parse(time)
   if (Number.isNaN(then)) return "unknown"
   const age = now - then
-  if (age < 0 || age >= 7 * DAY) return dateOf(then)
+  if (age < 0 || age >= 7 * DAY) return localDate(then)
   if (age < MINUTE) return "just now"
   if (age < HOUR) return `${Math.floor(age / MINUTE)} min ago`
   return age < DAY ? `${Math.floor(age / HOUR)} h ago` : `${Math.floor(age / DAY)} d ago`
-}
-
-const two = (n: number): string => String(n).padStart(2, "0")
-
-function dateOf(ms: number): string {
-  const { year, month, day } = localTimeOf(ms)
-  return `${year}-${two(month)}-${two(day)}`
 }
 
 /** `2026-03-02 08:05:09` in the local time zone. */
@@ -31,7 +24,7 @@ export function clock(time: string | null): string {
   const ms = time === null ? Number.NaN : Date.parse(time)
   if (Number.isNaN(ms)) return "unknown"
   const { hour, minute, second } = localTimeOf(ms)
-  return `${dateOf(ms)} ${[hour, minute, second].map(two).join(":")}`
+  return `${localDate(ms)} ${[hour, minute, second].map(twoDigits).join(":")}`
 }
 
 /**

@@ -1,4 +1,4 @@
-/** The only reader of the process environment, and of configuration files. */
+/** The only file that reads the process environment and configuration files. */
 import { readOrdinary } from "../util/files.ts"
 import { existsSync } from "../util/fs.ts"
 import { dirname, isAbsolute, join } from "../util/path.ts"
@@ -10,7 +10,7 @@ export interface Places {
   readonly home: string
   /** The vault and the archive. */
   readonly dataHome: string
-  /** Log and locks: replaceable. */
+  /** Log and locks, which can be recreated. */
   readonly stateHome: string
   /** The host's configuration folder. */
   readonly claudeDir: string
@@ -22,9 +22,9 @@ export interface Places {
 }
 
 export interface Paths extends Places {
-  /** Not a place, but whoever writes to one must know it: what must not get there. */
+  /** Not a place, but whoever writes to one must know what must not get into it. */
   readonly secrets: SecretSettings
-  /** The same of sessions: patterns of folders whose sessions must not get there. */
+  /** Likewise for sessions: patterns of folders whose sessions must not get there. */
   readonly exclude: readonly string[]
 }
 
@@ -33,10 +33,10 @@ type Env = Readonly<Record<string, string | undefined>>
 const absolute = (path: string | undefined): string | undefined =>
   path !== undefined && isAbsolute(path) ? path : undefined
 
-/** From the user database. Asked for only without HOME: loading node:os costs a hook 0.2 ms. */
+/** From the user database. Only used without HOME: loading node:os costs a hook 0.2 ms. */
 const homeOfUser = (): string => process.getBuiltinModule("node:os").homedir()
 
-/** Told by the environment alone. A relative path in it is ignored, as the XDG specification asks. */
+/** Resolves all places from the environment alone. Relative paths are ignored, as the XDG specification demands. */
 export function resolvePlaces(env: Env = process.env): Places {
   const home = absolute(env["HOME"]) ?? homeOfUser()
   const own = absolute(env["CTXBRIDGE_HOME"])
@@ -57,16 +57,16 @@ export function resolvePlaces(env: Env = process.env): Places {
 export interface Settings {
   readonly paths: Paths
   readonly resolved: Resolved
-  /** Files that could not be read, or not as TOML, with the reason. */
+  /** Files that could not be read, or not as TOML, each with the reason. */
   readonly broken: readonly string[]
 }
 
-/** `[restore] budget = 1` and `"restore.budget" = 1` are the same. */
+/** Makes `[restore] budget = 1` and `"restore.budget" = 1` the same. */
 function flatten(table: Record<string, unknown>, prefix = ""): Layer {
   const flat: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(table)) {
     const isTable = typeof value === "object" && value !== null && !Array.isArray(value)
-    // In an option's place, a table or a date is a value like any other that is not allowed.
+    // Where an option is expected, a table or a date is just another invalid value.
     if (isTable && !Object.hasOwn(OPTIONS, prefix + name)) {
       Object.assign(flat, flatten(value as Record<string, unknown>, `${prefix}${name}.`))
     } else flat[prefix + name] = value
@@ -74,11 +74,11 @@ function flatten(table: Record<string, unknown>, prefix = ""): Layer {
   return flat
 }
 
-/** Bytes. The project's file arrives with `git clone`, and so do links. */
+/** In bytes. A project's file comes with `git clone`, and may be a link. */
 const LARGEST = 64 << 10
 
 function readToml(path: string, broken: string[]): Layer {
-  // Most people have none, and an error costs six times as much as a look.
+  // Most people have no file, and an error costs six times as much as a check.
   if (!existsSync(path)) return {}
   try {
     const text = readOrdinary(path, LARGEST)
@@ -103,7 +103,7 @@ function projectFile(cwd: string, home: string): string | undefined {
 /**
  * Reads all sources once.
  *
- * @param cwd the project's folder; undefined: no project file is looked for
+ * @param cwd the project's folder; undefined: no project file is read
  */
 export function loadSettings(cwd?: string, flags: Layer = {}, env: Env = process.env): Settings {
   const paths = resolvePlaces(env)
@@ -120,18 +120,21 @@ export function loadSettings(cwd?: string, flags: Layer = {}, env: Env = process
   return { paths: { ...paths, secrets, exclude: config["capture.exclude"] }, resolved, broken }
 }
 
-/** The same with the project's file, for whoever learns late which project it is. Reads nothing where there is none. */
+/** Adds the project's file, for callers that learn only later which project it is. Reads nothing if there is none. */
 export function withProject(settings: Settings, cwd: string | undefined): Settings {
   if (cwd === undefined || projectFile(cwd, settings.paths.home) === undefined) return settings
   return loadSettings(cwd)
 }
 
-/** Colour is for a terminal whose user did not refuse it (no-color.org). */
+/** Whether to use colour: on a terminal, unless the user opted out (no-color.org). */
 export function wantsColor(isTerminal: boolean, env: Env = process.env): boolean {
   return isTerminal && (env["NO_COLOR"] ?? "") === "" && env["TERM"] !== "dumb"
 }
 
-/** What the user's environment tells the host about its window and its compactions; other values it ignores, too. */
+/**
+ * What the user's environment tells the host about its window and compactions. Values that the host ignores are ignored
+ * here.
+ */
 export function hostLimits(env: Env = process.env): HostLimits {
   const percent = Number(env["CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"])
   const window = Number(env["CLAUDE_CODE_AUTO_COMPACT_WINDOW"])
@@ -146,17 +149,17 @@ export function hostLimits(env: Env = process.env): HostLimits {
 
 /** Limits that the user's environment sets to the host's window. */
 export interface HostLimits {
-  /** Where the host compacts: percent of what it can use of the window. */
+  /** Where the host compacts, in percent of the usable window. */
   readonly percent?: number
-  /** Tokens that the host counts on, at most. */
+  /** Maximum number of tokens that the host counts on. */
   readonly window?: number
-  /** No window above 200,000. */
+  /** No window larger than 200,000 tokens. */
   readonly no1M?: boolean
   /** The host never compacts by itself. */
   readonly never?: boolean
 }
 
-/** What the host tells a server that it starts, from 2.1 on: its project's folder and its session. */
+/** What the host (from 2.1 on) tells a server that it starts: its project's folder and its session. */
 export function hostPlace(env: Env = process.env): {
   readonly project: string | undefined
   readonly session: string | undefined
@@ -164,19 +167,19 @@ export function hostPlace(env: Env = process.env): {
   return { project: absolute(env["CLAUDE_PROJECT_DIR"]), session: env["CLAUDE_CODE_SESSION_ID"] || undefined }
 }
 
-/** Process of the host that has started us, from some version after 2.1.112 on. */
+/** Process id of the host that started us. Set by hosts since some version after 2.1.112. */
 export function hostProcess(env: Env = process.env): number | undefined {
   const id = Number(env["CLAUDE_PID"])
   return Number.isSafeInteger(id) && id > 0 ? id : undefined
 }
 
-/** Columns of the terminal as the shell exported them, if it did. */
+/** Width of the terminal in columns, if the shell exported it. */
 export function columnsFromEnv(env: Env = process.env): number | undefined {
   const columns = Number(env["COLUMNS"])
   return Number.isInteger(columns) && columns >= 20 ? columns : undefined
 }
 
-/** The environment for a child of ours, without what would turn our binary into another program. */
+/** The environment for our child processes, without the variables that would turn our binary into another program. */
 export function childEnvironment(env: Env = process.env): Record<string, string | undefined> {
   return { ...env, BUN_OPTIONS: "", BUN_BE_BUN: "" }
 }
@@ -190,11 +193,11 @@ export const withArchive = (
   CTXBRIDGE_HOME: dataHome,
 })
 
-/** Names of the variables that are set. Their values may be secret, and are nobody's business. */
+/** Names of the variables that are set. Their values may be secret and are never looked at. */
 export const variablesSet = (env: Env = process.env): string[] =>
   Object.keys(env).filter((name) => (env[name] ?? "") !== "")
 
-/** The environment for a child that shall see nothing of the user: neither archive, settings nor options. */
+/** The environment for a child that must see nothing of the user's: no archive, settings or options. */
 export function isolatedEnvironment(
   home: string,
   env: Env = process.env,

@@ -1,4 +1,4 @@
-/** The option table as Markdown, and how a generated block gets into a page. Pure. */
+/** Renders the option table as Markdown, and puts generated blocks into a page. Pure. */
 import { type Key, OPTIONS } from "./options.ts"
 
 const HEAD = ["Option", "Default", "Allowed", "Environment", "In a project's file", "Meaning"]
@@ -6,7 +6,7 @@ const HEAD = ["Option", "Default", "Allowed", "Environment", "In a project's fil
 const cell = (text: string): string => text.replaceAll("|", "\\|")
 const code = (text: string): string => `\`${cell(text)}\``
 
-/** One row for each option, in the order of the table; the columns below each other, as the formatter wants them. */
+/** One row per option, in the order of the table. Columns are aligned, as the formatter requires. */
 export function optionsTable(): string {
   const rows = (Object.keys(OPTIONS) as Key[]).map((key) => {
     const { default: value, allowed, env, scope, doc } = OPTIONS[key]
@@ -25,7 +25,7 @@ export function optionsTable(): string {
 
 const mark = (name: string, end: "begin" | "end"): string => `<!-- ${name}:${end} -->`
 
-/** What stands between the block's marks; undefined when the page has no such block. */
+/** The text between the block's marks; undefined when the page has no such block. */
 export function blockOf(page: string, name: string): string | undefined {
   const begin = mark(name, "begin")
   const from = page.indexOf(begin)
@@ -33,7 +33,7 @@ export function blockOf(page: string, name: string): string | undefined {
   return from < 0 || to < 0 ? undefined : page.slice(from + begin.length, to).trim()
 }
 
-/** The page with the block's content replaced; the page itself when it has no such block. */
+/** The page with the block's content replaced; unchanged when it has no such block. */
 export function withBlock(page: string, name: string, content: string): string {
   const begin = mark(name, "begin")
   const from = page.indexOf(begin)

@@ -1,6 +1,6 @@
 /**
- * Every option, once. The type, environment names, validation, `config list` and docs/configuration.md
- * come from this table.
+ * Defines every option once. The type, environment names, validation, `config list` and docs/configuration.md come from
+ * this table.
  */
 import { problemOf } from "../util/secret-patterns.ts"
 import { cut } from "../util/text.ts"
@@ -8,17 +8,17 @@ import { cut } from "../util/text.ts"
 type Raw = string | number | boolean | readonly string[]
 
 interface Row<T> {
-  /** Environment names, ours first, then the design documents' names as aliases. */
+  /** Environment variables: ours first, then the design documents' names as aliases. */
   readonly env: readonly string[]
-  /** `user`: a project's file, which arrives with `git clone`, may not set it. */
+  /** `user`: a project's file may not set it, because that file comes with `git clone`. */
   readonly scope: "any" | "user"
   readonly default: T
-  /** What is allowed, for messages and docs. */
+  /** The allowed values, for messages and docs. */
   readonly allowed: string
   readonly doc: string
-  /** The value, or undefined when it is not allowed. */
+  /** The value, or undefined if it is not allowed. */
   parse(raw: Raw): T | undefined
-  /** What of a value that is not allowed counts all the same. */
+  /** The part of a disallowed value that still counts. */
   salvage?(raw: Raw): T
 }
 
@@ -44,7 +44,10 @@ const flag = (raw: Raw): boolean | undefined => {
   return /^(0|false|off|no)$/i.test(String(raw)) ? false : undefined
 }
 
-/** A list of regular expressions, or one. All or none: a filter that is only partly there is believed to be whole. */
+/**
+ * One regular expression or a list. One bad pattern rejects the whole list: a filter that works only in part would be
+ * trusted as if it worked.
+ */
 const patterns = (raw: Raw): readonly string[] | undefined => {
   const list = typeof raw === "string" ? [raw] : raw
   return Array.isArray(list) && list.length <= 50 && list.every((one) => problemOf(one) === undefined)
@@ -52,7 +55,7 @@ const patterns = (raw: Raw): readonly string[] | undefined => {
     : undefined
 }
 
-/** Folders that are named whole: what a relative one would be relative to, nobody knows in a hook. */
+/** Only absolute folders: in a hook, it is unclear what a relative one would be relative to. */
 const folders = (raw: Raw): readonly string[] | undefined => {
   const list = typeof raw === "string" ? [raw] : raw
   return Array.isArray(list) && list.length <= 100 && list.every(isFolderPattern) ? list : undefined
@@ -79,10 +82,10 @@ export const OPTIONS = {
     env: [],
     scope: "user",
     default: NONE,
-    allowed: "up to 100 folders, absolute or from ~ on, with * and **",
+    allowed: "up to 100 folders that begin with / or ~, with * and **",
     doc: "Folders whose sessions are not archived, with all folders below them.",
     parse: folders,
-    // Better some folders too few than all of them archived.
+    // Excluding too few folders is better than excluding none.
     salvage: someFolders,
   },
   "restore.enabled": {
@@ -233,9 +236,9 @@ export interface Layers {
 export interface Problem {
   readonly key: string
   readonly origin: Origin
-  /** The environment variable that it stands in. */
+  /** The environment variable that contains it. */
   readonly variable?: string
-  /** The option may be set there, but not to this. */
+  /** True when the option may be set there, but not to this value. */
   readonly isValue: boolean
   readonly message: string
 }
@@ -255,14 +258,14 @@ const isRaw = (value: unknown): value is Raw =>
 
 const SOURCES = ["flag", "env", "project", "user"] as const
 
-/** The first of these names that has a value. */
+/** The first of these variables that has a value. */
 function setIn(env: Layers["env"], names: readonly string[]): string | undefined {
   if (env === undefined) return undefined
   for (const name of names) if ((env[name] ?? "") !== "") return name
   return undefined
 }
 
-/** Characters of a value that is not allowed. */
+/** How many characters of an invalid value are shown. */
 const VALUE_SHOWN = 80
 
 /** Merges the sources: flag > environment > project > user > default. A bad value falls through to the next source. */
@@ -284,7 +287,7 @@ export function resolveOptions(layers: Layers): Resolved {
       }
       const value = isRaw(raw) ? row.parse(raw) : undefined
       if (value === undefined) {
-        const message = `${cut(JSON.stringify(raw), VALUE_SHOWN)} is not ${row.allowed}`
+        const message = `${cut(JSON.stringify(raw), VALUE_SHOWN)} is not allowed (${row.allowed})`
         const place = variable === undefined ? {} : { variable }
         problems.push({ key, origin: from, ...place, isValue: true, message })
         const rest = isRaw(raw) ? row.salvage?.(raw) : undefined

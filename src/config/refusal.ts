@@ -1,19 +1,20 @@
 /**
- * What a person is told of options that do not count as they were set. A command stops over those of the user's own file
- * and of the environment: they were meant. A project's file arrives with `git clone` and stops nobody. Pure.
+ * What a person is told about options that do not take effect as set. A command refuses to run because of errors in the
+ * user's own file or environment, since those values were intended. A project's file comes with `git clone` and stops
+ * nobody. Pure.
  */
 import type { Settings } from "./load.ts"
 import type { Problem } from "./options.ts"
 
 export interface Refusal {
-  /** One line: option, value, where it stands, what is allowed. */
+  /** One line: option, value, where it is set, what is allowed. */
   readonly message: string
   readonly hint: string
 }
 
-/** @returns undefined when all that the user has set counts */
+/** @returns undefined when everything the user set takes effect */
 export function refusalOf({ paths, resolved, broken }: Settings): Refusal | undefined {
-  // As a rule; hooks come here, too.
+  // The usual case, checked first because hooks call this too.
   if (resolved.problems.length === 0 && broken.length === 0) return undefined
   const unread = broken.filter((text) => text.startsWith(`${paths.configFile}: `))
   const wrong = resolved.problems.filter(({ origin, isValue }) => isValue && origin !== "project")

@@ -42,7 +42,7 @@ function waiting(check: string, what: string, { files, oldest }: Waiting, now: n
   const text = `${files} ${what}, the oldest for ${hours > 0 ? `${hours} h` : "less than an hour"}`
   if (now - oldest < LATE) return finding(check, "ok", text)
   return finding(check, "warn", text, {
-    hint: "the background job did not run: the log may say why",
+    hint: "the background job has not run; the log may say why",
     repair: { what: "do the work of the background job", run: runJob },
   })
 }

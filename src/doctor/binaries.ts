@@ -28,11 +28,11 @@ async function oneBinary(patient: Patient, { binary, scope }: InstalledHook): Pr
   }
   const version = await versionOf(binary)
   if (version === patient.version)
-    return finding("binary", "ok", `hooks call ${binary}, ${version}, as this one`)
+    return finding("binary", "ok", `hooks call ${binary}, which is ${version}, like this one`)
   return finding(
     "binary",
     "warn",
-    `hooks call ${binary}, ${version ?? "of no version"}; this is ${patient.version}`,
+    `hooks call ${binary}, ${version ?? "of unknown version"}; this is ${patient.version}`,
     more,
   )
 }
@@ -41,14 +41,14 @@ async function onPath({ exePath, version }: Patient, called: readonly string[]):
   const found = Bun.which("ctxbridge")
   if (found === null) {
     return finding("path", "warn", "ctxbridge is not on PATH", {
-      hint: "hooks do not need it there, you do: link it into a folder on PATH",
+      hint: "hooks do not need that, but you do: link it into a folder on PATH",
     })
   }
   const known = [exePath, ...called].map(realFile)
   if (known.includes(realFile(found))) return finding("path", "ok", found)
   const other = await versionOf(found)
   if (other === version) return finding("path", "ok", `${found}, ${version}`)
-  return finding("path", "warn", `PATH finds another one: ${found}, ${other ?? "of no version"}`, {
+  return finding("path", "warn", `PATH has another one: ${found}, ${other ?? "of unknown version"}`, {
     hint: `this one is ${exePath}, ${version}`,
   })
 }

@@ -94,11 +94,11 @@ async function tried(patient: Patient, hook: InstalledHook, root: string, n: num
       cwd: root,
       env: withArchive(dataHome),
     })
-    if (late) return { hook, ms, fault: `no end after ${Math.round(ms)} ms` }
+    if (late) return { hook, ms, fault: `still running after ${Math.round(ms)} ms` }
     const said = stderr === "" ? "" : `: ${cut(oneLine(stderr), 120)}`
     if (code !== 0) return { hook, ms, fault: `exit code ${code}${said}` }
-    if (stderr !== "") return { hook, ms, fault: `something on stderr${said}` }
-    if (!isValid(event, stdout)) return { hook, ms, fault: "output that Claude Code does not accept" }
+    if (stderr !== "") return { hook, ms, fault: `it wrote to stderr${said}` }
+    if (!isValid(event, stdout)) return { hook, ms, fault: "its output is not what Claude Code accepts" }
     const { config } = patient.resolved
     const expected = config["capture.enabled"] && transcript !== undefined && !isExcluded(patient, transcript)
     const archived = expected && archivedIn(vaultFile(dataHome, vaultPath(transcript, patient.home)))

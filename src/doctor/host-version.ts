@@ -1,7 +1,8 @@
 /** Which version of Claude Code is here, and what it can do for us. */
-import { closeSync, statSync } from "node:fs"
+import { closeSync } from "node:fs"
 import { abilitiesOf, isTried, lackingIn, OLDEST_TRIED } from "../host/versions.ts"
 import { transcriptsBelow } from "../job/transcripts.ts"
+import { statsOf } from "../util/files.ts"
 import { readExactly } from "../vault/file.ts"
 import { openSource } from "../vault/original.ts"
 import { output } from "./child.ts"
@@ -23,7 +24,7 @@ export async function hostCheck(patient: Patient): Promise<Finding[]> {
   const text = `Claude Code ${version} ${where}`
   if (!isTried(version)) {
     return [
-      finding("host", "warn", `${text}; older than ${OLDEST_TRIED} was never tried`, {
+      finding("host", "warn", `${text}; nothing older than ${OLDEST_TRIED} was ever tried`, {
         hint: "update Claude Code",
       }),
     ]
@@ -41,7 +42,7 @@ export async function hostCheck(patient: Patient): Promise<Finding[]> {
 
 /** The version in the transcript that was written last. */
 function writtenBy(patient: Patient): string | undefined {
-  const changed = (path: string): number => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
+  const changed = (path: string): number => statsOf(path)?.mtimeMs ?? 0
   const dated = transcriptsBelow(projectsOf(patient)).map((path) => ({ path, time: changed(path) }))
   const [latest] = dated.sort((a, b) => b.time - a.time)
   const source = latest && openSource(latest.path)

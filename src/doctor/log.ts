@@ -10,7 +10,7 @@ const NEW = 7 * DAY
 export function logChecks({ stateHome, now }: Patient): Finding[] {
   const entries = [`${logPath(stateHome)}.1`, logPath(stateHome)].flatMap(entriesIn)
   const latest = entries.at(-1)
-  if (latest === undefined) return [finding("log", "ok", "no error was ever logged")]
+  if (latest === undefined) return [finding("log", "ok", "no error has been logged")]
   const recent = entries.filter(({ time }) => now - Date.parse(time) < NEW)
   if (recent.length === 0) {
     return [finding("log", "ok", `no error this week; the last on ${latest.time.slice(0, 10)}`)]
@@ -18,7 +18,7 @@ export function logChecks({ stateHome, now }: Patient): Finding[] {
   const code = latest.code === "" ? "" : ` (${latest.code})`
   return [
     finding("log", "warn", `${count(recent.length, "error")} since ${recent[0]!.time}`, {
-      hint: `${logPath(stateHome)} has them all`,
+      hint: `all are in ${logPath(stateHome)}`,
       details: [`${latest.time} ${latest.event}: ${cut(oneLine(latest.message), 160)}${code}`],
     }),
   ]

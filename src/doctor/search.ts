@@ -29,11 +29,10 @@ export function searchChecks({ dataHome }: Patient): Finding[] {
 
 function words(dataHome: string, { messages, indexed }: ReturnType<typeof wordTotals>): Finding {
   if (indexed === messages)
-    return finding("words", "ok", `${count(messages, "message")}, all found by their words`)
-  const lacking = Math.abs(messages - indexed)
-  return finding("words", "fail", `the word index and the messages differ by ${lacking} of ${messages}`, {
+    return finding("words", "ok", `${count(messages, "message")}, all in the word index`)
+  return finding("words", "fail", `the word index has ${indexed} messages, the views have ${messages}`, {
     hint: "ctxbridge rebuild makes a new one from the vault",
-    repair: madeAnew(dataHome, "the word index was not whole"),
+    repair: madeAnew(dataHome, "the word index was incomplete"),
   })
 }
 

@@ -24,7 +24,7 @@ function findingOf(patient: Patient, status: ServerStatus): Finding {
         hint,
       })
     case "removed":
-      return finding("server", "skipped", `${scope}: the MCP server was taken out after the install`, {
+      return finding("server", "skipped", `${scope}: the MCP server was removed after the install`, {
         hint,
       })
     case "lost":

@@ -1,10 +1,11 @@
 /** The host's transcripts: what of them is not in the vault, and what the host is about to delete. */
-import { statSync } from "node:fs"
 import { join } from "node:path"
 import { cleanUpPeriod, DAY, dueUntil } from "../host/clean-up.ts"
 import { type ImportedFile, importTranscripts } from "../job/import.ts"
 import { transcriptsBelow } from "../job/transcripts.ts"
 import { CtxError } from "../util/errors.ts"
+import { statsOf } from "../util/files.ts"
+import { localDate } from "../util/local-time.ts"
 import { bytes, count } from "../util/text.ts"
 import { transcriptName } from "../vault/layout.ts"
 import { type Finding, finding, MINUTE, type Patient, type Repair, SHOWN } from "./finding.ts"
@@ -28,14 +29,17 @@ export function transcriptChecks(patient: Patient): Finding[] {
 }
 
 function hostTranscripts(patient: Patient): HostTranscript[] {
-  const { files } = importTranscripts(patient, transcriptsBelow(projectsOf(patient)), {
+  const unreadable: string[] = []
+  const onUnreadable = (path: string): void => void unreadable.push(path)
+  const transcripts = transcriptsBelow(projectsOf(patient), { onUnreadable })
+  const { files } = importTranscripts(patient, [...unreadable, ...transcripts], {
     dryRun: true,
     check: false,
   })
   const wanted = files.filter((file) => !file.excluded)
   return wanted.map(({ path, taken, error }) => ({
     path,
-    changed: statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? patient.now,
+    changed: statsOf(path)?.mtimeMs ?? patient.now,
     missing: taken,
     error,
   }))
@@ -86,19 +90,19 @@ function cleanUp(patient: Patient, all: readonly HostTranscript[]): Finding[] {
   if (days === undefined) return []
   const set = `after ${count(days, "day")}${file === undefined ? " (its default)" : ""}`
   // A session's folder goes with its transcript, whatever the dates in it.
-  const sessions = all.filter(({ path }) => !path.includes("/subagents/"))
+  const sessions = all.filter(({ path }) => path.endsWith(".jsonl") && !path.includes("/subagents/"))
   const due = dueUntil(sessions, days, patient.now + SOON)
   if (due.length === 0) {
     const [first] = dueUntil(sessions, days, Number.POSITIVE_INFINITY)
-    const next = first === undefined ? "" : `; the next on ${dateOf(first.due)}`
+    const next = first === undefined ? "" : `; the next on ${localDate(first.due)}`
     return [finding("clean-up", "ok", `Claude Code deletes nothing this week, ${set}${next}`)]
   }
   const lost = due.filter(({ transcript }) => !isSafe(transcript, all))
   const from = nextSweep(patient, due[0]!.due)
-  const text = `Claude Code will delete ${count(due.length, "transcript")} within a week, from ${dateOf(from)} on, ${set}`
+  const text = `Claude Code will delete ${count(due.length, "transcript")} within a week, from ${localDate(from)} on, ${set}`
   const details = due
     .slice(0, SHOWN)
-    .map(({ transcript, due: when }) => `${dateOf(when)} ${nameOf(transcript.path)}`)
+    .map(({ transcript, due: when }) => `${localDate(when)} ${nameOf(transcript.path)}`)
   if (lost.length === 0) {
     return [
       finding("clean-up", "ok", `${text}; all are in the vault`, {
@@ -130,11 +134,9 @@ function isSafe({ path, missing, error }: HostTranscript, all: readonly HostTran
 
 /** Newer hosts clean up at most once a day. */
 function nextSweep({ claudeDir, now }: Patient, due: number): number {
-  const last = statSync(join(claudeDir, ".last-cleanup"), { throwIfNoEntry: false })?.mtimeMs ?? 0
+  const last = statsOf(join(claudeDir, ".last-cleanup"))?.mtimeMs ?? 0
   return Math.max(due, now, last + DAY)
 }
-
-const dateOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 
 const nameOf = (path: string): string => {
   const { session, agent } = transcriptName(path)

@@ -32,13 +32,13 @@ function bothEnds(patient: Patient, files: ReturnType<typeof vaultFiles>): Findi
   })
   const size = files.reduce((sum, file) => sum + file.bytes, 0)
   if (faults.length === 0) {
-    const text = `${count(files.length, "copy", "copies")}, ${bytes(size)}, each begins and ends whole`
+    const text = `${count(files.length, "copy", "copies")}, ${bytes(size)}, each with a whole beginning and end`
     return finding("vault", "ok", text)
   }
   return faulty(
     patient,
     faults,
-    `${faults.length} of ${count(files.length, "copy", "copies")} do not begin or end whole`,
+    `${faults.length} of ${count(files.length, "copy", "copies")} have a damaged beginning or end`,
   )
 }
 
@@ -71,7 +71,8 @@ function everyByte(patient: Patient): Finding {
     transcripts: [],
     onProgress: (done, total) => patient.progress("reading", done, total),
   })
-  const bad = report.transcripts.filter((one) => !isFine(one) && one.state !== "missing")
+  // What is not archived, or cannot be read, is told of the transcripts.
+  const bad = report.transcripts.filter((one) => !isFine(one) && !/^(missing|unreadable)$/.test(one.state))
   if (bad.length === 0) {
     return finding(
       "vault",

@@ -1,4 +1,4 @@
-/** The background job's share: a few turns at a time, so that whatever is asked of it meanwhile need not wait. */
+/** The background job's part of embedding: a few turns at a time, so requests that arrive meanwhile need not wait. */
 import type { Database } from "../archive/database.ts"
 import {
   type DueTurn,
@@ -14,16 +14,16 @@ import type { Embedder } from "./embedder.ts"
 import { quantise } from "./quantise.ts"
 import { saidIn } from "./turn-text.ts"
 
-/** Turns embedded before anything else is looked at, and ms after which no further one is begun. */
+/** Turns embedded in one cycle, and ms after which no further turn is started. */
 const MOST = 20
 const LONGEST = 2000
 
 /**
- * Embeds the newest turns that are due, and commits them together.
+ * Embeds the newest turns that are due and commits them together.
  *
- * @param below id of a turn; only older ones are looked at
- * @param until stops the work, between two turns, when it says true
- * @returns id of the oldest turn looked at; undefined when none was due
+ * @param below only turns with a smaller id are considered
+ * @param until checked between two turns; returns true to stop the work
+ * @returns id of the oldest turn handled; undefined when none was due
  */
 export async function embedCycle(
   db: Database,
@@ -62,11 +62,11 @@ async function vectorsOf(
     }
   }
   const { id: name, dimension } = embedder
-  // Without a vector, too: the row says that the turn has been looked at.
+  // Written even without vectors: the row records that the turn was handled.
   return { turn: id, embedder: name, dimension, last, vectors: packVectors(vectors, dimension) }
 }
 
-/** A copy that cannot be read must not keep the others without vectors; `verify` tells of it. */
+/** An unreadable copy must not keep the others from getting vectors; `verify` reports it. */
 function textsOf(db: Database, dataHome: string, turn: number, readers: CopyReaders) {
   try {
     return saidIn(db, dataHome, turn, readers)

@@ -1,16 +1,16 @@
 /**
- * The one place that uses the network, and only for `ctxbridge model install --from <address>`: it fetches a file of
- * known length, and its caller compares the hash.
+ * The only code that uses the network, and only for `ctxbridge model install --from <address>`. It fetches a file of
+ * known length; the caller checks the hash.
  */
 import { closeSync, openSync, writeSync } from "node:fs"
 import { CtxError, messageOf } from "../util/errors.ts"
 
-/** ms without a byte after which the server is taken for dead. */
+/** ms without a byte after which the server is considered dead. */
 const SILENCE = 30_000
 
 /**
- * @returns undefined for what is no address: a folder
- * @throws CtxError for one that is not to be used
+ * @returns undefined for a folder
+ * @throws CtxError for an address that must not be used
  */
 export function addressOf(text: string): URL | undefined {
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return undefined
@@ -23,8 +23,8 @@ export function addressOf(text: string): URL | undefined {
 }
 
 /**
- * @param bytes what is expected; more is an error, and is not written
- * @param onProgress called with the bytes that have come
+ * @param bytes expected length; a longer file is an error, and the excess is not written
+ * @param onProgress called with the bytes received so far
  */
 export async function download(
   url: URL,
@@ -48,7 +48,7 @@ export async function download(
       onProgress(done)
     }
   } catch (cause) {
-    const why = silent.signal.aborted ? `nothing came for ${SILENCE / 1000} s` : messageOf(cause)
+    const why = silent.signal.aborted ? `no data for ${SILENCE / 1000} s` : messageOf(cause)
     throw new CtxError("download-failed", `cannot fetch ${url}: ${why}`, {
       hint: "fetch the files by other means, then: ctxbridge model install --from DIR",
       cause,

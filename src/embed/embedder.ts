@@ -1,7 +1,7 @@
 /**
- * Text → vectors, by the best that this machine can do: the installed model on the native runtime, the same on
- * WebAssembly, or hashed words where there is no model. Slow to load: only the background job and commands that ask
- * for meaning come here.
+ * Turns text into vectors, in the best way this machine can: the installed model on the native runtime, the same model
+ * on WebAssembly, or hashed words when there is no model. Slow to load, so only the background job and commands that
+ * search by meaning import it.
  */
 import { CtxError } from "../util/errors.ts"
 import { logError } from "../util/log.ts"
@@ -16,13 +16,13 @@ import type { SentenceModel } from "./transformers.ts"
 export type RuntimeName = Runtime["name"] | "hashed"
 
 export interface Embedder {
-  /** Names what made a vector. Vectors of different ids are never compared. */
+  /** Identifies what made a vector. Vectors with different ids are never compared. */
   readonly id: string
   readonly dimension: number
   readonly runtime: RuntimeName
-  /** The text in pieces of at most 256 tokens. */
+  /** Splits the text into pieces of at most 256 tokens. */
   pieces(text: string): string[]
-  /** Of length 1; one piece at a time, since more at once need more memory and are no faster. */
+  /** Returns a vector of length 1. Takes one piece at a time: batches need more memory and are no faster. */
   embed(piece: string): Promise<Float32Array>
 }
 
@@ -31,13 +31,13 @@ export interface EmbedderPlace {
   readonly stateHome: string
 }
 
-/** The id of what `openEmbedder` would give, without loading it. */
+/** The id of the embedder that `openEmbedder` would return, without loading it. */
 export function embedderId(dataHome: string): string {
   return readInstalled(dataHome)?.embedder ?? HASHED_ID
 }
 
 /**
- * @param only the runtime to use, and no other
+ * @param only the one runtime to use
  * @throws when `only` does not work here; without it there is always an embedder
  */
 export async function openEmbedder(place: EmbedderPlace, only?: RuntimeName): Promise<Embedder> {
@@ -58,8 +58,8 @@ export async function openEmbedder(place: EmbedderPlace, only?: RuntimeName): Pr
 }
 
 /**
- * For whoever keeps the vectors: a model whose files have changed since it was installed would make others under the same
- * name. Reads every byte of it, which takes 30 ms.
+ * For callers that store vectors: a model whose files changed after installation would make different vectors under the
+ * same id. Reads every byte of the model, which takes 30 ms.
  */
 export async function openSoundEmbedder(place: EmbedderPlace): Promise<Embedder> {
   const installed = readInstalled(place.dataHome)
@@ -70,9 +70,9 @@ export async function openSoundEmbedder(place: EmbedderPlace): Promise<Embedder>
 }
 
 /**
- * Looks at every byte of the native runtime's files, and writes damaged ones out anew.
+ * Checks every byte of the native runtime's files and replaces damaged ones.
  *
- * @returns whether they were damaged
+ * @returns whether any were damaged
  */
 export async function mendRuntime({ stateHome }: Pick<EmbedderPlace, "stateHome">): Promise<boolean> {
   try {
@@ -85,7 +85,7 @@ export async function mendRuntime({ stateHome }: Pick<EmbedderPlace, "stateHome"
   }
 }
 
-/** Tells whether the native runtime would be used, for `model status`. */
+/** Whether the native runtime would be used, for `model status`. */
 export async function nativeState({
   stateHome,
 }: Pick<EmbedderPlace, "stateHome">): Promise<NativeFiles | "distrusted"> {
@@ -93,7 +93,7 @@ export async function nativeState({
   return found === "ok" && !isNativeTrusted(stateHome) ? "distrusted" : found
 }
 
-/** Writes the native runtime out, so that the first vector need not wait for it. Where that fails, nothing is lost. */
+/** Writes the native runtime to disk so that the first vector need not wait for it. A failure does no harm. */
 export async function prepareRuntime({ stateHome }: Pick<EmbedderPlace, "stateHome">): Promise<void> {
   try {
     await (await import("./runtime-files.ts")).nativeRuntime(stateHome)
@@ -106,12 +106,12 @@ const hashed: Embedder = {
   id: HASHED_ID,
   dimension: HASHED_DIMENSION,
   runtime: "hashed",
-  // As many letters as a model's tokens have in English, about.
+  // About as many letters as a model's tokens have in English.
   pieces: (text) => piecesOf(text, (piece) => Math.ceil(piece.length / 4)),
   embed: async (piece) => hashedVector(piece),
 }
 
-/** A manifest that cannot be read is as good as none. */
+/** An unreadable manifest counts as none. */
 function readInstalled(dataHome: string): InstalledModel | undefined {
   try {
     return installedModel(dataHome)
@@ -126,7 +126,7 @@ async function modelEmbedder(
   { stateHome }: EmbedderPlace,
 ): Promise<Embedder> {
   const load = async (runtime: Runtime): Promise<SentenceModel> => {
-    // Read once, when the package is evaluated by the import below.
+    // The package reads this once, when the import below evaluates it.
     Object.assign(globalThis, { [Symbol.for("onnxruntime")]: runtime.module })
     const model = await (await import("./transformers.ts")).loadModel(folder, runtime)
     await model.embed("warm")

@@ -1,7 +1,7 @@
-/** Whether the installed model computes what its authors say it does. Pure. */
+/** Checks that the installed model computes what its authors say it does. Pure. */
 import { MINILM } from "./manifest.ts"
 
-/** From the documentation of sentence-transformers, computed there with all-MiniLM-L6-v2 in 32-bit numbers. */
+/** From the documentation of sentence-transformers, computed there with all-MiniLM-L6-v2 in 32-bit floats. */
 export const SENTENCES = [
   "The weather is lovely today.",
   "It's so sunny outside!",
@@ -14,14 +14,14 @@ const PAIRS = [
   { of: [1, 2], expected: 0.1411 },
 ] as const
 
-/** What 8-bit weights may move a cosine. A model that read other words, or pooled otherwise, is farther off. */
+/** How far 8-bit weights may shift a cosine. Wrong tokens or wrong pooling shift it further. */
 const TOLERANCE = 0.05
 
 export interface Compared {
   readonly a: string
   readonly b: string
   readonly cosine: number
-  /** null where nobody has published one for this model. */
+  /** Null when no value has been published for this model. */
   readonly expected: number | null
   readonly ok: boolean
 }
@@ -44,7 +44,7 @@ export function compareGolden(model: string, vectors: readonly Float32Array[]): 
   })
 }
 
-/** Vectors of length 1: the cosine of their angle. */
+/** For vectors of length 1, this is the cosine. */
 export function dot(a: Float32Array, b: Float32Array): number {
   let sum = 0
   for (let n = 0; n < a.length; n++) sum += a[n]! * b[n]!

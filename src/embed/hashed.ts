@@ -1,18 +1,19 @@
 /**
- * Vectors without a model: each word, and each piece of a word, adds to a place that its hash names. Texts that share
- * words, or parts of words, come close; meaning plays no part. The same text gives the same vector everywhere. Pure.
+ * Makes vectors without a model: each word, and each fragment of a word, adds to a component chosen by its hash. Texts
+ * that share words or fragments come close; meaning plays no part. The same text gives the same vector on every
+ * machine. Pure.
  */
 
 import { toLengthOne } from "./quantise.ts"
 
-/** Names this way of making them: change it with anything below. */
+/** Identifies this method: change it whenever anything below changes. */
 export const HASHED_ID = "hashed-ngrams-1"
 export const HASHED_DIMENSION = 384
 
-/** Letters of a piece of a word, and what it weighs against a word. */
+/** Letters in a fragment, and its weight relative to a word. */
 const PIECE = 4
 const PIECE_WEIGHT = 0.4
-/** Said in nearly every text. */
+/** Words in nearly every text. */
 const EMPTY = new Set(
   `a about after all also am an and any are as at be been before being but by can could did do does for from get go got
    had has have he her him his how i if in into is it its just know like me more most my no not now of off oh ok on one
@@ -22,7 +23,7 @@ const EMPTY = new Set(
   ),
 )
 
-/** Length 1, or all zero where a text has no words. */
+/** Of length 1, or all zeros for a text without words. */
 export function hashedVector(text: string): Float32Array {
   const sum = new Float32Array(HASHED_DIMENSION)
   const weights = new Map<string, number>()
@@ -38,13 +39,14 @@ export function hashedVector(text: string): Float32Array {
   for (const [feature, weight] of weights) {
     const hash = Bun.hash.xxHash64(feature, 0n)
     const place = Number(hash % BigInt(HASHED_DIMENSION))
-    // Signs let what meets in one place cancel out instead of adding up; the root keeps repetition from ruling.
+    // With signs, features that share a component tend to cancel out instead of adding up; the square root limits the
+    // effect of repetition.
     sum[place]! += (hash >> 63n === 0n ? 1 : -1) * Math.sqrt(weight)
   }
   return toLengthOne(sum)
 }
 
-/** Words in small letters; `camelCase` and `snake_case` are two each. */
+/** Words in lower case; `camelCase` and `snake_case` are split in two. */
 const wordsOf = (text: string): string[] =>
   text
     .normalize("NFKC")

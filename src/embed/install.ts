@@ -1,4 +1,4 @@
-/** Installs a model: every file is compared with its hash before it stands where it is loaded from. */
+/** Installs a model. Every file is checked against its hash before it is put where it is loaded from. */
 import {
   chmodSync,
   closeSync,
@@ -23,10 +23,10 @@ import { checkFile, folderOf, installedModel, manifestFile, modelFolder } from "
 export interface InstallOptions {
   readonly dataHome: string
   readonly manifest: Manifest
-  /** A folder or an address; undefined: only look whether it is there. */
+  /** A folder or an address; undefined: only check whether the model is installed. */
   readonly from: string | undefined
   readonly dryRun: boolean
-  /** ms to wait for another process that installs or removes one. */
+  /** ms to wait for another process that is installing or removing a model. */
   readonly wait?: number
   readonly onProgress?: (done: number, total: number) => void
 }
@@ -40,7 +40,7 @@ export interface InstallReport {
   readonly dryRun: boolean
 }
 
-/** @throws CtxError `busy` when another process installs or removes a model all the time */
+/** @throws CtxError `busy` when another process is still installing or removing a model */
 export async function installModel(options: InstallOptions): Promise<InstallReport> {
   if (options.dryRun) return installed(options)
   const { dataHome } = options
@@ -53,10 +53,10 @@ export async function installModel(options: InstallOptions): Promise<InstallRepo
   }
 }
 
-/** ms to wait for another process: as long as a model takes that is fetched over a usual line. */
+/** ms to wait for another process: enough for a model to be downloaded over an ordinary connection. */
 const PATIENCE = 20_000
 
-/** @returns a descriptor that has the lock until it is closed */
+/** @returns a descriptor that holds the lock until it is closed */
 function lockModels(dataHome: string, wait = PATIENCE): number {
   const held = openSync(join(dataHome, "models.lock"), "a", 0o600)
   if (lock(held, performance.now() + wait)) return held
@@ -97,7 +97,7 @@ async function installed(options: InstallOptions): Promise<InstallReport> {
       before += file.bytes
       tell(0)
     }
-    // Damaged, or it would have been found above.
+    // If it exists, it is damaged: otherwise it would have been found above.
     rmSync(folder, { recursive: true, force: true })
     renameSync(temporary, folder)
   } finally {
@@ -108,7 +108,7 @@ async function installed(options: InstallOptions): Promise<InstallReport> {
   return { ...report, changed: true }
 }
 
-/** @returns what was removed; undefined when there was nothing */
+/** @returns the folder that was removed; undefined when there was none */
 export function removeModel(dataHome: string, dryRun: boolean): string | undefined {
   const folder = modelFolder(dataHome)
   if (!existsSync(folder)) return undefined
@@ -133,7 +133,7 @@ function isThere(dataHome: string, manifest: Manifest, folder: string): boolean 
   return manifest.files.every((file) => checkFile(join(folder, file.path), file) === "ok")
 }
 
-/** In the layout of the model's repository, or side by side. */
+/** Where the file is: in the layout of the model's repository, or directly in the folder. */
 function sourceOf(from: string, { path }: PinnedFile): string {
   const nested = join(from, path)
   return existsSync(nested) ? nested : join(from, basename(path))
@@ -147,7 +147,7 @@ function checkSource(from: string, manifest: Manifest): void {
   for (const [file, source] of sources) {
     if (statSync(source, { throwIfNoEntry: false })?.isFile() === true) continue
     throw new CtxError("no-source", `${from} has no ${file.path}`, {
-      hint: `it has to hold ${manifest.files.map(({ path }) => path).join(" and ")}`,
+      hint: `it must hold ${manifest.files.map(({ path }) => path).join(" and ")}`,
       exit: EXIT.notFound,
     })
   }
@@ -164,7 +164,7 @@ function compare(path: string, file: PinnedFile, from: string): void {
 const fileAddress = (base: URL, { path }: PinnedFile): URL =>
   new URL(path, base.href.endsWith("/") ? base : `${base.href}/`)
 
-/** Former models, and what a killed install has left. */
+/** Removes earlier models and the leftovers of a killed install. */
 function removeOthers(dataHome: string, folder: string): void {
   for (const name of readdirSync(modelFolder(dataHome), { withFileTypes: true })) {
     if (name.isDirectory() && name.name !== basename(folder)) {

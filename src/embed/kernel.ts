@@ -1,17 +1,17 @@
 /**
- * Products of one vector with many, sixteen numbers at a time: a WebAssembly function of about 200 bytes, put together
- * here because no compiler is part of the build. JavaScript alone takes twenty times as long.
+ * Multiplies one vector with many, sixteen numbers at a time: a WebAssembly function of about 200 bytes, assembled here
+ * because the build has no compiler for it. JavaScript alone takes twenty times as long.
  */
 
 import { VECTOR_HEAD } from "../archive/vectors.ts"
 
-/** Rows held at a time: 3 MB, so that any number of vectors takes the same memory. */
+/** Rows held at a time: 3 MB, so memory use does not depend on the number of vectors. */
 export const BLOCK = 8192
 
 const I32 = 0x7f
 const V128 = 0x7b
 
-/** Numbers of WebAssembly's binary format are written 7 bits at a time. */
+/** WebAssembly's binary format writes numbers 7 bits at a time. */
 function leb(value: number): number[] {
   const bytes: number[] = []
   for (let rest = value; ; rest >>>= 7) {
@@ -38,7 +38,7 @@ const LOOP_START = [0x03, 0x40]
 const branch = (depth: number): number[] => [0x0c, depth]
 const branchIf = (depth: number): number[] => [0x0d, depth]
 const STORE = [0x36, 2, 0]
-/** Bytes are aligned to 1: rows of any width follow each other. */
+/** Alignment 1, since rows follow each other directly. */
 const load = (offset: number): number[] => simd(0x00, 0, offset)
 const NOTHING = simd(0x0c, ...new Array<number>(16).fill(0))
 const EXTEND_LOW = simd(0x87)
@@ -48,7 +48,7 @@ const DOT = simd(0xba)
 const ADD_LANES = simd(0xae)
 const lane = (n: number): number[] => simd(0x1b, n)
 
-// Locals: five parameters, then two pointers and three vectors. `query` has 16 bits a number, rows have 8.
+// Locals: five parameters, two pointers, three vectors. `query` has 16 bits per number, rows have 8.
 const [QUERY, ROW, COUNT, OUT, WIDTH, AT, STOP, LOW, HIGH, BYTES] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] as const
 
 const accumulate = (sum: number, extend: readonly number[], offset: number): number[] => [
@@ -99,15 +99,15 @@ const MODULE = Uint8Array.from([
 ])
 
 export interface Kernel {
-  /** Where up to BLOCK vectors are to be put, packed. */
+  /** Where the caller puts up to BLOCK vectors, packed. */
   readonly rows: Uint8Array
-  /** Bytes of one of them. */
+  /** Bytes per vector. */
   readonly width: number
-  /** Cosines of the query with the first `count` of them; valid until the next call. */
+  /** Cosines of the query with the first `count` vectors; valid until the next call. */
   scores(count: number): Float32Array
-  /** The message of the nth. */
+  /** The message of the nth vector. */
   message(n: number): number
-  /** What 1 stands for in the nth. */
+  /** The value that 1 stands for in the nth vector. */
   scale(n: number): number
 }
 

@@ -1,16 +1,16 @@
 /**
- * Which model ctxbridge uses, file by file. Pure.
+ * The model that ctxbridge uses, file by file. Pure.
  *
- * The hashes are those of the int8 export of sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0): a file that differs
- * by a byte is not installed.
+ * The hashes are those of the int8 export of sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0). A file that differs
+ * by one byte is not installed.
  */
 import { CtxError } from "../util/errors.ts"
 
 export interface PinnedFile {
-  /** Below the model's folder, and below the address it is fetched from. */
+  /** Relative to the model's folder and to the address it is downloaded from. */
   readonly path: string
   readonly bytes: number
-  /** Hexadecimal, in small letters. */
+  /** Lower-case hexadecimal. */
   readonly sha256: string
 }
 
@@ -20,7 +20,7 @@ export interface Manifest {
   readonly files: readonly PinnedFile[]
 }
 
-/** Numbers of a vector. */
+/** Numbers in a vector. */
 export const DIMENSION = 384
 
 export const MODEL_FILE = "onnx/model_quantized.onnx"
@@ -43,15 +43,15 @@ export const MINILM: Manifest = {
   ],
 }
 
-/** Where the files can be had. Only ever shown: nothing is fetched that was not asked for by its address. */
+/** Where the files are available. Only shown to the user: nothing is downloaded unless its address was given. */
 export const MINILM_URL =
   "https://huggingface.co/Xenova/all-MiniLM-L6-v2/resolve/751bff37182d3f1213fa05d7196b954e230abad9"
 
-/** Bytes of all files. */
+/** Total size of the files in bytes. */
 export const sizeOf = ({ files }: Manifest): number => files.reduce((sum, { bytes }) => sum + bytes, 0)
 
 /**
- * Reads a manifest that somebody wrote for a model of their own.
+ * Reads a manifest that a user wrote for a model of their own.
  *
  * @throws CtxError `bad-manifest`
  */
@@ -60,21 +60,21 @@ export function parseManifest(text: string): Manifest {
   try {
     value = JSON.parse(text)
   } catch {
-    throw bad("it is no JSON")
+    throw bad("it is not JSON")
   }
   const { id, dimension, files } = (value ?? {}) as Partial<Manifest>
   if (typeof id !== "string" || !/^[\w.-]{1,80}$/.test(id)) throw bad("`id` is not a name")
-  if (id.startsWith("hashed-")) throw bad("`id` is the name of what needs no model")
+  if (id.startsWith("hashed-")) throw bad("`id` must not begin with `hashed-`")
   if (dimension !== DIMENSION) throw bad(`\`dimension\` is not ${DIMENSION}`)
   if (!Array.isArray(files)) throw bad("`files` is not a list")
   for (const file of files as Partial<PinnedFile>[]) {
     if (file?.path !== MODEL_FILE && file?.path !== TOKENIZER_FILE) throw bad(`unknown file ${file?.path}`)
     if (!/^[0-9a-f]{64}$/.test(file.sha256 ?? "")) throw bad(`no SHA-256 for ${file.path}`)
-    if (!Number.isSafeInteger(file.bytes)) throw bad(`no size of ${file.path}`)
+    if (!Number.isSafeInteger(file.bytes)) throw bad(`no size for ${file.path}`)
   }
   const named = (files as PinnedFile[]).map(({ path, bytes, sha256 }) => ({ path, bytes, sha256 }))
   if (new Set(named.map(({ path }) => path)).size !== 2 || named.length !== 2) {
-    throw bad(`it has to name ${MODEL_FILE} and ${TOKENIZER_FILE}, each once`)
+    throw bad(`it must name ${MODEL_FILE} and ${TOKENIZER_FILE}, each once`)
   }
   return { id, dimension, files: named }
 }

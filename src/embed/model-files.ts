@@ -1,4 +1,4 @@
-/** The folder of the installed model: which files are there, and whether they are what the manifest says. */
+/** The installed model's folder: which files it has, and whether they match the manifest. */
 import { existsSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { isMissing } from "../util/errors.ts"
@@ -7,21 +7,21 @@ import { type Manifest, MINILM, type PinnedFile, parseManifest } from "./manifes
 
 export const modelFolder = (dataHome: string): string => join(dataHome, "models")
 
-/** What was installed; it is written last, so where it stands the files are whole. */
+/** Describes what was installed. Written last: if it exists, the files were complete. */
 export const manifestFile = (dataHome: string): string => join(modelFolder(dataHome), "manifest.json")
 
 export interface InstalledModel {
   readonly manifest: Manifest
   /** Absolute. */
   readonly folder: string
-  /** Names what its vectors are made by: another file under the same name makes others. */
+  /** Identifies what its vectors are made by. Another file under the same name gives another id. */
   readonly embedder: string
-  /** Whether it is the one that ctxbridge is made for. */
+  /** Whether it is the model that ctxbridge was made for. */
   readonly isPinned: boolean
 }
 
 /**
- * The installed model, by its manifest and the sizes of its files alone; undefined when there is none.
+ * The installed model; undefined when there is none. Checks only the manifest and the files' sizes.
  *
  * @throws CtxError `bad-manifest`
  */
@@ -42,15 +42,15 @@ export function installedModel(dataHome: string): InstalledModel | undefined {
   return { manifest, folder, embedder: nameOf(manifest), isPinned: nameOf(manifest) === nameOf(MINILM) }
 }
 
-/** Whether one was installed of which not every file is there: it is not used. */
+/** Whether a model was installed but its files are not all there, so it is not used. */
 export const isModelBroken = (dataHome: string): boolean =>
   existsSync(manifestFile(dataHome)) && installedModel(dataHome) === undefined
 
-/** Each model has its own folder: replacing one leaves a running job its files. */
+/** Each model has a folder of its own, so a running job keeps its files when the model is replaced. */
 export const folderOf = (dataHome: string, manifest: Manifest): string =>
   join(modelFolder(dataHome), nameOf(manifest))
 
-/** The model's name, and a hash of what is in its files. */
+/** The model's id and a hash of its files' contents. */
 function nameOf({ id, files }: Manifest): string {
   const hasher = new Bun.CryptoHasher("sha256").update(files.map(({ sha256 }) => sha256).join())
   return `${id}-${hasher.digest("hex").slice(0, 8)}`
@@ -66,7 +66,7 @@ export function checkFiles(folder: string, manifest: Manifest): FileCheck[] {
   return manifest.files.map((file) => ({ path: file.path, state: checkFile(join(folder, file.path), file) }))
 }
 
-/** What is wrong with the files of an installed model; undefined when every byte is as it was installed. */
+/** What is wrong with an installed model's files; undefined when every byte is as installed. */
 export function damageOfModel({ folder, manifest }: InstalledModel): string | undefined {
   const damaged = checkFiles(folder, manifest).filter(({ state }) => state !== "ok")
   if (damaged.length === 0) return undefined

@@ -1,6 +1,6 @@
-/** What build/runtime.ts makes, and TypeScript may not see: types hold also before the first build. */
+/** Declares what build/runtime.ts generates, so types also check before the first build. */
 
-/** A part of the binary; the value is its path at run time. */
+/** A file embedded in the binary; the value is its path at run time. */
 declare module "*.zst" {
   const path: string
   export default path
@@ -8,9 +8,9 @@ declare module "*.zst" {
 
 declare module "*/dist/runtime/native.json" {
   const native: {
-    /** Sixteen hexadecimal digits that stand for the content of the native files; empty where there are none. */
+    /** Sixteen hexadecimal digits that identify the content of the native files; empty when there are none. */
     readonly digest: string
-    /** What they are once they are written out. */
+    /** The files as written to disk. */
     readonly files: readonly { readonly name: string; readonly bytes: number; readonly sha256: string }[]
   }
   export default native

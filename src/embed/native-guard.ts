@@ -1,6 +1,7 @@
 /**
- * Native code can take the whole process with it, as on a processor that lacks an instruction. Each process that loads
- * it leaves a mark until it has computed something; three marks of dead processes, and WebAssembly is used instead.
+ * Native code can crash the whole process, for instance on a processor that lacks an instruction. Each process that
+ * loads it leaves a mark until it has computed something; after three marks of dead processes, WebAssembly is used
+ * instead.
  */
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -8,28 +9,28 @@ import { isAlive } from "../util/alive.ts"
 import { isMissing } from "../util/errors.ts"
 
 const MARK = "loading-native-"
-/** One or two may have been killed by somebody. */
+/** One or two of them may have been killed by someone. */
 const TOO_MANY = 3
 
 export const isNativeTrusted = (stateHome: string): boolean => deaths(stateHome) < TOO_MANY
 
-/** How many processes have died with it since it last worked. */
+/** How many processes have died while loading it since it last worked. */
 export const deaths = (stateHome: string): number =>
   marks(stateHome).filter((name) => !isAlive(Number(name.slice(MARK.length)))).length
 
-/** What became of those was the fault of files that have been replaced. */
+/** Forgets those deaths, for instance because the files that caused them were replaced. */
 export function forgiveDeaths(stateHome: string): void {
   for (const name of marks(stateHome)) rmSync(join(stateHome, name), { force: true })
 }
 
-/** Runs what loads and first uses the native library. */
+/** Runs `work`, which loads the native library and uses it for the first time. */
 export async function guarded<T>(stateHome: string, work: () => Promise<T>): Promise<T> {
   const own = join(stateHome, `${MARK}${process.pid}`)
   mkdirSync(stateHome, { recursive: true, mode: 0o700 })
   writeFileSync(own, "", { mode: 0o600 })
   try {
     const result = await work()
-    // It works: what became of the others was not its fault.
+    // It works, so it did not kill the others.
     forgiveDeaths(stateHome)
     return result
   } finally {

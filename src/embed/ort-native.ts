@@ -1,6 +1,6 @@
 /**
- * ONNX Runtime's own library, behind the interface of onnxruntime-common (the door of that package). The package for
- * Node is not imported: it looks for its files beside itself, where a binary has none.
+ * ONNX Runtime's native library behind the interface of onnxruntime-common; the only file that imports that package.
+ * The package for Node cannot be used: it looks for its files next to itself, where a compiled binary has none.
  */
 import { type Backend, env, InferenceSession, registerBackend, Tensor } from "onnxruntime-common"
 import { setVariable } from "../util/libc.ts"
@@ -10,7 +10,7 @@ import { mendNative, nativeRuntime } from "./runtime-files.ts"
 type Handler = Awaited<ReturnType<Backend["createInferenceSessionHandler"]>>
 type Metadata = Handler["inputMetadata"]
 
-/** What the binding tells of an input or output. */
+/** What the binding reports about an input or output. */
 interface NativeValue {
   readonly name: string
   readonly isTensor: boolean
@@ -33,7 +33,7 @@ interface Binding {
   initOrtOnce(logLevel: number, tensor: typeof Tensor, logToStderr: boolean): void
 }
 
-/** The binding's number of each element type. */
+/** Element types by the binding's numbers. */
 const ELEMENTS: Readonly<Record<number, Tensor.Type>> = {
   1: "float32",
   2: "uint8",
@@ -41,20 +41,20 @@ const ELEMENTS: Readonly<Record<number, Tensor.Type>> = {
   6: "int32",
   7: "int64",
 }
-/** Errors and worse: stderr is nobody's here. */
+/** Only errors and worse: nobody reads stderr here. */
 const LOG_ERRORS = 3
 
-/** Once in a process: the backend registers itself, and another model finds it there. */
+/** Loaded once per process: the backend registers itself, and a second model finds it there. */
 let loaded: Runtime | undefined
 
-/** Rejects when the library cannot be written out or loaded. */
+/** Rejects when the library cannot be written to disk or loaded. */
 export async function loadNative(stateHome: string): Promise<Runtime> {
   loaded ??= await load(stateHome)
   return loaded
 }
 
 async function load(stateHome: string): Promise<Runtime> {
-  // Before the library is loaded: 1.30 sends usage data otherwise, and reads this once.
+  // Must be set before the library is loaded: 1.30 otherwise sends usage data, and it reads this once.
   setVariable("ORT_DISABLE_TELEMETRY", "1")
   const file = { exports: {} as Binding }
   const path = await nativeRuntime(stateHome)

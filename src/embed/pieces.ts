@@ -1,20 +1,18 @@
-/** Text → pieces that a model takes whole. Pure. */
+/** Splits text into pieces that fit a model. Pure. */
 
-/** Tokens that the model was made for, its own two included. */
+/** Tokens that the model was made for, including the two it adds. */
 export const MOST_TOKENS = 256
-/** A pasted file is no sentence to be found by its meaning: of a longer text only the beginning is embedded. */
+/** Only this much of a long text is embedded: nobody searches for a pasted file by its meaning. */
 export const MOST_PIECES = 16
-/** UTF-16 units that hold fewer than MOST_TOKENS tokens of most texts. */
+/** UTF-16 units that in most texts make fewer than MOST_TOKENS tokens. */
 const LIKELY = 900
-/** A shorter rest stays with what is before it, if it fits. */
+/** A shorter remainder stays with the piece before it, if it fits. */
 const WORTH_IT = 40
 
-/**
- * @param tokens counts a text's tokens as the model does
- */
+/** @param tokens counts a text's tokens the way the model does */
 export function piecesOf(text: string, tokens: (text: string) => number): string[] {
   const pieces: string[] = []
-  // Longer than all pieces together can be: no need to count its tokens.
+  // Longer than all pieces together can be, so the rest need not be tokenised.
   let rest = text.trim().slice(0, MOST_PIECES * MOST_TOKENS * 8)
   while (rest !== "" && pieces.length < MOST_PIECES) {
     let length = rest.length <= LIKELY + WORTH_IT ? rest.length : breakBefore(rest, LIKELY)
@@ -28,7 +26,10 @@ export function piecesOf(text: string, tokens: (text: string) => number): string
   return pieces
 }
 
-/** Where to cut, at most at `limit`: after a paragraph, a sentence, a word, or anywhere but in a surrogate pair. */
+/**
+ * Where to cut, at `limit` or before: after a paragraph, a sentence or a word, otherwise anywhere but inside a
+ * surrogate pair.
+ */
 function breakBefore(text: string, limit: number): number {
   const head = text.slice(0, limit)
   const least = Math.floor(limit / 2)

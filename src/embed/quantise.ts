@@ -1,13 +1,16 @@
-/** Vectors in signed bytes: a quarter of the room, and a product that a processor makes sixteen at a time. Pure. */
+/** Stores vectors as signed bytes: a quarter of the size, and a processor multiplies sixteen at a time. Pure. */
 
 export interface Quantised {
   readonly data: Int8Array
-  /** What 1 stands for. */
+  /** The value that 1 stands for. */
   readonly scale: number
 }
 
 const MOST = 127
-/** The query keeps more digits: it is one, and the products still fit into 32 bits (32767 · 127 · 384 < 2³¹). */
+/**
+ * The query is kept more precisely: there is only one, and the products still fit into 32 bits (32767 · 127 · 384 <
+ * 2³¹).
+ */
 const MOST_IN_QUERY = 32_767
 
 export function quantise(vector: Float32Array): Quantised {
@@ -30,7 +33,7 @@ function largest(vector: Float32Array): number {
   return most
 }
 
-/** In place; a vector of zeros stays one. */
+/** Works in place; a zero vector stays zero. */
 export function toLengthOne(vector: Float32Array): Float32Array {
   let squares = 0
   for (const value of vector) squares += value * value

@@ -1,6 +1,6 @@
 /**
- * The files of ONNX Runtime that the binary carries, compressed. The system's loader wants files, so the native ones
- * are written out once; the WebAssembly one is only read.
+ * The compressed files of ONNX Runtime in the binary. The system's loader needs real files, so the native ones are
+ * written to disk once; the WebAssembly module is read from the binary.
  */
 import {
   chmodSync,
@@ -38,12 +38,12 @@ const FOLDER = /^runtime-[0-9a-f]{16}(\.\d+)?$/
 /** The WebAssembly module. */
 export const wasmRuntime = (): Uint8Array => Bun.zstdDecompressSync(readFileSync(wasm))
 
-/** Absent files are written out when they are first needed; damaged ones are replaced then. */
+/** Missing files are written when they are first needed; damaged ones are replaced then. */
 export type NativeFiles = "ok" | "missing" | "damaged" | "unavailable"
 
 /**
- * @param every looks at every byte, which takes 60 ms; otherwise only at lengths: loading a library that ends too early takes
- *   the whole process with it
+ * @param every whether to check every byte, which takes 60 ms; otherwise only sizes are checked, since loading a
+ *   truncated library crashes the process
  */
 export function nativeFiles(stateHome: string, every: boolean): NativeFiles {
   if (LIBRARIES[process.platform] === undefined || native.digest === "") return "unavailable"
@@ -57,7 +57,7 @@ export function nativeFiles(stateHome: string, every: boolean): NativeFiles {
   return isSound ? "ok" : "damaged"
 }
 
-/** @returns whether files were damaged, and have been written out anew */
+/** @returns whether files were damaged and have been rewritten */
 export async function mendNative(stateHome: string): Promise<boolean> {
   if (nativeFiles(stateHome, true) !== "damaged") return false
   await writeOut(stateHome)
@@ -67,10 +67,10 @@ export async function mendNative(stateHome: string): Promise<boolean> {
 const nativeFolder = (stateHome: string): string => join(stateHome, `runtime-${native.digest}`)
 
 /**
- * Writes the native library and its binding out, unless they are there.
+ * Writes the native library and its binding to disk, unless they are there.
  *
- * @param stateHome where the folder is made, named after what is in it
- * @returns path of the binding, which finds the library beside itself
+ * @param stateHome where their folder is created, named after its content
+ * @returns path of the binding, which finds the library next to itself
  * @throws CtxError `no-native-runtime` when the binary carries none; a system error when nothing can be written
  */
 export async function nativeRuntime(stateHome: string): Promise<string> {
@@ -88,7 +88,7 @@ export async function nativeRuntime(stateHome: string): Promise<string> {
 async function writeOut(stateHome: string): Promise<void> {
   const folder = nativeFolder(stateHome)
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === false) {
-    throw new CtxError("no-native-runtime", `${folder} is no folder`)
+    throw new CtxError("no-native-runtime", `${folder} is not a folder`)
   }
   removeLeftovers(stateHome)
   const temporary = `${folder}.${process.pid}`
@@ -96,20 +96,23 @@ async function writeOut(stateHome: string): Promise<void> {
   try {
     await unpack(join(temporary, LIBRARIES[process.platform]!), LIBRARY_PARTS)
     await unpack(join(temporary, BINDING), [binding])
-    // A damaged one; who has it loaded keeps its files. It appears whole, by the rename.
+    // What is removed here is damaged; a process that has it loaded keeps its files. The rename makes the new folder
+    // appear complete.
     rmSync(folder, { recursive: true, force: true })
     renameSync(temporary, folder)
   } catch (error) {
     rmSync(temporary, { recursive: true, force: true })
-    // Another process was faster: its files are the same.
+    // Another process was faster, and its files are the same.
     if (nativeFiles(stateHome, false) !== "ok") throw error
   }
 }
 
-/** Most of the time that a first start takes: the parts side by side, each written while the next is unpacked. */
+/**
+ * Unpacking takes most of a first start's time, so the parts are unpacked in parallel and each is written meanwhile.
+ */
 async function unpack(file: string, parts: readonly string[]): Promise<void> {
   const contents = parts.map((part) => Bun.zstdDecompress(readFileSync(part)))
-  // One that fails is met below; those behind it must not fail unheard.
+  // The first failure is thrown below; this keeps later ones from being unhandled rejections.
   void Promise.allSettled(contents)
   const fd = openSync(file, "w", 0o700)
   try {
@@ -120,11 +123,11 @@ async function unpack(file: string, parts: readonly string[]): Promise<void> {
   } finally {
     closeSync(fd)
   }
-  // The umask may have taken a bit away.
+  // The umask may have removed a bit.
   chmodSync(file, 0o700)
 }
 
-/** What another version, or a process that was killed, has left. */
+/** Removes what another version or a killed process left. */
 function removeLeftovers(stateHome: string): void {
   if (!existsSync(stateHome)) return
   for (const name of readdirSync(stateHome)) {

@@ -1,11 +1,11 @@
 /** What runs the model: ONNX Runtime, native or as WebAssembly. */
 
-/** A tensor, as far as we look at it. */
+/** The part of a tensor that we use. */
 export interface TensorLike {
   readonly data: unknown
 }
 
-/** A model that has been loaded, as far as we use it. */
+/** The part of a loaded model that we use. */
 export interface Session {
   readonly inputNames: readonly string[]
   readonly outputNames: readonly string[]
@@ -14,14 +14,14 @@ export interface Session {
 
 export interface Runtime {
   readonly name: "native" | "wasm"
-  /** `Tensor`, `InferenceSession` and `env` of onnxruntime-common, for the library that computes with them. */
+  /** `Tensor`, `InferenceSession` and `env` of onnxruntime-common, for the package that computes with them. */
   readonly module: {
     readonly Tensor: new (type: "int64", data: BigInt64Array, dims: readonly number[]) => TensorLike
     readonly InferenceSession: unknown
     readonly env: unknown
   }
-  /** Its name of the processor. */
+  /** The runtime's name for the CPU. */
   readonly provider: string
-  /** Whether it reads the model's file itself. */
+  /** Whether it reads the model file itself. */
   readonly readsFiles: boolean
 }

@@ -1,11 +1,14 @@
-/** Search by meaning: the messages whose vectors are nearest to a query's. Loads no model: query.ts makes the query. */
+/**
+ * Search by meaning: finds the messages whose vectors are nearest to a query's. Loads no model; query.ts makes the
+ * query vector.
+ */
 import type { Database } from "../archive/database.ts"
 import { isScale } from "../archive/vectors.ts"
 import { BLOCK, createKernel } from "./kernel.ts"
 import { quantiseQuery } from "./quantise.ts"
 
 export interface QueryVector {
-  /** Only vectors that the same embedder made are compared with it. */
+  /** Only vectors made by the same embedder are compared with it. */
   readonly embedder: string
   readonly values: Float32Array
 }
@@ -13,7 +16,7 @@ export interface QueryVector {
 export interface SemanticFilter {
   /** Paths of projects; undefined: all. */
   readonly projects?: readonly string[]
-  /** Sessions to search in, and none else; undefined: all. A subagent's is `<session>/<agent>`. */
+  /** Sessions to search; undefined: all. A subagent's is `<session>/<agent>`. */
   readonly sessions?: readonly string[]
   /** Sessions to leave out, with their subagents. */
   readonly except?: readonly string[]
@@ -23,14 +26,14 @@ export interface SemanticFilter {
 export interface SemanticHit {
   readonly message: number
   readonly turn: number
-  /** Cosine: 1 for the same direction, 0 for none in common. */
+  /** Cosine: 1 for the same direction, 0 for unrelated ones. */
   readonly score: number
 }
 
-/** A cosine, with what rounding adds to it: whatever is more was damaged. */
+/** The highest cosine that rounding can produce. Anything higher comes from a damaged vector. */
 const MOST_SCORE = 1.05
 
-/** The nearest messages, best first; a message of several pieces counts by its nearest. */
+/** The nearest messages, best first. A message with several pieces counts by its nearest piece. */
 export function semanticSearch(db: Database, query: QueryVector, filter: SemanticFilter): SemanticHit[] {
   const quantised = quantiseQuery(query.values)
   if (quantised.scale === 0 || filter.limit < 1) return []
@@ -49,7 +52,7 @@ export function semanticSearch(db: Database, query: QueryVector, filter: Semanti
     held = 0
   }
   for (const { turn, vectors } of rowsOf(db, query, filter)) {
-    // Damaged: the background job makes it anew.
+    // Damaged; the background job will recreate it.
     if (vectors.length % width !== 0) continue
     const total = vectors.length / width
     for (let from = 0; from < total; ) {
@@ -70,7 +73,7 @@ interface VectorRow {
   readonly vectors: Uint8Array
 }
 
-/** The filter is a part of the query: what is left out costs nothing, and takes no place from what is searched. */
+/** The filter is part of the query, so what it leaves out costs nothing and takes no place among the nearest. */
 function rowsOf(
   db: Database,
   { embedder, values }: QueryVector,
@@ -87,7 +90,7 @@ function rowsOf(
     list === undefined ? null : JSON.stringify(list)
   return db
     .query<VectorRow, [string, number, string | null, string | null, string | null]>(
-      // From the sessions inwards, and not the other way round: SQLite would read every vector first.
+      // CROSS JOIN keeps SQLite from starting with `vectors`, which would read every vector.
       `SELECT v.turn, v.vectors FROM sessions s LEFT JOIN projects p ON p.id = s.project
          CROSS JOIN turns t ON t.session = s.id CROSS JOIN vectors v ON v.turn = t.id
        WHERE ${own} AND (?3 IS NULL OR p.path IN (SELECT value FROM json_each(?3)))
@@ -97,11 +100,11 @@ function rowsOf(
     .iterate(embedder, dimension, json(projects), json(sessions), json(except))
 }
 
-/** The best so far, one for each message. */
+/** The best hits so far, one per message. */
 class Best {
   readonly #limit: number
   readonly #hits = new Map<number, SemanticHit>()
-  /** What a score has to be better than. */
+  /** Scores must be above this. */
   least = Number.NEGATIVE_INFINITY
 
   constructor(limit: number) {
@@ -112,7 +115,7 @@ class Best {
     const known = this.#hits.get(message)
     if (known !== undefined && known.score >= score) return
     this.#hits.set(message, { message, turn, score })
-    // Sorted only now and then: every time would cost more than the products.
+    // Sorted only occasionally: sorting on every call would cost more than the products.
     if (this.#hits.size >= this.#limit * 2 + 64) this.#cut()
   }
 

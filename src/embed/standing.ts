@@ -1,4 +1,4 @@
-/** Which embedder is in use, and how far its vectors are. Loads no model. */
+/** Which embedder is in use, and how many turns have its vectors. Loads no model. */
 import type { Database } from "../archive/database.ts"
 import { type VectorTotals, vectorTotals } from "../archive/vectors.ts"
 import { messageOf } from "../util/errors.ts"
@@ -6,7 +6,7 @@ import { HASHED_ID } from "./hashed.ts"
 import { type InstalledModel, installedModel, isModelBroken } from "./model-files.ts"
 
 export interface Standing extends VectorTotals {
-  /** Names what makes the vectors. */
+  /** Identifies what makes the vectors. */
   readonly embedder: string
   /** The installed model; null: vectors are made of hashed words. */
   readonly model: string | null
@@ -31,7 +31,7 @@ export interface ModelState {
   readonly problem?: string
 }
 
-/** By the sizes of its files alone. */
+/** Checks only the sizes of its files. */
 export function modelState(dataHome: string): ModelState {
   try {
     const installed = installedModel(dataHome)

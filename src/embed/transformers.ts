@@ -1,17 +1,18 @@
 /**
- * The door of @huggingface/transformers: text → tokens → vectors, with the runtime that was put under its symbol before
- * this file was imported (embedder.ts). The package asks for files by address; it gets ours, and never a server's.
+ * The only file that imports @huggingface/transformers: text → tokens → vectors, on the runtime that embedder.ts puts
+ * under the package's symbol before importing this file. The package requests files by address; it is given ours and
+ * never reaches a server.
  */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-// The build for browsers (build/runtime.ts): the one for Node wants sharp and files that are not in a binary.
+// The build for browsers (build/runtime.ts): the one for Node needs sharp and files that a binary does not have.
 import { env, pipeline } from "../../dist/runtime/transformers.js"
 import { CtxError } from "../util/errors.ts"
 import { DIMENSION, MODEL_FILE, TOKENIZER_FILE } from "./manifest.ts"
 import { toLengthOne } from "./quantise.ts"
 import type { Runtime, Session, TensorLike } from "./runtime.ts"
 
-/** What the package wants to know besides the pinned files. The rest of a BERT's settings is in the model itself. */
+/** Files that the package requests besides the pinned ones. The rest of BERT's settings is in the model itself. */
 const SMALL_FILES: Readonly<Record<string, object>> = {
   "config.json": { model_type: "bert", architectures: ["BertModel"], hidden_size: DIMENSION },
   "tokenizer_config.json": {
@@ -26,13 +27,13 @@ const SMALL_FILES: Readonly<Record<string, object>> = {
   },
 }
 
-/** A folder that does not exist: the files are answered for by name. */
+/** This folder does not exist: files are answered by name. */
 const NOWHERE = "/model/"
 
 export interface SentenceModel {
-  /** Tokens of a text, with the two that the model adds. */
+  /** Number of tokens in a text, including the two that the model adds. */
   tokens(text: string): number
-  /** Mean of the tokens' vectors, of length 1. */
+  /** The mean of the tokens' vectors, scaled to length 1. */
   embed(text: string): Promise<Float32Array>
 }
 
@@ -50,11 +51,11 @@ export async function loadModel(folder: string, runtime: Runtime): Promise<Sente
   } as unknown as NonNullable<typeof env.customCache>
   const pipe = await pipeline("feature-extraction", "m", {
     dtype: "q8",
-    // Any other would be looked up in a list that is empty with a runtime of ours.
+    // Any other value would be looked up in a list that is empty with our runtime.
     device: "auto",
     session_options: {
       executionProviders: [runtime.provider],
-      // More threads fight for the same processor with whatever the user does, and are slower then.
+      // More threads compete with the user's work for the processor and are slower then.
       intraOpNumThreads: 1,
       interOpNumThreads: 1,
     },
@@ -70,7 +71,7 @@ export async function loadModel(folder: string, runtime: Runtime): Promise<Sente
   }
 }
 
-/** Texts whose tokens are kept: they are counted to cut a text into pieces, and then used. */
+/** How many texts' tokens are cached: they are counted to split a text into pieces, then used again. */
 const REMEMBERED = 32
 
 function remembering(encode: (text: string) => readonly number[]): typeof encode {
@@ -86,10 +87,13 @@ function remembering(encode: (text: string) => readonly number[]): typeof encode
   }
 }
 
-/** The output of which the mean is the text's vector. */
+/** The output whose mean is the text's vector. */
 const STATES = "last_hidden_state"
 
-/** What the package has opened: its own way there from a text copies all that goes in and out, a tenth of all. */
+/**
+ * The session that the package opened. Its own path from text to vector copies all inputs and outputs, a tenth of the
+ * time.
+ */
 function sessionOf(model: unknown): Session {
   const { sessions } = model as { sessions?: { model?: Session } }
   const session = sessions?.model
@@ -99,14 +103,14 @@ function sessionOf(model: unknown): Session {
   return session
 }
 
-/** What a BERT knows no places behind. */
+/** BERT has no positions beyond this. */
 const MOST = 512
 
-/** Its last token says that it ends. */
+/** Keeps the last token, which marks the end. */
 const cutToSize = (ids: readonly number[]): readonly number[] =>
   ids.length <= MOST ? ids : [...ids.slice(0, MOST - 1), ids.at(-1)!]
 
-/** One text: all its tokens count, and all are of one sentence. */
+/** A single text: all tokens count, and all belong to one sentence. */
 function inputsOf(
   { inputNames }: Session,
   ids: readonly number[],
@@ -128,20 +132,20 @@ function inputsOf(
 }
 
 /**
- * The package's own pooling takes 2 ms, a tenth of all. One text has no padding: every token counts.
+ * The package's own pooling takes 2 ms, a tenth of the whole. A single text has no padding, so every token counts.
  *
- * @param states a vector for each token
+ * @param states one vector per token
  */
 function meanOf(states: Float32Array): Float32Array {
   const sum = new Float32Array(DIMENSION)
   for (let at = 0; at < states.length; at += DIMENSION) {
     for (let n = 0; n < DIMENSION; n++) sum[n]! += states[at + n]!
   }
-  // The mean has the same direction.
+  // The sum has the same direction as the mean.
   return toLengthOne(sum)
 }
 
-/** The package asks for `/model/m/<file>`, and for the same below its own server. */
+/** The package requests `/model/m/<file>`, and the same file from its own server. */
 function answer(address: string, folder: string, runtime: Runtime): Response | string | undefined {
   const name = [MODEL_FILE, TOKENIZER_FILE, ...Object.keys(SMALL_FILES)].find((one) =>
     address.endsWith(`/${one}`),

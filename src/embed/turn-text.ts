@@ -1,4 +1,4 @@
-/** What of a turn is worth a vector: the words of human and assistant, not the output of tools. */
+/** What in a turn is worth a vector: the words of human and assistant, not the output of tools. */
 import type { Database } from "../archive/database.ts"
 import { messagesOf } from "../archive/read.ts"
 import { lineOf } from "../archive/turn.ts"
@@ -11,21 +11,21 @@ export interface MessageText {
   readonly text: string
 }
 
-/** Kinds of parts by whose line it is. The host's own lines are none, but for what a subagent was asked. */
+/** Which kinds of parts count, by the line's role. Of the host's own lines, only a subagent's task does. */
 const SAID: Readonly<Record<string, readonly Part["kind"][]>> = {
   human: ["prompt"],
   assistant: ["text"],
   host: ["brief"],
 }
 
-/** UTF-16 units up to which what an assistant says between its tool calls counts as one text. */
+/** Up to this many UTF-16 units, what an assistant says between tool calls counts as one text. */
 const TOGETHER = 600
 
 const utf8 = new TextDecoder()
 
 /**
- * What was said, in order. An assistant's short sentences in a row ("Now the tests.") are one text, since each alone
- * says little; it stands for the longest of them.
+ * What was said, in order. Consecutive short sentences of an assistant ("Now the tests.") are joined, since each alone
+ * says little; the text counts as the message of the longest one.
  *
  * @throws CtxError when the vault cannot be read there
  */

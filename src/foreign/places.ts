@@ -1,6 +1,6 @@
 /** Where the archives of other tools stand by default. */
-import { statSync } from "node:fs"
 import { join } from "node:path"
+import { statsOf } from "../util/files.ts"
 
 export function archivesInPlace({ home, cwd }: { home: string; cwd: string }): string[] {
   const flow = join(cwd, ".claude-flow", "data", "transcript-archive")
@@ -10,5 +10,5 @@ export function archivesInPlace({ home, cwd }: { home: string; cwd: string }): s
     `${flow}.db`,
     `${flow}.json`,
   ]
-  return places.filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true)
+  return places.filter((path) => statsOf(path)?.isFile() === true)
 }

@@ -18,7 +18,7 @@ import { forgottenOf } from "../vault/tombstones.ts"
 import { rememberClear } from "./clears.ts"
 import { newCompactions, withBoundaryDue, withCompactions } from "./compactions.ts"
 import { additionalContext, type HookEvent, isSubagents } from "./event.ts"
-import { withEvent } from "./event-state.ts"
+import { remember } from "./remember.ts"
 import type { Reply, ReplyRequest } from "./reply.ts"
 import { preparedReply } from "./start.ts"
 import {
@@ -58,7 +58,7 @@ export async function handle(called: HookEvent, settings: Settings, deadline: nu
   const isFirst = !isStart || claimStart(dataHome, event.session, now)
   const kept = readState(dataHome, event.session)
   const before = (await newerState(event, settings.paths, spooled)) ?? kept
-  let state = withEvent(before, event, now, taken[0]?.captured.size ?? 0, settings.paths.secrets)
+  let state = remember(before, event, now, taken[0]?.captured.size ?? 0, settings.paths.secrets)
   try {
     state = withCompactions(event, before, state, own, now)
   } catch (error) {

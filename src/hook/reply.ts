@@ -2,7 +2,7 @@
 
 import { type Database, databasePath, openDatabase } from "../archive/database.ts"
 import { isExcluded } from "../archive/excluded.ts"
-import { listPending, type Pending, settlePending } from "../archive/pending.ts"
+import { listPending, type Pending } from "../archive/pending.ts"
 import { writePointer } from "../archive/pointers.ts"
 import { projectOf } from "../archive/project.ts"
 import { type Taken, take } from "../archive/take.ts"
@@ -17,10 +17,10 @@ import { latestSession, spokenIn } from "../restore/scope.ts"
 import { compileLate } from "../util/compiling.ts"
 import { statSync } from "../util/fs.ts"
 import { dirname } from "../util/path.ts"
-import type { Stretch } from "../vault/reader.ts"
 import { claimAnswer, rememberGiven } from "./answers.ts"
 import { CLEAR_LASTS, claimClear, isCleared, SILENT_CLEAR_LASTS } from "./clears.ts"
 import { additionalContext, type HookEvent } from "./event.ts"
+import { Indexer } from "./indexer.ts"
 import { type Compaction, lastCompaction, missedCompaction, summaryBehind } from "./missed.ts"
 import { answeredAt, compactionUnanswered, type SessionState } from "./state.ts"
 
@@ -65,7 +65,7 @@ export async function reply(request: ReplyRequest): Promise<Reply> {
   // Left open at the end: closing makes the last connection copy the log into the file, and wait for the disk.
   const answered = db
     .transaction(() => {
-      for (const one of taken) indexer.index(one, start + left * VIEWS_SHARE, one.fresh)
+      for (const one of taken) indexer.indexOwn(one, start + left * VIEWS_SHARE)
       return answer(db, indexer, request)
     })
     .immediate()
@@ -82,43 +82,6 @@ function needsIndexing({ event, settings, taken, now }: ReplyRequest): boolean {
     session === event.session || (folder !== undefined && path.startsWith(`${folder}/`))
   if (listPending(dataHome).some(waits)) return true
   return event.cwd !== undefined && isCleared(dataHome, projectOf(event.cwd), now - SILENT_CLEAR_LASTS)
-}
-
-type Index = typeof import("../archive/indexing.ts").index
-
-/** Indexes within the reply's transaction. */
-class Indexer {
-  readonly #db: Database
-  readonly #dataHome: string
-  readonly #index: Index | undefined
-  readonly #copies: string[] = []
-
-  /** @param index undefined when there is nothing to index */
-  constructor(db: Database, dataHome: string, index: Index | undefined) {
-    this.#db = db
-    this.#dataHome = dataHome
-    this.#index = index
-  }
-
-  /** @param end ms of performance.now() at which to stop */
-  index(pending: Pending, end: number, fresh: readonly Stretch[] = []): void {
-    if (this.#index === undefined) return
-    this.#copies.push(pending.copy)
-    this.#index(this.#db, this.#dataHome, pending, () => performance.now() >= end, fresh)
-  }
-
-  /** What other sessions of the folder have left. */
-  indexFolder(folder: string, end: number): void {
-    for (const one of listPending(this.#dataHome)) {
-      if (performance.now() >= end) return
-      if (one.path.startsWith(`${folder}/`)) this.index(one, end)
-    }
-  }
-
-  /** To be called after the commit. */
-  settle(): void {
-    for (const copy of this.#copies) settlePending(this.#dataHome, copy)
-  }
 }
 
 function answer(db: Database, indexer: Indexer, request: ReplyRequest): Reply {

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs"
 import { messageOf } from "../util/errors.ts"
 import { HOST_EVENTS } from "./hooks-table.ts"
-import { type Places, SCOPES, type Scope, settingsPath } from "./install.ts"
+import { type Places, type Scope, settingsFiles } from "./install.ts"
 import { addHooks } from "./settings-edit.ts"
 import { decode, readBytes } from "./settings-file.ts"
 
@@ -20,7 +20,7 @@ export interface HookStatus {
 
 /** One entry for each settings file that exists; the user's own always. */
 export function hookStatus(places: Places, exePath: string): HookStatus[] {
-  return SCOPES.map((scope) => ({ scope, file: settingsPath(scope, places) }))
+  return settingsFiles(places)
     .filter(({ scope, file }) => scope === "user" || existsSync(file))
     .map(({ scope, file }) => ({ scope, file, ...look(file, exePath) }))
 }

@@ -2,7 +2,7 @@
  * Which files of the host name us, and what of us is in each: hooks and status line in its settings, the server beside
  * them.
  */
-import { existsSync } from "node:fs"
+import { existsSync, realpathSync } from "node:fs"
 import { basename, join } from "node:path"
 import { withHostLock } from "./host-lock.ts"
 import { recordedTargets } from "./manifest.ts"
@@ -49,6 +49,24 @@ export interface HooksChange extends SettingsChange {
 export function settingsPath(scope: Scope, places: Places): string {
   if (scope === "user") return join(places.configDir ?? join(places.home, ".claude"), "settings.json")
   return join(places.cwd, ".claude", scope === "local" ? "settings.local.json" : "settings.json")
+}
+
+/** The settings file of every scope, each once: in the home folder, the project's is the user's. */
+export function settingsFiles(places: Places): { readonly scope: Scope; readonly file: string }[] {
+  const seen = new Set<string>()
+  return SCOPES.map((scope) => ({ scope, file: settingsPath(scope, places) })).filter(({ file }) => {
+    const real = realFile(file)
+    return !seen.has(real) && seen.add(real)
+  })
+}
+
+/** The file itself, through links; as it is named where that cannot be told. */
+function realFile(file: string): string {
+  try {
+    return realpathSync(file)
+  } catch {
+    return file
+  }
 }
 
 /** The file in which the host looks for servers; it knows none for a scope of `local` that is a file of its own. */

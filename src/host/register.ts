@@ -79,10 +79,10 @@ export function register(ours: OursToAdd, { dataHome, dryRun = false }: Register
     let record = readRecord(dataHome, target)
     const written = encode(edit.text)
     const settled = !changed && record?.wrote === sha256(written)
+    if (!settled) expectWritable(target)
     if (!dryRun && !settled) {
       const original = originalOf(ours, bytes, record, dataHome)
       const folders = makeFolders(dirname(target), ours.folderMode)
-      expectWritable(target)
       const all = [...new Set([...(record?.folders ?? []), ...folders])]
       try {
         record = writeRecord(dataHome, target, { wrote: sha256(written), folders: all }, original)
@@ -114,39 +114,62 @@ export function unregister(ours: Ours, { dataHome, dryRun = false }: RegisterOpt
   return onFile(ours.file, (file, target) => {
     if (!dryRun) removeLeftovers(target)
     const bytes = readBytes(target)
-    const text = bytes && decode(bytes)
     const record = readRecord(dataHome, target)
-    const original = record && readOriginal(dataHome, record)
-    const { removed, text: cut } = ours.remove(text ?? "", textOf(original))
-    const restore = original !== undefined && bytes !== undefined && sha256(bytes) === record?.wrote
-    const vain = removed.length > 0 && original === "absent" && isEmptySettings(cut)
-    const next = restore ? original : vain ? "absent" : encode(cut)
-    const after = next === "absent" ? undefined : next
-    const changed = bytes !== undefined && !(after !== undefined && Buffer.compare(bytes, after) === 0)
+    const { action, after, removed } = withoutOurs(ours, bytes, record, dataHome)
     if (!dryRun) {
-      if (changed) {
-        expectWritable(target)
-        if (after !== undefined) replaceFile(target, after, bytes)
-        else {
-          expectUnchanged(target, bytes)
-          rmSync(target)
-        }
-      }
-      if (after === undefined || bytes === undefined) record?.folders.toReversed().every(removeIfEmpty)
+      if (bytes !== undefined && action !== "none") put(target, after, bytes)
+      if (after === undefined) record?.folders.toReversed().every(removeIfEmpty)
       dropRecord(dataHome, target)
     }
     return {
       file,
-      action: !changed ? "none" : after === undefined ? "deleted" : restore ? "restored" : "edited",
-      changed,
+      action,
+      changed: action !== "none",
       dryRun,
       added: [],
       replaced: [],
       removed,
       backup: undefined,
-      diff: lineDiff(text ?? "", bytes === undefined || after === undefined ? "" : decode(after)),
+      diff: lineDiff(bytes === undefined ? "" : decode(bytes), after === undefined ? "" : decode(after)),
     }
   })
+}
+
+interface Without {
+  readonly action: "edited" | "restored" | "deleted" | "none"
+  /** The file's bytes; undefined where it is not to be there. */
+  readonly after: Uint8Array | undefined
+  readonly removed: readonly string[]
+}
+
+/** What a file becomes when ours is taken out of it. */
+function withoutOurs(
+  ours: Ours,
+  bytes: Uint8Array | undefined,
+  record: InstallRecord | undefined,
+  dataHome: string,
+): Without {
+  if (bytes === undefined) return { action: "none", after: undefined, removed: [] }
+  const original = record && readOriginal(dataHome, record)
+  const { removed, text } = ours.remove(decode(bytes), textOf(original))
+  const isUntouched = sha256(bytes) === record?.wrote
+  // Of a file that was made for us, nothing is kept when nothing else has come into it.
+  const isVain = removed.length > 0 && isEmptySettings(text)
+  if (original === "absent" && (isUntouched || isVain))
+    return { action: "deleted", after: undefined, removed }
+  const isRestored = isUntouched && original !== undefined && original !== "absent"
+  const after = isRestored ? original : encode(text)
+  if (Buffer.compare(bytes, after) === 0) return { action: "none", after, removed }
+  return { action: isRestored ? "restored" : "edited", after, removed }
+}
+
+/** @throws CtxError where somebody has written it since it held `before` */
+function put(target: string, after: Uint8Array | undefined, before: Uint8Array): void {
+  expectWritable(target)
+  if (after === undefined) {
+    expectUnchanged(target, before)
+    rmSync(target)
+  } else replaceFile(target, after, before)
 }
 
 /** The settings as they would be had we never come, seen from the file as it is now. */

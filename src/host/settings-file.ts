@@ -4,6 +4,7 @@ import {
   accessSync,
   closeSync,
   constants,
+  existsSync,
   fchmodSync,
   fsyncSync,
   lstatSync,
@@ -129,10 +130,15 @@ export function removeLeftovers(path: string): void {
   }
 }
 
-/** Throws when `path` could not be replaced: a rename would go over a write protection without a word. */
+/**
+ * Throws when `path` could not be made or replaced: a rename would go over a write protection without a word. Folders of it
+ * may be missing.
+ */
 export function expectWritable(path: string): void {
   if (modeOf(path) !== undefined) accessSync(path, constants.W_OK)
-  accessSync(dirname(path), constants.W_OK)
+  let folder = dirname(path)
+  while (!existsSync(folder) && folder !== dirname(folder)) folder = dirname(folder)
+  accessSync(folder, constants.W_OK)
 }
 
 /** Throws unless `path` still holds the bytes last seen (`null`: no file). */

@@ -1,6 +1,5 @@
 /** What the host's settings files say, read as leniently as possible: to tell what is wrong is others' purpose. */
-import { realpathSync } from "node:fs"
-import { type Places, SCOPES, type Scope, settingsPath } from "./install.ts"
+import { type Places, type Scope, settingsFiles } from "./install.ts"
 import { decode, readBytes } from "./settings-file.ts"
 
 export interface CommandHook {
@@ -25,16 +24,9 @@ export interface ScopeSettings {
 
 /** One entry for each settings file that exists, those that are no JSON as empty ones. */
 export function readSettings(places: Places): ScopeSettings[] {
-  const seen = new Set<string>()
-  return SCOPES.flatMap((scope) => {
-    const file = settingsPath(scope, places)
+  return settingsFiles(places).flatMap(({ scope, file }) => {
     const text = textOf(file)
-    if (text === undefined) return []
-    // In the home folder, the project's file is the user's.
-    const real = realpathSync(file)
-    if (seen.has(real)) return []
-    seen.add(real)
-    return [{ scope, file, ...contentOf(text) }]
+    return text === undefined ? [] : [{ scope, file, ...contentOf(text) }]
   })
 }
 

@@ -1,7 +1,8 @@
 /** Sessions that are to be forgotten whole: what there is of them, and their tombstones. */
-import { statSync } from "node:fs"
+
 import { isNotesSession } from "../archive/notes-session.ts"
 import { type Source, sources } from "../archive/source.ts"
+import { statsOf } from "../util/files.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"
 import { emptyTombstone, ownerOf, readTombstone, type Tombstone } from "../vault/tombstones.ts"
@@ -35,7 +36,7 @@ export function leaving(dataHome: string, sessions: readonly string[]): Leaving[
   })
 }
 
-const isThere = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined
+const isThere = (path: string): boolean => statsOf(path) !== undefined
 
 function belongs(source: Source, session: string): boolean {
   return source.session === session || ownerOf(source.session, source.path) === session

@@ -1,8 +1,8 @@
 /** How much of the host's history is not in the vault, and the import of it in the background. */
-import { statSync } from "node:fs"
 import { join } from "node:path"
 import { isExcluded } from "../archive/excluded.ts"
 import type { Paths } from "../config/load.ts"
+import { statsOf } from "../util/files.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { archivedIn } from "../vault/reader.ts"
 import { waitingRequests } from "./requests.ts"
@@ -26,7 +26,7 @@ export function historyOf(place: Place): History {
   const history = { transcripts: 0, left: 0, bytes: 0, bytesLeft: 0 }
   for (const path of transcriptsBelow(historyFolder(place))) {
     if (isExcluded(place, path)) continue
-    const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
+    const size = statsOf(path)?.size ?? 0
     const missing = size - Math.min(size, archivedIn(vaultFile(place.dataHome, vaultPath(path, place.home))))
     history.transcripts++
     history.bytes += size

@@ -1,5 +1,4 @@
 /** Takes whole histories: transcript by transcript, each slice committed, so that it can be stopped and continued. */
-import { statSync } from "node:fs"
 import { type Database, prepareForLongWork } from "../archive/database.ts"
 import { isExcluded } from "../archive/excluded.ts"
 import { catchUp } from "../archive/indexing.ts"
@@ -10,6 +9,7 @@ import type { Paths } from "../config/load.ts"
 import { OPTIONS } from "../config/options.ts"
 import { type TakenArchive, takeArchive } from "../foreign/take.ts"
 import { codeOf, messageOf } from "../util/errors.ts"
+import { statsOf } from "../util/files.ts"
 import { remainderOf, withTranscript } from "../vault/check.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { follows } from "../vault/original.ts"
@@ -141,7 +141,8 @@ function open(dataHome: string): { db: Database | undefined; error: string | und
   }
 }
 
-const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
+/** 0 where there is nothing, and where nobody may look: whoever opens it tells why. */
+export const sizeOf = (path: string): number => statsOf(path)?.size ?? 0
 
 interface One {
   readonly check: boolean

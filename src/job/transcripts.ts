@@ -1,57 +1,63 @@
 /** Transcripts in the host's folders. */
 import { readdirSync, statSync } from "node:fs"
 import { join } from "node:path"
+import { isMissing } from "../util/errors.ts"
+import { statsOf } from "../util/files.ts"
 
 /** Folders below a project's that a host makes: session, subagents. */
 const DEEPEST = 6
 
+/** What is told of a folder besides its transcripts. */
+export interface Beside {
+  /** Called with each link that leads to a folder or is called like a transcript: none is followed. */
+  readonly onLink?: ((path: string) => void) | undefined
+  /** Called with each folder that cannot be looked into. */
+  readonly onUnreadable?: ((path: string) => void) | undefined
+}
+
 /**
  * All transcripts of a folder, subagents included, oldest file first: a session before the forks that copy its
  * lines.
- *
- * @param onLink called with each link that leads to a folder or is called like a transcript: none is followed
  */
-export function transcriptsBelow(folder: string, onLink?: (path: string) => void): string[] {
+export function transcriptsBelow(folder: string, { onLink, onUnreadable }: Beside = {}): string[] {
   const found: { path: string; born: number }[] = []
   const visit = (dir: string, depth: number): void => {
     let entries: ReturnType<typeof list>
     try {
       entries = list(dir)
-    } catch {
+    } catch (error) {
+      if (!isMissing(error)) onUnreadable?.(dir)
       return
     }
     for (const entry of entries) {
       const path = join(dir, entry.name)
       if (entry.isDirectory() && depth < DEEPEST) visit(path, depth + 1)
       else if (entry.isFile() && entry.name.endsWith(".jsonl")) found.push({ path, born: birth(path) })
-      else if (entry.isSymbolicLink() && (entry.name.endsWith(".jsonl") || isFolder(path))) onLink?.(path)
+      else if (entry.isSymbolicLink() && (entry.name.endsWith(".jsonl") || statsOf(path)?.isDirectory()))
+        onLink?.(path)
     }
   }
   visit(folder, 0)
   return found.sort((a, b) => a.born - b.born || (a.path < b.path ? -1 : 1)).map(({ path }) => path)
 }
 
-function isFolder(path: string): boolean {
-  try {
-    return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
-  } catch {
-    // It leads in a circle, or where we may not look.
-    return false
-  }
-}
-
 const list = (dir: string) => readdirSync(dir, { withFileTypes: true })
 
 /** ms since the epoch; the last change where the file system does not keep the birth. */
 function birth(path: string): number {
-  const stats = statSync(path, { throwIfNoEntry: false })
-  return stats === undefined ? 0 : stats.birthtimeMs || stats.mtimeMs
+  try {
+    const { birthtimeMs, mtimeMs } = statSync(path)
+    return birthtimeMs || mtimeMs
+  } catch {
+    // Gone since, or in a folder that may be listed and no more.
+    return 0
+  }
 }
 
 /** A file not touched for this long (ms) is not being written: its last line is taken as it is. */
 const QUIET = 60_000
 
 export function isQuiet(path: string): boolean {
-  const modified = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
+  const modified = statsOf(path)?.mtimeMs ?? 0
   return Date.now() - modified > QUIET
 }

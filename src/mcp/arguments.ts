@@ -1,7 +1,10 @@
-/** A tool's arguments, which a model made up: read by name, and refused with a hint when they are not as described. Pure. */
+/**
+ * A tool's arguments, as a model made them up. Read by name, and rejected with a hint if they do not match the
+ * description. Pure.
+ */
 import { usageError } from "../util/errors.ts"
 
-/** JSON Schema, as far as we use it. */
+/** The part of JSON Schema that we use. */
 export interface Property {
   readonly type: "string" | "integer" | "boolean"
   readonly description: string
@@ -13,9 +16,7 @@ export interface Property {
 export class Arguments {
   readonly #values: ReadonlyMap<string, unknown>
 
-  /**
-   * @throws CtxError for a name that is not described, a missing one, a value of the wrong type or out of range
-   */
+  /** @throws CtxError for an unknown or missing name, or a value of the wrong type or out of range */
   constructor(
     given: unknown,
     properties: Readonly<Record<string, Property>>,
@@ -28,7 +29,7 @@ export class Arguments {
     for (const [name, value] of Object.entries(given ?? {})) {
       const property = Object.hasOwn(properties, name) ? properties[name] : undefined
       if (property === undefined) throw usageError(`unknown argument: ${shown(name)}`, namesOf(properties))
-      // Some models write null for what they leave out.
+      // Some models write null for arguments that they omit.
       if (value === null || value === undefined) continue
       check(name, value, property)
       values.set(name, value)
@@ -39,7 +40,7 @@ export class Arguments {
     this.#values = values
   }
 
-  /** Without blanks around it; undefined when there is nothing else in it. */
+  /** The value trimmed; undefined when nothing remains. */
   text(name: string): string | undefined {
     return (this.#values.get(name) as string | undefined)?.trim() || undefined
   }
@@ -61,14 +62,15 @@ function check(name: string, value: unknown, { type, enum: words, minimum, maxim
   }
   const low = minimum !== undefined && (value as number) < minimum
   const high = maximum !== undefined && (value as number) > maximum
-  if (low || high) throw usageError(`${name} must be from ${minimum} to ${maximum ?? "any"}, not ${value}`)
+  const range = maximum === undefined ? `at least ${minimum}` : `from ${minimum} to ${maximum}`
+  if (low || high) throw usageError(`${name} must be ${range}, not ${value}`)
 }
 
 const ARTICLE = { string: "a", boolean: "a", integer: "an" } as const
 
 const LONGEST_SHOWN = 40
 
-/** What was given, in an error: its beginning, on one line. */
+/** The beginning of a given value on one line, for an error message. */
 function shown(value: unknown): string {
   const text = JSON.stringify(value) ?? typeof value
   return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text

@@ -1,14 +1,14 @@
-/** What a peer writes, line by line. Whatever it writes, no more than one line's worth is kept. */
+/** Splits what a peer writes into lines. Whatever it writes, no more than one line is kept in memory. */
 
-/** Bytes of the longest line that is read: a request of ours takes a few thousand. */
+/** Maximum length of a line, in bytes; a request to us takes a few thousand. */
 export const LONGEST_LINE = 1 << 20
 
-/** A line without its end; undefined for one that is too long, of which nothing is kept. */
+/** A line without its line break; undefined for one that was too long, of which nothing is kept. */
 export type Line = string | undefined
 
 const NEWLINE = 0x0a
 
-/** @yields every line that has an end, and a last one without */
+/** @yields every terminated line, and a last one without a line break */
 export async function* linesOf(
   chunks: AsyncIterable<Uint8Array>,
   longest = LONGEST_LINE,

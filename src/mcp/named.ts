@@ -1,13 +1,13 @@
-/** Turns and sessions as a model names them. What is wrong with a name is told in terms of tools: it may have no shell. */
+/** Finds turns and sessions by the names a model gives. Errors speak of tools, since the model may have no shell. */
 import type { Database } from "../archive/database.ts"
 import { type Found, find, findSession } from "../archive/find.ts"
 import type { SessionRow } from "../archive/read.ts"
 import { CtxError, codeOf, EXIT, messageOf } from "../util/errors.ts"
 
-/** @throws CtxError for a name of nothing, or of several */
+/** @throws CtxError for a name that matches nothing, or several things */
 export const named = (db: Database, word: string): Found => hinted(() => find(db, word))
 
-/** @throws CtxError for a name of nothing, of several, or of a turn */
+/** @throws CtxError for a name that matches nothing, several things, or a turn */
 export const namedSession = (db: Database, word: string): SessionRow => hinted(() => findSession(db, word))
 
 function hinted<T>(look: () => T): T {

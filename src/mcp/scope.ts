@@ -1,4 +1,4 @@
-/** Which project the server's host works in. */
+/** Which project the host that started the server works in. */
 import { existsSync, realpathSync } from "node:fs"
 import { projectOf } from "../archive/project.ts"
 import type { World } from "./tool.ts"

@@ -1,4 +1,4 @@
-/** The only door to the Model Context Protocol's SDK: our tools on a wire of lines. */
+/** The only file that imports the Model Context Protocol's SDK: serves our tools over a stream of lines. */
 import { Server } from "@modelcontextprotocol/sdk/server/index.js"
 import {
   CallToolRequestSchema,
@@ -34,13 +34,16 @@ export interface Service {
   call(name: string, args: unknown): CallResult
 }
 
-/** Errors of JSON-RPC 2.0. */
+/** Error codes of JSON-RPC 2.0. */
 const PARSE_ERROR = -32700
 const INVALID_REQUEST = -32600
 const INVALID_PARAMS = -32602
 const INTERNAL_ERROR = -32603
 
-/** We ask the user for nothing, so there are no answers to check; making the SDK's own checker takes time at the start. */
+/**
+ * We never ask the user for input, so there are no answers to validate. Creating the SDK's own validator would slow
+ * down the start.
+ */
 const NO_FORMS = {
   getValidator: () => () => ({ valid: false as const, data: undefined, errorMessage: "not supported" }),
 }
@@ -48,7 +51,7 @@ const NO_FORMS = {
 /**
  * Answers until the peer has written its last line.
  *
- * @param write takes one line, with its end
+ * @param write takes one line, including its line break
  */
 export async function serve(
   service: Service,
@@ -71,12 +74,12 @@ export async function serve(
   const wire = new Wire(write)
   await server.connect(wire)
   for await (const line of lines) wire.take(line)
-  // Our handlers do not wait for anything, so whatever was asked is answered by now or in this turn of the loop.
+  // Our handlers are synchronous, so every request is answered by now or within this turn of the event loop.
   await new Promise((resolve) => setImmediate(resolve))
   await server.close()
 }
 
-/** The SDK's own transport drops what it cannot parse without a word, and ends at a line that is too long. */
+/** Replaces the SDK's transport, which silently drops what it cannot parse and stops at a line that is too long. */
 class Wire {
   onmessage?: (message: JSONRPCMessage) => void
   onclose?: () => void
@@ -120,7 +123,9 @@ class Wire {
   }
 }
 
-/** The SDK reports unusable parameters as an internal error, with everything that its checker has to say. */
+/**
+ * Rewrites errors about invalid parameters: the SDK reports them as internal errors, with its validator's full output.
+ */
 function legible(message: JSONRPCMessage): JSONRPCMessage {
   if (!("error" in message) || message.error.code !== INTERNAL_ERROR) return message
   let issues: unknown
@@ -139,8 +144,8 @@ interface Issue {
   readonly message: string
 }
 
-/** The id of what is no sound request, so that its sender does not wait for an answer. */
+/** The id in a request that is invalid or that we refuse, so that its sender does not wait for an answer. */
 function idOf(value: unknown): string | number | null {
   const id = typeof value === "object" && value !== null ? (value as { id?: unknown }).id : undefined
-  return typeof id === "string" || Number.isSafeInteger(id) ? (id as string | number) : null
+  return typeof id === "string" || typeof id === "number" ? id : null
 }

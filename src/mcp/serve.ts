@@ -5,10 +5,11 @@ import { type Service, serve } from "./sdk.ts"
 import { serviceOf } from "./server.ts"
 import type { World } from "./tool.ts"
 
-/** @param write takes a line, with its end, for stdout */
+/** @param write takes a line for stdout, including its line break */
 export function serveArchive(world: World, write: (line: string) => void): Promise<void> {
   const service = serviceOf(world)
-  // Most servers are started and never asked: what starts them is not compiled, what answers is.
+  // Most servers are started but never called. So the engine does not compile the start-up code, only what answers
+  // calls.
   const call: Service["call"] = (name, args) => {
     compileAsUsual()
     return service.call(name, args)

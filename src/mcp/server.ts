@@ -1,4 +1,4 @@
-/** The tools as a service: what is listed, how a call is run, and what a failed one says. */
+/** Offers the tools as a service: what is listed, how a call runs, and what a failed call says. */
 import { version } from "../../package.json"
 import { isUnusable } from "../archive/shape.ts"
 import { cannotWrite } from "../archive/unwritable.ts"
@@ -60,12 +60,12 @@ function listingOf(tool: Tool): Listing {
       idempotentHint: readOnly,
       openWorldHint: false,
     },
-    // Later hosts list only the names of tools, unless told so.
+    // Newer hosts list only the names of tools unless told otherwise.
     ...(tool.always ? { _meta: { "anthropic/alwaysLoad": true } } : {}),
   }
 }
 
-/** @param damaged it is the views', which are being made anew */
+/** @param damaged whether the views are damaged and being rebuilt */
 function failure(error: unknown, damaged: boolean): CallResult {
   const known = error instanceof CtxError
   const hint = damaged ? "the views are being rebuilt; try again in a moment" : known ? error.hint : undefined

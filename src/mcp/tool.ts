@@ -1,26 +1,26 @@
-/** What a tool of the server is, and what it works on. */
+/** Defines a tool of the server, and the environment it works in. */
 import type { SecretSettings } from "../util/secrets.ts"
 import type { Arguments, Property } from "./arguments.ts"
 
-/** Where the server stands. */
+/** The server's environment. */
 export interface World {
   readonly home: string
   readonly dataHome: string
-  /** The host's configuration folder: what its memory files say is not given back. */
+  /** The host's configuration folder. What its memory files say is not given back. */
   readonly claudeDir: string
   /** The host's own state file. */
   readonly hostConfig: string
   /** What must not get into the archive. */
   readonly secrets: SecretSettings
-  /** Folders whose sessions must not get there. */
+  /** Folders whose sessions must not get into the archive. */
   readonly exclude: readonly string[]
-  /** Folder of the project that the host works in. */
+  /** Folder of the project in which the host works. */
   readonly folder: string
-  /** The host's session that has started us, where the host tells. */
+  /** The host's session that started us, if the host tells us. */
   readonly session: string | undefined
-  /** Most characters of a restore. */
+  /** Maximum number of characters in a restore. */
   readonly restoreBudget: number
-  /** Most turns of other sessions in it. */
+  /** Maximum number of other sessions' turns in a restore. */
   readonly restoreRelated: number
   /** ms since the epoch. */
   now(): number
@@ -30,8 +30,8 @@ export interface Answer {
   /** For the model. */
   readonly text: string
   /**
-   * The same for programs. Newer hosts show the model this in place of the text, so it says all of it, and where the
-   * text is long there is none: escaped as JSON it would only be longer.
+   * The same for programs. Newer hosts show the model this instead of the text, so it must be complete. Omitted when
+   * the text is long: as escaped JSON it would only be longer.
    */
   readonly structured?: Readonly<Record<string, unknown>>
 }
@@ -42,10 +42,10 @@ export interface Tool {
   readonly description: string
   readonly properties: Readonly<Record<string, Property>>
   readonly required?: readonly string[]
-  /** Whether it leaves everything as it is. */
+  /** Whether the tool changes nothing. */
   readonly readOnly: boolean
-  /** Whether the host shall show it to the model without being asked for it. */
+  /** Whether the host should show the tool to the model without being asked. */
   readonly always?: boolean
-  /** @throws CtxError with a hint, which the model is told */
+  /** @throws CtxError with a hint, which is passed on to the model */
   run(args: Arguments, world: World): Answer
 }

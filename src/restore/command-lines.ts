@@ -1,23 +1,23 @@
-/** Commands as a restore tells them: some at length, of all others how they begin. Pure. */
+/** Renders commands for a restore: some at length, and the beginnings of all others. Pure. */
 import { diverse } from "./commands.ts"
 import type { Held } from "./context.ts"
 import type { Fact } from "./material.ts"
 import { code } from "./quote.ts"
 import { isBare, vocabulary } from "./vocabulary.ts"
 
-/** Of the room, what is kept for how the others begin. */
+/** Share of the room reserved for the beginnings of the others. */
 const ALSO_SHARE = 0.3
-/** Characters of such a line, before its marks. */
+/** Characters in such a line, without its marks. */
 const ALSO_LINE = 110
 const COMMAND_SHOWN = 160
-/** A longer line is told without what stands behind its command. */
+/** A longer command is shown without its redirections and filters. */
 const FORM_SHOWN = 120
-/** Commands too long for what is left, after which no more are tried. */
+/** How many commands may be too long for the remaining room before the rest are skipped. */
 const MOST_REFUSED = 12
 
 /**
- * @param room characters for all lines, a newline before each included
- * @param held whether the new context has the words already
+ * @param room characters for all lines, including the newline before each
+ * @param held whether the new context already contains the words
  */
 export function commandLines(commands: readonly Fact[], room: number, held: Held): string[] {
   const atLength = commands.filter((fact) => !isBare(shown(fact)))
@@ -34,7 +34,7 @@ const sizeOf = (lines: readonly string[]): number => lines.reduce((sum, { length
 const lineOf = (fact: Fact): string =>
   `- ${code(shown(fact), COMMAND_SHOWN)}${often(fact.times)}${ended(fact.exit)}`
 
-/** @returns those that fit, and the others */
+/** @returns the lines that fit, and the others */
 function fitting(lines: readonly string[], room: number): [fitting: string[], others: string[]] {
   const taken: string[] = []
   const others: string[] = []
@@ -49,7 +49,7 @@ function fitting(lines: readonly string[], room: number): [fitting: string[], ot
   return [taken, others]
 }
 
-/** How commands begin, with their number, on as few lines as they need. */
+/** The beginnings of commands with how often they were used, on as few lines as possible. */
 function alsoLines(commands: readonly Fact[], room: number, isKnown: (words: string) => boolean): string[] {
   const lines: string[] = []
   let last = ""
@@ -73,7 +73,7 @@ const alsoLine = (words: string): string => `- also: ${code(words, 2 * ALSO_LINE
 
 const often = (times = 1): string => (times > 1 ? ` ×${times}` : "")
 
-/** How the last run of a command ended, where it failed. */
+/** How the last run of a command ended, if it failed. */
 export const ended = (exit: string | undefined): string => (exit === undefined ? "" : ` (${exit})`)
 
 const shown = ({ text, form = text }: Fact): string => (form.length > FORM_SHOWN ? text : form)

@@ -1,28 +1,28 @@
-/** Which commands to tell, and in which order: each for what it tells that those before it do not. Pure. */
+/** Which commands to show, and in which order: each is chosen for what it adds to those before it. Pure. */
 import { type Fact, SETTLING } from "./material.ts"
 
-/** Characters that a line takes beside the command. */
+/** Characters in a line besides the command. */
 const FRAME = 5
-/** What it is worth to tell a program with its first word, to the worth of one of its commands. */
+/** What it is worth to show a program with its first word, relative to one of its commands. */
 const STEM_WORTH = 0.5
 
-/** What looks at files and moves them about is typed by anybody: how a project is built and tested goes before. */
+/** Commands that anyone types to look at files and move them: how a project is built and tested is worth more. */
 const COMMON =
   /^(?:cat|ls|sed -n|head|tail|wc|grep|rg|find|awk|cut|sort|uniq|tr|jq|stat|file|tree|diff|mkdir|rm|cp|mv|ln|touch|chmod|which|pwd|date|env|printenv)\b/
 const COMMON_WORTH = 0.4
-/** Commands that begin with the same words, after which no more of them are told. */
+/** How many commands with the same first words are shown. */
 const MOST_ALIKE = 5
 
-/** @returns how much telling a command tells, to one that is not common */
+/** @returns how much showing a command is worth; 1 for one that is not common */
 export const interest = (command: string): number => (COMMON.test(command) ? COMMON_WORTH : 1)
 
 interface Candidate {
   readonly fact: Fact
   readonly shown: string
   readonly stems: readonly string[]
-  /** What its line costs: a long one has to tell more. */
+  /** What its line costs: a longer one must add more. */
   readonly cost: number
-  /** What it tells that is not told yet. */
+  /** What it adds to what is already shown. */
   gain: number
   isTold: boolean
 }
@@ -34,10 +34,10 @@ interface Stem {
 }
 
 /**
- * The worthiest first, by what is not told yet: how often and lately it was used, and how its program was. Each is
- * chosen when it is asked for.
+ * Most valuable first, judged by what is not shown yet: how often and recently the command was used, and its program.
+ * Each is chosen only when it is asked for.
  *
- * @param shownOf how a command is told
+ * @param shownOf how a command is shown
  */
 export function* diverse(commands: readonly Fact[], shownOf: (fact: Fact) => string): Generator<Fact> {
   const stems = new Map<string, Stem>()
@@ -59,7 +59,7 @@ export function* diverse(commands: readonly Fact[], shownOf: (fact: Fact) => str
   }
 }
 
-/** Adds to the worth of its stems. */
+/** Makes a candidate and adds to the worth of its stems. */
 function candidate(fact: Fact, shown: string, all: Map<string, Stem>): Candidate {
   const { text, times = 1, age = 0 } = fact
   const gain = (interest(text) * times) / Math.sqrt(age + SETTLING)
@@ -76,7 +76,7 @@ function candidate(fact: Fact, shown: string, all: Map<string, Stem>): Candidate
   return one
 }
 
-/** The first of those that gain most for what they cost. */
+/** The candidate that adds most for its cost; the first of equals. */
 function worthiest(candidates: readonly Candidate[]): Candidate | undefined {
   let best: Candidate | undefined
   let most = -1
@@ -89,7 +89,7 @@ function worthiest(candidates: readonly Candidate[]): Candidate | undefined {
   return best
 }
 
-/** The first two and three words of each command in a line. */
+/** The first two and the first three words of each command in a line. */
 function stemsOf(line: string): string[] {
   const stems: string[] = []
   for (const command of line.split(/&&|\|\||[|;]/)) {

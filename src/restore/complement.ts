@@ -1,4 +1,4 @@
-/** What the model is likely to need again and the host's summary lacks: errors, names, paths, commands. Pure. */
+/** Adds what the model is likely to need again and the host's summary lacks: errors, names, paths, commands. Pure. */
 import { isDemand } from "../transcript/host-refusals.ts"
 import { commandLines, ended } from "./command-lines.ts"
 import type { Held } from "./context.ts"
@@ -8,24 +8,27 @@ import type { Page } from "./page.ts"
 import { told } from "./quote.ts"
 
 /**
- * Shares of the room, in the order in which the lists are written; what one does not need goes to those behind it.
- * They were chosen on cuts at arbitrary places of sessions, not on compactions (docs/adr/0012).
+ * Shares of the room, in the order in which the lists are written; what one does not use goes to the following. They
+ * were chosen on cuts at arbitrary points of sessions, not at compactions (docs/measurements/restore.md).
  */
-const SHARES = { errors: 0.22, paths: 0.25, names: 0.22, commands: 0.31 } as const
+const SHARES = { errors: 0.18, paths: 0.27, names: 0.27, commands: 0.28 } as const
 
 const COMMANDS = "Commands run"
 const ERROR_SHOWN = 200
-/** Of how the host's tools want to be used: met again, but no errors of the project's, so these come last. */
+/**
+ * At most this many error lines about how to use the host's own tools: they recur, but are not the project's errors, so
+ * they come last.
+ */
 const MOST_DEMANDS = 2
-/** Characters of a section's title line. */
+/** Characters that precede a section's title. */
 const TITLED = "\n## ".length
-/** Facts of a kind that are asked of the summary: no budget has room for more. */
+/** How many facts of each kind are looked up in the summary; no budget has room for more. */
 const MOST = 200
 
 /**
- * @param room characters that all lists together may take
- * @param held whether the new context holds it already
- * @param heldPath the same of a path
+ * @param room characters for all lists together
+ * @param held whether the new context already contains a text
+ * @param heldPath the same for a path
  */
 export function complement(page: Page, facts: Facts, room: number, held: Held, heldPath: Held): void {
   const end = page.left - Math.min(room, page.left)
@@ -47,7 +50,7 @@ export function complement(page: Page, facts: Facts, room: number, held: Held, h
   page.section(COMMANDS, commandLines(commands, last - COMMANDS.length - TITLED, held), last)
 }
 
-/** Of those for which there is room, and as much again for what does not fit. */
+/** As many facts as fill twice the room, since some will not fit. */
 function wanted(facts: readonly Fact[], page: Page, held: Held, room: number): Fact[] {
   const found: Fact[] = []
   let left = 2 * room
@@ -62,7 +65,7 @@ function wanted(facts: readonly Fact[], page: Page, held: Held, room: number): F
 
 const textsOf = (facts: readonly Fact[]): string[] => facts.map(({ text }) => text)
 
-/** `gradle_utils.dart` tells `gradle_utils`, too: it stands in its place. */
+/** `gradle_utils.dart` also mentions `gradle_utils`, so it replaces it. */
 function withoutParts(names: readonly string[]): string[] {
   const wholes = new Map<string, string>()
   for (const name of names) {
@@ -80,7 +83,7 @@ function inOrder(errors: readonly Fact[]): Fact[] {
   return [...some.filter((fact) => !demands.includes(fact)), ...demands.slice(0, MOST_DEMANDS)]
 }
 
-/** Lines that differ in numbers only are one error. */
+/** Lines that differ only in numbers count as one error. */
 function* errorLines(errors: readonly Fact[], page: Page, held: Held): Generator<string> {
   const kinds = new Set<string>()
   for (const { text, exit } of errors) {

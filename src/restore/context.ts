@@ -1,19 +1,19 @@
-/** What the new context holds without us: the host's summary, what it keeps and what it puts there again. Pure. */
+/** What the new context contains without us: the host's summary, what the host keeps, and what it adds again. Pure. */
 import { oneLine } from "../util/text.ts"
 
-/** Whether a text is there already, word for word; white space and case do not matter. */
+/** Whether a text is already there verbatim, apart from white space and case. */
 export type Held = (text: string) => boolean
 
 /**
  * @param summary as the host made it
- * @param others texts that are in the context beside it
+ * @param others other texts in the context
  */
 export function heldIn(summary: string, others: readonly string[]): Held {
-  // What the model thought before it summed up does not reach the new context (from 2.1 on).
+  // What the model thought before the summary does not reach the new context (from 2.1 on).
   const kept = /<summary>([\s\S]*)<\/summary>/.exec(summary)?.[1] ?? summary
   const texts = [kept, ...others].map((text) => oneLine(text).toLowerCase()).join("\n")
   if (texts.trim() === "") return () => false
-  // Looked through some hundred times: bytes are found in less than half the time.
+  // Searched some hundred times, and searching bytes takes less than half the time.
   const known = Buffer.from(texts)
   return (text) => {
     const wanted = oneLine(text).toLowerCase()

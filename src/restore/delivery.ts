@@ -1,4 +1,6 @@
-/** Whether what a session was given last has reached its conversation, from the vault and from our own notes. */
+/**
+ * Whether the last restore given to a session has reached its conversation, according to the vault and our own notes.
+ */
 import type { Database } from "../archive/database.ts"
 import { currentTranscript } from "../archive/transcripts.ts"
 import { contextsIn, outcomeIn } from "../transcript/delivery.ts"
@@ -7,7 +9,7 @@ import { vaultFile } from "../vault/layout.ts"
 import { stretchesFrom } from "../vault/reader.ts"
 import type { DeliveryProof } from "./receipt.ts"
 
-/** Bytes behind a restore that are looked at: as hooks do. */
+/** How many bytes after a restore are examined, as in hooks. */
 const LOOKED_AT = 2 << 20
 const NEWLINE = 0x0a
 
@@ -19,7 +21,7 @@ export interface LastRestore {
   /** UTF-16 units. */
   readonly characters: number
   readonly proof: DeliveryProof
-  /** When it was given once more, at a prompt; null: it was not. */
+  /** When it was given again, at a prompt; null if it was not. */
   readonly again: string | null
 }
 
@@ -58,11 +60,11 @@ function proofIn(content: Buffer, given: number, isAgain: boolean): DeliveryProo
   const outcome = outcomeIn(content, given)
   if (outcome === "arrived") return hasFromStart(content) ? "arrived" : "arrived-later"
   if (outcome === "unknown") return "untold"
-  // Given once more, its line is not there before the prompt's own.
+  // When the restore is given again, its line comes after the prompt's own.
   return outcome === "lost" && !isAgain ? "lost" : "open"
 }
 
-/** Whether the text stands there as context of the session's start. */
+/** Whether the text is there as context added at the session's start. */
 function hasFromStart(content: Buffer): boolean {
   return content
     .toString()
@@ -83,7 +85,7 @@ function parsed(line: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** Whole lines; undefined when the vault does not reach so far. */
+/** Whole lines; undefined when the session is not in the vault. */
 function archivedSince(db: Database, dataHome: string, session: string, since: number): Buffer | undefined {
   const row = currentTranscript(db, session)
   if (row === undefined) return undefined

@@ -1,9 +1,12 @@
-/** Reads files that are not ours: no more of them than is asked for, no pipe or device, and what fails is not there. */
+/**
+ * Reads files that are not ours: never more than asked for, never a pipe or device. A file that cannot be read counts
+ * as missing.
+ */
 import { closeSync } from "../util/fs.ts"
 import { readExactly } from "../vault/file.ts"
 import { openSource } from "../vault/original.ts"
 
-/** The text of a file of at most so many bytes; undefined for any other. */
+/** The text of a file of at most `most` bytes; undefined for any other. */
 export function readSmall(path: string, most: number): string | undefined {
   const text = withFile(path, (fd, size) =>
     size > most ? undefined : asBuffer(readExactly(fd, 0, size)).toString(),
@@ -11,7 +14,7 @@ export function readSmall(path: string, most: number): string | undefined {
   return text?.includes("\0") ? undefined : text
 }
 
-/** As many of these bytes as there are. */
+/** As many of these bytes as the file has. */
 export const readPart = (path: string, from: number, length: number): Buffer | undefined =>
   withFile(path, (fd) => asBuffer(readExactly(fd, from, length)))
 

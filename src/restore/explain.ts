@@ -1,22 +1,22 @@
-/** Why each part of a restore is there. Pure. */
+/** Explains why each part of a restore is there. Pure. */
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import type { Fact, Facts, RelatedLine } from "./material.ts"
 import { RELATED_TITLE } from "./render.ts"
 
 export interface Section {
-  /** `""` for what stands before the first title. */
+  /** `""` for what precedes the first title. */
   readonly title: string
   readonly why: string
   readonly lines: readonly string[]
-  /** UTF-16 units, newlines included. */
+  /** In UTF-16 units, including newlines. */
   readonly characters: number
-  /** What it tells that may be needed again, and how much it was used. */
+  /** The facts it shows that may be needed again, and how much they were used. */
   readonly facts: readonly Fact[]
-  /** Turns of other sessions that it tells of, and what they have in common with what is asked now. */
+  /** The other sessions' turns that it shows, and the words they share with the current subject. */
   readonly related: readonly { readonly handle: string; readonly words: readonly string[] }[]
 }
 
-/** By the beginning of a section's title. */
+/** Keyed by the beginning of a section's title. */
 const REASONS: readonly (readonly [title: string, why: string])[] = [
   ["The user's prompt", "an automatic compaction swallows the prompt that waits for an answer"],
   ["Standing constraints", "sentences of the user worded as rules, the latest first"],
@@ -35,7 +35,7 @@ const REASONS: readonly (readonly [title: string, why: string])[] = [
 
 const HEAD = "what the text is, and how to find more"
 
-/** The parts of a restore or pointer, in their order. */
+/** The parts of a restore or pointer, in order. */
 export function explain(text: string, facts?: Facts, related: readonly RelatedLine[] = []): Section[] {
   if (text === "") return []
   return text.split("\n## ").map((part, n) => {
@@ -63,13 +63,13 @@ function factsOf(title: string, facts: Facts | undefined): readonly Fact[] {
   return title === "Commands run" ? (facts?.commands ?? []) : []
 }
 
-/** Asks whether a section tells a fact. */
+/** Makes a function that tells whether a section shows a fact. */
 function tellerOf(part: string): (fact: Fact) => boolean {
   const words = new Set(part.split(/[\s`"]+/))
   return ({ text, form = text }) => {
     if (/\s/.test(text)) return part.includes(form) || part.includes(text)
     if (words.has(text)) return true
-    // In a folder that is told once, a path stands by its name.
+    // Where a shared folder is shown once, a path is shown by its name.
     const folder = text.slice(0, text.lastIndexOf("/") + 1)
     return folder !== "" && words.has(folder) && words.has(text.slice(folder.length))
   }

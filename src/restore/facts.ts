@@ -1,9 +1,9 @@
 /**
- * Names, paths, commands and error lines that the model is likely to need again, the likeliest first.
+ * Names, paths, commands and error lines that the model is likely to need again, likeliest first.
  *
- * What was used often and lately is used again, and short facts leave room for more: times / (√age · √characters), of
- * error lines times / (√age · characters).
- * How that was chosen stands in docs/adr/0012.
+ * What was used often and recently is used again, and short facts leave room for more, so the rank is √times /
+ * (√age · √characters), or for error lines √times / (√age · characters). docs/measurements/restore.md says how that was
+ * chosen.
  */
 import type { Database } from "../archive/database.ts"
 import { sessionKey } from "../archive/identity.ts"
@@ -12,15 +12,15 @@ import { type FactKind, simpleCommands } from "../transcript/facts.ts"
 import { type Fact, type Facts, SETTLING } from "./material.ts"
 import type { Scope } from "./scope.ts"
 
-/** Facts of a kind that are looked at, the latest: what is older has hardly a chance. */
+/** How many of the latest facts of a kind are considered; older ones have hardly a chance. */
 const LOOKED_AT = 120
-/** Of names: one long text can hold as many. */
+/** The same for names, since one long text can contain that many. */
 const NAMES_LOOKED_AT = 300
-/** Calls among which the last run of a command is found, for each outcome. */
+/** How many calls of each outcome are searched for the last run of a command. */
 const MOST_RUNS = 60
-/** Commands that are looked for in those calls: no budget has room for more. */
+/** How many commands are looked up in those calls; no budget has room for more. */
 const MOST_COMMANDS = 60
-/** Characters that a fact takes beside its own. */
+/** Characters that a fact takes besides its own. */
 const FRAME = 8
 
 /** First and last seen in turns that the user took back. */
@@ -34,10 +34,10 @@ interface FactRow {
   readonly latest: number
 }
 
-/** @param inProject how a path is told: from the session's folder when it is below it */
+/** @param inProject how a path is shown: relative to the session's folder when it is below it */
 export function gatherFacts(db: Database, scope: Scope, inProject: (path: string) => string): Facts {
   const told = latestFacts(db, scope, "path")
-    // The folder itself is known.
+    // The folder itself needs no mention.
     .filter(({ text }) => inProject(`${text}/`) !== "")
     .map((row) => ({ ...row, text: inProject(row.text) }))
   const paths = merged(told.map((row) => ({ ...row, form: row.text })))
@@ -74,7 +74,7 @@ function latestFacts(db: Database, scope: Scope, kind: FactKind, most = LOOKED_A
   )
 }
 
-/** The same text once: from a fork and the session before it, or told in two ways. */
+/** Merges equal texts: from a fork and its origin, or a path written in two ways. */
 function merged(rows: readonly FactRow[]): FactRow[] {
   const once = new Map<string, FactRow>()
   for (const row of rows) {
@@ -86,16 +86,19 @@ function merged(rows: readonly FactRow[]): FactRow[] {
   return [...once.values()]
 }
 
-/** How many messages with facts came after each: numbers of messages themselves also count other sessions'. */
+/**
+ * How many messages with facts came after each. Message ids cannot tell, since they also count other sessions'
+ * messages.
+ */
 function agesOf(kinds: readonly (readonly FactRow[])[]): ReadonlyMap<number, number> {
   const latest = new Set(kinds.flatMap((rows) => rows.map((row) => row.latest)))
   return new Map([...latest].sort((a, b) => b - a).map((message, age) => [message, age]))
 }
 
-/** @param brevity exponent of the characters: error lines are as likely at any length, so that short ones go first */
+/** @param brevity exponent of the length: error lines are equally likely at any length, so short ones go first */
 function ranked(rows: readonly FactRow[], ages: ReadonlyMap<number, number>, brevity = 0.5): Fact[] {
   const need = ({ form, times, latest }: FactRow): number =>
-    times / (Math.sqrt(ages.get(latest)! + SETTLING) * (form.length + FRAME) ** brevity)
+    Math.sqrt(times / (ages.get(latest)! + SETTLING)) / (form.length + FRAME) ** brevity
   return rows
     .map((row) => ({ row, need: need(row) }))
     .sort((a, b) => b.need - a.need || (a.row.text < b.row.text ? -1 : 1))
@@ -112,7 +115,10 @@ interface RunRow {
   readonly result: number
 }
 
-/** Whether the last run of a command failed, and how: of several in a script nobody can tell which one did. */
+/**
+ * Whether and how the last run of a command failed. Only for scripts of a single command: with several, there is no
+ * telling which one failed.
+ */
 function failedRuns(db: Database, scope: Scope): (command: string) => { exit?: string } {
   const query = db.query<RunRow, [string, number, number, number]>(
     `SELECT c.target AS script, c.is_error AS isError, c.exit_code AS exitCode, c.result

@@ -1,4 +1,4 @@
-/** Reads what a restore is made of from the views. */
+/** Reads the material for a restore from the views. */
 import type { Database } from "../archive/database.ts"
 import { NOTES_SESSIONS } from "../archive/notes-session.ts"
 import { openTodos, parseTodos } from "../archive/todos.ts"
@@ -13,13 +13,13 @@ import { gatherRelated } from "./related.ts"
 import { type Scope, scopeOf } from "./scope.ts"
 import { runsAgain, typed } from "./typed.ts"
 
-/** Turns that a human began in this session: no subagent's, and none from another tool's archive. */
+/** Turns that a human started in this session: none of a subagent or from another tool's archive. */
 const OWN = "via NOT IN ('none', 'brief') AND origin <> 'import'"
 const MOST_TURNS = 60
-/** More than there is room for: some may be held by the new context. */
+/** More than there is room for, since the new context may already contain some. */
 const MOST_NOTES = 30
 const MOST_FILES = 10
-/** Later runs among which one of a failed command is looked for. */
+/** How many later runs are searched for a success of a failed command. */
 const MOST_RUNS = 200
 
 interface AboutRow {
@@ -31,10 +31,10 @@ interface AboutRow {
   readonly todos: string
 }
 
-/** A prompt that has not been answered to the end. */
+/** A prompt that has not been fully answered. */
 export interface PendingPrompt {
   readonly text: string
-  /** Bytes of the transcript when it came: its own line follows them. */
+  /** Size of the transcript, in bytes, when the prompt arrived; its own line comes after that. */
   readonly at: number
 }
 
@@ -42,18 +42,18 @@ export interface GatherOptions extends Pick<BriefOptions, "related" | "about" | 
   readonly pending?: PendingPrompt | undefined
 }
 
-/** Everything a restore may need. The cost does not grow with the length of the session. */
+/** Everything a restore may need. The cost does not depend on the length of the session. */
 export function gather(db: Database, session: string, options: GatherOptions = {}): Material {
   const { pending: asked, related, about = asked?.text, focus } = options
   const scope = scopeOf(db, session)
   const brief = gatherBrief(db, session, { scope, turns: MOST_TURNS, related, about, focus })
   const last = brief.turns[0]
   const inProject = belowFolder(brief.cwd)
-  // The views keep the beginning of a long prompt, cut in the same way.
+  // The views keep only the beginning of a long prompt, cut the same way as here.
   const stored = last !== undefined && asked !== undefined && isOf(last, asked) ? last : undefined
   return {
     ...brief,
-    // A prompt that its author has stopped is not waiting for an answer.
+    // A prompt whose author interrupted the model is not waiting for an answer.
     pending: stored?.interrupted === 1 ? undefined : asked?.text,
     pendingBegun: stored !== undefined && begun(stored),
     constraints: notes(db, scope, "constraint"),
@@ -70,17 +70,17 @@ export function gather(db: Database, session: string, options: GatherOptions = {
 
 export interface BriefOptions {
   readonly scope?: Scope
-  /** Its latest turns, at most. */
+  /** Maximum number of latest turns. */
   readonly turns?: number
-  /** Turns of other sessions that are wanted. */
+  /** How many turns of other sessions are wanted. */
   readonly related?: number | undefined
-  /** What they shall be about; otherwise the pending prompt says it, else the latest turn's. */
+  /** What they should be about. Default: the pending prompt or else the latest turn's. */
   readonly about?: string | undefined
-  /** What the user has asked for beside that: turns about it come first. */
+  /** What the user asked for in addition; turns about it come first. */
   readonly focus?: string | undefined
 }
 
-/** Where a session was left: its last turns and what was still to be done. */
+/** Where a session was left: its last turns and what remained to be done. */
 export function gatherBrief(db: Database, session: string, options: BriefOptions = {}): Brief {
   const { scope = scopeOf(db, session), turns: most = 1, related = 0, about, focus } = options
   const row = db
@@ -115,7 +115,7 @@ export function gatherBrief(db: Database, session: string, options: BriefOptions
   }
 }
 
-/** Sessions by their name first: of those there is one for each project. */
+/** Selects sessions by name first: there is one notes session per project. */
 function notesKept(db: Database, session: string): Brief["notes"] {
   const row = db
     .query<{ count: number; session: string }, [string, string]>(
@@ -126,16 +126,16 @@ function notesKept(db: Database, session: string): Brief["notes"] {
   return row ?? undefined
 }
 
-/** Whether this turn began with that prompt, and not with the same words said before. */
+/** Whether this turn began with that prompt, and not with the same words earlier. */
 const isOf = (turn: TurnLine, { text, at }: PendingPrompt): boolean =>
   turn.offset >= at && turn.prompt === cut(text, turn.prompt.length)
 
 const begun = (turn: TurnLine): boolean => turn.tools > 0 || turn.answer !== ""
 
-/** Of turns `t`: those that the user took back did not happen, unless they count. */
+/** Leaves out turns `t` that the user took back, unless they count. */
 const STANDS = "(t.taken_back = 0 OR ?3)"
 
-/** The rows of all parts of the scope; `?1` is the session, `?2` the last turn that counts, `?3` as in STANDS. */
+/** The rows for all parts of the scope. `?1` is the session, `?2` the last turn that counts, `?3` as in STANDS. */
 function rows<Row>(db: Database, scope: Scope, sql: string): Row[] {
   const query = db.query<Row, [string, number, number]>(sql)
   return scope.flatMap(({ session, upTo, takenBack }) => query.all(session, upTo, takenBack))
@@ -164,7 +164,7 @@ function latestTurns(db: Database, scope: Scope, most: number): TurnLine[] {
     .map(({ id: _id, ...turn }) => turn)
 }
 
-/** Newest first; the same words once. */
+/** Newest first, without duplicates. */
 function notes(db: Database, scope: Scope, kind: "constraint" | "decision" | "refuted"): Quote[] {
   const found = rows<Quote & { turn: number }>(
     db,
@@ -181,13 +181,13 @@ interface ChangedFile {
   readonly path: string
   readonly name: string
   readonly handle: string
-  /** id of the message with the last call. */
+  /** Id of the message with the last call. */
   readonly latest: number
 }
 
 /**
- * Newest first: by the last call that changed each, since a turn may change a hundred. What was moved since is told by
- * where it is now.
+ * Files by the last call that changed each, newest first, since one turn may change a hundred. A file that was moved
+ * later is listed where it is now.
  */
 function filesInFlight(db: Database, scope: Scope, cwd: string | undefined): FileInFlight[] {
   const turns = rows<{ turn: number }>(
@@ -226,7 +226,7 @@ function filesInFlight(db: Database, scope: Scope, cwd: string | undefined): Fil
   }))
 }
 
-/** In one walk over the session's changes: one for each file costs a long session 14 ms. */
+/** Counts in a single walk over the session's changes: one walk per file costs 14 ms in a long session. */
 function timesChanged(db: Database, scope: Scope, paths: readonly string[]): Map<string, number> {
   const query = db.query<{ path: string; n: number }, [string, number, number, string]>(
     `SELECT f.path, sum(f.count) AS n FROM files f JOIN turns t ON t.id = f.turn
@@ -247,7 +247,7 @@ interface CommandRow {
   readonly exitCode: number | null
   readonly error: string | null
   readonly handle: string
-  /** id of the message that holds the result. */
+  /** Id of the message that holds the result. */
   readonly result: number
 }
 
@@ -269,7 +269,7 @@ function asRun(row: CommandRow | undefined): CommandRun | undefined {
   return { command, exitCode: row.exitCode ?? undefined, error: row.error ?? "", handle }
 }
 
-/** The last command that failed, unless the same has succeeded since, wherever its output went. */
+/** The last command that failed, unless it has succeeded since, even with its output redirected elsewhere. */
 function failingCommand(db: Database, scope: Scope): CommandRun | undefined {
   const row = lastCommand(db, scope, 1)
   if (row === undefined) return undefined

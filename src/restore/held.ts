@@ -1,14 +1,14 @@
-/** Whether a text tells something, however it quotes it: for receipts and for `bench survive`. Pure. */
+/** Tells whether a text contains a fact, however it is quoted; for receipts and for `bench survive`. Pure. */
 import type { FactKind } from "../transcript/facts.ts"
 import { oneLine } from "../util/text.ts"
 
-/** Sentences and figures that receipts count beside the facts. */
+/** Adds the sentences and numbers that receipts count besides facts. */
 export type HeldKind = FactKind | "constraint" | "decision" | "number"
 
-/** A restore cuts long sentences; by so many characters one is known. */
+/** A restore cuts long sentences; this many characters identify one. */
 const SENTENCE_KNOWN = 120
 
-/** What the facts of a conversation are called for short, where that can mean only one of them. */
+/** Short names of a conversation's facts, where they are unambiguous. */
 export interface ShortNames {
   /** A path's last part. */
   path(path: string): string | undefined
@@ -17,16 +17,17 @@ export interface ShortNames {
 }
 
 /**
- * Asks whether a text holds a fact. White space, case and the quotation marks of a restore do not matter.
+ * Makes a function that tells whether a text contains a fact. White space, case and a restore's quotation marks do not
+ * matter.
  *
- * @param short by which a fact is known as well
+ * @param short short names by which facts are also recognised
  */
 export function holderOf(text: string, short?: ShortNames): (kind: HeldKind, fact: string) => boolean {
   const known = essence(text)
   return (kind, fact) => {
     switch (kind) {
       case "path":
-        // A path is known by its folder and name: sessions tell it from many places.
+        // A path is recognised by its folder and name, since sessions write it relative to many places.
         return (
           known.includes(essence(fact.split("/").slice(-2).join("/"))) ||
           inSharedFolder(known, fact) ||
@@ -48,7 +49,7 @@ export function holderOf(text: string, short?: ShortNames): (kind: HeldKind, fac
 const essence = (text: string): string =>
   oneLine(text.replace(/\\"/g, '"').replace(/[`‹<]/g, "'")).toLowerCase()
 
-/** `in dir/: a.ts b.ts` tells dir/b.ts, and a name with blanks is a line's only one. */
+/** `in dir/: a.ts b.ts` contains dir/b.ts. A name with spaces is the only one in its line. */
 function inSharedFolder(known: string, path: string): boolean {
   const end = path.lastIndexOf("/") + 1
   const folder = essence(path.slice(0, end))
@@ -60,7 +61,7 @@ function inSharedFolder(known: string, path: string): boolean {
     .some((names, n) => n > 0 && (names === name || names.split(" ").includes(name)))
 }
 
-/** Not as a part of another name, nor in another folder. */
+/** Whether the text contains the name, not as part of another name or in another folder. */
 function holdsName(known: string, name: string | undefined): boolean {
   if (name === undefined) return false
   const wanted = essence(name)
@@ -75,11 +76,14 @@ function holdsName(known: string, name: string | undefined): boolean {
   return false
 }
 
-/** In prose its words may mean anything. */
+/** The command must be quoted: in prose its words may mean anything. */
 const isQuoted = (known: string, command: string | undefined): boolean =>
   command !== undefined && known.includes(`'${essence(command)}'`)
 
-/** @param paths all of the conversation, @param commands the same */
+/**
+ * @param paths all paths in the conversation
+ * @param commands all commands in it
+ */
 export function shortNames(paths: Iterable<string>, commands: Iterable<string>): ShortNames {
   const files = grouped(paths, (path) => path.slice(path.lastIndexOf("/") + 1))
   const runs = grouped(commands, withoutOptions)
@@ -87,7 +91,7 @@ export function shortNames(paths: Iterable<string>, commands: Iterable<string>):
     path(path) {
       const name = path.slice(path.lastIndexOf("/") + 1)
       const longest = files.get(name)?.reduce((a, b) => (b.length > a.length ? b : a))
-      // One file, told from several places.
+      // One file, written relative to several places.
       const isOne =
         longest !== undefined && files.get(name)!.every((one) => `/${longest}`.endsWith(`/${one}`))
       return isOne && /\w\.\w/.test(name) ? name : undefined
@@ -99,7 +103,7 @@ export function shortNames(paths: Iterable<string>, commands: Iterable<string>):
   }
 }
 
-/** `git status --short` → `git status`: at least two words, and nothing but options behind them. */
+/** `git status --short` → `git status`: at least two words, followed by nothing but options. */
 function withoutOptions(command: string): string | undefined {
   const words = command.trim().split(/\s+/)
   const options = words.findIndex((word) => word.startsWith("-"))
@@ -119,7 +123,7 @@ function grouped(
   return groups
 }
 
-/** Not as a part of another number. */
+/** Whether the text contains the number, not as part of another one. */
 function holdsNumber(known: string, number: string): boolean {
   const wanted = essence(number)
   for (let at = known.indexOf(wanted); at >= 0; at = known.indexOf(wanted, at + 1)) {

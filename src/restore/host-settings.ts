@@ -1,37 +1,40 @@
-/** What the host's settings say about what it shows by itself: excluded memory files, places of plans and notes. */
+/**
+ * Reads what the host's settings say about what it adds to the context itself: excluded memory files, and where plans
+ * and notes are.
+ */
 import type { Paths } from "../config/load.ts"
 import { readdirSync, realpathSync } from "../util/fs.ts"
 import { dirname, isAbsolute, join, resolve } from "../util/path.ts"
 import { readSmall } from "./disk.ts"
 
-/** Where the host finds them. */
+/** The places where the host looks for them. */
 export type HostPlaces = Pick<Paths, "home" | "claudeDir" | "hostConfig"> & {
-  /** The session's folder, as the host says it. */
+  /** The session's folder, as the host reports it. */
   readonly cwd: string | undefined
 }
 
 export interface HostSettings {
-  /** Where the session's plan may stand, the likeliest first. */
+  /** Where the session's plan may be, likeliest first. */
   readonly planFolders: readonly string[]
-  /** Where the host's own notes stand; undefined: in its folder of the project, none: it keeps none. */
+  /** Where the host's own notes are. Undefined: in its folder for the project; none: it keeps none. */
   readonly notes: string | "none" | undefined
-  /** Whether a memory file of the user's or of a folder's is not shown. */
+  /** Whether a user's or folder's memory file is excluded. */
   readonly isExcluded: (path: string) => boolean
 }
 
-/** Where an organisation puts its own. */
+/** Where an organisation puts its managed files. */
 export const MANAGED =
   process.platform === "darwin" ? "/Library/Application Support/ClaudeCode" : "/etc/claude-code"
-/** Bytes of a file: it may be anybody's. */
+/** Maximum size of a file in bytes; it may be anyone's. */
 const LONGEST = 1 << 20
 const MOST_FILES = 20
 const MOST_PATTERNS = 200
-/** UTF-16 units: no path is longer. To match a megabyte of brackets takes 50 ms for each file. */
+/** In UTF-16 units; no path is longer. Matching a megabyte of brackets takes 50 ms per file. */
 const LONGEST_PATTERN = 4096
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** What the user's, the project's and the organisation's files say; the host's command line is not known here. */
+/** Combines the user's, the project's and the organisation's files. The host's command line is not known here. */
 export function hostSettings({ home, claudeDir, cwd }: HostPlaces): HostSettings {
   const project = cwd === undefined ? [] : ["settings.json", "settings.local.json"]
   const files = [
@@ -40,7 +43,7 @@ export function hostSettings({ home, claudeDir, cwd }: HostPlaces): HostSettings
     ...managedFiles(),
   ]
   const all = files.map(fieldsIn)
-  // The last one counts; of lists, all.
+  // The last value counts; lists are combined.
   const last = (name: string): unknown => all.findLast((fields) => fields[name] !== undefined)?.[name]
   const patterns = all
     .flatMap((fields) => stringsIn(fields["claudeMdExcludes"]))
@@ -59,7 +62,7 @@ function managedFiles(): string[] {
   try {
     names = readdirSync(folder).filter((name) => name.endsWith(".json"))
   } catch {
-    // Hardly anybody has one.
+    // Hardly anyone has one.
   }
   const more = names.sort().slice(0, MOST_FILES)
   return [join(MANAGED, "managed-settings.json"), ...more.map((name) => join(folder, name))]
@@ -70,7 +73,7 @@ function fieldsIn(file: string): Fields {
     const fields: unknown = JSON.parse((readSmall(file, LONGEST) ?? "{}").replace(/^\uFEFF/, ""))
     return typeof fields === "object" && fields !== null ? (fields as Fields) : {}
   } catch {
-    // The host ignores it, too.
+    // The host ignores it as well.
     return {}
   }
 }
@@ -78,7 +81,7 @@ function fieldsIn(file: string): Fields {
 const stringsIn = (value: unknown): string[] =>
   Array.isArray(value) ? value.filter((one) => typeof one === "string" && one !== "") : []
 
-/** Only below the session's folder does the host take one. */
+/** The host only accepts a folder inside the session's folder. */
 function planFolder(value: unknown, cwd: string | undefined): string | undefined {
   if (typeof value !== "string" || cwd === undefined) return undefined
   const folder = isAbsolute(value) ? resolve(value) : resolve(join(cwd, value))
@@ -91,7 +94,9 @@ function notesFolder(value: unknown, home: string): string | undefined {
   return isAbsolute(folder) && resolve(folder).length > 2 ? resolve(folder) : undefined
 }
 
-/** The host matches the names of files as they were found, and patterns also with the links in their beginning followed. */
+/**
+ * The host matches file names as it found them. It also tries each pattern with the links in its literal part resolved.
+ */
 function matcher(patterns: readonly string[]): (path: string) => boolean {
   const globs = [...patterns, ...patterns.flatMap(withoutLinks)].map((pattern) => new Bun.Glob(pattern))
   return (path) => globs.some((glob) => glob.match(path))

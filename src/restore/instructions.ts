@@ -1,11 +1,11 @@
-/** Plain text for the host's compaction: what its summary should not drop. Pure. Only committed facts. */
+/** Plain text for the host's compaction: what its summary should not drop. Only recorded facts. Pure. */
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { bytes, count, cut } from "../util/text.ts"
 import type { Material } from "./material.ts"
 import { code, commandIn, errorIn, said, word } from "./quote.ts"
 
 const LEAST = 120
-/** Of files in flight: the others have what room the decisions leave. */
+/** How many files in flight come before the decisions; the others get the room that is left. */
 const FIRST_FILES = 5
 
 /** @returns `""` when nothing is archived or there is no room */

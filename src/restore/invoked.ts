@@ -1,20 +1,20 @@
-/** Texts of the skills and commands that were invoked: after a compaction the host shows them again. */
+/** Texts of the skills and commands that were invoked, which the host shows again after a compaction. */
 import type { Database } from "../archive/database.ts"
 import { invokedText } from "../transcript/invoked.ts"
 import { readPart } from "./disk.ts"
 
-/** The host cuts a text, and leaves out the oldest: 5,000 and 25,000 tokens, of 4 characters to it. */
+/** The host cuts each text and leaves out the oldest: at 5,000 and 25,000 tokens, of 4 characters each. */
 const LONGEST = 20_000
 const LONGEST_TOGETHER = 100_000
 const MOST = 20
-/** Lines of the host behind a call or command among which the text stands. */
+/** How many of the host's lines after a call or command may contain the text. */
 const LINES_BEHIND = 4
 
 interface Invocation {
-  /** Name and arguments, as they were given. */
+  /** Name and arguments as given. */
   readonly target: string
   readonly turn: number
-  /** id of the message behind which its text stands. */
+  /** Id of the message that the text follows. */
   readonly after: number
 }
 
@@ -25,10 +25,10 @@ interface Place {
 }
 
 /**
- * The latest text of each, the latest first.
+ * The latest text of each, newest first.
  *
- * @param since offset in the transcript from which on they count
- * @param withTyped the user's as well
+ * @param since offset in the transcript from which invocations count
+ * @param withTyped whether to include those typed by the user
  */
 export function invokedTexts(db: Database, session: string, since: number, withTyped: boolean): string[] {
   const invoked = [...called(db, session, since), ...(withTyped ? typed(db, session, since) : [])]
@@ -47,7 +47,7 @@ export function invokedTexts(db: Database, session: string, since: number, withT
   return texts
 }
 
-/** By the model. */
+/** Invoked by the model. */
 const called = (db: Database, session: string, since: number): Invocation[] =>
   db
     .query<Invocation, [string, number]>(
@@ -57,7 +57,7 @@ const called = (db: Database, session: string, since: number): Invocation[] =>
     )
     .all(session, since)
 
-/** By the user; the host's own commands have no text. */
+/** Typed by the user; the host's own commands have no text. */
 const typed = (db: Database, session: string, since: number): Invocation[] =>
   db
     .query<Invocation, [string, number]>(
@@ -68,8 +68,8 @@ const typed = (db: Database, session: string, since: number): Invocation[] =>
     .all(session, since)
 
 /**
- * What the host has put behind it in the place of a prompt. From the transcript, which is there at this moment: unpacking
- * the vault's copy takes longer than all else.
+ * The text that the host inserted after it as if it were a prompt. Read from the transcript, which still exists at this
+ * moment: unpacking the vault's copy would take longer than everything else.
  */
 function textOf(db: Database, { turn, after }: Invocation): string | undefined {
   const lines = db

@@ -1,10 +1,13 @@
-/** What the host keeps of a conversation that it compacts, and what it reads again: as the session stood before. */
+/**
+ * What the host keeps of a conversation when it compacts it, and which files it reads again, judged from the session
+ * before.
+ */
 import type { Database } from "../archive/database.ts"
 import type { Scope } from "./scope.ts"
 
-/** The host reads five files again, by when they were last changed; which is the fifth can hardly be told. */
+/** The host reads five files again, ordered by modification time. Which one is the fifth is hard to predict. */
 const MOST_FILES = 4
-/** Latest turns in which they are looked for. */
+/** How many of the latest turns are searched for them. */
 const MOST_TURNS = 20
 
 interface CallRow {
@@ -12,8 +15,8 @@ interface CallRow {
 }
 
 /**
- * The files that the model read or changed last: the host shows it some of them again, the newest first.
- * Its memory files are none of them.
+ * The files that the model last read or changed, newest first. The host shows some of them again, but none of its
+ * memory files.
  */
 export function filesShownAgain(db: Database, scope: Scope): string[] {
   const turns = db.query<{ id: number }, [string, number, number]>(
@@ -41,7 +44,7 @@ export function filesShownAgain(db: Database, scope: Scope): string[] {
   return [...found]
 }
 
-/** Whether the last thing that the model did in the turn with this handle was to answer, not to call a tool. */
+/** Whether the model's last action in this turn was an answer, not a tool call. */
 export function endsWithAnswer(db: Database, handle: string): boolean {
   const row = db
     .query<{ kind: string }, [string]>(

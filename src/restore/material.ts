@@ -1,9 +1,9 @@
-/** What a restore is made of. The vocabulary of this folder. Pure. */
+/** The data that a restore is made of; the vocabulary of this folder. Pure. */
 
-/** Messages by which every fact is taken to be older: the very last is no more likely than the ones before. */
+/** Added to every fact's age in messages: the very latest fact is no more likely than those just before it. */
 export const SETTLING = 5
 
-/** Lines of turns that a restore has room for whatever else there is. */
+/** How many turn lines a restore always has room for. */
 export const LEAST_TURNS = 5
 
 /** Something said or done, with the turn it belongs to. */
@@ -31,7 +31,7 @@ export interface CommandRun {
 export interface TurnLine {
   readonly handle: string
   readonly seq: number
-  /** Where its first line begins in its transcript, in bytes. */
+  /** Offset of its first line in the transcript, in bytes. */
   readonly offset: number
   readonly prompt: string
   readonly answer: string
@@ -41,32 +41,32 @@ export interface TurnLine {
   readonly interrupted: number
 }
 
-/** A turn of another session that is about the same. */
+/** A turn of another session on the same subject. */
 export interface RelatedLine {
   readonly handle: string
   /** ISO 8601. */
   readonly started: string | undefined
-  /** From where the common words stand. */
+  /** Starts close to the shared words. */
   readonly prompt: string
   readonly answer: string
-  /** What it has in common with what is asked now, as that was typed. */
+  /** The words it shares with the current subject, as they were typed there. */
   readonly words: readonly string[]
 }
 
 /** Something that may be needed again. */
 export interface Fact {
   readonly text: string
-  /** As it was last written, where that differs: a command with redirections and filters. */
+  /** As last written, if different: a command with redirections and filters. */
   readonly form?: string
-  /** Messages that hold it. */
+  /** Number of messages that contain it. */
   readonly times?: number
-  /** Messages with facts that came after the last of them. */
+  /** Number of messages with facts after the last of them. */
   readonly age?: number
-  /** How its last run ended, for a command that failed; of an error, how its command did. */
+  /** For a command whose last run failed, or for an error, how the command ended. */
   readonly exit?: string
 }
 
-/** Each kind with the likeliest first. */
+/** Each kind, likeliest first. */
 export interface Facts {
   readonly paths: readonly Fact[]
   readonly commands: readonly Fact[]
@@ -78,7 +78,7 @@ export interface Facts {
 export interface Brief {
   readonly session: string
   readonly title: string | undefined
-  /** Last record's time, as the host wrote it. */
+  /** Time of the last record, as the host wrote it. */
   readonly ended: string | undefined
   /** Version of the host that wrote the session. */
   readonly version: string | undefined
@@ -87,32 +87,32 @@ export interface Brief {
   /** Bytes of the session's transcripts in the vault. */
   readonly archived: number
   readonly todos: readonly { readonly content: string; readonly status: string }[]
-  /** What the model has kept for the project with `remember`; undefined: nothing. */
+  /** What the model kept for the project with `remember`; undefined: nothing. */
   readonly notes?: { readonly count: number; readonly session: string } | undefined
   /** Newest first. */
   readonly turns: readonly TurnLine[]
-  /** Of other sessions, best first; more than are wanted, since some may say nothing new. */
+  /** From other sessions, best first. More than are wanted, since some may say nothing new. */
   readonly related: readonly RelatedLine[]
 }
 
 export interface Material extends Brief {
-  /** The prompt that was not answered to the end. */
+  /** The prompt that was not fully answered. */
   readonly pending: string | undefined
   /** Whether the model had begun to answer it. */
   readonly pendingBegun: boolean
   readonly constraints: readonly Quote[]
   readonly decisions: readonly Quote[]
-  /** What the model tried in vain. */
+  /** What the model tried without success. */
   readonly refuted: readonly Quote[]
   readonly files: readonly FileInFlight[]
-  /** Files that the host shows the model again after a compaction, as far as can be told before. */
+  /** Files that the host shows the model again after a compaction, as far as can be predicted. */
   readonly shownAgain: readonly string[]
-  /** The answer with which the session stands still, if it does: later hosts keep it. */
+  /** The session's final answer, if it ended with one; newer hosts keep it. */
   readonly lastAnswer: string | undefined
   /** The last command that failed and has not succeeded since. */
   readonly failing: CommandRun | undefined
   readonly good: CommandRun | undefined
   readonly facts: Facts
-  /** What the model said on the way, newest first, where there are few turns: read apart (steps.ts). */
+  /** What the model said during its turns, newest first, if there are few turns. Read separately (steps.ts). */
   readonly steps?: readonly Quote[]
 }

@@ -1,11 +1,11 @@
-/** What the host takes from a memory file: its text, and the files that it imports. Pure. */
+/** What the host takes from a memory file: its text and the files it imports. Pure. */
 
 export interface MemoryFile {
-  /** Without front matter and without comments that stand on lines of their own. */
+  /** Without front matter, and without comments on lines of their own. */
   readonly text: string
-  /** As they are written behind the `@`, without the part behind a `#`. */
+  /** As written after the `@`, without the part from `#` on. */
   readonly imports: readonly string[]
-  /** For certain files only: no part of every context. */
+  /** Whether it only applies to certain files and so is not part of every context. */
   readonly conditional: boolean
 }
 
@@ -26,14 +26,14 @@ export function memoryFile(content: string): MemoryFile {
   }
 }
 
-/** `paths: src/**`, or a list of such; all of them `**` is no condition. */
+/** Whether there is a condition such as `paths: src/**` or a list. Only `**` is no condition. */
 function namesPaths(front: string): boolean {
   const value = /^paths:[ \t]*(.*(?:\r?\n[ \t]*-.*)*)/m.exec(front)?.[1] ?? ""
   const patterns = value.replace(/["'[\]]/g, "").split(/[\s,]+/)
   return patterns.some((pattern) => !["", "-", "**", "**/**"].includes(pattern))
 }
 
-/** Follows Markdown as far as imports need it: no code, no comments. */
+/** Follows Markdown as far as imports require: skips code and comments. */
 class Lines {
   readonly text: string[] = []
   readonly imports: string[] = []
@@ -60,7 +60,7 @@ class Lines {
       for (const part of withoutCode(told)) this.#noteImports(part)
   }
 
-  /** What is left of a line; undefined when that is nothing. */
+  /** The line without its comment; undefined when nothing is left. */
   #withoutComment(line: string): string | undefined {
     let rest = line
     if (!this.#comment) {
@@ -73,7 +73,7 @@ class Lines {
     return rest.trim() === "" ? undefined : rest
   }
 
-  /** Four spaces behind a blank line are code, but in a list they go on with it. */
+  /** Four spaces after a blank line mean code, except in a list, which they continue. */
   #isIndented(line: string): boolean {
     const deep = /^(?: {4}|\t)/.test(line)
     if (LIST_ITEM.test(line)) this.#list = !deep || this.#list
@@ -89,7 +89,7 @@ class Lines {
   }
 }
 
-/** What stands between code spans. One goes from a run of backticks to the next run of the same length. */
+/** The text between code spans. A span reaches from a run of backticks to the next run of the same length. */
 function withoutCode(line: string): string[] {
   const runs = [...line.matchAll(/`+/g)].map(({ index, 0: { length } }) => ({ index, length }))
   const next: number[] = []

@@ -1,4 +1,4 @@
-/** Where files went that a command has moved or deleted, as far as its words alone tell. */
+/** Tracks files that commands moved or deleted, as far as the commands' words tell. */
 import type { Database } from "../archive/database.ts"
 import { sessionKey } from "../archive/identity.ts"
 import { shellWords } from "../transcript/shell-words.ts"
@@ -7,7 +7,7 @@ import type { Scope } from "./scope.ts"
 
 export interface Move {
   readonly from: string
-  /** undefined: it was deleted, or nobody can say where it is now. */
+  /** Undefined when it was deleted or its new place is unknown. */
   readonly to: string | undefined
 }
 
@@ -16,9 +16,9 @@ export interface MoveAt extends Move {
   readonly at: number
 }
 
-/** Commands that are looked through, the latest. */
+/** How many of the latest commands are examined. */
 const MOST_RUNS = 1000
-/** The views cut a longer script. */
+/** The views shorten longer scripts. */
 const WHOLE = 299
 
 const MOVES = /^(?:git )?mv /
@@ -26,13 +26,13 @@ const DELETES = /^(?:git )?rm /
 const OPTION = /^-(?:[fvdqrR]{1,4}|-(?:force|quiet|recursive|verbose))$/
 /** What a shell would expand. */
 const EXPANDED = /[*?[\]{}$~`!]/
-/** Behind these, a script succeeds whatever went before. */
+/** After one of these, a script may succeed although an earlier command failed. */
 const HIDES_FAILURE = /;|\|\||(?<![&>])&(?![&\d>])|\bset \+e\b/
 
 /**
- * What a script has moved that succeeded. Its commands must be joined by `&&`: of any other nobody can tell which failed.
+ * What a successful script moved. Its commands must be joined by `&&`; otherwise there is no telling which one failed.
  *
- * @param isCommand whether these words are one command of the script: in the views a new line is a blank
+ * @param isCommand whether these words are one command of the script: the views replace line breaks with spaces
  */
 export function movesIn(script: string, cwd: string, isCommand: (words: string) => boolean): Move[] {
   if (script.length > WHOLE || HIDES_FAILURE.test(script) || !cwd.startsWith("/")) return []
@@ -70,13 +70,13 @@ function movesOf(command: string, folder: string): Move[] {
 
 const nameOf = (path: string): string => path.slice(path.lastIndexOf("/") + 1)
 
-/** Whether a name is what another was changed to, and not a folder that it was moved into. */
+/** Whether `other` is the file's new name rather than a folder it was moved into. */
 function isNewName(name: string, other: string): boolean {
   const extension = /[^.](\.\w+)$/.exec(name)?.[1]
   return other.includes(name) || (extension !== undefined && other.endsWith(extension))
 }
 
-/** Moves of a session, the earliest first. */
+/** A session's moves, earliest first. */
 export function movesOfSession(db: Database, scope: Scope, cwd: string | undefined): MoveAt[] {
   if (cwd === undefined) return []
   const runs = db.query<{ target: string; at: number }, [string, number, number]>(
@@ -97,7 +97,7 @@ export function movesOfSession(db: Database, scope: Scope, cwd: string | undefin
   return scope
     .flatMap(({ session, upTo, takenBack }) => {
       const isCommand = (words: string): boolean => known.get(sessionKey(session), words) !== null
-      // A shell stays in the folder that an earlier script has sent it to: there may be a file of that name, too.
+      // The shell may still be in a folder that an earlier script changed to, which may have a file of that name.
       const mayBeAnother = ({ from }: Move): boolean =>
         from.startsWith(`${cwd}/`) && alike.get(session, from, from.slice(cwd.length)) !== null
       return runs.all(session, upTo, takenBack).flatMap(({ target, at }) =>
@@ -109,7 +109,7 @@ export function movesOfSession(db: Database, scope: Scope, cwd: string | undefin
     .sort((a, b) => a.at - b.at)
 }
 
-/** Where a file is now that was there at that message; undefined when it is gone. */
+/** Where a file is now that was at `path` at message `at`; undefined when it is gone. */
 export function whereNow(path: string, at: number, moves: readonly MoveAt[]): string | undefined {
   let now = path
   for (const { from, to, at: moved } of moves) {

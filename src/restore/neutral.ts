@@ -1,33 +1,33 @@
 /**
- * Takes from text what would make it more than text: characters that nobody sees, escapes of terminals, tags by which
- * the host or we mark words of our own, handles that we did not give. Pure; applied twice it changes nothing more.
+ * Removes from text what would make it more than text: invisible characters, terminal escapes, tags by which the host
+ * or we mark words of our own, handles that we did not give. Pure; applying it twice changes nothing more.
  */
 
-/** Sequences that a terminal obeys: CSI, OSC and other strings, two-character escapes; with ESC or their C1 form. */
+/** Sequences that a terminal interprets: CSI, OSC and other strings, two-character escapes; with ESC or in C1 form. */
 const ESCAPES =
   /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b[\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\u0007\u001b\u009c\n]*(?:\u0007|\u001b\\|\u009c)?|\u001b[ -/]*[0-~]/g
 
-/** What a line may end with beside a newline. */
+/** Line ends other than a newline. */
 const LINE_ENDS = /\r\n?|[\v\f\u0085\u2028\u2029]/g
 
 /**
- * Controls and all that Unicode lets a reader ignore: blanks without width, bidirectional controls, fillers, the
- * invisible tag characters. Joiners and variation selectors have a rule of their own.
+ * Control characters and everything that Unicode lets a reader ignore: zero-width spaces, bidirectional controls,
+ * fillers, invisible tag characters. Joiners and variation selectors have their own rule.
  */
 const UNSEEN = /(?![\t\n\p{VS}\p{Join_C}])[\p{Cc}\p{DI}\p{Bidi_C}\u{fff9}-\u{fffb}]/gu
 
-/** Emoji and some scripts need one of these behind a letter of theirs; anywhere else it only hides something. */
+/** Emoji and some scripts need one of these after a letter of theirs; anywhere else it only hides something. */
 const JOINERS = /(?<![^\p{ASCII}\p{Join_C}])\p{Join_C}+|\p{Join_C}+(?![^\p{ASCII}\p{Join_C}])/gu
 const SELECTORS = /(?<![^\p{ASCII}\p{VS}])\p{VS}+/gu
 
-/** Nothing but what everybody sees: most names, paths and commands. */
+/** Only visible ASCII, as in most names, paths and commands. */
 const PLAIN = /^[\n\x20-\x7e]*$/
 
-/** Line ends become newlines; what cannot be seen goes. */
+/** Turns line ends into newlines and removes what cannot be seen. */
 export function visible(text: string): string {
   if (PLAIN.test(text)) return text
   let shown = text.toWellFormed()
-  // Taking something away may join what it parted.
+  // A removal may bring together what it separated.
   for (let before = ""; before !== shown; ) {
     before = shown
     shown = shown
@@ -40,7 +40,7 @@ export function visible(text: string): string {
   return shown
 }
 
-/** A bracket that opens a tag, or looks so, also written as an entity or escape. */
+/** A bracket that opens a tag, or looks like one, including entities and escapes. */
 const OPENING = /[<＜﹤〈⟨˂ᐸ❮]|&(?:amp;)*(?:lt|#0*60|#x0*3c);?|\\(?:u003c|x3c)|%3c/gi
 
 /** Names by which the host, the model's API or we mark what is more than data; `_` is read as `-`. */
@@ -55,10 +55,10 @@ const NAMES = new RegExp(
     ].join("|") +
     ")(?![a-z0-9])",
 )
-/** How far behind a bracket a name is looked for, in UTF-16 units. */
+/** How far after a bracket a name is looked for, in UTF-16 units. */
 const NAME_REACH = 160
 
-/** Letters of other scripts that look like ours, dashes and slashes. */
+/** Letters of other scripts, dashes and slashes that look like ours. */
 const LOOK_ALIKES: Readonly<Record<string, string>> = {
   ...{ а: "a", с: "c", ԁ: "d", е: "e", һ: "h", і: "i", ј: "j", ӏ: "l", о: "o", р: "p", ԛ: "q", ѕ: "s" },
   ...{ т: "t", м: "m", н: "h", к: "k", в: "b", у: "y", х: "x", ѵ: "v", ԝ: "w", г: "r", п: "n", ԍ: "g" },
@@ -67,7 +67,7 @@ const LOOK_ALIKES: Readonly<Record<string, string>> = {
   ...{ _: "-", "‐": "-", "‒": "-", "–": "-", "—": "-", "−": "-", "∕": "/", "⁄": "/" },
 }
 
-/** As it looks to a reader in a hurry: widths, looks, case, accents and what joins letters are forgotten. */
+/** The text as a hurried reader sees it, ignoring width, look-alikes, case, accents and joiners. */
 function skeleton(text: string): string {
   const plain = text
     .normalize("NFKD")
@@ -76,13 +76,13 @@ function skeleton(text: string): string {
   return plain.replace(/[^a-z0-9\s/<>:.-]/gu, (letter) => LOOK_ALIKES[letter] ?? letter)
 }
 
-/** Handles are ours to give: one in a text is set apart, so that it names nothing. */
+/** Only we give handles: one inside a text is split, so that it names nothing. */
 const HANDLE = /(ctx)[:：﹕∶](?=[0-9a-z]{4})/gi
 
-/** Tags of the host lose their bracket; everything else that can be seen stays. */
+/** Tags of the host lose their bracket; everything else that is visible stays. */
 export const neutral = (text: string): string => untagged(text).replace(HANDLE, "$1: ")
 
-/** The same for what we say ourselves, with words of the archive in it: the handles are ours. */
+/** The same for our own text with words from the archive in it, whose handles are ours. */
 export function untagged(text: string): string {
   const shown = visible(text)
   return shown.replace(OPENING, (bracket, at: number) => {
@@ -91,7 +91,7 @@ export function untagged(text: string): string {
   })
 }
 
-/** For words that anybody may have written: no tag at all, and neither link, picture nor code fence. */
+/** For words that anyone may have written: no tags at all, and no links, images or code fences. */
 export const inert = (text: string): string =>
   neutral(text)
     .replace(OPENING, "‹")

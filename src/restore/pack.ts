@@ -1,15 +1,15 @@
-/** Many short names on few lines, each a code span of words as in a shell. Pure. */
+/** Puts many short names on few lines, each line a code span of words as in a shell. Pure. */
 import { code } from "./quote.ts"
 
-/** Characters of a line. */
+/** Characters per line. */
 const LINE = 110
-/** A folder is told once when its name is this long, and this many of the likeliest are in it. */
+/** A folder is shown only once if its path is this long and contains this many of the likeliest names. */
 const FOLDER_LONG = 16
 const FOLDER_SHARED = 3
-/** Names among which that is counted. */
+/** How many names count as likeliest. */
 const LIKELIEST = 40
 
-/** Lines of a list and the characters that they take, newlines included. */
+/** Lines of a list and the characters they take, including newlines. */
 class Lines {
   readonly #room: number
   readonly #lines = new Map<string, { words: string; readonly isAlone: boolean }[]>()
@@ -19,11 +19,11 @@ class Lines {
     this.#room = room
   }
 
-  /** @returns whether there was room for it */
+  /** @returns whether there was room for the word */
   add(folder: string, word: string): boolean {
     const lines = this.#lines.get(folder) ?? []
     const last = lines.at(-1)
-    // Beside others nobody could tell where one with blanks begins and ends.
+    // A name with spaces gets a line of its own: among others, its ends would be unclear.
     const isAlone = /\s/.test(word)
     const joins =
       last !== undefined && !last.isAlone && !isAlone && last.words.length + 1 + word.length <= LINE
@@ -45,9 +45,9 @@ const shown = (folder: string, words: string): string =>
   folder === "" ? `- ${code(words, 2 * LINE)}` : `- in ${code(folder, 2 * LINE)}: ${code(words, 2 * LINE)}`
 
 /**
- * As many as fit, in their order.
+ * As many words as fit, in order.
  *
- * @param room characters for all lines, a newline before each included
+ * @param room characters for all lines, including the newline before each
  */
 export function pack(words: readonly string[], room: number): Iterable<string> {
   const shared = sharedFolders(words)

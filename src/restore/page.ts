@@ -1,9 +1,9 @@
-/** Lines within a budget. Pure. */
+/** Fits lines into a budget. Pure. */
 
-/** Lines that may be too long before a section ends. */
+/** How many lines may be too long before a section ends. */
 const MOST_REFUSED = 12
 
-/** A section is all its lines that fit, or nothing. */
+/** Sections are added with all their lines that fit; a section without lines is left out. */
 export class Page {
   #text: string
   readonly #budget: number
@@ -21,15 +21,15 @@ export class Page {
     return this.#text
   }
 
-  /** Whether a text stands here already. */
+  /** Whether the page already contains a text. */
   holds(text: string): boolean {
     return this.#text.includes(text)
   }
 
   /**
-   * A line too long for what is left does not keep a shorter one out.
+   * Adds a section. A line that is too long for the remaining room does not keep out a shorter one.
    *
-   * @param room characters that the section may take, its title included
+   * @param room characters that the section may take, including its title
    */
   section(title: string, lines: Iterable<string>, room = this.left): void {
     const most = Math.min(this.left, Math.floor(room))
@@ -38,7 +38,7 @@ export class Page {
     let refused = 0
     for (const line of lines) {
       if (text.length + 1 + line.length > most) {
-        // Lines are made as they are asked for: a long list is not gone through for a few characters.
+        // Lines are generated on demand, so a long list is not run through for the last few characters.
         if (++refused > MOST_REFUSED) break
         continue
       }

@@ -1,4 +1,4 @@
-/** At startup: where the project was left, and how to find more. Pure. */
+/** The pointer given at startup: where the project was left, and how to find more. Pure. */
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { count, cut } from "../util/text.ts"
 import type { Brief } from "./material.ts"
@@ -7,12 +7,12 @@ import { name, time, told } from "./quote.ts"
 import { RELATED_TITLE, relatedLines, turnLine } from "./render.ts"
 
 const LARGEST = 1000
-/** Characters for turns of other sessions, of those that are left. */
+/** How many of these characters other sessions' turns may take. */
 const RELATED_ROOM = 500
 const CLOSE = "</ctxbridge-restore>"
 
 /**
- * @param related most turns of other sessions
+ * @param related maximum number of other sessions' turns
  * @returns at most 1,000 characters; `""` when the session has no turns
  */
 export function renderPointer(material: Brief, related = 0): string {

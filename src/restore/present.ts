@@ -1,4 +1,7 @@
-/** What stands in a conversation that a summary may drop, by kind: as the views find it, message by message. Pure. */
+/**
+ * Collects what is in a conversation that a summary may drop, by kind, found as the views find it, message by message.
+ * Pure.
+ */
 
 import { constraintsIn, decisionsIn } from "../transcript/extract.ts"
 import { namesIn, openingOf, pathsIn, simpleCommands } from "../transcript/facts.ts"
@@ -41,7 +44,7 @@ export class Present {
         this.#note("decision", decisionsIn(part.text))
         this.#prose(part.text)
         return
-      // Of an earlier compaction: this one may drop it.
+      // The summary of an earlier compaction, which this one may drop.
       case "summary":
         this.#prose(part.text)
         return

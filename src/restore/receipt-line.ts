@@ -1,10 +1,10 @@
-/** What a restore gave back, in one line for the user. Counts only: no word of the archive stands in it. Pure. */
+/** What a restore gave back, in one line for the user. Only counts: it contains no word of the archive. Pure. */
 import { count } from "../util/text.ts"
 import { explain, type Section } from "./explain.ts"
 import type { Facts } from "./material.ts"
 import { ON_THE_WAY } from "./render.ts"
 
-/** Sections by the beginning of their titles: what their lines are; of lists, the facts are counted. */
+/** What the lines of each section are, by the beginning of its title. In lists, facts are counted instead of lines. */
 const KINDS: readonly (readonly [noun: string, titles: readonly string[]])[] = [
   ["constraint", ["Standing constraints"]],
   ["todo", ["Open todos"]],
@@ -17,7 +17,7 @@ const KINDS: readonly (readonly [noun: string, titles: readonly string[]])[] = [
   ["related turn", ["Related turns"]],
 ]
 
-/** Characters of a token, about: no tokenizer is at hand. */
+/** Characters per token, roughly: there is no tokenizer here. */
 const TOKEN = 3.5
 
 export const tokensOf = (characters: number): number => Math.ceil(characters / TOKEN)

@@ -1,6 +1,6 @@
 /**
- * What became of a conversation at each of its compactions: what was there before, what the host kept of it, what was
- * given back, what is lost. Told from the transcript alone, and from what was given. Pure.
+ * What became of a conversation at each of its compactions: what was there before, what the host kept, what was given
+ * back, what is lost. Derived only from the transcript and from what was given. Pure.
  */
 import { MARK, TELLS } from "../transcript/delivery.ts"
 import { stringsIn } from "../transcript/tool-input.ts"
@@ -10,28 +10,30 @@ import { type HeldKind, holderOf, shortNames } from "./held.ts"
 import { HELD_KINDS, Present } from "./present.ts"
 
 export interface KindCounts {
-  /** In the context that was compacted: since the compaction before. */
+  /** In the context that was compacted, since the previous compaction. */
   readonly before: number
-  /** Of these, told by the host's summary word for word or for short (held.ts), or in a message that it kept. */
+  /**
+   * Of these, how many are in the host's summary, verbatim or by a short name (held.ts), or in a message that it kept.
+   */
   readonly kept: number
-  /** Of the rest, told by what was given back. */
+  /** Of the rest, how many are in what was given back. */
   readonly given: number
   readonly lost: number
 }
 
 /**
- * Whether what was given back has reached the conversation: `arrived` at once, `arrived-later` at a prompt. `lost`: the
- * host has answered without it. `open`: nothing was said since. `untold`: this host does not write it down.
+ * Whether what was given back reached the conversation: `arrived` at once, `arrived-later` at a prompt. `lost`: the
+ * host answered without it. `open`: nothing was said since. `untold`: this host does not record it.
  */
 export type DeliveryProof = "arrived" | "arrived-later" | "lost" | "open" | "untold" | "nothing-given"
 
 export interface Receipt {
   readonly session: string
-  /** Of the boundary in its transcript, in bytes. */
+  /** Offset of the boundary in its transcript, in bytes. */
   readonly offset: number
   readonly time: string | null
   readonly trigger: string
-  /** In the context just before, as the host counts. */
+  /** Tokens in the context just before, as the host counts them. */
   readonly preTokens: number | null
   readonly kinds: Readonly<Record<HeldKind, KindCounts>>
   /** UTF-16 units of what was given back. */
@@ -41,7 +43,7 @@ export interface Receipt {
 
 /** A restore as our hook gave it. */
 export interface GivenText {
-  /** Bytes of the transcript at that moment. */
+  /** Size of the transcript at that moment, in bytes. */
   readonly at: number
   readonly text: string
 }
@@ -51,10 +53,10 @@ interface Placed {
   readonly offset: number
 }
 
-/** A host keeps the newest messages only. */
+/** Only this many of the newest messages can be ones that the host keeps. */
 const MAYBE_KEPT = 200
 
-/** A compaction, while what follows it is read. */
+/** A compaction, while the records after it are read. */
 interface Draft {
   readonly boundary: Placed
   readonly trigger: string
@@ -62,16 +64,16 @@ interface Draft {
   readonly before: Present
   /** What the host kept. */
   kept: string
-  /** By the event of the hook that brought it. */
+  /** Restores that arrived, with the event of the hook that brought them. */
   readonly arrived: { readonly event: string; readonly text: string }[]
   answered: boolean
   version: string | undefined
 }
 
 /**
- * The compactions of one transcript, in their order; those of a session that it was forked from are left out.
+ * The compactions in one transcript, in order, except those of a session that it was forked from.
  *
- * @param givenAt what was given at the compaction nearest to such an offset
+ * @param givenAt what was given at the compaction nearest to an offset
  */
 export function* receiptsIn(
   session: string,
@@ -109,7 +111,7 @@ export function* receiptsIn(
 
 function follow(draft: Draft, record: TranscriptRecord): void {
   const { type, parts, usage, version, timestamp } = record
-  // Where a plugin answers a compaction, the messages that it keeps are written again, with their former times.
+  // When a plugin answers a compaction, the messages that it keeps are written again with their original times.
   if ((timestamp ?? "") < (draft.boundary.record.timestamp ?? "")) draft.kept += `\n${textOf([record])}`
   for (const part of parts) {
     if (part.kind === "summary") draft.kept += `\n${part.text}`
@@ -125,7 +127,7 @@ function follow(draft: Draft, record: TranscriptRecord): void {
 function finish(session: string, draft: Draft, givenAt: (boundary: number) => string): Receipt {
   const { boundary, before, arrived, kept, trigger, preTokens } = draft
   const noted = givenAt(boundary.offset)
-  // A message that a plugin keeps brings the restore before it once more.
+  // A message kept by a plugin may contain the previous restore again.
   const same = arrived.find(({ text }) => text.trim() === noted.trim())
   const text = (same ?? arrived.at(-1))?.text ?? noted
   const short = shortNames(before.of("path"), before.of("command"))
@@ -157,7 +159,7 @@ function proofOf({ arrived, answered, version }: Draft, text: string): DeliveryP
   return atLeast(version, TELLS) ? "lost" : "untold"
 }
 
-/** What messages hold that stays in the context. */
+/** The text of messages that stays in the context. */
 function textOf(records: readonly TranscriptRecord[]): string {
   const texts = records.flatMap(({ parts }) =>
     parts.map((part) => {

@@ -1,13 +1,15 @@
-/** Receipts of archived sessions: made anew from the vault each time they are asked for, so that nothing can go stale. */
+/**
+ * Receipts of archived sessions. They are derived from the vault whenever they are asked for, so they cannot go stale.
+ */
 import type { Database } from "../archive/database.ts"
 import { recordsFrom } from "../archive/records.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { type GivenText, type Receipt, receiptsIn } from "./receipt.ts"
 
 export interface ReceiptFilter {
-  /** Undefined: of every project. */
+  /** Undefined: all projects. */
   readonly project?: string | undefined
-  /** This one alone. */
+  /** Only this session. */
   readonly session?: string | undefined
   readonly limit: number
   readonly onProgress?: (done: number, total: number) => void
@@ -15,11 +17,11 @@ export interface ReceiptFilter {
 
 interface SessionRow {
   readonly session: string
-  /** Of its last compaction. */
+  /** Time of its last compaction. */
   readonly latest: string
 }
 
-/** The latest, newest first; one more than wanted where there are older ones. */
+/** The latest receipts, newest first, plus one if there are older ones. */
 export function receiptsOf(db: Database, dataHome: string, filter: ReceiptFilter): Receipt[] {
   const { project = null, session = null, limit, onProgress } = filter
   const sessions = db
@@ -32,7 +34,7 @@ export function receiptsOf(db: Database, dataHome: string, filter: ReceiptFilter
     .all(session, project)
   let found: Receipt[] = []
   for (const [n, { session: id, latest }] of sessions.entries()) {
-    // What follows is older than all that is wanted.
+    // All that follows is older than what is wanted.
     if (found.length > limit && latest < (found[limit]!.time ?? "")) break
     onProgress?.(n, sessions.length)
     found = [...found, ...ofSession(db, dataHome, id)].sort(newestFirst)
@@ -46,7 +48,7 @@ const newestFirst = (a: Receipt, b: Receipt): number => {
   return first === second ? b.offset - a.offset : first < second ? 1 : -1
 }
 
-/** Of each compaction once: former copies of a transcript that the host has rewritten hold the same ones. */
+/** One receipt per compaction: earlier copies of a rewritten transcript contain the same ones. */
 function ofSession(db: Database, dataHome: string, session: string): Receipt[] {
   const copies = db
     .query<{ copy: string }, [string]>("SELECT copy FROM transcripts WHERE session = ? ORDER BY id")
@@ -71,7 +73,7 @@ function boundariesIn(db: Database, copy: string): number[] {
     .map(({ offset }) => offset)
 }
 
-/** What hooks gave after compactions, and how far the transcript went then. */
+/** What hooks gave after compactions, and how long the transcript was then. */
 function givenTo(db: Database, session: string): GivenText[] {
   return db
     .query<{ mark: string; text: string }, [string]>(
@@ -84,7 +86,7 @@ function givenTo(db: Database, session: string): GivenText[] {
     })
 }
 
-/** A restore belongs to the boundary that is nearest: the host writes it a moment after or before. */
+/** A restore belongs to the nearest boundary, which the host writes shortly before or after it. */
 function nearest(given: readonly GivenText[], boundaries: readonly number[], offset: number): string {
   const isNearest = ({ at }: GivenText): boolean =>
     boundaries.every((other) => Math.abs(other - at) >= Math.abs(offset - at))

@@ -1,6 +1,6 @@
 /**
- * Turns of the project's other sessions that are about what is being asked. What counts as related is decided by
- * words (search/related.ts); vectors that the background job has made choose among those. Nothing here loads a model.
+ * Turns of the project's other sessions on the current subject. Words decide what is related (search/related.ts);
+ * vectors made by the background job choose among the results. Nothing here loads a model.
  */
 import type { Database } from "../archive/database.ts"
 import { isScale, isWholeRow, unpackVectors } from "../archive/vectors.ts"
@@ -10,12 +10,14 @@ import { FOCUSED, type Gate, placeOf, type RelatedTurn, relatedTurns } from "../
 import { codeOf } from "../util/errors.ts"
 import type { RelatedLine } from "./material.ts"
 
-/** UTF-16 units of a prompt or answer in which the found words should be seen, and how many stand before them. */
+/**
+ * The found words should be within this many UTF-16 units of a prompt or answer as shown, with this many before them.
+ */
 const SEEN = 80
 const LEAD = 20
-/** Turns whose vectors are compared, the first by words. */
+/** How many turns' vectors are compared, the best by words. */
 const COMPARED = 8
-/** Lines for each that is wanted: some may tell only what the restore or the summary tells already. */
+/** How many lines are gathered per line wanted: the restore or the summary may already contain some. */
 const SPARE = 3
 
 interface AboutRow {
@@ -23,20 +25,20 @@ interface AboutRow {
   readonly path: string
 }
 
-/** What turns of other sessions shall be about. */
+/** What turns of other sessions should be about. */
 export interface Subject {
-  /** In the user's own words, said for this purpose: what is about that comes first. */
+  /** The user's own words, given for this purpose; turns about them come first. */
   readonly focus?: string | undefined
   /** What the session is about now. */
   readonly about: string
-  /** Handle of the latest turn, if it began with `about`: it may have vectors. */
+  /** Handle of the latest turn, if it began with `about`; it may have vectors. */
   readonly latest?: string | undefined
 }
 
 /**
- * An index that cannot be read costs these lines, and not the restore.
+ * An unreadable index loses these lines, but not the restore.
  *
- * @param most lines that are wanted; 0: nothing is looked for
+ * @param most number of lines wanted; 0: nothing is searched
  */
 export function gatherRelated(
   db: Database,
@@ -46,7 +48,7 @@ export function gatherRelated(
 ): RelatedLine[] {
   if (most === 0) return []
   try {
-    // Each by itself: a long prompt's words would outweigh the few of the focus.
+    // Searched separately, since a long prompt's words would outweigh the few words of the focus.
     const found = [
       ...relatedTo(db, session, { prompt: focus, gate: FOCUSED }, most),
       ...relatedTo(db, session, { prompt: about, latest }, most),
@@ -92,8 +94,8 @@ interface Link {
 }
 
 /**
- * The session itself, all that a fork or resume joins with it, since those hold the same lines, and what it went on
- * from by /clear, since it was given that when it began.
+ * The session itself, all sessions joined to it by fork or resume, since those contain the same lines, and those joined
+ * to it by /clear, since it was given theirs when it began.
  */
 function kinOf(db: Database, session: string): string[] {
   const links = db
@@ -114,8 +116,8 @@ function kinOf(db: Database, session: string): string[] {
 }
 
 /**
- * Of turns with vectors by the same model as the latest turn's, those nearer to it count more. Only their order
- * changes: a likeness says little of whether two turns have to do with each other.
+ * Turns with vectors from the same model as the latest turn's move up if they are near it. Only the order changes:
+ * similarity says little about whether two turns are related.
  */
 function byMeaning(db: Database, latest: string, found: readonly RelatedTurn[]): RelatedTurn[] {
   const compared = found.slice(0, COMPARED)
@@ -189,12 +191,12 @@ function linesOf(db: Database, found: readonly RelatedTurn[]): RelatedLine[] {
   })
 }
 
-/** From the beginning, unless the first of the words stands too far behind it. */
+/** The text from its beginning, unless the first of the words is too far into it. */
 function around(text: string, clues: readonly Clue[]): string {
   const places = clues.map((clue) => placeOf(clue, text)).filter((place) => place >= 0)
   const first = Math.min(...places)
   if (places.length === 0 || first < SEEN - LEAD) return text
-  // Not within a word, and so not within a tag's name either.
+  // Not within a word, and therefore not within a tag's name.
   const from = text.lastIndexOf(" ", first - LEAD) + 1
   return from === 0 ? text : `… ${text.slice(from)}`
 }

@@ -1,4 +1,4 @@
-/** Material → the text that goes back to the model. Pure: same input, same bytes. */
+/** Renders the material as the text that goes back to the model. Pure: same input, same bytes. */
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { count, cut } from "../util/text.ts"
 import { atLeast } from "../util/version.ts"
@@ -22,50 +22,56 @@ export type RestoreSource = "compact" | "clear"
 
 export interface RenderOptions {
   readonly source: RestoreSource
-  /** Most characters (UTF-16 units, as the host counts) of the whole text. */
+  /** Maximum characters (UTF-16 units, as the host counts) of the whole text. */
   readonly budget: number
-  /** The host's own summary: what it holds is not said again. */
+  /** The host's own summary; what it contains is not repeated. */
   readonly summary: string
-  /** What the host puts into the new context by itself, see standing.ts and reshown.ts. */
+  /** What the host itself adds to the new context; see standing.ts and reshown.ts. */
   readonly standing?: string
-  /** A plugin has answered the compaction in the host's place: it shows nothing again, and what it keeps is not known. */
+  /**
+   * Whether a plugin answered the compaction instead of the host. Then nothing is shown again, and what the plugin
+   * keeps is unknown.
+   */
   readonly byPlugin?: boolean
-  /** Most turns of other sessions. */
+  /** Maximum number of other sessions' turns. */
   readonly related?: number
 }
 
-/** Hosts from here on keep a prompt that had not been begun when an automatic compaction came. */
+/** From this version on, hosts keep a prompt that was still untouched at an automatic compaction. */
 const KEEPS_PENDING = [2, 1, 300] as const
-/** Hosts from here on keep the answer at which the session stands. */
+/** From this version on, hosts keep the session's final answer. */
 const KEEPS_LAST = [2, 1, 200] as const
-/** The oldest host that was seen to show the files last used again. */
+/** The oldest version that was seen to show the last used files again. */
 const SHOWS_FILES = [2, 0, 76] as const
 /** The pending prompt may take this share of the budget. */
 const PENDING_SHARE = 0.5
-/** Characters of a failed command's output. With error lines (complement.ts), the only words of a tool given back. */
+/**
+ * Characters of a failed command's output. Besides error lines (complement.ts), these are the only words of a tool that
+ * are given back.
+ */
 const ERROR_SHOWN = 160
 const ERROR_SHORT = 90
 const COMMAND_SHOWN = 140
 const COMMAND_SHORT = 80
-/** Of a command that is cut, what it takes to be known. */
+/** How much of a cut command identifies it. */
 const COMMAND_KNOWN = 60
-/** Characters that a section may take however small the budget is. */
+/** Characters that a section may take even with a small budget. */
 const SECTION = 200
-/** Of files in flight: the others stand among the paths. */
+/** How many files in flight are listed; the others are among the paths. */
 const MOST_FILES = 5
 const COMMANDS = "Commands"
 const TURNS = "Turns"
-/** Behind what the model said on the way of a turn, and characters of it. */
+/** Suffix of what the model said during a turn, and how many characters of it are shown. */
 export const ON_THE_WAY = ", said on the way"
 const STEP_LONG = 200
 const STEP_SHORT = 90
-/** Characters of a prompt that are looked for in the summary. */
+/** How many characters of a prompt are looked up in the summary. */
 const PROMPT_HELD = 80
-/** No turn can be told in fewer characters: where all together need more, none is tried at length. */
+/** No turn line is shorter. If there is not even that much room for all, long lines are not tried. */
 const LEAST_LINE = 20
-/** Turns too long for what is left, after which no more are tried. */
+/** How many turns may be too long for the remaining room before the rest are skipped. */
 const MOST_REFUSED = 8
-/** Below this many characters nothing useful can be said. */
+/** With fewer characters, nothing useful can be said. */
 const LEAST = 200
 
 const PENDING_TITLE = "The user's prompt at the moment of the compaction, not yet answered"
@@ -95,7 +101,7 @@ export function renderRestore(material: Material, options: RenderOptions): strin
   const inProject = belowFolder(material.cwd)
   const heldPath: Held = (path) => held(lastTwo(path)) || shownEnds.some((one) => one.endsWith(`/${path}`))
   pendingPrompt(page, material, options)
-  // What comes last has its room kept.
+  // Reserve room for what comes last.
   const onTheWay = (material.steps ?? []).filter(({ text }) => !held(shownOf(text, STEP_SHORT)))
   const newest = withSteps(material.turns.slice(0, LEAST_TURNS), onTheWay)
   const kept = Math.min(page.left / 2, roomOf(TURNS, newest.map(shortLine)))
@@ -119,7 +125,7 @@ export function renderRestore(material: Material, options: RenderOptions): strin
     material.files
       .slice(0, MOST_FILES)
       .filter(({ path }) => !held(lastTwo(path)))
-      // Of a file that the model has before it, what was done is new.
+      // For a file that the model is shown anyway, what was done to it is still new.
       .map((file) => ({ ...file, path: shownAgain.includes(file.path) ? inProject(file.path) : file.path }))
       .map(
         (file) =>
@@ -146,9 +152,9 @@ export function renderRestore(material: Material, options: RenderOptions): strin
   page.section(RELATED_TITLE, relatedLines(page, material.related, options.related ?? 0, held), share(0.12))
   complement(page, withoutTold(material, page), page.left - kept, held, heldPath)
   const turns = lastAnswer === "" ? material.turns : withoutFirstAnswer(material.turns)
-  // Turns alone, and their prompts in the summary: then nothing was lost.
+  // If there are only turns and the summary contains their prompts, nothing was lost.
   if (page.text() === head && turns.every(({ prompt }) => held(cut(prompt, PROMPT_HELD, "")))) return ""
-  // A decision was said on the way, too.
+  // A decision may also be one of these lines.
   const untold = onTheWay.filter(({ text }) => !page.holds(shownOf(text, STEP_SHORT)))
   turnLines(page, withSteps(turns, untold))
   return page.text() === head ? "" : `${page.text()}\n${CLOSE}`
@@ -165,13 +171,13 @@ function pendingPrompt(page: Page, material: Material, { source, budget }: Rende
     Math.floor(budget * PENDING_SHARE),
     page.left - PENDING_TITLE.length - "\n## \n".length,
   )
-  // Quoted first: every line of it grows by the quotation mark.
+  // Quoted before cutting, since the quotation mark lengthens every line.
   const quote = cut(blockQuote(pending), room, " … (cut)").replace(/\n>?$/, "")
-  // Of a budget too small for a word, not even the mark is left.
+  // If there is no room for even a word, the quotation mark is dropped too.
   if (quote.length > "> ".length) page.section(PENDING_TITLE, [quote])
 }
 
-/** Both lines, shorter where they would not fit: what failed at length says less than what worked since. */
+/** Both lines, shortened if they do not fit: a long failure must not displace what worked since. */
 function commands({ failing, good }: Material, held: Held, room: number): string[] {
   const linesOf = (command: number, error: number): string[] => {
     const lines: string[] = []
@@ -185,7 +191,10 @@ function commands({ failing, good }: Material, held: Held, room: number): string
   return roomOf(COMMANDS, lines) <= room ? lines : linesOf(COMMAND_SHORT, ERROR_SHORT)
 }
 
-/** Facts without the commands of a script that stands above with so much of them: it may be cut there. */
+/**
+ * The facts without commands from a script shown above, if enough of the command is visible there; the script may be
+ * cut.
+ */
 function withoutTold({ facts, failing, good }: Material, page: Page): Facts {
   const scripts = [failing, good].flatMap((run) => run?.command ?? [])
   const isTold = ({ text }: Fact): boolean =>
@@ -199,19 +208,19 @@ function commandLine({ command, exitCode, error, handle }: CommandRun, shown: nu
   return `${commandIn(command, shown)}${output} (${HANDLE_PREFIX}${handle}${exit})`
 }
 
-/** Characters that lines take with their title and newlines. */
+/** Characters that lines take, including their title and newlines. */
 const roomOf = (title: string, lines: readonly string[]): number =>
   lines.reduce((sum, line) => sum + line.length + 1, `\n## ${title}`.length)
 
 /**
- * As many of the newest turns as fit, in their order: at length when all do, else the more turns. A line too long for
- * what is left does not keep others out.
+ * As many of the newest turns as fit, in order: long lines if all fit, otherwise short lines of more turns. A line that
+ * is too long for the remaining room does not keep out others.
  */
 function turnLines(page: Page, told: readonly Told[]): void {
   const room = page.left
   const atLength = told.length * LEAST_LINE > room ? [] : fitting(told, longLine, room)
   let lines = atLength.length === told.length ? atLength : fitting(told, shortLine, room)
-  // Turns first, where there is no room for what was said on their way.
+  // If there is not room for everything, turns have priority over what was said during them.
   if (lines.length < told.length) lines = fitting(told.filter(isTurn), shortLine, room)
   page.section(TURNS, lines.reverse())
 }
@@ -231,12 +240,12 @@ function fitting(told: readonly Told[], lineOf: (one: Told) => string, room: num
   return lines
 }
 
-/** A turn, or what was said on its way. */
+/** A turn, or what was said during it. */
 type Told = TurnLine | Quote
 
 const isTurn = (one: Told): one is TurnLine => !("text" in one)
 
-/** As many lines as turns shall have at least: steps behind their turn, both newest first. */
+/** Adds steps until there is the minimum number of lines. Newest first, so a turn's steps precede it. */
 function withSteps(turns: readonly TurnLine[], steps: readonly Quote[]): Told[] {
   const wanted = steps.slice(0, Math.max(0, LEAST_TURNS - turns.length))
   return turns.flatMap((turn) => [...wanted.filter(({ handle }) => handle === turn.handle), turn])
@@ -251,9 +260,7 @@ export const turnLine = (turn: TurnLine): string => turnLineOf(turn, 120, 120)
 const stepLine = ({ handle, text }: Quote, shown: number): string =>
   `- ${HANDLE_PREFIX}${handle} ${said(text, shown)}${ON_THE_WAY}`
 
-/**
- * One after the other until there are as many as wanted. What the page or the summary tells already is passed over.
- */
+/** Yields lines until there are `most`. Skips what the page or the summary already contains. */
 export function* relatedLines(
   page: Page,
   related: readonly RelatedLine[],
@@ -278,7 +285,10 @@ export function* relatedLines(
 /** The words that a quotation shows, without its marks. */
 const shownOf = (text: string, limit: number): string => said(text, limit).slice(1, -1).replace(/…$/, "")
 
-/** @param asked characters of the prompt, @param answered of the answer */
+/**
+ * @param asked characters of the prompt
+ * @param answered characters of the answer
+ */
 function turnLineOf(turn: TurnLine, asked: number, answered: number): string {
   const { handle, prompt, answer, tools, errors } = turn
   const work = tools === 0 ? "" : `, ${count(tools, "tool call")}${errors > 0 ? ` (${errors} failed)` : ""}`

@@ -1,7 +1,7 @@
 /**
- * What the host shows the model again after a compaction: the plan, the texts of skills and commands that were invoked,
- * the files used last, and in old versions the todos. Its lines are not in the transcript yet when we are asked, so they
- * are made from earlier ones.
+ * What the host shows the model again after a compaction: the plan, the texts of invoked skills and commands, the last
+ * used files, and in old versions the todos. The host's lines are not in the transcript yet when we are asked, so they
+ * are reconstructed from earlier ones.
  */
 import type { Database } from "../archive/database.ts"
 import { resumedAt } from "../archive/session-files.ts"
@@ -11,42 +11,42 @@ import { atLeast } from "../util/version.ts"
 import { readPart, readSmall } from "./disk.ts"
 import { invokedTexts } from "./invoked.ts"
 
-/** The oldest host that was seen to show them, and the oldest that shows what the user has invoked, too. */
+/** The oldest version that was seen to show them, and the oldest that also shows what the user invoked. */
 const SHOWS_AGAIN = [2, 0, 76] as const
 const SHOWS_TYPED = [2, 1, 112] as const
-/** Hosts from here on keep the plan of a session that is resumed. */
+/** From this version on, hosts keep the plan of a resumed session. */
 const KEEPS_PLAN = [2, 1, 112] as const
-/** Hosts from here on do not show the todos again. */
+/** From this version on, hosts do not show the todos again. */
 const HIDES_TODOS = [2, 1, 0] as const
-/** Bytes of a plan. */
+/** Maximum size of a plan in bytes. */
 const LONGEST_PLAN = 100_000
-/** Bytes at the end of a transcript in which the session's other name is looked for; most lines have it. */
+/** How many bytes at the end of a transcript are searched for the session's other name, which most lines contain. */
 const NAMED_WITHIN = 64 << 10
 const SLUG = /^"slug":"([a-z0-9-]+)"/
 const SLUG_LONGEST = 200
-/** Bytes of a file that the host shows whole, whatever is in it: it tells longer ones than 5,000 tokens by name. */
+/** The host shows a file of at most this many bytes in full; it only names files of more than 5,000 tokens. */
 const LONGEST_FILE = 10_000
 
 export interface Shown {
   readonly session: string
-  /** Of the host. */
+  /** The host's version. */
   readonly version: string | undefined
   /** Paths of files. */
   readonly files: readonly string[]
   readonly todos: readonly { readonly content: string; readonly status: string }[]
 }
 
-/** Where it stands. */
+/** Where to find it. */
 export interface ShownFrom {
   readonly planFolders: readonly string[]
   readonly dataHome: string
 }
 
-/** @returns what they say; what is not there any more is left out */
+/** @returns the combined text; what no longer exists is left out */
 export function reshownText(db: Database, shown: Shown, from: ShownFrom): string {
   const { session, version, files, todos } = shown
   if (!atLeast(version, SHOWS_AGAIN)) return ""
-  // What was invoked before is forgotten when the host is started again.
+  // The host forgets earlier invocations when it is restarted.
   const since = resumedAt(from.dataHome, session)
   const plan = planOf(db, session, from.planFolders, atLeast(version, KEEPS_PLAN) ? 0 : since)
   const list = atLeast(version, HIDES_TODOS) ? [] : todos.map(({ content, status }) => `${content} ${status}`)
@@ -55,9 +55,9 @@ export function reshownText(db: Database, shown: Shown, from: ShownFrom): string
 }
 
 /**
- * With its path, which the host tells as well. A plan is named as the host names the session besides its id.
+ * The plan with its path, which the host also shows. A plan is named after the session's other name, not its id.
  *
- * @param since offset in the transcript from which on that name counts
+ * @param since offset in the transcript from which that name counts
  */
 function planOf(db: Database, session: string, folders: readonly string[], since: number): string {
   const row = currentTranscript(db, session)
@@ -75,6 +75,6 @@ function planOf(db: Database, session: string, folders: readonly string[], since
   return ""
 }
 
-/** As they are now: so the host reads them. */
+/** Their current content, since that is what the host reads. */
 const filesOf = (paths: readonly string[]): string[] =>
   paths.filter(isAbsolute).flatMap((path) => readSmall(path, LONGEST_FILE) ?? [])

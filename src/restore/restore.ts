@@ -1,4 +1,4 @@
-/** What a session is given back: the same for the hooks and for whoever shows it beforehand. */
+/** Makes what a session is given back, for the hooks and for previews alike. */
 import type { Database } from "../archive/database.ts"
 import { gather, type PendingPrompt } from "./gather.ts"
 import { type HostPlaces, hostSettings } from "./host-settings.ts"
@@ -11,20 +11,20 @@ import { stepsOf } from "./steps.ts"
 export interface Restore {
   /** `""`: there is nothing to give back, or no room for it. */
   readonly text: string
-  /** Among which its lists were chosen. */
+  /** The facts that its lists were chosen from. */
   readonly facts: Facts
   readonly related: readonly RelatedLine[]
 }
 
 export interface RestoreOptions extends Omit<RenderOptions, "standing"> {
   /**
-   * Where the host has what it puts into the new context by itself, and where the vault is; without it nothing is left out
-   * as held there, and nothing is told of what was said on the way.
+   * Where the host keeps what it adds to the new context, and where the vault is. If absent, nothing is left out
+   * because the context already contains it, and what was said during turns is not shown.
    */
   readonly host?: HostPlaces & { readonly dataHome: string }
-  /** What is asked now, where no prompt is pending: turns of other sessions shall be about it. */
+  /** What is being asked when no prompt is pending: turns of other sessions should be about it. */
   readonly about?: string | undefined
-  /** Words that the user gave to the compaction: turns of other sessions about them come first. */
+  /** Words that the user gave with the compaction: turns of other sessions about them come first. */
   readonly focus?: string | undefined
 }
 

@@ -6,7 +6,9 @@ export interface ScopePart {
   readonly session: string
   /** The last of them. */
   readonly upTo: number
-  /** 1 when those need not be left out that the user took back: there are none, or a fork went on from one of them. */
+  /**
+   * 1 when turns that the user took back need not be left out: there are none, or a fork continued from one of them.
+   */
   readonly takenBack: 0 | 1
 }
 
@@ -14,7 +16,7 @@ export type Scope = readonly ScopePart[]
 
 const ALL = Number.MAX_SAFE_INTEGER
 
-/** A subagent `s` was started in a turn that was taken back. */
+/** True when subagent `s` was started in a turn that was taken back. */
 const IS_TAKEN_BACK = `coalesce((SELECT t.taken_back FROM turns t WHERE t.session = s.parent AND t.started <= s.started
   ORDER BY t.seq DESC LIMIT 1), 0)`
 
@@ -51,7 +53,10 @@ const hasTakenBack = (db: Database, session: string): boolean =>
     )
     .get(session) !== null
 
-/** The first turn of the session before it whose place a turn of a fork takes: the user took back what they share since. */
+/**
+ * The parent session's first turn that a turn of the fork replaces: by forking there, the user took back all the
+ * parent's turns since.
+ */
 function replacedBy(db: Database, fork: string, parent: string): number {
   const row = db
     .query<{ id: number | null }, [string, string]>(
@@ -62,14 +67,14 @@ function replacedBy(db: Database, fork: string, parent: string): number {
   return row?.id ?? ALL
 }
 
-/** A human said something in the session `s`: a command that only the host carries out (`/clear`) does not count. */
+/** True when a human said something in session `s`; commands that only the host carries out (`/clear`) do not count. */
 const IS_SPOKEN_IN = `EXISTS (SELECT 1 FROM turns t WHERE t.session = s.id AND t.via NOT IN ('none', 'brief')
   AND t.origin <> 'import' AND NOT (t.via = 'command' AND t.tools = 0 AND t.answer = ''))`
 
-/** Empty sessions between a conversation and its continuation: one for each `/clear` too many. */
+/** Maximum number of empty sessions between a conversation and its continuation, one for each superfluous `/clear`. */
 const MOST_EMPTY = 8
 
-/** The session, or when nobody said anything in it, the one that it goes on from after `/clear`. */
+/** The session itself, or if no one said anything in it, the one it continues after `/clear`. */
 export function spokenIn(db: Database, session: string): string {
   const row = db
     .query<{ id: string }, [string]>(
@@ -83,7 +88,7 @@ export function spokenIn(db: Database, session: string): string {
   return row?.id ?? session
 }
 
-/** The project's session with the latest record, other than `besides`; only one in which a human said something to the host. */
+/** The project's session with the latest record, other than `besides`, in which a human said something to the host. */
 export function latestSession(db: Database, project: string, besides: string): string | undefined {
   const row = db
     .query<{ id: string }, [string, string]>(

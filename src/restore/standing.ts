@@ -1,30 +1,31 @@
 /**
- * What the host puts into every context by itself: the memory files of organisation, user and folders, what they import,
- * and their rules. As the host reads them, so far as that takes no time to speak of.
+ * What the host adds to every context itself: the memory files of organisation, user and folders, their imports, and
+ * their rules. Read the way the host does, as far as that takes negligible time.
  */
 import { folderOf, projectOf } from "../archive/project.ts"
-import { readdirSync, realpathSync, statSync } from "../util/fs.ts"
+import { statsOf } from "../util/files.ts"
+import { readdirSync, realpathSync } from "../util/fs.ts"
 import { dirname, isAbsolute, join, resolve } from "../util/path.ts"
 import { readSmall } from "./disk.ts"
 import { type HostPlaces, type HostSettings, MANAGED } from "./host-settings.ts"
 import { memoryFile } from "./memory-file.ts"
 
-/** Bytes of a file that is read; the host warns of longer ones. */
+/** Maximum bytes of a file; the host warns of longer ones. */
 const LONGEST = 100_000
-/** Bytes of all of them. */
+/** Maximum bytes of all files together. */
 const MOST_BYTES = 256_000
 const MOST_FILES = 100
-/** Imports that are followed and names in folders that are looked at, whether there is anything to read or not. */
+/** How many imports are followed and names in folders examined, whether or not there is anything to read. */
 const MOST_TRIED = 400
-/** Folders above that are looked at. */
+/** How many parent folders are examined. */
 const MOST_FOLDERS = 20
-/** A file that is imported by one that is imported, and so on. */
+/** How deeply imported files may import others. */
 const DEEPEST_IMPORT = 4
 const DEEPEST_RULES = 4
-/** Of its own notes the host reads the beginning. */
+/** The host only reads the beginning of its own notes. */
 const NOTES_LINES = 200
 const NOTES_BYTES = 25_000
-/** The host's own state has every project of the user. */
+/** Maximum bytes of the host's own state, which contains every project of the user. */
 const STATE_BYTES = 4 << 20
 
 /** @returns their texts; what cannot be read is left out */
@@ -32,7 +33,9 @@ export function standingText(places: HostPlaces, settings: HostSettings): string
   return new Memory(places, settings).text()
 }
 
-/** A file of the user's may import from anywhere, a project's from the session's folder. Managed ones cannot be excluded. */
+/**
+ * A user's file may import from anywhere, a project's only from the session's folder. Managed files cannot be excluded.
+ */
 type Trust = "managed" | "user" | "project"
 
 class Memory {
@@ -82,9 +85,9 @@ class Memory {
     }
   }
 
-  /** Those that are for every file. */
+  /** Reads the rules that apply to every file. */
   #rules(folder: string, trust: Trust, depth = 0): void {
-    if (depth > DEEPEST_RULES || statOf(folder)?.isDirectory() !== true || this.#seen.has(folder)) return
+    if (depth > DEEPEST_RULES || statsOf(folder)?.isDirectory() !== true || this.#seen.has(folder)) return
     this.#seen.add(folder)
     if (trust === "project" && !this.#mayRead(folder, dirname(dirname(folder)))) return
     for (const name of namesIn(folder)) {
@@ -95,7 +98,7 @@ class Memory {
     }
   }
 
-  /** What the host has noted for itself, in newer versions. */
+  /** Reads what newer versions of the host note for themselves. */
   #notes(cwd: string): void {
     const { notes } = this.#settings
     if (notes === "none") return
@@ -110,10 +113,10 @@ class Memory {
     }
   }
 
-  /** Each once. A pipe or device is not waited for. */
+  /** Reads each file once. Does not wait for a pipe or device. */
   #read(path: string): string | undefined {
     if (this.#seen.has(path) || this.#seen.size >= MOST_FILES) return undefined
-    const size = statOf(path)?.size
+    const size = statsOf(path)?.size
     if (size === undefined) return undefined
     this.#seen.add(path)
     const content = readSmall(path, Math.min(LONGEST, this.#left))
@@ -126,7 +129,10 @@ class Memory {
     return isAbsolute(written) ? resolve(written) : resolve(join(dirname(importer), written))
   }
 
-  /** Whether a project's file leads to one that the host would read: below `folder`, links followed. */
+  /**
+   * Whether the host would read a file of the project: links are resolved, and the result must be in the session's
+   * folder or `folder`.
+   */
   #mayRead(path: string, folder?: string): boolean {
     try {
       this.#inside ??= realpathSync(this.#places.cwd!)
@@ -138,7 +144,7 @@ class Memory {
     }
   }
 
-  /** Whether the user has told the host that this project may import from elsewhere. */
+  /** Whether the user has allowed this project to import from elsewhere. */
   #isApproved(): boolean {
     this.#mayLeave ??= isApproved(this.#places)
     return this.#mayLeave
@@ -162,7 +168,7 @@ interface HostState {
   readonly projects?: Readonly<Record<string, { readonly hasClaudeMdExternalIncludesApproved?: unknown }>>
 }
 
-/** The folder of the repository, whose worktrees share notes. */
+/** The repository's folder, whose worktrees share notes. */
 const rootOf = (cwd: string): string => folderOf(projectOf(cwd))
 
 function* upwards(folder: string): Generator<string> {
@@ -175,19 +181,11 @@ function* upwards(folder: string): Generator<string> {
   }
 }
 
-/** In their order: the same files give the same text. */
+/** Sorted, so that the same files give the same text. */
 function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder).sort()
   } catch {
     return []
-  }
-}
-
-function statOf(path: string): { readonly size: number; isDirectory(): boolean } | undefined {
-  try {
-    return statSync(path, { throwIfNoEntry: false })
-  } catch {
-    return undefined
   }
 }

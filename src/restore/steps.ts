@@ -1,6 +1,6 @@
 /**
- * What the model said on the way of its turns. Where a session has so few turns that their lines tell next to nothing of
- * it, as with one prompt and hundreds of tool calls, these stand beside them.
+ * What the model said during its turns. When a session has so few turns that their lines say next to nothing, as with
+ * one prompt and hundreds of tool calls, these lines are added.
  */
 import type { Database } from "../archive/database.ts"
 import { answerText } from "../transcript/answer-text.ts"
@@ -8,15 +8,15 @@ import { vaultFile } from "../vault/layout.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import { LEAST_TURNS, type Quote, type TurnLine } from "./material.ts"
 
-/** More than there is room for: some may be held by the new context. */
+/** More than there is room for, since the new context may already contain some. */
 const SPARE = 3
-/** Latest answers among which the longest are chosen: reports rather than "let me look". */
+/** The longest of this many latest answers are chosen: reports rather than "let me look". */
 const LATEST = 40
-/** Bytes of a line that are not worth unpacking more for. */
+/** Longer lines, in bytes, are not worth unpacking. */
 const LONGEST = 64 << 10
-/** UTF-16 units of a text that says something. */
+/** Minimum UTF-16 units of a text that says something. */
 const SHORTEST = 40
-/** Of a text, what may be shown. */
+/** How much of a text may be shown. */
 const SHOWN = 4000
 
 interface Place {
@@ -28,8 +28,8 @@ interface Place {
 }
 
 /**
- * Newest first; without the last answer of each turn, which its own line tells. From the vault, where secrets are filtered:
- * what is not there or damaged is left out.
+ * Newest first, without the last answer of each turn, which its own line shows. Read from the vault, where secrets are
+ * filtered; what is missing or damaged is left out.
  *
  * @param turns newest first
  */

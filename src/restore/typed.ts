@@ -1,8 +1,8 @@
-/** What of a command says what is run, and what says where and into which file. Pure. */
+/** Separates what a command runs from where it runs and which file it writes to. Pure. */
 
-/** `cd folder && …`: behind the folder a new line of the script stands as a blank. */
+/** `cd folder && …`. After the folder there may be just a space, which stands for a line break in the script. */
 const INTO_FOLDER = /^cd ("[^"]*"|'[^']*'|[^\s;&|<>"']+)\s*(?:&&|;)?\s+(?=[^\s;&|<>])/
-/** `2>&1`, `> file`, at the end. */
+/** `2>&1` or `> file` at the end. */
 const REDIRECTIONS = /(?:\s+(?:\d|&)?>{1,2}\s*(?:&\d|[^\s;&|<>()]+))+$/
 
 export interface Typed {
@@ -16,9 +16,9 @@ export function typed(script: string): Typed {
   return { folder, command: script.replace(INTO_FOLDER, "").replace(REDIRECTIONS, "").trim() }
 }
 
-/** Of a long command what was run goes before where. */
+/** Shortens a long command: what was run matters more than where. */
 export const withoutFolder = (script: string): string => script.replace(INTO_FOLDER, "… ")
 
-/** Whether the later script runs the same again; a shell stays in the folder that it was sent to. */
+/** Whether the later script runs the same command again. It need not repeat `cd`, since a shell stays in its folder. */
 export const runsAgain = (earlier: Typed, later: Typed): boolean =>
   earlier.command === later.command && (later.folder === undefined || later.folder === earlier.folder)

@@ -1,19 +1,22 @@
-/** How commands begin, and how often: many of them on a line, where one of each at length would take ten. Pure. */
+/**
+ * The beginnings of commands and how often they were used: many fit on one line, where one command of each in full
+ * would take ten. Pure.
+ */
 import { interest } from "./commands.ts"
 import { type Fact, SETTLING } from "./material.ts"
 
-/** Characters that an entry takes beside its words. */
+/** Characters that an entry takes besides its words. */
 const FRAME = 5
-/** Where scripts are run, and how a program begins that is typed in: such a line tells nothing else. */
+/** Lines that only change the folder or start an inline script: they say nothing more. */
 const BARE =
   /^cd (?:[^\s"']+|"[^"]*"|'[^']*')$|^(?:\S+ ){1,4}(?:-\w+ )?["']$|^(?:\S+ ){1,4}<<-?\s*["']?\w+["']?$/
-/** A program, not a part of the shell's grammar such as `*) echo`. */
+/** A program, not part of the shell's grammar such as `*) echo`. */
 const FIRST = /^[\w.~/][\w.+@~/-]*$/
-/** What stands second in a command that has a name of two words, or an option. */
+/** The second word of a two-word command name, or an option. */
 const SECOND = /^(?:-{1,2}[A-Za-z][\w-]*|[a-z][a-z0-9]*(?:[:-][a-z0-9]+)*)$/
-/** A word that may belong to the command's name, and no argument of it. */
+/** A word that may be part of the command's name and not an argument. */
 const NAMING = /^[a-z][a-z0-9]*(?:[:-][a-z0-9]+)*$/
-/** Of the uses of two words, those with a third that comes again, from which on all are told by three. */
+/** When at least this share of the uses of two words has a third word that recurs, they are shown with three words. */
 const SHARED = 0.6
 
 interface Use {
@@ -27,7 +30,7 @@ export interface Entry {
   readonly times: number
 }
 
-/** Beginnings of the commands, the likeliest first. */
+/** The beginnings of the commands, likeliest first. */
 export function vocabulary(commands: readonly Fact[], shownOf: (fact: Fact) => string): Entry[] {
   const found = new Map<string, { times: number; worth: number }>()
   const add = (words: string, { times, worth }: Use): void => {
@@ -57,10 +60,10 @@ export function vocabulary(commands: readonly Fact[], shownOf: (fact: Fact) => s
     .map(({ words, times }) => ({ words, times }))
 }
 
-/** A line that tells no more than its beginning. */
+/** Whether a line says no more than its beginning. */
 export const isBare = (command: string): boolean => BARE.test(command)
 
-/** Third words that come again, if most of the uses have such a one. */
+/** Third words that recur, if most of the uses have one. */
 function thirdWords(uses: readonly Use[]): ReadonlySet<string> {
   const counts = new Map<string, number>()
   for (const { words, times } of uses) {

@@ -1,40 +1,46 @@
 /**
- * Which messages have which words of a query: one walk over each word's list, newest first and bounded, so that a
- * common word costs no more in an archive of a million messages than in one of a hundred thousand.
+ * Finds which messages contain which words of a query. Each word's list is walked newest first and only up to a limit,
+ * so a common word costs no more in an archive of a million messages than in one of a hundred thousand.
  */
 import type { Database } from "../archive/database.ts"
 import { allOf, anyOf, wordExpression } from "./expression.ts"
 import type { Condition, Filter } from "./narrowing.ts"
 import type { Term } from "./query.ts"
 
-/** Rows read for all words together, and for one. Those of a word beyond its share count only beside rarer words. */
+/**
+ * Rows read for all words together, and for a single one. Beyond its share, a common word is read only in messages that
+ * also contain a rarer one.
+ */
 const ROWS = 16_000
 const MOST_ROWS = 5000
-/** Where all candidates have the same words, the newest are the best. */
+/** Rows read when all candidates contain the same words: then the newest are the best. */
 const ENOUGH_ALIKE = 1000
-/** Bits of a message's mask. */
+/** Bits in a message's mask. */
 const MOST_TERMS = 32
 
 export interface Weighted extends Term {
-  /** How much a message says by having it: ln of how rare it is. */
+  /** How much it says about a message to contain this word: the logarithm of its rarity. */
   readonly weight: number
 }
 
-/** One mask for each message there is. As narrow as can be: what is touched of it the system has to give page by page. */
+/**
+ * One mask per message in the archive. As narrow as the terms allow: the system has to supply every page that is
+ * touched.
+ */
 export type Masks = Uint8Array | Uint16Array | Uint32Array
 
 export interface Candidates {
   readonly terms: readonly Weighted[]
-  /** Bit n of a message's mask: it has term n. */
+  /** Bit n of a message's mask is set when the message has term n. */
   readonly masks: Masks
-  /** Messages with a mask that is not 0. */
+  /** Messages whose mask is not 0. */
   readonly ids: readonly number[]
 }
 
 /**
  * @param filter what every message must match
- * @param population how many messages there are, at most
- * @param given words that whatever matches the filter has
+ * @param population upper limit of the number of messages
+ * @param given words that every message matching the filter contains
  */
 export function candidatesOf(
   db: Database,
@@ -66,10 +72,10 @@ export function candidatesOf(
   const ids: number[] = []
   let givenBits = 0
   for (const [n, { term }] of lists.entries()) if (isGiven(term)) givenBits |= 2 ** n
-  // Plain loops here and in rank.ts: this runs once in the life of a process, before any compiler has seen it.
+  // Plain loops here and in rank.ts: this runs once in the life of a process, before the engine has compiled any of it.
   const add = (rows: readonly number[], bit: number): void => {
     let n = 0
-    // Written since the population was counted.
+    // Skip what was written after the population was counted.
     while (rows[n]! > population) n++
     for (; n < rows.length; n++) {
       const id = rows[n]!
@@ -82,7 +88,7 @@ export function candidatesOf(
   const rare = lists.filter(({ rows }) => rows.length < share).map(({ expression }) => expression)
   for (const [n, { expression, rows, term }] of lists.entries()) {
     if (rows.length < share || rare.length === 0 || isGiven(term)) continue
-    // Newer ones are known.
+    // Only older messages: the newer ones are already counted.
     add(rowsOf(allOf([expression, anyOf(rare), filter]), share, rows.at(-1)!), givenBits | (2 ** n))
   }
   return {
@@ -100,7 +106,7 @@ function masksFor(population: number, terms: number): Masks {
   return terms <= 16 ? new Uint16Array(population + 1) : new Uint32Array(population + 1)
 }
 
-/** Nothing ranks: all that the filter leaves is alike. */
+/** Without terms there is nothing to rank by: all that the filter lets through is equal. */
 function newest(ids: readonly number[], population: number): Candidates {
   const masks = masksFor(population, 1)
   for (const id of ids) masks[id] = 1
@@ -108,9 +114,9 @@ function newest(ids: readonly number[], population: number): Candidates {
 }
 
 /**
- * Newest first. One text rather than a row each: most of a search's time would go into making those.
+ * Ids, newest first. They come as one JSON text: making a row object for each would take most of a search's time.
  *
- * @param below id of a message; only older ones
+ * @param below only messages with a smaller id
  */
 function newestRows(
   db: Database,
@@ -120,7 +126,7 @@ function newestRows(
   below?: number,
 ): number[] {
   const { from, id, where, values } = listOf(expression, condition)
-  // Comparing each row takes a seventh of a list's time.
+  // Only added when needed: comparing each row takes a seventh of the time that a list takes.
   const [older, bound] = below === undefined ? ["", []] : [`AND ${id} < ?`, [below]]
   const { ids } = db
     .query<{ ids: string }, (string | number)[]>(
@@ -131,7 +137,7 @@ function newestRows(
   return JSON.parse(ids)
 }
 
-/** The index where it knows all, the messages where it knows nothing, both where it knows some of it. */
+/** Reads the index when it can decide everything, the messages when it can decide nothing, and otherwise both. */
 function listOf(expression: string | undefined, condition: Condition | undefined) {
   const { sql, values } = condition ?? { sql: "TRUE", values: [] }
   if (expression === undefined) return { from: "messages m", id: "m.id", where: sql, values }
@@ -141,7 +147,7 @@ function listOf(expression: string | undefined, condition: Condition | undefined
   return { from, id, where: `${where} AND ${sql}`, values: [expression, ...values] }
 }
 
-/** Those of the messages that have these marks. */
+/** Which of these messages have these marks. */
 export function withMarks(db: Database, ids: readonly number[], marks: string): Set<number> {
   const rows = db
     .query<{ id: number }, [string, string]>(
@@ -151,7 +157,7 @@ export function withMarks(db: Database, ids: readonly number[], marks: string): 
   return new Set(rows.map(({ id }) => id))
 }
 
-/** How many there are, from the newest of them. */
+/** Estimates how many rows there are from the newest of them. */
 function estimate(rows: readonly number[], limit: number, population: number): number {
   if (rows.length < limit) return rows.length
   const span = population - rows.at(-1)! + 1

@@ -1,26 +1,26 @@
-/** A prompt → the words that tell what it is about, few enough to look each of them up. Pure. */
+/** Picks the words that tell what a prompt is about, few enough to look each of them up. Pure. */
 import { namesIn } from "../util/words.ts"
 import { isEveryday } from "./everyday.ts"
 
 export interface Clue {
-  /** As the index has it. */
+  /** As it is in the index. */
   readonly word: string
   /** As it was typed. */
   readonly typed: string
-  /** How much a turn says by having it, beside a plain word's 1. */
+  /** How much sharing this word says about a turn; a plain word counts 1. */
   readonly weight: number
 }
 
-/** UTF-16 units of a prompt that are read: what follows in a pasted log is of its kind. */
+/** Only this many UTF-16 units of a prompt are read: the rest of a pasted log is more of the same. */
 const READ = 400
-/** Clues that are looked up, the most telling ones. */
+/** How many clues are looked up; the most telling ones are kept. */
 const MOST = 8
-/** A name of several parts, as in code: seldom used for two things. */
+/** A name of several parts, as in code, is seldom used for two things. */
 const NAME = 2
 const PLAIN = 1
-/** Pairs of characters overlap: two of them are about a word. */
+/** Pairs of characters overlap, so two of them make about one word. */
 const PAIR = 0.5
-/** Shorter plain words are too common; of acronyms fewer letters are enough. */
+/** Shorter plain words are too common; acronyms may be shorter. */
 const SHORTEST = 4
 const SHORTEST_ACRONYM = 3
 
@@ -31,13 +31,13 @@ const ACRONYM = /^(?:[A-Z\d]+|[a-z]*\d[a-z\d]*)$/
 export function cluesOf(prompt: string): Clue[] {
   const found = new Map<string, Clue>()
   for (const run of new Set(prompt.slice(0, READ).match(/\S+/g))) {
-    // Most words are such: they are not even taken apart.
+    // Most words end here, without being taken apart.
     if (isEveryday(run.toLowerCase().replace(/[.,:;?!]+$/, ""))) continue
     const clues = namesIn(run).flatMap(({ words, at, length }) => {
       const typed = run.slice(at, at + length)
       return ASCII.test(typed) ? asciiClue(typed, words) : otherClues(typed, words)
     })
-    // Of a path or an address only the last name: the folders before it are those of many others.
+    // Only the last name of a path or URL: its folders are shared by many other files.
     for (const clue of run.includes("/") ? clues.slice(-1) : clues) {
       if (!found.has(clue.word)) found.set(clue.word, clue)
     }
@@ -52,7 +52,7 @@ export function cluesOf(prompt: string): Clue[] {
     .map(({ clue }) => clue)
 }
 
-/** A name counts as a whole: its parts are words of any subject. */
+/** A name counts only as a whole: its parts are words that fit any subject. */
 function asciiClue(typed: string, words: readonly string[]): Clue[] {
   const word = words.at(-1)!
   const shortest = ACRONYM.test(typed) ? SHORTEST_ACRONYM : SHORTEST
@@ -66,7 +66,7 @@ function asciiClue(typed: string, words: readonly string[]): Clue[] {
   return [{ word, typed, weight: parts.length > 0 && LOOKS_LIKE_CODE.test(typed) ? NAME : PLAIN }]
 }
 
-/** Words with other letters; or pairs, where a script has no spaces. */
+/** Words in other alphabets, or pairs of characters in scripts without spaces. */
 function otherClues(typed: string, words: readonly string[]): Clue[] {
   if (isEveryday(typed.toLowerCase())) return []
   return words.flatMap((word) => {

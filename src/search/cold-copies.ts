@@ -1,4 +1,4 @@
-/** The copies that a search of the vault itself goes through: where each belongs, and what is not to be read in it. */
+/** Chooses the copies that a search of the vault reads, and says what must not be read in them. */
 import type { Database } from "../archive/database.ts"
 import { sessionOfCopy } from "../archive/source.ts"
 import { vaultFile } from "../vault/layout.ts"
@@ -13,9 +13,9 @@ export interface ColdCopy {
   /** Bytes on disk. */
   readonly bytes: number
   readonly session: string
-  /** As the views know it; undefined: they do not know the session. */
+  /** Undefined when the views do not know the session. */
   readonly project: string | undefined
-  /** What of it is forgotten and not yet gone. */
+  /** Blanks out what was forgotten but is still in the copy. */
   readonly edit: Forgotten["edit"] | undefined
 }
 
@@ -26,7 +26,7 @@ interface Known {
   readonly ended: string | null
 }
 
-/** Those that may hold what is looked for, the latest session first. */
+/** Copies that may match, latest session first. */
 export function coldCopies(db: Database, dataHome: string, { session, project }: Narrowing): ColdCopy[] {
   const known = new Map(
     db
@@ -53,7 +53,7 @@ export function coldCopies(db: Database, dataHome: string, { session, project }:
       session: own,
       project: row?.project ?? undefined,
       edit: forgotten?.edit,
-      // What the views do not know yet is new.
+      // A session that the views do not know yet is new.
       ended: row?.ended ?? "9999",
     })
   }

@@ -1,6 +1,6 @@
 /**
- * What a search of the vault itself looks for, and in what: every string of a line, however long and whatever it is to
- * the host, since what the index leaves out is the reason to look here. Pure.
+ * Decides what matches in a search of the vault. It looks at every string of a line, however long and whatever the host
+ * uses it for, since the point is to find what the index leaves out. Pure.
  */
 import { objectOf } from "../transcript/json.ts"
 import { wordSet } from "../util/words.ts"
@@ -8,7 +8,7 @@ import { fulfils, type Subject } from "./expression.ts"
 import { folded, type Node, partsAsked, type Query, type Term } from "./query.ts"
 import { lineMayFulfil } from "./raw-line.ts"
 
-/** Fields that name and date a line, in any of its objects: nobody says them. */
+/** Fields that identify or date a line, at any depth. Nobody said their values. */
 const NAMES = new Set(
   (
     "type subtype role model id uuid parentUuid logicalParentUuid sessionId session_id agentId requestId promptId cwd " +
@@ -16,10 +16,10 @@ const NAMES = new Set(
     "sourceToolUseID sourceToolAssistantUUID media_type messageId slug permissionMode entrypoint"
   ).split(" "),
 )
-/** UTF-16 units without a space, from which on a string is an image or the like. */
+/** A string with no white space in its first 20,000 UTF-16 units is an image or the like. */
 const DATA = 20_000
 
-/** All that a line says, its parts first. */
+/** Every string in a line, the message's own first. */
 export function wholeText(line: string): string {
   const found: string[] = []
   const visit = (value: unknown, depth: number): void => {
@@ -36,23 +36,23 @@ export function wholeText(line: string): string {
     visit(message, 0)
     visit(others, 0)
   } catch {
-    // No JSON: it is text, at least.
+    // Not JSON: search it as plain text.
     return line
   }
   return [...new Set(found)].join("\n")
 }
 
 export interface Sieve {
-  /** Whether any line of these may do: a look at the bytes, before they are parted into lines. */
+  /** Whether any of these lines may match. Looks at the bytes before they are split into lines. */
   mayHold(content: string): boolean
-  /** Whether this line may do. */
+  /** Whether this line may match. */
   mayDo(line: string): boolean
-  /** Whether it does. */
+  /** Whether it matches. */
   does(subject: Subject): boolean
 }
 
 /**
- * Without operators a text does when it has all of the query's words, or says the query as it stands.
+ * A query without operators is matched by a text that contains all of its words, or the query verbatim.
  *
  * @returns undefined for a query that asks for nothing
  */
@@ -79,7 +79,7 @@ export function sieveFor(query: Query): Sieve | undefined {
   }
 }
 
-/** What stands in every text that fulfils `node`, in whatever encoding of ASCII. */
+/** Patterns that occur in every text that fulfils `node`, in any encoding that keeps ASCII. */
 function needlesOf(node: Node): RegExp[] {
   switch (node.kind) {
     case "words":
@@ -96,11 +96,11 @@ function needlesOf(node: Node): RegExp[] {
   }
 }
 
-/** Whether it may be a name as one word, whose parts need not stand side by side in the text. */
+/** Whether this may be a compound name in one word. Its parts need not stand side by side in the text. */
 const isWholeName = (word: string, words: readonly string[]): boolean =>
   words.some((part) => part !== word && word.startsWith(part.slice(0, -1)))
 
-/** A stem's last letter may stand for another. */
+/** The stemmer may have turned a final `y` into `i`. */
 function needleOf({ word, isPrefix }: Pick<Term, "word" | "isPrefix">): RegExp[] {
   if (!/^[a-z0-9]+$/.test(word)) return []
   return [new RegExp(isPrefix ? word : word.replace(/i$/, "[iy]"), "i")]

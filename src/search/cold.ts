@@ -1,6 +1,6 @@
 /**
- * A search of the vault itself, for `search --cold`: line by line, the newest first, for what the index does not hold or
- * find. Slow, about a second for 500 MB of transcripts, and in bounded memory: a frame at a time.
+ * Searches the vault itself, for `search --cold`: line by line, newest first, for what the index lacks or cannot find.
+ * Slow (about a second for 500 MB of transcripts), but in bounded memory: one frame at a time.
  */
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
@@ -22,31 +22,31 @@ import { type Snippet, snippetOf } from "./snippet.ts"
 
 export interface ColdHit extends Omit<Hit, "handle" | "seq" | "score"> {
   readonly cold: true
-  /** With `ctx:`; null where the views do not know the line: then `line` says where it stands. */
+  /** With `ctx:`. Null when the views do not know the line; `line` then says where it is. */
   readonly handle: string | null
   readonly seq: number | null
-  /** Number of the line in its transcript, from 1; null where the handle opens it. */
+  /** Line number in the transcript, from 1. Null when there is a handle to open it by. */
   readonly line: number | null
 }
 
 export interface ColdRequest extends Narrowing {
   readonly query: string
   readonly limit: number
-  /** Turns that the index has found: they are not told again. */
+  /** Turns that the index has already found; they are not reported again. */
   readonly found: ReadonlySet<number>
-  /** Bytes of the vault that have been gone through. */
+  /** Called with the bytes of the vault searched so far. */
   readonly onProgress?: (done: number, total: number) => void
 }
 
 export interface ColdFound {
   readonly hits: readonly ColdHit[]
-  /** Whether it stopped because there were enough. */
+  /** Whether the search stopped because it had enough hits. */
   readonly more: boolean
-  /** Copies that could not be read to their beginning. */
+  /** Copies that could not be read completely. */
   readonly unreadable: number
 }
 
-/** UTF-16 units of a snippet. */
+/** Length of a snippet, in UTF-16 units. */
 const SHOWN = 400
 
 export function searchVault(db: Database, dataHome: string, request: ColdRequest): ColdFound {
@@ -66,7 +66,7 @@ export function searchVault(db: Database, dataHome: string, request: ColdRequest
         if (scan.isFull) return { hits: scan.hits, more: true, unreadable }
       }
     } catch {
-      // A damaged copy must not keep the others from being searched; `verify` tells of it.
+      // A damaged copy must not keep the others from being searched; `verify` reports it.
       unreadable++
     }
     done += copy.bytes
@@ -86,7 +86,7 @@ interface TurnRow {
   readonly time: string | null
 }
 
-/** What has been found so far, by the turn or the line that it stands in. */
+/** Collects hits, one per turn, or per line where there is no turn. */
 class Scan {
   readonly hits: ColdHit[] = []
   readonly #db: Database
@@ -104,18 +104,18 @@ class Scan {
     this.#files = request.file === undefined ? undefined : turnsTouching(db, request.file)
   }
 
-  /** As many as were asked for. */
+  /** Whether there are as many hits as were asked for. */
   get isFull(): boolean {
     return this.hits.length >= this.#request.limit
   }
 
-  /** @param from offset of the content, which consists of whole lines */
+  /** @param from offset of `content`, which consists of whole lines */
   look(copy: ColdCopy, from: number, content: Uint8Array): void {
     const bytes = Buffer.from(content.buffer, content.byteOffset, content.length)
-    // Each byte a character: what is looked for is ASCII, and places are offsets.
+    // As latin1 each byte is one character. That is enough here, since the patterns are ASCII.
     if (!this.#sieve.mayHold(bytes.toString("latin1"))) return
     for (let end = bytes.length; end > 0 && !this.isFull; ) {
-      // From a place before the first byte it would look from the last one.
+      // With a negative offset, `lastIndexOf` would start at the end.
       const start = end < 2 ? 0 : bytes.lastIndexOf(NEWLINE, end - 2) + 1
       const line = bytes.toString("utf8", start, bytes[end - 1] === NEWLINE ? end - 1 : end)
       if (line !== "" && this.#sieve.mayDo(line)) this.#test(copy, from + start, line)
@@ -175,7 +175,7 @@ class Scan {
     )
   }
 
-  /** By what the message is known by, so that a fork's copy of a line is the line. */
+  /** Looked up by the message's identity, so a line copied by a fork counts as the original. */
   #turnOf(copy: ColdCopy, record: TranscriptRecord, offset: number): TurnRow | undefined {
     const parts = record.parts.filter((part) => part.kind !== "title")
     if (parts.length === 0) return undefined

@@ -1,22 +1,24 @@
-/** How commands were run: each with its runs, how the last one ended, and where. */
+/** How commands were run: each command with its runs, how the last one ended, and where. */
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+import { type TakenBack, takenBackOf } from "../archive/taken-back.ts"
 import { wasRun } from "../archive/was-run.ts"
 import { errorLinesIn } from "../transcript/error-lines.ts"
 import { wordSet } from "../util/words.ts"
 import { parseQuery } from "./query.ts"
 import type { CallPlace, WholeCalls } from "./whole-calls.ts"
 
-export interface CommandRun {
-  /** As it was run last, with its line breaks. */
+/** `takenBack` is that of the last run's turn. */
+export interface CommandRun extends TakenBack {
+  /** As in the last run, with line breaks. */
   readonly command: string
   readonly runs: number
   readonly failures: number
-  /** Of the last run: whether it failed; null while it is unanswered. */
+  /** Whether the last run failed; null while it is unanswered. */
   readonly failed: boolean | null
-  /** Of the last run that failed with one. */
+  /** Exit code of the last run, when it failed with one. */
   readonly exitCode: number | null
-  /** The line that names the last run's error; the beginning of its output where none does. */
+  /** The line that names the last run's error, or the beginning of its output when none does. */
   readonly error: string | null
   readonly time: string | null
   /** The turn of the last run, with `ctx:`. */
@@ -30,20 +32,23 @@ interface Row extends CallPlace {
   readonly error: string | null
   readonly time: string | null
   readonly handle: string
+  readonly takenBack: number
 }
 
 export interface CommandsRequest {
-  /** undefined: of all. */
+  /** Undefined: all projects. */
   readonly project: string | undefined
-  /** How many are read from the vault, the best first; the others are told in the views' one line. */
+  /**
+   * How many commands, best first, are read from the vault. The others are shown as the one line that the views keep.
+   */
   readonly limit: number
   readonly calls: WholeCalls
 }
 
 /**
- * Best first: a short command that has the words is more to the point than a long one.
+ * Best first: of two commands with the same words, the shorter is more to the point.
  *
- * @param messages calls that have words of the query: the newest of a command's, at least
+ * @param messages calls that contain words of the query, at least the newest call of each command
  */
 export function commandsRun(
   db: Database,
@@ -59,7 +64,7 @@ export function commandsRun(
   const rows = db
     .query<Row, [string, string]>(
       `SELECT c.target AS command, c.is_error AS isError, c.exit_code AS exitCode, c.error, m.time,
-         ?1 || t.handle AS handle, c.id, c.use, c.result
+         ?1 || t.handle AS handle, t.taken_back AS takenBack, c.id, c.use, c.result
        FROM json_each(?2) w JOIN messages m ON m.id = w.value JOIN tool_calls c ON c.turn = m.turn AND c.use = m.id
        JOIN turns t ON t.id = m.turn WHERE c.name IN ('Bash', 'PowerShell')
          AND ${wasRun("c")} ORDER BY w.key`,
@@ -90,7 +95,7 @@ interface Counts {
   readonly failures: number
 }
 
-/** Of all runs: more than were looked at. */
+/** Counts all runs, not only the ones that the search looked at. */
 function countsOf(
   db: Database,
   commands: readonly string[],
@@ -125,5 +130,6 @@ function summary(command: string, last: Row, { runs, failures }: Counts): Comman
     error: last.error,
     time: last.time,
     handle: last.handle,
+    ...takenBackOf(last),
   }
 }

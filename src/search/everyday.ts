@@ -1,6 +1,6 @@
 /**
- * Words that tell nothing of a prompt's subject: what people ask of a coding agent whatever they work on, and the
- * commonest words of a few languages. Two prompts that share only these have nothing to do with each other. Pure.
+ * Words that say nothing about a prompt's subject: what people ask of a coding agent whatever they work on, and the
+ * commonest words of a few languages. Two prompts that share only these are unrelated. Pure.
  */
 import { isStopWord } from "./stop-words.ts"
 
@@ -85,7 +85,7 @@ const OTHERS = `
   как что это для или при все нет уже тест тесты ошибка ошибку исправь продолжай дальше сделай давай пожалуйста код
   proszę dalej napraw testy jest tego`
 
-/** Pairs of characters, as words of these scripts are cut (util/words.ts). */
+/** Pairs of characters: how words of these scripts are indexed (util/words.ts). */
 const PAIRS = `
   继续 请继 续吧 修复 复测 测试 试试 错误 代码 文件 运行 一下 这个 那个 什么 怎么 为什 我们 你们 可以 现在 然后 检查 问题 添加 更新 提交
   请修 请检 下一 一步 完成 谢谢 好的 続け けて てく くだ ださ さい 修正 テス スト して 確認 お願 願い いし しま ます
@@ -93,10 +93,10 @@ const PAIRS = `
 
 const EVERYDAY = new Set(`${ENGLISH} ${GERMAN} ${ROMANCE} ${OTHERS} ${PAIRS}`.trim().split(/\s+/))
 
-/** What may have been added to a word. */
+/** Endings that are stripped before looking a word up. */
 const ENDINGS = ["s", "es", "ing", "ed", "d", "ly", "er"]
 
-/** @param word in lower case, without what joins its parts */
+/** @param word in lower case, without the characters that join its parts */
 export function isEveryday(word: string): boolean {
   if (EVERYDAY.has(word) || isStopWord(word)) return true
   for (const ending of ENDINGS) {

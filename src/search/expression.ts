@@ -1,6 +1,6 @@
 /**
- * A query's requirements → FTS5's language, and the same decided on a text. Only words of util/words.ts and marks get
- * into an expression, each quoted, so that no query is a syntax error. Pure.
+ * Translates a query's requirements into FTS5's language, and decides the same requirements on a text. An expression
+ * contains only marks and words made by util/words.ts, each quoted, so no query is a syntax error. Pure.
  */
 import { mark } from "../archive/word-index.ts"
 import { once } from "../util/once.ts"
@@ -20,9 +20,9 @@ export const allOf = (expressions: readonly (string | undefined)[]): string | un
 export const anyOf = (expressions: readonly string[]): string => expressions.join(" OR ")
 
 /**
- * What every message that fulfils `node` matches: the index knows no phrases, so others may match, too.
+ * An expression that every message fulfilling `node` matches. Others may match as well: the index knows no phrases.
  *
- * @returns undefined when all messages may fulfil it
+ * @returns undefined when any message may fulfil it
  */
 export function expressionOf(node: Node): string | undefined {
   switch (node.kind) {
@@ -50,7 +50,7 @@ export function expressionOf(node: Node): string | undefined {
   }
 }
 
-/** Words that every message has which matches the expression of `node`. */
+/** Words contained in every message that matches the expression of `node`. */
 export function wordsGivenBy(node: Node | undefined): readonly string[] {
   if (node?.kind === "words" || node?.kind === "phrase") return node.words
   return node?.kind === "and" ? node.nodes.flatMap(wordsGivenBy) : []
@@ -58,7 +58,7 @@ export function wordsGivenBy(node: Node | undefined): readonly string[] {
 
 const isNot = (node: Node): node is Extract<Node, { kind: "not" }> => node.kind === "not"
 
-/** Whether the index decides it alone. */
+/** Whether the index alone decides it. */
 export function isExact(node: Node): boolean {
   switch (node.kind) {
     case "phrase":
@@ -77,7 +77,7 @@ export function isExact(node: Node): boolean {
   }
 }
 
-/** A message, as far as requirements look at it. */
+/** The parts of a message that requirements look at. */
 export interface Subject {
   readonly text: string
   readonly role: string
@@ -85,7 +85,7 @@ export interface Subject {
 }
 
 export function fulfils(node: Node, subject: Subject): boolean {
-  // Each is made when it is asked for: most queries need one of them.
+  // Made on demand: most queries need only one of the two.
   const wordsOf = once(() => wordSet(subject.text))
   const textOf = once(() => folded(subject.text))
   const decide = (one: Node): boolean => {

@@ -1,35 +1,40 @@
-/** Files that have to do with a topic, by the turns that do; and the turns that have to do with a file. */
+/** Files related to a topic, found through the turns about it; and the turns that touched a file. */
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+import { type TakenBack, takenBackOf } from "../archive/taken-back.ts"
 import { withSlashes } from "../transcript/windows-path.ts"
 import { wordSet } from "../util/words.ts"
 import { named } from "./narrowing.ts"
 import { parseQuery } from "./query.ts"
 import type { Ranked } from "./rank.ts"
 
-export interface TopicFile {
+/** Taken back is the turn that is named. */
+export interface TopicFile extends TakenBack {
   readonly path: string
-  /** What was done with it in these turns: edit, write, read, command. */
+  /** What these turns did with it: edit, write, read, command. */
   readonly ops: readonly string[]
   readonly turns: number
-  /** The turn that has most to do with the topic. */
+  /** The turn closest to the topic. */
   readonly handle: string
   readonly time: string | null
   readonly score: number
 }
 
-/** A file that was changed says more than one that was read, one that a command names the least. */
+/** A change says more than a read, and a mention in a command says least. */
 const WEIGHTS: Readonly<Record<string, number>> = { edit: 1, write: 1, read: 0.5, command: 0.3 }
-/** What a path gets for having the topic's words in it, as a share of the best. */
+/** Bonus for a path that contains all of the topic's words, relative to the best turn's score. */
 const NAMED = 1
 
 interface Named {
   readonly path: string
-  /** The session's folder, from which commands name their files. */
+  /** The session's folder, which relative paths in commands start from. */
   readonly cwd: string | null
 }
 
-/** A path from the session's folder stands for the whole one where that was named as well: they are one file. */
+/**
+ * A path relative to the session's folder is replaced by the absolute one when that occurs as well, since both are the
+ * same file.
+ */
 function wholePaths(all: readonly Named[]): (one: Named) => string {
   const known = new Set(all.map(({ path }) => path))
   return ({ path, cwd }) => {
@@ -43,9 +48,10 @@ interface FileOfTurn extends Named {
   readonly op: string
   readonly handle: string
   readonly time: string | null
+  readonly takenBack: number
 }
 
-/** @param ranked the turns that have to do with the topic */
+/** @param ranked the turns about the topic */
 export function filesAbout(db: Database, topic: string, ranked: readonly Ranked[]): TopicFile[] {
   const words = new Set(parseQuery(topic).terms.map(({ word }) => word))
   const found = new Map<string, { ops: Set<string>; handles: Set<string>; score: number; one: FileOfTurn }>()
@@ -74,6 +80,7 @@ export function filesAbout(db: Database, topic: string, ranked: readonly Ranked[
       handle: one.handle,
       time: one.time,
       score: Math.round(score * 1000) / 1000,
+      ...takenBackOf(one),
     }))
     .sort((a, b) => b.score - a.score || (a.path < b.path ? -1 : 1))
 }
@@ -81,13 +88,13 @@ export function filesAbout(db: Database, topic: string, ranked: readonly Ranked[
 const filesOfTurn = (db: Database, turn: number): FileOfTurn[] =>
   db
     .query<FileOfTurn, [string, number]>(
-      `SELECT f.path, f.op, ? || t.handle AS handle, t.started AS time, s.cwd
+      `SELECT f.path, f.op, ? || t.handle AS handle, t.started AS time, t.taken_back AS takenBack, s.cwd
        FROM files f JOIN turns t ON t.id = f.turn LEFT JOIN sessions s ON s.id = t.session
        WHERE f.turn = ? ORDER BY f.path, f.op`,
     )
     .all(HANDLE_PREFIX, turn)
 
-export interface Touch {
+export interface Touch extends TakenBack {
   /** With `ctx:`. */
   readonly handle: string
   readonly session: string
@@ -97,21 +104,22 @@ export interface Touch {
   readonly ops: readonly string[]
   /** What was asked for. */
   readonly prompt: string
-  /** What was said to have been done. */
+  /** What the model said it had done. */
   readonly answer: string
 }
 
-interface TouchRow extends Omit<Touch, "ops">, Named {
+interface TouchRow extends Omit<Touch, "ops" | "takenBack">, Named {
   readonly ops: string
+  readonly takenBack: number
 }
 
-/** The turns that touched a file, newest first; those that only read it when `reads`. */
+/** Turns that touched a file, newest first. Those that only read it are included when `reads`. */
 export function touchesOf(db: Database, file: string, project: string | undefined, reads: boolean): Touch[] {
   const { sql, values } = named(file)
   const rows = db
     .query<TouchRow, (string | null)[]>(
       `SELECT ? || t.handle AS handle, t.session, t.seq, t.started AS time, f.path,
-         group_concat(f.op, ' ' ORDER BY f.op) AS ops, t.prompt, t.answer, s.cwd
+         group_concat(f.op, ' ' ORDER BY f.op) AS ops, t.prompt, t.answer, t.taken_back AS takenBack, s.cwd
        FROM files f JOIN turns t ON t.id = f.turn
        LEFT JOIN sessions s ON s.id = t.session LEFT JOIN projects p ON p.id = s.project
        WHERE ${sql} AND (? IS NULL OR p.path = ?)
@@ -120,11 +128,11 @@ export function touchesOf(db: Database, file: string, project: string | undefine
     .all(HANDLE_PREFIX, ...values, project ?? null, project ?? null)
   const wholeOf = wholePaths(rows)
   const touches = new Map<string, Touch>()
-  for (const { cwd, ops, ...row } of rows) {
+  for (const { cwd, ops, takenBack, ...row } of rows) {
     const path = wholeOf({ path: row.path, cwd })
     const key = `${row.handle} ${path}`
     const all = new Set([...(touches.get(key)?.ops ?? []), ...ops.split(" ")])
-    touches.set(key, { ...row, path, ops: [...all].sort() })
+    touches.set(key, { ...row, path, ops: [...all].sort(), ...takenBackOf({ takenBack }) })
   }
   return [...touches.values()].filter(({ ops }) => reads || ops.some((op) => op !== "read"))
 }

@@ -1,20 +1,24 @@
-/** What followed an error: the calls from there to the next time that the same thing succeeded. */
+/** What followed an error: the calls made until the same thing next succeeded. */
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+import { type TakenBack, takenBackOf } from "../archive/taken-back.ts"
 import type { CallPlace, WholeCalls } from "./whole-calls.ts"
 
-export interface Fix {
+/** `takenBack` is that of the turn of the error. */
+export interface Fix extends TakenBack {
   /** The turn of the error, with `ctx:`. */
   readonly handle: string
   readonly time: string | null
   readonly tool: string
   readonly target: string
   readonly error: string
-  /** Calls made after it, in order, up to the one that succeeded, or the first ones. */
+  /** Calls made after it, in order: the last ones before the success, or the first ones when it never succeeded. */
   readonly steps: readonly FixStep[]
   /** The turn in which the same call succeeded; null when it never did in this session. */
   readonly solvedIn: string | null
-  /** What was said at the end of that turn, or of the error's. */
+  /** Whether that turn was taken back. */
+  readonly solutionTakenBack?: true
+  /** What the model said at the end of that turn, or of the error's turn when there is none. */
   readonly answer: string
 }
 
@@ -34,23 +38,24 @@ interface Call extends CallPlace {
   readonly isError: number | null
   readonly time: string | null
   readonly answer: string
+  readonly takenBack: number
 }
 
 const CALL = `
   SELECT c.id, c.turn, t.handle, c.session, c.name, c.target, c.error, c.is_error AS isError, c.use, c.result,
-    t.started AS time, t.answer
+    t.started AS time, t.answer, t.taken_back AS takenBack
   FROM tool_calls c JOIN turns t ON t.id = c.turn`
 
-/** Calls after an error that are looked through, and how many of them are told. */
+/** How many calls after an error are examined, and how many of them are reported. */
 const LOOKED_AT = 400
 const TOLD = 8
 
-/** What an error and the calls after it say at full length. */
+/** The full texts of an error and of the calls after it. */
 export type WholeFix = () => Pick<Fix, "target" | "error" | "steps">
 
 /**
  * @param messages results that were found, best first
- * @returns each with what reads its texts from the vault; until then they are those of the views
+ * @returns each fix with a function that reads its full texts from the vault; the fix itself has the views' short ones
  */
 export function fixesFor(
   db: Database,
@@ -92,6 +97,8 @@ function fixOf(db: Database, failed: Call, calls: WholeCalls): readonly [Fix, Wh
     steps: until.map((call) => stepOf(call, call.target)),
     solvedIn: solved === undefined ? null : HANDLE_PREFIX + solved.handle,
     answer: (solved ?? failed).answer,
+    ...takenBackOf(failed),
+    ...(solved?.takenBack === 1 ? { solutionTakenBack: true } : {}),
   }
   const whole: WholeFix = () => ({
     target: calls.target(failed) ?? fix.target,

@@ -1,10 +1,10 @@
-/** Two rankings of turns in one: each turn counts by its places (reciprocal rank fusion). Pure. */
+/** Merges two rankings of turns by their ranks (reciprocal rank fusion). Pure. */
 import type { Ranked } from "./rank.ts"
 
-/** What a search by meaning has found. */
+/** A result of a search by meaning. */
 export interface Similar {
   readonly turn: number
-  /** The message that says it; undefined: the turn as a whole. */
+  /** The message that matched; undefined: the turn as a whole. */
   readonly message?: number | undefined
   readonly score: number
 }

@@ -1,4 +1,4 @@
-/** A ranked turn → what is shown of it: its best message, and enough of the turn to know what it was about. */
+/** Builds what is shown of a ranked turn: its best message, and enough of the turn to know what it was about. */
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { type TakenBack, takenBackOf } from "../archive/taken-back.ts"
@@ -15,46 +15,46 @@ export interface Hit extends TakenBack {
   readonly handle: string
   readonly session: string
   readonly seq: number
-  /** Of the line that was found, as the host wrote it; of the turn's first where the turn was found as a whole. */
+  /** The host's uuid of the line that was found, or of the turn's first line when the turn was found as a whole. */
   readonly uuid: string | null
   readonly project: string | null
   /** ISO 8601. */
   readonly time: string | null
-  /** Who speaks in the message: human, assistant, tool, host. */
+  /** Who said it: human, assistant, tool, host. */
   readonly role: string
-  /** The tool that is called or answers. */
+  /** The tool that was called or that answered. */
   readonly tool: string | null
   readonly score: number
-  /** Words of the query that the message has, as they were typed; empty when it was found by its meaning. */
+  /** Words of the query in the message, as they were typed. Empty when it was found by meaning. */
   readonly why: readonly string[]
   readonly snippet: string
-  /** Where those words stand in the snippet, in UTF-16 units. */
+  /** Where those words are in the snippet, in UTF-16 units. */
   readonly marks: Snippet["marks"]
-  /** Of the turn's prompt and of its last answer, unless they are what was found: pieces, or their beginnings. */
+  /** Excerpts or beginnings of the turn's prompt and last answer; null for the one that was itself found. */
   readonly prompt: string | null
   readonly answer: string | null
-  /** Pieces of other messages of the turn that have words of the query, where there is room. */
+  /** Excerpts of other messages in the turn that contain words of the query, if there is room. */
   readonly also: readonly string[]
 }
 
 export interface HitOptions {
   readonly texts: MessageTexts
-  /** Whether scores tell places only, not how much better one is than the next. */
+  /** Whether scores only reflect the order, not how much better one hit is than the next. */
   readonly isFused: boolean
-  /** Of each turn its other messages that have words of the query, best first. */
+  /** For each turn, its other messages that contain words of the query, best first. */
   readonly beside: (turns: readonly Ranked[]) => Beside
-  /** Whether a piece of each hit is enough. */
+  /** Whether one excerpt per hit is enough. */
   readonly isBrief: boolean
 }
 
-/** UTF-16 units of a hit with room for them. */
+/** A hit with at least this much room, in UTF-16 units, also shows other messages of its turn. */
 const ROOM_BESIDE = 600
-/** The same for its texts alone, so that pieces of each can be chosen. */
+/** With at least this much room for its texts, a hit shows several passages of each. */
 const ROOM_OF_PIECES = 350
-/** Shares of the found text, the prompt, the answer, and each of the others. */
+/** How the room is shared between the found text, the prompt, the answer, and each other message. */
 const SHARES = [3, 2, 2, 2, 2, 2]
 
-/** All that is read of a hit. */
+/** Every text in a hit that a reader sees. */
 export const hitTexts = (hit: Hit): string[] =>
   [
     hit.handle,
@@ -143,7 +143,7 @@ export function hitsOf(
 }
 
 /**
- * The first hits, as far as there is room for more than the message that was found. What they could fill is guessed from
+ * The first hits, those with room for more than the message that was found. How much text a hit has is estimated from
  * the length of its line and from what the views hold.
  */
 function withRoom(ranked: readonly Ranked[], rows: ReadonlyMap<number, Row>): readonly Ranked[] {
@@ -160,9 +160,13 @@ function withRoom(ranked: readonly Ranked[], rows: ReadonlyMap<number, Row>): re
 
 const ANSWER = 2
 
-/** What was found, the prompt and the last answer, unless they are that. @param answer all of it, where it is known */
+/**
+ * The found text, the prompt and the last answer; the latter two are empty if they are what was found.
+ *
+ * @param answer the whole last answer, if known
+ */
 function partsOf(row: Row, text: string, answer: string | undefined): Part[] {
-  // What is kept of an answer is cut; its beginning tells which it is.
+  // The views keep a shortened answer; its beginning identifies it.
   const opening = withoutMark(row.answer.slice(0, 200))
   const isAnswer = opening !== "" && text.startsWith(opening)
   const isPrompt = row.kind === "prompt" || row.kind === null
@@ -173,7 +177,7 @@ function partsOf(row: Row, text: string, answer: string | undefined): Part[] {
   ]
 }
 
-/** A piece of each text, of the prompt and the answer their beginnings. */
+/** One excerpt of each text; for the prompt and the answer, their beginnings. */
 function piecesOf(
   [text, prompt, answer, ...others]: readonly Part[],
   sought: Sought,
@@ -193,7 +197,7 @@ function piecesOf(
 
 const isProse = (kind: string | null): boolean => kind === null || kind === "prompt" || kind === "answer"
 
-/** Of turns whose last answer the views hold in part, the id of its message. */
+/** For turns whose last answer is shortened in the views, the id of the message that holds it. */
 function lastAnswers(db: Database, rows: readonly Row[]): Map<number, number> {
   const turns = rows.flatMap(({ turn, answer }) => (answer.endsWith("…") ? [turn] : []))
   if (turns.length === 0) return new Map()
@@ -209,19 +213,19 @@ function lastAnswers(db: Database, rows: readonly Row[]): Map<number, number> {
 
 const withoutMark = (text: string): string => (text.endsWith("…") ? text.slice(0, -1) : text)
 
-/** Text and tools of what was found. */
+/** Text and tools of the message that was found. */
 function foundIn(row: Row, texts: MessageTexts) {
   const read = isKept(row) || row.message === null ? undefined : texts.of(row.message)
   return read ?? { text: row.prompt || row.answer, uuid: row.uuid, tools: [] }
 }
 
-/** Where the message's line stands; undefined when the turn was found as a whole. */
+/** Where the message's line is; undefined when the turn was found as a whole. */
 function placeOf({ message: id, copy, offset, length, role, session }: Row): Place | undefined {
   if (id === null || copy === null || offset === null || length === null || role === null) return undefined
   return { id, copy, offset, length, role, session }
 }
 
-/** A prompt stands in the views, unless it is very long. */
+/** Whether the views hold the whole text: they do for a prompt, unless it is very long. */
 const isKept = ({ kind, offset, first, prompt }: Row): boolean =>
   kind === "prompt" && offset === first && !prompt.endsWith("…")
 
@@ -237,7 +241,7 @@ interface Row {
   readonly answer: string
   readonly takenBack: number
   readonly first: number
-  /** Of the message; null when the turn was found as a whole. */
+  /** The message's id; null when the turn was found as a whole. */
   readonly message: number | null
   readonly role: string | null
   readonly kind: string | null
@@ -259,7 +263,7 @@ function rowsOf(db: Database, ranked: readonly Ranked[]): Map<number, Row> {
   return new Map(rows.map((row) => [row.turn, row]))
 }
 
-/** The terms of a mask as they were typed, each once. */
+/** The terms in a mask as they were typed, each once. */
 const typedIn = (terms: readonly Weighted[], mask: number): string[] => [
   ...new Set(terms.flatMap(({ typed }, n) => ((mask >>> n) & 1 ? [typed.toLowerCase()] : []))),
 ]

@@ -1,4 +1,6 @@
-/** Who asks for nothing in particular is shown the latest, by the clock: ids follow the order in which it was archived. */
+/**
+ * What an empty query shows: the latest turns by the clock. Ids cannot tell, since they follow the order of archiving.
+ */
 import type { Database } from "../archive/database.ts"
 import { mark } from "../archive/word-index.ts"
 import { allOf, anyOf, wordExpression } from "./expression.ts"
@@ -17,13 +19,13 @@ interface Ended {
   readonly ended: string | null
 }
 
-/** Sessions that are looked through at once, those that ended last first. Hardly ever are more needed than the first. */
+/** How many sessions are looked through at a time, last ended first. The first step is nearly always enough. */
 const STEPS = [16, 64, Number.MAX_SAFE_INTEGER] as const
 
-/** `/compact` and the like leave nothing to be shown. */
+/** `/compact` and the like leave nothing to show. */
 const SAYS_SOMETHING = "NOT (t.via = 'command' AND t.tools = 0 AND t.answer = '')"
 
-/** @returns the turns of the latest messages that the filter leaves, each with its latest; at most `limit` */
+/** @returns the turns of the latest messages that pass the filter, each with its latest message; at most `limit` */
 export function latestTurns(db: Database, filter: Filter, limit: number): Ranked[] {
   const sessions = db.query<Ended, []>("SELECT id, ended FROM sessions ORDER BY ended DESC").all()
   let found: Row[] = []
@@ -32,7 +34,7 @@ export function latestTurns(db: Database, filter: Filter, limit: number): Ranked
     const rows = latestIn(db, filter, sessions.slice(from, from + step))
     found = [...found, ...rows].sort(laterFirst).slice(0, limit)
     from += step
-    // What is left ended before the last of these.
+    // All remaining sessions ended before the last turn found.
     const next = sessions[from]
     if (next === undefined || (found.length === limit && (next.ended ?? "") <= (found.at(-1)!.time ?? "")))
       break
@@ -53,7 +55,7 @@ function latestIn(db: Database, filter: Filter, sessions: readonly Ended[]): Row
   const owner = expression === undefined ? "t" : "m"
   return db
     .query<Row, string[]>(
-      // With max() the other columns are those of its row.
+      // With max(), SQLite takes the other columns from the row that has the maximum.
       `SELECT m.id, m.turn, m.session, max(coalesce(m.time, '')) AS time FROM ${from}
        AND ${SAYS_SOMETHING} AND ${owner}.session IN (SELECT value FROM json_each(?)) AND ${condition.sql} GROUP BY m.turn`,
     )
@@ -61,7 +63,7 @@ function latestIn(db: Database, filter: Filter, sessions: readonly Ended[]): Row
     .filter((row) => filter.accepts(row))
 }
 
-/** So that lists of the index are cut down, where the sessions are few enough to be named. */
+/** Adds the sessions to the expression, where they are few enough, so the index reads shorter lists. */
 function within(expression: string, sessions: readonly Ended[]): string {
   if (sessions.length > STEPS[1]) return expression
   const marks = new Set(sessions.map(({ id }) => wordExpression(mark.session(id))))

@@ -1,4 +1,4 @@
-/** The text of a message as a search sees it, from the vault. */
+/** Reads the text of a message, as a search sees it, from the vault. */
 import type { Database } from "../archive/database.ts"
 import { toolNameOf } from "../archive/tool-name.ts"
 import { partsOfLine } from "../transcript/decode.ts"
@@ -11,11 +11,11 @@ export interface MessageText {
   readonly role: string
   /** As the host wrote it. */
   readonly uuid: string | undefined
-  /** Tools that are called or answer. */
+  /** Tools that were called or that answered. */
   readonly tools: readonly string[]
 }
 
-/** Where a message's line stands, and whose it is. */
+/** Where a message's line is, and who said it in which session. */
 export interface Place {
   readonly id: number
   readonly copy: string
@@ -27,7 +27,7 @@ export interface Place {
 
 const utf8 = new TextDecoder()
 
-/** Texts of messages, each read once: what was looked at to find it is looked at again to show it. */
+/** Texts of messages. Each is read only once: a text that was checked during the search is needed again to show it. */
 export class MessageTexts {
   readonly #known = new Map<number, MessageText | undefined>()
   readonly #db: Database
@@ -40,16 +40,16 @@ export class MessageTexts {
     this.readers = readers
   }
 
-  /** @returns undefined when the vault does not hold the message any more */
+  /** @returns undefined when the vault no longer holds the message */
   of(message: number): MessageText | undefined {
     if (!this.#known.has(message)) this.#known.set(message, this.#textAt(placesOf(this.#db, [message])[0]))
     return this.#known.get(message)
   }
 
   /**
-   * Reads several: each frame is unpacked once, and no further than to the last of them in it.
+   * Reads several texts: each frame is unpacked once, and no further than the last message needed from it.
    *
-   * @param others ids of messages whose places are not known
+   * @param others ids of messages whose places are not known yet
    */
   load(places: readonly Place[], others: readonly number[] = []): void {
     const all = others.length === 0 ? places : [...places, ...placesOf(this.#db, others)]
@@ -72,7 +72,7 @@ export class MessageTexts {
     try {
       line = utf8.decode(this.reader(copy).readLine(offset, offset + length))
     } catch {
-      // A damaged or missing copy costs its own texts only; `verify` tells of it.
+      // A damaged or missing copy loses only its own texts; `verify` reports it.
       return undefined
     }
     const { parts, uuid } = partsOfLine(line)
@@ -89,7 +89,7 @@ export class MessageTexts {
     return this.readers.of(vaultFile(this.#dataHome, copy))
   }
 
-  /** Room for the next copy's frame: of what was read from this one, strings are left. */
+  /** Frees a copy's frame to make room for the next one. The texts read from it are kept. */
   release(copy: string): void {
     this.readers.release(vaultFile(this.#dataHome, copy))
   }

@@ -1,4 +1,4 @@
-/** What a search is narrowed to: as much as the index knows by its marks, the rest by a look at each row. */
+/** What a search is restricted to. The index decides what its marks cover, and a check of each row the rest. */
 import type { Database } from "../archive/database.ts"
 import { mark } from "../archive/word-index.ts"
 import { withSlashes } from "../transcript/windows-path.ts"
@@ -8,7 +8,7 @@ import { allOf, anyOf } from "./expression.ts"
 export interface Narrowing {
   /** Path of a project as the archive names it; undefined: all projects. */
   readonly project?: string | undefined
-  /** Its subagents, too. */
+  /** Includes the session's subagents. */
   readonly session?: string | undefined
   /** ISO 8601 in UTC. */
   readonly since?: string | undefined
@@ -16,13 +16,13 @@ export interface Narrowing {
   /** human, assistant, tool, host. */
   readonly role?: string | undefined
   readonly tool?: string | undefined
-  /** A file that the turn touched: its path, or the end of it; `named` says what else. */
+  /** A file that the turn touched: its path, the end of its path, or a pattern (see `named`). */
   readonly file?: string | undefined
-  /** Only what failed. */
+  /** Failed calls only. */
   readonly error?: boolean | undefined
 }
 
-/** In SQL, about a row `m` of the messages. */
+/** An SQL condition on a row `m` of `messages`. */
 export interface Condition {
   readonly sql: string
   readonly values: readonly string[]
@@ -31,20 +31,22 @@ export interface Condition {
 export interface Filter {
   /** In FTS5's language; undefined: every message. */
   readonly expression: string | undefined
-  /** Whether it looks at the time of a row. */
+  /** Whether it checks the time of a row. */
   readonly isTimed: boolean
-  /** What no mark says, so that it is asked where candidates are chosen: of too many of them, only the newest are. */
+  /**
+   * What the marks cannot express. Applied while candidates are chosen, because only the newest of too many are kept.
+   */
   readonly condition: Condition | undefined
-  /** Whether it accepts every row that has the marks. */
+  /** Whether it accepts every row that matches the expression. */
   readonly isOpen: boolean
   accepts(row: { readonly turn: number; readonly session: string; readonly time: string | null }): boolean
 }
 
 const quoted = (one: string): string => `"${one}"`
-/** Months of a narrower span are named to the index. */
+/** A span of at most this many months is passed to the index. */
 const MOST_MONTHS = 120
 
-/** @returns undefined when nothing can be found: no such project or file */
+/** @returns undefined when nothing can match: there is no such project or file */
 export function filterOf(db: Database, wanted: Narrowing): Filter | undefined {
   const parts: (string | undefined)[] = []
   if (wanted.project !== undefined) {
@@ -84,7 +86,7 @@ function conditionOf(
   if (turns !== undefined) {
     parts.push({ sql: "m.turn IN (SELECT value FROM json_each(?))", values: [`[${[...turns].join()}]`] })
   }
-  // The mark of a session is that of its subagents, too.
+  // A session's mark also covers its subagents.
   if (session?.includes("/")) parts.push({ sql: "m.session = ?", values: [session] })
   if (since !== undefined) parts.push({ sql: "m.time >= ?", values: [since] })
   if (until !== undefined) parts.push({ sql: "m.time < ?", values: [until] })
@@ -92,7 +94,7 @@ function conditionOf(
   return { sql: parts.map(({ sql }) => sql).join(" AND "), values: parts.flatMap(({ values }) => values) }
 }
 
-/** Turns that read, wrote or named a file that `file` names. */
+/** Turns that read, wrote or mentioned a file matching `file`. */
 export function turnsTouching(db: Database, file: string): Set<number> {
   const { sql, values } = named(file)
   const rows = db
@@ -101,7 +103,7 @@ export function turnsTouching(db: Database, file: string): Set<number> {
   return new Set(rows.map(({ turn }) => turn))
 }
 
-/** A path as it was typed in `folder`, as far as the archive cannot know what it means. */
+/** Resolves a path typed in `folder` where it begins with `~/` or `../`, which the archive could not interpret. */
 export function typedPath(text: string, folder: string, home: string): string {
   const base = text.startsWith("~/") ? home : text.startsWith("../") ? folder : undefined
   if (base === undefined) return text
@@ -109,8 +111,9 @@ export function typedPath(text: string, folder: string, home: string): string {
 }
 
 /**
- * Rows `f` of the files whose path is or ends with `typed`. With `*` or `?` it is a pattern, of which `*` goes over folders,
- * too; with a slash at its end, it is all that is below that folder. Paths of Windows are kept with slashes.
+ * A condition on rows `f` of `files`: the path equals or ends with `typed`. With `*` or `?` it is a pattern, whose `*`
+ * also crosses folders; a slash at the end means everything below that folder. Windows paths are stored with forward
+ * slashes.
  */
 export function named(typed: string): Condition {
   const file = typed.includes("/") ? withSlashes(typed) : withSlashes(typed).replaceAll("\\", "/")
@@ -134,14 +137,14 @@ function months(db: Database, { since, until }: Narrowing): string | undefined {
     .get()
   const first = later(since, span?.first ?? undefined)
   const last = earlier(until, span?.last ?? undefined)
-  // A transcript may tell any time: then the rows alone are looked at.
+  // A transcript may contain any text as a time; then only the rows are checked.
   if (!isMonth(first) || !isMonth(last)) return undefined
   const names: string[] = []
   for (let month = monthNumber(first); month <= monthNumber(last); month++) {
     names.push(quoted(mark.month(`${Math.floor(month / 12)}-${String((month % 12) + 1).padStart(2, "0")}`)))
     if (names.length > MOST_MONTHS) return undefined
   }
-  // Nothing at all lies between them.
+  // The span holds no month, so nothing may match.
   return names.length === 0 ? quoted(mark.month("0000-00")) : anyOf(names)
 }
 

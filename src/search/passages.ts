@@ -1,4 +1,4 @@
-/** Which pieces of a turn's messages are shown, where there is room for several. Pure. */
+/** Chooses which pieces of a turn's messages to show when there is room for several. Pure. */
 import {
   beginning,
   ending,
@@ -12,61 +12,67 @@ import {
 /** A message of the turn. */
 export interface Part {
   readonly text: string
-  /** Whether it is what a human or the model has said. */
+  /** Whether a human or the model said it. */
   readonly isProse: boolean
-  /** Whether it has words that were sought: what does not need not be read for them letter by letter. */
+  /** Whether it contains sought words. A text that does not need not be read word by word for them. */
   readonly isFound: boolean
   /** Whether it is the turn's last answer. */
   readonly isLast: boolean
 }
 
 /**
- * Lines, long ones in sentences, short sentences of a line together: up to 150 UTF-16 units, a longer sentence up to 300.
- * All of a text, so that a piece begins where the one before it ends. A pattern, since it is the engine's own code that
- * goes through each letter then.
+ * Splits a text into lines, long lines into sentences, and joins short sentences of a line: up to 150 UTF-16 units, or
+ * 300 for one long sentence. It covers the whole text, so each piece begins where the previous one ends. A regular
+ * expression, because the engine's native code then does the scanning.
  */
 const PIECES =
   /[^\n]{0,150}(?:[.!?:][*_)"']*\s+|[。！？]\s*|\n\s*|$)|[^\n]{1,300}?(?:[.!?:][*_)"']*\s+|[。！？]\s*|\n\s*|$)|[^\n]{1,299}\s|[^\n]{0,299}[^\n\ud800-\udbff]/g
-/** The name of the tool that is called, parted from a long input: alone it says nothing. */
+/** A tool's name split off from a long input; on its own it says nothing. */
 const TOOL = /^[\w-]+:\s*$/
-/** UTF-16 units that are read of a longer text, from the stretch of so many with most of the words on. */
+/**
+ * How many UTF-16 units of a longer text are read (prose, other). Reading starts at the stretch of `STRETCH` units with
+ * the most sought words.
+ */
 const READ = 6000
 const READ_OTHER = 2000
 const STRETCH = 1500
 
-/** How much a piece says by a word that another piece has shown, and by words of the pieces beside it. */
+/** What a word still counts after another piece has shown it, and what words in adjacent pieces add. */
 const AGAIN = 0.4
 const BESIDE = 0.2
-/** How much the last answer's last pieces count, of all words: what was concluded is seldom in the question's words. */
+/**
+ * Bonus for the last pieces of the last answer, as a share of all words' weight: a conclusion seldom repeats the
+ * question's words.
+ */
 const CONCLUDES = [0.5, 0.4, 0.3]
-/** The same of a text's first piece: it says what the text is about. */
+/** The same for the first piece of a text, which says what the text is about. */
 const OPENS = 0.4
-/** What is not prose: calls, outputs, thinking, what the host says. */
+/** Factor for what is not prose: calls, outputs, thinking, what the host says. */
 const OTHER = 0.6
-/** A long piece costs room: what it says is divided by the root of its length and so much. */
+/** Long pieces cost room, so a piece's value is divided by the square root of its length plus this. */
 const COST = 40
-/** Less room is not worth a cut piece. */
+/** With less room than this left, a piece is not cut to fit. */
 const LEAST = 60
-/** What stands between two pieces. */
+/** Length of what separates two pieces. */
 const JOINT = 2
 
 interface Piece {
   readonly part: number
   readonly from: number
   readonly to: number
-  /** Which of the sought words it has: a bit each. */
+  /** Which of the sought words it contains, one bit each. */
   readonly words: number
-  /** Their weight. */
+  /** Their total weight. */
   readonly weight: number
-  /** What it says beside its words. */
+  /** What it is worth beyond its words. */
   extra: number
 }
 
 /**
- * Pieces of each part, those first that say most of the sought words that none before has said. The first part is shown
- * in any case: it is what was found.
+ * Chooses pieces of each part, preferring those with sought words that no chosen piece has yet. The first part, the one
+ * that was found, is always shown.
  *
- * @param room UTF-16 units of all pieces together
+ * @param room UTF-16 units for all pieces together
  */
 export function passagesOf(parts: readonly Part[], sought: Sought, room: number): Snippet[] {
   const weights = [...sought.words.values(), ...sought.prefixes.map(() => 1)]
@@ -80,7 +86,7 @@ export function passagesOf(parts: readonly Part[], sought: Sought, room: number)
   return parts.map(({ text }, n) => joined(text, shown[n]!, places[n]!))
 }
 
-/** Cuts a text into its pieces, and says what each is worth beside its words. */
+/** Cuts a text into pieces and rates what each is worth beyond its words. */
 function addPieces(
   pieces: Piece[],
   { text, isProse, isLast }: Part,
@@ -119,7 +125,7 @@ function addPieces(
     pieces[end - 1 - n]!.extra += CONCLUDES[n]! * all
 }
 
-/** Of each part the pieces that are shown, in their order. */
+/** For each part, the pieces to show, in the order of the text. */
 function chosen(
   pieces: readonly Piece[],
   parts: readonly Part[],
@@ -174,7 +180,7 @@ interface Span {
   readonly to: number
 }
 
-/** The pieces as one text, with an ellipsis where something is left out. */
+/** Joins the pieces, with an ellipsis where something is left out. */
 function joined(text: string, spans: readonly Span[], places: readonly Place[]): Snippet {
   const marks: [number, number][] = []
   let out = ""
@@ -193,7 +199,7 @@ function joined(text: string, spans: readonly Span[], places: readonly Place[]):
   return { text: out === "" ? "" : withGap(out, text.slice(done)).trimEnd(), marks }
 }
 
-/** Behind a text what tells whether something is left out before the next. */
+/** Appends an ellipsis if something is left out before the next piece, otherwise a space. */
 function withGap(text: string, gap: string): string {
   if (gap.trim() !== "") return `${text}…`
   return text === "" ? "" : `${text} `

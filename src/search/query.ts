@@ -1,7 +1,8 @@
 /**
- * What a person typed → what is searched. Every text is a query: what does not parse as an operator is a word. Pure.
+ * Parses what a person typed into what is searched. Every text is a valid query: what does not parse as an operator is
+ * a word. Pure.
  *
- * Words alone are ranked by how much of them a message has. `AND`, `OR`, `NOT` in capitals, parentheses, "phrases",
+ * Plain words rank messages by how many of them they contain. `AND`, `OR`, `NOT` in capitals, parentheses, "phrases",
  * `prefixes*` and `role:`, `tool:` say what a message must have.
  */
 import { isHalfPair, namesIn } from "../util/words.ts"
@@ -13,13 +14,13 @@ export type Node =
   /** All of these stems. */
   | { readonly kind: "words"; readonly words: readonly string[] }
   | { readonly kind: "prefix"; readonly prefix: string }
-  /** Exactly this text, but for case and white space. */
+  /** Exactly this text, apart from case and white space. */
   | { readonly kind: "phrase"; readonly text: string; readonly words: readonly string[] }
   | { readonly kind: "field"; readonly field: Field; readonly value: string }
 
 export type Field = "role" | "tool"
 
-/** A word that ranks. */
+/** A word that counts in the ranking. */
 export interface Term {
   readonly word: string
   readonly isPrefix: boolean
@@ -30,17 +31,20 @@ export interface Term {
 export interface Query {
   readonly text: string
   readonly terms: readonly Term[]
-  /** What a message must fulfil; undefined: it only has to have one of the terms. */
+  /** What a message must fulfil. Undefined: it need only contain one of the terms. */
   readonly must: Node | undefined
-  /** Whether operators say so. Quotation marks alone may just be part of a sentence. */
+  /** Whether operators demand it. Quotation marks alone may just be part of a sentence. */
   readonly isStrict: boolean
 }
 
-/** A pasted log is a query, too; its rarest words count in the end. */
+/** A pasted log is a query as well; only its rarest words count in the end. */
 const MOST_TERMS = 64
-/** Parentheses within each other; those beyond are passed over. FTS5 takes some 35. */
+/** Nesting of parentheses; deeper ones are ignored. FTS5 supports about 35 levels. */
 const DEEPEST = 20
-/** UTF-16 units that are looked at: all of them are required where they stand between quotation marks or operators. */
+/**
+ * UTF-16 units that are parsed. There must be a limit, since all words inside quotation marks or among operators are
+ * required.
+ */
 const LONGEST = 4000
 
 export function parseQuery(text: string): Query {
@@ -50,7 +54,10 @@ export function parseQuery(text: string): Query {
   return { text, terms: termsOf(tokens), must: required, isStrict: strict }
 }
 
-/** Whether something was typed, but only signs: the index holds none, and who asks for nothing is shown the newest. */
+/**
+ * Whether the query has only punctuation. The index holds none, so nothing matches; only an empty query shows the
+ * newest.
+ */
 export const isWordless = ({ text, terms, must }: Query): boolean =>
   terms.length === 0 && must === undefined && text.trim() !== ""
 
@@ -67,7 +74,7 @@ function tokenize(text: string): Token[] {
   let depth = 0
   for (let at = 0; at < text.length; ) {
     const unit = text[at]!
-    // A quotation mark that nothing closes is none.
+    // A quotation mark without a closing one is ignored.
     const close = unit === '"' ? text.indexOf('"', at + 1) : -1
     if (close >= 0) {
       tokens.push({ kind: "phrase", text: text.slice(at + 1, close) })
@@ -86,19 +93,19 @@ function tokenize(text: string): Token[] {
   return tokens.filter(({ kind, text: one }) => kind !== "phrase" || hasWord(one)).map(asOperator)
 }
 
-/** Whether a word ends before it. */
+/** Whether this character ends the word before it. */
 const parts = (unit: string): boolean => '"()'.includes(unit) || unit.trim() === ""
 
 function wordToken(word: string): Token {
   if (word.includes(":") && FIELD.test(word)) return { kind: "field", text: word }
-  // Of scripts without spaces the index has pairs of characters.
+  // For scripts without spaces the index holds pairs of characters, so a single one is searched as a prefix.
   if (isHalfPair(word)) return { kind: "prefix", text: word }
   return word.endsWith("*") && /[\p{L}\p{N}]\*$/u.test(word)
     ? { kind: "prefix", text: word.slice(0, -1) }
     : { kind: "word", text: word }
 }
 
-/** An operator stands between two things; `NOT` before one. */
+/** An operator needs something on both sides; `NOT` only after it. */
 function asOperator(token: Token, at: number, all: readonly Token[]): Token {
   if (token.kind !== "word" || !OPERATORS.includes(token.text)) return token
   const before = all[at - 1]
@@ -110,7 +117,7 @@ function asOperator(token: Token, at: number, all: readonly Token[]): Token {
 
 const hasWord = (text: string): boolean => namesIn(text).length > 0
 
-/** Without operators only phrases and fields are required. */
+/** Without operators, only phrases and fields are required. */
 function lenient(tokens: readonly Token[]): Node | undefined {
   return all(
     tokens.filter(({ kind }) => kind === "phrase" || kind === "field").flatMap((one) => nodeOf(one) ?? []),
@@ -141,10 +148,10 @@ const wordsOf = (text: string): string[] => namesIn(text).flatMap(({ words }) =>
 
 const lastPiece = (text: string): string => /[\p{L}\p{M}\p{N}]+$/u.exec(text)![0]
 
-/** How texts are compared with a phrase. */
+/** The form in which a text is compared with a phrase. */
 export const folded = (text: string): string => text.toLowerCase().replace(/\s+/g, " ").trim()
 
-/** a OR b c = a OR (b AND c). What does not parse is passed over. */
+/** `a OR b c` means `a OR (b AND c)`. What does not parse is skipped. */
 class Parser {
   readonly #tokens: readonly Token[]
   #at = 0
@@ -158,7 +165,7 @@ class Parser {
     while (this.#at < this.#tokens.length) {
       const node = this.#or()
       if (node !== undefined) nodes.push(node)
-      // A closing parenthesis that nothing opened.
+      // Skip a closing parenthesis that nothing opened.
       this.#at++
     }
     return all(nodes)
@@ -211,7 +218,7 @@ class Parser {
   }
 }
 
-/** Words that say nothing rank only where there are no others; what is negated does not rank. */
+/** Stop words count only when there are no other words; negated words never count. */
 function termsOf(tokens: readonly Token[]): Term[] {
   const found = new Map<string, Term>()
   const dull = new Map<string, Term>()
@@ -231,13 +238,13 @@ function termsOf(tokens: readonly Token[]): Term[] {
   return [...(found.size > 0 ? found : dull).values()].slice(0, MOST_TERMS)
 }
 
-/** "PRs" asks for "PR", too: as a name in code it would be a P and an Rs. */
+/** "PRs" also asks for "PR". Split as a name in code it would be "P" and "Rs". */
 const asked = (typed: string, words: readonly string[]): readonly string[] =>
   typed.endsWith("s") && /^[A-Z]{2,}s$/.test(typed)
     ? [typed.slice(0, -1).toLowerCase(), typed.toLowerCase()]
     : words
 
-/** The terms that say all of the query: a name in code by its parts, without the whole name as one word. */
+/** The terms that together cover the query: a compound name by its parts, without the whole name as one word. */
 export function partsAsked({ terms }: Query): Term[] {
   const last = new Map(terms.map((term) => [term.typed, term]))
   const first = new Map(terms.toReversed().map((term) => [term.typed, term]))

@@ -1,11 +1,11 @@
 /**
- * Which candidates come first. What counts was measured (`ctxbridge bench recall`, docs/adr/0011): how rare the words
- * are that a message has, how long it is, what stands around it, and how much its session is about them. How often
- * a word occurs in a message did not help. Pure.
+ * Ranks candidates. What counts was measured (`ctxbridge bench recall`, docs/measurements/search.md): how rare the message's words
+ * are, how long it is, what its neighbours contain, and how much its session is about the words. How often a word
+ * occurs in a message did not help. Pure.
  */
 import type { Candidates, Masks } from "./candidates.ts"
 
-/** A message as ranking sees it. */
+/** What ranking needs to know about a message. */
 export interface RankRow {
   readonly id: number
   readonly turn: number
@@ -16,24 +16,24 @@ export interface RankRow {
 }
 
 export interface Ranked {
-  /** Its best message; undefined: it was found as a whole, by its meaning. */
+  /** Its best message; undefined when the turn was found as a whole, by meaning. */
   readonly message: number | undefined
   readonly turn: number
   readonly score: number
 }
 
 export interface Weights {
-  /** Bytes of a line of usual length. */
+  /** Length of a typical line, in bytes. */
   readonly usual: number
-  /** How much longer lines count less, 0 to 1. */
+  /** How strongly longer lines are penalised, 0 to 1. */
   readonly lengths: number
-  /** What the next message lends, and what is left of that with each further one. */
+  /** What share of its score the adjacent message lends, and the factor for each step further away. */
   readonly near: number
   readonly fade: number
   /** How many messages on each side lend. */
   readonly reach: number
   readonly session: number
-  /** What all words of a turn together add. */
+  /** What all the words of a turn together add. */
   readonly turn: number
   readonly kinds: Readonly<Record<string, number>>
 }
@@ -51,15 +51,15 @@ export const WEIGHTS: Weights = {
 
 const EVERY_TERM = 0xffff_ffff
 
-/** BM25's k1: what a word counts in a message of usual length is 1. */
+/** BM25's k1. A word counts 1 in a message of usual length. */
 const K1 = 1.2
 
-/** The best candidates by their words alone, newest first among equals: no more are looked at. */
+/** The best candidates by their words alone, newest first among equals. Only these are examined further. */
 export function shortlist(candidates: Candidates, most: number): number[] {
   return candidates.ids.length <= most ? [...candidates.ids] : bestFirst(candidates, most)
 }
 
-/** The same in their order, however few there are. */
+/** Like `shortlist`, but always sorted. */
 export function bestFirst({ terms, masks, ids }: Candidates, most: number): number[] {
   const groups = new Map<number, number[]>()
   for (let n = 0; n < ids.length; n++) {
@@ -79,7 +79,7 @@ export function bestFirst({ terms, masks, ids }: Candidates, most: number): numb
   return chosen
 }
 
-/** Sum of the weights of a mask's terms. */
+/** Adds up the weights of a mask's terms. */
 export function scorer(weights: readonly number[]): (mask: number) => number {
   const known = new Map<number, number>()
   return (mask) => {
@@ -96,7 +96,7 @@ export function scorer(weights: readonly number[]): (mask: number) => number {
 /**
  * Turns, best first, each with its best message.
  *
- * @param rows the shortlist and what stands around it, by rising id
+ * @param rows the shortlist and its neighbours, by ascending id
  */
 export function rank(
   { terms, masks }: Candidates,
@@ -112,7 +112,7 @@ export function rank(
   for (let n = 0; n < rows.length; n++) {
     const { id, turn, session } = rows[n]!
     const score = scores[n]! + weights.session * sessions.get(session)!
-    // Those of a turn stand together, but for what a subagent did meanwhile.
+    // Messages of a turn are adjacent, except for what a subagent did meanwhile.
     if (best?.turn !== turn) best = turns.get(turn)
     if (best === undefined) {
       best = { turn, message: id, score, mask: masks[id]! }
@@ -132,12 +132,12 @@ export function rank(
   return ranked.sort((a, b) => b.score - a.score || b.message! - a.message!)
 }
 
-/** Other messages of a turn that are shown with it, at most. */
+/** How many other messages of a turn are shown with it. */
 const BESIDE = 2
 
 /**
- * Of each of these turns its other messages that have words of the query, best first. Without prompts: turns are shown
- * with theirs.
+ * For each of these turns, its other messages that contain words of the query, best first. Prompts are left out: a turn
+ * is always shown with its prompt.
  */
 export function besides(
   { terms, masks }: Candidates,
@@ -160,7 +160,7 @@ export function besides(
   return new Map([...found].map(([turn, some]) => [turn, best(some)]))
 }
 
-/** A turn, as far as its messages have been looked at. */
+/** A turn, as far as its messages have been examined. */
 interface Best {
   readonly turn: number
   message: number
@@ -168,7 +168,7 @@ interface Best {
   mask: number
 }
 
-/** What each message says by its words, its length and what it is. */
+/** Scores each message by its words, its length and its kind. */
 function ownScores(
   rows: readonly RankRow[],
   masks: Masks,
@@ -181,13 +181,13 @@ function ownScores(
     const { id, length, kind } = rows[n]!
     const factor = ((kinds[kind] ?? 1) * (K1 + 1)) / (1 + K1 * (1 - lengths + (lengths * length) / usual))
     const score = scoreOf(masks[id]!)
-    // Half of the query says less than half as much as all of it.
+    // Half of the query is worth less than half as much as all of it.
     own[n] = all === 0 ? 0 : score * Math.sqrt(score / all) * factor
   }
   return own
 }
 
-/** Each message's own score, and what those around it lend. */
+/** Adds what a message's neighbours lend to its own score. */
 function withNeighbours(
   rows: readonly RankRow[],
   own: Float64Array,
@@ -211,7 +211,7 @@ function withNeighbours(
   return scores
 }
 
-/** How much of the query a session is about: a word in many of its messages counts nearly whole. */
+/** How much of the query each session is about. A word in many of its messages counts almost fully. */
 function sessionScores(rows: readonly RankRow[], masks: Masks, idf: readonly number[]): Map<string, number> {
   const counts = new Map<string, number[]>()
   let last: string | undefined

@@ -1,7 +1,10 @@
-/** Whether a line of a transcript may fulfil a requirement, told from the line as it stands: decoding it costs more. Pure. */
+/** Tells from the raw line whether it may fulfil a requirement, because decoding it costs more. Pure. */
 import type { Node } from "./query.ts"
 
-/** True for all lines that do, and for some others. Phrases are those within one text of a line, not across two. */
+/**
+ * True for every line that fulfils it, and for some that do not. A phrase matches within one text of a line, not across
+ * two.
+ */
 export function lineMayFulfil(must: Node): (line: string) => boolean {
   switch (must.kind) {
     case "phrase": {
@@ -21,16 +24,16 @@ export function lineMayFulfil(must: Node): (line: string) => boolean {
   }
 }
 
-/** White space between words, or what JSON writes for it. */
+/** White space between words, raw or as JSON escapes it. */
 const BETWEEN = "(?:\\s|\\\\[nrtf]|\\\\u[0-9a-fA-F]{4})+"
 
-/** @returns undefined where letters may be escaped */
+/** @returns undefined when the phrase has characters that JSON may escape in ways not covered here */
 function patternOf(phrase: string): RegExp | undefined {
   if (!/^[\x20-\x7e]+$/.test(phrase)) return undefined
   return new RegExp(phrase.replace(/\W/g, written), "i")
 }
 
-/** How a character may stand in JSON. Some writers escape more than they must. */
+/** How a character may be written in JSON. Some writers escape more than they must. */
 function written(char: string): string {
   if (char === " ") return BETWEEN
   if (char === "\\") return "\\\\\\\\"

@@ -1,8 +1,8 @@
 /**
- * Turns of other sessions that are about what a prompt is about; none when that is not plain to see. Cheap enough for a
- * hook: few words, each list bounded, one look at the rows of those that have most of them.
+ * Finds turns of other sessions on the subject of a prompt, or none when the match is not obvious. Cheap enough for a
+ * hook: few words, bounded lists, and one lookup of the rows that contain most of the words.
  *
- * What a turn must have was measured over prompts that have nothing to do with any other session (docs/adr/0012).
+ * The thresholds were measured on prompts that have nothing to do with any other session (docs/measurements/restore.md).
  */
 import type { Database } from "../archive/database.ts"
 import { mark } from "../archive/word-index.ts"
@@ -14,9 +14,9 @@ export interface RelatedTurn {
   /** As the views keep them. */
   readonly prompt: string
   readonly answer: string
-  /** What the prompt and the turn have in common, the most telling first. */
+  /** The clues that prompt and turn share, most telling first. */
   readonly clues: readonly Clue[]
-  /** Weight of those words, and its share of the weight of all that the prompt has. */
+  /** Weight of those clues, and its share of the weight of all the prompt's clues. */
   readonly evidence: number
   readonly share: number
 }
@@ -24,38 +24,38 @@ export interface RelatedTurn {
 export interface RelatedRequest {
   readonly prompt: string
   readonly project: number
-  /** The project's folder: words of its name stand everywhere in it. */
+  /** The project's folder. Words of its name occur everywhere in the project. */
   readonly name: string
-  /** Sessions that have nothing new to tell; their subagents' neither. */
+  /** Sessions to leave out, with their subagents: they have nothing new to tell. */
   readonly except: readonly string[]
 }
 
 export interface Gate {
-  /** Weight of the common words, at least. */
+  /** Minimum weight of the shared clues. */
   readonly least: number
-  /** Share of the weight of all of the prompt's clues, at least. */
+  /** Minimum share of the weight of all the prompt's clues. */
   readonly share: number
   /** A word in more than this share of what was said in the project's other sessions is no clue … */
   readonly common: number
-  /** … but one in this many messages is one in any case. */
+  /** … unless at most this many messages contain it. */
   readonly few: number
 }
 
 const GATE: Gate = { least: 3, share: 0.4, common: 0.1, few: 10 }
 
-/** For words that were said to find something: two of them do. */
+/** For words given in order to find something: two of them suffice. */
 export const FOCUSED: Gate = { ...GATE, least: 2 }
 
-/** Messages that may have a word: what was said in a project is counted as far as that is a matter of. */
+/** Maximum number of messages that may contain a clue. A project's messages are only counted as far as this needs. */
 const MOST = 60
-/** UTF-16 units of a turn's prompt and of its answer in which they are looked for. */
+/** UTF-16 units of a turn's prompt and of its answer in which clues are looked for. */
 const READ = 1500
-/** Messages whose turns are looked up, those with most of the words first. */
+/** Messages whose turns are looked up, those with the most clues first. */
 const LOOKED_UP = 40
 
 const quoted = (word: string): string => `"${word}"`
 
-/** Best first; of equals the newest first. */
+/** Best first, newest first among equals. */
 export function relatedTurns(db: Database, request: RelatedRequest, gate: Gate = GATE): RelatedTurn[] {
   const own = wordSet(request.name)
   const clues = cluesOf(request.prompt).filter(({ word }) => !own.has(word))
@@ -89,9 +89,9 @@ export function relatedTurns(db: Database, request: RelatedRequest, gate: Gate =
     .sort((a, b) => b.evidence - a.evidence || b.turn - a.turn)
 }
 
-/** Messages with the word that the filter lets through; none when there are too many of them. */
+/** Messages that contain the word and pass the filter; none when there are too many. */
 function messagesWith(db: Database, word: string, filter: string, { few, common }: Gate): number[] {
-  // Many of a prompt's words stand nowhere: without the filter's long lists that is known at once.
+  // Many words of a prompt occur nowhere. Without the filter's long lists, that shows at once.
   if (matches(db, quoted(word), 1).length === 0) return []
   const rows = matches(db, `${quoted(word)} AND ${filter}`, MOST + 1)
   if (rows.length <= few) return rows
@@ -99,7 +99,7 @@ function messagesWith(db: Database, word: string, filter: string, { few, common 
   return rows.length <= matches(db, filter, Math.ceil(MOST / common)).length * common ? rows : []
 }
 
-/** As they stand: in any other order the lists take twice as long. */
+/** In index order: any other order makes the lists take twice as long. */
 function matches(db: Database, expression: string, limit: number): number[] {
   return db
     .query<{ id: number }, [string, number]>("SELECT rowid AS id FROM words WHERE words MATCH ? LIMIT ?")
@@ -109,7 +109,7 @@ function matches(db: Database, expression: string, limit: number): number[] {
 
 const weightOf = (clues: readonly Clue[]): number => clues.reduce((sum, { weight }) => sum + weight, 0)
 
-/** Where a text has it; -1: nowhere. */
+/** Position of the clue in the text, or -1. */
 export function placeOf({ word, typed }: Clue, text: string): number {
   const folded = text.slice(0, READ).toLowerCase()
   const place = folded.indexOf(typed.toLowerCase())
@@ -122,7 +122,7 @@ interface TurnText {
   readonly answer: string
 }
 
-/** Turns that a human began, and did not take back. */
+/** Turns that a human started and did not take back. */
 function turnsOf(db: Database, messages: readonly number[]): TurnText[] {
   if (messages.length === 0) return []
   return db

@@ -1,17 +1,17 @@
-/** How the room for what is shown is shared: what one does not need is the others'. Pure. */
+/** Shares the room for what is shown: what one does not need goes to the others. Pure. */
 
-/** UTF-16 units of all hits together, and of each. */
+/** UTF-16 units for all hits together, and bounds for each. */
 const BUDGET = 4000
 const LEAST = 250
 const MOST = 1500
-/** All together have so much of what they could fill, where that is more: the first of long turns are shown at length. */
+/** Together, hits get at least this share of all their text, so the first of several long turns are shown at length. */
 const PART = 0.4
-/** How much more room a better hit has: a tenth more score is nearly twice the room. */
+/** How much more room a better hit gets: with a score higher by a tenth, nearly twice as much. */
 const STEEP = 6
 
 /**
- * Room of each hit. A hit that is much better than the next is likely to be the answer, so it is shown at length; where
- * all are alike, each is shown as much.
+ * How much room each hit gets. A hit that is much better than the next is probably the answer, so it is shown at
+ * length; equally good hits get equal room.
  *
  * @param hits best first; `wants`: UTF-16 units that it could fill
  */
@@ -37,8 +37,8 @@ export function roomOfHits(hits: readonly { readonly score: number; readonly wan
 }
 
 /**
- * Shares `room` in proportion to `shares`, to each no more than it wants. Plain loops: what is called for each of some
- * tens of numbers, the engine begins to compile.
+ * Shares `room` in proportion to `shares`, giving none more than it wants. Plain loops, because the engine would start
+ * to compile a callback that runs some tens of times.
  */
 export function shareOut(room: number, wants: readonly number[], shares: readonly number[]): number[] {
   const given: number[] = []

@@ -1,4 +1,4 @@
-/** Query and filters → hits. Reads the index, the rows of a shortlist, and the texts of what is shown. */
+/** Turns a query and filters into hits. Reads the index, the rows of a shortlist, and the texts of what is shown. */
 import type { Database } from "../archive/database.ts"
 import type { CopyReaders } from "../vault/reader.ts"
 import { type Candidates, candidatesOf, withMarks } from "./candidates.ts"
@@ -13,36 +13,38 @@ import { besides, bestFirst, type Ranked, type RankRow, rank, scorer, shortlist,
 import { verified } from "./verify.ts"
 
 export interface SearchRequest extends Narrowing {
-  /** Any text; empty: the newest of what the filters leave. */
+  /** Any text. Empty: the newest of what passes the filters. */
   readonly query: string
-  /** Hits, at most. */
+  /** Maximum number of hits. */
   readonly limit: number
   /**
-   * What a search by meaning has found, best first, narrowed as this request is. Left aside where operators or phrases say
-   * what a message must have: a meaning has no words.
+   * What a search by meaning found, best first, with the same restrictions. Ignored when operators or phrases say what
+   * a message must have: meaning cannot be checked for words.
    */
   readonly similar?: readonly Similar[] | undefined
-  /** Whether words count beside it. Default: they do. */
+  /** Whether words count besides meaning. Default: true. */
   readonly byWords?: boolean | undefined
-  /** Whether a hit's best message is enough to show. Default: it is not. */
+  /** Whether to show only a hit's best message. Default: false. */
   readonly isBrief?: boolean | undefined
 }
 
 export interface Found {
   readonly hits: readonly Hit[]
-  /** Whether there are more than were asked for. */
+  /** Whether there are more hits than were asked for. */
   readonly more: boolean
-  /** All turns that were found, the best first. */
+  /** All turns that were found, best first. */
   readonly turns: readonly number[]
-  /** Whether nothing is exactly what was asked for, with its phrases and fields: then these have words of it. */
+  /** Whether nothing had the query's phrases and fields, so these hits only contain words of it. */
   readonly isLoose: boolean
 }
 
-/** Messages that are ranked, at least: with 250 of them no more was found (docs/adr/0011), and they cost twice as much. */
+/** Minimum number of messages that are ranked. 250 found no more (docs/measurements/search.md) and cost twice as much. */
 const SHORTLIST = 120
-/** Turns found by meaning that are compared in rank with those found by words. */
+/** How many turns found by meaning are merged with those found by words. */
 export const NEAREST = 100
-/** Where the index alone cannot decide: messages whose texts may be looked at, and where none of them will do. */
+/**
+ * When the index alone cannot decide: how many messages' texts may be checked, and how many when none of those match.
+ */
 const CHECKED = [250, 2500] as const
 
 export function search(db: Database, dataHome: string, request: SearchRequest, readers: CopyReaders): Found {
@@ -54,7 +56,7 @@ export function search(db: Database, dataHome: string, request: SearchRequest, r
   return { hits, more: turns.length > shown.length, turns: turns.map(({ turn }) => turn), isLoose }
 }
 
-/** All turns that have to do with the query, best first; each with its best message. */
+/** All turns that match the query, best first, each with its best message. */
 export function rankedTurns(
   db: Database,
   dataHome: string,
@@ -68,9 +70,9 @@ interface Ranking {
   /** Best first. */
   readonly turns: readonly Ranked[]
   readonly candidates: Candidates
-  /** The candidates that were compared. */
+  /** The candidates that were ranked. */
   readonly rows: readonly RankRow[]
-  /** Whether a search by meaning has its part in it. */
+  /** Whether results of a search by meaning are part of it. */
   readonly isFused: boolean
   /** As in `Found`. */
   readonly isLoose?: boolean
@@ -86,13 +88,13 @@ function rankedIn(db: Database, texts: MessageTexts, request: Unlimited): Rankin
     const turns = latestTurns(db, filter, (request.limit ?? SHORTLIST) + 1)
     return { turns, candidates: NOTHING, rows: [], isFused: false }
   }
-  // A turn has several messages that compete.
+  // Several messages of one turn compete.
   const most = Math.max(SHORTLIST, 4 * (request.limit ?? 0))
   let isLoose = false
   let candidates = candidatesFor(db, query, filter)
   let rows = compared(db, texts, candidates, query.must, filter, most)
   if (rows.length === 0 && query.must !== undefined && !query.isStrict && query.terms.length > 0) {
-    // Nobody has said just that; the words of the phrase are still what was asked for.
+    // Nobody said exactly that, but the phrase's words are still what was asked for.
     isLoose = true
     candidates = candidatesFor(db, { ...query, must: undefined }, filter)
     rows = compared(db, texts, candidates, undefined, filter, most)
@@ -105,7 +107,7 @@ function rankedIn(db: Database, texts: MessageTexts, request: Unlimited): Rankin
   return { turns: fuse(lexical, narrowed(db, similar, filter)), candidates, rows, isFused: true }
 }
 
-/** Those that are where and what was asked for: likeness knows nothing of tools, times and files. */
+/** Keeps those that pass the filter: similarity knows nothing of tools, times and files. */
 function narrowed(db: Database, similar: readonly Similar[], filter: Filter): Similar[] {
   const ids = similar.flatMap(({ message }) => message ?? [])
   const accepted = new Set(rowsOf(db, ids, filter).map(({ id }) => id))
@@ -115,10 +117,10 @@ function narrowed(db: Database, similar: readonly Similar[], filter: Filter): Si
   return similar.filter(isWanted).slice(0, NEAREST)
 }
 
-/** Of the best message's score, what another must have to be told beside it. */
+/** The share of the best message's score that another needs to be reported with it. */
 const ALIKE = 0.6
 
-/** Single messages that have most of the query's words, best first and newest first among equals. */
+/** Single messages with most of the query's words, best first, newest first among equals. */
 export function bestMessages(db: Database, query: string, narrowing: Narrowing, most: number): number[] {
   const wanted = parseQuery(query)
   const filter = isWordless(wanted) ? undefined : filterOf(db, narrowing)
@@ -145,7 +147,7 @@ function candidatesFor(db: Database, query: Query, filter: Filter): Candidates {
   return candidatesOf(db, query.terms, { expression, condition: filter.condition }, population, given)
 }
 
-/** The candidates that are worth comparing, with what stands around them. */
+/** The candidates worth ranking, with their neighbours. */
 function compared(
   db: Database,
   texts: MessageTexts,
@@ -159,7 +161,7 @@ function compared(
     : rowsOf(db, withNeighbours(candidates, shortlist(candidates, most)), filter)
 }
 
-/** Those that were chosen and the candidates around them. */
+/** The chosen candidates and the candidates next to them. */
 function withNeighbours({ masks }: Candidates, chosen: readonly number[]): number[] {
   const wanted: number[] = []
   const sorted = new Uint32Array(chosen).sort()
@@ -171,7 +173,7 @@ function withNeighbours({ masks }: Candidates, chosen: readonly number[]): numbe
   return wanted
 }
 
-/** The candidates whose texts fulfil what is required, as many as are worth reading. */
+/** Candidates whose texts fulfil the requirement, as far as it is worth reading. */
 function checked(
   db: Database,
   texts: MessageTexts,
@@ -199,11 +201,11 @@ interface Row extends RankRow {
   readonly time: string | null
 }
 
-/** Those that the filter accepts, in the order of the transcripts. */
+/** Rows that the filter accepts, by ascending id. */
 function rowsOf(db: Database, ids: readonly number[], filter: Filter): Row[] {
   const rows = db
     .query<Row, [string]>(
-      // Each column costs every row its part.
+      // Every column costs time on every row.
       `SELECT m.id, m.turn, m.session, m.length, m.kind, ${filter.isTimed ? "m.time" : "NULL"} AS time
        FROM json_each(?) w CROSS JOIN messages m ON m.id = w.value`,
     )

@@ -1,28 +1,30 @@
-/** The piece of a text that shows why it was found. Pure. */
+/** Cuts out the piece of a text that shows why it was found. Pure. */
 import { type Name, nameAround, namesIn } from "../util/words.ts"
 
 export interface Snippet {
   readonly text: string
-  /** Beginning and end of each word that was searched, in UTF-16 units of `text`. */
+  /** Start and end of each sought word, in UTF-16 units of `text`. */
   readonly marks: readonly (readonly [from: number, to: number])[]
 }
 
 export interface Sought {
-  /** Weight of each word, by its stem. */
+  /** Weight of each word, keyed by its stem. */
   readonly words: ReadonlyMap<string, number>
   readonly prefixes: readonly string[]
 }
 
-/** Where a piece may begin earlier, to begin with a line or sentence. */
+/** How much earlier a piece may begin, to start at a line or sentence. */
 const LEAD = 60
-/** Places of sought words that are looked at. */
+/** How many places of sought words are used. */
 const MOST_PLACES = 600
-/** The same with those that turn out to stand within another word: one letter stands everywhere in encoded data. */
+/** How many are examined, including ones inside other words: a single letter is everywhere in encoded data. */
 const MOST_LOOKS = 4 * MOST_PLACES
-/** UTF-16 units that are read word by word where nothing stands as it was sought: accents, other forms. */
+/**
+ * UTF-16 units that are read word by word when no word is found as it was sought, because of accents or other forms.
+ */
 const READ_THROUGH = 20_000
 
-/** @param room UTF-16 units of the piece, with its ellipses */
+/** @param room UTF-16 units of the piece, including its ellipses */
 export function snippetOf(text: string, sought: Sought, room: number): Snippet {
   const places = placesOf(text, sought)
   const from = text.length <= room ? 0 : beginning(text, places, room)
@@ -41,7 +43,7 @@ export function snippetOf(text: string, sought: Sought, room: number): Snippet {
 export interface Place {
   readonly at: number
   readonly length: number
-  /** Which of the sought words: a bit each. */
+  /** Which of the sought words are here, one bit each. */
   readonly words: number
   readonly weight: number
 }
@@ -53,10 +55,13 @@ export function placesOf(text: string, sought: Sought): Place[] {
   return namesIn(text.slice(0, READ_THROUGH)).flatMap((name) => placeOf(name, sought) ?? [])
 }
 
-/** Where a word begins as it was sought. Without a pattern: to compile one takes longer than to look for each word. */
+/**
+ * Places where a word begins as it was sought. Uses no regular expression: compiling one takes longer than looking for
+ * each word.
+ */
 export function quickPlacesOf(text: string, sought: Sought): Place[] {
   const lower = text.toLowerCase()
-  // One letter became two: places are others.
+  // Lower-casing changed the length, so positions no longer match.
   if (lower.length !== text.length) return []
   const needles = [...sought.words.keys(), ...sought.prefixes]
   const next = needles.map((needle) => placeAfter(lower, needle, 0))
@@ -77,7 +82,7 @@ export function quickPlacesOf(text: string, sought: Sought): Place[] {
 
 const NOWHERE = Number.POSITIVE_INFINITY
 
-/** A stem's last `i` may stand for a `y`. */
+/** A final `i` in a stem may stand for `y`. */
 function placeAfter(text: string, word: string, from: number): number {
   if (word.length < 3 || !word.endsWith("i")) {
     const at = text.indexOf(word, from)
@@ -100,7 +105,7 @@ function placeOf({ words: found, at, length }: Name, { words, prefixes }: Sought
       bits |= bit
       if (own > weight) weight = own
     }
-    // Of more than 32 words some share a bit.
+    // Beyond 32 words, some share a bit.
     bit = bit << 1 || 1
   }
   for (const prefix of prefixes) {
@@ -113,7 +118,7 @@ function placeOf({ words: found, at, length }: Name, { words, prefixes }: Sought
   return bits === 0 ? undefined : { at, length, words: bits, weight }
 }
 
-/** Where the piece with the most weight of different words begins. */
+/** Start of the piece with the greatest weight of different words. */
 export function beginning(text: string, places: readonly Place[], room: number): number {
   let best = 0
   let bestWeight = -1
@@ -124,7 +129,7 @@ export function beginning(text: string, places: readonly Place[], room: number):
     for (let n = first; n < places.length; n++) {
       const place = places[n]!
       if (place.at + place.length > start + room - LEAD) break
-      // The same word again shows a little more of it.
+      // A repeated word adds only a little.
       weight += (place.words & ~seen) === 0 ? place.weight / 20 : place.weight
       seen |= place.words
     }
@@ -136,7 +141,7 @@ export function beginning(text: string, places: readonly Place[], room: number):
   return leadIn(text, best)
 }
 
-/** The beginning of the line or sentence, or of a word. */
+/** Start of the line or sentence, or else of a word. */
 function leadIn(text: string, at: number): number {
   if (at <= LEAD) return 0
   const before = text.slice(at - LEAD, at)
@@ -148,14 +153,14 @@ function leadIn(text: string, at: number): number {
 
 const isSpace = (unit: string): boolean => unit.trim() === ""
 
-/** Where the space behind it stands. */
+/** Position of the space after the last sentence end, or -1. */
 function lastSentence(text: string): number {
   for (let n = text.length - 2; n >= 0; n--)
     if (".!?。".includes(text[n]!) && isSpace(text[n + 1]!)) return n + 1
   return -1
 }
 
-/** No half word and no half surrogate pair. */
+/** Moves the end so that no word, and no surrogate pair, is cut in half. */
 export function ending(text: string, from: number, at: number): number {
   const start = Math.max(from, at - 20)
   for (let n = at - 1; n > start; n--) if (isSpace(text[n]!)) return n

@@ -1,6 +1,6 @@
-/** English words that say nothing about what a message is about. Pure. */
+/** English words that say nothing about a message's subject. Pure. */
 
-// One text: a set of them would be made at each start.
+// One string: a Set would have to be built at every start.
 const STOP_WORDS =
   " a about am an and any are as at be because been before being but by can could did do does doing done for from get " +
   "got had has have he her hers him his how i if in into is it its just like me my no not of off on or our ours she " +

@@ -1,4 +1,4 @@
-/** The turns around one: what came before it in its session, and what after. */
+/** The turns before and after a given one in its session. */
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { type FileRow, filesOf, TURN_COLUMNS, type TurnRow } from "../archive/read.ts"
@@ -13,13 +13,13 @@ export interface TimelineTurn extends TakenBack {
   readonly answer: string
   readonly tools: number
   readonly errors: number
-  /** Files that were written or edited. */
+  /** Files that the turn wrote or edited. */
   readonly changed: readonly string[]
 }
 
 const isChange = ({ op }: FileRow): boolean => op === "edit" || op === "write"
 
-/** @param around turns on each side, at most */
+/** @param around maximum number of turns on each side */
 export function timeline(db: Database, { session, seq }: TurnRow, around: number): TimelineTurn[] {
   return db
     .query<TurnRow, [string, number, number]>(

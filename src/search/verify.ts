@@ -1,9 +1,9 @@
 /**
- * Phrases, and all else that the index cannot decide: the texts of candidates are looked at, the best and newest
- * first, and no more of them than a person waits for.
+ * Checks phrases, and everything else that the index cannot decide, on the texts of candidates: the best and newest
+ * first, and no more of them than a person would wait for.
  *
- * What costs is unpacking: the last frames are kept, and among equals the newest come in the order of their
- * transcripts. A line is decoded only when it may hold what is required.
+ * Unpacking is what costs. So the last frames are kept, and equally good candidates come newest first, which keeps
+ * those of one transcript together. A line is decoded only when it may match.
  */
 import type { Database } from "../archive/database.ts"
 import type { Stretch } from "../vault/reader.ts"
@@ -12,20 +12,23 @@ import type { MessageTexts, Place } from "./message-text.ts"
 import type { Node } from "./query.ts"
 import { lineMayFulfil } from "./raw-line.ts"
 
-/** Bytes of transcripts that are unpacked for one search, about; and before anybody is told that there is none. */
+/**
+ * About how many bytes of transcripts are unpacked for one search: once something has matched, and before reporting
+ * that nothing does.
+ */
 const UNPACKED = 12 << 20
 const UNPACKED_IN_VAIN = 64 << 20
-/** Frames that are kept: sessions that were archived side by side come by turns. */
+/** How many frames are kept: sessions archived side by side alternate. */
 const HELD = 4
-/** So many that fulfil it are enough to rank. */
+/** This many matches are enough to rank. */
 const ENOUGH = 30
 
 const utf8 = new TextDecoder()
 
 /**
- * Those that fulfil what is required, as far as they were looked at.
+ * The candidates that fulfil `must`, as far as they were checked.
  *
- * @param candidates ids of messages, the best first
+ * @param candidates message ids, best first
  */
 export function verified(
   db: Database,
@@ -36,10 +39,10 @@ export function verified(
   const mayFulfil = lineMayFulfil(must)
   const kept: number[] = []
   const places = placesOf(db, candidates)
-  /** The last frames, each of another copy. */
+  /** The last frames, one per copy. */
   const held = new Map<string, Stretch>()
   let unpacked = 0
-  // Of most candidates nothing is called that is written in JavaScript: the engine would compile it.
+  // For most candidates, nothing written in JavaScript is called: the engine would compile it.
   for (let n = 0; n < candidates.length; n++) {
     if (kept.length >= ENOUGH || unpacked >= (kept.length > 0 ? UNPACKED : UNPACKED_IN_VAIN)) break
     const id = candidates[n]!
@@ -61,14 +64,14 @@ export function verified(
         unpacked += frame.content.length
       }
       const start = offset - frame.from
-      // A line that goes on in the next frame is looked at by whoever decodes it.
+      // A line that continues in the next frame is not checked here but once it is decoded.
       const isWhole = start + length <= frame.content.length
       if (isWhole && !mayFulfil(utf8.decode(frame.content.subarray(start, start + length)))) continue
       texts.load([place])
       const subject = texts.of(id)
       if (subject !== undefined && fulfils(must, subject)) kept.push(id)
     } catch {
-      // A damaged or missing copy costs its own texts only; `verify` tells of it.
+      // A damaged or missing copy loses only its own texts; `verify` reports it.
     }
   }
   return kept

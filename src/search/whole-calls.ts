@@ -1,4 +1,4 @@
-/** Tool calls as they were made. The views keep one line of a call, and the beginning of its error; the vault has all. */
+/** Tool calls in full. The views keep one line of a call and the beginning of its error; the vault has everything. */
 import type { Database } from "../archive/database.ts"
 import { partsOfLine } from "../transcript/decode.ts"
 import { wholeTarget } from "../transcript/tool-input.ts"
@@ -7,13 +7,13 @@ import { vaultFile } from "../vault/layout.ts"
 import type { CopyReaders } from "../vault/reader.ts"
 import { placesOf } from "./message-text.ts"
 
-/** A call, and the messages that hold it. */
+/** A call and the messages that hold it. */
 export interface CallPlace {
   /** tool_use_id. */
   readonly id: string
-  /** id of the message that holds the input. */
+  /** Id of the message that holds the input. */
   readonly use: number | null
-  /** id of the message that holds the output. */
+  /** Id of the message that holds the output. */
   readonly result: number | null
 }
 
@@ -30,14 +30,14 @@ export class WholeCalls {
     this.#readers = readers
   }
 
-  /** Command, path or pattern; undefined when the vault does not hold it any more. */
+  /** Command, path or pattern; undefined when the vault no longer holds it. */
   target({ id, use }: CallPlace): string | undefined {
     for (const part of this.#partsOf(use))
       if (part.kind === "toolUse" && part.id === id) return wholeTarget(part.name, part.input)
     return undefined
   }
 
-  /** What the tool has answered; undefined when the vault does not hold it any more. */
+  /** What the tool answered; undefined when the vault no longer holds it. */
   output({ id, result }: CallPlace): string | undefined {
     for (const part of this.#partsOf(result))
       if (part.kind === "toolResult" && part.id === id) return part.text
@@ -52,7 +52,7 @@ export class WholeCalls {
       const line = this.#readers.of(vaultFile(this.#dataHome, copy)).readLine(offset, offset + length)
       return partsOfLine(utf8.decode(line)).parts
     } catch {
-      // A damaged or missing copy: then the views' line is what there is.
+      // With a damaged or missing copy, callers fall back to the views' line.
       return []
     }
   }

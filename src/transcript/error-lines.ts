@@ -1,6 +1,6 @@
 /**
  * Lines of an output that name an error: by their shape, since files, logs and listings speak of errors as well. Pure.
- * How often that is right is told in docs/adr/0012.
+ * How often that is right is told in docs/measurements/restore.md.
  */
 import { ERROR_WORD, SYSTEM } from "./error-words.ts"
 

@@ -1,9 +1,12 @@
 /**
- * When the engine compiles what it runs. It does so in threads of its own, but these take memory and processors, too, and a
- * process that ends after some milliseconds gets little of it back (docs/adr/0013).
+ * Controls when the engine compiles what it runs. It does so in separate threads, but these take memory and CPU time,
+ * and a process that ends after a few milliseconds gains little from it (docs/adr/0013).
  */
 
-/** How many times as often as usual something must have run: more often than in a search, less than in a long work. */
+/**
+ * How many times more often than usual code must run before it is compiled. Searches stay below this; long work exceeds
+ * it.
+ */
 const LATE = 50
 
 export const compileLate = (): void => Bun.unsafe.setJITPolicy(LATE)

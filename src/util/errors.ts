@@ -1,7 +1,7 @@
 /** Errors a person can act on. Branch on `code`, never on the message. */
 
 export class CtxError extends Error {
-  // A literal: the minifier renames classes.
+  // A literal, because the minifier renames classes.
   override readonly name = "CtxError"
   readonly code: string
   readonly hint: string | undefined
@@ -20,7 +20,7 @@ export class CtxError extends Error {
   }
 }
 
-/** By its name: what a search loads later has a class of its own (build/one-module.ts). */
+/** Checked by name, since modules that a search loads later have their own copy of the class (build/one-module.ts). */
 export const isCtxError = (error: unknown): error is CtxError =>
   error instanceof Error && error.name === "CtxError"
 
@@ -31,7 +31,7 @@ export function usageError(message: string, hint?: string): CtxError {
   return new CtxError("usage", message, { exit: EXIT.usage, ...(hint === undefined ? {} : { hint }) })
 }
 
-/** The system's or SQLite's own code of an error, `""` when it has none. */
+/** The system's or SQLite's code of an error; `""` when it has none. */
 export function codeOf(error: unknown): string {
   const code = (error as { code?: unknown } | null)?.code
   return typeof code === "string" ? code : ""
@@ -43,8 +43,8 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** Whether SQLite says that the file itself is broken. Its codes may be extended: SQLITE_CORRUPT_INDEX. */
+/** Whether SQLite reports that the file itself is broken. Its codes may be extended, as in SQLITE_CORRUPT_INDEX. */
 export const isDamage = (error: unknown): boolean => /^SQLITE_(NOTADB|CORRUPT)/.test(codeOf(error))
 
-/** Code of the error that says that the views are damaged or missing, and being made anew. */
+/** Code of the error that says the views are damaged or missing, and are being rebuilt. */
 export const VIEWS_LOST = "views-lost"

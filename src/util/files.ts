@@ -1,8 +1,17 @@
-/** Small files that are there whole or not at all. */
-import { existsSync, mkdirSync, readFileSync, renameSync, statSync, unlinkSync, writeFileSync } from "./fs.ts"
+/** Small files that exist either completely or not at all. */
+import {
+  existsSync,
+  type FileStats,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from "./fs.ts"
 import { dirname } from "./path.ts"
 
-/** Replaces a file by a rename; makes its folder when it is missing. 0600 in 0700. */
+/** Replaces a file by renaming; creates its folder if missing. 0600 in 0700. */
 export function writeWhole(file: string, text: string): void {
   const temporary = `${file}.${process.pid}`
   writePrivate(temporary, text)
@@ -10,9 +19,9 @@ export function writeWhole(file: string, text: string): void {
 }
 
 /**
- * The same where a person waits, for what may be lost with the power: a file that is renamed over another is written
- * out at once by ext4 (auto_da_alloc in ext4(5)), which takes up to 3 ms. So the old file steps aside first. Whoever
- * reads in that moment, or after a kill in it, finds it there: `readReplaced`.
+ * Like `writeWhole`, for when a person is waiting and the file may be lost in a power failure. When a file is renamed
+ * over another, ext4 flushes it at once (auto_da_alloc in ext4(5)), which takes up to 3 ms. So the old file is moved
+ * aside first, where `readReplaced` finds it if it reads at that moment or after a kill.
  */
 export function replaceSoon(file: string, text: string): void {
   const temporary = `${file}.${process.pid}`
@@ -23,11 +32,11 @@ export function replaceSoon(file: string, text: string): void {
   if (isThere) tryTo(() => unlinkSync(asideOf(file)))
 }
 
-/** Looks for a file that may be being replaced: each time, somebody may have moved it behind our back. */
+/** How often to look for a file that is being replaced: each time, another process may have moved it. */
 const LOOKS = 5
 
 /**
- * Calls `read` with the file's name, and with that of the one before it where the file is missing.
+ * Calls `read` with the file's path, or with that of its predecessor when the file is missing.
  *
  * @param read returns undefined for what cannot be read
  */
@@ -40,19 +49,28 @@ export function readReplaced<T>(file: string, read: (file: string) => T | undefi
   return undefined
 }
 
-/** Where `replaceSoon` sets the former file aside. */
+/** Where `replaceSoon` moves the previous file. */
 export const asideOf = (file: string): string => `${file}.old`
 
-/** For what may be gone: another process replaces it at this moment, or it could not be written. */
+/** For acting on files that may be gone, because another process is replacing them or they could not be written. */
 export function tryTo(act: () => void): void {
   try {
     act()
   } catch {
-    // as wanted
+    // nothing to do
   }
 }
 
-/** Writes a file that nobody reads before we are done with it; makes its folder when it is missing. 0600 in 0700. */
+/** Follows links; undefined if nothing exists there, if we may not look, or if no file can have that name. */
+export function statsOf(path: string): FileStats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch {
+    return undefined
+  }
+}
+
+/** Writes a file that nobody reads until it is complete; creates its folder if missing. 0600 in 0700. */
 export function writePrivate(file: string, text: string): void {
   try {
     writeFileSync(file, text, { mode: 0o600 })
@@ -63,14 +81,15 @@ export function writePrivate(file: string, text: string): void {
 }
 
 /**
- * The text of a file that somebody else has put there, with a link for instance: a pipe would hold us, a device has no end.
+ * Reads a file that someone else may have put there, perhaps as a link: reading a pipe would block, and a device has no
+ * end.
  *
  * @param most bytes
- * @returns undefined for what is no file, or a larger one
+ * @returns undefined when it is not a regular file, or larger
  */
 export function readOrdinary(file: string, most: number): string | undefined {
   const stats = statSync(file)
   if (!stats.isFile() || stats.size > most) return undefined
-  // Files of /proc have no length, and some of them no end.
+  // Files in /proc have size 0, and some of them never end.
   return stats.size === 0 ? "" : readFileSync(file, "utf8")
 }

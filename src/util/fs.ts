@@ -1,7 +1,7 @@
 /**
- * The calls of node:fs that hooks make, without node:fs: loading it costs more than all that a hook does with it
- * (docs/adr/0013). What hooks seldom need, what fails, and every other system is left to node:fs, which is loaded then:
- * so each function does and throws what its namesake does.
+ * The functions of node:fs that hooks need, without node:fs: loading it costs more than everything a hook does with it
+ * (docs/adr/0013). Rare cases, failures and other systems are passed on to node:fs, which is loaded then. So each
+ * function behaves and throws as its namesake does.
  */
 import type * as NodeFs from "node:fs"
 import { entryName, errno, type FileCalls, fileCalls, realPath } from "./libc.ts"
@@ -10,10 +10,10 @@ type Fs = typeof NodeFs
 
 const node = (): Fs => process.getBuiltinModule("node:fs")
 
-// Not asked for at each call: what is called thirty times, the engine compiles, in a thread of its own.
+// Determined once: a function that is called thirty times gets compiled by the engine, in a separate thread.
 const calls: FileCalls | undefined = fileCalls()
 
-/** What hooks ask of a file's status. */
+/** The fields of a file's status that hooks use. */
 export type FileStats = Pick<
   NodeFs.Stats,
   "dev" | "ino" | "mode" | "mtimeMs" | "size" | "isFile" | "isDirectory" | "isCharacterDevice"
@@ -21,7 +21,7 @@ export type FileStats = Pick<
 
 const isLinux = process.platform === "linux"
 
-/** For openSync, as Linux and Darwin number them. */
+/** Flags for openSync, as Linux and Darwin define them. */
 export const constants = {
   O_RDONLY: 0,
   O_WRONLY: 1,
@@ -43,15 +43,18 @@ const ENOENT = 2
 const AT_FDCWD = -100
 const AT_EMPTY_PATH = 0x1000
 const STATX_BASIC = 0x7ff
-/** Of struct statx, in numbers of four bytes. */
+/** Length of struct statx, in units of four bytes. */
 const STATX_LENGTH = 64
 const MODE = 0o666
 const BLOCK = 1 << 14
 
-// Not Buffer: the engine takes 0.17 ms for its first use.
+// Not Buffer, whose first use takes the engine 0.17 ms.
 const utf8 = new TextEncoder()
 
-/** The path as the C library takes it; undefined for one that it would take for another, or when it is not there. */
+/**
+ * The path as the C library expects it; undefined without the library, or if the library would read it as a different
+ * path.
+ */
 function native(path: string): Uint8Array | undefined {
   return calls === undefined || path.includes("\0") ? undefined : utf8.encode(`${path}\0`)
 }
@@ -63,7 +66,7 @@ export function openSync(path: string, flags: "r" | "w" | "a" | number, mode = M
   return fd >= 0 ? fd : orMissing(path, "open", () => node().openSync(path, flags, mode))
 }
 
-/** What is missing is nothing special, and told without node:fs; what else failed is tried again there. */
+/** A missing file is common, so it is reported without node:fs. After any other failure, node:fs tries again. */
 function orMissing<T>(path: string, syscall: string, again: () => T): T {
   const code = errno()
   if (code !== ENOENT) return again()
@@ -112,7 +115,7 @@ export function writeSync(
   return node().writeSync(fd, bytes, offset, length, position ?? null)
 }
 
-/** The C library believes every length. */
+/** The C library would accept any length. */
 const isWithin = (bytes: Uint8Array, offset: number, length: number): boolean =>
   offset >= 0 && length >= 0 && length <= 0x7fff_0000 && offset + length <= bytes.length
 
@@ -137,7 +140,7 @@ export function statSync(path: string, options?: { throwIfNoEntry: false }): Fil
   return options !== undefined && errno() === ENOENT ? undefined : again()
 }
 
-/** struct statx: the same on every Linux (linux/stat.h), whose machines all begin a number with its low end. */
+/** Reads struct statx, which is the same on every Linux (linux/stat.h); all its machines are little-endian. */
 function statsIn(fields: Uint32Array): FileStats {
   const mode = fields[7]! & 0xffff
   const kind = mode & 0o170000
@@ -145,7 +148,7 @@ function statsIn(fields: Uint32Array): FileStats {
     dev: deviceOf(fields[34]!, fields[35]!),
     ino: fields[9]! * 2 ** 32 + fields[8]!,
     mode,
-    // Signed: a file may be older than 1970.
+    // Signed, since a file may date from before 1970.
     mtimeMs: ((fields[29]! | 0) * 2 ** 32 + fields[28]!) * 1000 + fields[30]! / 1e6,
     size: fields[11]! * 2 ** 32 + fields[10]!,
     isFile: () => kind === 0o100000,
@@ -154,7 +157,7 @@ function statsIn(fields: Uint32Array): FileStats {
   }
 }
 
-/** makedev(3), for numbers of common size. */
+/** makedev(3), for numbers of ordinary size. */
 const deviceOf = (major: number, minor: number): number =>
   ((minor & 0xfff00) << 12) | (major << 8) | (minor & 0xff)
 
@@ -182,7 +185,7 @@ export function unlinkSync(path: string): void {
   if (name === undefined || calls!.unlink(name) !== 0) node().unlinkSync(path)
 }
 
-/** Names, in no order. */
+/** Names, in no particular order. */
 export function readdirSync(path: string): string[]
 export function readdirSync(path: string, options: { withFileTypes: true }): NodeFs.Dirent[]
 export function readdirSync(path: string, options?: { withFileTypes: true }): string[] | NodeFs.Dirent[] {
@@ -241,7 +244,7 @@ export function realpathSync(path: string): string {
   return (name && realPath(name)) ?? node().realpathSync(path)
 }
 
-// Seldom needed by a hook.
+// Rarely needed by a hook.
 export const appendFileSync: Fs["appendFileSync"] = (...args) => node().appendFileSync(...args)
 export const ftruncateSync: Fs["ftruncateSync"] = (...args) => node().ftruncateSync(...args)
 export const copyFileSync: Fs["copyFileSync"] = (...args) => node().copyFileSync(...args)

@@ -1,11 +1,11 @@
-/** Patterns of folders: `*` and `?` within one name, `**` for any folders between. Pure. */
+/** Folder patterns: `*` and `?` match within one name, `**` matches any number of folders. Pure. */
 
-/** Whether the folder is one that the pattern means, or below one. Both are absolute paths. */
+/** Whether the folder matches the pattern or lies below a match. Both are absolute paths. */
 export function isWithin(pattern: string, folder: string): boolean {
   return matches(namesOf(pattern), 0, namesOf(folder), 0)
 }
 
-/** The folders that the pattern names before its first sign. */
+/** The folders in the pattern before the first wildcard. */
 export function literalStart(pattern: string): string {
   const names = namesOf(pattern)
   const first = names.findIndex(isSign)
@@ -24,7 +24,7 @@ function matches(pattern: readonly string[], p: number, names: readonly string[]
   return matches(pattern, p + 1, names, n + 1)
 }
 
-/** Walks back to the last `*` where it does not go on: never more than the product of both lengths. */
+/** On a mismatch, backtracks to the last `*`, so the steps never exceed the product of both lengths. */
 function isName(pattern: string, name: string): boolean {
   let [p, n, star, from] = [0, 0, -1, 0]
   while (n < name.length) {

@@ -1,9 +1,9 @@
 /**
- * Calls of the C library: what neither Bun nor Node has (a lock that dies with its holder, waiting for input with a
- * deadline, an environment that libraries see), and on Linux the file calls of hooks. The only importer of bun:ffi
- * (0.4 ms with all of them).
+ * Calls into the C library: what neither Bun nor Node offers (a lock that ends with its holder, waiting for input with
+ * a deadline, an environment that libraries see) and, on Linux, the file calls of hooks. The only file that imports
+ * bun:ffi (0.4 ms with all of them).
  */
-import { CString, dlopen, type Pointer, ptr, read } from "bun:ffi"
+import { CString, dlopen, type FFIFunction, type Pointer, ptr, read } from "bun:ffi"
 import { CtxError } from "./errors.ts"
 import { once } from "./once.ts"
 
@@ -22,7 +22,7 @@ const SYMBOLS = {
   poll: { args: ["ptr", "u64", "i32"], returns: "i32" },
 } as const
 
-/** No more than 2 GB at once: so `i32` holds every count, and -1. */
+/** Calls never handle more than 2 GB at once, so `i32` holds every count, and -1. */
 const FILE_SYMBOLS = {
   __errno_location: { args: [], returns: "ptr" },
   close: { args: ["i32"], returns: "i32" },
@@ -52,10 +52,10 @@ let isOpened = false
 function open(): void {
   isOpened = true
   try {
-    // Elsewhere the numbers of flags and the layout of structures are others, and open(2) is called otherwise.
+    // On other systems, flags and structures differ, and open(2) has another calling convention.
     if (process.platform === "linux") whole = first(openWhole)
   } catch {
-    // A library too old for statx (glibc 2.28).
+    // The library is too old for statx (glibc 2.28).
   }
   common = whole ?? first(openCommon)
 }
@@ -65,25 +65,25 @@ function libc(): Common {
   return common!
 }
 
-/** The file calls; undefined where they are not to be had. */
+/** The file calls; undefined where they are unavailable. */
 export type FileCalls = Pick<Whole, Exclude<keyof typeof FILE_SYMBOLS, "__errno_location">>
 
 export function fileCalls(): FileCalls | undefined {
   try {
     libc()
   } catch {
-    // Whoever needs a lock is told.
+    // Callers that need a lock get the error.
   }
   return whole
 }
 
-/** Number of the last error. To be asked right after a file call failed. */
+/** Number of the last error. Must be called right after the file call that failed. */
 export function errno(): number {
   const place = whole?.__errno_location()
   return place === undefined || place === null ? 0 : read.i32(place)
 }
 
-/** Of a struct dirent: its name stands behind two numbers of 8 bytes, its length and its type (readdir(3)). */
+/** The name in a struct dirent. It follows two 8-byte numbers, the length and the type (readdir(3)). */
 export const entryName = (entry: Pointer | bigint): string => new CString(entry as Pointer, 19).toString()
 
 function first<T>(open: (name: string) => T): T {
@@ -98,68 +98,43 @@ function first<T>(open: (name: string) => T): T {
   throw new CtxError("no-libc", `no C library on ${process.platform}`, { cause })
 }
 
-/** flock(2): tries once to lock an open file, for this holder alone or together with others that share. */
+/** flock(2): tries once to lock an open file, exclusively or shared. */
 export const tryLock = (fd: number, shared = false): boolean =>
   libc().flock(fd, (shared ? LOCK_SH : LOCK_EX) | LOCK_NB) === 0
 
-/** poll(2): waits at most `ms` until `fd` can be read or has ended. */
+/** poll(2): waits at most `ms` until `fd` is readable or at its end. */
 export function readable(fd: number, ms: number): boolean {
   // struct pollfd: int fd, short events, short revents
   const request = Int32Array.of(fd, POLLIN)
   return libc().poll(request, 1, Math.max(0, Math.ceil(ms))) > 0
 }
 
-/** Bytes of a path, with the 0 behind it. */
+/** Maximum bytes of a path, including the final 0. */
 const PATH_MAX = 4096
 
-// Opened apart: hooks seldom need it.
-const realpathOf = once(
-  () =>
-    first((library) => dlopen(library, { realpath: { args: ["ptr", "ptr"], returns: "ptr" } })).symbols
-      .realpath,
-)
+/** A call that hooks make rarely or never: opened separately, when it is first needed. */
+export const seldomCalled = <const F extends FFIFunction>(name: string, call: F) =>
+  once(() => first((library) => dlopen(library, { [name]: call })).symbols[name]!)
+
+const realpathOf = seldomCalled("realpath", { args: ["ptr", "ptr"], returns: "ptr" })
 
 /**
  * realpath(3).
  *
- * @param path with a 0 behind it
- * @returns undefined when there is no such file, or it may not be looked for
+ * @param path ends with a 0 byte
+ * @returns undefined when the file does not exist or cannot be looked up
  */
 export function realPath(path: Uint8Array): string | undefined {
   const into = new Uint8Array(PATH_MAX)
   return realpathOf()(path, into) === null ? undefined : new CString(ptr(into)).toString()
 }
 
-const localtimeOf = once(
-  () =>
-    first((library) => dlopen(library, { localtime_r: { args: ["ptr", "ptr"], returns: "ptr" } })).symbols
-      .localtime_r,
-)
-
 /**
- * localtime_r(3).
- *
- * @param seconds since the epoch
- * @returns struct tm, whose first fields are everywhere seconds, minutes, hours, day, month from 0 on, years since 1900;
- *   undefined for a time that it cannot tell
- */
-export function localTime(seconds: number): Int32Array | undefined {
-  const fields = new Int32Array(TM_LENGTH)
-  return localtimeOf()(BigInt64Array.of(BigInt(seconds)), fields) === null ? undefined : fields
-}
-
-/** More than any library's struct tm. */
-const TM_LENGTH = 32
-
-/**
- * setenv(3): a variable for libraries that are loaded from here on. What is assigned to `process.env` reaches only
- * JavaScript and children.
+ * setenv(3): sets a variable for libraries that are loaded later. Assigning to `process.env` only reaches JavaScript
+ * and child processes.
  */
 export function setVariable(name: string, value: string): void {
   const bytes = (text: string): Uint8Array => Buffer.from(`${text}\0`)
-  // Opened apart: hooks need the calls above only.
-  const { setenv } = first((library) =>
-    dlopen(library, { setenv: { args: ["ptr", "ptr", "i32"], returns: "i32" } }),
-  ).symbols
+  const setenv = seldomCalled("setenv", { args: ["ptr", "ptr", "i32"], returns: "i32" })()
   if (setenv(bytes(name), bytes(value), 1) !== 0) throw new CtxError("setenv", `cannot set ${name}`)
 }

@@ -1,4 +1,4 @@
-/** Errors of hooks and of the job: stderr belongs to the host, so they go to a file. Never transcript text. */
+/** Logs errors of hooks and of the job to a file, since stderr belongs to the host. Never contains transcript text. */
 
 import { codeOf, messageOf } from "./errors.ts"
 import { appendFileSync, mkdirSync, readFileSync, renameSync, statSync } from "./fs.ts"
@@ -9,7 +9,7 @@ const LARGEST = 1 << 20
 
 export const logPath = (stateHome: string): string => join(stateHome, "ctxbridge.log")
 
-/** One JSON line. Never throws: there is nobody left to tell. */
+/** Appends one JSON line. Never throws: there is no one left to tell. */
 export function logError(
   stateHome: string,
   entry: { event: string; error: unknown; session?: string },
@@ -28,7 +28,7 @@ export function logError(
     }
     appendFileSync(path, `${JSON.stringify(line)}\n`, { mode: 0o600 })
   } catch {
-    // nothing to be done
+    // nothing can be done
   }
 }
 
@@ -41,7 +41,7 @@ export interface LoggedError {
   readonly message: string
 }
 
-/** The newest entry, undefined when nothing ever went wrong. The file is at most a megabyte. */
+/** The newest entry; undefined when nothing ever went wrong. The file is at most a megabyte. */
 export function lastError(stateHome: string): LoggedError | undefined {
   for (const path of [logPath(stateHome), `${logPath(stateHome)}.1`]) {
     const latest = entriesIn(path).at(-1)
@@ -50,7 +50,7 @@ export function lastError(stateHome: string): LoggedError | undefined {
   return undefined
 }
 
-/** The entries of a log file, the oldest first; none where there is no file. Half a line is none. */
+/** The entries of a log file, oldest first; empty when there is no file. An incomplete line is skipped. */
 export function entriesIn(path: string): LoggedError[] {
   let text: string
   try {

@@ -1,4 +1,4 @@
-/** What is made when it is first asked for, and then kept. Pure. */
+/** Makes a value when it is first asked for, and keeps it. Pure. */
 export function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined
   return () => {

@@ -1,4 +1,4 @@
-/** Long output in pages. Pure. */
+/** Splits long output into pages. Pure. */
 import { usageError } from "./errors.ts"
 
 export interface Page<T> {
@@ -8,9 +8,9 @@ export interface Page<T> {
 }
 
 /**
- * Page `number` of `items`, as many on a page as fit into `room`, at least one.
+ * Page `number` of `items`. Each page holds as many items as fit into `room`, but at least one.
  *
- * @param sizeOf what an item takes of the room
+ * @param sizeOf how much room an item takes
  * @throws CtxError for a page that does not exist
  */
 export function pageOf<T>(
@@ -35,7 +35,10 @@ export function pageOf<T>(
   return { items: page, number, of: pages.length }
 }
 
-/** Lines of at most `length` UTF-16 units, so that one endless line cannot fill a page of its own; pairs stay whole. */
+/**
+ * Splits text into lines of at most `length` UTF-16 units, so one endless line cannot fill a page; surrogate pairs stay
+ * whole.
+ */
 export function shortLines(text: string, length: number): string[] {
   const lines: string[] = []
   for (const line of text.split("\n")) {

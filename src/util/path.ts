@@ -1,6 +1,6 @@
 /**
- * The functions of node:path that hooks need, without node:path, which costs 0.3 ms to load (docs/adr/0013). They do
- * what comes up; anything that would have to be normalised, and every other system, is left to node:path.
+ * The functions of node:path that hooks need, without node:path, which costs 0.3 ms to load (docs/adr/0013). They
+ * handle ordinary paths; paths that need normalising, and other systems, are passed on to node:path.
  */
 import type * as NodePath from "node:path"
 
@@ -8,7 +8,7 @@ const node = (): typeof NodePath => process.getBuiltinModule("node:path")
 
 const isPosix = process.platform !== "win32"
 
-/** Whether it stands as `normalize` would leave it. */
+/** Whether `normalize` would leave the path unchanged. */
 const isNormal = (path: string): boolean =>
   isPosix &&
   path !== "" &&
@@ -20,7 +20,7 @@ const isNormal = (path: string): boolean =>
   !path.startsWith("./")
 
 export function join(...parts: string[]): string {
-  // The root ends with its slash.
+  // The root already ends with a slash.
   const joined = parts[0] === "/" ? parts.join("/").slice(1) : parts.join("/")
   return !parts.includes("") && isNormal(joined) ? joined : node().join(...parts)
 }
@@ -45,7 +45,7 @@ export const isAbsolute = (path: string): boolean =>
 
 export function resolve(...parts: string[]): string {
   let path = ""
-  // What stands before an absolute path does not count.
+  // Parts before an absolute path do not count.
   for (let n = parts.length - 1; n >= 0 && !path.startsWith("/"); n--) {
     if (parts[n] === "") return node().resolve(...parts)
     path = path === "" ? parts[n]! : `${parts[n]}/${path}`
@@ -53,5 +53,5 @@ export function resolve(...parts: string[]): string {
   return path.startsWith("/") && !path.endsWith("/") && isNormal(path) ? path : node().resolve(...parts)
 }
 
-// Seldom needed by a hook.
+// Rarely needed by a hook.
 export const relative = (from: string, to: string): string => node().relative(from, to)

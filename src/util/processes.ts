@@ -1,8 +1,11 @@
-/** Processes that work in a folder: background jobs are nobody's child, so they are found by their environment. */
+/**
+ * Finds the processes that work in a folder. Background jobs have no parent to ask, so they are found by their
+ * environment.
+ */
 import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs"
 import { basename } from "node:path"
 
-/** Ids of this user's processes in whose environment `word` stands, without our own. */
+/** Ids of this user's processes whose environment contains `word`, except our own. */
 export function processesIn(word: string): number[] {
   if (!existsSync("/proc/self/environ")) {
     const listed = Bun.spawnSync(["ps", "-axwwE", "-o", "pid=,command="]).stdout.toString()
@@ -20,12 +23,12 @@ export function processesIn(word: string): number[] {
   return names.filter(holds).map(Number)
 }
 
-/** ms for which a process may be without an environment. */
+/** How long, in ms, a process may have no environment. */
 const LOADING = 2000
 
 /**
- * Who starts a process is told so before the new program has its environment: for a moment, there is a program and
- * nothing else. What has ended has no program either, and throws.
+ * A process exists before its new program has an environment: for a moment it has a program and nothing else. A process
+ * that has ended has no program either, so this throws.
  */
 function environmentOf(pid: string): string {
   const end = performance.now() + LOADING
@@ -38,13 +41,13 @@ function environmentOf(pid: string): string {
   }
 }
 
-/** SIGKILL, to each by its id. */
+/** Sends SIGKILL to each by its id. */
 export function killAll(pids: readonly number[]): void {
   for (const pid of pids) {
     try {
       process.kill(pid, "SIGKILL")
     } catch {
-      // it has ended by itself
+      // It ended by itself.
     }
   }
 }

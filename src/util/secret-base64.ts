@@ -1,7 +1,10 @@
-/** Runs of base64, URL-safe or not, wrapped or not, that hold text. Pure. */
+/** Finds runs of base64, URL-safe or not, wrapped or not, that hold text. Pure. */
 import { tick } from "./secret-clock.ts"
 
-/** Ends behind the first group of four, which decodes to printable ASCII as one random group in fourteen does. */
+/**
+ * Matches up to the end of the first group of four. It must decode to printable ASCII, which one random group in
+ * fourteen does.
+ */
 const gateOf = (): RegExp =>
   /[^A-Za-mo-qsu-z0-9][I-Za-f][C-HS-Xi-ny-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589][A-Za-z0-9+/_-](?=[A-Za-z0-9+/_-]{20})/g
 
@@ -10,14 +13,14 @@ let gate: RegExp | undefined
 export interface Encoded {
   readonly start: number
   readonly end: number
-  /** What it holds, one character for each byte. */
+  /** The decoded content, one character per byte. */
   readonly decoded: string
-  /** Whether line breaks stand in it, so that places in `decoded` tell nothing of places in it. */
+  /** Whether it contains line breaks, so that positions in `decoded` do not map to positions in it. */
   readonly isWrapped: boolean
 }
 
 /**
- * Calls `found` with each.
+ * Calls `found` with each run.
  *
  * @param isLines whether a run ends with its line
  */
@@ -27,7 +30,7 @@ export function findEncoded(text: string, isLines: boolean, found: (encoded: Enc
   while (gate.test(text)) {
     tick()
     const start = gate.lastIndex - 4
-    // The gate takes `n`, `r` and `t` before a run for an escape.
+    // The gate takes `n`, `r` and `t` before a run for the end of an escape.
     if (!isText(text, start) || (/[nrt]/.test(text[start - 1]!) && text[start - 2] !== "\\")) continue
     const run = whole(text, start, isLines)
     found(run)
@@ -35,7 +38,7 @@ export function findEncoded(text: string, isLines: boolean, found: (encoded: Enc
   }
 }
 
-/** Whether the first groups decode to printable ASCII or line breaks; nothing is decoded for that. */
+/** Whether the first groups decode to printable ASCII or line breaks, told without decoding them. */
 function isText(text: string, start: number): boolean {
   for (let at = start; at < start + 4 * GROUPS; at += 4) {
     if (!FIRST.includes(text[at]!) || !SECOND.includes(text[at + 1]!) || !THIRD.includes(text[at + 2]!))
@@ -49,7 +52,7 @@ const FIRST = "CDIJKLMNOPQRSTUVWXYZabcdef"
 const SECOND = "CDEFGHSTUVWXijklmnyz0123QgAw"
 const THIRD = "ABEFIJMNQRUVYZcdghklopstwx014589"
 
-/** On the lines behind a line break or its escape it goes on. */
+/** A run continues after a line break or an escaped one. */
 const runAt = (): RegExp => /[A-Za-z0-9+/_-]+={0,2}(?:(?:\\+[nr])+[A-Za-z0-9+/_-]{4,}={0,2})*/y
 const runOfLinesAt = (): RegExp => /[A-Za-z0-9+/_-]+={0,2}(?:(?:\\+[nr]|\n)+[A-Za-z0-9+/_-]{4,}={0,2})*/y
 

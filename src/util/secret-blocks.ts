@@ -1,19 +1,20 @@
-/** Private keys: secrets of several lines. Pure. */
+/** Finds private keys, which are secrets of several lines. Pure. */
 import { tick } from "./secret-clock.ts"
 
 export type AddSpan = (start: number, end: number) => void
 
 const beginMark = (): RegExp => /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
 const endMark = (): RegExp => /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
-/** No private key is longer, line numbers and escapes included. */
+/** No private key is longer, including line numbers and escapes. */
 const LONGEST = 32_768
-/** What may stand in a key: base64, its headers, line breaks, numbers of lines and marks of a diff. */
+/** What a key may contain: base64, headers, line breaks, and the line numbers and marks of a diff. */
 const keyBody = (): RegExp => /(?:[A-Za-z0-9+/=:,.>| \t\n\r\u0080-\u00ff-]+|\\+[nrt]|%[0-9A-Fa-f]{2})+/y
 const lineBreak = (): RegExp => /\\+[nr]|\n/
 const bodyLine = (): RegExp => /^[\d \t|>+\u0080-\u00ff-]*(?:\\+t)?[A-Za-z0-9+/=]{4,}(?:\\+[nrt]|\r)*$/
 
 /**
- * The bodies of private keys, whole or cut off at either end. A text may consist of marks: nothing is read once for each.
+ * Finds the bodies of private keys, whole or cut off at either end. A text may consist of nothing but marks, so no part
+ * of it is read again for each mark.
  *
  * @param isLines whether a key ends with its line
  */
@@ -27,10 +28,10 @@ export function findKeys(text: string, isLines: boolean, add: AddSpan): void {
     tick()
     const from = begins.lastIndex
     body.lastIndex = from
-    // Within what the mark before has been followed by, it is the same that follows.
+    // Up to `reach`, the text was already matched from an earlier mark, with the same result.
     if (from >= reach) reach = body.test(text) ? body.lastIndex : from
     while (end !== null && end.index < from) end = ends.exec(text)
-    // Its own end, and not that of a key in another string.
+    // Only this key's own end mark, not that of a key in another string.
     const to = end !== null && end.index <= reach ? end.index : reach
     add(from, Math.min(to, from + LONGEST))
   }
@@ -44,14 +45,14 @@ export function findKeys(text: string, isLines: boolean, add: AddSpan): void {
   }
 }
 
-/** Where the lines of base64 begin that stand before `end`, and not before `floor`. */
+/** Where the lines of base64 before `end` begin, but not before `floor`. */
 function bodyBefore(text: string, end: number, floor: number, isLines: boolean): number {
   const lowest = Math.max(floor, end - LONGEST)
   const before = text.slice(lowest, end)
   const start = Math.max(before.lastIndexOf('"'), isLines ? before.lastIndexOf("\n") : -1) + 1
   const lines = before.slice(start).split(lineBreak())
   let from = end
-  // The last piece is what stands before the mark on its own line.
+  // The last piece is what precedes the mark on its own line.
   let at = end - lines.pop()!.length
   while (lines.length > 0) {
     const line = lines.pop()!

@@ -1,31 +1,31 @@
 /**
- * How long the search for secrets may take where somebody waits for it: then it ends within a line, and nothing that it
- * was looking through may be kept. A text can be made so that a megabyte of it takes a second.
+ * Limits how long the search for secrets may take when someone is waiting. It stops within a line, and what it was
+ * searching must then be discarded. A text can be crafted so that a megabyte of it takes a second.
  */
 
-/** ms of performance.now(). One for all: no search is interrupted by another. */
+/** In ms of performance.now(). One variable suffices: searches do not interrupt each other. */
 let end = Number.POSITIVE_INFINITY
 let candidates = 0
 
-/** Candidates between two looks at the clock. */
+/** How many candidates pass between two checks of the clock. */
 const BETWEEN = 0xff
 
-/** What is thrown. */
+/** Thrown when time is up. */
 const LATE = Symbol("late")
 
-/** To be called at each candidate. */
+/** Call this at every candidate. */
 export function tick(): void {
   if ((++candidates & BETWEEN) === 0) look()
 }
 
-/** To be called before what takes as long as many candidates. */
+/** Call this before work that takes as long as many candidates. */
 export function look(): void {
   if (end < Number.POSITIVE_INFINITY && performance.now() >= end) throw LATE
 }
 
 /**
- * @param until ms of performance.now()
- * @returns undefined when the search was not done by then
+ * @param until in ms of performance.now()
+ * @returns undefined when the search did not finish by then
  */
 export function searchUntil<T>(until: number, search: () => T): T | undefined {
   end = until

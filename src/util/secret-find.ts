@@ -1,8 +1,8 @@
 /**
- * Finds secrets in a text of one-byte characters, one for each byte of UTF-8. Pure.
+ * Finds secrets in a text with one character per byte of UTF-8. Pure.
  *
- * Each kind has an anchor that a fast search finds (one regular expression, or `indexOf`), and is looked at closely
- * only there.
+ * Each kind has an anchor that a fast search finds (one regular expression, or `indexOf`); only there is it examined
+ * closely.
  */
 import { findEncoded } from "./secret-base64.ts"
 import { type AddSpan, findKeys } from "./secret-blocks.ts"
@@ -21,7 +21,7 @@ import { hasFewer, INTRODUCTIONS, introducedAt, urlSecretAt, valueAt, wordGate }
 
 let gates: { separated: RegExp; plain: RegExp; words: RegExp } | undefined
 
-/** Values that documentation uses, and that are nobody's. */
+/** Values from documentation, which are nobody's secrets. */
 const EXAMPLES = [
   "AKIAIOSFODNN7EXAMPLE",
   "ASIAIOSFODNN7EXAMPLE",
@@ -31,13 +31,13 @@ const EXAMPLES = [
   "SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c",
 ]
 
-/** `lines`: of a transcript, of which none knows of the others. */
+/** `lines`: lines of a transcript, each independent of the others. */
 export type TextKind = "lines" | "text"
 
 /**
- * Calls `add` with each secret's first index and the index behind it; they may overlap.
+ * Calls `add` with the start and end of each secret; these may overlap.
  *
- * @param bytes what `text` was made of: searching them is five times as fast
+ * @param bytes what `text` was made from: searching bytes is five times as fast
  */
 export function findSecrets(bytes: Buffer, text: string, kind: TextKind, add: AddSpan): void {
   const isLines = kind === "lines"
@@ -51,7 +51,7 @@ export function findSecrets(bytes: Buffer, text: string, kind: TextKind, add: Ad
   if (bytes.indexOf(0x25) >= 0) findPercent(text, add)
 }
 
-/** Without what is encoded. */
+/** Finds secrets that are not encoded. */
 function findPlainly(bytes: Buffer, text: string, isLines: boolean, add: AddSpan): void {
   gates ??= { separated: GATES.separated(), plain: GATES.plain(), words: wordGate() }
   const found: AddSpan = (start, end) => {
@@ -71,7 +71,7 @@ const indexIn = (bytes: Buffer, needle: string, from = 0): number => bytes.index
 
 function isExample(value: string): boolean {
   if (EXAMPLES.some((one) => value.includes(one))) return true
-  // A key whose rest is one letter: `ghp_xxxxxxxxxxxxxxxxxxxx`.
+  // A key that ends in one repeated letter: `ghp_xxxxxxxxxxxxxxxxxxxx`.
   return hasFewer(4, value.slice(-16)) && !value.includes("*")
 }
 
@@ -79,7 +79,7 @@ const LONGEST_WORD = 28
 const MANY = 500
 let endings: Set<string> | undefined
 
-/** The last three characters of each word, and words of two. */
+/** The last three characters of each word, and the words of two characters. */
 const endingsOf = (): string[] => [
   ...WORDS.trim()
     .split(" ")
@@ -96,20 +96,20 @@ function findTokens(bytes: Buffer, text: string, add: AddSpan): void {
     const at = separated.lastIndex - 1
     const ending = text.slice(at - 3, at)
     const separator = text[at]!
-    // In a long text the set pays; in a hook building it costs more than all that it saves.
+    // In a long text the set pays off; in a hook, building it costs more than it saves.
     if (++candidates === MANY) endings ??= new Set(endingsOf())
     const isKnown =
       (endings === undefined
         ? WORDS.includes(`${ending} `) || SHORT_WORDS.includes(`${ending.slice(1)} `)
         : endings.has(ending) || endings.has(ending.slice(1))) ||
-      // Words that are random themselves.
+      // Formats whose word is itself random.
       separator === "~" ||
       (separator === "." && text.charCodeAt(at - 14) > 0x2f) ||
       (separator === ":" && text.startsWith("AA", at + 1))
     if (!isKnown) continue
     const start = wordBefore(text, at)
     const end = start === at ? -1 : separatedEnd(text, text.slice(start, at), at)
-    // Without a digit or a capital it is a name: random text of such a length has one.
+    // Without a digit or capital it is a name: random text of this length has one.
     if (end < 0 || /^[a-z_.:-]+$/.test(text.slice(start, end))) continue
     add(start, end)
     separated.lastIndex = end
@@ -137,8 +137,8 @@ function findTokens(bytes: Buffer, text: string, add: AddSpan): void {
 }
 
 /**
- * Where to look on behind a literal at `at` with which no token begins. What may follow `eyJ` has no bound, and all that
- * must follow that is the same for each in its run: the others begin no token either.
+ * Where to continue after a literal at `at` that begins no token. Any number of characters may follow `eyJ`, and what
+ * must follow them is the same for every `eyJ` in the run, so the others begin no token either.
  */
 function pastFailure(text: string, at: number, literal: string): number {
   if (literal !== "eyJ") return at + 1
@@ -148,7 +148,7 @@ function pastFailure(text: string, at: number, literal: string): number {
   return run.lastIndex
 }
 
-/** The gates take `n`, `r` and `t` before a token for an escape: they seldom are anything else. */
+/** The gates take `n`, `r` and `t` before a token for the end of an escape, which they usually are. */
 const isBeginning = (text: string, start: number): boolean =>
   !isAlphanumeric(text.charCodeAt(start - 1)) || text[start - 2] === "\\"
 
@@ -158,7 +158,7 @@ function wordBefore(text: string, at: number): number {
   return afterEscape(text, start)
 }
 
-/** `\nghp` is a line break and `ghp`, and so are its URL's and its Unicode spelling. */
+/** `\nghp` is a line break and `ghp`; likewise in URL and Unicode encoding. */
 function afterEscape(text: string, start: number): number {
   const before = text[start - 1]
   if (before === "\\") {
@@ -189,10 +189,10 @@ function findValues(bytes: Buffer, text: string, add: AddSpan): void {
 
 const HEX = "0123456789ABCDEFabcdef"
 const encodedAt = (): RegExp => /(?:%[0-9A-Fa-f]{2}|[\w.~!*()+/:@&=?,;$#-])+/y
-/** No URL is longer that anybody writes. */
+/** No URL that anyone writes is longer. */
 const LONGEST_BEFORE = 2048
 
-/** Secrets with a part that a URL spells as `%3D`. */
+/** Finds secrets of which a URL encodes a part, for instance as `%3D`. */
 function findPercent(text: string, add: AddSpan): void {
   const encoded = encodedAt()
   for (let at = text.indexOf("%"); at >= 0; at = text.indexOf("%", at + 1)) {
@@ -209,7 +209,7 @@ function findPercent(text: string, add: AddSpan): void {
   }
 }
 
-/** @returns the decoded text, and for each of its characters, and for its end, where it stood */
+/** @returns the decoded text, and where each of its characters, and its end, was in `text` */
 function decodePercent(text: string, start: number, end: number): { decoded: string; places: number[] } {
   const places: number[] = []
   let decoded = ""

@@ -1,17 +1,17 @@
-/** Lines of JSON as texts of one-byte characters: where their strings are. Pure. */
+/** Finds the strings in lines of JSON, in a text with one character per byte. Pure. */
 
-/** Whether the line that begins at `start` is to stay what it is to a parser. */
+/** Whether the line at `start` is JSON, whose structure must stay intact. */
 export const isJsonLine = (text: string, start: number): boolean => /[{["]/.test(text[start] ?? "")
 
-/** A string of a line: its content without the quotes. */
+/** A string in a line, without the quotes. */
 export interface JsonString {
   readonly start: number
   readonly end: number
-  /** Whether it is the name of a field. */
+  /** Whether it is a field's name. */
   readonly isKey: boolean
 }
 
-/** The strings of the line from `start` to `end`, in their order. Half a string at its end counts. */
+/** The strings in the line from `start` to `end`, in order. An unclosed string at the end counts. */
 export function* stringsOf(text: string, start: number, end: number): Generator<JsonString> {
   for (let open = text.indexOf('"', start); open >= 0 && open < end; ) {
     let close = text.indexOf('"', open + 1)
@@ -25,7 +25,7 @@ export function* stringsOf(text: string, start: number, end: number): Generator<
   }
 }
 
-/** Whether an odd number of backslashes stands before `at`, back to `floor`. */
+/** Whether an odd number of backslashes precedes `at`; looks back no further than `floor`. */
 function isEscaped(text: string, at: number, floor: number): boolean {
   let n = 0
   while (at - 1 - n > floor && text[at - 1 - n] === "\\") n++
@@ -37,13 +37,13 @@ export interface Span {
   readonly end: number
 }
 
-/** The parts of a span that can be overwritten without touching the line's structure or half an escape. */
+/** The part of a span that can be overwritten without damaging the line's structure or cutting an escape in half. */
 export function clipped(text: string, span: Span, string: JsonString): Span | undefined {
   let start = Math.max(span.start, string.start)
   let end = Math.min(span.end, string.end)
   if (start >= end) return undefined
   if (isEscaped(text, start, string.start - 1)) start += text[start] === "u" ? 5 : 1
-  // Four digits of an escape that began before.
+  // The four digits of an escape that began earlier.
   for (let n = 1; n <= 4 && start - n - 1 >= string.start; n++) {
     if (text[start - n] === "u" && isEscaped(text, start - n, string.start - 1)) start += 5 - n
   }

@@ -1,6 +1,6 @@
 /**
- * The user's own patterns. They run in hooks, so what could take for ever is refused beforehand, and a pattern sees
- * only a piece of a long text at a time. Pure.
+ * The user's own patterns. They run in hooks, so patterns that could run for ever are refused, and a pattern sees only
+ * a part of a long text at a time. Pure.
  */
 import type { AddSpan } from "./secret-blocks.ts"
 import { look } from "./secret-clock.ts"
@@ -8,10 +8,13 @@ import { isJsonLine, stringsOf } from "./secret-lines.ts"
 
 const LONGEST_PATTERN = 300
 const MOST_UNBOUNDED = 3
-/** A pattern's text at a time, and how much of it is looked at again with the next, at least: the longest sure match. */
+/**
+ * How much text a pattern sees at a time, and at least how much of it is repeated in the next window: longer matches
+ * may be missed.
+ */
 const WINDOW = 4096
 const OVERLAP = 512
-/** What is looked at before a match that goes on behind the window, for those that depend on it. */
+/** How much text before a match that continues past the window is repeated, for patterns that depend on it. */
 const BEFORE = 64
 
 let compiled: Map<string, RegExp> | undefined
@@ -24,7 +27,7 @@ export function problemOf(pattern: string): string | undefined {
   } catch {
     return "not a regular expression"
   }
-  // Classes and escapes hold no structure.
+  // Classes and escapes contain no structure.
   const bare = pattern.replace(/\\./g, "x").replace(/\[[^\]]*\]/g, "x")
   if (/\\[1-9k]/.test(pattern)) return "back-references take too long"
   if (repeatsChoices(bare)) {
@@ -36,9 +39,12 @@ export function problemOf(pattern: string): string | undefined {
   return new RegExp(pattern).test("") ? "it matches the empty text" : undefined
 }
 
-/** Whether a group is repeated that holds, however deep, a repetition or alternatives: each letter doubles the time. */
+/**
+ * Whether a repeated group contains, at any depth, a repetition or alternatives: then each character can double the
+ * time.
+ */
 function repeatsChoices(bare: string): boolean {
-  /** Of each group that is open, whether it holds one. */
+  /** For each open group, whether it contains one. */
   const groups = [false]
   for (let at = 0; at < bare.length; at++) {
     const unit = bare[at]!
@@ -55,10 +61,10 @@ function repeatsChoices(bare: string): boolean {
   return false
 }
 
-/** How a group begins that says more than that it is one. */
+/** The beginning of a group that is more than a plain one. */
 const OPENING = /\(\?(?:<?[=!]|<\w+>|[\w-]*:)/y
 
-/** Within the strings of lines of JSON, and anywhere in other lines. A pattern that cannot be used is passed over. */
+/** Searches the strings in lines of JSON, and all of other lines. Unusable patterns are skipped. */
 export function findPatterns(text: string, patterns: readonly string[], add: AddSpan): void {
   const usable = patterns.map(regexOf).filter((one) => one !== undefined)
   if (usable.length === 0) return
@@ -79,7 +85,7 @@ function inPiece(text: string, start: number, end: number, patterns: readonly Re
     for (const pattern of patterns) {
       for (const { 0: found, index } of window.matchAll(pattern)) {
         add(from + index, from + index + found.length)
-        // All of it stands in the next window, unless it is longer than one.
+        // The next window contains all of it, unless it is longer than a window.
         if (index + found.length === WINDOW && index > OVERLAP) next = Math.min(next, index - BEFORE)
       }
     }
@@ -92,7 +98,7 @@ function regexOf(pattern: string): RegExp | undefined {
   compiled ??= new Map()
   let regex = compiled.get(pattern)
   if (regex === undefined && problemOf(pattern) === undefined) {
-    // Text is given as bytes of UTF-8.
+    // The text has one character per byte of UTF-8.
     regex = new RegExp(Buffer.from(pattern).toString("latin1"), "g")
     compiled.set(pattern, regex)
   }

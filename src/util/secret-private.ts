@@ -1,31 +1,31 @@
 /**
- * What a person puts between `<private>` and `</private>`. Pure.
+ * Hides what a person puts between `<private>` and `</private>`. Pure.
  *
- * A tag that is not closed in its record hides the rest of it and of the records after it, up to the closing tag,
- * but at most `RECORDS` of them: somebody who forgets the closing tag must not lose the rest of the session. A tag
- * that is only mentioned, in backticks or quotes, or in the output of a tool, does not reach beyond its record.
+ * A tag that is not closed in its record hides the rest of that record and the following records up to the closing tag,
+ * but at most `RECORDS` of them: someone who forgets the closing tag must not lose the rest of the session. A tag that
+ * is only mentioned, in backticks or quotes or in a tool's output, does not reach beyond its record.
  */
 import type { AddSpan } from "./secret-blocks.ts"
 import { isJsonLine, type JsonString, stringsOf } from "./secret-lines.ts"
 
-/** Records after the one with the tag. */
+/** Maximum number of records hidden after the one with the tag. */
 const RECORDS = 8
 
 const anyTag = (): RegExp => /(?:<|\\u003c)(\/?)private(?:>|\\u003e)/gi
 
-/** Fields that say what a record is, and never hold what was said. */
+/** Fields that describe a record and never hold what was said. */
 const structure = (): RegExp =>
   /^(?:type|role|id|uuid|parentUuid|logicalParentUuid|sessionId|timestamp|version|cwd|gitBranch|model|tool_use_id|name|requestId|subtype|level|userType|media_type|stop_reason|agentId|slug|service_tier)$/
 
-/** The tag as people write it, and as JSON may spell it. */
+/** Whether the tag occurs, as people write it or as JSON may encode it. */
 export const mentionsPrivate = (bytes: Buffer): boolean =>
   bytes.indexOf("<private>", 0, "latin1") >= 0 ||
   bytes.indexOf("<PRIVATE>", 0, "latin1") >= 0 ||
   bytes.indexOf("u003cprivate", 0, "latin1") >= 0
 
 /**
- * @param open records still to be hidden, from the lines before
- * @returns the same for the lines behind
+ * @param open how many more records to hide, from the lines before
+ * @returns the same for the lines after
  */
 export function findPrivate(text: string, open: number, add: AddSpan): number {
   const tags = new Tags(text)
@@ -39,7 +39,7 @@ export function findPrivate(text: string, open: number, add: AddSpan): number {
   return left
 }
 
-/** In a text that is no line of a transcript: to its end, when the tag is not closed. */
+/** For text outside transcripts: an unclosed tag hides everything up to the end of the text. */
 export function findPrivateText(text: string, add: AddSpan): void {
   inString(text, { start: 0, end: text.length, isKey: false }, false, new Tags(text), add)
 }
@@ -49,7 +49,7 @@ interface Tag {
   readonly end: number
 }
 
-/** All tags of a text, asked for from its beginning to its end: a text may consist of them, or of strings without any. */
+/** All tags of a text, queried from beginning to end. A text may consist of tags, or of strings without any. */
 class Tags {
   readonly #opening = { tags: [] as Tag[], next: 0 }
   readonly #closing = { tags: [] as Tag[], next: 0 }
@@ -61,7 +61,7 @@ class Tags {
     }
   }
 
-  /** The first from `at` on that begins before `end`. For each kind, `at` never goes back. */
+  /** The first tag that begins at or after `at` and before `end`. For each kind, `at` must never decrease. */
   opening = (at: number, end: number): Tag | undefined => following(this.#opening, at, end)
   closing = (at: number, end: number): Tag | undefined => following(this.#closing, at, end)
 }
@@ -96,7 +96,7 @@ function inLine(text: string, start: number, end: number, open: number, tags: Ta
   return /"tool_result"|"toolUseResult"/.test(text.slice(start, end)) ? 0 : RECORDS
 }
 
-/** @returns whether it is still open at the end */
+/** @returns whether a tag is still open at the end */
 function inString(
   text: string,
   { start, end }: JsonString,

@@ -1,30 +1,30 @@
 /**
  * The known formats of tokens. Pure.
  *
- * Almost every format is a short word, a separator and a long rest: `GATES.separated` finds separators with so long a
- * rest (one position in a thousand), the word before it chooses the rules, and only those are compiled. The others
- * begin with two characters that seldom stand together. No rule matches across a line break: the filter works on
- * whole lines, so that it makes no difference how they came.
+ * Almost every format is a short word, a separator and a long rest. `GATES.separated` finds separators followed by such
+ * a rest (one position in a thousand), the word before the separator selects the rules, and only those are compiled.
+ * The other formats begin with two characters that rarely occur together. No rule matches across a line break: the
+ * filter works on whole lines, so it makes no difference how they arrive.
  *
- * Here and in the files beside this one, tables and regular expressions stand in functions: most hooks find no
- * candidate, and need none of them (docs/adr/0013).
+ * Here and in the neighbouring files, tables and regular expressions are wrapped in functions: most hooks find no
+ * candidate and need none of them (docs/adr/0013).
  */
 
-/** Raised whenever the filter finds something else: the vault's notes say by which rules a frame was filtered. */
+/** Raised whenever the filter finds something new: the vault's notes record which rules filtered a frame. */
 export const RULES_NUMBER = 1
 
-/** Where tokens may be, for regular expressions with `lastIndex`. */
+/** Regular expressions that find where tokens may be, by their `lastIndex`. */
 export const GATES = {
   /**
-   * Ends behind the separator. The groups of a UUID are the commonest long rest, and no token; a rest without a digit or a
-   * capital is a name or a path.
+   * Matches up to the separator. The groups of a UUID are the most common long rest and no token; a rest without a
+   * digit or capital is a name or a path.
    */
   separated: () => /[_.:$~-](?![0-9a-f]{4}-)(?=[\w.$+/-]{14})(?=[a-z_.:$~+/-]{0,48}[A-Z0-9])/g,
-  /** Ends behind the first two characters of a token that has no separator. */
+  /** Matches up to the first two characters of a token without a separator. */
   plain: () => /[^A-Za-mo-qsu-z0-9][ABEGLS][A-Z3](?=[\w+/:-]{10})/g,
 } as const
 
-/** Words before the first separator, and what follows the word. A word may stand in several rows. */
+/** Words before the first separator, and what follows them. A word may be in several rows. */
 const separatedRules = (): readonly (readonly [words: string, rest: string])[] => [
   // model APIs
   ["sk", "-(?:ant-)?(?:api|admin|oat|ort|sid)\\d\\d-[\\w-]{20,}"],
@@ -105,7 +105,7 @@ const separatedRules = (): readonly (readonly [words: string, rest: string])[] =
   ["age", "-secret-key-1[a-z0-9]{50,}"],
   ["duffel", "_(?:live|test)_[\\w-]{40,}"],
   ["shippo", "_(?:live|test)_[a-f0-9]{40}"],
-  // whose word is no fixed one
+  // formats without a fixed word
   ["#telegram", ":AA[\\w-]{30,}"],
   ["#discord", "\\.[\\w-]{6,7}\\.[\\w-]{27,}"],
   ["#airtable", "\\.[a-f0-9]{64}"],
@@ -133,7 +133,7 @@ const plainRules = (): Readonly<Record<string, readonly string[]>> => ({
   S: ["SK[0-9a-f]{32}(?![A-Za-z0-9])"],
 })
 
-/** Tokens that begin with letters which seldom stand together: found by these. */
+/** Tokens that begin with a rare sequence of letters, which is searched for directly. */
 export const LITERALS: Readonly<Record<string, readonly string[]>> = {
   eyJ: [
     "eyJ[\\w-]{8,}\\.eyJ[\\w-]{8,}\\.[\\w-]*",
@@ -162,14 +162,15 @@ export const isAlphanumeric = (code: number): boolean =>
   (code > 47 && code < 58) || (code > 64 && code < 91) || (code > 96 && code < 123)
 
 /**
- * Every word of the table. Most candidates end otherwise, or begin otherwise than BEGINNINGS: then no function is
- * called, and the tables are not even built. Calling ten for the first time costs a hook as much as reading 20 KB.
+ * Every word in the table. Most candidates end differently, or do not begin as in BEGINNINGS. Then no function is
+ * called and the tables are not even built: calling ten functions for the first time costs a hook as much as reading 20
+ * KB.
  */
 export const WORDS =
   " AGE CCIPAT CCIPRJ CFPAT CLOJARS FLWSECK GOCSPX HRKU NRAK NRII NRIQ NRJS PMAK access age amzn api bedrock bkua csk dckr doo dop dor dt0c01 duffel figd figo fio fm1 fm2 fo1 frp gho ghp ghr ghs ghu github glagent glc glcbt gldt glffct glft glimt gloas glpat glptt glrt glsa glsoat glwt gsk hvb hvr hvs ico jina key lin lsv2 mob nfp npm ntn nvapi ops pcsk phc phx pnu pplx pscale pul pypi rdme rnd rubygems rzp sbp sdk secret shippo shpat shpca shppa shpss sntrys sntryu sq0atp sq0csp sq0idp sqa sqp squ tfp tgp tskey tvly vca vci vck vcp vercel whsec xai xapp xkeysib xoxa xoxb xoxc xoxd xoxe xoxo xoxp xoxr xoxs xoxx xsmtpsib xwfp ya29 "
 export const SHORT_WORDS = " SG dp fw hf r8 re rk sb sk sl tk v1 "
 
-/** Three characters with which the tokens without a separator begin. */
+/** The first three characters of tokens without a separator. */
 export const BEGINNINGS = " AKI ASI ABI ACC A3T ABS AIz AKC ATA ATC ATB AAA EAA EZA EZT GR1 LTA BBD "
 
 let byWord: Map<string, string[]> | undefined
@@ -190,7 +191,7 @@ function restsOf(known: string): readonly string[] | undefined {
   return byWord.get(word)
 }
 
-/** Formats whose word is a number or random itself. */
+/** Formats whose word is a number or random. */
 function kindOf(word: string): string {
   const { length } = word
   if (length < 5) return ""
@@ -202,10 +203,10 @@ function kindOf(word: string): string {
 }
 
 /**
- * Where a token ends that has this word before its separator.
+ * Where the token ends that has this word before its separator.
  *
  * @param at index of the separator
- * @returns -1 when there is none
+ * @returns -1 when there is no token
  */
 export function separatedEnd(text: string, word: string, at: number): number {
   for (const rest of restsOf(word) ?? []) {
@@ -215,7 +216,7 @@ export function separatedEnd(text: string, word: string, at: number): number {
   return -1
 }
 
-/** Where a token without a separator ends that begins at `start`; -1 when there is none. */
+/** Where the token without a separator that begins at `start` ends; -1 when there is none. */
 export function plainEnd(text: string, start: number, literal?: string): number {
   plain ??= plainRules()
   for (const pattern of (literal === undefined ? plain[text[start]!] : LITERALS[literal]) ?? []) {
@@ -225,7 +226,7 @@ export function plainEnd(text: string, start: number, literal?: string): number 
   return -1
 }
 
-/** Every rule as one expression, with the words it stands for: so that tests miss none. */
+/** Every rule as one expression per word, so that tests miss none. */
 export const tokenRules = (): string[] => [
   ...separatedRules().flatMap(([words, rest]) => words.split("|").map((word) => word + rest)),
   ...Object.values(plainRules()).flat(),

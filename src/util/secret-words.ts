@@ -1,18 +1,18 @@
 /**
- * Secrets that only their surroundings tell: what is assigned to a password or a key, sent in a header, or stands
- * before the host of a URL. Pure.
+ * Finds secrets that only their surroundings reveal: what is assigned to a password or key, sent in a header, or
+ * precedes the host in a URL. Pure.
  */
 
-/** Words of secrets and an operator, unless a small number follows, as in counts of tokens. Ends behind the operator. */
+/** Matches words for secrets and an operator, up to the operator, unless a small number follows, as in token counts. */
 export const wordGate = (): RegExp =>
   /(?:pass[wp]|pwd|secret|token|key|auth)[\w-]{0,24}[\\"'`\] ]{0,8}[:=>,](?! ?\d{1,9}[,}\]\\])/gi
 
-/** A value that a header or an option of a command has, and what it has to be. */
+/** The value of a header or a command's option, and what it must look like. */
 const header = (): RegExp => /[ \t]{0,4}([\w.~+/%=-]{16,})/y
 const option = (): RegExp => /(?:word|phrase|wd)?[ ]["'\\]*([^\s"'`\\;&|<>(){}[\]]{6,512})/y
 const user = (): RegExp => /["'\\]*[\w.@+-]{1,64}:([^\s"'`\\;&|<>(){}[\]]{6,512})/y
 
-/** What introduces a value without an operator, found by these parts of words that seldom stand elsewhere. */
+/** What introduces a value without an operator, found by parts of words that rarely occur elsewhere. */
 export const INTRODUCTIONS: Readonly<Record<string, () => RegExp>> = {
   "earer ": header,
   "EARER ": header,
@@ -29,12 +29,12 @@ export const INTRODUCTIONS: Readonly<Record<string, () => RegExp>> = {
   " --user ": user,
 }
 
-/** An operator, then a quoted or a bare value. The gate has taken the operator's first character. */
+/** An operator, then a quoted or a bare value. The gate has already matched the operator's first character. */
 const quoted = (): RegExp =>
   /[>=]?[ \t]{0,4}(?:\\*["']?value\\*["']?[:=][ \t]{0,2})?(\\*["'`])((?:(?!\1)[^\n]){4,512}?)\1/y
 const bareValue = (): RegExp =>
   /[>=]?[ \t]{0,4}(?:(?:bearer|basic|token)[ \t]{1,2})?([^\s"'`\\,;&|<>(){}[\]]{6,512})/iy
-/** A list goes on, and only the value of a name and value is meant: `"name": "PASSWORD", "value": "…"`. */
+/** After a comma, only the value in a name-value pair counts: `"name": "PASSWORD", "value": "…"`. */
 const namedValue = (): RegExp =>
   /[ \t]{0,4}\\*["']value\\*["'][ \t]{0,2}[:=][ \t]{0,4}\\*["']([^\n"'\\]{4,512})/y
 export interface Value {
@@ -43,10 +43,10 @@ export interface Value {
 }
 
 /**
- * The value that the gate's match introduces; undefined when it is none, or no secret.
+ * The value that the gate's match introduces; undefined when there is none or it is no secret.
  *
  * @param start index of the match
- * @param at index behind it
+ * @param at index after it
  */
 export function valueAt(text: string, start: number, at: number): Value | undefined {
   const isSecret = "pP".includes(text[start]!) ? isPassword : isRandom
@@ -55,7 +55,7 @@ export function valueAt(text: string, start: number, at: number): Value | undefi
   return valueBehind(quoted(), 2, text, at, isSecret) ?? valueBehind(bareValue(), 1, text, at, isSecret, true)
 }
 
-/** Whether so many characters follow as a key has, without a space: prose has none, and is what follows mostly. */
+/** Whether a word as long as a key follows. Mostly it is prose, which has no such words. */
 function isLongWord(text: string, at: number): boolean {
   let start = at
   while (" >=\t".includes(text[start]!) && start < at + 8) start++
@@ -65,7 +65,11 @@ function isLongWord(text: string, at: number): boolean {
   return first === "bearer " || first.startsWith("basic ") || first.startsWith("token ")
 }
 
-/** The value behind one of the INTRODUCTIONS. @param at index behind it */
+/**
+ * The value after one of the INTRODUCTIONS.
+ *
+ * @param at index after the introduction
+ */
 export function introducedAt(text: string, introduction: string, at: number): Value | undefined {
   const regex = INTRODUCTIONS[introduction]!
   return regex === header
@@ -90,7 +94,7 @@ function valueBehind(
   return { start, end: start + value.length }
 }
 
-/** What stands in examples and templates instead of a value, and what is code. */
+/** What examples and templates contain instead of a value, and code. */
 const reference = (): RegExp =>
   /^(?:\$|%[({A-Z]|<|\{|(?:process|os|env|self|this|config|settings|req|ctx|args)\.)/i
 const typeOrNothing = (): RegExp =>
@@ -107,7 +111,7 @@ function isPlaceholder(value: string): boolean {
   )
 }
 
-/** Whether there are fewer characters in it than so many different ones. */
+/** Whether the value has fewer than this many different characters. */
 export function hasFewer(different: number, value: string): boolean {
   let seen = ""
   for (let n = 0; n < value.length && seen.length < different; n++)
@@ -115,7 +119,10 @@ export function hasFewer(different: number, value: string): boolean {
   return seen.length < different
 }
 
-/** A password: short, and anything may stand in it. Bare, it must not look like code or a word of a sentence. */
+/**
+ * Whether it may be a password, which is short and may contain anything. A bare one must not look like code or a word
+ * in a sentence.
+ */
 function isPassword(value: string, bare: boolean): boolean {
   if (!bare) return !/^\s|\s$/.test(value) && /^\S+( \S+){0,5}$/.test(value) && !isProse(value)
   if (/^[a-z]{12,}$/.test(value)) return true
@@ -127,12 +134,12 @@ function isPassword(value: string, bare: boolean): boolean {
   )
 }
 
-/** Labels and messages: `password: "Enter your password"`. */
+/** Labels and messages, as in `password: "Enter your password"`. */
 const isProse = (value: string): boolean =>
   (/^[A-Za-z][a-z]*[ ,.:…]/.test(value) && !/\d/.test(value)) ||
   (/^[a-z]+(?:[-_.][a-z]+)*$/i.test(value) && value.length < 8)
 
-/** A key or token of no known format: long, mixed and without words. */
+/** Whether it may be a key or token of an unknown format: long, mixed and without words. */
 function isRandom(value: string): boolean {
   if (value.length < 16 || /\s/.test(value) || !/[A-Za-z]/.test(value)) return false
   if (!/\d/.test(value) && !isShuffled(value)) return false
@@ -141,13 +148,16 @@ function isRandom(value: string): boolean {
   return entropy(value) >= 3
 }
 
-/** Without a digit: base64 has a capital behind every fourth letter, a name in camel case behind every sixth. */
+/** For values without a digit: base64 has a capital after every fourth letter, camel case after every sixth. */
 const isShuffled = (value: string): boolean =>
   value.length >= 20 && (value.match(/[a-z][A-Z]/g) ?? []).length > value.length / 5
 
 const counts = new Uint32Array(256)
 
-/** Bits in a character, by Shannon. A table: a run of `key:key:…` is looked at again from each of its operators. */
+/**
+ * Shannon entropy in bits per character. Uses a table because a run of `key:key:…` is examined again from each of its
+ * operators.
+ */
 function entropy(value: string): number {
   counts.fill(0)
   for (let n = 0; n < value.length; n++) counts[value.charCodeAt(n) & 0xff]!++
@@ -163,7 +173,11 @@ const userInfo = (): RegExp => /:\/\/[^\s"'`\\/@:?#<>]{0,64}:([^\s"'`\\/@<>]{2,2
 const webhooks = (): RegExp =>
   /:\/\/(?:hooks\.slack(?:-gov)?\.com\/(?:services|workflows|triggers)\/([\w/+-]{20,})|(?:\w+\.)?discord(?:app)?\.com\/api\/(?:v\d+\/)?webhooks\/(\d+\/[\w-]{30,})|[\w.-]*webhook\.office\.com\/webhookb2\/([\w@/-]{40,})|hooks\.zapier\.com\/hooks\/catch\/(\d+\/\w+)|[\w.-]+\.logic\.azure\.com[\w:/.?=&%-]*[?&]sig=([\w%-]{20,}))/y
 
-/** The password of a URL, or the secret path of a web hook. @param at index of `://` */
+/**
+ * The password in a URL, or the secret path of a web hook.
+ *
+ * @param at index of `://`
+ */
 export function urlSecretAt(text: string, at: number): Value | undefined {
   for (const kind of [userInfo, webhooks]) {
     const regex = kind()

@@ -1,6 +1,6 @@
 /**
- * The filter before the archive: secrets become a filler of the same length, so that offsets and JSON stay what they
- * were. Pure.
+ * Filters secrets before anything is archived. A filler of the same length replaces them, so offsets and JSON stay
+ * valid. Pure.
  */
 
 import { findSecrets } from "./secret-find.ts"
@@ -17,19 +17,19 @@ export interface SecretSettings {
 
 export const FILTERED: SecretSettings = { enabled: true, patterns: [] }
 
-/** `*`: no format of a secret has it, so what was filled is not found again. */
+/** `*`. No secret format contains it, so filled text is not found again. */
 export const FILLER = 0x2a
 
 export interface FilteredLines {
-  /** As long as the original; the same object when there was nothing to fill. */
+  /** As long as the original; the same object when nothing was filled. */
   readonly content: Uint8Array
-  /** Records behind these that a `<private>` in them still hides. */
+  /** How many records after these a `<private>` in them still hides. */
   readonly hidden: number
-  /** The rules that were applied, 0 for none. */
+  /** The version of the rules that were applied; 0: none. */
   readonly rules: number
 }
 
-/** @param hidden what the lines before these returned as `hidden` */
+/** @param hidden the `hidden` returned for the preceding lines */
 export function filterLines(content: Uint8Array, hidden: number, settings: SecretSettings): FilteredLines {
   if (!settings.enabled) return { content, hidden: 0, rules: 0 }
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.length)
@@ -43,13 +43,13 @@ export function filterLines(content: Uint8Array, hidden: number, settings: Secre
   return { content: filled, hidden: left, rules: RULES_NUMBER }
 }
 
-/** Whether anything but a known long word or an operator is there: for the short prompts that most are. */
+/** Matches only texts that may contain a secret: a long word or an operator. Most short prompts do not. */
 const ANY = /[\w-]{16}|[=:<>%@]/
 
-/** For text that is no line of a transcript. */
+/** For text outside transcripts. */
 export function filterText(text: string, settings: SecretSettings): string {
   if (!settings.enabled || (settings.patterns.length === 0 && !ANY.test(text))) return text
-  // A token is recognised by what stands before it.
+  // A token is recognised by the character before it.
   const bytes = Buffer.from(`\n${text}`)
   const plain = bytes.toString("latin1")
   const spans: Span[] = []
@@ -60,7 +60,7 @@ export function filterText(text: string, settings: SecretSettings): string {
   return spans.length === 0 ? text : Buffer.from(fill(bytes, spans)).toString("utf8", 1)
 }
 
-/** In lines of JSON only the content of strings may change; what stands in no line of JSON may change everywhere. */
+/** In lines of JSON, only the content of strings may change; other lines may change anywhere. */
 function withinStrings(text: string, spans: readonly Span[]): Span[] {
   const sorted = spans.flatMap((span) => byLine(text, span)).sort((a, b) => a.start - b.start)
   const kept: Span[] = []
@@ -76,7 +76,7 @@ function withinStrings(text: string, spans: readonly Span[]): Span[] {
   return kept
 }
 
-/** A span of each line that it touches. None is empty, so that each begins before its line ends. */
+/** Splits a span by line. No piece is empty, so each begins before its line ends. */
 function byLine(text: string, { start, end }: Span): Span[] {
   const found: Span[] = []
   let at = start
@@ -103,7 +103,7 @@ function inLine(text: string, start: number, end: number, spans: readonly Span[]
 
 const isContinuation = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80
 
-/** A copy with the spans filled, whole characters only. */
+/** A copy with the spans filled; a multi-byte character is filled whole. */
 function fill(bytes: Uint8Array, spans: readonly Span[]): Uint8Array {
   const filled = new Uint8Array(bytes)
   for (const { start, end } of spans) {

@@ -1,4 +1,4 @@
-/** A file's SHA-256, however long it is. */
+/** Computes the SHA-256 of a file of any length. */
 import { closeSync, openSync, readSync } from "node:fs"
 
 /** Bytes read at a time. */

@@ -1,6 +1,6 @@
 /**
- * The stem of an English word, so that "caches", "cached" and "caching" meet. A few rules that undo endings of verbs and
- * plurals, in the manner of Porter's first steps; what they make of a word need not be one. Pure.
+ * Reduces an English word to a stem, so that "caches", "cached" and "caching" match. A few rules remove the endings of
+ * verbs and plurals, in the manner of Porter's first steps; the result need not be a word. Pure.
  */
 
 const VOWEL = /[aeiouy]/
@@ -11,7 +11,10 @@ export function stem(word: string): string {
   return ending(tense(plural(word)))
 }
 
-/** Of letters only: identifiers with digits and other scripts are left as they are. No pattern: a search has to compile it. */
+/**
+ * Whether it has only ASCII letters: identifiers with digits and other scripts are left alone. No regular expression,
+ * because a search would have to compile it.
+ */
 function isPlain(word: string): boolean {
   for (let n = 0; n < word.length; n++) {
     const unit = word.charCodeAt(n)

@@ -1,4 +1,7 @@
-/** Folders for a command's own work, which are gone when it has ended: also by Ctrl-C, and at the latest when it is called again. */
+/**
+ * Folders for a command's own work. They are removed when it ends, also by Ctrl-C, and at the latest when it is called
+ * again.
+ */
 import { lstatSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -11,27 +14,27 @@ export interface TemporaryFolder extends Disposable {
   readonly path: string
 }
 
-/** Those of this process, and how each is removed. */
+/** This process's folders, and how each is removed. */
 const open = new Map<string, () => void>()
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const
 
 /**
- * Makes an empty folder that nobody else may enter. A signal is heard between two steps only: who works long without waiting
- * for anything calls `untilHeard` now and then.
+ * Makes an empty folder that no one else may enter. Signals are only handled between asynchronous steps, so code that
+ * works long without waiting should call `untilHeard` now and then.
  *
- * @param purpose a word of small letters, for its name
- * @param before called before it is removed, to end what still works in it
+ * @param purpose a lower-case word for the folder's name
+ * @param before called before the folder is removed, to end what still works in it
  */
 export function temporaryFolder(purpose: string, before: () => void = () => {}): TemporaryFolder {
   const start = `ctxbridge-${purpose}-`
   removeLeft(start)
-  // Before it is there: a signal that comes now is heard when we have noted it.
+  // Listen before the folder exists: a signal that arrives now is handled once the folder is registered.
   if (open.size === 0) listen()
   const path = made(start)
   open.set(path, () => {
     tryTo(before)
-    // Whoever works in it may write while we remove.
+    // Others may still write to it while we remove it.
     tryTo(() => rmSync(path, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }))
   })
   return { path, [Symbol.dispose]: () => remove(path) }
@@ -46,7 +49,7 @@ function made(start: string): string {
   }
 }
 
-/** Lets a signal that has come be heard. */
+/** Lets a pending signal be handled. */
 export const untilHeard = (): Promise<void> => Bun.sleep(0)
 
 function remove(path: string): void {
@@ -62,11 +65,11 @@ const removeAll = (): void => {
 function interrupted(signal: NodeJS.Signals): void {
   for (const path of open.keys()) tryTo(() => endAll(path))
   removeAll()
-  // As if nobody had listened.
+  // End as if we had not listened.
   process.kill(process.pid, signal)
 }
 
-/** What we have started there may go on without us, and would make the folder anew. */
+/** Processes that we started there may outlive us and would recreate the folder. */
 function endAll(path: string): void {
   for (let round = 0, quiet = 0; round < ROUNDS && quiet < 2; round++) {
     const found = processesIn(path)
@@ -76,7 +79,7 @@ function endAll(path: string): void {
   }
 }
 
-/** One that is being started while we look, or starts another, is found the next time. */
+/** A process that is starting while we look, or starts another, is found in the next round. */
 const ROUNDS = 8
 /** ms between two looks. */
 const PAUSE = 5
@@ -91,7 +94,9 @@ function listenNoMore(): void {
   for (const signal of SIGNALS) process.off(signal, interrupted)
 }
 
-/** What killed processes of this user have left: in a folder that belongs to everybody, only what is ours. */
+/**
+ * Removes what killed processes of this user left. The folder is shared with everyone, so only what is ours is removed.
+ */
 function removeLeft(start: string): void {
   tryTo(() => {
     for (const name of readdirSync(tmpdir())) {

@@ -1,6 +1,6 @@
-/** Cutting text for people and for models. Pure. */
+/** Shortens text for people and models. Pure. */
 
-/** At most `limit` UTF-16 units, never half a surrogate pair; `mark` is part of the limit when something was cut. */
+/** At most `limit` UTF-16 units, never half a surrogate pair. If text was cut, `mark` is included in the limit. */
 export function cut(text: string, limit: number, mark = "…"): string {
   if (text.length <= limit) return text
   if (limit <= mark.length) return limit <= 0 ? "" : wholePoints(text, limit)
@@ -12,7 +12,7 @@ function wholePoints(text: string, length: number): string {
   return text.slice(0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length)
 }
 
-/** White space folded, so that it fits on a line. */
+/** Collapses white space so that the text fits on a line. */
 export const oneLine = (text: string): string => text.replace(/\s+/g, " ").trim()
 
 const UNITS = ["B", "KB", "MB", "GB", "TB"] as const
@@ -21,7 +21,7 @@ const UNITS = ["B", "KB", "MB", "GB", "TB"] as const
 export function bytes(n: number): string {
   let value = n
   let unit = 0
-  // By what is shown: 999,600 is no 1000 KB, and 9,960 no 10.0.
+  // Judged by the rounded value: 999,600 must not become 1000 KB, nor 9,960 10.0 KB.
   while (Math.round(value) >= 1000 && unit < UNITS.length - 1) {
     value /= 1000
     unit++

@@ -1,6 +1,6 @@
 /** Versions of the host. Pure. */
 
-/** Whether a version such as `2.1.112` is at least this one; one that is not known is not. */
+/** Whether a version such as `2.1.112` is at least this one; false for an unknown version. */
 export function atLeast(version: string | undefined, least: readonly [number, number, number]): boolean {
   const parts = (version ?? "").split(".").map(Number)
   for (let n = 0; n < 3; n++) {

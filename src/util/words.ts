@@ -1,40 +1,40 @@
 /**
- * Text → the words it is found by. Names in code count whole and in their parts: `getUserName`, `get_user_name` and
- * `get-user-name` are all `get`, `user`, `name` and `getusername`. Scripts without spaces are cut into pairs of
- * characters. The same function reads what is indexed and what is asked. Pure.
+ * Splits text into the words it is found by. Names in code count both whole and in parts: `getUserName`,
+ * `get_user_name` and `get-user-name` all give `get`, `user`, `name` and `getusername`. Scripts without spaces are cut
+ * into pairs of characters. The same function is used for indexing and for queries. Pure.
  */
 import { stem } from "./stem.ts"
 
-/** Letters and digits, with what joins them within a name. */
+/** Letters and digits, and the characters that join them within a name. */
 const NAME = /[\p{L}\p{M}\p{N}_]+(?:[.-][\p{L}\p{M}\p{N}_]+)*/gu
 const ASCII_NAME = /[A-Za-z0-9_]+(?:[.-][A-Za-z0-9_]+)*/g
-/** What may be a letter beyond ASCII: not the dashes, quotes, arrows and boxes that programs print. */
+/** What may be a non-ASCII letter, excluding the dashes, quotes, arrows and boxes that programs print. */
 const OTHER_LETTERS = /[^\x00-\x7f\u2010-\u205e\u2190-\u245f\u2500-\u2775\u2794-\u2bff]/
 const PIECES = /[\p{L}\p{M}\p{N}]+/gu
-/** The same in ASCII: a short process spends a millisecond on making the other. */
+/** The same for ASCII: compiling the other costs a short process a millisecond. */
 const ASCII_PIECES = /[A-Za-z0-9]+/g
 const HAS_HUMP = /[a-z0-9][A-Z]|[A-Z]{2}[a-z]/
 const ASCII = /^[\x00-\x7f]*$/
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]+/gu
-/** Random characters, as in ids: their humps mean nothing. */
+/** Random characters, as in ids; their capitals do not separate words. */
 const RANDOM = /^(?=.*\d)(?=.*[A-Z])(?=.*[a-z])[A-Za-z0-9]{16,}$/
-/** Longer names are data: keys, images, hashes of several kinds. */
+/** Longer names are data: keys, images, hashes. */
 const LONGEST = 64
 
-/** Whether it is one letter of a script without spaces. */
+/** Whether it is a single letter of a script without spaces. */
 export const isHalfPair = (word: string): boolean =>
   word.length <= 2 && word > "\u0dff" && /^\p{L}$/u.test(word) && word.replace(UNSPACED, "") === ""
 
-/** A name of the text: the words it gives, and where it stands. */
+/** A name in the text: the words it gives, and where it is. */
 export interface Name {
-  /** Stems, the whole name's last. */
+  /** Stems; the one of the whole name comes last. */
   readonly words: readonly string[]
   readonly at: number
   readonly length: number
 }
 
-/** Every name of `text` in order. */
+/** Every name in `text`, in order. */
 export function namesIn(text: string): Name[] {
   if (isOneWord(text) && text.length <= LONGEST) {
     return text === "" ? [] : [{ words: wordsOf(text), at: 0, length: text.length }]
@@ -48,7 +48,7 @@ export function namesIn(text: string): Name[] {
   return names
 }
 
-/** The name that stands at `at`; undefined when it is too long for one, or none. */
+/** The name at position `at`; undefined when there is none or it is too long. */
 export function nameAround(text: string, at: number): Name | undefined {
   const [start, end] = [edgeOf(text, at, -1), edgeOf(text, at, 1)]
   if (start !== undefined && end !== undefined) {
@@ -65,8 +65,8 @@ export function nameAround(text: string, at: number): Name | undefined {
 }
 
 /**
- * How far the name goes from `at` on in one direction: the same as the patterns say, without looking at what is around
- * it. undefined where they have to: beyond ASCII, and in what is too long.
+ * How far the name extends from `at` in one direction. Gives the same result as the patterns, without running them on
+ * the surrounding text. Undefined where they are needed: for non-ASCII text and very long names.
  */
 function edgeOf(text: string, at: number, step: 1 | -1): number | undefined {
   if (!NAME_UNITS.includes(text[at]!)) return undefined
@@ -74,16 +74,19 @@ function edgeOf(text: string, at: number, step: 1 | -1): number | undefined {
     const next = text[at + far * step] ?? ""
     const beyond = next === "." || next === "-" ? (text[at + (far + 1) * step] ?? "") : ""
     if (next > "\x7f" || beyond > "\x7f") return undefined
-    // A joint is one only before a letter.
+    // A `.` or `-` only joins when a letter follows.
     if (next === "" || !NAME_UNITS.includes(beyond === "" ? next : beyond)) return at + (far - 1) * step
   }
   return undefined
 }
 
-/** Not a function: it would be called for each letter around each word, and the engine would compile it. */
+/**
+ * A string instead of a function, which would be called for each letter around each word, so the engine would compile
+ * it.
+ */
 const NAME_UNITS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
-/** Each word of `text` once. */
+/** The set of words in `text`. */
 export function wordSet(text: string): Set<string> {
   const found = new Set<string>()
   for (const name of new Set(text.match(OTHER_LETTERS.test(text) ? NAME : ASCII_NAME))) {
@@ -92,7 +95,7 @@ export function wordSet(text: string): Set<string> {
   return found
 }
 
-/** Sessions say the same names again and again. */
+/** A cache: sessions repeat the same names again and again. */
 const memory = new Map<string, readonly string[]>()
 const REMEMBERED = 20_000
 
@@ -121,7 +124,7 @@ function wordsOf(name: string): string[] {
   return words
 }
 
-/** Letters in lower case and digits: no hump and no joint, as most names are. */
+/** Whether it has only lower-case ASCII letters and digits, so nothing in it separates words. Most names are such. */
 function isOneWord(name: string): boolean {
   for (let n = 0; n < name.length; n++) {
     const unit = name.charCodeAt(n)

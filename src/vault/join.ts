@@ -243,6 +243,6 @@ function checked(piece: Piece, fd: number, segment: Segment): Uint8Array {
 }
 
 const unsound = ({ tail }: Piece): CtxError =>
-  new CtxError("spool-damaged", `what was spooled of ${tail.header.path} is not what it should be`, {
+  new CtxError("spool-damaged", `what was spooled of ${tail.header.path} is damaged`, {
     hint: "it is kept as it is; ctxbridge status says where",
   })

@@ -2,15 +2,18 @@
  * Proves that every byte of every transcript is in the vault, and that the vault is sound. Reads files only: it
  * works without a database.
  */
-import { type CopyCheck, checkCopy, type Remainder, remainderOf, withTranscript } from "./check.ts"
+import { closeSync } from "node:fs"
+import { messageOf } from "../util/errors.ts"
+import { type CopyCheck, checkCopy, type Remainder, remainderOf } from "./check.ts"
 import { isImportedCopy, isSuperseded, vaultFile, vaultPath } from "./layout.ts"
+import { openSource } from "./original.ts"
 import { archivedIn, tailOf } from "./reader.ts"
 import type { Forgotten } from "./tombstones.ts"
 import { vaultFiles } from "./walk.ts"
 
 /**
  * `complete`: all of it is in the vault · `waiting`: all but a half last line, which the host is still writing ·
- * `missing`: there are bytes to archive · `mismatch`: the host has rewritten what was archived · `damaged`: the
+ * `missing`: there are bytes to archive · `unreadable`: nobody can say what is in it · `mismatch`: the host has rewritten what was archived · `damaged`: the
  * copy is not sound · `deleted`: the host has deleted the transcript, the vault holds it · `superseded`: what the
  * transcript was before the host rewrote it · `imported`: made from another tool's archive · `forgotten`: the user
  * does not want it archived · `excluded`: nor any session of its folder, what was archived before is sound.
@@ -19,6 +22,7 @@ export type VerifyState =
   | "complete"
   | "waiting"
   | "missing"
+  | "unreadable"
   | "mismatch"
   | "damaged"
   | "deleted"
@@ -100,34 +104,56 @@ export function verify(options: VerifyOptions): VerifyReport {
 }
 
 /** Whether nothing needs to be done about it. */
-export const isFine = ({ state }: Verified): boolean => !["missing", "mismatch", "damaged"].includes(state)
+export const isFine = ({ state }: Verified): boolean =>
+  !["missing", "unreadable", "mismatch", "damaged"].includes(state)
 
 /** Another process may archive while we look: then look again. */
 const ATTEMPTS = 3
 
 function checkTranscript(
-  { dataHome, forgotten = () => undefined, excluded = () => false }: VerifyOptions,
+  options: VerifyOptions,
   path: string,
   copy: string,
   onFrame: (bytes: number) => void,
 ): Verified {
+  let source: ReturnType<typeof openSource>
+  try {
+    source = openSource(path)
+  } catch (error) {
+    // Of the copy it can still be said whether it is sound.
+    const check = checkCopy(vaultFile(options.dataHome, copy), undefined, onFrame)
+    const found = judge(path, copy, check, undefined)
+    const state = found.state === "damaged" ? "damaged" : "unreadable"
+    return { ...found, state, problems: [...found.problems, messageOf(error)] }
+  }
+  try {
+    return compare(options, path, copy, source?.fd, onFrame)
+  } finally {
+    if (source !== undefined) closeSync(source.fd)
+  }
+}
+
+function compare(
+  { dataHome, forgotten = () => undefined, excluded = () => false }: VerifyOptions,
+  path: string,
+  copy: string,
+  source: number | undefined,
+  onFrame: (bytes: number) => void,
+): Verified {
   const file = vaultFile(dataHome, copy)
-  const whole = forgotten(path)?.whole === true
-  return withTranscript(path, (source) => {
-    const isCopied = tailOf(file) !== undefined
-    if (whole && !isCopied) return left(path, source, "forgotten")
-    const isExcluded = excluded(path)
-    if (isExcluded && !isCopied) return left(path, source, "excluded")
-    for (let attempt = 1; ; attempt++) {
-      const check = checkCopy(file, source, onFrame)
-      const rest = source === undefined ? undefined : remainderOf(source, check?.archived ?? 0)
-      const grown = rest !== undefined && rest.missing > 0 && archivedIn(file) > (check?.archived ?? 0)
-      if (grown && attempt < ATTEMPTS) continue
-      const found = judge(path, copy, check, rest)
-      // What was archived before stays, and is checked; what came since is not wanted.
-      return isExcluded && found.state === "missing" ? { ...found, state: "excluded", missing: 0 } : found
-    }
-  })
+  const isCopied = tailOf(file) !== undefined
+  if (!isCopied && forgotten(path)?.whole === true) return left(path, source, "forgotten")
+  const isExcluded = excluded(path)
+  if (isExcluded && !isCopied) return left(path, source, "excluded")
+  for (let attempt = 1; ; attempt++) {
+    const check = checkCopy(file, source, onFrame)
+    const rest = source === undefined ? undefined : remainderOf(source, check?.archived ?? 0)
+    const grown = rest !== undefined && rest.missing > 0 && archivedIn(file) > (check?.archived ?? 0)
+    if (grown && attempt < ATTEMPTS) continue
+    const found = judge(path, copy, check, rest)
+    // What was archived before stays, and is checked; what came since is not wanted.
+    return isExcluded && found.state === "missing" ? { ...found, state: "excluded", missing: 0 } : found
+  }
 }
 
 /** Not wanted, and not in the vault. */
@@ -201,6 +227,7 @@ function totalsOf(results: readonly Verified[]): VerifyReport["totals"] {
     complete: 0,
     waiting: 0,
     missing: 0,
+    unreadable: 0,
     mismatch: 0,
     damaged: 0,
     deleted: 0,

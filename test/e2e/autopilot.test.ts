@@ -41,7 +41,7 @@ async function context(machine: Machine, env: Record<string, string> = {}) {
   return JSON.parse(ran.stdout).context
 }
 
-test("nothing is said below the critical zone, one line above, once until the next compaction", async () => {
+test("silent below the critical zone; above it one line, once until the next compaction", async () => {
   using machine = new Machine()
   const session = machine.session()
   await machine.hook("session-start", session, { source: "startup" })
@@ -161,7 +161,7 @@ test("a large window, a learnt point, another session's point, and the user's ow
   expect(contextOf(await prompt(machine, other))).toContain("~80.0K of 90.3K tokens")
 })
 
-test("after two automatic compactions the point is known within 3 points, wherever it is", async () => {
+test("after two automatic compactions the point is known to within 3 %, wherever it is", async () => {
   for (const [version, point] of [
     ["2.0.76", 123_000],
     ["2.1.112", 167_000],
@@ -234,7 +234,7 @@ test("status reports on the latest session of the folder: turns, trend, runway, 
   expect(await context(machine, { CTXBRIDGE_AUTOPILOT: "0" })).toBeNull()
 })
 
-test("bytes that another process archived are looked at, too", async () => {
+test("bytes archived by another process are read as well", async () => {
   using machine = new Machine()
   const session = machine.session()
   answer(session.user("begin"), 30_000).flush()
@@ -246,7 +246,7 @@ test("bytes that another process archived are looked at, too", async () => {
   expect(stateOf(machine, session)).toMatchObject({ tokens: 70_000, at: lstatSync(session.path).size })
 })
 
-test("off, nothing is followed; and a project's folder is written to only when asked, never through a link", async () => {
+test("switched off, nothing is tracked; a project's folder is only written to on request, never through a link", async () => {
   using machine = new Machine()
   const session = machine.session()
   answer(session.user("begin"), 160_000).flush()

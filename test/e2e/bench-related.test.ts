@@ -17,7 +17,7 @@ afterAll(() => machine[Symbol.dispose]())
 const bench = (...args: string[]) =>
   run(["bench", "related", ...args], { env: machine.env, cwd: machine.cwd })
 
-test("nothing for what is unrelated, and most of what is related", async () => {
+test("nothing for unrelated prompts, and the right turn for most related ones", async () => {
   const { code, stdout, stderr } = await bench("--json")
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
   const { unrelated, related } = JSON.parse(stdout)
@@ -27,7 +27,7 @@ test("nothing for what is unrelated, and most of what is related", async () => {
   expect(related.rightTurns).toBe(related.turns)
 })
 
-test("by questions over conversations: each one's to itself, and to the others", async () => {
+test("questions are put to their own conversation and to the others", async () => {
   const data = join(machine.root, "data")
   const topics = { pond: ["heron", "reeds", "dragonfly"], loom: ["shuttle", "warp", "heddle"] }
   for (const [n, [name, [a, b, c]]] of Object.entries(topics).entries()) {
@@ -46,7 +46,7 @@ test("by questions over conversations: each one's to itself, and to the others",
   expect(people.stdout).toMatch(/\nunrelated +2 +0 +0 *\nrelated +2 +2 +2 +2 +2\n$/)
 })
 
-test("says what is missing", async () => {
+test("reports what is missing", async () => {
   const empty = join(machine.root, "empty")
   mkdirSync(empty)
   expect(await bench("--data", empty)).toMatchObject({ code: 3, stdout: "" })

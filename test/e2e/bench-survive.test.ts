@@ -70,7 +70,7 @@ describe("a session whose needs are known", () => {
     expect(none.stderr).toStartWith("ctxbridge: no compaction after which the model went on\nhint: ")
   })
 
-  test("no such folder, no such suite", async () => {
+  test("a missing folder and an unknown suite are errors", async () => {
     expect(await survive("--data", "nowhere")).toMatchObject({ code: 64, stdout: "" })
     expect(await run(["bench", "nothing"], { env: { HOME: root } })).toMatchObject({ code: 64, stdout: "" })
   })

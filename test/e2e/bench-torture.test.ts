@@ -47,7 +47,7 @@ describe("the matrix", () => {
     })
   }
 
-  test("its exit code says so", () => {
+  test("its exit code tells whether all is well", () => {
     expect({ ok: report.ok, code }).toEqual({ ok: true, code: 0 })
     expect(report.cases.find(({ name }) => name === "kill -9")!.killed).toBeGreaterThanOrEqual(
       report.scale.kills,
@@ -86,7 +86,7 @@ describe("the judge", () => {
   const copyOf = (world: World): string =>
     vaultFile(world.dataHome, vaultPath(world.sessions[0]!.path, world.home))
 
-  test("finds nothing where nothing is wrong", async () => {
+  test("finds nothing when nothing is wrong", async () => {
     const { turns, ...faults } = await judged(() => {})
     expect(turns).toBe(6)
     expect(faults).toEqual({ lostLines: 0, lostTurns: 0, duplicates: 0, falseMessages: 0, badExits: 0 })
@@ -100,7 +100,7 @@ describe("the judge", () => {
     expect(faults.lostLines).toBe(12)
   })
 
-  test("finds turns that are not in the views, and those that are twice", async () => {
+  test("finds turns that are missing from the views, and duplicates", async () => {
     const faults = await judged((world) => {
       const db = openDatabase(world.dataHome, { wait: 5000 })
       const [first, second] = world.sessions
@@ -114,7 +114,7 @@ describe("the judge", () => {
     expect(faults).toMatchObject({ lostLines: 0, lostTurns: 2, duplicates: 1 })
   })
 
-  test("finds exit codes, output and claims that are not true", async () => {
+  test("finds wrong exit codes, output and claims", async () => {
     const world = worldOf("/bin/false")
     try {
       const exe = join(world.root, "liar")

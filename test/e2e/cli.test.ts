@@ -1,5 +1,5 @@
 /** Every command of the compiled file: what it says, in words and in JSON, and its exit code. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import {
   appendFileSync,
   existsSync,
@@ -18,6 +18,8 @@ import { binary, type Ran, run } from "../support/binary.ts"
 import { doneIn } from "../support/events.ts"
 import { Machine } from "../support/machine.ts"
 import { Transcript } from "../support/transcript.ts"
+
+setDefaultTimeout(60_000)
 
 const FAILING = {
   tool: "Bash",
@@ -209,9 +211,9 @@ describe("status", () => {
     expect(disk.ratio).toBeCloseTo(
       (disk.vault + disk.database + disk.wal) / (statSync(main.path).size + statSync(subagent.path).size),
     )
-    const share = disk.ratio > 2 ? "still more than" : `${(disk.ratio * 100).toFixed(1)} % of`
+    const share = disk.ratio > 2 ? "still take more than" : `take ${(disk.ratio * 100).toFixed(1)} % of`
     expect((await cli("status")).stdout).toContain(
-      `on disk       vault and database are ${share} the archived bytes`,
+      `on disk       vault and database ${share} the archived bytes`,
     )
   })
 })
@@ -277,9 +279,12 @@ describe("show", () => {
       session: main.session,
       seq: 1,
       via: "typed",
+      interrupted: false,
       prompt: "Add retries. Never touch the generated files.",
       page: { number: 1, of: 1, next: null },
     })
+    // It was 0 in a session's list, and false in the turn.
+    expect((await json("show", main.session)).value.turns[0].interrupted).toBe(false)
     expect(value.tools[1]).toMatchObject({ name: "Bash", target: "npm test", isError: true, exitCode: 1 })
     expect(value.files).toContainEqual({ path: "/src/client.ts", op: "edit", count: 1 })
     expect(value.usage[0].input).toBeGreaterThan(0)
@@ -331,9 +336,9 @@ describe("show", () => {
     child.turn("Only in the fork").flush()
     await there("import")
     const { stdout } = await there("show", child.session)
-    expect(stdout).toContain(`begins as session ${parent.session}, with its turns up to ctx:`)
+    expect(stdout).toContain(`begins with session ${parent.session} up to ctx:`)
     expect(stdout).toContain("Only in the fork")
-    expect((await there("show", parent.session)).stdout).toContain(`goes on in session ${child.session}`)
+    expect((await there("show", parent.session)).stdout).toContain(`continued in session ${child.session}`)
   })
 })
 
@@ -550,7 +555,7 @@ describe("import", () => {
     mkdirSync(join(own.dataHome, "archive.db"), { recursive: true })
     const ran = await there(own, "import")
     expect(ran.code).toBe(1)
-    expect(ran.stdout).toContain("The vault took it")
+    expect(ran.stdout).toContain("Archived, but the views could not follow yet")
     expect((await there(own, "verify")).code).toBe(0)
   })
 

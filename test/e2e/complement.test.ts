@@ -1,11 +1,13 @@
 /** What the new context holds already is not given back, and nothing at all when nothing is missing. */
-import { expect, test } from "bun:test"
+import { expect, setDefaultTimeout, test } from "bun:test"
 import { execFileSync } from "node:child_process"
 import { mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Ran } from "../support/binary.ts"
 import { contextOf, Machine } from "../support/machine.ts"
 import type { Transcript } from "../support/transcript.ts"
+
+setDefaultTimeout(60_000)
 
 const RULE = "Never touch the generated files."
 const NAMED = "retryAfter"
@@ -41,7 +43,7 @@ function worked(machine: Machine, version = "2.1.112"): Transcript {
   return session.flush()
 }
 
-test("what the memory files of folder and user say", async () => {
+test("what the folder's and the user's memory files say is left out", async () => {
   using machine = new Machine()
   const claude = join(machine.home, ".claude")
   const sub = join(machine.cwd, "packages", "a")
@@ -74,7 +76,7 @@ test("what the memory files of folder and user say", async () => {
   }
 })
 
-test("after /clear, too", async () => {
+test("after /clear as well", async () => {
   using machine = new Machine()
   writeFileSync(join(machine.cwd, "CLAUDE.md"), RULE)
   const session = machine.session()
@@ -84,7 +86,7 @@ test("after /clear, too", async () => {
   expect(told).toContain(NAMED)
 })
 
-test("a memory file that is none is not waited for", async () => {
+test("a memory file that is not a regular file does not block", async () => {
   using machine = new Machine()
   execFileSync("mkfifo", [join(machine.cwd, "CLAUDE.md")])
   mkdirSync(join(machine.home, ".claude", "CLAUDE.md"), { recursive: true })
@@ -93,21 +95,21 @@ test("a memory file that is none is not waited for", async () => {
   expect(await compacted(machine, session)).toContain(`- "${RULE}"`)
 })
 
-test("a summary that holds all of it: nothing", async () => {
+test("nothing is given back when the summary contains everything", async () => {
   using machine = new Machine()
   const session = worked(machine)
   const summary = `<summary>Add retries. ${RULE} Edited src/deep/client.ts; ${NAMED}.</summary>`
   expect(await compacted(machine, session, summary)).toBe("")
 })
 
-test("a session in which nothing was said: nothing", async () => {
+test("nothing is given back when nothing was said", async () => {
   using machine = new Machine()
   const session = machine.session()
   expect(await compacted(machine, session)).toBe("")
   expect(await cleared(machine, session)).toBe("")
 })
 
-test("what hosts keep: later ones the last answer, all the files used last, told by their place in the project", async () => {
+test("what hosts keep: newer ones the last answer, all of them the last used files, shown relative to the project", async () => {
   for (const [version, isKept, isShown] of [
     ["2.0.75", false, false],
     ["2.0.76", false, true],
@@ -121,7 +123,7 @@ test("what hosts keep: later ones the last answer, all the files used last, told
   }
 })
 
-test("an answer is not kept when the compaction came in the middle of the work", async () => {
+test("an answer does not count as kept when the compaction came in the middle of the work", async () => {
   using machine = new Machine()
   const session = machine.session({ version: "2.1.329" })
   session.user(`Add retries. ${RULE}`).message().say(`First ${NAMED}.`)

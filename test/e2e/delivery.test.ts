@@ -223,7 +223,7 @@ test("status tells whether the last restore has arrived", async () => {
   const after = `just now, after a compaction, ${text.length} characters: `
   const open = await play.told()
   expect(open.json).toMatchObject({ ...given, proof: "open", time: expect.stringMatching(/^\d{4}-.*Z$/) })
-  expect(open.text).toBe(`${after}not answered yet`)
+  expect(open.text).toBe(`${after}not confirmed yet`)
   await play.prompt("go on")
   turn(play.session, "go on").flush()
   await play.hook("stop")

@@ -1,5 +1,5 @@
 /** `doctor` of the compiled file: each fault is made, found, repaired where that is safe, and then gone. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import {
   appendFileSync,
   chmodSync,
@@ -24,7 +24,10 @@ import { logError } from "../../src/util/log.ts"
 import { binary, run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 
-const DAY = 86_400_000
+setDefaultTimeout(60_000)
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
 const SECRET = "the heron nests below the weir"
 
 interface Found {
@@ -58,6 +61,7 @@ class Patient extends Machine {
     this.env["TMPDIR"] = this.temp
     // However busy the machine is that runs the tests.
     this.env["CTXBRIDGE_HOOK_DEADLINE"] = "4000"
+    this.env["TZ"] = "UTC"
   }
 
   program(name: string, script: string, folder = this.programs): string {
@@ -173,7 +177,7 @@ describe("a machine where all is well", () => {
     expect(bad(report).map(({ text }) => text)).toEqual([
       "BUN_CONFIG_MAX_HTTP_REQUESTS is set in your environment",
       "CTXBRIDGE_RESTORE_BUGDET is not an option",
-      expect.stringContaining('"many" is not 0 to 9500'),
+      expect.stringContaining('"many" is not allowed (0 to 9500)'),
     ])
     expect(of(report, "variables").at(-1)!.details).toEqual([
       "CLAUDE_FLOW_COMPACT_RESTORE_BUDGET is not read: CTXBRIDGE_RESTORE_BUDGET is set",
@@ -357,8 +361,8 @@ describe("settings", () => {
     const [runs] = of(report, "runs")
     expect(runs).toMatchObject({ state: "fail", text: "6 of 6 hooks failed when run" })
     const faults = runs!.details.join("\n")
-    expect(faults).toContain("Stop: something on stderr: oops")
-    expect(faults).toContain("PreCompact: output that Claude Code does not accept")
+    expect(faults).toContain("Stop: it wrote to stderr: oops")
+    expect(faults).toContain("PreCompact: its output is not what Claude Code accepts")
     expect(faults).toContain("SessionEnd: exit code 3")
     expect(faults).toContain("UserPromptSubmit: it did not archive the transcript")
     const fixed = await patient.doctor(["--fix"])
@@ -372,7 +376,7 @@ describe("settings", () => {
       settings.hooks = { Stop: [{ hooks: [{ type: "command", command: `${slow} hook stop`, timeout: 1 }] }] }
     })
     const [runs] = of(await patient.doctor(), "runs")
-    expect(runs!.details[0]).toStartWith("Stop: no end after ")
+    expect(runs!.details[0]).toStartWith("Stop: still running after ")
   })
 
   test("twice: user and project, another binary, a plugin; what a project names is not run", async () => {
@@ -447,6 +451,10 @@ describe("settings", () => {
     expect(due!.text).toContain(
       `1 transcript within a week, from ${from} on, after 1 day; all are in the vault`,
     )
+    // In the time zone of whoever reads it: here 14 hours before Greenwich.
+    const [early] = of(await patient.doctor([], { TZ: "XXX-14" }), "clean-up")
+    const there = new Date(statSync(sweep).mtimeMs + DAY + 14 * HOUR).toISOString().slice(0, 10)
+    expect(early!.text).toContain(`from ${there} on`)
     set(join(patient.cwd, ".claude", "settings.local.json"), 400)
     const [later] = of(await patient.doctor(), "clean-up")
     expect(later!.text).toContain("nothing this week, after 400 days")

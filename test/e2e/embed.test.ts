@@ -98,7 +98,7 @@ async function embedded(machine: Machine, turns: number, embedder: RegExp): Prom
 const TINY_ID = /^tiny-[0-9a-f]{8}$/
 
 describe("the background job", () => {
-  test("without a model it hashes words, with one it embeds anew, and keeps one kind", async () => {
+  test("it hashes words without a model, embeds again with one, and keeps only one kind", async () => {
     using machine = await filled(5)
     await cli(machine, "__job")
     const hashed = vectors(machine)
@@ -115,7 +115,7 @@ describe("the background job", () => {
     expect(JSON.parse(status.stdout)).toMatchObject({ model: "tiny", vectors: { turns: 50, embedded: 50 } })
   })
 
-  test("what it found is found: the message whose words are asked for comes first", async () => {
+  test("a search by meaning puts the message with the query's words first", async () => {
     using machine = await filled(3)
     await cli(machine, "__job")
     using db = machine.views()
@@ -128,7 +128,7 @@ describe("the background job", () => {
     expect(first!.score).toBeGreaterThan(0.98)
   })
 
-  test("killed again and again, it goes on where it was; the vectors are those of one run", async () => {
+  test("killed repeatedly, it continues where it was; the vectors are those of one run", async () => {
     using machine = await filled(12)
     await install(machine)
     await embedded(machine, 120, TINY_ID)
@@ -152,7 +152,7 @@ describe("the background job", () => {
     expect(vectors(machine)).toEqual(whole)
   })
 
-  test("a turn that grows is embedded again, the others are left as they are", async () => {
+  test("a turn that grows is embedded again, and the others are left alone", async () => {
     using machine = new Machine()
     const session = machine.session().turn("first question").user("second question").flush()
     await cli(machine, "import")
@@ -167,7 +167,7 @@ describe("the background job", () => {
     expect(after.every(({ isCurrent }) => isCurrent === 1)).toBe(true)
   })
 
-  test("rebuild keeps the vectors: none is computed again", async () => {
+  test("rebuild keeps the vectors and computes none again", async () => {
     using machine = await filled(3)
     await install(machine)
     await embedded(machine, 30, TINY_ID)
@@ -182,7 +182,7 @@ describe("the background job", () => {
     expect(vectors(machine)).toHaveLength(29)
   })
 
-  test("another model under the same name is another model", async () => {
+  test("a different model under the same name gets its own vectors", async () => {
     using machine = await filled(1)
     await install(machine)
     await embedded(machine, 10, TINY_ID)
@@ -199,14 +199,14 @@ describe("the background job", () => {
     await until(isOther, 90_000, "the other model's vectors")
   })
 
-  test("switched off, it makes none", async () => {
+  test("switched off, it makes no vectors", async () => {
     using machine = await filled(1)
     const ran = await run(["__job"], { env: { ...machine.env, CTXBRIDGE_EMBED: "0" }, cwd: machine.cwd })
     expect(ran).toMatchObject({ code: 0, stdout: "", stderr: "" })
     expect(vectors(machine)).toEqual([])
   })
 
-  test("a session's end is embedded by the job that its hook started, and no process stays", async () => {
+  test("the end of a session is embedded by the job that its hook started, and no process remains", async () => {
     using machine = new Machine()
     const session = machine.session().turn("hello there").flush()
     for (let round = 0; round < 10; round++) {

@@ -1,8 +1,10 @@
 /** A hook and the background job make the database at the same moment: neither finds it locked. */
-import { expect, test } from "bun:test"
+import { expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { Machine } from "../support/machine.ts"
+
+setDefaultTimeout(60_000)
 
 /** Without waiting for each other, one pair in twenty failed. */
 const ROUNDS = 30

@@ -1,5 +1,5 @@
 /** Archives of other tools, made by their own code (test/support/make-foreign.ts) → the archive of ours. */
-import { describe, expect, test } from "bun:test"
+import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import { createHash } from "node:crypto"
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
@@ -9,6 +9,8 @@ import { doneIn, eventsIn } from "../support/events.ts"
 import { LEAFHILL_SESSION, makeLeafhill } from "../support/leafhill.ts"
 import { Machine } from "../support/machine.ts"
 import { namedViews } from "../support/views.ts"
+
+setDefaultTimeout(60_000)
 
 const FIXTURES = join(import.meta.dir, "../fixtures/foreign")
 const SESSION = "3f2a9c01-1111-4222-8333-444455556666"

@@ -55,7 +55,7 @@ test("links are not followed, and told: in the summary, in JSON, and where there
   expect(doneIn(ran.stdout)).toMatchObject({ ok: true, links: expect.arrayContaining(links) })
   expect(doneIn(ran.stdout).links).toHaveLength(3)
   const { stdout } = await there(own, "import")
-  expect(stdout).toContain("1 transcript looked at")
+  expect(stdout).toContain("1 transcript examined")
   expect(stdout).toMatch(/^3 links not followed: ctxbridge import \//m)
   expect(doneIn((await there(own, "import", links[0]!, "--json")).stdout)).toMatchObject({
     ok: true,

@@ -1,8 +1,10 @@
 /** The background job: one at a time, nothing asked of it is lost. */
-import { expect, test } from "bun:test"
+import { expect, setDefaultTimeout, test } from "bun:test"
 import { readFileSync, statSync } from "node:fs"
 import { archivedIn } from "../../src/vault/reader.ts"
 import { contentOf, Machine, promptsIn, until } from "../support/machine.ts"
+
+setDefaultTimeout(60_000)
 
 test("sessions of many projects end at once: their last lines are taken, and no job stays behind", async () => {
   using machine = new Machine()

@@ -1,9 +1,11 @@
 /** `install` and `uninstall` of the MCP server, in the file that the host itself keeps writing. */
-import { afterEach, beforeEach, describe, expect, test } from "bun:test"
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync, mkdirSync, readFileSync, rmdirSync, utimesSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { binary, run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
+
+setDefaultTimeout(60_000)
 
 /** As a host writes it, with what is nobody else's business. */
 const STATE = `${JSON.stringify({ numStartups: 9, projects: { "/p": { mcpServers: {} } }, oauth: "s3cret" }, null, 2)}`

@@ -14,7 +14,7 @@ const strings = (value: unknown): string[] => {
 
 const said = ({ text, structured }: Called): string[] => [text, ...strings(structured)]
 
-test("search, timeline and get quote every place in every disguise", async () => {
+test("search, timeline and get quote hostile text from every place in every disguise", async () => {
   using machine = new Machine()
   const session = machine.session()
   const places = Object.entries(PLACES)
@@ -71,7 +71,7 @@ test("search, timeline and get quote every place in every disguise", async () =>
   }
 })
 
-test("what our own tools were asked and have said is neither found again nor given back", async () => {
+test("our own tools' calls and answers are neither found nor given back", async () => {
   using machine = new Machine()
   const session = machine.session()
   session.turn("What was the name of the ship?", [], "The ship is called Marigold.").flush()

@@ -1,11 +1,13 @@
 /** `ctxbridge mcp` of the compiled file, on an archive that hooks have filled: what it says, and what it bears. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { run, start } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import { callOf, exchange, initialize, Peer, request } from "../support/mcp.ts"
 import type { Transcript } from "../support/transcript.ts"
+
+setDefaultTimeout(60_000)
 
 let machine: Machine
 let main: Transcript
@@ -45,7 +47,7 @@ afterAll(async () => {
 
 const handleIn = (text: string): string => /ctx:[0-9a-z]+/.exec(text)![0]
 
-describe("what a host sees", () => {
+describe("the protocol", () => {
   test("initialize names the server, its version and how to use it", async () => {
     const { code, stderr, replies } = await exchange([initialize()], { cwd: machine.cwd, env: machine.env })
     const { stdout } = await run(["--version"], { env: machine.env })
@@ -64,7 +66,7 @@ describe("what a host sees", () => {
     ])
   })
 
-  test("an older protocol is answered in kind, an unknown method refused", async () => {
+  test("an older protocol version is answered in kind, and an unknown method refused", async () => {
     const params = {
       protocolVersion: "2024-11-05",
       capabilities: {},
@@ -129,7 +131,7 @@ describe("search, timeline, get", () => {
     expect(JSON.stringify(hits).length / hits.length / 4).toBeLessThan(90)
   })
 
-  test("another project's turns only when asked for", async () => {
+  test("other projects' turns appear only on request", async () => {
     expect((await peer.call("search", { query: "pelican" })).text).toStartWith("0 hits in this project.")
     const all = await peer.call("search", { query: "pelican", all_projects: true })
     expect(all.text).toContain("The mascot shall be a pelican.")
@@ -141,7 +143,7 @@ describe("search, timeline, get", () => {
     expect(JSON.stringify(replies[0]?.result)).toContain("The mascot shall be a pelican.")
   })
 
-  test("a long turn comes whole, page by page", async () => {
+  test("a long turn comes completely, page by page", async () => {
     const { text } = await peer.call("search", { query: "generated files", role: "human" })
     const pages: string[] = []
     for (let page = 1; ; page++) {
@@ -164,7 +166,7 @@ describe("search, timeline, get", () => {
     })
   })
 
-  test("planted tags, handles and unseen characters come back as text", async () => {
+  test("planted tags, handles and invisible characters come back as text", async () => {
     const { text, structured } = await peer.call("search", { query: "uploadAvatar", role: "tool" })
     const { text: whole } = await peer.call("get", { handle: handleIn(text) })
     for (const shown of [text, JSON.stringify(structured), whole]) {
@@ -173,7 +175,7 @@ describe("search, timeline, get", () => {
     }
   })
 
-  test("without a handle, the timeline is the end of the project's latest session", async () => {
+  test("without a handle, timeline shows the end of the project's latest session", async () => {
     const { text } = await peer.call("timeline", {})
     expect(text).toStartWith(`Session ${main.session}. Quoted from the archive`)
     expect(text).toContain('"Which bird is it?" → "The heliotrope heron."')
@@ -181,14 +183,14 @@ describe("search, timeline, get", () => {
 })
 
 describe("status and restore_preview", () => {
-  test("figures are those of the archive", async () => {
+  test("figures match the archive", async () => {
     const { structured } = await peer.call("status")
     const { stdout } = await run(["status", "--json"], { env: machine.env })
     const { totals } = JSON.parse(stdout) as { totals: Record<string, number> }
     expect(structured).toMatchObject({ sessions: totals["sessions"], turns: totals["turns"], problem: null })
   })
 
-  test("what a compaction would be followed by", async () => {
+  test("shows what would follow a compaction", async () => {
     const { text } = await peer.call("restore_preview")
     expect(text).toStartWith(`<ctxbridge-restore source="compact" session="${main.session}">`)
     expect(text).toContain("Never touch the generated files.")
@@ -206,7 +208,7 @@ describe("status and restore_preview", () => {
 describe("remember", () => {
   const NOTE = "The flamingo tests need TZ=UTC, because the snapshots hold local times."
 
-  test("a note is kept in the vault, found by its words, and kept once", async () => {
+  test("a note is kept in the vault, once, and found by its words", async () => {
     const kept = await peer.call("remember", { text: NOTE })
     expect(kept.text).toMatch(/^Kept as ctx:[0-9a-z]{6,}\.$/)
     const handle = handleIn(kept.text)
@@ -223,7 +225,7 @@ describe("remember", () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
   })
 
-  test("it is the model's word, and no session of the project", async () => {
+  test("a note counts as the model's words and not as a session of the project", async () => {
     const { text } = await peer.call("remember", { text: "Never use the blue teapot." })
     const { stdout } = await run(["show", handleIn(text), "--json"], { env: machine.env })
     const { via, messages } = JSON.parse(stdout)
@@ -235,7 +237,7 @@ describe("remember", () => {
     expect(preview.text).not.toContain("teapot")
   })
 
-  test("another project's notes stay there", async () => {
+  test("notes of another project stay there", async () => {
     const there = { cwd: elsewhere, env: machine.env }
     await exchange([callOf(1, "remember", { text: "The cassowary build needs two cores." })], there)
     expect((await peer.call("search", { query: "cassowary" })).text).toStartWith("0 hits")
@@ -243,7 +245,7 @@ describe("remember", () => {
     expect(JSON.stringify(replies[0]?.result)).toContain("needs two cores")
   })
 
-  test("several servers lose none of each other's", async () => {
+  test("several servers lose none of each other's notes", async () => {
     const told = [...Array(4).keys()].map((n) => [...Array(5).keys()].map((m) => `Ibis ${n} has ring ${m}.`))
     const ran = await Promise.all(
       told.map((notes) =>
@@ -264,7 +266,7 @@ describe("remember", () => {
     expect(hits.map(({ text }) => text).sort()).toEqual(told.flat().sort())
   })
 
-  test("secrets are not kept, and what is forgotten is gone from the notes, too", async () => {
+  test("secrets are not kept, and forgotten text is removed from the notes as well", async () => {
     const folder = join(machine.root, "third")
     mkdirSync(folder)
     const there = { cwd: folder, env: machine.env }
@@ -292,7 +294,7 @@ describe("remember", () => {
     expect(existsSync(file)).toBe(false)
   })
 
-  test("nothing is kept where nothing can be written, and the model is told", async () => {
+  test("when nothing can be written, nothing is kept and the model is told", async () => {
     const taken = join(machine.root, "taken")
     writeFileSync(taken, "no folder")
     const env = { ...machine.env, CTXBRIDGE_HOME: join(taken, "archive") }
@@ -329,7 +331,7 @@ describe("errors", () => {
     expect(text).toStartWith(`Error: ${message}`)
   })
 
-  test("no archive: an error with a hint, and the server goes on", async () => {
+  test("without an archive, an error with a hint, and the server continues", async () => {
     const env = { ...machine.env, CTXBRIDGE_HOME: join(machine.root, "none") }
     const lines = [callOf(1, "search", { query: "a" }), callOf(2, "status")]
     const { replies } = await exchange(lines, { cwd: machine.cwd, env })
@@ -337,7 +339,7 @@ describe("errors", () => {
     expect(replies[1]?.result).toMatchObject({ isError: false, structuredContent: { sessions: 0 } })
   })
 
-  test("hostile lines get an error or nothing, and the next request its answer", async () => {
+  test("hostile lines get an error or no answer, and the next request is answered", async () => {
     const hostile = [
       "garbage",
       "[]",
@@ -383,7 +385,7 @@ describe("errors", () => {
     expect(asked.every(({ isError, text }) => !isError && text.includes("heron"))).toBe(true)
   })
 
-  test("a database put in the place of the old one is the one that is read", async () => {
+  test("a database that replaces the old one is read", async () => {
     const { code } = await run(["rebuild"], { env: machine.env })
     expect(code).toBe(0)
     main.turn("What came after the rebuild?", [], "The quetzal.").flush()
@@ -391,7 +393,7 @@ describe("errors", () => {
     expect((await peer.call("search", { query: "quetzal" })).text).toContain("The quetzal.")
   })
 
-  test("it ends when stdin is closed, also in the middle of a line", async () => {
+  test("it ends when stdin is closed, even in the middle of a line", async () => {
     const { child, ended } = start(["mcp"], { cwd: machine.cwd, env: machine.env })
     child.stdin.write(`${initialize()}\n{"jsonrpc":`)
     child.stdin.end()

@@ -1,5 +1,5 @@
 /** `ctxbridge model`, and ONNX Runtime inside the compiled file: installed, checked, run, with nothing around it. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import {
   copyFileSync,
   existsSync,
@@ -17,6 +17,8 @@ import { binary, type Ran, run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import { TINY, writeModel } from "../support/onnx-model.ts"
 import { tempFolder } from "../support/temp.ts"
+
+setDefaultTimeout(60_000)
 
 const source = tempFolder()
 const MANIFEST = join(source.path, "manifest.json")
@@ -51,7 +53,7 @@ const install = (machine: Machine, ...more: string[]) =>
 const models = (machine: Machine): string => join(machine.dataHome, "models")
 
 describe("model", () => {
-  test("without one: status says how to get one, verify and install have nothing to work with", async () => {
+  test("without a model, status says how to get one, and verify and install fail", async () => {
     using machine = new Machine()
     const status = await cli(machine, "status")
     expect(status).toMatchObject({ code: 0, stderr: "" })
@@ -112,7 +114,7 @@ describe("model", () => {
     expect(existsSync(models(machine))).toBe(false)
   })
 
-  test("where the native library does not load, WebAssembly takes over", async () => {
+  test("if the native library does not load, WebAssembly takes over", async () => {
     using machine = new Machine()
     await install(machine)
     expect(await json(machine, "verify")).toMatchObject({ code: 0, value: { runtime: "native" } })
@@ -125,7 +127,7 @@ describe("model", () => {
     expect(await json(machine, "verify", "--runtime", "native")).toMatchObject({ code: 1 })
   })
 
-  test("uninstall --purge takes model and runtime with it", async () => {
+  test("uninstall --purge removes model and runtime", async () => {
     using machine = new Machine()
     await install(machine)
     expect(await json(machine, "verify", "--runtime", "native")).toMatchObject({ code: 0 })
@@ -136,7 +138,7 @@ describe("model", () => {
     expect(existsSync(machine.dataHome)).toBe(false)
   })
 
-  test("after three processes have died with the native library, WebAssembly is used, until native works again", async () => {
+  test("after three processes died with the native library, WebAssembly is used until native works again", async () => {
     using machine = new Machine()
     await install(machine)
     await machine.idle()
@@ -177,7 +179,7 @@ describe("model", () => {
     expect(existsSync(models(machine))).toBe(false)
   })
 
-  test("a file that changed after it was installed is found, and replaced by another install", async () => {
+  test("a file that changed after installation is detected, and replaced by installing again", async () => {
     using machine = new Machine()
     const { value } = await install(machine)
     await machine.idle()
@@ -193,7 +195,7 @@ describe("model", () => {
     expect(await json(machine, "verify")).toMatchObject({ code: 0 })
   })
 
-  test("over the network: the files of an address, compared with their hashes", async () => {
+  test("over the network, files from an address are checked against their hashes", async () => {
     using machine = new Machine()
     const asked: string[] = []
     using server = Bun.serve({
@@ -263,8 +265,8 @@ describe("model", () => {
 const lonely = Bun.spawnSync(["unshare", "-rn", "true"]).exitCode === 0 ? ["unshare", "-rn"] : []
 const strace = Bun.which("strace")
 
-describe("the compiled file alone", () => {
-  test("in an empty folder, with an empty home and no network, it embeds, and leaves nothing but its own", async () => {
+describe("the compiled file on its own", () => {
+  test("in an empty folder, with an empty home and no network, it embeds and leaves only its own files", async () => {
     using machine = new Machine()
     const { home, cwd } = machine
     const exe = join(machine.root, "ctxbridge")
@@ -289,7 +291,7 @@ describe("the compiled file alone", () => {
     }
   })
 
-  test.skipIf(strace === null)("it opens no socket of the network (needs strace)", async () => {
+  test.skipIf(strace === null)("it opens no network socket (needs strace)", async () => {
     using machine = new Machine()
     await install(machine)
     await machine.idle()

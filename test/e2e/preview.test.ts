@@ -39,7 +39,7 @@ test.each(["compact", "startup"])("%s: the same text as the hook", async (source
   for (const { why } of sections) expect(why).not.toBe("")
 })
 
-test("why each part is there, for people", async () => {
+test("explains to people why each part is there", async () => {
   using machine = new Machine()
   await archived(machine)
   const { code, stdout, stderr } = await preview(machine)
@@ -52,7 +52,7 @@ test("why each part is there, for people", async () => {
   expect(stdout).toMatch(/\n {4}npm run check -- retry: in 1 message, last \d+ messages? ago\n/)
 })
 
-test("nothing is given where nothing is wanted, and nothing is shown where nothing is", async () => {
+test("nothing is given when nothing is wanted, and nothing is shown when there is nothing", async () => {
   using machine = new Machine()
   const none = await preview(machine)
   expect(none).toMatchObject({ code: 3, stdout: "" })

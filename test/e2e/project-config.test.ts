@@ -1,8 +1,10 @@
 /** A project's file reaches the hooks, and can set only what it may. */
-import { expect, test } from "bun:test"
+import { expect, setDefaultTimeout, test } from "bun:test"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { contextOf, Machine } from "../support/machine.ts"
+
+setDefaultTimeout(60_000)
 
 const compacted = async (file: string): Promise<string> => {
   using machine = new Machine()

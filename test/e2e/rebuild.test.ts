@@ -80,7 +80,7 @@ test("--dry-run reads the vault, says what is damaged, and leaves everything as 
   const before = statSync(database(machine))
   const said = await cli(machine, "rebuild", "--dry-run")
   expect(said).toMatchObject({ code: 0, stderr: "" })
-  expect(said.stdout).toMatch(/^Would rebuild the database from 3 copies of the vault: read in \d+\.\d s\n$/)
+  expect(said.stdout).toMatch(/^Would rebuild the database from 3 copies in the vault: read in \d+\.\d s\n$/)
   expect(statSync(database(machine)).ino).toBe(before.ino)
   const [copy = ""] = new Bun.Glob("**/*.zst").scanSync(join(machine.dataHome, "vault"))
   const bytes = readFileSync(join(machine.dataHome, "vault", copy))

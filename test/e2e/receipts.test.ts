@@ -75,7 +75,7 @@ test("what was given, whether it arrived, and what is lost; the same after a reb
   expect(await json(machine, "--all-projects")).toEqual(told)
 })
 
-test("for people: a table for each compaction, and their sum; no escapes where nobody wants colour", async () => {
+test("for people: a table per compaction and their sum, without escapes when colour is off", async () => {
   using machine = new Machine()
   const session = past(machine.session()).flush()
   const first = await compact(machine, session, true)
@@ -91,7 +91,7 @@ test("for people: a table for each compaction, and their sum; no escapes where n
   expect(stdout).not.toContain("\u001b")
 })
 
-test("nothing to show is exit 3, a wrong argument 64, and each says what helps", async () => {
+test("exit 3 with nothing to show, 64 for a wrong argument, each with a hint", async () => {
   using machine = new Machine()
   const session = past(machine.session()).flush()
   await machine.hook("stop", session)
@@ -104,7 +104,7 @@ test("nothing to show is exit 3, a wrong argument 64, and each says what helps",
   expect(await receipts(machine, "--help")).toMatchObject({ code: 0, stderr: "" })
 })
 
-test("an imported session: nothing was given, and what the summary dropped is counted all the same", async () => {
+test("in an imported session nothing was given, but what the summary dropped is counted", async () => {
   using machine = new Machine()
   past(machine.session()).boundary("manual").summary("Edited lib/client.ts.").turn("go on").flush()
   expect(await run(["import", "-q"], { env: machine.env })).toMatchObject({ code: 0 })

@@ -63,7 +63,7 @@ async function restoreFor(
   return text
 }
 
-test("nothing of other sessions for a prompt that has nothing to do with them", async () => {
+test("nothing from other sessions for an unrelated prompt", async () => {
   using machine = new Machine()
   await filled(machine)
   const session = machine.session().turn("hello", [], "Hello! What shall we do?").flush()
@@ -74,7 +74,7 @@ test("nothing of other sessions for a prompt that has nothing to do with them", 
   expect(given).toBe("")
 })
 
-test("the turn that a prompt goes on from, and never one of another project", async () => {
+test("the turn that a prompt continues from, and never one of another project", async () => {
   using machine = new Machine()
   await filled(machine)
   const session = machine.session().turn("hello", [], "Hello! What shall we do?").flush()
@@ -105,7 +105,7 @@ async function twoSessions(machine: Machine) {
   return { before, now }
 }
 
-test("after /clear and at startup, the latest turn says what is related", async () => {
+test("after /clear and at startup, the latest turn decides what is related", async () => {
   using machine = new Machine()
   const { now } = await twoSessions(machine)
   const started = contextOf(await machine.hook("session-start", machine.session(), { source: "startup" }))!
@@ -131,7 +131,7 @@ test("the receipt counts them", async () => {
   expect(JSON.parse(stdout).systemMessage).toMatch(/^ctxbridge gave back .*\b1 related turn\b/)
 })
 
-test("a restore that was missed is about the prompt just typed", async () => {
+test("a restore that was missed and made up for is about the prompt just typed", async () => {
   using machine = new Machine()
   await twoSessions(machine)
   const session = machine.session().turn("hello", [], "Hello!").flush()
@@ -142,7 +142,7 @@ test("a restore that was missed is about the prompt just typed", async () => {
   expect(frameProblems(given)).toEqual([])
 })
 
-test("a pointer that was rendered with another setting is not used", async () => {
+test("a pointer rendered with another setting is not used", async () => {
   using machine = new Machine()
   await twoSessions(machine)
   const start = async (related: string) =>
@@ -161,7 +161,7 @@ test("a pointer that was rendered with another setting is not used", async () =>
   expect(relatedIn(await start("3"))).toHaveLength(1)
 })
 
-test("not what a fork has in common with the session, nor what the summary says already", async () => {
+test("neither what a fork shares with the session nor what the summary already says", async () => {
   using machine = new Machine()
   const before = machine.session().turn(RETRIES, [], "The retry queue is a Redis stream now.")
   const lines = before.text
@@ -199,7 +199,7 @@ test("not what a fork has in common with the session, nor what the summary says 
   expect(left[0]).toContain("webhooks dashboard")
 })
 
-test("nothing of a session that was forgotten", async () => {
+test("nothing from a forgotten session", async () => {
   using machine = new Machine()
   const { before, now } = await twoSessions(machine)
   const preview = async (...args: string[]) =>
@@ -214,7 +214,7 @@ test("nothing of a session that was forgotten", async () => {
   expect(relatedIn((await preview("--source", "startup")).stdout)).toEqual([])
 })
 
-test("preview says which words a turn is there for", async () => {
+test("preview shows the words for which a turn is included", async () => {
   using machine = new Machine()
   const { now } = await twoSessions(machine)
   const args = ["preview", "--session", now.session]

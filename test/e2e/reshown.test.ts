@@ -1,5 +1,5 @@
 /** What the host itself shows after a compaction is not given back: each source of it, and what only looks like one. */
-import { expect, test } from "bun:test"
+import { expect, setDefaultTimeout, test } from "bun:test"
 import { execFileSync } from "node:child_process"
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
@@ -7,6 +7,8 @@ import { run } from "../support/binary.ts"
 import { contextOf, Machine } from "../support/machine.ts"
 import { Peer } from "../support/mcp.ts"
 import type { Transcript } from "../support/transcript.ts"
+
+setDefaultTimeout(60_000)
 
 const PREFACE =
   "It holds for everything that comes from now on, in this folder and in those below it, whoever may ask for it. "
@@ -49,7 +51,7 @@ async function left(machine: Machine, session: Transcript, names: readonly strin
   return among(await given(machine, session), names)
 }
 
-test("imports of imports, from where the importing file stands, and no further than the host goes", async () => {
+test("imports of imports, relative to the importing file, and no deeper than the host goes", async () => {
   using machine = new Machine()
   const { cwd, home } = machine
   const names = ["one", "two", "three", "four", "five", "home", "gone"]
@@ -64,7 +66,7 @@ test("imports of imports, from where the importing file stands, and no further t
   expect(await left(machine, ruled(machine, names), names)).toEqual(["five", "gone"])
 })
 
-test("a project's imports from elsewhere count once the user has told the host so", async () => {
+test("a project's imports from elsewhere count once the user has approved them", async () => {
   using machine = new Machine()
   const { cwd, root, home } = machine
   const names = ["named", "linked", "inside"]
@@ -86,7 +88,7 @@ test("a project's imports from elsewhere count once the user has told the host s
   }
 })
 
-test("rules of folder and user, unless they are for certain files", async () => {
+test("rules of folder and user, unless they only apply to certain files", async () => {
   using machine = new Machine()
   const { cwd, home, root } = machine
   const names = ["top", "deep", "user", "some", "text", "away"]
@@ -102,7 +104,7 @@ test("rules of folder and user, unless they are for certain files", async () => 
   expect(await left(machine, ruled(machine, names), names)).toEqual(["some", "text", "away"])
 })
 
-test("nothing waits for what is no file, and nothing large is read", async () => {
+test("special files do not block, and nothing large is read", async () => {
   using machine = new Machine()
   const { cwd } = machine
   const names = ["long", "binary", "late", "plain"]
@@ -132,7 +134,7 @@ test("an endless list of imports takes no time", async () => {
   expect(await left(machine, ruled(machine, names), names)).toEqual(["last"])
 })
 
-test("memory files that the host's settings exclude, whatever file says so, and whatever links lead there", async () => {
+test("memory files that any of the host's settings exclude, whatever links lead there", async () => {
   using machine = new Machine()
   const { cwd, home, root } = machine
   const names = ["project", "imported", "kept", "local", "rule", "user"]
@@ -157,7 +159,7 @@ test("memory files that the host's settings exclude, whatever file says so, and 
   expect(await left(machine, ruled(machine, names), names)).toEqual(["imported", "rule"])
 })
 
-test("the host's own notes, where its settings put them", async () => {
+test("the host's own notes, wherever its settings put them", async () => {
   using machine = new Machine()
   const { cwd, home } = machine
   const names = ["usual", "moved"]
@@ -176,7 +178,7 @@ test("the host's own notes, where its settings put them", async () => {
   }
 })
 
-test("the session's plan, where the host's settings put it", async () => {
+test("the session's plan, wherever the host's settings put it", async () => {
   using machine = new Machine()
   const { cwd, home } = machine
   const names = ["usual", "moved"]
@@ -200,7 +202,7 @@ test("the session's plan, where the host's settings put it", async () => {
   }
 })
 
-test("the session's plan, and no other", async () => {
+test("the session's own plan and no other", async () => {
   using machine = new Machine()
   const names = ["mine", "yours"]
   const plans = join(machine.home, ".claude", "plans")
@@ -241,7 +243,7 @@ function command(session: Transcript, name: string, text: string): Transcript {
     .say("So it is.")
 }
 
-test("texts of skills and commands: the last of each, as much as the host shows", async () => {
+test("texts of skills and commands: the latest of each, as much as the host shows", async () => {
   using machine = new Machine()
   const names = ["skilled", "former", "cut", "ordered", "quoted"]
   const tell = (version: string): Transcript => {
@@ -260,7 +262,7 @@ test("texts of skills and commands: the last of each, as much as the host shows"
   expect(await left(machine, tell("2.0.76"), names)).toEqual(["former", "cut", "ordered", "quoted"])
 })
 
-test("a session that is resumed: what was invoked before is forgotten, and by the oldest the plan", async () => {
+test("in a resumed session, earlier invocations no longer count, and with the oldest hosts neither does the plan", async () => {
   for (const [version, source, forgotten] of [
     ["2.1.330", "resume", ["before"]],
     ["2.1.330", "fork", ["before"]],
@@ -278,7 +280,7 @@ test("a session that is resumed: what was invoked before is forgotten, and by th
   }
 })
 
-test("a compaction that nobody has announced is a plugin's: memory files alone", async () => {
+test("an unannounced compaction is a plugin's: only memory files count", async () => {
   using machine = new Machine()
   const names = ["memory", "skilled", "seen"]
   put(join(machine.cwd, "CLAUDE.md"), rule("memory"))
@@ -289,7 +291,7 @@ test("a compaction that nobody has announced is a plugin's: memory files alone",
   expect(among(contextOf(ran) ?? "", names).sort()).toEqual(["seen", "skilled"])
 })
 
-test("the files used last, as they are now; neither long ones nor those used before them", async () => {
+test("the last used files as they are now; neither long nor earlier ones", async () => {
   using machine = new Machine()
   const names = ["seen", "long", "old", "gone"]
   const session = ruled(machine, names)
@@ -302,7 +304,7 @@ test("the files used last, as they are now; neither long ones nor those used bef
   expect(await left(machine, session, names)).toEqual(["long", "old", "gone"])
 })
 
-test("after /clear memory files count, and nothing of what a compaction is followed by", async () => {
+test("after /clear only memory files count, not what a host shows after a compaction", async () => {
   using machine = new Machine()
   const names = ["memory", "mine", "skilled"]
   put(join(machine.cwd, "CLAUDE.md"), "@a.md")
@@ -315,7 +317,7 @@ test("after /clear memory files count, and nothing of what a compaction is follo
   expect(among(told, names).sort()).toEqual(["mine", "skilled"])
 })
 
-test("hook, preview and server say the same, byte for byte, and nothing when all of it is shown", async () => {
+test("hook, preview and server give the same bytes, and nothing when the host shows everything", async () => {
   using machine = new Machine()
   const names = ["memory", "skilled", "control"]
   put(join(machine.cwd, "CLAUDE.md"), rule("memory"))

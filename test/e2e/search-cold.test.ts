@@ -1,5 +1,5 @@
 /** `search --cold`: what the index does not hold is found in the vault itself, and nothing that is not there any more. */
-import { afterAll, beforeAll, expect, test } from "bun:test"
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test"
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import type { ColdHit } from "../../src/search/cold.ts"
@@ -7,6 +7,8 @@ import type { Hit } from "../../src/search/hit.ts"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import type { Transcript } from "../support/transcript.ts"
+
+setDefaultTimeout(60_000)
 
 let machine: Machine
 let main: Transcript
@@ -47,7 +49,7 @@ async function hits(...args: string[]): Promise<(Hit | ColdHit)[]> {
   return JSON.parse(ran.stdout).hits
 }
 
-test("a prompt is not cut within a character", async () => {
+test("a prompt is not cut inside a character", async () => {
   using own = new Machine()
   const prompt = `${"x".repeat(198)} 🦉 of the tamarack`
   const session = own
@@ -64,7 +66,7 @@ test("a prompt is not cut within a character", async () => {
   expect(hit!.prompt!.isWellFormed()).toBe(true)
 })
 
-test("what stands beyond the indexed part of an output, by its turn, in this project", async () => {
+test("text beyond the indexed part of an output is found, with its turn, in this project", async () => {
   expect(await hits("obsidian quartz valves")).toEqual([])
   const found = await hits("--cold", "obsidian quartz valves")
   expect(found).toHaveLength(1)
@@ -87,7 +89,7 @@ test("what stands beyond the indexed part of an output, by its turn, in this pro
   expect(sessions.toSorted()).toEqual([main.session, other.session].toSorted())
 })
 
-test("a line that no view has, by its session and number", async () => {
+test("a line that the views lack is found, with its session and number", async () => {
   expect(await hits("malachite lever")).toEqual([])
   const [hit, ...others] = await hits("--cold", "malachite lever")
   expect(others).toEqual([])
@@ -97,7 +99,7 @@ test("a line that no view has, by its session and number", async () => {
   expect(stdout).toContain(`cold · line 5 of ${main.session.slice(0, 8)}`)
 })
 
-test("what the index finds is not told twice, and filters hold", async () => {
+test("what the index finds is not reported twice, and filters apply", async () => {
   const found = await hits("--cold", "heron")
   expect(found.map(({ seq }) => seq).toSorted()).toEqual([1, 2])
   expect(found.filter((hit) => "cold" in hit)).toEqual([])
@@ -117,7 +119,7 @@ test("what the index finds is not told twice, and filters hold", async () => {
   expect({ code: none.code, stdout: none.stdout }).toEqual({ code: 3, stdout: "" })
 })
 
-test("what was forgotten is not found", async () => {
+test("forgotten text is not found", async () => {
   const forgot = await cli("forget", "--match", "obsidian-quartz", "--yes")
   expect({ code: forgot.code, stderr: forgot.stderr }).toEqual({ code: 0, stderr: "" })
   expect(await hits("--cold", "--all-projects", "obsidian quartz")).toEqual([])

@@ -1,10 +1,12 @@
 /** `status` and `doctor` on what searching needs: the MCP server, the word index, the vectors. */
 import { Database } from "bun:sqlite"
-import { afterEach, beforeEach, expect, test } from "bun:test"
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test"
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { binary, run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
+
+setDefaultTimeout(60_000)
 
 const STATE = JSON.stringify({ numStartups: 9, oauth: "s3cret" }, null, 2)
 
@@ -44,7 +46,7 @@ const REPAIR = "register the MCP server in the user settings"
 const change = (edit: (whole: Record<string, unknown>) => object): void =>
   writeFileSync(state, JSON.stringify(edit(JSON.parse(readFileSync(state, "utf8"))), null, 2))
 
-test("the MCP server: registered, and gone when the user has taken it out", async () => {
+test("the MCP server is registered, and stays away once the user has removed it", async () => {
   expect((await status()).mcp).toEqual([
     { scope: "user", file: state, state: "absent", command: null, problem: null },
   ])
@@ -60,7 +62,7 @@ test("the MCP server: registered, and gone when the user has taken it out", asyn
   expect(JSON.parse(readFileSync(state, "utf8")).mcpServers).toEqual({})
 })
 
-test("the MCP server: what the host has lost, or cannot be started any more, is registered again", async () => {
+test("the MCP server is registered again when the host lost it or it can no longer be started", async () => {
   await call("install")
   writeFileSync(state, STATE)
   expect((await status()).mcp).toMatchObject([{ state: "lost" }])
@@ -79,7 +81,7 @@ test("the MCP server: what the host has lost, or cannot be started any more, is 
   expect(await doctor("server")).toEqual({ state: "fail", repair: null })
 })
 
-test("the word index: a message without its words is seen, and found again", async () => {
+test("the word index: a message without its words is detected and found again", async () => {
   expect((await status()).index).toEqual({ messages: 2, indexed: 2, complete: true })
   expect(await doctor("words")).toEqual({ state: "ok", repair: null })
   const db = new Database(join(machine.dataHome, "archive.db"))
@@ -92,7 +94,7 @@ test("the word index: a message without its words is seen, and found again", asy
   expect((await call("search", "weir")).code).toBe(0)
 })
 
-test("vectors: which embedder is in use, and when an installed model is not", async () => {
+test("vectors: which embedder is in use, and when an installed model is not used", async () => {
   const { embedding } = await status()
   expect(embedding).toMatchObject({ embedder: "hashed-ngrams-1", model: null, problem: null, turns: 1 })
   expect((await call("status")).stdout).toMatch(/vectors\s+\d of 1 turn, by hashed words, no model/)

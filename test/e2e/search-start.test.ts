@@ -19,7 +19,7 @@ afterAll(() => machine[Symbol.dispose]())
 
 const search = (...args: string[]) => run(["search", ...args], { env: machine.env, cwd: machine.cwd })
 
-test("all hits come whole through a slow pipe", async () => {
+test("all hits arrive completely through a slow pipe", async () => {
   const whole = await search("walrus", "--json", "--limit", "1000")
   expect(whole).toMatchObject({ code: 0, stderr: "" })
   expect(JSON.parse(whole.stdout).hits).toHaveLength(320)
@@ -38,7 +38,7 @@ test("all hits come whole through a slow pipe", async () => {
   expect(stdout.toString()).toBe(whole.stdout)
 })
 
-test("a reader that has seen enough is no error", () => {
+test("a reader that stops reading is not an error", () => {
   const { exitCode, stderr } = Bun.spawnSync(
     ["bash", "-o", "pipefail", "-c", '"$CTX" search walrus --limit 1000 | head -1'],
     { env: { ...machine.env, PATH: process.env["PATH"] ?? "", CTX: binary() }, cwd: machine.cwd },
@@ -46,7 +46,7 @@ test("a reader that has seen enough is no error", () => {
   expect({ exitCode, stderr: stderr.toString() }).toEqual({ exitCode: 0, stderr: "" })
 })
 
-test("errors keep their codes, also those of what is loaded later", async () => {
+test("errors keep their codes, including those from modules loaded later", async () => {
   const text = await search("walrus", "--session", "99999999")
   expect(text).toMatchObject({ code: 3, stdout: "" })
   expect(text.stderr).toStartWith("ctxbridge: ")
@@ -62,7 +62,7 @@ test("errors keep their codes, also those of what is loaded later", async () => 
   expect(help.stdout).toContain("--all-projects")
 })
 
-test("what a hook has archived since is found by the next search", async () => {
+test("what a hook archived in the meantime is found by the next search", async () => {
   expect(await search("ptarmigan")).toMatchObject({ code: 3 })
   main.turn("The ptarmigan is white in winter.", [], "It is.").flush()
   await machine.hook("stop", main)
@@ -73,7 +73,7 @@ test("what a hook has archived since is found by the next search", async () => {
   }
 })
 
-test("nothing that it runs is compiled, unless it goes on for long", async () => {
+test("nothing that it runs is compiled, unless it runs for long", async () => {
   const compiled = async (...args: string[]): Promise<boolean> => {
     // The engine tells of each piece of machine code that it makes, its own included.
     const env = { ...machine.env, BUN_JSC_logJIT: "1" }

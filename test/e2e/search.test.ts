@@ -1,5 +1,5 @@
 /** `ctxbridge search` of the compiled file, on an archive that hooks have filled. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { mkdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import fc from "fast-check"
@@ -7,6 +7,8 @@ import type { Hit } from "../../src/search/hit.ts"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import type { Transcript } from "../support/transcript.ts"
+
+setDefaultTimeout(60_000)
 
 let machine: Machine
 let main: Transcript
@@ -87,8 +89,8 @@ async function hits(...args: string[]): Promise<Hit[]> {
 
 const seqs = async (...args: string[]): Promise<number[]> => (await hits(...args)).map(({ seq }) => seq)
 
-describe("what is found", () => {
-  test("what was said, run, read and failed, each with its words marked", async () => {
+describe("results", () => {
+  test("finds what was said, run, read and failed, with words marked", async () => {
     const said = await hits("presigned link expires")
     expect(said[0]).toMatchObject({
       seq: 1,
@@ -108,7 +110,7 @@ describe("what is found", () => {
     expect((await hits("ECONNREFUSED"))[0]).toMatchObject({ seq: 2, role: "tool" })
   })
 
-  test("the line that was found is named as the host names it: prompt, answer, result", async () => {
+  test("reports the host's uuid of the line found: prompt, answer, result", async () => {
     const lines = readFileSync(main.path, "utf8").split("\n")
     for (const [query, words] of [
       ["avatars time out", "Why does the upload of avatars time out?"],
@@ -130,7 +132,7 @@ describe("what is found", () => {
     expect(await seqs("エンジン")).toEqual([3])
   })
 
-  test("a hit takes little room, whatever it is a hit in", async () => {
+  test("a hit is short, whatever was found", async () => {
     for (const limit of [1, 10]) {
       const found = await hits("nothing long output", "--limit", String(limit))
       expect(found).not.toEqual([])
@@ -141,7 +143,7 @@ describe("what is found", () => {
     }
   })
 
-  test("where there is room, what else the turn says about it", async () => {
+  test("with enough room, shows what else the turn says about it", async () => {
     const [hit] = await hits("keep minio in docker compose")
     expect(hit).toMatchObject({ seq: 2, role: "assistant", tool: null, answer: null })
     expect(hit!.snippet).toStartWith("We decided to keep minio")
@@ -151,7 +153,7 @@ describe("what is found", () => {
     expect(shown.stdout).toContain("docker compose up -d minio")
   })
 
-  test("what was concluded, though a long answer has the words elsewhere", async () => {
+  test("shows the conclusion, although a long answer has the words elsewhere", async () => {
     const folder = join(machine.root, "workshop")
     const [hit] = await hits("why is the tenmoku glaze dull", "--project", folder)
     const shown = [hit!.snippet, hit!.answer, ...hit!.also].join("\n")
@@ -168,7 +170,7 @@ describe("what is found", () => {
     }
   })
 
-  test("a line a person can read, and nothing is an exit code of its own", async () => {
+  test("readable lines for people, and a separate exit code for no results", async () => {
     const shown = await cli("presigned")
     expect(shown).toMatchObject({ code: 0, stderr: "" })
     expect(shown.stdout).toContain("turn 1 of")
@@ -182,8 +184,8 @@ describe("what is found", () => {
   })
 })
 
-describe("what narrows", () => {
-  test("the project, unless all are asked for", async () => {
+describe("filters", () => {
+  test("the project, unless all are requested", async () => {
     expect(new Set((await hits("avatar")).map(({ session }) => session))).toEqual(new Set([main.session]))
     const all = await hits("avatar", "--all-projects")
     expect(new Set(all.map(({ session }) => session))).toEqual(new Set([main.session, other.session]))
@@ -205,7 +207,7 @@ describe("what narrows", () => {
     expect(await cli("avatars", "--since", "soon")).toMatchObject({ code: 64, stdout: "" })
   })
 
-  test("by time, beside a transcript whose times are none", async () => {
+  test("by time, despite a transcript with invalid times", async () => {
     using own = new Machine()
     await own.hook("stop", own.session().turn("The heron nests").flush())
     for (const timestamp of ["yesterday", "0"]) {
@@ -228,12 +230,12 @@ describe("what narrows", () => {
     expect(await seqs("avatars role:human")).toEqual([1])
   })
 
-  test("a phrase that nobody said is searched by its words", async () => {
+  test("a phrase that no one said is searched by its words", async () => {
     expect((await seqs('where is "gasket heliotrope"'))[0]).toBe(1)
   })
 })
 
-describe("what answers one question", () => {
+describe("commands that answer one question", () => {
   const json = async (...args: string[]) => {
     const ran = await run([...args, "--json"], { env: machine.env, cwd: machine.cwd })
     expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code: 0, stderr: "" })
@@ -251,7 +253,7 @@ describe("what answers one question", () => {
     expect(await shown("files", "expires")).toContain("/src/avatar_service.ts")
   })
 
-  test("how: each command, its runs, and how the last ended", async () => {
+  test("how: each command, its runs, and how the last one ended", async () => {
     const { found } = await json("how", "test", "avatars")
     expect(found[0]).toMatchObject({
       command: "npm run test:avatars",
@@ -283,7 +285,7 @@ describe("what answers one question", () => {
     expect(await shown("blame", "avatar_service.ts")).toContain("Make it a minute")
   })
 
-  test("timeline: the turns around one", async () => {
+  test("timeline: the turns around a given one", async () => {
     const { handle } = (await hits("docker compose"))[0]!
     const { turns } = await json("timeline", handle, "--around", "1")
     expect(turns.map(({ seq }: { seq: number }) => seq)).toEqual([1, 2, 3])
@@ -292,7 +294,7 @@ describe("what answers one question", () => {
     expect(wrong).toMatchObject({ code: 64, stdout: "" })
   })
 
-  test("nothing found is exit 3, in every one of them", async () => {
+  test("each exits with 3 when nothing is found", async () => {
     for (const command of ["files", "how", "fix", "blame"]) {
       const ran = await run([command, "zeppelin"], { env: machine.env, cwd: machine.cwd })
       expect(ran).toMatchObject({ code: 3, stdout: "" })
@@ -301,7 +303,7 @@ describe("what answers one question", () => {
   })
 })
 
-test("without a model, a search by meaning says so and finds by likeness of words", async () => {
+test("without a model, a search by meaning says so and finds similar words", async () => {
   const ran = await cli("presigned", "--mode", "hybrid", "--json")
   expect(ran.code).toBe(0)
   const { mode, note, hits: found } = JSON.parse(ran.stdout)

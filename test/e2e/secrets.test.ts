@@ -2,7 +2,7 @@
  * Secrets never reach the disk: hundreds are planted wherever a session can hold them, the compiled binary does all
  * that it does, and then every file is searched.
  */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { run } from "../support/binary.ts"
@@ -11,6 +11,8 @@ import { contentOf, contextOf, Machine } from "../support/machine.ts"
 import { Peer } from "../support/mcp.ts"
 import { inContext, Noise, privateKey, TOKENS, VALUES } from "../support/planted.ts"
 import type { Transcript } from "../support/transcript.ts"
+
+setDefaultTimeout(60_000)
 
 const KINDS = [...TOKENS, ...VALUES]
 const machine = new Machine()
@@ -98,7 +100,7 @@ describe("a session full of secrets", () => {
     restored = contextOf(await machine.hook("session-start", session, { source: "compact" })) ?? ""
     await machine.hook("session-end", session, { reason: "other" })
     await machine.idle()
-  }, 60_000)
+  })
 
   function plantedPassword(): string {
     const secret = new Noise(++seed).alnum(14)
@@ -239,7 +241,7 @@ describe("redact", () => {
     expect(again).toMatchObject({
       code: 0,
       stderr: "",
-      stdout: "0 copies of the vault looked through\nNothing to overwrite\n",
+      stdout: "0 copies in the vault searched\nNothing to overwrite\n",
     })
 
     // It goes on where it was.
@@ -247,7 +249,7 @@ describe("redact", () => {
     await old.hook("stop", session)
     await old.idle()
     expect(contentOf(old.copy(session.path)).length).toBe(readFileSync(session.path).length)
-  }, 60_000)
+  })
 
   test("a new pattern of the user's: --rescan; never from a project's file", async () => {
     using one = new Machine()
@@ -272,7 +274,7 @@ describe("redact", () => {
     expect(listed.stdout).toContain("Ignored: secrets.patterns (user)")
     session.turn("and more").flush()
     expect(await one.hook("stop", session)).toMatchObject({ code: 0, stderr: "", stdout: "" })
-  }, 60_000)
+  })
 
   test("without an archive: said so", async () => {
     using none = new Machine()

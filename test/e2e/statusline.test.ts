@@ -75,7 +75,7 @@ describe.each(VERSIONS)("%s", (version) => {
     expect(await said(line(machine, filled(version, 470_600, 1_000_000)))).toBe("🛡️ 47% 471K ⟳2\n")
   })
 
-  test("what the hooks know, where the host does not say", async () => {
+  test("shows what the hooks know when the host does not say", async () => {
     using machine = new Machine()
     const payload = payloadOf(version)
     const session = machine.session({ id: payload.session_id }).turn("begin").flush()
@@ -90,7 +90,7 @@ describe.each(VERSIONS)("%s", (version) => {
   })
 })
 
-test("the window that the host tells is the hooks' window, too", async () => {
+test("the window that the host reports is used by the hooks as well", async () => {
   using machine = new Machine()
   const session = machine.session().turn("begin").flush()
   await machine.hook("user-prompt-submit", session, { prompt: "next" })
@@ -164,8 +164,8 @@ test("any payload: one line of bounded width", async () => {
   )
 })
 
-describe("beside another status line", () => {
-  test("gets the same document, and stands behind ours", async () => {
+describe("next to another status line", () => {
+  test("the other gets the same document and comes after ours", async () => {
     using machine = new Machine()
     const payload = JSON.stringify(payloadOf("2.1.329"))
     const other = `cat > '${join(machine.root, "seen")}'; printf 'it'\\''s theirs\\nsecond\\n'`
@@ -175,7 +175,7 @@ describe("beside another status line", () => {
     expect(readFileSync(join(machine.root, "seen"), "utf8")).toBe(payload)
   })
 
-  test("that fails, complains or hangs costs us nothing but its time", async () => {
+  test("one that fails, complains or hangs costs us only its time", async () => {
     using machine = new Machine()
     for (const other of [
       "exit 7",
@@ -190,7 +190,7 @@ describe("beside another status line", () => {
     await machine.idle()
   })
 
-  test("stays alone where ours is off", async () => {
+  test("the other stays alone when ours is off", async () => {
     using machine = new Machine()
     const off = { CTXBRIDGE_STATUSLINE: "off" }
     expect(await said(line(machine, payloadOf("2.1.329"), ["--chain", "echo theirs"], off))).toBe("theirs\n")
@@ -202,7 +202,7 @@ describe("install and uninstall", () => {
   const settingsOf = (machine: Machine) => join(machine.home, ".claude", "settings.json")
   const cli = (machine: Machine, ...args: string[]) => run(args, { cwd: machine.cwd, env: machine.env })
 
-  test("wires it where there is none, and what it wires runs", async () => {
+  test("adds it when there is none, and what it adds runs", async () => {
     using machine = new Machine()
     expect(await said(cli(machine, "install"))).toContain("status line added")
     const { statusLine } = JSON.parse(readFileSync(settingsOf(machine), "utf8"))
@@ -220,7 +220,7 @@ describe("install and uninstall", () => {
     expect(existsSync(settingsOf(machine))).toBe(false)
   })
 
-  test("leaves the user's own alone, chains it when asked, and gives it back byte for byte", async () => {
+  test("leaves the user's own alone, chains it on request, and restores it byte for byte", async () => {
     using machine = new Machine()
     const before = `{\n\t"statusLine": {"type": "command", "padding": 0,\n\t\t"command": "echo \\u0027mine\\u0027"},\n\t"model": "opus"\n}\n`
     mkdirSync(dirname(settingsOf(machine)), { recursive: true })
@@ -244,7 +244,7 @@ describe("install and uninstall", () => {
     expect(readFileSync(settingsOf(machine), "utf8")).toBe(before)
   })
 
-  test("after somebody else has written, only what is ours goes, and the chained one comes back", async () => {
+  test("after someone else wrote to the file, only ours is removed, and the chained one comes back", async () => {
     using machine = new Machine()
     const before = { statusLine: { type: "command", command: "echo mine" } }
     mkdirSync(dirname(settingsOf(machine)), { recursive: true })
@@ -256,7 +256,7 @@ describe("install and uninstall", () => {
     expect(JSON.parse(readFileSync(settingsOf(machine), "utf8"))).toEqual({ ...before, model: "opus" })
   })
 
-  test("not in a project's settings, nor where the user does not want it", async () => {
+  test("neither in a project's settings nor when the user does not want it", async () => {
     using machine = new Machine()
     await said(cli(machine, "install", "--scope", "local"))
     const local = JSON.parse(readFileSync(join(machine.cwd, ".claude", "settings.local.json"), "utf8"))

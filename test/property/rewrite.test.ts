@@ -1,5 +1,5 @@
 /** A copy edited in place: other bytes, same length, same name, same cursor, and nothing of the old ones left. */
-import { afterAll, expect, test } from "bun:test"
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test"
 import {
   appendFileSync,
   existsSync,
@@ -20,6 +20,8 @@ import { tailOf } from "../../src/vault/reader.ts"
 import { type Edit, rewriteCopy } from "../../src/vault/rewrite.ts"
 import { temporaryOf } from "../../src/vault/swap.ts"
 import { until } from "../support/machine.ts"
+
+setDefaultTimeout(60_000)
 
 const root = mkdtempSync(join(tmpdir(), "ctxbridge-rewrite-"))
 afterAll(() => rmSync(root, { recursive: true, force: true }))

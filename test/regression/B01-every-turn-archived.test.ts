@@ -1,7 +1,9 @@
 /** The reference stopped archiving after 500 messages: of 120 turns, 51 were lost. */
-import { expect, test } from "bun:test"
+import { expect, setDefaultTimeout, test } from "bun:test"
 import { Archive } from "../support/archive.ts"
 import { promptsIn } from "../support/machine.ts"
+
+setDefaultTimeout(60_000)
 
 const STEP = { tool: "Bash", input: { command: "make" }, output: "ok" }
 

@@ -1,7 +1,9 @@
 /** A payload that stalled half-way made the reference exit 1 with a stack. */
-import { expect, test } from "bun:test"
+import { expect, setDefaultTimeout, test } from "bun:test"
 import { start } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
+
+setDefaultTimeout(60_000)
 
 test("half a payload that never goes on: exit 0 and silence", async () => {
   using machine = new Machine()

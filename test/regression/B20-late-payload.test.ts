@@ -1,9 +1,11 @@
 /** A payload later than 200 ms was a silent loss in the reference. */
 
-import { expect, test } from "bun:test"
+import { expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync } from "node:fs"
 import { start } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
+
+setDefaultTimeout(60_000)
 
 test("a payload that comes after half a second is archived", async () => {
   using machine = new Machine()

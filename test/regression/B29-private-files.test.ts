@@ -1,9 +1,11 @@
 /** The reference's database was readable for everybody. */
-import { expect, test } from "bun:test"
+import { expect, setDefaultTimeout, test } from "bun:test"
 import { lstatSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { binary } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
+
+setDefaultTimeout(60_000)
 
 test("files are 0600 and folders 0700, whatever the umask of the host", async () => {
   using machine = new Machine()

@@ -2,11 +2,13 @@
  * A `purge` that was interrupted had taken its sessions from the vault, but not from the views. Said again, it found no
  * session in the vault and said "Nothing to forget", and the views went on telling.
  */
-import { expect, test } from "bun:test"
+import { expect, setDefaultTimeout, test } from "bun:test"
 import { mkdirSync } from "node:fs"
 import { run } from "../support/binary.ts"
 import { holding } from "../support/held.ts"
 import { Machine } from "../support/machine.ts"
+
+setDefaultTimeout(60_000)
 
 test("purge said again goes on with what was interrupted", async () => {
   using machine = new Machine()

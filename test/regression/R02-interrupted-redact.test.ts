@@ -2,12 +2,14 @@
  * A `redact` that was interrupted behind the vault left secrets in the views. Said again, it found none in the vault and
  * said "Nothing to overwrite".
  */
-import { expect, test } from "bun:test"
+import { expect, setDefaultTimeout, test } from "bun:test"
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { run } from "../support/binary.ts"
 import { holding } from "../support/held.ts"
 import { Machine } from "../support/machine.ts"
+
+setDefaultTimeout(60_000)
 
 // Made of pieces, so that nobody takes this file for a leak.
 const SECRET = ["ghp", "0123456789abcdefghijABCDEFGHIJ012345"].join("_")

@@ -2,11 +2,13 @@
  * While another process held the database, `import` gave up each transcript after its first piece ("database is locked"):
  * the rest was not archived at all, although the vault needs no database.
  */
-import { expect, test } from "bun:test"
+import { expect, setDefaultTimeout, test } from "bun:test"
 import { openDatabase } from "../../src/archive/database.ts"
 import { run } from "../support/binary.ts"
 import { doneIn } from "../support/events.ts"
 import { Machine } from "../support/machine.ts"
+
+setDefaultTimeout(60_000)
 
 test("the vault takes all of it, and the views follow", async () => {
   using machine = new Machine()

@@ -2,11 +2,13 @@
  * Of a chained status line that hung, only the shell was ended: what it had started stayed, and one more came with each
  * message of the host.
  */
-import { expect, test } from "bun:test"
+import { expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { run } from "../support/binary.ts"
 import { Machine, until } from "../support/machine.ts"
+
+setDefaultTimeout(60_000)
 
 const isAlive = (pid: number): boolean => {
   try {

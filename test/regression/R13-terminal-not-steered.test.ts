@@ -59,3 +59,16 @@ test("install --scope project --dry-run: the settings that a repository brings",
   expect(stdout).toContain("command")
   expect(stdout).not.toMatch(/[\u009b\u202e]/)
 })
+
+test("documents for programs: escaped, and the same", async () => {
+  using machine = new Machine()
+  const session = await archived(machine)
+  const cli = (...args: string[]) => run([...args, "--json"], { env: machine.env, cwd: machine.cwd })
+  for (const args of [["show", session], ["sessions"], ["search", "Before"], ["show", HOSTILE]]) {
+    const { stdout } = await cli(...args)
+    expect(stdout).toContain("\\u009b")
+    expect(stdout).not.toMatch(/[\x1b\x07\u009b\u202e]/)
+  }
+  const { turns } = JSON.parse((await cli("show", session)).stdout)
+  expect(turns[0].prompt).toBe(HOSTILE)
+})

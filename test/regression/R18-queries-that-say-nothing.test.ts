@@ -45,7 +45,7 @@ test.each([["(((("], ['""'], ["🛡️"], ["..."]])(
     const error = {
       exit: 3,
       code: "not-found",
-      hint: "it has no word; ctxbridge search --cold finds signs as they are written",
+      hint: "the query has no word; ctxbridge search --cold finds symbols as they are written",
     }
     expect(await refused("search", query)).toMatchObject(error)
     expect(await refused("search", query, "--all-projects")).toMatchObject(error)
@@ -80,7 +80,7 @@ test("in a folder that is no project, the project above it is named", async () =
   const { code, stdout, stderr } = await run(["search", "word"], { env: machine.env, cwd })
   expect({ code, stdout }).toEqual({ code: 3, stdout: "" })
   expect(stderr).toBe(
-    `ctxbridge: no session of ${cwd} is archived\nhint: --project ${machine.cwd} is the one above\n`,
+    `ctxbridge: no session of ${cwd} is archived\nhint: --project ${machine.cwd} is the project above it\n`,
   )
 })
 

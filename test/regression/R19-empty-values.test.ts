@@ -28,5 +28,18 @@ test("what begins with a dash and is no option can still be looked for", async (
   const refused = await run(["search", "->"], machine)
   expect(refused).toMatchObject({ code: 64, stdout: "" })
   expect(refused.stderr).toContain("put -- before")
+  // Somebody looks for a flag of another program.
+  expect((await run(["search", "--no-cache"], machine)).stderr).toContain("put -- before")
   expect(await run(["search", "--", "--force"], machine)).toMatchObject({ code: 0, stderr: "" })
+})
+
+test("a value that begins with two dashes: how it is given, and that it is taken so", async () => {
+  using machine = new Machine()
+  await machine.hook("stop", machine.session().turn("-----BEGIN OF SOMETHING").flush())
+  const refused = await run(["forget", "--match", "-----BEGIN", "--dry-run"], machine)
+  expect(refused).toMatchObject({ code: 64, stdout: "" })
+  expect(refused.stderr).toContain("hint: --match=… takes one that begins with --\n")
+  const taken = await run(["forget", "--match=-----BEGIN", "--dry-run"], machine)
+  expect(taken).toMatchObject({ code: 0, stderr: "" })
+  expect(taken.stdout).toStartWith("Would replace ")
 })

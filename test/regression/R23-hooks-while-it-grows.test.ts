@@ -2,12 +2,14 @@
  * A hook that had looked at the transcript's length waited for the copy, while another one archived what the host had added
  * since: a copy that was longer than the transcript seemed to be that of a rewritten one, and was begun anew.
  */
-import { expect, test } from "bun:test"
+import { expect, setDefaultTimeout, test } from "bun:test"
 import { appendFileSync, readdirSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 import { capture } from "../../src/vault/capture.ts"
 import { contentOf, Machine, pooled } from "../support/machine.ts"
 import { tempFolder } from "../support/temp.ts"
+
+setDefaultTimeout(60_000)
 
 test("a transcript that has grown, and been archived, since it was opened", () => {
   using folder = tempFolder()

@@ -14,7 +14,7 @@ test("what is no file is none of the model's", async () => {
   const refusal = {
     code: 3,
     stdout: "",
-    stderr: `ctxbridge: ${from} has no onnx/model_quantized.onnx\nhint: it has to hold onnx/model_quantized.onnx and tokenizer.json\n`,
+    stderr: `ctxbridge: ${from} has no onnx/model_quantized.onnx\nhint: it must hold onnx/model_quantized.onnx and tokenizer.json\n`,
   }
   expect(await run(["model", "install", "--from", from], machine)).toMatchObject(refusal)
   rmSync(file, { recursive: true })

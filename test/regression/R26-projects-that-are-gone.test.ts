@@ -2,11 +2,13 @@
  * Of a repository that was moved or deleted nothing was found by its folder; a rebuild, which every new version may bring,
  * took the sessions of a worktree that was removed since out of their project.
  */
-import { expect, test } from "bun:test"
+import { expect, setDefaultTimeout, test } from "bun:test"
 import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
+
+setDefaultTimeout(60_000)
 
 /** A repository with a worktree, as git makes them, and a session in each. */
 async function repository(machine: Machine) {

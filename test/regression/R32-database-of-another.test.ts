@@ -2,13 +2,15 @@
  * While another process has the database for itself (the last one that closes it moves the log over), views made anew forgot
  * to which project sessions belong whose folder is gone, and commands called it a defect of ctxbridge.
  */
-import { expect, test } from "bun:test"
+import { expect, setDefaultTimeout, test } from "bun:test"
 import { join } from "node:path"
 import { type Database, databasePath, openDatabase, openFile } from "../../src/archive/database.ts"
 import { carryProjects } from "../../src/archive/former-projects.ts"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import { tempFolder } from "../support/temp.ts"
+
+setDefaultTimeout(60_000)
 
 function keepForItself(db: Database): void {
   db.run("PRAGMA locking_mode = EXCLUSIVE")

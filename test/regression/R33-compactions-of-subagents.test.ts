@@ -2,9 +2,11 @@
  * A subagent's compaction was taken for the session's: the subagent was given what the session had lost, with the user's
  * open prompt, and the session, which compacted at the same time, was given nothing.
  */
-import { expect, test } from "bun:test"
+import { expect, setDefaultTimeout, test } from "bun:test"
 import { contextOf, Machine } from "../support/machine.ts"
 import type { Transcript } from "../support/transcript.ts"
+
+setDefaultTimeout(60_000)
 
 const SILENT = { code: 0, stdout: "", stderr: "" }
 const AGENT = { agent_id: "a4896785b52fcd81b", agent_type: "general-purpose" }

@@ -2,10 +2,12 @@
  * A `/compact` early in a session made all other sessions forget where the host compacts by itself, and a session's first
  * automatic compaction made them forget those before.
  */
-import { expect, test } from "bun:test"
+import { expect, setDefaultTimeout, test } from "bun:test"
 import { run } from "../support/binary.ts"
 import { contextOf, Machine } from "../support/machine.ts"
 import type { Transcript } from "../support/transcript.ts"
+
+setDefaultTimeout(60_000)
 
 function answer(transcript: Transcript, tokens: number): Transcript {
   const usage = { input_tokens: 20, cache_read_input_tokens: tokens - 60, output_tokens: 40 }

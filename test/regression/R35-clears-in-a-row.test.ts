@@ -1,7 +1,9 @@
 /** After a second `/clear`, with nothing said since the first, nothing was given back: the session it ended was empty. */
-import { expect, test } from "bun:test"
+import { expect, setDefaultTimeout, test } from "bun:test"
 import { contextOf, Machine } from "../support/machine.ts"
 import type { Transcript } from "../support/transcript.ts"
+
+setDefaultTimeout(60_000)
 
 const COMMAND =
   "<command-name>/clear</command-name>\n<command-message>clear</command-message>\n<command-args></command-args>"

@@ -27,16 +27,16 @@ test.each(["status", "timeline", "sessions"])("%s: the environment's value", asy
     code: 64,
     stdout: "",
     stderr:
-      `ctxbridge: restore.budget: "lots" is not 0 to 9500, in the environment: ${BUDGET}\n` +
+      `ctxbridge: restore.budget: "lots" is not allowed (0 to 9500), in the environment: ${BUDGET}\n` +
       "hint: ctxbridge config get restore.budget shows what counts instead\n",
   })
 })
 
 test.each([
-  ["[restore]\nbudget = -1\n", "restore.budget: -1 is not 0 to 9500"],
-  ['[restore]\nbudget = "lots"\n', 'restore.budget: "lots" is not 0 to 9500'],
-  ["[restore]\nenabled = 7\n", "restore.enabled: 7 is not true or false"],
-  ["[restore.budget]\nmost = 1\n", 'restore.budget: {"most":1} is not 0 to 9500'],
+  ["[restore]\nbudget = -1\n", "restore.budget: -1 is not allowed (0 to 9500)"],
+  ['[restore]\nbudget = "lots"\n', 'restore.budget: "lots" is not allowed (0 to 9500)'],
+  ["[restore]\nenabled = 7\n", "restore.enabled: 7 is not allowed (true or false)"],
+  ["[restore.budget]\nmost = 1\n", 'restore.budget: {"most":1} is not allowed (0 to 9500)'],
   ["restore.budget = 2020-01-01\n", "restore.budget: "],
 ])("the value of the user's file: %p", async (text, message) => {
   using machine = new Machine()
@@ -54,7 +54,7 @@ test("several at once are counted, and programs are told as well", async () => {
   expect({ code, stderr }).toEqual({ code: 64, stderr: "" })
   expect(JSON.parse(stdout).error).toEqual({
     code: "config",
-    message: `restore.budget: "lots" is not 0 to 9500, in ${fileOf(machine)} (and 1 more)`,
+    message: `restore.budget: "lots" is not allowed (0 to 9500), in ${fileOf(machine)} (and 1 more)`,
     hint: "ctxbridge config list shows what counts instead",
   })
 })
@@ -72,13 +72,13 @@ test("a project's file, which came from somebody else, stops nobody", async () =
   writeFileSync(join(machine.cwd, ".ctxbridge.toml"), '[restore]\nbudget = "lots"\n')
   expect(await call(machine, ["status"])).toMatchObject({ code: 0, stderr: "" })
   const { stdout } = await call(machine, ["config", "list"])
-  expect(stdout).toContain('Ignored: restore.budget (project): "lots" is not 0 to 9500')
+  expect(stdout).toContain('Ignored: restore.budget (project): "lots" is not allowed (0 to 9500)')
 })
 
 test("config, doctor, uninstall, completions and help work, and show it", async () => {
   using machine = new Machine()
   const env = { [BUDGET]: "lots", CTXBRIDGE_RESTORE_BUGDET: "1" }
-  const wrong = `restore.budget (${BUDGET}): "lots" is not 0 to 9500`
+  const wrong = `restore.budget (${BUDGET}): "lots" is not allowed (0 to 9500)`
   const list = await call(machine, ["config", "list"], env)
   expect(list).toMatchObject({ code: 0, stderr: "" })
   expect(list.stdout).toContain(`Ignored: ${wrong}`)
@@ -94,7 +94,7 @@ test("config, doctor, uninstall, completions and help work, and show it", async 
   const removed = await call(machine, ["uninstall"], env)
   expect(removed).toMatchObject({
     code: 0,
-    stderr: `ignored: restore.budget: "lots" is not 0 to 9500, in the environment: ${BUDGET}\n`,
+    stderr: `ignored: restore.budget: "lots" is not allowed (0 to 9500), in the environment: ${BUDGET}\n`,
   })
   for (const words of [["--help"], ["--version"], ["status", "--help"], ["completions", "bash"]])
     expect(await call(machine, words, env)).toMatchObject({ code: 0, stderr: "" })
@@ -121,6 +121,6 @@ test("hooks, job and status line go on with the default, and the log says so onc
     .trim()
     .split("\n")
   expect(log.map((text) => JSON.parse(text).message)).toEqual([
-    `restore.budget: "lots" is not 0 to 9500, in the environment: ${BUDGET}`,
+    `restore.budget: "lots" is not allowed (0 to 9500), in the environment: ${BUDGET}`,
   ])
 })

@@ -2,7 +2,7 @@
  * On a disk that is full to its last byte, SQLite could not make the index of its log, and nothing was found, shown or
  * given back any more.
  */
-import { expect, test } from "bun:test"
+import { expect, setDefaultTimeout, test } from "bun:test"
 import { copyFileSync, cpSync, mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { databasePath, openDatabase } from "../../src/archive/database.ts"
@@ -11,6 +11,8 @@ import { run } from "../support/binary.ts"
 import { contextOf, Machine } from "../support/machine.ts"
 import { tempFolder } from "../support/temp.ts"
 import type { Transcript } from "../support/transcript.ts"
+
+setDefaultTimeout(60_000)
 
 /**
  * Copies the archive as hooks leave it when nobody tidies up after them: what they have committed last stands in the log

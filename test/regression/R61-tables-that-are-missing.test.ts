@@ -3,12 +3,14 @@
  * ever: "no such table: messages", "this is a bug in ctxbridge".
  */
 import { Database } from "bun:sqlite"
-import { expect, test } from "bun:test"
+import { expect, setDefaultTimeout, test } from "bun:test"
 import { rmSync } from "node:fs"
 import { databasePath } from "../../src/archive/database.ts"
 import { run } from "../support/binary.ts"
 import { contextOf, Machine, until } from "../support/machine.ts"
 import type { Transcript } from "../support/transcript.ts"
+
+setDefaultTimeout(60_000)
 
 async function filled(machine: Machine): Promise<Transcript> {
   const session = machine.session().turn("The walrus sleeps.").flush()

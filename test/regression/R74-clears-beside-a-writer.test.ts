@@ -1,9 +1,11 @@
 /** After a second `/clear`, while another program was writing the database, nothing was given back. */
 
 import { Database } from "bun:sqlite"
-import { expect, test } from "bun:test"
+import { expect, setDefaultTimeout, test } from "bun:test"
 import { join } from "node:path"
 import { contextOf, Machine } from "../support/machine.ts"
+
+setDefaultTimeout(60_000)
 
 test("each clear is given the same, also from a database that can only be read", async () => {
   using machine = new Machine()

@@ -1,6 +1,8 @@
 /** The engine compiles some methods of arrays when each is first called: at each prompt, for 0.1 ms each. */
-import { expect, test } from "bun:test"
+import { expect, setDefaultTimeout, test } from "bun:test"
 import { Machine } from "../support/machine.ts"
+
+setDefaultTimeout(60_000)
 
 /** The engine prints each function that is about to run for the first time. */
 const DUMP = { BUN_JSC_dumpGeneratedBytecodes: "1" }

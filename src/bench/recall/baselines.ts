@@ -1,5 +1,5 @@
 /**
- * What a search has to beat: BM25 over turns as anybody would set it up (FTS5, porter, any of the words), and the
+ * What a search must beat: BM25 over turns as anyone would set it up (FTS5, porter, any of the words), and the
  * embedding of the design documents, which hashes all characters of a text into each dimension.
  */
 import type { Database } from "../../archive/database.ts"
@@ -18,7 +18,7 @@ interface Line {
   readonly length: number
 }
 
-/** Each turn with its words and, on a line each, its tool calls. */
+/** Each turn with its words and its tool calls, one per line. */
 export function turnTexts(db: Database, dataHome: string, readers: CopyReaders): Shown[] {
   const utf8 = new TextDecoder()
   const texts = new Map<string, string[]>()
@@ -69,7 +69,7 @@ export function bm25(db: Database, turns: readonly Shown[]): Arm {
 }
 
 const DIMENSIONS = 384
-/** Characters of a turn that are hashed, as there. */
+/** How many characters of a turn are hashed, as there. */
 const HASHED = 512
 
 /** `createHashEmbedding` of the design documents. */

@@ -1,6 +1,6 @@
 /**
- * Questions over coding sessions, made from their transcripts by rule, so that anybody can measure with their own:
- * names that stand in few turns, commands that were run, errors, decisions.
+ * Makes questions about coding sessions from their transcripts, by rule, so that anyone can measure with their own:
+ * names that occur in few turns, commands that were run, errors, decisions.
  */
 import type { Database } from "../../archive/database.ts"
 import { HANDLE_PREFIX } from "../../archive/handle-prefix.ts"
@@ -10,7 +10,7 @@ import { namesIn } from "../../util/words.ts"
 import type { CopyReaders } from "../../vault/reader.ts"
 import { comparable, type Question } from "./question.ts"
 
-/** Questions of each kind, spread over all turns. */
+/** Questions per kind, spread over all turns. */
 const OF_EACH = 40
 /** A name in more turns than this answers nothing. */
 const FEW = 3
@@ -40,7 +40,7 @@ const rowsOf = (db: Database, from: string): Row[] =>
     )
     .all(HANDLE_PREFIX)
 
-/** One question for each text, answered by every turn that has it. */
+/** One question per text, answered by every turn that contains it. */
 function ask(group: string, rows: readonly Row[], query: (text: string) => string): Question[] {
   const turns = new Map<string, Set<string>>()
   for (const { handle, text } of rows) {
@@ -69,14 +69,14 @@ function tellingLine({ handle, text }: Row): Row[] {
   return line === undefined ? [] : [{ handle, text: line }]
 }
 
-/** A question in other words than the sentence, as far as a rule can make one. */
+/** Words the question differently from the sentence, as far as a rule can. */
 function everySecondWord(sentence: string): string {
   const names = namesIn(sentence).map(({ at, length }) => sentence.slice(at, at + length))
   const telling = names.filter((name) => name.length > 2 && !isStopWord(name.toLowerCase()))
   return telling.filter((_, n) => n % 2 === 0).join(" ")
 }
 
-/** Names of two parts and more. */
+/** Names of two or more parts. */
 const IDENTIFIER = /\b(?:[a-z]+(?:[A-Z][a-z0-9]+)+|[a-z0-9]+(?:_[a-z0-9]+)+|[A-Z][a-z]+(?:[A-Z][a-z]+)+)\b/g
 
 function identifiers(db: Database, dataHome: string, readers: CopyReaders): Row[] {

@@ -1,5 +1,5 @@
 /**
- * Data in the shape of our LoCoMo conversion: a folder of transcripts for each conversation, and beside it
+ * Reads data in the format of our LoCoMo conversion: a folder of transcripts per conversation, and next to it
  * `<conversation>.gold.json` with `qa: [{question, category, gold: [id]}]` and `dia: {id: {text}}`.
  */
 import { readdirSync, readFileSync } from "node:fs"
@@ -10,7 +10,7 @@ import type { Question } from "./question.ts"
 export interface Conversation {
   readonly name: string
   readonly transcripts: readonly string[]
-  /** undefined: they are made from the transcripts. */
+  /** Undefined: questions are made from the transcripts. */
   readonly questions: readonly Question[] | undefined
 }
 
@@ -45,9 +45,9 @@ function conversation(folder: string, name: string): Conversation {
     .filter((file) => file.endsWith(".jsonl"))
     .sort()
     .map((file) => join(folder, name, file))
-  // "Speaker: what was said" stands there; only the latter is evidence.
+  // The text is "Speaker: what was said"; only the latter is evidence.
   const said = (id: string): string => (dia[id]?.text ?? "").replace(/^\w+: /, "")
-  // What nothing answers has no share of it that could be shown.
+  // A question without an answer has no evidence that could be shown.
   const answered = qa.filter(({ gold }) => gold.length > 0)
   const questions = answered.map(({ question, category, gold }) => ({
     text: question,
@@ -57,7 +57,7 @@ function conversation(folder: string, name: string): Conversation {
   return { name, transcripts, questions }
 }
 
-/** Transcripts without questions: each folder below is a conversation. */
+/** Transcripts without questions: each subfolder is a conversation. */
 export function transcriptsBelow(folder: string): Conversation[] {
   const folders = new Map<string, string[]>()
   for (const file of [...new Bun.Glob("**/*.jsonl").scanSync(folder)].sort()) {

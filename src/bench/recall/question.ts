@@ -1,23 +1,23 @@
-/** What a bench asks, and what counts as an answer. Pure. */
+/** What a benchmark asks, and what counts as an answer. Pure. */
 
 export interface Question {
   readonly text: string
   readonly group: string
-  /** Texts that answer it, each to be shown; by the name under which it is counted. */
+  /** Texts that answer it and should all be shown, keyed by the name under which they are counted. */
   readonly evidence: ReadonlyMap<string, string>
-  /** Handles of the turns that answer it, where that is known. */
+  /** Handles of the turns that answer it, if known. */
   readonly turns?: ReadonlySet<string>
 }
 
 /** One result of a ranking. */
 export interface Shown {
-  /** All texts that a person or a model gets to see of it. */
+  /** All of it that a person or a model sees. */
   readonly text: string
   /** With `ctx:`. */
   readonly handle: string
 }
 
-/** Results that are asked for. */
+/** How many results are requested. */
 export const ASKED = 10
 const BUDGET = 4000
 
@@ -31,11 +31,14 @@ export interface Scores {
   readonly mrr: number
   /** Share of the evidence that the first 4,000 characters show. */
   readonly r4000: number
-  /** Share of questions with a turn that answers among the first five; null where turns are not known. */
+  /**
+   * Share of questions for which one of the first five results is a turn that answers; null when those turns are not
+   * known.
+   */
   readonly turn5: number | null
 }
 
-/** Letters and digits, in lower case: how texts are compared. */
+/** Only letters and digits in lower case, for comparing texts. */
 export const comparable = (text: string): string =>
   text
     .toLowerCase()
@@ -43,11 +46,14 @@ export const comparable = (text: string): string =>
     .replace(/[^\p{L}\p{N}]+/gu, " ")
     .trim()
 
-/** Words in a row that show a longer text, and how many characters they have at least. */
+/** How many consecutive words of a longer text must be shown, and their minimum length in characters. */
 const RUN = 8
 const RUN_CHARACTERS = 40
 
-/** Whether a text is shown: all of it or, when it is long, a run of its words. Both as `comparable` makes them. */
+/**
+ * Whether a text is shown: completely or, if it is long, by a run of its words. Both must be in the form that
+ * `comparable` returns.
+ */
 export function shows(shown: string, text: string): boolean {
   if (text === "") return false
   if (shown.includes(text)) return true
@@ -60,7 +66,7 @@ export function shows(shown: string, text: string): boolean {
   return false
 }
 
-/** Of one question: each figure is 0 to 1. */
+/** Scores for one question; each figure is 0 to 1. */
 export function scoreOf({ evidence, turns }: Question, results: readonly Shown[]): Scores {
   const covered = results.map(({ text }) => {
     const shown = comparable(text)

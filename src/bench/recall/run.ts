@@ -1,4 +1,4 @@
-/** `ctxbridge bench recall`: how much of what answers a question each way of searching shows. */
+/** `ctxbridge bench recall`: how much of what answers a question each kind of search shows. */
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { type Database, openDatabase } from "../../archive/database.ts"
@@ -22,7 +22,7 @@ export interface RecallReport {
   readonly questions: number
   /** What made the vectors of the arms that search by meaning. */
   readonly embedder: { readonly id: string; readonly runtime: RuntimeName }
-  /** By arm, then by group of questions; `all` stands last. */
+  /** By arm, then by group of questions; `all` comes last. */
   readonly arms: Readonly<Record<string, Readonly<Record<string, Scores>>>>
 }
 
@@ -33,7 +33,7 @@ export interface RecallOptions {
 }
 
 /**
- * Each conversation is an archive of its own. Where the folder has no questions they are made from the transcripts.
+ * Each conversation gets its own archive. If the folder has no questions, they are made from the transcripts.
  *
  * @throws CtxError `no-data`
  */
@@ -76,13 +76,13 @@ export async function benchRecall(options: RecallOptions): Promise<RecallReport>
   return { questions, embedder: { id: embedder.id, runtime: embedder.runtime }, arms }
 }
 
-/** As the background job does it, but to the end. */
+/** Like the background job, but until all is done. */
 async function embedAll(db: Database, dataHome: string, embedder: Embedder): Promise<void> {
   let below: number | undefined = Number.MAX_SAFE_INTEGER
   while (below !== undefined) below = await embedCycle(db, dataHome, embedder, below, () => false)
 }
 
-/** Turns that are compared in rank with those found by words, as in `search`. */
+/** How many turns found by meaning are merged with those found by words, as in `search`. */
 const NEAREST = 100
 
 type Arm = (question: string, limit: number) => Shown[] | Promise<Shown[]>

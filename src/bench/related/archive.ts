@@ -1,4 +1,4 @@
-/** Transcripts of sessions with prompts and answers only, in the host's shape. */
+/** Writes transcripts that contain only prompts and answers, in the host's format. */
 import { mkdirSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path"
 import type { Said } from "./sessions.ts"
@@ -6,7 +6,7 @@ import type { Said } from "./sessions.ts"
 const DAY = 86_400_000
 const START = Date.UTC(2026, 2, 2, 8)
 
-/** @param n counts the sessions: each is a day later */
+/** @param n number of the session; each is a day later */
 export function writeSession(path: string, id: string, cwd: string, turns: readonly Said[], n: number): void {
   let lines = 0
   let parent: string | null = null

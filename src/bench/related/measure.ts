@@ -1,6 +1,6 @@
 /**
- * `ctxbridge bench related`: what a restore gives of other sessions. To prompts that have nothing to do with them it
- * should give nothing; to those that go on where one of them was, the turn that they go on from.
+ * `ctxbridge bench related`: what a restore gives from other sessions. It should give nothing for unrelated prompts,
+ * and for prompts that continue another session, the turn they continue from.
  */
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
@@ -19,14 +19,14 @@ import { type Said, SESSIONS } from "./sessions.ts"
 
 export interface Tally {
   readonly prompts: number
-  /** Those to which something of another session was given. */
+  /** Prompts for which something from another session was given. */
   readonly answered: number
-  /** Those to which the right turn was given. */
+  /** Prompts for which the right turn was given. */
   readonly right: number
   /** Turns that were given, and how many of them were right. */
   readonly turns: number
   readonly rightTurns: number
-  /** UTF-16 units that were given. */
+  /** How much was given, in UTF-16 units. */
   readonly characters: number
 }
 
@@ -35,22 +35,22 @@ export interface RelatedReport {
   readonly related: Tally
 }
 
-/** What was given to a prompt: a text for each turn. */
+/** What was given for a prompt: one text per turn. */
 interface Given {
   readonly turns: readonly string[]
   isRight(turn: string): boolean
 }
 
-/** Turns of other sessions in a restore, as by default. */
+/** Other sessions' turns in a restore; the default. */
 const MOST = 3
 const BUDGET = 4000
 const SEED = 11
 const SECTION = /\n## Related turns [^\n]*((?:\n- [^\n]*)+)/
 
-/** The session that is restored: nothing in it says what it is about. */
+/** The session that is restored. Nothing in it says what it is about. */
 const HERE: readonly Said[] = [{ prompt: "hello", answer: "Hello! What shall we do?" }]
 
-/** With the sessions and prompts beside this file, and whole restores. */
+/** Uses the sessions and prompts in this folder, and complete restores. */
 export async function benchRelated(): Promise<RelatedReport> {
   return inFolder(async (work) => {
     const { dataHome, here } = shopIn(work)
@@ -75,8 +75,8 @@ export async function benchRelated(): Promise<RelatedReport> {
 }
 
 /**
- * With conversations and questions of their own: each question is put to its conversation, whose turns may answer it, and to
- * all others, which know nothing of it.
+ * Uses the caller's conversations and questions. Each question is put to its own conversation, whose turns may answer
+ * it, and to all others, which know nothing of it.
  */
 export async function benchRelatedTo(
   conversations: readonly Conversation[],
@@ -123,7 +123,7 @@ function archive(work: string, dataHome: string, transcripts: readonly string[])
   importTranscripts(place, transcripts, { dryRun: false, check: false })
 }
 
-/** The sessions in one project; in another one, sessions that say every prompt word for word. */
+/** Archives the sessions in one project, and in another one sessions that contain every prompt verbatim. */
 function shopIn(work: string): { dataHome: string; here: string } {
   const dataHome = join(work, "data")
   mkdirSync(dataHome)
@@ -144,7 +144,7 @@ function shopIn(work: string): { dataHome: string; here: string } {
   return { dataHome, here }
 }
 
-/** The lines that a restore gives of other sessions. */
+/** The lines that a restore gives from other sessions. */
 function relatedIn(db: Database, session: string, prompt: string): string[] {
   const options = { source: "compact", budget: BUDGET, summary: "", related: MOST } as const
   const { text } = restoreOf(db, session, options, { text: prompt, at: 0 })
@@ -157,7 +157,7 @@ const handleOf = (db: Database, prompt: string): string =>
     .query<{ handle: string }, [string]>("SELECT handle FROM turns WHERE prompt = ? ORDER BY id LIMIT 1")
     .get(prompt)!.handle
 
-/** Prompt and answer of each turn that the question lets through, in every project of the archive. */
+/** Prompt and answer of each turn that qualifies for the question, in all projects of the archive. */
 function turnsFor(db: Database, prompt: string): string[] {
   const projects = db.query<{ id: number; path: string }, []>("SELECT id, path FROM projects").all()
   return projects.flatMap(({ id, path }) =>

@@ -1,11 +1,11 @@
 /**
- * Prompts put to the sessions of sessions.ts: those that have nothing to do with any of them, and those that go on where
- * one of them was. Pure.
+ * Prompts for the sessions in sessions.ts: some unrelated to all of them, some that continue where one of them left
+ * off. Pure.
  */
 import { Dice } from "../dice.ts"
 import type { SessionName } from "./sessions.ts"
 
-/** Nothing of another session helps here. */
+/** Nothing from another session helps here. */
 export const UNRELATED: readonly string[] = [
   "continue",
   "ok go on",
@@ -37,7 +37,7 @@ export const UNRELATED: readonly string[] = [
   "続けてください",
   "продолжай и исправь ошибки",
   "계속 해줘",
-  // Subjects of their own, with a word here and there that another session has, too.
+  // Subjects of their own, with an occasional word that another session has too.
   "Draw the org chart of the sales team as an SVG with d3-hierarchy",
   "The customer survey should allow half stars in its rating widget",
   "Port the tide-prediction module from Fortran to Rust and keep the harmonic constants",
@@ -78,7 +78,7 @@ export const UNRELATED: readonly string[] = [
   "implement the coupon stacking rules from the spreadsheet Anna sent",
 ]
 
-/** What follows a long prompt around: a pasted log or file has many words of any kind. */
+/** Long prompts: a pasted log or file contains many words of all kinds. */
 export function longPrompts(seed: number): string[] {
   const dice = new Dice(seed)
   const parts =
@@ -109,7 +109,7 @@ export interface Related {
   readonly turn: number
 }
 
-/** Somebody comes back to what another session was about, in words of their own. */
+/** Someone returns to what another session was about, in their own words. */
 export const RELATED: readonly Related[] = [
   {
     prompt: "After a Redis restart some webhooks still go missing from the retry queue",

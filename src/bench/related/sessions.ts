@@ -1,11 +1,14 @@
-/** Sessions of one project, each about something else, for measuring what of them a restore gives to another. Pure. */
+/**
+ * Sessions of one project, each on a different subject, for measuring what a restore gives from them to another
+ * session. Pure.
+ */
 
 export interface Said {
   readonly prompt: string
   readonly answer: string
 }
 
-/** By name. What a name stands for comes up in no other session. */
+/** Sessions by subject. No subject occurs in another session. */
 export const SESSIONS = {
   webhooks: [
     {

@@ -1,10 +1,10 @@
-/** What else could be given back with the same characters, to compare with. Pure. */
+/** Alternatives that could be given back within the same number of characters, for comparison. Pure. */
 import { FACT_KINDS } from "../../transcript/facts.ts"
 import type { Part, TranscriptRecord } from "../../transcript/types.ts"
 import { oneLine } from "../../util/text.ts"
 import type { FactsSeen } from "./needed.ts"
 
-/** Characters of a turn that the rankings of the first design show. */
+/** Characters of a turn shown by the first design's rankings. */
 const PREVIEW = 300
 /** ms in which a turn's weight halves in the first design's ranking. */
 const HALF_LIFE = 7 * 24 * 3_600_000
@@ -40,11 +40,11 @@ function addTo(turn: OldTurn | undefined, part: Part): void {
   if (typeof path === "string") turn.files.add(path)
 }
 
-/** The newest first. */
+/** Newest first. */
 export const byRecency = (turns: readonly OldTurn[], budget: number): string =>
   listed([...turns].reverse(), budget)
 
-/** Recency × richness: nothing has been used yet when a session is compacted, so uses do not count. */
+/** Recency × richness. Uses do not count, since nothing has been used yet when a session is compacted. */
 export function byImportance(turns: readonly OldTurn[], budget: number): string {
   const now = Math.max(0, ...turns.map(({ time }) => time))
   const score = ({ time, tools, files }: OldTurn): number =>
@@ -80,7 +80,7 @@ function textOf(part: Part): string {
   return part.kind === "prompt" || part.kind === "text" || part.kind === "toolResult" ? part.text : ""
 }
 
-/** Bare lists, a quarter of the characters for each kind. */
+/** Bare lists, with a quarter of the characters for each kind. */
 export function bareLists(before: FactsSeen, budget: number): string {
   const now = Math.max(
     0,

@@ -1,4 +1,6 @@
-/** Replays a transcript up to each of its compactions, restores as the hook does, and looks what was needed after. */
+/**
+ * Replays a transcript up to each of its compactions, restores as the hook does, and checks what was needed afterwards.
+ */
 import { gather, type PendingPrompt } from "../../restore/gather.ts"
 import { holderOf } from "../../restore/held.ts"
 import { renderRestore } from "../../restore/render.ts"
@@ -11,28 +13,28 @@ import { Memory, neededAfter, type Window, windowAfter } from "./needed.ts"
 import { missing, type Shares, shares } from "./shares.ts"
 import { Views } from "./views.ts"
 
-/** A transcript to look at. */
+/** A transcript to examine. */
 export interface Source {
   readonly session: string
   readonly read: () => Uint8Array
 }
 
 export interface SurviveOptions {
-  /** Characters of a restore. */
+  /** Maximum characters of a restore. */
   readonly budget: number
-  /** Steps of the model after the compaction. */
+  /** How many of the model's steps after the compaction count. */
   readonly window: number
 }
 
-/** What would have been given, for each way of choosing it. */
+/** The ways of choosing what to give back. */
 export const METHODS = ["restore", "lists", "search", "recency", "importance", "tail"] as const
 
 export type Method = (typeof METHODS)[number]
 
 export interface Gain {
-  /** Held by the summary and this together. */
+  /** In the summary or in this. */
   readonly together: Shares
-  /** Given by this, of what the summary lacks. */
+  /** In this, of what the summary lacks. */
   readonly given: Shares
   readonly characters: number
 }
@@ -42,14 +44,14 @@ export interface CompactionResult {
   /** Offset of the boundary in its transcript, in bytes. */
   readonly offset: number
   readonly trigger: string
-  /** Steps of the model in the window. */
+  /** The model's steps in the window. */
   readonly steps: number
   /** Tool calls until the first that changed a file; undefined when none did. */
   readonly untilEdit: number | undefined
   readonly needed: Readonly<Record<FactKind, number>>
   readonly summary: Shares
   readonly methods: Readonly<Record<Method, Gain>>
-  /** Lines of the restore that tell a turn with its handle. */
+  /** Lines of the restore that show a turn with its handle. */
   readonly turnLines: number
   readonly overBudget: boolean
 }
@@ -59,7 +61,7 @@ interface Place {
   readonly offset: number
 }
 
-/** Each compaction of a transcript after which the model went on. */
+/** Each compaction of a transcript after which the model continued. */
 export function* survive({ session, read }: Source, options: SurviveOptions): Generator<CompactionResult> {
   const content = read()
   const places = [...decoded(content)]
@@ -142,7 +144,7 @@ function compared(moment: Moment, { budget }: SurviveOptions): CompactionResult 
 const isBoundary = ({ parts, sidechain }: TranscriptRecord): boolean =>
   !sidechain && parts.some(({ kind }) => kind === "boundary")
 
-/** The summary stands behind the boundary, before anything else that is said. */
+/** The summary comes after the boundary, before anything else that is said. */
 function summaryAt(records: readonly TranscriptRecord[], boundary: number): string {
   for (const { parts } of records.slice(boundary, boundary + 4)) {
     for (const part of parts) if (part.kind === "summary") return part.text
@@ -150,7 +152,7 @@ function summaryAt(records: readonly TranscriptRecord[], boundary: number): stri
   return ""
 }
 
-/** The prompt that an automatic compaction came upon. */
+/** The prompt that was pending at an automatic compaction. */
 function pendingIn(past: readonly Place[]): PendingPrompt | undefined {
   for (const { record, offset } of [...past].reverse()) {
     for (const part of record.parts) {
@@ -160,7 +162,7 @@ function pendingIn(past: readonly Place[]): PendingPrompt | undefined {
   return undefined
 }
 
-/** What the model is asked for after the compaction. */
+/** What the model is asked after the compaction. */
 function firstPrompt({ records }: Window): string | undefined {
   for (const { parts } of records) {
     for (const part of parts) if (part.kind === "prompt" && part.via !== "command") return part.text

@@ -1,6 +1,6 @@
 /**
- * What the model needed after a compaction, told from what it did: the paths, names and commands that it used again
- * and the error lines that it met again, of those that stood before. Pure.
+ * What the model needed after a compaction, judged by what it did: which earlier paths, names and commands it used
+ * again, and which earlier error lines it met again. Pure.
  */
 import {
   FACT_KINDS,
@@ -16,7 +16,7 @@ import type { Part, TranscriptRecord } from "../../transcript/types.ts"
 
 export interface Seen {
   times: number
-  /** Number of the record that held it last. */
+  /** Number of the last record that contained it. */
   latest: number
 }
 
@@ -24,14 +24,16 @@ export type FactsSeen = Readonly<Record<FactKind, Map<string, Seen>>>
 
 const none = (): FactsSeen => ({ path: new Map(), command: new Map(), name: new Map(), error: new Map() })
 
-/** Gathers facts record by record. */
+/** Gathers facts, record by record. */
 export class Memory {
   readonly seen: FactsSeen = none()
   readonly #tools = new Map<string, string>()
   readonly #used: boolean
   #records = 0
 
-  /** @param used only what the model itself does counts, and errors; else all that stands in its context */
+  /**
+   * @param used whether only what the model itself does counts, and errors; otherwise everything in its context does
+   */
   constructor(used: boolean) {
     this.#used = used
   }
@@ -93,7 +95,7 @@ function stringsIn(input: unknown): string[] {
 
 export interface Window {
   readonly records: readonly TranscriptRecord[]
-  /** API messages of the model in it. */
+  /** The model's API messages in it. */
   readonly steps: number
   /** Tool calls until the first that changes a file; undefined when none does. */
   readonly untilEdit: number | undefined
@@ -101,7 +103,7 @@ export interface Window {
 
 const CHANGES = new Set(["Edit", "Write", "MultiEdit", "NotebookEdit"])
 
-/** What follows a compaction, up to so many steps of the model or the next compaction. */
+/** What follows a compaction, up to this many steps of the model or the next compaction. */
 export function windowAfter(records: readonly TranscriptRecord[], from: number, steps: number): Window {
   const messages = new Set<string>()
   const taken: TranscriptRecord[] = []

@@ -1,4 +1,4 @@
-/** What `ctxbridge bench survive` found, over all compactions, and as tables for people. Pure. */
+/** The results of `ctxbridge bench survive` over all compactions, and as tables for people. Pure. */
 import { FACT_KINDS } from "../../transcript/facts.ts"
 import { count } from "../../util/text.ts"
 import { table } from "../table.ts"
@@ -10,10 +10,10 @@ type Mean = ReturnType<typeof meanShares>
 export interface SurviveReport extends SurviveOptions {
   readonly suite: "survive"
   readonly compactions: readonly CompactionResult[]
-  /** Share of what was needed that the summary holds. */
+  /** Share of what was needed that is in the summary. */
   readonly summary: Mean
   readonly methods: Readonly<Record<Method, { together: Mean; given: Mean; characters: number | undefined }>>
-  /** Mean of the tool calls until the first change of a file, where there was one. */
+  /** Mean number of tool calls until the first change of a file, where there was one. */
   readonly untilEdit: number | undefined
   readonly fewestTurnLines: number
   readonly overBudget: number

@@ -1,10 +1,10 @@
-/** Shares of the needed facts that a text holds. Pure. */
+/** Shares of the needed facts that a text contains. Pure. */
 import { FACT_KINDS, type FactKind } from "../../transcript/facts.ts"
 import type { Needed } from "./needed.ts"
 
 export type Shares = Readonly<Record<FactKind, number | undefined>>
 
-/** Share of the needed facts of each kind; undefined where none was needed. */
+/** Share of the needed facts of each kind; undefined when none was needed. */
 export function shares(needed: Needed, holds: (kind: FactKind, fact: string) => boolean): Shares {
   const share = (kind: FactKind): number | undefined => {
     const facts = needed[kind]
@@ -13,13 +13,13 @@ export function shares(needed: Needed, holds: (kind: FactKind, fact: string) => 
   return Object.fromEntries(FACT_KINDS.map((kind) => [kind, share(kind)])) as unknown as Shares
 }
 
-/** Those that a text does not hold. */
+/** The needed facts that a text does not contain. */
 export function missing(needed: Needed, holds: (kind: FactKind, fact: string) => boolean): Needed {
   const lacks = (kind: FactKind): string[] => needed[kind].filter((fact) => !holds(kind, fact))
   return Object.fromEntries(FACT_KINDS.map((kind) => [kind, lacks(kind)])) as unknown as Needed
 }
 
-/** Means of several compactions, each kind over those where it was needed; `mean` over the kinds. */
+/** Means over several compactions, for each kind over those where it was needed; `mean` is over the kinds. */
 export function meanShares(all: readonly Shares[]): Shares & { readonly mean: number | undefined } {
   const kinds = FACT_KINDS.map((kind) => [kind, mean(all.map((one) => one[kind]))] as const)
   return { ...(Object.fromEntries(kinds) as unknown as Shares), mean: mean(kinds.map(([, share]) => share)) }

@@ -1,4 +1,4 @@
-/** The transcripts that `ctxbridge bench survive` looks at: copies in the vault, or files in a folder. */
+/** The transcripts that `ctxbridge bench survive` examines: copies in the vault, or files in a folder. */
 import { readFileSync } from "node:fs"
 import { sources } from "../../archive/source.ts"
 import { sessionOf } from "../../archive/take.ts"

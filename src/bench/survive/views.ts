@@ -1,4 +1,4 @@
-/** Vault and views of one transcript that nobody else sees, as far as it had grown at some moment. */
+/** A private vault and views of one transcript, as it was at some moment. */
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { type Database, openFile } from "../../archive/database.ts"
@@ -10,7 +10,7 @@ import { search } from "../../search/search.ts"
 import { temporaryFolder } from "../../util/temporary.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 
-/** Hits of a search that count as seen. */
+/** How many hits of a search count as seen. */
 const FIRST_HITS = 5
 
 export class Views {

@@ -1,4 +1,4 @@
-/** Many at once, and killed at any moment. */
+/** Many hooks at once, and hooks killed at any moment. */
 import type { TortureCase } from "./types.ts"
 
 export const crowd: TortureCase = {
@@ -26,9 +26,9 @@ export const kills: TortureCase = {
   name: "kill -9",
   async run(world, dice, { kills }) {
     const sessions = Array.from({ length: 4 }, () => world.session().grow(1))
-    // Some end before they can be killed: then more.
+    // Some end before they can be killed, so more are started.
     for (let n = 0; world.killed < kills && n < 4 * kills; n++) {
-      // Now and then so much that a job is started for it.
+      // Occasionally enough that a job is started for it.
       const session = dice.pick(sessions).grow(n % 25 === 0 ? 500 : dice.between(1, 12))
       const dying = [world.hook(world.anyEvent(dice), session, { killAfter: dice.between(0, 40) })]
       if (dice.chance(0.3)) dying.push(world.hook("stop", session, { killAfter: dice.between(0, 40) }))

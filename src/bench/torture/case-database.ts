@@ -1,4 +1,6 @@
-/** A database that cannot be used while hooks go on. The vault takes all of it; the views follow by themselves. */
+/**
+ * A database that is unusable while hooks continue. The vault takes everything, and the views catch up by themselves.
+ */
 import { closeSync, existsSync, fstatSync, ftruncateSync, openSync, rmSync, writeSync } from "node:fs"
 import { databasePath, openDatabase, SCHEMA_VERSION } from "../../archive/database.ts"
 import type { Dice } from "../dice.ts"
@@ -21,7 +23,7 @@ async function goOn(world: World, dice: Dice, rounds: number, sessions: readonly
   }
 }
 
-/** Damages a file that nobody has open, again and again: each time it must mend by itself. */
+/** Repeatedly damages a file that no one has open; each time it must be repaired automatically. */
 function damaging(
   name: string,
   damage: (world: World, dice: Dice, session: Session) => Promise<void> | void,
@@ -48,7 +50,7 @@ function overwrite(file: string, position: number, length: number): void {
   }
 }
 
-/** What is in the log only would otherwise hide the damage. */
+/** Content that is only in the log would hide the damage. */
 function withoutLog(world: World): string {
   const file = databasePath(world.dataHome)
   const db = openDatabase(world.dataHome, { wait: 5000 })
@@ -67,9 +69,9 @@ export const page = damaging("corrupt page", (world, dice) => {
   overwrite(file, dice.between(1, pages - 1) * PAGE, PAGE)
 })
 
-/** A power failure: the end of the log did not reach the disk, or half of it did. */
+/** A power failure: the end of the log, or half of it, did not reach the disk. */
 export const log = damaging("truncated WAL", async (world, dice, session) => {
-  // Left by a process that was killed, with what it has committed.
+  // The log of a process that was killed, with what it committed.
   await world.hook("pre-compact", session.grow(30))
   world.killEverything()
   const file = `${databasePath(world.dataHome)}-wal`
@@ -103,7 +105,7 @@ export const newer: TortureCase = {
   name: "newer schema",
   async run(world, dice, { rounds }) {
     const sessions = await begun(world)
-    // Open all the time: we could not open it again either.
+    // Kept open, since we could not reopen it either.
     const db = openDatabase(world.dataHome, { wait: 5000 })
     db.run(`PRAGMA user_version = ${SCHEMA_VERSION + 1}`)
     await goOn(world, dice, rounds, sessions)

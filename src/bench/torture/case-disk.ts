@@ -1,4 +1,4 @@
-/** A data folder that cannot be written: hooks spool, commands say so, and everything moves over afterwards. */
+/** A data folder that cannot be written: hooks spool, commands report it, and everything moves over afterwards. */
 import { rmSync } from "node:fs"
 import { join } from "node:path"
 import type { Dice } from "../dice.ts"
@@ -8,14 +8,14 @@ import type { Scale, TortureCase } from "./types.ts"
 import type { World } from "./world.ts"
 
 const SMALL = 4 << 20
-/** Takes all that is written in a case, but for the ballast. */
+/** Has room for all that a case writes, except the ballast. */
 const LARGE = 64 << 20
 
 interface Status {
   readonly spool?: readonly { readonly transcripts: number; readonly reason: unknown }[]
 }
 
-/** Hooks of all events on growing sessions, with and without a transcript that the host deletes meanwhile. */
+/** Calls hooks of all events on growing sessions, and checks what commands report. */
 async function outage(world: World, dice: Dice, scale: Scale, sessions: readonly Session[]): Promise<void> {
   for (let n = 0; n < scale.rounds; n++) {
     for (const session of sessions) await world.hook(world.anyEvent(dice), session.grow(dice.between(1, 4)))
@@ -37,7 +37,7 @@ async function begun(world: World): Promise<Session[]> {
   return [...sessions, world.session()]
 }
 
-/** The host deletes it before it could move over: then the spool alone has it. */
+/** The host deletes a transcript before it could move over, so only the spool has it. */
 function deleteOne(sessions: readonly Session[]): void {
   rmSync(sessions[0]!.path)
   sessions[0]!.generation++
@@ -57,7 +57,7 @@ export const full: TortureCase = {
   },
 }
 
-/** Hooks spool, archive, and commands move over, all at once. */
+/** Hooks spool and archive while commands move things over, all at once. */
 export const flapping: TortureCase = {
   name: "disk full on and off",
   async run(world, dice, { rounds }) {
@@ -67,7 +67,7 @@ export const flapping: TortureCase = {
       const hooks = sessions.flatMap((session) =>
         [1, 2].map(() => world.hook(world.anyEvent(dice), session.grow(dice.between(1, 30)))),
       )
-      // With room for nothing, a command may have to say so.
+      // While the disk is full, a command may have to report it.
       await Promise.all([...hooks, world.command(["sessions", "--all-projects"], [0, 1])])
     }
     for (let n = 0; n < rounds; n++) {
@@ -85,7 +85,7 @@ export const flapping: TortureCase = {
 export const refused: TortureCase = {
   name: "read-only data folder",
   async run(world, dice, scale) {
-    // Together with the state folder: only the temporary one is left.
+    // The state folder is affected too, so only the temporary one is left.
     world.set("XDG_STATE_HOME", join(world.disk, "state"))
     if (!world.keep(smallDisk(world.disk, SMALL))) return MOUNTS_REFUSED
     const sessions = await begun(world)

@@ -7,7 +7,10 @@ import type { World } from "./world.ts"
 
 const DAY = 86_400_000
 
-/** The clock cannot be set here. So what hooks have left comes from the future: time stamps of files, and in them. */
+/**
+ * The clock cannot be set here. Instead, what hooks left is dated in the future: the files' time stamps, and those
+ * inside them.
+ */
 export const clock: TortureCase = {
   name: "clock going back",
   async run(world, dice, { rounds }) {
@@ -30,12 +33,12 @@ function intoTheFuture({ root }: World): void {
     try {
       if (statSync(join(root, name)).isFile()) utimesSync(join(root, name), future, future)
     } catch {
-      // A job has removed it meanwhile.
+      // A job has removed it in the meantime.
     }
   }
 }
 
-/** Where the environment names no home, the user database does; where that cannot be used, nothing can be written. */
+/** When the environment names no home, the user database does; when that is unusable, nothing can be written. */
 export const homeless: TortureCase = {
   name: "home folder missing",
   async run(world, dice, { rounds }) {

@@ -1,4 +1,7 @@
-/** A transcript that the host changes while hooks read it. What a hook had been told of stays, in one version or another. */
+/**
+ * A transcript that the host changes while hooks read it. What a hook was told of must remain, in one version or
+ * another.
+ */
 import { mkdirSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path"
 import type { Dice } from "../dice.ts"
@@ -7,7 +10,7 @@ import type { TortureCase } from "./types.ts"
 
 const HOOKS = 4
 
-/** In each round, hooks read it, and in the middle of that the host changes it and goes on writing. */
+/** In each round, the host changes the transcript while hooks are reading it, and continues writing. */
 function changing(name: string, change: (session: Session, dice: Dice) => void): TortureCase {
   return {
     name: `transcript ${name} while read`,

@@ -8,7 +8,7 @@ const mounted = (...args: readonly string[]): boolean =>
 
 const has = (command: string): boolean => Bun.which(command) !== null
 
-/** A file system of so many bytes in `folder`; undefined where that is not allowed. */
+/** Mounts a file system of this many bytes on `folder`; undefined when that is not allowed. */
 export function smallDisk(folder: string, bytes: number): Disposable | undefined {
   if (!has("mount") || !mounted("-t", "tmpfs", "-o", `size=${bytes},mode=700`, "tmpfs", folder))
     return undefined
@@ -17,7 +17,7 @@ export function smallDisk(folder: string, bytes: number): Disposable | undefined
 
 /** Makes the file system in `folder` read-only, until disposed. */
 export function readOnly(folder: string): Disposable | undefined {
-  // Of the mount alone: who is not root may not change the file system, even one of his own.
+  // Only the mount is changed: users other than root may not change the file system, even one of their own.
   if (!mounted("-o", "remount,bind,ro", folder)) return undefined
   return { [Symbol.dispose]: () => void mounted("-o", "remount,bind,rw", folder) }
 }
@@ -38,7 +38,7 @@ export function fill(folder: string): Disposable {
   return { [Symbol.dispose]: () => rmSync(file, { force: true }) }
 }
 
-/** A file in a folder's place; the folder waits beside it. */
+/** Puts a file in a folder's place and moves the folder aside until disposed. */
 export function inTheWay(path: string): Disposable {
   const aside = `${path}.aside`
   try {

@@ -1,9 +1,9 @@
 /**
- * A namespace of our own for mounts: what is mounted in it is seen by nobody else, and gone when the last process in
- * it has ended, however that ended. Also gives users who are not root the right to mount there.
+ * A private mount namespace: no one else sees what is mounted in it, and its mounts disappear when its last process
+ * ends, for whatever reason. It also lets users other than root mount.
  */
 
-/** Words before a command that is to run so; undefined where that is not possible. */
+/** Words to put before a command to run it in such a namespace; undefined when that is impossible. */
 export function enclosure(): readonly string[] | undefined {
   const unshare = Bun.which("unshare")
   if (unshare === null) return undefined

@@ -1,15 +1,15 @@
-/** What the vault and the spool hold, read as anybody could: whole files, decompressed, without our own reader. */
+/** What the vault and the spool hold, read as anyone could: whole files, decompressed, without our own reader. */
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { linesOf } from "./session.ts"
 
-/** Copies of one transcript: what it is now, and what it was before the host rewrote it. */
+/** Copies of one transcript: its current content, and what it was before the host rewrote it. */
 export interface Held {
   readonly current: Uint8Array
   readonly former: readonly Uint8Array[]
 }
 
-/** @param folder a data folder or a place of the spool */
+/** @param folder a data folder or a folder of the spool */
 export function heldIn(folder: string, session: string): Held {
   let current: Uint8Array = new Uint8Array(0)
   const former: Uint8Array[] = []
@@ -26,7 +26,7 @@ export function allLines({ current, former }: Held): Set<string> {
   return new Set([...former, current].flatMap(linesOf))
 }
 
-/** Empty when there is no frame yet, or only a part of one. */
+/** Empty when there is no frame yet, or only part of one. */
 function decompressed(file: string): Uint8Array {
   try {
     return Bun.zstdDecompressSync(readFileSync(file))

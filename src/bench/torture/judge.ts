@@ -1,11 +1,11 @@
-/** Compares what hooks were told with what vault and views hold, and with what commands say of it. */
+/** Compares what hooks were told with what vault and views hold, and with what commands report. */
 import { openDatabase } from "../../archive/database.ts"
 import { allLines, type Held, heldIn } from "./held.ts"
 import { linesOf, promptsAmong, type Session } from "./session.ts"
 import type { Faults } from "./types.ts"
 import type { World } from "./world.ts"
 
-/** To be called when nobody is at work. */
+/** Call this only when nothing is running. */
 export async function judge(world: World): Promise<Faults & { readonly turns: number }> {
   let lostLines = 0
   let duplicates = 0
@@ -35,14 +35,14 @@ export async function judge(world: World): Promise<Faults & { readonly turns: nu
   return { lostLines, lostTurns, duplicates, falseMessages, badExits, turns }
 }
 
-/** Lines of which a hook was told, and lines of the transcript as it is now, that are not where they should be. */
+/** Number of missing lines: those that a hook was told of, and those in the current transcript. */
 function missingLines(session: Session, held: Held): number {
   const all = allLines(held)
   const lost = [...session.told].filter((line) => !all.has(line)).length
   const now = session.content()
   if (now.length === 0 || Buffer.compare(now, held.current) === 0) return lost
   const current = new Set(linesOf(held.current))
-  // The same lines in another order, or others among them: not the same bytes either.
+  // The bytes also differ if lines are reordered or others are mixed in.
   return Math.max(lost, linesOf(now).filter((line) => !current.has(line)).length, 1)
 }
 
@@ -55,7 +55,7 @@ function repeatedLines({ current, former }: Held): number {
   return repeated
 }
 
-/** How often each prompt stands in the views of each session. */
+/** How often each prompt occurs in the views of each session. */
 function viewsOf(world: World): Map<string, Map<string, number>> {
   const found = new Map<string, Map<string, number>>()
   try {
@@ -91,7 +91,7 @@ interface Status {
   readonly spool?: readonly unknown[]
 }
 
-/** `verify` and `status` must say what we found. */
+/** Checks that `verify` and `status` report what we found. */
 async function checkCommands(world: World, turns: number, lostLines: number): Promise<void> {
   const { ok, transcripts = [] } = await world.asked<Verify>(["verify"], [0, 1])
   if (ok !== (lostLines === 0)) {

@@ -1,4 +1,4 @@
-/** Runs the cases, some at a time: most of them wait for background jobs. */
+/** Runs the cases, several at a time, since most of them wait for background jobs. */
 import { messageOf } from "../../util/errors.ts"
 import { temporaryFolder } from "../../util/temporary.ts"
 import { Dice } from "../dice.ts"
@@ -11,7 +11,7 @@ import { judge } from "./judge.ts"
 import { type CaseResult, faultsOf, type Scale, type TortureCase, type TortureReport } from "./types.ts"
 import { World } from "./world.ts"
 
-/** The longest first. */
+/** Longest first. */
 export const CASES: readonly TortureCase[] = [
   kills,
   crowd,
@@ -47,7 +47,7 @@ export interface TortureOptions {
   readonly onProgress?: (step: string, done: number, total: number) => void
 }
 
-/** In temporary folders, which are removed. The user's own archive and settings are not touched. */
+/** Runs in temporary folders, which are removed. The user's own archive and settings are not touched. */
 export async function torture(options: TortureOptions): Promise<TortureReport> {
   const { cases, seed, scale } = options
   const done: { result: CaseResult; n: number }[] = []
@@ -75,7 +75,7 @@ async function runCase(one: TortureCase, world: World, dice: Dice, scale: Scale)
     skipped = (await one.run(world, dice, scale)) ?? null
     if (skipped === null) await world.recover()
   } catch (error) {
-    // The case itself failed: what it was to show is not shown.
+    // The case itself failed, so it has shown nothing.
     world.isFalse(`the case broke off: ${messageOf(error)}`)
   }
   const faults = skipped === null ? await judge(world) : NONE
@@ -83,7 +83,7 @@ async function runCase(one: TortureCase, world: World, dice: Dice, scale: Scale)
   return { name, skipped, ...faults, runs, killed, ms: Math.round(performance.now() - start), problems }
 }
 
-/** The same moments for a case, whichever others run. */
+/** Gives a case the same random numbers whichever other cases run. */
 const diceOf = ({ name }: TortureCase, seed: number): Dice =>
   new Dice(seed * 0x1_0000_0000 + Number(Bun.hash.xxHash32(name)))
 

@@ -1,4 +1,4 @@
-/** A session as a host writes it: small turns, every line and every prompt unlike any other. */
+/** A session as a host writes it, with small turns in which every line and prompt is unique. */
 import { appendFileSync, mkdirSync, readFileSync } from "node:fs"
 import { dirname } from "node:path"
 import { isMissing } from "../../util/errors.ts"
@@ -9,14 +9,14 @@ export class Session {
   readonly id: string
   readonly path: string
   readonly cwd: string
-  /** Lines that were in the transcript when a hook began that has ended well. */
+  /** Lines that were in the transcript when a hook began that then succeeded. */
   readonly told = new Set<string>()
-  /** Counts how often the transcript was changed otherwise than by appending. */
+  /** How often the transcript was changed other than by appending. */
   generation = 0
   #lines = 0
   #turns = 0
   #parent: string | null = null
-  /** 12 letters: ids that no other session has. */
+  /** 12 characters that make ids unique to this session. */
   readonly #name: string
 
   constructor(id: string, path: string, cwd: string) {
@@ -40,7 +40,7 @@ export class Session {
     return text
   }
 
-  /** The transcript's whole lines; none when there is no such file. */
+  /** The transcript's whole lines; empty when there is no such file. */
   content(): Buffer {
     try {
       const bytes = readFileSync(this.path)
@@ -96,11 +96,11 @@ export class Session {
   }
 }
 
-/** The lines of whole lines. */
+/** Splits content that consists of whole lines. */
 export const linesOf = (content: Uint8Array): string[] =>
   Buffer.from(content.buffer, content.byteOffset, content.length).toString("utf8").split("\n").slice(0, -1)
 
-/** The prompts among lines. A line that was cut and written on after that holds none. */
+/** The prompts in these lines. A line that was cut and then continued contains none. */
 export function promptsAmong(lines: Iterable<string>): string[] {
   const prompts: string[] = []
   for (const line of lines) {

@@ -17,7 +17,9 @@ export function renderTorture({ cases, ok, seed }: TortureReport): string[] {
   return [
     ...lines,
     "",
-    ok ? "Nothing lost, nothing twice, nothing false." : `Not all is well (--seed ${seed}).`,
+    ok
+      ? "Nothing lost, nothing twice, nothing false."
+      : `Something was lost, repeated or false (--seed ${seed}).`,
   ]
 }
 

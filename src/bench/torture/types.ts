@@ -2,21 +2,21 @@
 import type { Dice } from "../dice.ts"
 import type { World } from "./world.ts"
 
-/** How often. */
+/** How much of everything. */
 export interface Scale {
-  /** Hooks at once. */
+  /** Number of hooks at once. */
   readonly writers: number
-  /** Processes killed. */
+  /** Number of processes killed. */
   readonly kills: number
-  /** Repetitions of whatever depends on the moment. */
+  /** Repetitions of whatever depends on timing. */
   readonly rounds: number
 }
 
 export interface TortureCase {
-  /** Outlives implementations. */
+  /** Stable across implementations. */
   readonly name: string
   /**
-   * Does the damage and undoes it. What is left is judged afterwards.
+   * Does the damage and undoes it; the result is judged afterwards.
    *
    * @returns why it cannot be done here; nothing when it was done
    */
@@ -27,13 +27,13 @@ export interface TortureCase {
 export interface Faults {
   /** Lines that a hook was told of and that are in no copy. */
   readonly lostLines: number
-  /** Prompts of theirs that are not in the views. */
+  /** Prompts in those lines that are not in the views. */
   readonly lostTurns: number
-  /** Lines that are in a copy twice, and prompts that are in the views twice. */
+  /** Lines that are twice in a copy, and prompts that are twice in the views. */
   readonly duplicates: number
-  /** Output that says what is not so, or is no valid output. */
+  /** Output that is untrue or invalid. */
   readonly falseMessages: number
-  /** Exit codes that should have been others, and anything on a hook's stderr. */
+  /** Wrong exit codes, and anything on a hook's stderr. */
   readonly badExits: number
 }
 
@@ -41,7 +41,7 @@ export interface CaseResult extends Faults {
   readonly name: string
   /** Why it could not be done; null when it was. */
   readonly skipped: string | null
-  /** Processes of ctxbridge that were started, and those of them that were killed. */
+  /** Number of ctxbridge processes started, and how many of them were killed. */
   readonly runs: number
   readonly killed: number
   readonly turns: number

@@ -1,4 +1,4 @@
-/** A machine of its own for one case: plays the host with the compiled binary, and keeps count of what it says. */
+/** A separate environment for one case: plays the host with the compiled binary, and keeps track of what it says. */
 import { mkdirSync, readdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { isolatedEnvironment } from "../../config/load.ts"
@@ -29,7 +29,7 @@ export interface CallOptions {
   readonly env?: Readonly<Record<string, string | undefined>>
   /** ms after which the process is killed. */
   readonly killAfter?: number
-  /** Words before the binary: a shell that sets limits. */
+  /** Words before the binary, for instance a shell that sets limits. */
   readonly through?: readonly string[]
 }
 
@@ -44,14 +44,14 @@ const FIELDS: Partial<Record<EventName, Readonly<Record<string, unknown>>>> = {
 /** Events that print nothing. */
 const SILENT: readonly EventName[] = ["stop", "subagent-stop", "session-end"]
 const KILLED = 137
-/** Turns of the background job until its requests must be done. */
+/** Runs of the background job after which its requests must be done. */
 const JOBS = 20
 
 export class World {
   readonly root: string
   readonly home: string
   readonly cwd: string
-  /** Where the data folder lies: a case may mount something here. */
+  /** The folder that contains the data folder; a case may mount something here. */
   readonly disk: string
   readonly dataHome: string
   readonly temporary: string
@@ -94,7 +94,7 @@ export class World {
     return session
   }
 
-  /** One call of a hook. What was in the transcript when it began must be archived when it has ended well. */
+  /** Calls a hook. What was in the transcript when it began must be archived if it succeeds. */
   async hook(event: EventName, session: Session, options: CallOptions = {}): Promise<Ended> {
     const { generation } = session
     const lines = linesOf(session.content())
@@ -115,7 +115,7 @@ export class World {
 
   anyEvent = (dice: Dice): EventName => dice.pick(EVENTS)
 
-  /** A command. `allowed`: the exit codes that are true. */
+  /** Runs a command. `allowed`: the exit codes that are correct. */
   async command(args: readonly string[], allowed: readonly number[] = [0]): Promise<Ended> {
     const ended = await this.#call(args, "", {})
     if (!allowed.includes(ended.code)) this.#bad(args.join(" "), ended)
@@ -125,7 +125,7 @@ export class World {
     return ended
   }
 
-  /** The JSON of a command; the last event of one that tells of its work in events. */
+  /** The JSON output of a command, or the last event if it reports its progress in events. */
   async asked<T>(args: readonly string[], allowed?: readonly number[]): Promise<T> {
     const { stdout } = await this.command([...args, "--json"], allowed)
     const text = args[0] === "import" ? (stdout.trimEnd().split("\n").at(-1) ?? "") : stdout
@@ -137,18 +137,22 @@ export class World {
     }
   }
 
-  /** The background job, in the foreground. */
+  /** Runs the background job in the foreground. */
   async job(options: CallOptions = {}): Promise<void> {
     const ended = await this.#call(["__job"], "", options)
     if (!this.#wasKilled(ended, options) && ended.code !== 0) this.#bad("__job", ended)
   }
 
-  /** From here on, for every process. */
+  /** Sets a variable for all later processes. */
   set(name: string, value: string | undefined): void {
     this.#env[name] = value
   }
 
-  /** Undone at the end. @returns whether there is anything to undo */
+  /**
+   * Keeps what must be undone at the end.
+   *
+   * @returns whether there is anything to undo
+   */
   keep(disposable: Disposable | undefined): boolean {
     if (disposable !== undefined) this.#kept.push(disposable)
     return disposable !== undefined
@@ -159,17 +163,20 @@ export class World {
     this.problems.push(what)
   }
 
-  /** All processes that work here, jobs of hooks included. */
+  /** Kills all processes that work here, including hooks' jobs. */
   killEverything(): void {
     const pids = processesIn(this.root)
     killAll(pids)
     this.killed += pids.length
   }
 
-  /** What a user does next, whatever happened: hooks, the job, a command. Ends when nobody works here any more. */
+  /**
+   * Does what a user does next, whatever happened: hooks, the job, a command. Returns when nothing is running here any
+   * more.
+   */
   async recover(): Promise<void> {
     for (const session of this.sessions) await this.hook("stop", session)
-    // An hour later: then a session's start looks through the project's folder.
+    // As if an hour had passed: then the start of a session searches the project's folder.
     rmSync(join(this.root, "state", "ctxbridge", "swept"), { recursive: true, force: true })
     const [first] = this.sessions
     if (first !== undefined) await this.hook("session-start", first, { fields: { source: "startup" } })
@@ -187,7 +194,7 @@ export class World {
     rmSync(this.root, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
   }
 
-  /** Whether something is asked of the job, or copies are not in the views yet. */
+  /** Whether the job has requests, or copies are not in the views yet. */
   #waiting(): boolean {
     return ["requests", "pending"].some((name) => {
       try {
@@ -228,7 +235,7 @@ export class World {
     this.problems.push(`${what}: exit ${code}${stderr === "" ? "" : `, ${stderr.trim()}`}`)
   }
 
-  /** What a hook says of the archive, compared with the archive. */
+  /** Compares what a hook says about the archive with the archive. */
   #checkClaims(event: EventName, session: Session, stdout: string): void {
     if (stdout === "") return
     if (SILENT.includes(event)) this.isFalse(`${event} printed ${JSON.stringify(stdout)}`)

@@ -25,7 +25,7 @@ export default {
         "hooks: CPU, time and memory of hook calls against `node -e 0` and an empty Bun binary; " +
         "torture: kills, full disks, damaged files, and what was lost; " +
         "recall: how much of the answer to a question a search shows; " +
-        "related: when a restore tells of turns of other sessions, and when it should tell of none; " +
+        "related: whether a restore names turns of other sessions when it should, and only then; " +
         "survive: what was needed again after each of your compactions, and how much of it a restore gives back",
     },
     data: {
@@ -56,7 +56,7 @@ export default {
     window: {
       type: "string",
       valueHint: "N",
-      description: "survive: steps of the model that are looked at (30)",
+      description: "survive: steps of the model to look at (30)",
     },
   },
   async run(context) {

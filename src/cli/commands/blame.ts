@@ -11,7 +11,7 @@ import { ago } from "../when.ts"
 const LIMIT = 20
 
 export default {
-  meta: { name: "blame", description: "List the turns that touched a file, and what they were for" },
+  meta: { name: "blame", description: "List the turns that changed a file, and what they were for" },
   args: {
     ...topicArgs("path", "The file's path, or the end of it; src/ or *.ts for several", LIMIT),
     reads: { type: "boolean", description: "Also those that only read it" },
@@ -26,11 +26,20 @@ export default {
       ({ db, text, project }) =>
         touchesOf(db, typedPath(text, env.cwd, env.home), project, args["reads"] === true),
       (found) =>
-        found.flatMap(({ handle, ops, path, time, prompt, answer }) => [
-          `${style.bold(handle)}  ${style.dim(`${ago(time, now)} · ${ops.join(", ")} · ${wholePath(path)}`)}`,
-          indented(`${oneLine(prompt)}`, out.columns),
-          ...(answer === "" ? [] : [style.dim(indented(`${oneLine(answer)}`, out.columns))]),
-        ]),
+        found.flatMap((one) => {
+          const { handle, ops, path, time, prompt, answer } = one
+          const figures = [
+            ago(time, now),
+            ...(one.takenBack ? ["taken back"] : []),
+            ops.join(", "),
+            wholePath(path),
+          ]
+          return [
+            `${style.bold(handle)}  ${style.dim(figures.join(" · "))}`,
+            indented(oneLine(prompt), out.columns),
+            ...(answer === "" ? [] : [style.dim(indented(oneLine(answer), out.columns))]),
+          ]
+        }),
     )
   },
 } satisfies Command

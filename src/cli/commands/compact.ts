@@ -28,7 +28,7 @@ function render({ dryRun, copies, before, after, changed }: CompactReport): stri
   const done = changed.filter(({ error }) => error === undefined)
   const frames = done.reduce((sum, one) => sum + one.frames, 0)
   const merged = done.reduce((sum, one) => sum + one.merged, 0)
-  const lines = [`${count(copies, "copy", "copies")} looked at, ${bytes(before)}`]
+  const lines = [`${count(copies, "copy", "copies")} examined, ${bytes(before)}`]
   if (done.length === 0) lines.push("Nothing to merge")
   else if (dryRun) lines.push(`Would merge ${frames} frames of ${done.length} into ${merged}`)
   else {

@@ -27,15 +27,15 @@ export default {
         return filesAbout(db, text, turns.slice(0, TURNS))
       },
       (found) =>
-        found.flatMap(({ path, ops, turns, handle, time }) => [
-          style.bold(wholePath(path)),
-          style.dim(
-            indented(
-              `${ops.join(", ")} in ${count(turns, "turn")} · ${handle} · ${ago(time, now)}`,
-              out.columns,
-            ),
-          ),
-        ]),
+        found.flatMap((one) => {
+          const figures = [
+            `${one.ops.join(", ")} in ${count(one.turns, "turn")}`,
+            one.handle,
+            ago(one.time, now),
+            ...(one.takenBack ? ["taken back"] : []),
+          ]
+          return [style.bold(wholePath(one.path)), style.dim(indented(figures.join(" · "), out.columns))]
+        }),
     )
   },
 } satisfies Command

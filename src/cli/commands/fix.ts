@@ -50,10 +50,11 @@ function inShort(error: string): string {
 const countLines = (text: string): number => text.split("\n").length
 
 function render(fix: Fix, columns: number, style: Style, now: number): string[] {
-  const { handle, time, tool, target, error, steps, solvedIn, answer } = fix
+  const { handle, time, tool, target, error, steps, solvedIn, solutionTakenBack, answer } = fix
   const lines = (shown: string, most: number, lead = "  ") =>
     block(shown, { lead, indent: "  ", most, handle })
-  const [head = "", ...more] = lines(target, LINES, `${ago(time, now)} · ${tool}: `)
+  const lead = [ago(time, now), ...(fix.takenBack ? ["taken back"] : []), `${tool}: `].join(" · ")
+  const [head = "", ...more] = lines(target, LINES, lead)
   return [
     `${style.bold(handle)}  ${style.dim(head)}`,
     ...more.map(style.dim),
@@ -63,7 +64,7 @@ function render(fix: Fix, columns: number, style: Style, now: number): string[] 
     ),
     solvedIn === null
       ? style.dim("  it was not seen to succeed later in this session")
-      : style.green(`  it succeeded in ${solvedIn}`),
+      : style.green(`  it succeeded in ${solvedIn}${solutionTakenBack ? ", taken back" : ""}`),
     ...(answer === "" ? [] : [style.dim(indented(`answer: ${oneLine(answer)}`, columns))]),
   ]
 }

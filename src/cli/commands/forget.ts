@@ -42,7 +42,7 @@ export default {
     const ways = [args["list"] === true, undone !== undefined, what !== undefined || text !== undefined]
     if (ways.filter((way) => way).length !== 1) {
       throw usageError(
-        "what is to be forgotten?",
+        "what should be forgotten?",
         "a session, a project's folder, --match TEXT, --list or --undo",
       )
     }
@@ -192,7 +192,10 @@ function finderOf({ args }: Context, text: string): Finder {
     throw usageError(`not a regular expression: ${messageOf(error)}`)
   }
   if (pattern.test(""))
-    throw usageError("the regular expression also matches no text at all", "write what is to be removed")
+    throw usageError(
+      "the regular expression also matches the empty text",
+      "make it match only what is to be removed",
+    )
   return patternFinder(pattern)
 }
 

@@ -32,17 +32,20 @@ export default {
           calls: new WholeCalls(db, env.dataHome, readers),
         }),
       (found) =>
-        found.flatMap((one) => [
-          ...block(one.command, { lead: "$ ", indent: "  ", most: LINES, handle: one.handle }).map(
-            style.bold,
-          ),
-          style.dim(
-            indented(
-              `${ending(one)} · ${count(one.runs, "run")} · ${one.handle} · ${ago(one.time, now)}`,
-              out.columns,
-            ),
-          ),
-        ]),
+        found.flatMap((one) => {
+          const { command, runs, handle, time } = one
+          const figures = [
+            ending(one),
+            count(runs, "run"),
+            handle,
+            ago(time, now),
+            ...(one.takenBack ? ["taken back"] : []),
+          ]
+          return [
+            ...block(command, { lead: "$ ", indent: "  ", most: LINES, handle }).map(style.bold),
+            style.dim(indented(figures.join(" · "), out.columns)),
+          ]
+        }),
     )
   },
 } satisfies Command

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path"
 import { refuseUnwritable } from "../../archive/unwritable.ts"
 import { looksForeign } from "../../foreign/open.ts"
 import { archivesInPlace } from "../../foreign/places.ts"
-import { type ImportedFile, type ImportReport, importTranscripts } from "../../job/import.ts"
+import { type ImportedFile, type ImportReport, importTranscripts, sizeOf } from "../../job/import.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { bytes, count } from "../../util/text.ts"
 import { words } from "../args.ts"
@@ -60,8 +60,6 @@ export default {
   },
 } satisfies Command
 
-const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
-
 /** @throws CtxError exit 64 for a path that is nothing to import, exit 3 when there is nothing at all */
 function find(paths: readonly string[], env: Environment): Found {
   const isArchive = (word: string): boolean => {
@@ -102,7 +100,7 @@ function render(report: ImportReport): string[] {
   const forgotten = files.filter((file) => file.forgotten).length
   const transcripts = files.filter(({ archive }) => archive === undefined).length
   const noun = transcripts === files.length ? "transcript" : "file"
-  const lines = [`${count(files.length, noun)} looked at`]
+  const lines = [`${count(files.length, noun)} examined`]
   lines.push(
     takenBytes === 0
       ? `Nothing new${dryRun || !ok ? "" : ": the vault already held everything"}`
@@ -110,12 +108,12 @@ function render(report: ImportReport): string[] {
   )
   for (const file of files) lines.push(...renderArchive(file))
   if (turns !== undefined) lines.push(`Turns in the archive: ${turns.before} before, ${turns.after} now`)
-  if (waiting > 0) lines.push(`${count(waiting, "half last line")} left: the host is still writing`)
-  if (forgotten > 0) lines.push(`${count(forgotten, "transcript")} left out, as you wanted them forgotten`)
+  if (waiting > 0) lines.push(`${count(waiting, "unfinished last line")} left: the host is still writing`)
+  if (forgotten > 0) lines.push(`${count(forgotten, "transcript")} left out, forgotten at your request`)
   const excluded = files.filter((file) => file.excluded).length
   if (excluded > 0) lines.push(`${count(excluded, "transcript")} left out, of folders in capture.exclude`)
   if (indexError !== undefined)
-    lines.push(`The vault took it, but the views could not follow yet: ${safe(indexError)}`)
+    lines.push(`Archived, but the views could not follow yet: ${safe(indexError)}`)
   return [...lines, ...failures(report)]
 }
 
@@ -124,8 +122,8 @@ function renderArchive({ path, archive }: ImportedFile): string[] {
   const { taken, known, held, forgotten } = archive.lines
   const old = [
     ...(known > 0 ? [`${known} imported before`] : []),
-    ...(held > 0 ? [`${held} left out, since the vault has them from Claude Code`] : []),
-    ...(forgotten > 0 ? [`${forgotten} left out, as you wanted them forgotten`] : []),
+    ...(held > 0 ? [`${held} left out, because the vault has them from Claude Code`] : []),
+    ...(forgotten > 0 ? [`${forgotten} left out, forgotten at your request`] : []),
   ]
   return [
     `${archive.tool}: ${count(taken, "entry", "entries")} new in ${count(archive.sessions, "session")}${old.length > 0 ? `; ${old.join("; ")}` : ""} (${safe(path)})`,

@@ -92,7 +92,7 @@ export function settingsOptions({ args, env }: Context) {
 
 const LINES: Partial<Record<HooksChange["statusLine"], string>> = {
   added: "status line added",
-  chained: "status line put before yours",
+  chained: "status line added before yours",
   updated: "status line brought up to date",
 }
 

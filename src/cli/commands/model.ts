@@ -59,11 +59,11 @@ export default {
 } satisfies Command
 
 const NATIVE = {
-  ok: "as it was written out",
-  missing: "not written out yet: done when it is first needed",
-  damaged: "damaged: written out anew when it is next needed",
-  unavailable: "none for this system: WebAssembly is used",
-  distrusted: "not used, since several processes have died with it: WebAssembly is",
+  ok: "written out, unchanged",
+  missing: "not written out yet; that happens when it is first needed",
+  damaged: "damaged; it is written out anew when it is next needed",
+  unavailable: "none for this system; WebAssembly is used",
+  distrusted: "not used, because several processes died with it; WebAssembly is used",
 } as const satisfies Record<Awaited<ReturnType<typeof nativeState>>, string>
 
 async function status({ env, out }: Context): Promise<void> {
@@ -94,7 +94,7 @@ async function status({ env, out }: Context): Promise<void> {
     const { embedder, embedded, turns } = vectors
     const rest = env.config["embed.enabled"]
       ? "the background job makes the rest"
-      : "embed.enabled is off: no others are made"
+      : "embed.enabled is off, so no more are made"
     out.print(`Vectors by ${safe(embedder)}: ${embedded} of ${count(turns, "turn")}; ${rest}`)
   }
 }
@@ -135,7 +135,7 @@ async function install({ args, env, out }: Context): Promise<void> {
   out.print(
     report.changed
       ? `${done} ${safe(report.model)}, ${bytes(report.bytes)}, in ${safe(report.folder)}`
-      : `${safe(report.model)} is installed already; every byte is as it should be`,
+      : `${safe(report.model)} is installed already, and every byte is right`,
   )
 }
 

@@ -45,7 +45,7 @@ export default {
 type Told = Omit<RebuildReport, "turns" | "messages"> & Record<"turns" | "messages", number | null>
 
 function render({ copies, turns, messages, unreadable, damaged, ms }: Told): string[] {
-  const from = `${count(copies, "copy", "copies")} of the vault`
+  const from = `${count(copies, "copy", "copies")} in the vault`
   const time = `${(ms / 1000).toFixed(1)} s`
   const lines: string[] = []
   if (turns === null || messages === null) {
@@ -55,6 +55,6 @@ function render({ copies, turns, messages, unreadable, damaged, ms }: Told): str
     lines.push(`${count(turns, "turn")} and ${count(messages, "message")} from ${from} in ${time}`)
     if (damaged !== null) lines.push(`The former database was damaged; it is kept as ${safe(damaged)}`)
   }
-  for (const { copy, error } of unreadable) lines.push(`not read to its end: ${safe(copy)}: ${safe(error)}`)
+  for (const { copy, error } of unreadable) lines.push(`not read to the end: ${safe(copy)}: ${safe(error)}`)
   return lines
 }

@@ -41,7 +41,7 @@ export default {
 function render(report: RedactReport): string[] {
   const { dryRun, copies, changed, filledBytes, restores, files, damagedDatabases } = report
   const found = changed.filter(({ filled }) => filled > 0).length
-  const lines = [`${count(copies, "copy", "copies")} of the vault looked through`]
+  const lines = [`${count(copies, "copy", "copies")} in the vault searched`]
   const done = dryRun ? "Would overwrite" : "Overwrote"
   if (found > 0) lines.push(`${done} ${bytes(filledBytes)} in ${count(found, "copy", "copies")}`)
   if (restores > 0) lines.push(`${done} secrets in ${count(restores, "restore")}`)
@@ -54,7 +54,7 @@ function render(report: RedactReport): string[] {
   if (report.rebuilt) lines.push("Rebuilt the views")
   if (found + restores + files === 0 && !report.rebuilt) lines.push("Nothing to overwrite")
   for (const { copy, error } of changed) {
-    if (error !== undefined) lines.push(`not looked through: ${safe(copy)}: ${safe(error)}`)
+    if (error !== undefined) lines.push(`not searched: ${safe(copy)}: ${safe(error)}`)
   }
   return lines
 }

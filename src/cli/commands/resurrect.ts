@@ -18,6 +18,7 @@ export default {
       required: true,
       rest: true,
       description: "Session ids, or handles of their turns",
+      valueHint: "SESSION…",
     },
     to: {
       type: "string",

@@ -17,7 +17,7 @@ import { createStyle } from "../style.ts"
 import { timeArg } from "../when.ts"
 
 const LIMIT = 10
-const LOOSE = "nothing is exactly that; these have words of it"
+const LOOSE = "no exact match; these have some of the words"
 
 const MODES = ["lexical", "semantic", "hybrid"] as const
 const ROLES = ["human", "assistant", "tool", "host"] as const
@@ -60,19 +60,7 @@ export default {
     const mode = oneOf(args, "mode", MODES) ?? "lexical"
     const query = words(args).join(" ")
     const now = Date.now()
-    const [since, until] = [timeArg(args, "since", now), timeArg(args, "until", now)]
-    if (since !== undefined && until !== undefined && since >= until) {
-      throw usageError("--since is not before --until", `${since} and ${until}`)
-    }
-    const file = stringArg(args, "file")
-    const narrowing = {
-      since,
-      until,
-      role: oneOf(args, "role", ROLES),
-      tool: stringArg(args, "tool"),
-      file: file && typedPath(file, env.cwd, env.home),
-      error: args["error"] === true,
-    }
+    const narrowing = narrowingOf(context, now)
     const db = await openedFor(env.dataHome)
     const readers = new CopyReaders()
     try {
@@ -95,17 +83,9 @@ export default {
         args["cold"] === true ? await withCold(context, db, request, indexed, turns) : indexed
       const isOnlyLoose = isLoose && found.hits.length > 0 && !found.hits.some((hit) => "cold" in hit)
       const note = sense?.note ?? (isOnlyLoose ? LOOSE : undefined)
-      out.json({ query, mode, ...(note && { note }), project: project ?? null, ...found })
       if (found.hits.length === 0) throw nothing(db, query, project, note)
-      if (out.wantsJson) return
-      if (note !== undefined) out.print(note)
-      const screen = { style: createStyle(out.color), now }
-      for (const line of renderHits(found.hits, screen, project === undefined)) out.print(line)
-      if (found.more) out.print(`More with --limit ${limit * 3}.`)
-      if (found.unreadable)
-        out.print(
-          `${count(found.unreadable, "copy", "copies")} could not be read: ctxbridge verify names them.`,
-        )
+      if (out.wantsJson) out.json({ query, mode, ...(note && { note }), project: project ?? null, ...found })
+      else print(context, found, { note, limit, everywhere: project === undefined, now })
     } finally {
       readers.close()
       db.close()
@@ -113,11 +93,46 @@ export default {
   },
 } satisfies Command
 
+/** What is asked of a hit besides its words. */
+function narrowingOf({ args, env }: Context, now: number) {
+  const [since, until] = [timeArg(args, "since", now), timeArg(args, "until", now)]
+  if (since !== undefined && until !== undefined && since >= until) {
+    throw usageError("--since is not before --until", `${since} and ${until}`)
+  }
+  const file = stringArg(args, "file")
+  return {
+    since,
+    until,
+    role: oneOf(args, "role", ROLES),
+    tool: stringArg(args, "tool"),
+    file: file && typedPath(file, env.cwd, env.home),
+    error: args["error"] === true,
+  }
+}
+
 interface Answer {
   readonly hits: readonly (Hit | ColdHit)[]
   readonly more: boolean
   /** Copies that a search of the vault could not read. */
   readonly unreadable?: number
+}
+
+interface Shown {
+  /** What the user should know of how it was found. */
+  readonly note: string | undefined
+  readonly limit: number
+  readonly everywhere: boolean
+  readonly now: number
+}
+
+function print({ out }: Context, { hits, more, unreadable }: Answer, shown: Shown): void {
+  const { note, limit, everywhere, now } = shown
+  if (note !== undefined) out.print(note)
+  for (const line of renderHits(hits, { style: createStyle(out.color), now }, everywhere)) out.print(line)
+  if (more) out.print(`More with --limit ${limit * 3}.`)
+  if (unreadable) {
+    out.print(`${count(unreadable, "copy", "copies")} could not be read: ctxbridge verify names them.`)
+  }
 }
 
 async function withCold(

@@ -76,8 +76,9 @@ function showSession(context: Context, db: Database, session: SessionRow): void 
   const lineage = lineageOf(db, session.id)
   const page = pageOf(turnsOf(db, session.id), number, room, () => 1)
   if (out.wantsJson) {
-    const turns = page.items.map(({ id: _id, takenBack, ...turn }) => ({
+    const turns = page.items.map(({ id: _id, takenBack, interrupted, ...turn }) => ({
       ...turn,
+      interrupted: interrupted === 1,
       handle: HANDLE_PREFIX + turn.handle,
       ...takenBackOf({ takenBack }),
     }))

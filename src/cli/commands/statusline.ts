@@ -16,7 +16,7 @@ export default {
     chain: {
       type: "string",
       description: "Shell command of another status line, shown after ours",
-      valueHint: "command",
+      valueHint: "COMMAND",
     },
   },
   run({ out }) {

@@ -5,12 +5,18 @@ export function bashCompletions(commands: readonly CommandModel[]): string {
   const names = [...commands.map(({ name }) => name), "help"].join(" ")
   return `# bash completions for ctxbridge. Put into ~/.bashrc:  eval "$(ctxbridge completions bash)"
 _ctxbridge() {
-  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]}
+  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} place=0 n
   COMPREPLY=()
+  # The = of --option=value is a word of its own.
+  if [[ $prev == = ]]; then prev=\${COMP_WORDS[COMP_CWORD-2]}; fi
+  if [[ $cur == = ]]; then cur=; fi
   if ((COMP_CWORD == 1)); then
     COMPREPLY=($(compgen -W "${names}" -- "$cur"))
     return
   fi
+  for ((n = 2; n < COMP_CWORD; n++)); do
+    if [[ \${COMP_WORDS[n]} != -* ]]; then place=$((place + 1)); fi
+  done
   case \${COMP_WORDS[1]} in
 ${commands.map(commandCase).join("\n")}
     help) COMPREPLY=($(compgen -W "${commands.map(({ name }) => name).join(" ")}" -- "$cur")) ;;
@@ -26,17 +32,20 @@ function commandCase({ name, options, places }: CommandModel): string {
     const flags = alias === undefined ? `--${flag}` : `--${flag} | -${alias}`
     return [`        ${flags}) ${reply(values)} return ;;`]
   })
-  const flags = options.map(({ name: flag }) => `--${flag}`).join(" ")
-  const choices = places.flatMap(({ values }) => values.choices).join(" ")
+  const flags = options.map(({ name: flag }) => `--${flag}`)
+  const choices = places.flatMap(({ values }, place) =>
+    values.choices.length === 0 ? [] : [`      elif ((place == ${place})); then ${offer(values.choices)}`],
+  )
   return [
     `    ${name})`,
     ...(valued.length > 0 ? ["      case $prev in", ...valued, "      esac"] : []),
-    `      if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W "${flags}" -- "$cur"))`,
-    ...(choices === "" ? [] : [`      else COMPREPLY=($(compgen -W "${choices}" -- "$cur"))`]),
+    `      if [[ $cur == -* ]]; then ${offer(flags)}`,
+    ...choices,
     "      fi ;;",
   ].join("\n")
 }
 
 /** An empty reply lets bash offer files. */
-const reply = ({ choices }: Values): string =>
-  choices.length === 0 ? "" : `COMPREPLY=($(compgen -W "${choices.join(" ")}" -- "$cur"));`
+const reply = ({ choices }: Values): string => (choices.length === 0 ? "" : `${offer(choices)};`)
+
+const offer = (words: readonly string[]): string => `COMPREPLY=($(compgen -W "${words.join(" ")}" -- "$cur"))`

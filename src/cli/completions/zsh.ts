@@ -6,7 +6,7 @@ export function zshCompletions(commands: readonly CommandModel[]): string {
     ({ name, description }) => `    ${word(`${name}:${description.replaceAll(":", "\\:")}`)}`,
   )
   return `#compdef ctxbridge
-# zsh completions for ctxbridge. Put into ~/.zshrc, behind compinit:  eval "$(ctxbridge completions zsh)"
+# zsh completions for ctxbridge. Put into ~/.zshrc, after compinit:  eval "$(ctxbridge completions zsh)"
 _ctxbridge() {
   local -a commands
   commands=(

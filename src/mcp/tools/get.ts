@@ -10,7 +10,7 @@ import { named } from "../named.ts"
 import { DATA, minute, nameOr } from "../quoting.ts"
 import type { Tool } from "../tool.ts"
 
-/** UTF-16 units of a page: about 3,000 tokens. Hosts refuse results of more than 25,000. */
+/** UTF-16 units per page, about 3,000 tokens. Hosts refuse results of more than 25,000 tokens. */
 const PAGE = 12_000
 /** A line of tool output may be a whole file. */
 const LONGEST_LINE = 2000
@@ -52,7 +52,7 @@ export const get: Tool = {
   },
 }
 
-/** The lines of a turn; every word of it stands behind `> `. */
+/** The lines of a turn; all quoted text follows `> `. */
 function linesOf(turn: WholeTurn): string[] {
   const calls = callsIn(turn.tools)
   const callOf: CallOf = (id) => ({ ...calls(id), name: nameOr(calls(id).name, "a tool") })
@@ -70,7 +70,7 @@ function linesOf(turn: WholeTurn): string[] {
 const folded = (line: string): string[] =>
   shortLines(line, LONGEST_LINE).map((piece, n) => (n === 0 ? piece : `> ${piece}`))
 
-/** Names stand outside of the quotation. */
+/** Replaces suspicious names, since names are printed outside the quotation. */
 function namedSafely(part: ToldPart): ToldPart {
   if (part.kind === "toolUse") return { ...part, name: nameOr(part.name, "a tool") }
   if (part.kind === "boundary") return { ...part, trigger: nameOr(part.trigger, "unknown") }

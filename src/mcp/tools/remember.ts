@@ -10,7 +10,7 @@ import { filterText } from "../../util/secrets.ts"
 import { projectIn } from "../scope.ts"
 import type { Tool, World } from "../tool.ts"
 
-/** UTF-16 units: the views keep as much of a prompt, so that a note is found again by its words. */
+/** In UTF-16 units. The views keep this much of a prompt, so a note can be found by all its words. */
 const LONGEST = 2000
 
 export const remember: Tool = {
@@ -41,7 +41,7 @@ export const remember: Tool = {
 
 function answer(handle: string | undefined, what: string) {
   const name = handle === undefined ? null : HANDLE_PREFIX + handle
-  // The vault has it; only the views are behind.
+  // Without a handle, the note is in the vault and only the views are behind.
   return {
     text: name === null ? `${what}; it is found once it is indexed.` : `${what} as ${name}.`,
     structured: { kept: true, handle: name },
@@ -53,7 +53,7 @@ function handleOf(text: string, world: World): string | undefined {
   try {
     db = openForReading(world.dataHome)
   } catch {
-    // The first note of all, or views that nobody can read: it is written all the same.
+    // There are no views yet, or they are unreadable; the note is written all the same.
     return undefined
   }
   try {

@@ -1,4 +1,4 @@
-/** `restore_preview`: what a compaction at this moment would be followed by. */
+/** `restore_preview`: what would be given back after a compaction at this moment. */
 import type { Database } from "../../archive/database.ts"
 import { findSessions, openForReading } from "../../archive/read.ts"
 import { countTurns } from "../../restore/gather.ts"

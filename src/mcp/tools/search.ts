@@ -1,4 +1,4 @@
-/** `search`: an index of hits, of about 60 tokens each. */
+/** `search`: an index of hits, about 60 tokens each. */
 import type { Database } from "../../archive/database.ts"
 import { isNotesSession } from "../../archive/notes-session.ts"
 import { openForReading } from "../../archive/read.ts"
@@ -17,11 +17,11 @@ import type { Tool } from "../tool.ts"
 
 const LIMIT = 8
 const MOST = 30
-/** UTF-16 units of what is shown of a hit: about 60 tokens with its handle and time. */
+/** UTF-16 units shown of a hit: about 60 tokens including its handle and time. */
 const SHOWN = 170
 const ASKED = 60
-const NOT_EXACT = "Nothing is exactly that; these have words of it."
-/** Of it, what stands before the first word that was searched, at most. */
+const NOT_EXACT = "No exact match; these have some of the words."
+/** How many of these may precede the first word that was searched for. */
 const LEAD = 40
 
 export const search: Tool = {
@@ -100,10 +100,10 @@ export const search: Tool = {
 interface Shown {
   readonly handle: string
   readonly time: string
-  /** Whose words, or which tool's. */
+  /** Who said it, or the name of the tool. */
   readonly by: string
   readonly text: string
-  /** The turn's prompt, when that is not what was found. */
+  /** The turn's prompt, if that is not what was found. */
   readonly prompt?: string
   /** The user took the turn back. */
   readonly taken_back?: true
@@ -122,13 +122,13 @@ function shownOf({ handle, session, time, role, tool, snippet, marks, prompt, ta
   }
 }
 
-/** From where the first word that was searched stands within what is shown. */
+/** Starts the snippet late enough that the first word that was searched for is within what is shown. */
 function around(snippet: string, [first]: Hit["marks"]): string {
   const from = first === undefined || first[1] < SHOWN - LEAD ? 0 : first[0] - LEAD
   return from <= 0 ? snippet : `…${snippet.slice(from)}`
 }
 
-/** Quotation marks in what is quoted are escaped, so that nothing can end its quotation. */
+/** Quoted text is escaped as JSON, so nothing in it can end its quotation. */
 function lineOf({ handle, time, by, text, prompt, taken_back: isTakenBack }: Shown): string {
   const asked = prompt === undefined ? "" : ` (asked: ${JSON.stringify(prompt)})`
   return `${handle} ${time} ${by}: ${JSON.stringify(text)}${asked}${isTakenBack ? " (taken back)" : ""}`
@@ -139,7 +139,7 @@ function nextStep(hits: number, more: boolean, everywhere: boolean, limit: numbe
     const wider = everywhere ? "" : " or all_projects"
     return `Nothing found: try fewer or other words, fewer filters${wider}.`
   }
-  return more && limit < MOST ? `More with a larger limit.` : "`get` opens one of them."
+  return more && limit < MOST ? "A larger limit shows more." : "`get` opens one of them."
 }
 
 function sessionWanted(args: Arguments, db: Database): string | undefined {
@@ -147,7 +147,7 @@ function sessionWanted(args: Arguments, db: Database): string | undefined {
   return word === undefined ? undefined : namedSession(db, word).id
 }
 
-/** @throws CtxError when nothing can lie between them */
+/** @throws CtxError when the span is empty */
 function span(args: Arguments, now: number): [since: string | undefined, until: string | undefined] {
   const [since, until] = [moment(args, "since", now), moment(args, "until", now)]
   if (since !== undefined && until !== undefined && since >= until) {

@@ -1,4 +1,4 @@
-/** `status`: what the archive holds, and whether it can be trusted to hold the latest. */
+/** `status`: what the archive holds, and whether it is up to date. */
 import { readStatus } from "../../archive/status.ts"
 import { askForRebuild } from "../../job/spawn.ts"
 import { name } from "../../restore/quote.ts"

@@ -1,4 +1,4 @@
-/** `timeline`: the turns around one, a line each. */
+/** `timeline`: the turns around a given one, one line each. */
 import type { Database } from "../../archive/database.ts"
 import { HANDLE_PREFIX } from "../../archive/handle-prefix.ts"
 import { openForReading, type TurnRow, turnsOf } from "../../archive/read.ts"
@@ -48,7 +48,7 @@ export const timeline: Tool = {
   },
 }
 
-/** A turn, a session's last, or the last of the project's latest session. */
+/** The given turn, the given session's last, or the last of the project's latest session. */
 function turnMeant(db: Database, word: string | undefined, world: World): TurnRow {
   const found = word === undefined ? undefined : named(db, word)
   if (found?.kind === "turn") return found.turn
@@ -72,11 +72,11 @@ interface Shown {
   readonly answer: string
   readonly tools: number
   readonly errors: number
-  /** Files that were written or edited. */
+  /** Files that the turn wrote or edited. */
   readonly changed?: readonly string[]
-  /** By the user, who went on from a turn before it. */
+  /** Whether the user took the turn back and continued from an earlier one. */
   readonly taken_back?: true
-  /** The turn that was asked for. */
+  /** Whether this is the turn that was asked for. */
   readonly here?: true
 }
 

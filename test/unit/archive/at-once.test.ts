@@ -1,5 +1,5 @@
 /** Files that several processes write at once: what one adds while another replaces or removes is not lost. */
-import { afterAll, expect, test } from "bun:test"
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test"
 import {
   closeSync,
   existsSync,
@@ -22,6 +22,8 @@ import { FILTERED } from "../../../src/util/secrets.ts"
 import { vaultFile, vaultPath } from "../../../src/vault/layout.ts"
 import { prepareSpool, spoolFolders } from "../../../src/vault/spool-folders.ts"
 import { contentOf } from "../../support/machine.ts"
+
+setDefaultTimeout(60_000)
 
 const SOURCE = join(import.meta.dir, "../../../src")
 const dir = mkdtempSync(join(tmpdir(), "ctxbridge-at-once-"))
@@ -87,7 +89,7 @@ test("markers that come while the spool is emptied arrive", async () => {
   drainSpool(paths, Number.POSITIVE_INFINITY)
   expect(listPending(paths.dataHome)).toHaveLength(count)
   expect(existsSync(folder)).toBe(false)
-}, 60_000)
+})
 
 test("notes that come while others are taken out are kept", async () => {
   const dataHome = join(dir, "notes-home")
@@ -123,4 +125,4 @@ test("notes that come while others are taken out are kept", async () => {
   expect(kept.equals(readFileSync(path))).toBe(true)
   expect(kept.toString()).not.toContain(secret)
   for (let n = 0; n <= 60; n++) expect(kept.toString()).toContain(`"note ${n}"`)
-}, 60_000)
+})

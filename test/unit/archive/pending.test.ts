@@ -1,8 +1,10 @@
-import { expect, test } from "bun:test"
+import { expect, setDefaultTimeout, test } from "bun:test"
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { listPending, markPending } from "../../../src/archive/pending.ts"
+
+setDefaultTimeout(60_000)
 
 /**
  * Claims a marker and gives it back, over and over, as processes do that index the same copy by turns: none is done with

@@ -1,5 +1,5 @@
 /** What a start is told beforehand, while others index. */
-import { expect, test } from "bun:test"
+import { expect, setDefaultTimeout, test } from "bun:test"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -10,6 +10,8 @@ import { readPointer, writePointer } from "../../../src/archive/pointers.ts"
 import { take } from "../../../src/archive/take.ts"
 import { preparePointers } from "../../../src/job/pointers.ts"
 import { Archive } from "../../support/archive.ts"
+
+setDefaultTimeout(60_000)
 
 const POINTERS = join(import.meta.dir, "../../../src/archive/pointers.ts")
 

@@ -1,9 +1,11 @@
 /** Requests to the background job, while others change them. */
-import { expect, test } from "bun:test"
+import { expect, setDefaultTimeout, test } from "bun:test"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { takeRequests } from "../../../src/job/requests.ts"
+
+setDefaultTimeout(60_000)
 
 const REQUESTS = join(import.meta.dir, "../../../src/job/requests.ts")
 

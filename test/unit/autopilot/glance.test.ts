@@ -39,7 +39,7 @@ const after = (context: ContextState, ...lines: unknown[]) =>
   follow(context, glance(bytes(...lines), context.base === undefined))
 
 describe("glance", () => {
-  test("the newest answer of the conversation counts, whatever talks of usage around it", () => {
+  test("the newest answer of the conversation counts, whatever else mentions usage", () => {
     const seen = glance(
       bytes(
         usage(10),
@@ -62,7 +62,7 @@ describe("glance", () => {
     expect(seen.compactions).toEqual([])
   })
 
-  test("what stands before a compaction is no reading any more", () => {
+  test("readings before a compaction no longer count", () => {
     const seen = glance(
       bytes(usage(150_000), boundary("auto", 151_055, { postTokens: 300 }), user("x".repeat(35))),
       true,
@@ -72,18 +72,18 @@ describe("glance", () => {
     expect(seen.chars).toBe(35)
   })
 
-  test("a compaction that somebody only tells of is none", () => {
+  test("a compaction that is only mentioned does not count", () => {
     const told = user(`the log: ${JSON.stringify(boundary("auto", 1))}`)
     expect(glance(bytes(told, user('"compact_boundary"'), usage(7)), false).compactions).toEqual([])
   })
 })
 
 describe("follow", () => {
-  test("nothing new is the same object", () => {
+  test("without news, returns the same object", () => {
     expect(after(NEW_CONTEXT, { type: "file-history-snapshot" })).toBe(NEW_CONTEXT)
   })
 
-  test("after a compaction: the first request and the summary, counted once, until an answer comes", () => {
+  test("after a compaction, counts the first request and the summary once, until the next answer", () => {
     const started = after(NEW_CONTEXT, user("hi"), usage(20_000))
     expect(started).toMatchObject({ tokens: 21_055, base: 21_005 })
     const full = after({ ...started, warned: true }, usage(160_000))
@@ -112,7 +112,7 @@ describe("follow", () => {
     expect(after(known, boundary("manual", 40_000)).points).toBe(known.points)
   })
 
-  test("without counts, 3.5 characters are a token", () => {
+  test("without counts, 3.5 characters make a token", () => {
     const { usage: _usage, ...silent } = usage(0).message
     const context = after(NEW_CONTEXT, user("q".repeat(700)), { type: "assistant", message: silent })
     expect(context).toMatchObject({ tokens: Math.round(704 / 3.5), estimated: true })

@@ -5,7 +5,7 @@ import { readHostContext } from "../../../src/autopilot/host-context.ts"
 
 const usage = { input_tokens: 1000, cache_read_input_tokens: 48_000, cache_creation_input_tokens: 1000 }
 
-test("tokens and window where the host says both, else its own percentage, else nothing", () => {
+test("tokens and window if the host reports both, or else its own percentage, or else nothing", () => {
   const of = (context: object) => readHostContext({ session_id: "s-1", context_window: context })
   const whole = of({ context_window_size: 200_000, current_usage: usage, used_percentage: 99 })
   expect(whole).toEqual({ session: "s-1", window: 200_000, tokens: 50_000, share: 0.25 })
@@ -17,7 +17,7 @@ test("tokens and window where the host says both, else its own percentage, else 
   expect(of(none)).toEqual({ session: "s-1", window: 200_000, tokens: undefined, share: undefined })
 })
 
-test("any document: no number that is none, no name that is no session's", () => {
+test("for any document: no invalid number or session name", () => {
   const value = fc.oneof(fc.jsonValue(), fc.double(), fc.constant("../x"))
   const context = fc.record(
     {

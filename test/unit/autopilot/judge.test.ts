@@ -36,7 +36,7 @@ test("windows", () => {
 })
 
 describe("the compaction point", () => {
-  test("by formula, as observed with real clients", () => {
+  test("follows the formula, as observed with real clients", () => {
     expect(point({}).at).toBe(167_000)
     expect(point({ version: "2.0.76" }).at).toBe(155_000)
     expect(point({ window: 1_000_000 }).at).toBe(967_000)
@@ -51,7 +51,7 @@ describe("the compaction point", () => {
     expect(limited({ CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: "nonsense" })).toBe(167_000)
   })
 
-  test("learnt within 3 points of the window after two compactions", () => {
+  test("is learnt to within 3 % of the window after two compactions", () => {
     for (const threshold of [60_000, 84_000, 120_000, 155_000, 167_000, 185_000]) {
       for (const [first, second] of [
         [400, 3_000],
@@ -68,7 +68,7 @@ describe("the compaction point", () => {
     }
   })
 
-  test("the formula where they confirm it, else the lowest of the last three", () => {
+  test("is the formula's if the observed ones confirm it, or else the lowest of the last three", () => {
     expect(point({ points: [170_900, 167_009, 185_970] })).toEqual({ at: 167_000, learnt: true })
     expect(point({ points: [179_926, 185_970] })).toEqual({ at: 179_926, learnt: true })
     expect(point({ points: [60_000, 120_100, 120_900, 120_300] }).at).toBe(120_100)
@@ -98,7 +98,7 @@ test("zones, trend and runway", () => {
 const judged = (tokens: number): Judgement =>
   judge({ tokens, model: "claude-sonnet-4-6", version: "2.1.112" }, { option: 0, limits: {}, thresholds })!
 
-test("the report has the design documents' form", () => {
+test("the report has the format of the design documents", () => {
   const facts = { turns: 53, compactions: 0, runway: 4 }
   expect(report({ ...facts, judgement: judged(86_736) })).toBe(
     "[ContextAutopilot] [=========-----------] 43.4% context used (~86.7K/200.0K tokens, 53 turns) " +
@@ -116,7 +116,7 @@ test("the report has the design documents' form", () => {
   expect(warning(judged(145_290))).toContain("Context at 87.0%")
 })
 
-test("the state document has the design documents' shape, and at most 50 entries", () => {
+test("the state document has the format of the design documents and at most 50 entries", () => {
   let context = { ...NEW_CONTEXT, tokens: 90_000 }
   for (let n = 1; n <= 60; n++) context = { ...withPrompt(context, 0.45, 2000 + n), tokens: 90_000 }
   const { history, ...rest } = JSON.parse(stateDocument("s", context, judged(90_000), 2060))

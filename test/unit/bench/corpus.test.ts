@@ -24,7 +24,7 @@ const blocksOf = (record: Json): Json[] => {
 }
 
 describe("generateTranscript", () => {
-  test("the same options give the same bytes, for ever", () => {
+  test("the same options always give the same bytes", () => {
     const text = textOf(OPTIONS)
     expect(textOf(OPTIONS)).toBe(text)
     // Pinned: figures of two releases can be compared only over the same corpus.
@@ -37,7 +37,7 @@ describe("generateTranscript", () => {
     expect(textOf({ ...OPTIONS, seed: 8 }).slice(0, 5000)).not.toBe(textOf(OPTIONS).slice(0, 5000))
   })
 
-  test.each([20_000, 100_000, 1_000_000, 5_000_000])("%d bytes are asked, hardly more are given", (bytes) => {
+  test.each([20_000, 100_000, 1_000_000, 5_000_000])("asked for %d bytes, it gives hardly more", (bytes) => {
     for (const seed of [1, 2, 3]) {
       const given = Buffer.byteLength(textOf({ ...OPTIONS, seed, bytes }))
       expect(given).toBeGreaterThanOrEqual(bytes)
@@ -53,7 +53,7 @@ describe("generateTranscript", () => {
     }
   })
 
-  test("every parent stands before its child; only the start and compactions have none", () => {
+  test("every parent precedes its child; only the start and compactions have none", () => {
     const seen = new Set<unknown>()
     let roots = 0
     for (const record of recordsOf({ ...OPTIONS, bytes: 4_000_000 })) {
@@ -69,7 +69,7 @@ describe("generateTranscript", () => {
     expect(roots).toBe(1 + boundaries.length)
   })
 
-  test("one block a line, and every result answers a call that was made", () => {
+  test("one block per line, and every result answers an earlier call", () => {
     const calls = new Set<unknown>()
     const linesOfMessage = new Map<unknown, number>()
     for (const record of recordsOf(OPTIONS)) {
@@ -88,7 +88,7 @@ describe("generateTranscript", () => {
     expect(Math.max(...linesOfMessage.values())).toBeGreaterThan(1)
   })
 
-  test("the kinds of lines that the host writes are all there", () => {
+  test("all kinds of lines that the host writes are there", () => {
     const kinds = new Set(
       recordsOf({ ...OPTIONS, bytes: 6_000_000 }).map(({ type, subtype }) =>
         subtype === undefined ? String(type) : `${type}/${subtype}`,
@@ -119,7 +119,7 @@ describe("generateTranscript", () => {
     expect(bytes.length / pieces).toBeWithin(2.4, 4.6)
   })
 
-  test("tool results are small as a rule, and large now and then", () => {
+  test("tool results are usually small and occasionally large", () => {
     const sizes = recordsOf({ ...OPTIONS, bytes: 20_000_000 })
       .flatMap(blocksOf)
       .filter(({ type }) => type === "tool_result")
@@ -129,7 +129,7 @@ describe("generateTranscript", () => {
     expect(sizes.at(-1)!).toBeGreaterThan(100_000)
   })
 
-  test("no result is larger than the caller allows", () => {
+  test("no result exceeds the caller's limit", () => {
     const records = recordsOf({ ...OPTIONS, largestResult: 4_000 })
     for (const block of records.flatMap(blocksOf)) {
       // A line of context more, and what JSON needs for quotes.
@@ -137,7 +137,7 @@ describe("generateTranscript", () => {
     }
   })
 
-  test("talk: as many turns as asked, short ones", () => {
+  test("talk: as many turns as requested, all short", () => {
     const text = textOf({ ...OPTIONS, bytes: Number.POSITIVE_INFINITY, turns: 50, style: "talk" })
     const prompts = text
       .trimEnd()
@@ -149,7 +149,7 @@ describe("generateTranscript", () => {
 })
 
 describe("writeTranscript", () => {
-  test("writes what the generator gives, and can be continued", () => {
+  test("writes what the generator yields, and can be continued", () => {
     const dir = mkdtempSync(join(tmpdir(), "corpus-"))
     try {
       const path = join(dir, "t.jsonl")

@@ -35,7 +35,7 @@ describe("statistics", () => {
     expect(percentile(sorted, share)).toBe(expected)
   })
 
-  test("a spread does not need sorted samples, and leaves them as they are", () => {
+  test("a spread does not need sorted samples and does not change them", () => {
     const samples = [30, 1, 20, 10]
     expect(spread(samples)).toEqual({ min: 1, median: 15, p95: 30 })
     expect(samples).toEqual([30, 1, 20, 10])
@@ -46,7 +46,7 @@ describe("statistics", () => {
 describe("measureCommands", () => {
   const run = (exit: number) => ({ argv: ["/bin/sh", "-c", `exit ${exit}`], env: {} })
 
-  test("every case has a turn in every round; exit codes are counted after the warm-up", async () => {
+  test("every case runs in every round; exit codes count after the warm-up", async () => {
     const prepared = { good: 0, bad: 0 }
     const results = await measureCommands(
       [
@@ -69,7 +69,7 @@ describe("measureCommands", () => {
     }
   })
 
-  test("a run gets its input, its environment and nothing else", async () => {
+  test("a run gets its input and environment, and nothing else", async () => {
     const { stdout, exitCode } = await runOnce({
       name: "cat",
       argv: ["/bin/sh", "-c", 'cat; printf "%s %s" "$GIVEN" "$HOME"'],
@@ -80,7 +80,7 @@ describe("measureCommands", () => {
   })
 })
 
-test("a process that does not read its input is no error", async () => {
+test("a process that does not read its input is not an error", async () => {
   const { exitCode } = await runOnce({
     name: "deaf",
     argv: ["/bin/sh", "-c", "exit 4"],
@@ -121,7 +121,7 @@ describe("judge", () => {
     rows,
   })
 
-  test("the worst row decides, and is named", () => {
+  test("the worst row decides and is named", () => {
     const verdicts = judge([scenario(row("a", 0.1, 2.6, 40), row("b", 0.2, 1.1, 51))], undefined)
     const found = Object.fromEntries(verdicts.map((one) => [one.limit, [one.met, one.where]]))
     expect(found).toMatchObject({
@@ -140,12 +140,12 @@ describe("judge", () => {
     expect(verdicts.every(({ met }) => met)).toBe(true)
   })
 
-  test("without node there is no verdict about it", () => {
+  test("without node, there is no verdict about it", () => {
     const alone = { ...scenario({ ...row("a", 0, 1, 1), cpuVsNode: undefined }), node: undefined }
     expect(judge([alone], undefined).map(({ limit }) => limit)).not.toContain("cpuVsNode")
   })
 
-  test("a first read must be in time, exit 0, commit something, and be completed by itself", () => {
+  test("a first read must be in time, exit with 0, commit something, and complete by itself", () => {
     const run = {
       exitCode: 0,
       wallMs: 1000,

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test"
 import { Memory } from "../../../src/bench/survive/needed.ts"
 import { decodeLine } from "../../../src/transcript/decode.ts"
 
-test("the command of a call is its command, whichever field stands first", () => {
+test("the command of a call is found whichever field comes first", () => {
   const input = { description: "Check the retry of uploads", command: "npm run check -- retry" }
   const content = [{ type: "tool_use", id: "t1", name: "Bash", input }]
   const memory = new Memory(true)

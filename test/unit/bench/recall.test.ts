@@ -1,5 +1,5 @@
 /** `bench recall` on data made here: what it counts, and that a search by words beats what it is compared with. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { hashEmbedding } from "../../../src/bench/recall/baselines.ts"
@@ -7,6 +7,8 @@ import { mean, type Question, scoreOf, shows } from "../../../src/bench/recall/q
 import { run } from "../../support/binary.ts"
 import { Machine } from "../../support/machine.ts"
 import { Transcript } from "../../support/transcript.ts"
+
+setDefaultTimeout(60_000)
 
 const question = (evidence: Record<string, string>): Question => ({
   text: "?",
@@ -16,7 +18,7 @@ const question = (evidence: Record<string, string>): Question => ({
 const shown = (...texts: string[]) => texts.map((text) => ({ text, handle: "ctx:abc" }))
 
 describe("what counts", () => {
-  test("evidence is shown whole or, when it is long, by eight words in a row", () => {
+  test("evidence is shown whole or, if it is long, by eight consecutive words", () => {
     const long = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
     expect(shows("a cat sat", "cat sat")).toBe(true)
     expect(shows("cat", "cat sat")).toBe(false)
@@ -33,7 +35,7 @@ describe("what counts", () => {
     expect(mean([scores, { ...scores, r5: 0 }])).toMatchObject({ questions: 2, r5: 0.5 })
   })
 
-  test("the hash embedding is that of the design documents", () => {
+  test("the hash embedding matches the design documents", () => {
     const vector = hashEmbedding(" Ab ")
     // ((97·1 << 5) − 97·1) + 98·1, and the length is 1
     const first = (Math.sin(97 * 31 + 98) + 1) / 2

@@ -51,7 +51,7 @@ function fill(db: Database, vectors: readonly Float32Array[], embedder = "test",
 }
 
 describe("the kernel", () => {
-  test("computes the products that JavaScript computes", () => {
+  test("computes the same products as JavaScript", () => {
     const dice = new Dice(1)
     for (const width of [16, 48, 384, 768]) {
       const query = Int16Array.from({ length: width }, () => Math.floor(dice.unit() * 65_535) - 32_767)
@@ -72,7 +72,7 @@ describe("the kernel", () => {
     }
   })
 
-  test("the largest numbers fit", () => {
+  test("the largest numbers do not overflow", () => {
     const kernel = createKernel({ data: new Int16Array(WIDTH).fill(32_767), scale: 1 })
     const data = new Int8Array(WIDTH).fill(127)
     kernel.rows.set(
@@ -89,7 +89,7 @@ describe("the kernel", () => {
 })
 
 describe("semanticSearch", () => {
-  test("finds at least 98 of 100 of the ten nearest that an exact search finds", () => {
+  test("finds at least 98 % of the ten nearest that an exact search finds", () => {
     using archive = new Archive()
     const dice = new Dice(2)
     const centers = Array.from({ length: 60 }, () => randomVector(dice))
@@ -113,7 +113,7 @@ describe("semanticSearch", () => {
     expect(found / 200).toBeGreaterThanOrEqual(0.98)
   })
 
-  test("only the projects and sessions that are asked for take part", () => {
+  test("only the requested projects and sessions are searched", () => {
     using archive = new Archive()
     const dice = new Dice(3)
     const center = randomVector(dice)
@@ -137,7 +137,7 @@ describe("semanticSearch", () => {
     expect(search({ limit: 0 })).toEqual([])
   })
 
-  test("vectors of another embedder, or of other dimensions, are never compared", () => {
+  test("vectors of another embedder or dimension are never compared", () => {
     using archive = new Archive()
     const vector = randomVector(new Dice(4))
     fill(archive.db, [vector], "one")
@@ -151,7 +151,7 @@ describe("semanticSearch", () => {
     expect(search("one", new Float32Array(WIDTH))).toEqual([])
   })
 
-  test("a message of several pieces is one hit, by the nearest piece", () => {
+  test("a message with several pieces is one hit, by its nearest piece", () => {
     using archive = new Archive()
     const dice = new Dice(5)
     const [a, b] = [randomVector(dice), randomVector(dice)]
@@ -168,7 +168,7 @@ describe("semanticSearch", () => {
 })
 
 describe("rows", () => {
-  test("a turn is due without vectors, after it has grown, and for another embedder", () => {
+  test("a turn is due without vectors, after growing, and for another embedder", () => {
     using archive = new Archive()
     fill(archive.db, [randomVector(new Dice(6)), randomVector(new Dice(7))])
     const due = (embedder: string, below = 1000) =>
@@ -186,7 +186,7 @@ describe("rows", () => {
     expect(archive.count("vectors")).toBe(0)
   })
 
-  test("who deletes a turn or one of its messages deletes its vectors", () => {
+  test("deleting a turn or one of its messages deletes its vectors", () => {
     using archive = new Archive()
     fill(archive.db, [randomVector(new Dice(8)), randomVector(new Dice(9))])
     archive.db.run(
@@ -198,7 +198,7 @@ describe("rows", () => {
     expect(archive.count("vectors")).toBe(0)
   })
 
-  test("vectors for a turn that is gone by now are left out", () => {
+  test("vectors for a turn that no longer exists are left out", () => {
     using archive = new Archive()
     const row = { turn: 5, embedder: "test", dimension: WIDTH, last: 1, vectors: new Uint8Array(0) }
     putVectors(archive.db, [row])

@@ -13,12 +13,12 @@ const letters = (text: string): number => text.length + 2
 const words = (text: string): number => text.split(/\s+/).length + 2
 
 describe("pieces", () => {
-  test("a short text is one, an empty one none", () => {
+  test("a short text is one piece, an empty one none", () => {
     expect(piecesOf("  Add retries to the client.\n", words)).toEqual(["Add retries to the client."])
     expect(piecesOf(" \n ", words)).toEqual([])
   })
 
-  test("a long text is cut after a paragraph, else a sentence, else a word", () => {
+  test("a long text is cut after a paragraph, or else a sentence, or else a word", () => {
     const sentence = "One sentence follows another, and they are all alike. "
     const pieces = piecesOf(`${sentence.repeat(12)}\n\n${sentence.repeat(12)}`, words)
     expect(pieces).toHaveLength(2)
@@ -28,7 +28,7 @@ describe("pieces", () => {
     for (const piece of plain) expect(piece).toMatch(/^(abcdefg ?)+$/)
   })
 
-  test("no piece has more tokens than the model takes, nothing is lost, no pair is split", () => {
+  test("no piece has too many tokens, nothing is lost, no surrogate pair is split", () => {
     const unit = fc.constantFrom("a", "ß", "語", "🛡️", " ", "\n", "\n\n", ". ", "word ", "x".repeat(50))
     const text = fc.array(unit, { maxLength: 900 }).map((parts) => parts.join(""))
     fc.assert(
@@ -48,13 +48,13 @@ describe("pieces", () => {
     )
   })
 
-  test("of a pasted file only the beginning is embedded", () => {
+  test("only the beginning of a pasted file is embedded", () => {
     expect(piecesOf("log line after log line\n".repeat(100_000), words)).toHaveLength(MOST_PIECES)
   })
 })
 
 describe("hashed vectors", () => {
-  test("have length 1, and are the same every time", () => {
+  test("have length 1 and are the same every time", () => {
     const text = "Never touch the generated files; use fetchJson, not axios."
     const vector = hashedVector(text)
     expect(vector).toHaveLength(HASHED_DIMENSION)
@@ -67,7 +67,7 @@ describe("hashed vectors", () => {
     expect(hashedVector("…").every((value) => value === 0)).toBe(true)
   })
 
-  test("come closer the more words, or parts of words, are shared", () => {
+  test("are closer the more words, or parts of words, are shared", () => {
     const close = (a: string, b: string): number => dot(hashedVector(a), hashedVector(b))
     const query = "How do we retry failed requests?"
     const same = close(query, "Failed requests are retried with a growing delay.")

@@ -102,6 +102,12 @@ test("--prefix is relative to the caller; another ctxbridge ahead on the PATH is
   expect(out).not.toContain("ctxbridge install")
 })
 
+test.each(["~", "~/sub"])("--prefix=%s, which not every shell expands, is in the home folder", (prefix) => {
+  expect(run([`--prefix=${prefix}`, "--no-hooks", "--no-demo"]).code).toBe(0)
+  expect(existsSync(join(root, "home", prefix.slice(1), "bin", "ctxbridge"))).toBe(true)
+  expect(readdirSync(join(root, "elsewhere"))).toEqual([])
+})
+
 test("--deps-only says nothing when there is nothing to do, and notices a new lock file", () => {
   expect(run(["--deps-only"]).out).toBe("Getting Bun 9.8.7 and packages\n")
   expect(run(["--deps-only"])).toEqual({ code: 0, out: "", err: "" })
@@ -122,10 +128,13 @@ test("what fails shows its output, a line and a hint", () => {
   expect(run([]).err).toContain("Node 18 is too old")
 })
 
-test.each([[["--bogus"]], [["--prefix"]]])("%j is a usage error", (args) => {
-  expect(run(args)).toMatchObject({ code: 64, out: "" })
-  expect(calls()).toBe("")
-})
+test.each([[["--bogus"]], [["--prefix"]], [["--prefix", ""]], [["--prefix="]]])(
+  "%j is a usage error",
+  (args) => {
+    expect(run(args)).toMatchObject({ code: 64, out: "" })
+    expect(calls()).toBe("")
+  },
+)
 
 test("--help", () => {
   const { code, out } = run(["--help"])

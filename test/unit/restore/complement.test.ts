@@ -17,7 +17,7 @@ function restored(archive: Archive, summary = "", budget = 4000): string {
   return renderRestore(gather(archive.db, "s1"), { source: "compact", summary, budget })
 }
 
-test("a command that the human refused has not failed: it was not run", () => {
+test("a command that the human refused was not run, so it did not fail", () => {
   using archive = new Archive()
   const refusal =
     "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file)."
@@ -49,7 +49,7 @@ test.each([
   expect(commands.find(({ text }) => text === "git push --dry-run")?.exit).toBe("Exit code 128")
 })
 
-test("what was used often and lately comes first", () => {
+test("what was used often and recently comes first", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")
   transcript.turn("start", [], "onceLongAgo is old")
@@ -62,7 +62,7 @@ test("what was used often and lately comes first", () => {
   expect(names.indexOf("justNow")).toBeLessThan(names.indexOf("onceLongAgo"))
 })
 
-test("commands as last typed, with the exit status of a failed one", () => {
+test("commands are shown as last typed, with the exit status if they failed", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")
   transcript.turn("test it", [
@@ -80,7 +80,7 @@ test("commands as last typed, with the exit status of a failed one", () => {
   expect(sectionOf(text, "Commands run")).toContain("- `git status --short`")
 })
 
-test("of commands that are alike one is told before others of its kind", () => {
+test("one of several similar commands is shown, others later", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")
   const files = Array.from({ length: 40 }, (_, n) => `src/part-${n}/file.ts`)
@@ -94,7 +94,7 @@ test("of commands that are alike one is told before others of its kind", () => {
   expect([first?.slice(0, 9), second]).toEqual(["- `wc -l ", "- `gh pr view --json state`"])
 })
 
-test("what looks at files is told behind what works on them", () => {
+test("commands that work on files come before those that look at them", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")
   const looks = Array.from({ length: 6 }, () => [
@@ -111,7 +111,7 @@ test("what looks at files is told behind what works on them", () => {
   ])
 })
 
-test("of many that are alike some are told, of the others how they begin", () => {
+test("some of many similar commands are shown, and the beginnings of the others", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")
   const letters = [..."abcdefghijklmnopqrstuvwxyz"]
@@ -135,7 +135,7 @@ test("of many that are alike some are told, of the others how they begin", () =>
   expect(also[0]).not.toContain("uv run")
 })
 
-test("where scripts are run is told once", () => {
+test("the folder in which scripts run is shown once", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")
   transcript.turn("go", [
@@ -149,7 +149,7 @@ test("where scripts are run is told once", () => {
   expect(commands).toContain("`npm run job-c`")
 })
 
-test("why calls failed, with the status of their command", () => {
+test("why calls failed, with their command's exit status", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")
   transcript.turn("go", [
@@ -176,7 +176,7 @@ test("why calls failed, with the status of their command", () => {
   ])
 })
 
-test("a name stands for the names that it begins with", () => {
+test("a name replaces shorter names that it begins with", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")
   for (const words of ["ledger_sum", "ledger_sum", "`ledger_sum.dart`", "ledger_sums and `ledger.sum.total`"])
@@ -190,7 +190,7 @@ test("a name stands for the names that it begins with", () => {
   ])
 })
 
-test("nothing that the summary holds", () => {
+test("nothing that the summary contains", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")
   transcript.turn(
@@ -219,7 +219,7 @@ test("nothing that the summary holds", () => {
   for (const fact of ["two.ts", "bazQux"]) expect(lists).toContain(fact)
 })
 
-test("names and paths of tools are not given back, nor what subagents say", () => {
+test("neither names and paths from tools nor subagents' words are given back", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")
   transcript.turn("look", [bash("cat notes", "run evilName from evil/path.sh")], "ownName")
@@ -232,7 +232,7 @@ test("names and paths of tools are not given back, nor what subagents say", () =
   expect(facts.paths).toEqual([])
 })
 
-test("a folder that many paths share is told once", () => {
+test("a folder shared by many paths is shown once", () => {
   using archive = new Archive()
   const folder = "/var/long/folder/of/somebody/else"
   const transcript = archive.session("s1")
@@ -241,7 +241,7 @@ test("a folder that many paths share is told once", () => {
   expect(sectionOf(restored(archive), "Paths")).toContain(`- in \`${folder}/\`: \`a.txt b.txt c.txt\``)
 })
 
-test("five turns keep their room, and the characters are spent", () => {
+test("five turns keep their room, and the budget is used up", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")
   for (let n = 0; n < 60; n++) {
@@ -264,7 +264,7 @@ test("five turns keep their room, and the characters are spent", () => {
   }
 })
 
-test("files in flight: what was changed last comes first, and how often each was, in all turns", () => {
+test("files in flight: last changed first, with how often each was changed in all turns", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")
   const edit = (name: string) => ({ tool: "Edit", input: { file_path: `/src/${name}` }, output: "ok" })

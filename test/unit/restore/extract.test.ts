@@ -35,7 +35,7 @@ describe("constraints of the user", () => {
     expect(constraintsIn(text)).toEqual([])
   })
 
-  test("each once, and not without end", () => {
+  test("each only once, and a limited number", () => {
     const rule = "Never do that again."
     expect(constraintsIn(`${rule}\n${rule}`)).toEqual([rule])
     const many = Array.from({ length: 50 }, (_, n) => `Never do number ${n}.`).join("\n")

@@ -12,7 +12,7 @@ function settingsOf(folder: string, settings: unknown) {
   return { cwd, ...hostSettings({ home, claudeDir: join(home, ".claude"), hostConfig: home, cwd }) }
 }
 
-test("patterns that are longer than any path, or none, exclude nothing; the others do", () => {
+test("patterns that are invalid or longer than any path exclude nothing; the others do", () => {
   using folder = tempFolder()
   const long = `{${"x".repeat(5000)},**/LONG.md}`
   const { cwd, isExcluded } = settingsOf(folder.path, {
@@ -22,7 +22,7 @@ test("patterns that are longer than any path, or none, exclude nothing; the othe
   for (const name of ["LONG.md", "LIST.md", "CLAUDE.md"]) expect(isExcluded(join(cwd, name))).toBe(false)
 })
 
-test("folders of plans and notes of any other kind are none", () => {
+test("values that are not folders of plans or notes are ignored", () => {
   using folder = tempFolder()
   for (const value of [7, {}, ["plans"], "../plans", "/etc", "", "a/../../plans"]) {
     const settings = settingsOf(folder.path, { plansDirectory: value, autoMemoryDirectory: value })
@@ -32,7 +32,7 @@ test("folders of plans and notes of any other kind are none", () => {
   }
 })
 
-test("a folder of plans is one below the session's, however that is written", () => {
+test("the folder of plans must be inside the session's, however it is written", () => {
   using folder = tempFolder()
   const folders = (plansDirectory: string): readonly string[] => {
     const { cwd, planFolders } = settingsOf(folder.path, { plansDirectory })

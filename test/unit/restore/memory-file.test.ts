@@ -6,12 +6,12 @@ import { memoryFile } from "../../../src/restore/memory-file.ts"
 const importsOf = (text: string): readonly string[] => memoryFile(text).imports
 
 describe("imports", () => {
-  test("stand anywhere in prose, behind white space", () => {
+  test("may be anywhere in prose, after white space", () => {
     const text = "@a.md and @./b/c.md, then\n- @~/d.md\n> @/srv/e.md\n  @../f.md\n| @g.md |\nto me@h.md"
     expect(importsOf(text)).toEqual(["a.md", "./b/c.md,", "~/d.md", "/srv/e.md", "../f.md", "g.md"])
   })
 
-  test("may have spaces that are escaped, and lead to a heading", () => {
+  test("may contain escaped spaces and name a heading", () => {
     expect(importsOf("@my\\ notes.md @rules.md#style @a.md @a.md")).toEqual([
       "my notes.md",
       "rules.md",
@@ -19,7 +19,7 @@ describe("imports", () => {
     ])
   })
 
-  test("are no names of people or packages", () => {
+  test("are not mistaken for names of people or packages", () => {
     expect(importsOf("@@x @#y @(z) @/ @\n@")).toEqual([])
   })
 
@@ -32,22 +32,22 @@ describe("imports", () => {
     ["four spaces", "So:\n\n    @a.md\n\n\t@a.md"],
     ["a comment", "<!-- @a.md -->\n<!--\n@a.md\n-->"],
     ["front matter", "---\nname: @a.md\n---\n"],
-  ])("are none in %s", (_what, text) => {
+  ])("are not found in %s", (_what, text) => {
     expect(importsOf(`${text}\n\n@b.md`)).toEqual(text.endsWith("```\n@a.md") ? [] : ["b.md"])
   })
 
-  test("are some beside a backtick that opens nothing, and in a list that goes on", () => {
+  test("are found after an unmatched backtick and in a continued list", () => {
     expect(importsOf("It's a ` and @a.md\n- one\n\n    @b.md")).toEqual(["a.md", "b.md"])
     expect(importsOf("A paragraph\n    @a.md that goes on")).toEqual(["a.md"])
     expect(importsOf("So:\n\n   @a.md behind three spaces")).toEqual(["a.md"])
   })
 
-  test("are none in four spaces behind a list that has ended", () => {
+  test("are not found in indented code after the end of a list", () => {
     expect(importsOf("- one\n\n    @a.md\n\nNo list.\n\n    @b.md")).toEqual(["a.md"])
   })
 })
 
-test("the text is without front matter and comments, and code stays", () => {
+test("front matter and comments are removed from the text, and code stays", () => {
   const { text } = memoryFile(
     "---\na: 1\n---\n# T\n<!-- no -->\nx <!-- stays -->\n<!--\nno\n--> y\n```\n<!-- yes -->\n```",
   )
@@ -62,11 +62,11 @@ test.each([
   ["---\npaths:\ndescription: d\n---\nx", false],
   ["---\ndescription: paths\n---\nx", false],
   ["x\n---\npaths: src/**\n---\n", false],
-])("%j is for certain files only: %p", (text, expected) => {
+])("%j only applies to certain files: %p", (text, expected) => {
   expect(memoryFile(text).conditional).toBe(expected)
 })
 
-test("any text is read, the same way twice, and none takes long", () => {
+test("any text is read quickly, and the same way twice", () => {
   const piece = fc.constantFrom(
     "`",
     "``",

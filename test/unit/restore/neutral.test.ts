@@ -17,7 +17,7 @@ describe("tags of the host lose their bracket", () => {
   ])("%j", (text, expected) => expect(neutral(text)).toBe(expected))
 })
 
-describe("all else that can be seen stays", () => {
+describe("everything else that is visible stays", () => {
   test.each([
     "a < b, Tok<en>, List<String>, <div class='x'>, &lt;div&gt;, <systematic>",
     "🛡️ 👩‍👩‍👧 🏳️‍🌈 1 語 größe l’été",
@@ -28,7 +28,7 @@ describe("all else that can be seen stays", () => {
   ])("%j", (text) => expect(neutral(text)).toBe(text))
 })
 
-test("what cannot be seen goes", () => {
+test("invisible characters are removed", () => {
   expect(visible("a\u001b[31mb\u001b]0;title\u0007c\u009b1md\u0000e\u202ef\u{e0041}g\ufeffh")).toBe(
     "abcdefgh",
   )
@@ -40,13 +40,13 @@ test("a handle in a text opens nothing", () => {
   expect(neutral("(ctx:ab12cd) CTX：ab12 c\u200btx:ab12")).toBe("(ctx: ab12cd) CTX: ab12 ctx: ab12")
 })
 
-test("words of others: no tag, link, picture, fence", () => {
+test("others' words: no tags, links, images or code fences", () => {
   expect(inert("![a](https://x.y) [b]: z <b> ``` ~~~ a < b")).toBe(
     "! [a] (https: //x.y) [b] : z ‹b> ' ' a ‹ b",
   )
 })
 
-test("applied twice it changes nothing more", () => {
+test("applying it twice changes nothing more", () => {
   const pieces = [
     "<",
     "＜",
@@ -79,7 +79,7 @@ test("applied twice it changes nothing more", () => {
   )
 })
 
-test("quotations: escaped, cut, on one line", () => {
+test("quotations are escaped, cut and on one line", () => {
   expect(said('say "no"\nto C:\\x\\', 100)).toBe('"say \\"no\\" to C:\\x\\\\"')
   expect(said("a".repeat(300), 10)).toBe(`"${"a".repeat(9)}…"`)
   expect(told("<b> [a](b)", 100)).toBe('"‹b> [a] (b)"')

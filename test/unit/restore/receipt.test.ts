@@ -54,7 +54,7 @@ const arrive = (transcript: Transcript, hookEvent = "SessionStart"): Transcript 
   })
 
 describe("counts", () => {
-  test("before, kept by the summary, given back, lost: by kind", () => {
+  test("by kind: before, kept by the summary, given back, lost", () => {
     const transcript = past(session()).boundary("auto", 167_400)
     transcript.summary("Edited lib/client.ts. It took 1,250 ms, not 250 ms.")
     const [receipt] = receipts(arrive(transcript).turn("go on"))
@@ -76,7 +76,7 @@ describe("counts", () => {
     })
   })
 
-  test("messages that the host keeps are kept, and so are those that a plugin writes again", () => {
+  test("messages that the host keeps count as kept, as do those that a plugin writes again", () => {
     const kept = "aaaaaaaa-0000-4000-8000-000000000001"
     const listing = session().user("Rename fooBar").user("Rename barBaz", { uuid: kept })
     const compactMetadata = { trigger: "auto", preTokens: 1, preservedMessages: { allUuids: [kept] } }
@@ -88,7 +88,7 @@ describe("counts", () => {
     expect(receipts(again)[0]!.kinds.name).toEqual({ before: 2, kept: 1, given: 0, lost: 1 })
   })
 
-  test("each compaction has what came since the one before, its summary included", () => {
+  test("each compaction covers what came since the previous one, including its summary", () => {
     const transcript = past(session()).boundary().summary("Look at lib/client.ts and pullRequests.")
     transcript.turn("Now rename fooBar").boundary().summary("Renamed fooBar.")
     const [first, second] = receipts(transcript)
@@ -98,7 +98,7 @@ describe("counts", () => {
     expect(second!.kinds.command.before).toBe(0)
   })
 
-  test("subagents and boundaries that a fork has copied without what came before have none", () => {
+  test("neither subagents nor boundaries that a fork copied without their past are counted", () => {
     const transcript = session().boundary().summary("Of another session.").turn("fooBar")
     expect(receipts(transcript)).toEqual([])
     const agent = past(session()).raw(
@@ -112,7 +112,7 @@ describe("delivery", () => {
   const compacted = (version?: string): Transcript => past(session(version)).boundary().summary("Retries.")
   const proof = (transcript: Transcript, given = RESTORE) => receipts(transcript, given)[0]!.delivery
 
-  test("what the host has written down, else what can be said without it", () => {
+  test("what the host recorded, or else what can be inferred", () => {
     expect(proof(arrive(compacted()))).toBe("arrived")
     expect(proof(arrive(compacted().turn("go on"), "UserPromptSubmit"))).toBe("arrived-later")
     expect(proof(compacted().turn("go on"))).toBe("lost")
@@ -124,13 +124,13 @@ describe("delivery", () => {
     expect(receipts(arrive(next), RESTORE).map(({ delivery }) => delivery)).toEqual(["lost", "arrived"])
   })
 
-  test("a restore in a prompt or an output is not the host's word for it", () => {
+  test("a restore quoted in a prompt or output does not count as delivered", () => {
     expect(proof(compacted().turn(RESTORE, [bash("ctxbridge preview", RESTORE)]))).toBe("lost")
   })
 })
 
-describe("holding", () => {
-  test("numbers, as a whole", () => {
+describe("holderOf", () => {
+  test("whole numbers only", () => {
     const holds = holderOf("It is 1,250 ms at 98.6 %, port 8080, v2.1.112.")
     for (const number of ["1,250 ms", "98.6 %", "8080"])
       expect([number, holds("number", number)]).toEqual([number, true])
@@ -138,7 +138,7 @@ describe("holding", () => {
       expect([number, holds("number", number)]).toEqual([number, false])
   })
 
-  describe("by a short name", () => {
+  describe("short names", () => {
     const paths = [
       "/srv/app/lib/client.ts",
       "lib/client.ts",
@@ -184,7 +184,7 @@ describe("holding", () => {
       expect(holds(text)("command", command)).toBe(expected)
     })
 
-    test("never where only the whole counts, and always what counts without", () => {
+    test("only count when they are given, and full paths and commands always do", () => {
       for (const path of paths)
         expect(holderOf("client.ts index.ts")("path", path)).toBe(path === "client.ts")
       for (const path of paths) expect(holds(`in ${path}`)("path", path)).toBe(true)
@@ -192,14 +192,14 @@ describe("holding", () => {
     })
   })
 
-  test("sentences by their beginning, since a restore cuts them", () => {
+  test("sentences are recognised by their beginning, since a restore cuts them", () => {
     const long = `Never touch ${"the generated files, ".repeat(12)}or else.`
     expect(holderOf(`- "${long.slice(0, 200)}…"`)("constraint", long)).toBe(true)
     expect(holderOf(`- "${long.slice(0, 100)}"`)("constraint", long)).toBe(false)
   })
 })
 
-test("figures in prose: with a unit, a fraction or three digits; no versions, dates, places or names", () => {
+test("numbers in prose need a unit, a fraction or three digits; versions, dates, line numbers and names do not count", () => {
   expect(numbersIn("From 1,250 ms to 0.8 s: 43 % of 155,000 tokens, 12 of 300.")).toEqual([
     "1,250 ms",
     "0.8 s",

@@ -31,7 +31,7 @@ function putVector(db: Database, session: string, embedder: string, degrees: num
   putVectors(db, [{ turn: id, embedder, dimension: 384, last, vectors }])
 }
 
-test("vectors of a model choose among turns that are related by their words", () => {
+test("a model's vectors choose among turns related by their words", () => {
   using archive = new Archive()
   const { db } = archive
   archived(archive, { here: HERE, first: "The otter holt has a roof", second: "The roof of the otter holt" })
@@ -71,7 +71,7 @@ test.each([
   expect(answers(db)).toEqual(["Answer of second", "Answer of first"])
 })
 
-test("a likeness alone does not make a turn related", () => {
+test("similarity alone does not make a turn related", () => {
   using archive = new Archive()
   archived(archive, { here: HERE, other: "Paint the fence" })
   putVector(archive.db, "here", "model-a", 0)
@@ -79,7 +79,7 @@ test("a likeness alone does not make a turn related", () => {
   expect(answers(archive.db)).toEqual([])
 })
 
-test("not from a session that this one was forked from or forked into, nor from the one before /clear", () => {
+test("nothing from a session joined by a fork, nor from the one before /clear", () => {
   using archive = new Archive()
   const { db } = archive
   const text = "The otter holt has a roof"
@@ -93,7 +93,7 @@ test("not from a session that this one was forked from or forked into, nor from 
   expect(answers(db).sort()).toEqual(["Answer of before", "Answer of other"])
 })
 
-test("a long prompt is shown from where the words stand", () => {
+test("a long prompt is shown from where the words are", () => {
   using archive = new Archive()
   const { db } = archive
   archived(archive, { here: HERE, other: `${"Well, ".repeat(60)}the otter holt has a roof` })
@@ -102,7 +102,7 @@ test("a long prompt is shown from where the words stand", () => {
   expect(line!.words).toEqual(["otter", "roof", "holt"])
 })
 
-test("as many as are wanted, in their room, and nothing with 0", () => {
+test("as many as wanted, within their room, and none with 0", () => {
   using archive = new Archive()
   const { db } = archive
   const other = (n: number) => [`s${n}`, `The otter holt has a roof, number ${n}`] as const
@@ -115,7 +115,7 @@ test("as many as are wanted, in their room, and nothing with 0", () => {
   expect(lines(3, 1000)).toBe(1)
 })
 
-test("an index that cannot be read costs these lines, and nothing else", () => {
+test("an unreadable index loses these lines and nothing else", () => {
   using archive = new Archive()
   const { db } = archive
   archived(archive, { here: HERE, other: "The otter holt has a roof" })

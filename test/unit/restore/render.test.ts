@@ -190,7 +190,7 @@ describe("restore", () => {
     expect(renderRestore(MATERIAL, { source: "compact", budget: 4000, summary: "" })).toMatchSnapshot()
   })
 
-  test("what the host's summary holds is not said again", () => {
+  test("what the host's summary contains is not repeated", () => {
     const summary =
       "<analysis>npm run lint</analysis><summary>Edited src/client.ts. never touch generated\nfiles.</summary>"
     const restored = renderRestore(MATERIAL, { source: "compact", budget: 4000, summary })
@@ -204,7 +204,7 @@ describe("restore", () => {
     expect(rest).not.toContain("last good")
   })
 
-  test("each part says why it is there, and together they are as long as the text", () => {
+  test("each part explains why it is there, and their lengths add up to the text's", () => {
     const text = renderRestore(MATERIAL, { source: "compact", budget: 4000, summary: "" })
     const sections = explain(text)
     expect(sections.length).toBeGreaterThan(8)
@@ -212,7 +212,7 @@ describe("restore", () => {
     expect(sections.reduce((sum, { characters }) => sum + characters, 0)).toBe(text.length)
   })
 
-  test("prompts alone that the summary holds are no reason for a restore; what else there is, is one", () => {
+  test("prompts that the summary contains are no reason for a restore; anything else is", () => {
     const nothing: Material = {
       ...MATERIAL,
       pending: undefined,
@@ -234,7 +234,7 @@ describe("restore", () => {
     )
   })
 
-  test("the pending prompt comes back whole where the host has swallowed it", () => {
+  test("the pending prompt is given back in full when the host swallowed it", () => {
     const swallowed = (version: string, pendingBegun: boolean) =>
       renderRestore(
         { ...MATERIAL, version, pendingBegun },
@@ -247,7 +247,7 @@ describe("restore", () => {
     expect(swallowed("2.1.329", false)).toBe(false)
   })
 
-  test("once the pending prompt is answered, the rest is what it would have been", () => {
+  test("removing the answered prompt leaves the rest unchanged", () => {
     const options = { source: "compact", budget: 4000, summary: "" } as const
     const whole = renderRestore({ ...MATERIAL, pending: "first line\n\nthird line" }, options)
     const answered = renderRestore({ ...MATERIAL, pending: undefined }, options)
@@ -256,7 +256,7 @@ describe("restore", () => {
     expect(withoutPending(answered)).toBe(answered)
   })
 
-  test("never above the budget, never half a character, twice the same", () => {
+  test("never over budget, never half a character, always the same", () => {
     fc.assert(
       fc.property(material, fc.nat(9500), text, (any, budget, summary) => {
         const options = { source: "compact", budget, summary, related: 3 } as const
@@ -270,7 +270,7 @@ describe("restore", () => {
     )
   })
 
-  test("a prompt of line ends, cut between two of them, is no line of its own", () => {
+  test("a prompt of line ends that is cut between two of them adds no line", () => {
     const nothing = {
       constraints: [],
       decisions: [],

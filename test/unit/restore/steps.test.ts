@@ -43,7 +43,7 @@ const findingsIn = (text: string): number[] =>
     [...line.matchAll(/"Finding (\d+): .*", said on the way$/g)].map(([, n]) => Number(n)),
   )
 
-test("one long turn is told in five lines: the longest of what was said, in its order, none of it small talk", () => {
+test("one long turn gets five lines: the longest of what was said, in order, without small talk", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")
   longTurn(transcript, [1, 2, 3, 4, 5])
@@ -57,7 +57,7 @@ test("one long turn is told in five lines: the longest of what was said, in its 
   expect(text).not.toContain(SMALL_TALK)
 })
 
-test("each step stands behind its turn, and the more turns there are, the fewer steps", () => {
+test("steps follow their turn, and more turns leave room for fewer steps", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")
   longTurn(transcript, [1, 2], "first")
@@ -71,7 +71,7 @@ test("each step stands behind its turn, and the more turns there are, the fewer 
   expect(kinds()).toEqual(["first", "second", "third 1", "third 2", "third 3"])
 })
 
-test("not what the summary holds, nor what subagents say", () => {
+test("neither what the summary contains nor what subagents say", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")
   longTurn(transcript, [1, 2, 3])
@@ -83,7 +83,7 @@ test("not what the summary holds, nor what subagents say", () => {
   expect(findingsIn(restored(archive, 4000, summary))).toEqual([1, 3])
 })
 
-test("turns come first where there is little room", () => {
+test("turns come first when there is little room", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")
   longTurn(transcript, [1, 2, 3], "first")
@@ -96,7 +96,7 @@ test("turns come first where there is little room", () => {
   }
 })
 
-test("from the vault, where secrets are filtered; without it, the turns alone", () => {
+test("steps are read from the vault, where secrets are filtered; without it, only turns are shown", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")
   const secret = `ghp_${"a1B2c3D4e5F6".repeat(3)}`

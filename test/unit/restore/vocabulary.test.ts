@@ -5,7 +5,7 @@ import { isBare, vocabulary } from "../../../src/restore/vocabulary.ts"
 const told = (commands: readonly Fact[]): string[] =>
   vocabulary(commands, ({ text, form = text }) => form).map(({ words, times }) => `${words} ×${times}`)
 
-test("two words, and a third where most have one that comes again", () => {
+test("two words, and a third if most commands share recurring ones", () => {
   const commands = [
     { text: "git diff --stat", times: 4 },
     { text: "git diff HEAD", times: 5 },
@@ -25,7 +25,7 @@ test("two words, and a third where most have one that comes again", () => {
   ])
 })
 
-test("what is used often and lately comes first", () => {
+test("what was used often and recently comes first", () => {
   const commands = [
     { text: "make old thing", times: 3, age: 400 },
     { text: "make it all", times: 3, age: 0 },
@@ -34,12 +34,12 @@ test("what is used often and lately comes first", () => {
   expect(told(commands)).toEqual(["git add a ×40", "make it all ×3", "make old thing ×3"])
 })
 
-test("no program that looks at files, no word that is quoted or a variable", () => {
+test("no programs that look at files, no quoted words or variables", () => {
   const commands = ["grep -rn x src", "sed -n 1,3p a", "awk 'NR==1' a", './run.sh "$x"', "node $script"]
   expect(told(commands.map((text) => ({ text })))).toEqual([])
 })
 
-test("a line that tells no more than its beginning is told as it is", () => {
+test("a line that says no more than its beginning is shown as it is", () => {
   const bare = [
     "cd /srv/ledger",
     'cd "/srv/the ledger"',
@@ -58,7 +58,7 @@ test("a line that tells no more than its beginning is told as it is", () => {
   expect(told([{ text: "python3 -", form: "python3 - <<'PY'", times: 2 }])).toEqual(["python3 - <<'PY' ×2"])
 })
 
-test("arms of a case are no programs", () => {
+test("branches of a `case` are not programs", () => {
   expect(
     told([
       { text: "*) echo none", times: 9 },

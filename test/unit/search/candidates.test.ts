@@ -19,7 +19,7 @@ function archive(): Database {
   return db
 }
 
-test("rows of a list are compared with a bound only where a list is read on", () => {
+test("a bound on ids is only used to continue a list", () => {
   const db = archive()
   const asked: string[] = []
   const heard = new Proxy(db, {

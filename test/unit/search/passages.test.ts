@@ -20,8 +20,8 @@ const texts = (parts: readonly Part[], words: string, room: number): string[] =>
 
 const FILLER = "The kiln was swept and the shelves were counted once more before anybody left.\n"
 
-describe("passages of a turn", () => {
-  test("all of it where that fits", () => {
+describe("passagesOf", () => {
+  test("shows everything if it fits", () => {
     expect(texts([said("a heron\nstood"), said("why?"), said("")], "heron", 40)).toEqual([
       "a heron stood",
       "why?",
@@ -29,14 +29,14 @@ describe("passages of a turn", () => {
     ])
   })
 
-  test("places that are far apart, joined by an ellipsis, with their words marked", () => {
+  test("joins distant places with an ellipsis and marks their words", () => {
     const text = `${FILLER.repeat(9)}Glaze runs at cone ten.\n${FILLER.repeat(9)}Copper reddens without air.\n${FILLER.repeat(9)}`
     const [shown] = passagesOf([said(text)], sought("glaze copper"), 400)
     expect(shown!.text).toContain("…Glaze runs at cone ten.…Copper reddens without air.")
     expect(shown!.marks.map(([from, to]) => shown!.text.slice(from, to))).toEqual(["Glaze", "Copper"])
   })
 
-  test("the last answer's conclusion, though it has none of the words", () => {
+  test("shows the last answer's conclusion even without sought words", () => {
     const conclusion = "So we leave the lid open and check it by hand."
     const text = `The glaze was looked at.\n${FILLER.repeat(30)}${conclusion}`
     const prompt = said("why is the glaze dull", { isFound: false })
@@ -46,7 +46,7 @@ describe("passages of a turn", () => {
     expect(shown(false)).not.toContain(conclusion)
   })
 
-  test("of a call never its tool's name alone", () => {
+  test("never shows only the tool's name of a call", () => {
     const command = `cat ${"shelves kilns and so on ".repeat(9)}> all.txt`
     const call = said(
       `Bash: ${command}\n${"x y z\n".repeat(40)}glaze ${"shelves kilns and so on ".repeat(11)}`,
@@ -57,7 +57,7 @@ describe("passages of a turn", () => {
       expect(texts([found, call], "glaze", room)[1]).not.toMatch(/^Bash:…?$/)
   })
 
-  test("what was found in any case; what is said twice, once", () => {
+  test("always shows what was found, and repeated text only once", () => {
     const twice = "The glaze needs copper and a slow kiln to turn red."
     const log = said(`line one of a log\nglaze\n${"x y z\n".repeat(40)}`, { isProse: false })
     const [found, first, second] = texts(
@@ -70,7 +70,7 @@ describe("passages of a turn", () => {
     expect(second).not.toContain(twice)
   })
 
-  test("a word that was shown counts less than one that was not", () => {
+  test("a word already shown counts less than a new one", () => {
     const other = "Only the rutile is left over here."
     const glaze = "The glaze was mixed again on that day.\n"
     const [shown] = texts(
@@ -81,7 +81,7 @@ describe("passages of a turn", () => {
     expect(shown).toContain(other)
   })
 
-  test("without words to look for, where texts begin", () => {
+  test("without sought words, shows where texts begin", () => {
     const [found, answer] = texts(
       [
         said(`First things.\n${FILLER.repeat(9)}`),
@@ -94,13 +94,13 @@ describe("passages of a turn", () => {
     expect(answer).toContain("It began so.")
   })
 
-  test("of a very long output the stretch with most of the words", () => {
+  test("shows the stretch of a very long output with the most words", () => {
     const log = `glaze\n${"nothing of note on this line\n".repeat(4000)}the copper glaze cracked\n${"more\n".repeat(900)}`
     const [shown] = texts([said(log, { isProse: false })], "copper glaze cracked", 400)
     expect(shown).toContain("the copper glaze cracked")
   })
 
-  test("for any texts: within the room, well-formed, marks in order and on words that were sought", () => {
+  test("for any texts: fits the room, is well-formed, marks sought words in order", () => {
     const word = fc.constantFrom(
       "cat",
       "Cats",

@@ -8,22 +8,22 @@ const typed = (text: string): string[] => [...new Set(parseQuery(text).terms.map
 const holds = (query: string, text: string, role = "human", tools: string[] = []): boolean =>
   fulfils(parseQuery(query).must as Node, { text, role, tools })
 
-describe("a query", () => {
-  test("of words requires nothing, and ranks by those that tell something", () => {
+describe("parseQuery", () => {
+  test("plain words require nothing, and stop words do not rank", () => {
     const query = parseQuery("how did we fix the flaky upload")
     expect(query.must).toBeUndefined()
     expect(typed("how did we fix the flaky upload")).toEqual(["fix", "flaky", "upload"])
     expect(typed("who are you")).toEqual(["who", "are", "you"])
   })
 
-  test("several of an acronym ask for one, too", () => {
+  test("the plural of an acronym also asks for the singular", () => {
     expect(parseQuery("merged PRs").terms.map(({ word }) => word)).toEqual(["merg", "pr", "prs"])
     expect(parseQuery("IDEs").terms.map(({ word }) => word)).toEqual(["ide", "ides"])
     // That is a name, whatever it ends in.
     expect(parseQuery("parseIDEs").terms.map(({ word }) => word)).toContain("pars")
   })
 
-  test("AND, OR, NOT and parentheses: OR binds least", () => {
+  test("AND, OR, NOT and parentheses; OR has the lowest precedence", () => {
     const query = "cat AND (dog OR bird) NOT fish"
     expect(holds(query, "a cat and a bird")).toBe(true)
     expect(holds(query, "a cat, a bird, a fish")).toBe(false)
@@ -35,7 +35,7 @@ describe("a query", () => {
     expect(typed("cat NOT (dog OR (bird owl)) fish")).toEqual(["cat", "fish"])
   })
 
-  test("phrases hold literally but for case and white space", () => {
+  test("phrases match verbatim, apart from case and white space", () => {
     expect(holds('"exit code 2"', "It said: Exit  code\n2!")).toBe(true)
     expect(holds('"exit code 2"', "exit with code 2")).toBe(false)
     expect(holds('cat NOT "exit code"', "cat, exit, code")).toBe(true)
@@ -57,7 +57,7 @@ describe("a query", () => {
     expect(typed("salt AND")).toEqual(["salt"])
   })
 
-  test.each([40, 50_000])("%i parentheses within each other: the outer ones count", (depth) => {
+  test.each([40, 50_000])("%i nested parentheses: the outer ones count", (depth) => {
     using db = new Database(":memory:")
     db.run("CREATE VIRTUAL TABLE words USING fts5(text, content = '', detail = none, tokenize = 'ascii')")
     let query = "cat"
@@ -68,7 +68,7 @@ describe("a query", () => {
     expect(fulfils(must!, { text: "fish", role: "human", tools: [] })).toBe(false)
   })
 
-  test("any text: parses, and its expressions are FTS5's language", () => {
+  test("any text parses, and its expression is valid FTS5", () => {
     using db = new Database(":memory:")
     db.run("CREATE VIRTUAL TABLE words USING fts5(text, content = '', detail = none, tokenize = 'ascii')")
     db.run("INSERT INTO words (rowid, text) VALUES (1, 'cat')")
@@ -106,7 +106,7 @@ describe("a query", () => {
     )
   })
 
-  test("what the index matches includes all that fulfils it", () => {
+  test("the index matches everything that fulfils the query", () => {
     const atom = fc.constantFrom("cat", "dog", '"cat dog"', "ca*", "bird")
     const query: fc.Arbitrary<string> = fc.letrec<{ tree: string }>((tie) => ({
       tree: fc.oneof(

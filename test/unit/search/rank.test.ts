@@ -32,7 +32,7 @@ describe("rank", () => {
     expect(order.map(({ message }) => message)).toEqual([5, 1, 9])
   })
 
-  test("all of the query in one message counts more than its halves in two", () => {
+  test("the whole query in one message counts more than its halves in two", () => {
     const found = candidates([0b01, 0, 0, 0, 0b10, 0, 0, 0, 0b11], [2, 2])
     const scores = new Map(
       rank(found, [row(1, { session: "a" }), row(5, { session: "b" }), row(9, { session: "c" })]).map(
@@ -52,7 +52,7 @@ describe("rank", () => {
     expect(order[0]!.message).toBe(1)
   })
 
-  test("what else a turn has: best first, two at most, neither its prompt nor what is shown anyhow", () => {
+  test("a turn's other messages: best first, at most two, without its prompt and what is already shown", () => {
     const masks = [0b11, 0b01, 0b11, 0b10, 0b11, 0b11, 0]
     const found = candidates(masks, [2, 3])
     const rows = masks.map((_, n) => row(n + 1, { turn: 4, kind: n === 0 ? "prompt" : "answer" }))
@@ -62,14 +62,14 @@ describe("rank", () => {
     expect(besides(found, rows, []).size).toBe(0)
   })
 
-  test("what stands around a message lends to it, within its session only", () => {
+  test("neighbours in the same session raise a message's score", () => {
     const found = candidates([0b1, 0b1, 0, 0, 0, 0, 0, 0b1, 0b1], [2])
     const same = rank(found, [row(1, { session: "a" }), row(2, { session: "a" })])
     const apart = rank(found, [row(8, { session: "b" }), row(9, { session: "c" })])
     expect(same[0]!.score).toBeGreaterThan(apart[0]!.score)
   })
 
-  test("a turn comes once, with its best message, and all its words count", () => {
+  test("a turn appears once, with its best message, and all its words count", () => {
     const found = candidates([0b01, 0, 0, 0, 0, 0b10, 0, 0, 0, 0, 0b10], [2, 3])
     const [first, ...rest] = rank(found, [row(1, { turn: 7 }), row(6, { turn: 7 }), row(11, { turn: 8 })])
     expect(first).toMatchObject({ turn: 7, message: 6 })
@@ -88,7 +88,7 @@ describe("rank", () => {
   })
 })
 
-test("two rankings in one: what both have comes first, what one has is not lost", () => {
+test("merging two rankings puts what both have first and loses nothing", () => {
   const lexical = [1, 2, 3].map((turn) => ({ turn, message: turn * 10, score: 9 - turn }))
   const order = fuse(lexical, [
     { turn: 3, score: 0.9 },

@@ -7,7 +7,7 @@ import { lineMayFulfil } from "../../../src/search/raw-line.ts"
 const phrase = (text: string): Node => parseQuery(`"${text}"`).must!
 const subject = (text: string) => ({ text, role: "human", tools: [] })
 
-test("a line is passed over only when its text lacks the phrase", () => {
+test("a line is skipped only if its text lacks the phrase", () => {
   const may = lineMayFulfil(phrase("Exit code 2"))
   for (const text of ["exit code 2", 'He said: "EXIT\n\tcode  2".', "x exit\u00a0code 2y"]) {
     expect({ text, may: may(JSON.stringify({ text })) }).toEqual({ text, may: true })
@@ -19,7 +19,7 @@ test("a line is passed over only when its text lacks the phrase", () => {
   expect(lineMayFulfil(phrase("größer als"))('{"text":"gr\\u00f6\\u00dfer als"}')).toBe(true)
 })
 
-test("no line whose text fulfils it is passed over, whatever the text is", () => {
+test("for any text, a line that fulfils the phrase is never skipped", () => {
   const piece = fc.constantFrom(
     "a",
     "B",

@@ -8,7 +8,7 @@ import { Archive } from "../../support/archive.ts"
 const typed = (prompt: string): string[] => cluesOf(prompt).map((clue) => clue.typed)
 
 describe("clues", () => {
-  test("names in code first, then long words; nothing that everybody says", () => {
+  test("names in code first, then long words; no everyday words", () => {
     expect(typed("Please fix parseCursor, the tests of the webhook queue fail again")).toEqual([
       "parseCursor",
       "webhook",
@@ -29,14 +29,14 @@ describe("clues", () => {
     }
   })
 
-  test("of a path or address only the last name that is one, and no number", () => {
+  test("only the last real name of a path or URL, and no numbers", () => {
     expect(typed("see https://example.com/otter/heron-marsh/17 and lib/otter/beaver.rs")).toEqual([
       "beaver.rs",
       "heron-marsh",
     ])
   })
 
-  test("pairs of characters count half, acronyms by three letters", () => {
+  test("pairs of characters count half; acronyms need three letters", () => {
     expect(cluesOf("优惠券").map(({ word, weight }) => ({ word, weight }))).toEqual([
       { word: "优惠", weight: 0.5 },
       { word: "惠券", weight: 0.5 },
@@ -44,7 +44,7 @@ describe("clues", () => {
     expect(typed("VAT of the cat")).toEqual(["VAT"])
   })
 
-  test("a long prompt has no more than its most telling ones", () => {
+  test("a long prompt gives only its most telling clues", () => {
     const words = Array.from(
       { length: 90 },
       (_, n) => `turbine${"abcdefghij"[n % 10]}${"klmnopqrs"[Math.floor(n / 10)]}`,
@@ -53,7 +53,7 @@ describe("clues", () => {
     expect(cluesOf("x".repeat(1_000_000))).toEqual([])
   })
 
-  test("everyday words in any form", () => {
+  test("everyday words are recognised in any form", () => {
     for (const word of ["test", "tests", "tested", "testing", "stopping", "planned", "updates", "quickly"]) {
       expect({ word, everyday: isEveryday(word) }).toEqual({ word, everyday: true })
     }
@@ -85,21 +85,21 @@ function found({ db }: Archive, prompt: string, except: readonly string[] = ["he
 const OTTER = "The otter holt needs a heron-proof roof"
 
 describe("turns", () => {
-  test("three words in common, not two", () => {
+  test("three shared words are enough, two are not", () => {
     using archive = new Archive()
     archived(archive, { here: ["hello"], other: [OTTER, "The otter eats"] })
     expect(found(archive, "Is the roof of the otter holt done?")).toEqual([OTTER])
     expect(found(archive, "Is the roof of the otter house done?")).toEqual([])
   })
 
-  test("a good share of all that the prompt is about", () => {
+  test("the shared words must be a good share of the prompt", () => {
     using archive = new Archive()
     archived(archive, { here: ["hello"], other: [OTTER] })
     const beside = "glacier moraine crevasse serac icefall bergschrund"
     expect(found(archive, `otter holt roof ${beside}`)).toEqual([])
   })
 
-  test("words that stand everywhere are no clues, and the project's name is none", () => {
+  test("neither ubiquitous words nor the project's name are clues", () => {
     using archive = new Archive()
     const many = Array.from({ length: 20 }, (_, n) => `otter holt roof number ${n}`)
     archived(archive, { here: ["hello"], other: many })
@@ -118,7 +118,7 @@ describe("turns", () => {
     expect(found(archive, "otter holt roof")).toEqual([])
   })
 
-  test("only sessions of the project, and none that is left out", () => {
+  test("only sessions of the project, without excluded ones", () => {
     using archive = new Archive()
     archived(archive, { here: ["hello"], other: [OTTER] })
     archived(archive, { stranger: [OTTER] }, "/nowhere/else")

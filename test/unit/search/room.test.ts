@@ -6,27 +6,27 @@ import { roomOfHits, shareOut } from "../../../src/search/room.ts"
 const sum = (some: readonly number[]): number => some.reduce((all, one) => all + one, 0)
 const long = (score: number) => ({ score, wants: 100_000 })
 
-describe("the room of hits", () => {
-  test("alike: each as much", () => {
+describe("roomOfHits", () => {
+  test("equally good hits get equal room", () => {
     const alike = (wants: number) => roomOfHits(Array.from({ length: 10 }, () => ({ score: 7, wants })))
     expect(alike(900)).toEqual(Array(10).fill(400))
     expect(alike(100_000)).toEqual(Array(10).fill(600))
     expect(roomOfHits([])).toEqual([])
   })
 
-  test("what is much better is shown at length, the others still are", () => {
+  test("a much better hit is shown at length, and the others are still shown", () => {
     const rooms = roomOfHits([long(10), ...Array.from({ length: 9 }, () => long(5))])
     expect(rooms[0]).toBeGreaterThan(1200)
     expect(rooms[0]).toBeLessThanOrEqual(1500)
     for (const room of rooms.slice(1)) expect(room).toBeGreaterThanOrEqual(250)
   })
 
-  test("what one does not need is the others'", () => {
+  test("room that one hit does not need goes to the others", () => {
     const rooms = roomOfHits([{ score: 10, wants: 120 }, long(6), long(6)])
     expect(rooms).toEqual([120, 1500, 1500])
   })
 
-  test("short turns have 4,000 together; of long ones the first few are shown at length", () => {
+  test("short turns get 4,000 together; the first few of long ones are shown at length", () => {
     const falling = (wants: number) =>
       roomOfHits(Array.from({ length: 10 }, (_, n) => ({ score: 20 - n, wants })))
     expect(sum(falling(1000))).toBeWithin(3990, 4001)
@@ -35,7 +35,7 @@ describe("the room of hits", () => {
     expect(sum(rooms.slice(0, 4))).toBeGreaterThan(3500)
   })
 
-  test("within four tenths of what they could fill, within 1,500 and what it wants each, whatever is found", () => {
+  test("for any hits: at most 40 % of all their text, and at most 1,500 and its own length each", () => {
     const hit = fc.record({
       score: fc.double({ min: 0, max: 100, noNaN: true }),
       wants: fc.integer({ min: 0, max: 5000 }),
@@ -56,8 +56,8 @@ describe("the room of hits", () => {
   })
 })
 
-describe("sharing", () => {
-  test("in proportion, and again what is left over", () => {
+describe("shareOut", () => {
+  test("shares in proportion, then shares the remainder again", () => {
     expect(shareOut(100, [1000, 1000], [3, 1])).toEqual([75, 25])
     expect(shareOut(100, [10, 1000, 1000], [2, 1, 1])).toEqual([10, 45, 45])
     expect(shareOut(100, [10, 20, 0], [1, 1, 1])).toEqual([10, 20, 0])

@@ -13,11 +13,11 @@ const marked = (text: string, words: string, room = 80): string[] => {
 }
 
 describe("a snippet", () => {
-  test("is the whole text where that fits", () => {
+  test("is the whole text if it fits", () => {
     expect(snippetOf("a cat\nsat", sought("cat"), 80)).toEqual({ text: "a cat sat", marks: [[2, 5]] })
   })
 
-  test("shows the place with most of the words, and marks them in all their forms", () => {
+  test("shows the place with the most words and marks all their forms", () => {
     const text = `${"nothing here. ".repeat(50)}We verified getUserName and cached it.${" more".repeat(80)}`
     const { text: shown } = snippetOf(text, sought("verify get_user_name cache"), 80)
     expect(shown).toContain("verified getUserName and cached")
@@ -25,13 +25,13 @@ describe("a snippet", () => {
     expect(marked(text, "verify get_user_name cache")).toEqual(["verified", "getUserName", "cached"])
   })
 
-  test("marks words, not what they stand in", () => {
+  test("marks words, not the longer words that contain them", () => {
     expect(marked("a blinking link", "link")).toEqual(["link"])
     expect(marked("das Café dort", "cafe")).toEqual(["Café"])
     expect(marked("検索エンジン", "エンジン")).toEqual(["検索エンジン"])
   })
 
-  test("for any text: within its room, marks in order and within it", () => {
+  test("for any text: fits its room, with marks in order and inside it", () => {
     const word = fc.constantFrom("cat", "Cat", "dog", "🛡️", "\n", " ", ".", "x".repeat(30), "naïve")
     fc.assert(
       fc.property(fc.array(word, { maxLength: 60 }), fc.integer({ min: 20, max: 120 }), (words, room) => {
@@ -49,7 +49,7 @@ describe("a snippet", () => {
   })
 })
 
-test("a letter that stands everywhere in encoded data is not looked for to its end", () => {
+test("the search for a letter gives up in encoded data", () => {
   const data = `${"a".repeat(70)} `
   const sought = { words: new Map([["a", 1]]), prefixes: [] }
   const marksOf = (text: string) => snippetOf(text, sought, text.length).marks

@@ -3,7 +3,7 @@ import { search } from "../../../src/search/search.ts"
 import { CopyReaders } from "../../../src/vault/reader.ts"
 import { Archive } from "../../support/archive.ts"
 
-test("a phrase is found behind many newer messages that have its words apart", () => {
+test("a phrase is found despite many newer messages that contain its words separately", () => {
   using archive = new Archive()
   const transcript = archive.session("11111111-0000-4000-8000-000000000004")
   transcript.turn("the amber lamp is lit", [], "So it is.")

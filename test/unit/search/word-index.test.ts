@@ -12,7 +12,7 @@ const found = (archive: Archive, query: string): number => {
   }
 }
 
-test("words go with their message", () => {
+test("words are removed with their message", () => {
   using archive = new Archive()
   const transcript = archive.session("11111111-0000-4000-8000-000000000001")
   transcript.turn("the xylophonist plays", [], "a marimbaphone instead").flush()
@@ -24,7 +24,7 @@ test("words go with their message", () => {
   expect(found(archive, "marimbaphone")).toBe(1)
 })
 
-test("a line that is applied again is not found twice", () => {
+test("a line that is indexed again is not found twice", () => {
   using archive = new Archive()
   const transcript = archive.session("11111111-0000-4000-8000-000000000002")
   transcript.turn("the xylophonist plays").flush()
@@ -35,7 +35,7 @@ test("a line that is applied again is not found twice", () => {
   expect(rows).toHaveLength(2) // prompt, and the answer that repeats it
 })
 
-test("what a search by meaning has found is joined with what the words found, or stands alone", () => {
+test("results of a search by meaning are merged with those by words, or used alone", () => {
   using archive = new Archive()
   const transcript = archive.session("11111111-0000-4000-8000-000000000003")
   for (const topic of ["otter", "falcon", "beetle"]) transcript.turn(`about the ${topic}`, [], "noted")

@@ -6,39 +6,39 @@ import { nameAround, namesIn, wordSet } from "../../../src/util/words.ts"
 const words = (text: string): string[] => [...wordSet(text)].sort()
 
 describe("words", () => {
-  test("a name in code is the same word in every spelling", () => {
+  test("a name in code gives the same words in every spelling", () => {
     for (const name of ["getUserName", "get_user_name", "get-user-name", "GetUserName", "GET_USER_NAME"]) {
       expect(words(name)).toEqual(["get", "getusername", "nam", "user"])
     }
   })
 
-  test("acronyms, digits, paths and options fall into their parts", () => {
+  test("acronyms, digits, paths and options are split into parts", () => {
     expect(words("parseJSONLine2")).toEqual(["json", "line2", "pars", "parsejsonline2"])
     expect(words("src/search/query.test.ts")).toEqual(["queri", "querytestts", "search", "src", "test", "ts"])
     expect(words("--no-verify")).toEqual(["no", "noverify", "verifi"])
     expect(words("sha256")).toEqual(["sha256"])
   })
 
-  test("forms of a word meet", () => {
+  test("forms of a word share a stem", () => {
     for (const forms of ["cache caches cached caching", "run runs running", "study studies studied"]) {
       expect(new Set(forms.split(" ").map(stem)).size).toBe(1)
     }
     expect(new Set(["create", "created", "creates", "creation", "creating"].map(stem)).size).toBe(1)
   })
 
-  test("accents do not matter, and scripts without spaces are found by any two characters", () => {
+  test("accents are ignored, and scripts without spaces are found by any two characters", () => {
     expect(words("Café naïve")).toEqual(words("cafe naive"))
     const text = wordSet("検索エンジンの設計")
     for (const word of wordSet("エンジン")) expect(text.has(word)).toBe(true)
     expect(wordSet("索").size).toBe(1)
   })
 
-  test("data is no word: what is longer than a name", () => {
+  test("what is too long for a name is data and gives no words", () => {
     expect(words("x".repeat(65))).toEqual([])
     expect(words("x".repeat(64))).toHaveLength(1)
   })
 
-  test("for any text, words are one run of letters and digits, and names stand where they are said to", () => {
+  test("for any text, words are single runs of letters and digits, and names are where they are reported", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme", maxLength: 80 }), (text) => {
         for (const word of wordSet(text)) expect(word).toMatch(/^[\p{L}\p{M}\p{N}]+$/u)
@@ -54,7 +54,7 @@ describe("words", () => {
   })
 })
 
-test("the name around a place is the one that a walk over the text finds there", () => {
+test("the name around a place is the one that scanning the text finds there", () => {
   const piece = fc.constantFrom("a", "Zq", "_", "9", ".", "-", " ", "é", "日", "(", "getUser", "x".repeat(30))
   const text = fc.array(piece, { minLength: 1, maxLength: 12 }).map((pieces) => pieces.join(""))
   fc.assert(

@@ -1,16 +1,18 @@
 /** Small files, replaced while others read them. */
-import { afterAll, expect, test } from "bun:test"
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test"
 import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { readOrdinary, readReplaced, replaceSoon } from "../../../src/util/files.ts"
+
+setDefaultTimeout(60_000)
 
 const dir = mkdtempSync(join(tmpdir(), "ctxbridge-replace-"))
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
 
 const text = (file: string): string => readFileSync(file, "utf8")
 
-test("a file is replaced, and nothing stays beside it", () => {
+test("a file is replaced, and nothing is left next to it", () => {
   const file = join(dir, "new", "state.json")
   for (const content of ["one", "two", "three"]) {
     replaceSoon(file, content)
@@ -19,7 +21,7 @@ test("a file is replaced, and nothing stays beside it", () => {
   expect(readdirSync(join(dir, "new"))).toEqual(["state.json"])
 })
 
-test("after a kill between the two renames, the one before is read, and then replaced", () => {
+test("after a kill between the two renames, the old file is read and later replaced", () => {
   const file = join(dir, "killed.json")
   replaceSoon(file, "before")
   renameSync(file, `${file}.old`)
@@ -34,7 +36,7 @@ test("after a kill between the two renames, the one before is read, and then rep
   ])
 })
 
-test("many processes replace it at once: none fails, and none reads half of one", async () => {
+test("many processes replace it at once: none fails, and none reads half a file", async () => {
   const file = join(dir, "many.json")
   replaceSoon(file, "0".repeat(2000))
   const source = join(import.meta.dir, "../../../src/util/files.ts")
@@ -92,7 +94,7 @@ test("while another process replaces it, a reader always finds it", async () => 
   }
 })
 
-test("what somebody else has put there is read where it is a file of that size, and nothing else", () => {
+test("someone else's file is only read if it is an ordinary file within the size limit", () => {
   const file = join(dir, "ordinary.md")
   writeFileSync(file, "12345678")
   expect(readOrdinary(file, 8)).toBe("12345678")

@@ -3,7 +3,7 @@ import { momentOf } from "../../../src/util/moment.ts"
 
 const NOW = Date.parse("2026-03-10T12:00:00Z")
 
-test("a moment: a day, a day and a time, or so long ago", () => {
+test("a moment is a day, a day and a time, or an age", () => {
   expect(momentOf("2026-03-01T08:30Z", NOW)).toBe("2026-03-01T08:30:00.000Z")
   expect(momentOf("2024-02-29T00:00Z", NOW)).toBe("2024-02-29T00:00:00.000Z")
   expect(momentOf("2026-03-01", NOW)).toBe(new Date(2026, 2, 1).toISOString())

@@ -6,7 +6,7 @@ import { pageOf, shortLines } from "../../../src/util/pages.ts"
 const size = (text: string): number => text.length
 
 describe("pageOf", () => {
-  test("all pages together are all items, each within its room unless it holds one item only", () => {
+  test("the pages together contain all items, and each fits its room unless it has only one", () => {
     fc.assert(
       fc.property(fc.array(fc.string({ maxLength: 30 })), fc.integer({ min: 1, max: 60 }), (items, room) => {
         const { of } = pageOf(items, 1, room, size)
@@ -20,13 +20,13 @@ describe("pageOf", () => {
     )
   })
 
-  test("a page that does not exist names the last", () => {
+  test("the error for a missing page names the last one", () => {
     expect(() => pageOf(["a", "b"], 3, 1, size)).toThrow(CtxError)
     expect(pageOf([], 1, 1, size)).toEqual({ items: [], number: 1, of: 1 })
   })
 })
 
-test("short lines join to the text, and no pair is cut", () => {
+test("short lines add up to the text, and no surrogate pair is cut", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme" }), fc.integer({ min: 2, max: 9 }), (text, length) => {
       for (const line of text.split("\n")) {

@@ -42,14 +42,14 @@ describe("tokens", () => {
     })
   }
 
-  test("every kind is found as well at the end of a long text", () => {
+  test("every kind is also found at the end of a long text", () => {
     // Each looks like the middle of a token.
     const before = "a_Name1OfSomeThings, ".repeat(600)
     const found = TOKENS.map((one, n) => leaks(one, one.secret(new Noise(n)), (text) => `${before}${text}`))
     expect(found.filter((one) => one !== undefined)).toEqual([])
   })
 
-  test("a line may be one string", () => {
+  test("a line may be a single string", () => {
     for (const one of TOKENS) {
       const secret = one.secret(new Noise(5))
       const text = `${JSON.stringify(inContext(one, secret))}\n`
@@ -62,7 +62,7 @@ describe("tokens", () => {
       expect(filtered(line(`It is ${harmless} here`)).text).toBe(line(`It is ${harmless} here`))
   })
 
-  test("every rule finds what it describes, and nothing so short as its beginning", () => {
+  test("every rule finds what it describes, but not just its beginning", () => {
     const missed: string[] = []
     for (const rule of tokenRules()) {
       // What fast-check cannot make; words that are random themselves have kinds above.
@@ -98,7 +98,7 @@ describe("values", () => {
       expect(filtered(line(`It is ${harmless} here`)).text).toBe(line(`It is ${harmless} here`))
   })
 
-  test("examples of documentation stay", () => {
+  test("examples from documentation stay", () => {
     const examples = [
       `AKIA${"IOSFODNN7"}EXAMPLE`,
       `aws_secret_access_key = wJalrXUtnFEMI/${"K7MDENG"}/bPxRfiCYEXAMPLEKEY`,
@@ -106,14 +106,14 @@ describe("values", () => {
     for (const text of examples) expect(filtered(line(text)).text).toBe(line(text))
   })
 
-  test("a key may begin as a number does", () => {
+  test("a key may begin like a number", () => {
     for (const value of ["12e34f0a9b1c5d6e7f80", "9.81e7Kq204LmPz77aTu"])
       expect(filtered(line(`API_KEY=${value}`)).text).toBe(line(`API_KEY=${stars(value.length)}`))
     const number = line("API_KEY=1.2345678901234e+15")
     expect(filtered(number).text).toBe(number)
   })
 
-  test("code and questions are no passwords", () => {
+  test("code and questions are not passwords", () => {
     for (const text of [
       "password = settings2.db.pass",
       "Which password: really2?",
@@ -122,7 +122,7 @@ describe("values", () => {
       expect(filtered(line(text)).text).toBe(line(text))
   })
 
-  test("of a list of names and values the values are filled, keys as well as passwords", () => {
+  test("in lists of names and values, the values are filled, keys as well as passwords", () => {
     const [key, password] = ["x81f93Kq204LmPz77a", "rain9coats"]
     const list = JSON.stringify([
       { name: "SHOP_API_KEY", value: key },
@@ -133,7 +133,7 @@ describe("values", () => {
     expect(filtered(line(list)).text).toBe(line(filled))
   })
 
-  test("a password may have the characters by which references to one begin", () => {
+  test("a password may contain the characters that references begin with", () => {
     for (const value of [
       "hunter$2x{9",
       "rain<9>coats",
@@ -151,7 +151,7 @@ describe("values", () => {
     }
   })
 
-  test("words that stand for a value stay, also with dashes; a value that only begins like one does not", () => {
+  test("placeholders stay, even with dashes; a value that only begins like one does not", () => {
     for (const value of ["your-api-key-goes-Here", "my_Secret_value_for_tests", "insert-Your-Token-here"]) {
       const text = line(`API_KEY=${value}`)
       expect(filtered(text).text).toBe(text)
@@ -160,7 +160,7 @@ describe("values", () => {
     expect(filtered(line(`API_KEY=${value}`)).text).toBe(line(`API_KEY=${stars(value.length)}`))
   })
 
-  test("counts of tokens and other figures stay", () => {
+  test("token counts and other figures stay", () => {
     const usage = `${JSON.stringify({ usage: { input_tokens: 123456, output_tokens: 7 }, token: 42, password: 1234567 })}\n`
     expect(filtered(usage).text).toBe(usage)
   })
@@ -183,7 +183,7 @@ describe("copies", () => {
     })
   }
 
-  test("in base64, wherever it begins: each character with a part of it, and at most a group beside it", () => {
+  test("in base64 at any offset: every character that contains part of it, and at most one group more", () => {
     const around = "name of the shop: harbour, "
     for (let n = 0; n < 12; n++) {
       const before = `${around.slice(n)}token=`
@@ -204,7 +204,7 @@ describe("copies", () => {
     )
   })
 
-  test("in base64 over the lines of a text; in a file of lines, each of them ends with its own", () => {
+  test("in base64 across the lines of a text; in a transcript, only within a line", () => {
     const [first = "", second = ""] = Buffer.from(text)
       .toString("base64")
       .match(/.{1,76}/g)!
@@ -231,7 +231,7 @@ describe("copies", () => {
     expect(filtered(`${text}\n`).text).toBe(`${text.replace(secret, stars(secret.length))}\n`)
   })
 
-  test("a search that ran out of time hides nothing from the next", () => {
+  test("a search that ran out of time does not affect the next", () => {
     const encoded = Buffer.from(text).toString("base64")
     const many = line(`${"x ".repeat(10)}${encoded} `.repeat(2000))
     const late = searchUntil(0, () => filtered(many))
@@ -247,7 +247,7 @@ describe("private keys", () => {
     for (const one of lines) expect(result).not.toContain(one.slice(8))
   }
 
-  test("whole, with what stands around it", () => {
+  test("whole, with their surroundings", () => {
     const result = filtered(line(`before\n${text}after`)).text
     none(result)
     expect(result).toContain("before")
@@ -255,7 +255,7 @@ describe("private keys", () => {
     expect(JSON.parse(result).message.content).toContain("-----BEGIN RSA PRIVATE")
   })
 
-  test("cut off at either end, with numbers of lines, marks of a diff, and as a string within a string", () => {
+  test("cut off at either end, with line numbers or diff marks, and as a string within a string", () => {
     none(filtered(line(text.slice(0, 500))).text)
     none(filtered(line(`${text.slice(90)}after`)).text)
     none(
@@ -289,7 +289,7 @@ describe("private keys", () => {
 })
 
 describe("<private>", () => {
-  test("in a text, over its lines, in any spelling of JSON", () => {
+  test("in a text, across lines, in any JSON encoding", () => {
     expect(filtered(line("a <private>b\nc</private> d")).text).toBe(
       '{"type":"user","message":{"content":"a <private>****</private> d"}}\n',
     )
@@ -306,7 +306,7 @@ describe("<private>", () => {
     expect(filtered(half).text).toBe(expected)
   })
 
-  test("over the blocks of a record: what was said is hidden, the structure stays", () => {
+  test("across the blocks of a record: what was said is hidden, the structure stays", () => {
     const content = [
       { type: "text", text: "a <private>b" },
       { type: "text", text: "c" },
@@ -330,7 +330,7 @@ describe("<private>", () => {
     expect(result.hidden).toBe(0)
   })
 
-  test("over records, until it is closed", () => {
+  test("across records, until it is closed", () => {
     const result = filtered(line("a <private>b") + line("c") + line("d</private> e") + line("f"))
     expect(result).toEqual({
       text: line("a <private>*") + line("*") + line("*</private> e") + line("f"),
@@ -338,7 +338,7 @@ describe("<private>", () => {
     })
   })
 
-  test("never closed: at most eight records more, in any pieces", () => {
+  test("never closed: at most eight more records, however they arrive", () => {
     const all = [line("a <private>b"), ...Array.from({ length: 12 }, (_, n) => line(`line ${n}`))]
     const once = filtered(all.join("")).text
     let hidden = 0
@@ -352,7 +352,7 @@ describe("<private>", () => {
     expect(once).toContain("line 8")
   })
 
-  test("beside one quotation mark it is no mention", () => {
+  test("next to a single quotation mark it is not a mention", () => {
     for (const [before, hidden] of [
       ["a <private>'b", "a <private>**"],
       ["a '<private>b", "a '<private>*"],
@@ -375,7 +375,7 @@ describe("the user's own patterns", () => {
     expect(filtered('{"ACME-1":{"n":1}}\n', 0, [".+"]).text).toBe('{"ACME-1":{"n":1}}\n')
   })
 
-  test("what goes on behind a window is filled to its end", () => {
+  test("a match that continues past a window is filled to its end", () => {
     for (let before = 0; before < 9000; before += 470) {
       const text = line(`${" ".repeat(before)}ACME-${"x".repeat(1900)}.${"y".repeat(1100)} end`)
       const wanted = line(`${" ".repeat(before)}${stars(3006)} end`)
@@ -383,7 +383,7 @@ describe("the user's own patterns", () => {
     }
   })
 
-  test("those that could take for ever are refused, with the reason", () => {
+  test("patterns that could run for ever are refused, with the reason", () => {
     for (const bad of ["(a+)+$", "(a|aa)*b", "(", "(x)\\1", "a*b*c*d*", "x*", "a".repeat(301)]) {
       expect(problemOf(bad)).toBeString()
     }

@@ -1,4 +1,4 @@
-/** What the host's event itself tells of a session, for the events that follow. Without secrets. */
+/** What the events of a session leave for those that come after them: the prompt, a compaction and its summary. Pure. */
 import { filterText, type SecretSettings } from "../util/secrets.ts"
 import { type HookEvent, isHumanPrompt } from "./event.ts"
 import { announcedAt, compactionUnanswered, type SessionState } from "./state.ts"
@@ -15,12 +15,12 @@ const LONGEST_SECRET = 1 << 16
 const COMPACTION_LASTS = 10 * 60_000
 
 /**
- * What is known of a session, with what this event tells; the same object when it tells nothing.
+ * What this event adds to what is known of the session; the same object when it adds nothing.
  *
  * @param now ms since the epoch
  * @param size bytes of the transcript on disk
  */
-export function withEvent(
+export function remember(
   state: SessionState,
   event: HookEvent,
   now: number,

@@ -1,0 +1,24 @@
+/** `ctxbridge help hook`. Whatever stands behind `hook` itself takes the hot way (main.ts), which never comes here. */
+import { HOOKS } from "../../host/hooks-table.ts"
+import { usageError } from "../../util/errors.ts"
+import type { Command } from "../command.ts"
+
+export default {
+  meta: {
+    name: "hook",
+    description: "Called by Claude Code; reads its JSON on stdin",
+    hidden: true,
+    badOptions: "own",
+  },
+  args: {
+    event: {
+      type: "positional",
+      required: true,
+      valueHint: Object.values(HOOKS).join("|"),
+      description: "What has happened; docs/hooks.md says what is done then",
+    },
+  },
+  run() {
+    throw usageError("hook is called by Claude Code", "`ctxbridge install` registers it there")
+  },
+} satisfies Command

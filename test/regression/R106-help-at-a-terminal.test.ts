@@ -1,0 +1,56 @@
+/** Each line of a help was filled up to the longest, of up to 400 columns, and none was broken: a terminal wrapped them all. */
+import { expect, setDefaultTimeout, test } from "bun:test"
+import { COMMANDS } from "../../src/cli/commands.ts"
+import { renderHelp } from "../../src/cli/help.ts"
+import { createStyle } from "../../src/cli/style.ts"
+import { binary, run } from "../support/binary.ts"
+import { Machine } from "../support/machine.ts"
+
+setDefaultTimeout(60_000)
+
+test.each(Object.keys(COMMANDS))("%s: every line fits, and ends with its last word", async (name) => {
+  const { default: command } = await COMMANDS[name]!()
+  for (const columns of [60, 80, 200]) {
+    for (const line of await renderHelp(command, columns, createStyle(false))) {
+      expect(line).not.toMatch(/\s$/)
+      // What can be typed is never broken.
+      if (!/^( {2}\S|USAGE )/.test(line)) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(columns)
+    }
+  }
+})
+
+test("as wide as the terminal", async () => {
+  using machine = new Machine()
+  const decoder = new TextDecoder()
+  let seen = ""
+  const child = Bun.spawn([binary(), "install", "--help"], {
+    env: { ...machine.env, TERM: "xterm", NO_COLOR: "1" },
+    terminal: {
+      cols: 50,
+      rows: 24,
+      data(_terminal, data) {
+        seen += decoder.decode(data, { stream: true })
+      },
+    },
+  })
+  expect(await child.exited).toBe(0)
+  expect(Math.max(...seen.split("\r\n").map((line) => line.length))).toBeLessThanOrEqual(50)
+})
+
+test("hook, which the overview lists, has one, too", async () => {
+  using machine = new Machine()
+  const cli = (...args: string[]) => run(args, { env: machine.env, cwd: machine.cwd })
+  const help = await cli("help", "hook")
+  expect(help).toMatchObject({ code: 0, stderr: "" })
+  expect(help.stdout).toContain("session-start|")
+  expect((await cli("--help")).stdout.match(/^ {2}hook /gm)).toHaveLength(1)
+})
+
+test("an error is JSON only where --json is an option", async () => {
+  using machine = new Machine()
+  const cli = (...args: string[]) => run(args, { env: machine.env, cwd: machine.cwd })
+  const [word, flag] = [await cli("show", "--", "--json"), await cli("show", "x", "--json")]
+  expect(word).toMatchObject({ code: 3, stdout: "" })
+  expect(word.stderr).toStartWith("ctxbridge: ")
+  expect(flag).toMatchObject({ code: 3, stderr: "" })
+})
