@@ -60,13 +60,14 @@ export function compactionUnanswered({ compactTime, restoreTime = 0 }: SessionSt
   return compactTime !== undefined && restoreTime < compactTime
 }
 
-// The system's clock may be set back between two calls: what follows something else in a session is dated behind it.
+// The system's clock may be set back between two calls. So a compaction is dated after the last answer, whatever the clock
+// says, and its answer not before it.
 
-/** When a compaction is announced or found that nobody has answered yet, in ms since the epoch. */
+/** The time of a compaction that was announced or found just now, in ms since the epoch. */
 export const announcedAt = ({ restoreTime = 0 }: SessionState, now: number): number =>
   Math.max(now, restoreTime + 1)
 
-/** When it is answered. */
+/** The time of its answer. */
 export const answeredAt = ({ compactTime = 0 }: SessionState, now: number): number =>
   Math.max(now, compactTime)
 
@@ -130,6 +131,7 @@ export function claimStart(dataHome: string, session: string, now: number): bool
 
 /** ms within which two calls of the same kind are about the same event. */
 export const SAME_EVENT = 500
+
 function readJson(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, "utf8"))

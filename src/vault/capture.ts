@@ -49,7 +49,7 @@ export interface CaptureRequest {
   readonly now: number
   /** ms of performance.now() at which to stop, having written whole frames. */
   readonly deadline: number
-  /** Whether somebody waits: then not even one long line is filtered beyond the deadline, nor a very long one begun. */
+  /** Whether somebody waits: then the filter stops at the deadline even within a line, and a very long line is not begun. */
   readonly hurried?: boolean | undefined
   /**
    * What to do with a last line that has no newline: take it when it is one whole JSON object (such a line
@@ -156,7 +156,7 @@ function append(request: CaptureRequest, source: number, mayBeOther: boolean): C
       }
       const edit = forgotten?.edit ?? asItIs
       const isSame = follows(source, stats, held.tail) && sameStart(source, stats, held)
-      // The copy is of the other file, or will be.
+      // Then the copy belongs to that other file, or will.
       const asks = mayBeOther && (!isSame || held.tail.last === undefined)
       if (asks && isReplaced(request.transcript, stats)) return undefined
       if (!isSame) {
@@ -177,7 +177,7 @@ function isReplaced(transcript: string, { dev, ino }: FileStats): boolean {
   return now !== undefined && (now.ino !== ino || now.dev !== dev)
 }
 
-/** What the header of a new copy says. A piece begins with the transcript where that does not continue the copy any more. */
+/** What the header of a new copy says. A piece holds the whole transcript where that no longer continues the vault's copy. */
 function begunFrom({ transcript, now, from }: CaptureRequest, source: number): NewCopy {
   const begun = { path: transcript, created: now }
   return from === undefined || !continues(source, fstatSync(source), from.base)

@@ -1,5 +1,6 @@
 /**
- * Merges the small frames of a copy into larger ones: a hook's frame holds a few lines, and compresses badly. The transcript's bytes, their hashes and the copy's name stay.
+ * Merges the small frames of a copy into larger ones: a hook's frame holds a few lines, and compresses badly. The
+ * transcript's bytes, their hashes and the copy's name stay.
  */
 import { closeSync, fstatSync } from "node:fs"
 import { readExactly, readTail, type Segment, writeFully } from "./file.ts"

@@ -101,7 +101,7 @@ export function frameContent(frame: Uint8Array): Uint8Array {
 /** What `dataFrame` writes for 64 KB and more: a content size of 4 bytes, no window, a checksum (RFC 8878 §3.1.1.1). */
 const LARGE = 0b1010_0100
 const LARGE_HEADER = 9
-/** Bytes of content in each block but the last, as the one-shot compressor cuts it, unless a change of contents makes it cut there. */
+/** Bytes of content in each block but the last. The one-shot compressor may cut otherwise where the content changes in kind. */
 const BLOCK = 1 << 17
 /** Beyond this share of a frame, what is saved is less than what is lost where blocks are cut otherwise. */
 const MOST_OF_IT = 2 / 3

@@ -28,14 +28,14 @@ export const vaultFile = (dataHome: string, copy: string): string => join(dataHo
 /** Whether the copy was made from another tool's archive: those stand in a folder of their own. */
 export const isImportedCopy = (copy: string): boolean => copy.startsWith("imported/")
 
-/** Whether the transcript stood in no folder of a host's: a file that somebody has named, where no host looks for it. */
+/** Whether the transcript stood outside every host's folder: somebody has named the file, and no host looks for it there. */
 export const isLooseCopy = (copy: string): boolean => copy.split("/").length === 2
 
 /** What a transcript's path says of whose it is. */
 export interface TranscriptName {
   /** The session it belongs to; undefined for a subagent whose path does not name its parent. */
   readonly session: string | undefined
-  /** The subagent, when it is a subagent's transcript; of other files beside those, where they are. */
+  /** The subagent, when it is a subagent's transcript; for another file below `subagents/`, its path there. */
   readonly agent: string | undefined
 }
 

@@ -1,6 +1,6 @@
 /**
- * Replaces bytes in a copy's content by others of the same number. What is not meant to be there any more stands in no
- * file afterwards: neither in the copy, nor in half a frame at its end, nor in what a killed process has left beside it.
+ * Replaces bytes in a copy's content by as many others. Afterwards no file holds what was replaced: neither the copy, nor
+ * half a frame at its end, nor what a killed process has left beside it.
  *
  * The copy's name and the cursor stay what they were: the cursor is about the transcript, not about what we keep of it.
  */
