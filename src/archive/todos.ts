@@ -1,9 +1,8 @@
 /** The session's open tasks, kept as JSON beside it. Pure. */
+import type { TaskChange, Todo as Told } from "../transcript/tool-input.ts"
 
-export interface Todo {
+export interface Todo extends Told {
   readonly id?: string
-  readonly content: string
-  readonly status: string
 }
 
 export function parseTodos(json: string | null | undefined): Todo[] {
@@ -13,12 +12,6 @@ export function parseTodos(json: string | null | undefined): Todo[] {
   } catch {
     return []
   }
-}
-
-export interface TaskChange {
-  readonly id?: string | undefined
-  readonly subject?: string | undefined
-  readonly status?: string | undefined
 }
 
 /** The name of a task between its creation and the host's answer, which numbers it. */

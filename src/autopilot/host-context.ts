@@ -1,7 +1,6 @@
 /** What the host tells the status line about the context. A field of the wrong type counts as missing. Pure. */
-import { isObject, objectOf, stringOf } from "../transcript/json.ts"
-import { tokenCount } from "../transcript/usage.ts"
-import { contextTokens } from "./tokens.ts"
+import { objectOf, stringOf } from "../transcript/json.ts"
+import { contextTokens, tokenCount, tokensIn } from "../transcript/usage.ts"
 
 export interface HostContext {
   readonly session: string | undefined
@@ -18,18 +17,7 @@ export function readHostContext(document: unknown): HostContext {
   const id = stringOf(fields["session_id"])
   const context = objectOf(fields["context_window"])
   const window = tokenCount(context["context_window_size"]) || undefined
-  const usage = context["current_usage"]
-  const counted = isObject(usage)
-    ? contextTokens({
-        messageId: "",
-        model: "",
-        input: tokenCount(usage["input_tokens"]),
-        output: tokenCount(usage["output_tokens"]),
-        cacheCreation: tokenCount(usage["cache_creation_input_tokens"]),
-        cacheRead: tokenCount(usage["cache_read_input_tokens"]),
-      })
-    : 0
-  const tokens = counted > 0 ? counted : undefined
+  const tokens = contextTokens(tokensIn(objectOf(context["current_usage"]))) || undefined
   return {
     session: id !== undefined && /^[\w.-]{1,200}$/.test(id) ? id : undefined,
     window,

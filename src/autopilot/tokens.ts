@@ -1,16 +1,9 @@
-/** Counts tokens of answers and texts, and formats counts for people. Pure. */
-import type { Usage } from "../transcript/types.ts"
+/** Counts tokens of texts, and formats counts for people. Pure. */
 
 /** The design documents' assumption for when the host reports no count. */
 const CHARS_PER_TOKEN = 3.5
 
 export const tokensOfText = (chars: number): number => Math.round(chars / CHARS_PER_TOKEN)
-
-/** What was sent to the model: the context before the answer. */
-export const promptTokens = (usage: Usage): number => usage.input + usage.cacheRead + usage.cacheCreation
-
-/** The context after an answer: what was sent, plus the answer, which is part of the next request. */
-export const contextTokens = (usage: Usage): number => promptTokens(usage) + usage.output
 
 /** `86736` → `86.7K`, as in the report. */
 export function formatTokens(tokens: number): string {

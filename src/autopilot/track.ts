@@ -1,8 +1,9 @@
 /** Tracks a session's context and judges how full it is. Pure. */
 import type { HostLimits } from "../config/load.ts"
 import type { Glance } from "../transcript/glance.ts"
+import { contextTokens } from "../transcript/usage.ts"
 import type { ContextState } from "./context.ts"
-import { contextTokens, tokensOfText } from "./tokens.ts"
+import { tokensOfText } from "./tokens.ts"
 import { compactionPoint, POINTS_KEPT, windowOf } from "./window.ts"
 import { type Thresholds, type Zone, zoneOf } from "./zone.ts"
 

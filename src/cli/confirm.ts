@@ -16,7 +16,7 @@ const LONGEST_ANSWER = 64
  */
 export function confirmed({ args, out }: Context, question: string): boolean {
   if (args["yes"] === true) return true
-  if (out.wantsJson || !isatty(STDIN)) {
+  if (out.wantsJson || !isatty(STDIN) || !isatty(STDERR)) {
     throw usageError(
       "this cannot be undone, and there is no terminal to ask at",
       "--dry-run shows what would go, --yes goes ahead",

@@ -3,7 +3,7 @@ import type { ContextReport } from "../autopilot/examine.ts"
 import type { Filling } from "../autopilot/fill.ts"
 import { report } from "../autopilot/report.ts"
 import { formatTokens, percent } from "../autopilot/tokens.ts"
-import type { Screen } from "./render-session.ts"
+import type { Screen } from "./screen.ts"
 import { fit } from "./style.ts"
 import { renderPairs } from "./table.ts"
 

@@ -3,29 +3,20 @@ import { folderOf } from "../archive/project.ts"
 import type { ColdHit } from "../search/cold.ts"
 import type { Hit } from "../search/hit.ts"
 import { oneLine } from "../util/text.ts"
+import type { Screen } from "./screen.ts"
 import { type Style, safe } from "./style.ts"
 import { ago } from "./when.ts"
-
-export interface HitScreen {
-  readonly style: Style
-  /** ms since the epoch. */
-  readonly now: number
-}
 
 /**
  * All that was chosen to be shown: where it stands in its text is no reason to cut it.
  *
  * @param everywhere whether hits of several projects may stand side by side
  */
-export function renderHits(
-  hits: readonly (Hit | ColdHit)[],
-  screen: HitScreen,
-  everywhere: boolean,
-): string[] {
+export function renderHits(hits: readonly (Hit | ColdHit)[], screen: Screen, everywhere: boolean): string[] {
   return hits.flatMap((hit, n) => [...(n > 0 ? [""] : []), ...renderHit(hit, screen, everywhere)])
 }
 
-function renderHit(hit: Hit | ColdHit, { style, now }: HitScreen, everywhere: boolean): string[] {
+function renderHit(hit: Hit | ColdHit, { style, now }: Screen, everywhere: boolean): string[] {
   const speaker = hit.tool === null ? hit.role : `${hit.role}, ${hit.tool}`
   const where = [
     ago(hit.time, now),

@@ -4,17 +4,10 @@ import type { Lineage } from "../archive/lineage.ts"
 import { folderOf } from "../archive/project.ts"
 import type { SessionRow, TurnRow } from "../archive/read.ts"
 import { bytes, count, oneLine } from "../util/text.ts"
-import { fit, type Style, safe } from "./style.ts"
+import type { Screen } from "./screen.ts"
+import { fit, safe } from "./style.ts"
 import { renderTable } from "./table.ts"
 import { ago, clock } from "./when.ts"
-
-/** What a terminal asks of a rendering. */
-export interface Screen {
-  readonly columns: number
-  readonly style: Style
-  /** ms since the epoch. */
-  readonly now: number
-}
 
 const SHORT = 8
 
@@ -35,7 +28,7 @@ export function shortIds(ids: readonly string[]): string[] {
   return [...ids]
 }
 
-export const titleOf = ({ title, firstPrompt }: SessionRow): string => title ?? firstPrompt ?? "(no prompt)"
+const titleOf = ({ title, firstPrompt }: SessionRow): string => title ?? firstPrompt ?? "(no prompt)"
 
 /** Columns of a project's name. */
 const PROJECT = 16

@@ -7,6 +7,7 @@ import { positive, words } from "./args.ts"
 import type { ArgSpec, Context } from "./command.ts"
 import { nothing } from "./nothing.ts"
 import { knownAs, projectWanted } from "./project-wanted.ts"
+import { type Screen, screenOf } from "./screen.ts"
 
 export const topicArgs = (
   name: string,
@@ -36,7 +37,7 @@ export function answerTopic<T>(
   context: Context,
   limit: number,
   answer: (topic: Topic) => readonly T[],
-  render: (found: readonly T[]) => readonly string[],
+  render: (found: T, screen: Screen, n: number) => readonly string[],
 ): void {
   const { args, env, out } = context
   const text = words(args).join(" ").trim()
@@ -51,7 +52,10 @@ export function answerTopic<T>(
     if (all.length === 0) throw nothing(db, text, project)
     const found = all.slice(0, most)
     if (out.wantsJson) out.json({ query: text, project: project ?? null, found, more: all.length > most })
-    else for (const line of render(found)) out.print(line)
+    else {
+      const screen = screenOf(out)
+      for (const [n, one] of found.entries()) for (const line of render(one, screen, n)) out.print(line)
+    }
   } finally {
     readers.close()
     db.close()

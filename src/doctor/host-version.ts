@@ -45,7 +45,7 @@ function writtenBy(patient: Patient): string | undefined {
   const changed = (path: string): number => statsOf(path)?.mtimeMs ?? 0
   const dated = transcriptsBelow(projectsOf(patient)).map((path) => ({ path, time: changed(path) }))
   const [latest] = dated.sort((a, b) => b.time - a.time)
-  const source = latest && openSource(latest.path)
+  const source = latest && openedIfAllowed(latest.path)
   if (source === undefined) return undefined
   try {
     const from = Math.max(0, source.stats.size - TAIL)
@@ -53,5 +53,14 @@ function writtenBy(patient: Patient): string | undefined {
     return [...text.matchAll(/"version":"(\d+\.\d+\.\d+)"/g)].at(-1)?.[1]
   } finally {
     closeSync(source.fd)
+  }
+}
+
+/** Another check tells of transcripts that cannot be read. */
+function openedIfAllowed(path: string): ReturnType<typeof openSource> {
+  try {
+    return openSource(path)
+  } catch {
+    return undefined
   }
 }

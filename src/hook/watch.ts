@@ -7,6 +7,7 @@ import { type ContextState, NEW_CONTEXT } from "../autopilot/context.ts"
 import type { Settings } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
 import { glance } from "../transcript/glance.ts"
+import { contextTokens } from "../transcript/usage.ts"
 import { publish, watch } from "./autopilot.ts"
 import { type HookEvent, isHumanPrompt } from "./event.ts"
 import type { SessionState } from "./state.ts"
@@ -92,7 +93,5 @@ function tokensNow(known: ContextState, { captured, fresh }: Taken): number | un
   const { usage, compactions } = glance(first.content, false)
   if (compactions.length > 0) return undefined
   if (usage === undefined) return tokens
-  return usage.model === model
-    ? usage.input + usage.cacheRead + usage.cacheCreation + usage.output
-    : undefined
+  return usage.model === model ? contextTokens(usage) : undefined
 }

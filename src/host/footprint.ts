@@ -5,6 +5,7 @@
 import { type Dirent, lstatSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
+import { stringsOf } from "../transcript/json.ts"
 import { isMissing } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
 import { existingSpools } from "../vault/spool-folders.ts"
@@ -111,9 +112,7 @@ export function rememberFolders(dataHome: string, folders: Folders): void {
 function readFolders(dataHome: string): Folders {
   try {
     const { made, found } = JSON.parse(readFileSync(join(dataHome, RECORD), "utf8")) as Folders
-    const paths = (list: unknown): string[] =>
-      Array.isArray(list) ? list.filter((path): path is string => typeof path === "string") : []
-    return { made: paths(made), found: paths(found) }
+    return { made: stringsOf(made), found: stringsOf(found) }
   } catch {
     return { made: [], found: [] }
   }

@@ -25,7 +25,7 @@ const historyFolder = ({ claudeDir }: Pick<Paths, "claudeDir">): string => join(
 export function historyOf(place: Place): History {
   const history = { transcripts: 0, left: 0, bytes: 0, bytesLeft: 0 }
   for (const path of transcriptsBelow(historyFolder(place))) {
-    if (isExcluded(place, path)) continue
+    if (!isWanted(place, path)) continue
     const size = statsOf(path)?.size ?? 0
     const missing = size - Math.min(size, archivedIn(vaultFile(place.dataHome, vaultPath(path, place.home))))
     history.transcripts++
@@ -34,6 +34,15 @@ export function historyOf(place: Place): History {
     if (missing > 0) history.left++
   }
   return history
+}
+
+/** Of what cannot be read nobody knows whose folder it is of; nor can it be archived. */
+function isWanted(place: Place, path: string): boolean {
+  try {
+    return !isExcluded(place, path)
+  } catch {
+    return false
+  }
 }
 
 /** The background job takes all of it; the caller goes on at once. */

@@ -3,6 +3,7 @@
  * and what a killed one left.
  */
 
+import { stringsOf } from "../transcript/json.ts"
 import { isMissing } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
 import { readdirSync, readFileSync, renameSync, rmSync, unlinkSync } from "../util/fs.ts"
@@ -110,11 +111,9 @@ function read(file: string): JobRequest | undefined {
     const { transcripts, sweep, settle, rebuild, history } = JSON.parse(
       readFileSync(file, "utf8"),
     ) as JobRequest
-    const paths = (list: unknown): string[] =>
-      Array.isArray(list) ? list.filter((path): path is string => typeof path === "string") : []
     return {
-      transcripts: paths(transcripts),
-      sweep: paths(sweep),
+      transcripts: stringsOf(transcripts),
+      sweep: stringsOf(sweep),
       settle: settle === true,
       rebuild: rebuild === true,
       history: history === true,

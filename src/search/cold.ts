@@ -7,7 +7,7 @@ import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { identify, role } from "../archive/identity.ts"
 import { projectOf } from "../archive/project.ts"
 import { takenBackOf } from "../archive/taken-back.ts"
-import { toolNameOf } from "../archive/tool-name.ts"
+import { toolsIn } from "../archive/tool-name.ts"
 import { decodeLine } from "../transcript/decode.ts"
 import type { TranscriptRecord } from "../transcript/types.ts"
 import { compileAsUsual } from "../util/compiling.ts"
@@ -125,10 +125,7 @@ class Scan {
 
   #test(copy: ColdCopy, offset: number, line: string): void {
     const record = decodeLine(line)
-    const tools = record.parts.flatMap((part) => {
-      if (part.kind === "toolUse") return [part.name]
-      return part.kind === "toolResult" ? (toolNameOf(this.#db, copy.session, part.id) ?? []) : []
-    })
+    const tools = toolsIn(this.#db, copy.session, record.parts)
     const speaker = role(record.parts)
     const text = wholeText(line)
     if (!this.#accepts(record, speaker, tools) || !this.#sieve.does({ text, role: speaker, tools })) return

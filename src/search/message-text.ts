@@ -1,6 +1,6 @@
 /** Reads the text of a message, as a search sees it, from the vault. */
 import type { Database } from "../archive/database.ts"
-import { toolNameOf } from "../archive/tool-name.ts"
+import { toolsIn } from "../archive/tool-name.ts"
 import { partsOfLine } from "../transcript/decode.ts"
 import { searchable } from "../transcript/searchable.ts"
 import { vaultFile } from "../vault/layout.ts"
@@ -66,21 +66,11 @@ export class MessageTexts {
   }
 
   #textAt(place: Place | undefined): MessageText | undefined {
-    if (place === undefined) return undefined
-    const { copy, offset, length } = place
-    let line: string
-    try {
-      line = utf8.decode(this.reader(copy).readLine(offset, offset + length))
-    } catch {
-      // A damaged or missing copy loses only its own texts; `verify` reports it.
-      return undefined
-    }
+    const line = place && lineAt(this.#dataHome, this.readers, place)
+    if (place === undefined || line === undefined) return undefined
     const { parts, uuid } = partsOfLine(line)
     const said = parts.filter(({ kind }) => kind !== "title")
-    const tools = said.flatMap((part) => {
-      if (part.kind === "toolUse") return [part.name]
-      return part.kind === "toolResult" ? (toolNameOf(this.#db, place.session, part.id) ?? []) : []
-    })
+    const tools = toolsIn(this.#db, place.session, said)
     return { text: searchable(said, place.role === "host").text, role: place.role, uuid, tools }
   }
 
@@ -92,6 +82,20 @@ export class MessageTexts {
   /** Frees a copy's frame to make room for the next one. The texts read from it are kept. */
   release(copy: string): void {
     this.readers.release(vaultFile(this.#dataHome, copy))
+  }
+}
+
+/** @returns undefined when the vault does not hold it any more */
+export function lineAt(
+  dataHome: string,
+  readers: CopyReaders,
+  { copy, offset, length }: Place,
+): string | undefined {
+  try {
+    return utf8.decode(readers.of(vaultFile(dataHome, copy)).readLine(offset, offset + length))
+  } catch {
+    // A damaged or missing copy loses only its own texts; `verify` reports it.
+    return undefined
   }
 }
 

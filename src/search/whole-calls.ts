@@ -3,9 +3,8 @@ import type { Database } from "../archive/database.ts"
 import { partsOfLine } from "../transcript/decode.ts"
 import { wholeTarget } from "../transcript/tool-input.ts"
 import type { Part } from "../transcript/types.ts"
-import { vaultFile } from "../vault/layout.ts"
 import type { CopyReaders } from "../vault/reader.ts"
-import { placesOf } from "./message-text.ts"
+import { lineAt, placesOf } from "./message-text.ts"
 
 /** A call and the messages that hold it. */
 export interface CallPlace {
@@ -16,8 +15,6 @@ export interface CallPlace {
   /** Id of the message that holds the output. */
   readonly result: number | null
 }
-
-const utf8 = new TextDecoder()
 
 export class WholeCalls {
   readonly #db: Database
@@ -46,14 +43,7 @@ export class WholeCalls {
 
   #partsOf(message: number | null): readonly Part[] {
     const [place] = message === null ? [] : placesOf(this.#db, [message])
-    if (place === undefined) return []
-    const { copy, offset, length } = place
-    try {
-      const line = this.#readers.of(vaultFile(this.#dataHome, copy)).readLine(offset, offset + length)
-      return partsOfLine(utf8.decode(line)).parts
-    } catch {
-      // With a damaged or missing copy, callers fall back to the views' line.
-      return []
-    }
+    const line = place && lineAt(this.#dataHome, this.#readers, place)
+    return line === undefined ? [] : partsOfLine(line).parts
   }
 }

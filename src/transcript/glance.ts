@@ -4,7 +4,7 @@
  */
 import { isObject, type JsonObject, objectOf, stringOf } from "./json.ts"
 import type { Usage } from "./types.ts"
-import { tokenCount, usageOf } from "./usage.ts"
+import { promptTokens, tokenCount, usageOf } from "./usage.ts"
 
 /** Inside a JSON string, the second quotation mark would be escaped. */
 const USAGE = '"usage"'
@@ -107,7 +107,7 @@ function firstPrompt(bytes: Buffer): number | undefined {
   for (let at = bytes.indexOf(USAGE), passed = 0; at >= 0 && passed < PASSED_OVER; passed++) {
     const line = lineAt(bytes, at)
     const usage = mainUsage(parse(bytes, line))
-    if (usage !== undefined) return usage.input + usage.cacheRead + usage.cacheCreation
+    if (usage !== undefined) return promptTokens(usage)
     at = bytes.indexOf(USAGE, line.to)
   }
   return undefined
@@ -117,7 +117,7 @@ function firstPrompt(bytes: Buffer): number | undefined {
 function mainUsage(line: JsonObject): Usage | undefined {
   const usage = line["isSidechain"] === true ? undefined : usageOf(stringOf(line["type"]) ?? "", line)
   if (usage === undefined) return undefined
-  return usage.input + usage.cacheRead + usage.cacheCreation > 0 ? usage : undefined
+  return promptTokens(usage) > 0 ? usage : undefined
 }
 
 function charsBehind(bytes: Buffer, from: number): number {

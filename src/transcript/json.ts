@@ -16,6 +16,10 @@ export function stringOf(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined
 }
 
+/** The strings of a list. */
+export const stringsOf = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter((one) => typeof one === "string") : []
+
 export function isBlank(text: string): boolean {
   return text.trim() === ""
 }

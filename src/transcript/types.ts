@@ -17,14 +17,18 @@ export type PromptVia =
   /** `#` mode: a note to the host's memory file. */
   | "memory"
 
-/** Token counts of one API message (the four counts the API reports). */
-export interface Usage {
-  readonly messageId: string
-  readonly model: string
+/** The four counts that the API reports. */
+export interface Tokens {
   readonly input: number
   readonly output: number
   readonly cacheCreation: number
   readonly cacheRead: number
+}
+
+/** Token counts of one API message. */
+export interface Usage extends Tokens {
+  readonly messageId: string
+  readonly model: string
 }
 
 /** One meaningful piece of a record, in the order in which it stands there. */

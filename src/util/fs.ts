@@ -27,7 +27,6 @@ export const constants = {
   O_WRONLY: 1,
   O_RDWR: 2,
   O_CREAT: isLinux ? 0o100 : 0x200,
-  O_EXCL: isLinux ? 0o200 : 0x800,
   O_TRUNC: isLinux ? 0o1000 : 0x400,
   O_APPEND: isLinux ? 0o2000 : 0x8,
   O_NONBLOCK: isLinux ? 0o4000 : 0x4,

@@ -398,6 +398,12 @@ describe("export", () => {
     expect((await cli("export", main.session, "-o", join(machine.root, "no", "file"))).code).toBe(1)
   })
 
+  test("- is stdout, and no file", async () => {
+    const ran = await cli("export", main.session, "--raw", "-o", "-")
+    expect(ran).toMatchObject({ code: 0, stdout: readFileSync(main.path, "utf8"), stderr: "" })
+    expect(existsSync(join(machine.cwd, "-"))).toBe(false)
+  })
+
   test("one format, and --json needs a file", async () => {
     expect((await cli("export", main.session, "--raw", "--md")).code).toBe(64)
     expect((await json("export", main.session)).code).toBe(64)

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test"
 import { existsSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { run } from "../support/binary.ts"
+import { binary, run } from "../support/binary.ts"
 import { doneIn } from "../support/events.ts"
 import { Machine } from "../support/machine.ts"
 
@@ -72,6 +72,19 @@ test("without a terminal nobody is asked: install says how, and begins nothing",
   const refused = await there(own, "install", "--no-import")
   expect(refused.stdout).not.toContain("ctxbridge import")
   expect(existsSync(join(own.dataHome, "requests"))).toBe(false)
+})
+
+test("whose terminal does not show the question is not asked, and not waited for", async () => {
+  const { own } = filled()
+  using _own = own
+  const inTerminal = async (command: string): Promise<number> => {
+    const env = { PATH: process.env["PATH"] ?? "", ...own.env, TERM: "xterm" }
+    const terminal = { cols: 80, rows: 24 }
+    return await Bun.spawn(["sh", "-c", command, binary()], { env, cwd: own.cwd, terminal }).exited
+  }
+  expect(await inTerminal('"$0" install >/dev/null')).toBe(0)
+  expect(await inTerminal('"$0" import >/dev/null')).toBe(0)
+  expect(await inTerminal('"$0" purge --older-than 1h 2>/dev/null')).toBe(64)
 })
 
 test("an import that was interrupted: status tells what is left, and the next job goes on", async () => {

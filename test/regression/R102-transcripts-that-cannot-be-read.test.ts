@@ -3,7 +3,7 @@
  * counted as an empty one. Links in a circle stand for both: root may read everything else.
  */
 import { expect, setDefaultTimeout, test } from "bun:test"
-import { mkdirSync, rmSync, symlinkSync } from "node:fs"
+import { chmodSync, chownSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
@@ -49,4 +49,30 @@ test("what the system refuses is no bug of ours", async () => {
   expect(ran).toMatchObject({ code: 1, stdout: "" })
   expect(ran.stderr).toContain("ELOOP")
   expect(ran.stderr).not.toContain("bug")
+})
+
+/** Whom the superuser keeps out. */
+const NOBODY = 65_534
+const isRoot = process.getuid?.() === 0
+const setpriv = Bun.which("setpriv")
+
+test.skipIf(isRoot && setpriv === null)("install goes on, and doctor calls the host no failure", async () => {
+  using machine = new Machine()
+  const config = join(machine.home, ".config", "ctxbridge")
+  mkdirSync(config, { recursive: true })
+  // Then the transcripts are looked into, for the folder of each.
+  writeFileSync(join(config, "config.toml"), '[capture]\nexclude = ["/srv/private"]\n')
+  const { path } = machine.session().turn("Begin").flush()
+  if (isRoot) {
+    const own = readdirSync(machine.root, { recursive: true }).map((name) => join(machine.root, String(name)))
+    for (const one of [machine.root, ...own]) if (one !== path) chownSync(one, NOBODY, NOBODY)
+  }
+  chmodSync(path, isRoot ? 0o600 : 0)
+  const through = isRoot ? [setpriv!, `--reuid=${NOBODY}`, "--clear-groups"] : []
+  const nobody = (...args: string[]) => run(args, { env: machine.env, cwd: machine.cwd, through })
+  if ((await nobody("--version")).code !== 0) return console.warn("skipped: nobody may run the binary here")
+  expect(await nobody("install")).toMatchObject({ code: 0, stderr: "" })
+  const { findings } = JSON.parse((await nobody("doctor", "--json")).stdout)
+  const failed = findings.filter(({ state }: { state: string }) => state === "fail")
+  expect(failed.map(({ check }: { check: string }) => check)).toEqual([])
 })

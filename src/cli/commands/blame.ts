@@ -1,10 +1,11 @@
 /** `ctxbridge blame`: the turns that touched a file, and what they were for. */
-import { touchesOf } from "../../search/files.ts"
+import { type Touch, touchesOf } from "../../search/files.ts"
 import { typedPath } from "../../search/narrowing.ts"
 import { oneLine } from "../../util/text.ts"
 import { wholePath } from "../block.ts"
 import type { Command } from "../command.ts"
-import { createStyle, indented } from "../style.ts"
+import type { Screen } from "../screen.ts"
+import { indented } from "../style.ts"
 import { answerTopic, topicArgs } from "../topic.ts"
 import { ago } from "../when.ts"
 
@@ -17,29 +18,25 @@ export default {
     reads: { type: "boolean", description: "Also those that only read it" },
   },
   run(context) {
-    const { args, env, out } = context
-    const style = createStyle(out.color)
-    const now = Date.now()
+    const { args, env } = context
     answerTopic(
       context,
       LIMIT,
       ({ db, text, project }) =>
         touchesOf(db, typedPath(text, env.cwd, env.home), project, args["reads"] === true),
-      (found) =>
-        found.flatMap((one) => {
-          const { handle, ops, path, time, prompt, answer } = one
-          const figures = [
-            ago(time, now),
-            ...(one.takenBack ? ["taken back"] : []),
-            ops.join(", "),
-            wholePath(path),
-          ]
-          return [
-            `${style.bold(handle)}  ${style.dim(figures.join(" · "))}`,
-            indented(oneLine(prompt), out.columns),
-            ...(answer === "" ? [] : [style.dim(indented(oneLine(answer), out.columns))]),
-          ]
-        }),
+      render,
     )
   },
 } satisfies Command
+
+function render(
+  { handle, ops, path, time, prompt, answer, takenBack }: Touch,
+  { style, columns, now }: Screen,
+): string[] {
+  const figures = [ago(time, now), ...(takenBack ? ["taken back"] : []), ops.join(", "), wholePath(path)]
+  return [
+    `${style.bold(handle)}  ${style.dim(figures.join(" · "))}`,
+    indented(oneLine(prompt), columns),
+    ...(answer === "" ? [] : [style.dim(indented(oneLine(answer), columns))]),
+  ]
+}

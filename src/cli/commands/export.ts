@@ -37,7 +37,7 @@ export default {
     output: {
       type: "string",
       alias: "o",
-      description: "Write to this file, not to stdout",
+      description: "Write to this file, not to stdout (-)",
       valueHint: "FILE",
     },
     force: { type: "boolean", description: "Replace an existing file" },
@@ -45,7 +45,9 @@ export default {
   run(context) {
     const { args, env, out } = context
     const format = formatOf(args)
-    const target = stringArg(args, "output")
+    const named = stringArg(args, "output")
+    // As everywhere: a file of that name is hard to get rid of.
+    const target = named === "-" ? undefined : named
     if (out.wantsJson && target === undefined) {
       throw usageError("--json reports on a file that was written", "add --output FILE, or use --jsonl")
     }

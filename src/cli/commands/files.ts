@@ -1,10 +1,11 @@
 /** `ctxbridge files`: the files that have to do with a topic. */
-import { filesAbout } from "../../search/files.ts"
+import { filesAbout, type TopicFile } from "../../search/files.ts"
 import { rankedTurns } from "../../search/search.ts"
 import { count } from "../../util/text.ts"
 import { wholePath } from "../block.ts"
 import type { Command } from "../command.ts"
-import { createStyle, indented } from "../style.ts"
+import type { Screen } from "../screen.ts"
+import { indented } from "../style.ts"
 import { answerTopic, topicArgs } from "../topic.ts"
 import { ago } from "../when.ts"
 
@@ -16,26 +17,27 @@ export default {
   meta: { name: "files", description: "List the files related to a topic" },
   args: topicArgs("topic", "What the files are about", LIMIT),
   run(context) {
-    const { env, out } = context
-    const style = createStyle(out.color)
-    const now = Date.now()
     answerTopic(
       context,
       LIMIT,
       ({ db, readers, text, project }) => {
-        const { turns } = rankedTurns(db, env.dataHome, { query: text, project }, readers)
+        const { turns } = rankedTurns(db, context.env.dataHome, { query: text, project }, readers)
         return filesAbout(db, text, turns.slice(0, TURNS))
       },
-      (found) =>
-        found.flatMap((one) => {
-          const figures = [
-            `${one.ops.join(", ")} in ${count(one.turns, "turn")}`,
-            one.handle,
-            ago(one.time, now),
-            ...(one.takenBack ? ["taken back"] : []),
-          ]
-          return [style.bold(wholePath(one.path)), style.dim(indented(figures.join(" · "), out.columns))]
-        }),
+      render,
     )
   },
 } satisfies Command
+
+function render(
+  { path, ops, turns, handle, time, takenBack }: TopicFile,
+  { style, columns, now }: Screen,
+): string[] {
+  const figures = [
+    `${ops.join(", ")} in ${count(turns, "turn")}`,
+    handle,
+    ago(time, now),
+    ...(takenBack ? ["taken back"] : []),
+  ]
+  return [style.bold(wholePath(path)), style.dim(indented(figures.join(" · "), columns))]
+}

@@ -6,7 +6,8 @@ import { fromError } from "../../transcript/error-lines.ts"
 import { oneLine } from "../../util/text.ts"
 import { block } from "../block.ts"
 import type { Command } from "../command.ts"
-import { createStyle, indented, type Style } from "../style.ts"
+import type { Screen } from "../screen.ts"
+import { indented } from "../style.ts"
 import { answerTopic, topicArgs } from "../topic.ts"
 import { ago } from "../when.ts"
 
@@ -22,19 +23,16 @@ export default {
   meta: { name: "fix", description: "Show what followed an error when it came up before" },
   args: topicArgs("error", "The error, or words from it", LIMIT),
   run(context) {
-    const { env, out } = context
-    const style = createStyle(out.color)
-    const now = Date.now()
     answerTopic(
       context,
       LIMIT,
       ({ db, readers, text, project, limit }) => {
-        const calls = new WholeCalls(db, env.dataHome, readers)
+        const calls = new WholeCalls(db, context.env.dataHome, readers)
         const all = fixesFor(db, bestMessages(db, text, { project, error: true }, ERRORS), calls)
         const ordered = [...all.filter(isSolved), ...all.filter((one) => !isSolved(one))]
         return ordered.map(([fix, whole], n) => (n < limit ? { ...fix, ...whole() } : fix))
       },
-      (found) => found.flatMap((one, n) => [...(n > 0 ? [""] : []), ...render(one, out.columns, style, now)]),
+      render,
     )
   },
 } satisfies Command
@@ -49,13 +47,14 @@ function inShort(error: string): string {
 
 const countLines = (text: string): number => text.split("\n").length
 
-function render(fix: Fix, columns: number, style: Style, now: number): string[] {
+function render(fix: Fix, { style, columns, now }: Screen, n: number): string[] {
   const { handle, time, tool, target, error, steps, solvedIn, solutionTakenBack, answer } = fix
   const lines = (shown: string, most: number, lead = "  ") =>
     block(shown, { lead, indent: "  ", most, handle })
   const lead = [ago(time, now), ...(fix.takenBack ? ["taken back"] : []), `${tool}: `].join(" · ")
   const [head = "", ...more] = lines(target, LINES, lead)
   return [
+    ...(n > 0 ? [""] : []),
     `${style.bold(handle)}  ${style.dim(head)}`,
     ...more.map(style.dim),
     ...lines(inShort(error), LINES).map(style.red),

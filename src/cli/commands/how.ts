@@ -5,7 +5,8 @@ import { WholeCalls } from "../../search/whole-calls.ts"
 import { count } from "../../util/text.ts"
 import { block } from "../block.ts"
 import type { Command } from "../command.ts"
-import { createStyle, indented } from "../style.ts"
+import type { Screen } from "../screen.ts"
+import { indented } from "../style.ts"
 import { answerTopic, topicArgs } from "../topic.ts"
 import { ago } from "../when.ts"
 
@@ -19,9 +20,6 @@ export default {
   meta: { name: "how", description: "Show how a command was run here, and how it ended" },
   args: topicArgs("command", "Words from the command, or what it is for", LIMIT),
   run(context) {
-    const { env, out } = context
-    const style = createStyle(out.color)
-    const now = Date.now()
     answerTopic(
       context,
       LIMIT,
@@ -29,26 +27,27 @@ export default {
         commandsRun(db, text, bestMessages(db, text, { project, role: "assistant", tool: "Bash" }, CALLS), {
           project,
           limit,
-          calls: new WholeCalls(db, env.dataHome, readers),
+          calls: new WholeCalls(db, context.env.dataHome, readers),
         }),
-      (found) =>
-        found.flatMap((one) => {
-          const { command, runs, handle, time } = one
-          const figures = [
-            ending(one),
-            count(runs, "run"),
-            handle,
-            ago(time, now),
-            ...(one.takenBack ? ["taken back"] : []),
-          ]
-          return [
-            ...block(command, { lead: "$ ", indent: "  ", most: LINES, handle }).map(style.bold),
-            style.dim(indented(figures.join(" · "), out.columns)),
-          ]
-        }),
+      render,
     )
   },
 } satisfies Command
+
+function render(one: CommandRun, { style, columns, now }: Screen): string[] {
+  const { command, runs, handle, time } = one
+  const figures = [
+    ending(one),
+    count(runs, "run"),
+    handle,
+    ago(time, now),
+    ...(one.takenBack ? ["taken back"] : []),
+  ]
+  return [
+    ...block(command, { lead: "$ ", indent: "  ", most: LINES, handle }).map(style.bold),
+    style.dim(indented(figures.join(" · "), columns)),
+  ]
+}
 
 function ending({ failed, exitCode, failures, runs }: CommandRun): string {
   if (failed === null) return "unanswered"

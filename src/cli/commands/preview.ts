@@ -2,7 +2,7 @@
 import { existsSync, realpathSync } from "node:fs"
 import { resolve } from "node:path"
 import type { Database } from "../../archive/database.ts"
-import { find } from "../../archive/find.ts"
+import { findSession } from "../../archive/find.ts"
 import { folderOf, projectOf } from "../../archive/project.ts"
 import { openForReading } from "../../archive/read.ts"
 import { readState } from "../../hook/state.ts"
@@ -96,11 +96,7 @@ function waiting({ dataHome }: Environment, session: string): PendingPrompt | un
 }
 
 function sessionWanted(db: Database, env: Environment, wanted: string | undefined): string {
-  if (wanted !== undefined) {
-    const found = find(db, wanted)
-    if (found.kind === "session") return found.session.id
-    throw usageError(`${wanted} is a turn`, "--session takes a session's id")
-  }
+  if (wanted !== undefined) return findSession(db, wanted).id
   const folder = resolve(env.cwd)
   const project = projectOf(existsSync(folder) ? realpathSync(folder) : folder)
   const last = latestSession(db, knownAs(db, project) ?? project, "")

@@ -1,16 +1,15 @@
 /** `ctxbridge receipts`: what each compaction kept, what was given back, and what is lost. */
-import type { Database } from "../../archive/database.ts"
-import { find } from "../../archive/find.ts"
+import { findSession } from "../../archive/find.ts"
 import { folderOf } from "../../archive/project.ts"
 import { openForReading } from "../../archive/read.ts"
 import { tokensOf } from "../../restore/receipt-line.ts"
 import { receiptsOf } from "../../restore/receipts.ts"
-import { CtxError, EXIT, usageError } from "../../util/errors.ts"
+import { CtxError, EXIT } from "../../util/errors.ts"
 import { positive, stringArg } from "../args.ts"
 import type { Command } from "../command.ts"
 import { knownAs, projectWanted } from "../project-wanted.ts"
 import { renderReceipts, totalOf } from "../render-receipts.ts"
-import { createStyle } from "../style.ts"
+import { screenOf } from "../screen.ts"
 
 const LIMIT = 5
 
@@ -33,14 +32,14 @@ export default {
     const db = openForReading(env.dataHome)
     try {
       const project = knownAs(db, place)
-      const session = wanted === undefined ? undefined : sessionOf(db, wanted)
+      const session = wanted === undefined ? undefined : findSession(db, wanted).id
       const onProgress = (done: number, total: number): void => out.progress("sessions", done, total)
       const found = receiptsOf(db, env.dataHome, { project, session, limit, onProgress })
       const receipts = found.slice(0, limit)
       const more = found.length > limit
       if (receipts.length === 0) throw nothing(session ?? (project && folderOf(project)))
       const total = totalOf(receipts)
-      const screen = { columns: out.columns, style: createStyle(out.color), now: Date.now() }
+      const screen = screenOf(out)
       for (const line of renderReceipts(receipts, total, screen)) out.print(line)
       if (more) out.print(`More with --limit ${limit * 5}.`)
       out.json({
@@ -53,12 +52,6 @@ export default {
     }
   },
 } satisfies Command
-
-function sessionOf(db: Database, wanted: string): string {
-  const found = find(db, wanted)
-  if (found.kind === "session") return found.session.id
-  throw usageError(`${wanted} is a turn`, "--session takes a session's id")
-}
 
 function nothing(place: string | undefined): CtxError {
   const [where, hint] =

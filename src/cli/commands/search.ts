@@ -13,7 +13,7 @@ import type { Command, Context } from "../command.ts"
 import { nothing } from "../nothing.ts"
 import { knownAs, projectWanted } from "../project-wanted.ts"
 import { renderHits } from "../render-hits.ts"
-import { createStyle } from "../style.ts"
+import { screenOf } from "../screen.ts"
 import { timeArg } from "../when.ts"
 
 const LIMIT = 10
@@ -128,7 +128,7 @@ interface Shown {
 function print({ out }: Context, { hits, more, unreadable }: Answer, shown: Shown): void {
   const { note, limit, everywhere, now } = shown
   if (note !== undefined) out.print(note)
-  for (const line of renderHits(hits, { style: createStyle(out.color), now }, everywhere)) out.print(line)
+  for (const line of renderHits(hits, screenOf(out, now), everywhere)) out.print(line)
   if (more) out.print(`More with --limit ${limit * 3}.`)
   if (unreadable) {
     out.print(`${count(unreadable, "copy", "copies")} could not be read: ctxbridge verify names them.`)

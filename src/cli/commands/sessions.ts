@@ -8,7 +8,7 @@ import type { Command } from "../command.ts"
 import { whereElse } from "../nothing.ts"
 import { knownAs, projectWanted } from "../project-wanted.ts"
 import { renderSessions } from "../render-session.ts"
-import { createStyle } from "../style.ts"
+import { screenOf } from "../screen.ts"
 
 const LIMIT = 20
 
@@ -31,7 +31,7 @@ export default {
       const found = listSessions(db, { project, agents: args["agents"] === true, limit: limit + 1 })
       if (found.length === 0) throw nothing(db, project)
       const rows = found.slice(0, limit)
-      const screen = { columns: out.columns, style: createStyle(out.color), now: Date.now() }
+      const screen = screenOf(out)
       for (const line of renderSessions(rows, screen)) out.print(line)
       if (found.length > limit) out.print(`More with --limit ${limit * 5}.`)
       out.json({ project: project ?? null, sessions: rows, more: found.length > limit })

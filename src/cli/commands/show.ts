@@ -12,6 +12,7 @@ import { positive } from "../args.ts"
 import type { Command, Context } from "../command.ts"
 import { renderSessionHead, renderTurns } from "../render-session.ts"
 import { renderTurn } from "../render-turn.ts"
+import { screenOf } from "../screen.ts"
 import { createStyle } from "../style.ts"
 
 /** Characters of a turn on a page. */
@@ -85,7 +86,7 @@ function showSession(context: Context, db: Database, session: SessionRow): void 
     out.json({ session, lineage, turns, page: pageNote(page, session.id) })
     return
   }
-  const screen = { columns: out.columns, style: createStyle(out.color), now: Date.now() }
+  const screen = screenOf(out)
   if (page.number === 1)
     for (const line of [...renderSessionHead(session, lineage, screen), ""]) out.print(line)
   for (const line of renderTurns(page.items, screen)) out.print(line)

@@ -18,7 +18,7 @@ import { lastError } from "../../util/log.ts"
 import { tombstoneCount } from "../../vault/tombstones.ts"
 import type { Command, Environment } from "../command.ts"
 import { renderStatus } from "../render-status.ts"
-import { createStyle } from "../style.ts"
+import { screenOf } from "../screen.ts"
 
 export default {
   meta: { name: "status", description: "Show the state of the archive: sizes, sessions, hooks, backlog" },
@@ -41,7 +41,7 @@ export default {
       mcp: serverStatus({ configDir, home, hostConfig, cwd, dataHome }, exePath),
       lastError: lastError(env.stateHome) ?? null,
     }
-    const screen = { columns: out.columns, style: createStyle(out.color), now: Date.now() }
+    const screen = screenOf(out)
     for (const line of renderStatus(status, screen)) out.print(line)
     out.json(status)
   },

@@ -7,7 +7,8 @@ import { usageError } from "../../util/errors.ts"
 import { count, oneLine } from "../../util/text.ts"
 import { positive } from "../args.ts"
 import type { Command } from "../command.ts"
-import { createStyle, fit, indented } from "../style.ts"
+import { screenOf } from "../screen.ts"
+import { fit, indented } from "../style.ts"
 import { ago } from "../when.ts"
 
 const AROUND = 3
@@ -30,8 +31,7 @@ export default {
       const handle = HANDLE_PREFIX + found.turn.handle
       out.json({ handle, session: found.turn.session, turns })
       if (out.wantsJson) return
-      const style = createStyle(out.color)
-      const now = Date.now()
+      const { style, columns, now } = screenOf(out)
       for (const turn of turns) {
         const figures = [
           ago(turn.started, now),
@@ -41,10 +41,10 @@ export default {
           ...turn.changed,
         ]
         out.print(
-          `${turn.handle === handle ? ">" : " "} ${style.bold(turn.handle)}  ${fit(oneLine(turn.prompt), out.columns - turn.handle.length - 4)}`,
+          `${turn.handle === handle ? ">" : " "} ${style.bold(turn.handle)}  ${fit(oneLine(turn.prompt), columns - turn.handle.length - 4)}`,
         )
-        out.print(style.dim(indented(`${figures.join(" · ")}`, out.columns)))
-        if (turn.answer !== "") out.print(style.dim(indented(`${oneLine(turn.answer)}`, out.columns)))
+        out.print(style.dim(indented(figures.join(" · "), columns)))
+        if (turn.answer !== "") out.print(style.dim(indented(oneLine(turn.answer), columns)))
       }
     } finally {
       db.close()

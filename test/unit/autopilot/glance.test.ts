@@ -2,9 +2,9 @@
 import { describe, expect, test } from "bun:test"
 import { basename } from "node:path"
 import { type ContextState, NEW_CONTEXT } from "../../../src/autopilot/context.ts"
-import { contextTokens } from "../../../src/autopilot/tokens.ts"
 import { follow } from "../../../src/autopilot/track.ts"
 import { glance } from "../../../src/transcript/glance.ts"
+import { contextTokens } from "../../../src/transcript/usage.ts"
 import { sampleFiles } from "../../support/real.ts"
 
 const usage = (cacheRead: number, more: object = {}) => ({
