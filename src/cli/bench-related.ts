@@ -1,4 +1,4 @@
-/** `ctxbridge bench related`: what restores give from other sessions, and whether they stay silent when they should. */
+/** `ctxbridge bench related`: what restores give from other sessions, and whether they stay silent when due. */
 import { resolve } from "node:path"
 import { conversationsIn } from "../bench/recall/locomo.ts"
 import { benchRelated, benchRelatedTo, type RelatedReport } from "../bench/related/measure.ts"

@@ -1,4 +1,4 @@
-/** `ctxbridge bench survive`: what a compaction lost although it was needed later, and what the restore gives back. */
+/** `ctxbridge bench survive`: what a compaction lost that was needed later, and what the restore gives back. */
 import { statSync } from "node:fs"
 import { resolve } from "node:path"
 import { type CompactionResult, survive } from "../bench/survive/measure.ts"

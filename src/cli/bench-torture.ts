@@ -23,7 +23,7 @@ export async function benchTorture({ args, out, env }: Context): Promise<number>
   return report.ok ? EXIT.ok : EXIT.failed
 }
 
-/** Runs the same command again in a place where file systems can be mounted. */
+/** Runs the same command where file systems can be mounted. */
 async function again(around: readonly string[], exe: string): Promise<number> {
   const child = Bun.spawn([...around, exe, ...process.argv.slice(2), "--enclosed"], {
     stdio: ["inherit", "inherit", "inherit"],

@@ -1,7 +1,4 @@
-/**
- * Texts that are shown as they are: paths, commands, errors. The number of lines is limited, but paths are never cut.
- * Pure.
- */
+/** Texts shown as they are: paths, commands, errors. Limits the number of lines, but never cuts a path. Pure. */
 import { count } from "../util/text.ts"
 import { safe } from "./style.ts"
 

@@ -64,7 +64,7 @@ export interface Output {
   flush(): void
   /** Shows progress on stderr, but only to a person at a terminal. */
   progress(label: string, done: number, total: number): void
-  /** Erases the progress from its line, so that something else can be printed there. */
+  /** Erases the progress line, so that something else can be printed there. */
   clear(): void
 }
 

@@ -1,7 +1,4 @@
-/**
- * A command's help, folded to the terminal's width. The only file that imports citty, which renders help but neither
- * folds nor trims it.
- */
+/** Renders a command's help to fit the terminal. The only importer of citty, which neither folds nor trims. */
 import { type ArgsDef, renderUsage } from "citty"
 import { version } from "../../package.json"
 import type { Command } from "./command.ts"

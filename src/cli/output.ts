@@ -40,9 +40,7 @@ function writeAll(fd: number, data: string | Uint8Array): void {
   }
 }
 
-/**
- * Error code for output that cannot be written. The system's own code would suggest that the archive's disk is full.
- */
+/** Error code for unwritable output. The system's own code would suggest that the archive's disk is full. */
 export const UNWRITTEN = "output-unwritten"
 
 const unwritten = (cause: unknown): CtxError =>
@@ -55,8 +53,8 @@ const STDOUT = 1
 const STDERR = 2
 
 /**
- * Whether a person reads stdout (or stderr). Does not touch `process.stdout` (see `writeOut`) nor load `node:tty`,
- * which adds 3 ms to each command's start. Other character devices, such as /dev/null, just discard the output.
+ * Whether a person reads stdout (or stderr). Avoids `process.stdout` (see `writeOut`) and `node:tty`, which adds 3 ms
+ * to each command's start. Other character devices, such as /dev/null, discard what they get.
  */
 export function isTerminal(fd = STDOUT): boolean {
   try {

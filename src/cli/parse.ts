@@ -79,7 +79,7 @@ function read(argv: readonly string[], specs: Specs, command: string) {
   return { values, words: [...words, ...argv.slice(flagged.length + 1)] }
 }
 
-/** Finds the name of an option typed as `--name` or `-n`. */
+/** Finds the option typed as `--name` or `-n`. */
 function nameOf(flag: string, specs: Specs): string | undefined {
   const name = flag.slice(2)
   if (flag.startsWith("--")) {

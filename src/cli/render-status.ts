@@ -105,10 +105,7 @@ function spoolPairs({ spool, dataHome }: StatusReport): Pair[] {
   })
 }
 
-/**
- * Ratio above which no percentage is shown. An empty database is much larger than a first session, so the figure would
- * look alarming.
- */
+/** No percentage above this ratio: an empty database dwarfs a first session, and the figure would look alarming. */
 const FRIGHTENING = 2
 
 const ratioText = (ratio: number | null): string => {

@@ -1,7 +1,4 @@
-/**
- * Arguments → command → exit code. Anything that most calls do not need is loaded on demand, because a search must
- * start at once.
- */
+/** Arguments → command → exit code. Rarely needed modules are loaded on demand, because a search must start at once. */
 import { version } from "../../package.json"
 import { cannotWrite } from "../archive/unwritable.ts"
 import {
@@ -108,10 +105,7 @@ function refuse(settings: Settings, goesOn: boolean): void {
   writeError(`ignored: ${oneLine(safe(refusal.message))}\n`)
 }
 
-/**
- * Moves over what hooks had to write elsewhere. What cannot be moved stays and is reported by `status`; the current
- * command may not need it.
- */
+/** What cannot be moved stays, and `status` reports it; the current command may not need it. */
 async function emptySpool(paths: Paths): Promise<void> {
   const [{ drainSpool }, { spawnJob }] = await Promise.all([
     import("../archive/drain.ts"),
@@ -130,7 +124,7 @@ async function emptySpool(paths: Paths): Promise<void> {
 const isUnusable = async (dataHome: string, error: unknown): Promise<boolean> =>
   (await import("../archive/shape.ts")).isUnusable(dataHome, error)
 
-/** Has the views rebuilt in the background, and returns the error to report. The next call finds the new views. */
+/** Starts a rebuild of the views and returns the error to report; the next call finds the new views. */
 async function lost(error: unknown, dataHome: string): Promise<unknown> {
   const { askForRebuild } = await import("../job/spawn.ts")
   askForRebuild(dataHome)

@@ -29,10 +29,7 @@ const NO_VECTORS = "no vectors have been made yet: the background job makes them
 const hasVectors = (db: Database, embedder: string): boolean =>
   db.query("SELECT 1 FROM vectors WHERE embedder = ? LIMIT 1").get(embedder) !== null
 
-/**
- * @param isNarrowed whether the search also filters by something that vectors do not know: role, tool, time, file or
- * failure
- */
+/** @param isNarrowed whether the search also filters by what vectors do not know: role, tool, time, file or failure */
 export async function similarTo(
   env: Environment,
   db: Database,

@@ -1,7 +1,4 @@
-/**
- * The common part of commands that answer one question: their words, the project to search, and the error for no
- * result.
- */
+/** What commands that answer one question share: their words, the project to search, and the error for no result. */
 import type { Database } from "../archive/database.ts"
 import { openForReading } from "../archive/read.ts"
 import { usageError } from "../util/errors.ts"

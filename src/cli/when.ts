@@ -49,7 +49,7 @@ export function timeArg(
 
 const UNITS: Readonly<Record<string, number>> = { h: HOUR, d: DAY, w: 7 * DAY, y: 365 * DAY }
 
-/** Converts an age such as `90d` to ms; undefined for anything else. */
+/** An age such as `90d` in ms; undefined for anything else. */
 export function ageOf(word: string): number | undefined {
   const [, number, unit] = /^(\d{1,6})([hdwy])$/.exec(word) ?? []
   return number === undefined ? undefined : Number(number) * UNITS[unit!]!

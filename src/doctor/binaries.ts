@@ -53,6 +53,6 @@ async function onPath({ exePath, version }: Patient, called: readonly string[]):
   })
 }
 
-/** undefined if the binary does not report a version in our format. */
+/** undefined if it does not report a version in our format. */
 const versionOf = async (binary: string): Promise<string | undefined> =>
   /^ctxbridge (\S+)$/m.exec((await output([binary, "--version"])) ?? "")?.[1]

@@ -20,10 +20,7 @@ export interface ChildOptions {
   readonly env?: Record<string, string | undefined>
 }
 
-/**
- * Runs a command in its own process group, so that killing a shell also kills its children, which would keep our pipes
- * open.
- */
+/** Runs in its own process group: a killed shell's children would otherwise survive and hold our pipes. */
 export async function runChild(command: string[], options: ChildOptions): Promise<ChildRun> {
   const { timeout, stdin = "", cwd, env } = options
   const start = performance.now()

@@ -53,8 +53,8 @@ export async function hookRuns(patient: Patient): Promise<Finding[]> {
 }
 
 /**
- * A project's files arrive with `git clone`, so its hooks are only run if they are exactly what an install of this
- * binary writes. A user's own hook is not run if it sets variables that might lead it to the real archive.
+ * A project's files arrive with `git clone`, so its hooks run only if they are exactly what an install of this binary
+ * writes. A user's hook may not set variables that could lead it to the real archive.
  */
 function mayRun({ exePath }: Patient, { scope, event, command, variables }: InstalledHook): boolean {
   if (scope === "user") return variables.every((name) => HARMLESS.test(name))
@@ -109,7 +109,7 @@ async function tried(patient: Patient, hook: InstalledHook, root: string, n: num
   }
 }
 
-/** Writes a short session, and makes the event that the host would send for it. */
+/** A short session, and the host's event for it. */
 function stage(event: HostEvent, folder: string, n: number) {
   const session = `00000000-0000-4000-8000-00000000000${n % 10}`
   const common = { session_id: session, cwd: folder, hook_event_name: event }

@@ -71,7 +71,7 @@ function everyByte(patient: Patient): Finding {
     transcripts: [],
     onProgress: (done, total) => patient.progress("reading", done, total),
   })
-  // Transcripts that are not archived or cannot be read are reported by the check of transcripts.
+  // Missing and unreadable transcripts are reported by the check of transcripts.
   const bad = report.transcripts.filter((one) => !isFine(one) && !/^(missing|unreadable)$/.test(one.state))
   if (bad.length === 0) {
     return finding(

@@ -1,7 +1,4 @@
-/**
- * The output file of an export: private, never overwrites a file unless asked, and leaves the old file intact on
- * failure.
- */
+/** The output file of an export: private, overwrites nothing unasked, and leaves the old file intact on failure. */
 import {
   accessSync,
   closeSync,

@@ -1,6 +1,4 @@
-/**
- * Writes a transcript back to disk from its copy: completely or not at all, and never over bytes that the vault lacks.
- */
+/** Writes a transcript back from its copy: completely or not at all, and never over bytes that the vault lacks. */
 import { randomUUID } from "node:crypto"
 import {
   closeSync,

@@ -48,7 +48,7 @@ export interface ResurrectOptions extends PutOptions {
 const SHORTEST = 4
 
 /**
- * The sessions named by `words`, which may be ids or beginnings of ids. Each session is returned once.
+ * Sessions named by whole ids or beginnings of ids, without duplicates.
  *
  * @throws CtxError exit 3 for a word that names no session, exit 64 for one that is too short or ambiguous
  */
@@ -72,7 +72,7 @@ export function sessionsInVault(dataHome: string, words: readonly string[]): str
 
 const ownerOf = (session: string): string => session.split("/")[0]!
 
-/** Leaves out sessions imported from other tools, which were never transcripts that the host could resume. */
+/** Leaves out imports from other tools: the host could never resume those. */
 const hostsCopies = (dataHome: string): Source[] =>
   sources(dataHome).filter(({ copy }) => !isImportedCopy(copy))
 

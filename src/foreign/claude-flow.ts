@@ -55,7 +55,7 @@ function session(id: string | undefined, entries: readonly JsonObject[], file: s
   return { id: id ?? "unnamed", cwd: projectOf(file), items: entries.flatMap(itemsOf) }
 }
 
-/** The project's folder, given that archives are in `<project>/.claude-flow/data`. */
+/** Archives are in `<project>/.claude-flow/data`. */
 function projectOf(file: string): string | undefined {
   const data = dirname(file)
   return data.endsWith("/.claude-flow/data") ? dirname(dirname(data)) : undefined

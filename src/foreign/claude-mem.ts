@@ -132,7 +132,7 @@ function told(table: string, row: Row): Item[] {
   ]
 }
 
-/** Formats a list, which claude-mem stores as a JSON array. */
+/** Lists are stored as JSON arrays. */
 function listed(value: string): string {
   if (!value.startsWith("[")) return value
   try {

@@ -19,7 +19,7 @@ export function copiesBySession(dataHome: string): Copies {
   return found
 }
 
-/** Returns a function that tells whether the copies already contain an item's text. */
+/** Tells whether the copies already contain an item's text. */
 export function isHeldIn(files: readonly string[]): (item: Item) => boolean {
   const words = new Set<bigint>()
   const calls = new Set<string>()
@@ -36,7 +36,7 @@ export function isHeldIn(files: readonly string[]): (item: Item) => boolean {
     tool === undefined ? kind !== "title" && words.has(essence(text)) : calls.has(`${kind} ${tool.id}`)
 }
 
-/** Ignores what tools change: they trim text, and one marks thinking. */
+/** Tools trim text, and one marks thinking. */
 const essence = (text: string): bigint =>
   Bun.hash.xxHash64(
     text

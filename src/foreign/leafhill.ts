@@ -7,7 +7,7 @@ import { columnsOf } from "./sqlite.ts"
 import { type ForeignSession, type Item, inOrder } from "./types.ts"
 import { isoTime, type Row, restOf, textOf } from "./values.ts"
 
-/** The host's id in a session name of the form `<the host's id>-<name of the folder>`. */
+/** Session names have the form `<the host's id>-<name of the folder>`. */
 const HOSTS_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?=-)/
 
 export function* sessionsInLeafhill(db: Database): Generator<ForeignSession> {

@@ -105,10 +105,7 @@ function nameOf(...parts: readonly string[]): string {
 /** Ids that are valid file names and that the host's layout does not reserve for subagents. */
 const PLAIN = /^(?!agent-)[A-Za-z0-9][\w-]{0,127}$/
 
-/**
- * The session's name in our archive: the host's id with the tool's name, so that it does not clash with the host's own
- * session.
- */
+/** The session's name in our archive: the tool's name is added so that it does not clash with the host's session. */
 export function sessionName(session: string, tool: Tool): string {
   const hash = (): string => `s${Bun.hash.xxHash64(session, 0n).toString(16)}`
   return `${PLAIN.test(session) ? session : hash()}~${tool}`

@@ -10,10 +10,7 @@ import { columnsOf, openUntouched } from "./sqlite.ts"
 import type { ForeignArchive, Tool } from "./types.ts"
 
 const SQLITE = "SQLite format 3\0"
-/**
- * Maximum bytes of a JSON archive, which is read in one piece. The tool rewrites the whole file at every prompt, and so
- * keeps it small.
- */
+/** Maximum bytes of a JSON archive, which is read at once. The tool rewrites it at every prompt and keeps it small. */
 const LARGEST_JSON = 256 << 20
 
 /** Whether the file could be another tool's archive: an SQLite file, or a JSON array of objects. */

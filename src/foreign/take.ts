@@ -39,8 +39,6 @@ export interface TakeArchiveOptions {
 }
 
 /**
- * Imports everything that the vault lacks.
- *
  * @param file absolute path
  * @throws CtxError `foreign-damaged`, `foreign-unknown`, `foreign-busy`, before anything is taken
  */
@@ -59,10 +57,10 @@ export function takeArchive(
     let taken = 0
     for (const session of archive.sessions()) {
       const name = sessionName(session.id, tool)
-      // No such file exists. The path records where the session comes from and whose it is; `~` keeps it from being
-      // below the archive, which is not a folder.
+      // No such file exists: the path records the source and the session. Without `~` it would be below the archive,
+      // which is not a folder.
       const path = join(`${file}~`, `${name}.jsonl`)
-      // Either name may have been forgotten, since the tool recorded a session of the host.
+      // Under either name, because the tool recorded a session of the host.
       const wishes = [session.id, name].flatMap((id) => forgottenOf(dataHome, id, path) ?? [])
       if (wishes.some(({ whole }) => whole)) {
         lines.forgotten += session.items.length
@@ -103,7 +101,7 @@ export function takeArchive(
   }
 }
 
-/** Removes duplicates too, because the tools store some rows twice. */
+/** Without duplicates: the tools store some rows twice. */
 function missing(wanted: readonly MadeLine[], known: ReadonlySet<string>): MadeLine[] {
   const seen = new Set(known)
   return wanted.filter(({ uuid }) => {

@@ -36,7 +36,7 @@ export interface ForeignSession {
 /** Another tool's archive, opened for reading. */
 export interface ForeignArchive {
   readonly tool: Tool
-  /** Yields one session at a time, because the whole archive may not fit into memory. */
+  /** Yields one session at a time: the whole may not fit into memory. */
   sessions(): Iterable<ForeignSession>
   close(): void
 }

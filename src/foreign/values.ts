@@ -1,4 +1,4 @@
-/** Guards for values from other tools' rows: SQLite guarantees no types, and columns change between versions. Pure. */
+/** Guards for values from other tools' rows: SQLite guarantees no types, and columns vary between versions. Pure. */
 
 export type Row = Readonly<Record<string, unknown>>
 
@@ -12,9 +12,7 @@ export function textOf(value: unknown): string | undefined {
 const EARLIEST = 946_684_800_000
 const LATEST = 8.64e15
 
-/**
- * Converts ms since the epoch, or what SQLite's `datetime` writes (UTC), to ISO 8601. Takes the first valid candidate.
- */
+/** The first valid time, as ISO 8601: ms since the epoch, or what SQLite's `datetime` writes (UTC). */
 export function isoTime(...candidates: readonly unknown[]): string | undefined {
   for (const value of candidates) {
     const ms = typeof value === "number" ? value : typeof value === "string" ? parsed(value) : Number.NaN

@@ -18,9 +18,7 @@ export interface Homes {
 
 const RECORD = "folders.json"
 
-/**
- * Code that creates a new file or folder in one of our homes must add its name here, or an uninstall leaves it behind.
- */
+/** Code that creates a new name in one of our homes must add it here, or an uninstall leaves it behind. */
 const DATA =
   /^(vault|notes|sessions|pending|pointers|requests|forgotten|redacting(\.\d+)?|probe\.\d+|install|models|archive\.db.*|(archive|rebuild|compact|forget|models)\.lock|(repair|folders|autopilot-state|compaction-points)\.json(\.(\d+|old))?)$/
 const STATE =
@@ -105,10 +103,7 @@ function withParents(path: string): string[] {
   return parent === path ? [path] : [...withParents(parent), path]
 }
 
-/**
- * Call this after the install. An existing record is kept: only the first install saw the folders as they were before
- * us.
- */
+/** Call this after the install. Keeps an existing record, because only the first install saw the original folders. */
 export function rememberFolders(dataHome: string, folders: Folders): void {
   const file = join(dataHome, RECORD)
   if (!isThere(file)) writeWhole(file, JSON.stringify(folders))

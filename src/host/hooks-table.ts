@@ -29,13 +29,13 @@ export function hookCommand(exePath: string, event: HostEvent): string {
   return `${ourProgram(exePath)} hook ${HOOKS[event]}`
 }
 
-/** How each of our commands begins. The two empty assignments keep a stray BUN_* variable from hijacking the binary. */
+/** How our commands begin. The two empty assignments keep a stray BUN_* variable from hijacking the binary. */
 export function ourProgram(exePath: string): string {
   expectOurBinary(exePath)
   return `BUN_OPTIONS= BUN_BE_BUN= ${shellQuote(exePath)}`
 }
 
-/** Throws if later installs would not recognise an entry with this path as ours, and so would add it a second time. */
+/** Throws if an entry with this path would not be recognised as ours: the next install would add a second one. */
 export function expectOurBinary(exePath: string): void {
   if (/^(?:\/|[A-Za-z]:[\\/]|\\\\)/.test(exePath) && isOurBinary(exePath)) return
   throw new CtxError("not-ctxbridge", `not the absolute path of a ctxbridge binary: ${exePath}`, {
@@ -43,7 +43,7 @@ export function expectOurBinary(exePath: string): void {
   })
 }
 
-// One shell word with any quoting. Each alternative starts with a different character, so there is no backtracking.
+// One shell word with any quoting. The alternatives start with different characters, so there is no backtracking.
 export const WORD = String.raw`(?:'[^']*'|"(?:[^"\\]|\\[\s\S])*"|\\[\s\S]|[^\s'"\\;&|<>()\x60])+`
 const NAMES = Object.values(HOOKS).join("|")
 const OUR_COMMAND = new RegExp(

@@ -15,7 +15,7 @@ const ATTEMPTS = 5
 
 /** Runs `work` under the lock, and retries if a host that does not lock writes at the same moment. */
 export function withHostLock<T>(file: string, work: () => T): T {
-  // The host locks the path that it was given, even if that is a link.
+  // The host locks the path it was given, even a link.
   const lock = `${file}.lock`
   const held = take(lock, performance.now() + PATIENCE)
   try {
@@ -31,10 +31,7 @@ export function withHostLock<T>(file: string, work: () => T): T {
   }
 }
 
-/**
- * @returns false where no lock can be created. `work` then reports why, and checks for concurrent changes before it
- * writes.
- */
+/** @returns false if no lock can be created; `work` then reports why, and checks for concurrent changes itself */
 function take(lock: string, deadline: number): boolean {
   for (;;) {
     try {

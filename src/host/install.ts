@@ -39,11 +39,13 @@ export interface InstallOptions extends UninstallOptions {
   readonly statusLine?: StatusLineWish
 }
 
+/** The result of an install, including the status line. */
 export interface HooksChange extends SettingsChange {
   /** What was done to the status line, or the one that is there. */
   readonly statusLine: StatusLineState
 }
 
+/** Path of a scope's settings file. */
 export function settingsPath(scope: Scope, places: Places): string {
   if (scope === "user") return join(places.configDir ?? join(places.home, ".claude"), "settings.json")
   return join(places.cwd, ".claude", scope === "local" ? "settings.local.json" : "settings.json")

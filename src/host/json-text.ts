@@ -1,7 +1,4 @@
-/**
- * Parses a text that is one strict JSON object into a tree, and edits it. The only file that imports jsonc-parser.
- * Pure.
- */
+/** Parses and edits a text that is one strict JSON object. The only importer of jsonc-parser. Pure. */
 import { applyEdits, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser"
 import { CtxError } from "../util/errors.ts"
 import type { JsonNode, TextEdit } from "./settings-style.ts"

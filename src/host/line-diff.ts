@@ -2,10 +2,7 @@
 
 const CONTEXT = 1
 
-/**
- * The lines that differ between two texts, marked `-` and `+`. Each run has a line of context on both sides, marked `
- * `.
- */
+/** The lines that differ between two texts, marked `-` and `+`, with a line of context (` `) around each run. */
 export function lineDiff(before: string, after: string): string[] {
   const old = linesOf(before)
   const now = linesOf(after)

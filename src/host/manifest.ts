@@ -68,11 +68,7 @@ export function dropRecord(dataHome: string, target: string): void {
   removeIfEmpty(folderOf(dataHome))
 }
 
-/**
- * Removes a folder if it is empty.
- *
- * @returns whether it was removed
- */
+/** Removes a folder if it is empty, and returns whether it did. */
 export function removeIfEmpty(folder: string): boolean {
   try {
     rmdirSync(folder)

@@ -1,8 +1,8 @@
 /**
  * Adds something of ours to a file of the host, and removes it again without a trace.
  *
- * An install writes in this order: backup, manifest, file. A crash in between leaves a manifest with the wrong hash,
- * and the removal then only cuts out what is ours.
+ * An install writes the backup, then the manifest, then the file. A crash in between leaves a manifest with the wrong
+ * hash, and a removal then only cuts out what is ours.
  */
 import { rmSync } from "node:fs"
 import { dirname } from "node:path"
@@ -54,10 +54,7 @@ export interface RegisterOptions {
 
 export interface SettingsChange {
   readonly file: string
-  /**
-   * What was done to the file, or would be without `dryRun`; `restored` means that it has its bytes from before the
-   * install.
-   */
+  /** What was done to the file, or would be by a dry run; `restored`: to its bytes from before the install. */
   readonly action: "created" | "edited" | "restored" | "deleted" | "none"
   readonly changed: boolean
   readonly dryRun: boolean

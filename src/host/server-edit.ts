@@ -11,9 +11,7 @@ export const SERVER_NAME = "ctxbridge"
 /** The key of the server list, both in `.mcp.json` and in the host's own file. */
 const SERVERS = "mcpServers"
 
-/**
- * The host starts servers without a shell. The empty variables keep a stray BUN_* variable from hijacking the binary.
- */
+/** The host starts it without a shell. The empty variables keep a stray BUN_* variable from hijacking the binary. */
 const entryFor = (command: string) => ({
   type: "stdio",
   command,
@@ -83,7 +81,7 @@ export function serverCommand(text: string): string | undefined {
   return entry !== undefined && isOurs(entry) ? String(member(entry, "command")!.value) : undefined
 }
 
-/** Whether the text has a server list ("any"), or a server with our name, even somebody else's ("ours"). */
+/** Whether there is a server list ("any"), or a server with our name in it, whoever owns it ("ours"). */
 export function namesServers(text: string, which: "any" | "ours" = "any"): boolean {
   return which === "any" ? hadServers(text) : entryIn(text) !== undefined
 }

@@ -48,8 +48,8 @@ function look(scope: Scope, places: Places, exePath: string): ServerStatus {
     if (text !== undefined && namesServers(text, "ours")) return { ...told, state: "taken" }
     const record = readRecord(places.dataHome, target)
     if (record === undefined) return { ...told, state: "absent" }
-    // Someone who removes a server leaves the server list in place. A host that overwrites the file without having seen
-    // our server leaves the list as it was before, if there was one.
+    // Whoever removes a server leaves the server list. A host that overwrites the file without knowing our server
+    // writes the list as it was before us, if there was one.
     const original = readOriginal(places.dataHome, record)
     const before = original === undefined || original === "absent" ? undefined : decode(original)
     const hadList = before !== undefined && namesServers(before)

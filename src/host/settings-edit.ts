@@ -113,7 +113,7 @@ function append(text: string, event: string, command: string): string {
   return apply(text, insertion(text, list, undefined, group(command)))
 }
 
-/** Without a matcher, the hook runs for every source, trigger and reason. */
+/** No matcher, so it runs for every source, trigger and reason. */
 function group(command: string): unknown {
   return { hooks: [{ type: "command", command, timeout: HOOK_TIMEOUT_SECONDS }] }
 }

@@ -108,9 +108,7 @@ export function replaceFile(path: string, bytes: Uint8Array, expected?: Uint8Arr
   syncFolder(dirname(path))
 }
 
-/**
- * Name of a file until it is complete: in the same folder as its target, because a rename must stay on one file system.
- */
+/** Name of a file until it is complete, in the same folder because a rename cannot cross file systems. */
 export const temporaryOf = (path: string, pid: number): string =>
   join(dirname(path), `.${basename(path)}.ctxbridge-${pid}-${randomUUID().slice(0, 8)}.tmp`)
 
@@ -178,7 +176,7 @@ function syncFolder(path: string): void {
     fsyncSync(folder)
     closeSync(folder)
   } catch (error) {
-    // Some file systems cannot sync a folder; the file's content is safe anyway.
+    // Some file systems cannot; the content itself is safe.
     if (codeOf(error) === "") throw error
   }
 }

@@ -1,6 +1,5 @@
 /**
- * Embedding during one run of the job. The model is loaded once there is something to embed, and unloaded when the
- * process ends.
+ * Embedding during one run of the job. The model is loaded when there is something to embed, and kept until the end.
  */
 import type { Database } from "../archive/database.ts"
 import { isUnusable } from "../archive/shape.ts"
@@ -65,7 +64,7 @@ export class Embedding {
       this.#below = oldest
       return true
     }
-    // Start again from the newest turn: turns may have been added or grown, and rebuilt views number turns differently.
+    // Start again from the newest: turns may have come or grown, and rebuilt views number them differently.
     if (this.#below !== NEWEST) {
       this.#below = NEWEST
       return true

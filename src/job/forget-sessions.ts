@@ -10,7 +10,7 @@ import { emptyTombstone, ownerOf, readTombstone, type Tombstone } from "../vault
 export interface Leaving {
   /** A session, including its subagents, or a single `<session>/<agent>`. */
   readonly session: string
-  /** Copies below `vault/`, including former ones of transcripts that the host has since rewritten. */
+  /** Copies below `vault/`, including those of transcripts that the host has since rewritten. */
   readonly copies: readonly string[]
   /** Bytes of the copies on disk. */
   readonly bytes: number

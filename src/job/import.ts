@@ -1,5 +1,5 @@
 /**
- * Imports whole histories, one transcript at a time. Each slice is committed, so an import can be stopped and resumed.
+ * Imports whole histories, transcript by transcript. Each slice is committed, so an import can be stopped and resumed.
  */
 import { type Database, prepareForLongWork } from "../archive/database.ts"
 import { isExcluded } from "../archive/excluded.ts"
@@ -38,8 +38,7 @@ export interface ImportedFile {
   /** The session's folder is excluded. */
   readonly excluded: boolean
   /**
-   * What was found in another tool's archive. `size` is then the size of that archive; the other byte counts are of the
-   * lines made from it.
+   * What another tool's archive held. `size` is then the archive's; the other byte counts are of lines made from it.
    */
   readonly archive?: Pick<TakenArchive, "tool" | "sessions" | "lines">
   readonly error: string | undefined

@@ -1,4 +1,4 @@
-/** Renders in advance what the next session of a project will be told, so that its start need not open the database. */
+/** Renders what the next session of a project will be told, so that its start need not open the database. */
 import type { Database } from "../archive/database.ts"
 import { readPointer, writePointer } from "../archive/pointers.ts"
 import { gatherBrief } from "../restore/gather.ts"
@@ -18,7 +18,7 @@ export function preparePointers(db: Database, dataHome: string, related: number)
     .all()
   for (const { path } of projects) {
     if (readPointer(dataHome, path) !== undefined) continue
-    // The transaction keeps others from indexing in the meantime.
+    // The transaction keeps others from indexing.
     db.transaction(() => {
       const session = latestSession(db, path, "")
       if (session === undefined) return

@@ -18,10 +18,7 @@ export interface JobRequest {
   readonly settle: boolean
   /** The views may be damaged or missing; rebuild them if so. */
   readonly rebuild?: boolean
-  /**
-   * The sweep is an import of the whole history: an unfinished last line is taken too, if its transcript is no longer
-   * being written.
-   */
+  /** The sweep imports the whole history, including an unfinished last line if the file is no longer being written. */
   readonly history?: boolean
 }
 
@@ -77,13 +74,11 @@ export function finishRequest({ file }: Accepted): void {
   try {
     unlinkSync(file)
   } catch {
-    // Another `takeRequests` has taken it in the meantime.
+    // Taken again in the meantime.
   }
 }
 
-/**
- * Removes transcripts from waiting requests. If a job takes one at this moment, it will find the transcript forgotten.
- */
+/** Removes transcripts from waiting requests. A job that takes one just now will find it forgotten. */
 export function dropFromRequests(dataHome: string, isGone: (transcript: string) => boolean): void {
   for (const name of names(dataHome)) {
     if (!name.endsWith(".json")) continue

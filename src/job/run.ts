@@ -1,6 +1,6 @@
 /**
- * The background job: everything hooks had no time for. Only one runs at a time, at low priority, and it exits when
- * nothing is left. It can be killed at any moment without loss, because each slice is committed separately.
+ * The background job: everything hooks had no time for. One runs at a time, at low priority, until nothing is left.
+ * Killing it loses nothing, because each slice is committed separately.
  */
 import { closeSync, existsSync, mkdirSync, openSync } from "node:fs"
 import { setPriority } from "node:os"
@@ -43,19 +43,13 @@ import { isQuiet, transcriptsBelow } from "./transcripts.ts"
 const SLICE = 300
 /** The job gives up after this long; the next hook starts another. */
 const LONGEST = 10 * 60_000
-/**
- * When to look, in ms after a request. After a session's end, several times: the host writes its last lines after its
- * last hook.
- */
+/** When to look, in ms after a request. With SETTLE, repeatedly: the host writes its last lines after its last hook. */
 const ONCE = [0] as const
 const SETTLE = [0, 150, 500, 1500, 4000] as const
 /** ms between checks for new requests while waiting. */
 const POLL = 200
 
-/**
- * ms for which the database is closed between two embedding cycles, so that another process gets a chance to replace
- * it.
- */
+/** ms for which the database is closed between two embedding cycles, so that another process can replace it. */
 const GAP = 5
 
 export async function runJob(): Promise<void> {
@@ -66,8 +60,7 @@ export async function runJob(): Promise<void> {
   } catch {
     // Not permitted here; continue at normal priority.
   }
-  // The data folder holds the requests. If it is gone, everything was removed after we were started, and nothing may be
-  // recreated.
+  // Requests are stored there. If it is gone, everything was removed since we were started: create nothing.
   if (!existsSync(paths.dataHome) || isAskedToStop(paths.stateHome)) return
   // Check again once the lock is released: a request may have arrived after the last look.
   do {
@@ -149,7 +142,7 @@ async function work(paths: Paths, config: Config): Promise<void> {
         }
       } catch (error) {
         if (mended || !isUnusable(paths.dataHome, error)) throw error
-        // Repair only once: a disk that damages everything written to it must not keep the job running.
+        // Repair only once: a disk that damages every write must not keep the job running.
         mended = true
         logError(paths.stateHome, { event: "job", error })
         db.close()
@@ -186,9 +179,7 @@ const once = (transcripts: readonly string[]): Visit => ({
   looks: ONCE,
 })
 
-/**
- * The views must not contain what was deleted from the vault. Runs before they are opened, because they are rebuilt.
- */
+/** The views must not contain what the vault has lost. Runs before they are opened, because it rebuilds them. */
 function goOnForgetting(paths: Paths): void {
   try {
     resumeForgetting(paths.dataHome, { wait: PATIENCE.wait })

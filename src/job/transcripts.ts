@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { isMissing } from "../util/errors.ts"
 import { statsOf } from "../util/files.ts"
 
-/** Maximum depth of the search. The host nests folders for projects, sessions and subagents. */
+/** Maximum depth; the host nests projects, sessions and subagents. */
 const DEEPEST = 6
 
 /** What else to report about a folder. */

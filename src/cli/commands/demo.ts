@@ -34,10 +34,7 @@ const kept = (): TemporaryFolder => ({
   [Symbol.dispose]() {},
 })
 
-/**
- * A command that opens a shell in the demo's project. It sets another home folder, or `verify` would look for the
- * user's transcripts.
- */
+/** Opens a shell in the demo's project, with its own home folder, or `verify` would look for the user's transcripts. */
 const lookAround = (folder: string): string => {
   const [project, home, archive] = [join(folder, "linkbox"), folder, join(folder, "archive")].map(shellWord)
   return `cd ${project} && HOME=${home} CTXBRIDGE_HOME=${archive} sh`

@@ -56,10 +56,7 @@ export default {
   },
 } satisfies Command
 
-/**
- * Finishes what a killed `forget` or `purge` left behind. This comes first, because those sessions are no longer in any
- * list of what can be forgotten.
- */
+/** Finishes what a killed `forget` or `purge` left. Must run first: its sessions can no longer be looked up. */
 export function finishFormer({ args, env, out }: Context): void {
   const left = unfinished(env.dataHome).length
   if (args["dry-run"] === true || left === 0) return

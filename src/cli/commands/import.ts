@@ -34,7 +34,7 @@ export default {
     const dryRun = args["dry-run"] === true
     const named = find(words(args), env)
     if (!dryRun) refuseUnwritable(env.dataHome)
-    // Only mentioned, never imported unasked: they are not ours, and nobody vouches for their content.
+    // Never imported unasked: they are not ours, and nobody vouches for their content.
     const found = words(args).length > 0 ? [] : archivesInPlace(env)
     const events = importEvents(out)
     events.start(

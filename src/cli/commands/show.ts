@@ -19,7 +19,7 @@ import { createStyle } from "../style.ts"
 const PAGE_CHARACTERS = 20_000
 /** Turns of a session per page. */
 const PAGE_TURNS = 50
-/** Maximum characters of a line, because a line of tool output may be a whole file. */
+/** Maximum characters: a line of tool output may be a whole file. */
 const LONGEST_LINE = 2000
 
 export default {

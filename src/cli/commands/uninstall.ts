@@ -1,4 +1,4 @@
-/** `ctxbridge uninstall`: removes hooks and server from the host's files and, with --purge, everything else of ours. */
+/** `ctxbridge uninstall`: removes hooks and server from the host's files, and with --purge everything else of ours. */
 import { pieces, removeFootprint } from "../../host/footprint.ts"
 import { uninstall, uninstallAll, uninstallServer } from "../../host/install.ts"
 import type { SettingsChange } from "../../host/register.ts"
@@ -10,9 +10,7 @@ import { confirmed, YES_ARG } from "../confirm.ts"
 import { safe } from "../style.ts"
 import { SETTINGS_ARGS, settingsOptions, wantsServer } from "./install.ts"
 
-/**
- * ms to wait for the background job to end. It checks after each slice of its work, except while it rebuilds the views.
- */
+/** ms to wait for the background job to end. It checks after each slice of work, except during a rebuild. */
 const PATIENCE = 120_000
 /** How often to remove, because a running hook may write in the meantime. */
 const ROUNDS = 3

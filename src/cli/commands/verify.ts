@@ -1,4 +1,4 @@
-/** `ctxbridge verify`: checks that every byte of every transcript is in the vault, and reports which are not. */
+/** `ctxbridge verify`: checks that every byte of every transcript is in the vault. */
 import { join } from "node:path"
 import { type Backlog, backlog } from "../../archive/backlog.ts"
 import { isExcluded } from "../../archive/excluded.ts"

@@ -58,8 +58,7 @@ const option = ([name, spec]: [string, ArgSpec]): OptionModel => ({
 })
 
 /**
- * Value hints in lower case, such as `user|project|local` and `hooks`, list choices. `PATH`, `FILE` and `DIR` are
- * files; other hints in capitals accept anything.
+ * Hints like `user|project|local` and `hooks` list choices; `PATH`, `FILE` and `DIR` are files; others accept anything.
  */
 function valuesOf({ valueHint = "" }: ArgSpec): Values {
   if (/^(PATH|FILE|DIR)/.test(valueHint)) return { choices: [], files: true }
