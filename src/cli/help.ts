@@ -34,7 +34,7 @@ export async function renderHelp(
   return lines.flatMap((line) => laidOut(line.trimEnd(), columns, style))
 }
 
-/** Lays out one of citty's lines on as many lines as needed. Names and the usage line are never broken. */
+/** Folds one of citty's lines to the terminal. Names and the usage line are never broken. */
 function laidOut(line: string, columns: number, style: Style): string[] {
   const [, name, text] = ROW.exec(line) ?? []
   if (name !== undefined && text !== undefined) return row(name, text, columns, style)

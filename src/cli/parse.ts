@@ -27,7 +27,7 @@ export function parseArguments(
   let places = 0
   let takesAll = false
   let missing: string | undefined
-  // A single plain loop, because each command runs it only once, in cold code.
+  // A single plain loop: each command runs it just once, cold.
   for (const name in specs) {
     const { type, required, rest, default: otherwise } = specs[name]!
     if (type === "positional") {

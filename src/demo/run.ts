@@ -25,7 +25,7 @@ export interface DemoReport {
   readonly verify: Pick<VerifyReport, "ok" | "totals">
   /** What the hook told the host's compaction to keep. */
   readonly instructions: string
-  /** The context given back after the compaction. */
+  /** The context given back after it. */
   readonly restored: string
   readonly checks: readonly Check[]
   readonly hooks: readonly HookCall[]

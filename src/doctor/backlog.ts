@@ -5,7 +5,7 @@ import { runJob } from "../job/run.ts"
 import { bytes, count } from "../util/text.ts"
 import { type Finding, finding, MINUTE, type Patient, type SpoolCount } from "./finding.ts"
 
-/** ms within which the background job should have dealt with something. */
+/** ms within which the background job should have run. */
 const LATE = 60 * MINUTE
 
 export function backlogChecks(patient: Patient): Finding[] {

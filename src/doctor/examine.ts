@@ -86,7 +86,7 @@ const result = (findings: readonly Finding[], repairs: readonly DoneRepair[]): E
 })
 
 async function look(patient: Patient): Promise<Finding[]> {
-  // Started first, because it takes as long as all the others together.
+  // Started first: it takes as long as all the others together.
   const host = checked("host", hostCheck, patient)
   const findings: Finding[] = []
   for (const [name, check] of CHECKS) findings.push(...(await checked(name, check, patient)))

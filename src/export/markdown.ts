@@ -40,7 +40,7 @@ export function* turnMarkdown(turn: WholeTurn): Generator<string> {
 
 function body(part: Part, text: string): string {
   if (text === "") return ""
-  // The model's answers are Markdown; any other text may be anything, so it is quoted or fenced.
+  // The model's answers are Markdown; any other text is quoted or fenced.
   if (part.kind === "text") return `\n${text.trim()}\n`
   if (part.kind === "prompt" || part.kind === "brief" || part.kind === "thinking")
     return `\n${quoted(text)}\n`

@@ -10,7 +10,7 @@ import type { Selection } from "./select.ts"
 
 const NEWLINE = Uint8Array.of(0x0a)
 
-/** Yields one frame at a time, because a transcript may be larger than memory. */
+/** Yields one frame at a time: a transcript may be larger than memory. */
 export function* exportRaw(db: Database, dataHome: string, selection: Selection): Generator<Uint8Array> {
   if (selection.kind === "turn") {
     const readers = new CopyReaders()

@@ -159,7 +159,7 @@ function onServers(
   const file = serverPath(options.scope, options)
   if (file === undefined) return undefined
   const ours = { file, folderMode: folderMode(options.scope), remove: removeServer }
-  // The host's state may contain private data, even on the line that we change, so the diff is dropped.
+  // The host's state may contain private data, even on the changed line, so the diff is dropped.
   const silent = (): SettingsChange => ({ ...work(ours), diff: [] })
   // The host writes its state file all the time, but never a project's file.
   return options.scope === "user" && options.dryRun !== true ? withHostLock(file, silent) : silent()

@@ -81,7 +81,7 @@ export function serverCommand(text: string): string | undefined {
   return entry !== undefined && isOurs(entry) ? String(member(entry, "command")!.value) : undefined
 }
 
-/** Whether there is a server list ("any"), or a server with our name in it, whoever owns it ("ours"). */
+/** Whether there is a server list ("any"), or a server with our name, whoever owns it ("ours"). */
 export function namesServers(text: string, which: "any" | "ours" = "any"): boolean {
   return which === "any" ? hadServers(text) : entryIn(text) !== undefined
 }

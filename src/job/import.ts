@@ -177,7 +177,7 @@ function importOne(
       if (!codeOf(cause).startsWith("SQLITE_BUSY")) throw cause
       onUnindexed(messageOf(cause))
     }
-    // Does nothing if the bytes were taken along with indexing.
+    // Does nothing if the views have followed.
     takeAll(place, path, lastLine, onProgress)
   } catch (cause) {
     // One unreadable file, or a full disk, must not hide what was done with the others.

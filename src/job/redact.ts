@@ -203,7 +203,7 @@ function redactFiles(files: readonly string[], filter: (text: string) => string,
   return changed
 }
 
-/** Filters the strings of a small JSON document; an incomplete document is filtered as text. */
+/** Filters the strings of a small JSON document, or an incomplete document as text. */
 function filteredJson(text: string, secrets: SecretSettings): string {
   let found = false
   try {

@@ -121,7 +121,7 @@ async function work(paths: Paths, config: Config): Promise<void> {
       }
       try {
         const sweeps = accepted.some(({ request }) => request.sweep.length > 0)
-        // Without this, damage on a page that is rarely read would only show up when that page is needed.
+        // Otherwise, damage on a rarely read page would only show up when that page is needed.
         const probes = sweeps && probeDue(paths.stateHome, Date.now())
         if (probes || accepted.some(({ request }) => request.rebuild)) refuseDamaged(paths.dataHome)
         if (sweeps) markBehind(db, paths.dataHome)

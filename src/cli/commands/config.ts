@@ -15,7 +15,7 @@ export default {
   },
   args: {
     action: { type: "positional", required: true, description: "What to do", valueHint: "list|get" },
-    // Takes all remaining words, so that `set KEY VALUE` is reported as an unknown action.
+    // Takes all words, so that `set KEY VALUE` is reported as an unknown action.
     key: { type: "positional", rest: true, description: "The option, for get" },
   },
   run({ args, env, out }) {
