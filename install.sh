@@ -42,7 +42,7 @@ while [ $# -gt 0 ]; do
       ;;
     --prefix=*)
       prefix=${1#--prefix=}
-      # A variable that was never set: the default is not what was meant.
+      # Probably a variable that was never set, so the default would be wrong.
       [ -n "$prefix" ] || fail "--prefix needs a folder" "sh install.sh --help" 64
       ;;
     --no-hooks) hooks=0 ;;
@@ -69,7 +69,7 @@ case $prefix in
   *) prefix=$(pwd)/$prefix ;;
 esac
 
-# Either would turn the Bun that builds, or the binary it built, into something else.
+# Either would turn Bun, or the binary that it builds, into something else.
 unset BUN_OPTIONS BUN_BE_BUN
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P)
 cd -- "$here"
@@ -80,7 +80,7 @@ trap 'rm -f -- ${log:+"$log"} ${staged:+"$staged"}' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-# quietly MESSAGE COMMAND...: the output of a command is shown only if the command fails.
+# quietly MESSAGE COMMAND...: shows the command's output only if it fails.
 quietly() {
   what=$1
   shift
@@ -88,7 +88,7 @@ quietly() {
   status=0
   "$@" >"$log" 2>&1 || status=$?
   if [ "$status" != 0 ]; then
-    # What ended by itself has left nothing half.
+    # A command that was not killed by a signal has left nothing half-written.
     [ "$status" -gt 128 ] || rm -f -- ${unfinished:+"$unfinished"}
     cat -- "$log" >&2
     fail "$what failed" "the lines above say why"
@@ -105,14 +105,14 @@ need_node() {
   [ "$major" -ge 20 ] || fail "Node $major is too old" "install Node 20 or newer: https://nodejs.org"
 }
 
-# Bun at the version that package.json names, and the packages that bun.lock names.
+# Gets Bun in the version named in package.json, and the packages in bun.lock.
 get_deps() {
   bun=node_modules/.bin/bun
   stamp=node_modules/.ctxbridge-lock
   unfinished=node_modules/.ctxbridge-unfinished
   interrupted=
   if [ -e "$unfinished" ]; then
-    # Killed while packages were written: one that is only half there counts as installed, and is never mended.
+    # A run was killed while writing packages. A half-written one would count as installed and never be repaired.
     interrupted=1
     rm -rf node_modules || fail "cannot remove $here/node_modules" "remove it, and run this again"
   fi
@@ -128,7 +128,7 @@ get_deps() {
     quietly "getting packages" "$bun" install --frozen-lockfile
   else
     say "Getting Bun $wanted and packages"
-    # The same goes for what npx keeps, so after an interruption it gets a cache of its own.
+    # npx's cache may be half-written in the same way, so after an interruption it gets a fresh one.
     quietly "getting Bun" env npm_config_loglevel=error npm_config_update_notifier=false npm_config_fund=false \
       ${interrupted:+npm_config_cache="$here/node_modules/.ctxbridge-npm"} \
       npx --yes "bun@$wanted" install --frozen-lockfile
@@ -144,7 +144,7 @@ get_deps
 [ "$deps_only" = 0 ] || exit 0
 
 need_node
-# Bun writes a binary under such a name first; a killed build leaves it, 130 MB each time.
+# Bun first writes the binary under such a name. A killed build leaves it behind, 130 MB each time.
 rm -f .*.bun-build
 say "Building"
 quietly "the build" npm run -s build
@@ -154,14 +154,14 @@ bindir=${prefix%/}/bin
 target=$bindir/ctxbridge
 mkdir -p -- "$bindir" || fail "cannot make $bindir" "choose another place with --prefix DIR"
 [ ! -d "$target" ] || fail "$target is a folder" "choose another place with --prefix DIR"
-# What a killed install has left. Another that is at work keeps its own.
+# Remove what killed installs left, but not the file of one that is still running.
 for left in "$bindir"/.ctxbridge.*.tmp; do
   pid=${left#"$bindir"/.ctxbridge.}
   pid=${pid%.tmp}
   case $pid in '' | *[!0-9]*) continue ;; esac
   kill -0 "$pid" 2>/dev/null || rm -f -- "$left"
 done
-# A new file and a rename: a running ctxbridge keeps its own, and nobody ever sees half of one.
+# Copy and rename: a running ctxbridge keeps its file, and nobody ever sees an incomplete one.
 staged=$bindir/.ctxbridge.$$.tmp
 cp -- dist/ctxbridge "$staged" || fail "cannot write to $bindir" "choose another place with --prefix DIR"
 chmod 0755 "$staged"

@@ -1,13 +1,13 @@
 /**
- * Two programs in one file: hooks, which must be fast, and commands. Nothing is imported before we know which,
- * and nothing is exported: a chunk that imports the entry would pull everything in.
+ * Two programs in one file: hooks, which must be fast, and commands. Nothing is imported before we know which is
+ * wanted, and nothing is exported: a chunk that imports the entry would pull everything in.
  */
 const HOOKS = ["session-start", "user-prompt-submit", "pre-compact", "stop", "subagent-stop", "session-end"]
 
 function main(argv: readonly string[]): Promise<void> {
   const [first, second] = argv
   if (first === "hook") return import("../dist/hook/run.js").then((hook) => hook.runHook(second))
-  // The design documents' spelling, without `hook`.
+  // The design documents omit `hook`.
   if (first !== undefined && HOOKS.includes(first))
     return import("../dist/hook/run.js").then((hook) => hook.runHook(first))
   if (first === "statusline" && (second === undefined || second === "--chain"))

@@ -110,17 +110,33 @@ export function catchUp(db: Database, dataHome: string, end: number, onSlice: ()
     const waiting = listPending(dataHome).filter(({ copy }) => !unreadable.has(copy))
     if (waiting.length === 0) return unreadable.size
     for (const one of waiting) {
-      if (performance.now() >= end) return listPending(dataHome).length
-      onSlice()
-      const stop = Math.min(end, performance.now() + SLICE)
-      try {
-        db.transaction(() => index(db, dataHome, one, () => performance.now() >= stop)).immediate()
-        settlePending(dataHome, one.copy)
-      } catch (error) {
-        if (codeOf(error).startsWith("SQLITE_")) throw error
-        if (codeOf(error) === REPLACED) continue
-        unreadable.add(one.copy)
+      // Each to its end: of lines that several copies have, whoever is indexed first has them.
+      for (let last = -1; ; ) {
+        if (performance.now() >= end) return listPending(dataHome).length
+        onSlice()
+        const row = readably(unreadable, one, () => indexSlice(db, dataHome, one, end))
+        // No progress: only half a line is left.
+        if (row === undefined || row.indexed >= row.archived || row.indexed === last) break
+        last = row.indexed
       }
     }
+  }
+}
+
+function indexSlice(db: Database, dataHome: string, one: Pending, end: number): TranscriptRow | undefined {
+  const stop = Math.min(end, performance.now() + SLICE)
+  const row = db.transaction(() => index(db, dataHome, one, () => performance.now() >= stop)).immediate()
+  settlePending(dataHome, one.copy)
+  return row
+}
+
+/** Adds a copy that cannot be read to `unreadable`; one that was replaced meanwhile is found by the next look. */
+function readably<T>(unreadable: Set<string>, { copy }: Pending, read: () => T): T | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if (codeOf(error).startsWith("SQLITE_")) throw error
+    if (codeOf(error) !== REPLACED) unreadable.add(copy)
+    return undefined
   }
 }

@@ -1,9 +1,9 @@
-/** Values of arguments that the command line leaves as strings. */
+/** Converts argument values, which the command line leaves as strings. */
 import { usageError } from "../util/errors.ts"
 
 type Args = Readonly<Record<string, unknown>>
 
-/** A whole number from 1 on; undefined when the option was not given. */
+/** A whole number of at least 1; undefined when the option was not given. */
 export function positive(args: Args, name: string): number | undefined {
   const value = args[name]
   if (value === undefined) return undefined
@@ -17,10 +17,10 @@ export const stringArg = (args: Args, name: string): string | undefined => {
   return typeof value === "string" && value !== "" ? value : undefined
 }
 
-/** Every word that is not an option. */
+/** All words that are not options. */
 export const words = (args: Args): readonly string[] => args["_rest"] as readonly string[]
 
-/** One of these words, in any case; undefined when the option was not given. */
+/** One of these words, in upper or lower case; undefined when the option was not given. */
 export function oneOf<T extends string>(args: Args, name: string, choices: readonly T[]): T | undefined {
   const value = stringArg(args, name)?.toLowerCase()
   if (value === undefined) return undefined

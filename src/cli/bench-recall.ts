@@ -1,4 +1,4 @@
-/** `ctxbridge bench recall`: ways of searching, compared by what they show of what answers a question. */
+/** `ctxbridge bench recall`: compares ways of searching by how much of the answer to a question they show. */
 import { resolve } from "node:path"
 import { benchRecall } from "../bench/recall/run.ts"
 import { openEmbedder } from "../embed/embedder.ts"

@@ -1,4 +1,4 @@
-/** `ctxbridge bench related`: what restores give of other sessions, and whether they keep silent where they should. */
+/** `ctxbridge bench related`: what restores give from other sessions, and whether they stay silent when due. */
 import { resolve } from "node:path"
 import { conversationsIn } from "../bench/recall/locomo.ts"
 import { benchRelated, benchRelatedTo, type RelatedReport } from "../bench/related/measure.ts"
@@ -26,7 +26,7 @@ export async function related({ args, out, env }: Context): Promise<number> {
     out.print(line)
   }
   out.json(report)
-  // Of the set beside the code nothing may get through; somebody's own questions may share a subject.
+  // Nothing may be given for the bundled unrelated prompts. A user's own questions may share a subject.
   return data === undefined && report.unrelated.characters > 0 ? EXIT.failed : EXIT.ok
 }
 

@@ -1,4 +1,4 @@
-/** `ctxbridge bench survive`: what a compaction lost of what was needed after it, and what the restore gives back. */
+/** `ctxbridge bench survive`: what a compaction lost that was needed later, and what the restore gives back. */
 import { statSync } from "node:fs"
 import { resolve } from "node:path"
 import { type CompactionResult, survive } from "../bench/survive/measure.ts"
@@ -10,7 +10,7 @@ import { positive, stringArg } from "./args.ts"
 import type { Context } from "./command.ts"
 import { safe } from "./style.ts"
 
-/** Steps of the model after a compaction in which what it uses again counts as needed. */
+/** Number of the model's steps after a compaction. Whatever they use again counts as needed. */
 const WINDOW = 30
 
 export async function benchSurvive({ args, env, out }: Context): Promise<number> {

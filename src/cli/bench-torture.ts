@@ -1,4 +1,4 @@
-/** `ctxbridge bench torture`: breaks things around the binary, and counts what is lost. */
+/** `ctxbridge bench torture`: breaks things around the binary and counts what is lost. */
 import { enclosure } from "../bench/torture/enclose.ts"
 import { CASES, FULL, QUICK, torture } from "../bench/torture/run.ts"
 import { renderTorture } from "../bench/torture/table.ts"
@@ -23,7 +23,7 @@ export async function benchTorture({ args, out, env }: Context): Promise<number>
   return report.ok ? EXIT.ok : EXIT.failed
 }
 
-/** The same call, where file systems can be mounted. */
+/** Runs the same command where file systems can be mounted. */
 async function again(around: readonly string[], exe: string): Promise<number> {
   const child = Bun.spawn([...around, exe, ...process.argv.slice(2), "--enclosed"], {
     stdio: ["inherit", "inherit", "inherit"],

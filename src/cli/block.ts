@@ -1,18 +1,18 @@
-/** Texts that are shown as they are: paths, commands, errors. Bounded by lines, and never cut within a path. Pure. */
+/** Texts shown as they are: paths, commands, errors. Limits the number of lines, but never cuts a path. Pure. */
 import { count } from "../util/text.ts"
 import { safe } from "./style.ts"
 
-/** Characters of a line: longer ones are data. */
+/** Maximum characters of a line: longer ones are data. */
 const LONGEST_LINE = 2000
 
 export interface BlockOptions {
-  /** Before its first line; may name a tool. */
+  /** Put before the first line; may name a tool. */
   readonly lead?: string
-  /** Before all others. */
+  /** Put before all other lines. */
   readonly indent: string
-  /** Lines that are shown. */
+  /** Maximum number of lines shown. */
   readonly most: number
-  /** The turn that has all of it, with `ctx:`. */
+  /** The turn with the full text, including `ctx:`. */
   readonly handle: string
 }
 
@@ -29,5 +29,5 @@ export function block(text: string, { lead, indent, most, handle }: BlockOptions
   return left === 0 ? shown : [...shown, `${indent}… ${count(left, "more line")}: ctxbridge show ${handle}`]
 }
 
-/** A path on one line, whole. */
+/** A whole path on one line. */
 export const wholePath = (path: string): string => safe(path).replace(/[\t\n]+/g, " ")

@@ -1,4 +1,4 @@
-/** What a command file is. The router alone knows the library behind it. */
+/** The shape of a command file. */
 
 import type { Config, Resolved } from "../config/options.ts"
 import type { SecretSettings } from "../util/secrets.ts"
@@ -10,11 +10,11 @@ export interface ArgSpec {
   readonly default?: string | boolean
   readonly alias?: string
   readonly valueHint?: string
-  /** A positional that takes every remaining word; `args._rest` holds them. */
+  /** A positional that takes all remaining words, which are in `args._rest`. */
   readonly rest?: boolean
 }
 
-/** Options of every command. */
+/** Options that every command has. */
 export const GLOBAL_ARGS: Readonly<Record<string, ArgSpec>> = {
   json: { type: "boolean", description: "One JSON document on stdout, for programs" },
   debug: { type: "boolean", description: "Show an error's stack trace" },
@@ -25,9 +25,9 @@ export interface Environment {
   /** The user's home folder. */
   readonly home: string
   readonly cwd: string
-  /** The host's configuration folder: CLAUDE_CONFIG_DIR, else ~/.claude. */
+  /** The host's configuration folder: CLAUDE_CONFIG_DIR or else ~/.claude. */
   readonly claudeDir: string
-  /** The host's own state file: .claude.json in CLAUDE_CONFIG_DIR, else in the home folder. */
+  /** The host's own state file: .claude.json in CLAUDE_CONFIG_DIR or else in the home folder. */
   readonly hostConfig: string
   /** Where the vault and the archive are. */
   readonly dataHome: string
@@ -36,35 +36,35 @@ export interface Environment {
   readonly configFile: string
   /** For temporary files. */
   readonly temporary: string
-  /** What must not get into the archive. */
+  /** What must be kept out of the archive. */
   readonly secrets: SecretSettings
-  /** Folders whose sessions must not get there. */
+  /** Folders whose sessions must be kept out of the archive. */
   readonly exclude: readonly string[]
   readonly exePath: string
   readonly config: Config
   readonly resolved: Resolved
-  /** Configuration files that could not be read as TOML, with the reason. */
+  /** Configuration files that could not be parsed as TOML, each with the reason. */
   readonly broken: readonly string[]
 }
 
 export interface Output {
   readonly wantsJson: boolean
   readonly color: boolean
-  /** Width of the terminal in columns; 80 where there is none. */
+  /** Width of the terminal in columns; 80 if there is none. */
   readonly columns: number
-  /** A line for people; nothing under --json. */
+  /** Prints a line for people; does nothing with --json. */
   print(text: string): void
-  /** The one document of --json; nothing without it. */
+  /** Prints the one document of --json; does nothing without it. */
   json(value: unknown): void
-  /** A line of JSON at once, for commands whose --json tells of long work as it goes; nothing without it. */
+  /** Prints a line of JSON at once, for commands whose --json reports on long work; does nothing without it. */
   event(value: unknown): void
-  /** Bytes as they are, whatever the mode. */
+  /** Writes bytes unchanged, with or without --json. */
   raw(bytes: Uint8Array): void
-  /** Writes what has been printed so far, before a question or a long wait. */
+  /** Writes everything printed so far, before a question or a long wait. */
   flush(): void
-  /** Progress on stderr, only for a person at a terminal. */
+  /** Shows progress on stderr, but only to a person at a terminal. */
   progress(label: string, done: number, total: number): void
-  /** Takes the progress off its line, for what comes there next. */
+  /** Erases the progress line, so that something else can be printed there. */
   clear(): void
 }
 
@@ -80,13 +80,13 @@ export interface Command {
     readonly description: string
     readonly hidden?: boolean
     /**
-     * What becomes of the command when an option has a value that is not allowed. Without it the command stops;
-     * `told`: it goes on, and stderr says so; `own`: it goes on, and tells of it itself, has nobody to tell, or looks at no
-     * option.
+     * What to do when an option has a value that is not allowed. Without it, the command stops. `told`: continue after
+     * a warning on stderr. `own`: continue, because the command reports it itself, has nobody to report to, or uses no
+     * options.
      */
     readonly badOptions?: "told" | "own"
   }
   readonly args?: Readonly<Record<string, ArgSpec>>
-  /** Returns the exit code; nothing means 0. */
+  /** Returns the exit code; undefined means 0. */
   run(context: Context): Promise<number | void> | number | void
 }

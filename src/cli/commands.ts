@@ -1,8 +1,8 @@
-/** The table of commands. Each is loaded only when it is called. */
+/** The table of commands. Each is loaded only when called. */
 import type { Command } from "./command.ts"
 
 export const COMMANDS: Readonly<Record<string, () => Promise<{ default: Command }>>> = Object.assign(
-  // No prototype: `ctxbridge constructor` is an unknown command.
+  // Without a prototype, so that `ctxbridge constructor` is an unknown command.
   Object.create(null) as Record<string, () => Promise<{ default: Command }>>,
   {
     install: () => import("./commands/install.ts"),

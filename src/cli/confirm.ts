@@ -1,4 +1,4 @@
-/** Asks before something goes that cannot come back. */
+/** Asks for confirmation before something is deleted for good. */
 import { readSync, writeSync } from "node:fs"
 import { isatty } from "node:tty"
 import { usageError } from "../util/errors.ts"
@@ -11,8 +11,8 @@ const STDERR = 2
 const LONGEST_ANSWER = 64
 
 /**
- * @returns whether the person wants it
- * @throws CtxError exit 64 where nobody can be asked
+ * @returns whether the person agrees
+ * @throws CtxError exit 64 if nobody can be asked
  */
 export function confirmed({ args, out }: Context, question: string): boolean {
   if (args["yes"] === true) return true

@@ -1,16 +1,16 @@
-/** A command's help, for a terminal of any width. The only importer of citty, which renders it but neither folds nor trims. */
+/** Renders a command's help to fit the terminal. The only importer of citty, which neither folds nor trims. */
 import { type ArgsDef, renderUsage } from "citty"
 import { version } from "../../package.json"
 import type { Command } from "./command.ts"
 import type { Style } from "./style.ts"
 
-/** A name and its explanation, four blanks apart. */
+/** A name and its explanation, separated by four spaces. */
 const ROW = /^ +(\S.*?) {4}(\S.*)$/
 const TITLE = /^(?:USAGE|ARGUMENTS|OPTIONS)\b/
 const MARGIN = "  "
-/** Columns for names; a longer one gets a line of its own. */
+/** Columns for names; a longer name gets its own line. */
 const NAMES = 24
-/** Columns that an explanation gets even in the narrowest terminal. */
+/** Minimum columns for an explanation, even in the narrowest terminal. */
 const LEAST = 20
 
 /** @param columns width of the terminal */
@@ -34,7 +34,7 @@ export async function renderHelp(
   return lines.flatMap((line) => laidOut(line.trimEnd(), columns, style))
 }
 
-/** A line of citty's in as many lines as it needs. What can be typed is never broken. */
+/** Folds one of citty's lines to the terminal. Names and the usage line are never broken. */
 function laidOut(line: string, columns: number, style: Style): string[] {
   const [, name, text] = ROW.exec(line) ?? []
   if (name !== undefined && text !== undefined) return row(name, text, columns, style)
@@ -49,7 +49,7 @@ function row(name: string, text: string, columns: number, style: Style): string[
   return [label + lines[0]!.slice(MARGIN.length + name.length), ...lines.slice(1)]
 }
 
-/** In lines of at most `width` columns; a longer word stays whole. */
+/** Splits a text into lines of at most `width` columns; a longer word stays whole. */
 function folded(text: string, width: number): string[] {
   const lines: string[] = []
   let line = ""

@@ -1,18 +1,18 @@
 /**
- * `import --json`: what happens, an object on each line, in this order: `start`, then `progress` and `file` as it goes,
- * `done` at the end. docs/import.md describes them.
+ * `import --json` prints events, one object per line, in this order: `start`, then `progress` and `file` during the
+ * import, and `done` at the end. docs/import.md describes them.
  */
 import type { ImportedFile, ImportReport } from "../job/import.ts"
 import type { Output } from "./command.ts"
 
-/** ms between two `progress` events. */
+/** Minimum ms between two `progress` events. */
 const EVERY = 500
 
 export interface Found {
   readonly transcripts: readonly string[]
-  /** Archives of other tools that were named. */
+  /** Other tools' archives named on the command line. */
   readonly archives: readonly string[]
-  /** Links in the folders, which are not followed. */
+  /** Links found in folders, which are not followed. */
   readonly links: readonly string[]
 }
 

@@ -1,4 +1,4 @@
-/** What commands that look something up say when there is nothing. */
+/** The error of commands that look something up and find nothing. */
 import type { Database } from "../archive/database.ts"
 import { folderOf } from "../archive/project.ts"
 import { parseQuery } from "../search/query.ts"
@@ -6,8 +6,8 @@ import { CtxError, EXIT } from "../util/errors.ts"
 import { basename } from "../util/path.ts"
 
 /**
- * @param project undefined: it was looked for everywhere
- * @param note what the user should know of how it was looked for
+ * @param project undefined if every project was searched
+ * @param note what the user should know about how it was searched
  */
 export function nothing(
   db: Database,
@@ -34,7 +34,7 @@ function hintOn(text: string, project: string | undefined): string {
     : "--all-projects looks everywhere"
 }
 
-/** Below a project without git, that project is meant; in one that was moved, the one at its former place. */
+/** Suggests another project: the one above the folder or, in case the folder was moved, one with the same name. */
 export function whereElse(
   db: Database,
   folder: string,

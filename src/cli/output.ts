@@ -1,4 +1,4 @@
-/** Every byte of a command's output. */
+/** Writes everything that a command prints. */
 
 import { columnsFromEnv } from "../config/load.ts"
 import { CtxError, codeOf, messageOf } from "../util/errors.ts"
@@ -7,40 +7,40 @@ import type { Output } from "./command.ts"
 import { safeJson } from "./style.ts"
 
 /**
- * Writes all of it, however slowly the reader takes it.
+ * Writes all of `data`, however slowly it is read.
  *
- * By write(2) on the descriptor: once `process.stdout` has been touched a pipe does not block any more, and then
- * Bun.write sends what did not fit at once a second time (Bun 1.4.5, oven-sh/bun#35953).
+ * Calls write(2) on the descriptor, because using `process.stdout` makes a pipe non-blocking, and Bun.write then sends
+ * what did not fit at once a second time (Bun 1.4.5, oven-sh/bun#35953).
  */
 export const writeOut = (data: string | Uint8Array): void => writeAll(STDOUT, data)
 
-/** The same for what went wrong: the process may end right behind it. Where nobody listens, nobody is told. */
+/** The same for stderr, because the process may exit right after it. If nobody can read it, the text is dropped. */
 export function writeError(text: string): void {
   try {
     writeAll(STDERR, text)
   } catch {
-    // Closed, or another end of a pipe that is gone.
+    // stderr is closed, or the reader of its pipe is gone.
   }
 }
 
 function writeAll(fd: number, data: string | Uint8Array): void {
-  // Not Buffer: the engine takes 0.17 ms for its first use.
+  // Not Buffer: its first use costs the engine 0.17 ms.
   const bytes = typeof data === "string" ? new TextEncoder().encode(data) : data
   for (let done = 0; done < bytes.length; ) {
     try {
       done += writeSync(fd, bytes, done)
     } catch (error) {
       const code = codeOf(error)
-      // The reader has seen enough: `ctxbridge sessions | head -1`.
+      // The reader has seen enough, as with `ctxbridge sessions | head -1`.
       if (code === "EPIPE" && fd === STDOUT) process.exit(0)
-      // Somebody who shares the pipe with us made it non-blocking, and it is full.
+      // The pipe is full, and another process that shares it has made it non-blocking.
       if (code !== "EAGAIN") throw unwritten(error)
       Bun.sleepSync(1)
     }
   }
 }
 
-/** Code of the error when the output has no place to go to. Not the system's own: the archive is not what is full. */
+/** Error code for unwritable output. The system's own code would suggest that the archive's disk is full. */
 export const UNWRITTEN = "output-unwritten"
 
 const unwritten = (cause: unknown): CtxError =>
@@ -53,8 +53,8 @@ const STDOUT = 1
 const STDERR = 2
 
 /**
- * Whether a person reads stdout, or stderr. Without touching `process.stdout`, see writeOut, and without `node:tty`, which
- * costs each command's start 3 ms. The other devices of this kind read nothing.
+ * Whether a person reads stdout (or stderr). Avoids `process.stdout` (see `writeOut`) and `node:tty`, which adds 3 ms
+ * to each command's start. Other character devices, such as /dev/null, discard what they get.
  */
 export function isTerminal(fd = STDOUT): boolean {
   try {
@@ -64,13 +64,13 @@ export function isTerminal(fd = STDOUT): boolean {
   }
 }
 
-/** Characters of the bar, and of what stands around it: blank, brackets, blank, percentage. */
+/** Columns of the bar, and of what surrounds it: space, brackets, space, percentage. */
 const BAR = 24
 const AROUND = 8
-/** ms between two drawings of the bar. */
+/** Minimum ms between two drawings of the bar. */
 const REDRAW = 100
 
-/** @param options.color whether colours are wanted: asked only by what people read */
+/** @param options.color whether colours are wanted; called only for output that people read */
 export function createOutput(options: { json: boolean; color: () => boolean }): Output {
   const lines: string[] = []
   const bar = progressBar(options.json)
@@ -87,7 +87,7 @@ export function createOutput(options: { json: boolean; color: () => boolean }): 
       return options.color()
     },
     get columns() {
-      // Serial lines and containers have terminals that say 0.
+      // Terminals on serial lines and in containers may report 0.
       return (isTerminal() && process.stdout.columns) || columnsFromEnv() || 80
     },
     print(text) {
@@ -120,7 +120,7 @@ function progressBar(silent: boolean) {
       if (!shown || (now - drawn < REDRAW && done < total)) return
       drawn = now
       const share = total === 0 ? 1 : Math.min(1, done / total)
-      // A line that is wrapped cannot be drawn over.
+      // A line that wraps cannot be overdrawn.
       const bar = Math.min(BAR, (process.stderr.columns || 80) - label.length - AROUND - 1)
       const full = Math.round(share * bar)
       const drawing = bar > 0 ? ` [${"=".repeat(full)}${" ".repeat(bar - full)}]` : ""

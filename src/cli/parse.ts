@@ -1,6 +1,6 @@
 /**
- * Words of the command line → a command's arguments. Nothing is passed over: an unknown option, a surplus word and a
- * missing value are errors. Pure.
+ * Parses the words of the command line into a command's arguments. Nothing is ignored: unknown options, surplus words
+ * and missing values are errors. Pure.
  */
 import { type CtxError, usageError } from "../util/errors.ts"
 import type { ArgSpec } from "./command.ts"
@@ -14,7 +14,7 @@ export const endOfFlags = (argv: readonly string[]): readonly string[] => {
 }
 
 /**
- * @returns values by the names in `specs`; all words that are no options as `_rest`
+ * @returns values by the names in `specs`, and all words that are not options as `_rest`
  * @throws CtxError exit 64
  */
 export function parseArguments(
@@ -27,7 +27,7 @@ export function parseArguments(
   let places = 0
   let takesAll = false
   let missing: string | undefined
-  // One plain loop: every command goes through it once, cold.
+  // A single plain loop: each command runs it just once, cold.
   for (const name in specs) {
     const { type, required, rest, default: otherwise } = specs[name]!
     if (type === "positional") {
@@ -66,7 +66,7 @@ function read(argv: readonly string[], specs: Specs, command: string) {
       continue
     }
     const next = value ?? flagged[++n]
-    // An empty one is a variable that was never set: without it the command would do more than was meant.
+    // An empty value is probably an unset variable. Ignoring the option would make the command do more than intended.
     const isFlag = value === undefined && next?.startsWith("--") === true
     if (next === undefined || next === "" || isFlag) {
       throw usageError(
@@ -79,7 +79,7 @@ function read(argv: readonly string[], specs: Specs, command: string) {
   return { values, words: [...words, ...argv.slice(flagged.length + 1)] }
 }
 
-/** What is typed as `--name` or `-n`. */
+/** Finds the option typed as `--name` or `-n`. */
 function nameOf(flag: string, specs: Specs): string | undefined {
   const name = flag.slice(2)
   if (flag.startsWith("--")) {

@@ -1,4 +1,4 @@
-/** Which project `--project` and `--all-projects` name: the one we stand in, unless told otherwise. */
+/** The project meant by `--project` and `--all-projects`; by default, that of the current folder. */
 
 import type { Database } from "../archive/database.ts"
 import { projectOf } from "../archive/project.ts"
@@ -8,26 +8,26 @@ import { resolve } from "../util/path.ts"
 import { stringArg } from "./args.ts"
 import type { Context } from "./command.ts"
 
-/** undefined: every project. */
+/** Returns undefined for every project. */
 export function projectWanted({ args, env }: Pick<Context, "args" | "env">): string | undefined {
   const path = stringArg(args, "project")
   if (args["all-projects"] === true) {
     if (path !== undefined) throw usageError("--project and --all-projects exclude each other")
     return undefined
   }
-  // Where we stand is named without links by the system.
+  // The system reports the current folder with links already resolved.
   if (path === undefined) return projectOf(env.cwd)
   const folder = resolve(env.cwd, path)
   return projectOf(existsSync(folder) ? realpathSync(folder) : folder)
 }
 
 /**
- * The same, as the archive names it: where a repository or worktree is gone, only its sessions tell whether a folder was
- * a git dir, or whose worktree it was.
+ * The project under the name that the archive uses. If a repository or worktree is gone, only its sessions tell whether
+ * the folder had a git dir, or whose worktree it was.
  */
 export function knownAs(db: Database, project: string | undefined): string | undefined {
   if (project === undefined) return undefined
-  // Nearly always it is known by its name; looking through the sessions takes as long as a search.
+  // The name is nearly always known. Looking through the sessions takes as long as a search.
   if (db.query("SELECT 1 FROM projects WHERE path = ?").get(project) !== null) return project
   const row = db
     .query<{ path: string }, [string]>(

@@ -1,4 +1,4 @@
-/** How full the window is, for people. Pure. */
+/** Shows people how full the context window is. Pure. */
 import type { ContextReport } from "../autopilot/examine.ts"
 import type { Filling } from "../autopilot/fill.ts"
 import { report } from "../autopilot/report.ts"
@@ -7,7 +7,7 @@ import type { Screen } from "./screen.ts"
 import { fit } from "./style.ts"
 import { renderPairs } from "./table.ts"
 
-/** Entries of each kind; the rest is one sum. */
+/** Entries shown of each kind; the others are added up. */
 const SHOWN = 5
 
 export function renderContext(context: ContextReport, { style, columns }: Screen): string[] {

@@ -1,4 +1,4 @@
-/** What `doctor` found, for people. Pure. */
+/** Shows people what `doctor` found. Pure. */
 import type { Examination } from "../doctor/examine.ts"
 import type { Finding, State } from "../doctor/finding.ts"
 import { count } from "../util/text.ts"

@@ -1,4 +1,4 @@
-/** What was, or would be, forgotten, for people. Pure. */
+/** Shows people what was or would be forgotten. Pure. */
 import type { Leaving } from "../job/forget-sessions.ts"
 import type { TextFound } from "../job/forget-text.ts"
 import { bytes, count } from "../util/text.ts"

@@ -1,4 +1,4 @@
-/** What a search has found, for a terminal. Pure. */
+/** Renders search results for a terminal. Pure. */
 import { folderOf } from "../archive/project.ts"
 import type { ColdHit } from "../search/cold.ts"
 import type { Hit } from "../search/hit.ts"
@@ -8,9 +8,9 @@ import { type Style, safe } from "./style.ts"
 import { ago } from "./when.ts"
 
 /**
- * All that was chosen to be shown: where it stands in its text is no reason to cut it.
+ * Never cuts a hit's text, which was already chosen to be shown.
  *
- * @param everywhere whether hits of several projects may stand side by side
+ * @param everywhere whether the hits may be from several projects
  */
 export function renderHits(hits: readonly (Hit | ColdHit)[], screen: Screen, everywhere: boolean): string[] {
   return hits.flatMap((hit, n) => [...(n > 0 ? [""] : []), ...renderHit(hit, screen, everywhere)])

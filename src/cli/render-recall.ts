@@ -1,4 +1,4 @@
-/** The report of `bench recall` as a table. Pure. */
+/** Renders the report of `bench recall` as a table. Pure. */
 import type { Scores } from "../bench/recall/question.ts"
 import type { RecallReport } from "../bench/recall/run.ts"
 import type { Style } from "./style.ts"

@@ -1,4 +1,4 @@
-/** Receipts as tables for people. Pure. */
+/** Renders receipts as tables for people. Pure. */
 import { HELD_KINDS } from "../restore/present.ts"
 import type { DeliveryProof, KindCounts, Receipt } from "../restore/receipt.ts"
 import { tokensOf } from "../restore/receipt-line.ts"
@@ -56,7 +56,7 @@ function renderCounts(kinds: Counts, { columns, style }: Screen): string[] {
   return renderTable(head, rows, columns, style)
 }
 
-/** Sums over all receipts. */
+/** The sums over all receipts. */
 export function totalOf(receipts: readonly Receipt[]): Counts {
   const sum = (all: readonly KindCounts[]): KindCounts =>
     all.reduce(

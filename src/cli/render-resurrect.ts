@@ -1,4 +1,4 @@
-/** What `resurrect` did, for people. Pure. */
+/** Shows people what `resurrect` did. Pure. */
 import type { PutFile, Resume, Resurrected } from "../export/resurrect.ts"
 import { bytes } from "../util/text.ts"
 import { shellWord } from "./shell-word.ts"
@@ -46,7 +46,7 @@ function fileLine(
   return `  ${safe(path)}  ${style.dim(bytes(size))}  ${bad ? style.red(safe(text)) : safe(text)}`
 }
 
-/** What to type to go on with the session. */
+/** The command that resumes the session. */
 export function resumeLine(session: string, { folder, configDir }: Resume): string {
   const variable = configDir === undefined ? "" : `CLAUDE_CONFIG_DIR=${shellWord(configDir)} `
   const start = folder === undefined ? "" : `cd ${shellWord(folder)} && `

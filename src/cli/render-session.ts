@@ -1,4 +1,4 @@
-/** Sessions and their turns as tables. Pure. */
+/** Renders sessions and their turns as tables. Pure. */
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import type { Lineage } from "../archive/lineage.ts"
 import { folderOf } from "../archive/project.ts"
@@ -11,7 +11,7 @@ import { ago, clock } from "./when.ts"
 
 const SHORT = 8
 
-/** Enough of each id to find it again among these; a subagent keeps its parent before it. */
+/** Shortens ids as far as they stay distinct; a subagent's id keeps its parent's before it. */
 export function shortIds(ids: readonly string[]): string[] {
   const cutTo = (length: number): string[] =>
     ids.map((id) =>
@@ -30,16 +30,16 @@ export function shortIds(ids: readonly string[]): string[] {
 
 const titleOf = ({ title, firstPrompt }: SessionRow): string => title ?? firstPrompt ?? "(no prompt)"
 
-/** Columns of a project's name. */
+/** Maximum columns of a project's name. */
 const PROJECT = 16
 
-/** The folder's own name, also of one that Windows has named. */
+/** The last part of the folder's path, which may be a Windows path. */
 const projectName = ({ project }: SessionRow): string =>
   folderOf(project ?? "")
     .split(/[/\\]/)
     .findLast(Boolean) ?? ""
 
-/** With the name of each one's project, where they are not all of one. */
+/** Adds the projects' names if there are several. */
 export function renderSessions(rows: readonly SessionRow[], screen: Screen): string[] {
   const names = shortIds(rows.map(({ id }) => id))
   const isMixed = new Set(rows.map(({ project }) => project)).size > 1

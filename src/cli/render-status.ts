@@ -1,4 +1,4 @@
-/** `status` for people. Pure. */
+/** Renders `status` for people. Pure. */
 import type { SpoolStatus } from "../archive/spool.ts"
 import type { ArchiveStatus } from "../archive/status.ts"
 import type { ContextReport } from "../autopilot/examine.ts"
@@ -20,21 +20,21 @@ import { ago } from "./when.ts"
 export interface StatusReport extends ArchiveStatus {
   readonly dataHome: string
   readonly exists: boolean
-  /** What waits elsewhere because the data folder cannot be written. */
+  /** What is kept elsewhere because the data folder cannot be written. */
   readonly spool: readonly SpoolStatus[]
-  /** Sessions of which something was forgotten, and of how many not everything has gone yet. */
+  /** Number of sessions with something forgotten, and of those where forgetting is not finished. */
   readonly forgotten: { readonly sessions: number; readonly unfinished: number }
   /** Folders whose sessions are not archived. */
   readonly excluded: readonly string[]
-  /** Of the latest session here. */
+  /** Context use of the latest session here. */
   readonly context: ContextReport | null
-  /** What it was given last after a compaction or `/clear`, and whether that has arrived. */
+  /** What that session was last given after a compaction or `/clear`, and whether it arrived. */
   readonly lastRestore: LastRestore | null
-  /** An import in the background. */
+  /** An import running in the background. */
   readonly import: History | null
   readonly hooks: readonly HookStatus[]
   readonly mcp: readonly ServerStatus[]
-  /** null while there is nothing to embed. */
+  /** null if there is nothing to embed. */
   readonly embedding: Standing | null
   readonly lastError: LoggedError | null
 }
@@ -96,7 +96,7 @@ function archivePairs({ vault, database, disk, totals, behind }: ArchiveStatus):
   ]
 }
 
-/** The data folder has been tried again just before: what is here still waits. */
+/** The command has just tried to empty the spool, so whatever is left could not be moved. */
 function spoolPairs({ spool, dataHome }: StatusReport): Pair[] {
   return spool.map(({ folder, transcripts, bytes: size, reason }) => {
     const why = reason === null ? "" : `: ${reason.message}`
@@ -105,7 +105,7 @@ function spoolPairs({ spool, dataHome }: StatusReport): Pair[] {
   })
 }
 
-/** An empty database is much larger than a first session: a percentage of that would only frighten. */
+/** No percentage above this ratio: an empty database dwarfs a first session, and the figure would look alarming. */
 const FRIGHTENING = 2
 
 const ratioText = (ratio: number | null): string => {
@@ -164,7 +164,7 @@ function searchPairs({ index, embedding, totals }: StatusReport): Pair[] {
     const { embedder, model, problem, embedded, turns } = embedding
     const by = model === null ? "hashed words, no model" : safe(embedder)
     const fault = problem === null ? "" : `; the model is not used: ${safe(problem)}`
-    // What subagents were told, and what stands before the first prompt, is no turn of a human's.
+    // Vectors also cover subagents' tasks and text before the first prompt, which do not count as turns.
     const more = turns > (totals?.turns ?? turns) ? ", those without a prompt too" : ""
     pairs.push(["vectors", `${embedded} of ${count(turns, "turn")}${more}, by ${by}${fault}`])
   }
@@ -188,7 +188,7 @@ const serverPairs = (mcp: readonly ServerStatus[]): Pair[] =>
   ])
 
 function hookPairs(hooks: readonly HookStatus[]): Pair[] {
-  // A project's file without hooks of ours is the rule, not news.
+  // Project files usually have none of our hooks, so that is not worth a line.
   const worth = hooks.filter((one) => one.scope === "user" || one.installed.length + one.stale.length > 0)
   return worth.map((one) => [one.scope === "user" ? "hooks" : `hooks, ${one.scope}`, hookText(one)])
 }

@@ -1,4 +1,4 @@
-/** A whole turn as text for a terminal. Pure. */
+/** Renders a whole turn as text for a terminal. Pure. */
 import type { ToldPart, TurnMessage, WholeTurn } from "../archive/turn.ts"
 import { callsIn, partText } from "../export/part-text.ts"
 import type { Part } from "../transcript/types.ts"
@@ -6,7 +6,7 @@ import { count, oneLine } from "../util/text.ts"
 import { type Style, safe } from "./style.ts"
 import { clock } from "./when.ts"
 
-/** The turn's lines, without any paging; the text between them is complete. */
+/** All lines of the turn, without paging or cuts. */
 export function renderTurn(turn: WholeTurn, style: Style): string[] {
   const callOf = callsIn(turn.tools)
   const lines = head(turn, style)

@@ -1,4 +1,4 @@
-/** What `verify` found, for people. Pure. */
+/** Shows people what `verify` found. Pure. */
 import type { Backlog } from "../archive/backlog.ts"
 import { bytes, count } from "../util/text.ts"
 import { isFine, type Verified, type VerifyReport } from "../vault/verify.ts"

@@ -1,4 +1,4 @@
-/** Arguments → command → exit code. What most calls do not need is loaded by those that do: a search is to be there at once. */
+/** Arguments → command → exit code. Rarely needed modules are loaded on demand, because a search must start at once. */
 import { version } from "../../package.json"
 import { cannotWrite } from "../archive/unwritable.ts"
 import {
@@ -30,13 +30,13 @@ import { endOfFlags, parseArguments } from "./parse.ts"
 import { distance } from "./spelling.ts"
 import { createStyle, safe, safeJson } from "./style.ts"
 
-/** ms that a command may spend on moving over what hooks had to write elsewhere. */
+/** Maximum ms that a command spends on moving over what hooks had to write elsewhere. */
 const DRAIN = 5000
 
-/** @param ready the command that is called, where it is loaded already */
+/** @param ready the command to run, if it is already loaded */
 export async function runCli(argv: readonly string[], ready?: Command): Promise<void> {
   process.umask(0o077)
-  // No handler for SIGINT: JavaScript would hear of it only after a long synchronous step. The signal itself ends
+  // No handler for SIGINT, because JavaScript would only run it after a long synchronous step. The signal itself ends
   // us at once (128 + 2 = 130 in a shell), and every step is committed whole or not at all.
   try {
     process.exitCode = await dispatch(argv, ready)
@@ -85,7 +85,7 @@ async function run(command: Command, argv: readonly string[]): Promise<number> {
     out.clear()
     const { dataHome } = places
     const code = codeOf(error)
-    // Only a few know what tables there should be: they are asked when one of them seems to be missing.
+    // The check of the schema is loaded only when a table seems to be missing.
     if (
       code === VIEWS_LOST ||
       isDamage(error) ||
@@ -97,7 +97,7 @@ async function run(command: Command, argv: readonly string[]): Promise<number> {
   }
 }
 
-/** Nobody shall believe that an option does what its value says, when it does not. */
+/** Stops or warns when an option has an invalid value, so that nobody believes it is in effect. */
 function refuse(settings: Settings, goesOn: boolean): void {
   const refusal = refusalOf(settings)
   if (refusal === undefined) return
@@ -105,7 +105,7 @@ function refuse(settings: Settings, goesOn: boolean): void {
   writeError(`ignored: ${oneLine(safe(refusal.message))}\n`)
 }
 
-/** What cannot be moved over stays, and `status` tells of it: the command at hand may not need it. */
+/** What cannot be moved stays, and `status` reports it; the current command may not need it. */
 async function emptySpool(paths: Paths): Promise<void> {
   const [{ drainSpool }, { spawnJob }] = await Promise.all([
     import("../archive/drain.ts"),
@@ -114,17 +114,17 @@ async function emptySpool(paths: Paths): Promise<void> {
   const { transcripts = [] } = drainSpool(paths, performance.now() + DRAIN) ?? {}
   if (transcripts.length === 0) return
   try {
-    // The host may have added to them since.
+    // The host may have added to the transcripts since.
     spawnJob(paths.dataHome, { transcripts, sweep: [], settle: false })
   } catch {
-    // No room again: the next hook, or the hourly look through the folder, finds them.
+    // The disk is full again. The next hook or the hourly sweep finds the transcripts.
   }
 }
 
 const isUnusable = async (dataHome: string, error: unknown): Promise<boolean> =>
   (await import("../archive/shape.ts")).isUnusable(dataHome, error)
 
-/** The views are being made anew behind the person's back; the next call finds them. */
+/** Starts a rebuild of the views and returns the error to report; the next call finds the new views. */
 async function lost(error: unknown, dataHome: string): Promise<unknown> {
   const { askForRebuild } = await import("../job/spawn.ts")
   askForRebuild(dataHome)
@@ -135,7 +135,7 @@ async function lost(error: unknown, dataHome: string): Promise<unknown> {
   })
 }
 
-/** Configuration files are read by those that ask for a setting: a search does not. */
+/** Reads configuration files only when a setting is asked for, which a search does not do. */
 function environment(places: Places, settings: () => Settings): Environment {
   return {
     ...places,
@@ -196,7 +196,7 @@ export async function overview(): Promise<string> {
   ].join("\n")
 }
 
-/** Somebody else had it for longer than each of us waits. */
+/** Hint for when another process held the lock for longer than we wait. */
 const WAIT = "another process is writing to it; try again in a moment"
 const BUG = "this is a bug in ctxbridge; --debug shows where"
 
@@ -217,7 +217,7 @@ function report(error: unknown, wantsJson: boolean, debug: boolean): number {
   const hint = known ? error.hint : isBusy ? WAIT : isSystem ? undefined : BUG
   const message = messageOf(error)
   if (!wantsJson || !toldOnStdout({ code, message, hint })) {
-    // Names of files and words of the archive stand in it.
+    // The message may contain file names and text from the archive.
     writeError(`ctxbridge: ${oneLine(safe(message))}\n`)
     if (hint !== undefined) writeError(`hint: ${oneLine(safe(hint))}\n`)
   }

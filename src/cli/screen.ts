@@ -1,8 +1,8 @@
-/** Where something is shown to people. */
+/** The terminal on which something is shown to people. */
 import type { Output } from "./command.ts"
 import { createStyle, type Style } from "./style.ts"
 
-/** What a rendering has to know of it. */
+/** What rendering needs to know. */
 export interface Screen {
   readonly columns: number
   readonly style: Style

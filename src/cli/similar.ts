@@ -1,4 +1,4 @@
-/** What a search by meaning finds, for `search --mode semantic|hybrid`. Loads the model, if one is installed. */
+/** Search by meaning for `search --mode semantic|hybrid`. Loads the model if one is installed. */
 import type { Database } from "../archive/database.ts"
 import { HASHED_ID } from "../embed/hashed.ts"
 import { queryVector } from "../embed/query.ts"
@@ -11,11 +11,11 @@ import type { Environment } from "./command.ts"
 
 export interface BySense {
   readonly similar: readonly Similar[]
-  /** What the user should know of how it was found. */
+  /** What the user should know about how it was found. */
   readonly note: string | undefined
 }
 
-/** Messages that are looked at where likeness alone does not choose them. */
+/** Number of similar messages to fetch when other filters will drop some of them. */
 const NARROWED = 10_000
 
 const NO_MODEL =
@@ -29,7 +29,7 @@ const NO_VECTORS = "no vectors have been made yet: the background job makes them
 const hasVectors = (db: Database, embedder: string): boolean =>
   db.query("SELECT 1 FROM vectors WHERE embedder = ? LIMIT 1").get(embedder) !== null
 
-/** @param isNarrowed whether something is asked for that likeness knows nothing of: a role, tool, time, file or failure */
+/** @param isNarrowed whether the search also filters by what vectors do not know: role, tool, time, file or failure */
 export async function similarTo(
   env: Environment,
   db: Database,

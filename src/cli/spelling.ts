@@ -1,6 +1,6 @@
-/** How far a slip is from what was meant. Pure. */
+/** Measures how far a typo is from what was meant. Pure. */
 
-/** Levenshtein's distance. */
+/** Levenshtein distance. */
 export function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, n) => n)
   for (let i = 1; i <= a.length; i++) {

@@ -1,4 +1,4 @@
-/** Text for a terminal: colour where it is wanted, and nothing that could steer the terminal. */
+/** Text for a terminal: with colour where wanted, and without anything that could control the terminal. */
 
 export interface Style {
   bold(text: string): string
@@ -19,22 +19,22 @@ export function createStyle(color: boolean): Style {
   }
 }
 
-/** C0 but tab and newline, DEL, C1, and the marks that reorder a line. */
+/** C0 except tab and newline, DEL, C1, and the marks that reorder a line. */
 const STEERING = /[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g
 
-/** Text from the archive: tool output holds escape sequences, and anybody may have written them. */
+/** Makes text from the archive safe to print: tool output may contain escape sequences written by anyone. */
 export function safe(text: string): string {
   return Bun.stripANSI(text.replace(/\r\n/g, "\n")).replace(STEERING, "\ufffd")
 }
 
-/** JSON of a value, in which the same is escaped: programs read what they would have read. */
+/** JSON in which the same characters are escaped, so that programs parse the original text. */
 export const safeJson = (value: unknown, indent?: number): string =>
   JSON.stringify(value, null, indent).replace(
     STEERING,
     (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`,
   )
 
-/** On one line, at most `width` columns wide. */
+/** Cuts a text to one line of at most `width` columns. */
 export function fit(text: string, width: number): string {
   const line = safe(text.slice(0, width * 8))
     .replace(/\s+/g, " ")
@@ -51,5 +51,5 @@ export function fit(text: string, width: number): string {
   return width < 1 ? "" : `${kept.trimEnd()}…`
 }
 
-/** The same behind two spaces. */
+/** The same, indented by two spaces. */
 export const indented = (text: string, width: number): string => `  ${fit(text, width - 2)}`

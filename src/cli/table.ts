@@ -1,17 +1,17 @@
-/** Tables for a terminal: one column may be cut, and some left out, so that a line does not wrap. Pure. */
+/** Tables for a terminal. To keep lines from wrapping, one column may be cut and others left out. Pure. */
 import { fit, type Style } from "./style.ts"
 
 export interface Column {
   readonly title: string
   readonly align?: "right"
-  /** Takes what width is left; at most one column does. */
+  /** Takes the remaining width; at most one column does. */
   readonly flexible?: boolean
-  /** Left out where the terminal is too narrow, the last such column first. */
+  /** May be left out if the terminal is too narrow, the last such column first. */
   readonly optional?: boolean
 }
 
 const GAP = 2
-/** What the flexible column needs to be of any use. */
+/** Minimum width for the flexible column to be useful. */
 const LEAST = 20
 
 /** @param columns width of the terminal */
@@ -46,7 +46,7 @@ export function renderTable(
   return [style.dim(line(head.map(({ title }) => title))), ...rows.map(line)]
 }
 
-/** `label   value` lines, the values below each other. */
+/** Lines of `label   value` with aligned values. */
 export function renderPairs(pairs: readonly (readonly [string, string])[], style: Style): string[] {
   const width = Math.max(...pairs.map(([label]) => label.length))
   return pairs.map(([label, value]) => `${style.dim(label.padEnd(width))}  ${value}`)

@@ -1,4 +1,4 @@
-/** What the commands that answer one question share: the words, the place to look in, and what to say for nothing. */
+/** What commands that answer one question share: their words, the project to search, and the error for no result. */
 import type { Database } from "../archive/database.ts"
 import { openForReading } from "../archive/read.ts"
 import { usageError } from "../util/errors.ts"
@@ -31,7 +31,7 @@ export interface Topic {
 /**
  * Prints what `answer` finds.
  *
- * @throws CtxError exit 3 when that is nothing
+ * @throws CtxError exit 3 when it finds nothing
  */
 export function answerTopic<T>(
   context: Context,

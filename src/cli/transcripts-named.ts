@@ -1,16 +1,16 @@
-/** Transcripts that the words of a command line mean. */
+/** Finds the transcripts named on a command line. */
 import { statSync } from "node:fs"
 import { resolve } from "node:path"
 import { transcriptsBelow } from "../job/transcripts.ts"
 import { usageError } from "../util/errors.ts"
 
 /**
- * Absolute paths, each once. All words are checked before anything is done. A folder that cannot be looked into is among
- * them: whoever opens it tells why, as of a transcript that cannot be read.
+ * Absolute paths without duplicates. All words are checked before anything is done. An unreadable folder is included:
+ * whoever opens it reports why, as for an unreadable transcript.
  *
- * @param otherwise the folder to look through when there are no words; it need not exist
- * @param onLink called with each link in a folder: only those that words name are followed
- * @throws CtxError exit 64 for a path that does not exist or is no transcript
+ * @param otherwise the folder to search if there are no words; it need not exist
+ * @param onLink called with each link in a folder; only links named by words are followed
+ * @throws CtxError exit 64 for a path that does not exist or is not a transcript
  */
 export function transcriptsNamed(
   words: readonly string[],

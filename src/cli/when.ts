@@ -1,4 +1,4 @@
-/** Times for people, and as people write them. Pure. */
+/** Formats times for people, and parses times written by people. Pure. */
 import { usageError } from "../util/errors.ts"
 import { localDate, localTimeOf, twoDigits } from "../util/local-time.ts"
 import { MOMENTS, momentOf } from "../util/moment.ts"
@@ -8,7 +8,7 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-/** `3 min ago`, within a week; the date before. */
+/** `3 min ago`, or the date if it was a week ago or more. */
 export function ago(time: string | null, now: number): string {
   const then = time === null ? Number.NaN : Date.parse(time)
   if (Number.isNaN(then)) return "unknown"
@@ -28,7 +28,7 @@ export function clock(time: string | null): string {
 }
 
 /**
- * The moment that an option names, as ISO 8601 in UTC.
+ * The time given by an option, as ISO 8601 in UTC.
  *
  * @param now ms since the epoch
  * @throws CtxError exit 64
@@ -49,7 +49,7 @@ export function timeArg(
 
 const UNITS: Readonly<Record<string, number>> = { h: HOUR, d: DAY, w: 7 * DAY, y: 365 * DAY }
 
-/** `90d` in ms; undefined for anything else. */
+/** An age such as `90d` in ms; undefined for anything else. */
 export function ageOf(word: string): number | undefined {
   const [, number, unit] = /^(\d{1,6})([hdwy])$/.exec(word) ?? []
   return number === undefined ? undefined : Number(number) * UNITS[unit!]!

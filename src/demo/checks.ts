@@ -1,4 +1,4 @@
-/** Whether the demo's session really came back. */
+/** Checks whether the demo's session really came back. */
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { findTurns } from "../archive/read.ts"
@@ -52,7 +52,7 @@ export function checks(seen: Seen): Check[] {
 const hasLine = (text: string, words: readonly string[]): boolean =>
   text.split("\n").some((line) => words.every((word) => line.includes(word)))
 
-/** The failing command's handle leads to its output as the tool gave it. */
+/** Whether the failing command's handle leads to the tool's original output. */
 function opensTurn({ restored, db, dataHome }: Seen): boolean {
   const line = restored.split("\n").find((one) => one.includes(FACTS.failing)) ?? ""
   const handle = new RegExp(`${HANDLE_PREFIX}([0-9a-z]+)`).exec(line)?.[1]

@@ -1,4 +1,4 @@
-/** Plays the host: writes the demo's transcript and calls the real hooks of this executable, each as a process. */
+/** Plays the host: writes the demo's transcript and calls this executable's real hooks, each as its own process. */
 import { appendFileSync, mkdirSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { openForReading, type Totals, totals } from "../archive/read.ts"
@@ -23,16 +23,16 @@ export interface DemoReport {
   readonly transcriptBytes: number
   readonly totals: Totals
   readonly verify: Pick<VerifyReport, "ok" | "totals">
-  /** What the host's compaction was told to keep. */
+  /** What the hook told the host's compaction to keep. */
   readonly instructions: string
-  /** What came back after it. */
+  /** The context given back after it. */
   readonly restored: string
   readonly checks: readonly Check[]
   readonly hooks: readonly HookCall[]
   readonly ms: number
 }
 
-/** @param folder an empty folder that takes everything the demo writes */
+/** @param folder an empty folder for everything that the demo writes */
 export async function runDemo(folder: string): Promise<DemoReport> {
   const start = performance.now()
   const env = isolatedEnvironment(folder)
@@ -42,7 +42,7 @@ export async function runDemo(folder: string): Promise<DemoReport> {
   const transcript = join(paths.claudeDir, "projects", "-linkbox", `${session.id}.jsonl`)
   mkdirSync(cwd, { recursive: true })
   mkdirSync(dirname(transcript), { recursive: true })
-  // The hour's look through the folder is taken: it would start a job that outlives the demo.
+  // Claim this hour's sweep of the folder, which would start a job that outlives the demo.
   sweepDue(dirname(transcript), paths.stateHome, Date.now())
   const hooks: HookCall[] = []
   const hook = async (event: string, more: Record<string, unknown> = {}): Promise<string> => {
@@ -62,7 +62,7 @@ export async function runDemo(folder: string): Promise<DemoReport> {
 
 type CallHook = (event: string, more?: Record<string, unknown>) => Promise<string>
 
-/** In the order in which the host does it. */
+/** Calls the hooks in the host's order. */
 async function play(session: DemoSession, hook: CallHook, write: (text: string) => void) {
   await hook("session-start", { source: "startup" })
   for (const { prompt, text } of session.turns) {
@@ -78,7 +78,7 @@ async function play(session: DemoSession, hook: CallHook, write: (text: string) 
   return { instructions, restored }
 }
 
-/** The text that the host would put before the model. */
+/** The text that the host would give to the model. */
 function contextIn(stdout: string): string {
   try {
     const reply = JSON.parse(stdout) as { hookSpecificOutput?: { additionalContext?: string } }

@@ -1,11 +1,11 @@
 /**
- * A small synthetic session in the host's own shape: a constraint, a decision, todos, edits, a command that fails
- * and one that does not, and an automatic compaction that swallows a prompt. Pure: the same start gives the same bytes.
+ * A small synthetic session in the host's format: a constraint, a decision, todos, edits, a failing and a successful
+ * command, and an automatic compaction that swallows a prompt. Pure: the same start gives the same bytes.
  */
 
 export interface DemoTurn {
   readonly prompt: string
-  /** Lines of the transcript, with their newlines. */
+  /** Lines of the transcript, including newlines. */
   readonly text: string
 }
 
@@ -13,12 +13,12 @@ export interface DemoSession {
   readonly id: string
   readonly cwd: string
   readonly turns: readonly DemoTurn[]
-  /** Typed just before the compaction: the host has not written it down yet. */
+  /** Typed just before the compaction, so the host has not written it yet. */
   readonly pending: string
   readonly compaction: { readonly summary: string; readonly text: string }
 }
 
-/** What the session holds that must come back. */
+/** Parts of the session that must come back. */
 export const FACTS = {
   constraint: "Never store an IP address in plain text.",
   decision:
@@ -30,7 +30,7 @@ export const FACTS = {
   good: "npx tsc --noEmit",
 } as const
 
-/** Hosts of this version lose a prompt that comes just before an automatic compaction. */
+/** This version of the host loses a prompt that comes just before an automatic compaction. */
 const VERSION = "2.1.112"
 const MODEL = "claude-sonnet-4-6"
 const SECOND = 1000
@@ -52,7 +52,7 @@ export function allow(buckets, address, key, now) {
 }
 `
 
-/** @param start ms since the epoch of the first line */
+/** @param start time of the first line, in ms since the epoch */
 export function demoSession(id: string, cwd: string, start: number): DemoSession {
   const log = new Log(id, cwd, start)
   return {
@@ -137,7 +137,7 @@ function typeCheck(log: Log): DemoTurn {
   return { prompt, text: log.take() }
 }
 
-/** Lines of a transcript, one after the other. */
+/** Builds the lines of a transcript one after the other. */
 class Log {
   readonly #id: string
   readonly #cwd: string
@@ -153,7 +153,7 @@ class Log {
     this.#time = start
   }
 
-  /** What was written since the last call. */
+  /** Returns what was written since the last call. */
   take(): string {
     return this.#lines.splice(0).join("")
   }

@@ -1,11 +1,11 @@
-/** What waits for somebody: markers for the views, requests to the background job, bytes in the spool. */
+/** Everything that is waiting: markers for the views, requests to the background job, bytes in the spool. */
 import { readdirSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { runJob } from "../job/run.ts"
 import { bytes, count } from "../util/text.ts"
 import { type Finding, finding, MINUTE, type Patient, type SpoolCount } from "./finding.ts"
 
-/** ms after which the background job should have come. */
+/** ms within which the background job should have run. */
 const LATE = 60 * MINUTE
 
 export function backlogChecks(patient: Patient): Finding[] {
@@ -47,7 +47,7 @@ function waiting(check: string, what: string, { files, oldest }: Waiting, now: n
   })
 }
 
-/** @param spool undefined where there is none */
+/** @param spool undefined if there is none */
 export function spoolFinding(spool: SpoolCount | undefined): Finding {
   if (spool === undefined) return finding("spool", "skipped", "there is none")
   if (spool.files === 0) return finding("spool", "ok", "nothing waits in it")

@@ -1,4 +1,4 @@
-/** The binaries that hooks call, and the one on PATH. */
+/** Checks the binaries that hooks call, and the one on PATH. */
 
 import { output } from "./child.ts"
 import { type Finding, finding, type Patient } from "./finding.ts"
@@ -21,7 +21,7 @@ async function oneBinary(patient: Patient, { binary, scope }: InstalledHook): Pr
   if (real === realFile(patient.exePath)) {
     return finding("binary", "ok", `hooks call this binary, ${patient.version}`)
   }
-  // A project's files arrive with `git clone`: what they name is not run by us.
+  // A project's files arrive with `git clone`, so we do not run what they name.
   if (scope !== "user") {
     const text = `${scope} settings: hooks call another binary, which is not run to ask its version: ${binary}`
     return finding("binary", "warn", text, { hint: `ctxbridge install --scope ${scope}` })
@@ -53,6 +53,6 @@ async function onPath({ exePath, version }: Patient, called: readonly string[]):
   })
 }
 
-/** undefined when it does not say one as we do. */
+/** undefined if it does not report a version in our format. */
 const versionOf = async (binary: string): Promise<string | undefined> =>
   /^ctxbridge (\S+)$/m.exec((await output([binary, "--version"])) ?? "")?.[1]

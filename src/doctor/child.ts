@@ -1,26 +1,26 @@
-/** Short-lived programs that checks start, with an end that cannot be overslept. */
+/** Short-lived programs started by checks, with a timeout that they cannot escape. */
 
-/** ms that a program gets to say its version. */
+/** ms that a program may take to report its version. */
 const PATIENCE = 3000
 
 export interface ChildRun {
   readonly stdout: string
   readonly stderr: string
   readonly code: number
-  /** Whether it was ended, and all that it had started. */
+  /** Whether it was killed, along with everything it had started. */
   readonly late: boolean
   readonly ms: number
 }
 
 export interface ChildOptions {
-  /** ms after which it is ended. */
+  /** ms after which it is killed. */
   readonly timeout: number
   readonly stdin?: string
   readonly cwd?: string
   readonly env?: Record<string, string | undefined>
 }
 
-/** In a process group of its own, so that a shell takes its children with it: they would hold our pipes. */
+/** Runs in its own process group: a killed shell's children would otherwise survive and hold our pipes. */
 export async function runChild(command: string[], options: ChildOptions): Promise<ChildRun> {
   const { timeout, stdin = "", cwd, env } = options
   const start = performance.now()
@@ -38,7 +38,7 @@ export async function runChild(command: string[], options: ChildOptions): Promis
     try {
       process.kill(-child.pid, "SIGKILL")
     } catch {
-      // it ended at this moment
+      // It exited at this very moment.
     }
   }, timeout)
   try {
@@ -53,7 +53,7 @@ export async function runChild(command: string[], options: ChildOptions): Promis
   }
 }
 
-/** What a program prints; undefined when it cannot be run, fails, or takes too long. */
+/** A program's stdout; undefined if it cannot be run, fails, or takes too long. */
 export async function output(command: string[]): Promise<string | undefined> {
   try {
     const { stdout, code, late } = await runChild(command, { timeout: PATIENCE })

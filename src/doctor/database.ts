@@ -1,4 +1,4 @@
-/** The views: whether SQLite finds them sound, of which schema they are, and how far they have followed. */
+/** The views: whether SQLite finds them sound, their schema version, and how far behind the vault they are. */
 import { statSync } from "node:fs"
 import { backlog } from "../archive/backlog.ts"
 import {
@@ -15,9 +15,9 @@ import { bytes, count } from "../util/text.ts"
 import { vaultFiles } from "../vault/walk.ts"
 import { type Finding, finding, type Patient, type Repair } from "./finding.ts"
 
-/** Bytes that can be looked through in about a second. */
+/** Bytes that can be checked in about a second. */
 const QUICK = 256 << 20
-/** ms to wait for others who have the database open. */
+/** ms to wait for other processes that have the database open. */
 const PATIENCE = 5000
 
 export function databaseChecks(patient: Patient): Finding[] {
@@ -49,7 +49,7 @@ export function databaseChecks(patient: Patient): Finding[] {
   }
 }
 
-/** undefined also where a file stands in the data folder's place. */
+/** undefined also if the data folder is in fact a file. */
 function sizeOf(path: string): number | undefined {
   try {
     return statSync(path).size

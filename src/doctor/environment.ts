@@ -1,13 +1,13 @@
-/** Variables and option values that do not do what they seem to. */
+/** Variables and option values that do not do what they seem to do. */
 import { type Key, OPTIONS } from "../config/options.ts"
 import { type Finding, finding, type Patient } from "./finding.ts"
 import { settingsOf } from "./our-hooks.ts"
 
-/** Hook commands clear these; they would make another program of the binary. */
+/** Cleared by our hook commands, because they would turn the binary into another program. */
 const CLEARED = ["BUN_OPTIONS", "BUN_BE_BUN"]
-/** Where Bun itself was installed: read by its installer and package manager only. */
+/** Where Bun itself was installed: only its installer and package manager read these. */
 const INNOCENT = /^BUN_INSTALL/
-/** Read by us without being options. */
+/** Variables that we read but that are not options. */
 const OURS = /^CTXBRIDGE_(HOME|CONFIG|TEST_\w+)$/
 
 export function environmentChecks(patient: Patient): Finding[] {

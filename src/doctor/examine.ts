@@ -1,4 +1,4 @@
-/** All checks, one after the other; and, when asked for, the repairs of what they found. */
+/** Runs all checks one after the other and, on request, repairs what they found. */
 import { messageOf } from "../util/errors.ts"
 import { backlogChecks } from "./backlog.ts"
 import { binaryChecks } from "./binaries.ts"
@@ -21,27 +21,27 @@ import { vaultChecks } from "./vault.ts"
 export interface DoneRepair {
   readonly check: string
   readonly what: string
-  /** Why it could not be done; undefined when it was, or by a dry run. */
+  /** Why the repair failed; undefined if it succeeded, or in a dry run. */
   readonly error: string | undefined
 }
 
 export interface Examination {
-  /** No check failed. Warnings do not count. */
+  /** Whether no check failed. Warnings do not count. */
   readonly ok: boolean
-  /** As things are at the end, after the repairs. */
+  /** The state at the end, after any repairs. */
   readonly findings: readonly Finding[]
   readonly repairs: readonly DoneRepair[]
 }
 
 export interface ExamineOptions {
   readonly fix: boolean
-  /** With `fix`: say what would be done, do nothing. */
+  /** With `fix`: only say what would be done. */
   readonly dryRun: boolean
 }
 
 type Check = (patient: Patient) => Promise<Finding[]> | Finding[]
 
-/** The name stands in the report when the check itself fails. In the order of the report. */
+/** In the order of the report. The name is used in the report when the check itself fails. */
 const CHECKS: readonly (readonly [name: string, check: Check])[] = [
   ["settings", installedChecks],
   ["binary", binaryChecks],
@@ -63,7 +63,7 @@ const CHECKS: readonly (readonly [name: string, check: Check])[] = [
 export async function examine(patient: Patient, { fix, dryRun }: ExamineOptions): Promise<Examination> {
   const findings = await look(patient)
   if (!fix) return result(findings, [])
-  // The same repair may answer several findings.
+  // Several findings may have the same repair.
   const wanted = new Map(findings.flatMap((one) => (one.repair ? [[one.repair.what, one] as const] : [])))
   const repairs: DoneRepair[] = []
   for (const { check, repair } of wanted.values()) {
@@ -86,14 +86,14 @@ const result = (findings: readonly Finding[], repairs: readonly DoneRepair[]): E
 })
 
 async function look(patient: Patient): Promise<Finding[]> {
-  // It takes as long as all the others together.
+  // Started first: it takes as long as all the others together.
   const host = checked("host", hostCheck, patient)
   const findings: Finding[] = []
   for (const [name, check] of CHECKS) findings.push(...(await checked(name, check, patient)))
   return [...findings, ...(await host)]
 }
 
-/** What a check cannot cope with is a finding, too. */
+/** A check that throws also gives a finding. */
 async function checked(name: string, check: Check, patient: Patient): Promise<Finding[]> {
   try {
     return await check(patient)

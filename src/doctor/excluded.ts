@@ -1,4 +1,4 @@
-/** Folders whose sessions are not archived: whether they are there, and what the archive holds of them from before. */
+/** Excluded folders: whether they exist, and which of their sessions the archive has from before. */
 import { existsSync } from "node:fs"
 import { absolutePattern, isExcludedFolder } from "../archive/excluded.ts"
 import { openForReading } from "../archive/read.ts"
@@ -50,7 +50,7 @@ function sessionsIn(dataHome: string): readonly { id: string; cwd: string | null
       db.close()
     }
   } catch {
-    // Another check tells of a database that cannot be read.
+    // Another check reports a database that cannot be read.
     return []
   }
 }

@@ -1,8 +1,8 @@
-/** What a check is given, and what it says. Pure. */
+/** The input and output of a check. Pure. */
 import type { Resolved } from "../config/options.ts"
 import type { SecretSettings } from "../util/secrets.ts"
 
-/** `skipped`: there is nothing to look at, or no way to. */
+/** `skipped`: there is nothing to check, or no way to. */
 export type State = "ok" | "warn" | "fail" | "skipped"
 
 export interface Repair {
@@ -12,30 +12,30 @@ export interface Repair {
 }
 
 export interface Finding {
-  /** The check's name, for programs. */
+  /** The check's name, used in JSON. */
   readonly check: string
   readonly state: State
-  /** One line. Never text of a transcript. */
+  /** One line, never containing text from a transcript. */
   readonly text: string
   readonly hint: string | undefined
-  /** Examples, one a line; not all there are. */
+  /** Examples, one per line; not necessarily all. */
   readonly details: readonly string[]
   readonly repair: Repair | undefined
 }
 
-/** Bytes that wait because they could not be written where they belong. */
+/** Bytes waiting because they could not be written where they belong. */
 export interface SpoolCount {
   readonly files: number
   readonly bytes: number
 }
 
-/** The machine as it is looked at. */
+/** The machine being examined. */
 export interface Patient {
   readonly home: string
   readonly cwd: string
   /** The host's configuration folder. */
   readonly claudeDir: string
-  /** The host's own state file, which names the user's servers. */
+  /** The host's own state file, which lists the user's servers. */
   readonly hostConfig: string
   readonly dataHome: string
   readonly stateHome: string
@@ -43,21 +43,21 @@ export interface Patient {
   /** Our own version. */
   readonly version: string
   readonly resolved: Resolved
-  /** What must not get into the archive. */
+  /** What must be kept out of the archive. */
   readonly secrets: SecretSettings
-  /** Folders whose sessions must not get there. */
+  /** Folders whose sessions must be kept out of the archive. */
   readonly exclude: readonly string[]
-  /** Configuration files that could not be read as TOML, with the reason. */
+  /** Configuration files that could not be parsed as TOML, each with the reason. */
   readonly broken: readonly string[]
   /** Names of the environment variables that are set. */
   readonly variables: readonly string[]
   /** ms since the epoch. */
   readonly now: number
-  /** Read every byte of database and vault, however long it takes. */
+  /** Read every byte of the database and the vault, however long it takes. */
   readonly deep: boolean
-  /** undefined where there is no spool. */
+  /** undefined if there is no spool. */
   readonly spool: SpoolCount | undefined
-  /** For what takes long: `--deep`, and some repairs. */
+  /** Reports the progress of slow work: `--deep`, and some repairs. */
   progress(label: string, done: number, total: number): void
 }
 
@@ -76,7 +76,7 @@ export const finding = (check: string, state: State, text: string, more: More = 
   repair: more.repair,
 })
 
-/** Details that are shown; the text says how many there are. */
+/** Maximum number of details shown; the text gives the total. */
 export const SHOWN = 5
 
 export const MINUTE = 60_000

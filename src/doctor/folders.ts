@@ -1,4 +1,4 @@
-/** The folders of the archive: whose they are, who may read them, and whether there is room. */
+/** The folders of the archive: who owns them, who may read them, and how much space is left. */
 import {
   accessSync,
   chmodSync,
@@ -22,12 +22,12 @@ interface Entry {
 
 export function folderChecks(patient: Patient): Finding[] {
   const entries = [...new Set([patient.dataHome, patient.stateHome])].flatMap((folder) => entriesOf(folder))
-  // The state folder may lie in the other one.
+  // The state folder may be inside the data folder.
   const unique = [...new Map(entries.map((entry) => [entry.path, entry])).values()]
   return [...privacy(unique), ...access(patient, unique), leftovers(patient, unique), space(patient)]
 }
 
-/** The folder and all in it; nothing when it is not there. Links are not followed. */
+/** The folder and everything in it; empty if it does not exist. Links are not followed. */
 function entriesOf(folder: string): Entry[] {
   const stats = outside(folder)
   if (stats === undefined) return []
@@ -42,7 +42,7 @@ function entriesOf(folder: string): Entry[] {
   return [...own, ...names.flatMap((name) => entriesOf(join(folder, name)))]
 }
 
-/** undefined also where a file stands in a folder's place. */
+/** undefined also if a parent folder is in fact a file. */
 function outside(path: string): Stats | undefined {
   try {
     return lstatSync(path)
@@ -120,7 +120,7 @@ function isWritable(path: string): boolean {
   }
 }
 
-/** What a process that died left: files on their way to their names, and copies that were being merged. */
+/** What a process that died leaves behind: files not yet renamed, and copies being merged. */
 const TEMPORARY = /(\.json\.\d+|\.compact|\.tmp)$/
 
 function leftovers({ now }: Patient, entries: readonly Entry[]): Finding {
@@ -139,7 +139,7 @@ function leftovers({ now }: Patient, entries: readonly Entry[]): Finding {
   })
 }
 
-/** Bytes below which it is time to say something, and those below which hooks will soon fail. */
+/** Free bytes below which to warn, and below which hooks will soon fail. */
 const LITTLE = 1_000_000_000
 const ALMOST_NONE = 50_000_000
 
@@ -152,7 +152,7 @@ function space({ dataHome }: Patient): Finding {
   return spaceFinding(bavail * bsize)
 }
 
-/** @param free bytes that this user may still write */
+/** @param free bytes that this user can still write */
 export function spaceFinding(free: number): Finding {
   const text = `${bytes(free)} free`
   if (free >= LITTLE) return finding("space", "ok", text)

@@ -1,4 +1,4 @@
-/** Runs each hook as the host would, on a session that does not exist, with an archive that is thrown away. */
+/** Runs each hook as the host would, on a made-up session and with a throwaway archive. */
 import { mkdirSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { openDatabase } from "../archive/database.ts"
@@ -15,19 +15,19 @@ import { runChild } from "./child.ts"
 import { type Finding, finding, type Patient } from "./finding.ts"
 import { type InstalledHook, isExecutable, ourHooks } from "./our-hooks.ts"
 
-/** The host's limit for text that a hook gives to the model. */
+/** The host's limit for text that a hook gives to the model, in UTF-16 units. */
 const LARGEST = 10_000
-/** Share of its timeout from which on a hook is slow. */
+/** A hook that takes more than this share of its timeout is slow. */
 const NEAR = 0.8
-/** Nobody waits longer for a hook of ours, whatever its timeout says. */
+/** Maximum wait for one of our hooks, whatever its timeout. */
 const MOST_SECONDS = 10
-/** Variables that turn a Bun binary into another program: hooks clear them, and nothing else. */
+/** A hook command may set these: ours clear them, because they would turn a Bun binary into another program. */
 const HARMLESS = /^BUN_/
 
 interface Trial {
   readonly hook: InstalledHook
   readonly ms: number
-  /** What is wrong; undefined when all is well. */
+  /** What is wrong; undefined if nothing is. */
   readonly fault: string | undefined
 }
 
@@ -53,8 +53,8 @@ export async function hookRuns(patient: Patient): Promise<Finding[]> {
 }
 
 /**
- * A project's files arrive with `git clone`: of theirs, only what an install of this binary writes is run, to the
- * letter. A user's own command may not set what would lead it to the real archive.
+ * A project's files arrive with `git clone`, so its hooks run only if they are exactly what an install of this binary
+ * writes. A user's hook may not set variables that could lead it to the real archive.
  */
 function mayRun({ exePath }: Patient, { scope, event, command, variables }: InstalledHook): boolean {
   if (scope === "user") return variables.every((name) => HARMLESS.test(name))
@@ -84,7 +84,7 @@ async function tried(patient: Patient, hook: InstalledHook, root: string, n: num
   const dataHome = join(root, `archive-${n}`)
   const event = hook.event as HostEvent
   const { payload, transcript, size } = stage(event, join(root, `host-${n}`), n)
-  // So that no background job is asked for, which would outlive the folder.
+  // Keeps the hook from asking for a background job, which would outlive the folder.
   openDatabase(dataHome, { wait: 0 }).close()
   if (transcript !== undefined) sweepDue(dirname(transcript), join(dataHome, "state"), patient.now)
   try {
@@ -109,7 +109,7 @@ async function tried(patient: Patient, hook: InstalledHook, root: string, n: num
   }
 }
 
-/** A short session, and what the host says of it. */
+/** A short session, and the host's event for it. */
 function stage(event: HostEvent, folder: string, n: number) {
   const session = `00000000-0000-4000-8000-00000000000${n % 10}`
   const common = { session_id: session, cwd: folder, hook_event_name: event }
@@ -132,7 +132,7 @@ function stage(event: HostEvent, folder: string, n: number) {
   }
   const text = `${JSON.stringify(line)}\n`
   writeFileSync(transcript, text)
-  // The end of a session with a transcript starts the background job.
+  // A session end with a transcript would start the background job.
   if (event === "SessionEnd") {
     return { payload: JSON.stringify({ ...common, ...fields[event] }), transcript: undefined, size: 0 }
   }
@@ -140,7 +140,7 @@ function stage(event: HostEvent, folder: string, n: number) {
   return { payload, transcript, size: Buffer.byteLength(text) }
 }
 
-/** Nothing; text for the compaction; or a document with context for the model. */
+/** Accepts no output, text for the compaction, or a document with context for the model. */
 function isValid(event: HostEvent, stdout: string): boolean {
   if (stdout === "") return true
   if (event === "PreCompact") return stdout.length <= LARGEST && !stdout.startsWith("{")

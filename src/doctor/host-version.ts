@@ -1,4 +1,4 @@
-/** Which version of Claude Code is here, and what it can do for us. */
+/** The installed version of Claude Code, and what it can do for us. */
 import { closeSync } from "node:fs"
 import { abilitiesOf, isTried, lackingIn, OLDEST_TRIED } from "../host/versions.ts"
 import { transcriptsBelow } from "../job/transcripts.ts"
@@ -9,7 +9,7 @@ import { output } from "./child.ts"
 import { type Finding, finding, type Patient } from "./finding.ts"
 import { projectsOf } from "./our-hooks.ts"
 
-/** Bytes at the end of a transcript in which its version stands for sure: most lines have it. */
+/** Bytes at the end of a transcript to search for a version. Most lines have one. */
 const TAIL = 1 << 16
 
 export async function hostCheck(patient: Patient): Promise<Finding[]> {
@@ -40,7 +40,7 @@ export async function hostCheck(patient: Patient): Promise<Finding[]> {
   ]
 }
 
-/** The version in the transcript that was written last. */
+/** The version in the most recently written transcript. */
 function writtenBy(patient: Patient): string | undefined {
   const changed = (path: string): number => statsOf(path)?.mtimeMs ?? 0
   const dated = transcriptsBelow(projectsOf(patient)).map((path) => ({ path, time: changed(path) }))
@@ -56,7 +56,7 @@ function writtenBy(patient: Patient): string | undefined {
   }
 }
 
-/** Another check tells of transcripts that cannot be read. */
+/** undefined if the file cannot be read; another check reports that. */
 function openedIfAllowed(path: string): ReturnType<typeof openSource> {
   try {
     return openSource(path)

@@ -1,11 +1,11 @@
-/** Whether our hooks are in the host's settings, whole and once. */
+/** Whether our hooks are in the host's settings, intact and only once. */
 import { existsSync } from "node:fs"
 import { type HookStatus, hookStatus } from "../host/hook-status.ts"
 import { install, type Scope } from "../host/install.ts"
 import { type Finding, finding, type Patient, type Repair } from "./finding.ts"
 import { type InstalledHook, ourHooks, placesOf, realFile, settingsOf } from "./our-hooks.ts"
 
-/** Registers our hooks with this very binary. Not in a project's shared file, which is not the user's alone. */
+/** Registers our hooks with this binary. Leaves out a project's shared file, because others use it too. */
 export function reinstall(patient: Patient, scope: Scope): Repair | undefined {
   if (scope === "project") return undefined
   return {
@@ -51,7 +51,7 @@ function presence(patient: Patient, status: readonly HookStatus[]): Finding[] {
     .map((one) => presenceIn(patient, one, hooks))
 }
 
-/** One settings file that has hooks of ours. */
+/** The finding for one settings file with hooks of ours. */
 function presenceIn(
   patient: Patient,
   { scope, missing, stale, installed }: HookStatus,
@@ -76,7 +76,7 @@ function presenceIn(
   return finding("hooks", "ok", `${scope} settings: all ${installed.length}`)
 }
 
-/** Whether nothing is wrong with it but that it calls another binary than this one. */
+/** Whether the only thing wrong with a hook is that it calls another binary. */
 function isOther(patient: Patient, scope: Scope, event: string, hooks: readonly InstalledHook[]): boolean {
   const own = hooks.filter((one) => one.scope === scope && one.event === event)
   const [hook] = own
@@ -90,7 +90,7 @@ const pluginsOf = (patient: Patient): string[] => [
   ),
 ]
 
-/** The host runs equal commands once, different ones side by side: each prompt would then be archived twice. */
+/** The host runs identical commands once but different ones in parallel, and then archives each prompt twice. */
 function doubles(patient: Patient): Finding[] {
   const hooks = ourHooks(patient)
   const commands = new Map<string, Set<string>>()

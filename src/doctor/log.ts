@@ -1,10 +1,10 @@
-/** What hooks and the background job could not do, from their log. */
+/** What hooks and the background job could not do, according to their log. */
 import { DAY } from "../host/clean-up.ts"
 import { entriesIn, logPath } from "../util/log.ts"
 import { count, cut, oneLine } from "../util/text.ts"
 import { type Finding, finding, type Patient } from "./finding.ts"
 
-/** Errors of this age are worth a warning. */
+/** Maximum age of an error, in ms, for a warning. */
 const NEW = 7 * DAY
 
 export function logChecks({ stateHome, now }: Patient): Finding[] {

@@ -1,4 +1,4 @@
-/** Where the host's files are for this user, and which hooks of ours stand in its settings. */
+/** Where this user's host files are, and which of our hooks its settings contain. */
 import { accessSync, constants, realpathSync } from "node:fs"
 import { join } from "node:path"
 import { readOurHook } from "../host/hooks-table.ts"
@@ -6,13 +6,13 @@ import type { Scope } from "../host/install.ts"
 import { readSettings, type ScopeSettings } from "../host/settings-read.ts"
 import type { Patient } from "./finding.ts"
 
-/** One hook of ours as a settings file has it. */
+/** One of our hooks, as written in a settings file. */
 export interface InstalledHook {
   readonly scope: Scope
   readonly event: string
   readonly command: string
   readonly timeout: number | undefined
-  /** Absolute path of what it calls, as far as that can be told. */
+  /** Absolute path of the binary it calls, if it can be found. */
   readonly binary: string
   /** Names of the variables that the command sets. */
   readonly variables: readonly string[]
@@ -40,7 +40,7 @@ export function ourHooks(patient: Patient): InstalledHook[] {
   )
 }
 
-/** The file itself, through links; undefined where there is none. */
+/** The path with links resolved; undefined if there is no such file. */
 export function realFile(path: string): string | undefined {
   try {
     return realpathSync(path)

@@ -1,4 +1,4 @@
-/** What a search goes by: whether every message has its words, and which vectors there are. */
+/** The data behind searches: whether every message is in the word index, and how many turns have vectors. */
 import { existsSync } from "node:fs"
 import { databasePath, openDatabase, SCHEMA_VERSION, schemaVersion } from "../archive/database.ts"
 import { wordTotals } from "../archive/word-index.ts"
@@ -21,7 +21,7 @@ export function searchChecks({ dataHome }: Patient): Finding[] {
       db.close()
     }
   } catch (error) {
-    // `database` tells of it, and makes it anew.
+    // The `database` check reports it and offers the repair.
     if (isDamage(error)) return [finding("words", "skipped", "the database is damaged")]
     throw error
   }

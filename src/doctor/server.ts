@@ -1,4 +1,4 @@
-/** Whether the host starts our MCP server. What the user has left out or taken out stays out. */
+/** Whether the host starts our MCP server. A server that the user left out or removed is not added back. */
 import { installServer } from "../host/install.ts"
 import { type ServerStatus, serverStatus } from "../host/server-status.ts"
 import { type Finding, finding, type Patient, type Repair } from "./finding.ts"
@@ -62,7 +62,7 @@ function ofOther(patient: Patient, status: ServerStatus, hint: string): Finding 
   })
 }
 
-/** Not in a project's file, which is not the user's alone. */
+/** Not for a project's file, because others use it too. */
 function registered(patient: Patient, { scope }: ServerStatus): Repair | undefined {
   if (scope !== "user") return undefined
   return {

@@ -1,4 +1,4 @@
-/** Sessions whose hooks came but whose transcript never did. */
+/** Sessions whose hooks ran but whose transcript never appeared. */
 import { readdirSync, readFileSync, statSync } from "node:fs"
 import { basename, join } from "node:path"
 import { DAY } from "../host/clean-up.ts"
@@ -8,7 +8,7 @@ import { vaultFiles } from "../vault/walk.ts"
 import { type Finding, finding, MINUTE, type Patient, SHOWN } from "./finding.ts"
 import { projectsOf } from "./our-hooks.ts"
 
-/** Sessions that were last heard of longer ago are no news. */
+/** Maximum age of a session to report, in ms since its last hook. */
 const RECENT = 30 * DAY
 
 export function sessionChecks(patient: Patient): Finding[] {
@@ -29,7 +29,7 @@ export function sessionChecks(patient: Patient): Finding[] {
   ]
 }
 
-/** Sessions that had a human prompt: only then does the host begin a transcript. */
+/** Sessions that had a human prompt, without which the host does not start a transcript. */
 function prompted(dataHome: string): { session: string; time: number }[] {
   const folder = join(dataHome, "sessions")
   let names: string[]
@@ -46,7 +46,7 @@ function prompted(dataHome: string): { session: string; time: number }[] {
         if (typeof JSON.parse(readFileSync(file, "utf8")).prompt !== "string") return []
         return [{ session: basename(name, ".json"), time: statSync(file).mtimeMs }]
       } catch {
-        // replaced at this moment, or not whole: the next hook writes it anew
+        // Being replaced right now, or incomplete: the next hook writes it again.
         return []
       }
     })

@@ -1,9 +1,9 @@
-/** Hooks, anybody's, whose timeout was meant as milliseconds. */
+/** Hooks, not only ours, whose timeout was probably meant in milliseconds. */
 import { isOurHook } from "../host/hooks-table.ts"
 import { type Finding, finding, type Patient } from "./finding.ts"
 import { settingsOf } from "./our-hooks.ts"
 
-/** Seconds. */
+/** In seconds. */
 const LONGEST = 600
 
 export function timeoutCheck(patient: Patient): Finding[] {

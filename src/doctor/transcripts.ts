@@ -1,4 +1,4 @@
-/** The host's transcripts: what of them is not in the vault, and what the host is about to delete. */
+/** The host's transcripts: what the vault lacks of them, and which the host is about to delete. */
 import { join } from "node:path"
 import { cleanUpPeriod, DAY, dueUntil } from "../host/clean-up.ts"
 import { type ImportedFile, importTranscripts } from "../job/import.ts"
@@ -11,14 +11,14 @@ import { transcriptName } from "../vault/layout.ts"
 import { type Finding, finding, MINUTE, type Patient, type Repair, SHOWN } from "./finding.ts"
 import { projectsOf, settingsOf } from "./our-hooks.ts"
 
-/** How far ahead the clean-up is looked at. */
+/** How far ahead to look for clean-ups, in ms. */
 const SOON = 7 * DAY
 
 interface HostTranscript {
   readonly path: string
-  /** Of the last change, in ms since the epoch. */
+  /** Time of the last change, in ms since the epoch. */
   readonly changed: number
-  /** Bytes that are not in the vault. */
+  /** Bytes that the vault lacks. */
   readonly missing: number
   readonly error: string | undefined
 }
@@ -89,7 +89,7 @@ function cleanUp(patient: Patient, all: readonly HostTranscript[]): Finding[] {
   }
   if (days === undefined) return []
   const set = `after ${count(days, "day")}${file === undefined ? " (its default)" : ""}`
-  // A session's folder goes with its transcript, whatever the dates in it.
+  // A session's folder is deleted with its transcript, whatever the dates in it.
   const sessions = all.filter(({ path }) => path.endsWith(".jsonl") && !path.includes("/subagents/"))
   const due = dueUntil(sessions, days, patient.now + SOON)
   if (due.length === 0) {
@@ -125,7 +125,7 @@ function cleanUp(patient: Patient, all: readonly HostTranscript[]): Finding[] {
 
 const RAISE = 'to keep them longer: "cleanupPeriodDays": 3650 in the settings of Claude Code'
 
-/** Whether the session and what goes with it are in the vault. */
+/** Whether the vault has the session and its subagents. */
 function isSafe({ path, missing, error }: HostTranscript, all: readonly HostTranscript[]): boolean {
   const folder = `${path.replace(/\.jsonl$/, "")}/`
   const with_ = all.filter((one) => one.path.startsWith(folder))

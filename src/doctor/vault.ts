@@ -1,4 +1,4 @@
-/** The vault: how each copy begins and ends, or, when asked for, every byte of it. */
+/** The vault: checks the beginning and end of each copy or, on request, every byte. */
 import { closeSync, existsSync, fstatSync } from "node:fs"
 import { importTranscripts } from "../job/import.ts"
 import { transcriptsBelow } from "../job/transcripts.ts"
@@ -21,7 +21,7 @@ export function vaultChecks(patient: Patient): Finding[] {
 interface Fault {
   readonly copy: string
   readonly text: string
-  /** The next hook or import sets it right. */
+  /** Whether the next hook or import fixes it. */
   readonly slight?: boolean
 }
 
@@ -45,10 +45,10 @@ function bothEnds(patient: Patient, files: ReturnType<typeof vaultFiles>): Findi
 function faultOf(file: string): Omit<Fault, "copy"> | undefined {
   try {
     const fd = openCopy(file)
-    // Renamed at this moment.
+    // It was renamed at this moment.
     if (fd === undefined) return undefined
     try {
-      // Before the rest is read: somebody may be appending.
+      // Taken before reading the rest, because somebody may be appending.
       const { size } = fstatSync(fd)
       const tail = readTail(fd)
       if (tail === undefined) return { text: "it does not begin with a ctxbridge header" }
@@ -71,7 +71,7 @@ function everyByte(patient: Patient): Finding {
     transcripts: [],
     onProgress: (done, total) => patient.progress("reading", done, total),
   })
-  // What is not archived, or cannot be read, is told of the transcripts.
+  // Missing and unreadable transcripts are reported by the check of transcripts.
   const bad = report.transcripts.filter((one) => !isFine(one) && !/^(missing|unreadable)$/.test(one.state))
   if (bad.length === 0) {
     return finding(
@@ -97,7 +97,7 @@ function faulty(patient: Patient, faults: readonly Fault[], text: string): Findi
   })
 }
 
-/** The transcripts that still exist are taken anew; the damaged copies are kept under another name. */
+/** Archives transcripts that still exist again, and keeps the damaged copies under another name. */
 function archivedAnew(patient: Patient, faults: readonly Fault[]): Repair | undefined {
   const copies = new Set(faults.map(({ copy }) => copy))
   const paths = transcriptsBelow(projectsOf(patient)).filter(

@@ -1,4 +1,4 @@
-/** A file that an export goes to: private, never over another one unasked, and never instead of it where it fails. */
+/** The output file of an export: private, overwrites nothing unasked, and leaves the old file intact on failure. */
 import {
   accessSync,
   closeSync,
@@ -14,15 +14,15 @@ import {
 import { CtxError, codeOf, messageOf } from "../util/errors.ts"
 
 /**
- * Writes all pieces to a new file of mode 0600, or in the place of an existing one if `force`: that one is as it was
- * until all of it is written. What could not be written whole is removed.
+ * Writes all pieces to a new file of mode 0600. With `force`, replaces an existing file, which stays as it was until
+ * everything is written. An incomplete new file is removed.
  *
  * @returns the number of bytes
  * @throws CtxError `output`, `exists`; what `pieces` throws
  */
 export function writeExport(path: string, pieces: Iterable<Uint8Array>, force: boolean): number {
   const source = pieces[Symbol.iterator]()
-  // Before the file is opened: for what cannot be found there is none.
+  // Read before the file is opened, so that a failed lookup creates no file.
   let next = source.next()
   const { fd, written, place } = open(path, force)
   let size = 0
@@ -48,7 +48,7 @@ function writeAll(fd: number, piece: Uint8Array): void {
 
 interface Target {
   readonly fd: number
-  /** The file that is written, and the one that it becomes. */
+  /** The file being written, and the one that it will replace. */
   readonly written: string
   readonly place: string
 }
@@ -65,7 +65,7 @@ function open(path: string, force: boolean): Target {
 
 function openExisting(path: string): Target {
   const kind = statSync(path, { throwIfNoEntry: false })
-  // A device or a pipe is written to, and nothing takes its place; a link to nothing yet is followed.
+  // Devices and pipes are written to directly and never replaced; a dangling link is followed.
   if (kind?.isFile() !== true) return { fd: openSync(path, "w", 0o600), written: path, place: path }
   accessSync(path, constants.W_OK)
   const place = realpathSync(path)

@@ -1,9 +1,9 @@
-/** A session as our own JSON lines: what docs/export.md describes. Pure. */
+/** A session as our own JSON lines, as described in docs/export.md. Pure. */
 import type { Lineage } from "../archive/lineage.ts"
 import type { SessionRow } from "../archive/read.ts"
 import type { WholeTurn } from "../archive/turn.ts"
 
-/** Goes up when a field changes its meaning. New fields may come at any time. */
+/** Increased when a field changes its meaning. Adding fields does not count. */
 const FORMAT = 1
 
 export const sessionLine = (session: SessionRow, lineage: Lineage): string =>

@@ -1,4 +1,4 @@
-/** A session to read: Markdown. Pure. */
+/** Renders a session as readable Markdown. Pure. */
 import type { Lineage } from "../archive/lineage.ts"
 import type { SessionRow } from "../archive/read.ts"
 import type { WholeTurn } from "../archive/turn.ts"
@@ -40,7 +40,7 @@ export function* turnMarkdown(turn: WholeTurn): Generator<string> {
 
 function body(part: Part, text: string): string {
   if (text === "") return ""
-  // The model writes Markdown; whatever else there is may be anything.
+  // The model's answers are Markdown; any other text is quoted or fenced.
   if (part.kind === "text") return `\n${text.trim()}\n`
   if (part.kind === "prompt" || part.kind === "brief" || part.kind === "thinking")
     return `\n${quoted(text)}\n`
@@ -49,12 +49,12 @@ function body(part: Part, text: string): string {
 
 const quoted = (text: string): string => text.trim().replace(/^/gm, "> ")
 
-/** A fence longer than any in the text. */
+/** Fences a text with more backticks than any run in it. */
 function fenced(text: string, language: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([run]) => run.length))
   const fence = "`".repeat(longest + 1)
   return `${fence}${language}\n${text.replace(/\n+$/, "")}\n${fence}`
 }
 
-/** One line, without what Markdown would take for its own. */
+/** The text on one line, with Markdown's special characters escaped. */
 const plain = (text: string): string => oneLine(text).replace(/[\\`*_[\]<>#]/g, "\\$&")

@@ -1,4 +1,4 @@
-/** What a part of a message is called and says, for people. Pure. */
+/** The title and text under which a part of a message is shown to people. Pure. */
 import type { Part } from "../transcript/types.ts"
 import { bytes } from "../util/text.ts"
 
@@ -7,10 +7,10 @@ export interface PartText {
   readonly text: string
 }
 
-/** Tells of which call a result is. */
+/** Finds the call that a result belongs to. */
 export type CallOf = (id: string) => { readonly name: string; readonly exitCode: number | null }
 
-/** @returns undefined for what is not shown */
+/** @returns undefined for a part that is not shown */
 export function partText(part: Part, callOf: CallOf): PartText | undefined {
   switch (part.kind) {
     case "prompt":
@@ -49,7 +49,7 @@ export function partText(part: Part, callOf: CallOf): PartText | undefined {
   }
 }
 
-/** A command as it would be typed; other inputs field by field. */
+/** A command as it would be typed; any other input field by field. */
 export function inputText(name: string, input: unknown): string {
   if (typeof input !== "object" || input === null || Array.isArray(input)) return JSON.stringify(input) ?? ""
   const { command, ...rest } = input as Record<string, unknown>
@@ -66,7 +66,7 @@ function field([key, value]: [string, unknown]): string {
   return value.includes("\n") ? `${key}:\n${value.replace(/^/gm, "    ")}` : `${key}: ${value}`
 }
 
-/** Looks calls up in a turn's list of them. */
+/** Looks up calls in a turn's list of tool calls. */
 export function callsIn(
   tools: readonly { readonly id: string; readonly name: string; readonly exitCode: number | null }[],
 ): CallOf {

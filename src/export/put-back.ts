@@ -1,4 +1,4 @@
-/** A transcript written back to disk from its copy: whole or not at all, and never over what the vault does not hold. */
+/** Writes a transcript back from its copy: completely or not at all, and never over bytes that the vault lacks. */
 import { randomUUID } from "node:crypto"
 import {
   closeSync,
@@ -18,9 +18,13 @@ import { openSource } from "../vault/original.ts"
 import { CopyReader } from "../vault/reader.ts"
 
 /**
- * `written`: there was none · `completed`: there was only its beginning · `present`: the same bytes are there ·
- * `longer`: it is there, and has grown since it was archived · `differs`: another file is there, and was left ·
- * `replaced`: another file was there, and was set aside · `failed`.
+ * - `written`: there was no file
+ * - `completed`: there was only the beginning
+ * - `present`: the file has the same bytes
+ * - `longer`: the file has grown since it was archived
+ * - `differs`: another file is there, and was left
+ * - `replaced`: another file was there, and was set aside
+ * - `failed`
  */
 export type PutState = "written" | "completed" | "present" | "longer" | "differs" | "replaced" | "failed"
 
@@ -28,20 +32,20 @@ export interface PutBack {
   readonly state: PutState
   /** Bytes of the transcript in the vault. */
   readonly bytes: number
-  /** Where the file went that was there before, for `replaced`; undefined for a dry run. */
+  /** Where the former file was moved, for `replaced`; undefined in a dry run. */
   readonly aside: string | undefined
   readonly error: string | undefined
 }
 
 export interface PutOptions {
-  /** Set a file aside that differs. */
+  /** Set aside a file that differs. */
   readonly force: boolean
-  /** Say what would be done; write nothing. */
+  /** Only say what would be done. */
   readonly dryRun: boolean
 }
 
 /**
- * The file gets mode 0600 and the present as its time of change, by which the host's clean-up goes.
+ * Writes the file with mode 0600. Its modification time is the present, because the host's clean-up goes by it.
  *
  * @param copy absolute path of the copy
  * @param target absolute path of the transcript
@@ -64,7 +68,7 @@ export function putBack(copy: string, target: string, { force, dryRun }: PutOpti
 interface Look {
   readonly state: "written" | "completed" | "present" | "longer" | "differs"
   readonly bytes: number
-  /** What the file that is there looks like from outside; undefined when there is none. */
+  /** Identifies the existing file and its version (see `outsideOf`); undefined when there is none. */
   readonly seen: string | undefined
 }
 
@@ -87,7 +91,7 @@ function look(copy: string, target: string): Look {
   }
 }
 
-/** Changes when the file is written or replaced; undefined where there is nothing. */
+/** A string that changes when the file is written or replaced; undefined when there is none. */
 function outsideOf(path: string): string | undefined {
   const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false })
   return stats && `${stats.dev} ${stats.ino} ${stats.size} ${stats.mtimeNs}`
@@ -96,7 +100,7 @@ function outsideOf(path: string): string | undefined {
 function write(copy: string, target: string, { seen }: Look, replace: boolean): string | undefined {
   const folder = dirname(target)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  // The host takes what ends in .jsonl for a session.
+  // Must not end in .jsonl, or the host would take it for a session.
   const temporary = join(folder, `.${basename(target)}.${randomUUID().slice(0, 8)}.tmp`)
   try {
     fill(temporary, copy)
@@ -130,18 +134,18 @@ function fill(file: string, copy: string): void {
   }
 }
 
-/** Linked, not renamed: a link never takes the place of a file that has come in the meantime. */
+/** Links instead of renaming, because a link never replaces a file that has appeared in the meantime. */
 function placeNew(temporary: string, target: string): void {
   try {
     linkSync(temporary, target)
   } catch (error) {
     if (codeOf(error) === "EEXIST") throw changed(target)
-    // A file system without links.
+    // The file system has no hard links.
     renameSync(temporary, target)
   }
 }
 
-/** The first free name beside it, which the host does not take for a session. */
+/** Renames the file to the first free name that the host does not take for a session. */
 function setAside(target: string): string {
   for (let n = 1; ; n++) {
     const aside = `${target}.before-${n}`

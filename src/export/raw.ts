@@ -1,4 +1,4 @@
-/** A transcript as the host wrote it, byte for byte, out of the vault. */
+/** Reads a transcript out of the vault, byte for byte as the host wrote it. */
 import type { Database } from "../archive/database.ts"
 import { messagesOf } from "../archive/read.ts"
 import { type TranscriptRow, transcriptsOf } from "../archive/transcripts.ts"
@@ -10,7 +10,7 @@ import type { Selection } from "./select.ts"
 
 const NEWLINE = Uint8Array.of(0x0a)
 
-/** A frame at a time: a transcript may be larger than memory. */
+/** Yields one frame at a time: a transcript may be larger than memory. */
 export function* exportRaw(db: Database, dataHome: string, selection: Selection): Generator<Uint8Array> {
   if (selection.kind === "turn") {
     const readers = new CopyReaders()
@@ -24,7 +24,7 @@ export function* exportRaw(db: Database, dataHome: string, selection: Selection)
     }
     return
   }
-  // All are found before the first byte is out.
+  // Find all copies before the first byte is written.
   const copies = selection.sessions.map(({ id }) => transcriptOf(db, id))
   for (const { copy } of copies) {
     const reader = new CopyReader(vaultFile(dataHome, copy))
@@ -36,7 +36,7 @@ export function* exportRaw(db: Database, dataHome: string, selection: Selection)
   }
 }
 
-/** The transcript as it is now; of several (a session resumed in another folder) the longest. */
+/** The current transcript; if there are several (a session resumed in another folder), the longest. */
 function transcriptOf(db: Database, session: string): TranscriptRow {
   const all = transcriptsOf(db, session)
   const current = all.filter(({ copy }) => !isSuperseded(copy))

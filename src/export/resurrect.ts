@@ -1,6 +1,6 @@
 /**
- * Sessions written back where the host expects them, so that it can resume what it has deleted. Reads the vault alone:
- * it works without a database.
+ * Writes sessions back to where the host expects them, so that it can resume what it has deleted. Reads only the vault,
+ * so it works without a database.
  */
 import { dirname, isAbsolute, join, normalize } from "node:path"
 import { type Source, sources } from "../archive/source.ts"
@@ -21,14 +21,14 @@ export interface PutFile extends PutBack {
 export interface Resurrected {
   readonly session: string
   readonly files: readonly PutFile[]
-  /** How to go on with it; empty with `to`, and where no file is in its place. */
+  /** How to resume it; empty with `to`, or if no file could be put in place. */
   readonly resume: readonly Resume[]
 }
 
 export interface Resume {
-  /** Folder to start the host in; undefined when the transcript does not say. */
+  /** Folder in which to start the host; undefined if the transcript does not name one. */
   readonly folder: string | undefined
-  /** The host's configuration folder, where it is not the one it would take by itself. */
+  /** The host's configuration folder, unless it is the default. */
   readonly configDir: string | undefined
 }
 
@@ -37,20 +37,20 @@ export interface ResurrectOptions extends PutOptions {
   readonly home: string
   /** The host's configuration folder. */
   readonly claudeDir: string
-  /** Absolute path of the folder to write below, in place of the host's. */
+  /** Absolute path of the folder to write to instead of the host's. */
   readonly to: string | undefined
-  /** Former versions of rewritten transcripts, too. */
+  /** Include former versions of rewritten transcripts. */
   readonly all: boolean
   readonly onProgress?: (done: number, total: number) => void
 }
 
-/** Fewer letters than this are a slip rather than a name. */
+/** A shorter word is probably a mistake. */
 const SHORTEST = 4
 
 /**
- * The sessions that words name, whole or by their beginning, each once.
+ * Sessions named by whole ids or beginnings of ids, without duplicates.
  *
- * @throws CtxError exit 3 for a word that names none, exit 64 for one that is too short or names several
+ * @throws CtxError exit 3 for a word that names no session, exit 64 for one that is too short or ambiguous
  */
 export function sessionsInVault(dataHome: string, words: readonly string[]): string[] {
   const known = new Set(hostsCopies(dataHome).map(({ session }) => ownerOf(session)))
@@ -72,7 +72,7 @@ export function sessionsInVault(dataHome: string, words: readonly string[]): str
 
 const ownerOf = (session: string): string => session.split("/")[0]!
 
-/** What another tool has kept was never a transcript that the host could resume. */
+/** Leaves out imports from other tools: the host could never resume those. */
 const hostsCopies = (dataHome: string): Source[] =>
   sources(dataHome).filter(({ copy }) => !isImportedCopy(copy))
 
@@ -96,7 +96,7 @@ export function resurrect(ids: readonly string[], options: ResurrectOptions): Re
   })
 }
 
-/** The newest copy of each of the session's transcripts; with `all`, the former ones before it. */
+/** The newest copy of each of the session's transcripts, preceded by the former ones with `all`. */
 function versionsOf(
   id: string,
   known: readonly Source[],
@@ -105,12 +105,12 @@ function versionsOf(
   const byTranscript = new Map<string, Source[]>()
   const own = known.filter(({ session }) => ownerOf(session) === id)
   const placed = own.filter(({ copy }) => !isLooseCopy(copy))
-  // What was imported from a backup need not be written there again.
+  // A transcript imported from a backup need not be written back there.
   for (const source of to === undefined && placed.length > 0 ? placed : own) {
     const name = withoutVersion(source.copy)
     byTranscript.set(name, [...(byTranscript.get(name) ?? []), source])
   }
-  // The oldest comes first, and the one that is not set aside last.
+  // Oldest first; the copy that was never set aside comes last.
   return [...byTranscript.values()].flatMap((versions) => (all ? versions : versions.slice(-1)))
 }
 
@@ -126,8 +126,8 @@ function putOne(source: Source, options: ResurrectOptions): PutFile {
 }
 
 /**
- * The home folder may have moved, so what stands under `home/` belongs below the present one. Anything else goes where
- * its header says, as long as that is a transcript's path.
+ * The home folder may have moved, so anything under `home/` belongs below the current one. Everything else goes to the
+ * path in its header, provided that it is a transcript's path.
  */
 function placeOf({ copy, path }: Source, { home, to, all }: ResurrectOptions): string | undefined {
   const slash = copy.indexOf("/")
@@ -138,7 +138,7 @@ function placeOf({ copy, path }: Source, { home, to, all }: ResurrectOptions): s
   return isAbsolute(path) && path.endsWith(".jsonl") && normalize(path) === path ? path : undefined
 }
 
-/** Once for each folder in which the session was at work: the host looks for it there only. */
+/** One entry for each folder in which the session was used, because the host only looks for it there. */
 function resumesOf(files: readonly PutFile[], { dataHome, claudeDir }: ResurrectOptions): Resume[] {
   return files
     .filter(({ agent, copy }) => agent === undefined && !isLooseCopy(copy))

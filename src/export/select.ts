@@ -1,4 +1,4 @@
-/** What an export is of: a turn, or a session with or without its subagents. */
+/** Selects what to export: a turn, or a session with or without its subagents. */
 import type { Database } from "../archive/database.ts"
 import { find } from "../archive/find.ts"
 import { lineageOf } from "../archive/lineage.ts"
@@ -10,9 +10,9 @@ export type Selection =
   | { readonly kind: "sessions"; readonly sessions: readonly SessionRow[] }
 
 export interface AgentChoice {
-  /** The subagents of the session, too. */
+  /** Include the session's subagents. */
   readonly all: boolean
-  /** Only this subagent: its id, or the beginning of it. */
+  /** Only this subagent, given by its id or the beginning of it. */
   readonly only: string | undefined
 }
 

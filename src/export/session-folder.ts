@@ -1,4 +1,4 @@
-/** In which folder the host was started for a session: it names the transcript's folder after it. */
+/** Finds the folder in which the host was started for a session. The transcript's folder is named after it. */
 import { basename, dirname } from "node:path"
 import { CopyReader } from "../vault/reader.ts"
 
@@ -6,8 +6,9 @@ const CWD = /"cwd":("(?:[^"\\]|\\.)*")/g
 
 /**
  * @param copy absolute path of the copy, which must be sound
- * @param path where the transcript is, or was
- * @returns the folder after which the transcript's folder is named, else the first one named; undefined without any
+ * @param path where the transcript is or was
+ * @returns the folder after which the transcript's folder is named, or else the first folder mentioned; undefined if
+ * there is none
  */
 export function folderOfSession(copy: string, path: string): string | undefined {
   const wanted = basename(dirname(path))

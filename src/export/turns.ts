@@ -1,4 +1,4 @@
-/** The turns of a selection, whole, one at a time. */
+/** Reads the complete turns of a selection one at a time. */
 import type { Database } from "../archive/database.ts"
 import { type SessionRow, turnsOf } from "../archive/read.ts"
 import { readTurn, type WholeTurn } from "../archive/turn.ts"
@@ -6,7 +6,7 @@ import { CopyReaders } from "../vault/reader.ts"
 import type { Selection } from "./select.ts"
 
 export interface SessionTurns {
-  /** undefined for a turn on its own. */
+  /** undefined for a single turn. */
   readonly session: SessionRow | undefined
   readonly turns: Iterable<WholeTurn>
 }

@@ -1,8 +1,8 @@
 /**
- * The transcript archive of claude-flow's context persistence hook: `transcript-archive.db`, table
- * `transcript_entries`, or `transcript-archive.json`, the same entries in an array.
+ * The transcript archive of claude-flow's context persistence hook: either the table `transcript_entries` in
+ * `transcript-archive.db`, or the same entries as an array in `transcript-archive.json`.
  *
- * An entry is a turn: the prompt and one text of the answer, of the tool calls their names.
+ * An entry is a turn: the prompt, one text of the answer, and the names of the tools called.
  */
 import { dirname } from "node:path"
 import type { Database, SQLQueryBindings } from "../archive/database.ts"
@@ -55,13 +55,13 @@ function session(id: string | undefined, entries: readonly JsonObject[], file: s
   return { id: id ?? "unnamed", cwd: projectOf(file), items: entries.flatMap(itemsOf) }
 }
 
-/** It stands in `<project>/.claude-flow/data`. */
+/** Archives are in `<project>/.claude-flow/data`. */
 function projectOf(file: string): string | undefined {
   const data = dirname(file)
   return data.endsWith("/.claude-flow/data") ? dirname(dirname(data)) : undefined
 }
 
-/** Columns and fields that become words of a line, or its place. */
+/** Columns and fields that become a line's text or its place. */
 const USED = ["content", "created_at", "createdAt", "id", "session_id", "embedding"]
 
 function itemsOf(entry: JsonObject): Item[] {

@@ -1,13 +1,13 @@
 /**
- * claude-mem's database: what the human asked, the tool calls (newer versions keep them), and what its model made of
- * them (observations, summaries of sessions).
+ * claude-mem's database: the human's prompts, the tool calls (in newer versions), and what claude-mem's model made of
+ * them (observations, session summaries).
  */
 import type { Database } from "../archive/database.ts"
 import { columnsOf } from "./sqlite.ts"
 import { type ForeignSession, type Item, inOrder } from "./types.ts"
 import { absolutePath, isoTime, type Row, restOf, textOf } from "./values.ts"
 
-/** What the id of the host's session, and claude-mem's own, have been called. */
+/** Column names, over the versions, of the host's session id and of claude-mem's own. */
 const HOSTS = ["content_session_id", "claude_session_id"]
 const OWN = ["memory_session_id", "sdk_session_id"]
 
@@ -97,7 +97,7 @@ function callIn(row: Row): Item[] {
   return items
 }
 
-/** Fields of an observation or summary that are prose, in the order in which a reader wants them. */
+/** Prose fields of an observation or summary, in reading order. */
 const TOLD = [
   "title",
   "subtitle",
@@ -132,7 +132,7 @@ function told(table: string, row: Row): Item[] {
   ]
 }
 
-/** Lists are kept as JSON arrays. */
+/** Lists are stored as JSON arrays. */
 function listed(value: string): string {
   if (!value.startsWith("[")) return value
   try {

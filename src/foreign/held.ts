@@ -1,4 +1,4 @@
-/** What the vault holds already of a session that another tool has watched too: its words need not come twice. */
+/** What the vault already has of a session that another tool also recorded, so that nothing is stored twice. */
 import { decodeLine } from "../transcript/decode.ts"
 import { isImportedCopy, transcriptName, vaultFile } from "../vault/layout.ts"
 import { stretchesFrom, tailOf } from "../vault/reader.ts"
@@ -19,7 +19,7 @@ export function copiesBySession(dataHome: string): Copies {
   return found
 }
 
-/** Says of an item whether the copies hold its words. */
+/** Tells whether the copies already contain an item's text. */
 export function isHeldIn(files: readonly string[]): (item: Item) => boolean {
   const words = new Set<bigint>()
   const calls = new Set<string>()
@@ -36,7 +36,7 @@ export function isHeldIn(files: readonly string[]): (item: Item) => boolean {
     tool === undefined ? kind !== "title" && words.has(essence(text)) : calls.has(`${kind} ${tool.id}`)
 }
 
-/** Tools trim, and one marks thinking. */
+/** Tools trim text, and one marks thinking. */
 const essence = (text: string): bigint =>
   Bun.hash.xxHash64(
     text
@@ -46,7 +46,7 @@ const essence = (text: string): bigint =>
     0n,
   )
 
-/** A damaged copy gives the lines before the damage: an item too many is better than one too few. */
+/** Yields the lines before any damage: storing an item twice is better than losing it. */
 function* linesOf(file: string): Generator<string> {
   let rest = ""
   try {

@@ -1,13 +1,13 @@
 /**
- * leafhill-persistent-memory's `memory.db`: each message as a row of `conversations`, and what the agent was told to
- * remember (`memories`, `tasks`).
+ * leafhill-persistent-memory's `memory.db`: each message is a row of `conversations`, and what the agent was told to
+ * remember is in `memories` and `tasks`.
  */
 import type { Database } from "../archive/database.ts"
 import { columnsOf } from "./sqlite.ts"
 import { type ForeignSession, type Item, inOrder } from "./types.ts"
 import { isoTime, type Row, restOf, textOf } from "./values.ts"
 
-/** It names a session `<the host's id>-<name of the folder>`. */
+/** Session names have the form `<the host's id>-<name of the folder>`. */
 const HOSTS_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?=-)/
 
 export function* sessionsInLeafhill(db: Database): Generator<ForeignSession> {
@@ -30,9 +30,9 @@ export function* sessionsInLeafhill(db: Database): Generator<ForeignSession> {
 }
 
 /**
- * Before a compaction it stores the whole transcript, each time anew, beside the prompts and answers that it has already.
- * In there a tool's result looks like a human's message: where the true prompts are known, whatever else it calls a
- * user's is taken for a note.
+ * Before each compaction, the tool stores the whole transcript again, in addition to the prompts and answers that it
+ * already has. There, a tool's result looks like a human's message. So if the real prompts are known, every other user
+ * message becomes a note.
  */
 function itemsOf(rows: readonly Row[]): Item[] {
   const asked = new Set(rows.filter((row) => row["entry_type"] === "raw_user").map((row) => row["content"]))

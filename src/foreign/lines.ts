@@ -1,28 +1,28 @@
 /**
- * Another tool's session → lines of a transcript. Pure.
+ * Turns another tool's session into lines of a transcript. Pure.
  *
- * They read like the host's, so that the same decoder makes turns of them, and each carries its mark: `ctxbridge.import`
- * says which tool, which file and which row. Nobody vouches for what they say.
+ * The lines look like the host's, so that the same decoder reads them. Each is marked: `ctxbridge.import` names the
+ * tool, the file and the row. Their content is not trusted.
  */
 import type { ForeignSession, Item, Tool } from "./types.ts"
 
-/** Where the lines come from. */
+/** The source of the lines. */
 export interface Provenance {
   readonly tool: Tool
   /** Absolute path of the archive. */
   readonly file: string
-  /** Of the archive as it was read, in hexadecimal. */
+  /** Hash of the archive as it was read, in hexadecimal. */
   readonly sha256: string
 }
 
 export interface MadeLine {
-  /** The same for the same words, in whichever file and row they stand. */
+  /** The same for the same text, in whatever file and row it is. */
   readonly uuid: string
-  /** With its newline. */
+  /** Including its newline. */
   readonly text: string
 }
 
-/** The line that begins a session's copy, and says where all of it is from. */
+/** The first line of a session's copy, which records the source of all its lines. */
 export function firstLine(session: ForeignSession, from: Provenance): MadeLine {
   const uuid = nameOf(from.tool, session.id, "", "")
   const { tool, file, sha256 } = from
@@ -96,16 +96,16 @@ function inputOf(text: string): unknown {
   }
 }
 
-/** A name in the shape of a UUID (version 8: of our own making). */
+/** A name in the form of a UUID (version 8: custom). */
 function nameOf(...parts: readonly string[]): string {
   const hex = new Bun.CryptoHasher("sha256").update(JSON.stringify(parts)).digest("hex")
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
 
-/** Names that a file may have, and that mean no subagent to the host's layout. */
+/** Ids that are valid file names and that the host's layout does not reserve for subagents. */
 const PLAIN = /^(?!agent-)[A-Za-z0-9][\w-]{0,127}$/
 
-/** Name of the session in our archive: the tool's beside the host's, so that both can be there. */
+/** The session's name in our archive: the tool's name is added so that it does not clash with the host's session. */
 export function sessionName(session: string, tool: Tool): string {
   const hash = (): string => `s${Bun.hash.xxHash64(session, 0n).toString(16)}`
   return `${PLAIN.test(session) ? session : hash()}~${tool}`

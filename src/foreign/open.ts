@@ -1,4 +1,4 @@
-/** Which tool made a file, by what is in it, whatever it is called. */
+/** Recognises the tool that made a file by its content, not its name. */
 import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs"
 import type { Database } from "../archive/database.ts"
 import { isObject, objectOf, stringOf } from "../transcript/json.ts"
@@ -10,10 +10,10 @@ import { columnsOf, openUntouched } from "./sqlite.ts"
 import type { ForeignArchive, Tool } from "./types.ts"
 
 const SQLITE = "SQLite format 3\0"
-/** Bytes of a JSON archive that are read at once; its tool rewrites the whole at every prompt, and keeps it small. */
+/** Maximum bytes of a JSON archive, which is read at once. The tool rewrites it at every prompt and keeps it small. */
 const LARGEST_JSON = 256 << 20
 
-/** Whether the file may be another tool's archive: an SQLite file, or a JSON array of objects. */
+/** Whether the file could be another tool's archive: an SQLite file, or a JSON array of objects. */
 export function looksForeign(file: string): boolean {
   const start = startOf(file)
   return start.startsWith(SQLITE) || /^\uFEFF?\s*\[\s*(?:\{|\]|$)/.test(start)
@@ -53,7 +53,7 @@ function inSqlite(file: string, scratch: string): ForeignArchive {
   }
 }
 
-/** Tables by which a tool's database is known, with columns that it cannot be without. */
+/** Tables and columns that identify each tool's database. */
 const MARKS: Readonly<Record<Tool, readonly (readonly [table: string, columns: readonly string[]])[]>> = {
   "claude-flow": [
     ["transcript_entries", ["id", "content", "metadata", "session_id", "chunk_index", "created_at"]],

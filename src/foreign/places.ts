@@ -1,4 +1,4 @@
-/** Where the archives of other tools stand by default. */
+/** Default locations of other tools' archives. */
 import { join } from "node:path"
 import { statsOf } from "../util/files.ts"
 

@@ -1,8 +1,7 @@
 /**
- * Another tool's SQLite file, opened so that nothing of it changes: no lock, no journal, no file beside it.
+ * Opens another tool's SQLite file without changing anything: no lock, no journal, no new file next to it.
  *
- * The file may be damaged, or made to harm. Only its tables are read, no views and no virtual tables, whose text is a
- * program.
+ * The file may be damaged or malicious. Only its ordinary tables are read; views and virtual tables could run code.
  */
 import { copyFileSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs"
 import { join } from "node:path"
@@ -16,10 +15,10 @@ export interface OpenedFile {
 }
 
 /**
- * A file at rest is read in place. One with a journal beside it is in use, or was when its tool died: then the last
- * writes are in the journal, and a copy of both is read.
+ * A file at rest is read in place. A journal next to it means that the file is in use, or was when its tool died. Then
+ * the latest writes are in the journal, and both are copied before they are read.
  *
- * @param scratch folder for such a copy, which does not outlive the call of `close`
+ * @param scratch folder for that copy, which `close` deletes
  * @throws CtxError `foreign-damaged`
  */
 export function openUntouched(file: string, scratch: string): OpenedFile {
@@ -48,7 +47,7 @@ export function openUntouched(file: string, scratch: string): OpenedFile {
   }
 }
 
-/** Every page, before anything is taken: half an archive is worse than an error. */
+/** Checks every page before anything is taken, because half an archive is worse than an error. */
 function check(db: Database): void {
   const row = db.query<Record<string, string>, []>("PRAGMA quick_check(1)").get()
   const [found] = Object.values(row ?? {})
@@ -64,7 +63,7 @@ const damaged = (why: string, cause: unknown): CtxError =>
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
 
 const PREFIX = "foreign-"
-/** Its tool may write while we copy. */
+/** The tool may write while we copy. */
 const ATTEMPTS = 5
 
 function copied(
@@ -93,7 +92,7 @@ function copied(
   }
 }
 
-/** What imports left that were killed. */
+/** Removes copies left by killed imports. */
 function sweep(scratch: string): void {
   let names: string[]
   try {
@@ -117,7 +116,7 @@ function tablesOf(db: Database): string[] {
     .map(({ name }) => name)
 }
 
-/** Its columns; none when there is no such table. */
+/** The table's columns; empty if there is no such table. */
 export function columnsOf(db: Database, table: string): string[] {
   if (!tablesOf(db).includes(table)) return []
   return db

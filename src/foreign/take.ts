@@ -1,4 +1,4 @@
-/** Another tool's archive → copies in the vault, one for each of its sessions. Needs no database of ours. */
+/** Imports another tool's archive into the vault, one copy per session. Needs no database of ours. */
 import { join } from "node:path"
 import { markPending } from "../archive/pending.ts"
 import type { SecretSettings } from "../util/secrets.ts"
@@ -15,7 +15,7 @@ export interface TakenArchive {
   readonly tool: Tool
   readonly sessions: number
   /**
-   * Lines that came now, those that had come before, those whose words the vault has from the host, and those of
+   * Counts of lines: new ones, ones imported before, ones whose text the vault already has from the host, and ones of
    * sessions that the user wants forgotten.
    */
   readonly lines: {
@@ -24,7 +24,7 @@ export interface TakenArchive {
     readonly held: number
     readonly forgotten: number
   }
-  /** Bytes of lines in the vault before, and those that came. */
+  /** Bytes of lines that the vault had before, and of new ones. */
   readonly before: number
   readonly taken: number
 }
@@ -34,7 +34,7 @@ export interface TakeArchiveOptions {
   /** Folder for a copy of a database that is in use. */
   readonly scratch: string
   readonly dryRun: boolean
-  /** What must not get into the archive. */
+  /** What must be kept out of the archive. */
   readonly secrets: SecretSettings
 }
 
@@ -57,9 +57,10 @@ export function takeArchive(
     let taken = 0
     for (const session of archive.sessions()) {
       const name = sessionName(session.id, tool)
-      // No such file: the name says where it comes from, and whose it is. Not below the archive itself, which is no folder.
+      // No such file exists: the path records the source and the session. Without `~` it would be below the archive,
+      // which is not a folder.
       const path = join(`${file}~`, `${name}.jsonl`)
-      // By either name: the tool has watched a session of the host's.
+      // Under either name, because the tool recorded a session of the host.
       const wishes = [session.id, name].flatMap((id) => forgottenOf(dataHome, id, path) ?? [])
       if (wishes.some(({ whole }) => whole)) {
         lines.forgotten += session.items.length
@@ -100,7 +101,7 @@ export function takeArchive(
   }
 }
 
-/** Each once: the tools keep some rows twice. */
+/** Without duplicates: the tools store some rows twice. */
 function missing(wanted: readonly MadeLine[], known: ReadonlySet<string>): MadeLine[] {
   const seen = new Set(known)
   return wanted.filter(({ uuid }) => {

@@ -1,18 +1,18 @@
-/** Guards for values of other tools' rows: SQLite promises no type, and their columns change with their versions. Pure. */
+/** Guards for values from other tools' rows: SQLite guarantees no types, and columns vary between versions. Pure. */
 
 export type Row = Readonly<Record<string, unknown>>
 
-/** A string with something in it; numbers as they are written. */
+/** A string that is not blank; numbers are converted. */
 export function textOf(value: unknown): string | undefined {
   if (typeof value === "number" || typeof value === "bigint") return String(value)
   return typeof value === "string" && value.trim() !== "" ? value : undefined
 }
 
-/** The year 2000 in ms since the epoch. A smaller number is none of a session's. */
+/** The year 2000 in ms since the epoch. A smaller number cannot be the time of a session. */
 const EARLIEST = 946_684_800_000
 const LATEST = 8.64e15
 
-/** ISO 8601 of ms since the epoch, or of what SQLite's `datetime` writes (UTC). */
+/** The first valid time, as ISO 8601: ms since the epoch, or what SQLite's `datetime` writes (UTC). */
 export function isoTime(...candidates: readonly unknown[]): string | undefined {
   for (const value of candidates) {
     const ms = typeof value === "number" ? value : typeof value === "string" ? parsed(value) : Number.NaN
@@ -26,7 +26,7 @@ function parsed(text: string): number {
   return Date.parse(plain === null ? text : `${plain[1]}T${plain[2]}Z`)
 }
 
-/** The columns that are not named, and hold something. */
+/** The columns that are not in `used` and not empty. */
 export function restOf(row: Row, used: readonly string[]): Record<string, unknown> | undefined {
   const rest = Object.entries(row).filter(
     ([name, value]) =>

@@ -29,7 +29,9 @@ export function withCompactions(
   own: Taken | undefined,
   now: number,
 ): SessionState {
-  if (own === undefined || own.captured.superseded !== undefined) return state
+  if (own === undefined) return state
+  // Written anew: what was looked through stands elsewhere now, and what is new in it nobody can tell.
+  if (own.captured.superseded !== undefined) return { ...state, seenAt: own.captured.archived }
   const offsets = newCompactions(event, before, own)
   const last = offsets[offsets.length - 1]
   // Bytes without a compaction may be looked at again, so they are no reason to write the state.

@@ -60,9 +60,10 @@ export function compactionUnanswered({ compactTime, restoreTime = 0 }: SessionSt
   return compactTime !== undefined && restoreTime < compactTime
 }
 
-// The clock may be set back between two calls, so no step of a session is dated before the one it follows.
+// The clock may be set back between two calls. So a compaction is dated after the last answer, and its own answer not
+// before it.
 
-/** Date of a newly announced or found compaction, later than any answer so far, in ms since the epoch. */
+/** Date of a newly announced or found compaction, in ms since the epoch. */
 export const announcedAt = ({ restoreTime = 0 }: SessionState, now: number): number =>
   Math.max(now, restoreTime + 1)
 
@@ -130,6 +131,7 @@ export function claimStart(dataHome: string, session: string, now: number): bool
 
 /** Calls of the same kind within this many ms are about the same event. */
 export const SAME_EVENT = 500
+
 function readJson(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, "utf8"))

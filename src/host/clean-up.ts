@@ -1,8 +1,8 @@
 /**
- * What the host's clean-up will delete, and when. Observed and read in its code: some minutes after a start, at most
- * once a day (`.last-cleanup` in its configuration folder, in newer versions), it deletes each session's transcript
- * whose time of change is more than `cleanupPeriodDays` ago, and the session's folder with the subagents' transcripts.
- * Pure.
+ * What the host's clean-up will delete, and when. Observed, and confirmed in its code: a few minutes after a start, at
+ * most once a day (newer versions record it in `.last-cleanup` in the configuration folder), the host deletes every
+ * session transcript last modified more than `cleanupPeriodDays` ago, along with the session's folder of subagent
+ * transcripts. Pure.
  */
 import type { ScopeSettings } from "./settings-read.ts"
 
@@ -14,11 +14,11 @@ export interface CleanUpPeriod {
   readonly days: number | undefined
   /** The settings file that says so; undefined for the host's default. */
   readonly file: string | undefined
-  /** A value that the host refuses or that means something else than it seems to, in words. */
+  /** Explains a value that the host rejects, or that does not mean what it seems to. */
   readonly problem: string | undefined
 }
 
-/** The file of the narrowest scope counts: local, then project, then user. */
+/** The most specific scope wins: local, then project, then user. */
 export function cleanUpPeriod(settings: readonly ScopeSettings[]): CleanUpPeriod {
   const found = settings.findLast(({ cleanupPeriodDays }) => cleanupPeriodDays !== undefined)
   if (found === undefined) return { days: DEFAULT_DAYS, file: undefined, problem: undefined }
@@ -41,11 +41,11 @@ export interface Dated {
 
 export interface DueTranscript<T extends Dated> {
   readonly transcript: T
-  /** From when on the next clean-up deletes it, in ms since the epoch. */
+  /** The time after which the next clean-up deletes it, in ms since the epoch. */
   readonly due: number
 }
 
-/** What is due until a moment, the first first. */
+/** The transcripts due by `until`, earliest first. */
 export function dueUntil<T extends Dated>(
   transcripts: readonly T[],
   days: number,

@@ -1,6 +1,6 @@
 /**
- * Everything that ctxbridge has on a disk besides the host's settings, so that it can be taken away without a trace: the
- * names below our folders, and which of the folders there were before us.
+ * Everything that ctxbridge keeps on disk besides the host's settings, so that an uninstall leaves no trace: the names
+ * in our folders, and which of those folders existed before us.
  */
 import { type Dirent, lstatSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -18,20 +18,20 @@ export interface Homes {
 
 const RECORD = "folders.json"
 
-/** Whoever makes a new file or folder in one of our homes adds its name here, or an uninstall leaves it. */
+/** Code that creates a new name in one of our homes must add it here, or an uninstall leaves it behind. */
 const DATA =
   /^(vault|notes|sessions|pending|pointers|requests|forgotten|redacting(\.\d+)?|probe\.\d+|install|models|archive\.db.*|(archive|rebuild|compact|forget|models)\.lock|(repair|folders|autopilot-state|compaction-points)\.json(\.(\d+|old))?)$/
 const STATE =
   /^(ctxbridge\.log.*|job\.(lock|stop)|swept|foreign-\d+|runtime-[0-9a-f]{16}(\.\d+)?|loading-native-\d+)$/
 
-/** Something of ours on the disk. */
+/** One of our files or folders on disk. */
 export interface Piece {
   readonly path: string
   readonly files: number
   readonly bytes: number
 }
 
-/** What there is of ours in our homes, and in the temporary folder. */
+/** Everything of ours in our homes and in the temporary folder. */
 export function pieces(homes: Homes): Piece[] {
   const { dataHome, stateHome } = homes
   const found = [
@@ -46,7 +46,7 @@ export function pieces(homes: Homes): Piece[] {
   return [...new Set(found)].map((path) => ({ path, ...sizeOf(path) }))
 }
 
-/** Where hooks write when they cannot write to the archive; another archive has its own beside it. */
+/** Where hooks write when they cannot write to the archive. Another archive's spool may be next to ours. */
 const spools = ({ dataHome, stateHome }: Homes): string[] =>
   existingSpools({ dataHome, stateHome, temporary: tmpdir() })
 
@@ -71,15 +71,15 @@ function sizeOf(path: string): { files: number; bytes: number } {
     })
 }
 
-/** What an install knows of the folders before us. */
+/** What an install records about the folders that existed before it. */
 interface Folders {
-  /** Ours, and their parents, that were not there: the outermost first. */
+  /** Our homes and their parents that did not exist, outermost first. */
   readonly made: readonly string[]
-  /** Homes that somebody else has made. */
+  /** Homes that existed and were not ours. */
   readonly found: readonly string[]
 }
 
-/** To be called before an install writes anything. */
+/** Call this before an install writes anything. */
 export function foldersBefore(homes: Homes): Folders {
   const made: string[] = []
   const found: string[] = []
@@ -97,13 +97,13 @@ export function foldersBefore(homes: Homes): Folders {
 
 const isThere = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined
 
-/** The outermost first. */
+/** Outermost first. */
 function withParents(path: string): string[] {
   const parent = dirname(path)
   return parent === path ? [path] : [...withParents(parent), path]
 }
 
-/** To be called after the install. The first one knows best. */
+/** Call this after the install. Keeps an existing record, because only the first install saw the original folders. */
 export function rememberFolders(dataHome: string, folders: Folders): void {
   const file = join(dataHome, RECORD)
   if (!isThere(file)) writeWhole(file, JSON.stringify(folders))
@@ -119,9 +119,9 @@ function readFolders(dataHome: string): Folders {
 }
 
 /**
- * Removes whatever is ours, our homes when nothing else is in them, and the parents that were made for them.
+ * Removes everything of ours, our homes if they are then empty, and the parent folders created for them.
  *
- * @returns paths of files in our homes that are not ours, and stay
+ * @returns paths in our homes that are not ours and were left
  */
 export function removeFootprint(homes: Homes): string[] {
   const { made, found } = readFolders(homes.dataHome)

@@ -1,4 +1,4 @@
-/** Which of our hooks the host would call, as its settings stand. */
+/** Which of our hooks the host would call with its current settings. */
 import { existsSync } from "node:fs"
 import { messageOf } from "../util/errors.ts"
 import { HOST_EVENTS } from "./hooks-table.ts"
@@ -9,16 +9,16 @@ import { decode, readBytes } from "./settings-file.ts"
 export interface HookStatus {
   readonly scope: Scope
   readonly file: string
-  /** Host events with a sound hook that calls this very binary. */
+  /** Host events with a sound hook that calls this binary. */
   readonly installed: readonly string[]
   readonly missing: readonly string[]
-  /** Events whose hook calls another binary, or is damaged or doubled. */
+  /** Events whose hook calls another binary, is damaged, or appears more than once. */
   readonly stale: readonly string[]
   /** Why the file could not be read. */
   readonly problem: string | undefined
 }
 
-/** One entry for each settings file that exists; the user's own always. */
+/** One entry per existing settings file, and always one for the user scope. */
 export function hookStatus(places: Places, exePath: string): HookStatus[] {
   return settingsFiles(places)
     .filter(({ scope, file }) => scope === "user" || existsSync(file))
@@ -28,7 +28,7 @@ export function hookStatus(places: Places, exePath: string): HookStatus[] {
 function look(file: string, exePath: string): Omit<HookStatus, "scope" | "file"> {
   try {
     const bytes = readBytes(file)
-    // What an install would change is what is not as it should be.
+    // Whatever an install would change is not as it should be.
     const { added, replaced } = addHooks(bytes && decode(bytes), exePath)
     const installed = HOST_EVENTS.filter((event) => !added.includes(event) && !replaced.includes(event))
     return { installed, missing: added, stale: replaced, problem: undefined }

@@ -2,8 +2,8 @@
 import { CtxError } from "../util/errors.ts"
 
 /**
- * Host event → name of our hook. Only events that every supported host knows: one unknown event name makes
- * 2.0.76 ignore the whole settings file, permissions included.
+ * Host event → name of our hook. Only events that every supported host knows: a single unknown event name makes 2.0.76
+ * ignore the whole settings file, including permissions.
  */
 export const HOOKS = {
   SessionStart: "session-start",
@@ -19,8 +19,8 @@ export type HostEvent = keyof typeof HOOKS
 export const HOST_EVENTS = Object.keys(HOOKS) as readonly HostEvent[]
 
 /**
- * The unit is seconds. Our own deadline is 1.5 s, so the host never has to kill us; without a timeout it gives
- * all SessionEnd hooks together 1.5 s.
+ * In seconds. Our own deadline is 1.5 s, so the host never has to kill us. Without a timeout, the host gives all
+ * SessionEnd hooks together 1.5 s.
  */
 export const HOOK_TIMEOUT_SECONDS = 5
 
@@ -29,13 +29,13 @@ export function hookCommand(exePath: string, event: HostEvent): string {
   return `${ourProgram(exePath)} hook ${HOOKS[event]}`
 }
 
-/** How every command of ours begins. The two empty assignments keep a stray BUN_* from taking us over. */
+/** How our commands begin. The two empty assignments keep a stray BUN_* variable from hijacking the binary. */
 export function ourProgram(exePath: string): string {
   expectOurBinary(exePath)
   return `BUN_OPTIONS= BUN_BE_BUN= ${shellQuote(exePath)}`
 }
 
-/** Throws for a path of which no entry would be recognised later: the next install would double it. */
+/** Throws if an entry with this path would not be recognised as ours: the next install would add a second one. */
 export function expectOurBinary(exePath: string): void {
   if (/^(?:\/|[A-Za-z]:[\\/]|\\\\)/.test(exePath) && isOurBinary(exePath)) return
   throw new CtxError("not-ctxbridge", `not the absolute path of a ctxbridge binary: ${exePath}`, {
@@ -43,7 +43,7 @@ export function expectOurBinary(exePath: string): void {
   })
 }
 
-// One shell word, whatever its quoting. The alternatives differ in their first character: no backtracking.
+// One shell word with any quoting. The alternatives start with different characters, so there is no backtracking.
 export const WORD = String.raw`(?:'[^']*'|"(?:[^"\\]|\\[\s\S])*"|\\[\s\S]|[^\s'"\\;&|<>()\x60])+`
 const NAMES = Object.values(HOOKS).join("|")
 const OUR_COMMAND = new RegExp(
@@ -51,30 +51,30 @@ const OUR_COMMAND = new RegExp(
 )
 
 /**
- * Whether a hook command of the settings is ours, wherever its binary is or was. A command that merely contains
- * ours (a wrapper, a pipe) belongs to whoever wrote it.
+ * Whether a hook command in the settings is ours, wherever its binary is or was. A command that merely contains ours (a
+ * wrapper, a pipe) belongs to whoever wrote it.
  */
 export function isOurHook(command: string): boolean {
   return ourWords(command) !== undefined
 }
 
-/** The assignments before the binary, and the word that names it; undefined when the command is not ours. */
+/** The assignments before the binary, and the word that names the binary; undefined when the command is not ours. */
 function ourWords(command: string): readonly [assignments: string, word: string] | undefined {
   const [, assignments = "", word = ""] = OUR_COMMAND.exec(command) ?? []
   return isOurBinary(word.replace(/['"]/g, "")) ? [assignments, word] : undefined
 }
 
 export interface OurHookCommand {
-  /** The binary as the shell finds it. */
+  /** The path of the binary, as the shell resolves it. */
   readonly binary: string
   /** Names of the variables that the command sets. */
   readonly variables: readonly string[]
 }
 
 /**
- * What a hook command of ours calls; undefined when it is not ours.
+ * What one of our hook commands calls; undefined when the command is not ours.
  *
- * @param home the user's home folder, for a command that names it
+ * @param home the user's home folder, in case the command refers to it
  */
 export function readOurHook(command: string, home: string): OurHookCommand | undefined {
   const words = ourWords(command)
@@ -86,7 +86,7 @@ export function readOurHook(command: string, home: string): OurHookCommand | und
 
 const HOME = /\$HOME\b|\$\{HOME\}/g
 
-/** A word as the shell reads it, as far as it holds nothing but quotes and the home folder. */
+/** A word as the shell would expand it. Handles only quotes, escapes and the home folder. */
 function unquoted(word: string, home: string): string {
   const part = /'([^']*)'|"((?:[^"\\]|\\[\s\S])*)"|\\([\s\S])|\$HOME\b|\$\{HOME\}|^~(?=\/)/g
   return word.replace(part, (_, single?: string, double?: string, escaped?: string) => {

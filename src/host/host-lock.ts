@@ -1,21 +1,21 @@
 /**
- * The host's own lock of its state file, so that neither loses what the other writes: a folder beside the file, as the
- * host's library (proper-lockfile) makes it. The host reads the file again once it has the lock.
+ * The host's own lock on its state file, so that neither side loses the other's changes. It is a folder next to the
+ * file, as created by the host's library (proper-lockfile). The host rereads the file once it holds the lock.
  */
 import { existsSync, mkdirSync, statSync } from "node:fs"
 import { CtxError, codeOf } from "../util/errors.ts"
 import { removeIfEmpty } from "./manifest.ts"
 
-/** ms after which the host's library takes a lock to be left behind by a process that died. */
+/** ms after which the host's library considers a lock abandoned by a dead process. */
 const STALE = 10_000
-/** ms for which another may hold it: until then, one that was left behind is known as that. */
+/** How long we wait for a lock, in ms: long enough to recognise an abandoned one. */
 const PATIENCE = STALE + 1000
 const PAUSE = 20
 const ATTEMPTS = 5
 
-/** Runs `work` under the lock; again when a host that takes no lock wrote at the same moment. */
+/** Runs `work` under the lock, and retries if a host that does not lock writes at the same moment. */
 export function withHostLock<T>(file: string, work: () => T): T {
-  // Where the host names it, link or not.
+  // The host locks the path it was given, even a link.
   const lock = `${file}.lock`
   const held = take(lock, performance.now() + PATIENCE)
   try {
@@ -31,7 +31,7 @@ export function withHostLock<T>(file: string, work: () => T): T {
   }
 }
 
-/** @returns false where no lock can be made; the work will tell why, and checks before it writes that nobody has */
+/** @returns false if no lock can be created; `work` then reports why, and checks for concurrent changes itself */
 function take(lock: string, deadline: number): boolean {
   for (;;) {
     try {
@@ -42,7 +42,7 @@ function take(lock: string, deadline: number): boolean {
     }
     const since = statSync(lock, { throwIfNoEntry: false })?.mtimeMs
     if (since !== undefined && Date.now() - since > STALE) {
-      // As the host's library does. An install of ours that was killed would otherwise leave it there for good.
+      // As the host's library does. Otherwise the lock of an install that was killed would stay forever.
       if (!removeIfEmpty(lock) && existsSync(lock)) return false
       continue
     }

@@ -1,12 +1,12 @@
-/** A text that is one strict JSON object, as a tree, and edits of it. The only door to jsonc-parser. Pure. */
+/** Parses and edits a text that is one strict JSON object. The only importer of jsonc-parser. Pure. */
 import { applyEdits, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser"
 import { CtxError } from "../util/errors.ts"
 import type { JsonNode, TextEdit } from "./settings-style.ts"
 
 /**
- * The tree of a text.
+ * Parses a text into its tree.
  *
- * @throws CtxError `settings-syntax`, `settings-shape` for what the host would not read
+ * @throws CtxError `settings-syntax`, `settings-shape` for anything that the host would not read
  */
 export function parseObject(text: string): JsonNode {
   const errors: ParseError[] = []
@@ -16,20 +16,20 @@ export function parseObject(text: string): JsonNode {
   try {
     JSON.parse(text)
   } catch (cause) {
-    // What only the host's parser refuses, such as `-01`.
+    // Something that only the host's parser rejects, such as `-01`.
     throw new CtxError("settings-syntax", `not JSON: ${(cause as Error).message}`, { cause })
   }
   if (root?.type !== "object") throw shapeError("the top level", "an object", root)
   return root
 }
 
-/** Whether the text means `{}`, or nothing at all. */
+/** Whether the text is blank or an empty object. */
 export function isEmptySettings(text: string): boolean {
   const source = splitBom(text)[1]
   return isBlank(source) || parseObject(source).children?.length === 0
 }
 
-/** The value under a key; the last one counts, as in the host's own parser. */
+/** The value of a key. The last duplicate wins, as in the host's parser. */
 export function member(node: JsonNode | undefined, key: string): JsonNode | undefined {
   if (node?.type !== "object") return undefined
   return node.children?.findLast((property) => keyOf(property) === key)?.children?.[1]
@@ -51,7 +51,7 @@ export function isBlank(text: string): boolean {
   return /^[ \t\r\n]*$/.test(text)
 }
 
-/** The byte order mark, if any, and what follows. */
+/** Splits off the byte order mark, if any. */
 export function splitBom(text: string): [string, string] {
   return text.startsWith("\uFEFF") ? ["\uFEFF", text.slice(1)] : ["", text]
 }

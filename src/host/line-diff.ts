@@ -1,8 +1,8 @@
-/** What a `--dry-run` shows. */
+/** The line diff shown by `--dry-run`. */
 
 const CONTEXT = 1
 
-/** The lines that differ between two texts, marked `-` and `+`, each run with a line of context (` `). */
+/** The lines that differ between two texts, marked `-` and `+`, with a line of context (` `) around each run. */
 export function lineDiff(before: string, after: string): string[] {
   const old = linesOf(before)
   const now = linesOf(after)
@@ -17,7 +17,7 @@ export function lineDiff(before: string, after: string): string[] {
   })
 }
 
-/** Every line of both texts; what both begin and end with is set aside, for the table below is quadratic. */
+/** Marks every line of both texts. The common beginning and end are set aside because `markMiddle` is quadratic. */
 function mark(old: readonly string[], now: readonly string[]): string[] {
   const most = Math.min(old.length, now.length)
   let head = 0
@@ -32,10 +32,10 @@ function mark(old: readonly string[], now: readonly string[]): string[] {
   ]
 }
 
-/** By the longest common subsequence. */
+/** Uses the longest common subsequence. */
 function markMiddle(old: readonly string[], now: readonly string[]): string[] {
   const width = now.length + 1
-  // longest[i * width + j]: length for old[i…] and now[j…].
+  // longest[i * width + j] is its length for old[i…] and now[j…].
   const longest = new Uint32Array((old.length + 1) * width)
   const at = (i: number, j: number): number => longest[i * width + j] ?? 0
   for (let i = old.length - 1; i >= 0; i--) {

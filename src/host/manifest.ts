@@ -1,6 +1,6 @@
 /**
- * What an install remembers, in `<dataHome>/install/`: for each settings file the bytes that were there before us,
- * the folders we made, and the hash of what we wrote. With it an uninstall leaves no trace.
+ * What an install remembers in `<dataHome>/install/`, so that an uninstall leaves no trace: for each settings file, the
+ * bytes that were there before us, the folders we created, and the hash of what we wrote.
  */
 import { chmodSync, rmdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
@@ -10,38 +10,38 @@ import { encode, makeFolders, readBytes, replaceFile, sha256 } from "./settings-
 export interface InstallRecord {
   /** SHA-256 of the settings as we wrote them. */
   readonly wrote: string
-  /** SHA-256 of the settings without us, also the name of their backup; `absent` when there was no file. */
+  /** SHA-256 of the settings without us, which also names their backup; `absent` when there was no file. */
   readonly original: string
-  /** Folders that we made for the file, the outermost first. */
+  /** Folders that we created for the file, outermost first. */
   readonly folders: readonly string[]
 }
 
 type Records = Record<string, InstallRecord>
 
-/** What we remember of `target`. A damaged manifest counts as none: the uninstall is then surgical. */
+/** The record for `target`. A damaged manifest counts as none, and the uninstall then only cuts out what is ours. */
 export function readRecord(dataHome: string, target: string): InstallRecord | undefined {
   const records = readRecords(dataHome)
   return Object.hasOwn(records, target) ? records[target] : undefined
 }
 
-/** The settings files that we are in, as far as we remember. */
+/** The files that contain something of ours, according to our records. */
 export const recordedTargets = (dataHome: string): string[] => Object.keys(readRecords(dataHome))
 
-/** The settings before us, `absent` when there were none, `undefined` when the backup is lost or damaged. */
+/** The settings before us; `absent` if there were none, `undefined` if the backup is lost or damaged. */
 export function readOriginal(dataHome: string, record: InstallRecord): Uint8Array | "absent" | undefined {
   if (record.original === "absent") return "absent"
   const bytes = readBytes(backupPath(dataHome, record.original))
   return bytes !== undefined && sha256(bytes) === record.original ? bytes : undefined
 }
 
-/** Where the backup of a record is; `undefined` when there was nothing to keep. */
+/** Path of a record's backup; `undefined` if there was nothing to back up. */
 export function backupOf(dataHome: string, record: InstallRecord | undefined): string | undefined {
   return record === undefined || record.original === "absent"
     ? undefined
     : backupPath(dataHome, record.original)
 }
 
-/** Keeps `original`, then the record that refers to it, then drops a backup that no record needs any more. */
+/** Writes the backup, then the record that refers to it, then deletes backups that no record needs any more. */
 export function writeRecord(
   dataHome: string,
   target: string,
@@ -58,7 +58,7 @@ export function writeRecord(
   return kept
 }
 
-/** Forgets `target`; the last one takes our folder with it. */
+/** Drops the record of `target`, and our folder with the last record. */
 export function dropRecord(dataHome: string, target: string): void {
   const { [target]: dropped, ...rest } = readRecords(dataHome)
   if (dropped === undefined) return
@@ -68,7 +68,7 @@ export function dropRecord(dataHome: string, target: string): void {
   removeIfEmpty(folderOf(dataHome))
 }
 
-/** Removes a folder unless something is in it. */
+/** Removes a folder if it is empty, and returns whether it did. */
 export function removeIfEmpty(folder: string): boolean {
   try {
     rmdirSync(folder)

@@ -1,8 +1,8 @@
 /**
- * Something of ours into a file of the host, and out again without a trace.
+ * Adds something of ours to a file of the host, and removes it again without a trace.
  *
- * Order of effects at an install: backup, manifest, file. A crash in between leaves a manifest whose hash does not fit,
- * and then the removal is surgical.
+ * An install writes the backup, then the manifest, then the file. A crash in between leaves a manifest with the wrong
+ * hash, and a removal then only cuts out what is ours.
  */
 import { rmSync } from "node:fs"
 import { dirname } from "node:path"
@@ -32,11 +32,11 @@ import {
   targetOf,
 } from "./settings-file.ts"
 
-/** What is ours in a file: how it gets in and out of its text. */
+/** Something of ours in a file: how it is added to and removed from the text. */
 export interface Ours {
   /** The file as the host names it; it may be a link. */
   readonly file: string
-  /** Mode of folders made for it. */
+  /** Mode of the folders created for it. */
   readonly folderMode: number
   remove(text: string, original?: string): Removed
 }
@@ -48,27 +48,27 @@ export interface OursToAdd extends Ours {
 
 export interface RegisterOptions {
   readonly dataHome: string
-  /** Work out the change, write nothing. */
+  /** Work out the change but write nothing. */
   readonly dryRun?: boolean
 }
 
 export interface SettingsChange {
   readonly file: string
-  /** What was done to the file, or would be by a dry run; `restored` is back to the bytes before the install. */
+  /** What was done to the file, or would be by a dry run; `restored`: to its bytes from before the install. */
   readonly action: "created" | "edited" | "restored" | "deleted" | "none"
   readonly changed: boolean
   readonly dryRun: boolean
-  /** What of ours: events and settings by the host's names, or the server. */
+  /** What of ours changed: events and settings by the host's names, or the server. */
   readonly added: readonly string[]
   readonly replaced: readonly string[]
   readonly removed: readonly string[]
-  /** Where the settings as they were before us are kept. */
+  /** Path of the backup of the settings as they were before us. */
   readonly backup: string | undefined
   /** The changed lines, marked `-` and `+`. */
   readonly diff: readonly string[]
 }
 
-/** A second time it changes nothing. */
+/** Adds ours to the file. Repeating it changes nothing. */
 export function register(ours: OursToAdd, { dataHome, dryRun = false }: RegisterOptions): SettingsChange {
   return onFile(ours.file, (file, target) => {
     if (!dryRun) removeLeftovers(target)
@@ -107,8 +107,8 @@ export function register(ours: OursToAdd, { dataHome, dryRun = false }: Register
 }
 
 /**
- * Takes out what is ours. Where nobody has touched the file since the install, the bytes of before come back (or the
- * file goes, and the folders made for it); else only what is ours is cut out.
+ * Removes what is ours. If nobody has touched the file since the install, its former bytes are restored (or the file
+ * and the folders created for it are deleted); otherwise only what is ours is cut out.
  */
 export function unregister(ours: Ours, { dataHome, dryRun = false }: RegisterOptions): SettingsChange {
   return onFile(ours.file, (file, target) => {
@@ -137,12 +137,12 @@ export function unregister(ours: Ours, { dataHome, dryRun = false }: RegisterOpt
 
 interface Without {
   readonly action: "edited" | "restored" | "deleted" | "none"
-  /** The file's bytes; undefined where it is not to be there. */
+  /** The file's new bytes; undefined if there should be no file. */
   readonly after: Uint8Array | undefined
   readonly removed: readonly string[]
 }
 
-/** What a file becomes when ours is taken out of it. */
+/** Works out what is left of a file without ours. */
 function withoutOurs(
   ours: Ours,
   bytes: Uint8Array | undefined,
@@ -153,7 +153,7 @@ function withoutOurs(
   const original = record && readOriginal(dataHome, record)
   const { removed, text } = ours.remove(decode(bytes), textOf(original))
   const isUntouched = sha256(bytes) === record?.wrote
-  // Of a file that was made for us, nothing is kept when nothing else has come into it.
+  // A file that was created for us is deleted if nothing else was added to it.
   const isVain = removed.length > 0 && isEmptySettings(text)
   if (original === "absent" && (isUntouched || isVain))
     return { action: "deleted", after: undefined, removed }
@@ -163,7 +163,7 @@ function withoutOurs(
   return { action: isRestored ? "restored" : "edited", after, removed }
 }
 
-/** @throws CtxError where somebody has written it since it held `before` */
+/** @throws CtxError if the file no longer has the bytes in `before` */
 function put(target: string, after: Uint8Array | undefined, before: Uint8Array): void {
   expectWritable(target)
   if (after === undefined) {
@@ -172,7 +172,7 @@ function put(target: string, after: Uint8Array | undefined, before: Uint8Array):
   } else replaceFile(target, after, before)
 }
 
-/** The settings as they would be had we never come, seen from the file as it is now. */
+/** What the file would be now if we had never touched it. */
 function originalOf(
   ours: Ours,
   bytes: Uint8Array | undefined,
@@ -182,7 +182,7 @@ function originalOf(
   if (bytes === undefined) return "absent"
   const before = record && readOriginal(dataHome, record)
   if (before !== undefined && sha256(bytes) === record?.wrote) return before
-  // Someone else has written since, or the manifest is lost: what is there, less what is ours.
+  // Someone has written the file since, or the manifest is lost: take what is there and remove what is ours.
   const { text, removed } = ours.remove(decode(bytes), textOf(before))
   if (removed.length === 0) return bytes
   return before === "absent" && isEmptySettings(text) ? "absent" : encode(text)
@@ -192,7 +192,7 @@ function textOf(original: Uint8Array | "absent" | undefined): string | undefined
   return original === undefined || original === "absent" ? undefined : decode(original)
 }
 
-/** Names the file in every error. */
+/** Adds the file's name to every error. */
 function onFile<T>(file: string, work: (file: string, target: string) => T): T {
   try {
     return work(file, targetOf(file))

@@ -1,17 +1,17 @@
-/** Our MCP server in the text of a file of the host that names servers: put in, brought up to date, taken out. */
+/** Adds, updates and removes our MCP server in the text of a host file that lists servers. */
 import { CtxError } from "../util/errors.ts"
 import { expectOurBinary, isOurBinary } from "./hooks-table.ts"
 import { apply, hasSiblings, isBlank, member, parseObject, shapeError, splitBom } from "./json-text.ts"
 import type { Added, Removed } from "./settings-edit.ts"
 import { document, eolOf, insertion, type JsonNode, removal } from "./settings-style.ts"
 
-/** The name under which the host knows us: its tools are `mcp__ctxbridge__search` and so on. */
+/** The name under which the host knows our server: its tools are `mcp__ctxbridge__search` and so on. */
 export const SERVER_NAME = "ctxbridge"
 
-/** Where the host looks for servers, in `.mcp.json` as in its own file. */
+/** The key of the server list, both in `.mcp.json` and in the host's own file. */
 const SERVERS = "mcpServers"
 
-/** The host starts it without a shell; the empty variables keep a stray BUN_* from taking us over. */
+/** The host starts it without a shell. The empty variables keep a stray BUN_* variable from hijacking the binary. */
 const entryFor = (command: string) => ({
   type: "stdio",
   command,
@@ -20,7 +20,7 @@ const entryFor = (command: string) => ({
 })
 
 /**
- * `text` with our server, as `exePath` serves it. `undefined` is a file that does not exist.
+ * Adds our server, started with `exePath`, to `text`. An `undefined` text is a file that does not exist.
  *
  * @throws CtxError `settings-taken` when somebody else's server has our name
  */
@@ -64,7 +64,7 @@ export function addServer(text: string | undefined, exePath: string): Added {
   )
 }
 
-/** `text` without our server, and without the list of servers when only we had filled it. */
+/** Removes our server from `text`, and the server list too if only we had filled it. */
 export function removeServer(text: string, original?: string): Removed {
   const [bom, source] = splitBom(text)
   const servers = isBlank(source) ? undefined : serversIn(parseObject(source))
@@ -75,13 +75,13 @@ export function removeServer(text: string, original?: string): Removed {
   return { text: bom + apply(source, removal(kept ? own : servers!.parent!)), removed: [SERVER_NAME] }
 }
 
-/** What our server is started with; undefined where there is none of ours. */
+/** The command that starts our server; undefined if it is not registered. */
 export function serverCommand(text: string): string | undefined {
   const entry = entryIn(text)
   return entry !== undefined && isOurs(entry) ? String(member(entry, "command")!.value) : undefined
 }
 
-/** Whether there is a list of servers, or in it one of our name, whosever it is. */
+/** Whether there is a server list ("any"), or a server with our name, whoever owns it ("ours"). */
 export function namesServers(text: string, which: "any" | "ours" = "any"): boolean {
   return which === "any" ? hadServers(text) : entryIn(text) !== undefined
 }
@@ -102,7 +102,7 @@ function hadServers(original: string | undefined): boolean {
   return !isBlank(source) && serversIn(parseObject(source)) !== undefined
 }
 
-/** Whether it starts a binary of ours, wherever that is or was, as a server. */
+/** Whether the entry starts one of our binaries as a server, wherever that binary is or was. */
 function isOurs(entry: JsonNode): boolean {
   const command = member(entry, "command")?.value
   const args = member(entry, "args")?.children ?? []

@@ -1,4 +1,4 @@
-/** Whether the host knows our MCP server, as its files stand, and what our own record says of it. */
+/** Whether the host knows our MCP server, according to its files and our own record. */
 import { messageOf } from "../util/errors.ts"
 import { type Places, type Scope, serverPath } from "./install.ts"
 import { readOriginal, readRecord } from "./manifest.ts"
@@ -6,12 +6,12 @@ import { addServer, namesServers, serverCommand } from "./server-edit.ts"
 import { decode, readBytes, targetOf } from "./settings-file.ts"
 
 /**
- * - `registered`: with this very binary
- * - `other`: ours, with another binary, or not as an install would write it
+ * - `registered`: with this binary
+ * - `other`: ours, but with another binary or not as an install would write it
  * - `taken`: somebody else's server has our name
  * - `absent`: no install has registered it there
- * - `removed`: an install had, and somebody has taken it out since
- * - `lost`: an install had, and the host's file is as if it never had
+ * - `removed`: an install registered it, and somebody has removed it since
+ * - `lost`: an install registered it, but the host's file looks as if that had never happened
  * - `unknown`: the file cannot be read
  */
 export type ServerState = "registered" | "other" | "taken" | "absent" | "removed" | "lost" | "unknown"
@@ -20,13 +20,13 @@ export interface ServerStatus {
   readonly scope: Scope
   readonly file: string
   readonly state: ServerState
-  /** What the host starts; null where it is not ours. */
+  /** The command that the host starts; null if the server is not ours. */
   readonly command: string | null
   /** Why the file could not be read. */
   readonly problem: string | null
 }
 
-/** The user's own always, the project's where it has ours. */
+/** Always the user's; the project's only if it lists a server with our name. */
 export function serverStatus(places: Places, exePath: string): ServerStatus[] {
   const [user, project] = (["user", "project"] as const).map((scope) => look(scope, places, exePath))
   const isWorth = project !== undefined && ["registered", "other", "taken"].includes(project.state)
@@ -48,7 +48,8 @@ function look(scope: Scope, places: Places, exePath: string): ServerStatus {
     if (text !== undefined && namesServers(text, "ours")) return { ...told, state: "taken" }
     const record = readRecord(places.dataHome, target)
     if (record === undefined) return { ...told, state: "absent" }
-    // Who takes a server out leaves the list of servers; a host that did not know of ours yet has none, or the former.
+    // Whoever removes a server leaves the server list. A host that overwrites the file without knowing our server
+    // writes the list as it was before us, if there was one.
     const original = readOriginal(places.dataHome, record)
     const before = original === undefined || original === "absent" ? undefined : decode(original)
     const hadList = before !== undefined && namesServers(before)

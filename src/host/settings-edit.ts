@@ -1,5 +1,5 @@
 /**
- * Our hooks in the text of a settings file of the host: put in, brought up to date, taken out.
+ * Adds, updates and removes our hooks in the text of a host settings file.
  *
  * Text in, text out; no files. Every byte that is not ours stays as it is.
  */
@@ -9,19 +9,19 @@ import { document, eolOf, insertion, type JsonNode, removal } from "./settings-s
 
 export interface Added {
   readonly text: string
-  /** Events that had no hook of ours. */
+  /** Events that had none of our hooks. */
   readonly added: string[]
-  /** Events whose hook of ours was of another binary, damaged, doubled or in the wrong place. */
+  /** Events whose hook of ours called another binary, or was damaged, duplicated or in the wrong place. */
   readonly replaced: string[]
 }
 
 export interface Removed {
   readonly text: string
-  /** Events that had a hook of ours. */
+  /** Events that had one of our hooks. */
   readonly removed: string[]
 }
 
-/** `text` with all our hooks calling `exePath`. `undefined` is a file that does not exist. */
+/** `text` with all our hooks calling `exePath`. An `undefined` text is a file that does not exist. */
 export function addHooks(text: string | undefined, exePath: string): Added {
   const wanted = HOST_EVENTS.map((event) => [event, hookCommand(exePath, event)] as const)
   const [bom, source] = splitBom(text ?? "")
@@ -48,8 +48,8 @@ export function addHooks(text: string | undefined, exePath: string): Added {
 }
 
 /**
- * `text` without our hooks, and without the groups, lists and `hooks` object that only we had filled. Those that
- * exist in `original`, the text before our install, stay although empty.
+ * `text` without our hooks, and without the groups, lists and `hooks` object that only we had filled. Those that exist
+ * in `original`, the text before our install, stay even if empty.
  */
 export function removeHooks(text: string, original?: string): Removed {
   const [bom, source] = splitBom(text)
@@ -65,19 +65,19 @@ export function removeHooks(text: string, original?: string): Removed {
   return { text: bom + now, removed }
 }
 
-/** One hook of ours in the tree. */
+/** One of our hooks in the tree. */
 interface OurHook {
   readonly hook: JsonNode
   readonly group: JsonNode
   readonly command: JsonNode
-  /** Runs for every occurrence of its event, as a command, with a timeout: only the path may be out of date. */
+  /** Runs for every occurrence of its event, as a command, with a timeout. Only its path may be out of date. */
   readonly sound: boolean
 }
 
-/** Exactly one sound hook of ours under `event`, at the place of the first sound one. */
+/** Leaves exactly one sound hook of ours under `event`, in the place of the first sound one. */
 function settle(text: string, event: string, command: string, found: readonly OurHook[]): string {
   const spared = found.findIndex((candidate) => candidate.sound)
-  // A list that we empty here is filled again at once, so it keeps its place.
+  // A list emptied here is refilled at once, so it keeps its place.
   const now = drop(text, event, () => true, spared)
   if (spared < 0) return append(now, event, command)
   const node = ours(now, event)[0]?.command as JsonNode
@@ -85,7 +85,7 @@ function settle(text: string, event: string, command: string, found: readonly Ou
   return apply(now, { offset: node.offset, length: node.length, content: JSON.stringify(command) })
 }
 
-/** Without our hooks under `event`, but for number `spared`. `keep` names containers that stay although empty. */
+/** Removes our hooks under `event` except number `spared`. `keep` tells which containers stay even if empty. */
 function drop(text: string, event: string, keep: (path: string) => boolean, spared = -1): string {
   let now = text
   for (let index = ours(text, event).length - 1; index >= 0; index--) {
@@ -95,7 +95,7 @@ function drop(text: string, event: string, keep: (path: string) => boolean, spar
   return now
 }
 
-/** The outermost node that has nothing else in it than this hook. */
+/** The outermost node that contains nothing but this hook. */
 function emptiedBy({ hook, group }: OurHook, event: string, keep: (path: string) => boolean): JsonNode {
   if (hasSiblings(hook)) return hook
   if (hasSiblings(group) || keep(`hooks.${event}`)) return group
@@ -113,7 +113,7 @@ function append(text: string, event: string, command: string): string {
   return apply(text, insertion(text, list, undefined, group(command)))
 }
 
-/** No matcher: for every source, trigger and reason. */
+/** No matcher, so it runs for every source, trigger and reason. */
 function group(command: string): unknown {
   return { hooks: [{ type: "command", command, timeout: HOOK_TIMEOUT_SECONDS }] }
 }
@@ -140,14 +140,14 @@ function eventsOf(text: string): string[] {
   return (member(parse(text), "hooks")?.children ?? []).map(keyOf)
 }
 
-/** Paths of the containers that `removeHooks` might otherwise take away. */
+/** Paths of the containers in `original` that `removeHooks` must keep. */
 function containersOf(original: string | undefined): ReadonlySet<string> {
   const source = splitBom(original ?? "")[1]
   if (isBlank(source) || member(parse(source), "hooks") === undefined) return new Set()
   return new Set(["hooks", ...eventsOf(source).map((event) => `hooks.${event}`)])
 }
 
-/** The tree of a text whose hooks have the shape the host expects. */
+/** Parses a text and checks that its hooks have the shape the host expects. */
 function parse(text: string): JsonNode {
   const root = parseObject(text)
   const hooks = member(root, "hooks")

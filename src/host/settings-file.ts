@@ -1,4 +1,4 @@
-/** The settings file on disk: where it really is, its bytes, and how it is replaced whole or not at all. */
+/** The settings file on disk: its real path, its bytes, and its atomic replacement. */
 import { createHash, randomUUID } from "node:crypto"
 import {
   accessSync,
@@ -24,7 +24,7 @@ import { isAlive } from "../util/alive.ts"
 import { CtxError, codeOf, isMissing } from "../util/errors.ts"
 import { tryTo } from "../util/files.ts"
 
-/** The file behind `path`, through symlinks, whether or not it exists yet. */
+/** The real path of `path`, with symlinks resolved, whether or not the file exists yet. */
 export function targetOf(path: string): string {
   try {
     return realpathSync(path)
@@ -48,7 +48,7 @@ function linkTarget(path: string): string | undefined {
 /**
  * The bytes of a file, `undefined` when there is none.
  *
- * @throws CtxError for a pipe or device, which a link in a project may lead to
+ * @throws CtxError for a pipe or device, to which a link in a project may point
  */
 export function readBytes(path: string): Uint8Array | undefined {
   try {
@@ -61,7 +61,7 @@ export function readBytes(path: string): Uint8Array | undefined {
   }
 }
 
-/** Text of the settings, byte order mark included; refuses what a decode and encode would change. */
+/** The settings as text, including any byte order mark. Refuses bytes that decoding and encoding would change. */
 export function decode(bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes)
@@ -82,9 +82,9 @@ export function sha256(bytes: Uint8Array): string {
 }
 
 /**
- * Replaces `path` by `bytes`: whoever reads it sees the old content or the new, also after a power cut. An existing
- * file keeps its mode, a new one gets 0600. With `expected` (the bytes last seen; `null` for no file), refuses to
- * overwrite what someone else has written since.
+ * Replaces `path` with `bytes` atomically: a reader sees either the old or the new content, even after a power cut. An
+ * existing file keeps its mode; a new one gets 0600. With `expected` (the bytes last seen; `null` for no file), refuses
+ * to overwrite what someone else has written since.
  */
 export function replaceFile(path: string, bytes: Uint8Array, expected?: Uint8Array | null): void {
   const mode = modeOf(path)
@@ -108,11 +108,11 @@ export function replaceFile(path: string, bytes: Uint8Array, expected?: Uint8Arr
   syncFolder(dirname(path))
 }
 
-/** What a file is called until it is whole: beside the one that it replaces, since a rename goes no further. */
+/** Name of a file until it is complete, in the same folder because a rename cannot cross file systems. */
 export const temporaryOf = (path: string, pid: number): string =>
   join(dirname(path), `.${basename(path)}.ctxbridge-${pid}-${randomUUID().slice(0, 8)}.tmp`)
 
-/** Removes what killed processes of ours have left of `path`, and nothing with another name. */
+/** Removes temporary files of `path` left by killed processes of ours, and nothing else. */
 export function removeLeftovers(path: string): void {
   const start = `.${basename(path)}.`
   let names: string[]
@@ -125,14 +125,14 @@ export function removeLeftovers(path: string): void {
     if (!name.startsWith(start)) continue
     const [, pid] = /^ctxbridge-(\d+)-[0-9a-f]{8}\.tmp$/.exec(name.slice(start.length)) ?? []
     if (pid === undefined || isAlive(Number(pid))) continue
-    // Where that is not allowed it stays: nothing depends on it.
+    // If this is not allowed, the file stays; nothing depends on it.
     tryTo(() => rmSync(join(dirname(path), name), { force: true }))
   }
 }
 
 /**
- * Throws when `path` could not be made or replaced: a rename would go over a write protection without a word. Folders of it
- * may be missing.
+ * Throws if `path` cannot be created or replaced, because a rename would silently override write protection. Its
+ * folders need not exist.
  */
 export function expectWritable(path: string): void {
   if (modeOf(path) !== undefined) accessSync(path, constants.W_OK)
@@ -141,7 +141,7 @@ export function expectWritable(path: string): void {
   accessSync(folder, constants.W_OK)
 }
 
-/** Throws unless `path` still holds the bytes last seen (`null`: no file). */
+/** Throws unless `path` still has the bytes last seen (`null`: no file). */
 export function expectUnchanged(path: string, expected: Uint8Array | null): void {
   const now = readBytes(path)
   const same =
@@ -152,7 +152,7 @@ export function expectUnchanged(path: string, expected: Uint8Array | null): void
   })
 }
 
-/** Makes a folder and its parents; returns those that were new, the outermost first. */
+/** Creates a folder and its parents; returns the new ones, outermost first. */
 export function makeFolders(path: string, mode: number): string[] {
   const first = mkdirSync(path, { recursive: true, mode })
   if (first === undefined) return []

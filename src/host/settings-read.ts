@@ -1,12 +1,12 @@
-/** What the host's settings files say, read as leniently as possible: to tell what is wrong is others' purpose. */
+/** What the host's settings files say, read as leniently as possible: reporting what is wrong is up to others. */
 import { type Places, type Scope, settingsFiles } from "./install.ts"
 import { decode, readBytes } from "./settings-file.ts"
 
 export interface CommandHook {
-  /** The host's name of the event; it may be one that no host knows. */
+  /** The host's name for the event; possibly one that no host knows. */
   readonly event: string
   readonly command: string
-  /** As written: the unit is seconds, whatever its author believed. */
+  /** As written. The host reads it as seconds, whatever its author had in mind. */
   readonly timeout: number | undefined
 }
 
@@ -16,13 +16,13 @@ export interface ScopeSettings {
   readonly hooks: readonly CommandHook[]
   /** Names of the variables that the host sets for its hooks. */
   readonly variables: readonly string[]
-  /** Plugins that are switched on, `name@marketplace`. */
+  /** Enabled plugins, as `name@marketplace`. */
   readonly plugins: readonly string[]
-  /** As written; undefined when it is not there. */
+  /** As written; undefined when absent. */
   readonly cleanupPeriodDays: unknown
 }
 
-/** One entry for each settings file that exists, those that are no JSON as empty ones. */
+/** One entry per existing settings file; a file that is not JSON gets an empty one. */
 export function readSettings(places: Places): ScopeSettings[] {
   return settingsFiles(places).flatMap(({ scope, file }) => {
     const text = textOf(file)
@@ -51,7 +51,7 @@ function contentOf(text: string): Omit<ScopeSettings, "scope" | "file"> {
   try {
     settings = fieldsOf(JSON.parse(text.replace(/^\uFEFF/, "")))
   } catch {
-    // Not JSON: the host ignores the file, too.
+    // Not JSON: the host ignores the file as well.
   }
   const plugins = Object.entries(fieldsOf(settings["enabledPlugins"])).filter(([, on]) => on === true)
   return {

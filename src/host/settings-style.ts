@@ -1,12 +1,12 @@
 /**
- * How a piece is put into a JSON text, or taken out, so that it looks as if it had always been written that way
- * and no other byte moves.
+ * How a value is inserted into JSON text, or removed, so that it looks as if it had always been written that way and no
+ * other byte changes.
  *
- * jsonc-parser's own `modify` is not used: its formatter rewrites the whole line it touches (a foreign hook written
- * on one line would be taken apart), and without the formatter it deletes wrong bytes (`[1,2]` less item 1: `[12]`).
+ * jsonc-parser's own `modify` is not used: its formatter rewrites the whole line it touches (which would reflow someone
+ * else's hook written on one line), and without the formatter it deletes the wrong bytes (`[1,2]` less item 1: `[12]`).
  */
 
-/** What we need of a syntax tree node; jsonc-parser's nodes have this shape. */
+/** What we need of a syntax tree node, in the shape of jsonc-parser's nodes. */
 export interface JsonNode {
   readonly type: string
   readonly offset: number
@@ -23,7 +23,7 @@ export interface TextEdit {
   readonly content: string
 }
 
-/** Appends `value` (under `key`, when `container` is an object) behind the last child of `container`. */
+/** Appends `value` after the last child of `container`, under `key` if `container` is an object. */
 export function insertion(
   text: string,
   container: JsonNode,
@@ -42,7 +42,7 @@ export function insertion(
   return { offset, length: 0, content: `,${gapOf(text, container)}${compact(text, container, key, value)}` }
 }
 
-/** Takes `child` and one comma out of its container; a container left empty closes up. */
+/** Removes `child` and one comma from its container; a container left empty is closed up. */
 export function removal(child: JsonNode): TextEdit {
   const container = child.parent as JsonNode
   const children = container.children ?? []
@@ -54,12 +54,12 @@ export function removal(child: JsonNode): TextEdit {
   return span(container.offset + 1, container.offset + container.length - 1)
 }
 
-/** A whole document, for a file that is new or blank. */
+/** A whole document, for a new or blank file. */
 export function document(value: unknown, eol: string): string {
   return pretty(value, eol, "  ")
 }
 
-/** The line break a text uses. */
+/** The line break that a text uses. */
 export function eolOf(text: string): string {
   return /\r\n|\n|\r/.exec(text)?.[0] ?? "\n"
 }
@@ -78,7 +78,7 @@ function intoEmpty(text: string, container: JsonNode, key: string | undefined, v
   return { ...at, content: `${inner}${labelled(key, pretty(value, inner, unit))}${outer}` }
 }
 
-/** What stands before the first child: a line break with its indentation, or the little that an inline style has. */
+/** The line break and indentation before the first child; empty for a container on one line. */
 function leadOf(text: string, container: JsonNode): string {
   const first = container.children?.[0]
   if (first === undefined) return ""
@@ -86,13 +86,13 @@ function leadOf(text: string, container: JsonNode): string {
   return /(?:\r\n|\n|\r)[^\r\n]*$/.exec(blank)?.[0] ?? ""
 }
 
-/** One step of indentation: that of the first member of the document. */
+/** One step of indentation, taken from the first member of the document. */
 function unitOf(text: string, root: JsonNode): string {
   const lead = leadOf(text, root)
   return lead === "" ? "  " : lead.replace(/^[\r\n]+/, "")
 }
 
-/** What an inline container has between comma and next child. */
+/** The whitespace between a comma and the next child of an inline container. */
 function gapOf(text: string, container: JsonNode): string {
   const [first, second] = container.children ?? []
   if (first === undefined || second === undefined) return colonOf(text, container)
@@ -100,7 +100,7 @@ function gapOf(text: string, container: JsonNode): string {
   return between.slice(between.indexOf(",") + 1)
 }
 
-/** The blanks behind a colon, as the first member of the document has them. */
+/** The spaces after a colon, taken from the first member of the document. */
 function colonOf(text: string, container: JsonNode): string {
   const member = rootOf(container).children?.[0]
   const value = member?.children?.[1]
@@ -129,7 +129,7 @@ function labelled(key: string | undefined, rendered: string): string {
   return key === undefined ? rendered : `${JSON.stringify(key)}: ${rendered}`
 }
 
-/** `lead` is the line break and indentation of the line on which the value stands. */
+/** `lead` is the line break and indentation of the line on which the value starts. */
 function pretty(value: unknown, lead: string, unit: string): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value)
   const inner = lead + unit

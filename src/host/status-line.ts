@@ -1,6 +1,6 @@
 /**
- * Our status line in the text of a settings file of the host: put in, chained to the one that is there, and taken out.
- * The command of the other one stands in ours, so that it comes back whatever else is lost.
+ * Adds our status line to the text of a host settings file, chained to an existing one if there is one, and removes it.
+ * Our command contains the other one's command, so that it can be restored even if everything else is lost.
  *
  * Text in, text out; no files. Every byte that is not ours stays as it is.
  */
@@ -12,14 +12,12 @@ import { document, eolOf, insertion, type JsonNode, removal } from "./settings-s
 const KEY = "statusLine"
 
 /**
- * What to do: `new` puts one in where there is none, `chain` also where there is another one, `update` only brings one of
- * ours up to date.
+ * `new` adds a status line if there is none, `chain` does so even if there is another one, `update` only brings ours up
+ * to date.
  */
 export type StatusLineWish = "new" | "chain" | "update"
 
-/**
- * `theirs`: another one is there, and stays. `other`: what is there is no command; it stays.
- */
+/** `theirs`: another status line is there and stays. `other`: what is there is not a command; it stays. */
 export type StatusLineState = "none" | "added" | "chained" | "updated" | "ours" | "theirs" | "other"
 
 export interface StatusLineEdit {
@@ -31,7 +29,7 @@ const OURS = new RegExp(
   String.raw`^\s*(?:[A-Za-z_]\w*=(?:${WORD})?\s+)*(${WORD})\s+statusline(?:\s+--chain\s+('(?:[^']|'\\'')*'))?\s*$`,
 )
 
-/** The command that ours is chained to: `""` for none; undefined when the command is not ours. */
+/** The command that ours is chained to, `""` if none; undefined when the command is not ours. */
 export function chainedCommand(command: string): string | undefined {
   const [, binary = "", quoted = "''"] = OURS.exec(command) ?? []
   if (!isOurBinary(binary.replace(/['"]/g, ""))) return undefined
@@ -79,7 +77,7 @@ export function addStatusLine(
 /**
  * `text` without our status line, or with the one that ours was chained to.
  *
- * @param original the text before our install: how the other command was written
+ * @param original the text before our install, which shows how the other command was written
  */
 export function removeStatusLine(text: string, original?: string): Removed {
   const [bom, source] = splitBom(text)
@@ -95,7 +93,7 @@ export function removeStatusLine(text: string, original?: string): Removed {
   return { text: bom + apply(source, edit), removed: [KEY] }
 }
 
-/** The command's bytes in the former text, where it is the same command. */
+/** How `original` writes the command, if it has the same one. */
 function writtenIn(original: string | undefined, command: string): string | undefined {
   const source = splitBom(original ?? "")[1]
   if (isBlank(source)) return undefined

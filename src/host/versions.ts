@@ -1,6 +1,6 @@
 /**
- * What the versions of the host can do that we make use of. Those between were not tried, and count as the one before
- * (docs/hooks.md).
+ * The abilities that we use, and the host versions that have them. Versions in between were not tried, and count as the
+ * one before (docs/hooks.md).
  */
 
 /** The oldest version that was tried. */
@@ -20,6 +20,6 @@ export const isTried = (version: string): boolean => Bun.semver.order(version, O
 export const abilitiesOf = (version: string): string[] =>
   ABILITIES.filter(([from]) => Bun.semver.order(version, from) >= 0).map(([, ability]) => ability)
 
-/** What only later versions can do. */
+/** Abilities that only later versions have. */
 export const lackingIn = (version: string): string[] =>
   ABILITIES.filter(([from]) => Bun.semver.order(version, from) < 0).map(([, ability]) => ability)

@@ -1,4 +1,6 @@
-/** What the job embeds in its life. The model is loaded when there is something to embed, and ends with the process. */
+/**
+ * Embedding during one run of the job. The model is loaded when there is something to embed, and kept until the end.
+ */
 import type { Database } from "../archive/database.ts"
 import { isUnusable } from "../archive/shape.ts"
 import { dropDamagedVectors, dropOtherVectors, dueTurns } from "../archive/vectors.ts"
@@ -13,14 +15,14 @@ const NEWEST = Number.MAX_SAFE_INTEGER
 export class Embedding {
   readonly #place: EmbedderPlace
   #embedder: Embedder | undefined
-  /** Names what was to make the vectors when the embedder was opened: the model may be installed or removed meanwhile. */
+  /** Id of the embedder wanted when this one was opened. The model may be installed or removed while the job runs. */
   #wanted: string | undefined
-  /** Turns from here on have been looked at; what has come since is found when the rest is done. */
+  /** Turns from this one on have been processed. Newer turns are picked up when the rest is done. */
   #below = NEWEST
   #failed = false
   readonly #until: () => boolean
 
-  /** @param until stops between two turns when it says true */
+  /** @param until checked between turns; true stops the embedding */
   constructor(place: EmbedderPlace, until: () => boolean) {
     this.#place = place
     this.#until = until
@@ -33,7 +35,7 @@ export class Embedding {
       return await this.#cycle(db)
     } catch (error) {
       if (isUnusable(this.#place.dataHome, error)) throw error
-      // What is archived is safe without; the next job tries again.
+      // The archive is safe without vectors, and the next job tries again.
       this.#failed = true
       logError(this.#place.stateHome, { event: "embed", error })
       return false
@@ -62,12 +64,12 @@ export class Embedding {
       this.#below = oldest
       return true
     }
-    // From the newest again: turns have come or grown, and views that were made anew have other numbers.
+    // Start again from the newest: turns may have come or grown, and rebuilt views number them differently.
     if (this.#below !== NEWEST) {
       this.#below = NEWEST
       return true
     }
-    // Not when this is only a substitute for the model that is installed.
+    // But not if this is only a fallback for the installed model.
     if (this.#embedder.id === wanted) dropOtherVectors(db, wanted)
     return false
   }

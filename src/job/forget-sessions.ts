@@ -1,4 +1,4 @@
-/** Sessions that are to be forgotten whole: what there is of them, and their tombstones. */
+/** Sessions to forget as a whole: what the vault holds of them, and their tombstones. */
 
 import { isNotesSession } from "../archive/notes-session.ts"
 import { type Source, sources } from "../archive/source.ts"
@@ -8,19 +8,19 @@ import { tailOf } from "../vault/reader.ts"
 import { emptyTombstone, ownerOf, readTombstone, type Tombstone } from "../vault/tombstones.ts"
 
 export interface Leaving {
-  /** A session, which means its subagents, too; or `<session>/<agent>`. */
+  /** A session, including its subagents, or a single `<session>/<agent>`. */
   readonly session: string
-  /** Copies below `vault/`, those included that the host has rewritten since. */
+  /** Copies below `vault/`, including those of transcripts that the host has since rewritten. */
   readonly copies: readonly string[]
   /** Bytes of the copies on disk. */
   readonly bytes: number
-  /** Where the host keeps its transcripts, or kept them. */
+  /** Where the host keeps or kept its transcripts. */
   readonly transcripts: readonly string[]
-  /** Of these, how many it still has; none of the notes that `remember` keeps, which go as well. */
+  /** How many of these still exist; 0 for the notes kept by `remember`, which are deleted as well. */
   readonly onDisk: number
 }
 
-/** What is in the vault of these sessions. */
+/** What the vault holds of these sessions. */
 export function leaving(dataHome: string, sessions: readonly string[]): Leaving[] {
   const all = sources(dataHome)
   return sessions.map((session) => {
@@ -42,7 +42,7 @@ function belongs(source: Source, session: string): boolean {
   return source.session === session || ownerOf(source.session, source.path) === session
 }
 
-/** What is to be written before any of it is deleted. */
+/** The tombstones, which must be written before anything is deleted. */
 export function tombstonesOf(dataHome: string, list: readonly Leaving[], now: number): Tombstone[] {
   const found = new Map<string, Tombstone>()
   for (const { session, transcripts } of list) {
@@ -62,16 +62,16 @@ export function tombstonesOf(dataHome: string, list: readonly Leaving[], now: nu
 }
 
 /**
- * Sessions without a word since then: neither in the session itself nor in its subagents.
+ * Sessions with no activity since `cutoff`, neither in the session itself nor in its subagents.
  *
  * @param cutoff ms since the epoch
- * @param ended when the views saw the last record of each session, in ms since the epoch
+ * @param ended the time of each session's last record according to the views, in ms since the epoch
  */
 export function silentSince(dataHome: string, cutoff: number, ended: ReadonlyMap<string, number>): string[] {
   const last = new Map<string, number>()
   for (const { session, path, copy } of sources(dataHome)) {
     const owner = ownerOf(session, path)
-    // Where no record has a time, that of archiving it.
+    // If no record has a time, use the time of archiving.
     const time = ended.get(session) ?? tailOf(vaultFile(dataHome, copy))?.last?.time ?? Date.now()
     last.set(owner, Math.max(last.get(owner) ?? 0, time))
   }

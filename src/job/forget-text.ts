@@ -1,4 +1,4 @@
-/** A text that is to be forgotten wherever it stands in the vault: finding it, line by line. */
+/** Finds every place in the vault, line by line, of a text that should be forgotten. */
 import { type Source, sources } from "../archive/source.ts"
 import { type Finder, type Span, skeleton } from "../transcript/find-text.ts"
 import { messageOf, usageError } from "../util/errors.ts"
@@ -19,12 +19,12 @@ export interface TextFound {
   readonly lines: number
   /** Copies that could not be read. */
   readonly failed: readonly { readonly copy: string; readonly error: string }[]
-  /** With what they knew before. */
+  /** Including what they covered before. */
   readonly tombstones: readonly Tombstone[]
 }
 
 export interface TextOptions {
-  /** Looks through copies of these sessions only. */
+  /** Only search copies of these sessions. */
   readonly sessions?: ReadonlySet<string>
   /** ms since the epoch. */
   readonly now: number
@@ -33,7 +33,7 @@ export interface TextOptions {
 
 const NEWLINE = 0x0a
 
-/** @throws CtxError exit 64 when the text is part of what the host needs to read its own records */
+/** @throws CtxError exit 64 when the text is part of something the host needs to read its own records */
 export function findText(dataHome: string, finder: Finder, options: TextOptions): TextFound {
   const wanted = sources(dataHome).filter(
     ({ session, path }) => options.sessions?.has(ownerOf(session, path)) ?? true,
@@ -97,9 +97,9 @@ function collect(
 
 interface FoundLine {
   readonly places: number
-  /** The line, and its pieces where it stands in several frames: a line is known as it may come again. */
+  /** The line and, if it spans frames, its parts in each frame, because capture may see any of them again. */
   readonly pieces: readonly { readonly bytes: Uint8Array; readonly spans: readonly Span[] }[]
-  /** Without the text the host could not read it. */
+  /** Whether the host could not read the line without the text. */
   readonly broken: boolean
 }
 

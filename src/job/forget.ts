@@ -1,8 +1,8 @@
 /**
- * Takes what the user wants forgotten out of vault, views and everything beside them.
+ * Removes what the user wants forgotten from the vault, the views and everything else.
  *
- * In this order, so that it can be killed at any moment and resumed by the next command or the background job: what is
- * to be done is noted, then the tombstones are written, from which on nothing comes back, then things are deleted.
+ * The order makes it possible to kill it at any moment and resume it in the next command or the background job: first
+ * note what is to be done, then write the tombstones, which keep anything from coming back, then delete.
  */
 import { closeSync, mkdirSync, openSync, readFileSync, rmdirSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
@@ -24,32 +24,32 @@ import { vaultFiles } from "../vault/walk.ts"
 import { dropFromRequests } from "./requests.ts"
 
 export interface ForgetOptions {
-  /** ms to wait for others: who merges frames, who has the views open. */
+  /** ms to wait for other processes that merge frames or have the views open. */
   readonly wait: number
-  /** Whether what is to be forgotten stands in these bytes. Unknown when it is resumed: then what is in doubt goes. */
+  /** Whether these bytes contain what is to be forgotten. Missing on a resume, when anything in doubt is deleted. */
   readonly matches?: (bytes: Uint8Array) => boolean
-  /** More that is to be forgotten by now: what came while we worked. */
+  /** Returns tombstones for anything to forget that was added while we worked. */
   readonly more?: () => readonly Tombstone[]
   readonly onProgress?: (label: string, done: number, total: number) => void
 }
 
 export interface Forgot {
-  /** Copies that were deleted or changed, below `vault/`. */
+  /** Copies that were deleted or changed, as paths below `vault/`. */
   readonly deleted: readonly string[]
   readonly changed: readonly string[]
-  /** Copies in which text was to be replaced, and that are damaged. */
+  /** Damaged copies in which text should have been replaced. */
   readonly failed: readonly { readonly copy: string; readonly error: string }[]
-  /** null: there was nothing to change in them. */
+  /** null if the views needed no change. */
   readonly views: RebuildReport | null
 }
 
-/** A hook may begin a copy anew while we delete it; from its next look on it finds the tombstone. */
+/** A hook may recreate a copy while we delete it. The next time it looks, it finds the tombstone. */
 const ROUNDS = 3
 
-/** Writes the tombstones and does what they say. */
+/** Writes the tombstones and carries them out. */
 export function forget(dataHome: string, tombstones: readonly Tombstone[], options: ForgetOptions): Forgot {
   return alone(dataHome, () => {
-    // Views that cannot be made anew would go on telling what the vault has forgotten.
+    // Views that cannot be rebuilt would still contain what the vault has forgotten.
     refuseNewer(databasePath(dataHome))
     noteUnfinished(dataHome, tombstones)
     for (const one of tombstones) writeTombstone(dataHome, one)
@@ -57,7 +57,7 @@ export function forget(dataHome: string, tombstones: readonly Tombstone[], optio
   })
 }
 
-/** Goes on with what a killed process has begun. undefined: there was nothing to do. */
+/** Finishes what a killed process began; undefined if there was nothing to do. */
 export function resumeForgetting(dataHome: string, options: ForgetOptions): Forgot | undefined {
   if (unfinished(dataHome).length === 0) return undefined
   return alone(dataHome, () => finish(dataHome, options))
@@ -81,7 +81,7 @@ function noteUnfinished(dataHome: string, tombstones: readonly Tombstone[]): voi
   writeWhole(noteOf(dataHome), JSON.stringify([...all]))
 }
 
-/** Sessions of which something is to be forgotten, and may not be yet. */
+/** Sessions with something to forget that may not be done yet. */
 export function unfinished(dataHome: string): string[] {
   try {
     return JSON.parse(readFileSync(noteOf(dataHome), "utf8")) as string[]
@@ -101,7 +101,7 @@ function finish(dataHome: string, options: ForgetOptions): Forgot {
     if (touched === 0 && round > 0) break
     eraseTraces(dataHome, traces)
     dropFromRequests(dataHome, (path) => traces.whole.has(transcriptName(path).session ?? path))
-    // Nothing of it in the vault: then the views have none of it either.
+    // The vault has nothing of these sessions, so the views have nothing either.
     if (traces.sessions.size === 0) break
     views = rebuild(dataHome, {
       now: Date.now(),
@@ -141,7 +141,7 @@ function clean(dataHome: string, done: Done): number {
   let touched = 0
   for (const { copy } of vaultFiles(dataHome)) {
     const source = known.get(copy)
-    // Without a header that can be read, the name is all that tells whose it is.
+    // Without a readable header, only the copy's name tells which session it belongs to.
     const session = source?.session ?? sessionNamed(copy, sessions)
     const path = source?.path ?? copy
     if (session === undefined || !sessions.has(ownerOf(session, path))) continue
@@ -172,7 +172,7 @@ const sessionNamed = (copy: string, sessions: ReadonlySet<string>): string | und
     .map((part) => part.replace(/(\.~\d+)?(\.jsonl)?\.zst$/, ""))
     .find((part) => sessions.has(part))
 
-/** A writer that has it open writes into nothing; one that waits for its lock finds the tombstone. */
+/** A writer that has the file open writes to a deleted file; one that waits for its lock then finds the tombstone. */
 function remove(dataHome: string, file: string): void {
   for (const path of [temporaryOf(file), file]) rmSync(path, { force: true })
   for (let folder = dirname(file); folder !== join(dataHome, "vault"); folder = dirname(folder)) {

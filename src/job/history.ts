@@ -1,4 +1,4 @@
-/** How much of the host's history is not in the vault, and the import of it in the background. */
+/** How much of the host's history is missing from the vault, and its import in the background. */
 import { join } from "node:path"
 import { isExcluded } from "../archive/excluded.ts"
 import type { Paths } from "../config/load.ts"
@@ -12,7 +12,7 @@ import { transcriptsBelow } from "./transcripts.ts"
 type Place = Pick<Paths, "dataHome" | "home" | "claudeDir" | "exclude">
 
 export interface History {
-  /** All transcripts of the host that are wanted, and those of them with bytes that the vault does not hold. */
+  /** All of the host's transcripts that are not excluded, and how many of them have bytes that the vault lacks. */
   readonly transcripts: number
   readonly left: number
   readonly bytes: number
@@ -21,7 +21,7 @@ export interface History {
 
 const historyFolder = ({ claudeDir }: Pick<Paths, "claudeDir">): string => join(claudeDir, "projects")
 
-/** Two small reads for each transcript, and one where folders are excluded. */
+/** Costs two small reads per transcript, and a third if folders are excluded. */
 export function historyOf(place: Place): History {
   const history = { transcripts: 0, left: 0, bytes: 0, bytesLeft: 0 }
   for (const path of transcriptsBelow(historyFolder(place))) {
@@ -36,7 +36,7 @@ export function historyOf(place: Place): History {
   return history
 }
 
-/** Of what cannot be read nobody knows whose folder it is of; nor can it be archived. */
+/** If a transcript cannot be read, its folder is unknown, and it cannot be archived either. */
 function isWanted(place: Place, path: string): boolean {
   try {
     return !isExcluded(place, path)
@@ -45,11 +45,11 @@ function isWanted(place: Place, path: string): boolean {
   }
 }
 
-/** The background job takes all of it; the caller goes on at once. */
+/** Leaves the whole import to the background job and returns at once. */
 export const importInBackground = (place: Place): void =>
   spawnJob(place.dataHome, { transcripts: [], sweep: [historyFolder(place)], settle: false, history: true })
 
-/** undefined unless an import in the background is at work or waits for a job to go on with it. */
+/** How far a background import is; undefined if none is running or waiting. */
 export function importUnderWay(place: Place): History | undefined {
   return waitingRequests(place.dataHome).some(({ history }) => history) ? historyOf(place) : undefined
 }

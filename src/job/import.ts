@@ -1,4 +1,6 @@
-/** Takes whole histories: transcript by transcript, each slice committed, so that it can be stopped and continued. */
+/**
+ * Imports whole histories, transcript by transcript. Each slice is committed, so an import can be stopped and resumed.
+ */
 import { type Database, prepareForLongWork } from "../archive/database.ts"
 import { isExcluded } from "../archive/excluded.ts"
 import { catchUp } from "../archive/indexing.ts"
@@ -24,18 +26,20 @@ type Place = Pick<Paths, "dataHome" | "home" | "stateHome" | "secrets"> & Partia
 export interface ImportedFile {
   readonly path: string
   readonly size: number
-  /** Bytes in the vault before and after; a dry run says what they would be. */
+  /** Bytes in the vault before and after; a dry run gives what they would be. */
   readonly before: number
   readonly archived: number
-  /** Bytes committed. More than `archived - before` when the host had rewritten the file. */
+  /** Bytes committed: more than `archived - before` if the host has rewritten the file. */
   readonly taken: number
-  /** A half last line that the host is still writing. */
+  /** Bytes of an unfinished last line that the host is still writing. */
   readonly waiting: number
-  /** The user does not want it archived. */
+  /** The user has had this session forgotten. */
   readonly forgotten: boolean
-  /** Nor any session of its folder. */
+  /** The session's folder is excluded. */
   readonly excluded: boolean
-  /** What was found in another tool's archive; `size` is the archive's, the other bytes are those of lines made of it. */
+  /**
+   * What another tool's archive held. `size` is then the archive's; the other byte counts are of lines made from it.
+   */
   readonly archive?: Pick<TakenArchive, "tool" | "sessions" | "lines">
   readonly error: string | undefined
 }
@@ -45,20 +49,20 @@ export interface ImportReport {
   readonly dryRun: boolean
   readonly files: readonly ImportedFile[]
   readonly takenBytes: number
-  /** undefined for a dry run, and where the database could not be opened. */
+  /** undefined for a dry run, or if the database could not be opened. */
   readonly turns: { readonly before: number; readonly after: number } | undefined
-  /** Why not all of it could be indexed; the vault took the bytes all the same. */
+  /** Why not everything could be indexed. The vault has the bytes regardless. */
   readonly indexError: string | undefined
 }
 
 export interface ImportOptions {
   readonly dryRun: boolean
-  /** Compare what is archived byte by byte first; archive anew what differs or is damaged. */
+  /** First compare archived bytes with the transcript, and archive again whatever differs or is damaged. */
   readonly check: boolean
-  /** Archives of other tools, taken behind the transcripts: what those hold is not taken twice. */
+  /** Archives of other tools, imported after the transcripts so that nothing in those is stored twice. */
   readonly archives?: readonly string[]
   readonly onProgress?: (done: number, total: number) => void
-  /** Called with each file when it is done. */
+  /** Called with each file once it is done. */
   readonly onFile?: (file: ImportedFile) => void
 }
 
@@ -87,7 +91,7 @@ export function importTranscripts(
   try {
     const before = db && totals(db).turns
     for (const path of paths) {
-      // Once is enough to wait for another writer: the vault goes before the views, which follow later.
+      // Wait for another writer only once. The vault matters more than the views, which catch up later.
       const views = indexError === undefined ? db : undefined
       const file = importOne(views, place, path, {
         check,
@@ -108,7 +112,7 @@ export function importTranscripts(
   }
 }
 
-/** All that another tool has kept and the vault does not hold. */
+/** Takes everything from another tool's archive that the vault lacks. */
 function importArchive(
   db: Database | undefined,
   { dataHome, stateHome, secrets }: Place,
@@ -141,13 +145,13 @@ function open(dataHome: string): { db: Database | undefined; error: string | und
   }
 }
 
-/** 0 where there is nothing, and where nobody may look: whoever opens it tells why. */
+/** 0 if the file is missing or may not be looked at; opening it will report why. */
 export const sizeOf = (path: string): number => statsOf(path)?.size ?? 0
 
 interface One {
   readonly check: boolean
   readonly onProgress: (archived: number) => void
-  /** Called when the vault takes it and the views cannot. */
+  /** Called if the vault takes the transcript but the views cannot. */
   readonly onUnindexed: (why: string) => void
 }
 
@@ -173,7 +177,7 @@ function importOne(
       if (!codeOf(cause).startsWith("SQLITE_BUSY")) throw cause
       onUnindexed(messageOf(cause))
     }
-    // Nothing, where the views have followed.
+    // Does nothing if the views have followed.
     takeAll(place, path, lastLine, onProgress)
   } catch (cause) {
     // One unreadable file, or a full disk, must not hide what was done with the others.
@@ -220,7 +224,7 @@ const WANTED = { forgotten: false, excluded: false } as const
 
 const excluded = (path: string): ImportedFile => ({ ...leftOut(path), forgotten: false, excluded: true })
 
-/** Into the vault alone. */
+/** Archives into the vault only. */
 function takeAll(
   place: Place,
   path: string,

@@ -5,10 +5,10 @@ import { gatherBrief } from "../restore/gather.ts"
 import { renderPointer } from "../restore/pointer.ts"
 import { latestSession } from "../restore/scope.ts"
 
-/** Projects with the latest sessions: others will be started seldom, and render their own. */
+/** Only the projects with the latest sessions. Others are started rarely and render their own. */
 const MOST = 8
 
-/** @param related `restore.related`: a project that sets another renders its own */
+/** @param related `restore.related`; a project with another setting renders its own pointer */
 export function preparePointers(db: Database, dataHome: string, related: number): void {
   const projects = db
     .query<{ path: string }, []>(
@@ -18,7 +18,7 @@ export function preparePointers(db: Database, dataHome: string, related: number)
     .all()
   for (const { path } of projects) {
     if (readPointer(dataHome, path) !== undefined) continue
-    // Nobody indexes meanwhile.
+    // The transaction keeps others from indexing.
     db.transaction(() => {
       const session = latestSession(db, path, "")
       if (session === undefined) return

@@ -1,4 +1,4 @@
-/** Takes secrets out of everything that is archived already: vault, views, state files, log. */
+/** Removes secrets from everything already archived: vault, views, state files, log. */
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { databasePath, openDatabase } from "../archive/database.ts"
@@ -17,9 +17,9 @@ import { withTidyLock } from "../vault/tidy.ts"
 import { vaultFiles } from "../vault/walk.ts"
 
 export interface RedactedCopy {
-  /** Path below `vault/`; `notes` for what our own transcripts are archived from. */
+  /** Path below `vault/`, or `notes` for the source of our own transcripts. */
   readonly copy: string
-  /** Bytes overwritten, or that would be. */
+  /** Bytes overwritten, or that a dry run would overwrite. */
   readonly filled: number
   readonly error: string | undefined
 }
@@ -27,16 +27,16 @@ export interface RedactedCopy {
 export interface RedactReport {
   readonly ok: boolean
   readonly dryRun: boolean
-  /** Copies looked through. */
+  /** Copies searched. */
   readonly copies: number
-  /** Those in which something was found, or that could not be looked through. */
+  /** Copies in which something was found, or that could not be searched. */
   readonly changed: readonly RedactedCopy[]
   readonly filledBytes: number
-  /** Rows of `restores`: what was given back to a model. */
+  /** Rows of `restores`, which hold what was given back to a model. */
   readonly restores: number
-  /** Other files in which something was found: of sessions, and the log. */
+  /** Other files in which something was found: session state and the log. */
   readonly files: number
-  /** Copies of damaged databases: deleted, since nothing in them can be overwritten. */
+  /** Copies of damaged databases. They are deleted, because nothing in them can be overwritten. */
   readonly damagedDatabases: number
   readonly rebuilt: boolean
 }
@@ -46,17 +46,17 @@ export interface RedactOptions {
   readonly rescan: boolean
   /** ms since the epoch. */
   readonly now: number
-  /** ms to wait for others. */
+  /** ms to wait for other processes. */
   readonly wait: number
   readonly onProgress?: (done: number, total: number) => void
 }
 
 type Place = Pick<Paths, "dataHome" | "stateHome" | "secrets">
 
-/** @throws CtxError `busy` when another process works on the vault's files or the views */
+/** @throws CtxError `busy` when another process is working on the vault's files or the views */
 export function redactArchive(place: Place, options: RedactOptions): RedactReport {
   const { dataHome } = place
-  // Somebody who asks for it wants it, also where hooks do without.
+  // An explicit redaction filters secrets even if hooks are set not to.
   const secrets: SecretSettings = { ...place.secrets, enabled: true }
   const { dryRun } = options
   const report = dryRun
@@ -68,23 +68,23 @@ export function redactArchive(place: Place, options: RedactOptions): RedactRepor
   })
 }
 
-/** While it is there, the views may hold what the vault does not hold any more. */
+/** As long as this file exists, the views may contain what the vault no longer does. */
 const noteOf = (dataHome: string): string => join(dataHome, "redacting")
 
 /**
- * Makes the views anew where a killed process has redacted the vault and come no further.
+ * Rebuilds the views if a process was killed after it redacted the vault.
  *
  * @param wait ms to wait until nobody has the views open
  */
 export function resumeRedaction(dataHome: string, wait: number): void {
   if (!existsSync(noteOf(dataHome))) return
-  // Who holds the lock is at it.
+  // Whoever holds the lock is already doing this.
   withTidyLock(dataHome, 0, () => {
     if (existsSync(noteOf(dataHome))) renewViews(dataHome, Date.now(), wait)
   })
 }
 
-/** In a file of its own: nothing is left in the free pages of the old one. */
+/** Rebuilds into a new file, so that nothing survives in the old one's free pages. */
 function renewViews(dataHome: string, now: number, wait: number): void {
   rebuild(dataHome, { now, wait })
   dropPointers(dataHome)
@@ -110,7 +110,7 @@ function redactAll(place: Place, secrets: SecretSettings, options: RedactOptions
     filesIn(sessions).reduce(
       (n, file) =>
         n +
-        // What a hook writes of the session at this moment must not be written over.
+        // Locked so that it does not overwrite what a hook writes about the session at this moment.
         changingSessions(dataHome, () => redactFiles([file], (text) => filteredJson(text, secrets), dryRun)),
       0,
     ) +
@@ -153,7 +153,7 @@ function redactVault(
       if (filled !== undefined) looked++
       if ((filled ?? 0) > 0) changed.push({ copy, filled: filled!, error: undefined })
     } catch (error) {
-      // One damaged copy must not keep what stands in the others.
+      // One damaged copy must not stop the others from being redacted.
       changed.push({ copy, filled: 0, error: messageOf(error) })
     }
     done += bytes
@@ -162,7 +162,7 @@ function redactVault(
   return { looked, changed }
 }
 
-/** @returns rows with something to overwrite */
+/** @returns how many rows had something to overwrite */
 function redactRestores(dataHome: string, secrets: SecretSettings, dryRun: boolean): number {
   if (!filesIn(dataHome).includes(databasePath(dataHome))) return 0
   const db = openDatabase(dataHome, { wait: 5000, readonly: dryRun, asItIs: true })
@@ -184,7 +184,7 @@ function redactRestores(dataHome: string, secrets: SecretSettings, dryRun: boole
   }
 }
 
-/** @returns how many had something to overwrite */
+/** @returns how many files had something to overwrite */
 function redactFiles(files: readonly string[], filter: (text: string) => string, dryRun: boolean): number {
   let changed = 0
   for (const file of files) {
@@ -203,7 +203,7 @@ function redactFiles(files: readonly string[], filter: (text: string) => string,
   return changed
 }
 
-/** The strings of a small JSON document. A half document is text. */
+/** Filters the strings of a small JSON document, or an incomplete document as text. */
 function filteredJson(text: string, secrets: SecretSettings): string {
   let found = false
   try {

@@ -1,6 +1,6 @@
 /**
- * What hooks ask of the background job: a small file each, so that a job at work finds what came after it began,
- * and what a killed one left.
+ * Requests from hooks to the background job, each a small file, so that a running job finds later requests as well as
+ * those left by a killed job.
  */
 
 import { stringsOf } from "../transcript/json.ts"
@@ -12,17 +12,17 @@ import { join } from "../util/path.ts"
 export interface JobRequest {
   /** Transcripts to bring up to date. */
   readonly transcripts: readonly string[]
-  /** Folders of the host to look through for anything not archived. */
+  /** Folders of the host to search for anything not archived. */
   readonly sweep: readonly string[]
-  /** Look again for a few seconds: the host may still be writing. */
+  /** Look again over a few seconds, because the host may still be writing. */
   readonly settle: boolean
-  /** The views are damaged or missing: make them anew when that is so. */
+  /** The views may be damaged or missing; rebuild them if so. */
   readonly rebuild?: boolean
-  /** The sweep is an import of the whole history: half a last line that nobody goes on with is taken, too. */
+  /** The sweep imports the whole history, including an unfinished last line if the file is no longer being written. */
   readonly history?: boolean
 }
 
-/** A request being worked on; its file goes when it is done. */
+/** A request being worked on. Its file is deleted when it is done. */
 export interface Accepted {
   readonly request: JobRequest
   readonly file: string
@@ -32,7 +32,7 @@ const TAKEN = ".taken"
 
 const folder = (dataHome: string): string => join(dataHome, "requests")
 
-/** The same request twice is one, until the job takes it. */
+/** Identical requests count as one until the job takes them. */
 export function leaveRequest(dataHome: string, request: JobRequest): void {
   const text = JSON.stringify(request)
   const file = join(folder(dataHome), `${Bun.hash.xxHash64(text, 0n).toString(16)}.json`)
@@ -45,12 +45,12 @@ export function takeRequests(dataHome: string): Accepted[] {
   for (const name of names(dataHome)) {
     if (!name.endsWith(".json")) continue
     const file = join(folder(dataHome), name)
-    // Out of the way, so that the same request, made again from here on, is seen.
+    // Renamed so that an identical request made from now on is noticed.
     const taken = `${file}${TAKEN}`
     try {
       renameSync(file, taken)
     } catch (error) {
-      // Somebody who forgets leaves another one in its place.
+      // `forget` may have replaced the request with another one.
       if (isMissing(error)) continue
       throw error
     }
@@ -61,7 +61,7 @@ export function takeRequests(dataHome: string): Accepted[] {
   return accepted
 }
 
-/** Puts back what a job took and did not finish before it was killed. */
+/** Restores requests that a job took but did not finish before it was killed. */
 export function recoverRequests(dataHome: string): void {
   for (const name of names(dataHome)) {
     if (!name.endsWith(TAKEN)) continue
@@ -74,11 +74,11 @@ export function finishRequest({ file }: Accepted): void {
   try {
     unlinkSync(file)
   } catch {
-    // taken again in the meantime
+    // Taken again in the meantime.
   }
 }
 
-/** Takes transcripts out of what is asked for. One that a job takes at this moment, it will find forgotten. */
+/** Removes transcripts from waiting requests. A job that takes one just now will find it forgotten. */
 export function dropFromRequests(dataHome: string, isGone: (transcript: string) => boolean): void {
   for (const name of names(dataHome)) {
     if (!name.endsWith(".json")) continue
@@ -93,7 +93,7 @@ export function dropFromRequests(dataHome: string, isGone: (transcript: string) 
 export const hasRequests = (dataHome: string): boolean =>
   names(dataHome).some((name) => name.endsWith(".json"))
 
-/** All that are not done, those included that a job is working on. */
+/** All unfinished requests, including those a job is working on. */
 export function waitingRequests(dataHome: string): JobRequest[] {
   return names(dataHome).flatMap((name) => read(join(folder(dataHome), name)) ?? [])
 }

@@ -1,6 +1,6 @@
 /**
- * The background job: what hooks had no time for. One at a time, nice, and done when nothing is left; killing it
- * at any moment loses nothing, since each slice is committed on its own.
+ * The background job: everything hooks had no time for. One runs at a time, at low priority, until nothing is left.
+ * Killing it loses nothing, because each slice is committed separately.
  */
 import { closeSync, existsSync, mkdirSync, openSync } from "node:fs"
 import { setPriority } from "node:os"
@@ -39,17 +39,17 @@ import { goOn, isAskedToStop, STOPPED } from "./stop.ts"
 import { probeDue } from "./sweep.ts"
 import { isQuiet, transcriptsBelow } from "./transcripts.ts"
 
-/** ms of work between two commits. */
+/** Maximum ms of work between two commits. */
 const SLICE = 300
 /** The job gives up after this long; the next hook starts another. */
 const LONGEST = 10 * 60_000
-/** When to look, in ms after a request: the host writes its last lines after its last hook. */
+/** When to look, in ms after a request. With SETTLE, repeatedly: the host writes its last lines after its last hook. */
 const ONCE = [0] as const
 const SETTLE = [0, 150, 500, 1500, 4000] as const
-/** ms between two looks for new requests while waiting. */
+/** ms between checks for new requests while waiting. */
 const POLL = 200
 
-/** ms without the database open between two cycles of embedding: whoever wants to replace it needs a gap. */
+/** ms for which the database is closed between two embedding cycles, so that another process can replace it. */
 const GAP = 5
 
 export async function runJob(): Promise<void> {
@@ -58,11 +58,11 @@ export async function runJob(): Promise<void> {
   try {
     setPriority(10)
   } catch {
-    // not allowed here: then without
+    // Not permitted here; continue at normal priority.
   }
-  // Requests stand in there. Without it we were started before everything was removed, and must make nothing anew.
+  // Requests are stored there. If it is gone, everything was removed since we were started: create nothing.
   if (!existsSync(paths.dataHome) || isAskedToStop(paths.stateHome)) return
-  // Asked once more after the lock is free: a request may have come when nobody looked any more.
+  // Check again once the lock is released: a request may have arrived after the last look.
   do {
     const fd = openLock(paths.stateHome)
     if (fd === undefined || !lock(fd, 0)) return
@@ -78,7 +78,7 @@ export async function runJob(): Promise<void> {
   } while (hasRequests(paths.dataHome))
 }
 
-/** undefined where it cannot be made: then nothing that we would write could be. */
+/** undefined if the lock file cannot be created. Then nothing else could be written either. */
 function openLock(stateHome: string): number | undefined {
   try {
     mkdirSync(stateHome, { recursive: true, mode: 0o700 })
@@ -93,7 +93,7 @@ interface Visit extends Accepted {
   readonly looks: readonly number[]
 }
 
-/** How long to wait for others who have the database open, in ms. */
+/** How long to wait for other processes that have the database open, in ms. */
 const PATIENCE = { wait: 5000, most: Number.POSITIVE_INFINITY }
 
 async function work(paths: Paths, config: Config): Promise<void> {
@@ -107,7 +107,7 @@ async function work(paths: Paths, config: Config): Promise<void> {
   const embedding = config["embed.enabled"]
     ? new Embedding(paths, () => isAskedToStop(paths.stateHome))
     : undefined
-  /** Copies of sessions that have ended, as far as we know. */
+  /** Copies of sessions known to have ended. */
   const ended = new Set<string>()
   try {
     for (;;) {
@@ -121,11 +121,11 @@ async function work(paths: Paths, config: Config): Promise<void> {
       }
       try {
         const sweeps = accepted.some(({ request }) => request.sweep.length > 0)
-        // Damage on a page that nobody reads would be met on the day when it is needed.
+        // Otherwise, damage on a rarely read page would only show up when that page is needed.
         const probes = sweeps && probeDue(paths.stateHome, Date.now())
         if (probes || accepted.some(({ request }) => request.rebuild)) refuseDamaged(paths.dataHome)
         if (sweeps) markBehind(db, paths.dataHome)
-        // First what hooks have archived, oldest first: a session before the forks that copy its lines.
+        // First index what hooks have archived, oldest first, so that a session precedes the forks that copy its lines.
         catchUp(db, paths.dataHome, end, () => goOn(paths.stateHome))
         visits = visits.flatMap((visit) => pay(db, paths, visit, now, end))
         if (accepted.length > 0) pointed = false
@@ -133,7 +133,7 @@ async function work(paths: Paths, config: Config): Promise<void> {
           preparePointers(db, paths.dataHome, config["restore.related"])
           pointed = true
         }
-        // Last, and a little at a time: a request that comes meanwhile goes first.
+        // Embedding comes last and in small steps, so that new requests go first.
         if (visits.length === 0 && performance.now() < end && (await embedding?.step(db))) {
           db.close()
           await Bun.sleep(GAP)
@@ -142,7 +142,7 @@ async function work(paths: Paths, config: Config): Promise<void> {
         }
       } catch (error) {
         if (mended || !isUnusable(paths.dataHome, error)) throw error
-        // Once: a disk that damages what it is given must not keep us here.
+        // Repair only once: a disk that damages every write must not keep the job running.
         mended = true
         logError(paths.stateHome, { event: "job", error })
         db.close()
@@ -162,7 +162,7 @@ async function work(paths: Paths, config: Config): Promise<void> {
   }
 }
 
-/** @returns transcripts that hooks could write only elsewhere: the host may have added to them since */
+/** @returns transcripts that hooks had to write elsewhere; the host may have added to them since */
 function drain(paths: Paths, end: number): readonly string[] {
   const drained = drainSpool(paths, end)
   for (const { error } of drained?.left ?? []) {
@@ -171,7 +171,7 @@ function drain(paths: Paths, end: number): readonly string[] {
   return drained?.transcripts ?? []
 }
 
-/** Our own wish: no file stands for it. */
+/** A request of our own, without a file. */
 const once = (transcripts: readonly string[]): Visit => ({
   request: { transcripts, sweep: [], settle: false },
   file: "",
@@ -179,7 +179,7 @@ const once = (transcripts: readonly string[]): Visit => ({
   looks: ONCE,
 })
 
-/** What was deleted from the vault must not be told by the views. Before they are opened: they are made anew. */
+/** The views must not contain what the vault has lost. Runs before they are opened, because it rebuilds them. */
 function goOnForgetting(paths: Paths): void {
   try {
     resumeForgetting(paths.dataHome, { wait: PATIENCE.wait })
@@ -189,7 +189,7 @@ function goOnForgetting(paths: Paths): void {
   }
 }
 
-/** Tells the log when the views had to be made anew. */
+/** Opens the views, and logs it if they had to be rebuilt. */
 function opened(paths: Paths): Database {
   const before = lastRepair(paths.dataHome)?.time
   const db = openWhole(paths.dataHome, PATIENCE)
@@ -200,7 +200,7 @@ function opened(paths: Paths): Database {
   return db
 }
 
-/** Somebody has met damage, perhaps on a page that we do not read. */
+/** Somebody has met damage, perhaps on a page that the job does not read. */
 function refuseDamaged(dataHome: string): void {
   const damage = damageOf(dataHome)
   if (damage === undefined) return
@@ -215,18 +215,18 @@ function tidy(paths: Paths, ended: ReadonlySet<string>, end: number): void {
   }
 }
 
-/** Looks, if it is time to, and returns what is left to do of the visit. */
+/** Looks if a look is due, and returns what remains of the visit. */
 function pay(db: Database, paths: Paths, visit: Visit, now: number, end: number): Visit[] {
   const [due, ...later] = visit.looks
   if (due === undefined || now < visit.since + due) return [visit]
-  // Not seen to its end: the next job finds the request.
+  // Ran out of time: the next job finds the request.
   if (!look(db, paths, visit.request, end)) return [visit]
   if (later.length > 0) return [{ ...visit, looks: later }]
   finishRequest(visit)
   return []
 }
 
-/** @returns whether there was time for all of it */
+/** @returns whether there was time to look at everything */
 function look(db: Database, paths: Paths, request: JobRequest, end: number): boolean {
   const swept = request.sweep.flatMap((folder) => transcriptsBelow(folder))
   for (const path of new Set([...request.transcripts, ...swept])) {
@@ -237,7 +237,7 @@ function look(db: Database, paths: Paths, request: JobRequest, end: number): boo
       archiveAll(db, paths, path, end, { lastLine, onProgress: () => goOn(paths.stateHome) })
     } catch (error) {
       if (codeOf(error) === STOPPED || isUnusable(paths.dataHome, error)) throw error
-      // One unreadable file must not keep the others out.
+      // One unreadable file must not block the others.
       logError(paths.stateHome, { event: "job", error })
     }
   }
@@ -246,14 +246,14 @@ function look(db: Database, paths: Paths, request: JobRequest, end: number): boo
 
 export interface ArchiveOptions {
   readonly lastLine?: "whole" | "any"
-  /** Called after each commit with the bytes of the transcript that are in the vault. */
+  /** Called after each commit with the number of the transcript's bytes in the vault. */
   readonly onProgress?: (archived: number) => void
 }
 
 /**
- * All of one transcript, slice by slice: into the vault and into the views.
+ * Archives one whole transcript, slice by slice, into the vault and the views.
  *
- * @param end ms of performance.now() at which to stop; what is done is committed
+ * @param end when to stop, in ms of performance.now(); what is done by then is committed
  */
 export function archiveAll(
   db: Database,
@@ -280,7 +280,7 @@ export function archiveAll(
         .immediate()
       settlePending(place.dataHome, taken.copy)
       onProgress?.(captured.archived)
-      // No progress: only half a line is left.
+      // No progress: only an unfinished line is left.
       if (row === undefined || row.indexed >= row.archived || row.indexed === last) break
       if (performance.now() >= end) return
       last = row.indexed

@@ -3,8 +3,8 @@ import { childEnvironment } from "../config/load.ts"
 import { type JobRequest, leaveRequest } from "./requests.ts"
 
 /**
- * Detached, with nothing inherited that could hold the host: 0.5 ms. When a job is at work already, the new one ends
- * at once and leaves the request to it. Failing to start it loses nothing: the next one finds the request.
+ * Detached, and inheriting nothing that could hold up the host: 0.5 ms. If a job is already running, the new one exits
+ * at once and leaves the request to it. If it cannot be started, nothing is lost: the next job finds the request.
  */
 export function spawnJob(dataHome: string, request: JobRequest): void {
   leaveRequest(dataHome, request)
@@ -17,6 +17,6 @@ export function spawnJob(dataHome: string, request: JobRequest): void {
   }).unref()
 }
 
-/** The background job looks whether the views are damaged or lost, and makes them anew when they are. */
+/** Asks the background job to check whether the views are damaged or lost, and to rebuild them if so. */
 export const askForRebuild = (dataHome: string): void =>
   spawnJob(dataHome, { transcripts: [], sweep: [], settle: false, rebuild: true })

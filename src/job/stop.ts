@@ -1,6 +1,6 @@
 /**
- * Asks the background job to end, and waits until it has: by a lock that whoever asks holds meanwhile, so that one who
- * dies asks no longer. The job loses nothing by it.
+ * Asks the background job to stop, and waits until it has. The request is a lock held by whoever asks, so it ends if
+ * that process dies. Stopping loses nothing.
  */
 import { closeSync, existsSync, openSync } from "node:fs"
 import { join } from "node:path"
@@ -9,7 +9,7 @@ import { lock } from "../vault/lock.ts"
 
 const askOf = (stateHome: string): string => join(stateHome, "job.stop")
 
-/** Code of the error with which a job ends that was asked to. */
+/** Error code of a job that was asked to stop. */
 export const STOPPED = "stopped"
 
 export function isAskedToStop(stateHome: string): boolean {
@@ -27,15 +27,15 @@ export function isAskedToStop(stateHome: string): boolean {
   }
 }
 
-/** @throws CtxError `stopped` when somebody asks */
+/** @throws CtxError `stopped` if the job was asked to stop */
 export function goOn(stateHome: string): void {
   if (isAskedToStop(stateHome)) throw new CtxError(STOPPED, "somebody has asked the job to end")
 }
 
 /**
- * Runs `work` while no job is at work, and none begins.
+ * Runs `work` while no job is running and none can start.
  *
- * @param wait ms until the job has to have ended
+ * @param wait ms to wait for the job to end
  * @throws CtxError `busy`
  */
 export function withoutJob<T>(stateHome: string, wait: number, work: () => T): T {

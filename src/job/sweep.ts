@@ -1,18 +1,18 @@
-/** When what takes long was last done: looking through a folder for transcripts that no hook reported, and the like. */
+/** Limits how often slow work is done, such as searching a folder for transcripts that no hook has reported. */
 import { mkdirSync, statSync, writeFileSync } from "../util/fs.ts"
 import { join } from "../util/path.ts"
 
 const HOUR = 60 * 60_000
 const DAY = 24 * HOUR
 
-/** At most once an hour for a folder; asking claims the turn. */
+/** True at most once an hour per folder. Asking counts as doing it. */
 export const sweepDue = (folder: string, stateHome: string, now: number): boolean =>
   isDue(Bun.hash.xxHash64(folder, 0n).toString(16), HOUR, stateHome, now)
 
-/** Whether every page of the database is to be looked at: at most once a day. */
+/** Whether to check every page of the database: at most once a day. */
 export const probeDue = (stateHome: string, now: number): boolean => isDue("probe", DAY, stateHome, now)
 
-/** Whether every vector is to be looked at: at most once a day. */
+/** Whether to check every vector: at most once a day. */
 export const vectorsDue = (stateHome: string, now: number): boolean => isDue("vectors", DAY, stateHome, now)
 
 function isDue(name: string, every: number, stateHome: string, now: number): boolean {

@@ -1,23 +1,23 @@
-/** Transcripts in the host's folders. */
+/** Finds transcripts in the host's folders. */
 import { readdirSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { isMissing } from "../util/errors.ts"
 import { statsOf } from "../util/files.ts"
 
-/** Folders below a project's that a host makes: session, subagents. */
+/** Maximum depth; the host nests projects, sessions and subagents. */
 const DEEPEST = 6
 
-/** What is told of a folder besides its transcripts. */
+/** What else to report about a folder. */
 export interface Beside {
-  /** Called with each link that leads to a folder or is called like a transcript: none is followed. */
+  /** Called with each link to a folder and each link named like a transcript. None is followed. */
   readonly onLink?: ((path: string) => void) | undefined
-  /** Called with each folder that cannot be looked into. */
+  /** Called with each folder that cannot be read. */
   readonly onUnreadable?: ((path: string) => void) | undefined
 }
 
 /**
- * All transcripts of a folder, subagents included, oldest file first: a session before the forks that copy its
- * lines.
+ * All transcripts below a folder, including subagents', oldest file first, so that a session precedes the forks that
+ * copy its lines.
  */
 export function transcriptsBelow(folder: string, { onLink, onUnreadable }: Beside = {}): string[] {
   const found: { path: string; born: number }[] = []
@@ -43,18 +43,18 @@ export function transcriptsBelow(folder: string, { onLink, onUnreadable }: Besid
 
 const list = (dir: string) => readdirSync(dir, { withFileTypes: true })
 
-/** ms since the epoch; the last change where the file system does not keep the birth. */
+/** In ms since the epoch; the last modification if the file system does not record creation times. */
 function birth(path: string): number {
   try {
     const { birthtimeMs, mtimeMs } = statSync(path)
     return birthtimeMs || mtimeMs
   } catch {
-    // Gone since, or in a folder that may be listed and no more.
+    // Deleted in the meantime, or in a folder that may be listed but not entered.
     return 0
   }
 }
 
-/** A file not touched for this long (ms) is not being written: its last line is taken as it is. */
+/** A file untouched for this long (ms) is not being written, so its last line is taken as it is. */
 const QUIET = 60_000
 
 export function isQuiet(path: string): boolean {

@@ -49,7 +49,7 @@ export interface CaptureRequest {
   readonly now: number
   /** ms of performance.now() at which to stop, after a whole frame. */
   readonly deadline: number
-  /** Whether somebody waits. If so, filtering a long line stops at the deadline, and a very long one is not begun. */
+  /** Whether somebody waits. If so, the filter stops at the deadline even within a line, and begins no very long one. */
   readonly hurried?: boolean | undefined
   /**
    * When to take a last line without a newline: `whole` takes it if it is one whole JSON object, which cannot be half
@@ -155,7 +155,7 @@ function append(request: CaptureRequest, source: number, mayBeOther: boolean): C
       }
       const edit = forgotten?.edit ?? asItIs
       const isSame = follows(source, stats, held.tail) && sameStart(source, stats, held)
-      // The copy belongs to the other file, or soon will.
+      // If so, the copy belongs to that other file, or soon will.
       const asks = mayBeOther && (!isSame || held.tail.last === undefined)
       if (asks && isReplaced(request.transcript, stats)) return undefined
       if (!isSame) {
@@ -176,7 +176,7 @@ function isReplaced(transcript: string, { dev, ino }: FileStats): boolean {
   return now !== undefined && (now.ino !== ino || now.dev !== dev)
 }
 
-/** Header of a new copy. A piece starts at the transcript's beginning if the transcript does not continue the copy. */
+/** Header of a new copy. A piece holds the whole transcript if that no longer continues the vault's copy. */
 function begunFrom({ transcript, now, from }: CaptureRequest, source: number): NewCopy {
   const begun = { path: transcript, created: now }
   return from === undefined || !continues(source, fstatSync(source), from.base)

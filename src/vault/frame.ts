@@ -104,7 +104,7 @@ export function frameContent(frame: Uint8Array): Uint8Array {
 /** What `dataFrame` writes for 64 KB and more: 4 bytes of content size, no window, a checksum (RFC 8878 §3.1.1.1). */
 const LARGE = 0b1010_0100
 const LARGE_HEADER = 9
-/** Bytes of content in each block but the last. The compressor cuts blocks so, unless the data changes abruptly. */
+/** Bytes of content in each block but the last. The compressor may cut elsewhere where the kind of content changes. */
 const BLOCK = 1 << 17
 /** Above this share of a frame, the gain is smaller than the loss in frames whose blocks are cut otherwise. */
 const MOST_OF_IT = 2 / 3

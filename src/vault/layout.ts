@@ -35,7 +35,7 @@ export const isLooseCopy = (copy: string): boolean => copy.split("/").length ===
 export interface TranscriptName {
   /** The session; undefined for a subagent whose path does not name its parent. */
   readonly session: string | undefined
-  /** The subagent if it is a subagent's transcript; for other files beside those, their path. */
+  /** The subagent, if it is a subagent's transcript; for another file below `subagents/`, its path there. */
   readonly agent: string | undefined
 }
 

@@ -1,4 +1,4 @@
-/** `ctxbridge bench`: what ctxbridge costs on this machine, how well it finds, and what it gives back. */
+/** `ctxbridge bench`: what ctxbridge costs on this machine, how well it searches, and what it gives back. */
 import { benchHooks } from "../../bench/hooks.ts"
 import { FULL, QUICK } from "../../bench/plans.ts"
 import { renderReport } from "../../bench/table.ts"

@@ -1,4 +1,4 @@
-/** `ctxbridge blame`: the turns that touched a file, and what they were for. */
+/** `ctxbridge blame`: the turns that touched a file, and their purpose. */
 import { type Touch, touchesOf } from "../../search/files.ts"
 import { typedPath } from "../../search/narrowing.ts"
 import { oneLine } from "../../util/text.ts"

@@ -1,4 +1,4 @@
-/** `ctxbridge compact`: merges the vault's small frames. The background job does so, too, for the worst of them. */
+/** `ctxbridge compact`: merges the vault's small frames. The background job does the same for the worst cases. */
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { bytes, count } from "../../util/text.ts"
 import { type CompactReport, compactVault } from "../../vault/tidy.ts"

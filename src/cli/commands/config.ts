@@ -1,4 +1,4 @@
-/** `ctxbridge config`: every option, its value, and where that came from. */
+/** `ctxbridge config`: all options with their values and where those come from. */
 import { type Key, OPTIONS, type Problem } from "../../config/options.ts"
 import { usageError } from "../../util/errors.ts"
 import { words } from "../args.ts"
@@ -15,7 +15,7 @@ export default {
   },
   args: {
     action: { type: "positional", required: true, description: "What to do", valueHint: "list|get" },
-    // All further words: of `set KEY VALUE` it is the action that is wrong.
+    // Takes all words, so that `set KEY VALUE` is reported as an unknown action.
     key: { type: "positional", rest: true, description: "The option, for get" },
   },
   run({ args, env, out }) {
@@ -31,7 +31,7 @@ export default {
       const option = describe(env, keyNamed(key))
       const ignored = problems.filter((problem) => problem.key === key)
       out.print(String(option.value))
-      // Not on stdout, which is for the value.
+      // On stderr, because stdout is for the value.
       const lines = [...ignored.map(told), ...env.broken.map(safe)]
       if (!out.wantsJson) for (const line of lines) writeError(`ignored: ${line}\n`)
       out.json({ ...option, problems: ignored })

@@ -1,4 +1,4 @@
-/** `ctxbridge demo`: a session, a compaction, and what comes back; nothing of the user's is touched. */
+/** `ctxbridge demo`: plays a session with a compaction and shows what comes back. Touches nothing of the user's. */
 import { mkdtempSync, realpathSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -28,13 +28,13 @@ export default {
   },
 } satisfies Command
 
-/** One that nobody removes. */
+/** A folder that is never removed. */
 const kept = (): TemporaryFolder => ({
   path: realpathSync(mkdtempSync(join(tmpdir(), "ctxbridge-demo-"))),
   [Symbol.dispose]() {},
 })
 
-/** A shell in the demo's project; with a home folder of its own, or `verify` would ask for the user's transcripts. */
+/** Opens a shell in the demo's project, with its own home folder, or `verify` would look for the user's transcripts. */
 const lookAround = (folder: string): string => {
   const [project, home, archive] = [join(folder, "linkbox"), folder, join(folder, "archive")].map(shellWord)
   return `cd ${project} && HOME=${home} CTXBRIDGE_HOME=${archive} sh`

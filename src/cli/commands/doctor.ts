@@ -1,4 +1,4 @@
-/** `ctxbridge doctor`: what keeps ctxbridge from working here, and what can be done about it. */
+/** `ctxbridge doctor`: finds what keeps ctxbridge from working here, and what can be done about it. */
 import { version } from "../../../package.json"
 import { spoolStatus } from "../../archive/spool.ts"
 import { variablesSet } from "../../config/load.ts"

@@ -1,4 +1,4 @@
-/** `ctxbridge export`: a session or turn out of the archive, as it was or to read. */
+/** `ctxbridge export`: writes a session or turn from the archive, either unchanged or readable. */
 import { resolve } from "node:path"
 import type { Database } from "../../archive/database.ts"
 import { lineageOf } from "../../archive/lineage.ts"
@@ -19,7 +19,7 @@ import { safe } from "../style.ts"
 const FORMATS = ["raw", "md", "jsonl"] as const
 type Format = (typeof FORMATS)[number]
 
-/** Bytes of text that are written at once. */
+/** UTF-16 units of text to collect before writing. */
 const BLOCK = 1 << 18
 
 export default {
@@ -46,7 +46,7 @@ export default {
     const { args, env, out } = context
     const format = formatOf(args)
     const named = stringArg(args, "output")
-    // As everywhere: a file of that name is hard to get rid of.
+    // As in other programs. A file with that name is hard to get rid of.
     const target = named === "-" ? undefined : named
     if (out.wantsJson && target === undefined) {
       throw usageError("--json reports on a file that was written", "add --output FILE, or use --jsonl")
@@ -77,7 +77,7 @@ function formatOf(args: Context["args"]): Format {
   return wanted[0] ?? "md"
 }
 
-/** @param isShown to a person: their terminal is not to be steered by what they read; the raw bytes stay what they are */
+/** @param isShown whether a person reads it, so that no text may control the terminal; raw bytes are never changed */
 function exported(
   db: Database,
   { env }: Context,

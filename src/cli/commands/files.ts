@@ -1,4 +1,4 @@
-/** `ctxbridge files`: the files that have to do with a topic. */
+/** `ctxbridge files`: the files related to a topic. */
 import { filesAbout, type TopicFile } from "../../search/files.ts"
 import { rankedTurns } from "../../search/search.ts"
 import { count } from "../../util/text.ts"
@@ -10,7 +10,7 @@ import { answerTopic, topicArgs } from "../topic.ts"
 import { ago } from "../when.ts"
 
 const LIMIT = 15
-/** Turns whose files are looked at. */
+/** Number of turns whose files are considered. */
 const TURNS = 25
 
 export default {

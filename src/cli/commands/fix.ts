@@ -1,4 +1,4 @@
-/** `ctxbridge fix`: what followed an error when it came up before. */
+/** `ctxbridge fix`: what followed an error on earlier occasions. */
 import { type Fix, fixesFor } from "../../search/fixes.ts"
 import { bestMessages } from "../../search/search.ts"
 import { WholeCalls } from "../../search/whole-calls.ts"
@@ -12,11 +12,11 @@ import { answerTopic, topicArgs } from "../topic.ts"
 import { ago } from "../when.ts"
 
 const LIMIT = 5
-/** Errors that are looked at; what was solved comes first among them. */
+/** Number of errors considered. The solved ones among them come first. */
 const ERRORS = 40
-/** Of a call, and of its error. */
+/** Maximum lines of a call, and of its error. */
 const LINES = 10
-/** Of a call that followed. */
+/** Maximum lines of each call that followed. */
 const STEP_LINES = 4
 
 export default {
@@ -39,7 +39,7 @@ export default {
 
 const isSolved = ([{ solvedIn }]: readonly [Fix, unknown]): boolean => solvedIn !== null
 
-/** As much of it as is shown: where its first lines do not name the error, from the line on that does. */
+/** The part of an error to show: starts at the line that names it, unless that is among the first lines anyway. */
 function inShort(error: string): string {
   const named = fromError(error)
   return countLines(error) - countLines(named) < LINES ? error : named

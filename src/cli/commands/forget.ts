@@ -1,4 +1,4 @@
-/** `ctxbridge forget`: takes sessions, projects or a text out of the archive, and keeps them out. */
+/** `ctxbridge forget`: removes sessions, projects or a text from the archive, and keeps them out. */
 import { existsSync, realpathSync } from "node:fs"
 import { resolve } from "node:path"
 import type { Database } from "../../archive/database.ts"
@@ -19,7 +19,7 @@ import { confirmed, YES_ARG } from "../confirm.ts"
 import { renderFound, renderLeaving, renderTombstones } from "../render-forget.ts"
 import { safe } from "../style.ts"
 
-/** ms to wait for others that work on the archive: the background job, an import. */
+/** ms to wait for others working on the archive, such as the background job or an import. */
 const PATIENCE = 60_000
 
 export default {
@@ -56,7 +56,7 @@ export default {
   },
 } satisfies Command
 
-/** What a killed `forget` or `purge` has left comes first: its sessions are in no list of what there is to forget. */
+/** Finishes what a killed `forget` or `purge` left. Must run first: its sessions can no longer be looked up. */
 export function finishFormer({ args, env, out }: Context): void {
   const left = unfinished(env.dataHome).length
   if (args["dry-run"] === true || left === 0) return
@@ -120,7 +120,7 @@ function forgetSessions(context: Context, word: string): number | undefined {
   return leave(context, list, dryRun, wanted.heirs, out)
 }
 
-/** What `forget` and `purge` do with sessions, once it is known which. */
+/** The common part of `forget` and `purge`, once the sessions are known. */
 export function leave(
   context: Context,
   list: readonly Leaving[],
@@ -151,7 +151,7 @@ function withViews<T>(dataHome: string, work: (db: Database) => T): T {
   }
 }
 
-/** Ids of sessions; a subagent only where it was named itself. */
+/** Session ids; a subagent's only if it was named itself. */
 function sessionsMeant(db: Database, cwd: string, word: string, dataHome: string): string[] {
   if (!/^(\.{0,2}\/|\.{1,2}$)/.test(word)) {
     const forgotten = listTombstones(dataHome).find(({ session, whole }) => whole && session === word)
@@ -161,7 +161,7 @@ function sessionsMeant(db: Database, cwd: string, word: string, dataHome: string
   const project = projectOf(existsSync(folder) ? realpathSync(folder) : folder)
   const rows = db
     .query<{ id: string }, [string, string]>(
-      // The repository may be gone: then nobody can tell its folder from its git dir.
+      // If the repository is gone, its git dir can no longer be determined from its folder.
       `SELECT s.id FROM sessions s JOIN projects p ON p.id = s.project
        WHERE s.parent IS NULL AND (p.path = ?1 OR p.path = ?2) ORDER BY s.id`,
     )
@@ -173,7 +173,7 @@ function sessionsMeant(db: Database, cwd: string, word: string, dataHome: string
   })
 }
 
-/** Sessions that begin with the same messages, and stay. */
+/** Sessions that begin with the same messages and are kept. */
 function heirsOf(db: Database, sessions: readonly string[]): string[] {
   const children = sessions.flatMap((session) =>
     lineageOf(db, session)
@@ -221,7 +221,7 @@ function forgetText(context: Context, what: string | undefined, finder: Finder):
   if (!dryRun) {
     if (!confirmed(context, `${renderFound(found, true).join("\n")}\nReplace it for good?`))
       return EXIT.failed
-    // Also where the vault has none of it: hooks may remember a prompt that the host has not written yet.
+    // Needed even if the vault has no match, because hooks may remember a prompt that the host has not written yet.
     const done = forget(dataHome, found.tombstones, {
       wait: PATIENCE,
       matches: (bytes) => finder(bytes).length > 0,

@@ -1,4 +1,4 @@
-/** `ctxbridge help hook`. Whatever stands behind `hook` itself takes the hot way (main.ts), which never comes here. */
+/** `ctxbridge help hook`. Real hook calls take the hot path (main.ts) and never come here. */
 import { HOOKS } from "../../host/hooks-table.ts"
 import { usageError } from "../../util/errors.ts"
 import type { Command } from "../command.ts"

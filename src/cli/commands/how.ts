@@ -1,4 +1,4 @@
-/** `ctxbridge how`: how a command was run here, and how it ended. */
+/** `ctxbridge how`: how a command was run here, and with what result. */
 import { type CommandRun, commandsRun } from "../../search/commands-run.ts"
 import { bestMessages } from "../../search/search.ts"
 import { WholeCalls } from "../../search/whole-calls.ts"
@@ -11,9 +11,9 @@ import { answerTopic, topicArgs } from "../topic.ts"
 import { ago } from "../when.ts"
 
 const LIMIT = 10
-/** Calls that are looked at. */
+/** Number of calls considered. */
 const CALLS = 300
-/** Of a command. */
+/** Maximum lines of a command. */
 const LINES = 10
 
 export default {

@@ -1,4 +1,4 @@
-/** `ctxbridge import`: archives what is there already, the host's transcripts and other tools' archives. */
+/** `ctxbridge import`: archives what already exists: the host's transcripts and other tools' archives. */
 import { statSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { refuseUnwritable } from "../../archive/unwritable.ts"
@@ -34,7 +34,7 @@ export default {
     const dryRun = args["dry-run"] === true
     const named = find(words(args), env)
     if (!dryRun) refuseUnwritable(env.dataHome)
-    // Never unasked: they are not ours, and nobody vouches for what they say.
+    // Never imported unasked: they are not ours, and nobody vouches for their content.
     const found = words(args).length > 0 ? [] : archivesInPlace(env)
     const events = importEvents(out)
     events.start(
@@ -60,7 +60,7 @@ export default {
   },
 } satisfies Command
 
-/** @throws CtxError exit 64 for a path that is nothing to import, exit 3 when there is nothing at all */
+/** @throws CtxError exit 64 for a path that cannot be imported, exit 3 when nothing is found */
 function find(paths: readonly string[], env: Environment): Found {
   const isArchive = (word: string): boolean => {
     const path = resolve(env.cwd, word)

@@ -1,4 +1,4 @@
-/** `ctxbridge install`: register our hooks with the host. */
+/** `ctxbridge install`: registers our hooks with the host. */
 import { foldersBefore, rememberFolders } from "../../host/footprint.ts"
 import { type HooksChange, install, installServer, SCOPES, type Scope } from "../../host/install.ts"
 import type { SettingsChange } from "../../host/register.ts"
@@ -10,7 +10,7 @@ import { ask } from "../ask.ts"
 import type { ArgSpec, Command, Context } from "../command.ts"
 import { safe } from "../style.ts"
 
-/** Flags that install and uninstall share. */
+/** Flags shared by install and uninstall. */
 export const SETTINGS_ARGS = {
   scope: {
     type: "string",
@@ -34,7 +34,7 @@ export default {
     const { args, env, out } = context
     const options = { ...settingsOptions(context), exePath: env.exePath }
     const refused = args["no-import"] === true
-    // What stands in the server's way is said before the hooks are written.
+    // A dry run, so that problems with the server are reported before the hooks are written.
     if (wantsServer(context)) installServer({ ...options, dryRun: true })
     const folders = foldersBefore(env)
     const change = install({ ...options, statusLine: wishOf(context) })
@@ -72,7 +72,7 @@ function told(history: History, importing: boolean, refused: boolean): string[] 
   ]
 }
 
-/** The options that install and uninstall share, from the command line. */
+/** The options shared by install and uninstall, from the command line. */
 export function settingsOptions({ args, env }: Context) {
   const scope = SCOPES.find((known) => known === args["scope"])
   if (scope === undefined) {
@@ -96,7 +96,7 @@ const LINES: Partial<Record<HooksChange["statusLine"], string>> = {
   updated: "status line brought up to date",
 }
 
-/** A status line is the user's own: a project's file gets one only when asked for. */
+/** A status line is personal, so a project's file gets one only on request. */
 function wishOf({ args, env }: Context): StatusLineWish {
   if (args["statusline"] === true) return "chain"
   return args["scope"] === "user" && env.config["statusline.enabled"] ? "new" : "update"

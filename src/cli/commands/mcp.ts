@@ -1,4 +1,4 @@
-/** `ctxbridge mcp`: the archive for Claude itself, as a server of the Model Context Protocol on stdin and stdout. */
+/** `ctxbridge mcp`: gives Claude access to the archive, as a Model Context Protocol server on stdin and stdout. */
 import { isatty } from "node:tty"
 import { hostPlace } from "../../config/load.ts"
 import { compileLate } from "../../util/compiling.ts"

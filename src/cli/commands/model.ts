@@ -1,4 +1,4 @@
-/** `ctxbridge model`: the sentence model behind search by meaning. */
+/** `ctxbridge model`: manages the sentence model used by search by meaning. */
 import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
 import { openForReading } from "../../archive/read.ts"
@@ -99,7 +99,7 @@ async function status({ env, out }: Context): Promise<void> {
   }
 }
 
-/** undefined when nothing is archived yet, or the views cannot be read: the model has nothing to do with it. */
+/** undefined if nothing is archived yet or the views cannot be read; neither concerns the model. */
 function totalsOf(dataHome: string): (VectorTotals & { embedder: string }) | undefined {
   const embedder = embedderId(dataHome)
   try {
@@ -125,7 +125,7 @@ async function install({ args, env, out }: Context): Promise<void> {
     dryRun: args["dry-run"] === true,
     onProgress: (done, total) => out.progress("installing", done, total),
   })
-  // What is archived already gets its vectors now rather than after the next session.
+  // Have the job make vectors for the existing archive now instead of after the next session.
   if (report.changed && !report.dryRun) {
     await prepareRuntime(env)
     spawnJob(env.dataHome, { transcripts: [], sweep: [], settle: false })
@@ -150,7 +150,7 @@ function readManifest(path: string): string {
 function remove({ args, env, out }: Context): void {
   const dryRun = args["dry-run"] === true
   const removed = removeModel(env.dataHome, dryRun)
-  // Until there are vectors of another kind, a search by meaning finds nothing.
+  // Search by meaning finds nothing until the job has made vectors of the other kind.
   if (removed !== undefined && !dryRun) spawnJob(env.dataHome, { transcripts: [], sweep: [], settle: false })
   out.json({ removed: removed ?? null, dryRun })
   if (removed === undefined) out.print("No model is installed")

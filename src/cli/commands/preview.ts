@@ -24,7 +24,7 @@ import { safe } from "../style.ts"
 const SOURCES = ["compact", "clear", "startup"] as const
 type Source = (typeof SOURCES)[number]
 
-/** Facts whose use is told for people. */
+/** Maximum number of facts whose use is shown to people. */
 const MOST_FACTS = 5
 
 interface Preview {
@@ -89,7 +89,7 @@ function preview(db: Database, env: Environment, source: Source, session: string
   return restoreOf(db, session, options, compacted ? waiting(env, session) : undefined)
 }
 
-/** The prompt that has not been answered to the end. */
+/** The prompt that has not been fully answered. */
 function waiting({ dataHome }: Environment, session: string): PendingPrompt | undefined {
   const { prompt, promptAt = 0, promptOpen } = readState(dataHome, session)
   return promptOpen === true && prompt !== undefined ? { text: prompt, at: promptAt } : undefined

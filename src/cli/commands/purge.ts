@@ -1,4 +1,4 @@
-/** `ctxbridge purge`: forgets sessions that have been silent for long. */
+/** `ctxbridge purge`: forgets sessions that have been silent for a long time. */
 import { openForReading } from "../../archive/read.ts"
 import { leaving, silentSince } from "../../job/forget-sessions.ts"
 import { usageError } from "../../util/errors.ts"

@@ -1,4 +1,4 @@
-/** `ctxbridge rebuild`: all views anew, from the vault alone. */
+/** `ctxbridge rebuild`: makes all views again from the vault alone. */
 import { existsSync } from "node:fs"
 import { vaultFolder } from "../../archive/read.ts"
 import { type RebuildReport, rebuild } from "../../archive/rebuild.ts"
@@ -8,7 +8,7 @@ import { count } from "../../util/text.ts"
 import type { Command } from "../command.ts"
 import { safe } from "../style.ts"
 
-/** ms to wait for others that have the archive open: the background job, an import. */
+/** ms to wait for others that have the archive open, such as the background job or an import. */
 const PATIENCE = 120_000
 
 export default {
@@ -41,7 +41,7 @@ export default {
   },
 } satisfies Command
 
-/** Nobody knows the turns and messages before they are made. */
+/** The number of turns and messages is unknown until they are made. */
 type Told = Omit<RebuildReport, "turns" | "messages"> & Record<"turns" | "messages", number | null>
 
 function render({ copies, turns, messages, unreadable, damaged, ms }: Told): string[] {

@@ -1,4 +1,4 @@
-/** `ctxbridge receipts`: what each compaction kept, what was given back, and what is lost. */
+/** `ctxbridge receipts`: what each compaction kept, what was given back, and what was lost. */
 import { findSession } from "../../archive/find.ts"
 import { folderOf } from "../../archive/project.ts"
 import { openForReading } from "../../archive/read.ts"

@@ -1,4 +1,4 @@
-/** `ctxbridge redact`: takes secrets out of what was archived before the filter knew them. */
+/** `ctxbridge redact`: removes secrets that were archived before the filter knew them. */
 import { existsSync } from "node:fs"
 import { type RedactReport, redactArchive } from "../../job/redact.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"

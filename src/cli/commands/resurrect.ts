@@ -1,4 +1,4 @@
-/** `ctxbridge resurrect`: sessions that the host has deleted, written back so that it can resume them. */
+/** `ctxbridge resurrect`: writes sessions that the host has deleted back, so that it can resume them. */
 import { resolve } from "node:path"
 import { find } from "../../archive/find.ts"
 import { HANDLE_PREFIX } from "../../archive/handle-prefix.ts"
@@ -59,7 +59,7 @@ const withCommands = (one: Resurrected) => ({
   resume: one.resume.map((resume) => ({ ...resume, command: resumeLine(one.session, resume) })),
 })
 
-/** A handle's session is known to the views alone, which are opened only for that. */
+/** Only the views know a handle's session, so they are opened only for handles. */
 function sessionsMeant(dataHome: string, given: readonly string[]): string[] {
   return given.map((word) => {
     if (!word.startsWith(HANDLE_PREFIX)) return word.split("/")[0]!

@@ -1,4 +1,4 @@
-/** `ctxbridge search`: any turn of any session, by what was said, run, read or failed. */
+/** `ctxbridge search`: finds turns of any session by what was said, run, read or failed. */
 import type { Database } from "../../archive/database.ts"
 import { openAtOnce } from "../../archive/open-at-once.ts"
 import type { ColdHit, ColdRequest } from "../../search/cold.ts"
@@ -93,7 +93,7 @@ export default {
   },
 } satisfies Command
 
-/** What is asked of a hit besides its words. */
+/** The filters that hits must pass besides the words. */
 function narrowingOf({ args, env }: Context, now: number) {
   const [since, until] = [timeArg(args, "since", now), timeArg(args, "until", now)]
   if (since !== undefined && until !== undefined && since >= until) {
@@ -113,12 +113,12 @@ function narrowingOf({ args, env }: Context, now: number) {
 interface Answer {
   readonly hits: readonly (Hit | ColdHit)[]
   readonly more: boolean
-  /** Copies that a search of the vault could not read. */
+  /** Number of copies that a search of the vault could not read. */
   readonly unreadable?: number
 }
 
 interface Shown {
-  /** What the user should know of how it was found. */
+  /** What the user should know about how it was found. */
   readonly note: string | undefined
   readonly limit: number
   readonly everywhere: boolean

@@ -1,4 +1,4 @@
-/** `ctxbridge sessions`: what there is, newest first. */
+/** `ctxbridge sessions`: lists the archived sessions, newest first. */
 import type { Database } from "../../archive/database.ts"
 import { folderOf } from "../../archive/project.ts"
 import { listSessions, openForReading } from "../../archive/read.ts"
@@ -27,7 +27,7 @@ export default {
     const db = openForReading(env.dataHome)
     try {
       const project = knownAs(db, wanted)
-      // One more than shown tells whether there are more.
+      // Fetch one more than is shown, to know whether there are more.
       const found = listSessions(db, { project, agents: args["agents"] === true, limit: limit + 1 })
       if (found.length === 0) throw nothing(db, project)
       const rows = found.slice(0, limit)

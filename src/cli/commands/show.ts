@@ -1,4 +1,4 @@
-/** `ctxbridge show`: a whole turn from the vault, or a session's turns. */
+/** `ctxbridge show`: a whole turn from the vault, or the turns of a session. */
 import type { Database } from "../../archive/database.ts"
 import { find } from "../../archive/find.ts"
 import { HANDLE_PREFIX } from "../../archive/handle-prefix.ts"
@@ -15,11 +15,11 @@ import { renderTurn } from "../render-turn.ts"
 import { screenOf } from "../screen.ts"
 import { createStyle } from "../style.ts"
 
-/** Characters of a turn on a page. */
+/** Characters of a turn per page. */
 const PAGE_CHARACTERS = 20_000
-/** Turns of a session on a page. */
+/** Turns of a session per page. */
 const PAGE_TURNS = 50
-/** A line of tool output may be a whole file. */
+/** Maximum characters: a line of tool output may be a whole file. */
 const LONGEST_LINE = 2000
 
 export default {
@@ -47,7 +47,7 @@ export default {
   },
 } satisfies Command
 
-/** Which page, and how much room it has. */
+/** The requested page, and how much fits on a page. */
 function paging({ args, out }: Context, room: number): { number: number; room: number } {
   const page = positive(args, "page")
   const whole = args["full"] === true || (out.wantsJson && page === undefined)

@@ -1,4 +1,4 @@
-/** `ctxbridge status`: how the archive stands. Every number is counted when it is asked for. */
+/** `ctxbridge status`: the state of the archive. Every number is counted on request. */
 import { existsSync } from "node:fs"
 import type { Database } from "../../archive/database.ts"
 import { projectOf } from "../../archive/project.ts"
@@ -47,7 +47,7 @@ export default {
   },
 } satisfies Command
 
-/** null where the views were lost meanwhile. */
+/** null if the views cannot be read. */
 function embeddingOf(dataHome: string): Standing | null {
   try {
     const db = openForReading(dataHome)
@@ -61,7 +61,7 @@ function embeddingOf(dataHome: string): Standing | null {
   }
 }
 
-/** Null where nothing was said in the session. */
+/** null if nothing was said in the session. */
 function contextOf(env: Environment): ContextReport | null {
   const { dataHome, config } = env
   if (!config["autopilot.enabled"]) return null
@@ -70,11 +70,11 @@ function contextOf(env: Environment): ContextReport | null {
   return ofLatest(env, (db, session) => examineContext(db, dataHome, session, circumstances))
 }
 
-/** Null where the session was given nothing. */
+/** null if the session was given nothing. */
 const lastRestoreOf = (env: Environment): LastRestore | null =>
   ofLatest(env, (db, session) => lastRestore(db, env.dataHome, session))
 
-/** Of the latest session of this folder's project; null where there is none. */
+/** Reads something about the latest session of this folder's project; null if there is none. */
 function ofLatest<T>(
   { dataHome, cwd }: Environment,
   read: (db: Database, session: string) => T | undefined,
@@ -84,7 +84,7 @@ function ofLatest<T>(
     const [session] = listSessions(db, { project: projectOf(cwd), limit: 1 })
     return (session && read(db, session.id)) ?? null
   } catch {
-    // A damaged copy: the archive's own lines tell of it.
+    // Damage is reported in the archive's own lines.
     return null
   } finally {
     db.close()

@@ -1,6 +1,6 @@
 /**
- * `ctxbridge statusline` with options: its help, and its figures for programs. Without, main.ts takes the hot way, which
- * never comes here.
+ * `ctxbridge statusline` with options: its help, and its figures for programs. Other calls take the hot path in main.ts
+ * and never come here.
  */
 import { renderLine } from "../../autopilot/line.ts"
 import { readStatusLine } from "../../hook/statusline.ts"

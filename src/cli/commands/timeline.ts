@@ -1,4 +1,4 @@
-/** `ctxbridge timeline`: the turns around one. */
+/** `ctxbridge timeline`: the turns before and after a given one. */
 import { find } from "../../archive/find.ts"
 import { HANDLE_PREFIX } from "../../archive/handle-prefix.ts"
 import { openForReading } from "../../archive/read.ts"

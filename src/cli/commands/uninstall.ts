@@ -1,4 +1,4 @@
-/** `ctxbridge uninstall`: take hooks and server out of the host's files, and with --purge everything else of ours. */
+/** `ctxbridge uninstall`: removes hooks and server from the host's files, and with --purge everything else of ours. */
 import { pieces, removeFootprint } from "../../host/footprint.ts"
 import { uninstall, uninstallAll, uninstallServer } from "../../host/install.ts"
 import type { SettingsChange } from "../../host/register.ts"
@@ -10,9 +10,9 @@ import { confirmed, YES_ARG } from "../confirm.ts"
 import { safe } from "../style.ts"
 import { SETTINGS_ARGS, settingsOptions, wantsServer } from "./install.ts"
 
-/** ms until the background job has ended: it looks after each slice of its work, but for making the views anew. */
+/** ms to wait for the background job to end. It checks after each slice of work, except during a rebuild. */
 const PATIENCE = 120_000
-/** A hook that was at work may have written while we removed. */
+/** How often to remove, because a running hook may write in the meantime. */
 const ROUNDS = 3
 
 export default {
@@ -45,7 +45,7 @@ export default {
   },
 } satisfies Command
 
-/** Files of other scopes and projects, where an install of ours is known to stand. */
+/** Files of other scopes and projects that still contain something an install of ours has written. */
 const registeredElsewhere = (dataHome: string): string[] =>
   uninstallAll({ dataHome, dryRun: true })
     .filter(({ changed }) => changed)
@@ -71,7 +71,7 @@ function purge(context: Context): number {
   if (!dryRun && !confirmed(context, `Remove the hooks and the whole archive for good: ${what}?`))
     return EXIT.failed
   const settings = uninstallAll({ dataHome: env.dataHome, dryRun })
-  // The scope that was asked for may hold hooks that no install remembers.
+  // The requested scope may have hooks that no install has recorded.
   for (const named of [uninstall(options), uninstallServer(options)]) {
     if (named !== undefined && !settings.some(({ file }) => file === named.file)) settings.push(named)
   }

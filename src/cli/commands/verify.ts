@@ -1,4 +1,4 @@
-/** `ctxbridge verify`: every byte of every transcript is in the vault, or which is not. */
+/** `ctxbridge verify`: checks that every byte of every transcript is in the vault. */
 import { join } from "node:path"
 import { type Backlog, backlog } from "../../archive/backlog.ts"
 import { isExcluded } from "../../archive/excluded.ts"
@@ -40,7 +40,7 @@ export default {
   },
 } satisfies Command
 
-/** undefined when the views cannot be read: the vault is sound without them. */
+/** undefined if the views cannot be read; the vault is sound without them. */
 function viewsBehind(env: Environment): Backlog["views"] | undefined {
   try {
     const db = openForReading(env.dataHome)

@@ -1,4 +1,4 @@
-/** Completions for bash, from 3.2 (macOS) on. Pure. */
+/** Completions for bash 3.2 (macOS) and later. Pure. */
 import type { CommandModel, Values } from "./model.ts"
 
 export function bashCompletions(commands: readonly CommandModel[]): string {

@@ -1,7 +1,7 @@
-/** What can be typed, from the table of commands: nothing here is listed by hand. */
+/** What can be typed, derived from the table of commands. */
 import { type ArgSpec, type Command, GLOBAL_ARGS } from "../command.ts"
 
-/** What may stand in a place: one of these words, a file, or anything. */
+/** What can be typed in one place: one of these words, a file, or anything. */
 export interface Values {
   readonly choices: readonly string[]
   readonly files: boolean
@@ -19,7 +19,7 @@ export interface OptionModel {
 export interface PlaceModel {
   readonly description: string
   readonly values: Values
-  /** It takes every remaining word. */
+  /** Whether it takes all remaining words. */
   readonly rest: boolean
 }
 
@@ -57,7 +57,9 @@ const option = ([name, spec]: [string, ArgSpec]): OptionModel => ({
   values: spec.type === "string" ? valuesOf(spec) : undefined,
 })
 
-/** `user|project|local` and `hooks` are words to choose from; `PATH`, `FILE` are files; other capitals are free. */
+/**
+ * Hints like `user|project|local` and `hooks` list choices; `PATH`, `FILE` and `DIR` are files; others accept anything.
+ */
 function valuesOf({ valueHint = "" }: ArgSpec): Values {
   if (/^(PATH|FILE|DIR)/.test(valueHint)) return { choices: [], files: true }
   return { choices: /^[a-z]/.test(valueHint) ? valueHint.split("|") : [], files: false }
