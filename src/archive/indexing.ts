@@ -110,12 +110,12 @@ export function catchUp(db: Database, dataHome: string, end: number, onSlice: ()
     const waiting = listPending(dataHome).filter(({ copy }) => !unreadable.has(copy))
     if (waiting.length === 0) return unreadable.size
     for (const one of waiting) {
-      // Each to its end: of lines that several copies have, whoever is indexed first has them.
+      // Each copy to its end, because lines shared by several copies belong to whichever is indexed first.
       for (let last = -1; ; ) {
         if (performance.now() >= end) return listPending(dataHome).length
         onSlice()
         const row = readably(unreadable, one, () => indexSlice(db, dataHome, one, end))
-        // No progress: only half a line is left.
+        // No progress means that only half a line is left.
         if (row === undefined || row.indexed >= row.archived || row.indexed === last) break
         last = row.indexed
       }
@@ -130,7 +130,7 @@ function indexSlice(db: Database, dataHome: string, one: Pending, end: number): 
   return row
 }
 
-/** Adds a copy that cannot be read to `unreadable`; one that was replaced meanwhile is found by the next look. */
+/** Adds a copy that cannot be read to `unreadable`. One that was replaced meanwhile is left to the next look. */
 function readably<T>(unreadable: Set<string>, { copy }: Pending, read: () => T): T | undefined {
   try {
     return read()

@@ -30,7 +30,7 @@ export function withCompactions(
   now: number,
 ): SessionState {
   if (own === undefined) return state
-  // Written anew: what was looked through stands elsewhere now, and what is new in it nobody can tell.
+  // Rewritten by the host: the bytes already searched have moved, so nobody can tell which compactions are new.
   if (own.captured.superseded !== undefined) return { ...state, seenAt: own.captured.archived }
   const offsets = newCompactions(event, before, own)
   const last = offsets[offsets.length - 1]
