@@ -17,6 +17,7 @@ import { version } from "../../package.json"
 import { binary, type Ran, run } from "../support/binary.ts"
 import { doneIn } from "../support/events.ts"
 import { Machine } from "../support/machine.ts"
+import { runAtTerminal } from "../support/terminal.ts"
 import { Transcript } from "../support/transcript.ts"
 
 setDefaultTimeout(60_000)
@@ -716,23 +717,8 @@ describe("output", () => {
   })
 
   test("colour and width are a terminal's own, and NO_COLOR is heard", async () => {
-    const decoder = new TextDecoder()
-    const inTerminal = async (env: Record<string, string>): Promise<string> => {
-      let seen = ""
-      const child = Bun.spawn([binary(), "sessions"], {
-        env: { ...machine.env, TERM: "xterm", ...env },
-        cwd: machine.cwd,
-        terminal: {
-          cols: 60,
-          rows: 20,
-          data(_terminal, data) {
-            seen += decoder.decode(data)
-          },
-        },
-      })
-      await child.exited
-      return seen
-    }
+    const inTerminal = async (env: Record<string, string>): Promise<string> =>
+      (await runAtTerminal(machine, ["sessions"], { cols: 60, env })).text
     const plain = await inTerminal({ NO_COLOR: "1" })
     expect(plain).toContain("Retries")
     expect(plain).not.toContain("\x1b")

@@ -3,8 +3,9 @@ import { expect, setDefaultTimeout, test } from "bun:test"
 import { COMMANDS } from "../../src/cli/commands.ts"
 import { renderHelp } from "../../src/cli/help.ts"
 import { createStyle } from "../../src/cli/style.ts"
-import { binary, run } from "../support/binary.ts"
+import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
+import { runAtTerminal } from "../support/terminal.ts"
 
 setDefaultTimeout(60_000)
 
@@ -21,20 +22,9 @@ test.each(Object.keys(COMMANDS))("%s: every line fits, and ends with its last wo
 
 test("as wide as the terminal", async () => {
   using machine = new Machine()
-  const decoder = new TextDecoder()
-  let seen = ""
-  const child = Bun.spawn([binary(), "install", "--help"], {
-    env: { ...machine.env, TERM: "xterm", NO_COLOR: "1" },
-    terminal: {
-      cols: 50,
-      rows: 24,
-      data(_terminal, data) {
-        seen += decoder.decode(data, { stream: true })
-      },
-    },
-  })
-  expect(await child.exited).toBe(0)
-  expect(Math.max(...seen.split("\r\n").map((line) => line.length))).toBeLessThanOrEqual(50)
+  const { code, text } = await runAtTerminal(machine, ["install", "--help"], { cols: 50 })
+  expect(code).toBe(0)
+  expect(Math.max(...text.split("\r\n").map((line) => line.length))).toBeLessThanOrEqual(50)
 })
 
 test("hook, which the overview lists, has one, too", async () => {

@@ -2,8 +2,9 @@
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { binary, run } from "../support/binary.ts"
+import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
+import { runAtTerminal } from "../support/terminal.ts"
 
 setDefaultTimeout(60_000)
 
@@ -15,23 +16,8 @@ async function archived(machine: Machine): Promise<string> {
   return session.session
 }
 
-async function inTerminal(machine: Machine, ...args: string[]): Promise<string> {
-  const decoder = new TextDecoder()
-  let seen = ""
-  const child = Bun.spawn([binary(), ...args], {
-    env: { ...machine.env, TERM: "xterm", NO_COLOR: "1" },
-    cwd: machine.cwd,
-    terminal: {
-      cols: 80,
-      rows: 24,
-      data(_terminal, data) {
-        seen += decoder.decode(data, { stream: true })
-      },
-    },
-  })
-  await child.exited
-  return seen
-}
+const inTerminal = async (machine: Machine, ...args: string[]): Promise<string> =>
+  (await runAtTerminal(machine, args)).text
 
 test.each(["--md", "--jsonl"])(
   "export %s: to a person without what steers, to a file whole",
