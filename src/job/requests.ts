@@ -4,6 +4,7 @@
  */
 
 import { stringsOf } from "../transcript/json.ts"
+import { isAlive } from "../util/alive.ts"
 import { isMissing } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
 import { readdirSync, readFileSync, renameSync, rmSync, unlinkSync } from "../util/fs.ts"
@@ -61,12 +62,17 @@ export function takeRequests(dataHome: string): Accepted[] {
   return accepted
 }
 
-/** Restores requests that a job took but did not finish before it was killed. */
+/** Restores requests that a job took but did not finish, or a writer wrote but did not rename, before it was killed. */
 export function recoverRequests(dataHome: string): void {
   for (const name of names(dataHome)) {
-    if (!name.endsWith(TAKEN)) continue
     const file = join(folder(dataHome), name)
-    renameSync(file, file.slice(0, -TAKEN.length))
+    // As `writeWhole` names it.
+    const [, unnamed, writer] = /^(.+\.json)\.(\d+)$/.exec(name) ?? []
+    if (name.endsWith(TAKEN)) renameSync(file, file.slice(0, -TAKEN.length))
+    else if (unnamed !== undefined && !isAlive(Number(writer))) {
+      if (read(file) === undefined) rmSync(file, { force: true })
+      else renameSync(file, join(folder(dataHome), unnamed))
+    }
   }
 }
 
@@ -95,7 +101,8 @@ export const hasRequests = (dataHome: string): boolean =>
 
 /** All unfinished requests, including those a job is working on. */
 export function waitingRequests(dataHome: string): JobRequest[] {
-  return names(dataHome).flatMap((name) => read(join(folder(dataHome), name)) ?? [])
+  const isWhole = (name: string): boolean => name.endsWith(".json") || name.endsWith(TAKEN)
+  return names(dataHome).flatMap((name) => (isWhole(name) ? (read(join(folder(dataHome), name)) ?? []) : []))
 }
 
 function names(dataHome: string): string[] {
