@@ -21,13 +21,23 @@ interface Row {
 export function backlog(db: Database): Backlog {
   const vault = { transcripts: 0, bytes: 0 }
   const views = { transcripts: 0, bytes: 0 }
-  for (const row of db.query<Row, []>("SELECT path, copy, archived, indexed FROM transcripts").iterate()) {
+  for (const row of known(db)) {
     add(views, row.archived - row.indexed)
-    if (isSuperseded(row.copy)) continue
-    add(vault, (statsOf(row.path)?.size ?? 0) - row.archived)
+    add(vault, grownBy(row))
   }
   return { vault, views }
 }
+
+/** Paths of the known transcripts that have grown since they were archived. */
+export const grown = (db: Database): string[] =>
+  [...known(db)].filter((row) => grownBy(row) > 0).map(({ path }) => path)
+
+const known = (db: Database): Iterable<Row> =>
+  db.query<Row, []>("SELECT path, copy, archived, indexed FROM transcripts").iterate()
+
+/** Bytes that the vault lacks. What a rewritten transcript was before is complete. */
+const grownBy = ({ path, copy, archived }: Row): number =>
+  isSuperseded(copy) ? 0 : (statsOf(path)?.size ?? 0) - archived
 
 function add(to: { transcripts: number; bytes: number }, bytes: number): void {
   if (bytes <= 0) return

@@ -5,6 +5,7 @@
 import { closeSync, existsSync, mkdirSync, openSync } from "node:fs"
 import { setPriority } from "node:os"
 import { join } from "node:path"
+import { grown } from "../archive/backlog.ts"
 import { markBehind } from "../archive/complete.ts"
 import { type Database, openDatabase } from "../archive/database.ts"
 import { drainSpool } from "../archive/drain.ts"
@@ -36,7 +37,7 @@ import {
   takeRequests,
 } from "./requests.ts"
 import { goOn, isAskedToStop, STOPPED } from "./stop.ts"
-import { probeDue } from "./sweep.ts"
+import { allDue, probeDue } from "./sweep.ts"
 import { isQuiet, transcriptsBelow } from "./transcripts.ts"
 
 /** Maximum ms of work between two commits. */
@@ -127,6 +128,8 @@ async function work(paths: Paths, config: Config): Promise<void> {
         if (sweeps) markBehind(db, paths.dataHome)
         // First index what hooks have archived, oldest first, so that a session precedes the forks that copy its lines.
         catchUp(db, paths.dataHome, end, () => goOn(paths.stateHome))
+        // The last lines of a session that crashed, in a project to which nobody may ever return.
+        if (sweeps && allDue(paths.stateHome, Date.now())) visits.push(once(grown(db)))
         visits = visits.flatMap((visit) => pay(db, paths, visit, now, end))
         if (accepted.length > 0) pointed = false
         if (visits.length === 0 && !pointed) {

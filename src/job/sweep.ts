@@ -15,6 +15,9 @@ export const probeDue = (stateHome: string, now: number): boolean => isDue("prob
 /** Whether to check every vector: at most once a day. */
 export const vectorsDue = (stateHome: string, now: number): boolean => isDue("vectors", DAY, stateHome, now)
 
+/** Whether to look after every transcript that the views know: at most once a day. */
+export const allDue = (stateHome: string, now: number): boolean => isDue("all", DAY, stateHome, now)
+
 function isDue(name: string, every: number, stateHome: string, now: number): boolean {
   const stamp = join(stateHome, "swept", name)
   const last = statSync(stamp, { throwIfNoEntry: false })?.mtimeMs ?? 0
