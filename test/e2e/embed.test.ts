@@ -206,6 +206,16 @@ describe("the background job", () => {
     expect(vectors(machine)).toEqual([])
   })
 
+  test("an import is embedded by a job that it starts, where a model is installed", async () => {
+    using machine = new Machine()
+    await install(machine)
+    await machine.idle()
+    machine.session().turn("Why is the kiln cold?", [], "The damper was open.").flush()
+    await cli(machine, "import")
+    await machine.idle()
+    expect(embedders(machine)).toEqual([expect.stringMatching(TINY_ID)])
+  })
+
   test("the end of a session is embedded by the job that its hook started, and no process remains", async () => {
     using machine = new Machine()
     const session = machine.session().turn("hello there").flush()

@@ -2,9 +2,11 @@
 import { statSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { refuseUnwritable } from "../../archive/unwritable.ts"
+import { installedModel } from "../../embed/model-files.ts"
 import { looksForeign } from "../../foreign/open.ts"
 import { archivesInPlace } from "../../foreign/places.ts"
 import { type ImportedFile, type ImportReport, importTranscripts, sizeOf } from "../../job/import.ts"
+import { spawnJob } from "../../job/spawn.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { bytes, count } from "../../util/text.ts"
 import { words } from "../args.ts"
@@ -52,6 +54,7 @@ export default {
         events.progress(done, total)
       },
     })
+    if (!dryRun && report.takenBytes > 0) embedSoon(env)
     const { links } = named
     const told = [...render(report), ...leftLinks(links), ...mention(found)]
     for (const line of quiet ? failures(report) : told) out.print(line)
@@ -59,6 +62,12 @@ export default {
     return report.ok ? EXIT.ok : EXIT.failed
   },
 } satisfies Command
+
+/** With a model, has the job make vectors of what was imported now instead of after the next session. */
+function embedSoon({ dataHome, config }: Environment): void {
+  if (!config["embed.enabled"] || installedModel(dataHome) === undefined) return
+  spawnJob(dataHome, { transcripts: [], sweep: [], settle: false })
+}
 
 /** @throws CtxError exit 64 for a path that cannot be imported, exit 3 when nothing is found */
 function find(paths: readonly string[], env: Environment): Found {
