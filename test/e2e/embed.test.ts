@@ -1,8 +1,9 @@
 /** The background job makes vectors: of everything, with one embedder, and again after a kill, a growth or a rebuild. */
 import { Database } from "bun:sqlite"
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
-import { existsSync, readFileSync } from "node:fs"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { Glob } from "bun"
 import { VECTOR_HEAD } from "../../src/archive/vectors.ts"
 import { HASHED_ID, hashedVector } from "../../src/embed/hashed.ts"
 import { semanticSearch } from "../../src/embed/search.ts"
@@ -214,6 +215,18 @@ describe("the background job", () => {
     await cli(machine, "import")
     await machine.idle()
     expect(embedders(machine)).toEqual([expect.stringMatching(TINY_ID)])
+  })
+
+  test("an import beside a damaged model is complete and says so", async () => {
+    using machine = new Machine()
+    await install(machine)
+    await machine.idle()
+    for (const path of new Glob("**/manifest.json").scanSync({ cwd: machine.dataHome, absolute: true }))
+      writeFileSync(path, "{")
+    machine.session().turn("Why is the kiln cold?").flush()
+    const ran = await run(["import"], { env: machine.env, cwd: machine.cwd })
+    expect(ran).toMatchObject({ code: 0, stderr: "" })
+    expect(ran.stdout).toContain("Turns in the archive: 0 before, 1 now")
   })
 
   test("the end of a session is embedded by the job that its hook started, and no process remains", async () => {

@@ -8,6 +8,7 @@ import { archivesInPlace } from "../../foreign/places.ts"
 import { type ImportedFile, type ImportReport, importTranscripts, sizeOf } from "../../job/import.ts"
 import { spawnJob } from "../../job/spawn.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
+import { tryTo } from "../../util/files.ts"
 import { bytes, count } from "../../util/text.ts"
 import { words } from "../args.ts"
 import type { Command, Environment } from "../command.ts"
@@ -54,16 +55,20 @@ export default {
         events.progress(done, total)
       },
     })
-    if (!dryRun && report.takenBytes > 0) embedSoon(env)
     const { links } = named
     const told = [...render(report), ...leftLinks(links), ...mention(found)]
     for (const line of quiet ? failures(report) : told) out.print(line)
     events.done({ ...report, found, links })
+    if (!dryRun && report.takenBytes > 0) tryTo(() => embedSoon(env))
     return report.ok ? EXIT.ok : EXIT.failed
   },
 } satisfies Command
 
-/** With a model, has the job make vectors of what was imported now instead of after the next session. */
+/**
+ * With a model, has the job make vectors of what was imported now instead of after the next session.
+ *
+ * @throws if the model is damaged or the request cannot be written; the import is complete all the same
+ */
 function embedSoon({ dataHome, config }: Environment): void {
   if (!config["embed.enabled"] || installedModel(dataHome) === undefined) return
   spawnJob(dataHome, { transcripts: [], sweep: [], settle: false })
