@@ -21,7 +21,7 @@ import { claimAnswer, rememberGiven } from "./answers.ts"
 import { CLEAR_LASTS, claimClear, isCleared, SILENT_CLEAR_LASTS } from "./clears.ts"
 import { additionalContext, type HookEvent } from "./event.ts"
 import { Indexer } from "./indexer.ts"
-import { type Compaction, lastCompaction, missedCompaction, summaryBehind } from "./missed.ts"
+import { type Compaction, lastCompaction, missedCompaction, summaryAtStart, summaryBehind } from "./missed.ts"
 import { answeredAt, compactionUnanswered, type SessionState } from "./state.ts"
 
 export interface ReplyRequest {
@@ -220,7 +220,7 @@ function restore(
   const pending = waiting && prompt !== undefined ? { text: prompt, at: promptAt } : undefined
   const { config } = settings.resolved
   const budget = config["restore.budget"]
-  const summary = (missed && summaryBehind(event, missed)) || (compacted ? state.summary : undefined) || ""
+  const summary = compacted ? summaryFor(db, request, missed) : ""
   const about = event.name === "user-prompt-submit" ? prompt : undefined
   const host = { ...settings.paths, cwd: event.cwd }
   // The host announces its own compactions.
@@ -240,6 +240,12 @@ function restore(
   const wanted = event.name === "session-start" && config["restore.receipt"]
   const note = wanted ? receiptLine(text, facts) : ""
   return { text: rememberGiven(db, event.session, text), note, isRestore: true }
+}
+
+/** The host's summary, as a hook received it or as the host has written it down; empty if neither. */
+function summaryFor(db: Database, { event, state }: ReplyRequest, missed?: Compaction): string {
+  if (missed !== undefined) return summaryBehind(event, missed) || state.summary || ""
+  return state.summary ?? summaryAtStart(db, event, state) ?? ""
 }
 
 function pointer(db: Database, request: ReplyRequest, project: string): string {
