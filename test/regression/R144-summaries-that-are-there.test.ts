@@ -1,6 +1,6 @@
 /**
- * Where the host had written a compaction and its summary down before it called the hook of the new start, and no hook
- * had received the summary, the restore said again what the summary says.
+ * The restore said again what the summary says where the host had written both compaction and summary down before it
+ * called the hook of the new start, and where the announcement had been lost.
  */
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { contextOf, Machine } from "../support/machine.ts"
@@ -40,4 +40,14 @@ test("the summary of an earlier compaction says nothing of this one", async () =
   const given = await givenAtStart(machine, session)
   expect(given).toContain(FILE)
   expect(given).toContain("Standing constraints")
+})
+
+test("a summary is known by its form where the announcement was lost", async () => {
+  using machine = new Machine()
+  const session = begun(machine)
+  const message = `<analysis>Retries.</analysis><summary>${SUMMARY}</summary>`
+  await machine.hook("subagent-stop", session, { agent_type: "", last_assistant_message: message })
+  const given = await givenAtStart(machine, session)
+  expect(given).toContain(FILE)
+  expect(given).not.toContain("Standing constraints")
 })
