@@ -17,6 +17,7 @@ import {
 import { Page } from "./page.ts"
 import { belowFolder, lastTwo } from "./paths.ts"
 import { blockQuote, code, commandIn, errorIn, name, said, time, word } from "./quote.ts"
+import { uncut } from "./whole.ts"
 
 export type RestoreSource = "compact" | "clear"
 
@@ -153,7 +154,7 @@ export function renderRestore(material: Material, options: RenderOptions): strin
   complement(page, withoutTold(material, page), page.left - kept, held, heldPath)
   const turns = lastAnswer === "" ? material.turns : withoutFirstAnswer(material.turns)
   // If there are only turns and the summary contains their prompts, nothing was lost.
-  if (page.text() === head && turns.every(({ prompt }) => held(cut(prompt, PROMPT_HELD, "")))) return ""
+  if (page.text() === head && turns.every(({ prompt }) => held(uncut(cut(prompt, PROMPT_HELD))))) return ""
   // A decision may also be one of these lines.
   const untold = onTheWay.filter(({ text }) => !page.holds(shownOf(text, STEP_SHORT)))
   turnLines(page, withSteps(turns, untold))
@@ -198,7 +199,7 @@ function commands({ failing, good }: Material, held: Held, room: number): string
 function withoutTold({ facts, failing, good }: Material, page: Page): Facts {
   const scripts = [failing, good].flatMap((run) => run?.command ?? [])
   const isTold = ({ text }: Fact): boolean =>
-    scripts.some((script) => script.includes(text)) && page.holds(text.slice(0, COMMAND_KNOWN))
+    scripts.some((script) => script.includes(text)) && page.holds(uncut(cut(text, COMMAND_KNOWN)))
   return { ...facts, commands: facts.commands.filter((fact) => !isTold(fact)) }
 }
 
@@ -283,7 +284,7 @@ export function* relatedLines(
 }
 
 /** The words that a quotation shows, without its marks. */
-const shownOf = (text: string, limit: number): string => said(text, limit).slice(1, -1).replace(/…$/, "")
+const shownOf = (text: string, limit: number): string => uncut(said(text, limit).slice(1, -1))
 
 /**
  * @param asked characters of the prompt
