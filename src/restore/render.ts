@@ -193,14 +193,20 @@ function commands({ failing, good }: Material, held: Held, room: number): string
 }
 
 /**
- * The facts without commands from a script shown above, if enough of the command is visible there; the script may be
- * cut.
+ * The facts without what is shown above: the failed command's error, and commands from a script, if enough of them is
+ * visible there; both may be cut.
  */
 function withoutTold({ facts, failing, good }: Material, page: Page): Facts {
   const scripts = [failing, good].flatMap((run) => run?.command ?? [])
   const isTold = ({ text }: Fact): boolean =>
     scripts.some((script) => script.includes(text)) && page.holds(uncut(cut(text, COMMAND_KNOWN)))
-  return { ...facts, commands: facts.commands.filter((fact) => !isTold(fact)) }
+  const isMet = ({ text }: Fact): boolean =>
+    [ERROR_SHOWN, ERROR_SHORT].some((most) => page.holds(errorIn(text, most)))
+  return {
+    ...facts,
+    commands: facts.commands.filter((fact) => !isTold(fact)),
+    errors: facts.errors.filter((fact) => !isMet(fact)),
+  }
 }
 
 function commandLine({ command, exitCode, error, handle }: CommandRun, shown: number, most: number): string {
