@@ -172,8 +172,9 @@ function pendingPrompt(page: Page, material: Material, { source, budget }: Rende
     Math.floor(budget * PENDING_SHARE),
     page.left - PENDING_TITLE.length - "\n## \n".length,
   )
-  // Quoted before cutting, since the quotation mark lengthens every line.
-  const quote = cut(blockQuote(pending), room, " … (cut)").replace(/\n>?$/, "")
+  // Quoted before cutting, since the quotation mark lengthens every line. The mark of the cut joins the last line with
+  // words: on one of its own, it might stand outside the quotation.
+  const quote = cut(blockQuote(pending), room, " … (cut)").replace(/(?:\n>? *)+( … \(cut\))?$/, "$1")
   // If there is no room for even a word, the quotation mark is dropped too.
   if (quote.length > "> ".length) page.section(PENDING_TITLE, [quote])
 }
