@@ -2,7 +2,7 @@
  * Version of the decoding: goes up when lines are decoded differently. Views with another number are rebuilt
  * (whole.ts).
  */
-export const PARSER = 14
+export const PARSER = 15
 
 /** SQLite's `application_id` once every copy in the vault has been seen: "ctxb". */
 export const SEEN_ALL = 0x63747862
@@ -246,5 +246,9 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE turns ADD COLUMN taken_back INTEGER NOT NULL DEFAULT 0; -- by the user (take-back.ts)
   CREATE INDEX turns_parent ON turns (session, parent) WHERE parent IS NOT NULL;
   CREATE INDEX turns_taken_back ON turns (session) WHERE taken_back = 1;
+  `,
+  `
+  -- Orders what was said in one turn: offset of the line, plus the number of the sentence in it.
+  ALTER TABLE notes ADD COLUMN place INTEGER NOT NULL DEFAULT 0;
   `,
 ]
