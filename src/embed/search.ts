@@ -16,7 +16,7 @@ export interface QueryVector {
 export interface SemanticFilter {
   /** Paths of projects; undefined: all. */
   readonly projects?: readonly string[]
-  /** Sessions to search; undefined: all. A subagent's is `<session>/<agent>`. */
+  /** Sessions to search, with their subagents; undefined: all. A subagent's is `<session>/<agent>`. */
   readonly sessions?: readonly string[]
   /** Sessions to leave out, with their subagents. */
   readonly except?: readonly string[]
@@ -94,7 +94,7 @@ function rowsOf(
       `SELECT v.turn, v.vectors FROM sessions s LEFT JOIN projects p ON p.id = s.project
          CROSS JOIN turns t ON t.session = s.id CROSS JOIN vectors v ON v.turn = t.id
        WHERE ${own} AND (?3 IS NULL OR p.path IN (SELECT value FROM json_each(?3)))
-         AND (?4 IS NULL OR s.id IN (SELECT value FROM json_each(?4)))
+         AND (?4 IS NULL OR s.id IN (SELECT value FROM json_each(?4)) OR s.parent IN (SELECT value FROM json_each(?4)))
          AND (?5 IS NULL OR coalesce(s.parent, s.id) NOT IN (SELECT value FROM json_each(?5)))`,
     )
     .iterate(embedder, dimension, json(projects), json(sessions), json(except))

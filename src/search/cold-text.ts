@@ -4,7 +4,7 @@
  */
 import { objectOf } from "../transcript/json.ts"
 import { wordSet } from "../util/words.ts"
-import { fulfils, type Subject } from "./expression.ts"
+import { fulfils, hasWord, type Subject } from "./expression.ts"
 import { folded, type Node, partsAsked, type Query, type Term } from "./query.ts"
 import { lineMayFulfil } from "./raw-line.ts"
 
@@ -61,7 +61,9 @@ export function sieveFor(query: Query): Sieve | undefined {
   const said = folded(query.text)
   const asked = partsAsked(query)
   if (must === undefined && said === "") return undefined
-  const needles = must === undefined ? asked.flatMap(needleOf) : needlesOf(must)
+  // A word typed with accents is sought without them, and the line may have them.
+  const isPlain = /^[\x00-\x7f]*$/.test(query.text)
+  const needles = !isPlain ? [] : must === undefined ? asked.flatMap(needleOf) : needlesOf(must)
   const mayFulfil = must === undefined ? () => true : lineMayFulfil(must)
   const holds = (text: string): boolean => needles.every((needle) => needle.test(text))
   return {
@@ -72,9 +74,7 @@ export function sieveFor(query: Query): Sieve | undefined {
       if (folded(subject.text).includes(said)) return true
       if (asked.length === 0) return false
       const own = wordSet(subject.text)
-      return asked.every(({ word, isPrefix }) =>
-        isPrefix ? own.values().some((one) => one.startsWith(word)) : own.has(word),
-      )
+      return asked.every(({ word, isPrefix }) => hasWord(own, word, isPrefix))
     },
   }
 }

@@ -18,7 +18,7 @@ import { type Sieve, sieveFor, wholeText } from "./cold-text.ts"
 import type { Hit } from "./hit.ts"
 import { type Narrowing, turnsTouching } from "./narrowing.ts"
 import { parseQuery, partsAsked, type Query } from "./query.ts"
-import { type Snippet, snippetOf } from "./snippet.ts"
+import { type Sought, snippetOf, soughtBy } from "./snippet.ts"
 
 export interface ColdHit extends Omit<Hit, "handle" | "seq" | "score"> {
   readonly cold: true
@@ -95,6 +95,7 @@ class Scan {
   readonly #sieve: Sieve
   readonly #told = new Set<string>()
   readonly #files: ReadonlySet<number> | undefined
+  readonly #sought: Sought
 
   constructor(db: Database, request: ColdRequest, query: Query, sieve: Sieve) {
     this.#db = db
@@ -102,6 +103,7 @@ class Scan {
     this.#query = query
     this.#sieve = sieve
     this.#files = request.file === undefined ? undefined : turnsTouching(db, request.file)
+    this.#sought = soughtBy(partsAsked(query))
   }
 
   /** Whether there are as many hits as were asked for. */
@@ -137,7 +139,7 @@ class Scan {
     const name = row?.handle ?? record.uuid ?? `${copy.session} ${offset}`
     if (this.#told.has(name)) return
     this.#told.add(name)
-    const { text: snippet, marks } = this.#snippet(text)
+    const { text: snippet, marks } = snippetOf(text, this.#sought, SHOWN)
     this.hits.push({
       cold: true,
       handle: row === undefined ? null : HANDLE_PREFIX + row.handle,
@@ -188,15 +190,6 @@ class Scan {
       )
       .get(key, original ?? null, copy.session, alias ?? null)
     return row ?? undefined
-  }
-
-  #snippet(text: string): Snippet {
-    const asked = partsAsked(this.#query)
-    const sought = {
-      words: new Map(asked.filter(({ isPrefix }) => !isPrefix).map(({ word }) => [word, 1])),
-      prefixes: asked.filter(({ isPrefix }) => isPrefix).map(({ word }) => word),
-    }
-    return snippetOf(text, sought, SHOWN)
   }
 }
 

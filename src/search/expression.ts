@@ -4,13 +4,20 @@
  */
 import { mark } from "../archive/word-index.ts"
 import { once } from "../util/once.ts"
-import { wordSet } from "../util/words.ts"
+import { shorterStems } from "../util/stem.ts"
+import { isHalfPair, wordSet } from "../util/words.ts"
 import { folded, type Node } from "./query.ts"
 
 const quoted = (word: string): string => `"${word.replaceAll('"', '""')}"`
 
-export const wordExpression = (word: string, isPrefix = false): string =>
-  isPrefix ? `${quoted(word)} *` : quoted(word)
+export const wordExpression = (word: string, isPrefix = isHalfPair(word)): string =>
+  isPrefix ? anyOf([`${quoted(word)} *`, ...shorterStems(word).map(quoted)]) : quoted(word)
+
+/** Whether words like those in the index include one for which `wordExpression` stands. */
+export const hasWord = (words: ReadonlySet<string>, word: string, isPrefix = isHalfPair(word)): boolean =>
+  isPrefix
+    ? words.values().some((one) => one.startsWith(word)) || shorterStems(word).some((one) => words.has(one))
+    : words.has(word)
 
 export const allOf = (expressions: readonly (string | undefined)[]): string | undefined => {
   const real = expressions.filter((one) => one !== undefined)
@@ -27,9 +34,8 @@ export const anyOf = (expressions: readonly string[]): string => expressions.joi
 export function expressionOf(node: Node): string | undefined {
   switch (node.kind) {
     case "words":
-      return node.words.map(quoted).join(" AND ")
     case "phrase":
-      return node.words.map(quoted).join(" AND ")
+      return allOf(node.words.map((word) => wordExpression(word)))
     case "prefix":
       return wordExpression(node.prefix, true)
     case "field":
@@ -91,11 +97,11 @@ export function fulfils(node: Node, subject: Subject): boolean {
   const decide = (one: Node): boolean => {
     switch (one.kind) {
       case "words":
-        return one.words.every((word) => wordsOf().has(word))
+        return one.words.every((word) => hasWord(wordsOf(), word))
       case "phrase":
         return textOf().includes(one.text)
       case "prefix":
-        return [...wordsOf()].some((word) => word.startsWith(one.prefix))
+        return hasWord(wordsOf(), one.prefix, true)
       case "field": {
         const values = one.field === "role" ? [subject.role] : subject.tools
         return values.some((value) => mark[one.field](value) === mark[one.field](one.value))

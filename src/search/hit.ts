@@ -8,7 +8,7 @@ import type { MessageTexts, Place } from "./message-text.ts"
 import { type Part, passagesOf } from "./passages.ts"
 import type { Ranked, RankRow } from "./rank.ts"
 import { roomOfHits, shareOut } from "./room.ts"
-import { type Snippet, type Sought, snippetOf } from "./snippet.ts"
+import { type Snippet, type Sought, snippetOf, soughtBy } from "./snippet.ts"
 
 export interface Hit extends TakenBack {
   /** With `ctx:`. */
@@ -267,8 +267,3 @@ function rowsOf(db: Database, ranked: readonly Ranked[]): Map<number, Row> {
 const typedIn = (terms: readonly Weighted[], mask: number): string[] => [
   ...new Set(terms.flatMap(({ typed }, n) => ((mask >>> n) & 1 ? [typed.toLowerCase()] : []))),
 ]
-
-const soughtBy = (terms: readonly Weighted[]): Sought => ({
-  words: new Map(terms.filter(({ isPrefix }) => !isPrefix).map(({ word, weight }) => [word, weight])),
-  prefixes: terms.filter(({ isPrefix }) => isPrefix).map(({ word }) => word),
-})

@@ -5,7 +5,7 @@
  * Plain words rank messages by how many of them they contain. `AND`, `OR`, `NOT` in capitals, parentheses, "phrases",
  * `prefixes*` and `role:`, `tool:` say what a message must have.
  */
-import { isHalfPair, namesIn } from "../util/words.ts"
+import { isHalfPair, namesIn, splitPrefix } from "../util/words.ts"
 import { isStopWord } from "./stop-words.ts"
 
 export type Node =
@@ -98,8 +98,6 @@ const parts = (unit: string): boolean => '"()'.includes(unit) || unit.trim() ===
 
 function wordToken(word: string): Token {
   if (word.includes(":") && FIELD.test(word)) return { kind: "field", text: word }
-  // For scripts without spaces the index holds pairs of characters, so a single one is searched as a prefix.
-  if (isHalfPair(word)) return { kind: "prefix", text: word }
   return word.endsWith("*") && /[\p{L}\p{N}]\*$/u.test(word)
     ? { kind: "prefix", text: word.slice(0, -1) }
     : { kind: "word", text: word }
@@ -134,22 +132,36 @@ function nodeOf({ kind, text }: Token): Node | undefined {
   }
   const words = wordsOf(text)
   if (words.length === 0) return undefined
-  if (kind === "phrase") return { kind, text: folded(text), words }
+  if (kind === "phrase") return { kind, text: folded(text), words: wordsWithin(text) }
   if (kind === "prefix") {
-    const prefix = lastPiece(text)
-    const before = wordsOf(text.slice(0, text.length - prefix.length))
-    const last: Node = { kind: "prefix", prefix: prefix.toLowerCase() }
-    return before.length === 0 ? last : { kind: "and", nodes: [{ kind: "words", words: before }, last] }
+    const [before, prefix] = splitPrefix(text)
+    const nodes: Node[] = prefix === "" ? [] : [{ kind: "prefix", prefix }]
+    const others = wordsOf(before)
+    if (others.length > 0) nodes.unshift({ kind: "words", words: others })
+    return all(nodes)
   }
   return { kind: "words", words }
 }
 
-const wordsOf = (text: string): string[] => namesIn(text).flatMap(({ words }) => words)
+const wordsOf = (text: string): string[] => namesIn(text).flatMap((name) => sought(name.words))
 
-const lastPiece = (text: string): string => /[\p{L}\p{M}\p{N}]+$/u.exec(text)![0]
+/** Those of a phrase: `"user-profile"` is also in a longer name, which has only its parts. */
+const wordsWithin = (text: string): string[] =>
+  namesIn(text).flatMap(({ words, at, length }) =>
+    words.length > 1 && isAscii(text.slice(at, at + length)) ? words.slice(0, -1) : sought(words),
+  )
+
+const isAscii = (text: string): boolean => /^[\x00-\x7f]*$/.test(text)
+
+/** Without letters that are in the index only to be found by themselves: the last ones of runs that make pairs. */
+const sought = (words: readonly string[]): readonly string[] =>
+  words.some(isHalfPair)
+    ? words.filter((word) => !isHalfPair(word) || !words.some((one) => one !== word && one.endsWith(word)))
+    : words
 
 /** The form in which a text is compared with a phrase. */
-export const folded = (text: string): string => text.toLowerCase().replace(/\s+/g, " ").trim()
+export const folded = (text: string): string =>
+  text.normalize("NFC").toLowerCase().replace(/\s+/g, " ").trim()
 
 /** `a OR b c` means `a OR (b AND c)`. What does not parse is skipped. */
 class Parser {
@@ -226,14 +238,14 @@ function termsOf(tokens: readonly Token[]): Term[] {
   for (const [at, token] of tokens.entries()) {
     if (token.kind === "operator" && token.text === "NOT") negated = endOfOperand(tokens, at + 1)
     if (at < negated || !["word", "phrase", "prefix"].includes(token.kind)) continue
-    for (const name of namesIn(token.text)) {
-      const typed = token.text.slice(name.at, name.at + name.length)
+    const [text, prefix] = token.kind === "prefix" ? splitPrefix(token.text) : [token.text, ""]
+    for (const name of namesIn(text)) {
+      const typed = text.slice(name.at, name.at + name.length)
       const into = isStopWord(typed.toLowerCase()) ? dull : found
-      for (const word of asked(typed, name.words)) into.set(word, { word, isPrefix: false, typed })
+      for (const word of asked(typed, sought(name.words)))
+        into.set(word, { word, isPrefix: isHalfPair(word), typed })
     }
-    if (token.kind !== "prefix") continue
-    const word = lastPiece(token.text).toLowerCase()
-    found.set(`${word}*`, { word, isPrefix: true, typed: token.text })
+    if (prefix !== "") found.set(`${prefix}*`, { word: prefix, isPrefix: true, typed: token.text })
   }
   return [...(found.size > 0 ? found : dull).values()].slice(0, MOST_TERMS)
 }
@@ -250,7 +262,7 @@ export function partsAsked({ terms }: Query): Term[] {
   const first = new Map(terms.toReversed().map((term) => [term.typed, term]))
   return terms.filter((term) => {
     const isWhole = last.get(term.typed) === term && first.get(term.typed) !== term
-    return !isWhole || !/^[\x00-\x7f]*$/.test(term.typed)
+    return !isWhole || !isAscii(term.typed)
   })
 }
 

@@ -1,5 +1,7 @@
 /** Cuts out the piece of a text that shows why it was found. Pure. */
+import { shorterStems } from "../util/stem.ts"
 import { type Name, nameAround, namesIn } from "../util/words.ts"
+import type { Term } from "./query.ts"
 
 export interface Snippet {
   readonly text: string
@@ -11,6 +13,20 @@ export interface Sought {
   /** Weight of each word, keyed by its stem. */
   readonly words: ReadonlyMap<string, number>
   readonly prefixes: readonly string[]
+}
+
+/** What of these terms is sought in texts. Without a weight of its own, each counts 1. */
+export function soughtBy(terms: readonly (Term & { readonly weight?: number })[]): Sought {
+  const words = new Map<string, number>()
+  const prefixes: string[] = []
+  for (const { word, isPrefix, weight = 1 } of terms) {
+    if (!isPrefix) words.set(word, weight)
+    else {
+      prefixes.push(word)
+      for (const stem of shorterStems(word)) words.set(stem, weight)
+    }
+  }
+  return { words, prefixes }
 }
 
 /** How much earlier a piece may begin, to start at a line or sentence. */

@@ -47,3 +47,10 @@ function ending(word: string): string {
   if (rest.length > 3 && rest.endsWith("y") && !VOWEL.test(rest.at(-2)!)) return `${rest.slice(0, -1)}i`
   return rest
 }
+
+/** What may follow the beginning of a word up to its end, as far as stems depend on it. */
+const ENDINGS = ["", "e", "d", "ed", "s", "es", "y", "ly", "n", "on", "ion", "g", "ng", "ing"]
+
+/** Stems that words beginning with `prefix` may have, but that do not begin with it: `cach` for `cachi`. */
+export const shorterStems = (prefix: string): string[] =>
+  [...new Set(ENDINGS.map((rest) => stem(prefix + rest)))].filter((one) => !one.startsWith(prefix))

@@ -15,14 +15,17 @@ const PIECES = /[\p{L}\p{M}\p{N}]+/gu
 const ASCII_PIECES = /[A-Za-z0-9]+/g
 const HAS_HUMP = /[a-z0-9][A-Z]|[A-Z]{2}[a-z]/
 const ASCII = /^[\x00-\x7f]*$/
+/** Scripts without spaces. `ー` lengthens a vowel in two of them and counts as neither. */
 const UNSPACED =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]+/gu
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]+/gu
 /** Random characters, as in ids; their capitals do not separate words. */
 const RANDOM = /^(?=.*\d)(?=.*[A-Z])(?=.*[a-z])[A-Za-z0-9]{16,}$/
-/** Longer names are data: keys, images, hashes. */
+/** Longer words are data: keys, images, hashes. */
 const LONGEST = 64
+/** A longer name may consist of words, such as a class with its packages; beyond this, it is data as well. */
+const LONGEST_OF_PARTS = 256
 
-/** Whether it is a single letter of a script without spaces. */
+/** Whether it is a single letter of a script without spaces. What contains it has a word that begins with it. */
 export const isHalfPair = (word: string): boolean =>
   word.length <= 2 && word > "\u0dff" && /^\p{L}$/u.test(word) && word.replace(UNSPACED, "") === ""
 
@@ -41,22 +44,41 @@ export function namesIn(text: string): Name[] {
   }
   const names: Name[] = []
   for (const { 0: name, index: at } of text.matchAll(ASCII.test(text) ? ASCII_NAME : NAME)) {
-    if (name.length > LONGEST && ASCII.test(name)) continue
+    if (name.length > LONGEST && ASCII.test(name)) {
+      for (const part of partsOf(name)) names.push({ ...part, at: at + part.at })
+      continue
+    }
     const words = wordsOf(name)
     if (words.length > 0) names.push({ words, at, length: name.length })
   }
   return names
 }
 
+/** The words in a long ASCII name, each as a name of its own. What is not plainly a word is left out. */
+function partsOf(name: string): Name[] {
+  if (name.length > LONGEST_OF_PARTS) return []
+  const parts = name.matchAll(/(?<![A-Za-z0-9])[A-Za-z]{2,60}\d{0,4}(?![A-Za-z0-9])/g)
+  return [...parts].map(({ 0: part, index: at }) => ({ words: wordsOf(part), at, length: part.length }))
+}
+
+/** The text up to the word that a prefix begins, and that beginning; none for scripts that are found by pairs. */
+export function splitPrefix(text: string): [before: string, prefix: string] {
+  const end = /[\p{L}\p{M}\p{N}]*$/u.exec(text)![0]
+  const from = end.replace(UNSPACED, (run) => " ".repeat(run.length)).lastIndexOf(" ") + 1
+  const at = text.length - end.length + from
+  return [text.slice(0, at), unmarked(text.slice(at)).toLowerCase()]
+}
+
 /** The name at position `at`; undefined when there is none or it is too long. */
 export function nameAround(text: string, at: number): Name | undefined {
   const [start, end] = [edgeOf(text, at, -1), edgeOf(text, at, 1)]
-  if (start !== undefined && end !== undefined) {
+  if (start !== undefined && end !== undefined && end - start < LONGEST) {
     const words = remembered(text.slice(start, end + 1))
     return words.length > 0 ? { words, at: start, length: end + 1 - start } : undefined
   }
-  const from = Math.max(0, at - LONGEST)
-  const around = text.slice(from, at + LONGEST + 1)
+  // One more on each side tells a name that is too long from one that is just not.
+  const from = Math.max(0, at - LONGEST - 1)
+  const around = text.slice(from, at + LONGEST + 2)
   for (const { words, at: start, length } of namesIn(around)) {
     if (from + start > at) return undefined
     if (from + start + length > at) return { words, at: from + start, length }
@@ -102,16 +124,17 @@ const REMEMBERED = 20_000
 function remembered(name: string): readonly string[] {
   const known = memory.get(name)
   if (known !== undefined) return known
-  const words = name.length > LONGEST && ASCII.test(name) ? [] : wordsOf(name)
+  const words = wordsOf(name)
   if (memory.size >= REMEMBERED) memory.clear()
   memory.set(name, words)
   return words
 }
 
 function wordsOf(name: string): string[] {
-  if (isOneWord(name)) return [stem(name)]
-  const words: string[] = []
+  if (name.length <= LONGEST && isOneWord(name)) return [stem(name)]
   if (!ASCII.test(name)) return otherScript(name)
+  if (name.length > LONGEST) return partsOf(name).flatMap(({ words }) => words)
+  const words: string[] = []
   const pieces = name.match(ASCII_PIECES) ?? []
   for (const piece of pieces) {
     if (!HAS_HUMP.test(piece) || RANDOM.test(piece)) {
@@ -139,15 +162,24 @@ function humps(piece: string): string[] {
   return found ?? [piece]
 }
 
+/** Compatible letters are one, and accents are ignored. */
+const unmarked = (text: string): string => text.normalize("NFKD").replace(/\p{M}/gu, "").normalize("NFC")
+
 function otherScript(name: string): string[] {
   const words: string[] = []
-  const folded = name.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().normalize("NFC")
-  const spaced = folded.replace(UNSPACED, (run) => {
+  const spaced = unmarked(name).replace(UNSPACED, (run) => {
     const points = [...run]
-    if (points.length === 1) words.push(run)
     for (let n = 0; n + 1 < points.length; n++) words.push(points[n]! + points[n + 1]!)
+    // No pair begins with the last one.
+    words.push(points.at(-1)!)
     return " "
   })
-  for (const [piece] of spaced.matchAll(PIECES)) if (piece.length <= LONGEST) words.push(stem(piece))
+  for (const [part] of spaced.matchAll(/[^ ]+/g)) {
+    // An identifier beside such a script, or a word that had accents.
+    if (ASCII.test(part)) words.push(...wordsOf(part))
+    else
+      for (const [piece] of part.toLowerCase().matchAll(PIECES))
+        if (piece.length <= LONGEST) words.push(piece)
+  }
   return words
 }

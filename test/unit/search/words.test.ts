@@ -28,14 +28,25 @@ describe("words", () => {
 
   test("accents are ignored, and scripts without spaces are found by any two characters", () => {
     expect(words("Café naïve")).toEqual(words("cafe naive"))
-    const text = wordSet("検索エンジンの設計")
-    for (const word of wordSet("エンジン")) expect(text.has(word)).toBe(true)
-    expect(wordSet("索").size).toBe(1)
+    expect(words("検索エンジン")).toEqual(["検索", "索エ", "エン", "ンシ", "シン", "ン"].sort())
+    expect(words("サーバー")).toEqual(["サー", "ーハ", "ハー", "ー"].sort())
+    expect(words("索")).toEqual(["索"])
+    expect(words("getUserNameを呼ぶ")).toEqual([...words("getUserName"), "を呼", "呼ふ", "ふ"].sort())
   })
 
   test("what is too long for a name is data and gives no words", () => {
     expect(words("x".repeat(65))).toEqual([])
     expect(words("x".repeat(64))).toHaveLength(1)
+    expect(words(`${"x".repeat(65)}-ledger`)).toEqual(["ledger"])
+    expect(words("a-b2C-ledger_v2.".repeat(20))).toEqual([])
+  })
+
+  test("a long name is found by its words only", () => {
+    const name = "org.example.warehouse.inventory.reconciliation.jobs.NightlyStockReconciler"
+    expect(words(name)).toEqual([...new Set(name.split(".").flatMap(words))].sort())
+    const at = name.indexOf("inventory")
+    expect(namesIn(name)).toContainEqual({ words: ["inventori"], at, length: 9 })
+    expect(nameAround(`see ${name}`, at + 6)).toEqual({ words: ["inventori"], at: at + 4, length: 9 })
   })
 
   test("for any text, words are single runs of letters and digits, and names are where they are reported", () => {

@@ -1,0 +1,61 @@
+/**
+ * `verify* AND x` found nothing, since the index holds stems (`verifi`) and no accents. And with `--cold`, `walrus*` was the
+ * word "walrus".
+ */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test"
+import { run } from "../support/binary.ts"
+import { Machine } from "../support/machine.ts"
+
+setDefaultTimeout(60_000)
+
+const SAID =
+  "While caching runs, verify each file; the configurations of authentication follow quickly. Größe des Überlaufs. 設定ファイルの確認"
+
+let machine: Machine
+
+beforeAll(async () => {
+  machine = new Machine()
+  const session = machine.session().turn("Go on", [], SAID)
+  session.raw(JSON.stringify({ type: "future-record-type", payload: "a walrusherd configuration" })).flush()
+  await machine.hook("stop", session)
+})
+
+afterAll(() => machine[Symbol.dispose]())
+
+async function hits(...args: string[]): Promise<{ snippet: string; marks: [number, number][] }[]> {
+  const { code, stdout, stderr } = await run(["search", "--json", ...args], machine)
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+  return JSON.parse(stdout).hits
+}
+
+test.each([
+  ["verify*", "verify"],
+  ["file*", "file"],
+  ["cachi*", "caching"],
+  ["run*", "runs"],
+  ["configurati*", "configurations"],
+  ["configurations*", "configurations"],
+  ["authenticat*", "authentication"],
+  ["quickl*", "quickly"],
+  ["größ*", "Größe"],
+  ["Überl*", "Überlaufs"],
+  ["ファイ*", "設定ファイルの確認"],
+])("%s is how %s begins", async (prefix, word) => {
+  const [hit] = await hits(`${prefix} OR ${prefix}`)
+  const { snippet, marks } = hit!
+  expect(marks.map(([from, to]) => snippet.slice(from, to))).toContain(word)
+})
+
+test.each(["walrus*", "walrus* configurati*", "walrus* AND configurati*"])(
+  "in the vault itself: %s",
+  async (query) => {
+    const cold = (await hits("--cold", query)).filter((hit) => "cold" in hit)
+    expect(cold).toMatchObject([{ snippet: "a walrusherd configuration" }])
+  },
+)
+
+test("what does not begin so is not found", async () => {
+  for (const prefix of ["verifier*", "fileserver*", "größer*", "ファイア*"]) {
+    expect(await run(["search", `${prefix} AND each`], machine)).toMatchObject({ code: 3, stdout: "" })
+  }
+})
