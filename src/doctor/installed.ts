@@ -26,12 +26,24 @@ export function installedChecks(patient: Patient): Finding[] {
       }),
     ),
     ...(unreadable.length === 0 ? [finding("settings", "ok", sound)] : []),
+    ...disabled(patient),
     ...presence(patient, status),
     ...doubles(patient),
   ]
 }
 
 const namesOf = (status: readonly HookStatus[]): string => status.map(({ scope }) => scope).join(", ")
+
+/** The narrowest file that says so decides. Not repaired: somebody wanted it. */
+function disabled(patient: Patient): Finding[] {
+  const found = settingsOf(patient).findLast(({ disableAllHooks }) => disableAllHooks !== undefined)
+  if (found?.disableAllHooks !== true) return []
+  return [
+    finding("hooks", "fail", `${found.scope} settings: "disableAllHooks" is true`, {
+      hint: `Claude Code calls no hook and shows no status line; take it out of ${found.file}`,
+    }),
+  ]
+}
 
 function presence(patient: Patient, status: readonly HookStatus[]): Finding[] {
   const hooks = ourHooks(patient)

@@ -22,6 +22,7 @@ import { spoolFinding } from "../../src/doctor/backlog.ts"
 import { spaceFinding } from "../../src/doctor/folders.ts"
 import { logError } from "../../src/util/log.ts"
 import { binary, run } from "../support/binary.ts"
+import type { Found } from "../support/doctor.ts"
 import { Machine } from "../support/machine.ts"
 
 setDefaultTimeout(60_000)
@@ -29,15 +30,6 @@ setDefaultTimeout(60_000)
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 const SECRET = "the heron nests below the weir"
-
-interface Found {
-  readonly check: string
-  readonly state: string
-  readonly text: string
-  readonly hint?: string
-  readonly details: readonly string[]
-  readonly repair: string | null
-}
 
 interface Report {
   readonly code: number
@@ -559,7 +551,6 @@ describe("the archive", () => {
 })
 
 test("what waits in a spool is told", () => {
-  expect(spoolFinding(undefined).state).toBe("skipped")
   expect(spoolFinding({ files: 0, bytes: 0 }).state).toBe("ok")
   expect(spoolFinding({ files: 2, bytes: 3000 })).toMatchObject({
     state: "warn",

@@ -61,8 +61,16 @@ interface Place {
   readonly offset: number
 }
 
-/** Each compaction of a transcript after which the model continued. */
-export function* survive({ session, read }: Source, options: SurviveOptions): Generator<CompactionResult> {
+/**
+ * Each compaction of a transcript after which the model continued.
+ *
+ * @param known ids of the boundaries that were compared before: forks, and former versions of a transcript, repeat them
+ */
+export function* survive(
+  { session, read }: Source,
+  options: SurviveOptions,
+  known: Set<string>,
+): Generator<CompactionResult> {
   const content = read()
   const places = [...decoded(content)]
   const records = places.map(({ record }) => record)
@@ -73,7 +81,9 @@ export function* survive({ session, read }: Source, options: SurviveOptions): Ge
     if (isBoundary(record)) {
       views.follow(offset)
       const window = windowAfter(records, n + 1, options.window)
-      if (window.steps > 0) {
+      const isNew = record.uuid === undefined || !known.has(record.uuid)
+      if (window.steps > 0 && isNew) {
+        if (record.uuid !== undefined) known.add(record.uuid)
         const past = places.slice(0, n)
         yield compared(
           { session, views, past, boundary: places[n]!, summary: summaryAt(records, n), before, window },
