@@ -1,6 +1,7 @@
 /** `ctxbridge install`: registers our hooks with the host. */
 import { foldersBefore, rememberFolders } from "../../host/footprint.ts"
 import { type HooksChange, install, installServer, SCOPES, type Scope } from "../../host/install.ts"
+import { oneAtATime } from "../../host/one-at-a-time.ts"
 import type { SettingsChange } from "../../host/register.ts"
 import type { StatusLineWish } from "../../host/status-line.ts"
 import { type History, historyOf, importInBackground } from "../../job/history.ts"
@@ -32,17 +33,11 @@ export default {
   },
   run(context) {
     const { args, env, out } = context
-    const options = { ...settingsOptions(context), exePath: env.exePath }
     const refused = args["no-import"] === true
-    // A dry run, so that problems with the server are reported before the hooks are written.
-    if (wantsServer(context)) installServer({ ...options, dryRun: true })
-    const folders = foldersBefore(env)
-    const change = install({ ...options, statusLine: wishOf(context) })
-    const server = wantsServer(context) ? installServer(options) : undefined
-    if (!options.dryRun) rememberFolders(env.dataHome, folders)
+    const { change, server } = oneAtATime(env.home, () => registered(context))
     for (const line of [...report(change), ...reportServer(server)]) out.print(safe(line))
     if (change.changed && !change.dryRun) {
-      const undo = options.scope === "user" ? "" : ` --scope ${options.scope}`
+      const undo = args["scope"] === "user" ? "" : ` --scope ${args["scope"]}`
       out.print(`Sessions started from now on are archived. Undo with \`ctxbridge uninstall${undo}\`.`)
     }
     const history = historyOf(env)
@@ -57,6 +52,18 @@ export default {
     out.json({ ...change, mcp: server ?? null, history: { ...history, importing } })
   },
 } satisfies Command
+
+function registered(context: Context) {
+  const { env } = context
+  const options = { ...settingsOptions(context), exePath: env.exePath }
+  // A dry run, so that problems with the server are reported before the hooks are written.
+  if (wantsServer(context)) installServer({ ...options, dryRun: true })
+  const folders = foldersBefore(env)
+  const change = install({ ...options, statusLine: wishOf(context) })
+  const server = wantsServer(context) ? installServer(options) : undefined
+  if (!options.dryRun) rememberFolders(env.dataHome, folders)
+  return { change, server }
+}
 
 const amountOf = ({ left, bytesLeft }: History): string =>
   `the ${count(left, "transcript")} that Claude Code has kept (${bytes(bytesLeft)})`
