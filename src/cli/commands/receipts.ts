@@ -57,6 +57,6 @@ function nothing(place: string | undefined): CtxError {
   const [where, hint] =
     place === undefined
       ? ["", "ctxbridge import archives what already exists"]
-      : [` of ${place}`, "--all-projects shows those of every project"]
+      : [` of ${place}`, "ctxbridge receipts --all-projects shows those of every project"]
   return new CtxError("no-compactions", `no compaction${where} is archived`, { hint, exit: EXIT.notFound })
 }
