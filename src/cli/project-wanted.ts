@@ -1,4 +1,4 @@
-/** The project meant by `--project` and `--all-projects`; by default, that of the current folder. */
+/** The project meant by `--project`, `--all-projects` and `--session`; by default, that of the current folder. */
 
 import type { Database } from "../archive/database.ts"
 import { projectOf } from "../archive/project.ts"
@@ -8,11 +8,13 @@ import { resolve } from "../util/path.ts"
 import { stringArg } from "./args.ts"
 import type { Context } from "./command.ts"
 
-/** Returns undefined for every project. */
+/** Returns undefined for every project. A session can be in any. */
 export function projectWanted({ args, env }: Pick<Context, "args" | "env">): string | undefined {
   const path = stringArg(args, "project")
-  if (args["all-projects"] === true) {
-    if (path !== undefined) throw usageError("--project and --all-projects exclude each other")
+  const hasSession = stringArg(args, "session") !== undefined
+  if (hasSession || args["all-projects"] === true) {
+    const other = hasSession ? "--session" : "--all-projects"
+    if (path !== undefined) throw usageError(`--project and ${other} exclude each other`)
     return undefined
   }
   // The system reports the current folder with links already resolved.

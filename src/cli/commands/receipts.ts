@@ -28,7 +28,7 @@ export default {
     const { args, env, out } = context
     const limit = positive(args, "limit") ?? LIMIT
     const wanted = stringArg(args, "session")
-    const place = wanted === undefined ? projectWanted(context) : undefined
+    const place = projectWanted(context)
     const db = openForReading(env.dataHome)
     try {
       const project = knownAs(db, place)

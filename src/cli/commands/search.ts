@@ -65,7 +65,7 @@ export default {
     const readers = new CopyReaders()
     try {
       const session = await sessionWanted(context, db)
-      const project = session === undefined ? knownAs(db, projectWanted(context)) : undefined
+      const project = knownAs(db, projectWanted(context))
       const request = { query, limit, project, session, ...narrowing }
       const sense =
         mode === "lexical"

@@ -4,7 +4,7 @@ import { uninstall, uninstallAll, uninstallServer } from "../../host/install.ts"
 import { oneAtATime } from "../../host/one-at-a-time.ts"
 import type { SettingsChange } from "../../host/register.ts"
 import { withoutJob } from "../../job/stop.ts"
-import { EXIT } from "../../util/errors.ts"
+import { EXIT, usageError } from "../../util/errors.ts"
 import { bytes, count } from "../../util/text.ts"
 import type { Command, Context } from "../command.ts"
 import { confirmed, YES_ARG } from "../confirm.ts"
@@ -66,6 +66,7 @@ const settingsLine = ({ action, file, removed }: SettingsChange): string =>
 function purge(context: Context): number {
   const { env, out } = context
   const { dryRun } = settingsOptions(context)
+  if (!wantsServer(context)) throw usageError("--purge and --no-mcp exclude each other")
   const found = pieces(env)
   const total = found.reduce((sum, piece) => sum + piece.bytes, 0)
   const files = found.reduce((sum, piece) => sum + piece.files, 0)
