@@ -3,6 +3,7 @@ import { pieces, removeFootprint } from "../../host/footprint.ts"
 import { uninstall, uninstallAll, uninstallServer } from "../../host/install.ts"
 import { oneAtATime } from "../../host/one-at-a-time.ts"
 import type { SettingsChange } from "../../host/register.ts"
+import { targetOf } from "../../host/settings-file.ts"
 import { withoutJob } from "../../job/stop.ts"
 import { EXIT, usageError } from "../../util/errors.ts"
 import { bytes, count } from "../../util/text.ts"
@@ -88,9 +89,11 @@ function purge(context: Context): number {
 function removedSettings(context: Context): SettingsChange[] {
   const options = settingsOptions(context)
   const settings = uninstallAll(options)
-  // The requested scope may have hooks that no install has recorded.
+  // The requested scope may have hooks that no install has recorded. Records name the file behind a link.
   for (const named of [uninstall(options), uninstallServer(options)]) {
-    if (named !== undefined && !settings.some(({ file }) => file === named.file)) settings.push(named)
+    if (named === undefined) continue
+    const target = targetOf(named.file)
+    if (!settings.some(({ file }) => file === target)) settings.push(named)
   }
   return settings
 }
