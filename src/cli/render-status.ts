@@ -59,7 +59,8 @@ export function renderStatus(status: StatusReport, screen: Screen): string[] {
     ],
     screen.style,
   )
-  if (status.totals === null && status.database.problem === null && status.vault.problem === null) {
+  const { totals, database, vault } = status
+  if (totals === null && database.problem === null && vault.problem === null && status.import === null) {
     const how = status.hooks.some(({ installed }) => installed.length > 0)
       ? "it begins with the next session"
       : "`ctxbridge install` registers the hooks"

@@ -13,7 +13,7 @@ import type { SettingsChange } from "../../host/register.ts"
 import type { StatusLineWish } from "../../host/status-line.ts"
 import { type History, historyOf, importInBackground } from "../../job/history.ts"
 import { usageError } from "../../util/errors.ts"
-import { bytes, count } from "../../util/text.ts"
+import { bytes } from "../../util/text.ts"
 import { oneOf } from "../args.ts"
 import { ask } from "../ask.ts"
 import type { ArgSpec, Command, Context } from "../command.ts"
@@ -75,7 +75,7 @@ function registered(context: Context, options: InstallOptions) {
 }
 
 const amountOf = ({ left, bytesLeft }: History): string =>
-  `the ${count(left, "transcript")} that Claude Code has kept (${bytes(bytesLeft)})`
+  `the ${left === 1 ? "transcript" : `${left} transcripts`} that Claude Code has kept (${bytes(bytesLeft)})`
 
 function told(history: History, importing: boolean, refused: boolean): string[] {
   if (history.left === 0 || refused) return []
