@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs"
 import { type HookStatus, hookStatus } from "../host/hook-status.ts"
 import { install, type Scope } from "../host/install.ts"
+import { oneAtATime } from "../host/one-at-a-time.ts"
 import { type Finding, finding, type Patient, type Repair } from "./finding.ts"
 import { type InstalledHook, ourHooks, placesOf, realFile, settingsOf } from "./our-hooks.ts"
 
@@ -10,7 +11,10 @@ export function reinstall(patient: Patient, scope: Scope): Repair | undefined {
   if (scope === "project") return undefined
   return {
     what: `register the hooks in the ${scope} settings`,
-    run: () => void install({ ...placesOf(patient), scope, exePath: patient.exePath }),
+    run: () =>
+      oneAtATime(patient.home, () => {
+        install({ ...placesOf(patient), scope, exePath: patient.exePath })
+      }),
   }
 }
 

@@ -169,7 +169,7 @@ describe("status", () => {
       readFileSync(file, "utf8").replace(/ \S+\/ctxbridge hook stop/, " /old/ctxbridge hook stop"),
     )
     expect(await hooks()).toMatchObject({ stale: ["Stop"], missing: [] })
-    expect((await there("status")).stdout).toContain("of another binary: Stop")
+    expect((await there("status")).stdout).toContain("of another binary, or changed: Stop")
   })
 
   test("mends a database that is none, and says so", async () => {

@@ -97,7 +97,9 @@ test("exit 3 with nothing to show, 64 for a wrong argument, each with a hint", a
   await machine.hook("stop", session)
   const none = await receipts(machine)
   expect(none).toMatchObject({ code: 3, stdout: "" })
-  expect(none.stderr).toMatch(/^ctxbridge: no compaction of .*\nhint: --all-projects .*\n$/)
+  expect(none.stderr).toMatch(
+    /^ctxbridge: no compaction of .*\nhint: ctxbridge receipts --all-projects .*\n$/,
+  )
   expect(await receipts(machine, "--session", session.session)).toMatchObject({ code: 3, stdout: "" })
   expect(await receipts(machine, "--limit", "0")).toMatchObject({ code: 64, stdout: "" })
   expect(await receipts(machine, "--session", "no-such")).toMatchObject({ code: 3, stdout: "" })

@@ -241,7 +241,8 @@ describe("redact", () => {
     expect(again).toMatchObject({
       code: 0,
       stderr: "",
-      stdout: "0 copies in the vault searched\nNothing to overwrite\n",
+      stdout:
+        "No copy needs a search: the present rules have filtered them all; --rescan searches them anyway\nNothing to overwrite\n",
     })
 
     // It goes on where it was.

@@ -231,7 +231,7 @@ function forgetText(context: Context, what: string | undefined, finder: Finder):
     failed = [...failed, ...done.failed]
   }
   for (const line of renderFound({ ...found, failed }, dryRun)) out.print(line)
-  const { copies, places, lines } = found
-  out.json({ ok: failed.length === 0, dryRun, places, lines, copies, failed })
+  const { copies, places, lines, onDisk } = found
+  out.json({ ok: failed.length === 0, dryRun, places, lines, onDisk, copies, failed })
   return failed.length === 0 ? EXIT.ok : EXIT.failed
 }

@@ -14,9 +14,9 @@ import { renderPointer } from "../../restore/pointer.ts"
 import { tokensOf } from "../../restore/receipt-line.ts"
 import { restoreOf } from "../../restore/restore.ts"
 import { latestSession } from "../../restore/scope.ts"
-import { CtxError, EXIT, usageError } from "../../util/errors.ts"
+import { CtxError, EXIT } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
-import { stringArg } from "../args.ts"
+import { oneOf, stringArg } from "../args.ts"
 import type { Command, Context, Environment } from "../command.ts"
 import { knownAs } from "../project-wanted.ts"
 import { safe } from "../style.ts"
@@ -48,9 +48,7 @@ export default {
     },
   },
   run({ args, env, out }: Context) {
-    const source = (stringArg(args, "source") ?? "compact") as Source
-    if (!SOURCES.includes(source))
-      throw usageError(`no such source: ${source}`, `there are: ${SOURCES.join(", ")}`)
+    const source = oneOf(args, "source", SOURCES) ?? "compact"
     const db = openForReading(env.dataHome)
     try {
       const session = sessionWanted(db, env, stringArg(args, "session"))
