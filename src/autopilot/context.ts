@@ -22,7 +22,7 @@ export interface ContextState {
   readonly version?: string
   /** Tokens of the first request: what the host puts before every conversation. 0 when it was not seen. */
   readonly base?: number
-  /** Characters since the last compaction, while `tokens` is estimated. */
+  /** Characters since the last compaction and of what it left, while `tokens` is estimated. */
   readonly chars?: number
   /** Number of the human's prompts. */
   readonly turns: number

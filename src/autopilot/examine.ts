@@ -7,7 +7,7 @@ import { contextTokens, promptTokens } from "../transcript/usage.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { learntPoints, toldWindow } from "./files.ts"
 import { type Fill, FillCounter } from "./fill.ts"
-import { tokensOfText } from "./tokens.ts"
+import { charsOf, tokensOfText } from "./tokens.ts"
 import { type Circumstances, type Judgement, judge } from "./track.ts"
 import { POINTS_KEPT } from "./window.ts"
 import { runwayOf, trendOf } from "./zone.ts"
@@ -133,30 +133,41 @@ function read(dataHome: string, { copy, from }: Conversation, base: number): See
   let usage: Usage | undefined
   let version: string | undefined
   let chars = 0
+  let left = 0
   for (const { record } of recordsFrom(vaultFile(dataHome, copy), from)) {
     if (record.sidechain) continue
     version = record.version ?? version
     // The views know of a compaction where it happened, and not of its copy in a fork.
-    if (record.parts.some(({ kind }) => kind === "boundary")) {
+    const boundary = record.parts.find((part) => part.kind === "boundary")
+    if (boundary !== undefined) {
       counter = new FillCounter()
       readings = []
       usage = undefined
       chars = 0
+      left = charsOf(boundary.postTokens ?? 0)
     }
     counter.add(record.parts)
-    chars += charsOf(record)
-    if (record.parts.some(({ kind }) => kind === "prompt") && usage !== undefined) {
-      readings.push(contextTokens(usage))
+    if (record.parts.some(({ kind }) => kind === "prompt")) {
+      // What a compaction left comes before the first prompt.
+      chars = Math.max(left, chars)
+      if (usage !== undefined) readings.push(contextTokens(usage))
     }
+    chars += lengthOf(record)
     if (record.usage !== undefined && promptTokens(record.usage) > 0) usage = record.usage
   }
   const estimated = usage === undefined
-  const counted = usage === undefined ? base + tokensOfText(chars) : contextTokens(usage)
+  const counted = usage === undefined ? base + tokensOfText(Math.max(left, chars)) : contextTokens(usage)
   if (usage !== undefined) readings.push(counted)
   const tokens = counted > 0 ? counted : undefined
   const model = usage?.model
   return { tokens, estimated, model, version, readings, fill: counter.fill(counted) }
 }
 
-const charsOf = ({ parts }: TranscriptRecord): number =>
-  parts.reduce((sum, part) => sum + ("text" in part ? part.text.length : 0), 0)
+/** UTF-16 units of a message, including tool calls and their results; as a glance counts them. */
+function lengthOf({ type, parts }: TranscriptRecord): number {
+  if (type !== "user" && type !== "assistant") return 0
+  return parts.reduce((sum, part) => {
+    if (part.kind === "toolUse") return sum + JSON.stringify(part.input ?? "").length
+    return sum + ("text" in part ? part.text.length : 0)
+  }, 0)
+}

@@ -3,7 +3,7 @@ import type { HostLimits } from "../config/load.ts"
 import type { Glance } from "../transcript/glance.ts"
 import { contextTokens } from "../transcript/usage.ts"
 import type { ContextState } from "./context.ts"
-import { tokensOfText } from "./tokens.ts"
+import { charsOf, tokensOfText } from "./tokens.ts"
 import { compactionPoint, POINTS_KEPT, windowOf } from "./window.ts"
 import { type Thresholds, type Zone, zoneOf } from "./zone.ts"
 
@@ -27,14 +27,10 @@ export function follow(before: ContextState, seen: Glance): ContextState {
     }
   }
   if (after.tokens !== undefined && after.estimated !== true) return after
-  const total = (after.chars ?? 0) + chars
-  const left = compactions.at(-1)?.postTokens ?? 0
-  return {
-    ...after,
-    estimated: true,
-    chars: total,
-    tokens: (after.base ?? 0) + Math.max(left, tokensOfText(total)),
-  }
+  // The host has counted what a compaction leaves, its summary included.
+  const left = charsOf(compactions.at(-1)?.postTokens ?? 0)
+  const total = Math.max(left, (after.chars ?? 0) + chars)
+  return { ...after, estimated: true, chars: total, tokens: (after.base ?? 0) + tokensOfText(total) }
 }
 
 function compacted(before: ContextState, { compactions }: Glance): ContextState {
