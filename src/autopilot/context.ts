@@ -27,6 +27,8 @@ export interface ContextState {
   /** Number of the human's prompts. */
   readonly turns: number
   readonly compactions: number
+  /** Most tokens that this model is known to have held before a compaction: its window is no smaller. */
+  readonly most?: number
   /** `preTokens` of the last automatic compactions. Undefined: those of other sessions have not been looked up yet. */
   readonly points?: readonly number[]
   /** Whether the model has been told, since the last compaction, that the window is nearly full. */

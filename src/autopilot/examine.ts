@@ -45,13 +45,21 @@ export function examineContext(
 ): ContextReport | undefined {
   const conversation = conversationOf(db, session)
   if (conversation === undefined) return undefined
-  const seen = read(dataHome, conversation, baseOf(db, session))
+  const models = modelsIn(db, session)
+  // What the host puts before the conversation is the size of the session's smallest request.
+  const base = models.length === 0 ? 0 : Math.min(...models.map(({ least }) => least))
+  const seen = read(dataHome, conversation, base)
   if (seen.tokens === undefined) return undefined
-  const { model, version, tokens } = seen
-  const own = automaticPoints(db, session)
-  const points = own.length > 0 || model === undefined ? own : learntPoints(dataHome, model)
+  // Just after a compaction, only the views know the model.
+  const { version, tokens, model = models[0]?.model } = seen
+  const most = models.find((one) => one.model === model)?.most
+  // If several models were at work, there is no telling which one a compaction belongs to.
+  const own = models.length > 1 ? [] : automaticPoints(db, session)
+  const learnt =
+    model === undefined ? [] : learntPoints(dataHome, model).filter((point) => !own.includes(point))
+  const points = [...learnt, ...own]
   const told = toldWindow(dataHome, session)
-  const judgement = judge({ tokens, model, version, points }, { ...circumstances, told })
+  const judgement = judge({ tokens, model, version, most, points }, { ...circumstances, told })
   if (judgement === undefined) return undefined
   const trend = trendOf(seen.readings)
   const limit = judgement.compactsAt * circumstances.thresholds.critical
@@ -78,17 +86,12 @@ function conversationOf(db: Database, session: string): Conversation | undefined
   return { copy: row.copy, from: boundary?.offset ?? 0 }
 }
 
-/**
- * Tokens before the session's automatic compactions. Empty if several models were at work: there is no telling which
- * one a compaction belongs to.
- */
+/** Tokens before the session's last automatic compactions. */
 function automaticPoints(db: Database, session: string): number[] {
   return db
     .query<{ tokens: number }, [string, number]>(
       `SELECT pre_tokens AS tokens FROM boundaries
        WHERE session = ?1 AND trigger = 'auto' AND pre_tokens > 0
-         AND (SELECT count(DISTINCT model) FROM usage
-              WHERE session = ?1 AND sidechain = 0 AND input + cache_read + cache_creation > 0) < 2
        ORDER BY transcript DESC, offset DESC LIMIT ?2`,
     )
     .all(session, POINTS_KEPT)
@@ -96,16 +99,22 @@ function automaticPoints(db: Database, session: string): number[] {
     .reverse()
 }
 
-/** What the host puts before the conversation: the size of the session's smallest request. 0 before the first. */
-function baseOf(db: Database, session: string): number {
-  const row = db
-    .query<{ tokens: number | null }, [string]>(
-      `SELECT min(input + cache_read + cache_creation) AS tokens FROM usage
-       WHERE session = ? AND sidechain = 0 AND input + cache_read + cache_creation > 0`,
-    )
-    .get(session)
-  return row?.tokens ?? 0
+/** A model that answered in the session, and the tokens of its smallest and largest request. */
+interface ModelRow {
+  readonly model: string
+  readonly least: number
+  readonly most: number
 }
+
+/** The latest first. */
+const modelsIn = (db: Database, session: string): ModelRow[] =>
+  db
+    .query<ModelRow, [string]>(
+      `SELECT model, min(sent) AS least, max(sent) AS most FROM
+         (SELECT model, turn, input + cache_read + cache_creation AS sent FROM usage WHERE session = ? AND sidechain = 0)
+       WHERE sent > 0 GROUP BY model ORDER BY max(turn) DESC, model`,
+    )
+    .all(session)
 
 function countsOf(db: Database, session: string): { turns: number; compactions: number } {
   return db
