@@ -21,7 +21,7 @@ import { claimAnswer, rememberGiven } from "./answers.ts"
 import { CLEAR_LASTS, claimClear, isCleared, SILENT_CLEAR_LASTS } from "./clears.ts"
 import { additionalContext, type HookEvent } from "./event.ts"
 import { Indexer } from "./indexer.ts"
-import { type Compaction, lastCompaction, missedCompaction, summaryBehind } from "./missed.ts"
+import { type Compaction, lastCompaction, lastTurnBefore, missedCompaction, summaryBehind } from "./missed.ts"
 import { answeredAt, compactionUnanswered, type SessionState } from "./state.ts"
 
 export interface ReplyRequest {
@@ -235,6 +235,7 @@ function restore(
     related: config["restore.related"],
     about,
     focus,
+    upTo: missed && lastTurnBefore(db, from, missed),
   }
   const { text, facts } = restoreOf(db, from, options, pending)
   const wanted = event.name === "session-start" && config["restore.receipt"]

@@ -26,6 +26,8 @@ export interface RestoreOptions extends Omit<RenderOptions, "standing"> {
   readonly about?: string | undefined
   /** Words that the user gave with the compaction: turns of other sessions about them come first. */
   readonly focus?: string | undefined
+  /** Id of the last turn that was compacted, if the conversation has gone on since. */
+  readonly upTo?: number | undefined
 }
 
 export function restoreOf(
@@ -34,8 +36,8 @@ export function restoreOf(
   options: RestoreOptions,
   pending?: PendingPrompt,
 ): Restore {
-  const { related: most, about, focus } = options
-  const material = gather(db, session, { pending, related: most, about, focus })
+  const { related: most, about, focus, upTo } = options
+  const material = gather(db, session, { pending, related: most, about, focus, upTo })
   const { facts, related, version, shownAgain: files, todos } = material
   const standing = standingIn(db, { session, version, files, todos }, options)
   const steps = options.host === undefined ? [] : stepsOf(db, material.turns, options.host.dataHome)
