@@ -23,6 +23,7 @@ import { additionalContext, type HookEvent } from "./event.ts"
 import { Indexer } from "./indexer.ts"
 import { type Compaction, lastCompaction, lastTurnBefore, missedCompaction, summaryBehind } from "./missed.ts"
 import { answeredAt, compactionUnanswered, type SessionState } from "./state.ts"
+import { waitingPrompt } from "./waiting.ts"
 
 export interface ReplyRequest {
   readonly event: HookEvent
@@ -214,14 +215,13 @@ function restore(
   if (!claimAnswer(db, request, source)) return NOTHING
   const { event, settings, state } = request
   const compacted = source === "compact"
-  const { promptOpen, prompt, promptAt = 0 } = state
   // At a missed restore, the open prompt is the one just typed, and the host sends it itself.
-  const waiting = compacted && event.name === "session-start" && promptOpen
-  const pending = waiting && prompt !== undefined ? { text: prompt, at: promptAt } : undefined
+  const isPrompt = event.name === "user-prompt-submit"
+  const pending = compacted && !isPrompt ? waitingPrompt(state) : undefined
   const { config } = settings.resolved
   const budget = config["restore.budget"]
   const summary = (missed && summaryBehind(event, missed)) || (compacted ? state.summary : undefined) || ""
-  const about = event.name === "user-prompt-submit" ? prompt : undefined
+  const about = isPrompt ? state.prompt : undefined
   const host = { ...settings.paths, cwd: event.cwd }
   // The host announces its own compactions.
   const byPlugin = compacted && !compactionUnanswered(state)
