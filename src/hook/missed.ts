@@ -10,6 +10,8 @@ import type { HookEvent } from "./event.ts"
 import type { SessionState } from "./state.ts"
 
 export interface Compaction {
+  /** Id of its transcript. */
+  readonly transcript: number
   /** Byte offset in the transcript. */
   readonly offset: number
   /** ISO 8601, as written by the host. */
@@ -26,7 +28,7 @@ export function lastCompaction(db: Database, session: string, offset = 0): Compa
   return (
     db
       .query<Compaction, [string, number]>(
-        'SELECT "offset", time FROM boundaries WHERE session = ? AND "offset" >= ? ORDER BY "offset" DESC LIMIT 1',
+        'SELECT transcript, "offset", time FROM boundaries WHERE session = ? AND "offset" >= ? ORDER BY "offset" DESC LIMIT 1',
       )
       .get(session, offset) ?? undefined
   )
@@ -42,6 +44,20 @@ export function missedCompaction(
   if (last === undefined) return undefined
   // Hooks saw every announced compaction. For others the hooks' notes may be lost, and the views may know more.
   return unannounced === true && isAnswered(db, session, last) ? undefined : last
+}
+
+/** Id of the last turn before the compaction; undefined if none has begun since. Later ones are in the context. */
+export function lastTurnBefore(
+  db: Database,
+  session: string,
+  { transcript, offset }: Compaction,
+): number | undefined {
+  const { id } = db
+    .query<{ id: number | null }, [string, number, number]>(
+      "SELECT min(id) AS id FROM turns WHERE session = ? AND transcript = ? AND first > ?",
+    )
+    .get(session, transcript, offset)!
+  return id === null ? undefined : id - 1
 }
 
 /** Whether the views hold an answer to the compaction; in doubt, yes. */

@@ -40,12 +40,14 @@ export interface PendingPrompt {
 
 export interface GatherOptions extends Pick<BriefOptions, "related" | "about" | "focus"> {
   readonly pending?: PendingPrompt | undefined
+  /** Id of the last turn that counts. Default: the session's last. */
+  readonly upTo?: number | undefined
 }
 
 /** Everything a restore may need. The cost does not depend on the length of the session. */
 export function gather(db: Database, session: string, options: GatherOptions = {}): Material {
-  const { pending: asked, related, about = asked?.text, focus } = options
-  const scope = scopeOf(db, session)
+  const { pending: asked, related, about = asked?.text, focus, upTo } = options
+  const scope = scopeOf(db, session, upTo)
   const brief = gatherBrief(db, session, { scope, turns: MOST_TURNS, related, about, focus })
   const last = brief.turns[0]
   const inProject = belowFolder(brief.cwd)
