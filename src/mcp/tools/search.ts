@@ -125,7 +125,7 @@ function shownOf({ handle, session, time, role, tool, snippet, marks, prompt, ta
 /** Starts the snippet late enough that the first word that was searched for is within what is shown. */
 function around(snippet: string, [first]: Hit["marks"]): string {
   const from = first === undefined || first[1] < SHOWN - LEAD ? 0 : first[0] - LEAD
-  return from <= 0 ? snippet : `…${snippet.slice(from)}`
+  return from <= 0 ? snippet : `…${snippet.slice(from).replace(/^[\udc00-\udfff]/, "")}`
 }
 
 /** Quoted text is escaped as JSON, so nothing in it can end its quotation. */
