@@ -4,6 +4,10 @@ import { folderOf } from "../archive/project.ts"
 import { parseQuery } from "../search/query.ts"
 import { CtxError, EXIT } from "../util/errors.ts"
 import { basename } from "../util/path.ts"
+import { cut } from "../util/text.ts"
+
+/** UTF-16 units of what was looked for that are repeated: it may be a pasted log. */
+const TOLD = 200
 
 /**
  * @param project undefined if every project was searched
@@ -17,7 +21,7 @@ export function nothing(
 ): CtxError {
   const place = project === undefined ? "the archive" : folderOf(project)
   const isKnown = project === undefined || knownProjects(db).includes(project)
-  const what = text === "" ? "is what was asked for" : `matches ${JSON.stringify(text)}`
+  const what = text === "" ? "is what was asked for" : `matches ${JSON.stringify(cut(text, TOLD))}`
   const message = isKnown ? `nothing in ${place} ${what}` : `no session of ${place} is archived`
   return new CtxError("not-found", message, {
     hint: isKnown ? (note ?? hintOn(text, project)) : whereElse(db, place),

@@ -62,6 +62,13 @@ export function wordsGivenBy(node: Node | undefined): readonly string[] {
   return node?.kind === "and" ? node.nodes.flatMap(wordsGivenBy) : []
 }
 
+/** Whether only messages with some of its words fulfil it: not so `a OR role:human`. */
+export function needsWord(node: Node): boolean {
+  if (node.kind === "and") return node.nodes.some(needsWord)
+  if (node.kind === "or") return node.nodes.every(needsWord)
+  return node.kind !== "field" && node.kind !== "not"
+}
+
 const isNot = (node: Node): node is Extract<Node, { kind: "not" }> => node.kind === "not"
 
 /** Whether the index alone decides it. */
