@@ -30,9 +30,10 @@ export function nothing(
 }
 
 function hintOn(text: string, project: string | undefined): string {
-  const { terms } = parseQuery(text)
+  const { terms, isStrict } = parseQuery(text)
   if (text !== "" && terms.length === 0)
     return "the query has no word; ctxbridge search --cold finds symbols as they are written"
+  if (isStrict) return "AND, OR and NOT in capitals are operators; in small letters they are words"
   return project === undefined
     ? "try fewer or other words, or fewer filters"
     : "--all-projects looks everywhere"

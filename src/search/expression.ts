@@ -8,7 +8,7 @@ import { shorterStems } from "../util/stem.ts"
 import { isHalfPair, wordSet } from "../util/words.ts"
 import { folded, type Node } from "./query.ts"
 
-const quoted = (word: string): string => `"${word.replaceAll('"', '""')}"`
+export const quoted = (word: string): string => `"${word.replaceAll('"', '""')}"`
 
 export const wordExpression = (word: string, isPrefix = isHalfPair(word)): string =>
   isPrefix ? anyOf([`${quoted(word)} *`, ...shorterStems(word).map(quoted)]) : quoted(word)
