@@ -4,6 +4,10 @@ import { folderOf } from "../archive/project.ts"
 import { parseQuery } from "../search/query.ts"
 import { CtxError, EXIT } from "../util/errors.ts"
 import { basename } from "../util/path.ts"
+import { cut } from "../util/text.ts"
+
+/** UTF-16 units of what was looked for that are repeated: it may be a pasted log. */
+const TOLD = 200
 
 /**
  * @param project undefined if every project was searched
@@ -17,7 +21,7 @@ export function nothing(
 ): CtxError {
   const place = project === undefined ? "the archive" : folderOf(project)
   const isKnown = project === undefined || knownProjects(db).includes(project)
-  const what = text === "" ? "is what was asked for" : `matches ${JSON.stringify(text)}`
+  const what = text === "" ? "is what was asked for" : `matches ${JSON.stringify(cut(text, TOLD))}`
   const message = isKnown ? `nothing in ${place} ${what}` : `no session of ${place} is archived`
   return new CtxError("not-found", message, {
     hint: isKnown ? (note ?? hintOn(text, project)) : whereElse(db, place),
@@ -26,9 +30,10 @@ export function nothing(
 }
 
 function hintOn(text: string, project: string | undefined): string {
-  const { terms } = parseQuery(text)
+  const { terms, isStrict } = parseQuery(text)
   if (text !== "" && terms.length === 0)
     return "the query has no word; ctxbridge search --cold finds symbols as they are written"
+  if (isStrict) return "AND, OR and NOT in capitals are operators; in small letters they are words"
   return project === undefined
     ? "try fewer or other words, or fewer filters"
     : "--all-projects looks everywhere"

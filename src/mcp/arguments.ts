@@ -3,6 +3,7 @@
  * description. Pure.
  */
 import { usageError } from "../util/errors.ts"
+import { cut } from "../util/text.ts"
 
 /** The part of JSON Schema that we use. */
 export interface Property {
@@ -71,10 +72,7 @@ const ARTICLE = { string: "a", boolean: "a", integer: "an" } as const
 const LONGEST_SHOWN = 40
 
 /** The beginning of a given value on one line, for an error message. */
-function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? typeof value
-  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text
-}
+const shown = (value: unknown): string => cut(JSON.stringify(value) ?? typeof value, LONGEST_SHOWN)
 
 const namesOf = (properties: Readonly<Record<string, Property>>): string => {
   const names = Object.keys(properties)

@@ -15,8 +15,8 @@ const ROWS = 16_000
 const MOST_ROWS = 5000
 /** Rows read when all candidates contain the same words: then the newest are the best. */
 const ENOUGH_ALIKE = 1000
-/** Bits in a message's mask. */
-const MOST_TERMS = 32
+/** Bits in a message's mask. One remains for messages without any of the terms. */
+const MOST_TERMS = 31
 
 export interface Weighted extends Term {
   /** How much it says about a message to contain this word: the logarithm of its rarity. */
@@ -41,6 +41,7 @@ export interface Candidates {
  * @param filter what every message must match
  * @param population upper limit of the number of messages
  * @param given words that every message matching the filter contains
+ * @param isOpen whether messages without any of the terms are candidates as well, after those that have some
  */
 export function candidatesOf(
   db: Database,
@@ -48,6 +49,7 @@ export function candidatesOf(
   { expression: filter, condition }: Pick<Filter, "expression" | "condition">,
   population: number,
   given: ReadonlySet<string>,
+  isOpen = false,
 ): Candidates {
   const rowsOf = (expression: string | undefined, limit: number, below?: number): number[] =>
     newestRows(db, expression, condition, limit, below)
@@ -68,7 +70,7 @@ export function candidatesOf(
     .filter(({ rows }) => rows.length > 0)
     .sort((a, b) => a.count - b.count)
     .slice(0, MOST_TERMS)
-  const masks = masksFor(population, lists.length)
+  const masks = masksFor(population, lists.length + (isOpen ? 1 : 0))
   const ids: number[] = []
   let givenBits = 0
   for (const [n, { term }] of lists.entries()) if (isGiven(term)) givenBits |= 2 ** n
@@ -85,6 +87,7 @@ export function candidatesOf(
     }
   }
   for (const [n, { rows }] of lists.entries()) add(rows, givenBits | (2 ** n))
+  if (isOpen) add(all ?? rowsOf(filter, share), 2 ** lists.length)
   const rare = lists.filter(({ rows }) => rows.length < share).map(({ expression }) => expression)
   for (const [n, { expression, rows, term }] of lists.entries()) {
     if (rows.length < share || rare.length === 0 || isGiven(term)) continue

@@ -8,6 +8,7 @@ import { identify, role } from "../archive/identity.ts"
 import { projectOf } from "../archive/project.ts"
 import { takenBackOf } from "../archive/taken-back.ts"
 import { toolsIn } from "../archive/tool-name.ts"
+import { mark } from "../archive/word-index.ts"
 import { decodeLine } from "../transcript/decode.ts"
 import type { TranscriptRecord } from "../transcript/types.ts"
 import { compileAsUsual } from "../util/compiling.ts"
@@ -167,7 +168,7 @@ class Scan {
     const failed = record.parts.some((part) => "isError" in part && part.isError)
     return (
       (wanted === undefined || speaker === wanted) &&
-      (tool === undefined || tools.some((one) => one.toLowerCase() === tool.toLowerCase())) &&
+      (tool === undefined || tools.some((one) => mark.tool(one) === mark.tool(tool))) &&
       (since === undefined || time >= since) &&
       (until === undefined || (time !== "" && time < until)) &&
       (error !== true || failed)

@@ -6,7 +6,7 @@ import { wasRun } from "../archive/was-run.ts"
 import { errorLinesIn } from "../transcript/error-lines.ts"
 import { wordSet } from "../util/words.ts"
 import { parseQuery } from "./query.ts"
-import type { CallPlace, WholeCalls } from "./whole-calls.ts"
+import type { ShortCall, WholeCalls } from "./whole-calls.ts"
 
 /** `takenBack` is that of the last run's turn. */
 export interface CommandRun extends TakenBack {
@@ -25,8 +25,7 @@ export interface CommandRun extends TakenBack {
   readonly handle: string
 }
 
-interface Row extends CallPlace {
-  readonly command: string
+interface Row extends ShortCall {
   readonly isError: number | null
   readonly exitCode: number | null
   readonly error: string | null
@@ -48,7 +47,7 @@ export interface CommandsRequest {
 /**
  * Best first: of two commands with the same words, the shorter is more to the point.
  *
- * @param messages calls that contain words of the query, at least the newest call of each command
+ * @param messages calls that contain words of the query, best first
  */
 export function commandsRun(
   db: Database,
@@ -61,58 +60,53 @@ export function commandsRun(
     const own = wordSet(command)
     return words.filter((word) => own.has(word)).length / Math.sqrt(own.size + 1)
   }
-  const rows = db
-    .query<Row, [string, string]>(
-      `SELECT c.target AS command, c.is_error AS isError, c.exit_code AS exitCode, c.error, m.time,
-         ?1 || t.handle AS handle, t.taken_back AS takenBack, c.id, c.use, c.result
-       FROM json_each(?2) w JOIN messages m ON m.id = w.value JOIN tool_calls c ON c.turn = m.turn AND c.use = m.id
-       JOIN turns t ON t.id = m.turn WHERE c.name IN ('Bash', 'PowerShell')
-         AND ${wasRun("c")} ORDER BY w.key`,
-    )
-    .all(HANDLE_PREFIX, JSON.stringify(messages))
-  const runs = new Map<string, Row[]>()
-  for (const row of rows) {
-    const known = runs.get(row.command)
-    if (known === undefined) runs.set(row.command, [row])
-    else known.push(row)
-  }
-  const all = [...runs].map(([command, rows]) => ({ command, rows, score: closeness(command) }))
-  const counts = countsOf(db, [...runs.keys()], project)
-  return all
-    .sort((a, b) => b.score - a.score)
-    .map(({ command, rows }, n) => {
-      const last = latestOf(rows)
-      const whole = n < limit ? calls.target(last) : undefined
-      const output = n < limit && last.isError === 1 ? calls.output(last) : undefined
-      const error = named(output) ?? named(last.error) ?? last.error
-      return summary(whole ?? command, { ...last, error }, counts.get(command)!)
-    })
+  const rank = new Map(messages.map((id, n) => [id, n]))
+  return (
+    runsOf(db, messages, project, calls)
+      .map((runs) => ({
+        runs,
+        best: runs.reduce((least, { use }) => Math.min(least, rank.get(use!) ?? least), messages.length),
+        score: closeness(runs[0]!.target),
+      }))
+      // A command may only begin like one that was found.
+      .filter(({ best }) => best < messages.length)
+      .sort((a, b) => b.score - a.score || a.best - b.best)
+      .map(({ runs }, n) => {
+        const last = latestOf(runs)
+        const whole = n < limit ? calls.target(last) : undefined
+        const output = n < limit && last.isError === 1 ? calls.output(last) : undefined
+        const error = named(output) ?? named(last.error) ?? last.error
+        return summary(whole ?? last.target, runs, { ...last, error })
+      })
+  )
 }
 
-interface Counts {
-  readonly command: string
-  readonly runs: number
-  readonly failures: number
-}
-
-/** Counts all runs, not only the ones that the search looked at. */
-function countsOf(
+/** All runs of these calls' commands, not only the ones that the search looked at, command by command. */
+function runsOf(
   db: Database,
-  commands: readonly string[],
+  messages: readonly number[],
   project: string | undefined,
-): ReadonlyMap<string, Counts> {
+  calls: WholeCalls,
+): Row[][] {
   const rows = db
-    .query<Counts, [string, string | null]>(
-      `SELECT c.target AS command, count(*) AS runs, coalesce(sum(c.is_error), 0) AS failures
-       FROM tool_calls c JOIN turns t ON t.id = c.turn LEFT JOIN sessions s ON s.id = t.session
-       LEFT JOIN projects p ON p.id = s.project
-       WHERE c.name IN ('Bash', 'PowerShell') AND c.use IS NOT NULL AND ${wasRun("c")}
-         AND c.target IN (SELECT value FROM json_each(?1)) AND (?2 IS NULL OR p.path = ?2)
-       GROUP BY c.target`,
+    .query<Row, [string, string, string | null]>(
+      `SELECT c.target, c.is_error AS isError, c.exit_code AS exitCode, c.error, m.time, m.length,
+         ?1 || t.handle AS handle, t.taken_back AS takenBack, c.id, c.use, c.result
+       FROM tool_calls c JOIN messages m ON m.id = c.use JOIN turns t ON t.id = c.turn
+       LEFT JOIN sessions s ON s.id = t.session LEFT JOIN projects p ON p.id = s.project
+       WHERE ${IS_SHELL} AND ${wasRun("c")} AND (?3 IS NULL OR p.path = ?3) AND c.target IN (
+         SELECT f.target FROM json_each(?2) w JOIN messages x ON x.id = w.value
+         JOIN tool_calls f ON f.turn = x.turn AND f.use = x.id)
+       ORDER BY c.use`,
     )
-    .all(JSON.stringify(commands), project ?? null)
-  return new Map(rows.map((row) => [row.command, row]))
+    .all(HANDLE_PREFIX, JSON.stringify(messages), project ?? null)
+  const alike = Map.groupBy(rows, ({ target }) => target)
+  return [...alike.values()].flatMap((runs) =>
+    runs.length === 1 ? [runs] : [...Map.groupBy(runs, (run) => calls.key(run)).values()],
+  )
 }
+
+const IS_SHELL = "c.name IN ('Bash', 'PowerShell')"
 
 const latestOf = (all: readonly Row[]): Row =>
   all.reduce((newest, one) => ((one.time ?? "") > (newest.time ?? "") ? one : newest))
@@ -120,11 +114,11 @@ const latestOf = (all: readonly Row[]): Row =>
 const named = (output: string | null = null): string | undefined =>
   output === null ? undefined : errorLinesIn(output, true)[0]
 
-function summary(command: string, last: Row, { runs, failures }: Counts): CommandRun {
+function summary(command: string, runs: readonly Row[], last: Row): CommandRun {
   return {
     command,
-    runs,
-    failures,
+    runs: runs.length,
+    failures: runs.filter(({ isError }) => isError === 1).length,
     failed: last.isError === null ? null : last.isError === 1,
     exitCode: last.exitCode,
     error: last.error,

@@ -8,7 +8,7 @@ import { shorterStems } from "../util/stem.ts"
 import { isHalfPair, wordSet } from "../util/words.ts"
 import { folded, type Node } from "./query.ts"
 
-const quoted = (word: string): string => `"${word.replaceAll('"', '""')}"`
+export const quoted = (word: string): string => `"${word.replaceAll('"', '""')}"`
 
 export const wordExpression = (word: string, isPrefix = isHalfPair(word)): string =>
   isPrefix ? anyOf([`${quoted(word)} *`, ...shorterStems(word).map(quoted)]) : quoted(word)
@@ -60,6 +60,13 @@ export function expressionOf(node: Node): string | undefined {
 export function wordsGivenBy(node: Node | undefined): readonly string[] {
   if (node?.kind === "words" || node?.kind === "phrase") return node.words
   return node?.kind === "and" ? node.nodes.flatMap(wordsGivenBy) : []
+}
+
+/** Whether only messages with some of its words fulfil it: not so `a OR role:human`. */
+export function needsWord(node: Node): boolean {
+  if (node.kind === "and") return node.nodes.some(needsWord)
+  if (node.kind === "or") return node.nodes.every(needsWord)
+  return node.kind !== "field" && node.kind !== "not"
 }
 
 const isNot = (node: Node): node is Extract<Node, { kind: "not" }> => node.kind === "not"

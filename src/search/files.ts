@@ -55,12 +55,13 @@ interface FileOfTurn extends Named {
 export function filesAbout(db: Database, topic: string, ranked: readonly Ranked[]): TopicFile[] {
   const words = new Set(parseQuery(topic).terms.map(({ word }) => word))
   const found = new Map<string, { ops: Set<string>; handles: Set<string>; score: number; one: FileOfTurn }>()
-  const top = ranked[0]?.score ?? 1
+  // A query of filters alone ranks nothing.
+  const top = ranked[0]?.score ?? 0
   const touched = ranked.flatMap(({ turn, score }) => filesOfTurn(db, turn).map((one) => ({ one, score })))
   const wholeOf = wholePaths(touched.map(({ one }) => one))
   for (const { one, score } of touched) {
     const path = wholeOf(one)
-    const share = (score / top) * (WEIGHTS[one.op] ?? 0.3)
+    const share = (top > 0 ? score / top : 1) * (WEIGHTS[one.op] ?? 0.3)
     const known = found.get(path)
     if (known === undefined) {
       const named = [...wordSet(path)].filter((word) => words.has(word)).length / Math.max(1, words.size)

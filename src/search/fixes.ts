@@ -2,7 +2,7 @@
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { type TakenBack, takenBackOf } from "../archive/taken-back.ts"
-import type { CallPlace, WholeCalls } from "./whole-calls.ts"
+import type { ShortCall, WholeCalls } from "./whole-calls.ts"
 
 /** `takenBack` is that of the turn of the error. */
 export interface Fix extends TakenBack {
@@ -28,12 +28,11 @@ export interface FixStep {
   readonly failed: boolean
 }
 
-interface Call extends CallPlace {
+interface Call extends ShortCall {
   readonly turn: number
   readonly handle: string
   readonly session: string
   readonly name: string
-  readonly target: string
   readonly error: string | null
   readonly isError: number | null
   readonly time: string | null
@@ -42,9 +41,9 @@ interface Call extends CallPlace {
 }
 
 const CALL = `
-  SELECT c.id, c.turn, t.handle, c.session, c.name, c.target, c.error, c.is_error AS isError, c.use, c.result,
+  SELECT c.id, c.turn, t.handle, c.session, c.name, c.target, c.error, c.is_error AS isError, c.use, c.result, m.length,
     t.started AS time, t.answer, t.taken_back AS takenBack
-  FROM tool_calls c JOIN turns t ON t.id = c.turn`
+  FROM tool_calls c JOIN turns t ON t.id = c.turn LEFT JOIN messages m ON m.id = c.use`
 
 /** How many calls after an error are examined, and how many of them are reported. */
 const LOOKED_AT = 400
@@ -78,9 +77,9 @@ function fixOf(db: Database, failed: Call, calls: WholeCalls): readonly [Fix, Wh
       `${CALL} WHERE c.turn >= ? AND c.session = ? AND c.use > ? ORDER BY c.turn, c.use LIMIT ?`,
     )
     .all(failed.turn, failed.session, failed.use ?? 0, LOOKED_AT)
-  const at = after.findIndex(
-    ({ name, target, isError }) => name === failed.name && target === failed.target && isError === 0,
-  )
+  const isSame = (one: Call): boolean =>
+    one.name === failed.name && one.target === failed.target && calls.key(one) === calls.key(failed)
+  const at = after.findIndex((one) => one.isError === 0 && isSame(one))
   const solved = at < 0 ? undefined : after[at]!
   const until = at < 0 ? after.slice(0, TOLD) : after.slice(0, at).slice(-TOLD)
   const stepOf = (call: Call, target: string): FixStep => ({

@@ -25,7 +25,7 @@ export interface Hit extends TakenBack {
   /** The tool that was called or that answered. */
   readonly tool: string | null
   readonly score: number
-  /** Words of the query in the message, as they were typed. Empty when it was found by meaning. */
+  /** Words of the query in the message, as they were typed; of many, the rarest. Empty when it was found by meaning. */
   readonly why: readonly string[]
   readonly snippet: string
   /** Where those words are in the snippet, in UTF-16 units. */
@@ -47,6 +47,10 @@ export interface HitOptions {
   readonly isBrief: boolean
 }
 
+/** UTF-16 units for the words that tell why a turn was found. */
+const MOST_TYPED = 100
+/** UTF-16 units of text that each hit shows, however much room the rest of it takes. */
+const LEAST_TEXT = 60
 /** A hit with at least this much room, in UTF-16 units, also shows other messages of its turn. */
 const ROOM_BESIDE = 600
 /** With at least this much room for its texts, a hit shows several passages of each. */
@@ -122,7 +126,7 @@ export function hitsOf(
   })
   const rooms = roomOfHits(isFused ? found.map(({ wants }) => ({ score: 1, wants })) : found)
   return found.map(({ parts, told, why, rounded, taken, takenBack }, n) => {
-    const room = Math.max(0, rooms[n]! - taken)
+    const room = Math.max(LEAST_TEXT, rooms[n]! - taken)
     const [snippet, prompt, answer, ...also] = (!isBrief && room >= ROOM_OF_PIECES ? passagesOf : piecesOf)(
       parts,
       sought,
@@ -227,7 +231,7 @@ function placeOf({ message: id, copy, offset, length, role, session }: Row): Pla
 
 /** Whether the views hold the whole text: they do for a prompt, unless it is very long. */
 const isKept = ({ kind, offset, first, prompt }: Row): boolean =>
-  kind === "prompt" && offset === first && !prompt.endsWith("…")
+  kind === "prompt" && offset === first && prompt !== "" && !prompt.endsWith("…")
 
 interface Row {
   readonly turn: number
@@ -263,7 +267,17 @@ function rowsOf(db: Database, ranked: readonly Ranked[]): Map<number, Row> {
   return new Map(rows.map((row) => [row.turn, row]))
 }
 
-/** The terms in a mask as they were typed, each once. */
-const typedIn = (terms: readonly Weighted[], mask: number): string[] => [
-  ...new Set(terms.flatMap(({ typed }, n) => ((mask >>> n) & 1 ? [typed.toLowerCase()] : []))),
-]
+/** The rarest terms in a mask as they were typed, each once. */
+function typedIn(terms: readonly Weighted[], mask: number): string[] {
+  const found = new Set<string>()
+  let left = MOST_TYPED
+  for (let n = 0; n < terms.length; n++) {
+    if (((mask >>> n) & 1) === 0) continue
+    const typed = cut(terms[n]!.typed.toLowerCase(), MOST_TYPED)
+    if (found.has(typed)) continue
+    if (typed.length > left) break
+    left -= typed.length
+    found.add(typed)
+  }
+  return [...found]
+}

@@ -3,7 +3,7 @@ import type { Database } from "../archive/database.ts"
 import { mark } from "../archive/word-index.ts"
 import { withSlashes } from "../transcript/windows-path.ts"
 import { resolve } from "../util/path.ts"
-import { allOf, anyOf } from "./expression.ts"
+import { allOf, anyOf, quoted } from "./expression.ts"
 
 export interface Narrowing {
   /** Path of a project as the archive names it; undefined: all projects. */
@@ -42,7 +42,6 @@ export interface Filter {
   accepts(row: { readonly turn: number; readonly session: string; readonly time: string | null }): boolean
 }
 
-const quoted = (one: string): string => `"${one}"`
 /** A span of at most this many months is passed to the index. */
 const MOST_MONTHS = 120
 

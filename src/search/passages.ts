@@ -96,10 +96,11 @@ function addPieces(
 ): void {
   const read = isProse ? READ : READ_OTHER
   const start = text.length <= read ? 0 : beginning(text, places, STRETCH)
+  const stop = text.length <= start + read ? text.length : ending(text, start, start + read)
   const first = pieces.length
   let next = 0
   let from = start
-  for (const piece of text.slice(start, start + read).match(PIECES) ?? []) {
+  for (const piece of text.slice(start, stop).match(PIECES) ?? []) {
     const to = from + piece.length
     let words = 0
     while (next < places.length && places[next]!.at < to) {

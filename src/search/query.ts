@@ -67,7 +67,10 @@ interface Token {
 }
 
 const OPERATORS: readonly string[] = ["AND", "OR", "NOT"]
-const FIELD = /^(role|tool):(.+)$/i
+/** Who may say something. */
+export const ROLES = ["human", "assistant", "tool", "host"] as const
+/** `role:admin` is about something else. */
+const FIELD = /^(?:role:(?:human|assistant|tool|host)\W*$|tool:.)/i
 
 function tokenize(text: string): Token[] {
   const tokens: Token[] = []
@@ -127,8 +130,8 @@ const all = (nodes: readonly Node[]): Node | undefined =>
 
 function nodeOf({ kind, text }: Token): Node | undefined {
   if (kind === "field") {
-    const [, field, value] = FIELD.exec(text)!
-    return { kind: "field", field: field!.toLowerCase() as Field, value: value! }
+    const colon = text.indexOf(":")
+    return { kind, field: text.slice(0, colon).toLowerCase() as Field, value: text.slice(colon + 1) }
   }
   const words = wordsOf(text)
   if (words.length === 0) return undefined

@@ -2,7 +2,7 @@
 import type { Database } from "../archive/database.ts"
 import type { CopyReaders } from "../vault/reader.ts"
 import { type Candidates, candidatesOf, withMarks } from "./candidates.ts"
-import { allOf, expressionOf, isExact, wordsGivenBy } from "./expression.ts"
+import { allOf, expressionOf, isExact, needsWord, wordsGivenBy } from "./expression.ts"
 import { fuse, type Similar } from "./fuse.ts"
 import { type Hit, hitsOf } from "./hit.ts"
 import { latestTurns } from "./latest.ts"
@@ -144,7 +144,8 @@ function candidatesFor(db: Database, query: Query, filter: Filter): Candidates {
   const required = query.must === undefined ? undefined : expressionOf(query.must)
   const given = new Set(wordsGivenBy(query.must))
   const expression = allOf([required, filter.expression])
-  return candidatesOf(db, query.terms, { expression, condition: filter.condition }, population, given)
+  const isOpen = query.isStrict && query.must !== undefined && !needsWord(query.must)
+  return candidatesOf(db, query.terms, { expression, condition: filter.condition }, population, given, isOpen)
 }
 
 /** The candidates worth ranking, with their neighbours. */

@@ -8,7 +8,7 @@
 import type { Database } from "../archive/database.ts"
 import type { Stretch } from "../vault/reader.ts"
 import { fulfils } from "./expression.ts"
-import type { MessageTexts, Place } from "./message-text.ts"
+import { type MessageTexts, type Place, placesOf } from "./message-text.ts"
 import type { Node } from "./query.ts"
 import { lineMayFulfil } from "./raw-line.ts"
 
@@ -38,7 +38,9 @@ export function verified(
 ): number[] {
   const mayFulfil = lineMayFulfil(must)
   const kept: number[] = []
-  const places = placesOf(db, candidates)
+  const rows = placesOf(db, candidates)
+  const places = new Map<number, Place>()
+  for (let n = 0; n < rows.length; n++) places.set(rows[n]!.id, rows[n]!)
   /** The last frames, one per copy. */
   const held = new Map<string, Stretch>()
   let unpacked = 0
@@ -75,17 +77,4 @@ export function verified(
     }
   }
   return kept
-}
-
-function placesOf(db: Database, ids: readonly number[]): Map<number, Place> {
-  const rows = db
-    .query<Place, [string]>(
-      `SELECT m.id, t.copy, m.offset, m.length, m.role, m.session
-       FROM messages m JOIN transcripts t ON t.id = m.transcript
-       WHERE m.id IN (SELECT value FROM json_each(?))`,
-    )
-    .all(JSON.stringify(ids))
-  const places = new Map<number, Place>()
-  for (let n = 0; n < rows.length; n++) places.set(rows[n]!.id, rows[n]!)
-  return places
 }

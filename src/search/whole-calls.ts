@@ -1,8 +1,9 @@
 /** Tool calls in full. The views keep one line of a call and the beginning of its error; the vault has everything. */
 import type { Database } from "../archive/database.ts"
 import { partsOfLine } from "../transcript/decode.ts"
-import { wholeTarget } from "../transcript/tool-input.ts"
+import { mayBeCut, wholeTarget } from "../transcript/tool-input.ts"
 import type { Part } from "../transcript/types.ts"
+import { oneLine } from "../util/text.ts"
 import type { CopyReaders } from "../vault/reader.ts"
 import { lineAt, placesOf } from "./message-text.ts"
 
@@ -14,6 +15,13 @@ export interface CallPlace {
   readonly use: number | null
   /** Id of the message that holds the output. */
   readonly result: number | null
+}
+
+/** A call as the views have it. */
+export interface ShortCall extends CallPlace {
+  readonly target: string
+  /** Bytes of the line that holds the input. */
+  readonly length: number | null
 }
 
 export class WholeCalls {
@@ -28,16 +36,28 @@ export class WholeCalls {
   }
 
   /** Command, path or pattern; undefined when the vault no longer holds it. */
-  target({ id, use }: CallPlace): string | undefined {
-    for (const part of this.#partsOf(use))
-      if (part.kind === "toolUse" && part.id === id) return wholeTarget(part.name, part.input)
-    return undefined
+  target(call: CallPlace): string | undefined {
+    const use = this.#useOf(call)
+    return use && wholeTarget(use.name, use.input)
+  }
+
+  /** What calls of the same tool share when they ask for the same: one line, of any length. */
+  key(call: ShortCall): string {
+    const use = mayBeCut(call.target, call.length ?? 0) ? this.#useOf(call) : undefined
+    return use === undefined
+      ? call.target
+      : oneLine(wholeTarget(use.name, use.input) ?? JSON.stringify(use.input))
   }
 
   /** What the tool answered; undefined when the vault no longer holds it. */
   output({ id, result }: CallPlace): string | undefined {
     for (const part of this.#partsOf(result))
       if (part.kind === "toolResult" && part.id === id) return part.text
+    return undefined
+  }
+
+  #useOf({ id, use }: CallPlace) {
+    for (const part of this.#partsOf(use)) if (part.kind === "toolUse" && part.id === id) return part
     return undefined
   }
 

@@ -1,4 +1,5 @@
 /** What is searched in a message, and what a hit shows of it. Pure. */
+import { cut } from "../util/text.ts"
 import { isObject } from "./json.ts"
 import type { Part } from "./types.ts"
 
@@ -50,7 +51,7 @@ function textOf(part: Part): string {
     case "media":
       return ""
     default:
-      return part.text.slice(0, MOST)
+      return cut(part.text, MOST, "")
   }
 }
 
@@ -61,7 +62,7 @@ function inputText(input: unknown): string {
   const visit = (value: unknown, depth: number): void => {
     if (room <= 0 || depth > 8) return
     if (typeof value === "string") {
-      lines.push(value.slice(0, room))
+      lines.push(cut(value, room, ""))
       room -= value.length
     } else if (Array.isArray(value)) for (const item of value) visit(item, depth + 1)
     else if (isObject(value)) for (const name in value) visit(value[name], depth + 1)

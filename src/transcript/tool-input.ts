@@ -76,6 +76,13 @@ export function toolTarget(name: string, input: unknown): string {
   return oneLine(knownTarget(name, fields) ?? jsonHead(input, TARGET_LENGTH * 2), TARGET_LENGTH)
 }
 
+/**
+ * Whether `toolTarget` may have left something out: its line is as long as it may be, or the record has more bytes than
+ * are read for it.
+ */
+export const mayBeCut = (target: string, recordBytes: number): boolean =>
+  target.length >= TARGET_LENGTH - 1 || recordBytes > TARGET_LENGTH * 4
+
 /** The same as written, with its line breaks and in full; undefined where only `toolTarget` has a summary. */
 export const wholeTarget = (name: string, input: unknown): string | undefined =>
   knownTarget(name, objectOf(input))?.trim()

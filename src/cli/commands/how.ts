@@ -11,7 +11,8 @@ import { answerTopic, topicArgs } from "../topic.ts"
 import { ago } from "../when.ts"
 
 const LIMIT = 10
-/** Number of calls considered. */
+const SHELLS = ["Bash", "PowerShell"] as const
+/** Number of calls of each considered. */
 const CALLS = 300
 /** Maximum lines of a command. */
 const LINES = 10
@@ -23,12 +24,13 @@ export default {
     answerTopic(
       context,
       LIMIT,
-      ({ db, readers, text, project, limit }) =>
-        commandsRun(db, text, bestMessages(db, text, { project, role: "assistant", tool: "Bash" }, CALLS), {
-          project,
-          limit,
-          calls: new WholeCalls(db, context.env.dataHome, readers),
-        }),
+      ({ db, readers, text, project, limit }) => {
+        const found = SHELLS.flatMap((tool) =>
+          bestMessages(db, text, { project, role: "assistant", tool }, CALLS),
+        )
+        const calls = new WholeCalls(db, context.env.dataHome, readers)
+        return commandsRun(db, text, found, { project, limit, calls })
+      },
       render,
     )
   },

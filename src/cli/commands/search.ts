@@ -4,6 +4,7 @@ import { openAtOnce } from "../../archive/open-at-once.ts"
 import type { ColdHit, ColdRequest } from "../../search/cold.ts"
 import type { Hit } from "../../search/hit.ts"
 import { typedPath } from "../../search/narrowing.ts"
+import { ROLES } from "../../search/query.ts"
 import { search } from "../../search/search.ts"
 import { usageError } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
@@ -20,7 +21,6 @@ const LIMIT = 10
 const LOOSE = "no exact match; these have some of the words"
 
 const MODES = ["lexical", "semantic", "hybrid"] as const
-const ROLES = ["human", "assistant", "tool", "host"] as const
 
 export default {
   meta: {

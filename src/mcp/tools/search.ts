@@ -4,6 +4,7 @@ import { isNotesSession } from "../../archive/notes-session.ts"
 import { openForReading } from "../../archive/read.ts"
 import type { Hit } from "../../search/hit.ts"
 import { typedPath } from "../../search/narrowing.ts"
+import { ROLES } from "../../search/query.ts"
 import { search as find } from "../../search/search.ts"
 import { usageError } from "../../util/errors.ts"
 import { MOMENTS, momentOf } from "../../util/moment.ts"
@@ -42,7 +43,7 @@ export const search: Tool = {
     role: {
       type: "string",
       description: "Only what was said by",
-      enum: ["human", "assistant", "tool", "host"],
+      enum: ROLES,
     },
     tool: { type: "string", description: "Only calls and results of this tool, e.g. Bash" },
     file: { type: "string", description: "Only turns that touched this file; src/ or *.ts: these files" },
@@ -125,7 +126,7 @@ function shownOf({ handle, session, time, role, tool, snippet, marks, prompt, ta
 /** Starts the snippet late enough that the first word that was searched for is within what is shown. */
 function around(snippet: string, [first]: Hit["marks"]): string {
   const from = first === undefined || first[1] < SHOWN - LEAD ? 0 : first[0] - LEAD
-  return from <= 0 ? snippet : `…${snippet.slice(from)}`
+  return from <= 0 ? snippet : `…${snippet.slice(from).replace(/^[\udc00-\udfff]/, "")}`
 }
 
 /** Quoted text is escaped as JSON, so nothing in it can end its quotation. */
