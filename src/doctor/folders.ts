@@ -70,8 +70,9 @@ function privacy(entries: readonly Entry[]): Finding[] {
       ),
     ]
   }
+  const many = count(open.length, "file or folder", "files and folders")
   return [
-    finding("private", "warn", `others may read or write ${open.length} files or folders of the archive`, {
+    finding("private", "warn", `others may read or write ${many} of the archive`, {
       details: open
         .slice(0, SHOWN)
         .map(({ path, stats }) => `${(stats.mode & 0o777).toString(8).padStart(3, "0")} ${path}`),

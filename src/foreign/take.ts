@@ -101,7 +101,7 @@ function takeSession(
   }
   const isHeld = isHeldIn(copies.get(session.id) ?? [])
   const fresh = session.items.filter((item) => !isHeld(item))
-  const wanted = fresh.map((item) => lineOf(session, item, from))
+  const wanted = distinct(fresh.map((item) => lineOf(session, item, from)))
   const held = session.items.length - fresh.length
   if (wanted.length === 0) return { lines: { taken: 0, known: 0, held, forgotten: 0 }, before: 0, taken: 0 }
   const first = firstLine(session, from)
@@ -117,7 +117,7 @@ function takeSession(
     edit: (content) => wishes.reduce((text, { edit }) => edit(text, 0), content),
     choose: (there) => {
       const known = uuidsIn(there)
-      chosen = missing(wanted, known)
+      chosen = wanted.filter(({ uuid }) => !known.has(uuid))
       if (chosen.length === 0) return []
       return (known.has(first.uuid) ? chosen : [first, ...chosen]).map(({ text }) => text)
     },
@@ -127,14 +127,10 @@ function takeSession(
   return { lines, ...made }
 }
 
-/** Without duplicates: the tools store some rows twice. */
-function missing(wanted: readonly MadeLine[], known: ReadonlySet<string>): MadeLine[] {
-  const seen = new Set(known)
-  return wanted.filter(({ uuid }) => {
-    if (seen.has(uuid)) return false
-    seen.add(uuid)
-    return true
-  })
+/** The tools store some rows twice. */
+function distinct(lines: readonly MadeLine[]): MadeLine[] {
+  const seen = new Set<string>()
+  return lines.filter(({ uuid }) => !seen.has(uuid) && seen.add(uuid))
 }
 
 function uuidsIn(contents: Iterable<Uint8Array>): Set<string> {

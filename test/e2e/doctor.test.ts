@@ -460,6 +460,7 @@ describe("the archive", () => {
     const spoil: readonly ((path: string) => void)[] = [
       (file) => writeFileSync(file, "no database, but long enough to be taken for one. ".repeat(20)),
       (file) => truncateSync(file, 10_000),
+      (file) => truncateSync(file, 0),
       (file) => rmSync(file),
     ]
     for (const make of spoil) {

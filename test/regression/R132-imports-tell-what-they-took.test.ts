@@ -1,7 +1,8 @@
 /**
  * An import of another tool's archive told that nothing was new when the vault had taken all of it and only the views
  * were locked. One damaged copy kept all other sessions out, also with `--check`. And an import of transcripts ended
- * without a report when the views were locked and a project had no pointer.
+ * without a report when the views were locked and a project had no pointer. Rows that a tool had stored twice were
+ * told as imported before, and leafhill's rows without a session were dropped without a word.
  */
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -9,6 +10,7 @@ import { join } from "node:path"
 import { openDatabase } from "../../src/archive/database.ts"
 import { run } from "../support/binary.ts"
 import { doneIn } from "../support/events.ts"
+import { makeLeafhill } from "../support/leafhill.ts"
 import { Machine } from "../support/machine.ts"
 
 setDefaultTimeout(60_000)
@@ -89,4 +91,17 @@ test("locked views and no pointer: the report is there", async () => {
   expect(code).toBe(1)
   expect(stdout).toMatch(/^2 transcripts examined\nCommitted \d+ B from 1 transcript\n/)
   expect(stdout).toContain("Archived, but the views could not follow yet: database is locked")
+})
+
+test("rows that are stored twice or belong to no session", async () => {
+  using machine = new Machine()
+  const file = join(machine.root, "memory.db")
+  const db = makeLeafhill(file)
+  db.run(
+    "INSERT INTO conversations (role, content, created_at) VALUES ('user', 'Whose?', '2026-03-01 13:00:00')",
+  )
+  db.close()
+  const told = await there(machine, "import", file)
+  expect(told.stdout).toContain(`\nleafhill: 6 entries new in 3 sessions (${file})\n`)
+  expect((await there(machine, "export", "unnamed~leafhill")).stdout).toContain("Whose?")
 })
