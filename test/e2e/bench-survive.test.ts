@@ -38,7 +38,7 @@ beforeAll(() => {
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 
 describe("a session whose needs are known", () => {
-  test("in JSON", async () => {
+  test("is reported in JSON", async () => {
     const { code, stderr, json } = await survive("--data", "transcripts", "--json")
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
     const [one] = json.compactions
@@ -75,14 +75,14 @@ describe("a session whose needs are known", () => {
     expect(json.compactions[0].methods.restore).toMatchObject({ together: { path: 1 }, given: { path: 1 } })
   })
 
-  test("for people", async () => {
+  test("is reported to people", async () => {
     const { code, stdout, stderr } = await survive("--data", "transcripts", "--budget", "2000")
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
     expect(stdout).toContain("1 compaction; 2000 characters; needed within 30 steps")
     expect(stdout).toMatch(/\| restore +\| 100 +\| 100 +\| – +\| 100 +\| 100 +\| 100 /)
   })
 
-  test("from the vault, by session", async () => {
+  test("is measured from the vault, by session", async () => {
     const imported = await run(["import", "transcripts"], { env: { HOME: root }, cwd: root })
     expect(imported.code).toBe(0)
     expect((await survive("--session", "1111", "--json")).json.compactions).toHaveLength(1)

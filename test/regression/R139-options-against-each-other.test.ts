@@ -5,7 +5,14 @@ import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 
 const CALLS: readonly (readonly [message: string, ...args: string[]])[] = [
-  ["--project and --all-projects exclude each other", "search", "word", "--all-projects", "--project", "/srv"],
+  [
+    "--project and --all-projects exclude each other",
+    "search",
+    "word",
+    "--all-projects",
+    "--project",
+    "/srv",
+  ],
   ["--project and --all-projects exclude each other", "receipts", "--all-projects", "--project", "/srv"],
   ["--import and --no-import exclude each other", "install", "--import", "--no-import"],
   ["--purge and --no-mcp exclude each other", "uninstall", "--purge", "--no-mcp", "--yes"],

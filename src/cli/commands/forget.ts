@@ -39,6 +39,8 @@ export default {
   run(context) {
     const { args } = context
     const [what, text, undone] = [stringArg(args, "what"), stringArg(args, "match"), stringArg(args, "undo")]
+    // Probably an unset variable: with --match, the text would go from all sessions instead of one.
+    if (args["what"] === "") throw usageError("WHAT is empty", "leave it out to forget a text everywhere")
     const ways = [args["list"] === true, undone !== undefined, what !== undefined || text !== undefined]
     if (ways.filter((way) => way).length !== 1) {
       throw usageError(
