@@ -81,7 +81,8 @@ export const RELATED_TITLE = "Related turns of the project's other sessions"
 /** Characters of a related turn's prompt and of its answer. */
 const RELATED_SHOWN = 90
 
-const CLOSE = "</ctxbridge-restore>"
+/** Ends every text that is given back. */
+export const CLOSE = "</ctxbridge-restore>"
 
 /** @returns `""` when there is nothing to give back or no room for it */
 export function renderRestore(material: Material, options: RenderOptions): string {
