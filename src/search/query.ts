@@ -154,7 +154,7 @@ const wordsWithin = (text: string): string[] =>
     words.length > 1 && isAscii(text.slice(at, at + length)) ? words.slice(0, -1) : sought(words),
   )
 
-const isAscii = (text: string): boolean => /^[\x00-\x7f]*$/.test(text)
+export const isAscii = (text: string): boolean => /^[\x00-\x7f]*$/.test(text)
 
 /** Without letters that are in the index only to be found by themselves: the last ones of runs that make pairs. */
 const sought = (words: readonly string[]): readonly string[] =>
