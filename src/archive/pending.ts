@@ -47,10 +47,13 @@ export const isSettled = (dataHome: string): boolean => markerNames(dataHome).le
 
 export const isPending = (dataHome: string, copy: string): boolean => markersOf(dataHome, copy).length > 0
 
-/** Leaves a marker unless there is one. Written as a whole, since half a marker would keep a whole one out. */
+/**
+ * Leaves a marker unless there is one. Written as a whole, since half a marker would keep a whole one out; an empty one
+ * is what a power failure leaves, because nobody waits for the disk.
+ */
 export function markPending(dataHome: string, { path, copy, session }: Pending): void {
   const marker = markerOf(dataHome, copy)
-  if (statSync(marker, { throwIfNoEntry: false }) !== undefined) return
+  if ((statSync(marker, { throwIfNoEntry: false })?.size ?? 0) > 0) return
   writeWhole(marker, JSON.stringify({ path, copy, session }))
 }
 

@@ -247,4 +247,8 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX turns_parent ON turns (session, parent) WHERE parent IS NOT NULL;
   CREATE INDEX turns_taken_back ON turns (session) WHERE taken_back = 1;
   `,
+  `
+  -- Orders what was said in one turn: offset of the line, plus the number of the sentence in it.
+  ALTER TABLE notes ADD COLUMN place INTEGER NOT NULL DEFAULT 0;
+  `,
 ]

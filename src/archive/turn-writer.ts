@@ -198,7 +198,7 @@ export class TurnWriter {
     const imported = this.#isImported(record)
     const { sidechain, version } = record
     const at = { turn, message, sidechain, main, imported, version }
-    for (const [n, part] of parts.entries()) this.#project(part, origins[n]!, record, at, effect)
+    for (const [n, part] of parts.entries()) this.#project(part, origins[n]!, line, at, effect)
     if (main && !injected) this.#facts.note(parts, origins, at, (part) => this.#toolOf(part))
     if (message !== 0) {
       this.#words.add(message, said.text, {
@@ -284,23 +284,27 @@ export class TurnWriter {
       )
     this.#turn = Number(row.lastInsertRowid)
     if (via === "none" || via === "brief" || origin !== "human") return
-    for (const text of constraintsIn(prompt)) this.#note("constraint", text, origin)
+    this.#note("constraint", constraintsIn(prompt), origin, line)
   }
 
-  #note(kind: string, text: string, origin: Origin): void {
-    this.#db
-      .query("INSERT OR IGNORE INTO notes (session, kind, turn, text, origin) VALUES (?, ?, ?, ?, ?)")
-      .run(this.#session, kind, this.#turn!, text, origin)
+  /** A sentence said again in the same turn counts where it was said last. */
+  #note(kind: string, texts: readonly string[], origin: Origin, { offset }: Line): void {
+    const query = this.#db.query(
+      `INSERT INTO notes (session, kind, turn, text, origin, place) VALUES (?, ?, ?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET place = excluded.place`,
+    )
+    for (const [n, text] of texts.entries())
+      query.run(this.#session, kind, this.#turn!, text, origin, offset + n)
   }
 
-  #project(part: Part, origin: Origin, record: TranscriptRecord, at: At, effect: Effect): void {
+  #project(part: Part, origin: Origin, line: Line, at: At, effect: Effect): void {
     switch (part.kind) {
       case "text":
         if (!at.main) return
         effect.answer = cut(part.text, ANSWER_KEPT)
         if (!isProse(origin)) return
-        for (const text of decisionsIn(part.text)) this.#note("decision", text, origin)
-        for (const text of refutedIn(part.text)) this.#note("refuted", text, origin)
+        this.#note("decision", decisionsIn(part.text), origin, line)
+        this.#note("refuted", refutedIn(part.text), origin, line)
         return
       case "toolUse":
         effect.tools++
@@ -327,7 +331,7 @@ export class TurnWriter {
             this.#session,
             part.trigger,
             part.preTokens ?? null,
-            record.timestamp ?? null,
+            line.record.timestamp ?? null,
           )
         return
     }

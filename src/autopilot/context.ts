@@ -22,11 +22,13 @@ export interface ContextState {
   readonly version?: string
   /** Tokens of the first request: what the host puts before every conversation. 0 when it was not seen. */
   readonly base?: number
-  /** Characters since the last compaction, while `tokens` is estimated. */
+  /** Characters since the last compaction and of what it left, while `tokens` is estimated. */
   readonly chars?: number
   /** Number of the human's prompts. */
   readonly turns: number
   readonly compactions: number
+  /** Most tokens that this model is known to have held before a compaction: its window is no smaller. */
+  readonly most?: number
   /** `preTokens` of the last automatic compactions. Undefined: those of other sessions have not been looked up yet. */
   readonly points?: readonly number[]
   /** Whether the model has been told, since the last compaction, that the window is nearly full. */

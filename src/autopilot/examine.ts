@@ -7,7 +7,7 @@ import { contextTokens, promptTokens } from "../transcript/usage.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { learntPoints, toldWindow } from "./files.ts"
 import { type Fill, FillCounter } from "./fill.ts"
-import { tokensOfText } from "./tokens.ts"
+import { charsOf, tokensOfText } from "./tokens.ts"
 import { type Circumstances, type Judgement, judge } from "./track.ts"
 import { POINTS_KEPT } from "./window.ts"
 import { runwayOf, trendOf } from "./zone.ts"
@@ -45,13 +45,21 @@ export function examineContext(
 ): ContextReport | undefined {
   const conversation = conversationOf(db, session)
   if (conversation === undefined) return undefined
-  const seen = read(dataHome, conversation, baseOf(db, session))
+  const models = modelsIn(db, session)
+  // What the host puts before the conversation is the size of the session's smallest request.
+  const base = models.length === 0 ? 0 : Math.min(...models.map(({ least }) => least))
+  const seen = read(dataHome, conversation, base)
   if (seen.tokens === undefined) return undefined
-  const { model, version, tokens } = seen
-  const own = automaticPoints(db, session)
-  const points = own.length > 0 || model === undefined ? own : learntPoints(dataHome, model)
+  // Just after a compaction, only the views know the model.
+  const { version, tokens, model = models[0]?.model } = seen
+  const most = models.find((one) => one.model === model)?.most
+  // If several models were at work, there is no telling which one a compaction belongs to.
+  const own = models.length > 1 ? [] : automaticPoints(db, session)
+  const learnt =
+    model === undefined ? [] : learntPoints(dataHome, model).filter((point) => !own.includes(point))
+  const points = [...learnt, ...own]
   const told = toldWindow(dataHome, session)
-  const judgement = judge({ tokens, model, version, points }, { ...circumstances, told })
+  const judgement = judge({ tokens, model, version, most, points }, { ...circumstances, told })
   if (judgement === undefined) return undefined
   const trend = trendOf(seen.readings)
   const limit = judgement.compactsAt * circumstances.thresholds.critical
@@ -78,17 +86,12 @@ function conversationOf(db: Database, session: string): Conversation | undefined
   return { copy: row.copy, from: boundary?.offset ?? 0 }
 }
 
-/**
- * Tokens before the session's automatic compactions. Empty if several models were at work: there is no telling which
- * one a compaction belongs to.
- */
+/** Tokens before the session's last automatic compactions. */
 function automaticPoints(db: Database, session: string): number[] {
   return db
     .query<{ tokens: number }, [string, number]>(
       `SELECT pre_tokens AS tokens FROM boundaries
        WHERE session = ?1 AND trigger = 'auto' AND pre_tokens > 0
-         AND (SELECT count(DISTINCT model) FROM usage
-              WHERE session = ?1 AND sidechain = 0 AND input + cache_read + cache_creation > 0) < 2
        ORDER BY transcript DESC, offset DESC LIMIT ?2`,
     )
     .all(session, POINTS_KEPT)
@@ -96,16 +99,22 @@ function automaticPoints(db: Database, session: string): number[] {
     .reverse()
 }
 
-/** What the host puts before the conversation: the size of the session's smallest request. 0 before the first. */
-function baseOf(db: Database, session: string): number {
-  const row = db
-    .query<{ tokens: number | null }, [string]>(
-      `SELECT min(input + cache_read + cache_creation) AS tokens FROM usage
-       WHERE session = ? AND sidechain = 0 AND input + cache_read + cache_creation > 0`,
-    )
-    .get(session)
-  return row?.tokens ?? 0
+/** A model that answered in the session, and the tokens of its smallest and largest request. */
+interface ModelRow {
+  readonly model: string
+  readonly least: number
+  readonly most: number
 }
+
+/** The latest first. */
+const modelsIn = (db: Database, session: string): ModelRow[] =>
+  db
+    .query<ModelRow, [string]>(
+      `SELECT model, min(sent) AS least, max(sent) AS most FROM
+         (SELECT model, turn, input + cache_read + cache_creation AS sent FROM usage WHERE session = ? AND sidechain = 0)
+       WHERE sent > 0 GROUP BY model ORDER BY max(turn) DESC, model`,
+    )
+    .all(session)
 
 function countsOf(db: Database, session: string): { turns: number; compactions: number } {
   return db
@@ -133,30 +142,41 @@ function read(dataHome: string, { copy, from }: Conversation, base: number): See
   let usage: Usage | undefined
   let version: string | undefined
   let chars = 0
+  let left = 0
   for (const { record } of recordsFrom(vaultFile(dataHome, copy), from)) {
     if (record.sidechain) continue
     version = record.version ?? version
     // The views know of a compaction where it happened, and not of its copy in a fork.
-    if (record.parts.some(({ kind }) => kind === "boundary")) {
+    const boundary = record.parts.find((part) => part.kind === "boundary")
+    if (boundary !== undefined) {
       counter = new FillCounter()
       readings = []
       usage = undefined
       chars = 0
+      left = charsOf(boundary.postTokens ?? 0)
     }
     counter.add(record.parts)
-    chars += charsOf(record)
-    if (record.parts.some(({ kind }) => kind === "prompt") && usage !== undefined) {
-      readings.push(contextTokens(usage))
+    if (record.parts.some(({ kind }) => kind === "prompt")) {
+      // What a compaction left comes before the first prompt.
+      chars = Math.max(left, chars)
+      if (usage !== undefined) readings.push(contextTokens(usage))
     }
+    chars += lengthOf(record)
     if (record.usage !== undefined && promptTokens(record.usage) > 0) usage = record.usage
   }
   const estimated = usage === undefined
-  const counted = usage === undefined ? base + tokensOfText(chars) : contextTokens(usage)
+  const counted = usage === undefined ? base + tokensOfText(Math.max(left, chars)) : contextTokens(usage)
   if (usage !== undefined) readings.push(counted)
   const tokens = counted > 0 ? counted : undefined
   const model = usage?.model
   return { tokens, estimated, model, version, readings, fill: counter.fill(counted) }
 }
 
-const charsOf = ({ parts }: TranscriptRecord): number =>
-  parts.reduce((sum, part) => sum + ("text" in part ? part.text.length : 0), 0)
+/** UTF-16 units of a message, including tool calls and their results; as a glance counts them. */
+function lengthOf({ type, parts }: TranscriptRecord): number {
+  if (type !== "user" && type !== "assistant") return 0
+  return parts.reduce((sum, part) => {
+    if (part.kind === "toolUse") return sum + JSON.stringify(part.input ?? "").length
+    return sum + ("text" in part ? part.text.length : 0)
+  }, 0)
+}

@@ -33,9 +33,11 @@ export function learntPoints(dataHome: string, model: string): readonly number[]
   return Array.isArray(points) ? points.filter(isCount).slice(-POINTS_KEPT) : []
 }
 
-export function learnPoints(dataHome: string, model: string, points: readonly number[]): void {
-  const next = { ...modelPoints(dataHome), [model]: points.slice(-POINTS_KEPT) }
-  writeWhole(pointsFile(dataHome), JSON.stringify(next))
+/** @returns those that count from now on */
+export function learnPoints(dataHome: string, model: string, points: readonly number[]): readonly number[] {
+  const kept = points.slice(-POINTS_KEPT)
+  writeWhole(pointsFile(dataHome), JSON.stringify({ ...modelPoints(dataHome), [model]: kept }))
+  return kept
 }
 
 function modelPoints(dataHome: string): Readonly<Record<string, unknown>> {

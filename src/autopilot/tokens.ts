@@ -5,6 +5,9 @@ const CHARS_PER_TOKEN = 3.5
 
 export const tokensOfText = (chars: number): number => Math.round(chars / CHARS_PER_TOKEN)
 
+/** Characters of a text that makes so many tokens. */
+export const charsOf = (tokens: number): number => tokens * CHARS_PER_TOKEN
+
 /** `86736` → `86.7K`, as in the report. */
 export function formatTokens(tokens: number): string {
   if (tokens < 1000) return String(tokens)

@@ -3,9 +3,12 @@ import type { HostLimits } from "../config/load.ts"
 import type { Glance } from "../transcript/glance.ts"
 import { contextTokens } from "../transcript/usage.ts"
 import type { ContextState } from "./context.ts"
-import { tokensOfText } from "./tokens.ts"
+import { charsOf, tokensOfText } from "./tokens.ts"
 import { compactionPoint, POINTS_KEPT, windowOf } from "./window.ts"
 import { type Thresholds, type Zone, zoneOf } from "./zone.ts"
+
+/** A compaction also counts what was not sent yet. Surely no more than half of it all. */
+const UNSENT = 2
 
 /** Adds what new transcript lines tell; returns the same object if they add nothing. */
 export function follow(before: ContextState, seen: Glance): ContextState {
@@ -14,12 +17,13 @@ export function follow(before: ContextState, seen: Glance): ContextState {
   const after = compactions.length === 0 ? before : compacted(before, seen)
   if (usage !== undefined) {
     const { model, version } = usage
-    const { estimated: _estimated, chars: _chars, points, ...rest } = after
+    const { estimated: _estimated, chars: _chars, points, most, ...rest } = after
     // A different model may have a different window, so what was learnt about the previous one does not apply.
     const isSame = after.model === undefined || after.model === model
     return {
       ...rest,
       ...(points === undefined || !isSame ? {} : { points }),
+      ...(most === undefined || !isSame ? {} : { most }),
       tokens: contextTokens(usage),
       model,
       ...(version === undefined ? {} : { version }),
@@ -27,23 +31,22 @@ export function follow(before: ContextState, seen: Glance): ContextState {
     }
   }
   if (after.tokens !== undefined && after.estimated !== true) return after
-  const total = (after.chars ?? 0) + chars
-  const left = compactions.at(-1)?.postTokens ?? 0
-  return {
-    ...after,
-    estimated: true,
-    chars: total,
-    tokens: (after.base ?? 0) + Math.max(left, tokensOfText(total)),
-  }
+  // The host has counted what a compaction leaves, its summary included.
+  const left = charsOf(compactions.at(-1)?.postTokens ?? 0)
+  const total = Math.max(left, (after.chars ?? 0) + chars)
+  return { ...after, estimated: true, chars: total, tokens: (after.base ?? 0) + tokensOfText(total) }
 }
 
 function compacted(before: ContextState, { compactions }: Glance): ContextState {
   const automatic = compactions.flatMap(({ trigger, preTokens }) =>
     trigger === "auto" && preTokens !== undefined ? [preTokens] : [],
   )
+  const read = before.estimated === true ? 0 : (before.tokens ?? 0)
+  const found = compactions.map(({ preTokens = 0 }) => preTokens / UNSENT)
   return {
     ...before,
     compactions: before.compactions + compactions.length,
+    most: Math.max(before.most ?? 0, read, ...found),
     // Without a new automatic compaction, nothing was learnt.
     ...(automatic.length === 0
       ? {}
@@ -83,16 +86,18 @@ export interface Reading {
   readonly model?: string | undefined
   /** The host's version. */
   readonly version?: string | undefined
+  /** Most tokens that the model held before. */
+  readonly most?: number | undefined
   readonly points?: readonly number[] | undefined
 }
 
 /** @returns undefined before the first reading */
 export function judge(
-  { tokens, model, version, points = [] }: Reading,
+  { tokens, model, version, most = 0, points = [] }: Reading,
   { option, told, limits, thresholds }: Circumstances,
 ): Judgement | undefined {
   if (tokens === undefined) return undefined
-  const window = windowOf({ model, option, told, seen: tokens, limits })
+  const window = windowOf({ model, option, told, seen: Math.max(tokens, most), limits })
   const { at, learnt } = compactionPoint({ window, version, points, tokens, limits })
   const pressure = tokens / at
   const zone = zoneOf(pressure, thresholds)

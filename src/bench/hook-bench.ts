@@ -192,14 +192,16 @@ export class HookBench {
       }
     })
     await this.#world.quiet()
-    const state = this.#world.stateOf(transcript)
+    const unread = [measured, compacted]
+      .map((one) => this.#world.stateOf(one.transcript))
+      .reduce((sum, { size, archived }) => sum + size - archived, 0)
     rmSync(this.#world.dataHome, { recursive: true, force: true })
     rmSync(dirname(transcript), { recursive: true, force: true })
     return {
       transcriptMB,
       archiveTurns,
       turns,
-      unread: state.size - state.archived,
+      unread,
       node: nodeBare,
       nodeAsSet,
       empty: emptyResult,

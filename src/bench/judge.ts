@@ -22,51 +22,40 @@ function verdict(limit: string, allowed: number, figures: readonly Figure[]): Ve
   return { limit, allowed, measured: worst.value, met: worst.value <= allowed, where: worst.where }
 }
 
-/** One verdict per limit, decided by the worst row. Ratios are of medians. Exported for tests. */
+/** One verdict per limit, decided by the worst row. Ratios are of medians. */
 export function judge(scenarios: readonly Scenario[], firstRead: FirstRead | undefined): Verdict[] {
-  const rows = scenarios.flatMap((scenario) => scenario.rows).filter((row) => row.limited)
-  const figures = (value: (row: Row) => number | undefined): Figure[] =>
-    rows.flatMap((row) => {
+  const rows = scenarios.flatMap((scenario) => scenario.rows)
+  const limited = rows.filter((row) => row.limited)
+  const figures = (of: readonly Row[], value: (row: Row) => number | undefined): Figure[] =>
+    of.flatMap((row) => {
       const found = value(row)
       return found === undefined ? [] : [{ where: row.name, value: found }]
     })
-  const verdicts: Verdict[] = []
-  const vsNode = figures((row) => row.cpuVsNode?.median)
-  if (vsNode.length > 0) verdicts.push(verdict("cpuVsNode", LIMITS.cpuVsNode, vsNode))
-  if (rows.length > 0) {
-    verdicts.push(
-      verdict(
-        "cpuVsEmpty",
-        LIMITS.cpuVsEmpty,
-        figures((row) => row.cpuVsEmpty.median),
-      ),
-    )
-    verdicts.push(
-      verdict(
-        "peakMB",
-        LIMITS.peakMB,
-        figures((row) => row.result.peakMB.p95),
-      ),
-    )
-    const unread = scenarios.map((one) => ({ where: one.rows[0]?.name ?? "", value: one.unread }))
-    verdicts.push(verdict("unreadBytes", 0, unread))
-    verdicts.push(
-      verdict(
-        "failedRuns",
-        0,
-        figures((row) => row.result.failed),
-      ),
-    )
-  }
-  if (firstRead !== undefined) {
-    const start = Math.max(0, ...scenarios.map((scenario) => scenario.empty.wallMs.median))
-    const { runs, name: where } = firstRead
-    const walls = runs.map(({ wallMs }) => ({ where, value: wallMs }))
-    verdicts.push(verdict("firstReadWallMs", LIMITS.firstReadWallMs + start, walls))
-    const lost = runs.filter(
-      (run) => run.exitCode !== 0 || run.committedMB === 0 || run.vaultCompleteMs === undefined,
-    )
-    verdicts.push(verdict("firstReadIncomplete", 0, [{ where, value: lost.length }]))
-  }
-  return verdicts
+  const unread = scenarios.flatMap(({ rows: [first], unread: value }) =>
+    first === undefined ? [] : [{ where: first.name, value }],
+  )
+  const judged: readonly (readonly [limit: string, allowed: number, figures: readonly Figure[]])[] = [
+    ["cpuVsNode", LIMITS.cpuVsNode, figures(limited, (row) => row.cpuVsNode?.median)],
+    ["cpuVsEmpty", LIMITS.cpuVsEmpty, figures(limited, (row) => row.cpuVsEmpty.median)],
+    ["peakMB", LIMITS.peakMB, figures(limited, (row) => row.result.peakMB.p95)],
+    ["unreadBytes", 0, unread],
+    ["failedRuns", 0, figures(rows, (row) => row.result.failed)],
+    ...(firstRead === undefined ? [] : ofFirstRead(firstRead, scenarios)),
+  ]
+  return judged
+    .filter(([, , found]) => found.length > 0)
+    .map(([limit, allowed, found]) => verdict(limit, allowed, found))
+}
+
+function ofFirstRead({ runs, name: where }: FirstRead, scenarios: readonly Scenario[]) {
+  const start = Math.max(0, ...scenarios.map((scenario) => scenario.empty.wallMs.median))
+  const walls = runs.map(({ wallMs }) => ({ where, value: wallMs }))
+  const incomplete = runs.filter(
+    ({ exitCode, committedMB, vaultCompleteMs, indexCompleteMs }) =>
+      exitCode !== 0 || committedMB === 0 || vaultCompleteMs === undefined || indexCompleteMs === undefined,
+  )
+  return [
+    ["firstReadWallMs", LIMITS.firstReadWallMs + start, walls],
+    ["firstReadIncomplete", 0, [{ where, value: incomplete.length }]],
+  ] as const
 }

@@ -132,7 +132,7 @@ export async function runOnce(one: Case): Promise<Run> {
  * 344 MB, even `/bin/true` has a "maxRSS" of 360 MB. A shell in between does not help: its own inherited peak and its
  * child's are reported as one. Polling VmHWM in /proc misses the end whenever the poller loses its core. So the case is
  * started by the smallest process that this runtime allows, which reports the result. What needs less than that process
- * (about 28 MB) cannot be told apart from it; everything above is exact.
+ * (`peakFloor`) cannot be told apart from it; everything above is exact.
  */
 export async function peakMemory(one: Case): Promise<number> {
   const order = JSON.stringify({

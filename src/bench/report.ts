@@ -28,7 +28,7 @@ export interface Scenario {
   readonly archiveTurns: number
   /** All turns in the archive when measuring began. */
   readonly turns: number
-  /** Bytes of the transcript that were not archived at the end: a hook that fails silently is fast. */
+  /** Bytes of the transcripts that were not archived at the end: a hook that fails silently is fast. */
   readonly unread: number
   readonly node: Result | undefined
   /** The same with the user's NODE_OPTIONS and NODE_EXTRA_CA_CERTS, if set. */

@@ -1,4 +1,5 @@
 /** Asks the person at the terminal a question. */
+import { writeSync } from "node:fs"
 import { isatty } from "node:tty"
 
 const STDIN = 0
@@ -8,5 +9,8 @@ const STDOUT = 1
 export function ask(question: string): boolean | undefined {
   // Not `isTerminal`, which is also true for /dev/null, where nobody would see the question.
   if (!isatty(STDIN) || !isatty(STDOUT)) return undefined
-  return /^\s*y/i.test(prompt(question, "yes") ?? "no")
+  const answer = prompt(question, "yes")
+  // Nobody has pressed enter, so the cursor is still behind the question.
+  if (answer === null) writeSync(STDOUT, "\n")
+  return /^\s*y/i.test(answer ?? "no")
 }

@@ -26,9 +26,10 @@ export async function benchSurvive({ args, env, out }: Context): Promise<number>
   const all = folder === undefined ? inVault(env.dataHome) : inFolder(resolve(env.cwd, folder))
   const sources = all.filter(({ session }) => wanted === undefined || session.startsWith(wanted))
   const found: CompactionResult[] = []
+  const known = new Set<string>()
   for (const [n, source] of sources.entries()) {
     out.progress("transcripts", n, sources.length)
-    for (const one of survive(source, options)) {
+    for (const one of survive(source, options, known)) {
       found.push(one)
       await untilHeard()
     }

@@ -1,11 +1,13 @@
 /** `ctxbridge bench torture`: breaks things around the binary and counts what is lost. */
 import { enclosure } from "../bench/torture/enclose.ts"
 import { CASES, FULL, QUICK, torture } from "../bench/torture/run.ts"
-import { renderTorture } from "../bench/torture/table.ts"
+import { type CaseResult, faultsOf, type TortureReport } from "../bench/torture/types.ts"
 import { childEnvironment } from "../config/load.ts"
 import { EXIT, usageError } from "../util/errors.ts"
 import { positive, stringArg } from "./args.ts"
 import type { Context } from "./command.ts"
+import { createStyle, type Style } from "./style.ts"
+import { renderTable } from "./table.ts"
 
 export async function benchTorture({ args, out, env }: Context): Promise<number> {
   const seed = positive(args, "seed") ?? 1
@@ -18,7 +20,7 @@ export async function benchTorture({ args, out, env }: Context): Promise<number>
   if (around !== undefined) return again(around, env.exePath)
   const scale = args["quick"] === true ? QUICK : FULL
   const report = await torture({ exe: env.exePath, seed, scale, cases, onProgress: out.progress })
-  for (const line of renderTorture(report)) out.print(line)
+  for (const line of render(report, out.columns, createStyle(out.color))) out.print(line)
   out.json(report)
   return report.ok ? EXIT.ok : EXIT.failed
 }
@@ -30,4 +32,27 @@ async function again(around: readonly string[], exe: string): Promise<number> {
     env: childEnvironment(),
   })
   return await child.exited
+}
+
+const FIGURES = ["runs", "killed", "turns", "lost", "twice", "false", "bad exits", "seconds"]
+
+function render({ cases, ok, seed }: TortureReport, columns: number, style: Style): string[] {
+  const head = [{ title: "case" }, ...FIGURES.map((title) => ({ title, align: "right" as const }))]
+  return [
+    ...renderTable(head, cases.map(cells), columns, style),
+    ...cases.flatMap(({ name, skipped }) => (skipped === null ? [] : [`skipped: ${name}: ${skipped}`])),
+    ...cases.flatMap(({ name, problems }) => problems.map((problem) => `${name}: ${problem}`)),
+    "",
+    ok
+      ? "Nothing lost, nothing twice, nothing false."
+      : `Something was lost, repeated or false (--seed ${seed}).`,
+  ]
+}
+
+function cells(one: CaseResult): string[] {
+  if (one.skipped !== null) return [one.name, "skipped", ...FIGURES.slice(1).map(() => "")]
+  const lost = one.lostLines + one.lostTurns
+  const counted = [one.runs, one.killed, one.turns, lost, one.duplicates, one.falseMessages, one.badExits]
+  const state = faultsOf(one) === 0 ? "ok" : "FAILED"
+  return [`${state} ${one.name}`, ...counted.map(String), (one.ms / 1000).toFixed(1)]
 }

@@ -1,4 +1,4 @@
-/** The project meant by `--project` and `--all-projects`; by default, that of the current folder. */
+/** The project meant by `--project`, `--all-projects` and `--session`; by default, that of the current folder. */
 
 import type { Database } from "../archive/database.ts"
 import { projectOf } from "../archive/project.ts"
@@ -8,13 +8,14 @@ import { resolve } from "../util/path.ts"
 import { stringArg } from "./args.ts"
 import type { Context } from "./command.ts"
 
-/** Returns undefined for every project. */
+/** Returns undefined for every project. A session is looked for in all, unless a project is named as well. */
 export function projectWanted({ args, env }: Pick<Context, "args" | "env">): string | undefined {
   const path = stringArg(args, "project")
   if (args["all-projects"] === true) {
     if (path !== undefined) throw usageError("--project and --all-projects exclude each other")
     return undefined
   }
+  if (path === undefined && stringArg(args, "session") !== undefined) return undefined
   // The system reports the current folder with links already resolved.
   if (path === undefined) return projectOf(env.cwd)
   const folder = resolve(env.cwd, path)

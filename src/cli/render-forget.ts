@@ -33,21 +33,22 @@ export function renderLeaving(
     ),
   ]
   const onDisk = sum((one) => one.onDisk)
+  const them = list.length === 1 ? "it" : "them"
   if (onDisk > 0) {
     lines.push(
-      `Claude Code itself still has ${count(onDisk, "transcript")} of it; they will not be archived again`,
+      `Claude Code itself still has ${count(onDisk, "transcript")} of ${them}; ${onDisk === 1 ? "it" : "they"} will not be archived again`,
     )
   }
   if (heirs.length > 0) {
     lines.push(
-      `${count(heirs.length, "session")} forked from it ${heirs.length === 1 ? "begins" : "begin"} with the same messages:`,
+      `${count(heirs.length, "session")} forked from ${them} ${heirs.length === 1 ? "begins" : "begin"} with the same messages:`,
       ...some(heirs.map((one) => `  ${safe(one)}`)),
     )
   }
   return lines
 }
 
-export function renderFound({ places, lines, copies, failed }: TextFound, dryRun: boolean): string[] {
+export function renderFound({ places, lines, copies, onDisk, failed }: TextFound, dryRun: boolean): string[] {
   const out =
     places === 0
       ? ["The vault has none of it"]
@@ -55,6 +56,7 @@ export function renderFound({ places, lines, copies, failed }: TextFound, dryRun
           `${dryRun ? "Would replace" : "Replaced"} ${count(places, "place")} in ${count(lines, "line")} of ${count(copies.length, "copy", "copies")}`,
           ...some(copies.map((one) => `  ${safe(one.session)}  ${count(one.places, "place")}`)),
         ]
+  if (onDisk > 0) out.push(`Claude Code itself still has ${onDisk} of these transcripts, unchanged`)
   for (const { copy, error } of failed) out.push(`not read: ${safe(copy)}: ${safe(error)}`)
   return out
 }

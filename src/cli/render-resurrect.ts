@@ -29,7 +29,7 @@ export function renderResurrected(sessions: readonly Resurrected[], dryRun: bool
 function sessionLines(one: Resurrected, dryRun: boolean, style: Style): string[] {
   const lines = [style.bold(safe(one.session)), ...one.files.map((file) => fileLine(file, dryRun, style))]
   if (one.resume.length > 0) {
-    lines.push("", ...one.resume.map((resume) => safe(resumeLine(one.session, resume))))
+    lines.push("", ...one.resume.flatMap((resume) => resumeLines(one.session, resume)))
   }
   return lines
 }
@@ -44,6 +44,15 @@ function fileLine(
   const text = `${told}${rest === undefined ? "" : `${state === "failed" ? ":" : ""} ${rest}`}`
   const bad = state === "failed" || state === "differs"
   return `  ${safe(path)}  ${style.dim(bytes(size))}  ${bad ? style.red(safe(text)) : safe(text)}`
+}
+
+function resumeLines(session: string, resume: Resume): string[] {
+  const line = safe(resumeLine(session, resume))
+  if (!resume.gone) return [line]
+  return [
+    line,
+    "  (make that folder again first: it is gone, and Claude Code looks for the session only there)",
+  ]
 }
 
 /** The command that resumes the session. */

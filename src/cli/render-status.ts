@@ -59,11 +59,12 @@ export function renderStatus(status: StatusReport, screen: Screen): string[] {
     ],
     screen.style,
   )
-  if (status.totals === null && status.database.problem === null && status.vault.problem === null) {
-    lines.push(
-      "",
-      "No archive yet: `ctxbridge install` registers the hooks, `ctxbridge import` archives what already exists.",
-    )
+  const { totals, database, vault } = status
+  if (totals === null && database.problem === null && vault.problem === null && status.import === null) {
+    const how = status.hooks.some(({ installed }) => installed.length > 0)
+      ? "it begins with the next session"
+      : "`ctxbridge install` registers the hooks"
+    lines.push("", `No archive yet: ${how}, \`ctxbridge import\` archives what already exists.`)
   }
   if (status.context !== null) lines.push("", ...renderContext(status.context, screen))
   if (status.sessions.length > 0) lines.push("", ...renderSessions(status.sessions, screen))
@@ -200,7 +201,7 @@ function hookText({ file, installed, missing, stale, problem }: HookStatus): str
   if (installed.length + stale.length === 0) return `not installed in ${safe(file)}`
   const faults = [
     ...(missing.length > 0 ? [`missing: ${missing.join(", ")}`] : []),
-    ...(stale.length > 0 ? [`of another binary: ${stale.join(", ")}`] : []),
+    ...(stale.length > 0 ? [`of another binary, or changed: ${stale.join(", ")}`] : []),
   ]
   return `${installed.length} of ${all} in ${safe(file)}; ${faults.join("; ")}`
 }

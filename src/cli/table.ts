@@ -11,8 +11,9 @@ export interface Column {
 }
 
 const GAP = 2
-/** Minimum width for the flexible column to be useful. */
+/** Minimum width for the flexible column to be useful; less only when no other column can be left out. */
 const LEAST = 20
+const NARROWEST = 10
 
 /** @param columns width of the terminal */
 export function renderTable(
@@ -32,7 +33,7 @@ export function renderTable(
     for (let n = head.length - 1; n >= 0 && roomLeft() < LEAST; n--) {
       if (head[n]!.optional) shown = shown.filter((index) => index !== n)
     }
-    widths[flexible] = Math.min(widths[flexible]!, Math.max(LEAST, roomLeft()))
+    widths[flexible] = Math.min(widths[flexible]!, Math.max(NARROWEST, roomLeft()))
   }
   const line = (cells: readonly string[]): string =>
     shown

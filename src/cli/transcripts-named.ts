@@ -24,6 +24,8 @@ export function transcriptsNamed(
     for (const transcript of transcripts) found.add(transcript)
   }
   if (words.length === 0) below(otherwise)
+  // Probably an unset variable: taken for the current folder, it would make the command do more than intended.
+  if (words.includes("")) throw usageError("one of the paths is empty")
   for (const word of words) {
     const path = resolve(env.cwd, word)
     const stats = statSync(path, { throwIfNoEntry: false })

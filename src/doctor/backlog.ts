@@ -11,8 +11,18 @@ const LATE = 60 * MINUTE
 export function backlogChecks(patient: Patient): Finding[] {
   const { dataHome, now, spool } = patient
   return [
-    waiting("pending", "transcripts to index", waitingIn(join(dataHome, "pending")), now),
-    waiting("requests", "requests to the background job", waitingIn(join(dataHome, "requests")), now),
+    waiting(
+      "pending",
+      ["transcript to index", "transcripts to index"],
+      waitingIn(join(dataHome, "pending")),
+      now,
+    ),
+    waiting(
+      "requests",
+      ["request to the background job", "requests to the background job"],
+      waitingIn(join(dataHome, "requests")),
+      now,
+    ),
     spoolFinding(spool),
   ]
 }
@@ -36,10 +46,15 @@ function waitingIn(folder: string): Waiting {
   return { files: times.length, oldest: Math.min(...times) }
 }
 
-function waiting(check: string, what: string, { files, oldest }: Waiting, now: number): Finding {
-  if (files === 0) return finding(check, "ok", `no ${what}`)
+function waiting(
+  check: string,
+  [one, several]: readonly [string, string],
+  { files, oldest }: Waiting,
+  now: number,
+): Finding {
+  if (files === 0) return finding(check, "ok", `no ${several}`)
   const hours = Math.floor((now - oldest) / (60 * MINUTE))
-  const text = `${files} ${what}, the oldest for ${hours > 0 ? `${hours} h` : "less than an hour"}`
+  const text = `${count(files, one, several)}, the oldest for ${hours > 0 ? `${hours} h` : "less than an hour"}`
   if (now - oldest < LATE) return finding(check, "ok", text)
   return finding(check, "warn", text, {
     hint: "the background job has not run; the log may say why",
@@ -47,16 +62,10 @@ function waiting(check: string, what: string, { files, oldest }: Waiting, now: n
   })
 }
 
-/** @param spool undefined if there is none */
-export function spoolFinding(spool: SpoolCount | undefined): Finding {
-  if (spool === undefined) return finding("spool", "skipped", "there is none")
+export function spoolFinding(spool: SpoolCount): Finding {
   if (spool.files === 0) return finding("spool", "ok", "nothing waits in it")
-  return finding(
-    "spool",
-    "warn",
-    `${bytes(spool.bytes)} in ${count(spool.files, "file")} wait for the data folder`,
-    {
-      hint: "it could not be written; the background job moves them when it can",
-    },
-  )
+  const text = `${bytes(spool.bytes)} in ${count(spool.files, "file")} wait for the data folder`
+  return finding("spool", "warn", text, {
+    hint: "it could not be written; the background job moves them when it can",
+  })
 }

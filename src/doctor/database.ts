@@ -23,15 +23,9 @@ const PATIENCE = 5000
 export function databaseChecks(patient: Patient): Finding[] {
   const { dataHome } = patient
   const size = sizeOf(databasePath(dataHome))
-  if (size === undefined) {
-    if (vaultFiles(dataHome).length === 0) return [finding("database", "skipped", "there is none yet")]
-    return [
-      finding("database", "fail", "it is missing; the vault has everything that was in it", {
-        hint: "ctxbridge rebuild",
-        repair: madeAnew(dataHome, "the database was missing"),
-      }),
-    ]
-  }
+  if (size === undefined) return [absent(dataHome, "missing")]
+  // What a power failure may leave. Hooks and commands write the tables at once.
+  if (size === 0) return [absent(dataHome, "empty")]
   try {
     const db = openDatabase(dataHome, { wait: 1000, readonly: true })
     try {
@@ -47,6 +41,14 @@ export function databaseChecks(patient: Patient): Finding[] {
       }),
     ]
   }
+}
+
+function absent(dataHome: string, how: string): Finding {
+  if (vaultFiles(dataHome).length === 0) return finding("database", "skipped", "there is none yet")
+  return finding("database", "fail", `it is ${how}; the vault has everything that was in it`, {
+    hint: "ctxbridge rebuild",
+    repair: madeAnew(dataHome, `the database was ${how}`),
+  })
 }
 
 /** undefined also if the data folder is in fact a file. */

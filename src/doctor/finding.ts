@@ -55,8 +55,7 @@ export interface Patient {
   readonly now: number
   /** Read every byte of the database and the vault, however long it takes. */
   readonly deep: boolean
-  /** undefined if there is no spool. */
-  readonly spool: SpoolCount | undefined
+  readonly spool: SpoolCount
   /** Reports the progress of slow work: `--deep`, and some repairs. */
   progress(label: string, done: number, total: number): void
 }

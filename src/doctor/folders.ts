@@ -12,8 +12,11 @@ import {
 } from "node:fs"
 import { dirname, join } from "node:path"
 import { isMissing } from "../util/errors.ts"
+import { statsOf } from "../util/files.ts"
 import { bytes, count } from "../util/text.ts"
 import { type Finding, finding, MINUTE, type Patient, SHOWN } from "./finding.ts"
+
+type Look = (path: string) => Stats
 
 interface Entry {
   readonly path: string
@@ -21,15 +24,18 @@ interface Entry {
 }
 
 export function folderChecks(patient: Patient): Finding[] {
-  const entries = [...new Set([patient.dataHome, patient.stateHome])].flatMap((folder) => entriesOf(folder))
+  // Either may be a link to another disk.
+  const entries = [...new Set([patient.dataHome, patient.stateHome])].flatMap((folder) =>
+    entriesOf(folder, statSync),
+  )
   // The state folder may be inside the data folder.
   const unique = [...new Map(entries.map((entry) => [entry.path, entry])).values()]
   return [...privacy(unique), ...access(patient, unique), leftovers(patient, unique), space(patient)]
 }
 
-/** The folder and everything in it; empty if it does not exist. Links are not followed. */
-function entriesOf(folder: string): Entry[] {
-  const stats = outside(folder)
+/** The folder and everything in it; empty if it does not exist. Links in it are not followed. */
+function entriesOf(folder: string, look: Look = lstatSync): Entry[] {
+  const stats = existing(folder, look)
   if (stats === undefined) return []
   const own = [{ path: folder, stats }]
   if (!stats.isDirectory()) return own
@@ -43,9 +49,9 @@ function entriesOf(folder: string): Entry[] {
 }
 
 /** undefined also if a parent folder is in fact a file. */
-function outside(path: string): Stats | undefined {
+function existing(path: string, look: Look): Stats | undefined {
   try {
-    return lstatSync(path)
+    return look(path)
   } catch (error) {
     if (isMissing(error)) return undefined
     throw error
@@ -60,12 +66,13 @@ function privacy(entries: readonly Entry[]): Finding[] {
       finding(
         "private",
         "ok",
-        `only you can read the archive (${count(entries.length, "file")} and folders)`,
+        `only you can read the archive (${count(entries.length, "file or folder", "files and folders")})`,
       ),
     ]
   }
+  const many = count(open.length, "file or folder", "files and folders")
   return [
-    finding("private", "warn", `others may read or write ${open.length} files or folders of the archive`, {
+    finding("private", "warn", `others may read or write ${many} of the archive`, {
       details: open
         .slice(0, SHOWN)
         .map(({ path, stats }) => `${(stats.mode & 0o777).toString(8).padStart(3, "0")} ${path}`),
@@ -81,7 +88,8 @@ function privacy(entries: readonly Entry[]): Finding[] {
 
 function access({ dataHome }: Patient, entries: readonly Entry[]): Finding[] {
   const home = entries.find(({ path }) => path === dataHome)
-  if (home !== undefined && !statSync(dataHome).isDirectory()) {
+  if (home === undefined) return [notYet(dataHome)]
+  if (!home.stats.isDirectory()) {
     return [
       finding("owner", "fail", `${dataHome} is not a folder`, { hint: "nothing can be archived there" }),
     ]
@@ -89,43 +97,71 @@ function access({ dataHome }: Patient, entries: readonly Entry[]): Finding[] {
   const uid = process.getuid?.()
   const strange = entries.filter(({ stats }) => uid !== undefined && stats.uid !== uid)
   if (strange.length > 0) {
+    const text = `${count(strange.length, "file")} of the archive belong to another user`
     return [
-      finding("owner", "fail", `${strange.length} files of the archive belong to another user`, {
+      finding("owner", "fail", text, {
         hint: "chown them; a command run with sudo may have made them",
         details: strange.slice(0, SHOWN).map(({ path }) => path),
       }),
     ]
   }
-  const closed = entries.filter(({ path, stats }) => stats.isDirectory() && !isWritable(path))
+  const closed = entries.filter(({ path, stats }) => !stats.isSymbolicLink() && !isOurs(path, stats))
   if (closed.length === 0) return [finding("owner", "ok", "the archive is yours and can be written")]
+  const what =
+    closed[0]!.path === dataHome
+      ? "the data folder"
+      : count(closed.length, "file or folder", "files and folders")
   return [
-    finding(
-      "owner",
-      "fail",
-      `${closed[0]!.path === dataHome ? "the data folder" : "a folder"} cannot be written`,
-      {
-        hint: "nothing can be archived there",
-        details: closed.slice(0, SHOWN).map(({ path }) => path),
-      },
-    ),
+    finding("owner", "fail", `${what} of the archive cannot be read and written`, {
+      hint: "chmod them; meanwhile hooks write elsewhere, if they can",
+      details: closed.slice(0, SHOWN).map(({ path }) => path),
+    }),
   ]
 }
 
-function isWritable(path: string): boolean {
+/** Whether the data folder, which does not exist, can be made. */
+function notYet(dataHome: string): Finding {
+  // A link to nothing is in the folder's way.
+  const above = existingAbove(dataHome, lstatSync)
+  const stats = statsOf(above)
+  if (stats?.isDirectory() && isAllowed(above, FOLDER))
+    return finding("owner", "skipped", "there is no archive yet")
+  return finding("owner", "fail", `${dataHome} cannot be made`, { hint: `look at ${above}` })
+}
+
+/** The path, or what it would be made in. */
+function existingAbove(path: string, look: Look): string {
+  let above = path
+  while (existing(above, look) === undefined && dirname(above) !== above) above = dirname(above)
+  return above
+}
+
+const FOLDER = constants.R_OK | constants.W_OK | constants.X_OK
+const FILE = constants.R_OK | constants.W_OK
+
+const isOurs = (path: string, stats: Stats): boolean => isAllowed(path, stats.isDirectory() ? FOLDER : FILE)
+
+function isAllowed(path: string, mode: number): boolean {
   try {
-    accessSync(path, constants.W_OK | constants.X_OK)
+    accessSync(path, mode)
     return true
   } catch {
     return false
   }
 }
 
-/** What a process that died leaves behind: files not yet renamed, and copies being merged. */
-const TEMPORARY = /(\.json\.\d+|\.compact|\.tmp)$/
+/** What a process that died leaves behind: files not yet renamed, copies being merged, views being rebuilt. */
+const TEMPORARY = /(\.json\.\d+|\.compact|\.tmp|\/archive\.db\.new-\d+)$/
 
-function leftovers({ now }: Patient, entries: readonly Entry[]): Finding {
+function leftovers({ dataHome, now }: Patient, entries: readonly Entry[]): Finding {
+  // A request that was not renamed is whole more often than not: the background job does it.
+  const requests = join(dataHome, "requests/")
   const stale = entries.filter(
-    ({ path, stats }) => stats.isFile() && TEMPORARY.test(path) && now - stats.mtimeMs > 60 * MINUTE,
+    ({ path, stats }) =>
+      stats.isFile() &&
+      TEMPORARY.test(path) &&
+      !path.startsWith(requests) &&
+      now - stats.mtimeMs > 60 * MINUTE,
   )
   if (stale.length === 0) return finding("leftovers", "ok", "no temporary file was left behind")
   return finding("leftovers", "warn", `${count(stale.length, "temporary file")} left behind`, {
@@ -144,11 +180,7 @@ const LITTLE = 1_000_000_000
 const ALMOST_NONE = 50_000_000
 
 function space({ dataHome }: Patient): Finding {
-  let folder = dataHome
-  while (statSync(folder, { throwIfNoEntry: false }) === undefined && dirname(folder) !== folder) {
-    folder = dirname(folder)
-  }
-  const { bavail, bsize } = statfsSync(folder)
+  const { bavail, bsize } = statfsSync(existingAbove(dataHome, statSync))
   return spaceFinding(bavail * bsize)
 }
 

@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs"
 import { type HookStatus, hookStatus } from "../host/hook-status.ts"
 import { install, type Scope } from "../host/install.ts"
+import { oneAtATime } from "../host/one-at-a-time.ts"
 import { type Finding, finding, type Patient, type Repair } from "./finding.ts"
 import { type InstalledHook, ourHooks, placesOf, realFile, settingsOf } from "./our-hooks.ts"
 
@@ -10,7 +11,10 @@ export function reinstall(patient: Patient, scope: Scope): Repair | undefined {
   if (scope === "project") return undefined
   return {
     what: `register the hooks in the ${scope} settings`,
-    run: () => void install({ ...placesOf(patient), scope, exePath: patient.exePath }),
+    run: () =>
+      oneAtATime(patient.home, () => {
+        install({ ...placesOf(patient), scope, exePath: patient.exePath })
+      }),
   }
 }
 
@@ -26,12 +30,24 @@ export function installedChecks(patient: Patient): Finding[] {
       }),
     ),
     ...(unreadable.length === 0 ? [finding("settings", "ok", sound)] : []),
+    ...disabled(patient),
     ...presence(patient, status),
     ...doubles(patient),
   ]
 }
 
 const namesOf = (status: readonly HookStatus[]): string => status.map(({ scope }) => scope).join(", ")
+
+/** The narrowest file that says so decides. Not repaired: somebody wanted it. */
+function disabled(patient: Patient): Finding[] {
+  const found = settingsOf(patient).findLast(({ disableAllHooks }) => disableAllHooks !== undefined)
+  if (found?.disableAllHooks !== true) return []
+  return [
+    finding("hooks", "fail", `${found.scope} settings: "disableAllHooks" is true`, {
+      hint: `Claude Code calls no hook and shows no status line; take it out of ${found.file}`,
+    }),
+  ]
+}
 
 function presence(patient: Patient, status: readonly HookStatus[]): Finding[] {
   const hooks = ourHooks(patient)

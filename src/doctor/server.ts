@@ -1,5 +1,6 @@
 /** Whether the host starts our MCP server. A server that the user left out or removed is not added back. */
 import { installServer } from "../host/install.ts"
+import { oneAtATime } from "../host/one-at-a-time.ts"
 import { type ServerStatus, serverStatus } from "../host/server-status.ts"
 import { type Finding, finding, type Patient, type Repair } from "./finding.ts"
 import { isExecutable, placesOf, realFile } from "./our-hooks.ts"
@@ -67,6 +68,9 @@ function registered(patient: Patient, { scope }: ServerStatus): Repair | undefin
   if (scope !== "user") return undefined
   return {
     what: `register the MCP server in the ${scope} settings`,
-    run: () => void installServer({ ...placesOf(patient), scope, exePath: patient.exePath }),
+    run: () =>
+      oneAtATime(patient.home, () => {
+        installServer({ ...placesOf(patient), scope, exePath: patient.exePath })
+      }),
   }
 }

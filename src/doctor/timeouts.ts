@@ -1,5 +1,6 @@
 /** Hooks, not only ours, whose timeout was probably meant in milliseconds. */
 import { isOurHook } from "../host/hooks-table.ts"
+import { count } from "../util/text.ts"
 import { type Finding, finding, type Patient } from "./finding.ts"
 import { settingsOf } from "./our-hooks.ts"
 
@@ -12,7 +13,7 @@ export function timeoutCheck(patient: Patient): Finding[] {
   )
   if (long.length === 0) return [finding("timeouts", "ok", "no hook waits longer than 10 minutes")]
   return [
-    finding("timeouts", "warn", `${long.length} hooks may hang for more than 10 minutes`, {
+    finding("timeouts", "warn", `${count(long.length, "hook")} may hang for more than 10 minutes`, {
       hint: "timeouts are in seconds: 5000 is 83 minutes",
       details: long.map(
         ({ scope, event, command, timeout }) =>

@@ -36,7 +36,8 @@ function hostTranscripts(patient: Patient): HostTranscript[] {
     dryRun: true,
     check: false,
   })
-  const wanted = files.filter((file) => !file.excluded)
+  // The vault will never have the others.
+  const wanted = files.filter((file) => !file.excluded && !file.forgotten)
   return wanted.map(({ path, taken, error }) => ({
     path,
     changed: statsOf(path)?.mtimeMs ?? patient.now,
@@ -46,7 +47,8 @@ function hostTranscripts(patient: Patient): HostTranscript[] {
 }
 
 function notArchived(patient: Patient, all: readonly HostTranscript[]): Finding[] {
-  if (all.length === 0) return [finding("archived", "skipped", "Claude Code has no transcripts here")]
+  if (all.length === 0)
+    return [finding("archived", "skipped", "Claude Code has no transcripts to archive here")]
   const found: Finding[] = []
   const unreadable = all.filter(({ error }) => error !== undefined)
   if (unreadable.length > 0) {

@@ -38,7 +38,7 @@ function bothEnds(patient: Patient, files: ReturnType<typeof vaultFiles>): Findi
   return faulty(
     patient,
     faults,
-    `${faults.length} of ${count(files.length, "copy", "copies")} have a damaged beginning or end`,
+    `damaged at the beginning or end: ${faults.length} of ${count(files.length, "copy", "copies")}`,
   )
 }
 
@@ -77,14 +77,14 @@ function everyByte(patient: Patient): Finding {
     return finding(
       "vault",
       "ok",
-      `${bytes(report.totals.archivedBytes)} in ${report.totals.copies} copies, every byte checked`,
+      `${bytes(report.totals.archivedBytes)} in ${count(report.totals.copies, "copy", "copies")}, every byte checked`,
     )
   }
   const faults = bad.map(({ copy, state, problems }) => ({ copy: copy ?? "", text: problems[0] ?? state }))
   return faulty(
     patient,
     faults,
-    `${bad.length} of ${report.totals.copies} copies are damaged, or differ from the transcript`,
+    `damaged, or not as the transcript: ${bad.length} of ${count(report.totals.copies, "copy", "copies")}`,
   )
 }
 

@@ -41,13 +41,25 @@ export function* turnMarkdown(turn: WholeTurn): Generator<string> {
 function body(part: Part, text: string): string {
   if (text === "") return ""
   // The model's answers are Markdown; any other text is quoted or fenced.
-  if (part.kind === "text") return `\n${text.trim()}\n`
+  if (part.kind === "text") return `\n${closed(text.trim())}\n`
   if (part.kind === "prompt" || part.kind === "brief" || part.kind === "thinking")
     return `\n${quoted(text)}\n`
   return `\n${fenced(text, part.kind === "toolUse" && part.name === "Bash" ? "console" : "")}\n`
 }
 
-const quoted = (text: string): string => text.trim().replace(/^/gm, "> ")
+const quoted = (text: string): string => `> ${text.trim().replace(/\r\n?|\n/g, "\n> ")}`
+
+/** Closes a fence that an interrupted answer left open, or all that follows would be code. */
+function closed(text: string): string {
+  let open: string | undefined
+  for (const line of text.split("\n")) {
+    const [, fence = "", rest = ""] = /^ {0,3}(`{3,}|~{3,})(.*)/.exec(line) ?? []
+    if (fence === "") continue
+    if (open === undefined) open = fence[0] === "`" && rest.includes("`") ? undefined : fence
+    else if (fence.startsWith(open) && rest.trim() === "") open = undefined
+  }
+  return open === undefined ? text : `${text}\n${open}`
+}
 
 /** Fences a text with more backticks than any run in it. */
 function fenced(text: string, language: string): string {

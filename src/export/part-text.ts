@@ -63,7 +63,7 @@ export function inputText(name: string, input: unknown): string {
 
 function field([key, value]: [string, unknown]): string {
   if (typeof value !== "string") return `${key}: ${JSON.stringify(value)}`
-  return value.includes("\n") ? `${key}:\n${value.replace(/^/gm, "    ")}` : `${key}: ${value}`
+  return value.includes("\n") ? `${key}:\n    ${value.replaceAll("\n", "\n    ")}` : `${key}: ${value}`
 }
 
 /** Looks up calls in a turn's list of tool calls. */

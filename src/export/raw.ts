@@ -8,16 +8,16 @@ import { isSuperseded, vaultFile } from "../vault/layout.ts"
 import { CopyReader, CopyReaders } from "../vault/reader.ts"
 import type { Selection } from "./select.ts"
 
-const NEWLINE = Uint8Array.of(0x0a)
+const NEWLINE = 0x0a
 
-/** Yields one frame at a time: a transcript may be larger than memory. */
+/** Yields one frame at a time: a transcript may be larger than memory. Each transcript begins on a line of its own. */
 export function* exportRaw(db: Database, dataHome: string, selection: Selection): Generator<Uint8Array> {
   if (selection.kind === "turn") {
     const readers = new CopyReaders()
     try {
       for (const row of messagesOf(db, selection.turn.id)) {
         yield lineOf(dataHome, row, readers)
-        yield NEWLINE
+        yield Uint8Array.of(NEWLINE)
       }
     } finally {
       readers.close()
@@ -26,10 +26,16 @@ export function* exportRaw(db: Database, dataHome: string, selection: Selection)
   }
   // Find all copies before the first byte is written.
   const copies = selection.sessions.map(({ id }) => transcriptOf(db, id))
+  let last: number | undefined = NEWLINE
   for (const { copy } of copies) {
+    // A host that was killed leaves a last line without its newline.
+    if (last !== NEWLINE) yield Uint8Array.of(NEWLINE)
     const reader = new CopyReader(vaultFile(dataHome, copy))
     try {
-      yield* reader.pieces()
+      for (const piece of reader.pieces()) {
+        yield piece
+        last = piece.at(-1)
+      }
     } finally {
       reader.close()
     }

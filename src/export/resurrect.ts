@@ -2,6 +2,7 @@
  * Writes sessions back to where the host expects them, so that it can resume what it has deleted. Reads only the vault,
  * so it works without a database.
  */
+import { existsSync } from "node:fs"
 import { dirname, isAbsolute, join, normalize } from "node:path"
 import { type Source, sources } from "../archive/source.ts"
 import { CtxError, EXIT, usageError } from "../util/errors.ts"
@@ -28,6 +29,8 @@ export interface Resurrected {
 export interface Resume {
   /** Folder in which to start the host; undefined if the transcript does not name one. */
   readonly folder: string | undefined
+  /** Whether that folder no longer exists. */
+  readonly gone: boolean
   /** The host's configuration folder, unless it is the default. */
   readonly configDir: string | undefined
 }
@@ -146,6 +149,7 @@ function resumesOf(files: readonly PutFile[], { dataHome, claudeDir }: Resurrect
     .map(({ path, copy }) => {
       const projects = dirname(dirname(path))
       const configDir = projects === join(claudeDir, "projects") ? undefined : dirname(projects)
-      return { folder: folderOfSession(vaultFile(dataHome, copy), path), configDir }
+      const folder = folderOfSession(vaultFile(dataHome, copy), path)
+      return { folder, gone: folder !== undefined && !existsSync(folder), configDir }
     })
 }

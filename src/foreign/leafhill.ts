@@ -2,7 +2,7 @@
  * leafhill-persistent-memory's `memory.db`: each message is a row of `conversations`, and what the agent was told to
  * remember is in `memories` and `tasks`.
  */
-import type { Database } from "../archive/database.ts"
+import type { Database, SQLQueryBindings } from "../archive/database.ts"
 import { columnsOf } from "./sqlite.ts"
 import { type ForeignSession, type Item, inOrder } from "./types.ts"
 import { isoTime, type Row, restOf, textOf } from "./values.ts"
@@ -12,15 +12,16 @@ const HOSTS_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?=-)/
 
 export function* sessionsInLeafhill(db: Database): Generator<ForeignSession> {
   const ids = db
-    .query<{ id: unknown }, []>(
+    .query<{ id: SQLQueryBindings }, []>(
       "SELECT session_id AS id FROM conversations GROUP BY session_id ORDER BY min(id)",
     )
     .all()
-  const rows = db.query<Row, [string]>("SELECT * FROM conversations WHERE session_id = ? ORDER BY id")
+  const rows = db.query<Row, [SQLQueryBindings]>(
+    "SELECT * FROM conversations WHERE session_id IS ? ORDER BY id",
+  )
   for (const { id } of ids) {
-    const name = textOf(id)
-    if (name === undefined) continue
-    yield { id: HOSTS_ID.exec(name)?.[0] ?? name, cwd: undefined, items: inOrder(itemsOf(rows.all(name))) }
+    const name = textOf(id) ?? "unnamed"
+    yield { id: HOSTS_ID.exec(name)?.[0] ?? name, cwd: undefined, items: inOrder(itemsOf(rows.all(id))) }
   }
   for (const table of ["memories", "tasks"] as const) {
     if (columnsOf(db, table).length === 0) continue

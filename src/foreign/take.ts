@@ -1,15 +1,17 @@
 /** Imports another tool's archive into the vault, one copy per session. Needs no database of ours. */
 import { join } from "node:path"
 import { markPending } from "../archive/pending.ts"
+import { messageOf } from "../util/errors.ts"
 import type { SecretSettings } from "../util/secrets.ts"
 import { sha256Of } from "../util/sha256.ts"
 import { appendMade } from "../vault/append.ts"
 import { vaultFile } from "../vault/layout.ts"
+import { setAsideIfDamaged } from "../vault/renew.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
-import { copiesBySession, isHeldIn } from "./held.ts"
+import { type Copies, copiesBySession, isHeldIn } from "./held.ts"
 import { firstLine, lineOf, type MadeLine, type Provenance, sessionName } from "./lines.ts"
 import { openForeignArchive } from "./open.ts"
-import type { Tool } from "./types.ts"
+import type { ForeignSession, Tool } from "./types.ts"
 
 export interface TakenArchive {
   readonly tool: Tool
@@ -27,6 +29,8 @@ export interface TakenArchive {
   /** Bytes of lines that the vault had before, and of new ones. */
   readonly before: number
   readonly taken: number
+  /** Why not all of it could be taken, as far as it is readable and the vault can be written. */
+  readonly error: string | undefined
 }
 
 export interface TakeArchiveOptions {
@@ -34,81 +38,99 @@ export interface TakeArchiveOptions {
   /** Folder for a copy of a database that is in use. */
   readonly scratch: string
   readonly dryRun: boolean
+  /** First set aside copies that are damaged, so that their sessions are taken again. */
+  readonly check: boolean
   /** What must be kept out of the archive. */
   readonly secrets: SecretSettings
 }
 
 /**
+ * One session that cannot be taken must not keep the others out.
+ *
  * @param file absolute path
  * @throws CtxError `foreign-damaged`, `foreign-unknown`, `foreign-busy`, before anything is taken
  */
-export function takeArchive(
-  file: string,
-  { dataHome, scratch, dryRun, secrets }: TakeArchiveOptions,
-): TakenArchive {
-  const archive = openForeignArchive(file, scratch)
+export function takeArchive(file: string, options: TakeArchiveOptions): TakenArchive {
+  const archive = openForeignArchive(file, options.scratch)
   try {
-    const { tool } = archive
-    const from: Provenance = { tool, file, sha256: sha256Of(file) }
-    const copies = copiesBySession(dataHome)
+    const from: Provenance = { tool: archive.tool, file, sha256: sha256Of(file) }
+    const copies = copiesBySession(options.dataHome)
     const lines = { taken: 0, known: 0, held: 0, forgotten: 0 }
+    const errors: string[] = []
     let sessions = 0
     let before = 0
     let taken = 0
-    for (const session of archive.sessions()) {
-      const name = sessionName(session.id, tool)
-      // No such file exists: the path records the source and the session. Without `~` it would be below the archive,
-      // which is not a folder.
-      const path = join(`${file}~`, `${name}.jsonl`)
-      // Under either name, because the tool recorded a session of the host.
-      const wishes = [session.id, name].flatMap((id) => forgottenOf(dataHome, id, path) ?? [])
-      if (wishes.some(({ whole }) => whole)) {
-        lines.forgotten += session.items.length
-        continue
+    try {
+      for (const session of archive.sessions()) {
+        try {
+          const one = takeSession(session, from, copies, options)
+          for (const kind of Object.keys(lines) as (keyof typeof lines)[]) lines[kind] += one.lines[kind]
+          if (one.lines.taken + one.lines.known > 0) sessions++
+          before += one.before
+          taken += one.taken
+        } catch (error) {
+          errors.push(`session ${sessionName(session.id, archive.tool)}: ${messageOf(error)}`)
+        }
       }
-      const isHeld = isHeldIn(copies.get(session.id) ?? [])
-      const fresh = session.items.filter((item) => !isHeld(item))
-      const wanted = fresh.map((item) => lineOf(session, item, from))
-      lines.held += session.items.length - fresh.length
-      if (wanted.length === 0) continue
-      sessions++
-      const first = firstLine(session, from)
-      const copy = join("imported", tool, `${name}.jsonl.zst`)
-      let chosen: MadeLine[] = []
-      const made = appendMade({
-        copy: vaultFile(dataHome, copy),
-        path,
-        now: Date.now(),
-        dryRun,
-        secrets,
-        edit: (content) => wishes.reduce((text, { edit }) => edit(text, 0), content),
-        choose: (held) => {
-          const known = uuidsIn(held)
-          chosen = missing(wanted, known)
-          if (chosen.length === 0) return []
-          return (known.has(first.uuid) ? chosen : [first, ...chosen]).map(({ text }) => text)
-        },
-        onBegin: () => markPending(dataHome, { path, copy, session: name }),
-      })
-      lines.taken += chosen.length
-      lines.known += wanted.length - chosen.length
-      before += made.before
-      taken += made.taken
+    } catch (error) {
+      // A row that cannot be read: nothing comes after it.
+      errors.push(messageOf(error))
     }
-    return { tool, sessions, lines, before, taken }
+    const [first] = errors
+    const error = errors.length > 1 ? `${first}; and ${errors.length - 1} more` : first
+    return { tool: archive.tool, sessions, lines, before, taken, error }
   } finally {
     archive.close()
   }
 }
 
-/** Without duplicates: the tools store some rows twice. */
-function missing(wanted: readonly MadeLine[], known: ReadonlySet<string>): MadeLine[] {
-  const seen = new Set(known)
-  return wanted.filter(({ uuid }) => {
-    if (seen.has(uuid)) return false
-    seen.add(uuid)
-    return true
+function takeSession(
+  session: ForeignSession,
+  from: Provenance,
+  copies: Copies,
+  { dataHome, dryRun, check, secrets }: TakeArchiveOptions,
+): Pick<TakenArchive, "lines" | "before" | "taken"> {
+  const name = sessionName(session.id, from.tool)
+  // No such file exists: the path records the source and the session. Without `~` it would be below the archive, which
+  // is not a folder.
+  const path = join(`${from.file}~`, `${name}.jsonl`)
+  // Under either name, because the tool recorded a session of the host.
+  const wishes = [session.id, name].flatMap((id) => forgottenOf(dataHome, id, path) ?? [])
+  if (wishes.some(({ whole }) => whole)) {
+    return { lines: { taken: 0, known: 0, held: 0, forgotten: session.items.length }, before: 0, taken: 0 }
+  }
+  const isHeld = isHeldIn(copies.get(session.id) ?? [])
+  const fresh = session.items.filter((item) => !isHeld(item))
+  const wanted = distinct(fresh.map((item) => lineOf(session, item, from)))
+  const held = session.items.length - fresh.length
+  if (wanted.length === 0) return { lines: { taken: 0, known: 0, held, forgotten: 0 }, before: 0, taken: 0 }
+  const first = firstLine(session, from)
+  const copy = join("imported", from.tool, `${name}.jsonl.zst`)
+  if (check && !dryRun) setAsideIfDamaged(vaultFile(dataHome, copy), path, Date.now())
+  let chosen: MadeLine[] = []
+  const made = appendMade({
+    copy: vaultFile(dataHome, copy),
+    path,
+    now: Date.now(),
+    dryRun,
+    secrets,
+    edit: (content) => wishes.reduce((text, { edit }) => edit(text, 0), content),
+    choose: (there) => {
+      const known = uuidsIn(there)
+      chosen = wanted.filter(({ uuid }) => !known.has(uuid))
+      if (chosen.length === 0) return []
+      return (known.has(first.uuid) ? chosen : [first, ...chosen]).map(({ text }) => text)
+    },
+    onBegin: () => markPending(dataHome, { path, copy, session: name }),
   })
+  const lines = { taken: chosen.length, known: wanted.length - chosen.length, held, forgotten: 0 }
+  return { lines, ...made }
+}
+
+/** The tools store some rows twice. */
+function distinct(lines: readonly MadeLine[]): MadeLine[] {
+  const seen = new Set<string>()
+  return lines.filter(({ uuid }) => !seen.has(uuid) && seen.add(uuid))
 }
 
 function uuidsIn(contents: Iterable<Uint8Array>): Set<string> {

@@ -42,12 +42,12 @@ export interface Watch {
 
 export function watch({ event, settings, known, own, isPrompt, now }: Watch): Watched {
   const { dataHome } = settings.paths
-  const context = own === undefined ? known : followed(known, own)
+  let context = own === undefined ? known : followed(known, own)
   const { model } = context
   if (context.points !== known.points && model !== undefined && context.points !== undefined) {
     // If this session has not looked up what others learned, it adds to that now.
     const former = known.points === undefined ? learntPoints(dataHome, model) : []
-    learnPoints(dataHome, model, [...former, ...context.points])
+    context = { ...context, points: learnPoints(dataHome, model, [...former, ...context.points]) }
   }
   if (!isPrompt) return { context, judgement: undefined, advice: undefined }
   const points = context.points ?? (model === undefined ? undefined : learntPoints(dataHome, model))

@@ -1,5 +1,7 @@
-/** Finds, at a prompt, the compaction before it that was not answered when it happened. Asks the views. */
+/** Finds compactions that hooks were not told of, or not in full, in what the host has written. Asks the views. */
 import type { Database } from "../archive/database.ts"
+import type { JsonObject } from "../transcript/json.ts"
+import { linesWith } from "../transcript/lines-with.ts"
 import { summaryIn } from "../transcript/summary.ts"
 import { closeSync } from "../util/fs.ts"
 import { readExactly } from "../vault/file.ts"
@@ -8,6 +10,8 @@ import type { HookEvent } from "./event.ts"
 import type { SessionState } from "./state.ts"
 
 export interface Compaction {
+  /** Id of its transcript. */
+  readonly transcript: number
   /** Byte offset in the transcript. */
   readonly offset: number
   /** ISO 8601, as written by the host. */
@@ -24,7 +28,7 @@ export function lastCompaction(db: Database, session: string, offset = 0): Compa
   return (
     db
       .query<Compaction, [string, number]>(
-        'SELECT "offset", time FROM boundaries WHERE session = ? AND "offset" >= ? ORDER BY "offset" DESC LIMIT 1',
+        'SELECT transcript, "offset", time FROM boundaries WHERE session = ? AND "offset" >= ? ORDER BY "offset" DESC LIMIT 1',
       )
       .get(session, offset) ?? undefined
   )
@@ -40,6 +44,20 @@ export function missedCompaction(
   if (last === undefined) return undefined
   // Hooks saw every announced compaction. For others the hooks' notes may be lost, and the views may know more.
   return unannounced === true && isAnswered(db, session, last) ? undefined : last
+}
+
+/** Id of the last turn before the compaction; undefined if none has begun since. Later ones are in the context. */
+export function lastTurnBefore(
+  db: Database,
+  session: string,
+  { transcript, offset }: Compaction,
+): number | undefined {
+  const { id } = db
+    .query<{ id: number | null }, [string, number, number]>(
+      "SELECT min(id) AS id FROM turns WHERE session = ? AND transcript = ? AND first > ?",
+    )
+    .get(session, transcript, offset)!
+  return id === null ? undefined : id - 1
 }
 
 /** Whether the views hold an answer to the compaction; in doubt, yes. */
@@ -67,12 +85,39 @@ function isAnswered(db: Database, session: string, { offset, time }: Compaction)
 }
 
 /** The host's summary, read from the transcript when no hook received it. */
-export function summaryBehind({ transcript }: HookEvent, { offset }: Compaction): string | undefined {
+export function summaryBehind(event: HookEvent, compaction: Compaction): string | undefined {
+  const content = writtenSince(event, compaction)
+  return content && summaryIn(content)
+}
+
+/**
+ * The summary of the compaction after which a session starts, where the host has written it down before calling hooks.
+ * Known clients do so afterwards; a recorded session that is replayed has it already.
+ */
+export function summaryAtStart(
+  db: Database,
+  event: HookEvent,
+  { compactAt }: SessionState,
+): string | undefined {
+  const last = lastCompaction(db, event.session, compactAt)
+  const content = last && writtenSince(event, last)
+  // The model has spoken since: this was an earlier compaction.
+  if (content === undefined || linesWith(content, ANSWER).some(({ line }) => isAnswer(line))) return undefined
+  return summaryIn(content)
+}
+
+const ANSWER = '"assistant"'
+const isAnswer = (line: JsonObject): boolean => line["type"] === "assistant" && line["isSidechain"] !== true
+
+/** The beginning of what stands behind a compaction; undefined if that is nothing. */
+function writtenSince({ transcript }: HookEvent, { offset }: Compaction): Buffer | undefined {
   const source = transcript === undefined ? undefined : openSource(transcript)
   if (source === undefined) return undefined
   try {
     const length = Math.min(source.stats.size - offset, SUMMARY_WITHIN)
-    return length > 0 ? summaryIn(readExactly(source.fd, offset, length)) : undefined
+    if (length <= 0) return undefined
+    const content = readExactly(source.fd, offset, length)
+    return Buffer.from(content.buffer, content.byteOffset, content.byteLength)
   } finally {
     closeSync(source.fd)
   }

@@ -14,6 +14,7 @@ import { clearedSession, SILENT_CLEAR_LASTS } from "./clears.ts"
 import { additionalContext } from "./event.ts"
 import type { Reply, ReplyRequest } from "./reply.ts"
 import { answeredAt, compactionUnanswered } from "./state.ts"
+import { waitingPrompt } from "./waiting.ts"
 
 export function readOnlyReply(request: ReplyRequest): Reply {
   const db = openDatabase(request.settings.paths.dataHome, { wait: 0, readonly: true })
@@ -54,8 +55,7 @@ function begun(db: Database, request: ReplyRequest): string {
 function restored(db: Database, request: ReplyRequest, source: RestoreSource, from: string): string {
   const { event, settings, state } = request
   const compacted = source === "compact"
-  const { promptOpen, prompt, promptAt = 0 } = state
-  const pending = compacted && promptOpen && prompt !== undefined ? { text: prompt, at: promptAt } : undefined
+  const pending = compacted ? waitingPrompt(state) : undefined
   const { config } = settings.resolved
   const summary = compacted ? (state.summary ?? "") : ""
   const options = {

@@ -54,7 +54,9 @@ export function remember(
     case "subagent-stop":
       // An empty agent type means the compaction itself (from 2.1). Its summary is not in the transcript yet.
       if (event.agentType !== "" || event.lastMessage === undefined) return state
-      if (now - (state.compactTime ?? 0) > COMPACTION_LASTS) return state
+      // Others have no type either; without an announcement, which may have been lost, only its form tells.
+      if (now - (state.compactTime ?? 0) > COMPACTION_LASTS && !event.lastMessage.includes("<summary>"))
+        return state
       return { ...state, summary: remembered(event.lastMessage, SUMMARY_REMEMBERED, secrets) }
     case "session-end":
       return state.promptOpen && event.reason === "clear" ? { ...state, promptOpen: false } : state

@@ -21,8 +21,16 @@ import { claimAnswer, rememberGiven } from "./answers.ts"
 import { CLEAR_LASTS, claimClear, isCleared, SILENT_CLEAR_LASTS } from "./clears.ts"
 import { additionalContext, type HookEvent } from "./event.ts"
 import { Indexer } from "./indexer.ts"
-import { type Compaction, lastCompaction, missedCompaction, summaryBehind } from "./missed.ts"
+import {
+  type Compaction,
+  lastCompaction,
+  lastTurnBefore,
+  missedCompaction,
+  summaryAtStart,
+  summaryBehind,
+} from "./missed.ts"
 import { answeredAt, compactionUnanswered, type SessionState } from "./state.ts"
+import { waitingPrompt } from "./waiting.ts"
 
 export interface ReplyRequest {
   readonly event: HookEvent
@@ -214,14 +222,13 @@ function restore(
   if (!claimAnswer(db, request, source)) return NOTHING
   const { event, settings, state } = request
   const compacted = source === "compact"
-  const { promptOpen, prompt, promptAt = 0 } = state
   // At a missed restore, the open prompt is the one just typed, and the host sends it itself.
-  const waiting = compacted && event.name === "session-start" && promptOpen
-  const pending = waiting && prompt !== undefined ? { text: prompt, at: promptAt } : undefined
+  const isPrompt = event.name === "user-prompt-submit"
+  const pending = compacted && !isPrompt ? waitingPrompt(state) : undefined
   const { config } = settings.resolved
   const budget = config["restore.budget"]
-  const summary = (missed && summaryBehind(event, missed)) || (compacted ? state.summary : undefined) || ""
-  const about = event.name === "user-prompt-submit" ? prompt : undefined
+  const summary = compacted ? summaryFor(db, request, missed) : ""
+  const about = isPrompt ? state.prompt : undefined
   const host = { ...settings.paths, cwd: event.cwd }
   // The host announces its own compactions.
   const byPlugin = compacted && !compactionUnanswered(state)
@@ -235,11 +242,18 @@ function restore(
     related: config["restore.related"],
     about,
     focus,
+    upTo: missed && lastTurnBefore(db, from, missed),
   }
   const { text, facts } = restoreOf(db, from, options, pending)
   const wanted = event.name === "session-start" && config["restore.receipt"]
   const note = wanted ? receiptLine(text, facts) : ""
   return { text: rememberGiven(db, event.session, text), note, isRestore: true }
+}
+
+/** The host's summary, as a hook received it or as the host has written it down; empty if neither. */
+function summaryFor(db: Database, { event, state }: ReplyRequest, missed?: Compaction): string {
+  if (missed !== undefined) return summaryBehind(event, missed) || state.summary || ""
+  return state.summary ?? summaryAtStart(db, event, state) ?? ""
 }
 
 function pointer(db: Database, request: ReplyRequest, project: string): string {

@@ -20,6 +20,8 @@ export interface ScopeSettings {
   readonly plugins: readonly string[]
   /** As written; undefined when absent. */
   readonly cleanupPeriodDays: unknown
+  /** Whether this file switches off all hooks, and the status line; undefined when it does not say. */
+  readonly disableAllHooks: boolean | undefined
 }
 
 /** One entry per existing settings file; a file that is not JSON gets an empty one. */
@@ -53,6 +55,7 @@ function contentOf(text: string): Omit<ScopeSettings, "scope" | "file"> {
   } catch {
     // Not JSON: the host ignores the file as well.
   }
+  const { disableAllHooks } = settings
   const plugins = Object.entries(fieldsOf(settings["enabledPlugins"])).filter(([, on]) => on === true)
   return {
     hooks: Object.entries(fieldsOf(settings["hooks"])).flatMap(([event, groups]) =>
@@ -63,6 +66,7 @@ function contentOf(text: string): Omit<ScopeSettings, "scope" | "file"> {
     variables: Object.keys(fieldsOf(settings["env"])),
     plugins: plugins.map(([name]) => name),
     cleanupPeriodDays: settings["cleanupPeriodDays"],
+    disableAllHooks: typeof disableAllHooks === "boolean" ? disableAllHooks : undefined,
   }
 }
 

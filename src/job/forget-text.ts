@@ -2,6 +2,7 @@
 import { type Source, sources } from "../archive/source.ts"
 import { type Finder, type Span, skeleton } from "../transcript/find-text.ts"
 import { messageOf, usageError } from "../util/errors.ts"
+import { statsOf } from "../util/files.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { CopyReader } from "../vault/reader.ts"
 import {
@@ -17,6 +18,8 @@ export interface TextFound {
   readonly copies: readonly { readonly copy: string; readonly session: string; readonly places: number }[]
   readonly places: number
   readonly lines: number
+  /** How many of the transcripts still exist; they are the host's, and stay as they are. */
+  readonly onDisk: number
   /** Copies that could not be read. */
   readonly failed: readonly { readonly copy: string; readonly error: string }[]
   /** Including what they covered before. */
@@ -42,6 +45,7 @@ export function findText(dataHome: string, finder: Finder, options: TextOptions)
   const tombstones = new Map<string, Collecting>()
   const copies: { copy: string; session: string; places: number }[] = []
   const failed: { copy: string; error: string }[] = []
+  const transcripts = new Set<string>()
   let done = 0
   let lines = 0
   for (const source of wanted) {
@@ -55,14 +59,18 @@ export function findText(dataHome: string, finder: Finder, options: TextOptions)
     } catch (error) {
       failed.push({ copy: source.copy, error: messageOf(error) })
     }
-    if (places > 0) copies.push({ copy: source.copy, session: source.session, places })
+    if (places > 0) {
+      copies.push({ copy: source.copy, session: source.session, places })
+      transcripts.add(source.path)
+    }
     done += source.bytes
     options.onProgress?.(done, total)
   }
   const all = [...tombstones.values()].map(({ before, lines }) => ({ ...before, lines }))
   if (all.length > 0 && [...tombstones.values()].some(({ broken }) => broken)) throw tooCommon()
   const places = copies.reduce((sum, one) => sum + one.places, 0)
-  return { copies, places, lines, failed, tombstones: all }
+  const onDisk = [...transcripts].filter((path) => statsOf(path) !== undefined).length
+  return { copies, places, lines, onDisk, failed, tombstones: all }
 }
 
 const tooCommon = () =>

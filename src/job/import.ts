@@ -11,7 +11,7 @@ import type { Paths } from "../config/load.ts"
 import { OPTIONS } from "../config/options.ts"
 import { type TakenArchive, takeArchive } from "../foreign/take.ts"
 import { codeOf, messageOf } from "../util/errors.ts"
-import { statsOf } from "../util/files.ts"
+import { statsOf, tryTo } from "../util/files.ts"
 import { remainderOf, withTranscript } from "../vault/check.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { follows } from "../vault/original.ts"
@@ -57,7 +57,7 @@ export interface ImportReport {
 
 export interface ImportOptions {
   readonly dryRun: boolean
-  /** First compare archived bytes with the transcript, and archive again whatever differs or is damaged. */
+  /** First compare archived bytes with the transcript, and take again whatever differs or is damaged. */
   readonly check: boolean
   /** Archives of other tools, imported after the transcripts so that nothing in those is stored twice. */
   readonly archives?: readonly string[]
@@ -83,7 +83,7 @@ export function importTranscripts(
   }
   if (dryRun) {
     for (const path of paths) note(wouldTake(place, path))
-    for (const path of archives) note(importArchive(undefined, place, path, true))
+    for (const path of archives) note(importArchive(place, path, options))
     return { ...summary(files), dryRun: true, turns: undefined, indexError: undefined }
   }
   const { db, error } = open(place.dataHome)
@@ -102,8 +102,18 @@ export function importTranscripts(
       })
       note(file)
     }
-    for (const path of archives) note(importArchive(db, place, path, false))
-    if (db !== undefined) preparePointers(db, place.dataHome, OPTIONS["restore.related"].default)
+    for (const path of archives) {
+      note(importArchive(place, path, options))
+      try {
+        if (db !== undefined && indexError === undefined)
+          catchUp(db, place.dataHome, Number.POSITIVE_INFINITY)
+      } catch (cause) {
+        indexError = messageOf(cause)
+      }
+    }
+    // A session's start renders its own pointer if there is none.
+    if (db !== undefined && indexError === undefined)
+      tryTo(() => preparePointers(db, place.dataHome, OPTIONS["restore.related"].default))
     const turns = db && before !== undefined ? { before, after: totals(db).turns } : undefined
     const result = summary(files)
     return { ...result, ok: result.ok && indexError === undefined, dryRun: false, turns, indexError }
@@ -112,24 +122,17 @@ export function importTranscripts(
   }
 }
 
-/** Takes everything from another tool's archive that the vault lacks. */
+/** Takes everything from another tool's archive that the vault lacks, without indexing it. */
 function importArchive(
-  db: Database | undefined,
   { dataHome, stateHome, secrets }: Place,
   path: string,
-  dryRun: boolean,
+  { dryRun, check }: ImportOptions,
 ): ImportedFile {
   const file = { path, size: sizeOf(path), waiting: 0, forgotten: false, excluded: false }
   try {
-    const { tool, sessions, lines, before, taken } = takeArchive(path, {
-      dataHome,
-      scratch: stateHome,
-      dryRun,
-      secrets,
-    })
-    if (db !== undefined) catchUp(db, dataHome, Number.POSITIVE_INFINITY)
-    const archive = { tool, sessions, lines }
-    return { ...file, before, archived: before + taken, taken, archive, error: undefined }
+    const options = { dataHome, scratch: stateHome, dryRun, check, secrets }
+    const { before, taken, error, ...archive } = takeArchive(path, options)
+    return { ...file, before, archived: before + taken, taken, archive, error }
   } catch (cause) {
     return { ...file, before: 0, archived: 0, taken: 0, error: messageOf(cause) }
   }

@@ -1,4 +1,5 @@
 /** Defines a tool of the server, and the environment it works in. */
+import type { PendingPrompt } from "../restore/gather.ts"
 import type { SecretSettings } from "../util/secrets.ts"
 import type { Arguments, Property } from "./arguments.ts"
 
@@ -18,10 +19,14 @@ export interface World {
   readonly folder: string
   /** The host's session that started us, if the host tells us. */
   readonly session: string | undefined
+  /** Whether anything is given back at all. */
+  readonly restores: boolean
   /** Maximum number of characters in a restore. */
   readonly restoreBudget: number
   /** Maximum number of other sessions' turns in a restore. */
   readonly restoreRelated: number
+  /** A session's prompt that has not been fully answered. */
+  waiting(session: string): PendingPrompt | undefined
   /** ms since the epoch. */
   now(): number
 }

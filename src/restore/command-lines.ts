@@ -21,11 +21,12 @@ const MOST_REFUSED = 12
  */
 export function commandLines(commands: readonly Fact[], room: number, held: Held): string[] {
   const atLength = commands.filter((fact) => !isBare(shown(fact)))
-  const [lines, later] = fitting([...diverse(atLength, shown)].map(lineOf), room * (1 - ALSO_SHARE))
+  const [lines, later] = fitting([...diverse(atLength, shown)], room * (1 - ALSO_SHARE))
   const known = lines.join("\n")
   const isKnown = (words: string): boolean => known.includes(words) || held(words)
-  const also = alsoLines(commands, room - sizeOf(lines), isKnown)
-  const [more] = fitting(later, room - sizeOf(lines) - sizeOf(also))
+  const [also, told] = alsoLines(commands, room - sizeOf(lines), isKnown)
+  const untold = later.filter((fact) => !told.has(shown(fact)))
+  const [more] = fitting(untold, room - sizeOf(lines) - sizeOf(also))
   return [...lines, ...more, ...also]
 }
 
@@ -34,13 +35,14 @@ const sizeOf = (lines: readonly string[]): number => lines.reduce((sum, { length
 const lineOf = (fact: Fact): string =>
   `- ${code(shown(fact), COMMAND_SHOWN)}${often(fact.times)}${ended(fact.exit)}`
 
-/** @returns the lines that fit, and the others */
-function fitting(lines: readonly string[], room: number): [fitting: string[], others: string[]] {
+/** @returns the lines that fit, and the commands whose lines do not */
+function fitting(commands: readonly Fact[], room: number): [lines: string[], others: Fact[]] {
   const taken: string[] = []
-  const others: string[] = []
+  const others: Fact[] = []
   let left = room
-  for (const line of lines) {
-    if (line.length + 1 > left || others.length > MOST_REFUSED) others.push(line)
+  for (const fact of commands) {
+    const line = lineOf(fact)
+    if (line.length + 1 > left || others.length > MOST_REFUSED) others.push(fact)
     else {
       taken.push(line)
       left -= line.length + 1
@@ -49,9 +51,14 @@ function fitting(lines: readonly string[], room: number): [fitting: string[], ot
   return [taken, others]
 }
 
-/** The beginnings of commands with how often they were used, on as few lines as possible. */
-function alsoLines(commands: readonly Fact[], room: number, isKnown: (words: string) => boolean): string[] {
+/** The beginnings of commands with how often they were used, on as few lines as possible, and each by itself. */
+function alsoLines(
+  commands: readonly Fact[],
+  room: number,
+  isKnown: (words: string) => boolean,
+): [lines: string[], told: ReadonlySet<string>] {
   const lines: string[] = []
+  const told = new Set<string>()
   let last = ""
   let left = room
   for (const { words, times } of vocabulary(commands, shown)) {
@@ -62,11 +69,12 @@ function alsoLines(commands: readonly Fact[], room: number, isKnown: (words: str
     const cost = fits && last !== "" ? joined.length - last.length : alsoLine(entry).length + 1
     if (cost > left) continue
     left -= cost
+    told.add(words)
     if (!fits && last !== "") lines.push(alsoLine(last))
     last = fits ? joined : entry
   }
   if (last !== "") lines.push(alsoLine(last))
-  return lines
+  return [lines, told]
 }
 
 const alsoLine = (words: string): string => `- also: ${code(words, 2 * ALSO_LINE)}`

@@ -1,7 +1,8 @@
 /** What the new context contains without us: the host's summary, what the host keeps, and what it adds again. Pure. */
 import { oneLine } from "../util/text.ts"
+import { containsWhole } from "./whole.ts"
 
-/** Whether a text is already there verbatim, apart from white space and case. */
+/** Whether a text is already there verbatim, in whole words, apart from white space and case. */
 export type Held = (text: string) => boolean
 
 /**
@@ -15,8 +16,5 @@ export function heldIn(summary: string, others: readonly string[]): Held {
   if (texts.trim() === "") return () => false
   // Searched some hundred times, and searching bytes takes less than half the time.
   const known = Buffer.from(texts)
-  return (text) => {
-    const wanted = oneLine(text).toLowerCase()
-    return wanted !== "" && known.includes(wanted)
-  }
+  return (text) => containsWhole(known, oneLine(text).toLowerCase())
 }

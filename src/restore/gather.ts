@@ -40,12 +40,14 @@ export interface PendingPrompt {
 
 export interface GatherOptions extends Pick<BriefOptions, "related" | "about" | "focus"> {
   readonly pending?: PendingPrompt | undefined
+  /** Id of the last turn that counts. Default: the session's last. */
+  readonly upTo?: number | undefined
 }
 
 /** Everything a restore may need. The cost does not depend on the length of the session. */
 export function gather(db: Database, session: string, options: GatherOptions = {}): Material {
-  const { pending: asked, related, about = asked?.text, focus } = options
-  const scope = scopeOf(db, session)
+  const { pending: asked, related, about = asked?.text, focus, upTo } = options
+  const scope = scopeOf(db, session, upTo)
   const brief = gatherBrief(db, session, { scope, turns: MOST_TURNS, related, about, focus })
   const last = brief.turns[0]
   const inProject = belowFolder(brief.cwd)
@@ -171,10 +173,12 @@ function notes(db: Database, scope: Scope, kind: "constraint" | "decision" | "re
     scope,
     `SELECT n.text, n.turn, t.handle FROM notes n JOIN turns t ON t.id = n.turn
      WHERE n.session = ?1 AND n.kind = '${kind}' AND n.turn <= ?2 AND ${STANDS}
-       AND n.origin NOT IN ('subagent', 'import') AND instr(n.session, '/') = 0 ORDER BY n.turn DESC LIMIT ${2 * MOST_NOTES}`,
+       AND n.origin NOT IN ('subagent', 'import') AND instr(n.session, '/') = 0
+     ORDER BY n.turn DESC, n.place DESC LIMIT ${2 * MOST_NOTES}`,
   ).sort((a, b) => b.turn - a.turn)
-  const once = new Map(found.reverse().map(({ text, handle }) => [text, { text, handle }]))
-  return [...once.values()].reverse().slice(0, MOST_NOTES)
+  const once = new Map<string, Quote>()
+  for (const { text, handle } of found) if (!once.has(text)) once.set(text, { text, handle })
+  return [...once.values()].slice(0, MOST_NOTES)
 }
 
 interface ChangedFile {

@@ -1,6 +1,8 @@
 /** Tells whether a text contains a fact, however it is quoted; for receipts and for `bench survive`. Pure. */
 import type { FactKind } from "../transcript/facts.ts"
 import { oneLine } from "../util/text.ts"
+import { lastTwo } from "./paths.ts"
+import { containsWhole } from "./whole.ts"
 
 /** Adds the sentences and numbers that receipts count besides facts. */
 export type HeldKind = FactKind | "constraint" | "decision" | "number"
@@ -29,19 +31,19 @@ export function holderOf(text: string, short?: ShortNames): (kind: HeldKind, fac
       case "path":
         // A path is recognised by its folder and name, since sessions write it relative to many places.
         return (
-          known.includes(essence(fact.split("/").slice(-2).join("/"))) ||
+          containsWhole(known, essence(lastTwo(fact))) ||
           inSharedFolder(known, fact) ||
           holdsName(known, short?.path(fact))
         )
       case "command":
-        return known.includes(essence(fact)) || isQuoted(known, short?.command(fact))
+        return containsWhole(known, essence(fact)) || isQuoted(known, short?.command(fact))
       case "constraint":
       case "decision":
         return known.includes(essence(fact).slice(0, SENTENCE_KNOWN))
       case "number":
         return holdsNumber(known, fact)
       default:
-        return known.includes(essence(fact))
+        return containsWhole(known, essence(fact))
     }
   }
 }

@@ -1,4 +1,5 @@
 /** Fits lines into a budget. Pure. */
+import { containsWhole } from "./whole.ts"
 
 /** How many lines may be too long before a section ends. */
 const MOST_REFUSED = 12
@@ -21,9 +22,9 @@ export class Page {
     return this.#text
   }
 
-  /** Whether the page already contains a text. */
+  /** Whether the page already contains a text, in whole words. */
   holds(text: string): boolean {
-    return this.#text.includes(text)
+    return containsWhole(this.#text, text)
   }
 
   /**

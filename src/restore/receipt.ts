@@ -89,9 +89,7 @@ export function* receiptsIn(
     const boundary = record.parts.find((part) => part.kind === "boundary")
     if (boundary !== undefined) {
       if (draft !== undefined) yield finish(session, draft, givenAt)
-      const kept = textOf(
-        recent.filter(({ uuid }) => uuid !== undefined && boundary.preserved.includes(uuid)),
-      )
+      const kept = preservedText(recent, boundary.preserved)
       const { trigger, preTokens } = boundary
       const place = { boundary: { record, offset }, trigger, preTokens, before, kept }
       draft = said ? { ...place, arrived: [], answered: false, version: undefined } : undefined
@@ -158,6 +156,10 @@ function proofOf({ arrived, answered, version }: Draft, text: string): DeliveryP
   if (!answered) return "open"
   return atLeast(version, TELLS) ? "lost" : "untold"
 }
+
+/** The text of the messages that the host kept at a compaction. */
+export const preservedText = (records: readonly TranscriptRecord[], uuids: readonly string[]): string =>
+  textOf(records.filter(({ uuid }) => uuid !== undefined && uuids.includes(uuid)))
 
 /** The text of messages that stays in the context. */
 function textOf(records: readonly TranscriptRecord[]): string {

@@ -17,6 +17,7 @@ import {
 import { Page } from "./page.ts"
 import { belowFolder, lastTwo } from "./paths.ts"
 import { blockQuote, code, commandIn, errorIn, name, said, time, word } from "./quote.ts"
+import { uncut } from "./whole.ts"
 
 export type RestoreSource = "compact" | "clear"
 
@@ -153,7 +154,7 @@ export function renderRestore(material: Material, options: RenderOptions): strin
   complement(page, withoutTold(material, page), page.left - kept, held, heldPath)
   const turns = lastAnswer === "" ? material.turns : withoutFirstAnswer(material.turns)
   // If there are only turns and the summary contains their prompts, nothing was lost.
-  if (page.text() === head && turns.every(({ prompt }) => held(cut(prompt, PROMPT_HELD, "")))) return ""
+  if (page.text() === head && turns.every(({ prompt }) => held(uncut(cut(prompt, PROMPT_HELD))))) return ""
   // A decision may also be one of these lines.
   const untold = onTheWay.filter(({ text }) => !page.holds(shownOf(text, STEP_SHORT)))
   turnLines(page, withSteps(turns, untold))
@@ -171,8 +172,9 @@ function pendingPrompt(page: Page, material: Material, { source, budget }: Rende
     Math.floor(budget * PENDING_SHARE),
     page.left - PENDING_TITLE.length - "\n## \n".length,
   )
-  // Quoted before cutting, since the quotation mark lengthens every line.
-  const quote = cut(blockQuote(pending), room, " … (cut)").replace(/\n>?$/, "")
+  // Quoted before cutting, since the quotation mark lengthens every line. The mark of the cut joins the last line with
+  // words: on one of its own, it might stand outside the quotation.
+  const quote = cut(blockQuote(pending), room, " … (cut)").replace(/(?:\n>? *)+( … \(cut\))?$/, "$1")
   // If there is no room for even a word, the quotation mark is dropped too.
   if (quote.length > "> ".length) page.section(PENDING_TITLE, [quote])
 }
@@ -192,14 +194,20 @@ function commands({ failing, good }: Material, held: Held, room: number): string
 }
 
 /**
- * The facts without commands from a script shown above, if enough of the command is visible there; the script may be
- * cut.
+ * The facts without what is shown above: the failed command's error, and commands from a script, if enough of them is
+ * visible there; both may be cut.
  */
 function withoutTold({ facts, failing, good }: Material, page: Page): Facts {
   const scripts = [failing, good].flatMap((run) => run?.command ?? [])
   const isTold = ({ text }: Fact): boolean =>
-    scripts.some((script) => script.includes(text)) && page.holds(text.slice(0, COMMAND_KNOWN))
-  return { ...facts, commands: facts.commands.filter((fact) => !isTold(fact)) }
+    scripts.some((script) => script.includes(text)) && page.holds(uncut(cut(text, COMMAND_KNOWN)))
+  const isMet = ({ text }: Fact): boolean =>
+    [ERROR_SHOWN, ERROR_SHORT].some((most) => page.holds(errorIn(text, most)))
+  return {
+    ...facts,
+    commands: facts.commands.filter((fact) => !isTold(fact)),
+    errors: facts.errors.filter((fact) => !isMet(fact)),
+  }
 }
 
 function commandLine({ command, exitCode, error, handle }: CommandRun, shown: number, most: number): string {
@@ -283,7 +291,7 @@ export function* relatedLines(
 }
 
 /** The words that a quotation shows, without its marks. */
-const shownOf = (text: string, limit: number): string => said(text, limit).slice(1, -1).replace(/…$/, "")
+const shownOf = (text: string, limit: number): string => uncut(said(text, limit).slice(1, -1))
 
 /**
  * @param asked characters of the prompt

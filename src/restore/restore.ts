@@ -18,14 +18,17 @@ export interface Restore {
 
 export interface RestoreOptions extends Omit<RenderOptions, "standing"> {
   /**
-   * Where the host keeps what it adds to the new context, and where the vault is. If absent, nothing is left out
-   * because the context already contains it, and what was said during turns is not shown.
+   * Where the host keeps what it adds to the new context (without a folder: that of the session), and where the vault
+   * is. If absent, nothing is left out because the context already contains it, and what was said during turns is not
+   * shown.
    */
   readonly host?: HostPlaces & { readonly dataHome: string }
   /** What is being asked when no prompt is pending: turns of other sessions should be about it. */
   readonly about?: string | undefined
   /** Words that the user gave with the compaction: turns of other sessions about them come first. */
   readonly focus?: string | undefined
+  /** Id of the last turn that was compacted, if the conversation has gone on since. */
+  readonly upTo?: number | undefined
 }
 
 export function restoreOf(
@@ -34,18 +37,25 @@ export function restoreOf(
   options: RestoreOptions,
   pending?: PendingPrompt,
 ): Restore {
-  const { related: most, about, focus } = options
-  const material = gather(db, session, { pending, related: most, about, focus })
+  const { related: most, about, focus, upTo } = options
+  const material = gather(db, session, { pending, related: most, about, focus, upTo })
   const { facts, related, version, shownAgain: files, todos } = material
-  const standing = standingIn(db, { session, version, files, todos }, options)
+  const standing = standingIn(db, { session, version, files, todos }, options, material.cwd)
   const steps = options.host === undefined ? [] : stepsOf(db, material.turns, options.host.dataHome)
   return { text: renderRestore({ ...material, steps }, { ...options, standing }), facts, related }
 }
 
-function standingIn(db: Database, shown: Shown, { host, source, byPlugin }: RestoreOptions): string {
+/** @param folder the session's */
+function standingIn(
+  db: Database,
+  shown: Shown,
+  { host, source, byPlugin }: RestoreOptions,
+  folder: string | undefined,
+): string {
   if (host === undefined) return ""
-  const settings = hostSettings(host)
-  const files = standingText(host, settings)
+  const places = { ...host, cwd: host.cwd ?? folder }
+  const settings = hostSettings(places)
+  const files = standingText(places, settings)
   if (source !== "compact" || byPlugin === true) return files
   return `${files}\n${reshownText(db, shown, { ...settings, dataHome: host.dataHome })}`
 }

@@ -20,8 +20,12 @@ const ALL = Number.MAX_SAFE_INTEGER
 const IS_TAKEN_BACK = `coalesce((SELECT t.taken_back FROM turns t WHERE t.session = s.parent AND t.started <= s.started
   ORDER BY t.seq DESC LIMIT 1), 0)`
 
-/** A session, its subagents, and what a fork shares with the session it came from. */
-export function scopeOf(db: Database, session: string): ScopePart[] {
+/**
+ * A session, its subagents, and what a fork shares with the session it came from.
+ *
+ * @param last the last turn of the session that counts
+ */
+export function scopeOf(db: Database, session: string, last = ALL): ScopePart[] {
   const scope: ScopePart[] = []
   const visit = (id: string, upTo: number, takenBack: 0 | 1, depth: number): void => {
     if (depth > 8 || scope.some((part) => part.session === id)) return
@@ -42,7 +46,7 @@ export function scopeOf(db: Database, session: string): ScopePart[] {
     for (const { parent, turn, takenBack: isBranch } of parents)
       visit(parent, Math.min(turn ?? ALL, upTo, replacedBy(db, id, parent) - 1), isBranch, depth + 1)
   }
-  visit(session, ALL, 0, 0)
+  visit(session, last, 0, 0)
   return scope
 }
 

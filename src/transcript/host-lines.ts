@@ -2,6 +2,7 @@
 import { textsOf } from "./content.ts"
 import { isObject, type JsonObject, objectOf, stringOf } from "./json.ts"
 import type { Part } from "./types.ts"
+import { tokenCount } from "./usage.ts"
 import { queuedTextParts, type Speaker, userTextParts } from "./user-text.ts"
 
 /** Events that consist of words. Their `content` is always the host's, whatever it looks like. */
@@ -92,6 +93,7 @@ function boundaryPart(metadata: JsonObject): Part {
     kind: "boundary",
     trigger: stringOf(metadata["trigger"]) ?? "unknown",
     preTokens: Number.isSafeInteger(preTokens) ? (preTokens as number) : undefined,
+    postTokens: tokenCount(metadata["postTokens"]) || undefined,
     preserved: [...new Set(preserved.filter((uuid) => uuid !== undefined))],
   }
 }

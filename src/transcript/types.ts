@@ -72,6 +72,8 @@ export type Part =
       readonly kind: "boundary"
       readonly trigger: string
       readonly preTokens: number | undefined
+      /** Tokens of the messages that remain, reported by newer hosts. */
+      readonly postTokens: number | undefined
       /** uuids of messages that the host kept in the context. */
       readonly preserved: readonly string[]
     }

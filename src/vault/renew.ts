@@ -22,18 +22,31 @@ const PATIENCE = 5000
  */
 export function setAsideIfDifferent(transcript: string, copy: string, now: number): string | undefined {
   if (!existsSync(transcript) || tailOf(copy) === undefined) return undefined
-  const held = openLocked(copy, { path: transcript, created: now }, performance.now() + PATIENCE)
+  // Opened only under the lock, since whoever held it may have archived a file that has taken the transcript's place.
+  return setAsideUnless(copy, transcript, now, () =>
+    withTranscript(transcript, (source) => source === undefined || isSound(copy, source)),
+  )
+}
+
+/** The same for a copy without a transcript: sets it aside if it is damaged. */
+export function setAsideIfDamaged(copy: string, path: string, now: number): string | undefined {
+  if (tailOf(copy) === undefined) return undefined
+  return setAsideUnless(copy, path, now, () => isSound(copy, undefined))
+}
+
+function isSound(copy: string, source: number | undefined): boolean {
+  const check = checkCopy(copy, source)
+  return check === undefined || (check.damage.length === 0 && check.differsAt === undefined)
+}
+
+/** Calls `isFine` under the copy's lock. */
+function setAsideUnless(copy: string, path: string, now: number, isFine: () => boolean): string | undefined {
+  const held = openLocked(copy, { path, created: now }, performance.now() + PATIENCE)
   if (held === undefined) {
     throw new CtxError("busy", "another process is archiving this transcript", { hint: "try again" })
   }
   try {
-    // Opened only now, since whoever held the lock may have archived a file that has taken the transcript's place.
-    return withTranscript(transcript, (source) => {
-      if (source === undefined) return undefined
-      const check = checkCopy(copy, source)
-      const sound = check === undefined || (check.damage.length === 0 && check.differsAt === undefined)
-      return sound ? undefined : setAside(copy)
-    })
+    return isFine() ? undefined : setAside(copy)
   } finally {
     closeSync(held.fd)
   }

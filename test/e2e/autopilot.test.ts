@@ -41,7 +41,7 @@ async function context(machine: Machine, env: Record<string, string> = {}) {
   return JSON.parse(ran.stdout).context
 }
 
-test("silent below the critical zone; above it one line, once until the next compaction", async () => {
+test("says nothing below the critical zone, and above it one line, once until the next compaction", async () => {
   using machine = new Machine()
   const session = machine.session()
   await machine.hook("session-start", session, { source: "startup" })
@@ -132,7 +132,7 @@ test("each session has its own history, and the shared file is that of the last 
   expect(lstatSync(join(machine.dataHome, "autopilot-state.json")).mode & 0o777).toBe(0o600)
 })
 
-test("a large window, a learnt point, another session's point, and the user's own window", async () => {
+test("knows a large window, a learnt point, also another session's, and the user's own window", async () => {
   using machine = new Machine()
   const large = machine.session()
   answer(large.user("begin"), 470_600, "claude-opus-5-5").flush()
@@ -246,7 +246,7 @@ test("bytes archived by another process are read as well", async () => {
   expect(stateOf(machine, session)).toMatchObject({ tokens: 70_000, at: lstatSync(session.path).size })
 })
 
-test("switched off, nothing is tracked; a project's folder is only written to on request, never through a link", async () => {
+test("switched off, it tracks nothing; it writes to a project's folder only on request, never through a link", async () => {
   using machine = new Machine()
   const session = machine.session()
   answer(session.user("begin"), 160_000).flush()

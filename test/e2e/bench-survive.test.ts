@@ -38,7 +38,7 @@ beforeAll(() => {
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 
 describe("a session whose needs are known", () => {
-  test("in JSON", async () => {
+  test("is reported in JSON", async () => {
     const { code, stderr, json } = await survive("--data", "transcripts", "--json")
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
     const [one] = json.compactions
@@ -54,14 +54,35 @@ describe("a session whose needs are known", () => {
     expect(json.summary.mean).toBeCloseTo(1 / 6)
   })
 
-  test("for people", async () => {
+  test("a message that the host kept counts like its summary", async () => {
+    const session = "22222222-2222-4222-8222-222222222222"
+    const path = join(root, "kept", `${session}.jsonl`)
+    const transcript = new Transcript({ session, cwd: "/src/app", version: "2.1.329", path })
+    transcript.turn("Fix it.", [edit("/src/app/lib/lost.ts"), edit("/src/app/lib/kept.ts")], "")
+    const uuids = transcript.text
+      .trim()
+      .split("\n")
+      .slice(-2)
+      .map((line) => JSON.parse(line).uuid)
+    const compactMetadata = { trigger: "auto", preTokens: 150_000, preservedMessages: { uuids } }
+    transcript
+      .line({ type: "system", subtype: "compact_boundary", content: "Compacted", compactMetadata })
+      .summary("<summary>Fixed.</summary>")
+      .turn("And now?", [edit("/src/app/lib/kept.ts"), edit("/src/app/lib/lost.ts")])
+      .flush()
+    const { json } = await survive("--data", "kept", "--json")
+    expect(json.compactions[0].summary.path).toBe(0.5)
+    expect(json.compactions[0].methods.restore).toMatchObject({ together: { path: 1 }, given: { path: 1 } })
+  })
+
+  test("is reported to people", async () => {
     const { code, stdout, stderr } = await survive("--data", "transcripts", "--budget", "2000")
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
     expect(stdout).toContain("1 compaction; 2000 characters; needed within 30 steps")
     expect(stdout).toMatch(/\| restore +\| 100 +\| 100 +\| – +\| 100 +\| 100 +\| 100 /)
   })
 
-  test("from the vault, by session", async () => {
+  test("is measured from the vault, by session", async () => {
     const imported = await run(["import", "transcripts"], { env: { HOME: root }, cwd: root })
     expect(imported.code).toBe(0)
     expect((await survive("--session", "1111", "--json")).json.compactions).toHaveLength(1)

@@ -78,7 +78,7 @@ beforeAll(async () => {
 afterAll(() => machine[Symbol.dispose]())
 
 describe("the front door", () => {
-  test("version, help, no command", async () => {
+  test("prints version and help, and exits with 64 without a command", async () => {
     expect(await cli("--version")).toMatchObject({ code: 0, stdout: `ctxbridge ${version}\n`, stderr: "" })
     expect(await cli("--help")).toMatchObject({ code: 0, stderr: "" })
     const bare = await cli()
@@ -169,7 +169,7 @@ describe("status", () => {
       readFileSync(file, "utf8").replace(/ \S+\/ctxbridge hook stop/, " /old/ctxbridge hook stop"),
     )
     expect(await hooks()).toMatchObject({ stale: ["Stop"], missing: [] })
-    expect((await there("status")).stdout).toContain("of another binary: Stop")
+    expect((await there("status")).stdout).toContain("of another binary, or changed: Stop")
   })
 
   test("mends a database that is none, and says so", async () => {
@@ -220,7 +220,7 @@ describe("status", () => {
 })
 
 describe("sessions", () => {
-  test("this project's, newest first", async () => {
+  test("lists this project's, newest first", async () => {
     const ran = await cli("sessions")
     expect(ran).toMatchObject({ code: 0, stderr: "" })
     const lines = ran.stdout.trimEnd().split("\n")
@@ -234,7 +234,7 @@ describe("sessions", () => {
     ])
   })
 
-  test("another folder has none, and says what to do", async () => {
+  test("says what to do in a folder that has none", async () => {
     const ran = await cli("sessions", "--project", machine.home)
     expect(ran).toMatchObject({ code: 3, stdout: "" })
     expect(ran.stderr).toContain("--all-projects")
@@ -247,7 +247,7 @@ describe("show", () => {
   const handles = async (): Promise<string[]> =>
     (await json("show", main.session)).value.turns.map((turn: { handle: string }) => turn.handle)
 
-  test("a session: its turns as lines", async () => {
+  test("shows a session as lines, one for each turn", async () => {
     const ran = await cli("show", main.session.slice(0, 8))
     expect(ran).toMatchObject({ code: 0, stderr: "" })
     for (const handle of await handles()) expect(ran.stdout).toContain(handle)
@@ -255,7 +255,7 @@ describe("show", () => {
     expect((await cli("show", `${main.session.slice(0, 8)}/a1b2`)).stdout).toContain("Look into the tests.")
   })
 
-  test("a turn: everything, with nothing that could steer the terminal", async () => {
+  test("shows everything of a turn, and nothing that could steer the terminal", async () => {
     const [first] = await handles()
     const { stdout } = await cli("show", first!)
     for (const words of [
@@ -272,7 +272,7 @@ describe("show", () => {
     expect((await cli("show", first!.slice(4, 8))).stdout).toBe(stdout)
   })
 
-  test("--json: whole text, parts, tools, files, tokens", async () => {
+  test("gives the whole text, parts, tools, files and tokens with --json", async () => {
     const [first, second] = await handles()
     const { value } = await json("show", first!)
     expect(value).toMatchObject({
@@ -295,7 +295,7 @@ describe("show", () => {
     expect(texts[0].text).toBe(BIG.output)
   })
 
-  test("pages join to the whole", async () => {
+  test("gives pages that make up the whole", async () => {
     const second = (await handles())[1]!
     const whole = (await cli("show", second, "--full")).stdout
     const first = (await cli("show", second)).stdout
@@ -312,7 +312,7 @@ describe("show", () => {
     expect((await json("show", second, "--page", "1")).value.page.of).toBeGreaterThan(1)
   })
 
-  test("nothing, too short, several", async () => {
+  test("refuses a word that names nothing or several, or is too short", async () => {
     expect((await cli("show", "ctx:zzzzzz")).code).toBe(3)
     expect((await cli("show", "abc")).code).toBe(64)
     expect((await cli("show", "/")).code).toBe(64)
@@ -326,7 +326,7 @@ describe("show", () => {
     expect(ran.stderr.match(/session 5e551011/g)).toHaveLength(2)
   })
 
-  test("a fork names the session it begins as", async () => {
+  test("names the session as which a fork begins", async () => {
     using forked = new Machine()
     const there = (...args: string[]) => run(args, { env: forked.env, cwd: forked.cwd })
     const parent = forked.session().turn("Shared prompt").flush()
@@ -344,7 +344,7 @@ describe("show", () => {
 })
 
 describe("export", () => {
-  test("--raw is the transcript, byte for byte", async () => {
+  test("gives the transcript byte for byte with --raw", async () => {
     expect(await cli("export", main.session, "--raw")).toMatchObject({
       code: 0,
       stdout: readFileSync(main.path, "utf8"),
@@ -356,7 +356,7 @@ describe("export", () => {
     expect((await cli("export", main.session, "--raw", "--agent", "zzz")).code).toBe(3)
   })
 
-  test("--raw of a handle is the turn's own lines", async () => {
+  test("gives a turn's own lines with --raw and a handle", async () => {
     const { value } = await json("show", main.session)
     const { stdout } = await cli("export", value.turns[0].handle, "--raw")
     expect(readFileSync(main.path, "utf8")).toContain(stdout)
@@ -365,7 +365,7 @@ describe("export", () => {
     )
   })
 
-  test("--jsonl and Markdown", async () => {
+  test("writes JSON lines and Markdown", async () => {
     const { stdout } = await cli("export", main.session, "--jsonl")
     const lines = stdout
       .trimEnd()
@@ -384,7 +384,7 @@ describe("export", () => {
     expect(markdown).toBe((await cli("export", main.session, "--md")).stdout)
   })
 
-  test("a file: private, never overwritten unasked", async () => {
+  test("writes a private file, and overwrites none unasked", async () => {
     const file = join(machine.root, "out.jsonl")
     const { value } = await json("export", main.session, "--raw", "--output", file)
     expect(value).toEqual({ file, format: "raw", bytes: statSync(main.path).size })
@@ -399,13 +399,13 @@ describe("export", () => {
     expect((await cli("export", main.session, "-o", join(machine.root, "no", "file"))).code).toBe(1)
   })
 
-  test("- is stdout, and no file", async () => {
+  test("takes - for stdout, not for a file", async () => {
     const ran = await cli("export", main.session, "--raw", "-o", "-")
     expect(ran).toMatchObject({ code: 0, stdout: readFileSync(main.path, "utf8"), stderr: "" })
     expect(existsSync(join(machine.cwd, "-"))).toBe(false)
   })
 
-  test("one format, and --json needs a file", async () => {
+  test("takes one format only, and --json only with a file", async () => {
     expect((await cli("export", main.session, "--raw", "--md")).code).toBe(64)
     expect((await json("export", main.session)).code).toBe(64)
   })
@@ -421,7 +421,7 @@ describe("verify", () => {
     return value
   }
 
-  test("all is well", async () => {
+  test("says when all is well", async () => {
     const value = await verified(machine)
     expect(value.ok).toBe(true)
     expect(value.transcripts.map(({ state }: { state: string }) => state)).toEqual(["complete", "complete"])
@@ -429,7 +429,7 @@ describe("verify", () => {
     expect((await cli("verify")).stdout).toContain("nothing is missing")
   })
 
-  test("what is new is missing, half a line is waiting", async () => {
+  test("calls new lines missing and half a line waiting", async () => {
     using own = new Machine()
     const transcript = own.session().turn("one").flush()
     expect(await verified(own)).toMatchObject({
@@ -449,7 +449,7 @@ describe("verify", () => {
     })
   })
 
-  test("deleted by the host is fine; rewritten is told, and kept when archived anew", async () => {
+  test("accepts what the host has deleted, and tells what it has rewritten, which is kept when archived anew", async () => {
     using own = new Machine()
     const gone = own.session().turn("one").flush()
     const rewritten = own.session().turn("two").flush()
@@ -469,7 +469,7 @@ describe("verify", () => {
     expect(await verified(own)).toMatchObject({ ok: true, totals: { superseded: 2 } })
   })
 
-  test("damage is found and named", async () => {
+  test("finds and names damage", async () => {
     using own = new Machine()
     const transcript = own.session().turn("one", [BIG]).flush()
     await there(own, "import")
@@ -509,7 +509,7 @@ describe("verify", () => {
     expect(await verified(own)).toMatchObject({ ok: true, views })
   })
 
-  test("paths must be transcripts", async () => {
+  test("refuses paths that are no transcripts", async () => {
     expect((await cli("verify", "/no/such/file.jsonl")).code).toBe(64)
     expect((await cli("verify", binary())).code).toBe(64)
   })
@@ -532,7 +532,7 @@ describe("import", () => {
     expect(second.stdout).toContain("Nothing new")
   })
 
-  test("half a last line: left while the file is young, taken when it is old", async () => {
+  test("leaves half a last line while the file is young, and takes it when it is old", async () => {
     using own = new Machine()
     const transcript = own.session().turn("one").flush()
     appendFileSync(transcript.path, '{"type":"us')
@@ -566,7 +566,7 @@ describe("import", () => {
     expect((await there(own, "verify")).code).toBe(0)
   })
 
-  test("killed in the middle, it goes on where it was", async () => {
+  test("goes on where it was after it was killed", async () => {
     using own = new Machine()
     const transcript = own.session()
     for (let n = 0; n < 150; n++) transcript.turn(`prompt ${n}`, [BIG])
@@ -627,7 +627,7 @@ describe("completions", () => {
     expect(complete("ctxbridge", "help", "ver")).toEqual(["verify"])
   })
 
-  test("zsh, fish, nothing else", async () => {
+  test("are there for zsh and fish, and for no other shell", async () => {
     for (const shell of ["zsh", "fish"]) {
       const { stdout, code } = await cli("completions", shell)
       expect(code).toBe(0)
@@ -716,7 +716,7 @@ describe("output", () => {
     expect(nonBlocking.stdout.toString()).toBe(whole)
   })
 
-  test("colour and width are a terminal's own, and NO_COLOR is heard", async () => {
+  test("has a terminal's width and colour, and heeds NO_COLOR", async () => {
     const inTerminal = async (env: Record<string, string>): Promise<string> =>
       (await runAtTerminal(machine, ["sessions"], { cols: 60, env })).text
     const plain = await inTerminal({ NO_COLOR: "1" })

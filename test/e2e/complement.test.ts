@@ -76,7 +76,7 @@ test("what the folder's and the user's memory files say is left out", async () =
   }
 })
 
-test("after /clear as well", async () => {
+test("the same is left out after /clear", async () => {
   using machine = new Machine()
   writeFileSync(join(machine.cwd, "CLAUDE.md"), RULE)
   const session = machine.session()
@@ -109,7 +109,7 @@ test("nothing is given back when nothing was said", async () => {
   expect(await cleared(machine, session)).toBe("")
 })
 
-test("what hosts keep: newer ones the last answer, all of them the last used files, shown relative to the project", async () => {
+test("what hosts keep is left out: newer ones the last answer, all of them the last used files", async () => {
   for (const [version, isKept, isShown] of [
     ["2.0.75", false, false],
     ["2.0.76", false, true],

@@ -88,7 +88,7 @@ class Play {
   }
 }
 
-test("arrived: nothing is given again, and nobody looks any more", async () => {
+test("once it has arrived, nothing is given again, and nobody looks any more", async () => {
   using machine = new Machine()
   const play = new Play(machine)
   const text = await play.compact()
@@ -102,7 +102,7 @@ test("arrived: nothing is given again, and nobody looks any more", async () => {
   expect(await play.prompt("and on")).toMatchObject(SILENT)
 })
 
-test("the host stopped our hook: the same text at the next prompt, once", async () => {
+test("when the host stopped our hook, the same text comes at the next prompt, once", async () => {
   using machine = new Machine()
   const play = new Play(machine)
   const text = await play.compact()
@@ -121,7 +121,7 @@ test("the host stopped our hook: the same text at the next prompt, once", async 
   ])
 })
 
-test("a whole turn without it: the same text at the prompt after", async () => {
+test("after a whole turn without it, the same text comes at the next prompt", async () => {
   using machine = new Machine()
   const play = new Play(machine)
   const text = await play.compact()
@@ -133,7 +133,7 @@ test("a whole turn without it: the same text at the prompt after", async () => {
   expect(await play.prompt("further")).toMatchObject(SILENT)
 })
 
-test("a user who stops every turn: the same text at the second prompt, once", async () => {
+test("a user who stops every turn gets the same text at the second prompt, once", async () => {
   for (const isAnswered of [true, false]) {
     using machine = new Machine()
     const play = new Play(machine)
@@ -163,7 +163,7 @@ test("the next compaction begins anew, whatever became of the last restore", asy
   expect(play.delivery).toBeUndefined()
 })
 
-test("given, but our note of it is lost: the transcript shows it, and nothing is given again", async () => {
+test("when our note of it is lost, the transcript shows it, and nothing is given again", async () => {
   for (const isThere of [true, false]) {
     using machine = new Machine()
     const play = new Play(machine)
@@ -182,7 +182,7 @@ test("given, but our note of it is lost: the transcript shows it, and nothing is
   }
 })
 
-test("a host that does not tell, another host's words, and restores switched off: nothing is given again", async () => {
+test("nothing is given again to a host that does not tell, or with restores switched off", async () => {
   using machine = new Machine()
   const old = new Play(machine, "2.0.76")
   await old.compact()
@@ -255,7 +255,7 @@ test("status tells whether the last restore has arrived", async () => {
   expect(untold.text).toEndWith("this version of the host does not say whether it arrived")
 })
 
-test("/clear: what the next conversation was given and did not get", async () => {
+test("after /clear, the next conversation is given again what it did not get", async () => {
   using machine = new Machine()
   const play = new Play(machine)
   await play.hook("session-end", { reason: "clear" })
@@ -270,7 +270,7 @@ test("/clear: what the next conversation was given and did not get", async () =>
   expect(await prompt("further")).toMatchObject(SILENT)
 })
 
-test("/clear, and a user who stops every turn: at the third prompt", async () => {
+test("after /clear, a user who stops every turn gets it at the third prompt", async () => {
   using machine = new Machine()
   const play = new Play(machine)
   await play.hook("session-end", { reason: "clear" })
@@ -290,7 +290,7 @@ test("/clear, and a user who stops every turn: at the third prompt", async () =>
   expect(contextOf(await prompt("further"))).toBe(text)
 })
 
-test("a transcript that was rewritten, a state or an archive that is gone: nothing is given again", async () => {
+test("nothing is given again when the transcript was rewritten, or the state or archive is gone", async () => {
   using machine = new Machine()
   const rewritten = new Play(machine)
   await rewritten.compact()
@@ -314,7 +314,7 @@ test("a transcript that was rewritten, a state or an archive that is gone: nothi
   expect(await other.prompt("and on")).toMatchObject(SILENT)
 })
 
-test("the line for the user: counts only, not for the model, and an option switches it off", async () => {
+test("the line for the user has counts only, is not for the model, and can be switched off", async () => {
   using machine = new Machine()
   const play = new Play(machine)
   const start = (env = {}) => play.hook("session-start", { source: "compact" }, { env })

@@ -22,6 +22,7 @@ import { spoolFinding } from "../../src/doctor/backlog.ts"
 import { spaceFinding } from "../../src/doctor/folders.ts"
 import { logError } from "../../src/util/log.ts"
 import { binary, run } from "../support/binary.ts"
+import type { Found } from "../support/doctor.ts"
 import { Machine } from "../support/machine.ts"
 
 setDefaultTimeout(60_000)
@@ -29,15 +30,6 @@ setDefaultTimeout(60_000)
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 const SECRET = "the heron nests below the weir"
-
-interface Found {
-  readonly check: string
-  readonly state: string
-  readonly text: string
-  readonly hint?: string
-  readonly details: readonly string[]
-  readonly repair: string | null
-}
 
 interface Report {
   readonly code: number
@@ -165,7 +157,7 @@ describe("a machine where all is well", () => {
     expect(of(report, "vault")[0]!.text).toContain("every byte checked")
   })
 
-  test("variables and options that do not do what they seem to", async () => {
+  test("tells of variables and options that do not do what they seem to", async () => {
     const report = await patient.doctor([], {
       BUN_CONFIG_MAX_HTTP_REQUESTS: "1",
       CTXBRIDGE_RESTORE_BUGDET: "5",
@@ -188,7 +180,7 @@ describe("a machine where all is well", () => {
     )
   })
 
-  test("the host's version: by the program, by the transcripts, or too old", async () => {
+  test("takes the host's version from the program or the transcripts, and warns when it is too old", async () => {
     patient.program("claude", "echo '1.0.3 (Claude Code)'")
     expect(states(await patient.doctor(), "host")).toEqual(["warn"])
     patient.program("claude", "exit 1")
@@ -201,7 +193,7 @@ describe("a machine where all is well", () => {
   })
 })
 
-test("a machine with nothing on it: no crash, and no folder made", async () => {
+test("a machine with nothing on it can be examined, and no folder is made", async () => {
   using patient = new Patient()
   rmSync(join(patient.programs, "claude"))
   const report = await patient.doctor()
@@ -302,7 +294,7 @@ test("many faults at once are found, repaired, and gone", async () => {
 })
 
 describe("settings", () => {
-  test("no JSON, or hooks of a wrong shape", async () => {
+  test("settings that are no JSON, or have hooks of a wrong shape, are reported", async () => {
     using patient = await new Patient().healthy()
     const sound = readFileSync(patient.settings, "utf8")
     for (const text of ["{ // mine\n}", '{"hooks": []}', `${sound.trimEnd().slice(0, -1)},}`, "\xff"]) {
@@ -322,7 +314,7 @@ describe("settings", () => {
     expect(states(await patient.doctor(), "settings")).toEqual(["fail"])
   })
 
-  test("a binary that has moved", async () => {
+  test("hooks whose binary has moved are reported and repaired", async () => {
     using patient = await new Patient().healthy()
     const gone = join(patient.root, "gone", "ctxbridge")
     patient.edit((settings) => {
@@ -342,7 +334,7 @@ describe("settings", () => {
     expect({ code: fixed.code, bad: bad(fixed) }).toEqual({ code: 0, bad: [] })
   })
 
-  test("a hook that fails when it is run, and one of another version", async () => {
+  test("a hook that fails when it is run is reported, and one of another version", async () => {
     using patient = await new Patient().healthy()
     const other = patient.program(
       "ctxbridge",
@@ -379,7 +371,7 @@ describe("settings", () => {
     expect(runs!.details[0]).toStartWith("Stop: still running after ")
   })
 
-  test("twice: user and project, another binary, a plugin; what a project names is not run", async () => {
+  test("hooks that are there twice are reported, and what a project names is not run", async () => {
     using patient = await new Patient().healthy()
     expect((await patient.cli(["install", "--scope", "project"])).code).toBe(0)
     // The same command: the host runs it once.
@@ -423,7 +415,7 @@ describe("settings", () => {
     expect(tree(patient.dataHome)).toEqual(before)
   })
 
-  test("a clean-up period that the host refuses, or that ends the archiving", async () => {
+  test("a clean-up period is reported that the host refuses, or that ends the archiving", async () => {
     using patient = await new Patient().healthy()
     for (const [value, words] of [
       [0, "writes no transcripts"],
@@ -462,12 +454,13 @@ describe("settings", () => {
 })
 
 describe("the archive", () => {
-  test("a damaged database, one that is missing, one that is newer", async () => {
+  test("a database that is damaged, missing or newer is reported", async () => {
     using patient = await new Patient().healthy()
     const path = databasePath(patient.dataHome)
     const spoil: readonly ((path: string) => void)[] = [
       (file) => writeFileSync(file, "no database, but long enough to be taken for one. ".repeat(20)),
       (file) => truncateSync(file, 10_000),
+      (file) => truncateSync(file, 0),
       (file) => rmSync(file),
     ]
     for (const make of spoil) {
@@ -488,7 +481,7 @@ describe("the archive", () => {
     expect(of(newer, "database")).toMatchObject([{ state: "fail", text: expect.stringContaining("newer") }])
   })
 
-  test("copies that do not end or begin whole, or are damaged inside", async () => {
+  test("copies that do not begin or end whole, or are damaged inside, are reported", async () => {
     using patient = await new Patient().healthy()
     const session = patient.session()
     session.turn("More.").flush()
@@ -528,14 +521,14 @@ describe("the archive", () => {
     expect(existsSync(copy.replace(".jsonl.zst", ".~1.jsonl.zst"))).toBe(true)
   })
 
-  test.skipIf(process.getuid?.() !== 0)("files of another user", async () => {
+  test.skipIf(process.getuid?.() !== 0)("files of another user are reported", async () => {
     using patient = await new Patient().healthy()
     chownSync(databasePath(patient.dataHome), 4711, 4711)
     const report = await patient.doctor(["--fix"])
     expect(of(report, "owner")).toMatchObject([{ state: "fail", details: [databasePath(patient.dataHome)] }])
   })
 
-  test.skipIf(process.getuid?.() === 0)("a folder that cannot be written", async () => {
+  test.skipIf(process.getuid?.() === 0)("a folder that cannot be written is reported", async () => {
     using patient = await new Patient().healthy()
     chmodSync(patient.dataHome, 0o500)
     const report = await patient.doctor()
@@ -543,7 +536,7 @@ describe("the archive", () => {
     expect(of(report, "owner")).toMatchObject([{ state: "fail", details: [patient.dataHome] }])
   })
 
-  test("a file where the data folder should be", async () => {
+  test("a file where the data folder should be is reported", async () => {
     using patient = await new Patient().healthy()
     rmSync(patient.dataHome, { recursive: true })
     writeFileSync(patient.dataHome, "")
@@ -558,8 +551,7 @@ describe("the archive", () => {
   })
 })
 
-test("what waits in a spool is told", () => {
-  expect(spoolFinding(undefined).state).toBe("skipped")
+test("what waits in a spool is reported", () => {
   expect(spoolFinding({ files: 0, bytes: 0 }).state).toBe("ok")
   expect(spoolFinding({ files: 2, bytes: 3000 })).toMatchObject({
     state: "warn",
@@ -573,7 +565,7 @@ test("little room is a warning, none a failure", () => {
   expect(spaceFinding(1e6).state).toBe("fail")
 })
 
-test("PATH finds none, or another one", async () => {
+test("a PATH with no ctxbridge, or another one, is a warning", async () => {
   using patient = await new Patient().healthy()
   const report = await patient.doctor([], { PATH: "/usr/bin:/bin" })
   expect(of(report, "path")).toMatchObject([{ state: "warn", text: "ctxbridge is not on PATH" }])

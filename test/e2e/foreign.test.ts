@@ -97,7 +97,7 @@ describe("an archive of another tool's", () => {
     expect(new Set(uuids).size).toBe(uuids.length)
   })
 
-  test("leafhill's, also with its rows still in the log of a running program", async () => {
+  test("leafhill's is read also while its rows are in the log of a running program", async () => {
     using own = new Machine()
     const folder = join(own.root, "foreign")
     mkdirSync(folder)
@@ -143,7 +143,7 @@ describe("an archive of another tool's", () => {
     expect((await there(own, "export", `${LEAFHILL_SESSION}~leafhill`)).stdout).toContain("And the manual?")
   })
 
-  test("it is no transcript of the host's: verify says so, resurrect does not know it", async () => {
+  test("it is no transcript of the host's, as verify says, and resurrect does not know it", async () => {
     using own = new Machine()
     expect((await there(own, "import", put(own, NAMES[0]))).code).toBe(0)
     const verified = await there(own, "verify", "--json")
@@ -185,7 +185,7 @@ describe("an archive of another tool's", () => {
     expect(views(own)).toEqual(before)
   })
 
-  test("damaged, strange or hostile: a line of error, nothing taken", async () => {
+  test("if it is damaged, strange or hostile, there is a line of error, and nothing is taken", async () => {
     using own = new Machine()
     const good = readFileSync(put(own, "claude-mem.db"))
     const folder = join(own.root, "bad")
@@ -232,7 +232,7 @@ describe("an archive of another tool's", () => {
     expect(existsSync(join(own.root, "outside~claude-flow.jsonl.zst"))).toBe(false)
   })
 
-  test("found where it stands by default: told of, not taken", async () => {
+  test("if it is in its usual place, it is mentioned, not taken", async () => {
     using own = new Machine()
     own.session().turn("one").flush()
     const file = join(own.home, ".claude-mem", "claude-mem.db")

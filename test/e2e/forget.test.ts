@@ -151,7 +151,7 @@ describe("a whole session", () => {
     expect(prompts(machine, session)).toEqual([WORD])
   })
 
-  test("a subagent alone", async () => {
+  test("a subagent can be forgotten alone", async () => {
     using machine = new Machine()
     const { session, agent } = await told(machine)
     const { stdout } = well(await cli(machine, "forget", `${session.session}/a1`, "--yes"))
@@ -177,7 +177,7 @@ describe("a whole session", () => {
   })
 })
 
-test("a project: all of its sessions, and no other's", async () => {
+test("all sessions of a project are forgotten, and none of another", async () => {
   using machine = new Machine()
   const folder = join(machine.root, "secret-project")
   mkdirSync(folder)
@@ -231,7 +231,7 @@ describe("a text", () => {
     expect(await json(machine, "verify")).toMatchObject({ ok: true })
   })
 
-  test("however JSON has it; a second text in the same lines; another copy made from the first byte on", async () => {
+  test("is found however JSON writes it, beside another text, and in a copy that is made anew", async () => {
     using machine = new Machine()
     const text = 'pass "näme"\n\\word'
     const nested = JSON.stringify({ deep: text })
@@ -257,7 +257,7 @@ describe("a text", () => {
     expect(contentOf(machine.copy(session.path)).equals(twice)).toBe(true)
   })
 
-  test("within a session only; what the host itself has written is refused", async () => {
+  test("can go from one session only, and is refused where the host itself has written it", async () => {
     using machine = new Machine()
     const [one, two] = [machine.session().turn(WORD).flush(), machine.session().turn(WORD).flush()]
     well(await cli(machine, "import"))
@@ -300,7 +300,7 @@ describe("while others work", () => {
     expect(await json(machine, "verify")).toMatchObject({ ok: true })
   })
 
-  test("killed at any moment: said again, or by the next job, it is done to the end", async () => {
+  test("forgetting that was killed at any moment is finished by the next one or the next job", async () => {
     const dice = new Dice(4711)
     for (const way of ["session", "text"] as const) {
       using machine = new Machine()
@@ -332,7 +332,7 @@ describe("while others work", () => {
   })
 })
 
-test("a hook was killed while it replaced what it remembers: what it had set aside goes, too", async () => {
+test("what a hook had set aside when it was killed goes, too", async () => {
   using machine = new Machine()
   const { session, other } = await told(machine)
   const shared = join(machine.dataHome, "autopilot-state.json")
@@ -346,7 +346,7 @@ test("a hook was killed while it replaced what it remembers: what it had set asi
   expectWhole(machine, other)
 })
 
-test("killed between tombstone and deletion: the next job does the rest", async () => {
+test("when it is killed between tombstone and deletion, the next job does the rest", async () => {
   using machine = new Machine()
   const { session, other } = await told(machine)
   writeTombstone(machine.dataHome, { ...emptyTombstone(session.session, Date.now()), whole: true })
@@ -363,7 +363,7 @@ test("killed between tombstone and deletion: the next job does the rest", async 
 })
 
 describe("purge", () => {
-  test("whole sessions that have been silent for long, and no younger ones", async () => {
+  test("forgets whole sessions that have been silent for long, and no younger ones", async () => {
     using machine = new Machine()
     const old = machine.session().turn(WORD).flush()
     well(await cli(machine, "import"))
@@ -397,7 +397,7 @@ describe("purge", () => {
   })
 })
 
-test("what is not there, or not clear", async () => {
+test("what is not there or not clear is refused", async () => {
   using machine = new Machine()
   expect((await cli(machine, "forget", "5e55", "--yes")).code).toBe(3)
   for (let n = 0; n < 2; n++) machine.session().turn(OTHER).flush()

@@ -229,7 +229,7 @@ describe("stdin", () => {
     return text.length > 400 ? `${text.slice(0, 400)}… (${text.length})` : text
   }
 
-  test("closed at once, empty, or blank", async () => {
+  test("may be closed at once, empty or blank", async () => {
     using machine = new Machine()
     for (const event of EVENTS) {
       for (const stdin of ["", "\n", "   "]) {
@@ -242,7 +242,7 @@ describe("stdin", () => {
     }
   })
 
-  test("never closed: the document counts as soon as it is whole", async () => {
+  test("need not be closed: the document counts as soon as it is whole", async () => {
     using machine = new Machine()
     const transcript = machine.session().turn("first").flush()
     const { child, ended } = start(["hook", "pre-compact"], { env: machine.env })
@@ -254,7 +254,7 @@ describe("stdin", () => {
     child.stdin.end()
   })
 
-  test("never closed and never whole: nothing, at the deadline", async () => {
+  test("gets no answer at the deadline if it is never closed and never whole", async () => {
     using machine = new Machine()
     for (const part of ["", '{"session_id": "x"', '{"a": {}', "}}}}"]) {
       const { child, ended } = start(["hook", "stop"], { env: machine.env })
@@ -267,7 +267,7 @@ describe("stdin", () => {
     }
   })
 
-  test("late, and in pieces", async () => {
+  test("may come late and in pieces", async () => {
     using machine = new Machine()
     const transcript = machine.session().turn("first").flush()
     const payload = machine.payload("pre-compact", transcript, { trigger: "auto", deep: { a: {}, b: "}" } })
@@ -285,7 +285,7 @@ describe("stdin", () => {
     child.stdin.end()
   })
 
-  test("50 MB", async () => {
+  test("may have 50 MB", async () => {
     using machine = new Machine()
     const transcript = machine.session().turn("first").flush()
     for (const filler of ["x", "語"]) {

@@ -120,7 +120,7 @@ describe("archiving", () => {
     expect(promptsIn(views, transcript.session)).toEqual(steps.map(([event]) => `what ${event} finds`))
   })
 
-  test("subagents: beside the session to 2.0, in a folder of their own after", async () => {
+  test("takes subagents from beside the session up to 2.0, and from a folder of their own since", async () => {
     using machine = new Machine()
     const old = machine.session({ version: "2.0.76" })
     old.turn("ask an agent").flush()
@@ -156,7 +156,7 @@ describe("archiving", () => {
     expect(promptsIn(views, old.session)).toEqual(["ask an agent"])
   })
 
-  test("capture off: nothing at all", async () => {
+  test("does nothing at all with capture off", async () => {
     using machine = new Machine()
     const transcript = past(machine.session())
     for (const event of ["session-start", "pre-compact", "session-end"] as const) {
@@ -188,7 +188,7 @@ describe("archiving", () => {
 })
 
 describe("the design documents' spelling", () => {
-  test("without `hook`", async () => {
+  test("works without the word `hook`", async () => {
     using machine = new Machine()
     const transcript = past(machine.session())
     const stdin = machine.payload("pre-compact", transcript, { trigger: "auto" })
@@ -208,7 +208,7 @@ describe("the design documents' spelling", () => {
 })
 
 describe("PreCompact", () => {
-  test("plain text of committed facts, never JSON, never above its budget", async () => {
+  test("prints committed facts as plain text, never JSON, never above its budget", async () => {
     using machine = new Machine()
     const transcript = past(machine.session())
     for (const budget of [2000, 400, 150]) {
@@ -225,7 +225,7 @@ describe("PreCompact", () => {
     }
   })
 
-  test("nothing archived, nothing said", async () => {
+  test("says nothing where nothing is archived", async () => {
     using machine = new Machine()
     silent(await announce(machine, machine.session()))
     const env = { CTXBRIDGE_INSTRUCTIONS_BUDGET: "0" }
@@ -281,7 +281,7 @@ describe("the pending prompt", () => {
     })
   }
 
-  test("answered to the end, it is history", async () => {
+  test("is history once it is answered to the end", async () => {
     using machine = new Machine()
     const transcript = past(machine.session({ version: "2.0.76" }))
     silent(await prompt(machine, transcript, PENDING))
@@ -404,7 +404,7 @@ describe("once", () => {
     })
   }
 
-  test("a plugin compacts without PreCompact: restored once", async () => {
+  test("a plugin that compacts without PreCompact gets one restore", async () => {
     using machine = new Machine()
     const transcript = past(machine.session({ version: "2.1.329" }))
     expect(given(await start(machine, transcript, "compact"))).toContain("Never touch the generated files.")
@@ -505,7 +505,7 @@ describe("/clear", () => {
 })
 
 describe("resume and fork", () => {
-  test("2.0.x forgets hook context: the last restore again", async () => {
+  test("2.0.x forgets hook context, so the last restore is given again", async () => {
     using machine = new Machine()
     const transcript = past(machine.session({ version: "2.0.76" }))
     await announce(machine, transcript)
@@ -525,7 +525,7 @@ describe("resume and fork", () => {
     expect(answers.filter((ran) => ran.stdout !== "")).toHaveLength(1)
   })
 
-  test("2.0.x without a compaction: nothing", async () => {
+  test("2.0.x gets nothing without a compaction", async () => {
     using machine = new Machine()
     silent(await start(machine, past(machine.session({ version: "2.0.76" })), "resume"))
   })
@@ -568,7 +568,7 @@ describe("resume and fork", () => {
 })
 
 describe("startup", () => {
-  test("where the project was left, in at most 1,000 characters", async () => {
+  test("tells where the project was left, in at most 1,000 characters", async () => {
     using machine = new Machine()
     const old = past(machine.session())
     old.turn(`The last thing 🛡️ ${"very long ".repeat(500)}`).flush()
@@ -580,7 +580,7 @@ describe("startup", () => {
     expect(context.isWellFormed()).toBe(true)
   })
 
-  test("no past, nothing to say", async () => {
+  test("says nothing where there is no past", async () => {
     using machine = new Machine()
     silent(await start(machine, machine.session(), "startup"))
     const elsewhere = machine.session({ cwd: join(machine.root, "elsewhere") })
@@ -666,7 +666,7 @@ describe("budget", () => {
 })
 
 describe("settings", () => {
-  test("restore off: archived, and nothing given back", async () => {
+  test("archives everything and gives nothing back with restore off", async () => {
     using machine = new Machine()
     const transcript = past(machine.session({ version: "2.0.76" }))
     const env = { CTXBRIDGE_RESTORE: "false" }

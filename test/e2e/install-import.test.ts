@@ -19,7 +19,7 @@ function filled(): { own: Machine; bytes: number } {
   return { own, bytes }
 }
 
-test("install --import: all of it is archived, and nobody waits for that", async () => {
+test("install --import archives all of it, and nobody waits for that", async () => {
   const { own, bytes } = filled()
   using _own = own
   const ran = await there(own, "install", "--import", "--json")
@@ -37,7 +37,7 @@ test("install --import: all of it is archived, and nobody waits for that", async
   expect((await there(own, "install", "--import")).stdout).not.toContain("in the background")
 })
 
-test("links are not followed, and told: in the summary, in JSON, and where there is nothing else", async () => {
+test("links are not followed but named: in the summary, in JSON, and where there is nothing else", async () => {
   using own = new Machine()
   const elsewhere = own.session().turn("linked").flush()
   const kept = join(own.root, "kept")
@@ -63,7 +63,7 @@ test("links are not followed, and told: in the summary, in JSON, and where there
   })
 })
 
-test("without a terminal nobody is asked: install says how, and begins nothing", async () => {
+test("without a terminal nobody is asked; install says how, and begins nothing", async () => {
   const { own } = filled()
   using _own = own
   const ran = await there(own, "install")
@@ -74,7 +74,7 @@ test("without a terminal nobody is asked: install says how, and begins nothing",
   expect(existsSync(join(own.dataHome, "requests"))).toBe(false)
 })
 
-test("whose terminal does not show the question is not asked, and not waited for", async () => {
+test("nobody is asked or waited for whose terminal does not show the question", async () => {
   const { own } = filled()
   using _own = own
   const inTerminal = async (command: string): Promise<number> => {
@@ -87,7 +87,7 @@ test("whose terminal does not show the question is not asked, and not waited for
   expect(await inTerminal('"$0" purge --older-than 1h 2>/dev/null')).toBe(64)
 })
 
-test("an import that was interrupted: status tells what is left, and the next job goes on", async () => {
+test("status tells what is left of an interrupted import, and the next job goes on", async () => {
   const { own, bytes } = filled()
   using _own = own
   const folder = join(own.dataHome, "requests")

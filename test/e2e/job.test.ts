@@ -6,7 +6,7 @@ import { contentOf, Machine, promptsIn, until } from "../support/machine.ts"
 
 setDefaultTimeout(60_000)
 
-test("sessions of many projects end at once: their last lines are taken, and no job stays behind", async () => {
+test("when sessions of many projects end at once, their last lines are taken, and no job stays behind", async () => {
   using machine = new Machine()
   const sessions = Array.from({ length: 8 }, (_, n) =>
     machine

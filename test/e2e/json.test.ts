@@ -4,6 +4,8 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
+import { TINY, writeModel } from "../support/onnx-model.ts"
+import { tempFolder } from "../support/temp.ts"
 
 const PAGE = readFileSync(join(import.meta.dir, "../../docs/json.md"), "utf8")
 
@@ -32,11 +34,13 @@ const rows = new Map<string, Field[]>(
 )
 
 const machine = new Machine()
+const models = tempFolder()
 let handle = ""
 const first = machine.session()
 const cli = (...args: string[]) => run(args, { env: machine.env, cwd: machine.cwd })
 
 beforeAll(async () => {
+  writeModel(models.path, TINY, "tiny")
   first
     .turn("Why does the upload fail?", [
       { tool: "Bash", input: { command: "npm test -- upload" }, output: "Exit code 1\nboom", isError: true },
@@ -54,7 +58,10 @@ beforeAll(async () => {
   expect(await cli("import")).toMatchObject({ code: 0, stderr: "" })
   handle = (await document("search", "upload"))["hits"][0].handle
 }, 60_000)
-afterAll(() => machine[Symbol.dispose]())
+afterAll(() => {
+  machine[Symbol.dispose]()
+  models[Symbol.dispose]()
+})
 
 // biome-ignore lint/suspicious/noExplicitAny: the page says what is in it
 async function document(...args: string[]): Promise<any> {
@@ -100,6 +107,12 @@ const CALLS: readonly (readonly [row: string, args: () => string[]])[] = [
   ["`compact`", () => ["compact", "--dry-run"]],
   ["`redact`", () => ["redact", "--dry-run"]],
   ["`model status`", () => ["model", "status"]],
+  [
+    "`model install`",
+    () => ["model", "install", "--from", models.path, "--manifest", join(models.path, "manifest.json")],
+  ],
+  ["`model verify`", () => ["model", "verify", "--runtime", "wasm"]],
+  ["`model remove`", () => ["model", "remove"]],
   ["`config list`", () => ["config", "list"]],
   ["`config get`", () => ["config", "get", "restore.budget"]],
   ["`demo`", () => ["demo"]],

@@ -19,7 +19,7 @@ const compacted = async (file: string): Promise<string> => {
   return contextOf(await machine.hook("session-start", session, { source: "compact" })) ?? ""
 }
 
-test("restore.budget of the project's file", async () => {
+test("restore.budget in the project's file counts", async () => {
   const whole = await compacted("")
   const cut = await compacted("[restore]\nbudget = 600\n")
   expect(whole.length).toBeGreaterThan(600)
@@ -27,7 +27,7 @@ test("restore.budget of the project's file", async () => {
   expect(cut.length).toBeLessThanOrEqual(600)
 })
 
-test("restore.enabled = false of the project's file", async () => {
+test("restore.enabled = false in the project's file counts", async () => {
   expect(await compacted("[restore]\nenabled = false\n")).toBe("")
 })
 

@@ -124,7 +124,7 @@ describe("uninstall --purge", () => {
     })
   }
 
-  test("after an uninstall that left the archive; what is not ours stays", async () => {
+  test("works after an uninstall that left the archive, and leaves what is not ours", async () => {
     using machine = new Machine()
     const session = machine.session().turn("x").flush()
     const before = listing(machine.root)

@@ -115,7 +115,7 @@ describe("a database that is gone", () => {
     expect(status.lastRepair).toMatchObject({ turns: 15, damaged: null })
   })
 
-  test("several commands at once: each has every turn", async () => {
+  test("several commands at once have every turn each", async () => {
     const { machine, sessions } = await filled(40)
     using _machine = machine
     const { stdout } = await cli(machine, "sessions", "--json")
@@ -139,7 +139,7 @@ describe("a database that is gone", () => {
   })
 })
 
-test("a large vault: commands say that the views are being made anew, and the job makes them", async () => {
+test("with a large vault, commands say that the views are being made anew, and the job makes them", async () => {
   using machine = new Machine()
   // Random, so that it stays large in the vault.
   const session = machine.session().turn("first")
@@ -159,7 +159,7 @@ test("a large vault: commands say that the views are being made anew, and the jo
   expect(prompts(machine, [session])).toEqual(before)
 })
 
-test("a stranger reads the database: the swap gives up and the old views stand", async () => {
+test("while a stranger reads it, the swap gives up and the old views stand", async () => {
   const { machine, sessions } = await filled(5)
   using _machine = machine
   const before = prompts(machine, sessions)
@@ -219,7 +219,7 @@ describe("a damaged database", () => {
 })
 
 describe("rebuild", () => {
-  test("while hooks archive and answer: nothing is lost", async () => {
+  test("loses nothing while hooks archive and answer", async () => {
     const { machine, sessions } = await filled(300)
     using _machine = machine
     const expected = prompts(machine, sessions)
@@ -245,7 +245,7 @@ describe("rebuild", () => {
     expect(leftovers(machine)).toEqual([])
   })
 
-  test("killed at 30 random moments: the old views stand", async () => {
+  test("leaves the old views as they are when it is killed, at 30 random moments", async () => {
     const { machine, sessions } = await filled(100)
     using _machine = machine
     const before = prompts(machine, sessions)
@@ -265,7 +265,7 @@ describe("rebuild", () => {
     expect(leftovers(machine)).toEqual([])
   })
 
-  test("two at once: one of them says that the other is at work", async () => {
+  test("says of two at once that the other is at work", async () => {
     const { machine, sessions } = await filled(300)
     using _machine = machine
     const before = prompts(machine, sessions)
@@ -275,7 +275,7 @@ describe("rebuild", () => {
     expect(prompts(machine, sessions)).toEqual(before)
   })
 
-  test("a database of a later version is not replaced", async () => {
+  test("does not replace a database of a later version", async () => {
     const { machine } = await filled(2)
     using _machine = machine
     const db = new Database(database(machine))
@@ -286,7 +286,7 @@ describe("rebuild", () => {
     expect(ran.stderr).toContain("schema 99")
   })
 
-  test("no vault: says so", async () => {
+  test("says so where there is no vault", async () => {
     using machine = new Machine()
     const ran = await cli(machine, "rebuild")
     expect(ran).toMatchObject({ code: 3, stdout: "" })
@@ -297,7 +297,7 @@ describe("rebuild", () => {
 })
 
 describe("compact", () => {
-  test("less room, the same bytes; a dry run writes nothing", async () => {
+  test("takes less room for the same bytes, and writes nothing in a dry run", async () => {
     const { machine, sessions } = await filled(40, 20)
     using _machine = machine
     const size = (): number => sessions.reduce((sum, { path }) => sum + statSync(machine.copy(path)).size, 0)
@@ -314,7 +314,7 @@ describe("compact", () => {
     well(await cli(machine, "verify"))
   })
 
-  test("killed at 30 random moments, while hooks append: every byte is there", async () => {
+  test("loses no byte when it is killed while hooks append, at 30 random moments", async () => {
     const { machine, sessions } = await filled(90, 10)
     using _machine = machine
     const dice = new Dice(72)
@@ -336,7 +336,7 @@ describe("compact", () => {
     well(await cli(machine, "verify"))
   })
 
-  test("while hooks append to the same copies", async () => {
+  test("works while hooks append to the same copies", async () => {
     const { machine, sessions } = await filled(30, 10)
     using _machine = machine
     let running = true
@@ -353,7 +353,7 @@ describe("compact", () => {
     well(await cli(machine, "verify"))
   })
 
-  test("the background job merges what is not written any more", async () => {
+  test("is done by the background job to what is not written any more", async () => {
     const { machine, sessions } = await filled(40, 40)
     using _machine = machine
     const [ended] = sessions

@@ -37,7 +37,7 @@ async function json(machine: Machine, ...args: string[]) {
   return JSON.parse(stdout)
 }
 
-test("what was given, whether it arrived, and what is lost; the same after a rebuild", async () => {
+test("tells what was given, whether it arrived, and what is lost, and the same after a rebuild", async () => {
   using machine = new Machine()
   const session = past(machine.session()).flush()
   const first = await compact(machine, session, true)
@@ -75,7 +75,7 @@ test("what was given, whether it arrived, and what is lost; the same after a reb
   expect(await json(machine, "--all-projects")).toEqual(told)
 })
 
-test("for people: a table per compaction and their sum, without escapes when colour is off", async () => {
+test("shows people a table per compaction and their sum, without escapes when colour is off", async () => {
   using machine = new Machine()
   const session = past(machine.session()).flush()
   const first = await compact(machine, session, true)
@@ -91,13 +91,15 @@ test("for people: a table per compaction and their sum, without escapes when col
   expect(stdout).not.toContain("\u001b")
 })
 
-test("exit 3 with nothing to show, 64 for a wrong argument, each with a hint", async () => {
+test("exits with 3 when there is nothing to show and 64 for a wrong argument, with a hint", async () => {
   using machine = new Machine()
   const session = past(machine.session()).flush()
   await machine.hook("stop", session)
   const none = await receipts(machine)
   expect(none).toMatchObject({ code: 3, stdout: "" })
-  expect(none.stderr).toMatch(/^ctxbridge: no compaction of .*\nhint: --all-projects .*\n$/)
+  expect(none.stderr).toMatch(
+    /^ctxbridge: no compaction of .*\nhint: ctxbridge receipts --all-projects .*\n$/,
+  )
   expect(await receipts(machine, "--session", session.session)).toMatchObject({ code: 3, stdout: "" })
   expect(await receipts(machine, "--limit", "0")).toMatchObject({ code: 64, stdout: "" })
   expect(await receipts(machine, "--session", "no-such")).toMatchObject({ code: 3, stdout: "" })

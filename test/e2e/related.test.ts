@@ -63,7 +63,7 @@ async function restoreFor(
   return text
 }
 
-test("nothing from other sessions for an unrelated prompt", async () => {
+test("an unrelated prompt gets nothing from other sessions", async () => {
   using machine = new Machine()
   await filled(machine)
   const session = machine.session().turn("hello", [], "Hello! What shall we do?").flush()
@@ -74,7 +74,7 @@ test("nothing from other sessions for an unrelated prompt", async () => {
   expect(given).toBe("")
 })
 
-test("the turn that a prompt continues from, and never one of another project", async () => {
+test("a prompt gets the turn that it continues from, and never one of another project", async () => {
   using machine = new Machine()
   await filled(machine)
   const session = machine.session().turn("hello", [], "Hello! What shall we do?").flush()
@@ -161,7 +161,7 @@ test("a pointer rendered with another setting is not used", async () => {
   expect(relatedIn(await start("3"))).toHaveLength(1)
 })
 
-test("neither what a fork shares with the session nor what the summary already says", async () => {
+test("what a fork shares with the session or the summary already says is not given", async () => {
   using machine = new Machine()
   const before = machine.session().turn(RETRIES, [], "The retry queue is a Redis stream now.")
   const lines = before.text
@@ -199,7 +199,7 @@ test("neither what a fork shares with the session nor what the summary already s
   expect(left[0]).toContain("webhooks dashboard")
 })
 
-test("nothing from a forgotten session", async () => {
+test("a forgotten session gives nothing", async () => {
   using machine = new Machine()
   const { before, now } = await twoSessions(machine)
   const preview = async (...args: string[]) =>

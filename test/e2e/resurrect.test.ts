@@ -121,7 +121,7 @@ describe("resurrect", () => {
     expect(again).toMatchObject({ code: 0, states: [["present", "present"]] })
   })
 
-  test("several sessions, by handle too; subagents beside their session", async () => {
+  test("takes several sessions, by handle too, with subagents beside their session", async () => {
     const handle = JSON.parse((await cli(["show", main.session, "--json"])).stdout).turns[0].handle
     rmSync(projects(), { recursive: true })
     const other = [...original.keys()][2]!
@@ -151,7 +151,7 @@ describe("resurrect", () => {
     }
   })
 
-  test("completes a beginning, leaves what has grown", async () => {
+  test("completes a beginning, and leaves what has grown", async () => {
     truncateSync(main.path, 100)
     writeFileSync(agent.path, "")
     expect(await resurrect(main.session)).toMatchObject({ code: 0, states: [["completed", "completed"]] })
@@ -164,7 +164,7 @@ describe("resurrect", () => {
     expect(readFileSync(main.path).equals(grown)).toBe(true)
   })
 
-  test("another file stays; with --force it is set aside, not lost", async () => {
+  test("leaves another file alone, and with --force sets it aside", async () => {
     writeFileSync(main.path, "something else\n")
     const refused = await resurrect(main.session)
     expect(refused).toMatchObject({ code: 1, states: [["differs", "present"]], value: { ok: false } })
@@ -186,14 +186,14 @@ describe("resurrect", () => {
     expect(readFileSync(aside, "utf8")).toBe("something else\n")
   })
 
-  test("a folder in a transcript's place is no file to write over", async () => {
+  test("does not write over a folder in a transcript's place", async () => {
     rmSync(main.path)
     mkdirSync(main.path)
     expect(await resurrect(main.session)).toMatchObject({ code: 1, states: [["differs", "present"]] })
     expect(lstatSync(main.path).isDirectory()).toBe(true)
   })
 
-  test("--to writes elsewhere; --all adds what the host had rewritten", async () => {
+  test("writes elsewhere with --to, and adds what the host had rewritten with --all", async () => {
     const to = join(machine.root, "elsewhere")
     const found = await resurrect(main.session, "--to", to)
     expect(found).toMatchObject({ code: 0, states: [["written", "written"]] })
@@ -225,7 +225,7 @@ describe("resurrect", () => {
     expect(readFileSync(rewritten.path).equals(second)).toBe(true)
   })
 
-  test("a damaged copy is not written", async () => {
+  test("does not write a damaged copy", async () => {
     rmSync(projects(), { recursive: true })
     const copy = machine.copy(main.path)
     const sound = readFileSync(copy)
@@ -244,7 +244,7 @@ describe("resurrect", () => {
     }
   })
 
-  test("a home folder that has moved gets them", async () => {
+  test("writes to a home folder that has moved", async () => {
     const home = join(machine.root, "moved")
     mkdirSync(home)
     const ran = await cli(["resurrect", main.session], { HOME: home })
@@ -253,7 +253,7 @@ describe("resurrect", () => {
     expect(readFileSync(path).equals(original.get(main.path)!)).toBe(true)
   })
 
-  test("what it cannot find, it says", async () => {
+  test("says what it cannot find", async () => {
     expect(await cli(["resurrect"])).toMatchObject({ code: 64, stdout: "" })
     expect(await cli(["resurrect", "5e5"])).toMatchObject({ code: 64, stdout: "" })
     const several = await cli(["resurrect", "5e551011"])
@@ -269,7 +269,7 @@ describe("resurrect", () => {
   })
 })
 
-test("a file that somebody has named goes back to its place; the host does not look for it there", async () => {
+test("a file that somebody has named goes back to its place, where the host does not look for it", async () => {
   using own = new Machine()
   const lost = own.session().turn("lost").flush()
   const both = own.session().turn("in both places").flush()

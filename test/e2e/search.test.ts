@@ -124,7 +124,7 @@ describe("results", () => {
     }
   })
 
-  test("names in every spelling, forms of a word, scripts without spaces", async () => {
+  test("finds names in every spelling, forms of a word, and scripts without spaces", async () => {
     for (const name of ["uploadAvatar", "upload_avatar", "avatar-service"]) {
       expect((await seqs(name))[0]).toBe(1)
     }
@@ -170,7 +170,7 @@ describe("results", () => {
     }
   })
 
-  test("readable lines for people, and a separate exit code for no results", async () => {
+  test("shows people readable lines, and exits with 3 when there are no results", async () => {
     const shown = await cli("presigned")
     expect(shown).toMatchObject({ code: 0, stderr: "" })
     expect(shown.stdout).toContain("turn 1 of")
@@ -247,13 +247,13 @@ describe("commands that answer one question", () => {
     return ran.stdout
   }
 
-  test("files: those of the turns that are about it", async () => {
+  test("files lists those of the turns that are about it", async () => {
     const { found } = await json("files", "expires")
     expect(found[0]).toMatchObject({ path: "/src/avatar_service.ts", ops: ["edit", "read"], turns: 2 })
     expect(await shown("files", "expires")).toContain("/src/avatar_service.ts")
   })
 
-  test("how: each command, its runs, and how the last one ended", async () => {
+  test("how shows each command, its runs, and how the last one ended", async () => {
     const { found } = await json("how", "test", "avatars")
     expect(found[0]).toMatchObject({
       command: "npm run test:avatars",
@@ -265,7 +265,7 @@ describe("commands that answer one question", () => {
     expect(await shown("how", "docker", "compose")).toContain("$ docker compose up -d minio")
   })
 
-  test("fix: what was done until the same call succeeded", async () => {
+  test("fix shows what was done until the same call succeeded", async () => {
     const { found } = await json("fix", "ECONNREFUSED", "127.0.0.1:9000")
     expect(found).toHaveLength(1)
     expect(found[0]).toMatchObject({
@@ -276,7 +276,7 @@ describe("commands that answer one question", () => {
     expect(await shown("fix", "ECONNREFUSED")).toContain("then Bash: docker compose up -d minio")
   })
 
-  test("blame: the turns that changed a file, with what was asked for; readers on request", async () => {
+  test("blame lists the turns that changed a file, with what was asked for, and readers on request", async () => {
     const changed = await json("blame", "avatar_service.ts")
     expect(
       changed.found.map(({ seq, prompt }: { seq: number; prompt: string }) => ({ seq, prompt })),
@@ -285,7 +285,7 @@ describe("commands that answer one question", () => {
     expect(await shown("blame", "avatar_service.ts")).toContain("Make it a minute")
   })
 
-  test("timeline: the turns around a given one", async () => {
+  test("timeline shows the turns around a given one", async () => {
     const { handle } = (await hits("docker compose"))[0]!
     const { turns } = await json("timeline", handle, "--around", "1")
     expect(turns.map(({ seq }: { seq: number }) => seq)).toEqual([1, 2, 3])

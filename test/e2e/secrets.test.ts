@@ -126,14 +126,14 @@ describe("a session full of secrets", () => {
     expect(found(readFileSync(session.path, "latin1")).length).toBeGreaterThanOrEqual(200)
   })
 
-  test("none in any file of ours: vault, database, log, state", () => {
+  test("leaves none in any file of ours: vault, database, log, state", () => {
     const files = [...filesBelow(machine.dataHome)]
     expect(files.some(({ file }) => file.endsWith("archive.db"))).toBe(true)
     expect(files.some(({ file }) => file.includes("/sessions/"))).toBe(true)
     expect(files.flatMap(({ file, text }) => found(text).map((secret) => `${file}: ${secret}`))).toEqual([])
   })
 
-  test("none in what is given back, shown or exported", async () => {
+  test("leaves none in what is given back, shown or exported", async () => {
     expect(restored).toContain("ctxbridge-restore")
     expect(found(restored)).toEqual([])
     const options = { cwd: machine.cwd, env: machine.env }
@@ -149,7 +149,7 @@ describe("a session full of secrets", () => {
     }
   })
 
-  test("none in what the MCP server says", async () => {
+  test("leaves none in what the MCP server says", async () => {
     using db = machine.views()
     const handles = db
       .query<{ handle: string }, [string]>("SELECT handle FROM turns WHERE session = ?")
@@ -173,7 +173,7 @@ describe("a session full of secrets", () => {
     )
   })
 
-  test("everything else of each line is as it was", () => {
+  test("leaves everything else of each line as it was", () => {
     const before = readFileSync(session.path)
     const after = contentOf(machine.copy(session.path))
     expect(after.length).toBe(before.length)
@@ -190,7 +190,7 @@ describe("a session full of secrets", () => {
     expect(after.toString()).toContain("and that is all")
   })
 
-  test("verify and a second import find nothing to do", async () => {
+  test("leaves verify and a second import nothing to do", async () => {
     const options = { cwd: machine.cwd, env: machine.env }
     const verified = await run(["verify", session.path, "--json"], options)
     expect(verified.code).toBe(0)
@@ -204,7 +204,7 @@ describe("a session full of secrets", () => {
 describe("redact", () => {
   const off = { CTXBRIDGE_SECRETS: "false" }
 
-  test("what was archived without the filter is cleaned everywhere", async () => {
+  test("cleans everywhere what was archived without the filter", async () => {
     using old = new Machine()
     const secret = KINDS[0]!.secret(new Noise(77))
     const session = old.session()
@@ -241,7 +241,8 @@ describe("redact", () => {
     expect(again).toMatchObject({
       code: 0,
       stderr: "",
-      stdout: "0 copies in the vault searched\nNothing to overwrite\n",
+      stdout:
+        "No copy needs a search: the present rules have filtered them all; --rescan searches them anyway\nNothing to overwrite\n",
     })
 
     // It goes on where it was.
@@ -251,7 +252,7 @@ describe("redact", () => {
     expect(contentOf(old.copy(session.path)).length).toBe(readFileSync(session.path).length)
   })
 
-  test("a new pattern of the user's: --rescan; never from a project's file", async () => {
+  test("applies a new pattern of the user's with --rescan, and never one of a project's file", async () => {
     using one = new Machine()
     const session = one.session()
     session.turn("Ticket ACME-4711 is urgent").flush()
@@ -276,7 +277,7 @@ describe("redact", () => {
     expect(await one.hook("stop", session)).toMatchObject({ code: 0, stderr: "", stdout: "" })
   })
 
-  test("without an archive: said so", async () => {
+  test("says so where there is no archive", async () => {
     using none = new Machine()
     const { code, stderr, stdout } = await run(["redact"], { cwd: none.cwd, env: none.env })
     expect({ code, stdout }).toEqual({ code: 3, stdout: "" })

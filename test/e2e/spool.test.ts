@@ -170,7 +170,7 @@ describe("when it can be used again", () => {
     expect(readdirSync(machine.temporary)).toEqual([])
   })
 
-  test("archived again from the transcript before it could move over: nothing is there twice", async () => {
+  test("what was archived again before it could move over is not there twice", async () => {
     using machine = new Blockable()
     const transcript = machine.session().turn("one").flush()
     silent(await machine.hook("stop", transcript))
@@ -184,7 +184,7 @@ describe("when it can be used again", () => {
     expect(readdirSync(machine.temporary)).toEqual([])
   })
 
-  test("rewritten by the host meanwhile: every version is kept", async () => {
+  test("every version of a transcript is kept that the host has rewritten meanwhile", async () => {
     using machine = new Blockable()
     const transcript = machine.session().turn("one").flush()
     silent(await machine.hook("stop", transcript))
@@ -205,7 +205,7 @@ describe("when it can be used again", () => {
     expect(promptsIn(views, transcript.session).sort()).toEqual(["one", "three", "two"])
   })
 
-  test("the views were behind only for want of a marker: it comes, too", async () => {
+  test("a marker for want of which the views were behind comes, too", async () => {
     using machine = new Blockable()
     const transcript = machine.session().turn("one").flush()
     well(await machine.hook("pre-compact", transcript, { trigger: "auto" }))
@@ -219,7 +219,7 @@ describe("when it can be used again", () => {
     expect(promptsIn(views, transcript.session)).toEqual(["one", "two"])
   })
 
-  test("a command killed while it moves them over: nothing is lost, nothing is twice", async () => {
+  test("nothing is lost or there twice after a command was killed while it moved them over", async () => {
     using machine = new Blockable()
     const transcript = machine.session()
     machine.block()

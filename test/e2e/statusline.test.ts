@@ -45,7 +45,7 @@ function filled(version: string, tokens: number, window = 200_000) {
 }
 
 describe.each(VERSIONS)("%s", (version) => {
-  test("its recorded payload, with and without colour", async () => {
+  test("answers its recorded payload with and without colour", async () => {
     using machine = new Machine()
     expect(await said(line(machine, payloadOf(version)))).toBe("🛡️ 10% 20.0K ⊘\n")
     expect(await said(line(machine, payloadOf(version), [], { NO_COLOR: "" }))).toBe(
@@ -55,7 +55,7 @@ describe.each(VERSIONS)("%s", (version) => {
     expect(existsSync(machine.dataHome)).toBe(false)
   })
 
-  test("the design documents' figures and colours", async () => {
+  test("shows the design documents' figures and colours", async () => {
     using machine = new Machine()
     const session = machine.session({ id: payloadOf(version).session_id })
     const colours: [number, string, number][] = [
@@ -101,7 +101,7 @@ test("the window that the host reports is used by the hooks as well", async () =
   expect(await context()).toMatchObject({ window: 1_000_000, compactsAt: 967_000 })
 })
 
-test("--json, --help, and an unknown option", async () => {
+test("--json and --help are heeded, and an unknown option is an error", async () => {
   using machine = new Machine()
   expect(JSON.parse(await said(line(machine, payloadOf("2.1.329"), ["--json"])))).toEqual({
     source: "host",
@@ -114,7 +114,7 @@ test("--json, --help, and an unknown option", async () => {
   expect((await line(machine, "", ["--nonsense"])).code).toBe(64)
 })
 
-test("garbage, nothing, and a pipe that is never closed", async () => {
+test("garbage, no input and a pipe that is never closed are answered, too", async () => {
   using machine = new Machine()
   for (const stdin of [
     "",
@@ -135,7 +135,7 @@ test("garbage, nothing, and a pipe that is never closed", async () => {
   open.child.stdin.end()
 })
 
-test("any payload: one line of bounded width", async () => {
+test("any payload gives one line of bounded width", async () => {
   using machine = new Machine()
   const figure = fc.oneof(fc.nat(), fc.double(), fc.string(), fc.constant(null), fc.maxSafeNat())
   const payload = fc.record({

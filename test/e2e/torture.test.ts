@@ -309,7 +309,7 @@ describe("a transcript that the host changes", () => {
     }
   }
 
-  test("rewritten three times: every version is kept", async () => {
+  test("every version is kept when it is rewritten three times", async () => {
     using machine = new Machine()
     const transcript = machine.session()
     const versions: Buffer[] = []
@@ -337,7 +337,7 @@ describe("a transcript that the host changes", () => {
     expect(existsSync(supersededPath(machine.copy(transcript.path), 1))).toBe(false)
   })
 
-  test("deleted: the copy stays", async () => {
+  test("the copy stays when it is deleted", async () => {
     using machine = new Machine()
     const transcript = machine.session().turn("first").flush()
     silent(await machine.hook("stop", transcript))

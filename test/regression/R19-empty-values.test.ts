@@ -22,6 +22,20 @@ test.each(CALLS.map((args) => [args]))("%p", async (args) => {
   expect(ran).toMatchObject({ code: 64, stdout: "", stderr: `ctxbridge: ${flag} needs a value\n` })
 })
 
+const WORDS: readonly (readonly [message: string, ...args: string[]])[] = [
+  ["one of the paths is empty", "import", ""],
+  ["one of the paths is empty", "verify", ""],
+  ["WHAT is empty", "forget", "", "--match", "word", "--yes"],
+]
+
+test.each(WORDS)("%s: %s %p", async (message, ...args) => {
+  using machine = new Machine()
+  await machine.hook("stop", machine.session().turn("a word").flush())
+  const ran = await run(args, machine)
+  expect(ran).toMatchObject({ code: 64, stdout: "" })
+  expect(ran.stderr.split("\n")[0]).toBe(`ctxbridge: ${message}`)
+})
+
 test("what begins with a dash and is no option can still be looked for", async () => {
   using machine = new Machine()
   await machine.hook("stop", machine.session().turn("use --force with care").flush())

@@ -35,7 +35,7 @@ export async function runAtTerminal(
       rows: 24,
       data(terminal, data) {
         text += decoder.decode(data, { stream: true })
-        if (isAnswered || !text.includes("[y/N]")) return
+        if (isAnswered || !/\[(y\/N|yes)\] /.test(text)) return
         isAnswered = true
         terminal.write(answer ?? "")
       },

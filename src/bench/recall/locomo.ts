@@ -57,8 +57,8 @@ function conversation(folder: string, name: string): Conversation {
   return { name, transcripts, questions }
 }
 
-/** Transcripts without questions: each subfolder is a conversation. */
-export function transcriptsBelow(folder: string): Conversation[] {
+/** Transcripts alone: each subfolder is a conversation. */
+export function conversationsWithoutQuestions(folder: string): Conversation[] {
   const folders = new Map<string, string[]>()
   for (const file of [...new Bun.Glob("**/*.jsonl").scanSync(folder)].sort()) {
     const name = file.includes("/") ? file.slice(0, file.indexOf("/")) : "."

@@ -15,7 +15,7 @@ import { temporaryFolder, untilHeard } from "../../util/temporary.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import { bm25, hashed, turnTexts } from "./baselines.ts"
 import { codingQuestions } from "./coding.ts"
-import { conversationsIn, transcriptsBelow } from "./locomo.ts"
+import { conversationsIn, conversationsWithoutQuestions } from "./locomo.ts"
 import { ASKED, mean, type Question, type Scores, type Shown, scoreOf } from "./question.ts"
 
 export interface RecallReport {
@@ -40,7 +40,7 @@ export interface RecallOptions {
 export async function benchRecall(options: RecallOptions): Promise<RecallReport> {
   const { folder, embedder, onProgress } = options
   const all = conversationsIn(folder)
-  const conversations = all.length > 0 ? all : transcriptsBelow(folder)
+  const conversations = all.length > 0 ? all : conversationsWithoutQuestions(folder)
   if (conversations.length === 0) {
     throw new CtxError("no-data", `neither questions (*.gold.json) nor transcripts in ${folder}`, {
       exit: EXIT.notFound,

@@ -3,6 +3,7 @@
  */
 import { gather, type PendingPrompt } from "../../restore/gather.ts"
 import { holderOf } from "../../restore/held.ts"
+import { preservedText } from "../../restore/receipt.ts"
 import { renderRestore } from "../../restore/render.ts"
 import { stepsOf } from "../../restore/steps.ts"
 import { decodeLine } from "../../transcript/decode.ts"
@@ -32,9 +33,9 @@ export const METHODS = ["restore", "lists", "search", "recency", "importance", "
 export type Method = (typeof METHODS)[number]
 
 export interface Gain {
-  /** In the summary or in this. */
+  /** In what the host kept or in this. */
   readonly together: Shares
-  /** In this, of what the summary lacks. */
+  /** In this, of what the host did not keep. */
   readonly given: Shares
   readonly characters: number
 }
@@ -49,6 +50,7 @@ export interface CompactionResult {
   /** Tool calls until the first that changed a file; undefined when none did. */
   readonly untilEdit: number | undefined
   readonly needed: Readonly<Record<FactKind, number>>
+  /** In what the host kept: its summary, and messages. */
   readonly summary: Shares
   readonly methods: Readonly<Record<Method, Gain>>
   /** Lines of the restore that show a turn with its handle. */
@@ -61,8 +63,16 @@ interface Place {
   readonly offset: number
 }
 
-/** Each compaction of a transcript after which the model continued. */
-export function* survive({ session, read }: Source, options: SurviveOptions): Generator<CompactionResult> {
+/**
+ * Each compaction of a transcript after which the model continued.
+ *
+ * @param known ids of the boundaries that were compared before: forks, and former versions of a transcript, repeat them
+ */
+export function* survive(
+  { session, read }: Source,
+  options: SurviveOptions,
+  known: Set<string>,
+): Generator<CompactionResult> {
   const content = read()
   const places = [...decoded(content)]
   const records = places.map(({ record }) => record)
@@ -73,7 +83,9 @@ export function* survive({ session, read }: Source, options: SurviveOptions): Ge
     if (isBoundary(record)) {
       views.follow(offset)
       const window = windowAfter(records, n + 1, options.window)
-      if (window.steps > 0) {
+      const isNew = record.uuid === undefined || !known.has(record.uuid)
+      if (window.steps > 0 && isNew) {
+        if (record.uuid !== undefined) known.add(record.uuid)
         const past = places.slice(0, n)
         yield compared(
           { session, views, past, boundary: places[n]!, summary: summaryAt(records, n), before, window },
@@ -98,8 +110,7 @@ interface Moment {
 function compared(moment: Moment, { budget }: SurviveOptions): CompactionResult {
   const { session, views, past, boundary, summary, before, window } = moment
   const records = past.map(({ record }) => record)
-  const part = boundary.record.parts.find(({ kind }) => kind === "boundary")
-  const trigger = part?.kind === "boundary" ? part.trigger : ""
+  const { trigger, preserved } = boundary.record.parts.find((part) => part.kind === "boundary")!
   const pending = trigger === "auto" ? pendingIn(past) : undefined
   const material = gather(views.db, session, { pending })
   const steps = stepsOf(views.db, material.turns, views.dataHome)
@@ -114,11 +125,11 @@ function compared(moment: Moment, { budget }: SurviveOptions): CompactionResult 
     tail: rawTail(records, budget),
   }
   const needed = neededAfter(before.seen, window)
-  const inSummary = holderOf(summary)
-  const lacking = missing(needed, inSummary)
+  const inKept = holderOf(`${summary}\n${preservedText(records, preserved)}`)
+  const lacking = missing(needed, inKept)
   const gain = (text: string): Gain => {
     const inText = holderOf(text)
-    const together = shares(needed, (kind, fact) => inSummary(kind, fact) || inText(kind, fact))
+    const together = shares(needed, (kind, fact) => inKept(kind, fact) || inText(kind, fact))
     return { together, given: shares(lacking, inText), characters: text.length }
   }
   return {
@@ -131,7 +142,7 @@ function compared(moment: Moment, { budget }: SurviveOptions): CompactionResult 
       FactKind,
       number
     >,
-    summary: shares(needed, inSummary),
+    summary: shares(needed, inKept),
     methods: Object.fromEntries(METHODS.map((method) => [method, gain(texts[method])])) as Record<
       Method,
       Gain

@@ -10,7 +10,7 @@ type Mean = ReturnType<typeof meanShares>
 export interface SurviveReport extends SurviveOptions {
   readonly suite: "survive"
   readonly compactions: readonly CompactionResult[]
-  /** Share of what was needed that is in the summary. */
+  /** Share of what was needed that is in what the host kept: its summary, and messages. */
   readonly summary: Mean
   readonly methods: Readonly<Record<Method, { together: Mean; given: Mean; characters: number | undefined }>>
   /** Mean number of tool calls until the first change of a file, where there was one. */
@@ -64,7 +64,7 @@ export function renderSurvive(report: SurviveReport): string[] {
     `${count(compactions.length, "compaction")}; ${budget} characters; needed within ${window} steps of the model.`,
     "",
     ...table(
-      ["summary and", ...FACT_KINDS.map((kind) => `${kind}s`), "mean", "given", "characters"],
+      ["kept and", ...FACT_KINDS.map((kind) => `${kind}s`), "mean", "given", "characters"],
       [
         row("nothing else", report.summary, undefined, undefined),
         ...METHODS.map((method) => {
@@ -74,12 +74,13 @@ export function renderSurvive(report: SurviveReport): string[] {
       ],
     ),
     "",
-    "Shares in % of what was needed again: held together with the summary; given, of what the summary lacks.",
+    "Shares in % of what was needed again: held together with what Claude Code kept, its summary and messages;",
+    "given, of what it did not keep.",
     `Turns told in each restore: ${report.fewestTurnLines} or more. Restores over budget: ${report.overBudget}.` +
       (untilEdit === undefined ? "" : ` Tool calls until the first change: ${untilEdit.toFixed(1)}.`),
     "",
     ...table(
-      ["compaction", "needed", "summary", "together", "given"],
+      ["compaction", "needed", "kept", "together", "given"],
       compactions.map(({ session, offset, needed, summary, methods: { restore } }) => [
         `${session.slice(0, 8)} at ${offset}`,
         FACT_KINDS.map((kind) => needed[kind]).join(" + "),

@@ -3,14 +3,15 @@ import { readFileSync } from "node:fs"
 import { sources } from "../../archive/source.ts"
 import { sessionOf } from "../../archive/take.ts"
 import { transcriptsBelow } from "../../job/transcripts.ts"
-import { vaultFile } from "../../vault/layout.ts"
+import { isSuperseded, vaultFile } from "../../vault/layout.ts"
 import { stretchesFrom } from "../../vault/reader.ts"
 import type { Source } from "./measure.ts"
 
-/** Every session's transcript in the vault; subagents are not compacted. */
+/** Every session's transcript in the vault, former versions last; subagents are not compacted. */
 export function inVault(dataHome: string): Source[] {
   return sources(dataHome)
     .filter(({ session }) => !session.includes("/"))
+    .sort((a, b) => Number(isSuperseded(a.copy)) - Number(isSuperseded(b.copy)))
     .map(({ session, copy }) => ({
       session,
       read: () => {

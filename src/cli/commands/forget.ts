@@ -39,6 +39,8 @@ export default {
   run(context) {
     const { args } = context
     const [what, text, undone] = [stringArg(args, "what"), stringArg(args, "match"), stringArg(args, "undo")]
+    // Probably an unset variable: with --match, the text would go from all sessions instead of one.
+    if (args["what"] === "") throw usageError("WHAT is empty", "leave it out to forget a text everywhere")
     const ways = [args["list"] === true, undone !== undefined, what !== undefined || text !== undefined]
     if (ways.filter((way) => way).length !== 1) {
       throw usageError(
@@ -231,7 +233,7 @@ function forgetText(context: Context, what: string | undefined, finder: Finder):
     failed = [...failed, ...done.failed]
   }
   for (const line of renderFound({ ...found, failed }, dryRun)) out.print(line)
-  const { copies, places, lines } = found
-  out.json({ ok: failed.length === 0, dryRun, places, lines, copies, failed })
+  const { copies, places, lines, onDisk } = found
+  out.json({ ok: failed.length === 0, dryRun, places, lines, onDisk, copies, failed })
   return failed.length === 0 ? EXIT.ok : EXIT.failed
 }

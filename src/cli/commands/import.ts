@@ -56,7 +56,8 @@ export default {
       },
     })
     const { links } = named
-    const told = [...render(report), ...leftLinks(links), ...mention(found)]
+    const noun = named.archives.length === 0 ? "transcript" : "file"
+    const told = [...render(report, noun), ...leftLinks(links), ...mention(found)]
     for (const line of quiet ? failures(report) : told) out.print(line)
     events.done({ ...report, found, links })
     if (!dryRun && report.takenBytes > 0) tryTo(() => embedSoon(env))
@@ -107,13 +108,12 @@ function find(paths: readonly string[], env: Environment): Found {
   })
 }
 
-function render(report: ImportReport): string[] {
+/** @param noun what its files are called */
+function render(report: ImportReport, noun: string): string[] {
   const { files, takenBytes, turns, dryRun, indexError, ok } = report
   const changed = files.filter(({ taken }) => taken > 0).length
   const waiting = files.filter((file) => file.waiting > 0).length
   const forgotten = files.filter((file) => file.forgotten).length
-  const transcripts = files.filter(({ archive }) => archive === undefined).length
-  const noun = transcripts === files.length ? "transcript" : "file"
   const lines = [`${count(files.length, noun)} examined`]
   lines.push(
     takenBytes === 0

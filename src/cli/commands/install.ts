@@ -1,11 +1,20 @@
 /** `ctxbridge install`: registers our hooks with the host. */
 import { foldersBefore, rememberFolders } from "../../host/footprint.ts"
-import { type HooksChange, install, installServer, SCOPES, type Scope } from "../../host/install.ts"
+import {
+  type HooksChange,
+  type InstallOptions,
+  install,
+  installServer,
+  SCOPES,
+  type Scope,
+} from "../../host/install.ts"
+import { oneAtATime } from "../../host/one-at-a-time.ts"
 import type { SettingsChange } from "../../host/register.ts"
 import type { StatusLineWish } from "../../host/status-line.ts"
 import { type History, historyOf, importInBackground } from "../../job/history.ts"
 import { usageError } from "../../util/errors.ts"
-import { bytes, count } from "../../util/text.ts"
+import { bytes } from "../../util/text.ts"
+import { oneOf } from "../args.ts"
 import { ask } from "../ask.ts"
 import type { ArgSpec, Command, Context } from "../command.ts"
 import { safe } from "../style.ts"
@@ -34,12 +43,8 @@ export default {
     const { args, env, out } = context
     const options = { ...settingsOptions(context), exePath: env.exePath }
     const refused = args["no-import"] === true
-    // A dry run, so that problems with the server are reported before the hooks are written.
-    if (wantsServer(context)) installServer({ ...options, dryRun: true })
-    const folders = foldersBefore(env)
-    const change = install({ ...options, statusLine: wishOf(context) })
-    const server = wantsServer(context) ? installServer(options) : undefined
-    if (!options.dryRun) rememberFolders(env.dataHome, folders)
+    if (refused && args["import"] === true) throw usageError("--import and --no-import exclude each other")
+    const { change, server } = oneAtATime(env.home, () => registered(context, options))
     for (const line of [...report(change), ...reportServer(server)]) out.print(safe(line))
     if (change.changed && !change.dryRun) {
       const undo = options.scope === "user" ? "" : ` --scope ${options.scope}`
@@ -58,8 +63,19 @@ export default {
   },
 } satisfies Command
 
+function registered(context: Context, options: InstallOptions) {
+  const { env } = context
+  // A dry run, so that problems with the server are reported before the hooks are written.
+  if (wantsServer(context)) installServer({ ...options, dryRun: true })
+  const folders = foldersBefore(env)
+  const change = install({ ...options, statusLine: wishOf(context, options.scope) })
+  const server = wantsServer(context) ? installServer(options) : undefined
+  if (!options.dryRun) rememberFolders(env.dataHome, folders)
+  return { change, server }
+}
+
 const amountOf = ({ left, bytesLeft }: History): string =>
-  `the ${count(left, "transcript")} that Claude Code has kept (${bytes(bytesLeft)})`
+  `the ${left === 1 ? "transcript" : `${left} transcripts`} that Claude Code has kept (${bytes(bytesLeft)})`
 
 function told(history: History, importing: boolean, refused: boolean): string[] {
   if (history.left === 0 || refused) return []
@@ -74,13 +90,10 @@ function told(history: History, importing: boolean, refused: boolean): string[] 
 
 /** The options shared by install and uninstall, from the command line. */
 export function settingsOptions({ args, env }: Context) {
-  const scope = SCOPES.find((known) => known === args["scope"])
-  if (scope === undefined) {
-    throw usageError(`unknown scope: ${args["scope"]}`, `one of ${SCOPES.join(", ")}`)
-  }
+  const scope = oneOf(args, "scope", SCOPES) ?? "user"
   const { home, claudeDir, hostConfig, cwd, dataHome } = env
   return {
-    scope: scope satisfies Scope,
+    scope,
     dryRun: args["dry-run"] === true,
     home,
     configDir: claudeDir,
@@ -97,9 +110,9 @@ const LINES: Partial<Record<HooksChange["statusLine"], string>> = {
 }
 
 /** A status line is personal, so a project's file gets one only on request. */
-function wishOf({ args, env }: Context): StatusLineWish {
+function wishOf({ args, env }: Context, scope: Scope): StatusLineWish {
   if (args["statusline"] === true) return "chain"
-  return args["scope"] === "user" && env.config["statusline.enabled"] ? "new" : "update"
+  return scope === "user" && env.config["statusline.enabled"] ? "new" : "update"
 }
 
 function report(change: HooksChange): string[] {

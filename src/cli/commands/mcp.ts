@@ -1,6 +1,8 @@
 /** `ctxbridge mcp`: gives Claude access to the archive, as a Model Context Protocol server on stdin and stdout. */
 import { isatty } from "node:tty"
 import { hostPlace } from "../../config/load.ts"
+import { readState } from "../../hook/state.ts"
+import { waitingPrompt } from "../../hook/waiting.ts"
 import { compileLate } from "../../util/compiling.ts"
 import { usageError } from "../../util/errors.ts"
 import type { Command } from "../command.ts"
@@ -26,8 +28,10 @@ export default {
         exclude: env.exclude,
         folder: host.project ?? env.cwd,
         session: host.session,
+        restores: env.config["restore.enabled"],
         restoreBudget: env.config["restore.budget"],
         restoreRelated: env.config["restore.related"],
+        waiting: (session) => waitingPrompt(readState(env.dataHome, session)),
         now: Date.now,
       },
       (line) => out.raw(Buffer.from(line)),

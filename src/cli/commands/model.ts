@@ -19,11 +19,11 @@ import { modelState } from "../../embed/standing.ts"
 import { spawnJob } from "../../job/spawn.ts"
 import { CtxError, EXIT, messageOf, usageError } from "../../util/errors.ts"
 import { bytes, count } from "../../util/text.ts"
-import { stringArg, words } from "../args.ts"
+import { oneOf, stringArg, words } from "../args.ts"
 import type { Command, Context } from "../command.ts"
 import { safe } from "../style.ts"
 
-const RUNTIMES: readonly string[] = ["native", "wasm"] satisfies RuntimeName[]
+const RUNTIMES: readonly RuntimeName[] = ["native", "wasm"]
 
 export default {
   meta: { name: "model", description: "Install and check the sentence model, for search by meaning" },
@@ -158,9 +158,7 @@ function remove({ args, env, out }: Context): void {
 }
 
 async function verify({ args, env, out }: Context): Promise<number> {
-  const only = stringArg(args, "runtime")
-  if (only !== undefined && !RUNTIMES.includes(only))
-    throw usageError(`unknown runtime: ${only}`, "native or wasm")
+  const only = oneOf(args, "runtime", RUNTIMES)
   const installed = installedModel(env.dataHome)
   if (installed === undefined) {
     throw new CtxError("no-model", `no model is installed in ${modelFolder(env.dataHome)}`, {
@@ -176,7 +174,7 @@ async function verify({ args, env, out }: Context): Promise<number> {
   }
   const start = performance.now()
   const mended = only === "wasm" ? false : await mendRuntime(env)
-  const embedder = await openEmbedder(env, only as RuntimeName | undefined)
+  const embedder = await openEmbedder(env, only)
   const [first, ...others] = SENTENCES
   const vectors = [await embedder.embed(first)]
   const firstMs = Math.round(performance.now() - start)

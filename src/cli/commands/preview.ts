@@ -6,17 +6,18 @@ import { findSession } from "../../archive/find.ts"
 import { folderOf, projectOf } from "../../archive/project.ts"
 import { openForReading } from "../../archive/read.ts"
 import { readState } from "../../hook/state.ts"
+import { waitingPrompt } from "../../hook/waiting.ts"
 import { explain, type Section } from "../../restore/explain.ts"
-import { gatherBrief, type PendingPrompt } from "../../restore/gather.ts"
+import { gatherBrief } from "../../restore/gather.ts"
 import type { Facts, RelatedLine } from "../../restore/material.ts"
 import { visible } from "../../restore/neutral.ts"
 import { renderPointer } from "../../restore/pointer.ts"
 import { tokensOf } from "../../restore/receipt-line.ts"
 import { restoreOf } from "../../restore/restore.ts"
 import { latestSession } from "../../restore/scope.ts"
-import { CtxError, EXIT, usageError } from "../../util/errors.ts"
+import { CtxError, EXIT } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
-import { stringArg } from "../args.ts"
+import { oneOf, stringArg } from "../args.ts"
 import type { Command, Context, Environment } from "../command.ts"
 import { knownAs } from "../project-wanted.ts"
 import { safe } from "../style.ts"
@@ -48,9 +49,7 @@ export default {
     },
   },
   run({ args, env, out }: Context) {
-    const source = (stringArg(args, "source") ?? "compact") as Source
-    if (!SOURCES.includes(source))
-      throw usageError(`no such source: ${source}`, `there are: ${SOURCES.join(", ")}`)
+    const source = oneOf(args, "source", SOURCES) ?? "compact"
     const db = openForReading(env.dataHome)
     try {
       const session = sessionWanted(db, env, stringArg(args, "session"))
@@ -84,15 +83,12 @@ function preview(db: Database, env: Environment, source: Source, session: string
     return { ...nothing, text: renderPointer(brief, related), related: brief.related }
   }
   const compacted = source === "compact"
-  const { summary = "" } = compacted ? readState(env.dataHome, session) : {}
-  const options = { source, budget: config["restore.budget"], summary, host: env, related }
-  return restoreOf(db, session, options, compacted ? waiting(env, session) : undefined)
-}
-
-/** The prompt that has not been fully answered. */
-function waiting({ dataHome }: Environment, session: string): PendingPrompt | undefined {
-  const { prompt, promptAt = 0, promptOpen } = readState(dataHome, session)
-  return promptOpen === true && prompt !== undefined ? { text: prompt, at: promptAt } : undefined
+  const state = compacted ? readState(env.dataHome, session) : {}
+  const { summary = "" } = state
+  // What the host shows again depends on the session's folder, not on the one that we are in.
+  const host = { ...env, cwd: undefined }
+  const options = { source, budget: config["restore.budget"], summary, host, related }
+  return restoreOf(db, session, options, waitingPrompt(state))
 }
 
 function sessionWanted(db: Database, env: Environment, wanted: string | undefined): string {

@@ -23,8 +23,10 @@ export default {
     const { args, env, out } = context
     const word = stringArg(args, "older-than")
     const age = word === undefined ? undefined : ageOf(word)
-    if (age === undefined)
-      throw usageError("--older-than needs an age", "such as 90d: a number and one of h, d, w, y")
+    if (age === undefined) {
+      const given = word === undefined ? "" : `, not ${JSON.stringify(word)}`
+      throw usageError(`--older-than needs an age${given}`, "such as 90d: a number and one of h, d, w, y")
+    }
     finishFormer(context)
     const db = openForReading(env.dataHome)
     const ended = new Map<string, number>()

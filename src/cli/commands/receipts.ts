@@ -28,7 +28,7 @@ export default {
     const { args, env, out } = context
     const limit = positive(args, "limit") ?? LIMIT
     const wanted = stringArg(args, "session")
-    const place = wanted === undefined ? projectWanted(context) : undefined
+    const place = projectWanted(context)
     const db = openForReading(env.dataHome)
     try {
       const project = knownAs(db, place)
@@ -57,6 +57,6 @@ function nothing(place: string | undefined): CtxError {
   const [where, hint] =
     place === undefined
       ? ["", "ctxbridge import archives what already exists"]
-      : [` of ${place}`, "--all-projects shows those of every project"]
+      : [` of ${place}`, "ctxbridge receipts --all-projects shows those of every project"]
   return new CtxError("no-compactions", `no compaction${where} is archived`, { hint, exit: EXIT.notFound })
 }

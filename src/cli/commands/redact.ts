@@ -25,23 +25,28 @@ export default {
         exit: EXIT.notFound,
       })
     }
+    const rescan = args["rescan"] === true
     const report = redactArchive(env, {
       dryRun: args["dry-run"] === true,
-      rescan: args["rescan"] === true,
+      rescan,
       now: Date.now(),
       wait: PATIENCE,
       onProgress: (done, total) => out.progress("looking", done, total),
     })
-    for (const line of render(report)) out.print(line)
+    for (const line of render(report, rescan)) out.print(line)
     out.json(report)
     return report.ok ? EXIT.ok : EXIT.failed
   },
 } satisfies Command
 
-function render(report: RedactReport): string[] {
+function render(report: RedactReport, rescan: boolean): string[] {
   const { dryRun, copies, changed, filledBytes, restores, files, damagedDatabases } = report
   const found = changed.filter(({ filled }) => filled > 0).length
-  const lines = [`${count(copies, "copy", "copies")} in the vault searched`]
+  const lines = [
+    copies === 0 && report.ok && !rescan
+      ? "No copy needs a search: the present rules have filtered them all; --rescan searches them anyway"
+      : `${count(copies, "copy", "copies")} in the vault searched`,
+  ]
   const done = dryRun ? "Would overwrite" : "Overwrote"
   if (found > 0) lines.push(`${done} ${bytes(filledBytes)} in ${count(found, "copy", "copies")}`)
   if (restores > 0) lines.push(`${done} secrets in ${count(restores, "restore")}`)

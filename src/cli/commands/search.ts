@@ -65,9 +65,7 @@ export default {
     const readers = new CopyReaders()
     try {
       const session = await sessionWanted(context, db)
-      // A session is looked for in every project, unless one is named as well.
-      const isAnywhere = session !== undefined && stringArg(args, "project") === undefined
-      const project = isAnywhere ? undefined : knownAs(db, projectWanted(context))
+      const project = knownAs(db, projectWanted(context))
       const request = { query, limit, project, session, ...narrowing }
       const sense =
         mode === "lexical"

@@ -24,6 +24,8 @@ export default {
   meta: { name: "status", description: "Show the state of the archive: sizes, sessions, hooks, backlog" },
   run({ env, out }) {
     const { claudeDir: configDir, home, hostConfig, cwd, dataHome, exePath } = env
+    // Before the archive: an import that ends in between has left one.
+    const underWay = importUnderWay(env) ?? null
     const archive = readStatus(dataHome)
     if (archive.database.lost) askForRebuild(dataHome)
     const status = {
@@ -35,7 +37,7 @@ export default {
       forgotten: { sessions: tombstoneCount(dataHome), unfinished: unfinished(dataHome).length },
       context: archive.totals === null ? null : contextOf(env),
       lastRestore: archive.totals === null ? null : lastRestoreOf(env),
-      import: importUnderWay(env) ?? null,
+      import: underWay,
       embedding: archive.totals === null ? null : embeddingOf(dataHome),
       hooks: hookStatus({ configDir, home, cwd, dataHome }, exePath),
       mcp: serverStatus({ configDir, home, hostConfig, cwd, dataHome }, exePath),

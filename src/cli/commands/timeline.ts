@@ -25,7 +25,10 @@ export default {
     try {
       const found = find(db, String(args["handle"]))
       if (found.kind === "session") {
-        throw usageError(`${args["handle"]} is a session, not a turn`, "ctxbridge show lists its turns")
+        throw usageError(
+          `${args["handle"]} is a session, not a turn`,
+          `ctxbridge show ${args["handle"]} lists its turns`,
+        )
       }
       const turns = timeline(db, found.turn, around)
       const handle = HANDLE_PREFIX + found.turn.handle

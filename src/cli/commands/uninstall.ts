@@ -1,9 +1,11 @@
 /** `ctxbridge uninstall`: removes hooks and server from the host's files, and with --purge everything else of ours. */
 import { pieces, removeFootprint } from "../../host/footprint.ts"
 import { uninstall, uninstallAll, uninstallServer } from "../../host/install.ts"
+import { oneAtATime } from "../../host/one-at-a-time.ts"
 import type { SettingsChange } from "../../host/register.ts"
+import { targetOf } from "../../host/settings-file.ts"
 import { withoutJob } from "../../job/stop.ts"
-import { EXIT } from "../../util/errors.ts"
+import { EXIT, usageError } from "../../util/errors.ts"
 import { bytes, count } from "../../util/text.ts"
 import type { Command, Context } from "../command.ts"
 import { confirmed, YES_ARG } from "../confirm.ts"
@@ -33,11 +35,13 @@ export default {
     const { args, env, out } = context
     if (args["purge"] === true) return purge(context)
     const options = settingsOptions(context)
-    const change = uninstall(options)
-    const server = wantsServer(context) ? uninstallServer(options) : undefined
+    const { change, server, still } = oneAtATime(env.home, () => ({
+      change: uninstall(options),
+      server: wantsServer(context) ? uninstallServer(options) : undefined,
+      still: options.dryRun ? [] : registeredElsewhere(env.dataHome),
+    }))
     const changes = server?.changed ? [change, server] : [change]
     for (const line of changes.flatMap(settingsLines)) out.print(safe(line))
-    const still = options.dryRun ? [] : registeredElsewhere(env.dataHome)
     for (const file of still) out.print(`Still registered in ${safe(file)}: see --scope and --no-mcp`)
     if (change.changed && !change.dryRun) out.print(`The archive stays in ${env.dataHome}`)
     out.json({ ...change, mcp: server ?? null, still })
@@ -62,26 +66,36 @@ const settingsLine = ({ action, file, removed }: SettingsChange): string =>
 
 function purge(context: Context): number {
   const { env, out } = context
-  const options = settingsOptions(context)
-  const { dryRun } = options
+  const { dryRun } = settingsOptions(context)
+  if (!wantsServer(context)) throw usageError("--purge and --no-mcp exclude each other")
   const found = pieces(env)
   const total = found.reduce((sum, piece) => sum + piece.bytes, 0)
   const files = found.reduce((sum, piece) => sum + piece.files, 0)
   const what = `${count(files, "file")}, ${bytes(total)}, in ${env.dataHome}`
   if (!dryRun && !confirmed(context, `Remove the hooks and the whole archive for good: ${what}?`))
     return EXIT.failed
-  const settings = uninstallAll({ dataHome: env.dataHome, dryRun })
-  // The requested scope may have hooks that no install has recorded.
-  for (const named of [uninstall(options), uninstallServer(options)]) {
-    if (named !== undefined && !settings.some(({ file }) => file === named.file)) settings.push(named)
-  }
-  const left = dryRun ? [] : withoutJob(env.stateHome, PATIENCE, () => removeAll(context))
+  const { settings, left } = oneAtATime(env.home, () => ({
+    settings: removedSettings(context),
+    left: dryRun ? [] : withoutJob(env.stateHome, PATIENCE, () => removeAll(context)),
+  }))
   for (const change of settings) for (const line of settingsLines(change)) out.print(safe(line))
   out.print(`${dryRun ? "Would remove" : "Removed"} ${what}`)
   for (const path of left) out.print(`Left, as it is not ours: ${safe(path)}`)
   if (!dryRun) out.print("Sessions that are open keep their hooks until they end: close them first.")
   out.json({ dryRun, settings, removed: found, left })
   return EXIT.ok
+}
+
+function removedSettings(context: Context): SettingsChange[] {
+  const options = settingsOptions(context)
+  const settings = uninstallAll(options)
+  // The requested scope may have hooks that no install has recorded. Records name the file behind a link.
+  for (const named of [uninstall(options), uninstallServer(options)]) {
+    if (named === undefined) continue
+    const target = targetOf(named.file)
+    if (!settings.some(({ file }) => file === target)) settings.push(named)
+  }
+  return settings
 }
 
 function settingsLines(change: SettingsChange): string[] {

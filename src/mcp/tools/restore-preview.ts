@@ -13,8 +13,9 @@ export const restorePreview: Tool = {
   name: "restore_preview",
   title: "What would be restored",
   description:
-    "What would be given back after a compaction now: constraints, todos, files, commands, decisions, errors, paths, " +
-    "names, latest turns, related turns of other sessions. A real one leaves out what the host's summary says.",
+    "What would be given back after a compaction now: the unanswered prompt, constraints, todos, files, commands, " +
+    "decisions, errors, paths, names, latest turns, related turns of other sessions. A real one leaves out what the " +
+    "host's summary says.",
   properties: {
     session: { type: "string", description: "Of this session instead of the current one" },
     budget: {
@@ -33,14 +34,11 @@ export const restorePreview: Tool = {
       const session =
         word === undefined ? (current ?? latestSession(db, projectIn(world), "")) : namedSession(db, word).id
       if (session === undefined) throw nothingHere()
+      if (!world.restores) return { text: "Nothing would be restored: the user has switched it off." }
       const budget = args.number("budget") ?? world.restoreBudget
-      const { text } = restoreOf(db, session, {
-        source: "compact",
-        budget,
-        summary: "",
-        host: { ...world, cwd: world.folder },
-        related: world.restoreRelated,
-      })
+      const host = { ...world, cwd: undefined }
+      const options = { source: "compact", budget, summary: "", host, related: world.restoreRelated } as const
+      const { text } = restoreOf(db, session, options, world.waiting(session))
       return { text: text === "" ? `Nothing would be restored: ${whyNothing(db, session, budget)}.` : text }
     } finally {
       db.close()

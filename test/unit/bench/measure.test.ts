@@ -8,7 +8,7 @@ import {
   runOnce,
   spread,
 } from "../../../src/bench/measure.ts"
-import type { Row, Scenario } from "../../../src/bench/report.ts"
+import type { FirstRead, Row, Scenario } from "../../../src/bench/report.ts"
 
 const range = (count: number): number[] => Array.from({ length: count }, (_, i) => i + 1)
 
@@ -140,6 +140,14 @@ describe("judge", () => {
     expect(verdicts.every(({ met }) => met)).toBe(true)
   })
 
+  test("a row without limits must not fail either", () => {
+    const failing = { ...row("b", 9, 9, 90), limited: false, result: { ...result(9), failed: 1 } }
+    const verdicts = judge([scenario(row("a", 0.1, 1, 40), failing)], undefined)
+    expect(verdicts.filter(({ met }) => !met)).toMatchObject([
+      { limit: "failedRuns", measured: 1, where: "b" },
+    ])
+  })
+
   test("without node, there is no verdict about it", () => {
     const alone = { ...scenario({ ...row("a", 0, 1, 1), cpuVsNode: undefined }), node: undefined }
     expect(judge([alone], undefined).map(({ limit }) => limit)).not.toContain("cpuVsNode")
@@ -154,8 +162,8 @@ describe("judge", () => {
       vaultCompleteMs: 2000,
       indexCompleteMs: 9000,
     }
-    const first = (...runs: (typeof run)[]) => ({ name: "first", transcriptMB: 150, runs, peakMB: 90 })
-    const met = (...runs: (typeof run)[]) =>
+    const first = (...runs: FirstRead["runs"]) => ({ name: "first", transcriptMB: 150, runs, peakMB: 90 })
+    const met = (...runs: FirstRead["runs"]) =>
       judge([], first(...runs)).map((one) => [one.limit, one.met] as const)
     expect(met(run)).toEqual([
       ["firstReadWallMs", true],
@@ -164,5 +172,6 @@ describe("judge", () => {
     expect(met(run, { ...run, wallMs: 1600 })[0]).toEqual(["firstReadWallMs", false])
     expect(met({ ...run, committedMB: 0 })[1]).toEqual(["firstReadIncomplete", false])
     expect(met({ ...run, exitCode: 1 })[1]).toEqual(["firstReadIncomplete", false])
+    expect(met({ ...run, indexCompleteMs: undefined })[1]).toEqual(["firstReadIncomplete", false])
   })
 })
