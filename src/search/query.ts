@@ -37,7 +37,7 @@ export interface Query {
   readonly isStrict: boolean
 }
 
-/** A pasted log is a query as well; only its rarest words count in the end. */
+/** A pasted log is a query as well. Its rarest words count in the end, and those are seldom short. */
 const MOST_TERMS = 64
 /** Nesting of parentheses; deeper ones are ignored. FTS5 supports about 35 levels. */
 const DEEPEST = 20
@@ -250,7 +250,9 @@ function termsOf(tokens: readonly Token[]): Term[] {
     }
     if (prefix !== "") found.set(`${prefix}*`, { word: prefix, isPrefix: true, typed: token.text })
   }
-  return [...(found.size > 0 ? found : dull).values()].slice(0, MOST_TERMS)
+  const terms = [...(found.size > 0 ? found : dull).values()]
+  if (terms.length <= MOST_TERMS) return terms
+  return terms.sort((a, b) => b.word.length - a.word.length).slice(0, MOST_TERMS)
 }
 
 /** "PRs" also asks for "PR". Split as a name in code it would be "P" and "Rs". */
