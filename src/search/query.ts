@@ -51,7 +51,7 @@ export function parseQuery(text: string): Query {
   const tokens = tokenize(text.slice(0, LONGEST))
   const strict = tokens.some(({ kind }) => kind === "operator")
   const required = strict ? new Parser(tokens).parse() : lenient(tokens)
-  return { text, terms: termsOf(tokens), must: required, isStrict: strict }
+  return { text, terms: termsOf(tokens, strict), must: required, isStrict: strict }
 }
 
 /**
@@ -233,8 +233,8 @@ class Parser {
   }
 }
 
-/** Stop words count only when there are no other words; negated words never count. */
-function termsOf(tokens: readonly Token[]): Term[] {
+/** Stop words count only among operators, or when there are no other words; negated words never count. */
+function termsOf(tokens: readonly Token[], strict: boolean): Term[] {
   const found = new Map<string, Term>()
   const dull = new Map<string, Term>()
   let negated = 0
@@ -244,7 +244,7 @@ function termsOf(tokens: readonly Token[]): Term[] {
     const [text, prefix] = token.kind === "prefix" ? splitPrefix(token.text) : [token.text, ""]
     for (const name of namesIn(text)) {
       const typed = text.slice(name.at, name.at + name.length)
-      const into = isStopWord(typed.toLowerCase()) ? dull : found
+      const into = !strict && isStopWord(typed.toLowerCase()) ? dull : found
       for (const word of asked(typed, sought(name.words)))
         into.set(word, { word, isPrefix: isHalfPair(word), typed })
     }
