@@ -5,6 +5,7 @@ import { type TakenBack, takenBackOf } from "../archive/taken-back.ts"
 import { wasRun } from "../archive/was-run.ts"
 import { errorLinesIn } from "../transcript/error-lines.ts"
 import { wordSet } from "../util/words.ts"
+import { hasWord } from "./expression.ts"
 import { parseQuery } from "./query.ts"
 import type { ShortCall, WholeCalls } from "./whole-calls.ts"
 
@@ -55,10 +56,10 @@ export function commandsRun(
   messages: readonly number[],
   { project, limit, calls }: CommandsRequest,
 ): CommandRun[] {
-  const words = parseQuery(query).terms.map(({ word }) => word)
+  const { terms } = parseQuery(query)
   const closeness = (command: string): number => {
     const own = wordSet(command)
-    return words.filter((word) => own.has(word)).length / Math.sqrt(own.size + 1)
+    return terms.filter(({ word, isPrefix }) => hasWord(own, word, isPrefix)).length / Math.sqrt(own.size + 1)
   }
   const rank = new Map(messages.map((id, n) => [id, n]))
   return (

@@ -4,6 +4,7 @@ import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { type TakenBack, takenBackOf } from "../archive/taken-back.ts"
 import { withSlashes } from "../transcript/windows-path.ts"
 import { wordSet } from "../util/words.ts"
+import { hasWord } from "./expression.ts"
 import { named } from "./narrowing.ts"
 import { parseQuery } from "./query.ts"
 import type { Ranked } from "./rank.ts"
@@ -53,7 +54,7 @@ interface FileOfTurn extends Named {
 
 /** @param ranked the turns about the topic */
 export function filesAbout(db: Database, topic: string, ranked: readonly Ranked[]): TopicFile[] {
-  const words = new Set(parseQuery(topic).terms.map(({ word }) => word))
+  const { terms } = parseQuery(topic)
   const found = new Map<string, { ops: Set<string>; handles: Set<string>; score: number; one: FileOfTurn }>()
   // A query of filters alone ranks nothing.
   const top = ranked[0]?.score ?? 0
@@ -64,7 +65,9 @@ export function filesAbout(db: Database, topic: string, ranked: readonly Ranked[
     const share = (top > 0 ? score / top : 1) * (WEIGHTS[one.op] ?? 0.3)
     const known = found.get(path)
     if (known === undefined) {
-      const named = [...wordSet(path)].filter((word) => words.has(word)).length / Math.max(1, words.size)
+      const own = wordSet(path)
+      const named =
+        terms.filter(({ word, isPrefix }) => hasWord(own, word, isPrefix)).length / Math.max(1, terms.length)
       const ops = new Set([one.op])
       found.set(path, { ops, handles: new Set([one.handle]), score: share + NAMED * named, one })
       continue

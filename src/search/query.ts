@@ -37,7 +37,7 @@ export interface Query {
   readonly isStrict: boolean
 }
 
-/** A pasted log is a query as well; only its rarest words count in the end. */
+/** A pasted log is a query as well. Its rarest words count in the end, and those are seldom short. */
 const MOST_TERMS = 64
 /** Nesting of parentheses; deeper ones are ignored. FTS5 supports about 35 levels. */
 const DEEPEST = 20
@@ -51,7 +51,7 @@ export function parseQuery(text: string): Query {
   const tokens = tokenize(text.slice(0, LONGEST))
   const strict = tokens.some(({ kind }) => kind === "operator")
   const required = strict ? new Parser(tokens).parse() : lenient(tokens)
-  return { text, terms: termsOf(tokens), must: required, isStrict: strict }
+  return { text, terms: termsOf(tokens, strict), must: required, isStrict: strict }
 }
 
 /**
@@ -154,7 +154,7 @@ const wordsWithin = (text: string): string[] =>
     words.length > 1 && isAscii(text.slice(at, at + length)) ? words.slice(0, -1) : sought(words),
   )
 
-const isAscii = (text: string): boolean => /^[\x00-\x7f]*$/.test(text)
+export const isAscii = (text: string): boolean => /^[\x00-\x7f]*$/.test(text)
 
 /** Without letters that are in the index only to be found by themselves: the last ones of runs that make pairs. */
 const sought = (words: readonly string[]): readonly string[] =>
@@ -233,8 +233,8 @@ class Parser {
   }
 }
 
-/** Stop words count only when there are no other words; negated words never count. */
-function termsOf(tokens: readonly Token[]): Term[] {
+/** Stop words count only among operators, or when there are no other words; negated words never count. */
+function termsOf(tokens: readonly Token[], strict: boolean): Term[] {
   const found = new Map<string, Term>()
   const dull = new Map<string, Term>()
   let negated = 0
@@ -244,13 +244,15 @@ function termsOf(tokens: readonly Token[]): Term[] {
     const [text, prefix] = token.kind === "prefix" ? splitPrefix(token.text) : [token.text, ""]
     for (const name of namesIn(text)) {
       const typed = text.slice(name.at, name.at + name.length)
-      const into = isStopWord(typed.toLowerCase()) ? dull : found
+      const into = !strict && isStopWord(typed.toLowerCase()) ? dull : found
       for (const word of asked(typed, sought(name.words)))
         into.set(word, { word, isPrefix: isHalfPair(word), typed })
     }
     if (prefix !== "") found.set(`${prefix}*`, { word: prefix, isPrefix: true, typed: token.text })
   }
-  return [...(found.size > 0 ? found : dull).values()].slice(0, MOST_TERMS)
+  const terms = [...(found.size > 0 ? found : dull).values()]
+  if (terms.length <= MOST_TERMS) return terms
+  return terms.sort((a, b) => b.word.length - a.word.length).slice(0, MOST_TERMS)
 }
 
 /** "PRs" also asks for "PR". Split as a name in code it would be "P" and "Rs". */

@@ -1,7 +1,7 @@
 /** Cuts out the piece of a text that shows why it was found. Pure. */
 import { shorterStems } from "../util/stem.ts"
 import { type Name, nameAround, namesIn } from "../util/words.ts"
-import type { Term } from "./query.ts"
+import { isAscii, type Term } from "./query.ts"
 
 export interface Snippet {
   readonly text: string
@@ -13,20 +13,24 @@ export interface Sought {
   /** Weight of each word, keyed by its stem. */
   readonly words: ReadonlyMap<string, number>
   readonly prefixes: readonly string[]
+  /** The same in lower case as they were typed, where that is not ASCII: a text may have the accents, stems do not. */
+  readonly typed?: readonly string[]
 }
 
 /** What of these terms is sought in texts. Without a weight of its own, each counts 1. */
 export function soughtBy(terms: readonly (Term & { readonly weight?: number })[]): Sought {
   const words = new Map<string, number>()
   const prefixes: string[] = []
-  for (const { word, isPrefix, weight = 1 } of terms) {
+  const others = new Set<string>()
+  for (const { word, isPrefix, typed, weight = 1 } of terms) {
+    if (!isAscii(typed)) others.add(typed.toLowerCase())
     if (!isPrefix) words.set(word, weight)
     else {
       prefixes.push(word)
       for (const stem of shorterStems(word)) words.set(stem, weight)
     }
   }
-  return { words, prefixes }
+  return { words, prefixes, typed: [...others] }
 }
 
 /** How much earlier a piece may begin, to start at a line or sentence. */
@@ -79,7 +83,7 @@ export function quickPlacesOf(text: string, sought: Sought): Place[] {
   const lower = text.toLowerCase()
   // Lower-casing changed the length, so positions no longer match.
   if (lower.length !== text.length) return []
-  const needles = [...sought.words.keys(), ...sought.prefixes]
+  const needles = [...sought.words.keys(), ...sought.prefixes, ...(sought.typed ?? [])]
   const next = needles.map((needle) => placeAfter(lower, needle, 0))
   const places: Place[] = []
   for (let looks = 0; looks < MOST_LOOKS && places.length < MOST_PLACES; looks++) {

@@ -158,6 +158,7 @@ describe("search, timeline, get", () => {
       .split("\n")
       .filter((line) => line.startsWith("> row "))
     expect(rows).toEqual(LONG.split("\n").map((row) => `> ${row}`))
+    for (const page of pages.slice(1)) expect(page.split("\n")[1]).toMatch(/^result of \w+: \(continued\)$/)
     const beyond = await peer.call("get", { handle: handleIn(text), page: pages.length + 1 })
     expect(beyond).toEqual({
       isError: true,

@@ -64,3 +64,15 @@ test("a word with accents is found in the vault as well", async () => {
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
   expect(JSON.parse(stdout).hits).toMatchObject([{ cold: true, snippet: "naïve walrus" }])
 })
+
+test("a hit shows where a word with accents stands, far from one without", async () => {
+  const filler = "Ein Satz ohne Belang steht hier im Text. ".repeat(120)
+  const session = machine.session()
+  session.turn("Frage", [], `Der Fehler ist alt. ${filler}Die Größe wurde geprüft. ${filler}`)
+  await machine.hook("stop", session.flush())
+  const { code, stdout, stderr } = await run(["search", "--json", "Fehler Größe geprüft"], machine)
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+  const [{ snippet, marks }] = JSON.parse(stdout).hits
+  const marked = marks.map(([from, to]: [number, number]) => snippet.slice(from, to))
+  expect(marked).toEqual(["Größe", "geprüft"])
+})

@@ -59,3 +59,16 @@ test("what does not begin so is not found", async () => {
     expect(await run(["search", `${prefix} AND each`], machine)).toMatchObject({ code: 3, stdout: "" })
   }
 })
+
+test("files: a path that has a word beginning so comes first", async () => {
+  const edit = (name: string) => ({
+    tool: "Edit",
+    input: { file_path: `${machine.cwd}/${name}`, old_string: "a", new_string: "b" },
+    output: "ok",
+  })
+  const session = machine.session().turn("Verify the configuration", [edit("a.ts"), edit("verifyAll.ts")])
+  await machine.hook("stop", session.flush())
+  const { code, stdout, stderr } = await run(["files", "--json", "verify*"], machine)
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+  expect(JSON.parse(stdout).found[0]).toMatchObject({ path: `${machine.cwd}/verifyAll.ts` })
+})

@@ -1,6 +1,6 @@
 /**
- * The words of a long query took the room of the text that was found; and of a session that begins with a message put into
- * the queue, that message was found, but shown empty.
+ * The words of a long query took the room of the text that was found, and only its first 64 counted. Of a session that
+ * begins with a message put into the queue, that message was found, but shown empty.
  */
 import { expect, test } from "bun:test"
 import { run } from "../support/binary.ts"
@@ -29,6 +29,16 @@ test.each([pasted, chinese])("a long query leaves room for what it finds", async
     expect(why.join("").length).toBeLessThanOrEqual(100)
     expect(why.length).toBeGreaterThan(0)
   }
+})
+
+test("the telling words at the end of a long query count", async () => {
+  using machine = new Machine()
+  const names = Array.from({ length: 100 }, (_, n) => `w${n}x`)
+  const session = machine.session().turn("Look", [], "reconcileInventory failed in the warehouse")
+  for (let n = 0; n < 40; n++) session.turn(`Question ${n}`, [], names.slice(n, n + 30).join(" "))
+  await machine.hook("stop", session.flush())
+  const hits = await search(machine, "--limit", "100", `${names.join(" ")} reconcileInventory warehouse`)
+  expect(hits.map(({ why }) => why)).toContainEqual(["reconcileinventory", "warehouse"])
 })
 
 test("a message from the queue is shown", async () => {

@@ -1,5 +1,5 @@
 /**
- * `a OR role:human` found only what has the word. `files tool:Edit` gave files without a score, in any order. And the error
+ * `a OR role:human` found only what has the word, and `it OR zebra` only zebras. `files tool:Edit` gave files without a score, in any order. And the error
  * of a query that finds nothing repeated all of it, however long.
  */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test"
@@ -34,6 +34,7 @@ async function json(...args: string[]) {
 
 test.each([
   ["narwhal OR role:human", [2, 1, 3, 4]],
+  ["it OR zebra", [3, 1]],
   ["zebra OR role:human", [4, 1, 2, 3]],
   ["(narwhal OR role:human) NOT walrus", [2, 3, 4]],
   ["narwhal OR NOT role:assistant", [2, 1, 3, 4]],

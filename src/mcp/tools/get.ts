@@ -36,12 +36,13 @@ export const get: Tool = {
         throw usageError("that is a session, not a turn", "timeline lists a session's turns")
       }
       const turn = readTurn(db, world.dataHome, found.turn, readers)
-      const page = pageOf(linesOf(turn), args.number("page") ?? 1, PAGE, (line) => line.length + 1)
+      const page = pageOf(linesOf(turn), args.number("page") ?? 1, PAGE, ({ text }) => text.length + 1)
       const next = page.number < page.of ? page.number + 1 : null
       const place = page.of === 1 ? "" : ` Page ${page.number} of ${page.of}.`
       const text = [
         `${turn.handle}, turn ${turn.seq} of session ${name(turn.session, 80)}, ${minute(turn.started)}.${turn.takenBack ? " The user took it back." : ""}${place} ${DATA}`,
-        ...page.items,
+        ...goingOn(page.items[0]),
+        ...page.items.map((line) => line.text),
         ...(next === null ? [] : ["", `Next: get ${turn.handle} page ${next}.`]),
       ].join("\n")
       return { text }
@@ -52,8 +53,18 @@ export const get: Tool = {
   },
 }
 
+interface Line {
+  readonly text: string
+  /** The line above the quotation to which this one belongs. */
+  readonly title: string
+}
+
+/** Says on a page that begins within a quotation whose words these are. */
+const goingOn = (first: Line | undefined): string[] =>
+  first?.text.startsWith(">") ? [`${first.title} (continued)`] : []
+
 /** The lines of a turn; all quoted text follows `> `. */
-function linesOf(turn: WholeTurn): string[] {
+function linesOf(turn: WholeTurn): Line[] {
   const calls = callsIn(turn.tools)
   const callOf: CallOf = (id) => ({ ...calls(id), name: nameOr(calls(id).name, "a tool") })
   return turn.messages.flatMap((message) =>
@@ -62,7 +73,8 @@ function linesOf(turn: WholeTurn): string[] {
       if (shown === undefined) return []
       const words = shown.text.trimEnd()
       const quoted = words === "" ? [] : blockQuote(words).split("\n")
-      return ["", titleOf(shown.title, part, message), ...quoted.flatMap((line) => folded(line))]
+      const title = titleOf(shown.title, part, message)
+      return ["", title, ...quoted.flatMap(folded)].map((text) => ({ text, title }))
     }),
   )
 }
