@@ -293,6 +293,22 @@ test("many faults at once are found, repaired, and gone", async () => {
   expect(await patient.cli(["verify"])).toMatchObject({ code: 0 })
 })
 
+test("a repair that did not help is no repair", async () => {
+  using patient = await new Patient().healthy()
+  // Nobody could settle it: it has the name of another copy's marker.
+  const marker = join(patient.dataHome, "pending", "0.json")
+  mkdirSync(join(marker, ".."), { recursive: true, mode: 0o700 })
+  writeFileSync(marker, "{}", { mode: 0o600 })
+  patient.age(marker, 2 * HOUR)
+  const fixed = await patient.doctor(["--fix"])
+  expect(fixed.repairs).toMatchObject([
+    { what: "do the work of the background job", error: "it was done, and is still needed" },
+  ])
+  expect(of(fixed, "pending")).toMatchObject([
+    { state: "warn", text: "1 transcript to index, the oldest for 2 h" },
+  ])
+})
+
 describe("settings", () => {
   test("no JSON, or hooks of a wrong shape", async () => {
     using patient = await new Patient().healthy()
