@@ -420,6 +420,18 @@ describe("settings", () => {
     expect(of(await patient.doctor(), "hooks")[0]).toMatchObject({ state: "ok" })
   })
 
+  test("variables that only hooks see", async () => {
+    using patient = await new Patient().healthy()
+    patient.edit((settings) => {
+      settings["env"] = { CTXBRIDGE_HOME: "/elsewhere", CTXBRIDGE_CAPTURE: "off", XDG_DATA_HOME: "/data" }
+    })
+    // CTXBRIDGE_HOME is set for commands, too.
+    expect(bad(await patient.doctor()).map(({ text }) => text)).toEqual([
+      "CTXBRIDGE_CAPTURE is set in the user settings, and so for hooks only",
+      "XDG_DATA_HOME is set in the user settings, and so for hooks only",
+    ])
+  })
+
   test("a hook of ours that leads to the real archive is not run", async () => {
     using patient = await new Patient().healthy()
     patient.edit((settings) => {
