@@ -30,7 +30,9 @@ export const kills: TortureCase = {
     for (let n = 0; world.killed < kills && n < 4 * kills; n++) {
       // Occasionally enough that a job is started for it.
       const session = dice.pick(sessions).grow(n % 25 === 0 ? 500 : dice.between(1, 12))
-      const dying: Promise<unknown>[] = [world.hook(world.anyEvent(dice), session, { killAfter: dice.between(0, 40) })]
+      const dying: Promise<unknown>[] = [
+        world.hook(world.anyEvent(dice), session, { killAfter: dice.between(0, 40) }),
+      ]
       if (dice.chance(0.3)) dying.push(world.hook("stop", session, { killAfter: dice.between(0, 40) }))
       if (dice.chance(0.3)) dying.push(world.job({ killAfter: dice.between(0, 60) }))
       await Promise.all(dying)
