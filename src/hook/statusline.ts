@@ -55,7 +55,9 @@ export const readStatusLine = (): LineFacts => factsOf(parse(readInput(STDIN_DEA
 
 /** The host's figures, or else what the hooks know of the session. */
 function factsOf(document: unknown, { paths, resolved }: Settings): LineFacts {
-  const { session, window, tokens, share } = readHostContext(document)
+  const { session, window, tokens, share: told } = readHostContext(document)
+  const option = resolved.config["autopilot.window"]
+  const share = tokens !== undefined && option > 0 ? tokens / option : told
   const context = session === undefined ? undefined : readState(paths.dataHome, session).context
   const compactions = context?.compactions ?? 0
   // Only for sessions that hooks know: a status line must not be what creates an archive.
@@ -65,7 +67,7 @@ function factsOf(document: unknown, { paths, resolved }: Settings): LineFacts {
   const judgement =
     context &&
     judge(context, {
-      option: resolved.config["autopilot.window"],
+      option,
       told: window,
       limits: hostLimits(),
       thresholds: {

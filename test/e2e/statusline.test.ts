@@ -75,6 +75,12 @@ describe.each(VERSIONS)("%s", (version) => {
     expect(await said(line(machine, filled(version, 470_600, 1_000_000)))).toBe("🛡️ 47% 471K ⟳2\n")
   })
 
+  test("the user's own window counts", async () => {
+    using machine = new Machine()
+    const window = { CTXBRIDGE_CONTEXT_WINDOW: "100000" }
+    expect(await said(line(machine, filled(version, 43_000), [], window))).toBe("🛡️ 43% 43.0K ⊘\n")
+  })
+
   test("shows what the hooks know when the host does not say", async () => {
     using machine = new Machine()
     const payload = payloadOf(version)
