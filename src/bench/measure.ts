@@ -4,7 +4,7 @@
  * worth quoting.
  */
 import { tmpdir } from "node:os"
-import { codeOf } from "../util/errors.ts"
+import { CtxError, codeOf } from "../util/errors.ts"
 import { Dice } from "./dice.ts"
 
 export interface Case {
@@ -142,13 +142,15 @@ export async function peakMemory(one: Case): Promise<number> {
     cwd: one.cwd ?? process.cwd(),
   })
   // BUN_BE_BUN starts the runtime inside the compiled binary. It starts in "/", where no one plants a bunfig.toml.
-  const { stdout } = await runOnce({
+  const { stdout, stderr } = await runOnce({
     name: one.name,
     argv: [process.execPath, "-e", SPAWNER, order],
     env: { BUN_BE_BUN: "1", HOME: tmpdir() },
     cwd: "/",
   })
-  return Number(stdout) / MEGABYTE
+  const bytes = Number(stdout)
+  if (!(bytes > 0)) throw new CtxError("bench-memory", `could not measure the memory: ${stderr.trim()}`)
+  return bytes / MEGABYTE
 }
 
 /** The smallest value that `peakMemory` can return, in megabytes. A figure close to it means "at most this". */

@@ -39,7 +39,13 @@ export function parseArguments(
     if (otherwise !== undefined) values[name] = otherwise
     else if (type === "positional" && required === true) missing ??= name
   }
-  if (words.length > places && !takesAll) throw usageError(`unexpected argument: ${words[places]}`, help)
+  const surplus = takesAll ? undefined : words[places]
+  if (surplus !== undefined) {
+    // Other commands take a session without an option.
+    const hasSession = places === 0 && specs["session"] !== undefined
+    const hint = hasSession ? `did you mean --session ${surplus}?` : help
+    throw usageError(`unexpected argument: ${surplus}`, hint)
+  }
   if (missing !== undefined) throw usageError(`${missing.toUpperCase()} is missing`, help)
   values["_rest"] = words
   return values

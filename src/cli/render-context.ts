@@ -7,8 +7,10 @@ import type { Screen } from "./screen.ts"
 import { fit } from "./style.ts"
 import { renderPairs } from "./table.ts"
 
-/** Entries shown of each kind; the others are added up. */
+/** Entries shown of each kind. */
 const SHOWN = 5
+/** Characters shown of a name. */
+const NAME = 24
 
 export function renderContext(context: ContextReport, { style, columns }: Screen): string[] {
   const { compactsAt, learnt, pressure, trend, estimated, fill } = context
@@ -21,14 +23,29 @@ export function renderContext(context: ContextReport, { style, columns }: Screen
     ...(estimated
       ? [["estimated", "from the length of the text: the host has not counted since"] as const]
       : []),
-    ["filled by", fit(shares(fill.kinds), width)],
-    ["files", fit(shares(fill.files), width)],
+    ["filled by", shares(fill.kinds, width)],
+    ["files", shares(fill.files, width)],
   ] as const
   return [head, ...renderPairs(pairs, style)]
 }
 
-function shares(fillings: readonly Filling[]): string {
-  const shown = fillings.slice(0, SHOWN).map(({ name, percent: share }) => `${name} ${share.toFixed(1)}%`)
-  const rest = fillings.slice(SHOWN).reduce((sum, { percent: share }) => sum + share, 0)
+/** As many as fit; the others are added up, so that what is shown sums to 100 %. */
+function shares(fillings: readonly Filling[], width: number): string {
+  let text = listed(fillings, 1)
+  for (let shown = 2; shown <= Math.min(SHOWN, fillings.length); shown++) {
+    const longer = listed(fillings, shown)
+    if (Bun.stringWidth(longer) <= width) text = longer
+  }
+  return fit(text, width)
+}
+
+function listed(fillings: readonly Filling[], most: number): string {
+  const shown = fillings
+    .slice(0, most)
+    .map(({ name, percent: share }) => `${ending(name)} ${share.toFixed(1)}%`)
+  const rest = fillings.slice(most).reduce((sum, { percent: share }) => sum + share, 0)
   return [...shown, ...(rest > 0 ? [`others ${rest.toFixed(1)}%`] : [])].join(", ")
 }
+
+/** Of a long path, the end tells most. */
+const ending = (name: string): string => (name.length <= NAME ? name : `…${name.slice(1 - NAME)}`)

@@ -29,7 +29,8 @@ export function transcriptsNamed(
   for (const word of words) {
     const path = resolve(env.cwd, word)
     const stats = statSync(path, { throwIfNoEntry: false })
-    if (stats === undefined) throw usageError(`no such file or folder: ${word}`)
+    if (stats === undefined)
+      throw usageError(`no such file or folder: ${word}`, "transcripts are named by their paths")
     if (stats.isDirectory()) below(path)
     else if (stats.isFile() && path.endsWith(".jsonl")) found.add(path)
     else throw usageError(`not a transcript: ${word}`, "transcripts are .jsonl files")

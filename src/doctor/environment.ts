@@ -10,8 +10,24 @@ const INNOCENT = /^BUN_INSTALL/
 /** Variables that we read but that are not options. */
 const OURS = /^CTXBRIDGE_(HOME|CONFIG|TEST_\w+)$/
 
+/** Decide whether and where hooks archive. */
+const DECISIVE = /^(CTXBRIDGE_(HOME|CONFIG|CAPTURE)|XDG_(DATA|STATE|CONFIG)_HOME)$/
+
 export function environmentChecks(patient: Patient): Finding[] {
-  return [...bunVariables(patient), ...aliases(patient), ...optionValues(patient)]
+  return [...bunVariables(patient), ...onlyForHooks(patient), ...aliases(patient), ...optionValues(patient)]
+}
+
+/** With these, hooks may fill another archive than the one that commands read, or none. */
+function onlyForHooks(patient: Patient): Finding[] {
+  return settingsOf(patient).flatMap(({ scope, variables }) =>
+    variables
+      .filter((name) => DECISIVE.test(name) && !patient.variables.includes(name))
+      .map((name) =>
+        finding("variables", "warn", `${name} is set in the ${scope} settings, and so for hooks only`, {
+          hint: "commands that you type do not see it; set it in your shell as well, or in neither",
+        }),
+      ),
+  )
 }
 
 function bunVariables(patient: Patient): Finding[] {

@@ -21,7 +21,7 @@ import { vaultChecks } from "./vault.ts"
 export interface DoneRepair {
   readonly check: string
   readonly what: string
-  /** Why the repair failed; undefined if it succeeded, or in a dry run. */
+  /** Why the repair failed, or that it did not help; undefined if it did, or in a dry run. */
   readonly error: string | undefined
 }
 
@@ -75,9 +75,14 @@ export async function examine(patient: Patient, { fix, dryRun }: ExamineOptions)
     }
     repairs.push({ check, what: repair?.what ?? "", error })
   }
-  const idle = dryRun || repairs.length === 0
-  return result(idle ? findings : await look(patient), repairs)
+  if (dryRun || repairs.length === 0) return result(findings, repairs)
+  const after = await look(patient)
+  const still = new Set(after.map(({ repair }) => repair?.what))
+  const judged = repairs.map((one) => (still.has(one.what) ? { ...one, error: one.error ?? NO_HELP } : one))
+  return result(after, judged)
 }
+
+const NO_HELP = "it was done, and is still needed"
 
 const result = (findings: readonly Finding[], repairs: readonly DoneRepair[]): Examination => ({
   ok: findings.every(({ state }) => state !== "fail"),

@@ -49,14 +49,18 @@ function body(part: Part, text: string): string {
 
 const quoted = (text: string): string => `> ${text.trim().replace(/\r\n?|\n/g, "\n> ")}`
 
-/** Closes a fence that an interrupted answer left open, or all that follows would be code. */
+/**
+ * Closes a fence that an interrupted answer left open, or all that follows would be code. One that is indented belongs
+ * to a list, with which it ends.
+ */
 function closed(text: string): string {
   let open: string | undefined
   for (const line of text.split("\n")) {
-    const [, fence = "", rest = ""] = /^ {0,3}(`{3,}|~{3,})(.*)/.exec(line) ?? []
+    const [, indent, fence = "", rest = ""] = /^( {0,3})(`{3,}|~{3,})(.*)/.exec(line) ?? []
     if (fence === "") continue
-    if (open === undefined) open = fence[0] === "`" && rest.includes("`") ? undefined : fence
-    else if (fence.startsWith(open) && rest.trim() === "") open = undefined
+    if (open !== undefined) {
+      if (fence.startsWith(open) && rest.trim() === "") open = undefined
+    } else if (indent === "" && !(fence.startsWith("`") && rest.includes("`"))) open = fence
   }
   return open === undefined ? text : `${text}\n${open}`
 }

@@ -1,5 +1,6 @@
 /** Imports another tool's archive into the vault, one copy per session. Needs no database of ours. */
 import { join } from "node:path"
+import { type Exclusion, isExcludedFolder } from "../archive/excluded.ts"
 import { markPending } from "../archive/pending.ts"
 import { messageOf } from "../util/errors.ts"
 import type { SecretSettings } from "../util/secrets.ts"
@@ -13,19 +14,24 @@ import { firstLine, lineOf, type MadeLine, type Provenance, sessionName } from "
 import { openForeignArchive } from "./open.ts"
 import type { ForeignSession, Tool } from "./types.ts"
 
+interface Lines {
+  readonly taken: number
+  readonly known: number
+  readonly held: number
+  readonly forgotten: number
+  readonly excluded: number
+}
+
+const NONE: Lines = { taken: 0, known: 0, held: 0, forgotten: 0, excluded: 0 }
+
 export interface TakenArchive {
   readonly tool: Tool
   readonly sessions: number
   /**
    * Counts of lines: new ones, ones imported before, ones whose text the vault already has from the host, and ones of
-   * sessions that the user wants forgotten.
+   * sessions that the user wants forgotten, or whose folder is excluded.
    */
-  readonly lines: {
-    readonly taken: number
-    readonly known: number
-    readonly held: number
-    readonly forgotten: number
-  }
+  readonly lines: Lines
   /** Bytes of lines that the vault had before, and of new ones. */
   readonly before: number
   readonly taken: number
@@ -42,6 +48,7 @@ export interface TakeArchiveOptions {
   readonly check: boolean
   /** What must be kept out of the archive. */
   readonly secrets: SecretSettings
+  readonly exclusion: Exclusion
 }
 
 /**
@@ -55,7 +62,7 @@ export function takeArchive(file: string, options: TakeArchiveOptions): TakenArc
   try {
     const from: Provenance = { tool: archive.tool, file, sha256: sha256Of(file) }
     const copies = copiesBySession(options.dataHome)
-    const lines = { taken: 0, known: 0, held: 0, forgotten: 0 }
+    const lines = { ...NONE }
     const errors: string[] = []
     let sessions = 0
     let before = 0
@@ -88,8 +95,12 @@ function takeSession(
   session: ForeignSession,
   from: Provenance,
   copies: Copies,
-  { dataHome, dryRun, check, secrets }: TakeArchiveOptions,
+  { dataHome, dryRun, check, secrets, exclusion }: TakeArchiveOptions,
 ): Pick<TakenArchive, "lines" | "before" | "taken"> {
+  const all = session.items.length
+  if (session.cwd !== undefined && isExcludedFolder(exclusion, session.cwd)) {
+    return { lines: { ...NONE, excluded: all }, before: 0, taken: 0 }
+  }
   const name = sessionName(session.id, from.tool)
   // No such file exists: the path records the source and the session. Without `~` it would be below the archive, which
   // is not a folder.
@@ -97,13 +108,13 @@ function takeSession(
   // Under either name, because the tool recorded a session of the host.
   const wishes = [session.id, name].flatMap((id) => forgottenOf(dataHome, id, path) ?? [])
   if (wishes.some(({ whole }) => whole)) {
-    return { lines: { taken: 0, known: 0, held: 0, forgotten: session.items.length }, before: 0, taken: 0 }
+    return { lines: { ...NONE, forgotten: all }, before: 0, taken: 0 }
   }
   const isHeld = isHeldIn(copies.get(session.id) ?? [])
   const fresh = session.items.filter((item) => !isHeld(item))
   const wanted = distinct(fresh.map((item) => lineOf(session, item, from)))
-  const held = session.items.length - fresh.length
-  if (wanted.length === 0) return { lines: { taken: 0, known: 0, held, forgotten: 0 }, before: 0, taken: 0 }
+  const held = all - fresh.length
+  if (wanted.length === 0) return { lines: { ...NONE, held }, before: 0, taken: 0 }
   const first = firstLine(session, from)
   const copy = join("imported", from.tool, `${name}.jsonl.zst`)
   if (check && !dryRun) setAsideIfDamaged(vaultFile(dataHome, copy), path, Date.now())
@@ -123,8 +134,8 @@ function takeSession(
     },
     onBegin: () => markPending(dataHome, { path, copy, session: name }),
   })
-  const lines = { taken: chosen.length, known: wanted.length - chosen.length, held, forgotten: 0 }
-  return { lines, ...made }
+  const known = wanted.length - chosen.length
+  return { lines: { ...NONE, taken: chosen.length, known, held }, ...made }
 }
 
 /** The tools store some rows twice. */

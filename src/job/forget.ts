@@ -24,7 +24,7 @@ import { vaultFiles } from "../vault/walk.ts"
 import { dropFromRequests } from "./requests.ts"
 
 export interface ForgetOptions {
-  /** ms to wait for other processes that merge frames or have the views open. */
+  /** ms to wait for other processes that forget, merge frames or have the views open. */
   readonly wait: number
   /** Whether these bytes contain what is to be forgotten. Missing on a resume, when anything in doubt is deleted. */
   readonly matches?: (bytes: Uint8Array) => boolean
@@ -46,11 +46,20 @@ export interface Forgot {
 /** A hook may recreate a copy while we delete it. The next time it looks, it finds the tombstone. */
 const ROUNDS = 3
 
-/** Writes the tombstones and carries them out. */
-export function forget(dataHome: string, tombstones: readonly Tombstone[], options: ForgetOptions): Forgot {
-  return alone(dataHome, () => {
+/**
+ * Writes the tombstones and carries them out.
+ *
+ * @param tombstonesNow makes them once nobody else is forgetting, since they include what is forgotten already
+ */
+export function forget(
+  dataHome: string,
+  tombstonesNow: () => readonly Tombstone[],
+  options: ForgetOptions,
+): Forgot {
+  return alone(dataHome, options.wait, () => {
     // Views that cannot be rebuilt would still contain what the vault has forgotten.
     refuseNewer(databasePath(dataHome))
+    const tombstones = tombstonesNow()
     noteUnfinished(dataHome, tombstones)
     for (const one of tombstones) writeTombstone(dataHome, one)
     return finish(dataHome, options)
@@ -60,14 +69,17 @@ export function forget(dataHome: string, tombstones: readonly Tombstone[], optio
 /** Finishes what a killed process began; undefined if there was nothing to do. */
 export function resumeForgetting(dataHome: string, options: ForgetOptions): Forgot | undefined {
   if (unfinished(dataHome).length === 0) return undefined
-  return alone(dataHome, () => finish(dataHome, options))
+  return alone(dataHome, options.wait, () =>
+    // Whoever was at work may have finished it.
+    unfinished(dataHome).length === 0 ? undefined : finish(dataHome, options),
+  )
 }
 
-function alone<T>(dataHome: string, work: () => T): T {
+function alone<T>(dataHome: string, wait: number, work: () => T): T {
   mkdirSync(dataHome, { recursive: true, mode: 0o700 })
   const fd = openSync(join(dataHome, "forget.lock"), "a", 0o600)
   try {
-    if (lock(fd, 0)) return work()
+    if (lock(fd, performance.now() + wait)) return work()
     throw new CtxError("busy", "another process is forgetting", { hint: "try again when it is done" })
   } finally {
     closeSync(fd)

@@ -1,6 +1,7 @@
 /** How much of the host's history is missing from the vault, and its import in the background. */
 import { join } from "node:path"
 import { isExcluded } from "../archive/excluded.ts"
+import { forgottenTranscript } from "../archive/take.ts"
 import type { Paths } from "../config/load.ts"
 import { statsOf } from "../util/files.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
@@ -12,7 +13,7 @@ import { transcriptsBelow } from "./transcripts.ts"
 type Place = Pick<Paths, "dataHome" | "home" | "claudeDir" | "exclude">
 
 export interface History {
-  /** All of the host's transcripts that are not excluded, and how many of them have bytes that the vault lacks. */
+  /** All of the host's transcripts but excluded and forgotten ones, and how many have bytes that the vault lacks. */
   readonly transcripts: number
   readonly left: number
   readonly bytes: number
@@ -21,7 +22,7 @@ export interface History {
 
 const historyFolder = ({ claudeDir }: Pick<Paths, "claudeDir">): string => join(claudeDir, "projects")
 
-/** Costs two small reads per transcript, and a third if folders are excluded. */
+/** Costs three small reads per transcript, and a fourth if folders are excluded. */
 export function historyOf(place: Place): History {
   const history = { transcripts: 0, left: 0, bytes: 0, bytesLeft: 0 }
   for (const path of transcriptsBelow(historyFolder(place))) {
@@ -39,7 +40,7 @@ export function historyOf(place: Place): History {
 /** If a transcript cannot be read, its folder is unknown, and it cannot be archived either. */
 function isWanted(place: Place, path: string): boolean {
   try {
-    return !isExcluded(place, path)
+    return !isExcluded(place, path) && forgottenTranscript(place.dataHome, path)?.whole !== true
   } catch {
     return false
   }

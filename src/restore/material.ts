@@ -107,8 +107,10 @@ export interface Material extends Brief {
   readonly files: readonly FileInFlight[]
   /** Files that the host shows the model again after a compaction, as far as can be predicted. */
   readonly shownAgain: readonly string[]
-  /** The session's final answer, if it ended with one; newer hosts keep it. */
+  /** What the model said in its last message, if anything. Newer hosts keep that message. */
   readonly lastAnswer: string | undefined
+  /** What it did in that message: commands, paths. */
+  readonly lastCalls: readonly string[]
   /** The last command that failed and has not succeeded since. */
   readonly failing: CommandRun | undefined
   readonly good: CommandRun | undefined

@@ -4,12 +4,11 @@ import { count, cut } from "../util/text.ts"
 import type { Brief } from "./material.ts"
 import { Page } from "./page.ts"
 import { name, time, told } from "./quote.ts"
-import { RELATED_TITLE, relatedLines, turnLine } from "./render.ts"
+import { CLOSE, RELATED_TITLE, relatedLines, turnLine } from "./render.ts"
 
 const LARGEST = 1000
 /** How many of these characters other sessions' turns may take. */
 const RELATED_ROOM = 500
-const CLOSE = "</ctxbridge-restore>"
 
 /**
  * @param related maximum number of other sessions' turns
@@ -30,7 +29,8 @@ export function renderPointer(material: Brief, related = 0): string {
     ...(material.notes === undefined ? [] : [notesLine(material.notes)]),
     `\`ctxbridge show ${HANDLE_PREFIX}<handle>\` opens a turn, \`ctxbridge sessions\` lists what there is.`,
   ]
-  const page = new Page(cut(lines.join("\n"), LARGEST - CLOSE.length - 1), LARGEST - CLOSE.length - 1)
+  const room = LARGEST - CLOSE.length - 1
+  const page = new Page(cut(lines.join("\n"), room), room)
   page.section(RELATED_TITLE, relatedLines(page, material.related, related), RELATED_ROOM)
   return `${page.text()}\n${CLOSE}`
 }

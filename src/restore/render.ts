@@ -40,7 +40,7 @@ export interface RenderOptions {
 
 /** From this version on, hosts keep a prompt that was still untouched at an automatic compaction. */
 const KEEPS_PENDING = [2, 1, 300] as const
-/** From this version on, hosts keep the session's final answer. */
+/** From this version on, hosts keep the model's last message, with its calls and their results. */
 const KEEPS_LAST = [2, 1, 200] as const
 /** The oldest version that was seen to show the last used files again. */
 const SHOWS_FILES = [2, 0, 76] as const
@@ -81,7 +81,8 @@ export const RELATED_TITLE = "Related turns of the project's other sessions"
 /** Characters of a related turn's prompt and of its answer. */
 const RELATED_SHOWN = 90
 
-const CLOSE = "</ctxbridge-restore>"
+/** Ends every text that is given back. */
+export const CLOSE = "</ctxbridge-restore>"
 
 /** @returns `""` when there is nothing to give back or no room for it */
 export function renderRestore(material: Material, options: RenderOptions): string {
@@ -95,10 +96,12 @@ export function renderRestore(material: Material, options: RenderOptions): strin
   const page = new Page(head, budget - CLOSE.length - 1)
   const { version } = material
   const byHost = options.source === "compact" && options.byPlugin !== true
-  const lastAnswer = byHost && atLeast(version, KEEPS_LAST) ? (material.lastAnswer ?? "") : ""
+  const keepsLast = byHost && atLeast(version, KEEPS_LAST)
+  const lastAnswer = keepsLast ? (material.lastAnswer ?? "") : ""
+  const lastCalls = keepsLast ? material.lastCalls : []
   const shownAgain = byHost && atLeast(version, SHOWS_FILES) ? material.shownAgain : []
   const shownEnds = shownAgain.map((path) => `/${path}`)
-  const held = heldIn(options.summary, [options.standing ?? "", lastAnswer])
+  const held = heldIn(options.summary, [options.standing ?? "", lastAnswer, ...lastCalls])
   const inProject = belowFolder(material.cwd)
   const heldPath: Held = (path) => held(lastTwo(path)) || shownEnds.some((one) => one.endsWith(`/${path}`))
   pendingPrompt(page, material, options)

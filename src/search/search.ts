@@ -40,6 +40,10 @@ export interface Found {
 
 /** Minimum number of messages that are ranked. 250 found no more (docs/measurements/search.md) and cost twice as much. */
 const SHORTLIST = 120
+/** As many for each hit that is asked for, because messages of one turn compete. */
+const PER_HIT = 12
+/** Messages looked at to tell whether there are more hits. */
+const LOOKED_AT = 1000
 /** How many turns found by meaning are merged with those found by words. */
 export const NEAREST = 100
 /**
@@ -49,11 +53,13 @@ const CHECKED = [250, 2500] as const
 
 export function search(db: Database, dataHome: string, request: SearchRequest, readers: CopyReaders): Found {
   const texts = new MessageTexts(db, dataHome, readers)
-  const { turns, candidates, rows, isFused, isLoose = false } = rankedIn(db, texts, request)
+  const ranking = rankedIn(db, texts, request)
+  const { turns, candidates, rows, isFused, isLoose = false, isMoreLeft = () => false } = ranking
   const shown = turns.slice(0, request.limit)
   const beside = (some: readonly Ranked[]) => besides(candidates, rows, some)
   const hits = hitsOf(db, shown, candidates, { texts, isFused, isBrief: request.isBrief === true, beside })
-  return { hits, more: turns.length > shown.length, turns: turns.map(({ turn }) => turn), isLoose }
+  const more = turns.length > shown.length || isMoreLeft()
+  return { hits, more, turns: turns.map(({ turn }) => turn), isLoose }
 }
 
 /** All turns that match the query, best first, each with its best message. */
@@ -76,6 +82,8 @@ interface Ranking {
   readonly isFused: boolean
   /** As in `Found`. */
   readonly isLoose?: boolean
+  /** Whether messages that were not ranked belong to further turns. */
+  readonly isMoreLeft?: () => boolean
 }
 
 type Unlimited = Omit<SearchRequest, "limit"> & Partial<Pick<SearchRequest, "limit">>
@@ -88,8 +96,7 @@ function rankedIn(db: Database, texts: MessageTexts, request: Unlimited): Rankin
     const turns = latestTurns(db, filter, (request.limit ?? SHORTLIST) + 1)
     return { turns, candidates: NOTHING, rows: [], isFused: false }
   }
-  // Several messages of one turn compete.
-  const most = Math.max(SHORTLIST, 4 * (request.limit ?? 0))
+  const most = Math.max(SHORTLIST, PER_HIT * (request.limit ?? 0))
   let isLoose = false
   let candidates = candidatesFor(db, query, filter)
   let rows = compared(db, texts, candidates, query.must, filter, most)
@@ -101,7 +108,11 @@ function rankedIn(db: Database, texts: MessageTexts, request: Unlimited): Rankin
   }
   const { similar, byWords = true } = request
   if (similar === undefined || query.must !== undefined) {
-    return { turns: rank(candidates, rows), candidates, rows, isFused: false, isLoose }
+    const turns = rank(candidates, rows)
+    // Whether others have a phrase as well is not known before their texts are read.
+    const isKnown = isLoose || query.must === undefined || isExact(query.must)
+    const isMoreLeft = (): boolean => isKnown && isLeft(db, candidates, most, turns, filter)
+    return { turns, candidates, rows, isFused: false, isLoose, isMoreLeft }
   }
   const lexical = byWords ? rank(candidates, rows) : []
   return { turns: fuse(lexical, narrowed(db, similar, filter)), candidates, rows, isFused: true }
@@ -160,6 +171,19 @@ function compared(
   return must !== undefined && !isExact(must)
     ? checked(db, texts, candidates, must, filter)
     : rowsOf(db, withNeighbours(candidates, shortlist(candidates, most)), filter)
+}
+
+function isLeft(
+  db: Database,
+  candidates: Candidates,
+  most: number,
+  turns: readonly Ranked[],
+  filter: Filter,
+): boolean {
+  if (candidates.ids.length <= most) return false
+  const known = new Set(turns.map(({ turn }) => turn))
+  const next = bestFirst(candidates, most + LOOKED_AT).slice(most)
+  return rowsOf(db, next, filter).some(({ turn }) => !known.has(turn))
 }
 
 /** The chosen candidates and the candidates next to them. */

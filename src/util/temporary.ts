@@ -6,6 +6,7 @@ import { lstatSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { isAlive } from "./alive.ts"
+import { CtxError, messageOf } from "./errors.ts"
 import { tryTo } from "./files.ts"
 import { killAll, processesIn } from "./processes.ts"
 
@@ -25,6 +26,7 @@ const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const
  *
  * @param purpose a lower-case word for the folder's name
  * @param before called before the folder is removed, to end what still works in it
+ * @throws CtxError
  */
 export function temporaryFolder(purpose: string, before: () => void = () => {}): TemporaryFolder {
   const start = `ctxbridge-${purpose}-`
@@ -42,10 +44,27 @@ export function temporaryFolder(purpose: string, before: () => void = () => {}):
 
 function made(start: string): string {
   try {
-    return realpathSync(mkdtempSync(join(tmpdir(), `${start}${process.pid}-`)))
+    return newFolder(`${start}${process.pid}-`)
   } catch (error) {
     if (open.size === 0) listenNoMore()
     throw error
+  }
+}
+
+/**
+ * Makes an empty folder among the temporary files, which stays.
+ *
+ * @param start how its name begins
+ * @throws CtxError
+ */
+export function newFolder(start: string): string {
+  try {
+    return realpathSync(mkdtempSync(join(tmpdir(), start)))
+  } catch (cause) {
+    throw new CtxError("no-temporary", `no folder can be made in ${tmpdir()}: ${messageOf(cause)}`, {
+      hint: "set TMPDIR to a folder that exists and is yours to write to",
+      cause,
+    })
   }
 }
 

@@ -123,10 +123,22 @@ test("what hosts keep is left out: newer ones the last answer, all of them the l
   }
 })
 
-test("an answer does not count as kept when the compaction came in the middle of the work", async () => {
-  using machine = new Machine()
-  const session = machine.session({ version: "2.1.329" })
-  session.user(`Add retries. ${RULE}`).message().say(`First ${NAMED}.`)
-  session.step({ tool: "Bash", input: { command: "npm run check" }, output: "ok" }).flush()
-  expect(await compacted(machine, session)).toContain(NAMED)
+test("in the middle of the work, newer hosts keep the last message: what is said in it, and its calls", async () => {
+  const check = { tool: "Bash", input: { command: "npm run check" }, output: "ok" }
+  const lint = { tool: "Bash", input: { command: "npm run lint" }, output: "ok" }
+  for (const version of ["2.1.112", "2.1.329"]) {
+    const isKept = version === "2.1.329"
+    using machine = new Machine()
+    const session = machine.session({ version })
+    session.user(`Add retries. ${RULE}`).message().say(`First ${NAMED}.`).step(check).flush()
+    const after = await compacted(machine, session)
+    expect(after.includes(NAMED)).toBe(!isKept)
+    expect(after.includes("npm run check")).toBe(!isKept)
+
+    // A message of its own, in which nothing is said.
+    const next = await compacted(machine, session.step(lint).flush())
+    expect(next).toContain(NAMED)
+    expect(next).toContain("npm run check")
+    expect(next.includes("npm run lint")).toBe(!isKept)
+  }
 })

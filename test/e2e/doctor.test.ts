@@ -293,6 +293,22 @@ test("many faults at once are found, repaired, and gone", async () => {
   expect(await patient.cli(["verify"])).toMatchObject({ code: 0 })
 })
 
+test("a repair that did not help is no repair", async () => {
+  using patient = await new Patient().healthy()
+  // Nobody could settle it: it has the name of another copy's marker.
+  const marker = join(patient.dataHome, "pending", "0.json")
+  mkdirSync(join(marker, ".."), { recursive: true, mode: 0o700 })
+  writeFileSync(marker, "{}", { mode: 0o600 })
+  patient.age(marker, 2 * HOUR)
+  const fixed = await patient.doctor(["--fix"])
+  expect(fixed.repairs).toMatchObject([
+    { what: "do the work of the background job", error: "it was done, and is still needed" },
+  ])
+  expect(of(fixed, "pending")).toMatchObject([
+    { state: "warn", text: "1 transcript to index, the oldest for 2 h" },
+  ])
+})
+
 describe("settings", () => {
   test("settings that are no JSON, or have hooks of a wrong shape, are reported", async () => {
     using patient = await new Patient().healthy()
@@ -402,6 +418,18 @@ describe("settings", () => {
     // The plugin alone is an install.
     patient.edit((settings) => delete settings["hooks"])
     expect(of(await patient.doctor(), "hooks")[0]).toMatchObject({ state: "ok" })
+  })
+
+  test("variables that only hooks see", async () => {
+    using patient = await new Patient().healthy()
+    patient.edit((settings) => {
+      settings["env"] = { CTXBRIDGE_HOME: "/elsewhere", CTXBRIDGE_CAPTURE: "off", XDG_DATA_HOME: "/data" }
+    })
+    // CTXBRIDGE_HOME is set for commands, too.
+    expect(bad(await patient.doctor()).map(({ text }) => text)).toEqual([
+      "CTXBRIDGE_CAPTURE is set in the user settings, and so for hooks only",
+      "XDG_DATA_HOME is set in the user settings, and so for hooks only",
+    ])
   })
 
   test("a hook of ours that leads to the real archive is not run", async () => {

@@ -216,6 +216,22 @@ describe("an archive of another tool's", () => {
     expect(readdirSync(folder).sort()).toEqual(names.sort())
   })
 
+  test("a session of an excluded folder is left out", async () => {
+    using own = new Machine()
+    const file = put(own, "claude-mem.db")
+    const config = join(own.home, ".config", "ctxbridge", "config.toml")
+    mkdirSync(dirname(config), { recursive: true })
+    writeFileSync(config, '[capture]\nexclude = ["/src"]\n')
+    const told = await there(own, "import", file)
+    // The tool does not record the folder of a session without tool calls.
+    expect(told.stdout).toContain(
+      "claude-mem: 1 entry new in 1 session; 7 left out, of folders in capture.exclude (",
+    )
+    expect(JSON.stringify(linesOf(own))).not.toContain("/src/shop")
+    const [{ archive }] = doneIn((await there(own, "import", file, "--json")).stdout).files
+    expect(archive.lines).toEqual({ taken: 0, known: 1, held: 0, forgotten: 0, excluded: 7 })
+  })
+
   test("a session's name cannot leave the vault", async () => {
     using own = new Machine()
     const entry = {

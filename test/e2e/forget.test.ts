@@ -300,6 +300,27 @@ describe("while others work", () => {
     expect(await json(machine, "verify")).toMatchObject({ ok: true })
   })
 
+  test("several at once wait for each other, and none undoes what another has forgotten", async () => {
+    using machine = new Machine()
+    const words = ["alpha-4711", "bravo-4712", "carol-4713"]
+    const session = machine.session()
+    for (const word of words) session.turn(`say ${word}`).flush()
+    const agent = subagent(machine, session, "a1").turn("agent at work").flush()
+    well(await cli(machine, "import"))
+    const calls = [...words.map((word) => ["--match", word]), [`${session.session}/a1`]]
+    const all = await Promise.all(calls.map((call) => cli(machine, "forget", ...call, "--yes")))
+    for (const ran of all) expect(ran).toMatchObject({ code: 0, stderr: "" })
+    expect(all.map(({ stdout }) => stdout).join("")).not.toContain("interrupted")
+    const { forgotten } = await json(machine, "forget", "--list")
+    expect(forgotten).toMatchObject([{ session: session.session, agents: ["a1"] }])
+    // As if the archive had been lost, but for what is to be forgotten.
+    renameSync(join(machine.dataHome, "vault"), join(machine.root, "old-vault"))
+    well(await cli(machine, "import"))
+    const held = contentOf(machine.copy(session.path)).toString()
+    for (const word of words) expect(held).not.toContain(word)
+    expect(existsSync(machine.copy(agent.path))).toBe(false)
+  })
+
   test("forgetting that was killed at any moment is finished by the next one or the next job", async () => {
     const dice = new Dice(4711)
     for (const way of ["session", "text"] as const) {

@@ -311,6 +311,27 @@ test("without a model, a search by meaning says so and finds similar words", asy
   expect(note).toContain("no model")
 })
 
+test("turns with very many of the words do not hide that there are others", async () => {
+  using machine = new Machine()
+  const session = machine.session().turn("Where is the beacon?", [], "Nobody knows.")
+  const steps = Array.from({ length: 140 }, (_, n) => ({
+    tool: "Bash",
+    input: { command: `light beacon ${n} with a torch` },
+    output: "ok",
+  }))
+  session.turn("Light them all", steps, "Done.").flush()
+  await machine.hook("stop", session)
+  const found = async (...args: string[]) => {
+    const { stdout } = await run(["search", "--json", ...args], machine)
+    const { hits, more } = JSON.parse(stdout) as { hits: Hit[]; more: boolean }
+    return { seqs: hits.map(({ seq }) => seq).sort(), more }
+  }
+  expect(await found("beacon")).toEqual({ seqs: [2], more: true })
+  expect(await found("beacon", "--limit", "30")).toEqual({ seqs: [1, 2], more: false })
+  // All that was not ranked is of the turn that was found.
+  expect(await found("torch")).toEqual({ seqs: [2], more: false })
+})
+
 test("any text is a query", async () => {
   const piece = fc.oneof(
     fc.constantFrom("AND", "OR", "NOT", "(", ")", '"', "*", "avatar", "role:x", "^", "NEAR(a b)", "-", "--"),

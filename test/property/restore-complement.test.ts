@@ -40,6 +40,7 @@ const material: fc.Arbitrary<Material> = fc.record({
     texts("name", (name) => name).map((all) => all.join(" ")),
     { nil: undefined },
   ),
+  lastCalls: texts("run", (name) => `make ${name} now`),
   failing: fc.constant(undefined),
   good: fc.constant(undefined),
   facts: fc.record({
@@ -94,7 +95,8 @@ describe("a restore", () => {
         const restored = renderRestore(any, { source: "compact", budget: 9500, summary, standing })
         const given = givenIn(restored)
         const isKept = any.version === "2.1.329"
-        const context = folded(`${summary} ${standing} ${isKept ? (any.lastAnswer ?? "") : ""}`)
+        const last = [any.lastAnswer ?? "", ...any.lastCalls].join(" ")
+        const context = folded(`${summary} ${standing} ${isKept ? last : ""}`)
         const isShown = (text: string): boolean => any.shownAgain.includes(`/app/${text}`)
         const isHeld = (text: string): boolean => context.includes(folded(text))
         const listed = any.files.slice(0, 5).map(({ path }) => lastTwo(path))

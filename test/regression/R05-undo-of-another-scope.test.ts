@@ -18,7 +18,9 @@ test("install says how it is undone, and uninstall what it leaves", async () => 
 
   const other = await cli("uninstall")
   expect(other).toMatchObject({ code: 0, stderr: "" })
-  expect(other.stdout).toContain(`Still registered in ${settings}: `)
+  const way = `cd ${machine.cwd} && ctxbridge uninstall --scope project`
+  expect(other.stdout).toContain(`Still registered in ${settings}: ${way}\n`)
+  expect(other.stdout).toContain(`Still registered in ${join(machine.cwd, ".mcp.json")}: ${way}\n`)
   expect(existsSync(settings)).toBe(true)
   expect(JSON.parse((await cli("uninstall", "--json")).stdout).still).toContain(settings)
 
@@ -27,4 +29,7 @@ test("install says how it is undone, and uninstall what it leaves", async () => 
   expect(right.stdout).not.toContain("Still")
   expect(existsSync(settings)).toBe(false)
   expect((await cli("install")).stdout).toContain("Undo with `ctxbridge uninstall`.")
+  const half = await cli("uninstall", "--no-mcp")
+  const state = join(machine.home, ".claude.json")
+  expect(half.stdout).toContain(`Still registered in ${state}: ctxbridge uninstall\n`)
 })

@@ -33,7 +33,8 @@ test("to a person: one line that cannot steer the terminal", async () => {
   expect(shown.stderr).not.toMatch(/[\0-\t\v-\x1f\x7f-\x9f]/)
   expect(shown.stderr.split("\n")).toHaveLength(3)
   const missing = await run(["import", "a\u001b[2Jb\nc.jsonl"], { env: machine.env, cwd: machine.cwd })
-  expect(missing).toMatchObject({ code: 64, stderr: "ctxbridge: no such file or folder: ab c.jsonl\n" })
+  expect(missing.code).toBe(64)
+  expect(missing.stderr).toStartWith("ctxbridge: no such file or folder: ab c.jsonl\nhint: ")
 })
 
 test("to the model: no tag, and the handle can be used", async () => {

@@ -1,4 +1,7 @@
-/** `doctor` counted the transcripts of forgotten sessions among those that are in the vault. */
+/**
+ * `doctor` counted the transcripts of forgotten sessions among those that are in the vault, and `install` among those
+ * that an import would archive.
+ */
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { utimesSync } from "node:fs"
 import { run } from "../support/binary.ts"
@@ -25,4 +28,14 @@ test("what is forgotten is neither in the vault nor about to be lost", async () 
   const [due] = await findings(machine, "clean-up")
   expect(due).toMatchObject({ state: "ok", text: expect.stringContaining("will delete 1 transcript within") })
   expect(due!.details).toEqual([expect.stringContaining(kept.session)])
+})
+
+test("an import of it is not offered", async () => {
+  using machine = new Machine()
+  const cli = (...args: string[]) => run(args, { env: machine.env, cwd: machine.cwd })
+  const forgotten = machine.session().turn("Forgotten.").flush()
+  expect((await cli("import")).code).toBe(0)
+  expect((await cli("forget", forgotten.session, "--yes")).code).toBe(0)
+  const { history } = JSON.parse((await cli("install", "--json")).stdout)
+  expect(history).toMatchObject({ transcripts: 0, left: 0, bytes: 0, bytesLeft: 0 })
 })

@@ -79,3 +79,14 @@ test("a demo that is to be kept is not taken away by the next one", async () => 
   expect(await demo()).toMatchObject({ code: 0, stderr: "" })
   expect(existsSync(folder)).toBe(true)
 })
+
+const CALLS = ["demo", "demo --keep", "bench related"]
+
+test.each(CALLS)("%s says so where no folder can be made", async (call) => {
+  using machine = new Machine()
+  const TMPDIR = join(machine.root, "none")
+  const ran = await run(call.split(" "), { env: { ...machine.env, TMPDIR }, cwd: machine.cwd })
+  expect(ran).toMatchObject({ code: 1, stdout: "" })
+  expect(ran.stderr).toStartWith(`ctxbridge: no folder can be made in ${TMPDIR}: ENOENT`)
+  expect(ran.stderr).toContain("hint: set TMPDIR to ")
+})

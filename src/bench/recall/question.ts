@@ -29,7 +29,7 @@ export interface Scores {
   readonly r5: number
   readonly r10: number
   readonly mrr: number
-  /** Share of the evidence that the first 4,000 characters show. */
+  /** Share of the evidence that the results show which fit whole into the first 4,000 characters. */
   readonly r4000: number
   /**
    * Share of questions for which one of the first five results is a turn that answers; null when those turns are not

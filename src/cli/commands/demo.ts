@@ -1,10 +1,8 @@
 /** `ctxbridge demo`: plays a session with a compaction and shows what comes back. Touches nothing of the user's. */
-import { mkdtempSync, realpathSync } from "node:fs"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { type DemoReport, runDemo } from "../../demo/run.ts"
 import { EXIT } from "../../util/errors.ts"
-import { type TemporaryFolder, temporaryFolder } from "../../util/temporary.ts"
+import { newFolder, type TemporaryFolder, temporaryFolder } from "../../util/temporary.ts"
 import { bytes, count } from "../../util/text.ts"
 import type { Command } from "../command.ts"
 import { shellWord } from "../shell-word.ts"
@@ -30,7 +28,7 @@ export default {
 
 /** A folder that is never removed. */
 const kept = (): TemporaryFolder => ({
-  path: realpathSync(mkdtempSync(join(tmpdir(), "ctxbridge-demo-"))),
+  path: newFolder("ctxbridge-demo-"),
   [Symbol.dispose]() {},
 })
 

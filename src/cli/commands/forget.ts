@@ -62,8 +62,8 @@ export default {
 export function finishFormer({ args, env, out }: Context): void {
   const left = unfinished(env.dataHome).length
   if (args["dry-run"] === true || left === 0) return
-  resumeForgetting(env.dataHome, { wait: PATIENCE, onProgress: out.progress })
-  out.print(`Finished what was interrupted before: ${count(left, "session")}`)
+  const done = resumeForgetting(env.dataHome, { wait: PATIENCE, onProgress: out.progress })
+  if (done !== undefined) out.print(`Finished what was interrupted before: ${count(left, "session")}`)
 }
 
 function list({ env, out }: Context): void {
@@ -134,7 +134,7 @@ export function leave(
   if (!dryRun && list.length > 0) {
     const question = renderLeaving(list, { dryRun: true, heirs }).join("\n")
     if (!confirmed(context, `${question}\nForget for good?`)) return EXIT.failed
-    const done = forget(dataHome, tombstonesOf(dataHome, list, Date.now()), {
+    const done = forget(dataHome, () => tombstonesOf(dataHome, list, Date.now()), {
       wait: PATIENCE,
       onProgress: out.progress,
     })
@@ -218,16 +218,17 @@ function forgetText(context: Context, what: string | undefined, finder: Finder):
       onProgress: (done, total) => out.progress("looking", done, total),
       ...(within === undefined ? {} : { sessions: within }),
     })
+  const tombstonesNow = (): TextFound["tombstones"] => look().tombstones
   const found = look()
   let failed = found.failed
   if (!dryRun) {
     if (!confirmed(context, `${renderFound(found, true).join("\n")}\nReplace it for good?`))
       return EXIT.failed
     // Needed even if the vault has no match, because hooks may remember a prompt that the host has not written yet.
-    const done = forget(dataHome, found.tombstones, {
+    const done = forget(dataHome, tombstonesNow, {
       wait: PATIENCE,
       matches: (bytes) => finder(bytes).length > 0,
-      more: () => look().tombstones,
+      more: tombstonesNow,
       onProgress: out.progress,
     })
     failed = [...failed, ...done.failed]

@@ -133,11 +133,12 @@ function render(report: ImportReport, noun: string): string[] {
 
 function renderArchive({ path, archive }: ImportedFile): string[] {
   if (archive === undefined) return []
-  const { taken, known, held, forgotten } = archive.lines
+  const { taken, known, held, forgotten, excluded } = archive.lines
   const old = [
     ...(known > 0 ? [`${known} imported before`] : []),
     ...(held > 0 ? [`${held} left out, because the vault has them from Claude Code`] : []),
     ...(forgotten > 0 ? [`${forgotten} left out, forgotten at your request`] : []),
+    ...(excluded > 0 ? [`${excluded} left out, of folders in capture.exclude`] : []),
   ]
   return [
     `${archive.tool}: ${count(taken, "entry", "entries")} new in ${count(archive.sessions, "session")}${old.length > 0 ? `; ${old.join("; ")}` : ""} (${safe(path)})`,

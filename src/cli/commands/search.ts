@@ -52,7 +52,11 @@ export default {
       type: "boolean",
       description: "Also search the vault itself, for what the index lacks: slow",
     },
-    mode: { type: "string", description: "By words, by meaning, or both", valueHint: MODES.join("|") },
+    mode: {
+      type: "string",
+      description: "By words (default), by meaning, or both",
+      valueHint: MODES.join("|"),
+    },
   },
   async run(context) {
     const { args, env, out } = context

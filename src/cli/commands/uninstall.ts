@@ -1,6 +1,16 @@
 /** `ctxbridge uninstall`: removes hooks and server from the host's files, and with --purge everything else of ours. */
+import { dirname } from "node:path"
 import { pieces, removeFootprint } from "../../host/footprint.ts"
-import { uninstall, uninstallAll, uninstallServer } from "../../host/install.ts"
+import {
+  type Places,
+  SCOPES,
+  type Scope,
+  serverPath,
+  settingsPath,
+  uninstall,
+  uninstallAll,
+  uninstallServer,
+} from "../../host/install.ts"
 import { oneAtATime } from "../../host/one-at-a-time.ts"
 import type { SettingsChange } from "../../host/register.ts"
 import { targetOf } from "../../host/settings-file.ts"
@@ -9,6 +19,7 @@ import { EXIT, usageError } from "../../util/errors.ts"
 import { bytes, count } from "../../util/text.ts"
 import type { Command, Context } from "../command.ts"
 import { confirmed, YES_ARG } from "../confirm.ts"
+import { shellWord } from "../shell-word.ts"
 import { safe } from "../style.ts"
 import { SETTINGS_ARGS, settingsOptions, wantsServer } from "./install.ts"
 
@@ -42,7 +53,9 @@ export default {
     }))
     const changes = server?.changed ? [change, server] : [change]
     for (const line of changes.flatMap(settingsLines)) out.print(safe(line))
-    for (const file of still) out.print(`Still registered in ${safe(file)}: see --scope and --no-mcp`)
+    for (const file of still) {
+      out.print(safe(`Still registered in ${file}: ${wayOut(file, options) ?? "see --scope and --no-mcp"}`))
+    }
     if (change.changed && !change.dryRun) out.print(`The archive stays in ${env.dataHome}`)
     out.json({ ...change, mcp: server ?? null, still })
     return EXIT.ok
@@ -54,6 +67,22 @@ const registeredElsewhere = (dataHome: string): string[] =>
   uninstallAll({ dataHome, dryRun: true })
     .filter(({ changed }) => changed)
     .map(({ file }) => file)
+
+/** The command that removes ours from such a file; undefined for one behind a project's link. */
+function wayOut(file: string, places: Places): string | undefined {
+  const isOf = (scope: Scope, cwd: string): boolean => {
+    const here = { ...places, cwd }
+    const files = [settingsPath(scope, here), serverPath(scope, here)]
+    return files.some((one) => one !== undefined && targetOf(one) === file)
+  }
+  const command = "ctxbridge uninstall"
+  if (isOf("user", places.cwd)) return command
+  for (const folder of [dirname(file), dirname(dirname(file))]) {
+    const scope = SCOPES.find((one) => isOf(one, folder))
+    if (scope !== undefined) return `cd ${shellWord(folder)} && ${command} --scope ${scope}`
+  }
+  return undefined
+}
 
 const settingsLine = ({ action, file, removed }: SettingsChange): string =>
   ({

@@ -53,6 +53,14 @@ test("prompts are quoted, answers stand as they are", () => {
   expect(turn({ kind: "title", text: "x" })).toBe(turn())
 })
 
+test("an open fence is closed, unless it ends with its list", () => {
+  const answer = (text: string): string => turn({ kind: "text", text }).split("**answer**\n\n")[1]!
+  expect(answer("````md\n```\n")).toBe("````md\n```\n````\n")
+  expect(answer("```\na\n  ```\nb")).toBe("```\na\n  ```\nb\n")
+  expect(answer("``` is `a` fence ```")).toBe("``` is `a` fence ```\n")
+  expect(answer("1. so:\n   ```\n   a\n\nb")).toBe("1. so:\n   ```\n   a\n\nb\n")
+})
+
 test("inputs: a command as typed, other fields one below the other", () => {
   expect(inputText("Bash", { command: "ls\npwd", timeout: 5 })).toBe("$ ls\npwd\ntimeout: 5")
   expect(inputText("Edit", { file_path: "/a", old: "x\ny", all: true })).toBe(

@@ -1,0 +1,59 @@
+import { expect, test } from "bun:test"
+import type { ContextReport } from "../../../src/autopilot/examine.ts"
+import { renderContext } from "../../../src/cli/render-context.ts"
+import { createStyle } from "../../../src/cli/style.ts"
+
+const KINDS = [
+  ["system, tools and memory", 61.8],
+  ["Read", 11.3],
+  ["Bash", 8.5],
+  ["Grep", 5.6],
+  ["Edit", 5.3],
+  ["answers", 4.2],
+  ["Write", 3.3],
+] as const
+const FILES = [
+  ["(no file)", 81.8],
+  [`/srv/${"kiln/".repeat(20)}oven/temperature.ts`, 11.3],
+  ["/srv/kiln/door/hinge.ts", 6.9],
+] as const
+
+const fillings = (all: readonly (readonly [string, number])[]) =>
+  all.map(([name, percent]) => ({ name, percent, tokens: percent * 200 }))
+
+const context: ContextReport = {
+  session: "s1",
+  model: null,
+  tokens: 20_000,
+  window: 200_000,
+  share: 0.1,
+  compactsAt: 167_000,
+  learnt: false,
+  pressure: 0.12,
+  zone: "ok",
+  estimated: false,
+  turns: 2,
+  compactions: 0,
+  trend: null,
+  runway: null,
+  fill: { kinds: fillings(KINDS), files: fillings(FILES) },
+}
+
+const filled = (columns: number): string[] =>
+  renderContext(context, { columns, style: createStyle(false), now: 0 }).filter((line) =>
+    /^f(?:illed by|iles) /.test(line),
+  )
+
+test("what is shown of the window sums to 100 %, however narrow the terminal", () => {
+  for (let columns = 60; columns <= 200; columns++) {
+    for (const line of filled(columns)) {
+      expect(line.length).toBeLessThanOrEqual(columns)
+      const shares = [...line.matchAll(/ ([\d.]+)%/g)].map(([, share]) => Number(share))
+      expect(shares.reduce((sum, share) => sum + share, 0)).toBeCloseTo(100)
+    }
+  }
+  expect(filled(80)).toEqual([
+    "filled by    system, tools and memory 61.8%, Read 11.3%, others 26.9%",
+    "files        (no file) 81.8%, …iln/oven/temperature.ts 11.3%, others 6.9%",
+  ])
+})
