@@ -38,14 +38,8 @@ export async function similarTo(
   isNarrowed: boolean,
 ): Promise<BySense> {
   compileAsUsual()
-  const { project, session } = where
-  const filter = {
-    limit: isNarrowed ? NARROWED : NEAREST,
-    ...(project !== undefined && { projects: [project] }),
-    ...(session !== undefined && { sessions: [session] }),
-  }
   const vector = await queryVector(env, query)
-  const similar = semanticSearch(db, vector, filter)
+  const similar = semanticSearch(db, vector, { ...where, limit: isNarrowed ? NARROWED : NEAREST })
   const { installed, problem } = modelState(env.dataHome)
   const isUnused = problem !== undefined || installed !== undefined
   const notes = [

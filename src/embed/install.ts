@@ -42,12 +42,12 @@ export interface InstallReport {
 
 /** @throws CtxError `busy` when another process is still installing or removing a model */
 export async function installModel(options: InstallOptions): Promise<InstallReport> {
-  if (options.dryRun) return installed(options)
+  if (options.dryRun) return install(options)
   const { dataHome } = options
   mkdirSync(dataHome, { recursive: true, mode: 0o700 })
   const held = lockModels(dataHome, options.wait)
   try {
-    return await installed(options)
+    return await install(options)
   } finally {
     closeSync(held)
   }
@@ -66,7 +66,7 @@ function lockModels(dataHome: string, wait = PATIENCE): number {
   })
 }
 
-async function installed(options: InstallOptions): Promise<InstallReport> {
+async function install(options: InstallOptions): Promise<InstallReport> {
   const { dataHome, manifest, from, dryRun, onProgress = () => {} } = options
   const folder = folderOf(dataHome, manifest)
   const report = { model: manifest.id, folder, bytes: sizeOf(manifest), dryRun }

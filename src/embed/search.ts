@@ -14,12 +14,10 @@ export interface QueryVector {
 }
 
 export interface SemanticFilter {
-  /** Paths of projects; undefined: all. */
-  readonly projects?: readonly string[]
-  /** Sessions to search, with their subagents; undefined: all. A subagent's is `<session>/<agent>`. */
-  readonly sessions?: readonly string[]
-  /** Sessions to leave out, with their subagents. */
-  readonly except?: readonly string[]
+  /** Path of a project; undefined: all. */
+  readonly project?: string | undefined
+  /** Includes the session's subagents; undefined: all. */
+  readonly session?: string | undefined
   readonly limit: number
 }
 
@@ -77,27 +75,23 @@ interface VectorRow {
 function rowsOf(
   db: Database,
   { embedder, values }: QueryVector,
-  { projects, sessions, except }: SemanticFilter,
+  { project, session }: SemanticFilter,
 ): Iterable<VectorRow> {
   const dimension = values.length
   const own = "v.embedder = ?1 AND v.dimension = ?2"
-  if (projects === undefined && sessions === undefined && except === undefined) {
+  if (project === undefined && session === undefined) {
     return db
       .query<VectorRow, [string, number]>(`SELECT v.turn, v.vectors FROM vectors v WHERE ${own}`)
       .iterate(embedder, dimension)
   }
-  const json = (list: readonly string[] | undefined): string | null =>
-    list === undefined ? null : JSON.stringify(list)
   return db
-    .query<VectorRow, [string, number, string | null, string | null, string | null]>(
+    .query<VectorRow, [string, number, string | null, string | null]>(
       // CROSS JOIN keeps SQLite from starting with `vectors`, which would read every vector.
       `SELECT v.turn, v.vectors FROM sessions s LEFT JOIN projects p ON p.id = s.project
          CROSS JOIN turns t ON t.session = s.id CROSS JOIN vectors v ON v.turn = t.id
-       WHERE ${own} AND (?3 IS NULL OR p.path IN (SELECT value FROM json_each(?3)))
-         AND (?4 IS NULL OR s.id IN (SELECT value FROM json_each(?4)) OR s.parent IN (SELECT value FROM json_each(?4)))
-         AND (?5 IS NULL OR coalesce(s.parent, s.id) NOT IN (SELECT value FROM json_each(?5)))`,
+       WHERE ${own} AND (?3 IS NULL OR p.path = ?3) AND (?4 IS NULL OR s.id = ?4 OR s.parent = ?4)`,
     )
-    .iterate(embedder, dimension, json(projects), json(sessions), json(except))
+    .iterate(embedder, dimension, project ?? null, session ?? null)
 }
 
 /** The best hits so far, one per message. */

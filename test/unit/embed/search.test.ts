@@ -113,7 +113,7 @@ describe("semanticSearch", () => {
     expect(found / 200).toBeGreaterThanOrEqual(0.98)
   })
 
-  test("only the requested projects and sessions are searched", () => {
+  test("only the requested project or session is searched", () => {
     using archive = new Archive()
     const dice = new Dice(3)
     const center = randomVector(dice)
@@ -128,12 +128,11 @@ describe("semanticSearch", () => {
     const sessions = (filter: object) => new Set(search(filter).map(({ turn }) => sessionOf(turn)))
     expect(sessions({})).toEqual(new Set(["/src/near-session"]))
     // All ten, though the fifty nearest are elsewhere.
-    expect(search({ projects: ["/src/far"] })).toHaveLength(10)
-    expect(sessions({ projects: ["/src/far"] })).toEqual(new Set(["/src/far-session"]))
-    expect(sessions({ sessions: ["/src/far-session"] })).toEqual(new Set(["/src/far-session"]))
-    expect(sessions({ except: ["/src/near-session"] })).toEqual(new Set(["/src/far-session"]))
-    expect(search({ projects: [] })).toEqual([])
-    expect(search({ projects: ["/src/none"] })).toEqual([])
+    expect(search({ project: "/src/far" })).toHaveLength(10)
+    expect(sessions({ project: "/src/far" })).toEqual(new Set(["/src/far-session"]))
+    expect(sessions({ session: "/src/far-session" })).toEqual(new Set(["/src/far-session"]))
+    expect(search({ project: "/src/none" })).toEqual([])
+    expect(search({ project: "/src/near", session: "/src/far-session" })).toEqual([])
     expect(search({ limit: 0 })).toEqual([])
   })
 
