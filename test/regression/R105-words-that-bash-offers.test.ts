@@ -1,4 +1,7 @@
-/** Behind `--scope=`, as the help has it, bash offered nothing; behind a command's first word it offered that word again. */
+/**
+ * Behind `--scope=`, as the help has it, bash offered nothing; behind a command's first word it offered that word again;
+ * behind an option's value it offered no word at all.
+ */
 import { beforeAll, expect, setDefaultTimeout, test } from "bun:test"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
@@ -28,6 +31,9 @@ test.each([
     ["list", "get"],
   ],
   [["config", "get", ""], []],
+  [["model", "--from", "folder", "s"], ["status"]],
+  [["model", "--from", "=", "folder", "s"], ["status"]],
+  [["model", "--from", "folder", "status", ""], []],
   [["completions", "bash", ""], []],
   [["statusline", "--chain", ""], []],
 ])("%j", (words, expected) => {

@@ -15,7 +15,12 @@ _ctxbridge() {
     return
   fi
   for ((n = 2; n < COMP_CWORD; n++)); do
-    if [[ \${COMP_WORDS[n]} != -* ]]; then place=$((place + 1)); fi
+    case \${COMP_WORDS[n]} in
+      =) n=$((n + 1)) ;;
+      ${valued(commands)}) if [[ \${COMP_WORDS[n+1]} != = ]]; then n=$((n + 1)); fi ;;
+      -*) ;;
+      *) place=$((place + 1)) ;;
+    esac
   done
   case \${COMP_WORDS[1]} in
 ${commands.map(commandCase).join("\n")}
@@ -24,6 +29,16 @@ ${commands.map(commandCase).join("\n")}
 }
 complete -o default -F _ctxbridge ctxbridge
 `
+}
+
+/** Options that are followed by a value, which is no word of its own. */
+function valued(commands: readonly CommandModel[]): string {
+  const options = commands.flatMap((command) => command.options).filter(({ values }) => values !== undefined)
+  const flags = options.flatMap(({ name, alias }) => [
+    `--${name}`,
+    ...(alias === undefined ? [] : [`-${alias}`]),
+  ])
+  return [...new Set(flags)].join(" | ")
 }
 
 function commandCase({ name, options, places }: CommandModel): string {
