@@ -7,14 +7,12 @@ import { projectOf } from "../archive/project.ts"
 import { gather, gatherBrief } from "../restore/gather.ts"
 import { renderInstructions } from "../restore/instructions.ts"
 import { renderPointer } from "../restore/pointer.ts"
-import type { RestoreSource } from "../restore/render.ts"
-import { restoreOf } from "../restore/restore.ts"
 import { latestSession, spokenIn } from "../restore/scope.ts"
 import { clearedSession, SILENT_CLEAR_LASTS } from "./clears.ts"
 import { additionalContext } from "./event.ts"
 import type { Reply, ReplyRequest } from "./reply.ts"
-import { answeredAt, compactionUnanswered } from "./state.ts"
-import { waitingPrompt } from "./waiting.ts"
+import { restored } from "./restored.ts"
+import { answeredAt } from "./state.ts"
 
 export function readOnlyReply(request: ReplyRequest): Reply {
   const db = openDatabase(request.settings.paths.dataHome, { wait: 0, readonly: true })
@@ -32,7 +30,7 @@ function answer(db: Database, request: ReplyRequest): Reply {
   if (event.name === "user-prompt-submit") return { text: "", state }
   if (event.source === "compact") {
     const { summary: _used, focus: _told, ...rest } = state
-    const text = restored(db, request, "compact", event.session)
+    const text = additionalContext(event, restored(db, request, "compact", event.session).text)
     return { text, state: { ...rest, restoreTime: answeredAt(rest, now) } }
   }
   return { text: begun(db, request), state }
@@ -46,26 +44,9 @@ function begun(db: Database, request: ReplyRequest): string {
   const cleared = clearedSession(settings.paths.dataHome, project, since)
   const last = cleared === undefined ? latestSession(db, project, event.session) : spokenIn(db, cleared)
   if (last === undefined) return ""
-  if (event.source === "clear" || cleared !== undefined) return restored(db, request, "clear", last)
+  if (event.source === "clear" || cleared !== undefined)
+    return additionalContext(event, restored(db, request, "clear", last).text)
   if (event.source !== "startup" || !settings.resolved.config["restore.startup"]) return ""
   const related = settings.resolved.config["restore.related"]
   return additionalContext(event, renderPointer(gatherBrief(db, last, { related }), related))
-}
-
-function restored(db: Database, request: ReplyRequest, source: RestoreSource, from: string): string {
-  const { event, settings, state } = request
-  const compacted = source === "compact"
-  const pending = compacted ? waitingPrompt(state) : undefined
-  const { config } = settings.resolved
-  const summary = compacted ? (state.summary ?? "") : ""
-  const options = {
-    source,
-    budget: config["restore.budget"],
-    summary,
-    host: { ...settings.paths, cwd: event.cwd },
-    byPlugin: compacted && !compactionUnanswered(state),
-    related: config["restore.related"],
-    focus: compacted ? state.focus : undefined,
-  }
-  return additionalContext(event, restoreOf(db, from, options, pending).text)
 }

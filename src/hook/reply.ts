@@ -12,7 +12,6 @@ import { renderInstructions } from "../restore/instructions.ts"
 import { renderPointer } from "../restore/pointer.ts"
 import { receiptLine } from "../restore/receipt-line.ts"
 import { type RestoreSource, withoutPending } from "../restore/render.ts"
-import { restoreOf } from "../restore/restore.ts"
 import { latestSession, spokenIn } from "../restore/scope.ts"
 import { compileLate } from "../util/compiling.ts"
 import { statSync } from "../util/fs.ts"
@@ -21,16 +20,9 @@ import { claimAnswer, rememberGiven } from "./answers.ts"
 import { CLEAR_LASTS, claimClear, isCleared, SILENT_CLEAR_LASTS } from "./clears.ts"
 import { additionalContext, type HookEvent } from "./event.ts"
 import { Indexer } from "./indexer.ts"
-import {
-  type Compaction,
-  lastCompaction,
-  lastTurnBefore,
-  missedCompaction,
-  summaryAtStart,
-  summaryBehind,
-} from "./missed.ts"
+import { type Compaction, lastCompaction, missedCompaction } from "./missed.ts"
+import { restored } from "./restored.ts"
 import { answeredAt, compactionUnanswered, type SessionState } from "./state.ts"
-import { waitingPrompt } from "./waiting.ts"
 
 export interface ReplyRequest {
   readonly event: HookEvent
@@ -220,40 +212,11 @@ function restore(
   missed?: Compaction,
 ): Given {
   if (!claimAnswer(db, request, source)) return NOTHING
-  const { event, settings, state } = request
-  const compacted = source === "compact"
-  // At a missed restore, the open prompt is the one just typed, and the host sends it itself.
-  const isPrompt = event.name === "user-prompt-submit"
-  const pending = compacted && !isPrompt ? waitingPrompt(state) : undefined
-  const { config } = settings.resolved
-  const budget = config["restore.budget"]
-  const summary = compacted ? summaryFor(db, request, missed) : ""
-  const about = isPrompt ? state.prompt : undefined
-  const host = { ...settings.paths, cwd: event.cwd }
-  // The host announces its own compactions.
-  const byPlugin = compacted && !compactionUnanswered(state)
-  const focus = compacted ? state.focus : undefined
-  const options = {
-    source,
-    budget,
-    summary,
-    host,
-    byPlugin,
-    related: config["restore.related"],
-    about,
-    focus,
-    upTo: missed && lastTurnBefore(db, from, missed),
-  }
-  const { text, facts } = restoreOf(db, from, options, pending)
-  const wanted = event.name === "session-start" && config["restore.receipt"]
+  const { event, settings } = request
+  const { text, facts } = restored(db, request, source, from, missed)
+  const wanted = event.name === "session-start" && settings.resolved.config["restore.receipt"]
   const note = wanted ? receiptLine(text, facts) : ""
   return { text: rememberGiven(db, event.session, text), note, isRestore: true }
-}
-
-/** The host's summary, as a hook received it or as the host has written it down; empty if neither. */
-function summaryFor(db: Database, { event, state }: ReplyRequest, missed?: Compaction): string {
-  if (missed !== undefined) return summaryBehind(event, missed) || state.summary || ""
-  return state.summary ?? summaryAtStart(db, event, state) ?? ""
 }
 
 function pointer(db: Database, request: ReplyRequest, project: string): string {
