@@ -5,7 +5,7 @@ import { openTodos, parseTodos } from "../archive/todos.ts"
 import { wasRun } from "../archive/was-run.ts"
 import { cut } from "../util/text.ts"
 import { gatherFacts } from "./facts.ts"
-import { filesShownAgain, lastMessage } from "./kept.ts"
+import { endsWithAnswer, filesShownAgain } from "./kept.ts"
 import type { Brief, CommandRun, FileInFlight, Material, Quote, TurnLine } from "./material.ts"
 import { movesOfSession, whereNow } from "./moved.ts"
 import { belowFolder } from "./paths.ts"
@@ -63,7 +63,7 @@ export function gather(db: Database, session: string, options: GatherOptions = {
     refuted: notes(db, scope, "refuted"),
     files: filesInFlight(db, scope, brief.cwd),
     shownAgain: filesShownAgain(db, scope),
-    ...lastOf(db, last),
+    lastAnswer: last !== undefined && endsWithAnswer(db, last.handle) ? last.answer : undefined,
     failing: failingCommand(db, scope),
     good: asRun(lastCommand(db, scope, 0)),
     facts: gatherFacts(db, scope, inProject),
@@ -133,12 +133,6 @@ const isOf = (turn: TurnLine, { text, at }: PendingPrompt): boolean =>
   turn.offset >= at && turn.prompt === cut(text, turn.prompt.length)
 
 const begun = (turn: TurnLine): boolean => turn.tools > 0 || turn.answer !== ""
-
-function lastOf(db: Database, turn: TurnLine | undefined): Pick<Material, "lastAnswer" | "lastCalls"> {
-  if (turn === undefined) return { lastAnswer: undefined, lastCalls: [] }
-  const { isAnswer, targets } = lastMessage(db, turn.handle)
-  return { lastAnswer: isAnswer ? turn.answer : undefined, lastCalls: targets }
-}
 
 /** Leaves out turns `t` that the user took back, unless they count. */
 const STANDS = "(t.taken_back = 0 OR ?3)"

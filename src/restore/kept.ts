@@ -44,41 +44,24 @@ export function filesShownAgain(db: Database, scope: Scope): string[] {
   return [...found]
 }
 
-/** The model's last message in a turn, as far as the views tell. */
-export interface LastMessage {
-  /** Whether it contains the turn's answer. */
-  readonly isAnswer: boolean
-  /** What its tool calls were about: commands, paths. */
-  readonly targets: readonly string[]
-}
-
-/** How many lines are searched for it; one with many calls has as many. */
+/** How many lines are searched for the last message; one with many calls has as many. */
 const MOST_LINES = 12
 
-/** Newer hosts keep it when they compact. */
-export function lastMessage(db: Database, handle: string): LastMessage {
+/** Whether the model's last message in this turn has the turn's answer, perhaps before its calls. */
+export function endsWithAnswer(db: Database, handle: string): boolean {
   const lines = db
-    .query<{ id: number; kind: string }, [string]>(
-      `SELECT id, kind FROM messages
+    .query<{ kind: string }, [string]>(
+      `SELECT kind FROM messages
        WHERE turn = (SELECT id FROM turns WHERE handle = ?) AND sidechain = 0 AND kind IN ('answer', 'call', 'result')
        ORDER BY id DESC LIMIT ${MOST_LINES}`,
     )
     .all(handle)
-  const calls: number[] = []
-  for (const { id, kind } of lines) {
-    if (kind === "answer") return { isAnswer: true, targets: targetsOf(db, calls) }
-    if (kind === "call") calls.push(id)
+  let isCall = false
+  for (const { kind } of lines) {
+    if (kind === "answer") return true
     // A result before a call is that of an earlier message, or of another call in the same: there is no telling.
-    else if (calls.length > 0) break
+    if (kind === "result" && isCall) return false
+    isCall ||= kind === "call"
   }
-  return { isAnswer: false, targets: targetsOf(db, calls) }
+  return false
 }
-
-const targetsOf = (db: Database, calls: readonly number[]): string[] =>
-  db
-    .query<{ target: string }, [string]>(
-      `SELECT c.target FROM json_each(?) u JOIN messages m ON m.id = u.value
-         JOIN tool_calls c ON c.turn = m.turn AND c.use = m.id`,
-    )
-    .all(JSON.stringify(calls))
-    .map(({ target }) => target)

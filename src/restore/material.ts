@@ -109,8 +109,6 @@ export interface Material extends Brief {
   readonly shownAgain: readonly string[]
   /** What the model said in its last message, if anything. Newer hosts keep that message. */
   readonly lastAnswer: string | undefined
-  /** What it did in that message: commands, paths. */
-  readonly lastCalls: readonly string[]
   /** The last command that failed and has not succeeded since. */
   readonly failing: CommandRun | undefined
   readonly good: CommandRun | undefined

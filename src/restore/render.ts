@@ -40,7 +40,10 @@ export interface RenderOptions {
 
 /** From this version on, hosts keep a prompt that was still untouched at an automatic compaction. */
 const KEEPS_PENDING = [2, 1, 300] as const
-/** From this version on, hosts keep the model's last message, with its calls and their results. */
+/**
+ * From this version on, hosts keep the model's last message. Its calls are given back nevertheless: they take little
+ * room, and nothing is likelier to be needed than what was at work, should a host not keep them.
+ */
 const KEEPS_LAST = [2, 1, 200] as const
 /** The oldest version that was seen to show the last used files again. */
 const SHOWS_FILES = [2, 0, 76] as const
@@ -96,12 +99,10 @@ export function renderRestore(material: Material, options: RenderOptions): strin
   const page = new Page(head, budget - CLOSE.length - 1)
   const { version } = material
   const byHost = options.source === "compact" && options.byPlugin !== true
-  const keepsLast = byHost && atLeast(version, KEEPS_LAST)
-  const lastAnswer = keepsLast ? (material.lastAnswer ?? "") : ""
-  const lastCalls = keepsLast ? material.lastCalls : []
+  const lastAnswer = byHost && atLeast(version, KEEPS_LAST) ? (material.lastAnswer ?? "") : ""
   const shownAgain = byHost && atLeast(version, SHOWS_FILES) ? material.shownAgain : []
   const shownEnds = shownAgain.map((path) => `/${path}`)
-  const held = heldIn(options.summary, [options.standing ?? "", lastAnswer, ...lastCalls])
+  const held = heldIn(options.summary, [options.standing ?? "", lastAnswer])
   const inProject = belowFolder(material.cwd)
   const heldPath: Held = (path) => held(lastTwo(path)) || shownEnds.some((one) => one.endsWith(`/${path}`))
   pendingPrompt(page, material, options)

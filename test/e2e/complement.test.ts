@@ -123,7 +123,7 @@ test("what hosts keep is left out: newer ones the last answer, all of them the l
   }
 })
 
-test("in the middle of the work, newer hosts keep the last message: what is said in it, and its calls", async () => {
+test("in the middle of the work, newer hosts keep what is said in the last message; its calls are given all the same", async () => {
   const check = { tool: "Bash", input: { command: "npm run check" }, output: "ok" }
   const lint = { tool: "Bash", input: { command: "npm run lint" }, output: "ok" }
   for (const version of ["2.1.112", "2.1.329"]) {
@@ -133,12 +133,12 @@ test("in the middle of the work, newer hosts keep the last message: what is said
     session.user(`Add retries. ${RULE}`).message().say(`First ${NAMED}.`).step(check).flush()
     const after = await compacted(machine, session)
     expect(after.includes(NAMED)).toBe(!isKept)
-    expect(after.includes("npm run check")).toBe(!isKept)
+    expect(after).toContain("npm run check")
 
     // A message of its own, in which nothing is said.
     const next = await compacted(machine, session.step(lint).flush())
     expect(next).toContain(NAMED)
     expect(next).toContain("npm run check")
-    expect(next.includes("npm run lint")).toBe(!isKept)
+    expect(next).toContain("npm run lint")
   }
 })

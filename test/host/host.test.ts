@@ -281,13 +281,13 @@ for (const wanted of ["2.0.76", "2.1.112", "latest"]) {
       expect(occurrences(compaction!.next.text, RESTORE_MARK)).toBe(1)
     })
 
-    test("the call at which the window filled up is there once: kept by newer clients, given back with others", async () => {
+    test("the call at which the window filled up is given back, though newer clients keep it", async () => {
       const stage = await play()
       const { next, restored } = compactions(stage, stage.midTurnFrom)[0]!
       // Requests are recorded without calls: the output tells.
       const isKept = next.text.replace(restored.trim(), "").split("\n").includes("lexed")
       expect(isKept).toBe(Bun.semver.order(client.version, "2.1.112") > 0)
-      expect(restored.includes("echo lexed")).toBe(!isKept)
+      expect(restored).toContain("echo lexed")
     })
 
     // Older versions have no /clear in print mode.

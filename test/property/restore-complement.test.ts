@@ -40,7 +40,6 @@ const material: fc.Arbitrary<Material> = fc.record({
     texts("name", (name) => name).map((all) => all.join(" ")),
     { nil: undefined },
   ),
-  lastCalls: texts("run", (name) => `make ${name} now`),
   failing: fc.constant(undefined),
   good: fc.constant(undefined),
   facts: fc.record({
@@ -95,8 +94,7 @@ describe("a restore", () => {
         const restored = renderRestore(any, { source: "compact", budget: 9500, summary, standing })
         const given = givenIn(restored)
         const isKept = any.version === "2.1.329"
-        const last = [any.lastAnswer ?? "", ...any.lastCalls].join(" ")
-        const context = folded(`${summary} ${standing} ${isKept ? last : ""}`)
+        const context = folded(`${summary} ${standing} ${isKept ? (any.lastAnswer ?? "") : ""}`)
         const isShown = (text: string): boolean => any.shownAgain.includes(`/app/${text}`)
         const isHeld = (text: string): boolean => context.includes(folded(text))
         const listed = any.files.slice(0, 5).map(({ path }) => lastTwo(path))

@@ -39,7 +39,6 @@ function material(): Material {
     files: many(10, () => ({ path: words(100), op: "edit", times: 1, handle })),
     shownAgain: many(5, () => words(100)),
     lastAnswer: dice.chance(0.5) ? words(300) : undefined,
-    lastCalls: [],
     failing: dice.chance(0.5) ? run() : undefined,
     good: dice.chance(0.5) ? run() : undefined,
     related: many(9, () => ({

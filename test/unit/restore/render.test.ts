@@ -25,7 +25,6 @@ const MATERIAL: Material = {
   files: [{ path: "src/client.ts", op: "edit", times: 3, handle: "aaaaaa" }],
   shownAgain: [],
   lastAnswer: undefined,
-  lastCalls: [],
   failing: { command: "npm test", exitCode: 1, error: "Exit code 1\nboom", handle: "bbbbbb" },
   good: { command: "npm run lint", exitCode: undefined, error: "", handle: "bbbbbb" },
   facts: {
@@ -167,7 +166,6 @@ const material: fc.Arbitrary<Material> = fc.record({
   ),
   shownAgain: fc.array(text, { maxLength: 5 }),
   lastAnswer: fc.option(text, { nil: undefined }),
-  lastCalls: fc.array(text, { maxLength: 3 }),
   failing: fc.option(run, { nil: undefined }),
   good: fc.option(run, { nil: undefined }),
   facts: fc.record({ paths: fact, commands: fact, names: fact, errors: fact }),
