@@ -52,9 +52,8 @@ for (const wanted of ["2.0.76", "2.1.112", "latest"]) {
       const { exitCode, stdout, stderr } = ctxbridge(world, ["resurrect", played.sessionId, "--json"])
       expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" })
       const [session] = JSON.parse(stdout).sessions
-      expect(session.resume).toEqual([
-        { folder: world.cwd, command: `cd ${world.cwd} && claude --resume ${played.sessionId}` },
-      ])
+      const command = `cd ${world.cwd} && claude --resume ${played.sessionId}`
+      expect(session.resume).toEqual([{ folder: world.cwd, gone: false, command }])
       const after = contents(world)
       expect(Object.keys(after)).toEqual(expect.arrayContaining(own))
       for (const [name, content] of Object.entries(after)) expect(content).toBe(before[name]!)
