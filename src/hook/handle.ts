@@ -50,8 +50,10 @@ export async function handle(called: HookEvent, settings: Settings, deadline: nu
   const until = start + (deadline - start) * VAULT_SHARE
   const { taken, spooled } = await takeAll(event, settings.paths, now, until, failed)
   // The user does not want this session here: keep no prompt and no marker, and give nothing back.
-  const own = ownOf(event, taken)
-  if (own?.captured.state === "forgotten") return ""
+  const found = ownOf(event, taken)
+  if (found?.captured.state === "forgotten") return ""
+  // Without a copy (another process holds its lock, or there is no transcript), nobody can tell how far it has come.
+  const own = found?.captured.id === undefined ? undefined : found
   // A subagent's events change neither what the session is given back nor what it is waiting for.
   if (isSubagents(event)) return ""
   const isStart = event.source === "startup"

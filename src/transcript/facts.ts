@@ -126,7 +126,10 @@ export function openingOf(script: string): string | undefined {
 
 const folded = (text: string): string => text.replace(/[ \t]+/g, " ").trim()
 
-/** Pipelines and their first commands, up to any redirection. Stops at a here-document. */
+/** What a comment begins after, besides a line's start: elsewhere, as in `$#` and `a#b`, the mark is a letter. */
+const BEFORE_COMMENT = /[\s;&|()]/
+
+/** Pipelines and their first commands, up to any redirection. Passes over comments, stops at a here-document. */
 function* pipelines(script: string): Generator<CommandUse> {
   let command = ""
   let start = 0
@@ -142,6 +145,9 @@ function* pipelines(script: string): Generator<CommandUse> {
     } else if (quote !== "") {
       if (!isPast) command += letter
       if (letter === quote) quote = ""
+    } else if (letter === "#" && (n === 0 || BEFORE_COMMENT.test(script[n - 1]!))) {
+      // Not up to the line's end, which ends the command.
+      while (n + 1 < script.length && script[n + 1] !== "\n") n++
     } else if (letter === "\n" || letter === ";" || (letter === next && (letter === "&" || letter === "|"))) {
       yield { command, line: script.slice(start, n) }
       if (letter === next && letter !== "\n") n++

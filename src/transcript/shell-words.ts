@@ -15,7 +15,7 @@ const isBlank = (c: string): boolean =>
 
 const isEscapable = (c: string): boolean => c !== "" && (ESCAPED.has(c) || isBlank(c))
 
-/** Words of a command, without quotes, operators and lines of here-documents. */
+/** Words of a command, without quotes, operators, comments and lines of here-documents. */
 export function shellWords(script: string): Word[] {
   const command = withoutHereDocuments(script)
   const found: Word[] = []
@@ -35,6 +35,9 @@ export function shellWords(script: string): Word[] {
     } else if (c === '"' || c === "'") {
       quote = c
       quoted = true
+    } else if (c === "#" && word === "" && !quoted) {
+      // A comment, where an apostrophe quotes nothing.
+      while (i + 1 < command.length && command.charAt(i + 1) !== "\n") i++
     } else if (c === "\\" && isEscapable(command.charAt(i + 1))) {
       // An escaped blank belongs to the word; any other backslash may be a Windows separator.
       i++

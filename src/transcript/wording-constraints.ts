@@ -11,10 +11,10 @@ const ORDER = String.raw`(?:^|[,;:–—-]\s*|\b(?:please|and|but|so|then|also|y
 const english = (): Wording => ({
   marks: MARKS.english,
   yes: [
-    new RegExp(`${ORDER}(?:never|always)\\s+\\w`, "i"),
+    new RegExp(`${ORDER}(?:never|always),?\\s+\\w`, "i"),
     /\b(?:must|should|shall|may|to|can)\s+(?:never|always|only)\b/i,
-    new RegExp(`${ORDER}(?:do not|don['’]t|avoid|stop (?=\\w+ing))\\s*\\w+`, "i"),
-    /\bI (?:do not|don['’]t) want\b/i,
+    new RegExp(`${ORDER}(?:do not|don['’]?t|avoid|stop (?=\\w+ing))\\s*\\w+`, "i"),
+    /\bI (?:do not|don['’]?t) want\b/i,
     /^(?!(?:it|this|that|there|he|she|i|something)\b).*\b(?:must|must not|mustn['’]t|shall|should not|shouldn['’]t|may not|(?:has|needs) to (?=(?:be|stay|remain|keep|support)\b))\s*\w+/i,
     /\b(?:it|this|that|there) must (?:not|never|work|stay|keep|run|support|remain)\b/i,
     /\b(?:you|we) (?:cannot|can['’]t|mustn['’]t)\s+\w+|\byou have to\b/i,
@@ -24,20 +24,29 @@ const english = (): Wording => ({
     begins(
       "make sure|ensure|be sure to|remember to|stick (?:to|with)|prefer|leave (?!(?:me |us )?an? (?:short )?(?:note|comment|message|remark|hint)\\b).{1,60}(?:alone|as (?:it )?is|as they are|untouched|unchanged)",
       "keep (?!going|it up|on|in|trying|working|an|me|up)\\p{L}+",
+      "stay (?:inside|within|out of|away from)|hands off|instead of .{2,60}\\buse",
+      "(?:ask|check with|confirm with) (?:me |us )?(?:first,? )?before",
+      "(?:answer|reply|respond)(?: \\w+){0,4} in (?:english|german|spanish|french|chinese)",
+      "use (?:(?:\\d|two|four) spaces|(?:single|double) quotes|(?:camel|snake|kebab|pascal|lower|upper)[ _-]?case)",
     ),
     /(?<!\b(?:will|would|can|could|might) )\buse\b.{2,80}\b(?:not|instead of|rather than|never|over)\b/i,
+    /^(?:please\s+)?(?:do|fix|solve|implement|write|build|make)\b.*\bwithout \w+ing\b/i,
     /^(?:please\s+)?(?:write|put|call|run|return|make|do|go|pick|choose|take|store|read|build|let['’]s|i want|i['’]d like|we should|it should)\b.*\b(?:instead of|rather than)\b/i,
-    /\b(?:from now on|going forward|I(?:['’]d| would)? prefer|(?:is|are) (?:not allowed|forbidden|off[ -]limits|mandatory))\b/i,
-    begins("no (?:new|more|extra|other|additional|external|third-party)"),
+    /\b(?:from now on|going forward|under no circumstances|I(?:['’]d| would)? prefer|(?:is|are) (?:not allowed|forbidden|off[ -]limits|mandatory))\b/i,
+    begins(
+      "no (?:new|more|extra|other|additional|external|third-party)(?! (?:errors?|warnings?|issues?|problems?|failures?|messages?|results?|changes?)(?!\\p{L}))",
+      "no (?:comments|emojis?|mocks?|semicolons|abbreviations|placeholders|workarounds|force[- ]push(?:es|ing)?)(?! (?:are|is|was|were|there|found|yet|so far|needed|left)(?!\\p{L}))",
+    ),
   ],
   no: [
     /\?\s*$|^\s*(?:why|what|how|when|where|who|is|are|does|did|can|could|should|would)\b/i,
     /^(?:i|it|he|she|they|this|that) (?:always|only|never)\b/i,
-    /^we (?:always|only|never) (?:\w+ed|had|were|was|got|saw|did|went|knew)\b/i,
+    /^(?:we|you) (?:always|only|never) (?:\w+ed|had|were|was|got|saw|did|went|knew|said|told|made|gave|ran|wrote)\b/i,
     /\bmust (?:have \w+(?:ed|en|ne|nt|st)\b|have (?:gone|lost|had)\b|be (?:the|a|an|some|my|your|because|due|caused|wrong|mistaken|something|kidding|joking)\b)/i,
-    /\b(?:do not|don['’]t) (?:think|worry|know|see|understand|care|mind|need|remember|have|get|believe|exist|work)\b/i,
+    /\b(?:do not|don['’]?t) (?:think|worry|know|see|understand|care|mind|need|remember|have|get|believe|exist|work)\b/i,
     /\bnever mind\b/i,
-    // Pasted output of git.
+    // Pasted output of programs.
+    /^[\w.]*(?:error|exception)\b[^:]{0,40}:/i,
     /^please make sure you have the correct access rights\b/i,
   ],
 })
@@ -48,16 +57,19 @@ const german = (): Wording => ({
     words(
       "niemals|nie wieder|keinesfalls|auf keinen Fall|unter keinen Umständen|unbedingt|ausschließlich",
       "ab (?:jetzt|sofort)|von nun an|künftig|in Zukunft|stell(?:e|t)? sicher",
-      "bitte (?:nicht|nur|keine?n?|nie|immer|erst)|darf(?:st)? (?:nicht|nie|keine?n?)|dürfen (?:nicht|nie|keine?n?)",
+      "bitte (?:nicht|nur|keine?n?|nie|immer|erst|auf (?:Deutsch|Englisch))|darf(?:st)? (?:nicht|nie|keine?n?)|dürfen (?:nicht|nie|keine?n?)",
     ),
     begins(
       "(?:verwende|benutze|nutze|nimm|halte?|fass|rühr|ändere|lösche|schreib|schreibe|antworte|führe?|mach|mache|füge?|setze?|teste?|lies|baue?|committe?|pushe?) .{1,80}(?:nicht|nie|keine?n?|nur|immer|stets|statt|anstatt|anstelle|zuerst)",
       "(?:verwende|benutze|nutze|nimm|lösche|pushe?|ändere|schreibe?) (?:nicht|nie|keine?n?|nur|immer|stets)",
       "achte? (?:darauf|auf)|denk(?:e)? daran|vergiss nicht|vermeide?|behalte?|bleib(?:e)? bei|beschränke? dich|lass(?:e)? .{1,60}(?:in Ruhe|so|wie|unverändert)",
       "(?!die|eine|diese|alle|meine|heute|beide|manche|jede|gestern|morgen)\\p{L}+e (?:nie|niemals|nichts|keine?n?|nur|immer|stets)",
+      "frag(?:e)? (?:mich |uns )?(?:erst|immer|vorher|zuerst)|frag(?:e)? (?:mich|uns),? bevor",
+      "antworte (?:\\p{L}+ ){0,4}auf (?:Deutsch|Englisch)",
       "wir (?:verwenden|nutzen|benutzen) .{1,60}(?:statt|anstatt|anstelle|nur|nie|keine?n?)",
       "(?:nie|immer|stets|nur) .{2,80}\\p{L}+en",
-      "keine? (?:neue|weitere|zusätzliche|externe|andere)[nrs]?",
+      "keine? (?:neue|weitere|zusätzliche|externe|andere)[nrs]?(?! (?:Fehler|Warnungen|Meldungen|Probleme|Ergebnisse)(?!\\p{L}))",
+      "keine? (?:Kommentare|Emojis?|Mocks|Semikolons|Abkürzungen|Platzhalter|Workarounds|Force-Push(?:es)?)(?!\\p{L})(?! (?:sind|ist|war|waren|mehr|gefunden|vorhanden)(?!\\p{L}))",
     ),
     /^(?!(?:das|dies|es|ich|er|sie|da|hier|dort)(?!\p{L})).*(?<!\p{L})(?:müssen|muss|musst|sollen|sollst|darfst)(?!\p{L})/iu,
     words("keine? .{1,60},? bitte"),
@@ -86,7 +98,8 @@ const spanish = (): Wording => ({
       "asegúrate|recuerda(?: que)?|evita|mantén|conserva|respeta|prefiere|limítate|procura|deja .{1,60}(?:como está|intact[oa]s?)",
       "(?:usa|utiliza|emplea|usamos|utilizamos|escribe|pon|haz|quiero|devuelve|llama) .{0,60}(?:solo|sólo|únicamente|siempre|nunca|en lugar de|en vez de)",
       "(?:usa|utiliza|emplea|cambia|toca|modifica) (?:solo|sólo|únicamente)",
-      "sin (?:\\p{L}+ )?(?:nuev|adicional|extern)\\p{L}+",
+      "sin (?:\\p{L}+ )?(?:nuev|adicional|extern)\\p{L}+|nada de (?!eso|esto|ello|l[aoe]s?|el|nada)\\p{L}+",
+      "(?:responde|contesta)(?: \\p{L}+){0,4} en (?:español|inglés)",
     ),
     /^(?!(?:eso|esto|ello|debe|deben|debí)(?!\p{L})).*(?<!\p{L})(?:debes?|deben|tienes? que|tienen que|hay que)(?!\p{L})(?! de (?:ser|haber|estar))/iu,
     words(
@@ -108,12 +121,14 @@ const french = (): Wording => ({
 const chinese = (): Wording => ({
   marks: MARKS.any,
   yes: [
-    /(?:^|[，,；;：:、。\s]|请|就|也|都|你|绝对|千万|以后|意)(?:不要|别再|别|勿|切勿|不许|不准)(?!紧|担心|人|的|名|处)/,
+    /(?:^|[，,；;：:、。\s]|请|就|也|都|你|里|中|绝对|千万|以后|意)(?:不要|别再|别|勿|切勿|不许|不准)(?!紧|担心|人|的|名|处)/,
     /请勿|禁止|不得|严禁|千万别|绝不(?:能|要|可)?|永远不(?:要|能)?|務必|务必|一律|しないで|絶対に/,
-    /必须|一定要|只能|只用|只改|只允许|仅限|仅使用|始终(?!没|无)|请保持|保持.{1,20}不变/,
+    /必须|一定要|只能|只用|只(?:修)?改(?!了)|只允许|仅限|仅使用|始终(?!没|无)|请保持|保持.{1,20}不变/,
     /(?:从现在起|从现在开始|从今以后|以后|今后|往后).{0,12}(?:都|要|请|用|不|先)/,
     /(?:用|使用|采用|写成|改成).{1,30}(?:而不是|而非|不要用|代替)/,
-    /从现在(?:起|开始)/,
+    /从现在(?:起|开始)|统一(?:使用|用|采用)|每次.{1,10}前.{0,6}(?:都要|都得|先|必须)/,
+    /(?:^|[，,；;])(?:请|尽量)?(?:避免(?!了)|用(?:简体)?(?:中文|英文|英语)(?:回答|回复|注释))/,
+    /(?:^|[，,；;]|你|绝对)(?:不允许|不可以)(?:使用|用|修改|改|删除|提交|推送|引入|添加)|(?:你|绝对)不能/,
   ],
   no: [/[？?]\s*$|吗[。！]?$|不要紧|不要担心|为什么|^(?:我|它)(?:总|一直|始终|必须|只能)/],
 })

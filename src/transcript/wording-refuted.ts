@@ -6,9 +6,9 @@ const english = (): Wording => ({
   marks: MARKS.english,
   yes: [
     plainWords(
-      "(?:did|does)(?:n['’]t| not) (?:\\w+ )?(?:work|help)|won['’]t work|(?:attempt|try|approach|idea|patch|fix|change|version|run) fail(?:ed|s) because|failed because",
-      "(?:had|has) no effect|dead end|made (?:it|things|that|matters) (?:even |only )?worse|to no avail|in vain|without success",
-      "ruled out|(?:tried|attempted) .{3,120} but|revert(?:ed|ing)? (?:it|that|this|them) (?:because|since|as)|(?:is|was)(?: not|n['’]t) viable",
+      "(?:did|does)(?:n['’]t| not) (?:\\w+ )?(?:work|help|solve|fix (?:it|this|that|the))|(?:approach|idea|workaround) failed|won['’]t work|(?:attempt|try|approach|idea|patch|fix|change|version|run) fail(?:ed|s) because|failed because",
+      "(?:had|has) no effect|made no difference|dead end|made (?:it|things|that|matters) (?:even |only )?worse|to no avail|in vain|without success",
+      "ruled out|broke .{2,80}(?:so|and) (?:I|we) (?:reverted|undid|rolled)|(?:tried|attempted) .{3,120} but|revert(?:ed|ing)? (?:it|that|this|them) (?:because|since|as)|(?:is|was)(?: not|n['’]t) viable",
     ),
   ],
   no: [

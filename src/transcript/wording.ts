@@ -34,7 +34,8 @@ export const MARKS = {
     /\b(?:the|an?|to|is|it|of|and|for|you|we|I|this|that|with|my|be|are|was|in|on|not|do|if|all|any|use)\b/i,
   german:
     /\b(?:der|die|das|den|dem|ist|nicht|und|ich|wir|du|bitte|eine?[nrms]?|keine?[nrms]?|mit|auf|im|zu|nie|nur|weil)\b|[äöüß]/i,
-  spanish: /\b(?:el|la|los|las|una?|que|de|del|por|con|en|se|lo|es|su|al|y|nunca|sin)\b|[¿¡áéíóúñ]/i,
+  spanish:
+    /\b(?:el|la|los|las|una?|que|de|del|por|con|en|se|lo|es|su|al|y|nunca|sin|evita|usar?|responde)\b|[¿¡áéíóúñ]/i,
   any: /\p{L}/u,
 } as const
 
