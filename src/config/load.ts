@@ -61,15 +61,18 @@ export interface Settings {
   readonly broken: readonly string[]
 }
 
-/** Makes `[restore] budget = 1` and `"restore.budget" = 1` the same. */
-function flatten(table: Record<string, unknown>, prefix = ""): Layer {
+/**
+ * Makes `[restore] budget = 1` and `"restore.budget" = 1` the same. Goes no deeper than options do: a project's file may
+ * nest ten thousand tables.
+ */
+function flatten(table: Record<string, unknown>): Layer {
   const flat: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(table)) {
     const isTable = typeof value === "object" && value !== null && !Array.isArray(value)
     // Where an option is expected, a table or a date is just another invalid value.
-    if (isTable && !Object.hasOwn(OPTIONS, prefix + name)) {
-      Object.assign(flat, flatten(value as Record<string, unknown>, `${prefix}${name}.`))
-    } else flat[prefix + name] = value
+    if (isTable && !Object.hasOwn(OPTIONS, name)) {
+      for (const [option, one] of Object.entries(value)) flat[`${name}.${option}`] = one
+    } else flat[name] = value
   }
   return flat
 }

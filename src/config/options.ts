@@ -68,15 +68,15 @@ const isFolderPattern = (one: string): boolean =>
   /^(?:\/|~\/|~$)/.test(one) && !/(?:^|\/)\.\.?(?:\/|$)|\0/.test(one)
 
 const NONE: readonly string[] = []
+const TRUE_OR_FALSE = { allowed: "true or false", parse: flag } as const
 
 export const OPTIONS = {
   "capture.enabled": {
     env: ["CTXBRIDGE_CAPTURE"],
     scope: "user",
     default: true,
-    allowed: "true or false",
+    ...TRUE_OR_FALSE,
     doc: "Archive transcripts from hooks. Off: the hooks do nothing at all.",
-    parse: flag,
   },
   "capture.exclude": {
     env: [],
@@ -92,9 +92,8 @@ export const OPTIONS = {
     env: ["CTXBRIDGE_RESTORE"],
     scope: "any",
     default: true,
-    allowed: "true or false",
+    ...TRUE_OR_FALSE,
     doc: "Give context back after a compaction or /clear, and a pointer at startup.",
-    parse: flag,
   },
   "restore.budget": {
     env: ["CTXBRIDGE_RESTORE_BUDGET", "CLAUDE_FLOW_COMPACT_RESTORE_BUDGET"],
@@ -108,9 +107,8 @@ export const OPTIONS = {
     env: ["CTXBRIDGE_RESTORE_STARTUP"],
     scope: "any",
     default: true,
-    allowed: "true or false",
+    ...TRUE_OR_FALSE,
     doc: "At startup, say in at most 1,000 characters where the project was left.",
-    parse: flag,
   },
   "restore.related": {
     env: ["CTXBRIDGE_RESTORE_RELATED"],
@@ -124,9 +122,8 @@ export const OPTIONS = {
     env: ["CTXBRIDGE_RESTORE_RECEIPT"],
     scope: "any",
     default: true,
-    allowed: "true or false",
+    ...TRUE_OR_FALSE,
     doc: "After a restore, tell the user in one line what was given back. The model does not see it.",
-    parse: flag,
   },
   "instructions.budget": {
     env: ["CTXBRIDGE_INSTRUCTIONS_BUDGET", "CLAUDE_FLOW_COMPACT_INSTRUCTION_BUDGET"],
@@ -140,9 +137,8 @@ export const OPTIONS = {
     env: ["CTXBRIDGE_EMBED"],
     scope: "user",
     default: true,
-    allowed: "true or false",
+    ...TRUE_OR_FALSE,
     doc: "Make vectors of what is archived, in the background, for search by meaning.",
-    parse: flag,
   },
   "hook.deadline": {
     env: ["CTXBRIDGE_HOOK_DEADLINE"],
@@ -156,9 +152,8 @@ export const OPTIONS = {
     env: ["CTXBRIDGE_AUTOPILOT", "CLAUDE_FLOW_CONTEXT_AUTOPILOT"],
     scope: "any",
     default: true,
-    allowed: "true or false",
+    ...TRUE_OR_FALSE,
     doc: "Track how full the window is at every prompt, and tell the model once when it is nearly full.",
-    parse: flag,
   },
   "autopilot.window": {
     env: ["CTXBRIDGE_CONTEXT_WINDOW", "CLAUDE_FLOW_CONTEXT_WINDOW"],
@@ -188,25 +183,22 @@ export const OPTIONS = {
     env: ["CTXBRIDGE_AUTOPILOT_PROJECT_STATE"],
     scope: "user",
     default: false,
-    allowed: "true or false",
+    ...TRUE_OR_FALSE,
     doc: "Also write `autopilot-state.json` to the project's `.claude-flow/data`, where that folder exists.",
-    parse: flag,
   },
   "statusline.enabled": {
     env: ["CTXBRIDGE_STATUSLINE"],
     scope: "user",
     default: true,
-    allowed: "true or false",
+    ...TRUE_OR_FALSE,
     doc: "Show the status line. Off: `install` adds none, and one that is there shows only the line it is chained to.",
-    parse: flag,
   },
   "secrets.enabled": {
     env: ["CTXBRIDGE_SECRETS"],
     scope: "user",
     default: true,
-    allowed: "true or false",
+    ...TRUE_OR_FALSE,
     doc: "Replace secrets with `*` before anything is archived.",
-    parse: flag,
   },
   "secrets.patterns": {
     env: [],

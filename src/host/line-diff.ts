@@ -1,6 +1,7 @@
 /** The line diff shown by `--dry-run`. */
 
 const CONTEXT = 1
+const NOT_REACHED = Number.POSITIVE_INFINITY
 
 /** The lines that differ between two texts, marked `-` and `+`, with a line of context (` `) around each run. */
 export function lineDiff(before: string, after: string): string[] {
@@ -17,7 +18,7 @@ export function lineDiff(before: string, after: string): string[] {
   })
 }
 
-/** Marks every line of both texts. The common beginning and end are set aside because `markMiddle` is quadratic. */
+/** Marks every line of both texts. The common beginning and end are set aside, so that changes stand together. */
 function mark(old: readonly string[], now: readonly string[]): string[] {
   const most = Math.min(old.length, now.length)
   let head = 0
@@ -32,31 +33,47 @@ function mark(old: readonly string[], now: readonly string[]): string[] {
   ]
 }
 
-/** Uses the longest common subsequence. */
+/** Marks as few changes as possible. */
 function markMiddle(old: readonly string[], now: readonly string[]): string[] {
-  const width = now.length + 1
-  // longest[i * width + j] is its length for old[i…] and now[j…].
-  const longest = new Uint32Array((old.length + 1) * width)
-  const at = (i: number, j: number): number => longest[i * width + j] ?? 0
-  for (let i = old.length - 1; i >= 0; i--) {
-    for (let j = now.length - 1; j >= 0; j--) {
-      longest[i * width + j] = old[i] === now[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1))
-    }
-  }
+  const reached = reachedFromEnd(old, now)
   const marked: string[] = []
-  let i = 0
-  let j = 0
-  while (i < old.length || j < now.length) {
+  let edits = reached.length - 1
+  for (let i = 0, j = 0; i < old.length || j < now.length; ) {
     if (i < old.length && old[i] === now[j]) {
       marked.push(` ${old[i++]}`)
       j++
-    } else if (j >= now.length || (i < old.length && at(i + 1, j) >= at(i, j + 1))) {
-      marked.push(`-${old[i++]}`)
-    } else {
-      marked.push(`+${now[j++]}`)
+      continue
     }
+    // Of two equally short ways, the one that removes first.
+    const isShorter = (reached[--edits]?.get(i + 1 - j) ?? NOT_REACHED) <= i + 1
+    if (i < old.length && isShorter) marked.push(`-${old[i++]}`)
+    else marked.push(`+${now[j++]}`)
   }
   return marked
+}
+
+/**
+ * For each number of edits, and each difference between the places in the two texts, the first place in the old one
+ * from which that many suffice up to the end. This is the algorithm of Myers ("An O(ND) Difference Algorithm and Its
+ * Variations", 1986): settings may have many lines, but we change few.
+ */
+function reachedFromEnd(old: readonly string[], now: readonly string[]): Map<number, number>[] {
+  const end = old.length - now.length
+  const reached: Map<number, number>[] = []
+  for (let edits = 0; ; edits++) {
+    const before = reached.at(-1) ?? new Map([[end + 1, old.length + 1]])
+    const places = new Map<number, number>()
+    reached.push(places)
+    for (let offset = end - edits; offset <= end + edits; offset += 2) {
+      const removing = (before.get(offset + 1) ?? NOT_REACHED) - 1
+      const adding = before.get(offset - 1) ?? NOT_REACHED
+      let i = removing < 0 ? adding : Math.min(removing, adding)
+      if (i < offset || i === NOT_REACHED) continue
+      while (i > 0 && i > offset && old[i - 1] === now[i - 1 - offset]) i--
+      places.set(offset, i)
+      if (i === 0 && offset === 0) return reached
+    }
+  }
 }
 
 function linesOf(text: string): string[] {

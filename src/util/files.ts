@@ -73,6 +73,16 @@ export function statsOf(path: string): FileStats | undefined {
 /** Writes a file that nobody reads until it is complete; creates its folder if missing. 0600 in 0700. */
 export function writePrivate(file: string, text: string): void {
   try {
+    writeMaking(file, text)
+  } catch (error) {
+    // A full disk has room for the name, which no later process would use again.
+    tryTo(() => unlinkSync(file))
+    throw error
+  }
+}
+
+function writeMaking(file: string, text: string): void {
+  try {
     writeFileSync(file, text, { mode: 0o600 })
   } catch {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })

@@ -43,8 +43,8 @@ export function filterLines(content: Uint8Array, hidden: number, settings: Secre
   return { content: filled, hidden: left, rules: RULES_NUMBER }
 }
 
-/** Matches only texts that may contain a secret: a long word or an operator. Most short prompts do not. */
-const ANY = /[\w-]{16}|[=:<>%@]/
+/** Matches what every secret has: a long word, an operator or, before a password, an option. Most short prompts do not. */
+const ANY = /[\w.~+/-]{16}|[=:<>%@]|-p/
 
 /** For text outside transcripts. */
 export function filterText(text: string, settings: SecretSettings): string {
