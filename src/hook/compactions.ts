@@ -31,11 +31,13 @@ export function withCompactions(
 ): SessionState {
   if (own === undefined) return state
   // Rewritten by the host: the bytes already searched have moved, so nobody can tell which compactions are new.
-  if (own.captured.superseded !== undefined) return { ...state, seenAt: own.captured.archived }
+  // Where another process has archived it since, only its length may show that.
+  const { superseded, archived } = own.captured
+  if (superseded !== undefined || (before.seenAt ?? 0) > archived) return { ...state, seenAt: archived }
   const offsets = newCompactions(event, before, own)
   const last = offsets[offsets.length - 1]
   // Bytes without a compaction may be looked at again, so they are no reason to write the state.
-  const seen = state === before && last === undefined ? state : { ...state, seenAt: own.captured.archived }
+  const seen = state === before && last === undefined ? state : { ...state, seenAt: archived }
   if (last === undefined) return seen
   const { boundaryDue, ...rest } = seen
   const answered = boundaryDue === true ? 1 : 0
