@@ -2,14 +2,14 @@
 
 import { CtxError, codeOf } from "../util/errors.ts"
 import type { Captured } from "../vault/capture.ts"
-import { supersededPath, vaultFile } from "../vault/layout.ts"
+import { vaultFile } from "../vault/layout.ts"
 import { type Stretch, stretchesFrom, tailOf } from "../vault/reader.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
 import type { Database } from "./database.ts"
 import { ingest } from "./ingest.ts"
 import { claimPending, listPending, markPending, type Pending, settlePending } from "./pending.ts"
 import { dropPointers } from "./pointers.ts"
-import { noteCopy, type TranscriptRow, transcriptById } from "./transcripts.ts"
+import { formerOf, noteCopy, type TranscriptRow, transcriptById } from "./transcripts.ts"
 
 /** What to index; if it was captured just now, with the id of the copy it went to. */
 type Indexed = Pending & { readonly captured?: Pick<Captured, "id"> }
@@ -62,14 +62,9 @@ export function indexCopy(
  *
  * @returns false if time ran out first
  */
-function indexFormer(
-  db: Database,
-  dataHome: string,
-  { path, copy, session }: Indexed,
-  until: () => boolean,
-): boolean {
+function indexFormer(db: Database, dataHome: string, copy: Pending, until: () => boolean): boolean {
   for (let n = 1; ; n++) {
-    const former = noteCopy(db, dataHome, { path, session, copy: supersededPath(copy, n) })
+    const former = noteCopy(db, dataHome, formerOf(copy, n))
     if (former === undefined) return true
     // In a transaction of its own, because one that is damaged must not hold up what came after.
     const followed = db.transaction(() => indexRow(db, dataHome, former, until, []))

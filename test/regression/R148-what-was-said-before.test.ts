@@ -4,6 +4,7 @@
  */
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { readFileSync, writeFileSync } from "node:fs"
+import { messagesOf, turnsOf } from "../../src/archive/read.ts"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import type { Transcript } from "../support/transcript.ts"
@@ -25,13 +26,15 @@ async function expectInOrder(
   await machine.hook("stop", session.turn(PROMPTS[1]!).turn(PROMPTS[2]!).flush())
   const [first, second] = readFileSync(session.path, "utf8").split("\n")
   writeFileSync(session.path, `${first}\n${second}\n`)
-  await see(machine, session.turn(PROMPTS[3]!).flush())
+  await see(machine, session.say("Hot by now.").turn(PROMPTS[3]!).flush())
   const views = () => {
     using db = machine.views()
-    return { prompts: db.query("SELECT prompt FROM turns ORDER BY seq").values(), named: namedViews(db) }
+    const prompts = db.query("SELECT prompt FROM turns ORDER BY seq").values().flat()
+    const messages = turnsOf(db, session.session).map(({ id }) => messagesOf(db, id).map(({ time }) => time))
+    return { prompts, messages, named: namedViews(db) }
   }
   const followed = views()
-  expect(followed.prompts.flat()).toEqual(PROMPTS)
+  expect(followed.prompts).toEqual(PROMPTS)
   expect(await run(["rebuild"], machine)).toMatchObject({ code: 0, stderr: "" })
   expect(views()).toEqual(followed)
 }
