@@ -5,9 +5,8 @@
  */
 import type { Taken } from "../archive/take.ts"
 import { compactionOffsets } from "../transcript/glance.ts"
-import { closeSync } from "../util/fs.ts"
 import { readExactly } from "../vault/file.ts"
-import { openSource } from "../vault/original.ts"
+import { withSource } from "../vault/original.ts"
 import type { HookEvent } from "./event.ts"
 import { announcedAt, compactionUnanswered, type SessionState } from "./state.ts"
 
@@ -77,16 +76,11 @@ export function newCompactions(event: HookEvent, before: SessionState, own: Take
 
 /** Offsets of compactions, read from the transcript itself. */
 function compactionsFrom({ path, captured }: Taken, from: number): number[] {
-  const source = openSource(path)
-  if (source === undefined) return []
-  try {
-    const end = Math.min(captured.archived, source.stats.size)
+  const found: number[] = []
+  withSource(path, (fd, size) => {
+    const end = Math.min(captured.archived, size)
     const begin = Math.max(from, end - LOOKED_AT)
-    const found: number[] = []
-    for (const offset of compactionOffsets(readExactly(source.fd, begin, end - begin)))
-      found.push(begin + offset)
-    return found
-  } finally {
-    closeSync(source.fd)
-  }
+    for (const offset of compactionOffsets(readExactly(fd, begin, end - begin))) found.push(begin + offset)
+  })
+  return found
 }
