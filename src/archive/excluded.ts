@@ -2,12 +2,12 @@
  * Sessions of folders that the user has excluded (`capture.exclude`) are not archived. A session belongs to the first
  * folder that its transcript names. Until it names one, it could belong to any, so it is not archived yet.
  */
-import { closeSync, realpathSync } from "../util/fs.ts"
+import { realpathSync } from "../util/fs.ts"
 import { isWithin, literalStart } from "../util/globs.ts"
 import { dirname, join } from "../util/path.ts"
 import { readExactly } from "../vault/file.ts"
 import { transcriptName } from "../vault/layout.ts"
-import { openSource } from "../vault/original.ts"
+import { withSource } from "../vault/original.ts"
 
 export interface Exclusion {
   /** The user's home folder. */
@@ -74,15 +74,7 @@ interface Named {
   readonly session: string | undefined
 }
 
-function namedIn(transcript: string): Named | undefined {
-  const source = openSource(transcript)
-  if (source === undefined) return undefined
-  try {
-    return firstNamed(source.fd)
-  } finally {
-    closeSync(source.fd)
-  }
-}
+const namedIn = (transcript: string): Named | undefined => withSource(transcript, firstNamed)
 
 function firstNamed(fd: number): Named | undefined {
   let rest = Buffer.alloc(0)

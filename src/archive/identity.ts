@@ -9,7 +9,7 @@
  */
 import type { Part, TranscriptRecord } from "../transcript/types.ts"
 
-const hash = (...parts: string[]): bigint => BigInt.asIntN(64, Bun.hash.xxHash64(parts.join("\0"), 0n))
+export const hash = (...parts: string[]): bigint => BigInt.asIntN(64, Bun.hash.xxHash64(parts.join("\0"), 0n))
 
 /** The content by which copies are told from new messages; never stored. */
 function essence(part: Part): string {
@@ -65,6 +65,8 @@ function aliasOf(record: TranscriptRecord, parts: readonly Part[], content: stri
   if (parts.some((part) => part.kind === "toolResult")) return hash("result", content)
   // Kept messages keep their time.
   if (record.timestamp === undefined || parts.length === 0) return undefined
+  // In the queue, the same words may wait several times (queued.ts).
+  if (parts.some((part) => part.kind === "enqueued")) return undefined
   return hash(opensTurn(parts[0]) ? "prompt" : "host", record.timestamp, content)
 }
 

@@ -9,7 +9,7 @@ import type { Database } from "./database.ts"
 import { ingest } from "./ingest.ts"
 import { claimPending, listPending, markPending, type Pending, settlePending } from "./pending.ts"
 import { dropPointers } from "./pointers.ts"
-import { noteCopy, type TranscriptRow, transcriptById } from "./transcripts.ts"
+import { formerOf, noteCopy, type TranscriptRow, transcriptById } from "./transcripts.ts"
 
 /** What to index; if it was captured just now, with the id of the copy it went to. */
 type Indexed = Pending & { readonly captured?: Pick<Captured, "id"> }
@@ -52,7 +52,25 @@ export function indexCopy(
 ): TranscriptRow | undefined {
   const row = noteCopy(db, dataHome, copy)
   if (row === undefined) return undefined
+  if (row.indexed === 0 && !indexFormer(db, dataHome, copy, until)) return row
   return indexRow(db, dataHome, row, until, isStill(dataHome, copy, row) ? fresh : [])
+}
+
+/**
+ * Indexes what the host has replaced by the content of this copy: turns are numbered as they are read, and what was
+ * said before comes first.
+ *
+ * @returns false if time ran out first
+ */
+function indexFormer(db: Database, dataHome: string, copy: Pending, until: () => boolean): boolean {
+  for (let n = 1; ; n++) {
+    const former = noteCopy(db, dataHome, formerOf(copy, n))
+    if (former === undefined) return true
+    // In a transaction of its own, because one that is damaged must not hold up what came after.
+    const followed = db.transaction(() => indexRow(db, dataHome, former, until, []))
+    const done = readably(new Set(), former, () => followed())
+    if (done !== undefined && done.indexed < done.archived && until()) return false
+  }
 }
 
 /** Whether the copy holds what was captured: a hook may have begun it anew since, or text in it been forgotten. */
@@ -131,7 +149,7 @@ function indexSlice(db: Database, dataHome: string, one: Pending, end: number): 
 }
 
 /** Adds a copy that cannot be read to `unreadable`. One that was replaced meanwhile is left to the next look. */
-function readably<T>(unreadable: Set<string>, { copy }: Pending, read: () => T): T | undefined {
+function readably<T>(unreadable: Set<string>, { copy }: Pick<Pending, "copy">, read: () => T): T | undefined {
   try {
     return read()
   } catch (error) {

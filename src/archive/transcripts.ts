@@ -69,10 +69,7 @@ export function noteCopy(db: Database, dataHome: string, found: Pending): Transc
     }
     return { ...known, archived }
   }
-  if (known !== undefined) {
-    const moved = supersededCopy(dataHome, found.copy, known.copyId)
-    db.query("UPDATE transcripts SET copy = ? WHERE id = ?").run(moved, known.id)
-  }
+  noteFormer(db, dataHome, found)
   const row = db
     .query<{ id: number }, [string, string, string, string, number]>(
       `INSERT INTO transcripts (path, copy, copy_id, session, archived) VALUES (?, ?, ?, ?, ?)
@@ -82,12 +79,18 @@ export function noteCopy(db: Database, dataHome: string, found: Pending): Transc
   return transcriptById(db, row!.id)
 }
 
-/** Where the copy with this id has gone; a path that no file has if it is gone altogether. */
-function supersededCopy(dataHome: string, copy: string, id: string): string {
-  for (let n = 1; ; n++) {
-    const moved = supersededPath(copy, n)
-    const tail = tailOf(vaultFile(dataHome, moved))
-    if (tail?.header.id === id) return moved
-    if (tail === undefined) return `${copy}#${id}`
-  }
+/**
+ * Makes room for a new copy: the rows of those that were set aside before it follow them to their places. These rows
+ * come first, because what is said in one turn is ordered by transcript, then by offset.
+ */
+function noteFormer(db: Database, dataHome: string, found: Pending): void {
+  for (let n = 1; noteCopy(db, dataHome, formerOf(found, n)) !== undefined; n++);
+  // A copy that is gone altogether gets a path that no file has.
+  db.query("UPDATE transcripts SET copy = copy || '#' || copy_id WHERE copy = ?").run(found.copy)
 }
+
+/** The `n`th of the copies that the host's rewriting has left of a transcript. */
+export const formerOf = (found: Pending, n: number): Pending => ({
+  ...found,
+  copy: supersededPath(found.copy, n),
+})

@@ -17,6 +17,7 @@ import type { Database } from "./database.ts"
 import { FactRows } from "./fact-rows.ts"
 import { turnHandle } from "./handle.ts"
 import { type Identity, identify, opensTurn, role } from "./identity.ts"
+import { queuedAlias, takeFromQueue } from "./queued.ts"
 import { SessionRows } from "./session-rows.ts"
 import { followedBy, mayReplace, takeBack } from "./take-back.ts"
 import { type At, isOwnTool, ToolRows } from "./tool-rows.ts"
@@ -175,6 +176,7 @@ export class TurnWriter {
       const via = opening.kind === "prompt" && !this.#isSubagent() ? opening.via : "brief"
       const parent = via === "brief" ? undefined : followedBy(record, parts)
       this.#open(line, { via, text: opening.text, origin: origins[parts.indexOf(opening)]!, parent }, key)
+      takeFromQueue(this.#db, this.#words, this.#session, opening.text)
     } else if (this.#turn === undefined)
       this.#open(line, { via: "none", text: "", origin: "host", parent: undefined }, key)
     const turn = this.#turn!
@@ -189,7 +191,7 @@ export class TurnWriter {
         : this.#message(
             line,
             turn,
-            { key, alias },
+            { key, alias: alias ?? queuedAlias(parts) },
             { role: speaker, origin: injected ? "host" : messageOrigin(origins), kind: said.kind },
           )
     const isSaid = !injected && !record.sidechain && (said.kind === "prompt" || said.kind === "answer")

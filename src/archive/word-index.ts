@@ -56,7 +56,7 @@ function marksOf({ project, session, role, tools = [], isError, isSaid, time }: 
  */
 export class WordWriter {
   readonly #db: Database
-  readonly #waiting: { readonly message: number; readonly words: string }[] = []
+  readonly #waiting: { readonly message: number; words: string }[] = []
 
   constructor(db: Database) {
     this.#db = db
@@ -66,6 +66,13 @@ export class WordWriter {
     const words = wordSet(text)
     for (const one of marksOf(marks)) words.add(one)
     this.#waiting.push({ message, words: [...words].join(" ") })
+  }
+
+  /** From now on, nobody finds the message. */
+  empty(message: number): void {
+    const waiting = this.#waiting.find((one) => one.message === message)
+    if (waiting !== undefined) waiting.words = ""
+    else this.#db.query("INSERT OR REPLACE INTO words (rowid, text) VALUES (?, '')").run(message)
   }
 
   /** Call before the transaction ends. */

@@ -11,9 +11,8 @@ import { withPrompt } from "../autopilot/prompt-count.ts"
 import { follow, type Judgement, judge } from "../autopilot/track.ts"
 import { hostLimits, type Settings } from "../config/load.ts"
 import { glance } from "../transcript/glance.ts"
-import { closeSync } from "../util/fs.ts"
 import { readExactly } from "../vault/file.ts"
-import { openSource } from "../vault/original.ts"
+import { withSource } from "../vault/original.ts"
 import type { HookEvent } from "./event.ts"
 
 /** Bytes to read at the end of the transcript when another process archived the new part. */
@@ -94,15 +93,11 @@ function followed(context: ContextState, { path, captured, fresh }: Taken): Cont
 
 /** Whole lines at the end of the transcript, from `from` on unless that is too much. */
 function endOf(path: string, from: number): { content: Uint8Array; whole: boolean } {
-  const source = openSource(path)
-  if (source === undefined) return { content: new Uint8Array(), whole: false }
-  try {
-    const { size } = source.stats
+  const found = withSource(path, (fd, size) => {
     const begin = Math.max(size - TAIL, from > size ? 0 : from)
-    const bytes = readExactly(source.fd, begin, size - begin)
+    const bytes = readExactly(fd, begin, size - begin)
     const whole = begin === from
     return { content: whole ? bytes : bytes.subarray(bytes.indexOf(NEWLINE) + 1), whole }
-  } finally {
-    closeSync(source.fd)
-  }
+  })
+  return found ?? { content: new Uint8Array(), whole: false }
 }

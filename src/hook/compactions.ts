@@ -5,9 +5,8 @@
  */
 import type { Taken } from "../archive/take.ts"
 import { compactionOffsets } from "../transcript/glance.ts"
-import { closeSync } from "../util/fs.ts"
 import { readExactly } from "../vault/file.ts"
-import { openSource } from "../vault/original.ts"
+import { withSource } from "../vault/original.ts"
 import type { HookEvent } from "./event.ts"
 import { announcedAt, compactionUnanswered, type SessionState } from "./state.ts"
 
@@ -31,11 +30,13 @@ export function withCompactions(
 ): SessionState {
   if (own === undefined) return state
   // Rewritten by the host: the bytes already searched have moved, so nobody can tell which compactions are new.
-  if (own.captured.superseded !== undefined) return { ...state, seenAt: own.captured.archived }
+  // Where another process has archived it since, only its length may show that.
+  const { superseded, archived } = own.captured
+  if (superseded !== undefined || (before.seenAt ?? 0) > archived) return { ...state, seenAt: archived }
   const offsets = newCompactions(event, before, own)
   const last = offsets[offsets.length - 1]
   // Bytes without a compaction may be looked at again, so they are no reason to write the state.
-  const seen = state === before && last === undefined ? state : { ...state, seenAt: own.captured.archived }
+  const seen = state === before && last === undefined ? state : { ...state, seenAt: archived }
   if (last === undefined) return seen
   const { boundaryDue, ...rest } = seen
   const answered = boundaryDue === true ? 1 : 0
@@ -75,16 +76,11 @@ export function newCompactions(event: HookEvent, before: SessionState, own: Take
 
 /** Offsets of compactions, read from the transcript itself. */
 function compactionsFrom({ path, captured }: Taken, from: number): number[] {
-  const source = openSource(path)
-  if (source === undefined) return []
-  try {
-    const end = Math.min(captured.archived, source.stats.size)
+  const found: number[] = []
+  withSource(path, (fd, size) => {
+    const end = Math.min(captured.archived, size)
     const begin = Math.max(from, end - LOOKED_AT)
-    const found: number[] = []
-    for (const offset of compactionOffsets(readExactly(source.fd, begin, end - begin)))
-      found.push(begin + offset)
-    return found
-  } finally {
-    closeSync(source.fd)
-  }
+    for (const offset of compactionOffsets(readExactly(fd, begin, end - begin))) found.push(begin + offset)
+  })
+  return found
 }

@@ -1,9 +1,8 @@
 /** Finds out whether a restore has reached the conversation. Loaded only while that is unknown. */
 import type { Taken } from "../archive/take.ts"
 import { type Outcome, outcomeIn } from "../transcript/delivery.ts"
-import { closeSync } from "../util/fs.ts"
 import { readExactly } from "../vault/file.ts"
-import { openSource } from "../vault/original.ts"
+import { withSource } from "../vault/original.ts"
 import type { Delivery } from "./state.ts"
 
 /** A restore shows within this many bytes after it was given. Past them we stop looking, and do not give it again. */
@@ -12,15 +11,10 @@ const LOOKED_AT = 2 << 20
 /** @param own the session's transcript */
 export function outcomeOf({ at, time }: Delivery, { path, captured }: Taken): Outcome {
   if (captured.superseded !== undefined) return "unknown"
-  const source = openSource(path)
-  if (source === undefined) return "open"
-  try {
-    const { size } = source.stats
+  const found = withSource(path, (fd, size) => {
     if (size < at) return "unknown"
-    const content = readExactly(source.fd, at, Math.min(size - at, LOOKED_AT))
-    const outcome = outcomeIn(content, time)
+    const outcome = outcomeIn(readExactly(fd, at, Math.min(size - at, LOOKED_AT)), time)
     return outcome === "open" && size - at > LOOKED_AT ? "unknown" : outcome
-  } finally {
-    closeSync(source.fd)
-  }
+  })
+  return found ?? "open"
 }

@@ -40,7 +40,7 @@ export class Indexer {
   }
 
   #isKnown({ copy }: Pending): boolean {
-    return this.#db.query("SELECT 1 FROM transcripts WHERE copy = ?").get(copy) !== null
+    return this.#db.query("SELECT 1 FROM transcripts WHERE copy = ? AND indexed > 0").get(copy) !== null
   }
 
   /**

@@ -1,11 +1,9 @@
 /** Finds compactions that hooks were not told of, or not in full, in what the host has written. Asks the views. */
 import type { Database } from "../archive/database.ts"
+import { readPart } from "../restore/disk.ts"
 import type { JsonObject } from "../transcript/json.ts"
 import { linesWith } from "../transcript/lines-with.ts"
 import { summaryIn } from "../transcript/summary.ts"
-import { closeSync } from "../util/fs.ts"
-import { readExactly } from "../vault/file.ts"
-import { openSource } from "../vault/original.ts"
 import type { HookEvent } from "./event.ts"
 import type { SessionState } from "./state.ts"
 
@@ -109,16 +107,6 @@ export function summaryAtStart(
 const ANSWER = '"assistant"'
 const isAnswer = (line: JsonObject): boolean => line["type"] === "assistant" && line["isSidechain"] !== true
 
-/** The beginning of what stands behind a compaction; undefined if that is nothing. */
-function writtenSince({ transcript }: HookEvent, { offset }: Compaction): Buffer | undefined {
-  const source = transcript === undefined ? undefined : openSource(transcript)
-  if (source === undefined) return undefined
-  try {
-    const length = Math.min(source.stats.size - offset, SUMMARY_WITHIN)
-    if (length <= 0) return undefined
-    const content = readExactly(source.fd, offset, length)
-    return Buffer.from(content.buffer, content.byteOffset, content.byteLength)
-  } finally {
-    closeSync(source.fd)
-  }
-}
+/** The beginning of what stands behind a compaction; undefined if there is no transcript. */
+const writtenSince = ({ transcript }: HookEvent, { offset }: Compaction): Buffer | undefined =>
+  transcript === undefined ? undefined : readPart(transcript, offset, SUMMARY_WITHIN)

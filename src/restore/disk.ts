@@ -2,9 +2,8 @@
  * Reads files that are not ours: never more than asked for, never a pipe or device. A file that cannot be read counts
  * as missing.
  */
-import { closeSync } from "../util/fs.ts"
 import { readExactly } from "../vault/file.ts"
-import { openSource } from "../vault/original.ts"
+import { withSource } from "../vault/original.ts"
 
 /** The text of a file of at most `most` bytes; undefined for any other. */
 export function readSmall(path: string, most: number): string | undefined {
@@ -23,13 +22,7 @@ const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
 
 function withFile<T>(path: string, read: (fd: number, size: number) => T): T | undefined {
   try {
-    const source = openSource(path)
-    if (source === undefined) return undefined
-    try {
-      return read(source.fd, source.stats.size)
-    } finally {
-      closeSync(source.fd)
-    }
+    return withSource(path, read)
   } catch {
     return undefined
   }

@@ -48,7 +48,8 @@ export const isCaveat = (notice: string): boolean =>
   notice.trimStart().startsWith(CAVEAT) || notice.trimStart().startsWith("<local-command-caveat>")
 
 const CONTINUATION = "This session is being continued from a previous conversation"
-const HOOK_WORDS = /^[A-Z][A-Za-z]+(?::\S+)? (?:hook (?:feedback|blocking error)|operation blocked by hook)/
+const HOOK_WORDS =
+  /^[A-Z][A-Za-z]+(?::\S+)? (?:hook (?:feedback:|blocking error(?: from|:))|operation blocked by hook:)/
 /** `/name` or `/name args`, but not a path or a sentence such as "/name, and then …". */
 const SLASH_COMMAND = /^\/[A-Za-z][\w:.-]{0,63}(?:\s|$)/
 

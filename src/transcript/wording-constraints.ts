@@ -46,7 +46,7 @@ const english = (): Wording => ({
     /\b(?:do not|don['’]?t) (?:think|worry|know|see|understand|care|mind|need|remember|have|get|believe|exist|work)\b/i,
     /\bnever mind\b/i,
     // Pasted output of programs.
-    /^[\w.]*(?:error|exception)\b[^:]{0,40}:/i,
+    /^(?:[\w.]*error|[\w.]+exception|fatal)(?:\[\w+\]| [A-Z]{0,4}\d+)?:/i,
     /^please make sure you have the correct access rights\b/i,
   ],
 })

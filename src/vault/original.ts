@@ -27,6 +27,17 @@ export function openSource(path: string): { fd: number; stats: FileStats } | und
   return undefined
 }
 
+/** Calls `read` with what `openSource` opens, and closes it. */
+export function withSource<T>(path: string, read: (fd: number, size: number) => T): T | undefined {
+  const source = openSource(path)
+  if (source === undefined) return undefined
+  try {
+    return read(source.fd, source.stats.size)
+  } finally {
+    closeSync(source.fd)
+  }
+}
+
 /** Hash of the transcript's last bytes before `end`. */
 export const tailHash = (fd: number, end: number): bigint =>
   xxh64(readExactly(fd, Math.max(0, end - TAIL_WINDOW), Math.min(end, TAIL_WINDOW)))

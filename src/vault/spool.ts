@@ -9,7 +9,7 @@ import { CtxError } from "../util/errors.ts"
 import { type Captured, type CaptureRequest, capture } from "./capture.ts"
 import { archivedBytes, readTail, type Tail } from "./file.ts"
 import { vaultFile } from "./layout.ts"
-import { follows, openSource, sameStart } from "./original.ts"
+import { follows, sameStart, withSource } from "./original.ts"
 import { openCopy } from "./reader.ts"
 import { prepareSpool } from "./spool-folders.ts"
 
@@ -69,18 +69,14 @@ function furthest(
   transcript: string,
   files: readonly string[],
 ): { size: number; tail: Tail | undefined } | undefined {
-  const source = openSource(transcript)
-  if (source === undefined) return undefined
-  try {
+  return withSource(transcript, (source, size) => {
     let best: Tail | undefined
     for (const file of files) {
-      const tail = tailIfSame(file, source.fd)
+      const tail = tailIfSame(file, source)
       if (tail !== undefined && (best === undefined || archivedBytes(tail) > archivedBytes(best))) best = tail
     }
-    return { size: source.stats.size, tail: best }
-  } finally {
-    closeSync(source.fd)
-  }
+    return { size, tail: best }
+  })
 }
 
 /** Also undefined if the file cannot be read, which is why we are here. */

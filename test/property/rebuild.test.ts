@@ -39,6 +39,7 @@ const step = fc.record({
     "fork",
     "agent",
     "rewrite",
+    "rewrite unseen",
     "mark",
     "rewind",
   ),
@@ -69,9 +70,10 @@ test("sessions, forks, subagents, compactions, rewritten transcripts", () => {
           transcript.raw(readFileSync(parent.path, "utf8").trimEnd())
         } else if (what === "mark") marks[session] = transcript.tip
         else if (what === "rewind") transcript.backTo(marks[session]!).turn(`instead ${n}`, [EDIT])
-        else if (what === "rewrite") {
+        else if (what === "rewrite" || what === "rewrite unseen") {
           transcript.turn(`before ${n}`).flush()
-          archive.follow(transcript)
+          if (what === "rewrite") archive.follow(transcript)
+          else archive.take(transcript)
           writeFileSync(transcript.path, "")
           transcript.turn(`anew ${n}`)
         } else {

@@ -7,6 +7,8 @@ import { constraintsIn, decisionsIn, refutedIn } from "../../src/transcript/extr
 
 describe("rules", () => {
   test.each([
+    "Error handling: never swallow one.",
+    "Exception: in tests, always use the real loom.",
     "No emojis.",
     "No comments in the code, please.",
     "Answer in German.",
@@ -39,6 +41,7 @@ describe("rules", () => {
   test.each([
     "You never told me.",
     "TypeError: the shuttle must not be null",
+    "error TS2322: the thread must not be a number",
     "No new errors.",
     "No more errors now, great.",
     "No comments so far.",

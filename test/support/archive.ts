@@ -26,14 +26,16 @@ export class Archive {
     return new Transcript({ session: id, cwd, version, path, ...(agent === undefined ? {} : { agent }) })
   }
 
-  /** Does what a hook does: takes the new bytes into the vault, then into the views. */
-  follow(transcript: Transcript): Taken {
+  /** Takes the new bytes into the vault, as a hook does at the end of a turn. */
+  take(transcript: Transcript): Taken {
     const place = { dataHome: this.dataHome, home: this.root }
-    const taken = take(place, transcript.path, {
-      now: Date.now(),
-      deadline: Number.POSITIVE_INFINITY,
-      lastLine: "whole",
-    })
+    const options = { now: Date.now(), deadline: Number.POSITIVE_INFINITY, lastLine: "whole" } as const
+    return take(place, transcript.path, options)
+  }
+
+  /** The same and then into the views, as a hook does that replies. */
+  follow(transcript: Transcript): Taken {
+    const taken = this.take(transcript)
     this.db.transaction(() => index(this.db, this.dataHome, taken, () => false, taken.fresh)).immediate()
     settlePending(this.dataHome, taken.copy)
     return taken
