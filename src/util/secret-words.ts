@@ -3,9 +3,12 @@
  * precedes the host in a URL. Pure.
  */
 
-/** Matches words for secrets and an operator, up to the operator, unless a small number follows, as in token counts. */
+/**
+ * Matches words for secrets and an operator, up to the operator, unless a small number follows, as in token counts. `PWD`
+ * before a path is a folder.
+ */
 export const wordGate = (): RegExp =>
-  /(?:(?:pass[wp]|pwd|secret|token|key|auth)[\w-]{0,24}|(?<!(?<!\\)[a-z])pass)[\\"'`\] ]{0,8}[:=>,](?! ?\d{1,9}[,}\]\\])/gi
+  /(?:(?:pass[wp]|pwd(?![^\w/]{1,20}\/)|secret|token|key|auth)[\w-]{0,24}|(?<!(?<!\\)[a-z])pass)[\\"'`\] ]{0,8}[:=>,](?! ?\d{1,9}[,}\]\\])/gi
 
 /** The value of a header or a command's option, and what it must look like. */
 const header = (): RegExp => /[ \t]{0,4}([\w.~+/%=-]{16,})/y
@@ -95,7 +98,9 @@ function valueBehind(
   if (match === null || value === undefined || isPlaceholder(value) || !isSecret(value, bare))
     return undefined
   const start = match.index + match[0].lastIndexOf(value)
-  return { start, end: start + value.length }
+  const end = start + value.length
+  // `key = lib.X509_get_pubkey(…)` is a call.
+  return bare && isSecret === isRandom && text[end] === "(" ? undefined : { start, end }
 }
 
 /** What examples and templates contain instead of a value, and code. */
