@@ -45,16 +45,19 @@ function isOf(name: string, bytes: Uint8Array, sessions: ReadonlySet<string>): b
 }
 
 /** Removes copies of damaged databases: they hold what the views held, and cannot be cleaned. */
-function removeKeptDatabases(dataHome: string): void {
-  let names: string[]
+export function removeKeptDatabases(dataHome: string): void {
+  for (const file of keptDatabases(dataHome)) rmSync(file, { force: true })
+}
+
+/** The copies of damaged databases. */
+export function keptDatabases(dataHome: string): string[] {
   try {
-    names = readdirSync(dataHome)
+    const names = readdirSync(dataHome).filter((name) => /^archive\.db\.damaged-/.test(name))
+    return names.map((name) => join(dataHome, name))
   } catch (error) {
-    if (isMissing(error)) return
+    if (isMissing(error)) return []
     throw error
   }
-  for (const name of names)
-    if (/^archive\.db\.damaged-/.test(name)) rmSync(join(dataHome, name), { force: true })
 }
 
 /** Sessions of the same projects, those that continue the forgotten ones, and those known only from `restores`. */

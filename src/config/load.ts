@@ -30,8 +30,9 @@ export interface Paths extends Places {
 
 type Env = Readonly<Record<string, string | undefined>>
 
+/** Without slashes at the end, because paths are compared with it, and the spool is named after one. */
 const absolute = (path: string | undefined): string | undefined =>
-  path !== undefined && isAbsolute(path) ? path : undefined
+  path !== undefined && isAbsolute(path) ? path.replace(/(?<=.)\/+$/, "") : undefined
 
 /** From the user database. Only used without HOME: loading node:os costs a hook 0.2 ms. */
 const homeOfUser = (): string => process.getBuiltinModule("node:os").homedir()

@@ -80,15 +80,18 @@ function copied(
       .map((suffix) => statSync(file + suffix, { throwIfNoEntry: false }))
       .map((stats) => `${stats?.size} ${stats?.mtimeMs}`)
       .join(" ")
-  for (let attempt = 1; ; attempt++) {
-    const before = state()
-    for (const suffix of ["", ...journals]) {
-      if (sizeOf(file + suffix) > 0) copyFileSync(file + suffix, target + suffix)
+  try {
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+      const before = state()
+      for (const suffix of ["", ...journals]) {
+        if (sizeOf(file + suffix) > 0) copyFileSync(file + suffix, target + suffix)
+      }
+      if (state() === before) return { file: target, folder }
     }
-    if (state() === before) return { file: target, folder }
-    if (attempt < ATTEMPTS) continue
-    rmSync(folder, { recursive: true, force: true })
     throw new CtxError("foreign-busy", "its tool is writing to it", { hint: "try again when that is idle" })
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true })
+    throw error
   }
 }
 

@@ -24,6 +24,14 @@ const DATA =
 const STATE =
   /^(ctxbridge\.log.*|job\.(lock|stop)|swept|foreign-\d+|runtime-[0-9a-f]{16}(\.\d+)?|loading-native-\d+)$/
 
+const isNamedAsOurs = (name: string): boolean => DATA.test(name) || STATE.test(name)
+
+/** Names of ours that others use as well. On their own they do not make a folder ours. */
+const ORDINARY = /^(vault|notes|sessions|requests|pending|install|models)$/
+
+/** How often to remove, because a running hook may write in the meantime. */
+const ROUNDS = 3
+
 /** One of our files or folders on disk. */
 export interface Piece {
   readonly path: string
@@ -32,7 +40,7 @@ export interface Piece {
 }
 
 /** Everything of ours in our homes and in the temporary folder. */
-export function pieces(homes: Homes): Piece[] {
+export function pieces(homes: Homes, { theirs } = readFolders(homes.dataHome)): Piece[] {
   const { dataHome, stateHome } = homes
   const found = [
     ...entries(dataHome)
@@ -43,7 +51,8 @@ export function pieces(homes: Homes): Piece[] {
       .map(({ name }) => join(stateHome, name)),
     ...spools(homes),
   ]
-  return [...new Set(found)].map((path) => ({ path, ...sizeOf(path) }))
+  const own = new Set(found.filter((path) => !theirs.includes(path)))
+  return [...own].map((path) => ({ path, ...sizeOf(path) }))
 }
 
 /** Where hooks write when they cannot write to the archive. Another archive's spool may be next to ours. */
@@ -77,23 +86,26 @@ interface Folders {
   readonly made: readonly string[]
   /** Homes that existed and were not ours. */
   readonly found: readonly string[]
+  /** What they held under names that we use, too. */
+  readonly theirs: readonly string[]
 }
 
 /** Call this before an install writes anything. */
-export function foldersBefore(homes: Homes): Folders {
+export function foldersBefore({ dataHome, stateHome }: Homes): Folders {
   const made: string[] = []
   const found: string[] = []
-  for (const home of [homes.dataHome, homes.stateHome]) {
-    if (
-      isThere(home) &&
-      !entries(home).some(({ name }) => DATA.test(name) || STATE.test(name) || name === "state")
-    ) {
-      found.push(home)
-    }
+  const theirs: string[] = []
+  for (const home of [dataHome, stateHome]) {
     for (const folder of withParents(home)) if (!isThere(folder)) made.push(folder)
+    if (!isThere(home) || isOurs(home) || (home === dirname(stateHome) && isOurs(stateHome))) continue
+    found.push(home)
+    for (const { name } of entries(home)) if (isNamedAsOurs(name)) theirs.push(join(home, name))
   }
-  return { made: [...new Set(made)], found }
+  return { made: [...new Set(made)], found, theirs }
 }
+
+const isOurs = (home: string): boolean =>
+  entries(home).some(({ name }) => isNamedAsOurs(name) && !ORDINARY.test(name))
 
 const isThere = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined
 
@@ -111,10 +123,10 @@ export function rememberFolders(dataHome: string, folders: Folders): void {
 
 function readFolders(dataHome: string): Folders {
   try {
-    const { made, found } = JSON.parse(readFileSync(join(dataHome, RECORD), "utf8")) as Folders
-    return { made: stringsOf(made), found: stringsOf(found) }
+    const { made, found, theirs } = JSON.parse(readFileSync(join(dataHome, RECORD), "utf8")) as Folders
+    return { made: stringsOf(made), found: stringsOf(found), theirs: stringsOf(theirs) }
   } catch {
-    return { made: [], found: [] }
+    return { made: [], found: [], theirs: [] }
   }
 }
 
@@ -124,20 +136,27 @@ function readFolders(dataHome: string): Folders {
  * @returns paths in our homes that are not ours and were left
  */
 export function removeFootprint(homes: Homes): string[] {
-  const { made, found } = readFolders(homes.dataHome)
+  // Read once, because the record goes as well.
+  const folders = readFolders(homes.dataHome)
+  let round = 0
+  do removeOnce(homes, folders)
+  while (++round < ROUNDS && pieces(homes, folders).length > 0)
+  return [homes.dataHome, homes.stateHome].flatMap((home) =>
+    entries(home)
+      .map(({ name }) => join(home, name))
+      .filter((path) => path !== homes.stateHome),
+  )
+}
+
+function removeOnce(homes: Homes, folders: Folders): void {
   const spooled = spools(homes)
-  for (const { path } of pieces(homes)) {
+  for (const { path } of pieces(homes, folders)) {
     rmSync(path, { recursive: true, force: true })
   }
   for (const path of spooled) {
     const spool = dirname(path)
     if (removeIfEmpty(spool) && dirname(spool) !== homes.stateHome) removeIfEmpty(dirname(spool))
   }
-  const own = [homes.stateHome, homes.dataHome].filter((home) => !found.includes(home))
-  for (const folder of [...own, ...made.toReversed()]) removeIfEmpty(folder)
-  return [homes.dataHome, homes.stateHome].flatMap((home) =>
-    entries(home)
-      .map(({ name }) => join(home, name))
-      .filter((path) => path !== homes.stateHome),
-  )
+  const own = [homes.stateHome, homes.dataHome].filter((home) => !folders.found.includes(home))
+  for (const folder of [...own, ...folders.made.toReversed()]) removeIfEmpty(folder)
 }

@@ -6,6 +6,7 @@ import { dropPointers } from "../archive/pointers.ts"
 import { rebuild } from "../archive/rebuild.ts"
 import { followVault } from "../archive/remembered.ts"
 import { changingSessions } from "../archive/session-files.ts"
+import { keptDatabases, removeKeptDatabases } from "../archive/traces.ts"
 import type { Paths } from "../config/load.ts"
 import { CtxError, isMissing, messageOf } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
@@ -88,6 +89,8 @@ export function resumeRedaction(dataHome: string, wait: number): void {
 function renewViews(dataHome: string, now: number, wait: number): void {
   rebuild(dataHome, { now, wait })
   dropPointers(dataHome)
+  // The rebuild has kept a copy of views that were damaged.
+  removeKeptDatabases(dataHome)
   rmSync(noteOf(dataHome), { force: true })
 }
 
@@ -115,10 +118,10 @@ function redactAll(place: Place, secrets: SecretSettings, options: RedactOptions
       0,
     ) +
     redactFiles([logPath(stateHome), `${logPath(stateHome)}.1`], (text) => filterText(text, secrets), dryRun)
-  const damaged = filesIn(dataHome).filter((file) => file.includes("archive.db.damaged-"))
+  const damaged = keptDatabases(dataHome)
   const filledBytes = changed.reduce((sum, { filled }) => sum + filled, 0)
   const rebuilt = !dryRun && (interrupted || filledBytes + restores > 0)
-  if (!dryRun) for (const file of damaged) rmSync(file, { force: true })
+  if (!dryRun) removeKeptDatabases(dataHome)
   if (rebuilt) renewViews(dataHome, options.now, options.wait)
   else if (!dryRun) {
     if (files > 0) dropPointers(dataHome)
@@ -167,6 +170,8 @@ function redactRestores(dataHome: string, secrets: SecretSettings, dryRun: boole
   if (!filesIn(dataHome).includes(databasePath(dataHome))) return 0
   const db = openDatabase(dataHome, { wait: 5000, readonly: dryRun, asItIs: true })
   try {
+    // Whoever is creating the database may not have come to its tables yet, or may have been killed before.
+    if (db.query("SELECT 1 FROM sqlite_schema WHERE name = 'restores'").get() === null) return 0
     const found = db
       .query<{ id: number; text: string }, []>("SELECT id, text FROM restores WHERE text <> ''")
       .all()

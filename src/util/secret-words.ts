@@ -3,9 +3,12 @@
  * precedes the host in a URL. Pure.
  */
 
-/** Matches words for secrets and an operator, up to the operator, unless a small number follows, as in token counts. */
+/**
+ * Matches words for secrets and an operator, up to the operator, unless a small number follows, as in token counts. `PWD`
+ * before a path is a folder.
+ */
 export const wordGate = (): RegExp =>
-  /(?:pass[wp]|pwd|secret|token|key|auth)[\w-]{0,24}[\\"'`\] ]{0,8}[:=>,](?! ?\d{1,9}[,}\]\\])/gi
+  /(?:(?:pass[wp]|pwd(?![^\w/]{1,20}\/)|secret|token|key|auth)[\w-]{0,24}|(?<!(?<!\\)[a-z])pass)[\\"'`\] ]{0,8}[:=>,](?! ?\d{1,9}[,}\]\\])/gi
 
 /** The value of a header or a command's option, and what it must look like. */
 const header = (): RegExp => /[ \t]{0,4}([\w.~+/%=-]{16,})/y
@@ -49,10 +52,14 @@ export interface Value {
  * @param at index after it
  */
 export function valueAt(text: string, start: number, at: number): Value | undefined {
-  const isSecret = "pP".includes(text[start]!) ? isPassword : isRandom
+  const isPass = /^pass[^wp]/i.test(text.slice(start, start + 5))
+  const isSecret = isPass ? isMixed : "pP".includes(text[start]!) ? isPassword : isRandom
   if (isSecret === isRandom && text[at - 1] !== "," && !isLongWord(text, at)) return undefined
   if (text[at - 1] === ",") return valueBehind(namedValue(), 1, text, at, isSecret)
-  return valueBehind(quoted(), 2, text, at, isSecret) ?? valueBehind(bareValue(), 1, text, at, isSecret, true)
+  const value = valueBehind(quoted(), 2, text, at, isSecret)
+  // `pass: …` is mostly prose, `DB_PASS=…` is not.
+  if (value !== undefined || (isPass && text[start - 1]! + text[at - 1]! !== "_=")) return value
+  return valueBehind(bareValue(), 1, text, at, isSecret, true)
 }
 
 /** Whether a word as long as a key follows. Mostly it is prose, which has no such words. */
@@ -91,7 +98,9 @@ function valueBehind(
   if (match === null || value === undefined || isPlaceholder(value) || !isSecret(value, bare))
     return undefined
   const start = match.index + match[0].lastIndexOf(value)
-  return { start, end: start + value.length }
+  const end = start + value.length
+  // `key = lib.X509_get_pubkey(…)` is a call.
+  return bare && isSecret === isRandom && text[end] === "(" ? undefined : { start, end }
 }
 
 /** What examples and templates contain instead of a value, and code. */
@@ -133,6 +142,10 @@ function isPassword(value: string, bare: boolean): boolean {
     !/[?!]$/.test(value)
   )
 }
+
+/** For what `pass` introduces, as that is also an ordinary word. */
+const isMixed = (value: string): boolean =>
+  /[A-Za-z]/.test(value) && !/^[a-z]+$|\s/.test(value) && isPassword(value, true)
 
 /** Labels and messages, as in `password: "Enter your password"`. */
 const isProse = (value: string): boolean =>

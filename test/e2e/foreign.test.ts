@@ -120,6 +120,21 @@ describe("an archive of another tool's", () => {
     expect(readdirSync(join(own.dataHome, "state")).filter((name) => name.startsWith("foreign-"))).toEqual([])
   })
 
+  test("where there is no room for a copy of leafhill's, none of it stays", async () => {
+    using own = new Machine()
+    const folder = join(own.root, "foreign")
+    mkdirSync(folder)
+    const db = makeLeafhill(join(folder, "memory.db"), "WAL")
+    try {
+      const through = ["/bin/sh", "-c", 'ulimit -f 0; exec "$0" "$@"']
+      const options = { env: own.env, cwd: own.cwd, through }
+      expect(await run(["import", join(folder, "memory.db")], options)).toMatchObject({ code: 1 })
+    } finally {
+      db.close()
+    }
+    expect(readdirSync(join(own.dataHome, "state")).filter((name) => name.startsWith("foreign-"))).toEqual([])
+  })
+
   test("what the vault has from the host is left out; rows that came since are added", async () => {
     using own = new Machine()
     own

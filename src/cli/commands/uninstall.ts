@@ -25,8 +25,6 @@ import { SETTINGS_ARGS, settingsOptions, wantsServer } from "./install.ts"
 
 /** ms to wait for the background job to end. It checks after each slice of work, except during a rebuild. */
 const PATIENCE = 120_000
-/** How often to remove, because a running hook may write in the meantime. */
-const ROUNDS = 3
 
 export default {
   meta: {
@@ -105,7 +103,7 @@ function purge(context: Context): number {
     return EXIT.failed
   const { settings, left } = oneAtATime(env.home, () => ({
     settings: removedSettings(context),
-    left: dryRun ? [] : withoutJob(env.stateHome, PATIENCE, () => removeAll(context)),
+    left: dryRun ? [] : withoutJob(env.stateHome, PATIENCE, () => removeFootprint(env)),
   }))
   for (const change of settings) for (const line of settingsLines(change)) out.print(safe(line))
   out.print(`${dryRun ? "Would remove" : "Removed"} ${what}`)
@@ -132,10 +130,4 @@ function settingsLines(change: SettingsChange): string[] {
   return change.diff.length === 0
     ? [`Would change ${change.file}`]
     : [`Would change ${change.file}:`, ...change.diff]
-}
-
-function removeAll({ env }: Context): string[] {
-  let left = removeFootprint(env)
-  for (let round = 1; round < ROUNDS && pieces(env).length > 0; round++) left = removeFootprint(env)
-  return left
 }

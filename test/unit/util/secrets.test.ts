@@ -102,6 +102,7 @@ describe("values", () => {
     const examples = [
       `AKIA${"IOSFODNN7"}EXAMPLE`,
       `aws_secret_access_key = wJalrXUtnFEMI/${"K7MDENG"}/bPxRfiCYEXAMPLEKEY`,
+      `aws_secret_access_key = je7MtGbClwBF/${"2Zp9Utk"}/h3yCo8nvbEXAMPLEKEY`,
     ]
     for (const text of examples) expect(filtered(line(text)).text).toBe(line(text))
   })
@@ -113,9 +114,12 @@ describe("values", () => {
     expect(filtered(number).text).toBe(number)
   })
 
-  test("code and questions are not passwords", () => {
+  test("code, folders and questions are not secrets", () => {
     for (const text of [
       "password = settings2.db.pass",
+      "private_key = _lib.X509_get_private_key(cert)",
+      "PWD=/home/harbour/shop2",
+      JSON.stringify(JSON.stringify({ OLDPWD: "/home/harbour/shop2" })),
       "Which password: really2?",
       'password: "Enter it, please"',
     ])

@@ -1,0 +1,39 @@
+/**
+ * The filter knew `DB_PASSWORD=…` and `password: "…"`, but not the shorter `DB_PASS=…` and `pass: "…"`, which stand in as
+ * many files of settings.
+ */
+import { expect, test } from "bun:test"
+import { contentOf, Machine } from "../support/machine.ts"
+
+const SECRETS = [
+  ["DB_PASS=hunter2x!y", "DB_PASS=**********"],
+  ["export SMTP_PASS='s3cr3t!pw' && run", "export SMTP_PASS='*********' && run"],
+  ['auth: { user: "bob", pass: "s3cr3t!pw" }', 'auth: { user: "bob", pass: "*********" }'],
+  ["user: bob\npass: 's3cr3t!pw'\n", "user: bob\npass: '*********'\n"],
+  ['{"name": "DB_PASS", "value": "s3cr3t!pw"}', '{"name": "DB_PASS", "value": "*********"}'],
+]
+
+const HARMLESS = [
+  "First pass: 12345ms",
+  'pass: "succeeded"',
+  "pass: src/step1.test.ts",
+  '["pass","step_12a"]',
+  "DB_PASS=$(vault read db1)",
+  "BYPASS=cache-v12",
+  "compass: 'n0rth-east'",
+]
+
+test("values of `pass` are filled, and the word stays a word", async () => {
+  using machine = new Machine()
+  const session = machine.session()
+  for (const text of [...SECRETS.map(([text]) => text!), ...HARMLESS]) session.turn(text)
+  expect(await machine.hook("stop", session.flush())).toMatchObject({ code: 0, stdout: "", stderr: "" })
+  const prompts = contentOf(machine.copy(session.path))
+    .toString()
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line))
+    .filter(({ type }) => type === "user")
+    .map(({ message }) => message.content)
+  expect(prompts).toEqual([...SECRETS.map(([, kept]) => kept!), ...HARMLESS])
+})

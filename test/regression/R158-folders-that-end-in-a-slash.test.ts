@@ -1,0 +1,38 @@
+/**
+ * `CTXBRIDGE_HOME=/x/` and `/x` are one archive, but each had a spool of its own. With `TMPDIR=/tmp/`, as macOS ends it,
+ * `status` counted what was spooled twice.
+ */
+import { expect, test } from "bun:test"
+import { mkdirSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { run } from "../support/binary.ts"
+import { Machine } from "../support/machine.ts"
+
+/** Spools a session, with a slash after each folder in the environment. */
+async function spooled(machine: Machine, blocked: readonly string[]): Promise<void> {
+  mkdirSync(machine.dataHome)
+  for (const name of blocked) writeFileSync(join(machine.dataHome, name), "")
+  const session = machine.session().turn("What was asked.").flush()
+  const { HOME, CTXBRIDGE_HOME, TMPDIR } = machine.env
+  const env = { HOME: `${HOME}/`, CTXBRIDGE_HOME: `${CTXBRIDGE_HOME}/`, TMPDIR: `${TMPDIR}//` }
+  expect(await machine.hook("stop", session, {}, { env })).toMatchObject({ code: 0, stdout: "", stderr: "" })
+}
+
+test("what was spooled for one moves to the other", async () => {
+  using machine = new Machine()
+  await spooled(machine, ["vault"])
+  rmSync(join(machine.dataHome, "vault"))
+  const verified = await run(["verify", "--json"], { env: machine.env })
+  expect(verified).toMatchObject({ code: 0, stderr: "" })
+  expect(JSON.parse(verified.stdout).totals).toMatchObject({ complete: 1, missing: 0 })
+})
+
+test("a folder is named once, and as people write it", async () => {
+  using machine = new Machine()
+  await spooled(machine, ["vault", "state"])
+  const env = { ...machine.env, TMPDIR: `${machine.root}/` }
+  const status = await run(["status", "--json"], { env, cwd: machine.cwd })
+  const { spool } = JSON.parse(status.stdout)
+  expect(spool).toHaveLength(1)
+  expect(spool[0].folder).toStartWith(join(machine.root, `ctxbridge-${process.getuid?.()}`, "spool"))
+})
