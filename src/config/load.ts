@@ -31,8 +31,12 @@ export interface Paths extends Places {
 type Env = Readonly<Record<string, string | undefined>>
 
 /** Without slashes at the end, because paths are compared with it, and the spool is named after one. */
-const absolute = (path: string | undefined): string | undefined =>
-  path !== undefined && isAbsolute(path) ? path.replace(/(?<=.)\/+$/, "") : undefined
+function absolute(path: string | undefined): string | undefined {
+  if (path === undefined || !isAbsolute(path)) return undefined
+  let end = path.length
+  while (end > 1 && path[end - 1] === "/") end--
+  return path.slice(0, end)
+}
 
 /** From the user database. Only used without HOME: loading node:os costs a hook 0.2 ms. */
 const homeOfUser = (): string => process.getBuiltinModule("node:os").homedir()
