@@ -5,7 +5,7 @@ import { databasePath, openDatabase } from "../archive/database.ts"
 import { dropPointers } from "../archive/pointers.ts"
 import { rebuild } from "../archive/rebuild.ts"
 import { followVault } from "../archive/remembered.ts"
-import { changingSessions } from "../archive/session-files.ts"
+import { changingSessions, sessionFolder } from "../archive/session-files.ts"
 import { keptDatabases, removeKeptDatabases } from "../archive/traces.ts"
 import type { Paths } from "../config/load.ts"
 import { CtxError, isMissing, messageOf } from "../util/errors.ts"
@@ -108,16 +108,9 @@ function redactAll(place: Place, secrets: SecretSettings, options: RedactOptions
     }
   }
   const restores = redactRestores(dataHome, secrets, dryRun)
-  const sessions = join(dataHome, "sessions")
+  const logs = [logPath(stateHome), `${logPath(stateHome)}.1`]
   const files =
-    filesIn(sessions).reduce(
-      (n, file) =>
-        n +
-        // Locked so that it does not overwrite what a hook writes about the session at this moment.
-        changingSessions(dataHome, () => redactFiles([file], (text) => filteredJson(text, secrets), dryRun)),
-      0,
-    ) +
-    redactFiles([logPath(stateHome), `${logPath(stateHome)}.1`], (text) => filterText(text, secrets), dryRun)
+    redactStates(dataHome, secrets, dryRun) + redactFiles(logs, (text) => filterText(text, secrets), dryRun)
   const damaged = keptDatabases(dataHome)
   const filledBytes = changed.reduce((sum, { filled }) => sum + filled, 0)
   const rebuilt = !dryRun && (interrupted || filledBytes + restores > 0)
@@ -167,7 +160,7 @@ function redactVault(
 
 /** @returns how many rows had something to overwrite */
 function redactRestores(dataHome: string, secrets: SecretSettings, dryRun: boolean): number {
-  if (!filesIn(dataHome).includes(databasePath(dataHome))) return 0
+  if (!existsSync(databasePath(dataHome))) return 0
   const db = openDatabase(dataHome, { wait: 5000, readonly: dryRun, asItIs: true })
   try {
     // Whoever is creating the database may not have come to its tables yet, or may have been killed before.
@@ -187,6 +180,18 @@ function redactRestores(dataHome: string, secrets: SecretSettings, dryRun: boole
   } finally {
     db.close()
   }
+}
+
+/** @returns how many states of sessions had something to overwrite */
+function redactStates(dataHome: string, secrets: SecretSettings, dryRun: boolean): number {
+  let changed = 0
+  for (const file of filesIn(sessionFolder(dataHome))) {
+    // Locked so that it does not overwrite what a hook writes about the session at this moment.
+    changed += changingSessions(dataHome, () =>
+      redactFiles([file], (text) => filteredJson(text, secrets), dryRun),
+    )
+  }
+  return changed
 }
 
 /** @returns how many files had something to overwrite */

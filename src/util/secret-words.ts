@@ -136,10 +136,10 @@ function isPassword(value: string, bare: boolean): boolean {
   if (!bare) return !/^\s|\s$/.test(value) && /^\S+( \S+){0,5}$/.test(value) && !isProse(value)
   if (/^[a-z]{12,}$/.test(value)) return true
   return (
-    /\d|[!@#$%^*+~?]/.test(value) &&
+    /\d|[@#$%^*+~]|[!?]\w/.test(value) &&
     !/^[\d.]+$/.test(value) &&
     !/^[\w$]+(?:\.\w+)+$/.test(value) &&
-    !/[?!]$/.test(value)
+    !value.endsWith("?")
   )
 }
 

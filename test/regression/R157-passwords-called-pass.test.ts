@@ -1,6 +1,6 @@
 /**
  * The filter knew `DB_PASSWORD=…` and `password: "…"`, but not the shorter `DB_PASS=…` and `pass: "…"`, which stand in as
- * many files of settings.
+ * many files of settings. And it took a password without quotation marks that ends in `!` for a sentence.
  */
 import { expect, test } from "bun:test"
 import { contentOf, Machine } from "../support/machine.ts"
@@ -10,10 +10,13 @@ const SECRETS = [
   ["export SMTP_PASS='s3cr3t!pw' && run", "export SMTP_PASS='*********' && run"],
   ['auth: { user: "bob", pass: "s3cr3t!pw" }', 'auth: { user: "bob", pass: "*********" }'],
   ["user: bob\npass: 's3cr3t!pw'\n", "user: bob\npass: '*********'\n"],
+  ["DB_PASSWORD=Summer2024!", "DB_PASSWORD=***********"],
+  ["sshpass -p Summer2024! ssh shop", "sshpass -p *********** ssh shop"],
   ['{"name": "DB_PASS", "value": "s3cr3t!pw"}', '{"name": "DB_PASS", "value": "*********"}'],
 ]
 
 const HARMLESS = [
+  "Wrong password: denied!",
   "First pass: 12345ms",
   'pass: "succeeded"',
   "pass: src/step1.test.ts",

@@ -178,6 +178,7 @@ export const VALUES: readonly Kind[] = [
     "DB_PASSWORD=$SECRET_FROM_ELSEWHERE",
     "export DB_PASSWORD=@ && run",
   ),
+  kind("password with a mark", (n) => `${n.of("0123456789", 9)}x!`, "password: denied!", "DB_PASSWORD=@ run"),
   kind("pass", (n) => `${n.alnum(9)}!x`, 'pass: "succeeded"', "auth: { user: 'bob', pass: '@' }"),
   kind("pass in JSON", (n) => `${n.alnum(9)}!x`, '{"pass":"2 of 3"}', '{"user":"bob","pass":"@"}'),
   kind(
