@@ -21,9 +21,9 @@ const exe = resolve(import.meta.dir, "../dist/ctxbridge")
 const root = mkdtempSync(join(tmpdir(), "ctxbridge-bench-"))
 const archive = join(root, "archive")
 
-function runIn(home: string, ...args: string[]) {
+function runIn(home: string, args: readonly string[], more: Readonly<Record<string, string>> = {}) {
   const start = performance.now()
-  const env = { HOME: root, CTXBRIDGE_HOME: home }
+  const env = { HOME: root, CTXBRIDGE_HOME: home, ...more }
   const { exitCode, stdout, stderr, resourceUsage } = Bun.spawnSync([exe, ...args], { env, cwd: root })
   if (exitCode !== 0) throw new Error(`${args.join(" ")}: ${stderr}`)
   return {
@@ -34,7 +34,11 @@ function runIn(home: string, ...args: string[]) {
   }
 }
 
-const run = (...args: string[]) => runIn(archive, ...args)
+const run = (...args: string[]) => runIn(archive, args)
+
+/** How many turns have vectors. */
+const embeddedIn = (home: string): number =>
+  JSON.parse(runIn(home, ["model", "status", "--json"]).text).vectors.embedded
 
 /** ms until the first vector in a new process. */
 const firstVector = (...args: string[]): number =>
@@ -53,9 +57,10 @@ function firstVectorEver(): number {
 function embedAll() {
   const home = join(root, "round")
   cpSync(archive, home, { recursive: true })
-  const job = runIn(home, "__job")
-  const { vectors } = JSON.parse(runIn(home, "model", "status", "--json").text)
-  if (vectors.embedded !== TURNS) throw new Error(`${vectors.embedded} of ${TURNS} turns have vectors`)
+  const before = embeddedIn(home)
+  const job = runIn(home, ["__job"])
+  const made = embeddedIn(home) - before
+  if (made !== TURNS) throw new Error(`the job made vectors of ${made} turns, not of ${TURNS}`)
   rmSync(home, { recursive: true })
   return job
 }
@@ -92,7 +97,8 @@ try {
     for (let turn = 0; turn < TURNS / SESSIONS; turn++) transcript.user(words(dice))
     transcript.flush()
   }
-  run("import")
+  // Off, so that the import starts no job either.
+  runIn(archive, ["import"], { CTXBRIDGE_EMBED: "0" })
   const ever = rounds(firstVectorEver)
   const first = rounds(firstVector)
   const jobs = rounds(embedAll)
