@@ -1,7 +1,8 @@
 /**
  * Where the host had written a transcript anew and shorter, what it was before counted as the session's: the third
  * compaction since was given nothing back, and status told of the window as it was. A compaction that no hook was told of
- * was not noticed where something else had stood before.
+ * was not noticed where something else had stood before; nor, where another process had archived the shorter transcript,
+ * behind the end of the former one (R149).
  */
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { readFileSync, writeFileSync } from "node:fs"
@@ -43,18 +44,22 @@ test("its compactions are answered, each once, and its window is told", async ()
   expect(JSON.parse(stdout).context).toMatchObject({ session: session.session, tokens: 90_001 })
 })
 
-test("one that nobody announced is made up for at the next prompt", async () => {
-  using machine = new Machine()
-  const session = machine.session()
-  const step = { tool: "Bash", input: { command: "make heat-kiln" }, output: "hot" }
-  for (let n = 0; n < 10; n++) {
-    await machine.hook("user-prompt-submit", session, { prompt: `Heat kiln ${n}` })
-    await machine.hook("stop", session.turn(`Heat kiln ${n}`, [step]).flush())
-  }
-  const lines = readFileSync(session.path, "utf8").split("\n")
-  writeFileSync(session.path, `${lines.slice(0, 8).join("\n")}\n`)
-  await machine.hook("stop", session)
-  session.boundary().summary("Kilns were heated.").flush()
-  const given = await machine.hook("user-prompt-submit", session, { prompt: "Go on" })
-  expect(contextOf(given)).toContain("make heat-kiln")
-})
+test.each(["a hook", "another process"])(
+  "archived by %s, one that nobody announced is made up for at the next prompt",
+  async (by) => {
+    using machine = new Machine()
+    const session = machine.session()
+    const step = { tool: "Bash", input: { command: "make heat-kiln" }, output: "hot" }
+    for (let n = 0; n < 10; n++) {
+      await machine.hook("user-prompt-submit", session, { prompt: `Heat kiln ${n}` })
+      await machine.hook("stop", session.turn(`Heat kiln ${n}`, [step]).flush())
+    }
+    const lines = readFileSync(session.path, "utf8").split("\n")
+    writeFileSync(session.path, `${lines.slice(0, 8).join("\n")}\n`)
+    if (by !== "a hook") expect(await run(["import"], machine)).toMatchObject({ code: 0, stderr: "" })
+    await machine.hook("stop", session)
+    session.boundary().summary("Kilns were heated.").flush()
+    const given = await machine.hook("user-prompt-submit", session, { prompt: "Go on" })
+    expect(contextOf(given)).toContain("make heat-kiln")
+  },
+)
