@@ -10,7 +10,7 @@ import { Dice } from "../src/bench/dice.ts"
 import { buildEmpty } from "../src/bench/empty.ts"
 import { type Case, measureCommands } from "../src/bench/measure.ts"
 import { importTranscripts } from "../src/job/import.ts"
-import { FILTERED } from "../src/util/secrets.ts"
+import { FILTERED } from "../src/secrets/filter.ts"
 import { compactVault } from "../src/vault/tidy.ts"
 import { measureCalls } from "./mcp-calls.ts"
 

@@ -11,6 +11,7 @@ const SRC = join(import.meta.dir, "../src")
 
 /** Lowest first. A folder may import itself and the lines above its own. */
 const LAYERS: readonly (readonly string[])[] = [
+  ["secrets"],
   ["util"],
   ["config", "transcript", "vault"],
   ["archive"],
@@ -423,7 +424,7 @@ describe("a search", () => {
       "archive/turn-writer.ts",
       "embed/search.ts",
       "search/cold.ts",
-      "util/secrets.ts",
+      "secrets/filter.ts",
       "vault/capture.ts",
     ]
     expect(wanted.filter((path) => !closure.has(path))).toEqual([])

@@ -1,7 +1,8 @@
 /** Brings a transcript into the vault. Needs no database. */
+
+import type { SecretSettings } from "../secrets/filter.ts"
 import { closeSync, openSync } from "../util/fs.ts"
 import { relative } from "../util/path.ts"
-import type { SecretSettings } from "../util/secrets.ts"
 import { type Captured, type Chunk, capture } from "../vault/capture.ts"
 import { readExactly } from "../vault/file.ts"
 import { transcriptName, vaultFile, vaultPath } from "../vault/layout.ts"

@@ -1,7 +1,7 @@
 /** The shape of a command file. */
 
 import type { Config, Resolved } from "../config/options.ts"
-import type { SecretSettings } from "../util/secrets.ts"
+import type { SecretSettings } from "../secrets/filter.ts"
 
 export interface ArgSpec {
   readonly type: "boolean" | "string" | "positional"

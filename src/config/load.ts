@@ -1,8 +1,9 @@
 /** The only file that reads the process environment and configuration files. */
+
+import type { SecretSettings } from "../secrets/filter.ts"
 import { readOrdinary } from "../util/files.ts"
 import { existsSync } from "../util/fs.ts"
 import { dirname, isAbsolute, join } from "../util/path.ts"
-import type { SecretSettings } from "../util/secrets.ts"
 import { type Layer, OPTIONS, type Resolved, resolveOptions } from "./options.ts"
 
 /** Where everything lives. */

@@ -2,7 +2,7 @@
  * Defines every option once. The type, environment names, validation, `config list` and docs/configuration.md come from
  * this table.
  */
-import { problemOf } from "../util/secret-patterns.ts"
+import { problemOf } from "../secrets/patterns.ts"
 import { cut } from "../util/text.ts"
 
 type Raw = string | number | boolean | readonly string[]

@@ -1,6 +1,6 @@
 /** The input and output of a check. Pure. */
 import type { Resolved } from "../config/options.ts"
-import type { SecretSettings } from "../util/secrets.ts"
+import type { SecretSettings } from "../secrets/filter.ts"
 
 /** `skipped`: there is nothing to check, or no way to. */
 export type State = "ok" | "warn" | "fail" | "skipped"

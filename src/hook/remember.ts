@@ -1,5 +1,5 @@
 /** What a session's events leave for later ones: the prompt, a compaction and its summary. Pure. */
-import { filterText, type SecretSettings } from "../util/secrets.ts"
+import { filterText, type SecretSettings } from "../secrets/filter.ts"
 import { type HookEvent, isHumanPrompt } from "./event.ts"
 import { announcedAt, compactionUnanswered, type SessionState } from "./state.ts"
 

@@ -1,6 +1,6 @@
 /** Defines a tool of the server, and the environment it works in. */
 import type { PendingPrompt } from "../restore/gather.ts"
-import type { SecretSettings } from "../util/secrets.ts"
+import type { SecretSettings } from "../secrets/filter.ts"
 import type { Arguments, Property } from "./arguments.ts"
 
 /** The server's environment. */

@@ -1,9 +1,9 @@
 /** Logs errors of hooks and of the job to a file, since stderr belongs to the host. Never contains transcript text. */
 
+import { FILTERED, filterText } from "../secrets/filter.ts"
 import { codeOf, messageOf } from "./errors.ts"
 import { appendFileSync, mkdirSync, readFileSync, renameSync, statSync } from "./fs.ts"
 import { join } from "./path.ts"
-import { FILTERED, filterText } from "./secrets.ts"
 
 const LARGEST = 1 << 20
 

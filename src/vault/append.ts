@@ -3,8 +3,8 @@
  * The result is a copy like any other, so views, export and verify need no special case.
  */
 import { closeSync, statSync } from "node:fs"
+import { filterLines, type SecretSettings } from "../secrets/filter.ts"
 import { CtxError } from "../util/errors.ts"
-import { filterLines, type SecretSettings } from "../util/secrets.ts"
 import {
   appendFrame,
   behind,

@@ -5,10 +5,10 @@
  * lines only, unless the caller says otherwise: the host is still writing half a line.
  */
 
+import { searchUntil } from "../secrets/clock.ts"
+import { FILTERED, type FilteredLines, filterLines, type SecretSettings } from "../secrets/filter.ts"
 import { compileAsUsual } from "../util/compiling.ts"
 import { closeSync, type FileStats, fstatSync, openSync, rmSync, statSync } from "../util/fs.ts"
-import { searchUntil } from "../util/secret-clock.ts"
-import { FILTERED, type FilteredLines, filterLines, type SecretSettings } from "../util/secrets.ts"
 import {
   appendFrame,
   archivedBytes,

@@ -1,7 +1,7 @@
 /** Checks one copy, frame by frame, against its own notes and against the transcript. Holds one frame in memory. */
 import { closeSync, fstatSync } from "node:fs"
+import { RULES_NUMBER } from "../secrets/rules.ts"
 import { messageOf } from "../util/errors.ts"
-import { RULES_NUMBER } from "../util/secret-rules.ts"
 import { isWholeObject } from "./capture.ts"
 import { readExactly, readTail, type Segment, segmentContent, segmentsBackwards } from "./file.ts"
 import { sha256 } from "./frame.ts"

@@ -1,7 +1,8 @@
 /** The host's transcript, and whether a copy still matches it. */
+
+import { FILLER } from "../secrets/filter.ts"
 import { isMissing } from "../util/errors.ts"
 import { closeSync, constants, type FileStats, fstatSync, openSync } from "../util/fs.ts"
-import { FILLER } from "../util/secrets.ts"
 import {
   type LockedCopy,
   readExactly,

@@ -1,7 +1,7 @@
 /** Applies the filter for secrets to what was archived before the filter existed, or by other rules. */
 import { closeSync } from "node:fs"
-import { RULES_NUMBER } from "../util/secret-rules.ts"
-import { FILLER, filterLines, type SecretSettings } from "../util/secrets.ts"
+import { FILLER, filterLines, type SecretSettings } from "../secrets/filter.ts"
+import { RULES_NUMBER } from "../secrets/rules.ts"
 import { readTail, segmentsBackwards } from "./file.ts"
 import { openCopy } from "./reader.ts"
 import { rewriteCopy } from "./rewrite.ts"

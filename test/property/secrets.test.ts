@@ -3,7 +3,7 @@ import { expect, test } from "bun:test"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import fc from "fast-check"
-import { FILTERED, filterLines, filterText } from "../../src/util/secrets.ts"
+import { FILTERED, filterLines, filterText } from "../../src/secrets/filter.ts"
 import { inContext, Noise, privateKey, TOKENS, VALUES } from "../support/planted.ts"
 
 const KINDS = [...TOKENS, ...VALUES]

@@ -3,11 +3,11 @@
  * valid. Pure.
  */
 
-import { findSecrets } from "./secret-find.ts"
-import { clipped, isJsonLine, type Span, stringsOf } from "./secret-lines.ts"
-import { findPatterns } from "./secret-patterns.ts"
-import { findPrivate, findPrivateText, mentionsPrivate } from "./secret-private.ts"
-import { RULES_NUMBER } from "./secret-rules.ts"
+import { findSecrets } from "./find.ts"
+import { clipped, isJsonLine, type Span, stringsOf } from "./lines.ts"
+import { findPatterns } from "./patterns.ts"
+import { findPrivate, findPrivateText, mentionsPrivate } from "./private.ts"
+import { RULES_NUMBER } from "./rules.ts"
 
 export interface SecretSettings {
   readonly enabled: boolean

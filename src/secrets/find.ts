@@ -4,9 +4,9 @@
  * Each kind has an anchor that a fast search finds (one regular expression, or `indexOf`); only there is it examined
  * closely.
  */
-import { findEncoded } from "./secret-base64.ts"
-import { type AddSpan, findKeys } from "./secret-blocks.ts"
-import { tick } from "./secret-clock.ts"
+import { findEncoded } from "./base64.ts"
+import { type AddSpan, findKeys } from "./blocks.ts"
+import { tick } from "./clock.ts"
 import {
   BEGINNINGS,
   GATES,
@@ -16,8 +16,8 @@ import {
   SHORT_WORDS,
   separatedEnd,
   WORDS,
-} from "./secret-rules.ts"
-import { hasFewer, INTRODUCTIONS, introducedAt, urlSecretAt, valueAt, wordGate } from "./secret-words.ts"
+} from "./rules.ts"
+import { hasFewer, INTRODUCTIONS, introducedAt, urlSecretAt, valueAt, wordGate } from "./words.ts"
 
 let gates: { separated: RegExp; plain: RegExp; words: RegExp } | undefined
 

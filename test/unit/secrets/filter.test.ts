@@ -1,10 +1,10 @@
 /** Every rule: what it must find, and what it must leave. */
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { searchUntil } from "../../../src/util/secret-clock.ts"
-import { problemOf } from "../../../src/util/secret-patterns.ts"
-import { tokenRules } from "../../../src/util/secret-rules.ts"
-import { FILTERED, filterLines, filterText } from "../../../src/util/secrets.ts"
+import { searchUntil } from "../../../src/secrets/clock.ts"
+import { FILTERED, filterLines, filterText } from "../../../src/secrets/filter.ts"
+import { problemOf } from "../../../src/secrets/patterns.ts"
+import { tokenRules } from "../../../src/secrets/rules.ts"
 import { inContext, type Kind, Noise, privateKey, TOKENS, VALUES } from "../../support/planted.ts"
 
 const line = (text: string): string => `${JSON.stringify({ type: "user", message: { content: text } })}\n`

@@ -2,9 +2,9 @@
  * The user's own patterns. They run in hooks, so patterns that could run for ever are refused, and a pattern sees only
  * a part of a long text at a time. Pure.
  */
-import type { AddSpan } from "./secret-blocks.ts"
-import { look } from "./secret-clock.ts"
-import { isJsonLine, stringsOf } from "./secret-lines.ts"
+import type { AddSpan } from "./blocks.ts"
+import { look } from "./clock.ts"
+import { isJsonLine, stringsOf } from "./lines.ts"
 
 const LONGEST_PATTERN = 300
 const MOST_UNBOUNDED = 3

@@ -5,8 +5,8 @@
  * but at most `RECORDS` of them: someone who forgets the closing tag must not lose the rest of the session. A tag that
  * is only mentioned, in backticks or quotes or in a tool's output, does not reach beyond its record.
  */
-import type { AddSpan } from "./secret-blocks.ts"
-import { isJsonLine, type JsonString, stringsOf } from "./secret-lines.ts"
+import type { AddSpan } from "./blocks.ts"
+import { isJsonLine, type JsonString, stringsOf } from "./lines.ts"
 
 /** Maximum number of records hidden after the one with the tag. */
 const RECORDS = 8

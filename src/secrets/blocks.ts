@@ -1,5 +1,5 @@
 /** Finds private keys, which are secrets of several lines. Pure. */
-import { tick } from "./secret-clock.ts"
+import { tick } from "./clock.ts"
 
 export type AddSpan = (start: number, end: number) => void
 
