@@ -1,0 +1,104 @@
+/**
+ * How many secrets of the sets in bench/secrets/ the filter fills: `bun bench/secrets.ts [--seed N] [--set N] [--show]
+ * [--json]`.
+ *
+ * Each secret of a set stands in each place of the set, once bare in the text and once within a record of a transcript.
+ * `whole` counts those that are filled to the last byte, `partly` those of which some bytes stay. `--show` lists what
+ * is not filled whole.
+ */
+import { parseArgs } from "node:util"
+import { Dice } from "../src/bench/dice.ts"
+import { FILTERED, filterLines, filterText } from "../src/secrets/filter.ts"
+import { SET_1 } from "./secrets/set-1.ts"
+import type { Place, SecretSet, Service } from "./secrets/types.ts"
+import { secretOf } from "./secrets/value.ts"
+
+const SETS: readonly SecretSet[] = [SET_1]
+
+interface Share {
+  total: number
+  whole: number
+  partly: number
+}
+
+interface Missed {
+  readonly service: string
+  readonly place: string
+  readonly before: string
+  readonly after: string
+}
+
+/** The text as an output of a tool, in a record of its own. */
+const recordOf = (text: string): string =>
+  `${JSON.stringify({ type: "user", message: { role: "user", content: [{ type: "tool_result", content: text }] } })}\n`
+
+function textAfter(text: string, isRecord: boolean): string {
+  if (!isRecord) return filterText(text, FILTERED)
+  const { content } = filterLines(Buffer.from(recordOf(text)), 0, FILTERED)
+  return JSON.parse(Buffer.from(content).toString()).message.content[0].content
+}
+
+/** How much of the value is left in a text as long as the original. */
+function judge(before: string, after: string, value: string): "whole" | "partly" | "missed" {
+  const at = before.indexOf(value)
+  const part = after.slice(at, at + value.length)
+  if (part === value) return "missed"
+  return [...part].every((one, n) => one === "*" || /[ %]/.test(value[n]!)) ? "whole" : "partly"
+}
+
+function measure(set: SecretSet, seed: number): { shares: Map<string, Share>; missed: Missed[] } {
+  const dice = new Dice(seed)
+  const shares = new Map<string, Share>()
+  const missed: Missed[] = []
+  const count = (row: string, verdict: ReturnType<typeof judge>): void => {
+    const share = shares.get(row) ?? { total: 0, whole: 0, partly: 0 }
+    shares.set(row, share)
+    share.total++
+    if (verdict !== "missed") share[verdict]++
+  }
+  const tryOne = (service: Service, place: Place, kind: string): void => {
+    const value = secretOf(service.shape, dice)
+    const before = place.write(service.variable, value)
+    const written = before.includes(value) ? value : encodeURIComponent(value)
+    for (const isRecord of [false, true]) {
+      const after = textAfter(before, isRecord)
+      const verdict = judge(before, after, written)
+      count(`${service.isPrefixed ? "with" : "without"} a prefix, ${kind}`, verdict)
+      count(`place: ${place.name}`, verdict)
+      if (verdict !== "whole") missed.push({ service: service.name, place: place.name, before, after })
+    }
+  }
+  for (const service of set.services) {
+    for (const place of set.places) tryOne(service, place, place.kind)
+    if (service.isPrefixed) for (const place of set.barePlaces) tryOne(service, place, "bare")
+  }
+  return { shares, missed }
+}
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: "string", default: "1" },
+    set: { type: "string" },
+    show: { type: "boolean", default: false },
+    json: { type: "boolean", default: false },
+  },
+})
+
+for (const set of SETS) {
+  if (values.set !== undefined && values.set !== set.name) continue
+  const { shares, missed } = measure(set, Number(values.seed))
+  if (values.json) {
+    console.log(
+      JSON.stringify({ set: set.name, seed: Number(values.seed), shares: Object.fromEntries(shares) }),
+    )
+    continue
+  }
+  console.log(`Set ${set.name}, ${set.services.length} services, seed ${values.seed}`)
+  for (const [row, { total, whole, partly }] of shares) {
+    const percent = ((100 * whole) / total).toFixed(1).padStart(5)
+    console.log(
+      `${percent} % whole, ${String(partly).padStart(4)} partly, of ${String(total).padStart(5)}  ${row}`,
+    )
+  }
+  if (values.show) for (const one of missed) console.log(JSON.stringify(one))
+}

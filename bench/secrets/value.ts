@@ -1,0 +1,42 @@
+/** Random values of a given shape, for sets of secrets. Nothing that looks like a secret stands in the repository. */
+import type { Dice } from "../../src/bench/dice.ts"
+
+const LOWER = "abcdefghijklmnopqrstuvwxyz"
+const UPPER = LOWER.toUpperCase()
+const DIGITS = "0123456789"
+
+/** What a letter in a shape's braces stands for. */
+const ALPHABETS: Readonly<Record<string, string>> = {
+  A: LOWER + UPPER + DIGITS,
+  a: LOWER + DIGITS,
+  U: UPPER + DIGITS,
+  l: LOWER,
+  u: UPPER,
+  d: DIGITS,
+  h: `${DIGITS}abcdef`,
+  H: `${DIGITS}ABCDEF`,
+  w: `${LOWER}${UPPER}${DIGITS}_-`,
+  b: `${LOWER}${UPPER}${DIGITS}+/`,
+  p: `${LOWER}${UPPER}${DIGITS}!#$%^*+~`,
+}
+
+const PART = /\{(\w)(\d+)(?:-(\d+))?\}/g
+
+/**
+ * A value of this shape: `glpat-{w20}` is the prefix and 20 characters of alphabet `w`, `{d8-10}` 8 to 10 digits. Ends
+ * of words are never punctuation, so that a sentence can end behind the value.
+ */
+export function secretOf(shape: string, dice: Dice): string {
+  return shape.replace(PART, (_, letter: string, least: string, most?: string) => {
+    const alphabet = ALPHABETS[letter]
+    if (alphabet === undefined) throw new Error(`no alphabet ${letter} in ${shape}`)
+    const length = dice.between(Number(least), Number(most ?? least))
+    let text = ""
+    while (text.length < length) {
+      const isEdge = text.length === 0 || text.length === length - 1
+      const one = alphabet[dice.between(0, alphabet.length - 1)]!
+      if (!isEdge || /[A-Za-z0-9]/.test(one)) text += one
+    }
+    return text
+  })
+}
