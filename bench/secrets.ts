@@ -10,10 +10,11 @@ import { parseArgs } from "node:util"
 import { Dice } from "../src/bench/dice.ts"
 import { FILTERED, filterLines, filterText } from "../src/secrets/filter.ts"
 import { SET_1 } from "./secrets/set-1.ts"
+import { SET_2 } from "./secrets/set-2.ts"
 import type { Place, SecretSet, Service } from "./secrets/types.ts"
 import { secretOf } from "./secrets/value.ts"
 
-const SETS: readonly SecretSet[] = [SET_1]
+const SETS: readonly SecretSet[] = [SET_1, SET_2]
 
 interface Share {
   total: number
@@ -57,9 +58,9 @@ function measure(set: SecretSet, seed: number): { shares: Map<string, Share>; mi
     if (verdict !== "missed") share[verdict]++
   }
   const tryOne = (service: Service, place: Place, kind: string): void => {
-    const value = secretOf(service.shape, dice)
-    const before = place.write(service.variable, value)
-    const written = before.includes(value) ? value : encodeURIComponent(value)
+    const { text, secret } = secretOf(service.shape, dice)
+    const before = place.write(service.variable, text)
+    const written = before.includes(secret) ? secret : encodeURIComponent(secret)
     for (const isRecord of [false, true]) {
       const after = textAfter(before, isRecord)
       const verdict = judge(before, after, written)

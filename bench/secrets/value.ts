@@ -20,14 +20,22 @@ const ALPHABETS: Readonly<Record<string, string>> = {
   p: `${LOWER}${UPPER}${DIGITS}!#$%^*+~`,
 }
 
+export interface Secret {
+  /** The value as services hand it out. */
+  readonly text: string
+  /** The part of it that must be filled. */
+  readonly secret: string
+}
+
 const PART = /\{(\w)(\d+)(?:-(\d+))?\}/g
 
 /**
  * A value of this shape: `glpat-{w20}` is the prefix and 20 characters of alphabet `w`, `{d8-10}` 8 to 10 digits. Ends
- * of words are never punctuation, so that a sentence can end behind the value.
+ * of words are never punctuation, so that a sentence can end behind the value. If only a part of it is secret, as in a
+ * URL, that part is in angle brackets.
  */
-export function secretOf(shape: string, dice: Dice): string {
-  return shape.replace(PART, (_, letter: string, least: string, most?: string) => {
+export function secretOf(shape: string, dice: Dice): Secret {
+  const marked = shape.replace(PART, (_, letter: string, least: string, most?: string) => {
     const alphabet = ALPHABETS[letter]
     if (alphabet === undefined) throw new Error(`no alphabet ${letter} in ${shape}`)
     const length = dice.between(Number(least), Number(most ?? least))
@@ -39,4 +47,7 @@ export function secretOf(shape: string, dice: Dice): string {
     }
     return text
   })
+  const [before, secret, after] = marked.split(/[<>]/)
+  if (secret === undefined) return { text: marked, secret: marked }
+  return { text: before + secret + after!, secret }
 }
