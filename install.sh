@@ -69,8 +69,8 @@ case $prefix in
   *) prefix=$(pwd)/$prefix ;;
 esac
 
-# Either would turn Bun, or the binary that it builds, into something else.
-unset BUN_OPTIONS BUN_BE_BUN
+# Each would turn Bun, or the binary that it builds, into something else.
+unset BUN_OPTIONS BUN_BE_BUN BUN_INSPECT BUN_INSPECT_CONNECT_TO
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P)
 cd -- "$here"
 

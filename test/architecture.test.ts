@@ -95,6 +95,7 @@ const DYNAMIC_DOORS = [
   "cli/commands/mcp.ts",
   "cli/commands/search.ts",
   "hook/handle.ts",
+  "hook/run.ts",
   "hook/reply.ts",
   "embed/embedder.ts",
 ]
@@ -105,7 +106,7 @@ const PURE: readonly RegExp[] = [
   /^restore\/(render|explain|complement|pack|page|quote|neutral|instructions|pointer|material)\.ts$/,
   /^vault\/(frame|layout)\.ts$/,
   /^hook\/event\.ts$/,
-  /^config\/(options|markdown)\.ts$/,
+  /^config\/(options|options-doc|markdown)\.ts$/,
   /^host\/(settings-edit|server-edit|status-line|json-text|settings-style|line-diff|hooks-table)\.ts$/,
   /^archive\/(schema|todos|handle-prefix)\.ts$/,
   /^util\/(errors|text)\.ts$/,
@@ -168,7 +169,7 @@ const WORDS: readonly WordRule[] = [
   {
     word: /\b(eval|new Function|require|getBuiltinModule)\(/,
     // What hooks seldom need: loading node:os costs each of them 0.2 ms, node:fs 1.3 (docs/adr/0013).
-    allowed: /^(config\/load|util\/(fs|path))\.ts$/,
+    allowed: /^(config\/load|util\/(fs|libc|path))\.ts$/,
     reason: "use a static import",
   },
 ]

@@ -8,7 +8,7 @@ import { constants, Database } from "bun:sqlite"
 import { CtxError, codeOf, isMissing, messageOf } from "../util/errors.ts"
 import { closeSync, mkdirSync, openSync } from "../util/fs.ts"
 import { join } from "../util/path.ts"
-import { lock } from "../vault/lock.ts"
+import { lock, openLock } from "../vault/lock.ts"
 import { MIGRATIONS, PARSER } from "./schema.ts"
 
 export type { Database, SQLQueryBindings } from "bun:sqlite"
@@ -169,20 +169,26 @@ function prepared<T extends Database>(db: T, options: OpenOptions): T {
   }
 }
 
-/** undefined where no lock can be created; then nobody can replace the file either. */
+/** undefined where no lock can be had; then nobody can replace the file either. */
 function shareLock(dataHome: string, { wait, readonly }: OpenOptions): number | undefined {
   const file = lockPath(dataHome)
   let fd: number
   try {
-    fd = openSync(file, readonly ? "r" : "a", 0o600)
+    fd = readonly ? openSync(file, "r") : openLock(file)
   } catch (error) {
     if (readonly || ["EACCES", "EROFS"].includes(codeOf(error))) return undefined
     if (!isMissing(error)) throw error
     mkdirSync(dataHome, { recursive: true, mode: 0o700 })
-    fd = openSync(file, "a", 0o600)
+    fd = openLock(file)
   }
-  // Without waiting no clock is needed, and the engine takes a while for the first use of it.
-  if (lock(fd, wait > 0 ? performance.now() + wait : 0, true)) return fd
+  try {
+    // Without waiting no clock is needed, and the engine takes a while for the first use of it.
+    if (lock(fd, wait > 0 ? performance.now() + wait : 0, true)) return fd
+  } catch (error) {
+    closeSync(fd)
+    if (readonly) return undefined
+    throw error
+  }
   closeSync(fd)
   throw new CtxError("busy", "the views are being replaced", { hint: "try again in a moment" })
 }

@@ -4,9 +4,9 @@
  */
 
 import { CtxError, codeOf, messageOf } from "../util/errors.ts"
-import { closeSync, mkdirSync, openSync, readdirSync, rmSync } from "../util/fs.ts"
+import { closeSync, mkdirSync, readdirSync, rmSync } from "../util/fs.ts"
 import { join } from "../util/path.ts"
-import { lock } from "../vault/lock.ts"
+import { lock, openLock } from "../vault/lock.ts"
 import { markBehind, markComplete } from "./complete.ts"
 import { type Database, databasePath, openFile, prepareForLongWork } from "./database.ts"
 import { carryProjects, dropUnread } from "./former-projects.ts"
@@ -54,7 +54,7 @@ const rebuildLock = (dataHome: string): string => join(dataHome, "rebuild.lock")
  * @returns false if somebody was throughout
  */
 export function untilRebuilt(dataHome: string, wait: number): boolean {
-  const held = openSync(rebuildLock(dataHome), "a", 0o600)
+  const held = openLock(rebuildLock(dataHome))
   try {
     return lock(held, performance.now() + wait)
   } finally {
@@ -66,7 +66,7 @@ export function untilRebuilt(dataHome: string, wait: number): boolean {
 export function rebuild(dataHome: string, options: RebuildOptions): RebuildReport {
   const start = performance.now()
   mkdirSync(dataHome, { recursive: true, mode: 0o700 })
-  const held = openSync(rebuildLock(dataHome), "a", 0o600)
+  const held = openLock(rebuildLock(dataHome))
   try {
     if (!lock(held, 0)) {
       throw new CtxError("busy", "the views are already being rebuilt", {

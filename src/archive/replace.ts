@@ -12,7 +12,7 @@ import {
   rmSync,
 } from "../util/fs.ts"
 import { dirname, join } from "../util/path.ts"
-import { lock } from "../vault/lock.ts"
+import { lock, openLock } from "../vault/lock.ts"
 import {
   type Database,
   databasePath,
@@ -27,7 +27,7 @@ import { shapeProblem } from "./shape.ts"
 
 /** Runs `work` while nobody has the database open. */
 export function alone<T>(dataHome: string, wait: number, work: () => T): T {
-  const fd = openSync(lockPath(dataHome), "a", 0o600)
+  const fd = openLock(lockPath(dataHome))
   try {
     if (!lock(fd, performance.now() + wait)) throw busy()
     return work()

@@ -1,10 +1,10 @@
 /** What hooks remember of sessions: small files beside vault and views. */
 
 import { isMissing } from "../util/errors.ts"
-import { asideOf, readReplaced } from "../util/files.ts"
-import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync } from "../util/fs.ts"
+import { asideOf, readReplaced, tryTo } from "../util/files.ts"
+import { closeSync, existsSync, readdirSync, readFileSync, rmSync } from "../util/fs.ts"
 import { join } from "../util/path.ts"
-import { lock } from "../vault/lock.ts"
+import { lock, openLock } from "../vault/lock.ts"
 
 export const sessionFolder = (dataHome: string): string => join(dataHome, "sessions")
 
@@ -13,18 +13,20 @@ const PATIENCE = 50
 
 /**
  * Reads, changes and writes files of sessions under a lock, so that nobody's changes are lost. If the lock is not free
- * in time, goes on without it: the user must not wait for these files.
+ * in time or cannot be had, goes on without it: the user must not wait for these files.
  */
 export function changingSessions<T>(dataHome: string, change: () => T): T {
-  const folder = sessionFolder(dataHome)
   // The very first call creates the folder, and there is nobody to disturb.
-  if (!existsSync(folder)) return change()
-  const fd = openSync(folder, "r")
+  if (!existsSync(sessionFolder(dataHome))) return change()
+  let fd: number | undefined
   try {
-    lock(fd, performance.now() + PATIENCE)
+    tryTo(() => {
+      fd = openLock(join(dataHome, "sessions.lock"))
+      lock(fd, performance.now() + PATIENCE)
+    })
     return change()
   } finally {
-    closeSync(fd)
+    if (fd !== undefined) closeSync(fd)
   }
 }
 

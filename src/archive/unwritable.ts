@@ -1,8 +1,10 @@
 /** Explains errors of a data folder that cannot be written, in words that a person can act on. */
 
 import { CtxError, codeOf, messageOf } from "../util/errors.ts"
-import { closeSync, mkdirSync, openSync, rmSync } from "../util/fs.ts"
+import { closeSync, mkdirSync, rmSync } from "../util/fs.ts"
+import { tryLock } from "../util/libc.ts"
 import { join } from "../util/path.ts"
+import { openLock } from "../vault/lock.ts"
 
 const FULL = ["ENOSPC", "EDQUOT", "EFBIG", "SQLITE_FULL"]
 const REFUSED = ["EACCES", "EPERM", "EROFS", "ENOTDIR", "EEXIST", "SQLITE_READONLY", "SQLITE_CANTOPEN"]
@@ -29,15 +31,25 @@ export function cannotWrite(error: unknown, dataHome: string): CtxError | undefi
 /**
  * Tries to write there, for commands that would otherwise fail at each file.
  *
- * @throws CtxError `data-unwritable`
+ * @throws CtxError `data-unwritable`, `lock-failed`
  */
 export function refuseUnwritable(dataHome: string): void {
-  const probe = join(dataHome, `probe.${process.pid}`)
   try {
     mkdirSync(dataHome, { recursive: true, mode: 0o700 })
-    closeSync(openSync(probe, "w", 0o600))
-    rmSync(probe)
+    probe(dataHome)
   } catch (error) {
     throw cannotWrite(error, dataHome) ?? error
+  }
+}
+
+/** Makes a file there, locks it, and removes it. Throws if that fails. */
+export function probe(dataHome: string): void {
+  const file = join(dataHome, `probe.${process.pid}`)
+  const fd = openLock(file)
+  try {
+    tryLock(fd)
+  } finally {
+    closeSync(fd)
+    rmSync(file, { force: true })
   }
 }

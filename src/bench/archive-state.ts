@@ -45,7 +45,7 @@ export function jobIsIdle(dataHome: string): boolean {
     throw error
   }
   try {
-    return lock(fd, 0)
+    return lock(fd, 0, true)
   } finally {
     closeSync(fd)
   }

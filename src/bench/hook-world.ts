@@ -1,6 +1,7 @@
 /** The environment of the hooks' benchmark: a home, a project, transcripts, and archives made by the binary itself. */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
+import { NO_BUN_VARIABLES } from "../config/bun-variables.ts"
 import { CtxError } from "../util/errors.ts"
 import { type ArchiveState, archiveState, jobIsIdle, turnsIn } from "./archive-state.ts"
 import { type CorpusSize, writeTranscript } from "./corpus.ts"
@@ -50,8 +51,7 @@ export class BenchWorld {
       CTXBRIDGE_HOME: this.dataHome,
       PATH: "/usr/bin:/bin",
       TMPDIR: this.#dir,
-      BUN_OPTIONS: "",
-      BUN_BE_BUN: "",
+      ...NO_BUN_VARIABLES,
     }
   }
 

@@ -2,43 +2,25 @@
 
 import { columnsFromEnv } from "../config/load.ts"
 import { CtxError, codeOf, messageOf } from "../util/errors.ts"
-import { fstatSync, writeSync } from "../util/fs.ts"
+import { tryTo } from "../util/files.ts"
+import { fstatSync } from "../util/fs.ts"
+import { STDERR, STDOUT, writeAll } from "../util/write.ts"
 import type { Output } from "./command.ts"
 import { safeJson } from "./style.ts"
 
-/**
- * Writes all of `data`, however slowly it is read.
- *
- * Calls write(2) on the descriptor, because using `process.stdout` makes a pipe non-blocking, and Bun.write then sends
- * what did not fit at once a second time (Bun 1.4.5, oven-sh/bun#35953).
- */
-export const writeOut = (data: string | Uint8Array): void => writeAll(STDOUT, data)
+/** Writes all of `data` to stdout, however slowly it is read. */
+export function writeOut(data: string | Uint8Array): void {
+  try {
+    writeAll(STDOUT, data)
+  } catch (error) {
+    // The reader has seen enough, as with `ctxbridge sessions | head -1`.
+    if (codeOf(error) === "EPIPE") process.exit(0)
+    throw unwritten(error)
+  }
+}
 
 /** The same for stderr, because the process may exit right after it. If nobody can read it, the text is dropped. */
-export function writeError(text: string): void {
-  try {
-    writeAll(STDERR, text)
-  } catch {
-    // stderr is closed, or the reader of its pipe is gone.
-  }
-}
-
-function writeAll(fd: number, data: string | Uint8Array): void {
-  // Not Buffer: its first use costs the engine 0.17 ms.
-  const bytes = typeof data === "string" ? new TextEncoder().encode(data) : data
-  for (let done = 0; done < bytes.length; ) {
-    try {
-      done += writeSync(fd, bytes, done)
-    } catch (error) {
-      const code = codeOf(error)
-      // The reader has seen enough, as with `ctxbridge sessions | head -1`.
-      if (code === "EPIPE" && fd === STDOUT) process.exit(0)
-      // The pipe is full, and another process that shares it has made it non-blocking.
-      if (code !== "EAGAIN") throw unwritten(error)
-      Bun.sleepSync(1)
-    }
-  }
-}
+export const writeError = (text: string): void => tryTo(() => writeAll(STDERR, text))
 
 /** Error code for unwritable output. The system's own code would suggest that the archive's disk is full. */
 export const UNWRITTEN = "output-unwritten"
@@ -48,9 +30,6 @@ const unwritten = (cause: unknown): CtxError =>
     hint: "make room where it goes; what the command has changed stays changed",
     cause,
   })
-
-const STDOUT = 1
-const STDERR = 2
 
 /**
  * Whether a person reads stdout (or stderr). Avoids `process.stdout` (see `writeOut`) and `node:tty`, which adds 3 ms
@@ -125,11 +104,11 @@ function progressBar(silent: boolean) {
       const full = Math.round(share * bar)
       const drawing = bar > 0 ? ` [${"=".repeat(full)}${" ".repeat(bar - full)}]` : ""
       last = `${label}${drawing} ${Math.floor(share * 100)}%`
-      process.stderr.write(`\r${last}`)
+      writeError(`\r${last}`)
     },
     clear(): void {
       if (last === "") return
-      process.stderr.write(`\r${" ".repeat(last.length)}\r`)
+      writeError(`\r${" ".repeat(last.length)}\r`)
       last = ""
     },
   }

@@ -4,6 +4,7 @@ import type { SecretSettings } from "../secrets/filter.ts"
 import { readOrdinary } from "../util/files.ts"
 import { existsSync } from "../util/fs.ts"
 import { dirname, isAbsolute, join } from "../util/path.ts"
+import { NO_BUN_VARIABLES } from "./bun-variables.ts"
 import { type Layer, OPTIONS, type Resolved, resolveOptions } from "./options.ts"
 
 /** Where everything lives. */
@@ -190,7 +191,7 @@ export function columnsFromEnv(env: Env = process.env): number | undefined {
 
 /** The environment for our child processes, without the variables that would turn our binary into another program. */
 export function childEnvironment(env: Env = process.env): Record<string, string | undefined> {
-  return { ...env, BUN_OPTIONS: "", BUN_BE_BUN: "" }
+  return { ...env, ...NO_BUN_VARIABLES }
 }
 
 /** The environment of a hook as the host would start it here, but with another archive. */

@@ -1,5 +1,6 @@
 /** Renders the option table as Markdown, and puts generated blocks into a page. Pure. */
 import { type Key, OPTIONS } from "./options.ts"
+import { OPTIONS_DOC } from "./options-doc.ts"
 
 const HEAD = ["Option", "Default", "Allowed", "Environment", "In a project's file", "Meaning"]
 
@@ -9,7 +10,8 @@ const code = (text: string): string => `\`${cell(text)}\``
 /** One row per option, in the order of the table. Columns are aligned, as the formatter requires. */
 export function optionsTable(): string {
   const rows = (Object.keys(OPTIONS) as Key[]).map((key) => {
-    const { default: value, allowed, env, scope, doc } = OPTIONS[key]
+    const { default: value, allowed, env, scope } = OPTIONS[key]
+    const doc = OPTIONS_DOC[key]
     const names = env.map(code).join(", ")
     return [code(key), code(String(value)), cell(allowed), names, scope === "any" ? "yes" : "no", cell(doc)]
   })

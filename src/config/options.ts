@@ -1,6 +1,6 @@
 /**
  * Defines every option once. The type, environment names, validation, `config list` and docs/configuration.md come from
- * this table.
+ * this table; what options are for is said in options-doc.ts, which hooks do not load.
  */
 import { problemOf } from "../secrets/patterns.ts"
 import { cut } from "../util/text.ts"
@@ -15,7 +15,6 @@ interface Row<T> {
   readonly default: T
   /** The allowed values, for messages and docs. */
   readonly allowed: string
-  readonly doc: string
   /** The value, or undefined if it is not allowed. */
   parse(raw: Raw): T | undefined
   /** The part of a disallowed value that still counts. */
@@ -76,14 +75,12 @@ export const OPTIONS = {
     scope: "user",
     default: true,
     ...TRUE_OR_FALSE,
-    doc: "Archive transcripts from hooks. Off: the hooks do nothing at all.",
   },
   "capture.exclude": {
     env: [],
     scope: "user",
     default: NONE,
     allowed: "up to 100 folders that begin with / or ~, with * and **",
-    doc: "Folders whose sessions are not archived, with all folders below them.",
     parse: folders,
     // Excluding too few folders is better than excluding none.
     salvage: someFolders,
@@ -93,14 +90,12 @@ export const OPTIONS = {
     scope: "any",
     default: true,
     ...TRUE_OR_FALSE,
-    doc: "Give context back after a compaction or /clear, and a pointer at startup.",
   },
   "restore.budget": {
     env: ["CTXBRIDGE_RESTORE_BUDGET", "CLAUDE_FLOW_COMPACT_RESTORE_BUDGET"],
     scope: "any",
     default: 4000,
     allowed: "0 to 9500",
-    doc: "Maximum characters of restored context, everything counted. The host cuts at 10,000.",
     parse: integer(0, 9500),
   },
   "restore.startup": {
@@ -108,14 +103,12 @@ export const OPTIONS = {
     scope: "any",
     default: true,
     ...TRUE_OR_FALSE,
-    doc: "At startup, say in at most 1,000 characters where the project was left.",
   },
   "restore.related": {
     env: ["CTXBRIDGE_RESTORE_RELATED"],
     scope: "any",
     default: 3,
     allowed: "0 to 10",
-    doc: "Maximum turns on the same subject, from the project's other sessions, in a restore or pointer.",
     parse: integer(0, 10),
   },
   "restore.receipt": {
@@ -123,14 +116,12 @@ export const OPTIONS = {
     scope: "any",
     default: true,
     ...TRUE_OR_FALSE,
-    doc: "After a restore, tell the user in one line what was given back. The model does not see it.",
   },
   "instructions.budget": {
     env: ["CTXBRIDGE_INSTRUCTIONS_BUDGET", "CLAUDE_FLOW_COMPACT_INSTRUCTION_BUDGET"],
     scope: "any",
     default: 2000,
     allowed: "0 to 2000",
-    doc: "Maximum characters of instructions given to the host's compaction.",
     parse: integer(0, 2000),
   },
   "embed.enabled": {
@@ -138,14 +129,12 @@ export const OPTIONS = {
     scope: "user",
     default: true,
     ...TRUE_OR_FALSE,
-    doc: "Make vectors of what is archived, in the background, for search by meaning.",
   },
   "hook.deadline": {
     env: ["CTXBRIDGE_HOOK_DEADLINE"],
     scope: "user",
     default: 1500,
     allowed: "100 to 4000",
-    doc: "Milliseconds after which a hook stops reading, commits what it has, and returns.",
     parse: integer(100, 4000),
   },
   "autopilot.enabled": {
@@ -153,14 +142,12 @@ export const OPTIONS = {
     scope: "any",
     default: true,
     ...TRUE_OR_FALSE,
-    doc: "Track how full the window is at every prompt, and tell the model once when it is nearly full.",
   },
   "autopilot.window": {
     env: ["CTXBRIDGE_CONTEXT_WINDOW", "CLAUDE_FLOW_CONTEXT_WINDOW"],
     scope: "any",
     default: 0,
     allowed: "0 to 10000000",
-    doc: "Tokens in the window; 0: what the host says, else what the model is known to have.",
     parse: integer(0, 10_000_000),
   },
   "autopilot.warn": {
@@ -168,7 +155,6 @@ export const OPTIONS = {
     scope: "any",
     default: 0.7,
     allowed: "0.05 to 1",
-    doc: "Share of the host's compaction point at which `status` begins to say WARNING.",
     parse: share(0.05, 1),
   },
   "autopilot.critical": {
@@ -176,7 +162,6 @@ export const OPTIONS = {
     scope: "any",
     default: 0.85,
     allowed: "0.05 to 1",
-    doc: "Share of the host's compaction point at which the model is told, once until the next compaction.",
     parse: share(0.05, 1),
   },
   "autopilot.project-state": {
@@ -184,28 +169,24 @@ export const OPTIONS = {
     scope: "user",
     default: false,
     ...TRUE_OR_FALSE,
-    doc: "Also write `autopilot-state.json` to the project's `.claude-flow/data`, where that folder exists.",
   },
   "statusline.enabled": {
     env: ["CTXBRIDGE_STATUSLINE"],
     scope: "user",
     default: true,
     ...TRUE_OR_FALSE,
-    doc: "Show the status line. Off: `install` adds none, and one that is there shows only the line it is chained to.",
   },
   "secrets.enabled": {
     env: ["CTXBRIDGE_SECRETS"],
     scope: "user",
     default: true,
     ...TRUE_OR_FALSE,
-    doc: "Replace secrets with `*` before anything is archived.",
   },
   "secrets.patterns": {
     env: [],
     scope: "user",
     default: NONE,
     allowed: "up to 50 regular expressions that cannot run for ever",
-    doc: "What else to replace: regular expressions, only in your own file.",
     parse: patterns,
   },
 } as const satisfies Record<string, Row<number> | Row<boolean> | Row<readonly string[]>>

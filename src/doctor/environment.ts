@@ -1,10 +1,9 @@
 /** Variables and option values that do not do what they seem to do. */
 import { type Key, OPTIONS } from "../config/options.ts"
+import { CLEARED } from "../host/hooks-table.ts"
 import { type Finding, finding, type Patient } from "./finding.ts"
 import { settingsOf } from "./our-hooks.ts"
 
-/** Cleared by our hook commands, because they would turn the binary into another program. */
-const CLEARED = ["BUN_OPTIONS", "BUN_BE_BUN"]
 /** Where Bun itself was installed: only its installer and package manager read these. */
 const INNOCENT = /^BUN_INSTALL/
 /** Variables that we read but that are not options. */

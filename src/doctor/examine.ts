@@ -10,6 +10,7 @@ import { folderChecks } from "./folders.ts"
 import { hookRuns } from "./hook-runs.ts"
 import { hostCheck } from "./host-version.ts"
 import { installedChecks } from "./installed.ts"
+import { lockCheck } from "./locks.ts"
 import { logChecks } from "./log.ts"
 import { searchChecks } from "./search.ts"
 import { serverChecks } from "./server.ts"
@@ -51,6 +52,7 @@ const CHECKS: readonly (readonly [name: string, check: Check])[] = [
   ["variables", environmentChecks],
   ["excluded", excludedChecks],
   ["private", folderChecks],
+  ["locks", lockCheck],
   ["vault", vaultChecks],
   ["database", databaseChecks],
   ["words", searchChecks],

@@ -1,6 +1,7 @@
 /** Whether our hooks are in the host's settings, intact and only once. */
 import { existsSync } from "node:fs"
 import { type HookStatus, hookStatus } from "../host/hook-status.ts"
+import { CLEARED } from "../host/hooks-table.ts"
 import { install, type Scope } from "../host/install.ts"
 import { oneAtATime } from "../host/one-at-a-time.ts"
 import { type Finding, finding, type Patient, type Repair } from "./finding.ts"
@@ -78,6 +79,11 @@ function presenceIn(
     return finding("hooks", "fail", `${scope} settings: no hook for ${missing.join(", ")}`, more)
   }
   const broken = stale.filter((event) => !isOther(patient, scope, event, hooks))
+  const exposed = broken.filter((event) => lacksVariable(scope, event, hooks))
+  if (broken.length > 0 && exposed.length === broken.length) {
+    const text = `${scope} settings: the hook for ${exposed.join(", ")} does not clear ${CLEARED.join(", ")}`
+    return finding("hooks", "warn", `${text}: an earlier version registered it`, more)
+  }
   if (broken.length > 0) {
     const text = `${scope} settings: the hook for ${broken.join(", ")} is doubled, limited by a matcher, or has no timeout`
     return finding("hooks", "fail", text, more)
@@ -90,6 +96,12 @@ function presenceIn(
     )
   }
   return finding("hooks", "ok", `${scope} settings: all ${installed.length}`)
+}
+
+/** Whether what is wrong with a hook is that a variable meant for Bun could stop it. */
+function lacksVariable(scope: Scope, event: string, hooks: readonly InstalledHook[]): boolean {
+  const own = hooks.filter((one) => one.scope === scope && one.event === event)
+  return own.length === 1 && CLEARED.some((name) => !own[0]!.variables.includes(name))
 }
 
 /** Whether the only thing wrong with a hook is that it calls another binary. */

@@ -5,7 +5,6 @@ import {
   copyFileSync,
   existsSync,
   mkdirSync,
-  openSync,
   readdirSync,
   renameSync,
   rmSync,
@@ -15,7 +14,7 @@ import { basename, dirname, join } from "node:path"
 import { CtxError, EXIT } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
 import { sha256Of } from "../util/sha256.ts"
-import { lock } from "../vault/lock.ts"
+import { lock, openLock } from "../vault/lock.ts"
 import { addressOf, download } from "./download.ts"
 import { type Manifest, MINILM_URL, type PinnedFile, sizeOf } from "./manifest.ts"
 import { checkFile, folderOf, installedModel, manifestFile, modelFolder } from "./model-files.ts"
@@ -58,7 +57,7 @@ const PATIENCE = 20_000
 
 /** @returns a descriptor that holds the lock until it is closed */
 function lockModels(dataHome: string, wait = PATIENCE): number {
-  const held = openSync(join(dataHome, "models.lock"), "a", 0o600)
+  const held = openLock(join(dataHome, "models.lock"))
   if (lock(held, performance.now() + wait)) return held
   closeSync(held)
   throw new CtxError("busy", "another process is installing or removing a model", {

@@ -5,9 +5,9 @@
  * database, one transaction.
  */
 import { loadSettings, type Settings, withProject } from "../config/load.ts"
-import { refusalOf } from "../config/refusal.ts"
 import { compileLate } from "../util/compiling.ts"
 import { logError } from "../util/log.ts"
+import { answerHost } from "../util/write.ts"
 import { endNow } from "./end.ts"
 import { decodeEvent, type EventName, isEvent } from "./event.ts"
 import { handle } from "./handle.ts"
@@ -22,8 +22,7 @@ export async function runHook(name: string | undefined): Promise<void> {
   process.umask(0o077)
   compileLate()
   if (!isEvent(name)) return endNow()
-  const reply = await answer(name)
-  if (reply !== "") await Bun.write(Bun.stdout, reply)
+  answerHost(await answer(name))
   endNow()
 }
 
@@ -34,7 +33,7 @@ async function answer(name: EventName): Promise<string> {
     if (!config["capture.enabled"]) return ""
     const deadline = config["hook.deadline"]
     const event = decodeEvent(name, readDocument(deadline * STDIN_SHARE))
-    if (name === "session-start" && event?.source !== "compact") noteBadOptions(settings)
+    if (name === "session-start" && event?.source !== "compact") await noteBadOptions(settings)
     return event === undefined ? "" : await handle(event, withProject(settings, event.cwd), deadline)
   } catch (error) {
     logError(settings.paths.stateHome, { event: name, error })
@@ -43,8 +42,9 @@ async function answer(name: EventName): Promise<string> {
 }
 
 /** Logs bad options, once per session. Hooks carry on without them; commands stop and tell the user. */
-function noteBadOptions(settings: Settings): void {
-  const refusal = refusalOf(settings)
+async function noteBadOptions(settings: Settings): Promise<void> {
+  if (settings.resolved.problems.length === 0 && settings.broken.length === 0) return
+  const refusal = (await import("../config/refusal.ts")).refusalOf(settings)
   if (refusal !== undefined)
     logError(settings.paths.stateHome, { event: "session-start", error: new Error(refusal.message) })
 }

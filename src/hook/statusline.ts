@@ -7,6 +7,7 @@ import { readHostContext } from "../autopilot/host-context.ts"
 import { joinLines, type LineFacts, renderLine } from "../autopilot/line.ts"
 import { judge } from "../autopilot/track.ts"
 import { hostLimits, loadSettings, type Settings, wantsColor } from "../config/load.ts"
+import { answerHost } from "../util/write.ts"
 import { endNow } from "./end.ts"
 import { readState } from "./state.ts"
 import { readInput } from "./stdin.ts"
@@ -27,7 +28,7 @@ export async function runStatusLine(other: string | undefined): Promise<void> {
   const theirs = other === undefined ? undefined : said(other, input)
   const line = own(input)
   const text = theirs === undefined ? line : joinLines(line, await theirs)
-  if (text !== "") await Bun.write(Bun.stdout, `${text}\n`)
+  if (text !== "") answerHost(`${text}\n`)
   endNow()
 }
 

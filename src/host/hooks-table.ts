@@ -1,4 +1,5 @@
 /** The hooks we register with the host, and how to tell our own commands from anyone else's. */
+import { NO_BUN_VARIABLES } from "../config/bun-variables.ts"
 import { CtxError } from "../util/errors.ts"
 
 /**
@@ -24,15 +25,19 @@ export const HOST_EVENTS = Object.keys(HOOKS) as readonly HostEvent[]
  */
 export const HOOK_TIMEOUT_SECONDS = 5
 
+/** Names of the variables that our commands clear. */
+export const CLEARED: readonly string[] = Object.keys(NO_BUN_VARIABLES)
+
 /** The command the host runs for `event`. */
 export function hookCommand(exePath: string, event: HostEvent): string {
   return `${ourProgram(exePath)} hook ${HOOKS[event]}`
 }
 
-/** How our commands begin. The two empty assignments keep a stray BUN_* variable from hijacking the binary. */
+/** How our commands begin. The empty assignments keep a stray BUN_* variable from hijacking the binary. */
 export function ourProgram(exePath: string): string {
   expectOurBinary(exePath)
-  return `BUN_OPTIONS= BUN_BE_BUN= ${shellQuote(exePath)}`
+  const assignments = CLEARED.map((name) => `${name}= `).join("")
+  return `${assignments}${shellQuote(exePath)}`
 }
 
 /** Throws if an entry with this path would not be recognised as ours: the next install would add a second one. */

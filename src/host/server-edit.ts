@@ -1,4 +1,5 @@
 /** Adds, updates and removes our MCP server in the text of a host file that lists servers. */
+import { NO_BUN_VARIABLES } from "../config/bun-variables.ts"
 import { CtxError } from "../util/errors.ts"
 import { expectOurBinary, isOurBinary } from "./hooks-table.ts"
 import { apply, hasSiblings, isBlank, member, parseObject, shapeError, splitBom } from "./json-text.ts"
@@ -16,7 +17,7 @@ const entryFor = (command: string) => ({
   type: "stdio",
   command,
   args: ["mcp"],
-  env: { BUN_OPTIONS: "", BUN_BE_BUN: "" },
+  env: NO_BUN_VARIABLES,
 })
 
 /**

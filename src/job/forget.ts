@@ -4,7 +4,7 @@
  * The order makes it possible to kill it at any moment and resume it in the next command or the background job: first
  * note what is to be done, then write the tombstones, which keep anything from coming back, then delete.
  */
-import { closeSync, mkdirSync, openSync, readFileSync, rmdirSync, rmSync } from "node:fs"
+import { closeSync, mkdirSync, readFileSync, rmdirSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { databasePath, openDatabase } from "../archive/database.ts"
 import { type RebuildReport, rebuild } from "../archive/rebuild.ts"
@@ -15,7 +15,7 @@ import { eraseTraces, type Traces, toldOf } from "../archive/traces.ts"
 import { CtxError, codeOf, messageOf } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
 import { transcriptName, vaultFile } from "../vault/layout.ts"
-import { lock } from "../vault/lock.ts"
+import { lock, openLock } from "../vault/lock.ts"
 import { rewriteCopy } from "../vault/rewrite.ts"
 import { temporaryOf } from "../vault/swap.ts"
 import { withTidyLock } from "../vault/tidy.ts"
@@ -77,7 +77,7 @@ export function resumeForgetting(dataHome: string, options: ForgetOptions): Forg
 
 function alone<T>(dataHome: string, wait: number, work: () => T): T {
   mkdirSync(dataHome, { recursive: true, mode: 0o700 })
-  const fd = openSync(join(dataHome, "forget.lock"), "a", 0o600)
+  const fd = openLock(join(dataHome, "forget.lock"))
   try {
     if (lock(fd, performance.now() + wait)) return work()
     throw new CtxError("busy", "another process is forgetting", { hint: "try again when it is done" })

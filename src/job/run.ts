@@ -2,7 +2,7 @@
  * The background job: everything hooks had no time for. One runs at a time, at low priority, until nothing is left.
  * Killing it loses nothing, because each slice is committed separately.
  */
-import { closeSync, existsSync, mkdirSync, openSync } from "node:fs"
+import { closeSync, existsSync, mkdirSync } from "node:fs"
 import { setPriority } from "node:os"
 import { join } from "node:path"
 import { grown } from "../archive/backlog.ts"
@@ -22,7 +22,7 @@ import type { Config } from "../config/options.ts"
 import { CtxError, codeOf, isDamage, messageOf } from "../util/errors.ts"
 import { logError } from "../util/log.ts"
 import { vaultPath } from "../vault/layout.ts"
-import { lock } from "../vault/lock.ts"
+import { lock, openLock } from "../vault/lock.ts"
 import { compactWhenIdle } from "../vault/tidy.ts"
 import { Embedding } from "./embedding.ts"
 import { resumeForgetting } from "./forget.ts"
@@ -62,28 +62,30 @@ export async function runJob(): Promise<void> {
     // Not permitted here; continue at normal priority.
   }
   // Requests are stored there. If it is gone, everything was removed since we were started: create nothing.
-  if (!existsSync(paths.dataHome) || isAskedToStop(paths.stateHome)) return
+  if (!existsSync(paths.dataHome)) return
   // Check again once the lock is released: a request may have arrived after the last look.
   do {
-    const fd = openLock(paths.stateHome)
-    if (fd === undefined || !lock(fd, 0)) return
+    let fd: number | undefined
     try {
+      if (isAskedToStop(paths.stateHome)) return
+      fd = openJobLock(paths.stateHome)
+      if (fd === undefined || !lock(fd, 0)) return
       recoverRequests(paths.dataHome)
       await work(paths, resolved.config)
     } catch (error) {
       if (codeOf(error) !== STOPPED) logError(paths.stateHome, { event: "job", error })
       return
     } finally {
-      closeSync(fd)
+      if (fd !== undefined) closeSync(fd)
     }
   } while (hasRequests(paths.dataHome))
 }
 
 /** undefined if the lock file cannot be created. Then nothing else could be written either. */
-function openLock(stateHome: string): number | undefined {
+function openJobLock(stateHome: string): number | undefined {
   try {
     mkdirSync(stateHome, { recursive: true, mode: 0o700 })
-    return openSync(join(stateHome, "job.lock"), "a", 0o600)
+    return openLock(join(stateHome, "job.lock"))
   } catch {
     return undefined
   }

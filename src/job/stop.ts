@@ -5,7 +5,7 @@
 import { closeSync, existsSync, openSync } from "node:fs"
 import { join } from "node:path"
 import { CtxError, isMissing } from "../util/errors.ts"
-import { lock } from "../vault/lock.ts"
+import { lock, openLock } from "../vault/lock.ts"
 
 const askOf = (stateHome: string): string => join(stateHome, "job.stop")
 
@@ -40,10 +40,10 @@ export function goOn(stateHome: string): void {
  */
 export function withoutJob<T>(stateHome: string, wait: number, work: () => T): T {
   if (!existsSync(stateHome)) return work()
-  const ask = openSync(askOf(stateHome), "a", 0o600)
+  const ask = openLock(askOf(stateHome))
   try {
     const end = performance.now() + wait
-    const held = lock(ask, end) ? openSync(join(stateHome, "job.lock"), "a", 0o600) : undefined
+    const held = lock(ask, end) ? openLock(join(stateHome, "job.lock")) : undefined
     try {
       if (held !== undefined && lock(held, end)) return work()
       throw new CtxError("busy", "the background job is at work", { hint: "try again when it is done" })

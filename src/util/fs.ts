@@ -4,7 +4,7 @@
  * function behaves and throws as its namesake does.
  */
 import type * as NodeFs from "node:fs"
-import { entryName, errno, type FileCalls, fileCalls, realPath } from "./libc.ts"
+import { entryName, errno, errorName, type FileCalls, fileCalls, realPath } from "./libc.ts"
 
 type Fs = typeof NodeFs
 
@@ -39,6 +39,7 @@ const NAMED = {
 } as const
 const O_CLOEXEC = 0o2000000
 const ENOENT = 2
+const EINTR = 4
 const AT_FDCWD = -100
 const AT_EMPTY_PATH = 0x1000
 const STATX_BASIC = 0x7ff
@@ -58,61 +59,58 @@ function native(path: string): Uint8Array | undefined {
   return calls === undefined || path.includes("\0") ? undefined : utf8.encode(`${path}\0`)
 }
 
+/** Does not wait for the other end of a pipe, which may be in the place of any file. */
 export function openSync(path: string, flags: "r" | "w" | "a" | number, mode = MODE): number {
+  const wanted = (typeof flags === "number" ? flags : NAMED[flags]) | constants.O_NONBLOCK
+  const again = (): number => node().openSync(path, wanted, mode)
   const name = native(path)
-  if (name === undefined) return node().openSync(path, flags, mode)
-  const fd = calls!.open(name, (typeof flags === "number" ? flags : NAMED[flags]) | O_CLOEXEC, mode)
-  return fd >= 0 ? fd : orMissing(path, "open", () => node().openSync(path, flags, mode))
+  if (name === undefined) return again()
+  const fd = calls!.open(name, wanted | O_CLOEXEC, mode)
+  return fd >= 0 ? fd : orMissing(errno(), path, "open", again)
 }
 
 /** A missing file is common, so it is reported without node:fs. After any other failure, node:fs tries again. */
-function orMissing<T>(path: string, syscall: string, again: () => T): T {
-  const code = errno()
+function orMissing<T>(code: number, path: string, syscall: string, again: () => T): T {
   if (code !== ENOENT) return again()
   const message = `ENOENT: no such file or directory, ${syscall} '${path}'`
   throw Object.assign(new Error(message), { code: "ENOENT", errno: -code, syscall, path })
 }
 
+/** Linux gives the descriptor up even when it reports an error. Tried again, it might be that of another file. */
 export function closeSync(fd: number): void {
-  if (calls === undefined || calls.close(fd) !== 0) node().closeSync(fd)
+  if (calls === undefined) node().closeSync(fd)
+  else if (calls.close(fd) !== 0) {
+    const number = errno()
+    const code = errorName(number)
+    if (number !== EINTR)
+      throw Object.assign(new Error(`${code}: close`), { code, errno: -number, syscall: "close" })
+  }
 }
 
-/** @param position undefined: where the last call ended */
-export function readSync(
+type Transfer = (
   fd: number,
   bytes: Uint8Array,
-  offset = 0,
-  length = bytes.length - offset,
+  offset?: number,
+  length?: number,
+  /** Undefined: where the last call ended. */
   position?: number | null,
-): number {
-  if (calls !== undefined && isWithin(bytes, offset, length)) {
-    if (length === 0) return 0
-    const place = bytes.subarray(offset, offset + length)
-    const n =
-      typeof position === "number" ? calls.pread(fd, place, length, position) : calls.read(fd, place, length)
-    if (n >= 0) return n
-  }
-  return node().readSync(fd, bytes, offset, length, position ?? null)
-}
+) => number
 
-export function writeSync(
-  fd: number,
-  bytes: Uint8Array,
-  offset = 0,
-  length = bytes.length - offset,
-  position?: number | null,
-): number {
-  if (calls !== undefined && isWithin(bytes, offset, length)) {
-    if (length === 0) return 0
-    const place = bytes.subarray(offset, offset + length)
-    const n =
-      typeof position === "number"
-        ? calls.pwrite(fd, place, length, position)
-        : calls.write(fd, place, length)
-    if (n >= 0) return n
+const transfer =
+  (call: "read" | "write"): Transfer =>
+  (fd, bytes, offset = 0, length = bytes.length - offset, position = null) => {
+    if (calls !== undefined && isWithin(bytes, offset, length)) {
+      if (length === 0) return 0
+      const place = bytes.subarray(offset, offset + length)
+      const n =
+        position === null ? calls[call](fd, place, length) : calls[`p${call}`](fd, place, length, position)
+      if (n >= 0) return n
+    }
+    return (node()[`${call}Sync`] as Transfer)(fd, bytes, offset, length, position)
   }
-  return node().writeSync(fd, bytes, offset, length, position ?? null)
-}
+
+export const readSync: Transfer = transfer("read")
+export const writeSync: Transfer = transfer("write")
 
 /** The C library would accept any length. */
 const isWithin = (bytes: Uint8Array, offset: number, length: number): boolean =>
@@ -167,17 +165,16 @@ export function existsSync(path: string): boolean {
     : calls!.statx(AT_FDCWD, name, 0, 0, new Uint32Array(STATX_LENGTH)) === 0
 }
 
-export function renameSync(from: string, to: string): void {
-  const names = [native(from), native(to)]
-  if (names[0] && names[1] && calls!.rename(names[0], names[1]) === 0) return
-  node().renameSync(from, to)
-}
+const onNames =
+  (call: "rename" | "link") =>
+  (from: string, to: string): void => {
+    const names = [native(from), native(to)]
+    if (names[0] && names[1] && calls![call](names[0], names[1]) === 0) return
+    node()[`${call}Sync`](from, to)
+  }
 
-export function linkSync(from: string, to: string): void {
-  const names = [native(from), native(to)]
-  if (names[0] && names[1] && calls!.link(names[0], names[1]) === 0) return
-  node().linkSync(from, to)
-}
+export const renameSync = onNames("rename")
+export const linkSync = onNames("link")
 
 export function unlinkSync(path: string): void {
   const name = native(path)
@@ -192,7 +189,7 @@ export function readdirSync(path: string, options?: { withFileTypes: true }): st
   const name = native(path)
   if (name === undefined) return node().readdirSync(path)
   const folder = calls!.opendir(name)
-  if (folder === null) return orMissing(path, "scandir", () => node().readdirSync(path))
+  if (folder === null) return orMissing(errno(), path, "scandir", () => node().readdirSync(path))
   const names: string[] = []
   for (let entry = calls!.readdir(folder); entry !== null; entry = calls!.readdir(folder)) {
     const one = entryName(entry)
@@ -205,8 +202,6 @@ export function readdirSync(path: string, options?: { withFileTypes: true }): st
 export function readFileSync(path: string): Buffer
 export function readFileSync(path: string, encoding: "utf8"): string
 export function readFileSync(path: string, encoding?: "utf8"): Buffer | string {
-  if (calls === undefined)
-    return encoding === undefined ? node().readFileSync(path) : node().readFileSync(path, encoding)
   const fd = openSync(path, "r")
   try {
     let bytes = Buffer.allocUnsafe(BLOCK)
@@ -224,15 +219,16 @@ export function readFileSync(path: string, encoding?: "utf8"): Buffer | string {
   }
 }
 
-export function writeFileSync(path: string, text: string, options: { mode: number }): void {
-  if (calls === undefined) {
-    node().writeFileSync(path, text, options)
-    return
-  }
-  const fd = openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC, options.mode)
+export const writeFileSync = (path: string, text: string, options: { mode: number }): void =>
+  writeTo(openSync(path, "w", options.mode), text)
+
+export const appendFileSync = (path: string, text: string, options: { mode: number }): void =>
+  writeTo(openSync(path, "a", options.mode), text)
+
+function writeTo(fd: number, text: string): void {
   try {
     const bytes = Buffer.from(text)
-    for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done, bytes.length - done, done)
+    for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done)
   } finally {
     closeSync(fd)
   }
@@ -244,7 +240,6 @@ export function realpathSync(path: string): string {
 }
 
 // Rarely needed by a hook.
-export const appendFileSync: Fs["appendFileSync"] = (...args) => node().appendFileSync(...args)
 export const ftruncateSync: Fs["ftruncateSync"] = (...args) => node().ftruncateSync(...args)
 export const copyFileSync: Fs["copyFileSync"] = (...args) => node().copyFileSync(...args)
 export const fsyncSync: Fs["fsyncSync"] = (...args) => node().fsyncSync(...args)

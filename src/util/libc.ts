@@ -3,7 +3,7 @@
  * a deadline, an environment that libraries see) and, on Linux, the file calls of hooks. The only file that imports
  * bun:ffi (0.4 ms with all of them).
  */
-import { CString, dlopen, type FFIFunction, type Pointer, ptr, read } from "bun:ffi"
+import { CString, dlopen, type FFIFunction, type Pointer, ptr, toArrayBuffer } from "bun:ffi"
 import { CtxError } from "./errors.ts"
 import { once } from "./once.ts"
 
@@ -11,20 +11,26 @@ const LOCK_SH = 1
 const LOCK_EX = 2
 const LOCK_NB = 4
 const POLLIN = 1
+const POLLOUT = 4
+const EINTR = 4
+const EAGAIN = process.platform === "linux" ? 11 : 35
 
 const LIBRARIES: Readonly<Record<string, readonly string[]>> = {
   linux: ["libc.so.6", `libc.musl-${process.arch === "arm64" ? "aarch64" : "x86_64"}.so.1`],
   darwin: ["libSystem.B.dylib"],
 }
 
+/** Tells where the number of this thread's last error is kept. The type is a stand-in for either name. */
+const ERRNO = (process.platform === "darwin" ? "__error" : "__errno_location") as "__errno_location"
+
 const SYMBOLS = {
+  [ERRNO]: { args: [], returns: "ptr" },
   flock: { args: ["i32", "i32"], returns: "i32" },
   poll: { args: ["ptr", "u64", "i32"], returns: "i32" },
 } as const
 
 /** Calls never handle more than 2 GB at once, so `i32` holds every count, and -1. */
 const FILE_SYMBOLS = {
-  __errno_location: { args: [], returns: "ptr" },
   close: { args: ["i32"], returns: "i32" },
   closedir: { args: ["ptr"], returns: "i32" },
   link: { args: ["ptr", "ptr"], returns: "i32" },
@@ -47,6 +53,8 @@ const openWhole = (name: string) => dlopen(name, { ...SYMBOLS, ...FILE_SYMBOLS }
 
 let common: Common | undefined
 let whole: Whole | undefined
+/** That number. */
+let errorNumber = new Int32Array(1)
 let isOpened = false
 
 function open(): void {
@@ -58,6 +66,7 @@ function open(): void {
     // The library is too old for statx (glibc 2.28).
   }
   common = whole ?? first(openCommon)
+  errorNumber = new Int32Array(toArrayBuffer(common[ERRNO]()!, 0, 4))
 }
 
 function libc(): Common {
@@ -66,7 +75,7 @@ function libc(): Common {
 }
 
 /** The file calls; undefined where they are unavailable. */
-export type FileCalls = Pick<Whole, Exclude<keyof typeof FILE_SYMBOLS, "__errno_location">>
+export type FileCalls = Pick<Whole, keyof typeof FILE_SYMBOLS>
 
 export function fileCalls(): FileCalls | undefined {
   try {
@@ -77,10 +86,16 @@ export function fileCalls(): FileCalls | undefined {
   return whole
 }
 
-/** Number of the last error. Must be called right after the file call that failed. */
-export function errno(): number {
-  const place = whole?.__errno_location()
-  return place === undefined || place === null ? 0 : read.i32(place)
+/**
+ * Number of the last error, straight from the C library's memory: a call that asked for it might change it. Read it
+ * right after the call that failed, before anything is allocated, because collecting garbage makes calls, too.
+ */
+export const errno = (): number => errorNumber[0]!
+
+/** Name of an error's number, as in `ENOENT`. */
+export function errorName(code: number): string {
+  const { errno: numbers } = process.getBuiltinModule("node:os").constants
+  return Object.entries(numbers).find(([, number]) => number === code)?.[0] ?? `error ${code}`
 }
 
 /** The name in a struct dirent. It follows two 8-byte numbers, the length and the type (readdir(3)). */
@@ -98,15 +113,39 @@ function first<T>(open: (name: string) => T): T {
   throw new CtxError("no-libc", `no C library on ${process.platform}`, { cause })
 }
 
-/** flock(2): tries once to lock an open file, exclusively or shared. */
-export const tryLock = (fd: number, shared = false): boolean =>
-  libc().flock(fd, (shared ? LOCK_SH : LOCK_EX) | LOCK_NB) === 0
+/**
+ * flock(2): tries once to lock an open file, exclusively or shared.
+ *
+ * @returns false if somebody else holds the lock
+ * @throws CtxError `lock-failed` if the file cannot be locked
+ */
+export function tryLock(fd: number, shared = false): boolean {
+  while (libc().flock(fd, (shared ? LOCK_SH : LOCK_EX) | LOCK_NB) !== 0) {
+    const code = errno()
+    if (code === EAGAIN) return false
+    if (code === EINTR) continue
+    throw new CtxError("lock-failed", `files cannot be locked: ${errorName(code)}, flock`, {
+      hint: "keep the data folder on a file system with locks: CTXBRIDGE_HOME says where it is",
+    })
+  }
+  return true
+}
 
-/** poll(2): waits at most `ms` until `fd` is readable or at its end. */
-export function readable(fd: number, ms: number): boolean {
+/** poll(2): waits at most `ms` until something can be read from `fd`, or it is at its end. */
+export const readable = (fd: number, ms: number): boolean => isReady(fd, POLLIN, ms)
+
+/** The same until something can be written, or nobody reads any more. */
+export const writable = (fd: number, ms: number): boolean => isReady(fd, POLLOUT, ms)
+
+function isReady(fd: number, events: number, ms: number): boolean {
   // struct pollfd: int fd, short events, short revents
-  const request = Int32Array.of(fd, POLLIN)
-  return libc().poll(request, 1, Math.max(0, Math.ceil(ms))) > 0
+  const request = Int32Array.of(fd, events)
+  const end = performance.now() + ms
+  for (;;) {
+    const found = libc().poll(request, 1, Math.max(0, Math.ceil(end - performance.now())))
+    // A signal ends the call early.
+    if (found >= 0 || errno() !== EINTR) return found > 0
+  }
 }
 
 /** Maximum bytes of a path, including the final 0. */

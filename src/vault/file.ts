@@ -1,6 +1,7 @@
 /** One open copy in the vault. Needs no database. */
 
 import { isMissing } from "../util/errors.ts"
+import { tryTo } from "../util/files.ts"
 import {
   closeSync,
   constants,
@@ -11,6 +12,7 @@ import {
   readSync,
   renameSync,
   statSync,
+  unlinkSync,
   writeSync,
 } from "../util/fs.ts"
 import { dirname } from "../util/path.ts"
@@ -191,6 +193,8 @@ export function openLocked(file: string, begun: NewCopy, deadline: number): Lock
       if (fstatSync(fd).size > tail.end) ftruncateSync(fd, tail.end)
       return { fd, tail }
     } catch (error) {
+      // Where nothing can be locked or written, a name alone would look like a damaged copy.
+      if (fstatSync(fd).size === 0) tryTo(() => unlinkSync(file))
       closeSync(fd)
       throw error
     }

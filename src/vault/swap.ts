@@ -59,20 +59,33 @@ export function swapCopy(file: string, fd: number, patience: number, writer: Wri
     const begun = writer.begin(out)
     // Most of the waiting for the disk happens here, while nobody waits for us.
     fsyncSync(out)
-    if (!lock(fd, performance.now() + patience)) return undefined
-    // Set aside, and perhaps begun anew; then this is the lock of another file.
-    if (fstatSync(fd).ino !== inodeOf(file)) return undefined
-    const tail = readTail(fd)
-    if (tail === undefined) return undefined
-    const end = writer.finish(out, begun, tail)
-    ftruncateSync(out, end)
-    if (end > begun) fsyncSync(out)
-    renameSync(target, file)
-    flushFolder(dirname(file))
-    return end
+    return whileLocked(file, fd, patience, () => {
+      const tail = readTail(fd)
+      if (tail === undefined) return undefined
+      const end = writer.finish(out, begun, tail)
+      ftruncateSync(out, end)
+      if (end > begun) fsyncSync(out)
+      renameSync(target, file)
+      flushFolder(dirname(file))
+      return end
+    })
   } finally {
     closeSync(out)
     rmSync(target, { force: true })
+  }
+}
+
+/** @param fd a descriptor for reading, which cannot be locked everywhere */
+function whileLocked<T>(file: string, fd: number, patience: number, work: () => T): T | undefined {
+  // Gone: set aside. Another file: begun anew.
+  if (inodeOf(file) === undefined) return undefined
+  const held = openSync(file, "r+")
+  try {
+    if (!lock(held, performance.now() + patience)) return undefined
+    const { ino } = fstatSync(fd)
+    return fstatSync(held).ino === ino && inodeOf(file) === ino ? work() : undefined
+  } finally {
+    closeSync(held)
   }
 }
 

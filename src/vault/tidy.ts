@@ -1,10 +1,10 @@
 /** Decides which copies are merged, and when. One process at a time. */
-import { closeSync, openSync, rmSync, statSync } from "node:fs"
+import { closeSync, rmSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { isMissing, messageOf } from "../util/errors.ts"
 import { type Compacted, compactCopy, type Layout, layoutOf } from "./compact.ts"
 import { vaultFile } from "./layout.ts"
-import { lock } from "./lock.ts"
+import { lock, openLock } from "./lock.ts"
 import { temporaryOf } from "./swap.ts"
 import { vaultFiles } from "./walk.ts"
 
@@ -151,7 +151,7 @@ const isWorthIt = ({ frames, merged, bytes }: Layout): boolean =>
 export function withTidyLock<T>(dataHome: string, wait: number, work: () => T): T | undefined {
   let fd: number
   try {
-    fd = openSync(join(dataHome, "compact.lock"), "a", 0o600)
+    fd = openLock(join(dataHome, "compact.lock"))
   } catch (error) {
     if (isMissing(error)) return undefined
     throw error

@@ -214,7 +214,9 @@ describe("install and uninstall", () => {
     const { statusLine } = JSON.parse(readFileSync(settingsOf(machine), "utf8"))
     expect(statusLine).toEqual({
       type: "command",
-      command: expect.stringMatching(/^BUN_OPTIONS= BUN_BE_BUN= .*statusline$/),
+      command: expect.stringMatching(
+        /^BUN_OPTIONS= BUN_BE_BUN= BUN_INSPECT= BUN_INSPECT_CONNECT_TO= .*statusline$/,
+      ),
     })
     const child = Bun.spawnSync(["/bin/sh", "-c", statusLine.command], {
       env: { ...machine.env, NO_COLOR: "1" },

@@ -1,5 +1,6 @@
 /** `ctxbridge config`: all options with their values and where those come from. */
 import { type Key, OPTIONS, type Problem } from "../../config/options.ts"
+import { OPTIONS_DOC } from "../../config/options-doc.ts"
 import { usageError } from "../../util/errors.ts"
 import { words } from "../args.ts"
 import type { Command, Environment } from "../command.ts"
@@ -57,7 +58,7 @@ function keyNamed(name: string): Key {
 }
 
 function describe({ config, resolved }: Environment, key: Key) {
-  const { allowed, env, scope, doc } = OPTIONS[key]
+  const { allowed, env, scope } = OPTIONS[key]
   const fallback = OPTIONS[key].default
   return {
     key,
@@ -67,6 +68,6 @@ function describe({ config, resolved }: Environment, key: Key) {
     allowed,
     scope,
     env,
-    doc,
+    doc: OPTIONS_DOC[key],
   }
 }

@@ -1,15 +1,6 @@
 /** Files that several processes write at once: what one adds while another replaces or removes is not lost. */
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test"
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs"
+import { closeSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { drainSpool } from "../../../src/archive/drain.ts"
@@ -20,6 +11,7 @@ import { changeState, readState, writeState } from "../../../src/hook/state.ts"
 import { FILTERED } from "../../../src/secrets/filter.ts"
 import { tryLock } from "../../../src/util/libc.ts"
 import { vaultFile, vaultPath } from "../../../src/vault/layout.ts"
+import { openLock } from "../../../src/vault/lock.ts"
 import { prepareSpool, spoolFolders } from "../../../src/vault/spool-folders.ts"
 import { contentOf } from "../../support/machine.ts"
 
@@ -43,7 +35,7 @@ const ended = async (child: Awaited<ReturnType<typeof started>>): Promise<void> 
 test("who changes files of sessions is alone, and waits for nobody for long", () => {
   const dataHome = join(dir, "alone")
   mkdirSync(sessionFolder(dataHome), { recursive: true })
-  const other = openSync(sessionFolder(dataHome), "r")
+  const other = openLock(join(dataHome, "sessions.lock"))
   expect(changingSessions(dataHome, () => tryLock(other))).toBe(false)
   expect(tryLock(other)).toBe(true)
   // One that was stopped while it was at it.

@@ -3,7 +3,14 @@ import { spawnSync } from "node:child_process"
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { HOOKS, HOST_EVENTS, hookCommand, isOurHook, readOurHook } from "../../../src/host/hooks-table.ts"
+import {
+  CLEARED,
+  HOOKS,
+  HOST_EVENTS,
+  hookCommand,
+  isOurHook,
+  readOurHook,
+} from "../../../src/host/hooks-table.ts"
 
 test("only events that every supported host knows are registered", () => {
   expect(HOOKS).toEqual({
@@ -24,7 +31,9 @@ test.each([
   ["/é/ctxbridge", "'/é/ctxbridge'"],
   ["C:\\Program Files\\ctxbridge.exe", "'C:\\Program Files\\ctxbridge.exe'"],
 ])("%p is quoted only if needed", (path, word) => {
-  expect(hookCommand(path, "Stop")).toBe(`BUN_OPTIONS= BUN_BE_BUN= ${word} hook stop`)
+  expect(hookCommand(path, "Stop")).toBe(
+    `BUN_OPTIONS= BUN_BE_BUN= BUN_INSPECT= BUN_INSPECT_CONNECT_TO= ${word} hook stop`,
+  )
 })
 
 test.each(["ctxbridge", "./ctxbridge", "/usr/bin/bun", "/opt/myctxbridge", "/opt/ctxbridge/"])(
@@ -39,15 +48,24 @@ test("the shell runs exactly the binary, whatever its path, and clears BUN_*", (
   const folder = join(root, `it's a "$HOME" \`x\` \\ path;&`)
   mkdirSync(folder)
   const binary = join(folder, "ctxbridge")
-  writeFileSync(binary, '#!/bin/sh\nprintf "%s|" "$@" "$BUN_OPTIONS" "$BUN_BE_BUN"\n')
+  writeFileSync(
+    binary,
+    '#!/bin/sh\nprintf "%s|" "$@" "$BUN_OPTIONS" "$BUN_BE_BUN" "$BUN_INSPECT" "$BUN_INSPECT_CONNECT_TO"\n',
+  )
   chmodSync(binary, 0o755)
-  const env = { PATH: "/usr/bin:/bin", BUN_OPTIONS: "--preload=./evil.ts", BUN_BE_BUN: "1" }
+  const env = {
+    PATH: "/usr/bin:/bin",
+    BUN_OPTIONS: "--preload=./evil.ts",
+    BUN_BE_BUN: "1",
+    BUN_INSPECT: "ws://127.0.0.1:0/x?wait=1",
+    BUN_INSPECT_CONNECT_TO: "unix:///tmp/debugger",
+  }
   const { stdout } = spawnSync("/bin/sh", ["-c", hookCommand(binary, "PreCompact")], {
     encoding: "utf8",
     env,
   })
   rmSync(root, { recursive: true })
-  expect(stdout).toBe("hook|pre-compact|||")
+  expect(stdout).toBe("hook|pre-compact|||||")
 })
 
 test.each([
@@ -106,7 +124,7 @@ test.each(["/usr/bin/ctxbridge", "/a b/ctxbridge", '/it\'s a "$HOME" `x` \\ path
   "the binary of our own command is read back: %p",
   (path) => {
     const read = readOurHook(hookCommand(path, "Stop"), "/home/dev")
-    expect(read).toEqual({ binary: path, variables: ["BUN_OPTIONS", "BUN_BE_BUN"] })
+    expect(read).toEqual({ binary: path, variables: CLEARED })
   },
 )
 

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
+import { NO_BUN_VARIABLES } from "../../../src/config/bun-variables.ts"
 import { addServer, removeServer } from "../../../src/host/server-edit.ts"
 
 const EXE = "/opt/ctxbridge"
-const ENTRY = { type: "stdio", command: EXE, args: ["mcp"], env: { BUN_OPTIONS: "", BUN_BE_BUN: "" } }
+const ENTRY = { type: "stdio", command: EXE, args: ["mcp"], env: NO_BUN_VARIABLES }
 const added = (text?: string, exe = EXE) => addServer(text, exe)
 
 describe("adding", () => {
