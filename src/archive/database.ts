@@ -2,12 +2,13 @@
  * Opens the archive's database. One connection per process; every write is one immediate transaction.
  *
  * Everyone who has it open shares the lock of `archive.lock`; whoever replaces the file holds that lock exclusively
- * (replace.ts). So nobody writes to a file that has been replaced.
+ * (replace.ts). So nobody writes to a file that has been replaced. If somebody deletes the file, those who have it open
+ * keep the lock for a file that nobody else can see; so whoever creates it anew also creates a new lock.
  */
 import { constants, Database } from "bun:sqlite"
 import { CtxError, codeOf, isMissing, messageOf } from "../util/errors.ts"
-import { closeSync, mkdirSync, openSync } from "../util/fs.ts"
-import { join } from "../util/path.ts"
+import { closeSync, existsSync, fstatSync, mkdirSync, openSync, rmSync, statSync } from "../util/fs.ts"
+import { dirname, join } from "../util/path.ts"
 import { lock, openLock } from "../vault/lock.ts"
 import { MIGRATIONS, PARSER } from "./schema.ts"
 
@@ -32,6 +33,12 @@ class LockedDatabase extends Database {
     return this
   }
 
+  /** Whether somebody has deleted the file since it was opened. */
+  get isDeleted(): boolean {
+    if (this.#lock === undefined) return false
+    return !existsSync(this.filename) || !isLockOf(dirname(this.filename), this.#lock)
+  }
+
   override close(throwOnError?: boolean): void {
     super.close(throwOnError)
     if (this.#lock !== undefined) closeSync(this.#lock)
@@ -41,12 +48,52 @@ class LockedDatabase extends Database {
 
 /** @throws CtxError `newer-schema` if a later version of ctxbridge wrote the file and we want to write to it */
 export function openDatabase(dataHome: string, options: OpenOptions): Database {
-  const held = shareLock(dataHome, options)
+  for (;;) {
+    if (!options.readonly) renewDeleted(dataHome, options.wait)
+    const held = shareLock(dataHome, options)
+    try {
+      const db = opened(databasePath(dataHome), options).holding(held)
+      if (held === undefined || isLockOf(dataHome, held)) return db
+      // Deleted, and created anew by somebody else, since we took the lock.
+      db.close()
+    } catch (error) {
+      if (held !== undefined) closeSync(held)
+      throw error
+    }
+  }
+}
+
+/** @throws CtxError with SQLite's code for damage if what is written to the database is lost, because it was deleted */
+export function refuseDeleted(db: Database): void {
+  if (db instanceof LockedDatabase && db.isDeleted)
+    throw new CtxError("SQLITE_CORRUPT", "the database was deleted while it was in use")
+}
+
+/** Whether a lock that is held keeps others from replacing the database that is there now. */
+export function isLockOf(dataHome: string, held: number): boolean {
+  return fstatSync(held).ino === statSync(lockPath(dataHome), { throwIfNoEntry: false })?.ino
+}
+
+/**
+ * If there is no database, creates an empty file and a lock that nobody holds.
+ *
+ * @param wait ms to wait for others who do
+ */
+export function renewDeleted(dataHome: string, wait: number): void {
+  const path = databasePath(dataHome)
+  if (existsSync(path)) return
+  let folder: number | undefined
   try {
-    return opened(databasePath(dataHome), options).holding(held)
-  } catch (error) {
-    if (held !== undefined) closeSync(held)
-    throw error
+    mkdirSync(dataHome, { recursive: true, mode: 0o700 })
+    folder = openSync(dataHome, "r")
+    if (!lock(folder, performance.now() + wait) || existsSync(path)) return
+    // The log and its index are those of the deleted file.
+    for (const file of [lockPath(dataHome), `${path}-wal`, `${path}-shm`]) rmSync(file, { force: true })
+    closeSync(openSync(path, "a", 0o600))
+  } catch {
+    // Nothing can be created here. Whoever opens the database tells why.
+  } finally {
+    if (folder !== undefined) closeSync(folder)
   }
 }
 

@@ -1,6 +1,7 @@
 /** Puts another database in the archive's place while nobody has it open. If killed at any moment, either is there. */
 
 import { CtxError, codeOf, isDamage } from "../util/errors.ts"
+import { statsOf } from "../util/files.ts"
 import {
   closeSync,
   copyFileSync,
@@ -16,10 +17,12 @@ import { lock, openLock } from "../vault/lock.ts"
 import {
   type Database,
   databasePath,
+  isLockOf,
   lockPath,
   newerSchema,
   openDatabase,
   openFile,
+  renewDeleted,
   SCHEMA_VERSION,
   schemaVersion,
 } from "./database.ts"
@@ -27,12 +30,16 @@ import { shapeProblem } from "./shape.ts"
 
 /** Runs `work` while nobody has the database open. */
 export function alone<T>(dataHome: string, wait: number, work: () => T): T {
-  const fd = openLock(lockPath(dataHome))
-  try {
-    if (!lock(fd, performance.now() + wait)) throw busy()
-    return work()
-  } finally {
-    closeSync(fd)
+  const deadline = performance.now() + wait
+  for (;;) {
+    renewDeleted(dataHome, wait)
+    const fd = openLock(lockPath(dataHome))
+    try {
+      if (!lock(fd, deadline)) throw busy()
+      if (isLockOf(dataHome, fd)) return work()
+    } finally {
+      closeSync(fd)
+    }
   }
 }
 
@@ -73,7 +80,8 @@ export function damageOf(dataHome: string): unknown {
  */
 export function carryOver(dataHome: string, to: Database, wait: number): unknown {
   const path = databasePath(dataHome)
-  if (!existsSync(path)) return undefined
+  // Just created, perhaps by ourselves.
+  if (statsOf(path)?.size === 0) return undefined
   let old: Database | undefined
   try {
     refuseNewer(path)

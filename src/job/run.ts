@@ -7,7 +7,7 @@ import { setPriority } from "node:os"
 import { join } from "node:path"
 import { grown } from "../archive/backlog.ts"
 import { markBehind } from "../archive/complete.ts"
-import { type Database, openDatabase } from "../archive/database.ts"
+import { type Database, openDatabase, refuseDeleted } from "../archive/database.ts"
 import { drainSpool } from "../archive/drain.ts"
 import { type Exclusion, isExcluded } from "../archive/excluded.ts"
 import { catchUp, index } from "../archive/indexing.ts"
@@ -123,13 +123,17 @@ async function work(paths: Paths, config: Config): Promise<void> {
         if (settle) for (const path of transcripts) ended.add(vaultPath(path, paths.home))
       }
       try {
+        refuseDeleted(db)
         const sweeps = accepted.some(({ request }) => request.sweep.length > 0)
         // Otherwise, damage on a rarely read page would only show up when that page is needed.
         const probes = sweeps && probeDue(paths.stateHome, Date.now())
         if (probes || accepted.some(({ request }) => request.rebuild)) refuseDamaged(paths.dataHome)
         if (sweeps) markBehind(db, paths.dataHome)
         // First index what hooks have archived, oldest first, so that a session precedes the forks that copy its lines.
-        catchUp(db, paths.dataHome, end, () => goOn(paths.stateHome))
+        catchUp(db, paths.dataHome, end, () => {
+          goOn(paths.stateHome)
+          refuseDeleted(db)
+        })
         // The last lines of a session that crashed, in a project to which nobody may ever return.
         if (sweeps && allDue(paths.stateHome, Date.now())) visits.push(once(grown(db)))
         visits = visits.flatMap((visit) => pay(db, paths, visit, now, end))

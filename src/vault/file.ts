@@ -219,10 +219,15 @@ export function inodeOf(file: string): number | undefined {
 /** Header of a new copy. Without an id, it gets one of its own. */
 export type NewCopy = Omit<VaultHeader, "id"> & { readonly id?: string | undefined }
 
+/** Whether whoever created the file was killed before its header was whole. */
+export function holdsNothing(fd: number): boolean {
+  const { size } = fstatSync(fd)
+  return isHalfHeader(readExactly(fd, 0, Math.min(size, 8)), size)
+}
+
 /** Writes the header of an empty file. Sets aside a file that is not ours, and then returns undefined. */
 function begin(fd: number, file: string, begun: NewCopy): Tail | undefined {
-  const size = fstatSync(fd).size
-  if (size > 0 && !isHalfHeader(readExactly(fd, 0, Math.min(size, 8)), size)) {
+  if (!holdsNothing(fd)) {
     setAside(file)
     return undefined
   }

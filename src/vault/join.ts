@@ -4,10 +4,14 @@
  */
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, unlinkSync } from "node:fs"
 import { CtxError } from "../util/errors.ts"
+import { branchId, copyUpTo, precedes } from "./branch.ts"
 import { asItIs } from "./capture.ts"
 import {
   archivedBytes,
+  holdsNothing,
   inodeOf,
+  type LockedCopy,
+  type NewCopy,
   openLocked,
   readExactly,
   readTail,
@@ -18,11 +22,11 @@ import {
   type Tail,
   writeFully,
 } from "./file.ts"
-import { dataFrame, encodeNote, isHalfHeader, NOTE_SIZE, sha256 } from "./frame.ts"
+import { dataFrame, encodeNote, NOTE_SIZE, sha256 } from "./frame.ts"
 import { supersededPath } from "./layout.ts"
 import { lock } from "./lock.ts"
 import { sameButForFiller } from "./original.ts"
-import { CopyReader } from "./reader.ts"
+import { CopyReader, isBegunOnly, tailOf as tailAt } from "./reader.ts"
 import type { Edit } from "./rewrite.ts"
 import type { Forgotten } from "./tombstones.ts"
 
@@ -51,7 +55,7 @@ type OnGrow = (copy: string, path: string) => void
  * @param file absolute path of the piece
  * @param copy absolute path of the transcript's copy in the vault
  * @param deadline ms of performance.now() until which to wait for others
- * @param forgotten says what of the transcript at a path must not be archived; called under the piece's lock
+ * @param forgotten says what of the transcript at a path must not be archived
  * @param onGrow called before the piece is deleted with the copy that now holds it, and with any copy set aside for it
  * @throws if the vault cannot be written or the piece is damaged; the piece then stays
  */
@@ -69,19 +73,20 @@ export function joinPiece(
     if (fstatSync(fd).ino !== inodeOf(file)) return "joined"
     const tail = readTail(fd)
     if (tail === undefined) {
-      const { size } = fstatSync(fd)
-      if (!isHalfHeader(readExactly(fd, 0, Math.min(size, 8)), size)) return "gap"
+      if (!holdsNothing(fd)) return "gap"
       unlinkSync(file)
       return "joined"
     }
     const segments = [...segmentsBackwards(fd, tail)].reverse()
     const first = segments[0]
-    const { whole = false, edit = asItIs } = forgotten(tail.header.path) ?? {}
-    if (first !== undefined && !whole) {
+    const { path } = tail.header
+    if (first !== undefined && forgotten(path)?.whole !== true) {
+      // Asked each time, and so under the copy's lock: `forget` may have written its tombstone meanwhile.
+      const edit: Edit = (content, from) => (forgotten(path)?.edit ?? asItIs)(content, from)
       const piece = { fd, edit, tail, segments, from: first.from, to: archivedBytes(tail) }
       const grown = put(piece, copy, deadline, onGrow)
       if (grown === "gap" || grown === "busy") return grown
-      onGrow(grown, tail.header.path)
+      onGrow(grown, path)
     }
     unlinkSync(file)
     return "joined"
@@ -92,12 +97,37 @@ export function joinPiece(
 
 /** @returns the copy that now holds it */
 function put(piece: Piece, copy: string, deadline: number, onAside: OnGrow): string | "gap" | "busy" {
-  for (const file of candidates(piece, copy)) {
+  const known = candidates(piece, copy)
+  for (const file of known) {
     const done = appendIfSame(piece, file, deadline)
     if (done === "busy") return "busy"
     if (done) return file
   }
-  return piece.from > 0 ? "gap" : begin(piece, copy, deadline, onAside)
+  const start = startOf(piece, known)
+  return start === undefined ? "gap" : begin(piece, start, copy, deadline, onAside)
+}
+
+/** What a new version begins with. */
+interface Start {
+  readonly header: NewCopy
+  /** The file that holds what comes before the piece; undefined if nothing does. */
+  readonly before: string | undefined
+}
+
+/** The host has gone back to a line before the piece, and on from there: up to that line, both versions are the same. */
+function startOf({ tail: { header }, from }: Piece, known: readonly string[]): Start | undefined {
+  const { base, path, created } = header
+  if (base === undefined || from === 0) return { header: { id: header.id, path, created }, before: undefined }
+  const before = known.find((file) => precedes(file, header.id, base))
+  if (before === undefined) return undefined
+  const id = branchId(header.id, base, created)
+  const isTaken = known.some((file) => {
+    const tail = tailAt(file)
+    return tail?.header.id === id && archivedBytes(tail) > from
+  })
+  // As old as what it begins with, because sessions that copy its lines come after it.
+  const since = Math.min(created, tailAt(before)?.header.created ?? created)
+  return { header: { id: isTaken ? undefined : id, path, created: since }, before }
 }
 
 /** The copy and its superseded versions, newest first, but any with the piece's own id before the others. */
@@ -109,19 +139,11 @@ function candidates({ tail }: Piece, copy: string): string[] {
   return files.reverse().sort((a, b) => own(a) - own(b))
 }
 
-function tailAt(file: string): Tail | undefined {
-  const fd = openSync(file, "r")
-  try {
-    return readTail(fd)
-  } finally {
-    closeSync(fd)
-  }
-}
-
 /** Whether the file is of the same transcript; if so, it now holds all of the piece. */
 function appendIfSame(piece: Piece, file: string, deadline: number): boolean | "busy" {
-  if (tailAt(file) === undefined) return false
-  const held = openLocked(file, newCopy(piece), deadline)
+  const header = tailAt(file)?.header
+  if (header === undefined) return false
+  const held = openLocked(file, header, deadline)
   if (held === undefined) return "busy"
   try {
     if (!isSame(piece, file, held.tail)) return false
@@ -131,12 +153,6 @@ function appendIfSame(piece: Piece, file: string, deadline: number): boolean | "
     closeSync(held.fd)
   }
 }
-
-const newCopy = ({ tail: { header } }: Piece) => ({
-  id: header.id,
-  path: header.path,
-  created: header.created,
-})
 
 /** Whether piece and copy meet, and are equal where they overlap. */
 function isSame({ fd, edit, tail, segments, from, to }: Piece, file: string, copy: Tail): boolean {
@@ -161,42 +177,67 @@ function isSame({ fd, edit, tail, segments, from, to }: Piece, file: string, cop
 const isEqual = (piece: Uint8Array, copy: Uint8Array): boolean =>
   sameButForFiller(copy, piece) === undefined || sameButForFiller(piece, copy) === undefined
 
-/** For a transcript that the vault does not know, or knows only with earlier or later content. */
-function begin(piece: Piece, copy: string, deadline: number, onAside: OnGrow): string | "busy" {
+/** For a transcript that the vault does not know, or knows only with other content. */
+function begin(
+  piece: Piece,
+  { header, before }: Start,
+  copy: string,
+  deadline: number,
+  onAside: OnGrow,
+): string | "busy" {
+  let start = { header, before }
   for (;;) {
     // Under the copy's lock, since a hook that sets the copy aside at this moment would take the same name.
-    const held = openLocked(copy, newCopy(piece), deadline)
+    const held = openLocked(copy, header, deadline)
     if (held === undefined) return "busy"
     try {
       const time = held.tail.last?.time
-      if (time === undefined) {
-        append(piece, held.fd, held.tail)
+      if (time === undefined || isBegun(piece, start, held.tail)) {
+        append(piece, held.fd, started(start, piece, held))
         return copy
       }
-      if (time > (piece.segments.at(-1)?.time ?? 0)) return beginAside(piece, copy, deadline)
+      if (time > (piece.segments.at(-1)?.time ?? 0)) return beginAside(piece, start, copy, deadline)
+      const aside = setAside(copy)
+      if (before === copy) start = { header, before: aside }
       // The views may not have followed it to its end.
-      onAside(setAside(copy), held.tail.header.path)
+      onAside(aside, held.tail.header.path)
     } finally {
       closeSync(held.fd)
     }
   }
 }
 
+/** Whether a process that died has begun this very version, and nobody has gone on with it. */
+const isBegun = ({ from }: Piece, { header, before }: Start, tail: Tail): boolean =>
+  before !== undefined && tail.header.id === header.id && archivedBytes(tail) <= from
+
+/** How the copy ends once it holds what comes before the piece. */
+function started({ before }: Start, { tail, edit }: Piece, held: LockedCopy): Tail {
+  const { base } = tail.header
+  return before === undefined || base === undefined ? held.tail : copyUpTo(before, held, base, edit)
+}
+
 /** Stores the piece as a superseded copy. */
-function beginAside(piece: Piece, copy: string, deadline: number): string | "busy" {
-  const file = firstFree(copy)
-  const held = openLocked(file, newCopy(piece), deadline)
+function beginAside(piece: Piece, start: Start, copy: string, deadline: number): string | "busy" {
+  const file = placeAside(piece, start, copy)
+  const held = openLocked(file, start.header, deadline)
   if (held === undefined) return "busy"
   try {
-    append(piece, held.fd, held.tail)
+    append(piece, held.fd, started(start, piece, held))
     return file
   } finally {
     closeSync(held.fd)
   }
 }
 
-function firstFree(copy: string): string {
-  for (let n = 1; ; n++) if (inodeOf(supersededPath(copy, n)) === undefined) return supersededPath(copy, n)
+/** Called under the copy's lock, so whoever has left a file with half a header there is dead. */
+function placeAside(piece: Piece, start: Start, copy: string): string {
+  for (let n = 1; ; n++) {
+    const file = supersededPath(copy, n)
+    if (inodeOf(file) === undefined) return file
+    const tail = tailAt(file)
+    if (tail === undefined ? isBegunOnly(file) : isBegun(piece, start, tail)) return file
+  }
 }
 
 function append(piece: Piece, fd: number, tail: Tail): void {

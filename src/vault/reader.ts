@@ -4,6 +4,7 @@ import { CtxError, isMissing, messageOf } from "../util/errors.ts"
 import { closeSync, openSync } from "../util/fs.ts"
 import {
   behind,
+  holdsNothing,
   lastSegment,
   readInto,
   readTail,
@@ -21,6 +22,17 @@ export function tailOf(file: string): Tail | undefined {
   if (fd === undefined) return undefined
   try {
     return readTail(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** Whether the file is a copy that was begun and holds nothing yet, not even a header. */
+export function isBegunOnly(file: string): boolean {
+  const fd = openCopy(file)
+  if (fd === undefined) return false
+  try {
+    return holdsNothing(fd)
   } finally {
     closeSync(fd)
   }

@@ -14,7 +14,9 @@ import {
   writeFileSync,
 } from "node:fs"
 import { join } from "node:path"
+import { takeToSpool } from "../../src/archive/spool.ts"
 import { take } from "../../src/archive/take.ts"
+import { loadSettings } from "../../src/config/load.ts"
 import { checkCopy } from "../../src/vault/check.ts"
 import { supersededPath } from "../../src/vault/layout.ts"
 import { spoolFolders } from "../../src/vault/spool-folders.ts"
@@ -66,6 +68,17 @@ function expectArchived(machine: Machine, { path }: Transcript, content = readFi
   const copy = machine.copy(path)
   expect(checkCopy(copy, undefined)).toMatchObject({ damage: [], halfFrame: 0, archived: content.length })
   expect(contentOf(copy).equals(content)).toBe(true)
+}
+
+/** Files of the archive and the spool with these bytes, also if compressed. */
+function filesWith({ dataHome, temporary }: Blockable, text: string): string[] {
+  const files = [dataHome, temporary].flatMap((folder) => [
+    ...new Bun.Glob("**/*").scanSync({ cwd: folder, absolute: true, dot: true }),
+  ])
+  return files.filter((file) => {
+    const bytes = readFileSync(file)
+    return bytes.includes(text) || (file.endsWith(".zst") && Bun.zstdDecompressSync(bytes).includes(text))
+  })
 }
 
 const status = async (machine: Blockable) => JSON.parse((await machine.cli("status", "--json")).stdout)
@@ -203,6 +216,50 @@ describe("when it can be used again", () => {
     expectArchived(machine, transcript)
     using views = machine.views()
     expect(promptsIn(views, transcript.session).sort()).toEqual(["one", "three", "two"])
+  })
+
+  test("what the host has gone back from is found, verified, exported and forgotten", async () => {
+    using machine = new Blockable()
+    const transcript = machine.session().turn("one").flush()
+    silent(await machine.hook("stop", transcript))
+    const start = readFileSync(transcript.path)
+    transcript.turn("about the walrus").flush()
+    const options = { now: Date.now(), deadline: performance.now() + 10_000, lastLine: "whole" } as const
+    // A hook that can read the vault, but not write it.
+    takeToSpool(
+      loadSettings(undefined, {}, machine.env).paths,
+      transcript.path,
+      options,
+      new Error("read-only"),
+    )
+    writeFileSync(transcript.path, start)
+    silent(await machine.hook("stop", transcript.turn("three").flush()))
+    expect(JSON.parse((await machine.cli("search", "walrus", "--json")).stdout).hits).toHaveLength(1)
+    const verified = await machine.cli("verify", "--json")
+    expect(verified).toMatchObject({ code: 0, stderr: "" })
+    expect(JSON.parse(verified.stdout)).toMatchObject({ totals: { copies: 2, superseded: 1 } })
+    expect(await status(machine)).toMatchObject({ spool: [], totals: { turns: 3 } })
+    expect((await machine.cli("export", transcript.session)).stdout).toContain("about the walrus")
+    const forgot = await machine.cli("forget", "--match", "walrus", "--yes", "--json")
+    expect(forgot).toMatchObject({ code: 0, stderr: "" })
+    expect(JSON.parse(forgot.stdout).places).toBeGreaterThan(0)
+    await machine.idle()
+    expect(filesWith(machine, "walrus")).toEqual([])
+  })
+
+  test("forget does not say that a text is gone while a piece cannot be moved", async () => {
+    using machine = new Blockable()
+    const transcript = machine.session().turn("one").flush()
+    silent(await machine.hook("stop", transcript))
+    transcript.turn("about the walrus").flush()
+    const { paths } = loadSettings(undefined, {}, machine.env)
+    const options = { now: Date.now(), deadline: performance.now() + 10_000, lastLine: "whole" } as const
+    takeToSpool(paths, transcript.path, options, new Error("read-only"))
+    rmSync(machine.copy(transcript.path))
+    rmSync(transcript.path)
+    const { code, stdout } = await machine.cli("forget", "--match", "walrus", "--yes", "--json")
+    expect(code).toBe(1)
+    expect(JSON.parse(stdout)).toMatchObject({ ok: false, failed: [{ error: "waits for the vault" }] })
   })
 
   test("a marker for want of which the views were behind comes, too", async () => {

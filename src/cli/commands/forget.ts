@@ -6,6 +6,7 @@ import { findSession } from "../../archive/find.ts"
 import { lineageOf } from "../../archive/lineage.ts"
 import { folderOf, projectOf } from "../../archive/project.ts"
 import { openForReading } from "../../archive/read.ts"
+import { spoolStatus } from "../../archive/spool.ts"
 import { forget, resumeForgetting, unfinished } from "../../job/forget.ts"
 import { type Leaving, leaving, tombstonesOf } from "../../job/forget-sessions.ts"
 import { findText, type TextFound } from "../../job/forget-text.ts"
@@ -220,7 +221,9 @@ function forgetText(context: Context, what: string | undefined, finder: Finder):
     })
   const tombstonesNow = (): TextFound["tombstones"] => look().tombstones
   const found = look()
-  let failed = found.failed
+  // What could not be moved into the vault can be neither searched nor changed.
+  const spooled = spoolStatus(env).map(({ folder }) => ({ copy: folder, error: "waits for the vault" }))
+  let failed = [...found.failed, ...spooled]
   if (!dryRun) {
     if (!confirmed(context, `${renderFound(found, true).join("\n")}\nReplace it for good?`))
       return EXIT.failed
