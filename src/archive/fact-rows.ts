@@ -34,12 +34,13 @@ export class FactRows {
     origins: readonly Origin[],
     { turn, message, imported, version }: At,
     toolOf: (part: Part) => string | undefined,
+    isText: Around["isText"],
   ): void {
     if (imported || message === 0 || this.#isSubagent) return
     const found: Found = new Map()
     for (const [n, part] of parts.entries()) {
       const tool = toolOf(part)
-      if (!isOwnTool(tool)) collect(found, part, origins[n]!, { tool, version })
+      if (!isOwnTool(tool)) collect(found, part, origins[n]!, { tool, version, isText })
     }
     if (found.size === 0) return
     const query = this.#db.query(
@@ -56,9 +57,11 @@ interface Around {
   /** The tool of a call or a result. */
   readonly tool: string | undefined
   readonly version: string | undefined
+  /** Whether a call's command shows text that others wrote. */
+  readonly isText: (id: string) => boolean
 }
 
-function collect(found: Found, part: Part, origin: Origin, { tool, version }: Around): void {
+function collect(found: Found, part: Part, origin: Origin, { tool, version, isText }: Around): void {
   const add = (kind: FactKind, texts: readonly string[], formOf = (text: string): string => text): void => {
     if (texts.length === 0) return
     const known = found.get(kind) ?? new Map()
@@ -91,7 +94,7 @@ function collect(found: Found, part: Part, origin: Origin, { tool, version }: Ar
     }
     case "toolResult": {
       const status = exitStatusIn(part.text)
-      add("error", errorsMet(tool, part, version), (line) => status ?? line)
+      add("error", errorsMet(tool, part, version, isText(part.id)), (line) => status ?? line)
       return
     }
   }

@@ -1,5 +1,6 @@
 /** Tool calls, the files they touch and the tasks they change → rows of the views. */
 import { toolOrigin } from "../transcript/origin.ts"
+import { showsText } from "../transcript/shown-text.ts"
 import {
   commandPaths,
   createdTaskId,
@@ -37,6 +38,8 @@ export class ToolRows {
   readonly #session: string
   /** Names of the tools called in this transcript, by call: most results follow soon. */
   readonly #names = new Map<string, string>()
+  /** Those of them whose commands show text that others wrote. */
+  readonly #showing = new Set<string>()
 
   constructor(db: Database, session: string) {
     this.#db = db
@@ -48,6 +51,17 @@ export class ToolRows {
     const called = this.#names.get(id)
     if (called !== undefined) return called
     return toolNameOf(this.#db, this.#session, id)
+  }
+
+  /** Whether a call's command shows text that others wrote; by its beginning if it was read some time ago. */
+  showsText(id: string): boolean {
+    if (this.#names.has(id)) return this.#showing.has(id)
+    const call = this.#db
+      .query<{ target: string }, [string, string]>(
+        "SELECT target FROM tool_calls WHERE session = ? AND id = ?",
+      )
+      .get(this.#session, id)
+    return showsText(call?.target ?? "")
   }
 
   use(part: Extract<Part, { kind: "toolUse" }>, { turn, message, sidechain, main, imported }: At): void {
@@ -72,7 +86,10 @@ export class ToolRows {
       )
     for (const { path, op } of toolFiles(part.name, part.input)) this.#file(turn, path, op)
     const script = shellCommand(part.name, part.input)
-    if (script !== undefined) for (const path of commandPaths(script)) this.#file(turn, path, "command")
+    if (script !== undefined) {
+      for (const path of commandPaths(script)) this.#file(turn, path, "command")
+      if (showsText(script)) this.#showing.add(part.id)
+    }
     if (main && !imported) this.tasks(part)
   }
 

@@ -81,7 +81,7 @@ export class TurnWriter {
       if (part.kind === "title") this.#sessions.name(part.text, this.#titleOrigin(record))
     }
     const spoken = record.parts.filter((part) => part.kind !== "title")
-    const parts = withoutForgedRefusals(spoken, (id) => this.#tools.nameOf(id))
+    const parts = withoutForgedRefusals(spoken, (id) => this.#tools.nameOf(id), record.version)
     // Without words, a fork's copy looks like a new line, so it opens no turn. The message's other lines bring its
     // usage.
     if (parts.length === 0 && (record.usage === undefined || this.#turn === undefined)) return
@@ -201,7 +201,10 @@ export class TurnWriter {
     const { sidechain, version } = record
     const at = { turn, message, sidechain, main, imported, version }
     for (const [n, part] of parts.entries()) this.#project(part, origins[n]!, line, at, effect)
-    if (main && !injected) this.#facts.note(parts, origins, at, (part) => this.#toolOf(part))
+    if (main && !injected) {
+      const toolOf = (part: Part) => this.#toolOf(part)
+      this.#facts.note(parts, origins, at, toolOf, (id) => this.#tools.showsText(id))
+    }
     if (message !== 0) {
       this.#words.add(message, said.text, {
         project: this.#sessions.project(),

@@ -79,7 +79,7 @@ const utf8 = new TextDecoder()
 function decoded(db: Database, session: string, row: MessageRow, line: Uint8Array): TurnMessage {
   const toolName = (id: string): string | undefined => toolNameOf(db, session, id)
   const record = decodeLine(utf8.decode(line))
-  const spoken = withoutForgedRefusals(record.parts, toolName)
+  const spoken = withoutForgedRefusals(record.parts, toolName, record.version)
   const parts = row.role === "host" ? spoken.map(asNotice) : spoken
   const subagent = row.sidechain === 1 || session.includes("/")
   const imported = record.imported === true || isImportedCopy(row.copy)

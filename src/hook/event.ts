@@ -94,9 +94,9 @@ export function additionalContext({ name }: HookEvent, text: string, note = ""):
 export const isSubagents = ({ name, agent }: HookEvent): boolean =>
   agent !== undefined && (name === "pre-compact" || name === "session-start")
 
-/** Whether a human wrote the prompt: the host also submits reports of background tasks and other agents. */
+/** Whether a human asked for something: the host also submits reports of tasks and others' words, and `/compact`. */
 export const isHumanPrompt = ({ prompt = "", promptSource }: HookEvent): boolean =>
-  promptSource !== "system" && !(prompt.trimStart().startsWith("<") && HOSTS_PROMPT.test(prompt))
+  promptSource !== "system" && !HOSTS_PROMPT.test(prompt)
 
 const HOSTS_PROMPT =
-  /^\s*<(?:task[-_]notification|system-reminder|teammate-message|cross-session-message|local-command-|mcp-)/
+  /^\s*(?:<(?:task[-_]notification|system-reminder|(?:teammate|cross-session|agent)-message|(?:local-command|mcp|ci-monitor|webhook|slack)-|(?:channel|tick)\b)|\/(?:compact|clear)(?!\S))/

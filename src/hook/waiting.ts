@@ -1,11 +1,15 @@
 /** The prompt that waits for an answer, as a restore takes it. Pure. */
 import type { PendingPrompt } from "../restore/gather.ts"
+import { userTextParts } from "../transcript/user-text.ts"
 import type { SessionState } from "./state.ts"
 
-/** @returns undefined if the last prompt was answered */
-export const waitingPrompt = ({
-  prompt,
+/** @returns undefined if the last prompt was answered, or if no human wrote any of it */
+export function waitingPrompt({
+  prompt = "",
   promptAt = 0,
   promptOpen,
-}: SessionState): PendingPrompt | undefined =>
-  promptOpen === true && prompt !== undefined ? { text: prompt, at: promptAt } : undefined
+}: SessionState): PendingPrompt | undefined {
+  if (promptOpen !== true) return undefined
+  const said = userTextParts(prompt, "human").find((part) => part.kind === "prompt")
+  return said && { text: said.text, at: promptAt }
+}

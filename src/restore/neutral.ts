@@ -41,20 +41,25 @@ export function visible(text: string): string {
 }
 
 /** A bracket that opens a tag, or looks like one, including entities and escapes. */
-const OPENING = /[<＜﹤〈⟨˂ᐸ❮]|&(?:amp;)*(?:lt|#0*60|#x0*3c);?|\\(?:u003c|x3c)|%3c/gi
+const OPENING =
+  /[<＜﹤〈〈⟨⟪《˂ᐸ❮❬❰⦑⧼≺≪]|&(?:amp;)*(?:lt|#0*60|#x0*3c);?|\\(?:u003c|u\{0*3c\}|x3c|074)|%(?:25)*3c/gi
 
 /** Names by which the host, the model's API or we mark what is more than data; `_` is read as `-`. */
 const NAMES = new RegExp(
   String.raw`^[\s/!?\\]*(?:` +
     [
       "system(?:-[a-z-]*)?|[a-z-]*-(?:hook|reminder|message|notification|caveat)",
-      "(?:command|local|bash|task|session|mcp|ide)-[a-z-]+|user(?:-[a-z-]+)?|human|assistant|developer",
+      "(?:command|local|bash|task|session|mcp|ide|slack|remote|artifact|skill|fork)-[a-z-]+|user(?:-[a-z-]+)?",
       "ctxbridge(?:-[a-z-]*)?|persisted-output|new-diagnostics|function(?:-[a-z-]+|s)?|invoke|parameters?",
       "antml(?::[a-z-]*)?|tool(?:-[a-z-]+)?|claude[a-z-]*|instructions?|important|env(?:ironment)?|thinking",
-      "policy|budget:[a-z-]+|total-tokens",
+      "policy|budget:[a-z-]+|total-tokens|human|assistant|developer|cc-?memory|channel|terminal|browser(?:-[a-z-]+)?",
+      "tick|coordinator-relay|untrusted-widget-state|cowritten-[a-z-]+|forked-[a-z-]+|sandbox-violations|webhook-payload|pasted-content",
+      "ci-monitor-event|fetched-web-content|github-webhook-activity|autonomous-loop(?:-[a-z-]+)?",
     ].join("|") +
     ")(?![a-z0-9])",
 )
+/** A first word of ASCII letters and of others that look like none of them: no honest tag mixes scripts. */
+const MIXED = /^[\s/!?\\]*(?=[^\s>]*[a-z])[\p{L}-]*[^\P{L}a-z]/u
 /** How far after a bracket a name is looked for, in UTF-16 units. */
 const NAME_REACH = 160
 
@@ -64,17 +69,38 @@ const LOOK_ALIKES: Readonly<Record<string, string>> = {
   ...{ т: "t", м: "m", н: "h", к: "k", в: "b", у: "y", х: "x", ѵ: "v", ԝ: "w", г: "r", п: "n", ԍ: "g" },
   ...{ α: "a", ε: "e", ι: "i", κ: "k", μ: "m", ν: "v", ο: "o", ρ: "p", τ: "t", υ: "u", χ: "x", ս: "u" },
   ...{ ı: "i", ɡ: "g", ɑ: "a", ʏ: "y", ꜱ: "s", ᴛ: "t", ᴇ: "e", ᴍ: "m", ʀ: "r", ɪ: "i", ɴ: "n", ᴅ: "d" },
+  ...{ ᴀ: "a", ʙ: "b", ᴄ: "c", ꜰ: "f", ɢ: "g", ʜ: "h", ᴋ: "k", ʟ: "l", ᴏ: "o", ᴘ: "p", ᴜ: "u", ᴡ: "w" },
   ...{ _: "-", "‐": "-", "‒": "-", "–": "-", "—": "-", "−": "-", "∕": "/", "⁄": "/" },
 }
 
-/** The text as a hurried reader sees it, ignoring width, look-alikes, case, accents and joiners. */
+/** Letters written as entities, percent-encoded or escaped. */
+const WRITTEN =
+  /&#(\d{1,7});?|&#x([\da-f]{1,6});?|%(?:25)*([\da-f]{2})|\\u\{?([\da-f]{2,6})\}?|\\x([\da-f]{2})/gi
+
+/** The text as a hurried reader sees it, ignoring width, look-alikes, case, accents, joiners and encodings. */
 function skeleton(text: string): string {
-  const plain = text
+  const read = /[%&\\]/.test(text) ? text.replace(WRITTEN, letterOf) : text
+  if (PLAIN.test(read)) return read.toLowerCase().replaceAll("_", "-")
+  const plain = read
     .normalize("NFKD")
     .replace(/[\p{M}\p{Cf}]/gu, "")
     .toLowerCase()
   return plain.replace(/[^a-z0-9\s/<>:.-]/gu, (letter) => LOOK_ALIKES[letter] ?? letter)
 }
+
+function letterOf(written: string, decimal?: string, ...hex: (string | undefined)[]): string {
+  const code = decimal === undefined ? Number.parseInt(hex.find(Boolean)!, 16) : Number(decimal)
+  return code <= 0x10ffff ? String.fromCodePoint(code) : written
+}
+
+/** Whether what follows a bracket makes it a tag of the host's or ours: as it is, or without the blanks in it. */
+function isTag(behind: string): boolean {
+  const name = skeleton(behind)
+  return NAMES.test(name) || MIXED.test(name) || (/^\s*[\p{L}-]+\s/u.test(name) && NAMES.test(closedUp(name)))
+}
+
+/** A tag without blanks; empty if it has no end. */
+const closedUp = (name: string): string => name.slice(0, name.indexOf(">") + 1).replace(/\s+/g, "")
 
 /** Only we give handles: one inside a text is split, so that it names nothing. */
 const HANDLE = /(ctx)[:：﹕∶](?=[0-9a-z]{4})/gi
@@ -87,7 +113,7 @@ export function untagged(text: string): string {
   const shown = visible(text)
   return shown.replace(OPENING, (bracket, at: number) => {
     const behind = shown.slice(at + bracket.length, at + bracket.length + NAME_REACH)
-    return NAMES.test(skeleton(behind)) ? "‹" : bracket
+    return isTag(behind) ? "‹" : bracket
   })
 }
 

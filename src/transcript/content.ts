@@ -18,6 +18,7 @@ export const NOT_RUN = [
 ] as const
 /** What the host writes before a human's reason for refusing a tool call. */
 const REASON_LEADS = ["the following reason for the rejection:", "To tell you how to proceed, the user said:"]
+const LONGEST_LEAD = 400
 /** What the host writes after it. */
 const REASON_TAIL = "\n\nNote: The user's next message may contain"
 /** The host's own words in place of a human's, when its question form was not answered. */
@@ -167,8 +168,10 @@ function persistedPath(text: string): string | undefined {
 function rejectionReason(text: string, feedback: string | undefined): string | undefined {
   if (!text.startsWith(REJECTED)) return undefined
   let reason = feedback
+  // The host's own words are one line.
+  const line = text.slice(0, LONGEST_LEAD).split("\n", 1)[0]!
   for (const lead of REASON_LEADS) {
-    const at = reason === undefined ? text.indexOf(lead) : -1
+    const at = reason === undefined ? line.indexOf(lead) : -1
     if (at !== -1) reason = text.slice(at + lead.length).split(REASON_TAIL, 1)[0]
   }
   reason = reason?.trim()

@@ -51,17 +51,20 @@ interface Answer {
 
 /**
  * Lines that name an error met in the work: in a command's output, or as the reason why a call failed. None for tools
- * of servers and unknown tools, which return the words of strangers.
+ * of servers and unknown tools, which return the words of strangers, nor for a command that succeeded and showed some.
  *
  * @param tool that was called
  * @param version of the host
+ * @param isText whether a command showed text that others wrote (shown-text.ts)
  */
 export function errorsMet(
   tool: string | undefined,
   { text, isError }: Answer,
   version: string | undefined,
+  isText = false,
 ): string[] {
-  return isHostTool(tool) && (isError || tool === "Bash") ? namedBy(tool!, { text, isError }, version) : []
+  const isAbout = isError || (tool === "Bash" && !isText)
+  return isHostTool(tool) && isAbout ? namedBy(tool!, { text, isError }, version) : []
 }
 
 /** The same for any tool. */

@@ -3,6 +3,7 @@
  *
  * Only words of a human or of the session's own model are given back as prose. Anybody may have written the rest.
  */
+import { atLeast } from "../util/version.ts"
 import type { Part } from "./types.ts"
 
 export type Origin = "human" | "assistant" | "tool" | "web" | "subagent" | "import" | "host"
@@ -65,18 +66,31 @@ export function toolOrigin(name: string | undefined): "tool" | "web" | "subagent
   return WEB_TOOLS.has(name) || WEB_SERVER.test(name) ? "web" : "tool"
 }
 
+const SHELLS = new Set(["Bash", "PowerShell"])
+/**
+ * From this version on (or earlier, but after 2.0.5), the result of a failed command begins with its exit status. Before,
+ * it is the command's own output.
+ */
+const HEADS_OUTPUT = [2, 0, 55] as const
+
 /**
  * Turns forged reasons for refusals into notices. Older hosts write a human's reason only into the call's result, where
- * a stranger's tool may write the same words. So in the results of such tools, and of unknown ones, they do not count.
+ * a stranger's tool may write the same words, and where a command may have printed them. So in the results of such
+ * tools, and of unknown ones, they do not count.
+ *
+ * @param version of the host
  */
 export function withoutForgedRefusals(
   parts: readonly Part[],
   toolName: Surroundings["toolName"],
+  version: string | undefined,
 ): readonly Part[] {
   if (!parts.some((part) => part.kind === "prompt" && part.within !== undefined)) return parts
   return parts.map((part) => {
     if (part.kind !== "prompt" || part.within === undefined) return part
-    return isHostTool(toolName(part.within)) ? part : { kind: "notice", text: part.text }
+    const tool = toolName(part.within)
+    const isHosts = isHostTool(tool) && (!SHELLS.has(tool!) || atLeast(version, HEADS_OUTPUT))
+    return isHosts ? part : { kind: "notice", text: part.text }
   })
 }
 

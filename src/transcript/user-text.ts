@@ -4,7 +4,10 @@
  * The host puts much into user messages that no human said: reminders, command output, task notifications, summaries. A
  * prompt opens a turn, so mistaking one of these for a prompt, or the reverse, divides the session in the wrong place.
  */
+import { isBuiltInCommand } from "./built-in-commands.ts"
+import { BESIDE_TAGS, NOTICE_TAGS, SHOWN_TAGS } from "./host-tags.ts"
 import { isBlank } from "./json.ts"
+import { withoutPasted } from "./pasted.ts"
 import type { Part, PromptVia } from "./types.ts"
 
 /** Who speaks in a user message, according to its envelope. */
@@ -16,28 +19,6 @@ export type Speaker =
 
 const REMINDER_OPEN = "<system-reminder>"
 const REMINDER_CLOSE = "</system-reminder>"
-
-/** Blocks that the host adds to a human's words. */
-const CONTEXT_TAGS = new Set([
-  "system-reminder",
-  "ide_opened_file",
-  "ide_selection",
-  "ide_diagnostics",
-  "new-diagnostics",
-  "user-prompt-submit-hook",
-  "session-start-hook",
-  "post-tool-use-hook",
-])
-
-const NOTICE_TAGS = new Set([
-  "task-notification",
-  "task_notification",
-  "teammate-message",
-  "cross-session-message",
-  "local-command-caveat",
-  "mcp-resource-update",
-  "mcp-polling-update",
-])
 
 const OUTPUT_TAGS = new Set(["local-command-stdout", "local-command-stderr", "bash-stdout", "bash-stderr"])
 
@@ -51,7 +32,7 @@ const CONTINUATION = "This session is being continued from a previous conversati
 const HOOK_WORDS =
   /^[A-Z][A-Za-z]+(?::\S+)? (?:hook (?:feedback:|blocking error(?: from|:))|operation blocked by hook:)/
 /** `/name` or `/name args`, but not a path or a sentence such as "/name, and then …". */
-const SLASH_COMMAND = /^\/[A-Za-z][\w:.-]{0,63}(?:\s|$)/
+const SLASH_COMMAND = /^\/([A-Za-z][\w:.-]{0,63})(?:\s|$)/
 
 /** Parts of one string in a user message; `via` says how a human's words arrived, unless they show it themselves. */
 export function userTextParts(text: string, speaker: Speaker, via: PromptVia = "typed"): Part[] {
@@ -59,18 +40,18 @@ export function userTextParts(text: string, speaker: Speaker, via: PromptVia = "
   let rest = text
   for (;;) {
     const tag = openingTag(rest)
-    if (tag === undefined || !CONTEXT_TAGS.has(tag)) break
+    if (tag === undefined || !(BESIDE_TAGS.has(tag) || SHOWN_TAGS.has(tag))) break
     const close = `</${tag}>`
-    const end = closing(rest, `<${tag}`, close)
+    const end = SHOWN_TAGS.has(tag) ? rest.lastIndexOf(close) : closing(rest, `<${tag}`, close)
     if (end === -1) break
     parts.push(contextPart(tag, rest.slice(0, end + close.length)))
     rest = rest.slice(end + close.length)
   }
   const after: Part[] = []
-  while (rest.trimEnd().endsWith(REMINDER_CLOSE)) {
-    const start = lastOpening(rest)
+  for (let tag = closingTag(rest); tag !== undefined; tag = closingTag(rest)) {
+    const start = SHOWN_TAGS.has(tag) ? rest.search(new RegExp(`<${tag}[\\s>]`)) : lastOpening(rest)
     if (start === -1) break
-    after.unshift(contextPart("system-reminder", rest.slice(start)))
+    after.unshift(contextPart(tag, rest.slice(start)))
     rest = rest.slice(0, start)
   }
   for (let head = rest.trimStart(); head.startsWith(INTERRUPT); head = head.trimStart()) {
@@ -110,7 +91,14 @@ function plainParts(text: string, speaker: Speaker, via: PromptVia): Part[] {
   }
   if (head.startsWith(CONTINUATION)) return [{ kind: "summary", text }]
   if (head.startsWith(CAVEAT) || HOOK_WORDS.test(head.slice(0, 120))) return [{ kind: "notice", text }]
-  return [said(text, speaker, via === "typed" && SLASH_COMMAND.test(head.slice(0, 80)) ? "command" : via)]
+  const command = SLASH_COMMAND.exec(head.slice(0, 80))?.[1]
+  // The host executes it, and says so in a line of its own.
+  if (command !== undefined && via !== "bash" && isBuiltInCommand(command)) return [{ kind: "notice", text }]
+  const typed = withoutPasted(text)
+  return [
+    said(typed.text, speaker, via === "typed" && command !== undefined ? "command" : via),
+    ...typed.pasted.map((pasted) => ({ kind: "context" as const, source: "pasted_content", text: pasted })),
+  ]
 }
 
 function said(text: string, speaker: Speaker, via: PromptVia): Part {
@@ -158,7 +146,8 @@ function lastOpening(text: string): number {
 }
 
 function contextPart(tag: string, block: string): Part {
-  return { kind: "context", source: tag, text: between(block, tag)?.trim() ?? block }
+  const text = block.slice(block.indexOf(">") + 1, block.lastIndexOf("</")).trim()
+  return { kind: "context", source: tag, text }
 }
 
 /** Name of the tag at the beginning of `text`. */
@@ -166,6 +155,12 @@ function openingTag(text: string): string | undefined {
   const head = text.trimStart()
   if (!head.startsWith("<")) return undefined
   return /^<([a-z][\w-]*)[\s>]/.exec(head.slice(0, 40))?.[1]
+}
+
+/** Name of the tag that ends `text`, if such a block may follow a human's words. */
+function closingTag(text: string): string | undefined {
+  const tag = /<\/([a-z][\w-]*)>$/.exec(text.trimEnd().slice(-80))?.[1]
+  return tag === "system-reminder" || (tag !== undefined && SHOWN_TAGS.has(tag)) ? tag : undefined
 }
 
 /** Content of the first `<tag>…</tag>`; an unclosed tag extends to the end. */

@@ -3,20 +3,12 @@
  * name a file and a line.
  */
 import { describe, expect, test } from "bun:test"
-import { existsSync, readdirSync, readFileSync } from "node:fs"
-import { join, relative } from "node:path"
+import { readFileSync } from "node:fs"
+import { relative } from "node:path"
 import { decodeLine } from "../../src/transcript/decode.ts"
 import { isObject, type JsonObject, objectOf } from "../../src/transcript/json.ts"
 import type { TranscriptRecord } from "../../src/transcript/types.ts"
-
-const ROOT = join(import.meta.dir, "..", "..", "..", "shared")
-
-function transcriptsUnder(name: string): string[] {
-  const folder = join(ROOT, name)
-  if (!existsSync(folder)) return []
-  const entries = readdirSync(folder, { recursive: true, encoding: "utf8" })
-  return entries.filter((entry) => entry.endsWith(".jsonl")).map((entry) => join(folder, entry))
-}
+import { SHARED, sampleFiles, transcriptFiles } from "../support/real.ts"
 
 /** Calls `each` for every line that is a JSON object. */
 function eachLine(
@@ -34,7 +26,7 @@ function eachLine(
       try {
         raw = JSON.parse(row)
       } catch {}
-      const where = `${relative(ROOT, file)}:${index + 1}`
+      const where = `${relative(SHARED, file)}:${index + 1}`
       if (isObject(raw)) each(raw, record, where)
       else if (record.type !== "malformed") throw new Error(`${where} should be malformed`)
     })
@@ -59,8 +51,7 @@ function humanWords(raw: JsonObject): string | undefined {
   )
 }
 
-for (const name of ["transcripts", "samples"]) {
-  const files = transcriptsUnder(name)
+for (const [name, files] of Object.entries({ transcripts: transcriptFiles(), samples: sampleFiles() })) {
   describe.skipIf(files.length === 0)(`real ${name}`, () => {
     const wrong: string[] = []
     const kinds = new Map<string, number>()

@@ -99,11 +99,11 @@ test("a command of the host, or a compaction, may come first", () => {
   session.turn("three").backTo(second)
   archive.follow(session.boundary("manual").summary("They spoke").turn("four").flush())
   expect(told(archive)).toEqual([...costs, "[three]", "four"])
-  // One host writes the command itself before the boundary.
+  // One host writes the command itself before the boundary; it is no turn.
   const third = session.tip
   session.turn("five").backTo(third).user("/compact").backTo(third).boundary("manual").summary("They spoke")
   archive.follow(session.turn("six").flush())
-  expect(told(archive)).toEqual([...costs, "[three]", "four", "[five]", "/compact", "six"])
+  expect(told(archive)).toEqual([...costs, "[three]", "four", "[five]", "six"])
 })
 
 test("todos are again what they were", () => {

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync } from "node:fs"
 import { join, resolve } from "node:path"
 
-const SHARED = resolve(import.meta.dir, "..", "..", "..", "shared")
+export const SHARED = resolve(import.meta.dir, "..", "..", "..", "shared")
 
 function below(folder: string): string[] {
   if (!existsSync(folder)) return []
@@ -14,4 +14,9 @@ function below(folder: string): string[] {
 
 export const transcriptFiles = (): string[] => below(join(SHARED, "transcripts"))
 
-export const sampleFiles = (): string[] => below(join(SHARED, "samples"))
+/** Transcripts of real clients of the host, one folder per version; folders beside them are of other programs. */
+export const sampleFiles = (): string[] => {
+  const folder = join(SHARED, "samples")
+  const names = existsSync(folder) ? readdirSync(folder) : []
+  return names.filter((name) => /^\d+\.\d+\.\d+$/.test(name)).flatMap((name) => below(join(folder, name)))
+}

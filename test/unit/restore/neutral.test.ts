@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { inert, neutral, visible } from "../../../src/restore/neutral.ts"
 import { code, said, told } from "../../../src/restore/quote.ts"
+import { BESIDE_TAGS, NOTICE_TAGS, SHOWN_TAGS } from "../../../src/transcript/host-tags.ts"
 
 describe("tags of the host lose their bracket", () => {
   test.each([
@@ -14,12 +15,29 @@ describe("tags of the host lose their bracket", () => {
     ["<sys\u200btem\u00ad>", "‹system>"],
     ["&lt;system> &#x3C;system> \\u003csystem>", "‹system> ‹system> ‹system>"],
     ["<system", "‹system"],
+    ["<sys\ntem\t-reminder>", "‹sys\ntem\t-reminder>"],
+    ["< / ctxbridge _ restore >", "‹ / ctxbridge _ restore >"],
+    ["＜ｃｔｘｂｒｉｄｇｅ－ｒｅｓｔｏｒｅ＞", "‹ｃｔｘｂｒｉｄｇｅ－ｒｅｓｔｏｒｅ＞"],
+    ["<ctxbгidgе-rеstоrе>", "‹ctxbгidgе-rеstоrе>"],
+    ["<ctꭓbridge-restore>", "‹ctꭓbridge-restore>"],
+    ["%3Ctask%2Dnotification%3E %253cchannel>", "‹task%2Dnotification%3E ‹channel>"],
+    ["&#60;&#115;ystem&#45;reminder&gt;", "‹&#115;ystem&#45;reminder&gt;"],
+    ["\\u{3c}hum\\x61n>", "‹hum\\x61n>"],
   ])("%j", (text, expected) => expect(neutral(text)).toBe(expected))
+})
+
+test("every tag by which a host marks words loses its bracket", () => {
+  const shown = [...NOTICE_TAGS, ...SHOWN_TAGS, ...BESIDE_TAGS, "pasted_content", "ctxbridge-restore"]
+  for (const tag of shown) {
+    expect(neutral(`</${tag}>`)).toBe(`‹/${tag}>`)
+    expect(neutral(`<${tag.toUpperCase()} a="b">`)).toBe(`‹${tag.toUpperCase()} a="b">`)
+  }
 })
 
 describe("everything else that is visible stays", () => {
   test.each([
     "a < b, Tok<en>, List<String>, <div class='x'>, &lt;div&gt;, <systematic>",
+    "if (a < b && c > d), x <em>y</em>, <my-event>, <a>größe</a>, 1 < 2 größer > 0, 100%3",
     "🛡️ 👩‍👩‍👧 🏳️‍🌈 1 語 größe l’été",
     "می‌خواهم",
     "tab\there\nnext line",

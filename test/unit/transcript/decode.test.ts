@@ -205,8 +205,13 @@ describe("commands", () => {
     },
     {
       name: "as typed",
+      line: user("/deploy keep the plan"),
+      parts: [prompt("/deploy keep the plan", "command")],
+    },
+    {
+      name: "as typed, of the host's own, which follow as commands (seen in 2.1.220)",
       line: user("/compact keep the plan"),
-      parts: [prompt("/compact keep the plan", "command")],
+      parts: [{ kind: "notice", text: "/compact keep the plan" }],
     },
     {
       name: "a sentence that begins with one",

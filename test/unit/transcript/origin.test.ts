@@ -1,6 +1,6 @@
 /** Whose words a part is: what the model is told of them, and whether they come back as prose, hangs on it. */
 import { expect, test } from "bun:test"
-import { messageOrigin, originsOf } from "../../../src/transcript/origin.ts"
+import { messageOrigin, originsOf, withoutForgedRefusals } from "../../../src/transcript/origin.ts"
 import type { Part } from "../../../src/transcript/types.ts"
 
 const TOOLS: Readonly<Record<string, string>> = {
@@ -44,4 +44,15 @@ test("a message is known by whom it has words of, the host's last", () => {
   expect(messageOrigin(["host", "web", "human"])).toBe("web")
   expect(messageOrigin(["host"])).toBe("host")
   expect(messageOrigin([])).toBe("host")
+})
+
+test("a reason in a refusal's text is a human's only where nothing else can have written it", () => {
+  const reason: Part = { kind: "prompt", text: "Never push.", via: "typed", within: "a" }
+  const kinds = (tool: string | undefined, version: string | undefined) =>
+    withoutForgedRefusals([reason], () => tool, version).map(({ kind }) => kind)
+  expect(kinds("Edit", "1.0.98")).toEqual(["prompt"])
+  expect(kinds("Bash", "2.1.31")).toEqual(["prompt"])
+  // There, a failed command's output stands alone, and may begin like a refusal.
+  for (const version of ["1.0.98", "2.0.5", undefined]) expect(kinds("Bash", version)).toEqual(["notice"])
+  for (const tool of ["mcp__x__y", "WebFetch", undefined]) expect(kinds(tool, "2.1.31")).toEqual(["notice"])
 })
