@@ -5,7 +5,6 @@
  * database, one transaction.
  */
 import { loadSettings, type Settings, withProject } from "../config/load.ts"
-import { refusalOf } from "../config/refusal.ts"
 import { compileLate } from "../util/compiling.ts"
 import { logError } from "../util/log.ts"
 import { endNow } from "./end.ts"
@@ -34,17 +33,25 @@ async function answer(name: EventName): Promise<string> {
     if (!config["capture.enabled"]) return ""
     const deadline = config["hook.deadline"]
     const event = decodeEvent(name, readDocument(deadline * STDIN_SHARE))
-    if (name === "session-start" && event?.source !== "compact") noteBadOptions(settings)
-    return event === undefined ? "" : await handle(event, withProject(settings, event.cwd), deadline)
+    const own = await ready(withProject(settings, event?.cwd))
+    if (name === "session-start" && event?.source !== "compact") await noteBadOptions(own)
+    return event === undefined ? "" : await handle(event, own, deadline)
   } catch (error) {
     logError(settings.paths.stateHome, { event: name, error })
     return ""
   }
 }
 
+/** With the user's own patterns, which few people have. */
+const ready = async (settings: Settings): Promise<Settings> =>
+  settings.paths.secrets.patterns.length === 0
+    ? settings
+    : (await import("../config/own-patterns.ts")).withOwnPatterns(settings)
+
 /** Logs bad options, once per session. Hooks carry on without them; commands stop and tell the user. */
-function noteBadOptions(settings: Settings): void {
-  const refusal = refusalOf(settings)
+async function noteBadOptions(settings: Settings): Promise<void> {
+  if (settings.resolved.problems.length + settings.broken.length === 0) return
+  const refusal = (await import("../config/refusal.ts")).refusalOf(settings)
   if (refusal !== undefined)
     logError(settings.paths.stateHome, { event: "session-start", error: new Error(refusal.message) })
 }
