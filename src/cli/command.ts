@@ -81,10 +81,10 @@ export interface Command {
     readonly hidden?: boolean
     /**
      * What to do when an option has a value that is not allowed. Without it, the command stops. `told`: continue after
-     * a warning on stderr. `own`: continue, because the command reports it itself, has nobody to report to, or uses no
-     * options.
+     * a warning on stderr. `own`: continue, because the command reports it itself, or has nobody to report to. `unread`:
+     * continue, because options are not even read before the command asks for them.
      */
-    readonly badOptions?: "told" | "own"
+    readonly badOptions?: "told" | "own" | "unread"
   }
   readonly args?: Readonly<Record<string, ArgSpec>>
   /** Returns the exit code; undefined means 0. */

@@ -72,9 +72,9 @@ async function run(command: Command, argv: readonly string[]): Promise<number> {
   const specs: Readonly<Record<string, ArgSpec>> = { ...command.args, ...GLOBAL_ARGS }
   const args = parseArguments(argv, specs, command.meta.name)
   const places = resolvePlaces()
-  const settings = once(() => loadSettings(process.cwd()))
   const { badOptions } = command.meta
-  if (badOptions !== "own") refuse(settings(), badOptions === "told")
+  const settings = badOptions === "unread" ? once(load) : await loaded()
+  if (badOptions === undefined || badOptions === "told") refuse(settings(), badOptions === "told")
   const out = createOutput({ json: args["json"] === true, color: once(() => wantsColor(isTerminal())) })
   if (args["dry-run"] !== true && mayBeSpooled(places)) await emptySpool(settings().paths)
   try {
@@ -97,11 +97,21 @@ async function run(command: Command, argv: readonly string[]): Promise<number> {
   }
 }
 
+const load = (): Settings => loadSettings(process.cwd())
+
+async function loaded(): Promise<() => Settings> {
+  const settings = load()
+  if (settings.paths.secrets.patterns.length === 0) return () => settings
+  const ready = (await import("../config/own-patterns.ts")).withOwnPatterns(settings)
+  return () => ready
+}
+
 /** Stops or warns when an option has an invalid value, so that nobody believes it is in effect. */
 function refuse(settings: Settings, goesOn: boolean): void {
   const refusal = refusalOf(settings)
   if (refusal === undefined) return
-  if (!goesOn) throw new CtxError("config", refusal.message, { hint: refusal.hint, exit: EXIT.usage })
+  if (!goesOn && !refusal.goesOn)
+    throw new CtxError("config", refusal.message, { hint: refusal.hint, exit: EXIT.usage })
   writeError(`ignored: ${oneLine(safe(refusal.message))}\n`)
 }
 

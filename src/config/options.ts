@@ -2,7 +2,6 @@
  * Defines every option once. The type, environment names, validation, `config list` and docs/configuration.md come from
  * this table; what options are for is said in options-doc.ts, which hooks do not load.
  */
-import { problemOf } from "../secrets/patterns.ts"
 import { cut } from "../util/text.ts"
 
 type Raw = string | number | boolean | readonly string[]
@@ -43,16 +42,14 @@ const flag = (raw: Raw): boolean | undefined => {
   return /^(0|false|off|no)$/i.test(String(raw)) ? false : undefined
 }
 
-/**
- * One regular expression or a list. One bad pattern rejects the whole list: a filter that works only in part would be
- * trusted as if it worked.
- */
+/** One regular expression or a list. What is wrong with one of them, own-patterns.ts finds out. */
 const patterns = (raw: Raw): readonly string[] | undefined => {
   const list = typeof raw === "string" ? [raw] : raw
-  return Array.isArray(list) && list.length <= 50 && list.every((one) => problemOf(one) === undefined)
-    ? list
-    : undefined
+  return Array.isArray(list) && list.length <= 50 ? list : undefined
 }
+
+// A filter for some of them is better than none.
+const somePatterns = (raw: Raw): readonly string[] => (Array.isArray(raw) ? raw.slice(0, 50) : [])
 
 /** Only absolute folders: in a hook, it is unclear what a relative one would be relative to. */
 const folders = (raw: Raw): readonly string[] | undefined => {
@@ -186,8 +183,9 @@ export const OPTIONS = {
     env: [],
     scope: "user",
     default: NONE,
-    allowed: "up to 50 regular expressions that cannot run for ever",
+    allowed: "up to 50 regular expressions",
     parse: patterns,
+    salvage: somePatterns,
   },
 } as const satisfies Record<string, Row<number> | Row<boolean> | Row<readonly string[]>>
 
@@ -263,7 +261,9 @@ export function resolveOptions(layers: Layers): Resolved {
         const message = `${cut(JSON.stringify(raw), VALUE_SHOWN)} is not allowed (${row.allowed})`
         const place = variable === undefined ? {} : { variable }
         problems.push({ key, origin: from, ...place, isValue: true, message })
-        const rest = isRaw(raw) ? row.salvage?.(raw) : undefined
+        const rest = row.salvage?.(
+          Array.isArray(raw) ? raw.filter((one) => typeof one === "string") : (raw as Raw),
+        )
         if (rest === undefined) continue
         config[key] = rest
         origin[key] = from

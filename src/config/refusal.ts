@@ -10,12 +10,12 @@ export interface Refusal {
   /** One line: option, value, where it is set, what is allowed. */
   readonly message: string
   readonly hint: string
+  /** Whether only some of the user's patterns are not used. The others are, so commands go on. */
+  readonly goesOn: boolean
 }
 
 /** @returns undefined when everything the user set takes effect */
 export function refusalOf({ paths, resolved, broken }: Settings): Refusal | undefined {
-  // The usual case, checked first because hooks call this too.
-  if (resolved.problems.length === 0 && broken.length === 0) return undefined
   const unread = broken.filter((text) => text.startsWith(`${paths.configFile}: `))
   const wrong = resolved.problems.filter(({ origin, isValue }) => isValue && origin !== "project")
   const lines = [
@@ -28,6 +28,7 @@ export function refusalOf({ paths, resolved, broken }: Settings): Refusal | unde
   const only = lines.length === 1 ? option : undefined
   return {
     message: lines.length === 1 ? first : `${first} (and ${lines.length - 1} more)`,
+    goesOn: unread.length === 0 && wrong.every(({ key }) => key === "secrets.patterns"),
     hint: `ctxbridge config ${only === undefined ? "list" : `get ${only.key}`} shows what counts instead`,
   }
 }

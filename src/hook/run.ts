@@ -33,17 +33,24 @@ async function answer(name: EventName): Promise<string> {
     if (!config["capture.enabled"]) return ""
     const deadline = config["hook.deadline"]
     const event = decodeEvent(name, readDocument(deadline * STDIN_SHARE))
-    if (name === "session-start" && event?.source !== "compact") await noteBadOptions(settings)
-    return event === undefined ? "" : await handle(event, withProject(settings, event.cwd), deadline)
+    const own = await ready(withProject(settings, event?.cwd))
+    if (name === "session-start" && event?.source !== "compact") await noteBadOptions(own)
+    return event === undefined ? "" : await handle(event, own, deadline)
   } catch (error) {
     logError(settings.paths.stateHome, { event: name, error })
     return ""
   }
 }
 
+/** With the user's own patterns, which few people have. */
+const ready = async (settings: Settings): Promise<Settings> =>
+  settings.paths.secrets.patterns.length === 0
+    ? settings
+    : (await import("../config/own-patterns.ts")).withOwnPatterns(settings)
+
 /** Logs bad options, once per session. Hooks carry on without them; commands stop and tell the user. */
 async function noteBadOptions(settings: Settings): Promise<void> {
-  if (settings.resolved.problems.length === 0 && settings.broken.length === 0) return
+  if (settings.resolved.problems.length + settings.broken.length === 0) return
   const refusal = (await import("../config/refusal.ts")).refusalOf(settings)
   if (refusal !== undefined)
     logError(settings.paths.stateHome, { event: "session-start", error: new Error(refusal.message) })

@@ -19,6 +19,7 @@ import { type Place, take, UNHURRIED } from "../archive/take.ts"
 import { openWhole, repair } from "../archive/whole.ts"
 import { loadSettings, type Paths } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
+import { withOwnPatterns } from "../config/own-patterns.ts"
 import { CtxError, codeOf, isDamage, messageOf } from "../util/errors.ts"
 import { logError } from "../util/log.ts"
 import { vaultPath } from "../vault/layout.ts"
@@ -54,7 +55,7 @@ const POLL = 200
 const GAP = 5
 
 export async function runJob(): Promise<void> {
-  const { paths, resolved } = loadSettings()
+  const { paths, resolved } = withOwnPatterns(loadSettings())
   process.umask(0o077)
   try {
     setPriority(10)

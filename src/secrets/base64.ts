@@ -1,5 +1,5 @@
 /** Finds runs of base64, URL-safe or not, wrapped or not, that hold text. Pure. */
-import { tick } from "./clock.ts"
+import { look, tick } from "./clock.ts"
 
 /**
  * Matches up to the end of the first group of four. It must decode to printable ASCII, which one random group in
@@ -25,16 +25,35 @@ export interface Encoded {
  * @param isLines whether a run ends with its line
  */
 export function findEncoded(text: string, isLines: boolean, found: (encoded: Encoded) => void): void {
-  gate ??= gateOf()
-  gate.lastIndex = 0
-  while (gate.test(text)) {
+  for (let at = gateAfter(text, 0); at >= 0; ) {
     tick()
-    const start = gate.lastIndex - 4
+    const start = at - 4
     // The gate takes `n`, `r` and `t` before a run for the end of an escape.
-    if (!isText(text, start) || (/[nrt]/.test(text[start - 1]!) && text[start - 2] !== "\\")) continue
+    if (!isText(text, start) || (/[nrt]/.test(text[start - 1]!) && text[start - 2] !== "\\")) {
+      at = gateAfter(text, at)
+      continue
+    }
     const run = whole(text, start, isLines)
     found(run)
-    gate.lastIndex = run.end
+    at = gateAfter(text, run.end)
+  }
+}
+
+/** What the gate sees at once, so that the clock is looked at in between, and more than it needs for a match. */
+const PIECE = 256 << 10
+const GATE_LENGTH = 32
+
+/** Where the gate's next match ends; -1 if there is none. */
+function gateAfter(text: string, from: number): number {
+  gate ??= gateOf()
+  for (let start = 0; ; start += PIECE - GATE_LENGTH) {
+    const isLast = text.length - start <= PIECE
+    if (!isLast && start + PIECE - GATE_LENGTH < from) continue
+    look()
+    const piece = start === 0 && isLast ? text : text.slice(start, start + PIECE)
+    gate.lastIndex = Math.max(0, from - start)
+    if (gate.test(piece)) return start + gate.lastIndex
+    if (isLast) return -1
   }
 }
 

@@ -1,7 +1,11 @@
 /** Finds private keys, which are secrets of several lines. Pure. */
 import { tick } from "./clock.ts"
 
-export type AddSpan = (start: number, end: number) => void
+/**
+ * @param isValue whether it is a password, key or token by itself, in plain text, rather than something that holds or
+ * surrounds one
+ */
+export type AddSpan = (start: number, end: number, isValue?: boolean) => void
 
 const beginMark = (): RegExp => /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
 const endMark = (): RegExp => /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
@@ -9,8 +13,9 @@ const endMark = (): RegExp => /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?---
 const LONGEST = 32_768
 /** What a key may contain: base64, headers, line breaks, and the line numbers and marks of a diff. */
 const keyBody = (): RegExp => /(?:[A-Za-z0-9+/=:,.>| \t\n\r\u0080-\u00ff-]+|\\+[nrt]|%[0-9A-Fa-f]{2})+/y
-const lineBreak = (): RegExp => /\\+[nr]|\n/
-const bodyLine = (): RegExp => /^[\d \t|>+\u0080-\u00ff-]*(?:\\+t)?[A-Za-z0-9+/=]{4,}(?:\\+[nrt]|\r)*$/
+// Either begins only where it can continue no other way, so neither reads a long text again and again.
+const lineBreak = (): RegExp => /(?<!\\)\\+[nr]|\n/
+const bodyLine = (): RegExp => /^[\d \t|>+\u0080-\u00ff-]{0,64}(?:\\+t)?[A-Za-z0-9+/=]{4,}(?:\\+[nrt]|\r)*$/
 
 /**
  * Finds the bodies of private keys, whole or cut off at either end. A text may consist of nothing but marks, so no part

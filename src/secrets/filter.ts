@@ -3,16 +3,20 @@
  * valid. Pure.
  */
 
+import type { AddSpan } from "./blocks.ts"
+import { type Limits, searchWithin } from "./clock.ts"
 import { findSecrets } from "./find.ts"
 import { clipped, isJsonLine, type Span, stringsOf } from "./lines.ts"
-import { findPatterns } from "./patterns.ts"
-import { findPrivate, findPrivateText, mentionsPrivate } from "./private.ts"
+import type { FindOwn } from "./patterns.ts"
+import { findPrivate, findPrivateText, mentionsPrivate, saidIn } from "./private.ts"
 import { RULES_NUMBER } from "./rules.ts"
 
 export interface SecretSettings {
   readonly enabled: boolean
   /** The user's own regular expressions. */
   readonly patterns: readonly string[]
+  /** Finds what they match. Made by config/own-patterns.ts, because hooks without patterns do not load it. */
+  readonly findOwn?: FindOwn | undefined
 }
 
 export const FILTERED: SecretSettings = { enabled: true, patterns: [] }
@@ -21,7 +25,7 @@ export const FILTERED: SecretSettings = { enabled: true, patterns: [] }
 export const FILLER = 0x2a
 
 export interface FilteredLines {
-  /** As long as the original; the same object when nothing was filled. */
+  /** As long as the original, or as what of it was searched in time; the same object when nothing was filled. */
   readonly content: Uint8Array
   /** How many records after these a `<private>` in them still hides. */
   readonly hidden: number
@@ -29,24 +33,99 @@ export interface FilteredLines {
   readonly rules: number
 }
 
-/** @param hidden the `hidden` returned for the preceding lines */
-export function filterLines(content: Uint8Array, hidden: number, settings: SecretSettings): FilteredLines {
+/** About how many bytes of lines are searched at a time: what is done in time is kept. */
+const STEP = 64 << 10
+/** ms of CPU time for one step, and again for each further megabyte of a long line: at least ten times the usual. */
+const PATIENT: Limits = { until: undefined, cpu: 2000 }
+
+/** For callers that somebody waits for, until this moment in ms of performance.now(). */
+export const hurried = (until: number): Limits => ({ until, cpu: 100 })
+
+/**
+ * @param hidden the `hidden` returned for the preceding lines
+ * @param limits for each step. With `until`, the result may end before the first line that takes too long; without it,
+ * such a line is hidden
+ */
+export function filterLines(
+  content: Uint8Array,
+  hidden: number,
+  settings: SecretSettings,
+  { until, cpu }: Limits = PATIENT,
+): FilteredLines {
   if (!settings.enabled) return { content, hidden: 0, rules: 0 }
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.length)
   const text = bytes.toString("latin1")
   const spans: Span[] = []
+  let left = hidden
+  let done = 0
+  /** Up to here, each line is searched by itself. */
+  let careful = 0
+  while (done < text.length) {
+    const from = done
+    const to = endOfStep(text, from, from < careful ? 1 : STEP)
+    const part = text.slice(from, to)
+    const limits = { until, cpu: cpu * (1 + (to - from) / (1 << 20)) }
+    const found = searchWithin(limits, () => spansIn(bytes.subarray(from, to), part, left, settings))
+    if (found === undefined && endOfStep(text, from, 1) < to) {
+      careful = to
+      continue
+    }
+    if (found === undefined && until !== undefined) break
+    const { spans: all, left: next } = found ?? hiddenLine(part, left)
+    for (const { start, end } of all) spans.push({ start: from + start, end: from + end })
+    left = next
+    done = to
+  }
+  const searched = done < text.length ? content.subarray(0, done) : content
+  return { content: spans.length === 0 ? searched : fill(searched, spans), hidden: left, rules: RULES_NUMBER }
+}
+
+/** The end of whole lines of about `size` bytes in all, or of one longer line. */
+function endOfStep(text: string, start: number, size: number): number {
+  if (text.length - start <= size) return text.length
+  const last = text.lastIndexOf("\n", start + size - 1)
+  if (last >= start) return last + 1
+  const newline = text.indexOf("\n", start + size)
+  return newline < 0 ? text.length : newline + 1
+}
+
+interface Searched {
+  readonly spans: readonly Span[]
+  /** How many records after these a `<private>` still hides. */
+  readonly left: number
+}
+
+function spansIn(bytes: Buffer, text: string, hidden: number, settings: SecretSettings): Searched {
+  const spans: Span[] = []
   const add = (start: number, end: number): void => void spans.push({ start, end })
   findSecrets(bytes, text, "lines", add)
   const left = hidden > 0 || mentionsPrivate(bytes) ? findPrivate(text, hidden, add) : 0
-  if (settings.patterns.length > 0) findPatterns(text, settings.patterns, add)
-  const filled = spans.length === 0 ? content : fill(bytes, withinStrings(text, spans))
-  return { content: filled, hidden: left, rules: RULES_NUMBER }
+  findOwn(text, settings, add)
+  return { spans: spans.length === 0 ? spans : withinStrings(text, merged(spans)), left }
+}
+
+function findOwn(text: string, { patterns, findOwn: find }: SecretSettings, add: AddSpan): void {
+  if (patterns.length === 0) return
+  // Better nothing than what the user wants kept out.
+  if (find === undefined) throw new Error("the user's patterns are not loaded")
+  find(text, add)
+}
+
+/** What is said in a line that cannot be searched in bounded time: better nothing of it than its secrets. */
+function hiddenLine(text: string, hidden: number): Searched {
+  const spans: Span[] = []
+  const end = text.endsWith("\n") ? text.length - 1 : text.length
+  for (const one of saidIn(text, 0, end)) spans.push(one)
+  return { spans, left: findPrivate(text, hidden, () => {}) }
 }
 
 /** Matches what every secret has: a long word, an operator or, before a password, an option. Most short prompts do not. */
 const ANY = /[\w.~+/-]{16}|[=:<>%@]|-p/
 
-/** For text outside transcripts. */
+/** ms of CPU time for a text, which is short. */
+const FOR_TEXT = 250
+
+/** For text outside transcripts. One that cannot be searched in time is filled. */
 export function filterText(text: string, settings: SecretSettings): string {
   if (!settings.enabled || (settings.patterns.length === 0 && !ANY.test(text))) return text
   // A token is recognised by the character before it.
@@ -54,15 +133,38 @@ export function filterText(text: string, settings: SecretSettings): string {
   const plain = bytes.toString("latin1")
   const spans: Span[] = []
   const add = (start: number, end: number): void => void spans.push({ start, end })
-  findSecrets(bytes, plain, "text", add)
-  if (mentionsPrivate(bytes)) findPrivateText(plain, add)
-  if (settings.patterns.length > 0) findPatterns(plain, settings.patterns, add)
-  return spans.length === 0 ? text : Buffer.from(fill(bytes, spans)).toString("utf8", 1)
+  const isDone = searchWithin({ until: undefined, cpu: FOR_TEXT }, () => {
+    findSecrets(bytes, plain, "text", add)
+    if (mentionsPrivate(bytes)) findPrivateText(plain, add)
+    findOwn(plain, settings, add)
+    return true
+  })
+  if (isDone === undefined) add(1, bytes.length)
+  return spans.length === 0 ? text : Buffer.from(fill(bytes, merged(spans))).toString("utf8", 1)
 }
 
-/** In lines of JSON, only the content of strings may change; other lines may change anywhere. */
+/** Sorted, and those that meet joined: there may be thousands that overlap. */
+function merged(spans: readonly Span[]): Span[] {
+  const sorted = [...spans].sort((a, b) => a.start - b.start)
+  const found: Span[] = []
+  let last: { start: number; end: number } | undefined
+  for (const { start, end } of sorted) {
+    if (last !== undefined && start <= last.end) last.end = Math.max(last.end, end)
+    else {
+      last = { start, end }
+      found.push(last)
+    }
+  }
+  return found
+}
+
+/**
+ * In lines of JSON, only the content of strings may change; other lines may change anywhere.
+ *
+ * @param spans sorted, without overlaps
+ */
 function withinStrings(text: string, spans: readonly Span[]): Span[] {
-  const sorted = spans.flatMap((span) => byLine(text, span)).sort((a, b) => a.start - b.start)
+  const sorted = spans.flatMap((span) => byLine(text, span))
   const kept: Span[] = []
   for (let n = 0; n < sorted.length; ) {
     const lineStart = text.lastIndexOf("\n", sorted[n]!.start - 1) + 1
@@ -109,8 +211,9 @@ function fill(bytes: Uint8Array, spans: readonly Span[]): Uint8Array {
   for (const { start, end } of spans) {
     let from = start
     let to = end
-    while (from > 0 && isContinuation(bytes[from])) from--
-    while (isContinuation(bytes[to])) to++
+    // Bytes that are no UTF-8 may continue for ever.
+    while (from > 0 && start - from < 3 && isContinuation(bytes[from])) from--
+    while (to - end < 3 && isContinuation(bytes[to])) to++
     filled.fill(FILLER, from, to)
   }
   return filled

@@ -6,7 +6,7 @@
  */
 import { findEncoded } from "./base64.ts"
 import { type AddSpan, findKeys } from "./blocks.ts"
-import { tick } from "./clock.ts"
+import { look, tick } from "./clock.ts"
 import {
   BEGINNINGS,
   GATES,
@@ -48,11 +48,30 @@ export function findSecrets(bytes: Buffer, text: string, kind: TextKind, add: Ad
   if (bytes.indexOf(0x25) >= 0) findPercent(text, add)
 }
 
+/** What is searched at once, so that the clock is looked at in between, and how much of it again: no secret is longer. */
+const PIECE = 256 << 10
+const SHARED = 64 << 10
+
 /** Finds secrets that are not encoded. */
 function findPlainly(bytes: Buffer, text: string, isLines: boolean, add: AddSpan): void {
+  if (text.length <= PIECE) {
+    findInPiece(bytes, text, isLines, add)
+    return
+  }
+  for (let from = 0, to = 0; to < text.length; from += PIECE - SHARED) {
+    look()
+    to = Math.min(from + PIECE, text.length)
+    const found: AddSpan = (start, end, isValue) =>
+      // One that reaches the end may be cut off there.
+      add(from + start, from + end, isValue && (from + end < to || to === text.length))
+    findInPiece(bytes.subarray(from, to), text.slice(from, to), isLines, found)
+  }
+}
+
+function findInPiece(bytes: Buffer, text: string, isLines: boolean, add: AddSpan): void {
   gates ??= { separated: GATES.separated(), plain: GATES.plain(), words: wordGate() }
-  const found: AddSpan = (start, end) => {
-    if (!isExample(text.slice(start, end))) add(start, end)
+  const found: AddSpan = (start, end, isValue = true) => {
+    if (!isExample(text.slice(start, end))) add(start, end, isValue)
   }
   findTokens(bytes, text, found)
   findValues(bytes, text, found)
@@ -189,6 +208,9 @@ const encodedAt = (): RegExp => /(?:%[0-9A-Fa-f]{2}|[\w.~!*()+/:@&=?,;$#-])+/y
 /** No URL that anyone writes is longer. */
 const LONGEST_BEFORE = 2048
 
+/** A password of six characters with `:` and what introduces it. */
+const SHORTEST_ENCODED = 12
+
 /** Finds secrets of which a URL encodes a part, for instance as `%3D`. */
 function findPercent(text: string, add: AddSpan): void {
   const encoded = encodedAt()
@@ -200,9 +222,10 @@ function findPercent(text: string, add: AddSpan): void {
       start--
     encoded.lastIndex = start
     if (!encoded.test(text)) continue
+    at = encoded.lastIndex - 1
+    if (at - start < SHORTEST_ENCODED) continue
     const { decoded, places } = decodePercent(text, start, encoded.lastIndex)
     findPlainly(Buffer.from(decoded, "latin1"), decoded, false, (from, to) => add(places[from]!, places[to]!))
-    at = encoded.lastIndex - 1
   }
 }
 
@@ -211,6 +234,7 @@ function decodePercent(text: string, start: number, end: number): { decoded: str
   const places: number[] = []
   let decoded = ""
   for (let at = start; at < end; ) {
+    tick()
     places.push(at)
     if (text[at] === "%") {
       decoded += String.fromCharCode(Number.parseInt(text.slice(at + 1, at + 3), 16))

@@ -1,106 +1,65 @@
 /**
- * The user's own patterns. They run in hooks, so patterns that could run for ever are refused, and a pattern sees only
- * a part of a long text at a time. Pure.
+ * The user's own patterns. Loaded only if there are any. They run in hooks, so they are searched in time proportional to
+ * the text, and those that cannot be are refused. Pure.
  */
 import type { AddSpan } from "./blocks.ts"
 import { look } from "./clock.ts"
+import { programOf, Unusable } from "./expression.ts"
 import { isJsonLine, stringsOf } from "./lines.ts"
+import { Matcher } from "./matcher.ts"
 
 const LONGEST_PATTERN = 300
-const MOST_UNBOUNDED = 3
-/**
- * How much text a pattern sees at a time, and at least how much of it is repeated in the next window: longer matches
- * may be missed.
- */
+/** How much text a pattern sees at a time, and how much of it again with the next: longer matches may be missed. */
 const WINDOW = 4096
 const OVERLAP = 512
-/** How much text before a match that continues past the window is repeated, for patterns that depend on it. */
-const BEFORE = 64
 
-let compiled: Map<string, RegExp> | undefined
+/** Calls `add` with every place in a text that the user's patterns match. */
+export type FindOwn = (text: string, add: AddSpan) => void
 
 /** What is wrong with a pattern, in words; undefined when it can be used. */
 export function problemOf(pattern: string): string | undefined {
-  if (pattern.length > LONGEST_PATTERN) return `longer than ${LONGEST_PATTERN} characters`
   try {
-    new RegExp(pattern, "g")
-  } catch {
-    return "not a regular expression"
-  }
-  // Classes and escapes contain no structure.
-  const bare = pattern.replace(/\\./g, "x").replace(/\[[^\]]*\]/g, "x")
-  if (/\\[1-9k]/.test(pattern)) return "back-references take too long"
-  if (repeatsChoices(bare)) {
-    return "a repeated group with repetitions or alternatives in it may take for ever"
-  }
-  if ((bare.match(/[*+]|\{\d+,\}/g) ?? []).length > MOST_UNBOUNDED) {
-    return `more than ${MOST_UNBOUNDED} of *, + and {n,} take too long`
-  }
-  return new RegExp(pattern).test("") ? "it matches the empty text" : undefined
-}
-
-/**
- * Whether a repeated group contains, at any depth, a repetition or alternatives: then each character can double the
- * time.
- */
-function repeatsChoices(bare: string): boolean {
-  /** For each open group, whether it contains one. */
-  const groups = [false]
-  for (let at = 0; at < bare.length; at++) {
-    const unit = bare[at]!
-    if (unit === "(") {
-      groups.push(false)
-      OPENING.lastIndex = at
-      at = OPENING.test(bare) ? OPENING.lastIndex - 1 : at
-    } else if (unit === ")") {
-      const holds = groups.pop() === true
-      if (holds && "*+{".includes(bare[at + 1] ?? " ")) return true
-      if (holds) groups[groups.length - 1] = true
-    } else if ("*+?{|".includes(unit)) groups[groups.length - 1] = true
-  }
-  return false
-}
-
-/** The beginning of a group that is more than a plain one. */
-const OPENING = /\(\?(?:<?[=!]|<\w+>|[\w-]*:)/y
-
-/** Searches the strings in lines of JSON, and all of other lines. Unusable patterns are skipped. */
-export function findPatterns(text: string, patterns: readonly string[], add: AddSpan): void {
-  const usable = patterns.map(regexOf).filter((one) => one !== undefined)
-  if (usable.length === 0) return
-  for (let start = 0; start < text.length; ) {
-    const newline = text.indexOf("\n", start)
-    const end = newline < 0 ? text.length : newline
-    const pieces = isJsonLine(text, start) ? stringsOf(text, start, end) : [{ start, end, isKey: false }]
-    for (const piece of pieces) if (!piece.isKey) inPiece(text, piece.start, piece.end, usable, add)
-    start = end + 1
+    matcherOf(pattern)
+    return undefined
+  } catch (error) {
+    if (error instanceof Unusable) return error.message
+    throw error
   }
 }
 
-function inPiece(text: string, start: number, end: number, patterns: readonly RegExp[], add: AddSpan): void {
-  for (let from = start; ; ) {
-    const window = text.slice(from, Math.min(end, from + WINDOW))
-    look()
-    let next = WINDOW - OVERLAP
-    for (const pattern of patterns) {
-      for (const { 0: found, index } of window.matchAll(pattern)) {
-        add(from + index, from + index + found.length)
+/** @throws Unusable */
+function matcherOf(pattern: string): Matcher {
+  if (pattern.length > LONGEST_PATTERN) throw new Unusable(`longer than ${LONGEST_PATTERN} characters`)
+  // The text has one character per byte of UTF-8.
+  return new Matcher(programOf(Buffer.from(pattern).toString("latin1")))
+}
+
+/** Searches the strings in lines of JSON, and all of other lines. */
+export function finderOf(patterns: readonly string[]): FindOwn {
+  const matchers = patterns.map(matcherOf)
+  return (text, add) => {
+    for (let start = 0; start < text.length; ) {
+      const newline = text.indexOf("\n", start)
+      const end = newline < 0 ? text.length : newline
+      const pieces = isJsonLine(text, start) ? stringsOf(text, start, end) : [{ start, end, isKey: false }]
+      for (const piece of pieces) if (!piece.isKey) inPiece(text, piece.start, piece.end, matchers, add)
+      start = end + 1
+    }
+  }
+}
+
+function inPiece(text: string, start: number, end: number, matchers: readonly Matcher[], add: AddSpan): void {
+  for (let from = start; from < end; ) {
+    const to = Math.min(end, from + WINDOW)
+    let next = to === end ? end : to - OVERLAP
+    for (const matcher of matchers) {
+      look()
+      for (const match of matcher.matches({ text, start, end, from, to })) {
+        add(match.start, match.end)
         // The next window contains all of it, unless it is longer than a window.
-        if (index + found.length === WINDOW && index > OVERLAP) next = Math.min(next, index - BEFORE)
+        if (match.end === to && to < end && match.start > from + OVERLAP) next = Math.min(next, match.start)
       }
     }
-    if (from + WINDOW >= end) return
-    from += next
+    from = next
   }
-}
-
-function regexOf(pattern: string): RegExp | undefined {
-  compiled ??= new Map()
-  let regex = compiled.get(pattern)
-  if (regex === undefined && problemOf(pattern) === undefined) {
-    // The text has one character per byte of UTF-8.
-    regex = new RegExp(Buffer.from(pattern).toString("latin1"), "g")
-    compiled.set(pattern, regex)
-  }
-  return regex
 }

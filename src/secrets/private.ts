@@ -77,23 +77,29 @@ function following(
 }
 
 function inLine(text: string, start: number, end: number, open: number, tags: Tags, add: AddSpan): number {
-  const isJson = isJsonLine(text, start)
-  const strings = isJson ? stringsOf(text, start, end) : [{ start, end, isKey: false }]
   let hidden = open > 0
   let closed = false
-  let key = ""
-  for (const one of strings) {
-    if (one.isKey) {
-      key = one.end - one.start < 40 ? text.slice(one.start, one.end) : ""
-      continue
-    }
-    if (isJson && structure().test(key)) continue
+  for (const one of saidIn(text, start, end)) {
     hidden = inString(text, one, hidden, tags, add)
     if (!hidden) closed = true
   }
   if (!hidden) return 0
   if (open > 0 && !closed) return open - 1
   return /"tool_result"|"toolUseResult"/.test(text.slice(start, end)) ? 0 : RECORDS
+}
+
+/** The strings in the line from `start` to `end` that may hold what was said; the whole line if it is not JSON. */
+export function* saidIn(text: string, start: number, end: number): Generator<JsonString> {
+  if (!isJsonLine(text, start)) {
+    yield { start, end, isKey: false }
+    return
+  }
+  const isStructure = structure()
+  let key = ""
+  for (const one of stringsOf(text, start, end)) {
+    if (one.isKey) key = one.end - one.start < 40 ? text.slice(one.start, one.end) : ""
+    else if (!isStructure.test(key)) yield one
+  }
 }
 
 /** @returns whether a tag is still open at the end */

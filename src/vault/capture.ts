@@ -5,8 +5,7 @@
  * lines only, unless the caller says otherwise: the host is still writing half a line.
  */
 
-import { searchUntil } from "../secrets/clock.ts"
-import { FILTERED, type FilteredLines, filterLines, type SecretSettings } from "../secrets/filter.ts"
+import { FILTERED, filterLines, hurried, type SecretSettings } from "../secrets/filter.ts"
 import { compileAsUsual } from "../util/compiling.ts"
 import { closeSync, type FileStats, fstatSync, openSync, rmSync, statSync } from "../util/fs.ts"
 import {
@@ -49,7 +48,7 @@ export interface CaptureRequest {
   readonly now: number
   /** ms of performance.now() at which to stop, after a whole frame. */
   readonly deadline: number
-  /** Whether somebody waits. If so, the filter stops at the deadline even within a line, and begins no very long one. */
+  /** Whether somebody waits. If so, a line that is very long, or that the filter cannot search in time, is not begun. */
   readonly hurried?: boolean | undefined
   /**
    * When to take a last line without a newline: `whole` takes it if it is one whole JSON object, which cannot be half
@@ -193,6 +192,7 @@ function appendTo(
   stats: FileStats,
   edit: Edit,
 ): Captured {
+  const { secrets = FILTERED } = request
   const start = archivedBytes(held.tail)
   if (stats.size - start > LONG) compileAsUsual()
   let from = start
@@ -206,17 +206,19 @@ function appendTo(
       state = "behind"
       break
     }
-    const read = readLines(source, from, stats.size, request)
-    if (read?.length === 0) break
-    const after = read && hashAfter(source, from, read)
+    const all = readLines(source, from, stats.size, request)
+    if (all?.length === 0) break
     // Rewritten while we read: what we read does not continue what is archived.
     const isOther = before !== undefined && tailHash(source, from) !== before
-    const filtered = read && !isOther ? filteredInTime(read, hidden, request) : undefined
-    // Write nothing of the line, as only filtered text may reach the disk.
-    if (read === undefined || after === undefined || filtered === undefined) {
+    const limits = request.hurried ? hurried(request.deadline) : undefined
+    const filtered = all && !isOther ? filterLines(all, hidden, secrets, limits) : undefined
+    // Write nothing that was not searched in time, as only filtered text may reach the disk.
+    if (all === undefined || filtered === undefined || filtered.content.length === 0) {
       state = "behind"
       break
     }
+    const read = all.subarray(0, filtered.content.length)
+    const after = hashAfter(source, from, read)
     // Edited after filtering, because tombstones know lines as they were in the vault.
     const content = edit(filtered.content, from)
     hidden = filtered.hidden
@@ -238,16 +240,6 @@ function appendTo(
   }
   const { id } = held.tail.header
   return { state, id, archived: from, size: stats.size, taken: from - start, superseded: undefined }
-}
-
-/** undefined if time runs out. A chunk of ordinary lines is always finished, or there might never be any progress. */
-function filteredInTime(
-  read: Uint8Array,
-  hidden: number,
-  request: CaptureRequest,
-): FilteredLines | undefined {
-  const filter = (): FilteredLines => filterLines(read, hidden, request.secrets ?? FILTERED)
-  return request.hurried && read.length > CHUNK ? searchUntil(request.deadline, filter) : filter()
 }
 
 /**

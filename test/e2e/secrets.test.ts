@@ -270,11 +270,31 @@ describe("redact", () => {
     expect(done.filledBytes).toBeGreaterThan(0)
     expect(contentOf(file).toString()).toContain("Ticket ********* is urgent")
 
-    writeFileSync(join(config, "config.toml"), '[secrets]\npatterns = ["(a+)+"]\n')
+    writeFileSync(join(config, "config.toml"), '[secrets]\npatterns = ["ACME-\\\\d+", "x*"]\n')
+    const problem = 'secrets.patterns: "x*" is not used: it matches the empty text'
     const listed = await run(["config", "list"], options)
     expect(listed.stdout).toContain("Ignored: secrets.patterns (user)")
-    session.turn("and more").flush()
+    session.turn("and ACME-4712 more").flush()
     expect(await one.hook("stop", session)).toMatchObject({ code: 0, stderr: "", stdout: "" })
+    await one.idle()
+    expect(contentOf(file).toString()).toContain("and ********* more")
+    expect(await one.hook("session-start", session, { source: "startup" })).toMatchObject({
+      code: 0,
+      stderr: "",
+    })
+    expect(readFileSync(join(one.dataHome, "state", "ctxbridge.log"), "utf8")).toContain(
+      "is not used: it matches the empty text",
+    )
+    for (const words of [["status"], ["status", "--json"], ["import"], ["sessions", "--json"]]) {
+      const { code, stdout, stderr } = await run(words, options)
+      expect({ code, stderr }).toEqual({
+        code: 0,
+        stderr: `ignored: ${problem}, in ${join(config, "config.toml")}\n`,
+      })
+      if (words.includes("--json")) JSON.parse(stdout)
+    }
+    const { stdout } = await run(["doctor"], options)
+    expect(stdout).toContain(problem)
   })
 
   test("says so where there is no archive", async () => {

@@ -8,7 +8,7 @@ const PROGRAM = `
 import { writeFileSync } from "node:fs"
 import { runCli } from ${JSON.stringify(join(import.meta.dir, "../../src/cli/router.ts"))}
 await runCli(["late"], {
-  meta: { name: "late", description: "", badOptions: "own" },
+  meta: { name: "late", description: "", badOptions: "unread" },
   run({ env, out }) {
     writeFileSync("settings.toml", "[restore]\\nbudget = 4711\\n[secrets]\\nenabled = false")
     out.print([env.config["restore.budget"], env.secrets.enabled, env.resolved.problems.length, env.broken.length].join())

@@ -12,7 +12,7 @@ const SHELLS = { bash: bashCompletions, zsh: zshCompletions, fish: fishCompletio
 const isShell = (name: string): name is keyof typeof SHELLS => Object.hasOwn(SHELLS, name)
 
 export default {
-  meta: { name: "completions", description: "Print completions for a shell", badOptions: "own" },
+  meta: { name: "completions", description: "Print completions for a shell", badOptions: "unread" },
   args: {
     shell: { type: "positional", required: true, description: "Which shell", valueHint: "bash|zsh|fish" },
   },

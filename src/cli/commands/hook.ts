@@ -8,7 +8,7 @@ export default {
     name: "hook",
     description: "Called by Claude Code; reads its JSON on stdin",
     hidden: true,
-    badOptions: "own",
+    badOptions: "unread",
   },
   args: {
     event: {

@@ -26,7 +26,7 @@ export default {
   meta: {
     name: "search",
     description: "Find turns by what was said, run, read or failed",
-    badOptions: "own",
+    badOptions: "unread",
   },
   args: {
     query: {

@@ -10,7 +10,7 @@ export default {
   meta: {
     name: "statusline",
     description: "Print Claude Code's status line; reads its JSON on stdin",
-    badOptions: "own",
+    badOptions: "unread",
   },
   args: {
     chain: {
