@@ -4,7 +4,7 @@
  * What narrows a search (project, session, role, tool, month) is stored among the words as marks, which no text can
  * contain. So SQLite intersects lists instead of looking at rows.
  */
-import { wordSet } from "../util/words.ts"
+import { WordGatherer } from "../util/word-gatherer.ts"
 import type { Database } from "./database.ts"
 
 /** What a search can be narrowed to. */
@@ -50,6 +50,9 @@ function marksOf({ project, session, role, tools = [], isError, isSaid, time }: 
   return marks
 }
 
+/** One for all, as sessions repeat the same names again and again. Made on demand: it takes a megabyte. */
+let gatherer: WordGatherer | undefined
+
 /**
  * Collects the words of messages and writes them together: any other statement between two inserts would make SQLite
  * write out a list per word for every single message.
@@ -63,9 +66,10 @@ export class WordWriter {
   }
 
   add(message: number, text: string, marks: Marks): void {
-    const words = wordSet(text)
-    for (const one of marksOf(marks)) words.add(one)
-    this.#waiting.push({ message, words: [...words].join(" ") })
+    gatherer ??= new WordGatherer()
+    const words = gatherer.wordsIn(text)
+    words.push(...new Set(marksOf(marks)))
+    this.#waiting.push({ message, words: words.join(" ") })
   }
 
   /** From now on, nobody finds the message. */
