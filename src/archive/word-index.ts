@@ -50,6 +50,8 @@ function marksOf({ project, session, role, tools = [], isError, isSaid, time }: 
   return marks
 }
 
+const NONE = new Uint8Array(0)
+
 /** One for all, as sessions repeat the same names again and again. Made on demand: it takes a megabyte. */
 let gatherer: WordGatherer | undefined
 
@@ -59,7 +61,8 @@ let gatherer: WordGatherer | undefined
  */
 export class WordWriter {
   readonly #db: Database
-  readonly #waiting: { readonly message: number; words: string }[] = []
+  /** Words in UTF-8, with a space after each. */
+  readonly #waiting: { readonly message: number; words: Uint8Array }[] = []
 
   constructor(db: Database) {
     this.#db = db
@@ -67,15 +70,15 @@ export class WordWriter {
 
   add(message: number, text: string, marks: Marks): void {
     gatherer ??= new WordGatherer()
-    const words = gatherer.wordsIn(text)
-    words.push(...new Set(marksOf(marks)))
-    this.#waiting.push({ message, words: words.join(" ") })
+    const found = gatherer.wordsIn(text)
+    const words = Buffer.concat([found, Buffer.from([...new Set(marksOf(marks))].join(" "))])
+    this.#waiting.push({ message, words })
   }
 
   /** From now on, nobody finds the message. */
   empty(message: number): void {
     const waiting = this.#waiting.find((one) => one.message === message)
-    if (waiting !== undefined) waiting.words = ""
+    if (waiting !== undefined) waiting.words = NONE
     else this.#db.query("INSERT OR REPLACE INTO words (rowid, text) VALUES (?, '')").run(message)
   }
 

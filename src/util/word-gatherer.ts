@@ -1,6 +1,6 @@
 /**
  * Gathers the words of many texts, one text after another. Gives what `wordSet` gives, several times as fast: it makes
- * no string for a name that it has met before, and looks at each letter once. Pure.
+ * no string for a name or word that it has met before, and looks at each letter once. Pure.
  */
 import { LONGEST, namesWithin, wordsOf } from "./words.ts"
 
@@ -29,58 +29,66 @@ function kindBeyondAscii(unit: number): number {
 
 const kindOf = (unit: number): number => (unit < 128 ? KINDS[unit]! : kindBeyondAscii(unit))
 
-/** Room for names known at a time, and for their letters. When it is nearly full, everything is forgotten. */
+/** Room for names and words known at a time, and for their letters. When it is nearly full, everything is forgotten. */
 const MOST = 1 << 16
-const LETTERS = MOST * 12
+const LETTERS = MOST * 16
 const SLOTS = MOST * 2
-const WORDS = MOST * 2
+const NEARLY = 0.9
 /** Longer names with digits are ids, hashes and numbers: most of all names, and hardly any comes again. */
 const LONGEST_WITH_DIGITS = 6
+
+/** A name or word is a row of numbers, side by side because memory far apart costs more than what is done with it. */
+const ROW = 4
+const START = 0
+const LENGTH = 1
+/** The text in which it occurred last. */
+const LATEST = 2
+/** Of a name: its word, or the negative number of its list in `#lists`. */
+const WORD = 3
+
+const SPACE = 0x20
 
 export class WordGatherer {
   /** Numbers of names, by hash; 0: free. */
   readonly #slots = new Int32Array(SLOTS)
-  readonly #hashes = new Int32Array(MOST)
-  /** The names' letters, one after another, and where each begins. */
+  readonly #names = new Int32Array(MOST * ROW)
+  readonly #words = new Int32Array(MOST * ROW)
+  /** Letters of names and, in UTF-8, of words. */
   readonly #letters = new Uint8Array(LETTERS)
-  readonly #starts = new Int32Array(MOST + 1)
-  /** The text in which a name occurred last. */
-  readonly #latest = new Int32Array(MOST)
-  /** Numbers of each name's words. */
-  readonly #wordsOf: number[][] = [[]]
-  #names = 1
+  #nameCount = 1
+  #wordCount = 1
+  #lettersUsed = 0
+  /** Words of the names that have none, or several. */
+  readonly #lists: (readonly number[])[] = [[]]
   readonly #numbers = new Map<string, number>()
-  readonly #words: string[] = []
-  /** The text in which a word occurred last. */
-  readonly #latestOfWord = new Int32Array(WORDS)
   /** Words of this text without a number. */
   readonly #strays = new Set<string>()
   #text = 0
-  #found: string[] = []
+  #found = new Uint8Array(1 << 16)
+  #foundLength = 0
 
-  /** The set of words in `text`, in no particular order. */
-  wordsIn(text: string): string[] {
+  /** The set of words in `text`, in no particular order: UTF-8, with a space after each. */
+  wordsIn(text: string): Uint8Array {
     if (
-      this.#names > MOST * 0.75 ||
-      this.#starts[this.#names]! > LETTERS * 0.9 ||
-      this.#words.length > WORDS * 0.9
+      this.#nameCount > MOST * NEARLY ||
+      this.#wordCount > MOST * NEARLY ||
+      this.#lettersUsed > LETTERS * NEARLY
     )
       this.#forget()
     this.#strays.clear()
     this.#text++
-    this.#found = []
+    this.#foundLength = 0
     this.#scan(text)
-    return this.#found
+    return this.#found.slice(0, this.#foundLength)
   }
 
   #forget(): void {
     this.#slots.fill(0)
-    this.#latest.fill(0)
-    this.#wordsOf.length = 1
-    this.#names = 1
+    this.#lists.length = 1
+    this.#nameCount = 1
+    this.#wordCount = 1
+    this.#lettersUsed = 0
     this.#numbers.clear()
-    this.#words.length = 0
-    this.#latestOfWord.fill(0)
   }
 
   #scan(text: string): void {
@@ -127,55 +135,73 @@ export class WordGatherer {
     const length = end - start
     let slot = (Math.imul(hash, 0x9e3779b1) >>> 8) & (SLOTS - 1)
     for (let name = this.#slots[slot]!; name !== 0; name = this.#slots[slot]!) {
-      if (this.#hashes[name] === hash && this.#is(name, text, start, length)) {
+      if (this.#names[name * ROW + LENGTH] === length && this.#is(name, text, start, length)) {
         this.#addKnown(name)
         return
       }
       slot = (slot + 1) & (SLOTS - 1)
     }
     const words = wordsOf(text.slice(start, end))
-    const name = this.#names
-    const first = this.#starts[name]!
-    if (name + 1 >= MOST || first + length > LETTERS || this.#words.length + words.length > WORDS) {
+    const letters = this.#lettersUsed
+    if (this.#nameCount === MOST || letters + length > LETTERS) {
       this.#addStrays(words)
       return
     }
-    for (let n = 0; n < length; n++) this.#letters[first + n] = text.charCodeAt(start + n)
-    this.#starts[name + 1] = first + length
+    for (let n = 0; n < length; n++) this.#letters[letters + n] = text.charCodeAt(start + n)
+    this.#lettersUsed += length
+    const numbers = words.map((word) => this.#numberOf(word))
+    if (numbers.includes(0)) {
+      this.#addStrays(words)
+      return
+    }
+    const name = this.#nameCount++
     this.#slots[slot] = name
-    this.#hashes[name] = hash
-    this.#wordsOf.push(words.map((word) => this.#numberOf(word)))
-    this.#names++
+    const word = numbers.length === 1 ? numbers[0]! : 1 - this.#lists.push(numbers)
+    this.#names.set([letters, length, 0, word], name * ROW)
     this.#addKnown(name)
   }
 
   #is(name: number, text: string, start: number, length: number): boolean {
-    const first = this.#starts[name]!
-    if (this.#starts[name + 1]! - first !== length) return false
+    const first = this.#names[name * ROW + START]!
     for (let n = 0; n < length; n++) if (this.#letters[first + n] !== text.charCodeAt(start + n)) return false
     return true
   }
 
   #addKnown(name: number): void {
-    if (this.#latest[name] === this.#text) return
-    this.#latest[name] = this.#text
-    const words = this.#wordsOf[name]!
-    for (let n = 0; n < words.length; n++) this.#addWord(words[n]!)
+    const row = name * ROW
+    if (this.#names[row + LATEST] === this.#text) return
+    this.#names[row + LATEST] = this.#text
+    const word = this.#names[row + WORD]!
+    if (word > 0) this.#addWord(word)
+    else for (const one of this.#lists[-word]!) this.#addWord(one)
   }
 
+  /** @returns 0 if there is no room for it */
   #numberOf(word: string): number {
     const known = this.#numbers.get(word)
     if (known !== undefined) return known
-    const number = this.#words.push(word) - 1
-    this.#latestOfWord[number] = this.#strays.has(word) ? this.#text : 0
+    if (this.#wordCount === MOST || this.#lettersUsed + word.length * 3 > LETTERS) return 0
+    const number = this.#wordCount++
+    const start = this.#lettersUsed
+    this.#lettersUsed += encode(word, this.#letters, start)
+    const latest = this.#strays.has(word) ? this.#text : 0
+    this.#words.set([start, this.#lettersUsed - start, latest, 0], number * ROW)
     this.#numbers.set(word, number)
     return number
   }
 
   #addWord(number: number): void {
-    if (this.#latestOfWord[number] === this.#text) return
-    this.#latestOfWord[number] = this.#text
-    this.#found.push(this.#words[number]!)
+    const row = number * ROW
+    if (this.#words[row + LATEST] === this.#text) return
+    this.#words[row + LATEST] = this.#text
+    const start = this.#words[row + START]!
+    const end = start + this.#words[row + LENGTH]!
+    this.#makeRoom(end - start)
+    const found = this.#found
+    let at = this.#foundLength
+    for (let n = start; n < end; n++) found[at++] = this.#letters[n]!
+    found[at++] = SPACE
+    this.#foundLength = at
   }
 
   /** Adds words that are not worth remembering. */
@@ -183,7 +209,30 @@ export class WordGatherer {
     for (const word of words) {
       const number = this.#numbers.get(word)
       if (number !== undefined) this.#addWord(number)
-      else if (this.#strays.size < this.#strays.add(word).size) this.#found.push(word)
+      else if (this.#strays.size < this.#strays.add(word).size) {
+        this.#makeRoom(word.length * 3)
+        this.#foundLength += encode(word, this.#found, this.#foundLength)
+        this.#found[this.#foundLength++] = SPACE
+      }
     }
   }
+
+  #makeRoom(length: number): void {
+    if (this.#foundLength + length < this.#found.length) return
+    const more = new Uint8Array(this.#found.length * 2)
+    more.set(this.#found)
+    this.#found = more
+  }
+}
+
+const ENCODER = new TextEncoder()
+
+/** @returns the number of bytes written */
+function encode(word: string, into: Uint8Array, at: number): number {
+  for (let n = 0; n < word.length; n++) {
+    const unit = word.charCodeAt(n)
+    if (unit > 0x7f) return ENCODER.encodeInto(word, into.subarray(at)).written
+    into[at + n] = unit
+  }
+  return word.length
 }

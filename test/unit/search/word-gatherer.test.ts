@@ -7,7 +7,11 @@ import { wordSet } from "../../../src/util/words.ts"
 const sorted = (words: Iterable<string>): string[] => [...words].sort()
 
 const gatherer = new WordGatherer()
-const same = (text: string): void => expect(sorted(gatherer.wordsIn(text))).toEqual(sorted(wordSet(text)))
+const gathered = (text: string): string[] => {
+  const words = Buffer.from(gatherer.wordsIn(text)).toString()
+  return words === "" ? [] : words.slice(0, -1).split(" ").sort()
+}
+const same = (text: string): void => expect(gathered(text)).toEqual(sorted(wordSet(text)))
 
 /** What begins, joins and ends names, and what may or may not be a letter. */
 const piece = fc.constantFrom(
@@ -34,15 +38,13 @@ describe("words gathered for the index", () => {
   test("no character beyond ASCII is taken for another kind", () => {
     for (let unit = 0x80; unit <= 0xffff; unit++) {
       const text = `a${String.fromCharCode(unit)}b c.${String.fromCharCode(unit)}`
-      if (sorted(gatherer.wordsIn(text)).join() !== sorted(wordSet(text)).join())
+      if (gathered(text).join() !== sorted(wordSet(text)).join())
         throw new Error(`U+${unit.toString(16)} differs`)
     }
   })
 
   test("a word counts once, in whichever names it occurs", () => {
-    expect(sorted(gatherer.wordsIn("get getUser get_user_1234567 GET 1234567"))).toEqual(
-      sorted(wordSet("get getUser get_user_1234567 GET 1234567")),
-    )
+    same("get getUser get_user_1234567 GET 1234567")
   })
 
   test("more names than there is room for: in one text, and over many", () => {
