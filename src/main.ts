@@ -13,6 +13,7 @@ function main(argv: readonly string[]): Promise<void> {
   if (first === "statusline" && (second === undefined || second === "--chain"))
     return import("./hook/statusline.ts").then((hot) => hot.runStatusLine(argv[2]))
   if (first === "__job") return import("./job/run.ts").then((job) => job.runJob())
+  if (first === "__capture") return import("./job/capture-ahead.ts").then((child) => child.runCapture())
   if (first === "search") return import("../dist/search/run-search.js").then((cli) => cli.runSearch(argv))
   return import("./cli/router.ts").then((cli) => cli.runCli(argv))
 }

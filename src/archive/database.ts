@@ -14,6 +14,9 @@ import { MIGRATIONS, PARSER } from "./schema.ts"
 
 export type { Database, SQLQueryBindings } from "bun:sqlite"
 
+// Indexing uses some forty statements in turn. With Bun's 20, it would compile most of them again and again.
+Database.MAX_QUERY_CACHE_SIZE = 100
+
 export const databasePath = (dataHome: string): string => join(dataHome, "archive.db")
 
 export interface OpenOptions {

@@ -10,6 +10,7 @@ import { ingest } from "./ingest.ts"
 import { claimPending, listPending, markPending, type Pending, settlePending } from "./pending.ts"
 import { dropPointers } from "./pointers.ts"
 import { formerOf, noteCopy, type TranscriptRow, transcriptById } from "./transcripts.ts"
+import { WordWriter } from "./word-index.ts"
 
 /** What to index; if it was captured just now, with the id of the copy it went to. */
 type Indexed = Pending & { readonly captured?: Pick<Captured, "id"> }
@@ -93,16 +94,22 @@ function indexRow(
   const held = fresh[0] !== undefined && fresh[0].from <= current.indexed
   const stretches = held ? fresh : stretchesFrom(vaultFile(dataHome, current.copy), current.indexed)
   let rest: Uint8Array = new Uint8Array(0)
-  for (const { from, content } of stretches) {
-    const skip = Math.max(0, current.indexed + rest.length - from)
-    if (skip >= content.length) continue
-    const unread = content.subarray(skip)
-    const bytes = rest.length === 0 ? unread : Buffer.concat([rest, unread])
-    const isEnd = from + content.length >= current.archived
-    const indexed = ingest(db, current, current.indexed, bytes, isEnd, until)
-    rest = bytes.subarray(indexed - current.indexed)
-    current = transcriptById(db, current.id)!
-    if (until()) break
+  const words = new WordWriter(db)
+  try {
+    for (const { from, content } of stretches) {
+      const skip = Math.max(0, current.indexed + rest.length - from)
+      if (skip >= content.length) continue
+      const unread = content.subarray(skip)
+      const bytes = rest.length === 0 ? unread : Buffer.concat([rest, unread])
+      const isEnd = from + content.length >= current.archived
+      const indexed = ingest(db, current, current.indexed, bytes, isEnd, words, until)
+      rest = bytes.subarray(indexed - current.indexed)
+      current = transcriptById(db, current.id)!
+      if (until()) break
+    }
+  } finally {
+    // Also after a damaged frame: what came before it is committed.
+    words.flush()
   }
   // By the time we opened it, another copy may have had its name, and then none of this belongs to the row.
   if (!held && tailOf(vaultFile(dataHome, current.copy))?.header.id !== current.copyId)

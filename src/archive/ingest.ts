@@ -7,6 +7,7 @@ import { decodeLine } from "../transcript/decode.ts"
 import type { Database } from "./database.ts"
 import type { TranscriptRow } from "./transcripts.ts"
 import { TurnWriter } from "./turn-writer.ts"
+import type { WordWriter } from "./word-index.ts"
 
 const NEWLINE = 0x0a
 
@@ -15,6 +16,7 @@ const NEWLINE = 0x0a
  *
  * @param from offset of the first byte of `content`, where a line begins
  * @param isEnd whether nothing follows `content`; if so, a last line without a newline counts if it is whole JSON
+ * @param words flushed by the caller before the transaction ends
  * @param until stops before the next line as soon as it returns true
  * @returns offset up to which lines have been applied
  */
@@ -24,10 +26,11 @@ export function ingest(
   from: number,
   content: Uint8Array,
   isEnd: boolean,
+  words: WordWriter,
   until: () => boolean = () => false,
 ): number {
   const text = Buffer.from(content.buffer, content.byteOffset, content.length)
-  const writer = new TurnWriter(db, transcript)
+  const writer = new TurnWriter(db, transcript, words)
   let at = 0
   while (at < text.length && !until()) {
     const newline = text.indexOf(NEWLINE, at)

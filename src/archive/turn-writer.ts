@@ -24,7 +24,7 @@ import { type At, isOwnTool, ToolRows } from "./tool-rows.ts"
 import type { TranscriptRow } from "./transcripts.ts"
 import { type Effect, type Line, TurnGrowth } from "./turn-growth.ts"
 import { UsageRows } from "./usage-rows.ts"
-import { WordWriter } from "./word-index.ts"
+import type { WordWriter } from "./word-index.ts"
 
 /** Most characters of a prompt or answer kept with its turn. The whole text is in the vault. */
 const PROMPT_KEPT = 4000
@@ -61,7 +61,7 @@ export class TurnWriter {
   readonly #usage: UsageRows
   readonly #growth: TurnGrowth
 
-  constructor(db: Database, transcript: TranscriptRow) {
+  constructor(db: Database, transcript: TranscriptRow, words: WordWriter) {
     this.#db = db
     this.#transcript = transcript
     this.#turn = transcript.turn ?? undefined
@@ -70,7 +70,7 @@ export class TurnWriter {
     this.#usage = new UsageRows(db, transcript.session)
     this.#tools = new ToolRows(db, transcript.session)
     this.#facts = new FactRows(db, transcript.session)
-    this.#words = new WordWriter(db)
+    this.#words = words
     this.#growth = new TurnGrowth(db)
   }
 
@@ -96,7 +96,6 @@ export class TurnWriter {
   finish(indexed: number): void {
     this.#growth.flush()
     this.#usage.flush()
-    this.#words.flush()
     this.#db
       .query("UPDATE transcripts SET indexed = ?, turn = ? WHERE id = ?")
       .run(indexed, this.#turn ?? null, this.#transcript.id)

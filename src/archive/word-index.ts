@@ -4,7 +4,7 @@
  * What narrows a search (project, session, role, tool, month) is stored among the words as marks, which no text can
  * contain. So SQLite intersects lists instead of looking at rows.
  */
-import { wordSet } from "../util/words.ts"
+import { WordGatherer } from "../util/word-gatherer.ts"
 import type { Database } from "./database.ts"
 
 /** What a search can be narrowed to. */
@@ -50,28 +50,35 @@ function marksOf({ project, session, role, tools = [], isError, isSaid, time }: 
   return marks
 }
 
+const NONE = new Uint8Array(0)
+
+/** One for all, as sessions repeat the same names again and again. Made on demand: it takes a megabyte. */
+let gatherer: WordGatherer | undefined
+
 /**
  * Collects the words of messages and writes them together: any other statement between two inserts would make SQLite
  * write out a list per word for every single message.
  */
 export class WordWriter {
   readonly #db: Database
-  readonly #waiting: { readonly message: number; words: string }[] = []
+  /** Words in UTF-8, with a space after each. */
+  readonly #waiting: { readonly message: number; words: Uint8Array }[] = []
 
   constructor(db: Database) {
     this.#db = db
   }
 
   add(message: number, text: string, marks: Marks): void {
-    const words = wordSet(text)
-    for (const one of marksOf(marks)) words.add(one)
-    this.#waiting.push({ message, words: [...words].join(" ") })
+    gatherer ??= new WordGatherer()
+    const found = gatherer.wordsIn(text)
+    const words = Buffer.concat([found, Buffer.from([...new Set(marksOf(marks))].join(" "))])
+    this.#waiting.push({ message, words })
   }
 
   /** From now on, nobody finds the message. */
   empty(message: number): void {
     const waiting = this.#waiting.find((one) => one.message === message)
-    if (waiting !== undefined) waiting.words = ""
+    if (waiting !== undefined) waiting.words = NONE
     else this.#db.query("INSERT OR REPLACE INTO words (rowid, text) VALUES (?, '')").run(message)
   }
 

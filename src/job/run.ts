@@ -11,11 +11,11 @@ import { type Database, openDatabase, refuseDeleted } from "../archive/database.
 import { drainSpool } from "../archive/drain.ts"
 import { type Exclusion, isExcluded } from "../archive/excluded.ts"
 import { catchUp, index } from "../archive/indexing.ts"
-import { isPending, settlePending } from "../archive/pending.ts"
+import { isPending, type Pending, settlePending } from "../archive/pending.ts"
 import { lastRepair } from "../archive/repairs.ts"
 import { damageOf } from "../archive/replace.ts"
 import { isUnusable } from "../archive/shape.ts"
-import { type Place, take, UNHURRIED } from "../archive/take.ts"
+import { type Place, type Taken, take, UNHURRIED } from "../archive/take.ts"
 import { openWhole, repair } from "../archive/whole.ts"
 import { loadSettings, type Paths } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
@@ -283,18 +283,37 @@ export function archiveAll(
     const { captured } = taken
     if (captured.id === undefined) return
     if (captured.taken === 0 && !isPending(place.dataHome, taken.copy)) return
-    for (let last = -1; ; ) {
-      const stop = Math.min(end, performance.now() + SLICE)
-      const row = db
-        .transaction(() => index(db, place.dataHome, taken, () => performance.now() >= stop, taken.fresh))
-        .immediate()
-      settlePending(place.dataHome, taken.copy)
-      onProgress?.(captured.archived)
-      // No progress: only an unfinished line is left.
-      if (row === undefined || row.indexed >= row.archived || row.indexed === last) break
-      if (performance.now() >= end) return
-      last = row.indexed
-    }
+    indexTaken(db, place.dataHome, taken, end, () => onProgress?.(captured.archived))
     if (captured.state !== "behind" || performance.now() >= end) return
+  }
+}
+
+/** What to index; where it was taken just now, with what is still in memory of it. */
+export type Indexed = Pending & Partial<Pick<Taken, "captured" | "fresh">>
+
+/**
+ * Brings the views up to date with one copy, slice by slice.
+ *
+ * @param end when to stop, in ms of performance.now(); what is done by then is committed
+ * @param onSlice called after each commit
+ */
+export function indexTaken(
+  db: Database,
+  dataHome: string,
+  taken: Indexed,
+  end: number,
+  onSlice: () => void,
+): void {
+  for (let last = -1; ; ) {
+    const stop = Math.min(end, performance.now() + SLICE)
+    const row = db
+      .transaction(() => index(db, dataHome, taken, () => performance.now() >= stop, taken.fresh))
+      .immediate()
+    settlePending(dataHome, taken.copy)
+    onSlice()
+    // No progress: only an unfinished line is left.
+    if (row === undefined || row.indexed >= row.archived || row.indexed === last) return
+    if (performance.now() >= end) return
+    last = row.indexed
   }
 }

@@ -8,14 +8,17 @@ import { type JobRequest, leaveRequest } from "./requests.ts"
  */
 export function spawnJob(dataHome: string, request: JobRequest): void {
   leaveRequest(dataHome, request)
-  const command = Bun.isStandaloneExecutable ? [process.execPath] : [process.execPath, Bun.main]
-  Bun.spawn([...command, "__job"], {
+  Bun.spawn([...ownCommand(), "__job"], {
     stdio: ["ignore", "ignore", "ignore"],
     detached: true,
     cwd: "/",
     env: childEnvironment(),
   }).unref()
 }
+
+/** What starts ctxbridge itself. */
+export const ownCommand = (): string[] =>
+  Bun.isStandaloneExecutable ? [process.execPath] : [process.execPath, Bun.main]
 
 /** Asks the background job to check whether the views are damaged or lost, and to rebuild them if so. */
 export const askForRebuild = (dataHome: string): void =>

@@ -21,7 +21,7 @@ const UNSPACED =
 /** Random characters, as in ids; their capitals do not separate words. */
 const RANDOM = /^(?=.*\d)(?=.*[A-Z])(?=.*[a-z])[A-Za-z0-9]{16,}$/
 /** Longer words are data: keys, images, hashes. */
-const LONGEST = 64
+export const LONGEST = 64
 /** A longer name may consist of words, such as a class with its packages; beyond this, it is data as well. */
 const LONGEST_OF_PARTS = 256
 
@@ -111,11 +111,14 @@ const NAME_UNITS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 /** The set of words in `text`. */
 export function wordSet(text: string): Set<string> {
   const found = new Set<string>()
-  for (const name of new Set(text.match(OTHER_LETTERS.test(text) ? NAME : ASCII_NAME))) {
+  for (const name of new Set(OTHER_LETTERS.test(text) ? namesWithin(text) : text.match(ASCII_NAME))) {
     for (const word of remembered(name)) found.add(word)
   }
   return found
 }
+
+/** The names in a text that may have letters beyond ASCII. */
+export const namesWithin = (text: string): readonly string[] => text.match(NAME) ?? []
 
 /** A cache: sessions repeat the same names again and again. */
 const memory = new Map<string, readonly string[]>()
@@ -130,7 +133,8 @@ function remembered(name: string): readonly string[] {
   return words
 }
 
-function wordsOf(name: string): string[] {
+/** The words of one name. */
+export function wordsOf(name: string): string[] {
   if (name.length <= LONGEST && isOneWord(name)) return [stem(name)]
   if (!ASCII.test(name)) return otherScript(name)
   if (name.length > LONGEST) return partsOf(name).flatMap(({ words }) => words)

@@ -9,6 +9,7 @@ import { join } from "node:path"
 import { openDatabase } from "../../src/archive/database.ts"
 import { ingest } from "../../src/archive/ingest.ts"
 import { transcriptById } from "../../src/archive/transcripts.ts"
+import { WordWriter } from "../../src/archive/word-index.ts"
 import { Dice } from "../../src/bench/dice.ts"
 import { type Ran, run, start } from "../support/binary.ts"
 import { contextOf, Machine, pooled, promptsIn } from "../support/machine.ts"
@@ -336,7 +337,11 @@ describe("the transcript", () => {
       const transcript = transcriptById(db, row!.id)!
       let error: unknown
       try {
-        db.transaction(() => ingest(db, transcript, 0, bytes, true)).immediate()
+        db.transaction(() => {
+          const words = new WordWriter(db)
+          ingest(db, transcript, 0, bytes, true, words)
+          words.flush()
+        }).immediate()
       } catch (cause) {
         error = cause
         writeFileSync(join(machine.root, "broken.jsonl"), bytes)

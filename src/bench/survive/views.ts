@@ -5,6 +5,7 @@ import { type Database, openFile } from "../../archive/database.ts"
 import { ingest } from "../../archive/ingest.ts"
 import { take } from "../../archive/take.ts"
 import { type TranscriptRow, transcriptById } from "../../archive/transcripts.ts"
+import { WordWriter } from "../../archive/word-index.ts"
 import { hitTexts } from "../../search/hit.ts"
 import { search } from "../../search/search.ts"
 import { temporaryFolder } from "../../util/temporary.ts"
@@ -40,8 +41,12 @@ export class Views {
   /** Brings the views up to this byte of the transcript. */
   follow(to: number): void {
     const { indexed } = this.#row
+    const words = new WordWriter(this.db)
     this.db
-      .transaction(() => ingest(this.db, this.#row, indexed, this.#content.subarray(indexed, to), false))
+      .transaction(() => {
+        ingest(this.db, this.#row, indexed, this.#content.subarray(indexed, to), false, words)
+        words.flush()
+      })
       .immediate()
     this.#row = transcriptById(this.db, this.#row.id)!
   }

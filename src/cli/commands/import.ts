@@ -5,7 +5,8 @@ import { refuseUnwritable } from "../../archive/unwritable.ts"
 import { installedModel } from "../../embed/model-files.ts"
 import { looksForeign } from "../../foreign/open.ts"
 import { archivesInPlace } from "../../foreign/places.ts"
-import { type ImportedFile, type ImportReport, importTranscripts, sizeOf } from "../../job/import.ts"
+import { type ImportReport, importTranscripts } from "../../job/import.ts"
+import { type ImportedFile, sizeOf } from "../../job/import-file.ts"
 import { spawnJob } from "../../job/spawn.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { tryTo } from "../../util/files.ts"
@@ -49,6 +50,7 @@ export default {
       dryRun,
       check: args["check"] === true,
       archives: named.archives,
+      mayStartChild: true,
       onFile: events.file,
       onProgress: (done, total) => {
         if (!quiet) out.progress("archiving", done, total)

@@ -1,0 +1,147 @@
+/**
+ * A long import on two cores: a child takes transcripts into the vault while its parent makes the views of those that
+ * are already there (docs/adr/0015).
+ *
+ * The parent names the transcripts in order, a few at a time, so that the vault never gets far ahead of the views. The
+ * child reports each slice and, at the end of a transcript, what has become of it. If either is killed, the other
+ * notices: the child ends, the parent goes on alone.
+ */
+import { closeSync } from "node:fs"
+import type { Pending } from "../archive/pending.ts"
+import { childEnvironment } from "../config/load.ts"
+import type { Tail } from "../vault/file.ts"
+import { tailOf } from "../vault/reader.ts"
+import { copyOf, type ImportedFile, type ImportPlace, importFile, sizeOf } from "./import-file.ts"
+import { LineChannel } from "./line-channel.ts"
+import { ownCommand } from "./spawn.ts"
+
+/** The first line to the child. */
+interface Task {
+  readonly place: ImportPlace
+  readonly check: boolean
+}
+
+/** What the child has committed of the transcript at hand. */
+export interface Slice extends Pending {
+  /** Bytes of the transcript in the vault, and of these how many the slice brought. */
+  readonly archived: number
+  readonly taken: number
+}
+
+type Report = { readonly slice: Slice } | { readonly file: ImportedFile }
+
+/** Descriptor of the socket in the child. */
+const SOCKET = 3
+/** Bytes of transcripts that are named to the child before their views are made. */
+const AHEAD = 32 << 20
+/** Maximum ms of capture between two reports: what is reported can be indexed meanwhile. */
+const SLICE = 50
+
+export class CaptureAhead {
+  readonly #child: Bun.Subprocess
+  readonly #fd: number
+  readonly #channel: LineChannel
+  readonly #place: ImportPlace
+  readonly #waiting: string[]
+  /** Named to the child, and not yet done. */
+  readonly #named: { readonly path: string; readonly size: number; readonly old: Tail | undefined }[] = []
+
+  /** @param paths in the order in which they are taken */
+  constructor(place: ImportPlace, paths: readonly string[], check: boolean) {
+    this.#child = Bun.spawn([...ownCommand(), "__capture"], {
+      stdio: ["ignore", "ignore", "ignore", "pipe"],
+      cwd: "/",
+      env: childEnvironment(),
+    })
+    this.#fd = this.#child.stdio[SOCKET] as unknown as number
+    this.#channel = new LineChannel(this.#fd)
+    this.#place = place
+    this.#waiting = [...paths]
+    this.#send({ place: taskPlace(place), check } satisfies Task)
+  }
+
+  /**
+   * Waits for the next transcript to be taken.
+   *
+   * @param onSlice called after each slice
+   * @returns what has become of it; if the child is gone, only how its copy had ended before
+   */
+  next(onSlice: (slice: Slice) => void): ImportedFile | { readonly old: Tail | undefined } {
+    this.#name()
+    const { old } = this.#named[0]!
+    for (;;) {
+      const report = this.#receive()
+      if (report === undefined) return { old }
+      if ("file" in report) {
+        this.#named.shift()
+        this.#name()
+        return report.file
+      }
+      onSlice(report.slice)
+    }
+  }
+
+  close(): void {
+    this.#child.kill()
+    closeSync(this.#fd)
+  }
+
+  /** Names as many as may be taken ahead. */
+  #name(): void {
+    let bytes = this.#named.reduce((sum, { size }) => sum + size, 0)
+    while (this.#waiting.length > 0 && (this.#named.length === 0 || bytes < AHEAD)) {
+      const path = this.#waiting.shift()!
+      const size = sizeOf(path)
+      this.#named.push({ path, size, old: tailOf(copyOf(this.#place, path)) })
+      bytes += size
+      this.#send(path)
+    }
+  }
+
+  #send(value: unknown): void {
+    try {
+      this.#channel.send(value)
+    } catch {
+      // The child is gone. Whoever waits for its report notices.
+    }
+  }
+
+  #receive(): Report | undefined {
+    try {
+      return this.#channel.next() as Report | undefined
+    } catch {
+      // Half a line of a child that was killed.
+      return undefined
+    }
+  }
+}
+
+/** Only what the child needs: whoever imports may pass more. */
+const taskPlace = ({ dataHome, home, stateHome, secrets, exclude = [] }: ImportPlace): ImportPlace => ({
+  dataHome,
+  home,
+  stateHome,
+  secrets,
+  exclude,
+})
+
+/** The child: takes what it is told to take, until its parent is gone. */
+export function runCapture(): void {
+  const channel = new LineChannel(SOCKET)
+  const task = channel.next() as Task | undefined
+  if (task === undefined) return
+  const { place, check } = task
+  for (let path = channel.next(); typeof path === "string"; path = channel.next()) {
+    const file = importFile(place, path, {
+      check,
+      slice: SLICE,
+      old: tailOf(copyOf(place, path)),
+      onTaken: ({ path, copy, session, captured }) => {
+        if (captured.id === undefined) return
+        const { archived, taken } = captured
+        channel.send({ slice: { path, copy, session, archived, taken } } satisfies Report)
+      },
+    })
+    channel.send({ file } satisfies Report)
+  }
+}

@@ -1,0 +1,142 @@
+/** Imports one transcript into the vault, slice by slice. Needs no database: the views are the caller's. */
+import { isExcluded } from "../archive/excluded.ts"
+import { forgottenTranscript, type Taken, take, UNHURRIED } from "../archive/take.ts"
+import type { Paths } from "../config/load.ts"
+import type { TakenArchive } from "../foreign/take.ts"
+import { messageOf } from "../util/errors.ts"
+import { statsOf } from "../util/files.ts"
+import { remainderOf, withTranscript } from "../vault/check.ts"
+import type { Tail } from "../vault/file.ts"
+import { vaultFile, vaultPath } from "../vault/layout.ts"
+import { follows } from "../vault/original.ts"
+import { tailOf } from "../vault/reader.ts"
+import { setAsideIfDifferent } from "../vault/renew.ts"
+import { isQuiet } from "./transcripts.ts"
+
+export type ImportPlace = Pick<Paths, "dataHome" | "home" | "stateHome" | "secrets"> &
+  Partial<Pick<Paths, "exclude">>
+
+export interface ImportedFile {
+  readonly path: string
+  readonly size: number
+  /** Bytes in the vault before and after; a dry run gives what they would be. */
+  readonly before: number
+  readonly archived: number
+  /** Bytes committed: more than `archived - before` if the host has rewritten the file. */
+  readonly taken: number
+  /** Bytes of an unfinished last line that the host is still writing. */
+  readonly waiting: number
+  /** The user has had this session forgotten. */
+  readonly forgotten: boolean
+  /** The session's folder is excluded. */
+  readonly excluded: boolean
+  /**
+   * What another tool's archive held. `size` is then the archive's; the other byte counts are of lines made from it.
+   */
+  readonly archive?: Pick<TakenArchive, "tool" | "sessions" | "lines">
+  readonly error: string | undefined
+}
+
+export interface FileOptions {
+  /** First compare archived bytes with the transcript, and take again whatever differs or is damaged. */
+  readonly check: boolean
+  /** Maximum ms of work between two calls of `onTaken`. */
+  readonly slice: number
+  /** How its copy ended before this import. */
+  readonly old: Tail | undefined
+  /** Called after each slice. What it throws ends the work on this transcript. */
+  readonly onTaken: (taken: Taken) => void
+}
+
+/** 0 if the file is missing or may not be looked at; opening it will report why. */
+export const sizeOf = (path: string): number => statsOf(path)?.size ?? 0
+
+export const copyOf = ({ dataHome, home }: Pick<Paths, "dataHome" | "home">, path: string): string =>
+  vaultFile(dataHome, vaultPath(path, home))
+
+export function importFile(place: ImportPlace, path: string, options: FileOptions): ImportedFile {
+  const { check, old } = options
+  const file = copyOf(place, path)
+  const before = old?.last?.to ?? 0
+  let error: string | undefined
+  try {
+    const forgotten = forgottenTranscript(place.dataHome, path)
+    if (forgotten?.whole) return leftOut(path)
+    if (isExcluded(place, path)) return excluded(path)
+    if (check) setAsideIfDifferent(path, file, Date.now())
+    takeAll(place, path, options)
+  } catch (cause) {
+    // One unreadable file, or a full disk, must not hide what was done with the others.
+    error = messageOf(cause)
+  }
+  const now = tailOf(file)
+  const archived = now?.last?.to ?? 0
+  const taken = now?.header.id === old?.header.id ? archived - before : archived
+  const done = { path, before, archived, taken, ...WANTED }
+  try {
+    const rest = withTranscript(path, (source) => source !== undefined && remainderOf(source, archived))
+    if (rest === false) error ??= "it is gone, or not a file"
+    else if (rest.missing > 0)
+      error ??= `${rest.missing} bytes were not taken: another process holds the copy`
+    const { size, waiting } = rest === false ? { size: 0, waiting: 0 } : rest
+    return { ...done, size, waiting, error }
+  } catch (cause) {
+    return { ...done, size: sizeOf(path), waiting: 0, error: error ?? messageOf(cause) }
+  }
+}
+
+/** How often to try a copy that another process holds. */
+const MOST_TRIES = 2
+
+function takeAll(place: ImportPlace, path: string, { slice, onTaken }: FileOptions): void {
+  const lastLine = isQuiet(path) ? "any" : "whole"
+  for (let tries = 1; ; ) {
+    const taken = take(place, path, {
+      now: Date.now(),
+      deadline: performance.now() + slice,
+      lastLine,
+      level: UNHURRIED,
+    })
+    onTaken(taken)
+    const { state } = taken.captured
+    if (state !== "behind" && (state !== "busy" || tries++ >= MOST_TRIES)) return
+  }
+}
+
+const WANTED = { forgotten: false, excluded: false } as const
+
+const leftOut = (path: string): ImportedFile => ({
+  path,
+  size: sizeOf(path),
+  before: 0,
+  archived: 0,
+  taken: 0,
+  waiting: 0,
+  forgotten: true,
+  excluded: false,
+  error: undefined,
+})
+
+const excluded = (path: string): ImportedFile => ({ ...leftOut(path), forgotten: false, excluded: true })
+
+/** What `importFile` would do. Writes nothing. */
+export function wouldTake(place: ImportPlace, path: string): ImportedFile {
+  try {
+    if (forgottenTranscript(place.dataHome, path)?.whole) return leftOut(path)
+    if (isExcluded(place, path)) return excluded(path)
+    return withTranscript(path, (source) => {
+      if (source === undefined) throw new Error("it is gone, or not a file")
+      const tail = tailOf(copyOf(place, path))
+      const before = tail?.last?.to ?? 0
+      const from = tail !== undefined && !follows(source, { size: sizeOf(path) }, tail) ? 0 : before
+      const { size, missing, waiting } = remainderOf(source, from)
+      const half = isQuiet(path) ? waiting : 0
+      const taken = missing + half
+      const after = { archived: from + taken, taken, waiting: waiting - half }
+      return { path, size, before, ...after, ...WANTED, error: undefined }
+    })
+  } catch (cause) {
+    const error = messageOf(cause)
+    return { ...leftOut(path), ...WANTED, error }
+  }
+}

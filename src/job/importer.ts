@@ -1,0 +1,120 @@
+/**
+ * Takes transcripts into vault and views, one after another: alone or, if there is much to take and a second core, with
+ * a child that captures ahead. The views are the same either way.
+ */
+import type { Database } from "../archive/database.ts"
+import { isPending } from "../archive/pending.ts"
+import { codeOf, messageOf } from "../util/errors.ts"
+import type { Tail } from "../vault/file.ts"
+import { tailOf } from "../vault/reader.ts"
+import { CaptureAhead, type Slice } from "./capture-ahead.ts"
+import { copyOf, type ImportedFile, type ImportPlace, importFile, sizeOf } from "./import-file.ts"
+import { type Indexed, indexTaken } from "./run.ts"
+
+/** Bytes to take from which on a child helps. For less, it would not be ready in time. */
+const WORTH_A_CHILD = 4 << 20
+/** Maximum ms of capture between two commits. */
+const SLICE = 300
+
+export interface ImporterOptions {
+  /** undefined: the views cannot be opened. */
+  readonly db: Database | undefined
+  readonly check: boolean
+  readonly mayStartChild: boolean
+  readonly indexError: string | undefined
+}
+
+type OnProgress = (archived: number) => void
+
+export class Importer {
+  readonly #place: ImportPlace
+  readonly #db: Database | undefined
+  readonly #check: boolean
+  /** Those not begun yet. */
+  readonly #paths: string[]
+  #mayStartChild: boolean
+  #ahead: CaptureAhead | undefined
+  #taken = 0
+  /** Why the views do not follow. Another writer is waited for only once: the vault matters more than the views. */
+  indexError: string | undefined
+
+  /** @param paths in the order in which they are to be taken */
+  constructor(place: ImportPlace, paths: readonly string[], options: ImporterOptions) {
+    this.#place = place
+    this.#paths = [...paths]
+    this.#db = options.db
+    this.#check = options.check
+    this.#mayStartChild = options.mayStartChild && navigator.hardwareConcurrency > 1
+    this.indexError = options.indexError
+  }
+
+  /** @param path the next of those that were given */
+  next(path: string, onProgress: OnProgress): ImportedFile {
+    if (this.#mayStartChild) this.#startChild(path)
+    this.#paths.shift()
+    const file =
+      this.#ahead === undefined
+        ? this.#alone(path, tailOf(copyOf(this.#place, path)), onProgress)
+        : this.#fromChild(this.#ahead, path, onProgress)
+    this.#taken += file.taken
+    return file
+  }
+
+  close(): void {
+    this.#ahead?.close()
+    this.#ahead = undefined
+  }
+
+  #startChild(path: string): void {
+    const missing = sizeOf(path) - (tailOf(copyOf(this.#place, path))?.last?.to ?? 0)
+    if (this.#taken + missing < WORTH_A_CHILD) return
+    this.#mayStartChild = false
+    this.#ahead = new CaptureAhead(this.#place, this.#paths, this.#check)
+  }
+
+  #alone(path: string, old: Tail | undefined, onProgress: OnProgress): ImportedFile {
+    return importFile(this.#place, path, {
+      check: this.#check,
+      slice: SLICE,
+      old,
+      onTaken: (taken) => {
+        if (taken.captured.id !== undefined) this.#index(taken, taken.captured, onProgress)
+      },
+    })
+  }
+
+  #fromChild(ahead: CaptureAhead, path: string, onProgress: OnProgress): ImportedFile {
+    let failed: string | undefined
+    const file = ahead.next((slice) => {
+      try {
+        if (failed === undefined) this.#index(slice, slice, onProgress)
+      } catch (error) {
+        failed = messageOf(error)
+      }
+    })
+    if ("path" in file) return failed === undefined ? file : { ...file, error: failed }
+    this.close()
+    return this.#alone(path, file.old, onProgress)
+  }
+
+  /** @throws whatever keeps the views from following, unless it is another writer */
+  #index(
+    copy: Indexed,
+    { archived, taken }: Pick<Slice, "archived" | "taken">,
+    onProgress: OnProgress,
+  ): void {
+    const { dataHome } = this.#place
+    try {
+      if (
+        this.#db !== undefined &&
+        this.indexError === undefined &&
+        (taken > 0 || isPending(dataHome, copy.copy))
+      )
+        indexTaken(this.#db, dataHome, copy, Number.POSITIVE_INFINITY, () => onProgress(archived))
+    } catch (error) {
+      if (!codeOf(error).startsWith("SQLITE_BUSY")) throw error
+      this.indexError ??= messageOf(error)
+    }
+    onProgress(archived)
+  }
+}
