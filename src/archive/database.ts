@@ -182,12 +182,32 @@ function shareLock(dataHome: string, { wait, readonly }: OpenOptions): number | 
     fd = openSync(file, "a", 0o600)
   }
   // Without waiting no clock is needed, and the engine takes a while for the first use of it.
-  if (lock(fd, wait > 0 ? performance.now() + wait : 0, true)) return fd
+  const deadline = wait > 0 ? performance.now() + wait : 0
+  if (passGate(dataHome, deadline) && lock(fd, deadline, true)) return fd
   closeSync(fd)
   throw new CtxError("busy", "the views are being replaced", { hint: "try again in a moment" })
 }
 
 export const lockPath = (dataHome: string): string => join(dataHome, "archive.lock")
+
+/** Closed by whoever waits to be alone, or readers that overlap would share the lock for ever. */
+export const gatePath = (dataHome: string): string => join(dataHome, "archive.gate")
+
+/** @returns false if it was closed throughout */
+function passGate(dataHome: string, deadline: number): boolean {
+  let gate: number
+  try {
+    gate = openSync(gatePath(dataHome), "r")
+  } catch {
+    // Nobody has waited yet.
+    return true
+  }
+  try {
+    return lock(gate, deadline, true)
+  } finally {
+    closeSync(gate)
+  }
+}
 
 /** An empty database in memory with the tables of a schema version. */
 export function emptyDatabase(version: number): Database {

@@ -16,6 +16,7 @@ import { lock } from "../vault/lock.ts"
 import {
   type Database,
   databasePath,
+  gatePath,
   lockPath,
   newerSchema,
   openDatabase,
@@ -29,10 +30,31 @@ import { shapeProblem } from "./shape.ts"
 export function alone<T>(dataHome: string, wait: number, work: () => T): T {
   const fd = openSync(lockPath(dataHome), "a", 0o600)
   try {
-    if (!lock(fd, performance.now() + wait)) throw busy()
+    if (!lockAlone(dataHome, fd, performance.now() + wait)) throw busy()
     return work()
   } finally {
     closeSync(fd)
+  }
+}
+
+/** ms for which nobody new is let in: less than a command waits, more than almost all of them take. */
+const GATE_CLOSED = 1000
+/** ms in between, so that a long import or job does not keep everybody else out. */
+const GATE_OPEN = 100
+
+/** Takes the lock once all who have it now are done, although others keep coming. */
+function lockAlone(dataHome: string, fd: number, deadline: number): boolean {
+  if (lock(fd, 0)) return true
+  for (;;) {
+    const gate = openSync(gatePath(dataHome), "a", 0o600)
+    try {
+      const turn = Math.min(deadline, performance.now() + GATE_CLOSED)
+      if (lock(gate, turn) && lock(fd, turn)) return true
+    } finally {
+      closeSync(gate)
+    }
+    if (performance.now() >= deadline) return false
+    Bun.sleepSync(GATE_OPEN)
   }
 }
 
