@@ -85,18 +85,18 @@ export function isLockOf(dataHome: string, held: number): boolean {
 export function renewDeleted(dataHome: string, wait: number): void {
   const path = databasePath(dataHome)
   if (existsSync(path)) return
-  let folder: number | undefined
+  let gate: number | undefined
   try {
     mkdirSync(dataHome, { recursive: true, mode: 0o700 })
-    folder = openSync(dataHome, "r")
-    if (!lock(folder, performance.now() + wait) || existsSync(path)) return
+    gate = openLock(gatePath(dataHome))
+    if (!lock(gate, performance.now() + wait) || existsSync(path)) return
     // The log and its index are those of the deleted file.
     for (const file of [lockPath(dataHome), `${path}-wal`, `${path}-shm`]) rmSync(file, { force: true })
     closeSync(openSync(path, "a", 0o600))
   } catch {
     // Nothing can be created here. Whoever opens the database tells why.
   } finally {
-    if (folder !== undefined) closeSync(folder)
+    if (gate !== undefined) closeSync(gate)
   }
 }
 
@@ -231,9 +231,10 @@ function shareLock(dataHome: string, { wait, readonly }: OpenOptions): number | 
     mkdirSync(dataHome, { recursive: true, mode: 0o700 })
     fd = openLock(file)
   }
+  // Without waiting no clock is needed, and the engine takes a while for the first use of it.
+  const deadline = wait > 0 ? performance.now() + wait : 0
   try {
-    // Without waiting no clock is needed, and the engine takes a while for the first use of it.
-    if (lock(fd, wait > 0 ? performance.now() + wait : 0, true)) return fd
+    if (passGate(dataHome, deadline) && lock(fd, deadline, true)) return fd
   } catch (error) {
     closeSync(fd)
     if (readonly) return undefined
@@ -244,6 +245,28 @@ function shareLock(dataHome: string, { wait, readonly }: OpenOptions): number | 
 }
 
 export const lockPath = (dataHome: string): string => join(dataHome, "archive.lock")
+
+/**
+ * Closed by whoever waits to be alone, or readers that overlap would share the lock for ever, and by whoever creates the
+ * database and its lock anew.
+ */
+export const gatePath = (dataHome: string): string => join(dataHome, "archive.gate")
+
+/** @returns false if it was closed throughout */
+function passGate(dataHome: string, deadline: number): boolean {
+  let gate: number
+  try {
+    gate = openSync(gatePath(dataHome), "r")
+  } catch {
+    // Nobody has waited yet.
+    return true
+  }
+  try {
+    return lock(gate, deadline, true)
+  } finally {
+    closeSync(gate)
+  }
+}
 
 /** An empty database in memory with the tables of a schema version. */
 export function emptyDatabase(version: number): Database {

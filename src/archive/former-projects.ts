@@ -8,7 +8,7 @@ import { type Database, openFile } from "./database.ts"
 import { projectOf } from "./project.ts"
 import { busy } from "./replace.ts"
 
-interface Row {
+export interface Row {
   readonly id: string
   readonly parent: string | null
   readonly agent: string | null
@@ -33,16 +33,29 @@ export function carryProjects(
   sessions: ReadonlySet<string>,
   wait = PATIENCE,
 ): void {
-  const lost = formerly(path, wait).filter(({ id, cwd }) => sessions.has(id) && !existsSync(projectOf(cwd)))
-  to.transaction(() => {
-    for (const { id, parent, agent, cwd, project } of lost) {
-      to.query("INSERT INTO projects (path) VALUES (?) ON CONFLICT DO NOTHING").run(project)
-      to.query(
-        `INSERT INTO sessions (id, project, parent, agent, cwd)
-         VALUES (?, (SELECT id FROM projects WHERE path = ?), ?, ?, ?)`,
-      ).run(id, project, parent, agent, cwd)
-    }
-  }).immediate()
+  const lost = formerly(path, sessions, wait)
+  to.transaction(() => createSessions(to, lost)).immediate()
+}
+
+/** The sessions among these whose folder is gone. */
+export const lostProjects = (db: Database, sessions: ReadonlySet<string>): readonly Row[] =>
+  db
+    .query<Row, []>(
+      `SELECT s.id, s.parent, s.agent, s.cwd, p.path AS project FROM sessions s JOIN projects p ON p.id = s.project
+       WHERE s.cwd IS NOT NULL ORDER BY s.id`,
+    )
+    .all()
+    .filter(({ id, cwd }) => sessions.has(id) && !existsSync(projectOf(cwd)))
+
+/** Call inside a transaction, before their lines are read. */
+export function createSessions(to: Database, lost: readonly Row[]): void {
+  for (const { id, parent, agent, cwd, project } of lost) {
+    to.query("INSERT INTO projects (path) VALUES (?) ON CONFLICT DO NOTHING").run(project)
+    to.query(
+      `INSERT INTO sessions (id, project, parent, agent, cwd)
+       VALUES (?, (SELECT id FROM projects WHERE path = ?), ?, ?, ?)`,
+    ).run(id, project, parent, agent, cwd)
+  }
 }
 
 /** Removes sessions of which nothing could be read. Call after all copies have been read. */
@@ -53,17 +66,12 @@ export function dropUnread(db: Database): void {
   db.run("DELETE FROM projects WHERE id NOT IN (SELECT project FROM sessions WHERE project IS NOT NULL)")
 }
 
-function formerly(path: string, wait: number): readonly Row[] {
+function formerly(path: string, sessions: ReadonlySet<string>, wait: number): readonly Row[] {
   if (!existsSync(path)) return []
   let old: Database | undefined
   try {
     old = openFile(path, { wait, readonly: true })
-    return old
-      .query<Row, []>(
-        `SELECT s.id, s.parent, s.agent, s.cwd, p.path AS project FROM sessions s JOIN projects p ON p.id = s.project
-         WHERE s.cwd IS NOT NULL ORDER BY s.id`,
-      )
-      .all()
+    return lostProjects(old, sessions)
   } catch (error) {
     if (codeOf(error).startsWith("SQLITE_BUSY")) throw busy()
     // It is damaged; folders that are gone then become projects of their own.

@@ -65,17 +65,8 @@ export function untilRebuilt(dataHome: string, wait: number): boolean {
 /** @throws CtxError `busy`, `newer-schema`; the old views then remain */
 export function rebuild(dataHome: string, options: RebuildOptions): RebuildReport {
   const start = performance.now()
-  mkdirSync(dataHome, { recursive: true, mode: 0o700 })
-  const held = openLock(rebuildLock(dataHome))
-  try {
-    if (!lock(held, 0)) {
-      throw new CtxError("busy", "the views are already being rebuilt", {
-        hint: "try again when it is done",
-      })
-    }
+  return alonePreparing(dataHome, 0, () => {
     const path = databasePath(dataHome)
-    refuseNewer(path)
-    removeLeftovers(dataHome)
     const file = `${path}.new-${process.pid}`
     try {
       const built = build(dataHome, file, options)
@@ -83,6 +74,27 @@ export function rebuild(dataHome: string, options: RebuildOptions): RebuildRepor
     } finally {
       remove(file)
     }
+  })
+}
+
+/**
+ * Runs `work` while nobody else prepares views to replace these.
+ *
+ * @param wait ms
+ * @throws CtxError `busy`, `newer-schema`
+ */
+export function alonePreparing<T>(dataHome: string, wait: number, work: () => T): T {
+  mkdirSync(dataHome, { recursive: true, mode: 0o700 })
+  const held = openLock(rebuildLock(dataHome))
+  try {
+    if (!lock(held, performance.now() + wait)) {
+      throw new CtxError("busy", "the views are already being rebuilt", {
+        hint: "try again when it is done",
+      })
+    }
+    refuseNewer(databasePath(dataHome))
+    removeLeftovers(dataHome)
+    return work()
   } finally {
     closeSync(held)
   }
@@ -133,7 +145,7 @@ function build(dataHome: string, file: string, options: RebuildOptions): Omit<Re
   }
 }
 
-const counted = (db: Database): { turns: number; messages: number } =>
+export const counted = (db: Database): { turns: number; messages: number } =>
   db
     .query<{ turns: number; messages: number }, []>(
       `SELECT (SELECT count(*) FROM turns WHERE via NOT IN ('none', 'brief')) AS turns,

@@ -17,6 +17,7 @@ import { lock, openLock } from "../vault/lock.ts"
 import {
   type Database,
   databasePath,
+  gatePath,
   isLockOf,
   lockPath,
   newerSchema,
@@ -35,11 +36,32 @@ export function alone<T>(dataHome: string, wait: number, work: () => T): T {
     renewDeleted(dataHome, wait)
     const fd = openLock(lockPath(dataHome))
     try {
-      if (!lock(fd, deadline)) throw busy()
+      if (!lockAlone(dataHome, fd, deadline)) throw busy()
       if (isLockOf(dataHome, fd)) return work()
     } finally {
       closeSync(fd)
     }
+  }
+}
+
+/** ms for which nobody new is let in: less than a command waits, more than almost all of them take. */
+const GATE_CLOSED = 1000
+/** ms in between, so that a long import or job does not keep everybody else out. */
+const GATE_OPEN = 100
+
+/** Takes the lock once all who have it now are done, although others keep coming. */
+function lockAlone(dataHome: string, fd: number, deadline: number): boolean {
+  if (lock(fd, 0)) return true
+  for (;;) {
+    const gate = openLock(gatePath(dataHome))
+    try {
+      const turn = Math.min(deadline, performance.now() + GATE_CLOSED)
+      if (lock(gate, turn) && lock(fd, turn)) return true
+    } finally {
+      closeSync(gate)
+    }
+    if (performance.now() >= deadline) return false
+    Bun.sleepSync(GATE_OPEN)
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * Traces of sessions outside the vault: hooks' files, texts that were given back, kept copies of damaged databases. The
- * views themselves are rebuilt by whoever changed the vault.
+ * views themselves follow by whoever changed the vault (removal.ts).
  */
 import { readdirSync, rmSync, statSync } from "node:fs"
 import { join } from "node:path"
@@ -24,15 +24,19 @@ export interface Traces {
 /** ms to wait for others that write to the database. */
 const PATIENCE = 5000
 
-/** Call before the views are rebuilt and once more afterwards, as hooks may have been at work meanwhile. */
-export function eraseTraces(dataHome: string, traces: Traces): void {
+/**
+ * Call before the views follow and once more afterwards, as hooks may have been at work meanwhile.
+ *
+ * @returns how many rows of the database were changed
+ */
+export function eraseTraces(dataHome: string, traces: Traces): number {
   const { sessions, whole, matches = () => false } = traces
   removeSessionFiles(dataHome, (name, bytes) => isOf(name, bytes, sessions) || matches(bytes))
   removeSharedState(dataHome, sessions)
   dropPending(dataHome, ({ session }) => whole.has(session.split("/", 1)[0]!))
   dropPointers(dataHome)
   removeKeptDatabases(dataHome)
-  eraseRows(dataHome, traces)
+  return eraseRows(dataHome, traces)
 }
 
 /** Matches `<session>.json`, what a killed process has left of it, and a note that /clear ended that session. */
@@ -74,8 +78,8 @@ export function toldOf(db: Database, sessions: ReadonlySet<string>): ReadonlySet
   return new Set(rows.map(({ id }) => id))
 }
 
-function eraseRows(dataHome: string, traces: Traces): void {
-  if (statSync(databasePath(dataHome), { throwIfNoEntry: false }) === undefined) return
+function eraseRows(dataHome: string, traces: Traces): number {
+  if (statSync(databasePath(dataHome), { throwIfNoEntry: false }) === undefined) return 0
   let db: Database | undefined
   try {
     db = openDatabase(dataHome, { wait: PATIENCE, asItIs: true })
@@ -83,8 +87,10 @@ function eraseRows(dataHome: string, traces: Traces): void {
     db.run("PRAGMA secure_delete = ON")
     const changed = inSound(changeRestores, db, traces) + inSound(changeLineage, db, traces)
     if (changed > 0) db.query("PRAGMA wal_checkpoint(TRUNCATE)").get()
+    return changed
   } catch (error) {
     if (!isReplaced(error)) throw error
+    return 0
   } finally {
     db?.close()
   }

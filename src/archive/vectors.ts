@@ -154,11 +154,8 @@ export function carryVectors(path: string, to: Database): void {
     old = openFile(path, { wait: 0, readonly: true })
     const from = old
     to.transaction(() => {
-      const rows = from.query<TurnVectors, []>("SELECT turn, embedder, dimension, last, vectors FROM vectors")
-      for (const row of rows.iterate()) {
-        const moved = movedTo(row, from, to)
-        if (moved !== undefined) put(to, moved)
-      }
+      const rows = from.query<TurnVectors, []>(`SELECT ${COLUMNS} FROM vectors`)
+      for (const row of rows.iterate()) putMoved(to, { row, keys: keysOf(from, row) })
     }).immediate()
   } catch (error) {
     // Damaged, in use, or older than vectors: none of these must stop the rebuild.
@@ -168,15 +165,50 @@ export function carryVectors(path: string, to: Database): void {
   }
 }
 
-function movedTo(row: TurnVectors, from: Database, to: Database): TurnVectors | undefined {
+const COLUMNS = "turn, embedder, dimension, last, vectors"
+
+/** Vectors of a turn, with what names its messages in any views. */
+export interface HeldVectors {
+  readonly row: TurnVectors
+  readonly keys: readonly MessageKey[]
+}
+
+interface MessageKey {
+  readonly id: number
+  readonly key: string
+}
+
+const keysOf = (db: Database, { turn }: TurnVectors): MessageKey[] =>
+  db
+    .query<MessageKey, [number]>(
+      "SELECT id, CAST(key AS TEXT) AS key FROM messages WHERE turn = ? ORDER BY id",
+    )
+    .all(turn)
+
+/** The vectors of sessions whose rows are about to be made anew. */
+export const heldVectors = (db: Database, sessions: readonly string[]): HeldVectors[] =>
+  db
+    .query<TurnVectors, [string]>(
+      `SELECT ${COLUMNS} FROM vectors WHERE turn IN
+         (SELECT id FROM turns WHERE session IN (SELECT value FROM json_each(?)))`,
+    )
+    .all(JSON.stringify(sessions))
+    .map((row) => ({ row, keys: keysOf(db, row) }))
+
+/** Gives the vectors to the turns that have their messages now. Call inside a transaction. */
+export function putHeldVectors(db: Database, held: readonly HeldVectors[]): void {
+  for (const one of held) putMoved(db, one)
+}
+
+function putMoved(to: Database, held: HeldVectors): void {
+  const moved = movedTo(to, held)
+  if (moved !== undefined) put(to, moved)
+}
+
+function movedTo(to: Database, { row, keys }: HeldVectors): TurnVectors | undefined {
   if (!isWholeRow(row)) return undefined
   const ids = new Map<number, number>()
   let turn: number | undefined
-  const keys = from
-    .query<{ id: number; key: string }, [number]>(
-      "SELECT id, CAST(key AS TEXT) AS key FROM messages WHERE turn = ? ORDER BY id",
-    )
-    .all(row.turn)
   for (const { id, key } of keys) {
     const found = to
       .query<{ id: number; turn: number }, [string]>(

@@ -7,8 +7,9 @@
 import { closeSync, mkdirSync, readFileSync, rmdirSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { databasePath, openDatabase } from "../archive/database.ts"
-import { type RebuildReport, rebuild } from "../archive/rebuild.ts"
+import type { RebuildReport } from "../archive/rebuild.ts"
 import { followVault } from "../archive/remembered.ts"
+import { followRemoval, type Removed } from "../archive/removal.ts"
 import { refuseNewer } from "../archive/replace.ts"
 import { sources } from "../archive/source.ts"
 import { eraseTraces, type Traces, toldOf } from "../archive/traces.ts"
@@ -107,20 +108,20 @@ function finish(dataHome: string, options: ForgetOptions): Forgot {
   const traces = tracesOf(dataHome, matches)
   const done = { deleted: new Set<string>(), changed: new Set<string>(), failed: new Map<string, string>() }
   let views: RebuildReport | undefined
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; ; round++) {
     const touched = withTidyLock(dataHome, wait, () => clean(dataHome, done))
     if (touched === undefined) throw busy("another process is merging the vault's frames")
-    if (touched === 0 && round > 0) break
-    eraseTraces(dataHome, traces)
+    const erased = eraseTraces(dataHome, traces)
     dropFromRequests(dataHome, (path) => traces.whole.has(transcriptName(path).session ?? path))
+    if (round > 0 && (touched + erased === 0 || round === ROUNDS)) break
     // The vault has nothing of these sessions, so the views have nothing either.
     if (traces.sessions.size === 0) break
-    views = rebuild(dataHome, {
+    const sessions = new Set(unfinished(dataHome))
+    views = followRemoval(dataHome, (session, path) => removedOf(dataHome, sessions, session, path), {
       now: Date.now(),
       wait,
       onProgress: (at, total) => onProgress?.("reading", at, total),
     })
-    eraseTraces(dataHome, traces)
     const late = more?.() ?? []
     if (late.length > 0) noteUnfinished(dataHome, late)
     for (const one of late) writeTombstone(dataHome, one)
@@ -133,6 +134,19 @@ function finish(dataHome: string, options: ForgetOptions): Forgot {
     failed: [...done.failed].map(([copy, error]) => ({ copy, error })),
     views: views ?? null,
   }
+}
+
+/** Whatever was removed in an earlier attempt counts, too, since that may have been killed before the views followed. */
+function removedOf(
+  dataHome: string,
+  sessions: ReadonlySet<string>,
+  session: string,
+  path: string,
+): Removed | undefined {
+  const owner = ownerOf(session, path)
+  if (!sessions.has(owner)) return undefined
+  if (forgottenOf(dataHome, session, path)?.whole === true) return "whole"
+  return Object.keys(readTombstone(dataHome, owner)?.lines ?? {}).length > 0 ? "text" : undefined
 }
 
 const busy = (what: string): CtxError =>

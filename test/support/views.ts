@@ -1,5 +1,6 @@
 /** The whole content of the views, for comparing two archives. */
 import type { Database } from "../../src/archive/database.ts"
+import { unpackVectors } from "../../src/archive/vectors.ts"
 
 const TABLES = [
   "projects",
@@ -57,4 +58,46 @@ export function namedViews(db: Database): Record<string, string[]> {
       .sort()
   }
   return named
+}
+
+/** Which words lead to which messages, and the vectors of each turn, without numbers of rows. */
+export function namedSearch(db: Database): { words: string[]; vectors: string[]; totals: unknown } {
+  const keys = new Map(
+    db
+      .query<{ id: number; key: string }, []>("SELECT id, CAST(key AS TEXT) AS key FROM messages")
+      .all()
+      .map(({ id, key }) => [id, key]),
+  )
+  const projects = new Map(
+    db
+      .query<{ id: number; path: string }, []>("SELECT id, path FROM projects")
+      .all()
+      .map(({ id, path }) => [id, path]),
+  )
+  db.run("CREATE VIRTUAL TABLE temp.told USING fts5vocab(main, words, instance)")
+  const words = db
+    .query<{ term: string; doc: number }, []>("SELECT term, doc FROM temp.told")
+    .all()
+    .map(({ term, doc }) => {
+      const named = term.replace(/^(§[pw])(\d+)$/, (_, mark, id) => `${mark}${projects.get(Number(id))}`)
+      return `${named} ${keys.get(doc) ?? `no ${doc}`}`
+    })
+    .sort()
+  db.run("DROP TABLE temp.told")
+  const vectors = db
+    .query<{ handle: string; last: number; vectors: Uint8Array; dimension: number }, []>(
+      "SELECT t.handle, v.last, v.vectors, v.dimension FROM vectors v LEFT JOIN turns t ON t.id = v.turn",
+    )
+    .all()
+    .map(({ handle, last, vectors, dimension }) => {
+      const pieces = [...unpackVectors(vectors, dimension)]
+      return JSON.stringify([handle, last, pieces.map((one) => [keys.get(one.message), [...one.data]])])
+    })
+    .sort()
+  const totals = db
+    .query(
+      "SELECT hex(block) AS averages, (SELECT count(*) FROM words_docsize) AS rows FROM words_data WHERE id = 1",
+    )
+    .get()
+  return { words, vectors, totals }
 }
