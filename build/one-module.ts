@@ -1,7 +1,7 @@
 /**
  * Makes one module of a program's entry and everything it imports statically. Otherwise the bundler splits the code
  * into dozens of chunks, according to which commands share it, and every chunk costs time at each start
- * (docs/adr/0013). Dynamically imported code stays in src/ and is shared with the other commands.
+ * (docs/adr/0013). What is imported dynamically or required stays in src/ and is shared with the other commands.
  */
 import { mkdirSync, writeFileSync } from "node:fs"
 import { basename, dirname, join, relative, resolve } from "node:path"
@@ -18,7 +18,7 @@ export async function makeOneModule(entry: string, folder: string): Promise<void
     name: "later",
     setup(build) {
       build.onResolve({ filter: /^\./ }, ({ kind, path, importer }) => {
-        if (kind !== "dynamic-import") return undefined
+        if (kind !== "dynamic-import" && kind !== "require-call") return undefined
         return { path: relative(target, resolve(dirname(importer), path)), external: true }
       })
     },
@@ -34,6 +34,8 @@ export async function makeOneModule(entry: string, folder: string): Promise<void
   const [module] = built.outputs
   if (module === undefined || built.outputs.length !== 1) throw new Error(`${entry} is not one module`)
   mkdirSync(target, { recursive: true })
-  writeFileSync(join(target, basename(entry).replace(/\.ts$/, ".js")), await module.text())
+  // A name of the bundler's own, which it would not recognise when it makes the binary.
+  const code = (await module.text()).replaceAll('__require("../', 'require("../')
+  writeFileSync(join(target, basename(entry).replace(/\.ts$/, ".js")), code)
   writeFileSync(join(target, "meta.json"), JSON.stringify(built.metafile))
 }

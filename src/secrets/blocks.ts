@@ -7,12 +7,15 @@ import { tick } from "./clock.ts"
  */
 export type AddSpan = (start: number, end: number, isValue?: boolean) => void
 
-const beginMark = (): RegExp => /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
-const endMark = (): RegExp => /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
+const beginMark = (): RegExp =>
+  /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----/g
+const endMark = (): RegExp =>
+  /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|---- END SSH2 ENCRYPTED PRIVATE KEY ----/g
 /** No private key is longer, including line numbers and escapes. */
 const LONGEST = 32_768
 /** What a key may contain: base64, headers, line breaks, and the line numbers and marks of a diff. */
-const keyBody = (): RegExp => /(?:[A-Za-z0-9+/=:,.>| \t\n\r\u0080-\u00ff-]+|\\+[nrt]|%[0-9A-Fa-f]{2})+/y
+const keyBody = (): RegExp =>
+  /(?:[A-Za-z0-9+/=:,.>| \t\n\r\u0080-\u00ff-]+|\\+[nrt]|%[0-9A-Fa-f]{2}|(?<=Comment: )\\*"[^"\\\n]{0,200}\\*")+/y
 // Either begins only where it can continue no other way, so neither reads a long text again and again.
 const lineBreak = (): RegExp => /(?<!\\)\\+[nr]|\n/
 const bodyLine = (): RegExp => /^[\d \t|>+\u0080-\u00ff-]{0,64}(?:\\+t)?[A-Za-z0-9+/=]{4,}(?:\\+[nrt]|\r)*$/

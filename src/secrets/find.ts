@@ -7,19 +7,11 @@
 import { findEncoded } from "./base64.ts"
 import { type AddSpan, findKeys } from "./blocks.ts"
 import { look, tick } from "./clock.ts"
-import {
-  BEGINNINGS,
-  GATES,
-  isAlphanumeric,
-  LITERALS,
-  plainEnd,
-  SHORT_WORDS,
-  separatedEnd,
-  WORDS,
-} from "./rules.ts"
+import { findOtherKeys } from "./keys.ts"
+import { findTokens } from "./tokens.ts"
 import { hasFewer, INTRODUCTIONS, introducedAt, urlSecretAt, valueAt, wordGate } from "./words.ts"
 
-let gates: { separated: RegExp; plain: RegExp; words: RegExp } | undefined
+let words: RegExp | undefined
 
 /** In values from documentation, which are nobody's secrets. AWS marks all of its own with the word. */
 const EXAMPLES = [
@@ -69,7 +61,6 @@ function findPlainly(bytes: Buffer, text: string, isLines: boolean, add: AddSpan
 }
 
 function findInPiece(bytes: Buffer, text: string, isLines: boolean, add: AddSpan): void {
-  gates ??= { separated: GATES.separated(), plain: GATES.plain(), words: wordGate() }
   const found: AddSpan = (start, end, isValue = true) => {
     if (!isExample(text.slice(start, end))) add(start, end, isValue)
   }
@@ -81,6 +72,7 @@ function findInPiece(bytes: Buffer, text: string, isLines: boolean, add: AddSpan
     if (value !== undefined) found(value.start, value.end)
   }
   if (indexIn(bytes, "PRIVATE KEY") >= 0) findKeys(text, isLines, add)
+  findOtherKeys(bytes, text, add)
 }
 
 const indexIn = (bytes: Buffer, needle: string, from = 0): number => bytes.indexOf(needle, from, "latin1")
@@ -91,101 +83,8 @@ function isExample(value: string): boolean {
   return hasFewer(4, value.slice(-16)) && !value.includes("*")
 }
 
-const LONGEST_WORD = 28
-const MANY = 500
-let endings: Set<string> | undefined
-
-/** The last three characters of each word, and the words of two characters. */
-const endingsOf = (): string[] => [
-  ...WORDS.trim()
-    .split(" ")
-    .map((word) => word.slice(-3)),
-  ...SHORT_WORDS.trim().split(" "),
-]
-
-function findTokens(bytes: Buffer, text: string, add: AddSpan): void {
-  const { separated, plain } = gates!
-  separated.lastIndex = 0
-  let candidates = 0
-  while (separated.test(text)) {
-    tick()
-    const at = separated.lastIndex - 1
-    const ending = text.slice(at - 3, at)
-    const separator = text[at]!
-    // In a long text the set pays off; in a hook, building it costs more than it saves.
-    if (++candidates === MANY) endings ??= new Set(endingsOf())
-    const isKnown =
-      (endings === undefined
-        ? WORDS.includes(`${ending} `) || SHORT_WORDS.includes(`${ending.slice(1)} `)
-        : endings.has(ending) || endings.has(ending.slice(1))) ||
-      // Formats whose word is itself random.
-      separator === "~" ||
-      (separator === "." && text.charCodeAt(at - 14) > 0x2f) ||
-      (separator === ":" && text.startsWith("AA", at + 1))
-    if (!isKnown) continue
-    const start = wordBefore(text, at)
-    const end = start === at ? -1 : separatedEnd(text, text.slice(start, at), at)
-    // Without a digit or capital it is a name: random text of this length has one.
-    if (end < 0 || /^[a-z_.:-]+$/.test(text.slice(start, end))) continue
-    add(start, end)
-    separated.lastIndex = end
-  }
-  plain.lastIndex = 0
-  while (plain.test(text)) {
-    tick()
-    const start = plain.lastIndex - 2
-    const isKnown =
-      BEGINNINGS.includes(text.slice(start, start + 3)) || "0123456789abcdef".includes(text[start + 2]!)
-    const end = isKnown && isBeginning(text, start) ? plainEnd(text, start) : -1
-    if (end < 0) continue
-    add(start, end)
-    plain.lastIndex = end
-  }
-  for (const literal of Object.keys(LITERALS)) {
-    for (let at = indexIn(bytes, literal); at >= 0; at = indexIn(bytes, literal, at + 1)) {
-      tick()
-      if (!isBeginning(text, at)) continue
-      const end = plainEnd(text, at, literal)
-      if (end >= 0) add(at, end)
-      at = (end < 0 ? pastFailure(text, at, literal) : end) - 1
-    }
-  }
-}
-
-/**
- * Where to continue after a literal at `at` that begins no token. Any number of characters may follow `eyJ`, and what
- * must follow them is the same for every `eyJ` in the run, so the others begin no token either.
- */
-function pastFailure(text: string, at: number, literal: string): number {
-  if (literal !== "eyJ") return at + 1
-  const run = /[\w-]*/y
-  run.lastIndex = at
-  run.test(text)
-  return run.lastIndex
-}
-
-/** The gates take `n`, `r` and `t` before a token for the end of an escape, which they usually are. */
-const isBeginning = (text: string, start: number): boolean =>
-  !isAlphanumeric(text.charCodeAt(start - 1)) || text[start - 2] === "\\"
-
-function wordBefore(text: string, at: number): number {
-  let start = at
-  while (at - start < LONGEST_WORD && isAlphanumeric(text.charCodeAt(start - 1))) start--
-  return afterEscape(text, start)
-}
-
-/** `\nghp` is a line break and `ghp`; likewise in URL and Unicode encoding. */
-function afterEscape(text: string, start: number): number {
-  const before = text[start - 1]
-  if (before === "\\") {
-    if (text[start] === "u") return start + 5
-    return "nrtbf".includes(text[start] ?? "-") ? start + 1 : start
-  }
-  return before === "%" ? start + 2 : start
-}
-
 function findValues(bytes: Buffer, text: string, add: AddSpan): void {
-  const { words } = gates!
+  words ??= wordGate()
   words.lastIndex = 0
   for (let match = words.exec(text); match !== null; match = words.exec(text)) {
     tick()

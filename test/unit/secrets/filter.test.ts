@@ -1,10 +1,8 @@
 /** Every rule: what it must find, and what it must leave. */
 import { describe, expect, test } from "bun:test"
-import fc from "fast-check"
 import { searchWithin } from "../../../src/secrets/clock.ts"
 import { FILTERED, filterLines, filterText } from "../../../src/secrets/filter.ts"
 import { finderOf } from "../../../src/secrets/patterns.ts"
-import { tokenRules } from "../../../src/secrets/rules.ts"
 import { inContext, type Kind, Noise, privateKey, TOKENS, VALUES } from "../../support/planted.ts"
 
 const line = (text: string): string => `${JSON.stringify({ type: "user", message: { content: text } })}\n`
@@ -64,26 +62,6 @@ describe("tokens", () => {
   test("what looks like one stays", () => {
     for (const { harmless } of TOKENS)
       expect(filtered(line(`It is ${harmless} here`)).text).toBe(line(`It is ${harmless} here`))
-  })
-
-  test("every rule finds what it describes, but not just its beginning", () => {
-    const missed: string[] = []
-    for (const rule of tokenRules()) {
-      // What fast-check cannot make; words that are random themselves have kinds above.
-      if (rule.startsWith("#")) continue
-      const pattern = rule.replace(/\(\?<?!.*?\)/g, "")
-      for (const token of fc.sample(fc.stringMatching(new RegExp(`^(?:${pattern})$`)), {
-        numRuns: 5,
-        seed: 7,
-      })) {
-        const text = line(`It is "${token}" here`)
-        if (filtered(text).text !== line(`It is "${stars(token.length)}" here`))
-          missed.push(`${rule}: ${token}`)
-        const short = line(`It is "${token.slice(0, 9)}" here`)
-        if (filtered(short).text !== short) missed.push(`${rule}: ${token.slice(0, 9)}`)
-      }
-    }
-    expect(missed).toEqual([])
   })
 })
 

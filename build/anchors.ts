@@ -1,0 +1,51 @@
+/**
+ * Writes src/secrets/anchors.ts, by which hooks find what may be a token without loading the tables of formats. Run it
+ * after a change of these tables: `bun build/anchors.ts`. A test compares.
+ */
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { anchorsOfKind } from "../src/secrets/formats/table.ts"
+
+export const ANCHORS_FILE = join(import.meta.dir, "../src/secrets/anchors.ts")
+
+const WIDTH = 110
+
+export function anchorsFile(): string {
+  const heads = anchorsOfKind("head")
+  return `/** What the formats of tokens are found by. Made by build/anchors.ts from the tables in formats/. Pure. */
+
+/** The words before the first separator, each with that separator. */
+export const WORDS =
+  ${JSON.stringify(` ${anchorsOfKind("word").join(" ")} `)}
+
+/** The first characters of formats without a separator. */
+export const HEADS =
+  ${JSON.stringify(` ${heads.join(" ")} `)}
+
+/** Matches up to the third character of one of them, and more. */
+export const plainGate = (): RegExp =>
+  /${gateSource(heads)}/g
+
+/** Other beginnings, which are searched for directly. */
+${listOf("LITERALS", anchorsOfKind("literal"))}
+
+/** Texts in the middle of formats that begin with random characters. */
+${listOf("MIDDLES", anchorsOfKind("middle"))}
+`
+}
+
+/** As the formatter writes it. */
+function listOf(name: string, texts: readonly string[]): string {
+  const quoted = texts.map((one) => JSON.stringify(one))
+  const start = `export const ${name}: readonly string[] = [`
+  const line = `${start}${quoted.join(", ")}]`
+  return line.length > WIDTH ? `${start}\n${quoted.map((one) => `  ${one},\n`).join("")}]` : line
+}
+
+/** What precedes is no part of a word, unless it ends an escape (\`\\n\`) or a colour (\`[32m\`). */
+function gateSource(heads: readonly string[]): string {
+  const at = (n: number): string => [...new Set(heads.map((head) => head[n]!))].sort().join("")
+  return `[^A-Za-lo-qsu-z0-9][${at(0)}][${at(1)}][${at(2)}](?=[\\w+/:.|-]{12})`
+}
+
+if (import.meta.main) writeFileSync(ANCHORS_FILE, anchorsFile())

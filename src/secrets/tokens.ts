@@ -1,0 +1,119 @@
+/**
+ * Finds tokens that their own form reveals, in a text with one character per byte. Pure.
+ *
+ * Nearly every format begins with a word and a separator, with two capitals or with a rare sequence of letters. Only
+ * where one of those stands are the tables of formats needed, which most hooks never load: whatever is found here is
+ * looked up in strings, since even building a table takes longer than a hook's lines.
+ */
+import { HEADS, LITERALS, MIDDLES, plainGate, WORDS } from "./anchors.ts"
+import { afterEscape, isBeginning, wordBefore } from "./beginning.ts"
+import type { AddSpan } from "./blocks.ts"
+import { tick } from "./clock.ts"
+import { formats } from "./rules.ts"
+
+/**
+ * Matches up to a separator with a long rest, which one position in a thousand has. The groups of a UUID are the most
+ * common long rest and no token; a rest without a digit or capital is a name or a path.
+ */
+const separatedGate = (): RegExp =>
+  /[_.:$~-](?![0-9a-f]{4}-)(?=[\w.$+/:|-]{14})(?=[a-z_.:$~+/-]{0,48}[A-Z0-9])/g
+
+type Found = ReturnType<ReturnType<typeof formats>["spanAt"]>
+
+let gates: { separated: RegExp; plain: RegExp } | undefined
+
+export function findTokens(bytes: Buffer, text: string, add: AddSpan): void {
+  gates ??= { separated: separatedGate(), plain: plainGate() }
+  findSeparated(text, gates.separated, add)
+  findPlain(text, gates.plain, add)
+  for (const literal of LITERALS) findLiteral(bytes, text, literal, isBeginning, add)
+  for (const middle of MIDDLES) findLiteral(bytes, text, middle, isMiddle, add)
+}
+
+/** No word is longer, with what a colour puts before it. */
+const LONGEST_WORD = 36
+const MANY = 500
+let words: Set<string> | undefined
+
+function findSeparated(text: string, gate: RegExp, add: AddSpan): void {
+  gate.lastIndex = 0
+  let candidates = 0
+  while (gate.test(text)) {
+    tick()
+    const at = gate.lastIndex
+    const start = wordBefore(text, at - 1, LONGEST_WORD)
+    const word = text.slice(start, at)
+    // In a long text the set pays off; in a hook, building it costs more than it saves.
+    if (++candidates === MANY) words ??= new Set(WORDS.trim().split(" "))
+    const isKnown = words === undefined ? WORDS.includes(` ${word} `) : words.has(word)
+    const span = isKnown ? formats().spanAt(text, word, start) : formAt(text, word, at)
+    if (span === undefined) continue
+    add(span.start, span.end)
+    gate.lastIndex = span.end
+  }
+}
+
+/** The token whose random first word, with its separator, ends at `at`. */
+function formAt(text: string, word: string, at: number): Found | undefined {
+  const { length } = word
+  if (text[at - 1] === "." && (text[at + 6] === "." || text[at + 7] === ".")) {
+    const before = text.slice(Math.max(0, at - LONGEST_WORD), at - 1)
+    const start = afterEscape(text, at - 1 - /[\w-]*$/.exec(before)![0].length)
+    if ("MNO".includes(text[start]!)) return formats().spanAt(text, "#discord", start)
+  }
+  if (length === 18 && word.startsWith("pat")) return formats().spanAt(text, "#airtable", at - length)
+  if ((length !== 25 && length !== 33) || !/^[0-9a-f]+[.-]$/.test(word)) return undefined
+  return formats().spanAt(text, "#hex", at - length)
+}
+
+function findPlain(text: string, gate: RegExp, add: AddSpan): void {
+  gate.lastIndex = 0
+  while (gate.test(text)) {
+    tick()
+    const start = gate.lastIndex - 3
+    const anchor = headAt(text, start)
+    if (anchor === "" || /[+/]/.test(text[start - 1] ?? "") || !isBeginning(text, start)) continue
+    const span = formats().spanAt(text, anchor, start)
+    if (span === undefined) continue
+    add(span.start, span.end)
+    gate.lastIndex = span.end
+  }
+}
+
+function headAt(text: string, start: number): string {
+  const long = text.slice(start, start + 4)
+  if (HEADS.includes(` ${long} `)) return long
+  const short = long.slice(0, 3)
+  return HEADS.includes(` ${short} `) ? short : ""
+}
+
+function findLiteral(
+  bytes: Buffer,
+  text: string,
+  literal: string,
+  isPossible: (text: string, at: number) => boolean,
+  add: AddSpan,
+): void {
+  for (let at = bytes.indexOf(literal, 0, "latin1"); at >= 0; at = bytes.indexOf(literal, at, "latin1")) {
+    tick()
+    const span = isPossible(text, at) ? formats().spanAt(text, literal, at) : undefined
+    if (span !== undefined) add(span.start, span.end)
+    at = Math.max(at + 1, span?.end ?? pastFailure(text, at, literal))
+  }
+}
+
+/** Whether random characters precede `at`, of which one in eight is a digit or a capital. */
+const isMiddle = (text: string, at: number): boolean =>
+  /^[\w.~+/-]{4}$/.test(text.slice(at - 4, at)) && /[A-Z\d]/.test(text.slice(Math.max(0, at - 8), at))
+
+/**
+ * Where to continue after a literal at `at` that belongs to no token. Any number of characters may follow `eyJ`, and
+ * what must follow them is the same for every `eyJ` in the run, so the others begin no token either.
+ */
+function pastFailure(text: string, at: number, literal: string): number {
+  if (literal !== "eyJ") return at
+  const run = /[\w-]*/y
+  run.lastIndex = at
+  run.test(text)
+  return run.lastIndex
+}

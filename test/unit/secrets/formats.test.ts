@@ -1,0 +1,173 @@
+/** The tables of formats: what they describe is found, whole, wherever it stands. */
+import { describe, expect, test } from "bun:test"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { ANCHORS_FILE, anchorsFile } from "../../../build/anchors.ts"
+import { FILTERED, filterLines } from "../../../src/secrets/filter.ts"
+import { anchorsOf, expressionOf, parseShape } from "../../../src/secrets/formats/shape.ts"
+import { FORMATS } from "../../../src/secrets/formats/table.ts"
+import { type Length, Samples, SURROUNDINGS } from "../../support/format-samples.ts"
+
+const stars = (n: number): string => "*".repeat(n)
+const line = (text: string): string => `${JSON.stringify({ type: "user", message: { content: text } })}\n`
+const filtered = (text: string): string =>
+  Buffer.from(filterLines(Buffer.from(text), 0, FILTERED).content).toString()
+
+const LENGTHS: readonly Length[] = ["least", "greatest", "longer"]
+
+/** Every format with tokens of each length. */
+const tokens = FORMATS.flatMap(([service, shape], n) =>
+  LENGTHS.flatMap((length) =>
+    [1, 2].map((k) => ({
+      name: `${service} ${shape} ${length}`,
+      token: new Samples(n * 10 + k).token(shape, length),
+    })),
+  ),
+)
+
+describe("every format, at its least and greatest length, is filled whole and alone", () => {
+  for (const [where, surrounding] of Object.entries(SURROUNDINGS)) {
+    test(where, () => {
+      const wrong = tokens.flatMap(({ name, token }) => {
+        const text = line(surrounding.replaceAll("@", () => token))
+        const wanted = text.replaceAll(token, stars(token.length))
+        return filtered(text) === wanted
+          ? []
+          : [`${name}: ${token.slice(0, 90)} → ${filtered(text).slice(39, 160)}`]
+      })
+      expect(wrong).toEqual([])
+    })
+  }
+})
+
+describe("what only resembles a token stays", () => {
+  const md5 = "9e107d9d372bb6826bd81d3542a419d6"
+  const sha1 = "2fd4e1c67a2d28fced849ee1bb76e7391b93eb12"
+  const uuid = "0c9d1c50-6bc6-4d2a-9e6b-6f0d1f2a3b4c"
+  test.each([
+    `favicon.ico-${md5}`,
+    `cache-key-${md5} of node-modules-key-${md5}`,
+    `commit ${sha1}`,
+    `id ${uuid}, request-${uuid}`,
+    "integrity sha512-x7Zz0cX6vHkS6GqS4sN2p1O6Q2mJm3fH5kq0l9bVx0eQK1u4nS3w7aVb2g==",
+    "lodash@4.17.21, @scope/package-name-of-things@1.2.3-alpha.20260101120000",
+    "v1.22.0-alpha.3.20260101120000+abcdef1234567",
+    "test_handles_utf8_in_2_of_3_cases_without_failing",
+    "test_SomethingLongWithManyWordsIn1Name",
+    "sk_CMS_RevocationInfoChoice_find2",
+    "sk-loading-indicator-wrapper-2",
+    "AWS.STS.assumeRoleWithWebIdentity",
+    "this.secret_keyOfTheUserInTheDatabase2",
+    "as-described-in-section-2-of-the-document",
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==",
+    "GOOGLE_APPLICATION_CREDENTIALS2=/etc/harbour/google.json",
+    "src/components/app-Header2AndFooter3.module.css",
+    "0.30000000000000004 and 1.7976931348623157e+308",
+    "EAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+    '"signature":"CAIS7gQKhwEIEBgCKkCOw6K0a6cm018OomV1aKcM6j4UITasSZowUXXP2B7gQKhwEIEBgCKkCOw6K0a6cm018OomV1aKcM6j4UI"',
+  ])("%s", (text) => {
+    expect(filtered(line(text))).toBe(line(text))
+  })
+
+  test("the first nine characters of a token, and the text of its row", () => {
+    for (const { token } of tokens) {
+      const text = line(`It is "${token.slice(0, 9)}" here`)
+      expect(filtered(text)).toBe(text)
+    }
+    for (const [, shape] of FORMATS) expect(filtered(line(shape))).toBe(line(shape))
+  })
+})
+
+test("however the lines come: the same", () => {
+  const all = tokens.map(({ token }, n) =>
+    line(Object.values(SURROUNDINGS)[n % 17]!.replaceAll("@", () => token)),
+  )
+  const pieces: string[] = []
+  for (let at = 0; at < all.length; at += (at % 7) + 1)
+    pieces.push(filtered(all.slice(at, at + (at % 7) + 1).join("")))
+  expect(pieces.join("")).toBe(filtered(all.join("")))
+})
+
+describe("the tables", () => {
+  test("name more than 380 formats, each with a source, none twice", () => {
+    const shapes = FORMATS.map(([, shape]) => shape)
+    expect(shapes.length).toBeGreaterThan(380)
+    expect(shapes.filter((one, n) => shapes.indexOf(one) !== n)).toEqual([])
+    expect(FORMATS.filter(([service, , source]) => service.length < 2 || source.length < 4)).toEqual([])
+  })
+
+  test("a row that cannot be read is refused", () => {
+    for (const wrong of ["a_{nothing 3}", "a_{an}", "a_)", "a_(b", "{an 3}{hex 4}", "x{an 30}"])
+      expect(() => anchorsOf(parseShape(wrong)), wrong).toThrow()
+  })
+
+  test("a row becomes an expression and what it is found by", () => {
+    const shape = parseShape("(gha|ghb)_{an 36..255}(.{low 2})?")
+    expect(expressionOf(shape)).toBe("(?:gha|ghb)_[A-Za-z0-9]{36,}(?:\\.[a-z0-9]{2,})?")
+    expect(anchorsOf(shape).map(({ text }) => text)).toEqual(["gha_", "ghb_"])
+    expect(expressionOf(parseShape("^AK{up 16..20}!"))).toBe("AK[A-Z0-9]{16,20}(?![A-Za-z0-9])")
+    expect(anchorsOf(parseShape("AKIA{up 16}!"))).toEqual([{ kind: "head", text: "AKIA" }])
+    expect(anchorsOf(parseShape("{an 14}.word.{an 20}"))).toEqual([{ kind: "word", text: "word." }])
+    expect(anchorsOf(parseShape("{an 52}JQ99{an 20}"))).toEqual([{ kind: "middle", text: "JQ99" }])
+  })
+
+  test("what hooks search for is made from them: else run `bun build/anchors.ts`", () => {
+    expect(readFileSync(ANCHORS_FILE, "utf8")).toBe(anchorsFile())
+  })
+
+  test("no expression repeats without end before its end, but those of JWT, which the search skips", () => {
+    const unbounded = FORMATS.filter(([, written]) => {
+      const needed = expressionOf(parseShape(written)).replace(
+        /(?:\(\?:[^()]*(?:\([^()]*\)[^()]*)*\)\?)+$/,
+        "",
+      )
+      return /\{\d+,\}(?!(?:=\{0,2\})?\)*$)/.test(needed)
+    })
+    expect(unbounded.filter(([, written]) => !written.startsWith("eyJ"))).toEqual([])
+  })
+})
+
+describe("text made to be slow", () => {
+  const SMALL = 8 << 10
+  const LARGE = 128 << 10
+  const repeated = (text: string, length: number): Buffer =>
+    Buffer.from(line(text.repeat(Math.ceil(length / text.length)).slice(0, length)))
+  const cpu = (bytes: Buffer): number => {
+    const start = process.cpuUsage()
+    filterLines(bytes, 0, FILTERED)
+    const { user, system } = process.cpuUsage(start)
+    return (user + system) / 1000
+  }
+
+  // Quadratic, 16 times as much text takes 256 times as long.
+  test("takes a time proportional to its length, for the beginnings of every format", () => {
+    const slow: string[] = []
+    for (const { name, token } of tokens.filter((_, n) => n % 6 === 0)) {
+      for (const text of [
+        token.slice(0, 6),
+        token.slice(0, -1),
+        `${token.slice(0, -1)}-`,
+        token.slice(0, 12).toUpperCase(),
+      ]) {
+        const small = Math.max(0.5, Math.min(cpu(repeated(text, SMALL)), cpu(repeated(text, SMALL))))
+        const large = cpu(repeated(text, LARGE))
+        if (large > 64 * small) slow.push(`${name}, ${text.slice(0, 40)}: ${small} ms, then ${large} ms`)
+      }
+    }
+    expect(slow).toEqual([])
+  }, 300_000)
+})
+
+test("ordinary lines need no tables: these are not even loaded", () => {
+  const script = `
+    const { filterLines, FILTERED } = await import(${JSON.stringify(join(import.meta.dir, "../../../src/secrets/filter.ts"))})
+    const loaded = () => Object.keys(require.cache).some((path) => path.includes("secrets/formats/table"))
+    const lines = (text) => Buffer.from((JSON.stringify({ type: "user", text }) + "\\n").repeat(100))
+    filterLines(lines("Ordinary words, someIdentifier, src/a/file.ts:12, v1.2.3 and ${"2fd4e1c67a2d28fced849ee1bb76e739"}"), 0, FILTERED)
+    const before = loaded()
+    filterLines(lines("gh" + "p_7abcdefghijklmnopqrstuvwxyz0123456789"), 0, FILTERED)
+    console.log(before, loaded())
+  `
+  const { stdout, stderr } = Bun.spawnSync([process.execPath, "-e", script], { cwd: import.meta.dir })
+  expect({ stdout: String(stdout), stderr: String(stderr) }).toEqual({ stdout: "false true\n", stderr: "" })
+})
