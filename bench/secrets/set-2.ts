@@ -79,7 +79,7 @@ const PREFIXED: readonly Service[] = [
   ["npm granular", "NODE_AUTH_TOKEN", "npm_{A36}"],
   ["Azure SAS", "AZURE_SAS_URL", "https://acct.blob.core.windows.net/c?sv=2022-11-02&sp=r&sig=<{A40}%3D>"],
   ["Azure AD secret", "ARM_CLIENT_SECRET", "{A3}8Q~{w34}"],
-  ["Azure Cosmos", "COSMOS_KEY", "{b74}ACDb{b6}=="],
+  ["Azure Cosmos", "COSMOS_KEY", "{b76}ACDb{b6}=="],
   ["Google service refresh", "GDRIVE_REFRESH", "1//04{w97}"],
   ["Firebase CI", "FIREBASE_TOKEN", "1//03{w98}"],
   ["AWS session long", "AWS_SESSION_TOKEN", "FwoGZXIvYXdzE{b480}=="],
