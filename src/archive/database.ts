@@ -6,7 +6,7 @@
  */
 import { constants, Database } from "bun:sqlite"
 import { CtxError, codeOf, isMissing, messageOf } from "../util/errors.ts"
-import { closeSync, mkdirSync, openSync } from "../util/fs.ts"
+import { closeSync, mkdirSync, openSync, statSync } from "../util/fs.ts"
 import { join } from "../util/path.ts"
 import { lock, openLock } from "../vault/lock.ts"
 import { MIGRATIONS, PARSER } from "./schema.ts"
@@ -51,8 +51,22 @@ export function openDatabase(dataHome: string, options: OpenOptions): Database {
 }
 
 function opened(path: string, options: OpenOptions): LockedDatabase {
+  refuseOther(path)
   if (options.readonly) return openReadable(path, options)
   return prepared(new LockedDatabase(path, { create: true, strict: true }), options)
+}
+
+/**
+ * SQLite would wait for the other end of a pipe.
+ *
+ * @throws CtxError `not-a-file`
+ */
+function refuseOther(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) {
+    throw new CtxError("not-a-file", "the database is not a file", {
+      hint: "ctxbridge doctor --fix moves it aside, and makes the database anew from the vault",
+    })
+  }
 }
 
 /** Tells whether the views can be read as they are. */
@@ -72,6 +86,7 @@ export function openWithStamps(dataHome: string, wait: number): { db: Database; 
   const held = shareLock(dataHome, { wait: 0 })
   let db: LockedDatabase | undefined
   try {
+    refuseOther(databasePath(dataHome))
     db = new LockedDatabase(databasePath(dataHome), { readwrite: true, strict: true })
     db.run(`PRAGMA busy_timeout = ${wait}`)
     const stamps = db
