@@ -8,7 +8,7 @@
 import { constants, Database } from "bun:sqlite"
 import { CtxError, codeOf, isMissing, messageOf } from "../util/errors.ts"
 import { closeSync, existsSync, fstatSync, mkdirSync, openSync, rmSync, statSync } from "../util/fs.ts"
-import { dirname, join } from "../util/path.ts"
+import { join } from "../util/path.ts"
 import { lock, openLock } from "../vault/lock.ts"
 import { MIGRATIONS, PARSER } from "./schema.ts"
 
@@ -36,12 +36,6 @@ class LockedDatabase extends Database {
     return this
   }
 
-  /** Whether somebody has deleted the file since it was opened. */
-  get isDeleted(): boolean {
-    if (this.#lock === undefined) return false
-    return !existsSync(this.filename) || !isLockOf(dirname(this.filename), this.#lock)
-  }
-
   override close(throwOnError?: boolean): void {
     super.close(throwOnError)
     if (this.#lock !== undefined) closeSync(this.#lock)
@@ -64,12 +58,6 @@ export function openDatabase(dataHome: string, options: OpenOptions): Database {
       throw error
     }
   }
-}
-
-/** @throws CtxError with SQLite's code for damage if what is written to the database is lost, because it was deleted */
-export function refuseDeleted(db: Database): void {
-  if (db instanceof LockedDatabase && db.isDeleted)
-    throw new CtxError("SQLITE_CORRUPT", "the database was deleted while it was in use")
 }
 
 /** Whether a lock that is held keeps others from replacing the database that is there now. */
@@ -101,8 +89,22 @@ export function renewDeleted(dataHome: string, wait: number): void {
 }
 
 function opened(path: string, options: OpenOptions): LockedDatabase {
+  refuseOther(path)
   if (options.readonly) return openReadable(path, options)
   return prepared(new LockedDatabase(path, { create: true, strict: true }), options)
+}
+
+/**
+ * SQLite would wait for the other end of a pipe.
+ *
+ * @throws CtxError `not-a-file`
+ */
+function refuseOther(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) {
+    throw new CtxError("not-a-file", "the database is not a file", {
+      hint: "ctxbridge doctor --fix moves it aside, and makes the database anew from the vault",
+    })
+  }
 }
 
 /** Tells whether the views can be read as they are. */
@@ -122,6 +124,7 @@ export function openWithStamps(dataHome: string, wait: number): { db: Database; 
   const held = shareLock(dataHome, { wait: 0 })
   let db: LockedDatabase | undefined
   try {
+    refuseOther(databasePath(dataHome))
     db = new LockedDatabase(databasePath(dataHome), { readwrite: true, strict: true })
     db.run(`PRAGMA busy_timeout = ${wait}`)
     const stamps = db

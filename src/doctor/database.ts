@@ -1,5 +1,5 @@
 /** The views: whether SQLite finds them sound, their schema version, and how far behind the vault they are. */
-import { statSync } from "node:fs"
+import { type Stats, statSync } from "node:fs"
 import { backlog } from "../archive/backlog.ts"
 import {
   type Database,
@@ -22,7 +22,9 @@ const PATIENCE = 5000
 
 export function databaseChecks(patient: Patient): Finding[] {
   const { dataHome } = patient
-  const size = sizeOf(databasePath(dataHome))
+  const stats = statsOf(databasePath(dataHome))
+  if (stats?.isFile() === false) return [absent(dataHome, "not a file")]
+  const size = stats?.size
   if (size === undefined) return [absent(dataHome, "missing")]
   // What a power failure may leave. Hooks and commands write the tables at once.
   if (size === 0) return [absent(dataHome, "empty")]
@@ -52,9 +54,9 @@ function absent(dataHome: string, how: string): Finding {
 }
 
 /** undefined also if the data folder is in fact a file. */
-function sizeOf(path: string): number | undefined {
+function statsOf(path: string): Stats | undefined {
   try {
-    return statSync(path).size
+    return statSync(path)
   } catch (error) {
     if (isMissing(error)) return undefined
     throw error

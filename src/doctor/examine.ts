@@ -12,6 +12,7 @@ import { hostCheck } from "./host-version.ts"
 import { installedChecks } from "./installed.ts"
 import { lockCheck } from "./locks.ts"
 import { logChecks } from "./log.ts"
+import { placeCheck } from "./places.ts"
 import { searchChecks } from "./search.ts"
 import { serverChecks } from "./server.ts"
 import { sessionChecks } from "./sessions.ts"
@@ -52,6 +53,7 @@ const CHECKS: readonly (readonly [name: string, check: Check])[] = [
   ["variables", environmentChecks],
   ["excluded", excludedChecks],
   ["private", folderChecks],
+  ["places", placeCheck],
   ["locks", lockCheck],
   ["vault", vaultChecks],
   ["database", databaseChecks],

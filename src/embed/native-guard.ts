@@ -3,10 +3,11 @@
  * loads it leaves a mark until it has computed something; after three marks of dead processes, WebAssembly is used
  * instead.
  */
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs"
+import { readdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { isAlive } from "../util/alive.ts"
 import { isMissing } from "../util/errors.ts"
+import { mkdirSync } from "../util/fs.ts"
 
 const MARK = "loading-native-"
 /** One or two of them may have been killed by someone. */

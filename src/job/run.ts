@@ -2,12 +2,12 @@
  * The background job: everything hooks had no time for. One runs at a time, at low priority, until nothing is left.
  * Killing it loses nothing, because each slice is committed separately.
  */
-import { closeSync, existsSync, mkdirSync } from "node:fs"
+import { closeSync } from "node:fs"
 import { setPriority } from "node:os"
 import { join } from "node:path"
 import { grown } from "../archive/backlog.ts"
 import { markBehind } from "../archive/complete.ts"
-import { type Database, openDatabase, refuseDeleted } from "../archive/database.ts"
+import { type Database, openDatabase } from "../archive/database.ts"
 import { drainSpool } from "../archive/drain.ts"
 import { type Exclusion, isExcluded } from "../archive/excluded.ts"
 import { catchUp, index } from "../archive/indexing.ts"
@@ -21,12 +21,14 @@ import { loadSettings, type Paths } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
 import { withOwnPatterns } from "../config/own-patterns.ts"
 import { CtxError, codeOf, isDamage, messageOf } from "../util/errors.ts"
+import { mkdirSync } from "../util/fs.ts"
 import { logError } from "../util/log.ts"
 import { vaultPath } from "../vault/layout.ts"
 import { lock, openLock } from "../vault/lock.ts"
 import { compactWhenIdle } from "../vault/tidy.ts"
 import { Embedding } from "./embedding.ts"
 import { resumeForgetting } from "./forget.ts"
+import { Ground } from "./ground.ts"
 import { preparePointers } from "./pointers.ts"
 import { resumeRedaction } from "./redact.ts"
 import {
@@ -37,7 +39,7 @@ import {
   recoverRequests,
   takeRequests,
 } from "./requests.ts"
-import { goOn, isAskedToStop, STOPPED } from "./stop.ts"
+import { isAskedToStop, STOPPED } from "./stop.ts"
 import { allDue, probeDue } from "./sweep.ts"
 import { isQuiet, transcriptsBelow } from "./transcripts.ts"
 
@@ -62,8 +64,9 @@ export async function runJob(): Promise<void> {
   } catch {
     // Not permitted here; continue at normal priority.
   }
+  const ground = new Ground(paths)
   // Requests are stored there. If it is gone, everything was removed since we were started: create nothing.
-  if (!existsSync(paths.dataHome)) return
+  if (ground.isGone) return
   // Check again once the lock is released: a request may have arrived after the last look.
   do {
     let fd: number | undefined
@@ -72,9 +75,9 @@ export async function runJob(): Promise<void> {
       fd = openJobLock(paths.stateHome)
       if (fd === undefined || !lock(fd, 0)) return
       recoverRequests(paths.dataHome)
-      await work(paths, resolved.config)
+      await work(paths, resolved.config, ground)
     } catch (error) {
-      if (codeOf(error) !== STOPPED) logError(paths.stateHome, { event: "job", error })
+      if (codeOf(error) !== STOPPED && !ground.isGone) logError(paths.stateHome, { event: "job", error })
       return
     } finally {
       if (fd !== undefined) closeSync(fd)
@@ -100,22 +103,22 @@ interface Visit extends Accepted {
 /** How long to wait for other processes that have the database open, in ms. */
 const PATIENCE = { wait: 5000, most: Number.POSITIVE_INFINITY }
 
-async function work(paths: Paths, config: Config): Promise<void> {
+async function work(paths: Paths, config: Config, ground: Ground): Promise<void> {
   const end = performance.now() + LONGEST
   goOnForgetting(paths)
   const drained = drain(paths, end)
   let db = opened(paths)
+  ground.noteDatabase()
+  const goOn = (): void => ground.goOn()
   let visits: Visit[] = drained.length === 0 ? [] : [once(drained)]
   let mended = false
   let pointed = false
-  const embedding = config["embed.enabled"]
-    ? new Embedding(paths, () => isAskedToStop(paths.stateHome))
-    : undefined
+  const embedding = config["embed.enabled"] ? new Embedding(paths, () => ground.isOver) : undefined
   /** Copies of sessions known to have ended. */
   const ended = new Set<string>()
   try {
     for (;;) {
-      goOn(paths.stateHome)
+      goOn()
       const now = performance.now()
       const accepted = takeRequests(paths.dataHome)
       for (const one of accepted) {
@@ -124,20 +127,16 @@ async function work(paths: Paths, config: Config): Promise<void> {
         if (settle) for (const path of transcripts) ended.add(vaultPath(path, paths.home))
       }
       try {
-        refuseDeleted(db)
         const sweeps = accepted.some(({ request }) => request.sweep.length > 0)
         // Otherwise, damage on a rarely read page would only show up when that page is needed.
         const probes = sweeps && probeDue(paths.stateHome, Date.now())
         if (probes || accepted.some(({ request }) => request.rebuild)) refuseDamaged(paths.dataHome)
         if (sweeps) markBehind(db, paths.dataHome)
         // First index what hooks have archived, oldest first, so that a session precedes the forks that copy its lines.
-        catchUp(db, paths.dataHome, end, () => {
-          goOn(paths.stateHome)
-          refuseDeleted(db)
-        })
+        catchUp(db, paths.dataHome, end, goOn)
         // The last lines of a session that crashed, in a project to which nobody may ever return.
         if (sweeps && allDue(paths.stateHome, Date.now())) visits.push(once(grown(db)))
-        visits = visits.flatMap((visit) => pay(db, paths, visit, now, end))
+        visits = visits.flatMap((visit) => pay(db, paths, visit, now, end, goOn))
         if (accepted.length > 0) pointed = false
         if (visits.length === 0 && !pointed) {
           preparePointers(db, paths.dataHome, config["restore.related"])
@@ -147,17 +146,17 @@ async function work(paths: Paths, config: Config): Promise<void> {
         if (visits.length === 0 && performance.now() < end && (await embedding?.step(db))) {
           db.close()
           await Bun.sleep(GAP)
-          db = openDatabase(paths.dataHome, PATIENCE)
+          db = reopened(paths, ground)
           continue
         }
       } catch (error) {
-        if (mended || !isUnusable(paths.dataHome, error)) throw error
+        if (mended || ground.isOver || !isUnusable(paths.dataHome, error)) throw error
         // Repair only once: a disk that damages every write must not keep the job running.
         mended = true
         logError(paths.stateHome, { event: "job", error })
         db.close()
         repair(paths.dataHome, messageOf(error), PATIENCE)
-        db = openDatabase(paths.dataHome, PATIENCE)
+        db = reopened(paths, ground)
         continue
       }
       if (visits.length === 0 || performance.now() >= end) {
@@ -210,6 +209,13 @@ function opened(paths: Paths): Database {
   return db
 }
 
+function reopened({ dataHome }: Paths, ground: Ground): Database {
+  ground.holdFolder()
+  const db = openDatabase(dataHome, PATIENCE)
+  ground.noteDatabase()
+  return db
+}
+
 /** Somebody has met damage, perhaps on a page that the job does not read. */
 function refuseDamaged(dataHome: string): void {
   const damage = damageOf(dataHome)
@@ -226,25 +232,25 @@ function tidy(paths: Paths, ended: ReadonlySet<string>, end: number): void {
 }
 
 /** Looks if a look is due, and returns what remains of the visit. */
-function pay(db: Database, paths: Paths, visit: Visit, now: number, end: number): Visit[] {
+function pay(db: Database, paths: Paths, visit: Visit, now: number, end: number, goOn: () => void): Visit[] {
   const [due, ...later] = visit.looks
   if (due === undefined || now < visit.since + due) return [visit]
   // Ran out of time: the next job finds the request.
-  if (!look(db, paths, visit.request, end)) return [visit]
+  if (!look(db, paths, visit.request, end, goOn)) return [visit]
   if (later.length > 0) return [{ ...visit, looks: later }]
   finishRequest(visit)
   return []
 }
 
 /** @returns whether there was time to look at everything */
-function look(db: Database, paths: Paths, request: JobRequest, end: number): boolean {
+function look(db: Database, paths: Paths, request: JobRequest, end: number, goOn: () => void): boolean {
   const swept = request.sweep.flatMap((folder) => transcriptsBelow(folder))
   for (const path of new Set([...request.transcripts, ...swept])) {
     if (performance.now() >= end) return false
-    goOn(paths.stateHome)
+    goOn()
     try {
       const lastLine = request.history && isQuiet(path) ? "any" : "whole"
-      archiveAll(db, paths, path, end, { lastLine, onProgress: () => goOn(paths.stateHome) })
+      archiveAll(db, paths, path, end, { lastLine, onProgress: goOn })
     } catch (error) {
       if (codeOf(error) === STOPPED || isUnusable(paths.dataHome, error)) throw error
       // One unreadable file must not block the others.

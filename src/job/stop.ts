@@ -9,7 +9,7 @@ import { lock, openLock } from "../vault/lock.ts"
 
 const askOf = (stateHome: string): string => join(stateHome, "job.stop")
 
-/** Error code of a job that was asked to stop. */
+/** Error code of a job that is to stop. */
 export const STOPPED = "stopped"
 
 export function isAskedToStop(stateHome: string): boolean {
@@ -25,11 +25,6 @@ export function isAskedToStop(stateHome: string): boolean {
   } finally {
     closeSync(fd)
   }
-}
-
-/** @throws CtxError `stopped` if the job was asked to stop */
-export function goOn(stateHome: string): void {
-  if (isAskedToStop(stateHome)) throw new CtxError(STOPPED, "somebody has asked the job to end")
 }
 
 /**

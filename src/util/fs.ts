@@ -243,8 +243,18 @@ export function realpathSync(path: string): string {
 export const ftruncateSync: Fs["ftruncateSync"] = (...args) => node().ftruncateSync(...args)
 export const copyFileSync: Fs["copyFileSync"] = (...args) => node().copyFileSync(...args)
 export const fsyncSync: Fs["fsyncSync"] = (...args) => node().fsyncSync(...args)
-export const mkdirSync = ((path: string, options?: NodeFs.MakeDirectoryOptions) =>
-  node().mkdirSync(path, options)) as Fs["mkdirSync"]
+export const mkdirSync = ((path: string, options?: NodeFs.MakeDirectoryOptions) => {
+  mayMake()
+  return node().mkdirSync(path, options)
+}) as Fs["mkdirSync"]
+
+let mayMake = (): void => {}
+
+/** From now on, `allowed` is called before this process makes a folder, and throws if it must not. */
+export function beforeMaking(allowed: () => void): void {
+  mayMake = allowed
+}
+
 export const rmSync: Fs["rmSync"] = (...args) => node().rmSync(...args)
 export const rmdirSync: Fs["rmdirSync"] = (...args) => node().rmdirSync(...args)
 export const lstatSync = ((path: string, options?: NodeFs.StatSyncOptions) =>

@@ -124,7 +124,8 @@ const NOTHING = { id: undefined, archived: 0, size: 0, taken: 0, superseded: und
 
 /** How the copy ends, read without its lock; undefined if there is no copy or it ends in half a frame. */
 function peek(copy: string): Tail | undefined {
-  if (statSync(copy, { throwIfNoEntry: false }) === undefined) return undefined
+  // What is no file cannot be written either, and then the error names it.
+  if (statSync(copy, { throwIfNoEntry: false })?.isFile() !== true) return undefined
   const fd = openSync(copy, "r")
   try {
     const tail = readTail(fd)

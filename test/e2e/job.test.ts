@@ -1,7 +1,10 @@
 /** The background job: one at a time, nothing asked of it is lost. */
-import { expect, setDefaultTimeout, test } from "bun:test"
-import { readFileSync, statSync } from "node:fs"
+import { describe, expect, setDefaultTimeout, test } from "bun:test"
+import { existsSync, readFileSync, renameSync, rmSync, statSync } from "node:fs"
+import { join } from "node:path"
+import { leaveRequest } from "../../src/job/requests.ts"
 import { archivedIn } from "../../src/vault/reader.ts"
+import { run, start } from "../support/binary.ts"
 import { contentOf, Machine, promptsIn, until } from "../support/machine.ts"
 
 setDefaultTimeout(60_000)
@@ -41,3 +44,46 @@ test("a hundred session ends leave no job", async () => {
   await until(() => machine.processes().length <= 1, 30_000, "all but one job to end")
   await machine.idle()
 }, 90_000)
+
+describe("a job whose data folder is removed ends, and makes nothing again", () => {
+  /** A job with seconds of work before it, at which it is. */
+  async function busy(machine: Machine) {
+    const sessions = Array.from({ length: 12 }, (_, n) => {
+      const session = machine.session({ cwd: `${machine.root}/project-${n}` })
+      for (let turn = 0; turn < 200; turn++) session.turn(`question ${turn} of ${n} ${"words ".repeat(100)}`)
+      return session.flush()
+    })
+    leaveRequest(machine.dataHome, {
+      transcripts: sessions.map(({ path }) => path),
+      sweep: [],
+      settle: false,
+    })
+    const job = start(["__job"], { env: machine.env, cwd: machine.cwd })
+    await until(() => existsSync(machine.copy(sessions[1]!.path)), 30_000, "the second copy")
+    expect(job.child.exitCode).toBeNull()
+    return job
+  }
+
+  test.each([
+    ["at once", (folder: string) => renameSync(folder, `${folder}.aside`)],
+    ["bit by bit", (folder: string) => rmSync(folder, { recursive: true, maxRetries: 100, retryDelay: 1 })],
+  ])("%s", async (_how, remove) => {
+    using machine = new Machine()
+    const { ended } = await busy(machine)
+    remove(machine.dataHome)
+    expect(await ended).toMatchObject({ code: 0, stdout: "", stderr: "" })
+    expect(existsSync(machine.dataHome)).toBe(false)
+  })
+
+  test("and one whose database is removed leaves the next one to make it", async () => {
+    using machine = new Machine()
+    const { ended } = await busy(machine)
+    for (const suffix of ["", "-wal", "-shm"])
+      rmSync(join(machine.dataHome, `archive.db${suffix}`), { force: true })
+    expect(await ended).toMatchObject({ code: 0, stdout: "", stderr: "" })
+    expect(existsSync(join(machine.dataHome, "archive.db"))).toBe(false)
+    expect(await run(["__job"], { env: machine.env, cwd: machine.cwd })).toMatchObject({ code: 0 })
+    using views = machine.views()
+    expect(views.query("SELECT count(*) AS n FROM turns").get()).toEqual({ n: 12 * 200 })
+  })
+})
