@@ -549,6 +549,30 @@ describe("the archive", () => {
     expect(existsSync(copy.replace(".jsonl.zst", ".~1.jsonl.zst"))).toBe(true)
   })
 
+  test("copies that were only begun, and folders in their places, are mended", async () => {
+    using patient = await new Patient().healthy()
+    const [begun, replaced] = [patient.session(), patient.session()]
+    for (const [copy, make] of [
+      [patient.copy(begun.path), (path: string) => writeFileSync(path, "")],
+      [patient.copy(replaced.path), (path: string) => mkdirSync(join(path, "inside"), { recursive: true })],
+    ] as const) {
+      make(copy)
+      patient.age(copy, HOUR)
+    }
+    for (const deep of [[], ["--deep"]])
+      expect(of(await patient.doctor(deep), "vault")).toMatchObject([
+        { state: "ok" },
+        { state: "fail", details: [expect.stringContaining(replaced.session)] },
+        { state: "warn", details: [expect.stringContaining(begun.session)] },
+      ])
+    expect((await patient.cli(["verify"])).stdout).toContain("a folder is in the place of the copy")
+    await patient.doctor(["--fix"])
+    expect(states(await patient.doctor(["--deep"]), "vault")).toEqual(["ok"])
+    expect(existsSync(patient.copy(begun.path))).toBe(false)
+    expect(existsSync(join(`${patient.copy(replaced.path)}.aside-1`, "inside"))).toBe(true)
+    expect(await patient.cli(["verify"])).toMatchObject({ code: 0 })
+  })
+
   test.skipIf(process.getuid?.() !== 0)("files of another user are reported", async () => {
     using patient = await new Patient().healthy()
     chownSync(databasePath(patient.dataHome), 4711, 4711)
