@@ -63,7 +63,7 @@ function sizeOf(path: string): number | undefined {
 
 function looked({ dataHome, deep }: Patient, db: Database, size: number): Finding[] {
   const version = schemaVersion(db)
-  if (version > SCHEMA_VERSION) {
+  if (version > SCHEMA_VERSION && shapeProblem(db) === undefined) {
     return [
       finding(
         "database",

@@ -17,7 +17,7 @@ import {
   writeFileSync,
 } from "node:fs"
 import { join } from "node:path"
-import { databasePath, openDatabase } from "../../src/archive/database.ts"
+import { databasePath, openDatabase, SCHEMA_VERSION } from "../../src/archive/database.ts"
 import { spoolFinding } from "../../src/doctor/backlog.ts"
 import { spaceFinding } from "../../src/doctor/folders.ts"
 import { logError } from "../../src/util/log.ts"
@@ -503,7 +503,7 @@ describe("the archive", () => {
       expect({ code: fixed.code, states: states(fixed, "database") }).toEqual({ code: 0, states: ["ok"] })
     }
     const db = openDatabase(patient.dataHome, { wait: 2000 })
-    db.run("PRAGMA user_version = 999")
+    db.run(`PRAGMA user_version = ${SCHEMA_VERSION + 1}`)
     db.close()
     const newer = await patient.doctor(["--fix"])
     expect(of(newer, "database")).toMatchObject([{ state: "fail", text: expect.stringContaining("newer") }])
