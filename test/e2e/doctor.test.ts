@@ -9,6 +9,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -547,6 +548,24 @@ describe("the archive", () => {
     )
     expect(states(fixed, "vault")).toEqual(["fail"])
     expect(existsSync(copy.replace(".jsonl.zst", ".~1.jsonl.zst"))).toBe(true)
+  })
+
+  test("only what is in the vault is said to be there", async () => {
+    using patient = await new Patient().healthy()
+    expect(of(await patient.doctor(), "archived")).toMatchObject([{ text: "1 transcript, all in the vault" }])
+    patient.session().turn("Written just now.").flush()
+    expect(of(await patient.doctor(), "archived")).toMatchObject([
+      {
+        state: "ok",
+        text: expect.stringMatching(/^2 transcripts; .*last minute, are not in the vault yet$/),
+      },
+    ])
+    const vault = join(patient.dataHome, "vault")
+    renameSync(vault, `${vault}.aside`)
+    writeFileSync(vault, "in the way")
+    expect(of(await patient.doctor(), "archived")).toMatchObject([
+      { state: "fail", text: expect.stringMatching(/of 2 transcripts are not in the vault$/) },
+    ])
   })
 
   test("copies that were only begun, and folders in their places, are mended", async () => {
