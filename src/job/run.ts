@@ -10,7 +10,7 @@ import { markBehind } from "../archive/complete.ts"
 import { type Database, openDatabase, refuseDeleted } from "../archive/database.ts"
 import { drainSpool } from "../archive/drain.ts"
 import { type Exclusion, isExcluded } from "../archive/excluded.ts"
-import { catchUp, index } from "../archive/indexing.ts"
+import { catchUp, index, untilDone } from "../archive/indexing.ts"
 import { isPending, settlePending } from "../archive/pending.ts"
 import { lastRepair } from "../archive/repairs.ts"
 import { damageOf } from "../archive/replace.ts"
@@ -283,7 +283,7 @@ export function archiveAll(
     for (let last = -1; ; ) {
       const stop = Math.min(end, performance.now() + SLICE)
       const row = db
-        .transaction(() => index(db, place.dataHome, taken, () => performance.now() >= stop, taken.fresh))
+        .transaction(() => index(db, place.dataHome, taken, untilDone(stop), taken.fresh))
         .immediate()
       settlePending(place.dataHome, taken.copy)
       onProgress?.(captured.archived)
