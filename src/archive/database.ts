@@ -25,6 +25,8 @@ export interface OpenOptions {
   readonly readonly?: boolean
   /** Leaves the schema as it is, as it may be impossible to update. */
   readonly asItIs?: boolean
+  /** Also opens a file that says it is of a later version, once it is known that it is not. */
+  readonly anyVersion?: boolean
 }
 
 /** A connection that releases its share of the lock when it is closed. */
@@ -212,7 +214,7 @@ function prepared<T extends Database>(db: T, options: OpenOptions): T {
     // Must come first: otherwise, setting WAL mode on a new file fails at once for all processes but one.
     db.run(`PRAGMA busy_timeout = ${Math.max(0, Math.floor(options.wait))}`)
     const version = schemaVersion(db)
-    if (version > MIGRATIONS.length) throw newerSchema(version)
+    if (version > MIGRATIONS.length && !options.anyVersion) throw newerSchema(version)
     if (version !== MIGRATIONS.length && !options.asItIs) bringUpToDate(db, performance.now() + options.wait)
     db.run("PRAGMA synchronous = NORMAL")
     return db

@@ -1,7 +1,7 @@
 /** Brings what is in the vault into the views. */
 
 import { CtxError, codeOf } from "../util/errors.ts"
-import type { Captured } from "../vault/capture.ts"
+import { type Captured, LONGEST_LINE } from "../vault/capture.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { type Stretch, stretchesFrom, tailOf } from "../vault/reader.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
@@ -9,11 +9,26 @@ import type { Database } from "./database.ts"
 import { ingest } from "./ingest.ts"
 import { claimPending, listPending, markPending, type Pending, settlePending } from "./pending.ts"
 import { dropPointers } from "./pointers.ts"
-import { formerOf, noteCopy, type TranscriptRow, transcriptById } from "./transcripts.ts"
+import { formerOf, noteCopy, passOver, type TranscriptRow, transcriptById } from "./transcripts.ts"
 import { WordWriter } from "./word-index.ts"
 
 /** What to index; if it was captured just now, with the id of the copy it went to. */
 type Indexed = Pending & { readonly captured?: Pick<Captured, "id"> }
+
+/**
+ * Whether to stop between two lines.
+ *
+ * @param isStuck whether not a single line is done yet: whoever will call again with as little time must go on then
+ */
+export type Until = (isStuck: boolean) => boolean
+
+/** Stops at a time, in ms of performance.now(), but not before a line is done. */
+export const untilDone =
+  (stop: number): Until =>
+  (isStuck) =>
+    !isStuck && performance.now() >= stop
+
+const NEWLINE = 0x0a
 
 /** Error code if the host rewrote the transcript while we read its copy, and the copy was set aside. */
 const REPLACED = "copy-replaced"
@@ -30,7 +45,7 @@ export function index(
   db: Database,
   dataHome: string,
   pending: Indexed,
-  until: () => boolean,
+  until: Until,
   fresh: readonly Stretch[] = [],
 ): TranscriptRow | undefined {
   claimPending(dataHome, pending.copy)
@@ -39,7 +54,7 @@ export function index(
   const done = indexCopy(db, dataHome, pending, until, fresh)
   if (done === undefined) return undefined
   // Half a line at the end needs no marker, since more bytes will leave one.
-  if (done.indexed < done.archived && until()) markPending(dataHome, pending)
+  if (done.indexed < done.archived && until(false)) markPending(dataHome, pending)
   return done
 }
 
@@ -48,7 +63,7 @@ export function indexCopy(
   db: Database,
   dataHome: string,
   copy: Indexed,
-  until: () => boolean,
+  until: Until,
   fresh: readonly Stretch[] = [],
 ): TranscriptRow | undefined {
   const row = noteCopy(db, dataHome, copy)
@@ -63,14 +78,14 @@ export function indexCopy(
  *
  * @returns false if time ran out first
  */
-function indexFormer(db: Database, dataHome: string, copy: Pending, until: () => boolean): boolean {
+function indexFormer(db: Database, dataHome: string, copy: Pending, until: Until): boolean {
   for (let n = 1; ; n++) {
     const former = noteCopy(db, dataHome, formerOf(copy, n))
     if (former === undefined) return true
     // In a transaction of its own, because one that is damaged must not hold up what came after.
     const followed = db.transaction(() => indexRow(db, dataHome, former, until, []))
     const done = readably(new Set(), former, () => followed())
-    if (done !== undefined && done.indexed < done.archived && until()) return false
+    if (done !== undefined && done.indexed < done.archived && until(false)) return false
   }
 }
 
@@ -86,7 +101,7 @@ function indexRow(
   db: Database,
   dataHome: string,
   row: TranscriptRow,
-  until: () => boolean,
+  until: Until,
   fresh: readonly Stretch[],
 ): TranscriptRow {
   let current = row
@@ -94,18 +109,30 @@ function indexRow(
   const held = fresh[0] !== undefined && fresh[0].from <= current.indexed
   const stretches = held ? fresh : stretchesFrom(vaultFile(dataHome, current.copy), current.indexed)
   let rest: Uint8Array = new Uint8Array(0)
+  /** Bytes read of a line that is too long to be indexed. */
+  let passed = 0
   const words = new WordWriter(db)
   try {
     for (const { from, content } of stretches) {
-      const skip = Math.max(0, current.indexed + rest.length - from)
+      const read = passed + rest.length
+      const skip = Math.max(0, current.indexed + read - from)
       if (skip >= content.length) continue
-      const unread = content.subarray(skip)
+      let unread = content.subarray(skip)
+      if (read + unread.length > LONGEST_LINE) {
+        const end = unread.indexOf(NEWLINE)
+        if (read + (end < 0 ? unread.length : end) > LONGEST_LINE) {
+          passed = end < 0 ? read + unread.length : 0
+          rest = new Uint8Array(0)
+          if (end >= 0) current = passOver(db, current, current.indexed + read + end + 1)
+          unread = unread.subarray(end < 0 ? unread.length : end + 1)
+        }
+      }
       const bytes = rest.length === 0 ? unread : Buffer.concat([rest, unread])
       const isEnd = from + content.length >= current.archived
-      const indexed = ingest(db, current, current.indexed, bytes, isEnd, words, until)
+      const indexed = ingest(db, current, current.indexed, bytes, isEnd, words, () => until(false))
       rest = bytes.subarray(indexed - current.indexed)
       current = transcriptById(db, current.id)!
-      if (until()) break
+      if (until(current.indexed === row.indexed)) break
     }
   } finally {
     // Also after a damaged frame: what came before it is committed.
@@ -150,7 +177,7 @@ export function catchUp(db: Database, dataHome: string, end: number, onSlice: ()
 
 function indexSlice(db: Database, dataHome: string, one: Pending, end: number): TranscriptRow | undefined {
   const stop = Math.min(end, performance.now() + SLICE)
-  const row = db.transaction(() => index(db, dataHome, one, () => performance.now() >= stop)).immediate()
+  const row = db.transaction(() => index(db, dataHome, one, untilDone(stop))).immediate()
   settlePending(dataHome, one.copy)
   return row
 }

@@ -10,7 +10,7 @@ import { lock, openLock } from "../vault/lock.ts"
 import { markBehind, markComplete } from "./complete.ts"
 import { type Database, databasePath, openFile, prepareForLongWork } from "./database.ts"
 import { carryProjects, dropUnread } from "./former-projects.ts"
-import { indexCopy } from "./indexing.ts"
+import { indexCopy, untilDone } from "./indexing.ts"
 import { dropPointers } from "./pointers.ts"
 import { rememberRepair } from "./repairs.ts"
 import { alone, carryOver, copyAside, damageOf, putInPlace, refuseNewer } from "./replace.ts"
@@ -183,7 +183,7 @@ function follow(db: Database, dataHome: string, copy: Source): unknown {
     const row = db
       .transaction(() => {
         try {
-          return indexCopy(db, dataHome, copy, () => performance.now() >= stop)
+          return indexCopy(db, dataHome, copy, untilDone(stop))
         } catch (error) {
           if (codeOf(error).startsWith("SQLITE_")) throw error
           damage = error

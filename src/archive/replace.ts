@@ -107,7 +107,7 @@ export function carryOver(dataHome: string, to: Database, wait: number): unknown
   let old: Database | undefined
   try {
     refuseNewer(path)
-    old = openFile(path, { wait, asItIs: true })
+    old = openFile(path, { wait, asItIs: true, anyVersion: true })
     const damage = copyRows(old, to)
     const log = old.query<{ busy: number }, []>("PRAGMA wal_checkpoint(TRUNCATE)").get()
     if (log?.busy === 1) throw busy()
@@ -129,7 +129,7 @@ export function refuseNewer(path: string): void {
   try {
     db = openFile(path, { wait: PATIENCE, readonly: true })
     const version = schemaVersion(db)
-    if (version > SCHEMA_VERSION) throw newerSchema(version)
+    if (version > SCHEMA_VERSION && shapeProblem(db) === undefined) throw newerSchema(version)
   } catch (error) {
     if (!isDamage(error)) throw error
   } finally {

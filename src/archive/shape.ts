@@ -8,10 +8,17 @@ import { type Database, emptyDatabase, openDatabase, SCHEMA_VERSION, schemaVersi
 /** ms to wait for others. */
 const PATIENCE = 2000
 
+/** How many schemas later versions may be ahead. A flipped bit in the header mostly makes a number far beyond. */
+const AHEAD = 100
+
 /** What is wrong; undefined if nothing is, or if a later version wrote it, whose tables we do not know. */
 export function shapeProblem(db: Database): string | undefined {
   const version = schemaVersion(db)
-  if (version > SCHEMA_VERSION) return undefined
+  if (version > SCHEMA_VERSION) {
+    const isOurs =
+      version > SCHEMA_VERSION + AHEAD && partsOf(db).symmetricDifference(partsAt(SCHEMA_VERSION)).size === 0
+    return isOurs ? `it says schema ${version}, but has the tables of ${SCHEMA_VERSION}` : undefined
+  }
   if (version < 0) return `there is no schema ${version}`
   const found = partsOf(db)
   const wanted = partsAt(version)
@@ -26,7 +33,7 @@ export function shapeProblem(db: Database): string | undefined {
 /** Whether only new views help against this error of the views. */
 export function isUnusable(dataHome: string, error: unknown): boolean {
   if (isDamage(error)) return true
-  if (codeOf(error) !== "SQLITE_ERROR") return false
+  if (codeOf(error) !== "SQLITE_ERROR" && codeOf(error) !== "newer-schema") return false
   try {
     const db = openDatabase(dataHome, { wait: PATIENCE, readonly: true })
     try {

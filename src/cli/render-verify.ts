@@ -56,6 +56,7 @@ function stateLines({ totals }: VerifyReport): string[] {
     ],
     [totals.deleted, "deleted from the disk and safe in the vault"],
     [totals.superseded, "kept from before the host rewrote a transcript"],
+    [totals.twin, "second copies, made under another home folder"],
     [totals.imported, "made from another tool's archive"],
     [totals.forgotten, "forgotten at your request (`ctxbridge forget --list`)"],
     [totals.excluded, "of folders in capture.exclude"],

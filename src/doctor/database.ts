@@ -65,7 +65,7 @@ function statsOf(path: string): Stats | undefined {
 
 function looked({ dataHome, deep }: Patient, db: Database, size: number): Finding[] {
   const version = schemaVersion(db)
-  if (version > SCHEMA_VERSION) {
+  if (version > SCHEMA_VERSION && shapeProblem(db) === undefined) {
     return [
       finding(
         "database",

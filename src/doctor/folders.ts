@@ -121,12 +121,16 @@ function access({ dataHome }: Patient, entries: readonly Entry[]): Finding[] {
 
 /** Whether the data folder, which does not exist, can be made. */
 function notYet(dataHome: string): Finding {
+  if (canBeWritten(dataHome)) return finding("owner", "skipped", "there is no archive yet")
+  const hint = `look at ${existingAbove(dataHome, lstatSync)}`
+  return finding("owner", "fail", `${dataHome} cannot be made`, { hint })
+}
+
+/** Whether the folder, or what it would be made in, can be written, as far as this can be told without writing. */
+export function canBeWritten(folder: string): boolean {
   // A link to nothing is in the folder's way.
-  const above = existingAbove(dataHome, lstatSync)
-  const stats = statsOf(above)
-  if (stats?.isDirectory() && isAllowed(above, FOLDER))
-    return finding("owner", "skipped", "there is no archive yet")
-  return finding("owner", "fail", `${dataHome} cannot be made`, { hint: `look at ${above}` })
+  const above = existingAbove(folder, lstatSync)
+  return statsOf(above)?.isDirectory() === true && isAllowed(above, FOLDER)
 }
 
 /** The path, or what it would be made in. */

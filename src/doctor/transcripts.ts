@@ -8,8 +8,9 @@ import { CtxError } from "../util/errors.ts"
 import { statsOf } from "../util/files.ts"
 import { localDate } from "../util/local-time.ts"
 import { bytes, count } from "../util/text.ts"
-import { transcriptName } from "../vault/layout.ts"
+import { transcriptName, vaultFile } from "../vault/layout.ts"
 import { type Finding, finding, MINUTE, type Patient, type Repair, SHOWN } from "./finding.ts"
+import { canBeWritten } from "./folders.ts"
 import { projectsOf, settingsOf } from "./our-hooks.ts"
 
 /** How far ahead to look for clean-ups, in ms. */
@@ -60,15 +61,23 @@ function notArchived(patient: Patient, all: readonly HostTranscript[]): Finding[
     )
   }
   const behind = all.filter(({ missing }) => missing > 0)
-  const quiet = behind.filter(({ changed }) => patient.now - changed > MINUTE)
+  // A hook may be about to take what was written just now, if it can.
+  const vault = vaultFile(patient.dataHome, "")
+  const canWrite = canBeWritten(vault)
+  const quiet = behind.filter(({ changed }) => !canWrite || patient.now - changed > MINUTE)
   const sum = (some: readonly HostTranscript[]): number => some.reduce((n, { missing }) => n + missing, 0)
   if (quiet.length > 0) {
-    const text = `${bytes(sum(quiet))} of ${count(quiet.length, "transcript")} are not archived yet`
-    found.push(finding("archived", "warn", text, { hint: "ctxbridge import", repair: taken(patient, quiet) }))
+    const text = `${bytes(sum(quiet))} of ${count(quiet.length, "transcript")} are not in the vault`
+    const more = canWrite
+      ? { hint: "ctxbridge import", repair: taken(patient, quiet) }
+      : { hint: `${vault} cannot be written` }
+    found.push(finding("archived", canWrite ? "warn" : "fail", text, more))
   }
   if (found.length > 0) return found
-  const rest = behind.length === 0 ? "" : `; ${bytes(sum(behind))} were written just now`
-  return [finding("archived", "ok", `${count(all.length, "transcript")}, all in the vault${rest}`)]
+  const text = count(all.length, "transcript")
+  if (behind.length === 0) return [finding("archived", "ok", `${text}, all in the vault`)]
+  const rest = `${bytes(sum(behind))}, written within the last minute, are not in the vault yet`
+  return [finding("archived", "ok", `${text}; ${rest}`)]
 }
 
 const taken = (patient: Patient, some: readonly HostTranscript[]): Repair => ({

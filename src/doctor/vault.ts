@@ -3,19 +3,61 @@ import { closeSync, existsSync, fstatSync } from "node:fs"
 import { importTranscripts } from "../job/import.ts"
 import { transcriptsBelow } from "../job/transcripts.ts"
 import { CtxError, messageOf } from "../util/errors.ts"
+import { statsOf } from "../util/files.ts"
 import { bytes, count } from "../util/text.ts"
-import { readTail } from "../vault/file.ts"
+import { holdsNothing, readTail } from "../vault/file.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
-import { openCopy } from "../vault/reader.ts"
+import { moveAside, removeBegun } from "../vault/mend.ts"
+import { isBegunOnly, openCopy } from "../vault/reader.ts"
 import { isFine, verify } from "../vault/verify.ts"
-import { vaultFiles } from "../vault/walk.ts"
-import { type Finding, finding, type Patient, type Repair, SHOWN } from "./finding.ts"
+import { noFiles, vaultFiles } from "../vault/walk.ts"
+import { type Finding, finding, MINUTE, type Patient, type Repair, SHOWN } from "./finding.ts"
 import { projectsOf } from "./our-hooks.ts"
 
 export function vaultChecks(patient: Patient): Finding[] {
   const files = vaultFiles(patient.dataHome)
-  if (files.length === 0) return [finding("vault", "skipped", "nothing is archived yet")]
-  return [patient.deep ? everyByte(patient) : bothEnds(patient, files)]
+  const others = strangers(patient)
+  if (files.length === 0 && others.length === 0)
+    return [finding("vault", "skipped", "nothing is archived yet")]
+  return [patient.deep ? everyByte(patient) : bothEnds(patient, files), ...others, ...begun(patient, files)]
+}
+
+/** Folders and the like where copies should be: hooks cannot write there. */
+function strangers({ dataHome }: Patient): Finding[] {
+  const found = noFiles(dataHome)
+  if (found.length === 0) return []
+  const text = `no file, but in the place of one: ${count(found.length, "copy", "copies")}`
+  return [
+    finding("vault", "fail", text, {
+      hint: "ctxbridge doctor --fix moves them aside; then hooks and ctxbridge import can archive there",
+      details: found.slice(0, SHOWN),
+      repair: {
+        what: "move aside what is no file",
+        run: () => {
+          for (const copy of found) moveAside(vaultFile(dataHome, copy))
+        },
+      },
+    }),
+  ]
+}
+
+/** A killed hook may leave a copy without a header. The next hook of the session writes it, if there is one. */
+function begun({ dataHome, now }: Patient, files: ReturnType<typeof vaultFiles>): Finding[] {
+  const found = files
+    .map(({ copy }) => vaultFile(dataHome, copy))
+    .filter((file) => isBegunOnly(file) && now - (statsOf(file)?.mtimeMs ?? now) > MINUTE)
+  if (found.length === 0) return []
+  return [
+    finding("vault", "warn", `begun, and nothing in it: ${count(found.length, "copy", "copies")}`, {
+      details: found.slice(0, SHOWN),
+      repair: {
+        what: "remove copies that hold nothing",
+        run: () => {
+          for (const file of found) removeBegun(file)
+        },
+      },
+    }),
+  ]
 }
 
 interface Fault {
@@ -51,6 +93,8 @@ function faultOf(file: string): Omit<Fault, "copy"> | undefined {
       // Taken before reading the rest, because somebody may be appending.
       const { size } = fstatSync(fd)
       const tail = readTail(fd)
+      // `begun` reports it.
+      if (tail === undefined && holdsNothing(fd)) return undefined
       if (tail === undefined) return { text: "it does not begin with a ctxbridge header" }
       if (size <= tail.end) return undefined
       const text = `its last ${size - tail.end} bytes are not a whole frame`
@@ -71,8 +115,11 @@ function everyByte(patient: Patient): Finding {
     transcripts: [],
     onProgress: (done, total) => patient.progress("reading", done, total),
   })
-  // Missing and unreadable transcripts are reported by the check of transcripts.
-  const bad = report.transcripts.filter((one) => !isFine(one) && !/^(missing|unreadable)$/.test(one.state))
+  // Missing and unreadable transcripts are reported by the check of transcripts, what is no file by `strangers`.
+  const others = new Set(noFiles(dataHome))
+  const bad = report.transcripts.filter(
+    (one) => !isFine(one) && !/^(missing|unreadable)$/.test(one.state) && !(one.copy && others.has(one.copy)),
+  )
   if (bad.length === 0) {
     return finding(
       "vault",

@@ -10,7 +10,7 @@ import { markBehind } from "../archive/complete.ts"
 import { type Database, openDatabase } from "../archive/database.ts"
 import { drainSpool } from "../archive/drain.ts"
 import { type Exclusion, isExcluded } from "../archive/excluded.ts"
-import { catchUp, index } from "../archive/indexing.ts"
+import { catchUp, index, untilDone } from "../archive/indexing.ts"
 import { isPending, type Pending, settlePending } from "../archive/pending.ts"
 import { lastRepair } from "../archive/repairs.ts"
 import { damageOf } from "../archive/replace.ts"
@@ -312,9 +312,7 @@ export function indexTaken(
 ): void {
   for (let last = -1; ; ) {
     const stop = Math.min(end, performance.now() + SLICE)
-    const row = db
-      .transaction(() => index(db, dataHome, taken, () => performance.now() >= stop, taken.fresh))
-      .immediate()
+    const row = db.transaction(() => index(db, dataHome, taken, untilDone(stop), taken.fresh)).immediate()
     settlePending(dataHome, taken.copy)
     onSlice()
     // No progress: only an unfinished line is left.

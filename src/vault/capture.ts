@@ -31,8 +31,8 @@ import type { Forgotten } from "./tombstones.ts"
  * per frame, copies would be 7 % smaller, or 4 % if compressed with `level`.
  */
 const CHUNK = 256 << 10
-/** Longer lines are cut. No line of a real host comes near. */
-const LONGEST_LINE = 64 << 20
+/** Longer lines are cut into frames of this length, and not indexed. No line of a real host comes near. */
+export const LONGEST_LINE = 64 << 20
 /** The limit when somebody waits: compressing and indexing a line takes 30 ms per MB, whatever it contains. */
 const LONGEST_HURRIED = 16 << 20
 const NEWLINE = 0x0a

@@ -3,7 +3,14 @@ import { closeSync, fstatSync } from "node:fs"
 import { RULES_NUMBER } from "../secrets/rules.ts"
 import { messageOf } from "../util/errors.ts"
 import { isWholeObject } from "./capture.ts"
-import { readExactly, readTail, type Segment, segmentContent, segmentsBackwards } from "./file.ts"
+import {
+  holdsNothing,
+  readExactly,
+  readTail,
+  type Segment,
+  segmentContent,
+  segmentsBackwards,
+} from "./file.ts"
 import { sha256 } from "./frame.ts"
 import { openSource, sameButForFiller } from "./original.ts"
 import { openCopy } from "./reader.ts"
@@ -29,7 +36,8 @@ export interface CopyCheck {
  * @param file absolute path of the copy
  * @param source descriptor of the transcript; undefined if there is none to compare with
  * @param onFrame called with the compressed bytes read
- * @returns undefined if the file is gone
+ * @returns undefined if the file is gone, or was begun and holds nothing
+ * @throws CtxError `not-a-copy` if it is no file
  */
 export function checkCopy(
   file: string,
@@ -39,7 +47,7 @@ export function checkCopy(
   const fd = openCopy(file)
   if (fd === undefined) return undefined
   try {
-    return checkFrames(fd, source, onFrame)
+    return holdsNothing(fd) ? undefined : checkFrames(fd, source, onFrame)
   } finally {
     closeSync(fd)
   }

@@ -1,7 +1,7 @@
 /** Reads any part of a transcript from its copy. Walks the notes only once, and keeps the last frame. */
 
 import { CtxError, isMissing, messageOf } from "../util/errors.ts"
-import { closeSync, openSync } from "../util/fs.ts"
+import { closeSync, constants, fstatSync, openSync } from "../util/fs.ts"
 import {
   behind,
   holdsNothing,
@@ -270,12 +270,28 @@ export class CopyReaders {
   }
 }
 
-/** A descriptor of a copy; undefined if there is none. */
+/**
+ * A descriptor of a copy; undefined if there is none.
+ *
+ * @throws CtxError `not-a-copy` if it is no file
+ */
 export function openCopy(file: string): number | undefined {
+  let fd: number
   try {
-    return openSync(file, "r")
+    // Does not block, so a pipe in the copy's place cannot hold us up.
+    fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
   } catch (error) {
     if (isMissing(error)) return undefined
     throw error
   }
+  return orClosed(fd, () => {
+    const stats = fstatSync(fd)
+    if (!stats.isFile()) throw notACopy(file, stats.isDirectory() ? "a folder" : "something else")
+    return fd
+  })
 }
+
+const notACopy = (file: string, what: string): CtxError =>
+  new CtxError("not-a-copy", `${what} is in the place of the copy`, {
+    hint: `ctxbridge doctor --fix moves ${file} aside`,
+  })

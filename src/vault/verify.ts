@@ -1,19 +1,19 @@
 /** Proves that every byte of every transcript is in the vault, and that the vault is sound. Needs no database. */
 import { closeSync } from "node:fs"
-import { messageOf } from "../util/errors.ts"
+import { codeOf, messageOf } from "../util/errors.ts"
 import { type CopyCheck, checkCopy, type Remainder, remainderOf } from "./check.ts"
 import { isImportedCopy, isSuperseded, vaultFile, vaultPath } from "./layout.ts"
 import { openSource } from "./original.ts"
 import { archivedIn, tailOf } from "./reader.ts"
 import type { Forgotten } from "./tombstones.ts"
-import { vaultFiles } from "./walk.ts"
+import { noFiles, vaultFiles } from "./walk.ts"
 
 /**
  * `complete`: all of it is in the vault · `waiting`: all except half a last line that the host is still writing ·
  * `missing`: some bytes are not archived · `unreadable`: the transcript cannot be read · `mismatch`: the host has
  * rewritten what was archived · `damaged`: the copy is not sound · `deleted`: the host has deleted the transcript, but
  * the vault holds it · `superseded`: an earlier content of a transcript that the host has rewritten · `imported`: made
- * from another tool's archive · `forgotten`: the user does not want it archived · `excluded`: the user wants nothing of
+ * from another tool's archive · `twin`: a second copy of a transcript, made under another home folder · `forgotten`: the user does not want it archived · `excluded`: the user wants nothing of
  * its folder archived; what was archived before is sound.
  */
 export type VerifyState =
@@ -26,6 +26,7 @@ export type VerifyState =
   | "deleted"
   | "superseded"
   | "imported"
+  | "twin"
   | "forgotten"
   | "excluded"
 
@@ -87,18 +88,34 @@ export function verify(options: VerifyOptions): VerifyReport {
     options.onProgress?.(Math.min(done, total), total)
   }
   const results: Verified[] = []
-  const seen = new Set<string>()
+  const copies = new Set(files.map(({ copy }) => copy))
+  const check = (path: string, named: readonly string[]): void => {
+    for (const copy of named) copies.delete(copy)
+    results.push(...checkTranscript(options, path, named, onFrame))
+  }
+  const known = copiesOf(options.dataHome, copies)
   for (const path of options.transcripts) {
-    const copy = vaultPath(path, options.home)
-    seen.add(copy)
-    results.push(checkTranscript(options, path, copy, onFrame))
+    const own = vaultPath(path, options.home)
+    check(path, [own, ...(known.get(path) ?? []).filter((copy) => copy !== own)])
   }
-  for (const { copy } of files) {
-    if (seen.has(copy)) continue
-    const result = checkRest(options, copy, onFrame)
-    if (result !== undefined) results.push(result)
-  }
+  // Those whose transcript was not asked for: it may be elsewhere, deleted, or rewritten since.
+  for (const [path, named] of known) if (named.some((copy) => copies.has(copy))) check(path, named)
+  for (const copy of copies) results.push(...checkRest(options, copy, onFrame))
+  for (const copy of noFiles(options.dataHome))
+    if (!results.some((one) => one.copy === copy)) results.push(...checkRest(options, copy, onFrame))
   return { ok: results.every(isFine), transcripts: results, totals: totalsOf(results) }
+}
+
+/** The copies of each transcript, without those set aside when it was rewritten, and those that have none. */
+function copiesOf(dataHome: string, copies: Iterable<string>): Map<string, string[]> {
+  const found = new Map<string, string[]>()
+  for (const copy of copies) {
+    if (isSuperseded(copy) || isImportedCopy(copy)) continue
+    const path = tailOf(vaultFile(dataHome, copy))?.header.path
+    if (path === undefined) continue
+    found.set(path, [...(found.get(path) ?? []), copy])
+  }
+  return found
 }
 
 /** Whether nothing needs to be done about it. */
@@ -108,7 +125,33 @@ export const isFine = ({ state }: Verified): boolean =>
 /** Another process may be archiving while we compare, so try again. */
 const ATTEMPTS = 3
 
+/**
+ * Checks a transcript and its copies. There are several if it was archived under different home folders; one that has
+ * all of it is enough.
+ */
 function checkTranscript(
+  options: VerifyOptions,
+  path: string,
+  copies: readonly string[],
+  onFrame: (bytes: number) => void,
+): Verified[] {
+  const checked = copies.map((copy) => checkCopyOf(options, path, copy, onFrame))
+  const best = checked.find(isFine) ?? checked[0]!
+  return checked
+    .filter((one) => one === best || one.copy !== undefined)
+    .map((one) => (one === best || one.state === "damaged" ? one : twin(one)))
+}
+
+const twin = (one: Verified): Verified => ({
+  ...one,
+  state: "twin",
+  size: 0,
+  missing: 0,
+  waiting: 0,
+  problems: [],
+})
+
+function checkCopyOf(
   options: VerifyOptions,
   path: string,
   copy: string,
@@ -126,6 +169,9 @@ function checkTranscript(
   }
   try {
     return compare(options, path, copy, source?.fd, onFrame)
+  } catch (error) {
+    if (codeOf(error) !== "not-a-copy") throw error
+    return { ...left(path, source?.fd, "damaged"), copy, problems: [messageOf(error)] }
   } finally {
     if (source !== undefined) closeSync(source.fd)
   }
@@ -154,24 +200,23 @@ function compare(
   }
 }
 
-/** A transcript that is not wanted, and not in the vault. */
-function left(path: string, source: number | undefined, state: "forgotten" | "excluded"): Verified {
+/** A transcript that is not in the vault. */
+function left(path: string, source: number | undefined, state: VerifyState): Verified {
   const size = source === undefined ? 0 : remainderOf(source, 0).size
   const none = { archived: 0, missing: 0, waiting: 0, frames: 0, unfiltered: 0, olderRules: 0, problems: [] }
   return { path, copy: undefined, state, size, ...none }
 }
 
-/** Checks a copy whose transcript was not asked for: it may be elsewhere, deleted, or rewritten since. */
-function checkRest(
-  options: VerifyOptions,
-  copy: string,
-  onFrame: (bytes: number) => void,
-): Verified | undefined {
+/** Checks a copy without a transcript: it was set aside or imported, or nobody can say whose it is. */
+function checkRest(options: VerifyOptions, copy: string, onFrame: (bytes: number) => void): Verified[] {
   const file = vaultFile(options.dataHome, copy)
-  const path = tailOf(file)?.header.path
-  if (path !== undefined && !isSuperseded(copy)) return checkTranscript(options, path, copy, onFrame)
-  const check = checkCopy(file, undefined, onFrame)
-  return check && judge(path ?? "", copy, check, undefined)
+  try {
+    const check = checkCopy(file, undefined, onFrame)
+    return check === undefined ? [] : [judge(check.path ?? "", copy, check, undefined)]
+  } catch (error) {
+    if (codeOf(error) !== "not-a-copy") throw error
+    return [{ ...left("", undefined, "damaged"), copy, problems: [messageOf(error)] }]
+  }
 }
 
 function judge(
@@ -231,13 +276,14 @@ function totalsOf(results: readonly Verified[]): VerifyReport["totals"] {
     deleted: 0,
     superseded: 0,
     imported: 0,
+    twin: 0,
     forgotten: 0,
     excluded: 0,
   }
   for (const { state } of results) states[state]++
   return {
     ...states,
-    transcripts: results.filter(({ state }) => state !== "superseded").length,
+    transcripts: results.filter(({ state }) => state !== "superseded" && state !== "twin").length,
     copies: results.filter(({ copy }) => copy !== undefined).length,
     frames: sum("frames"),
     unfiltered: sum("unfiltered"),

@@ -12,8 +12,14 @@ export interface VaultFile {
 }
 
 /** All copies in order of their names, including superseded ones. */
-export function vaultFiles(dataHome: string): VaultFile[] {
+export const vaultFiles = (dataHome: string): VaultFile[] => walk(dataHome).files
+
+/** Paths below `vault/` that are named like copies, but are folders, pipes or the like. */
+export const noFiles = (dataHome: string): string[] => walk(dataHome).others
+
+function walk(dataHome: string): { files: VaultFile[]; others: string[] } {
   const found: VaultFile[] = []
+  const others: string[] = []
   const visit = (below: string): void => {
     const folder = join(dataHome, "vault", below)
     let entries: ReturnType<typeof list>
@@ -25,8 +31,10 @@ export function vaultFiles(dataHome: string): VaultFile[] {
     }
     for (const entry of entries) {
       const copy = join(below, entry.name)
+      const isNamed = entry.name.endsWith(".zst")
+      if (isNamed && !entry.isFile() && !entry.isSymbolicLink()) others.push(copy)
       if (entry.isDirectory()) visit(copy)
-      else if (entry.isFile() && entry.name.endsWith(".zst")) {
+      else if (entry.isFile() && isNamed) {
         // It may be renamed at this very moment.
         const bytes = statSync(join(folder, entry.name), { throwIfNoEntry: false })?.size
         if (bytes !== undefined) found.push({ copy, bytes })
@@ -34,7 +42,7 @@ export function vaultFiles(dataHome: string): VaultFile[] {
     }
   }
   visit("")
-  return found.sort((a, b) => (a.copy < b.copy ? -1 : 1))
+  return { files: found.sort((a, b) => (a.copy < b.copy ? -1 : 1)), others }
 }
 
 const list = (folder: string) => readdirSync(folder, { withFileTypes: true })

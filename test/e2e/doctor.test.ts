@@ -9,6 +9,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -17,7 +18,7 @@ import {
   writeFileSync,
 } from "node:fs"
 import { join } from "node:path"
-import { databasePath, openDatabase } from "../../src/archive/database.ts"
+import { databasePath, openDatabase, SCHEMA_VERSION } from "../../src/archive/database.ts"
 import { spoolFinding } from "../../src/doctor/backlog.ts"
 import { spaceFinding } from "../../src/doctor/folders.ts"
 import { logError } from "../../src/util/log.ts"
@@ -503,7 +504,7 @@ describe("the archive", () => {
       expect({ code: fixed.code, states: states(fixed, "database") }).toEqual({ code: 0, states: ["ok"] })
     }
     const db = openDatabase(patient.dataHome, { wait: 2000 })
-    db.run("PRAGMA user_version = 999")
+    db.run(`PRAGMA user_version = ${SCHEMA_VERSION + 1}`)
     db.close()
     const newer = await patient.doctor(["--fix"])
     expect(of(newer, "database")).toMatchObject([{ state: "fail", text: expect.stringContaining("newer") }])
@@ -547,6 +548,48 @@ describe("the archive", () => {
     )
     expect(states(fixed, "vault")).toEqual(["fail"])
     expect(existsSync(copy.replace(".jsonl.zst", ".~1.jsonl.zst"))).toBe(true)
+  })
+
+  test("only what is in the vault is said to be there", async () => {
+    using patient = await new Patient().healthy()
+    expect(of(await patient.doctor(), "archived")).toMatchObject([{ text: "1 transcript, all in the vault" }])
+    patient.session().turn("Written just now.").flush()
+    expect(of(await patient.doctor(), "archived")).toMatchObject([
+      {
+        state: "ok",
+        text: expect.stringMatching(/^2 transcripts; .*last minute, are not in the vault yet$/),
+      },
+    ])
+    const vault = join(patient.dataHome, "vault")
+    renameSync(vault, `${vault}.aside`)
+    writeFileSync(vault, "in the way")
+    expect(of(await patient.doctor(), "archived")).toMatchObject([
+      { state: "fail", text: expect.stringMatching(/of 2 transcripts are not in the vault$/) },
+    ])
+  })
+
+  test("copies that were only begun, and folders in their places, are mended", async () => {
+    using patient = await new Patient().healthy()
+    const [begun, replaced] = [patient.session(), patient.session()]
+    for (const [copy, make] of [
+      [patient.copy(begun.path), (path: string) => writeFileSync(path, "")],
+      [patient.copy(replaced.path), (path: string) => mkdirSync(join(path, "inside"), { recursive: true })],
+    ] as const) {
+      make(copy)
+      patient.age(copy, HOUR)
+    }
+    for (const deep of [[], ["--deep"]])
+      expect(of(await patient.doctor(deep), "vault")).toMatchObject([
+        { state: "ok" },
+        { state: "fail", details: [expect.stringContaining(replaced.session)] },
+        { state: "warn", details: [expect.stringContaining(begun.session)] },
+      ])
+    expect((await patient.cli(["verify"])).stdout).toContain("a folder is in the place of the copy")
+    await patient.doctor(["--fix"])
+    expect(states(await patient.doctor(["--deep"]), "vault")).toEqual(["ok"])
+    expect(existsSync(patient.copy(begun.path))).toBe(false)
+    expect(existsSync(join(`${patient.copy(replaced.path)}.aside-1`, "inside"))).toBe(true)
+    expect(await patient.cli(["verify"])).toMatchObject({ code: 0 })
   })
 
   test.skipIf(process.getuid?.() !== 0)("files of another user are reported", async () => {

@@ -100,6 +100,82 @@ describe("verify", () => {
   })
 })
 
+describe("what is no loss", () => {
+  const all = () => verify({ dataHome, home, transcripts: [] })
+
+  test("a copy that was only begun: there is nothing in it", () => {
+    archive(0, 3)
+    const whole = readFileSync(copy)
+    for (const length of [0, 5, 20]) {
+      writeFileSync(copy, whole.subarray(0, length))
+      expect(check()).toMatchObject({ ok: false, transcripts: [{ state: "missing", problems: [] }] })
+    }
+    rmSync(path)
+    expect(all()).toMatchObject({ ok: true, transcripts: [] })
+  })
+
+  /** The same transcript, archived by somebody with another home folder. */
+  function second(): string {
+    const file = vaultFile(dataHome, vaultPath(path, "/elsewhere"))
+    capture({ transcript: path, copy: file, now: 0, deadline: Number.POSITIVE_INFINITY, lastLine: "whole" })
+    return file
+  }
+
+  test("a second copy of a transcript, made under another home folder, that lags behind", () => {
+    archive(0, 2)
+    second()
+    archive(2, 4)
+    const totals = {
+      transcripts: 1,
+      copies: 2,
+      complete: 1,
+      twin: 1,
+      missingBytes: 0,
+      bytes: statSync(path).size,
+    }
+    for (const report of [check(), all()]) expect(report).toMatchObject({ ok: true, totals })
+    // And the other way round.
+    expect(verify({ dataHome, home: "/elsewhere", transcripts: [path] })).toMatchObject({ ok: true, totals })
+  })
+
+  test("also once the transcript was rewritten, or is gone", () => {
+    archive(0, 2)
+    second()
+    rmSync(path)
+    archive(7, 9)
+    expect(check()).toMatchObject({ ok: true, totals: { complete: 1, superseded: 1, twin: 1 } })
+    rmSync(path)
+    expect(all()).toMatchObject({ ok: true, totals: { transcripts: 1, deleted: 1, superseded: 1, twin: 1 } })
+  })
+
+  test("but a damaged one is damaged, and what neither has is missing", () => {
+    archive(0, 2)
+    const file = second()
+    appendFileSync(path, line(3))
+    expect(check()).toMatchObject({
+      ok: false,
+      totals: { missing: 1, twin: 1, missingBytes: line(3).length },
+    })
+    const bytes = readFileSync(file)
+    bytes[bytes.length - 150]! ^= 1
+    writeFileSync(file, bytes)
+    expect(check()).toMatchObject({ ok: false, totals: { missing: 1, damaged: 1 } })
+  })
+})
+
+test("a folder in the place of a copy is named", () => {
+  archive(0, 2)
+  rmSync(copy)
+  mkdirSync(copy)
+  const problems = ["a folder is in the place of the copy"]
+  expect(check()).toMatchObject({ ok: false, transcripts: [{ state: "damaged", problems }] })
+  rmSync(path)
+  expect(verify({ dataHome, home, transcripts: [] })).toMatchObject({
+    ok: false,
+    transcripts: [{ state: "damaged", problems }],
+  })
+})
+
 test("what is left: whole lines are missing, half a line waits, a whole object does not", () => {
   const rest = (text: string, archived: number) => {
     writeFileSync(path, text)
