@@ -9,35 +9,39 @@ import { refusalOf } from "../config/refusal.ts"
 import { compileLate } from "../util/compiling.ts"
 import { logError } from "../util/log.ts"
 import { endNow } from "./end.ts"
-import { decodeEvent, type EventName, isEvent } from "./event.ts"
+import { decodeEvent, eventNamed } from "./event.ts"
 import { handle } from "./handle.ts"
 import { readDocument } from "./stdin.ts"
 
 /** Share of the deadline for waiting for the host's document. */
 const STDIN_SHARE = 0.7
 
+/** @param name of the event; the host's document has it, too */
 export async function runHook(name: string | undefined): Promise<void> {
   process.on("uncaughtException", endNow)
   process.on("unhandledRejection", endNow)
   process.umask(0o077)
   compileLate()
-  if (!isEvent(name)) return endNow()
   const reply = await answer(name)
   if (reply !== "") await Bun.write(Bun.stdout, reply)
   endNow()
 }
 
-async function answer(name: EventName): Promise<string> {
+async function answer(name: string | undefined): Promise<string> {
   const settings = loadSettings()
   try {
     const { config } = settings.resolved
     if (!config["capture.enabled"]) return ""
     const deadline = config["hook.deadline"]
-    const event = decodeEvent(name, readDocument(deadline * STDIN_SHARE))
-    if (name === "session-start" && event?.source !== "compact") noteBadOptions(settings)
-    return event === undefined ? "" : await handle(event, withProject(settings, event.cwd), deadline)
+    const document = readDocument(deadline * STDIN_SHARE)
+    name ||= String((document as { hook_event_name?: unknown } | undefined)?.hook_event_name)
+    const known = eventNamed(name)
+    if (!known) throw new Error("unknown event")
+    const event = decodeEvent(known, document)
+    if (known === "session-start" && event?.source !== "compact") noteBadOptions(settings)
+    return event ? await handle(event, withProject(settings, event.cwd), deadline) : ""
   } catch (error) {
-    logError(settings.paths.stateHome, { event: name, error })
+    logError(settings.paths.stateHome, { event: `${name}`.slice(0, 40), error })
     return ""
   }
 }
