@@ -3,7 +3,9 @@
  * told the project have gone with the folder, so only the former views know it.
  */
 import { codeOf } from "../util/errors.ts"
+import { statsOf } from "../util/files.ts"
 import { existsSync } from "../util/fs.ts"
+import { join } from "../util/path.ts"
 import { type Database, openFile } from "./database.ts"
 import { projectOf } from "./project.ts"
 import { busy } from "./replace.ts"
@@ -33,7 +35,7 @@ export function carryProjects(
   sessions: ReadonlySet<string>,
   wait = PATIENCE,
 ): void {
-  const lost = formerly(path, wait).filter(({ id, cwd }) => sessions.has(id) && !existsSync(projectOf(cwd)))
+  const lost = formerly(path, wait).filter((row) => sessions.has(row.id) && isLost(row))
   to.transaction(() => {
     for (const { id, parent, agent, cwd, project } of lost) {
       to.query("INSERT INTO projects (path) VALUES (?) ON CONFLICT DO NOTHING").run(project)
@@ -43,6 +45,12 @@ export function carryProjects(
       ).run(id, project, parent, agent, cwd)
     }
   }).immediate()
+}
+
+/** Whether the project can no longer be told: the folder is gone, or it is a worktree of a repository that is. */
+function isLost({ cwd, project }: Row): boolean {
+  const now = projectOf(cwd)
+  return !existsSync(now) || (!existsSync(project) && statsOf(join(now, ".git"))?.isFile() === true)
 }
 
 /** Removes sessions of which nothing could be read. Call after all copies have been read. */
