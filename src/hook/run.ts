@@ -49,6 +49,6 @@ async function answer(name: string | undefined): Promise<string> {
 /** Logs bad options, once per session. Hooks carry on without them; commands stop and tell the user. */
 function noteBadOptions(settings: Settings): void {
   const refusal = refusalOf(settings)
-  if (refusal !== undefined)
+  if (refusal)
     logError(settings.paths.stateHome, { event: "session-start", error: new Error(refusal.message) })
 }

@@ -246,6 +246,8 @@ describe("remember", () => {
     const preview = await peer.call("restore_preview")
     expect(preview.text).toContain(main.session)
     expect(preview.text).not.toContain("teapot")
+    const status = await run(["status", "--json"], { env: machine.env, cwd: machine.cwd })
+    expect(JSON.parse(status.stdout).context).toMatchObject({ session: main.session })
   })
 
   test("notes of another project stay there", async () => {
