@@ -3,7 +3,9 @@
  * told the project have gone with the folder, so only the former views know it.
  */
 import { codeOf } from "../util/errors.ts"
+import { statsOf } from "../util/files.ts"
 import { existsSync } from "../util/fs.ts"
+import { join } from "../util/path.ts"
 import { type Database, openFile } from "./database.ts"
 import { projectOf } from "./project.ts"
 import { busy } from "./replace.ts"
@@ -45,7 +47,7 @@ export const lostProjects = (db: Database, sessions: ReadonlySet<string>): reado
        WHERE s.cwd IS NOT NULL ORDER BY s.id`,
     )
     .all()
-    .filter(({ id, cwd }) => sessions.has(id) && !existsSync(projectOf(cwd)))
+    .filter((row) => sessions.has(row.id) && isLost(row))
 
 /** Call inside a transaction, before their lines are read. */
 export function createSessions(to: Database, lost: readonly Row[]): void {
@@ -56,6 +58,12 @@ export function createSessions(to: Database, lost: readonly Row[]): void {
        VALUES (?, (SELECT id FROM projects WHERE path = ?), ?, ?, ?)`,
     ).run(id, project, parent, agent, cwd)
   }
+}
+
+/** Whether the project can no longer be told: the folder is gone, or it is a worktree of a repository that is. */
+function isLost({ cwd, project }: Row): boolean {
+  const now = projectOf(cwd)
+  return !existsSync(now) || (!existsSync(project) && statsOf(join(now, ".git"))?.isFile() === true)
 }
 
 /** Removes sessions of which nothing could be read. Call after all copies have been read. */

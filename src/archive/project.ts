@@ -1,5 +1,6 @@
 /** Which project a folder belongs to. Worktrees of one repository share a project. */
 import { readOrdinary, statsOf } from "../util/files.ts"
+import { existsSync } from "../util/fs.ts"
 import { basename, dirname, isAbsolute, join, resolve } from "../util/path.ts"
 
 /**
@@ -13,7 +14,7 @@ export function projectOf(cwd: string): string {
     const git = join(dir, ".git")
     const stats = statsOf(git)
     if (stats?.isDirectory()) return git
-    if (stats?.isFile()) return commonDir(dir, git) ?? cwd
+    if (stats?.isFile()) return namedIn(git, dir) ?? dir
     if (dir === dirname(dir)) break
   }
   return cwd
@@ -23,21 +24,36 @@ export function projectOf(cwd: string): string {
 export const folderOf = (project: string): string =>
   basename(project) === ".git" ? dirname(project) : project
 
-/** Most bytes of a file that holds one path. */
-const LONGEST = 8 << 10
+/** Most bytes of a file of git's that is read. */
+const LARGEST = 64 << 10
 
-/** A worktree's `.git` file names its git dir, whose `commondir` names the repository's. */
-function commonDir(dir: string, file: string): string | undefined {
+/**
+ * What a `.git` file names: a worktree's git dir, which is inside the repository's, or a submodule's. Anyone may have put
+ * such a file into a folder, so the git dir must name the folder, too. A worktree's does so in its `gitdir`, a submodule's
+ * in its configuration.
+ */
+function namedIn(file: string, dir: string): string | undefined {
+  const named = valueIn(file, /^gitdir:\s*(.+)/m)
+  if (!named) return undefined
+  const gitDir = resolve(dir, named)
+  // Folders are compared, since a file may be a link to a stranger's.
+  const namesBack = (name: string, pattern: RegExp): boolean => {
+    const back = valueIn(`${gitDir}/${name}`, pattern)
+    const stats = back && statsOf(resolve(gitDir, back))
+    const own = statsOf(dir)
+    return !!stats && stats.ino === own?.ino && stats.dev === own.dev
+  }
+  const common = dirname(dirname(gitDir))
+  // Whoever brought the folder may have brought a git dir as well, but not inside somebody's repository.
+  if (gitDir.startsWith(`${common}/worktrees/`) && existsSync(`${common}/HEAD`))
+    return namesBack("gitdir", /(.+)\/\.git$/m) ? common : undefined
+  return namesBack("config", /^\s*worktree\s*=\s*"?([^"\n]+)/m) ? gitDir : undefined
+}
+
+/** A value in a file that may not exist. */
+function valueIn(file: string, pattern: RegExp): string | undefined {
   try {
-    const named = /^gitdir:\s*(.+?)\s*$/m.exec(readOrdinary(file, LONGEST) ?? "")?.[1]
-    if (named === undefined) return undefined
-    const gitDir = resolve(dir, named)
-    try {
-      const common = readOrdinary(join(gitDir, "commondir"), LONGEST)
-      return common === undefined ? gitDir : resolve(gitDir, common.trim())
-    } catch {
-      return gitDir
-    }
+    return pattern.exec(readOrdinary(file, LARGEST) ?? "")?.[1]?.trim()
   } catch {
     return undefined
   }

@@ -35,7 +35,8 @@ export interface WindowClues {
 
 /** @returns tokens */
 export function windowOf({ model, option, told, seen, limits }: WindowClues): number {
-  if (option > 0) return option
+  // Whoever copies the design documents' 200,000 may have a larger window.
+  if (option > 0 && seen <= option * EXCESS) return option
   if (told !== undefined) return told
   const small = limits.no1M === true || !isLarge(model ?? "")
   // If it has held more, it is larger.

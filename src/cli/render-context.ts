@@ -13,12 +13,18 @@ const SHOWN = 5
 const NAME = 24
 
 export function renderContext(context: ContextReport, { style, columns }: Screen): string[] {
-  const { compactsAt, learnt, pressure, trend, estimated, fill } = context
+  const { compactsAt, automatic, learnt, pressure, trend, estimated, fill } = context
   const head = report({ ...context, judgement: context, runway: context.runway ?? undefined })
   const how = learnt ? "seen in earlier compactions" : "by the host's formula"
   const width = columns - 14
+  const point = automatic
+    ? ([
+        "compacts at",
+        `${formatTokens(compactsAt)} tokens, ${how}; ${percent(pressure)} of that is used`,
+      ] as const)
+    : (["compacts", "only on /compact: automatic compaction is switched off"] as const)
   const pairs = [
-    ["compacts at", `${formatTokens(compactsAt)} tokens, ${how}; ${percent(pressure)} of that is used`],
+    point,
     ...(trend === null ? [] : [["a turn adds", `~${formatTokens(trend)} tokens`] as const]),
     ...(estimated
       ? [["estimated", "from the length of the text: the host has not counted since"] as const]

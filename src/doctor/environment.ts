@@ -1,5 +1,6 @@
 /** Variables and option values that do not do what they seem to do. */
 import { type Key, OPTIONS } from "../config/options.ts"
+import { unusedVariables } from "../config/unused.ts"
 import { CLEARED } from "../host/hooks-table.ts"
 import { type Finding, finding, type Patient } from "./finding.ts"
 import { settingsOf } from "./our-hooks.ts"
@@ -13,7 +14,13 @@ const OURS = /^CTXBRIDGE_(HOME|CONFIG|TEST_\w+)$/
 const DECISIVE = /^(CTXBRIDGE_(HOME|CONFIG|CAPTURE)|XDG_(DATA|STATE|CONFIG)_HOME)$/
 
 export function environmentChecks(patient: Patient): Finding[] {
-  return [...bunVariables(patient), ...onlyForHooks(patient), ...aliases(patient), ...optionValues(patient)]
+  return [
+    ...bunVariables(patient),
+    ...onlyForHooks(patient),
+    ...unused(patient),
+    ...aliases(patient),
+    ...optionValues(patient),
+  ]
 }
 
 /** With these, hooks may fill another archive than the one that commands read, or none. */
@@ -41,6 +48,16 @@ function bunVariables(patient: Patient): Finding[] {
       hint: CLEARED.includes(name)
         ? "our hooks clear it, commands that you type do not; unset it"
         : "it changes how the binary runs, even in hooks; unset it",
+    }),
+  )
+}
+
+/** Of the design documents: whoever sets one expects something of it. */
+function unused(patient: Patient): Finding[] {
+  const set = [...patient.variables, ...settingsOf(patient).flatMap(({ variables }) => variables)]
+  return unusedVariables([...new Set(set)]).map(({ name, asks, shared }) =>
+    finding("variables", shared ? "ok" : "warn", `${name} has no effect: this version does not use it`, {
+      ...(shared ? {} : { hint: `it asks for ${asks}, which is not there yet; unset it` }),
     }),
   )
 }

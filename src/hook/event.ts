@@ -13,8 +13,9 @@ export const EVENTS = [
 
 export type EventName = (typeof EVENTS)[number]
 
-export const isEvent = (name: string | undefined): name is EventName =>
-  name !== undefined && (EVENTS as readonly string[]).includes(name)
+/** The event of that name, however it is spelled: `PreCompact`, `pre-compact`, `precompact`. */
+export const eventNamed = (name: string): EventName | undefined =>
+  EVENTS.find((event) => event.replaceAll("-", "") === name.replace(/[\W_]/g, "").toLowerCase())
 
 export interface HookEvent {
   readonly name: EventName
@@ -99,4 +100,4 @@ export const isHumanPrompt = ({ prompt = "", promptSource }: HookEvent): boolean
   promptSource !== "system" && !HOSTS_PROMPT.test(prompt)
 
 const HOSTS_PROMPT =
-  /^\s*(?:<(?:task[-_]notification|system-reminder|(?:teammate|cross-session|agent)-message|(?:local-command|mcp|ci-monitor|webhook|slack)-|(?:channel|tick)\b)|\/(?:compact|clear)(?!\S))/
+  /^\s*(?:<(?:task[-_]notification|system-reminder|(?:teammate|cross-session)-message|(?:local-command|mcp|ci-monitor|webhook|slack)-|channel\b)|\/(?:compact|clear)(?!\S))/

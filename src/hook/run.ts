@@ -9,35 +9,39 @@ import { compileLate } from "../util/compiling.ts"
 import { logError } from "../util/log.ts"
 import { answerHost } from "../util/write.ts"
 import { endNow } from "./end.ts"
-import { decodeEvent, type EventName, isEvent } from "./event.ts"
+import { decodeEvent, eventNamed } from "./event.ts"
 import { handle } from "./handle.ts"
 import { readDocument } from "./stdin.ts"
 
 /** Share of the deadline for waiting for the host's document. */
 const STDIN_SHARE = 0.7
 
+/** @param name of the event; the host's document has it, too */
 export async function runHook(name: string | undefined): Promise<void> {
   process.on("uncaughtException", endNow)
   process.on("unhandledRejection", endNow)
   process.umask(0o077)
   compileLate()
-  if (!isEvent(name)) return endNow()
   answerHost(await answer(name))
   endNow()
 }
 
-async function answer(name: EventName): Promise<string> {
+async function answer(name: string | undefined): Promise<string> {
   const settings = loadSettings()
   try {
     const { config } = settings.resolved
     if (!config["capture.enabled"]) return ""
     const deadline = config["hook.deadline"]
-    const event = decodeEvent(name, readDocument(deadline * STDIN_SHARE))
+    const document = readDocument(deadline * STDIN_SHARE)
+    name ||= String((document as { hook_event_name?: unknown } | undefined)?.hook_event_name)
+    const known = eventNamed(name)
+    if (!known) throw new Error("unknown event")
+    const event = decodeEvent(known, document)
     const own = await ready(withProject(settings, event?.cwd))
-    if (name === "session-start" && event?.source !== "compact") await noteBadOptions(own)
+    if (known === "session-start" && event?.source !== "compact") await noteBadOptions(own)
     return event === undefined ? "" : await handle(event, own, deadline)
   } catch (error) {
-    logError(settings.paths.stateHome, { event: name, error })
+    logError(settings.paths.stateHome, { event: `${name}`.slice(0, 40), error })
     return ""
   }
 }

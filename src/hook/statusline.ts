@@ -6,6 +6,7 @@ import { rememberWindow } from "../autopilot/files.ts"
 import { readHostContext } from "../autopilot/host-context.ts"
 import { joinLines, type LineFacts, renderLine } from "../autopilot/line.ts"
 import { judge } from "../autopilot/track.ts"
+import { windowOf } from "../autopilot/window.ts"
 import { hostLimits, loadSettings, type Settings, wantsColor } from "../config/load.ts"
 import { answerHost } from "../util/write.ts"
 import { endNow } from "./end.ts"
@@ -58,7 +59,8 @@ export const readStatusLine = (): LineFacts => factsOf(parse(readInput(STDIN_DEA
 function factsOf(document: unknown, { paths, resolved }: Settings): LineFacts {
   const { session, window, tokens, share: told } = readHostContext(document)
   const option = resolved.config["autopilot.window"]
-  const share = tokens !== undefined && option > 0 ? tokens / option : told
+  const believed = windowOf({ option, told: window, seen: tokens ?? 0, limits: {} })
+  const share = tokens !== undefined && believed === option ? tokens / option : told
   const context = session === undefined ? undefined : readState(paths.dataHome, session).context
   const compactions = context?.compactions ?? 0
   // Only for sessions that hooks know: a status line must not be what creates an archive.

@@ -181,6 +181,31 @@ describe("a machine where all is well", () => {
     )
   })
 
+  test("names variables that ask for what this version does not have, without their values", async () => {
+    const set = {
+      CLAUDE_FLOW_RETENTION_DAYS: "30",
+      RUVECTOR_PASSWORD: "zqpassword",
+      PGPASSWORD: "zqpassword",
+    }
+    const report = await patient.doctor([], set)
+    expect(report.code).toBe(0)
+    expect(bad(report).map(({ text }) => text)).toEqual([
+      "CLAUDE_FLOW_RETENTION_DAYS has no effect: this version does not use it",
+      "RUVECTOR_PASSWORD has no effect: this version does not use it",
+    ])
+    expect(JSON.stringify(report)).toContain("PGPASSWORD has no effect")
+    const env = { ...patient.env, ...set }
+    for (const args of [
+      ["config", "list"],
+      ["config", "list", "--json"],
+    ]) {
+      const { code, stdout, stderr } = await run(args, { env, cwd: patient.cwd })
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+      for (const name of Object.keys(set)) expect(stdout).toContain(name)
+      expect(stdout + JSON.stringify(report)).not.toContain("zqpassword")
+    }
+  })
+
   test("takes the host's version from the program or the transcripts, and warns when it is too old", async () => {
     patient.program("claude", "echo '1.0.3 (Claude Code)'")
     expect(states(await patient.doctor(), "host")).toEqual(["warn"])

@@ -1,7 +1,8 @@
 /** The contract of each event, on the compiled file: what goes to the model, what is silent, what is remembered. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { lastError } from "../../src/util/log.ts"
 import { type Ran, run } from "../support/binary.ts"
 import { contentOf, contextOf, type HookName, Machine, promptsIn } from "../support/machine.ts"
 import type { Transcript } from "../support/transcript.ts"
@@ -197,13 +198,36 @@ describe("the design documents' spelling", () => {
     expect(ran.stdout).toStartWith("ctxbridge: 2 turns")
     silent(await run(["stop"], { stdin: machine.payload("stop", transcript), env: machine.env }))
   })
+})
 
-  test("an unknown event is silent", async () => {
+describe("the event's name", () => {
+  test("is that of the host's document when none is given", async () => {
     using machine = new Machine()
-    for (const name of ["notification", "", "PreCompact", "__proto__", "--help"]) {
-      silent(await run(["hook", name], { stdin: "{}", env: machine.env }))
+    const transcript = past(machine.session())
+    const stdin = machine.payload("pre-compact", transcript, { trigger: "auto" })
+    const ran = await run(["hook"], { stdin, env: machine.env })
+    expect(ran).toMatchObject({ code: 0, stderr: "" })
+    expect(ran.stdout).toStartWith("ctxbridge: 2 turns")
+    silent(await run(["hook", "SessionEnd"], { stdin, env: machine.env }))
+    expect(lastError(join(machine.dataHome, "state"))).toBeUndefined()
+  })
+
+  test("is logged when nothing is known by it, and nothing else happens", async () => {
+    using machine = new Machine()
+    const transcript = past(machine.session())
+    const stdin = machine.payload("stop", transcript)
+    for (const name of ["notification", "__proto__", "--help", "x".repeat(1000)]) {
+      silent(await run(["hook", name], { stdin, env: machine.env }))
+      expect(lastError(join(machine.dataHome, "state"))).toMatchObject({
+        event: name.slice(0, 40),
+        message: "unknown event",
+      })
     }
-    silent(await run(["hook"], { stdin: "{}", env: machine.env }))
+    for (const unnamed of ["{}", "no JSON", '{"hook_event_name":["Stop"]}']) {
+      silent(await run(["hook"], { stdin: unnamed, env: machine.env }))
+      expect(lastError(join(machine.dataHome, "state"))?.message).toBe("unknown event")
+    }
+    expect(existsSync(machine.copy(transcript.path))).toBe(false)
   })
 })
 

@@ -191,6 +191,16 @@ describe("status and restore_preview", () => {
     expect(structured).toMatchObject({ sessions: totals["sessions"], turns: totals["turns"], problem: null })
   })
 
+  test("names only the project's own sessions", async () => {
+    const { replies } = await exchange([callOf(1, "status")], { cwd: elsewhere, env: machine.env })
+    const there = JSON.stringify(replies[0]?.result)
+    expect(there).not.toContain(main.session)
+    const { structured } = await peer.call("status")
+    const named = (structured as { latest: { session: string }[] }).latest.map(({ session }) => session)
+    expect(named).toContain(main.session)
+    for (const session of named) expect(there).not.toContain(session)
+  })
+
   test("shows what would follow a compaction", async () => {
     const { text } = await peer.call("restore_preview")
     expect(text).toStartWith(`<ctxbridge-restore source="compact" session="${main.session}">`)
@@ -236,6 +246,8 @@ describe("remember", () => {
     const preview = await peer.call("restore_preview")
     expect(preview.text).toContain(main.session)
     expect(preview.text).not.toContain("teapot")
+    const status = await run(["status", "--json"], { env: machine.env, cwd: machine.cwd })
+    expect(JSON.parse(status.stdout).context).toMatchObject({ session: main.session })
   })
 
   test("notes of another project stay there", async () => {

@@ -17,7 +17,9 @@ async function repository(machine: Machine) {
   const admin = join(repo, ".git", "worktrees", "tree")
   for (const dir of [admin, tree]) mkdirSync(dir, { recursive: true })
   writeFileSync(join(tree, ".git"), `gitdir: ${admin}\n`)
+  writeFileSync(join(repo, ".git", "HEAD"), "ref: refs/heads/main\n")
   writeFileSync(join(admin, "commondir"), "../..\n")
+  writeFileSync(join(admin, "gitdir"), `${join(tree, ".git")}\n`)
   for (const cwd of [repo, tree]) {
     const session = machine.session({ cwd }).turn(`The walrus of ${cwd}.`).flush()
     expect(await machine.hook("stop", session)).toMatchObject({ code: 0, stderr: "" })

@@ -1,6 +1,8 @@
 /** `ctxbridge config`: all options with their values and where those come from. */
+import { variablesSet } from "../../config/load.ts"
 import { type Key, OPTIONS, type Problem } from "../../config/options.ts"
 import { OPTIONS_DOC } from "../../config/options-doc.ts"
+import { unusedVariables } from "../../config/unused.ts"
 import { usageError } from "../../util/errors.ts"
 import { words } from "../args.ts"
 import type { Command, Environment } from "../command.ts"
@@ -39,13 +41,15 @@ export default {
       return
     }
     const options = (Object.keys(OPTIONS) as Key[]).map((one) => describe(env, one))
-    out.json({ file: env.configFile, options, problems, brokenFiles: env.broken })
+    const unused = unusedVariables(variablesSet())
+    out.json({ file: env.configFile, options, problems, brokenFiles: env.broken, unused })
     const head = ["key", "value", "from", "allowed", "environment"].map((title) => ({ title }))
     const rows = options.map((o) => [o.key, String(o.value), o.origin, o.allowed, o.env.join(" ")])
     for (const line of renderTable(head, rows, out.columns, createStyle(out.color))) out.print(line)
     out.print(`\nUser's file: ${env.configFile}`)
     for (const problem of problems) out.print(`Ignored: ${told(problem)}`)
     for (const broken of env.broken) out.print(`Cannot be read: ${safe(broken)}`)
+    for (const { name, asks } of unused) out.print(`No effect in this version: ${name} (${asks})`)
   },
 } satisfies Command
 

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs"
 import type { Database } from "../../archive/database.ts"
 import { projectOf } from "../../archive/project.ts"
-import { listSessions, openForReading } from "../../archive/read.ts"
+import { openForReading } from "../../archive/read.ts"
 import { spoolStatus } from "../../archive/spool.ts"
 import { readStatus } from "../../archive/status.ts"
 import { type ContextReport, examineContext } from "../../autopilot/examine.ts"
@@ -14,6 +14,7 @@ import { unfinished } from "../../job/forget.ts"
 import { importUnderWay } from "../../job/history.ts"
 import { askForRebuild } from "../../job/spawn.ts"
 import { type LastRestore, lastRestore } from "../../restore/delivery.ts"
+import { latestSession } from "../../restore/scope.ts"
 import { lastError } from "../../util/log.ts"
 import { tombstoneCount } from "../../vault/tombstones.ts"
 import type { Command, Environment } from "../command.ts"
@@ -83,8 +84,9 @@ function ofLatest<T>(
 ): T | null {
   const db = openForReading(dataHome)
   try {
-    const [session] = listSessions(db, { project: projectOf(cwd), limit: 1 })
-    return (session && read(db, session.id)) ?? null
+    // Notes of the model's have a session of their own, which nobody works in.
+    const session = latestSession(db, projectOf(cwd), "")
+    return (session && read(db, session)) || null
   } catch {
     // Damage is reported in the archive's own lines.
     return null

@@ -1,9 +1,11 @@
 /** `status`: what the archive holds, and whether it is up to date. */
+import { listSessions, openForReading, type SessionRow } from "../../archive/read.ts"
 import { readStatus } from "../../archive/status.ts"
 import { askForRebuild } from "../../job/spawn.ts"
 import { name } from "../../restore/quote.ts"
 import { bytes, count } from "../../util/text.ts"
 import { DATA, minute, plain } from "../quoting.ts"
+import { projectIn } from "../scope.ts"
 import type { Tool } from "../tool.ts"
 
 const LATEST = 5
@@ -12,21 +14,20 @@ const TITLE = 80
 export const status: Tool = {
   name: "status",
   title: "State of the archive",
-  description: "What the archive holds, in numbers; its latest sessions; what is wrong with it, if anything.",
+  description:
+    "What the archive holds, in numbers; this project's latest sessions; what is wrong with it, if anything.",
   properties: {},
   readOnly: true,
-  run(_args, { dataHome }) {
-    const { totals, behind, database, vault, sessions } = readStatus(dataHome)
+  run(_args, world) {
+    const { dataHome } = world
+    const { totals, behind, database, vault } = readStatus(dataHome)
     if (database.lost) askForRebuild(dataHome)
-    const latest = sessions
-      .filter(({ parent }) => parent === null)
-      .slice(0, LATEST)
-      .map(({ id, ended, turns, title, firstPrompt }) => ({
-        session: name(id, 80),
-        ended: minute(ended),
-        turns,
-        title: plain(title ?? firstPrompt ?? "", TITLE),
-      }))
+    const latest = sessionsOf(dataHome, projectIn(world)).map(({ id, ended, turns, title, firstPrompt }) => ({
+      session: name(id, 80),
+      ended: minute(ended),
+      turns,
+      title: plain(title ?? firstPrompt ?? "", TITLE),
+    }))
     const problems = [vault.problem, database.problem].filter((one) => one !== null)
     const problem = problems.length === 0 ? null : plain(problems.join("; "), 400)
     const figures = {
@@ -45,7 +46,7 @@ export const status: Tool = {
         ...(figures.transcriptsBehind === 0
           ? []
           : [`${count(figures.transcriptsBehind, "transcript")} not wholly archived and indexed yet.`]),
-        ...(latest.length === 0 ? [] : [`Latest sessions. ${DATA}`]),
+        ...(latest.length === 0 ? [] : [`Latest sessions of this project. ${DATA}`]),
         ...latest.map(
           ({ session, ended, turns, title }) =>
             `${session} ${ended} ${count(turns, "turn")} ${JSON.stringify(title)}`,
@@ -54,4 +55,18 @@ export const status: Tool = {
       structured: { ...figures, problem, note: DATA, latest },
     }
   },
+}
+
+/** Whatever is wrong with the views is told as a problem. */
+function sessionsOf(dataHome: string, project: string): readonly SessionRow[] {
+  try {
+    const db = openForReading(dataHome)
+    try {
+      return listSessions(db, { project, limit: LATEST })
+    } finally {
+      db.close()
+    }
+  } catch {
+    return []
+  }
 }

@@ -33,6 +33,10 @@ test("windows", () => {
   expect(window("claude-opus-5-5", { limits: { no1M: true } })).toBe(200_000)
   expect(window("claude-opus-5-5", { told: 200_000 })).toBe(200_000)
   expect(window("claude-opus-5-5", { told: 200_000, option: 150_000 })).toBe(150_000)
+  // An option that the reading disproves.
+  expect(window("claude-opus-5-5", { option: 200_000, seen: 203_000 })).toBe(200_000)
+  expect(window("claude-opus-5-5", { option: 200_000, seen: 470_600 })).toBe(1_000_000)
+  expect(window("claude-opus-5-5", { told: 500_000, option: 200_000, seen: 470_600 })).toBe(500_000)
 })
 
 describe("the compaction point", () => {

@@ -28,6 +28,7 @@ const context: ContextReport = {
   window: 200_000,
   share: 0.1,
   compactsAt: 167_000,
+  automatic: true,
   learnt: false,
   pressure: 0.12,
   zone: "ok",
@@ -56,4 +57,13 @@ test("what is shown of the window sums to 100 %, however narrow the terminal", (
     "filled by    system, tools and memory 61.8%, Read 11.3%, others 26.9%",
     "files        (no file) 81.8%, …iln/oven/temperature.ts 11.3%, others 6.9%",
   ])
+})
+
+test("where the host compacts, if it does so by itself", () => {
+  const told = (more: Partial<ContextReport>): string =>
+    renderContext({ ...context, ...more }, { columns: 100, style: createStyle(false), now: 0 })[1]!
+  expect(told({})).toStartWith("compacts at  167.0K tokens, by the host's formula")
+  expect(told({ automatic: false, compactsAt: 200_000 })).toMatch(
+    /^compacts +only on \/compact: automatic compaction is switched off$/,
+  )
 })

@@ -1,6 +1,12 @@
 /** What a hook takes from the host's document. */
 import { describe, expect, test } from "bun:test"
-import { decodeEvent, type HookEvent, isHumanPrompt, isSubagents } from "../../../src/hook/event.ts"
+import {
+  decodeEvent,
+  eventNamed,
+  type HookEvent,
+  isHumanPrompt,
+  isSubagents,
+} from "../../../src/hook/event.ts"
 
 const event = (fields: object, name: HookEvent["name"] = "user-prompt-submit"): HookEvent =>
   decodeEvent(name, { session_id: "s-1", ...fields })!
@@ -31,4 +37,13 @@ test("a compaction is a subagent's where one is named; other events are the sess
   expect(isSubagents(event(agent, "session-start"))).toBe(true)
   expect(isSubagents(event(agent, "subagent-stop"))).toBe(false)
   expect(isSubagents(event({}, "pre-compact"))).toBe(false)
+})
+
+test("an event is known by its name in any spelling, and by no other", () => {
+  for (const name of ["PreCompact", "pre-compact", "precompact", "pre_compact", "PRE COMPACT"])
+    expect(eventNamed(name)).toBe("pre-compact")
+  expect(eventNamed("SubagentStop")).toBe("subagent-stop")
+  expect(eventNamed("Stop")).toBe("stop")
+  for (const name of ["", "PostCompact", "__proto__", "stops", "stop stop"])
+    expect(eventNamed(name)).toBeUndefined()
 })

@@ -27,7 +27,7 @@ test("what others wrote does not, nor what was pasted, nor a command that the ho
 test("a report or a command does not take the place of the prompt before it", () => {
   const isKept = (prompt: string): boolean =>
     isHumanPrompt(decodeEvent("user-prompt-submit", { session_id: "s", prompt })!)
-  for (const tag of ["task-notification", "ci-monitor-event", "channel", "slack-messages", "agent-message"])
+  for (const tag of ["task-notification", "ci-monitor-event", "channel", "slack-messages"])
     expect(isKept(`\n<${tag} a="b">x</${tag}>`)).toBe(false)
   for (const prompt of ["/compact", "/compact focus", "/clear\n"]) expect(isKept(prompt)).toBe(false)
   for (const prompt of [
