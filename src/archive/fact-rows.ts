@@ -21,6 +21,7 @@ export class FactRows {
   readonly #db: Database
   readonly #session: bigint
   readonly #isSubagent: boolean
+  readonly #met = new Map<string, Met>()
 
   constructor(db: Database, session: string) {
     this.#db = db
@@ -42,15 +43,41 @@ export class FactRows {
       const tool = toolOf(part)
       if (!isOwnTool(tool)) collect(found, part, origins[n]!, { tool, version, isText })
     }
-    if (found.size === 0) return
-    const query = this.#db.query(
-      `INSERT INTO facts (session, kind, text, form, since, latest) VALUES (?, ?, ?, ?, ?, ?)
-       ON CONFLICT DO UPDATE SET times = times + 1, form = excluded.form, latest = excluded.latest`,
-    )
     for (const [kind, texts] of found)
-      for (const [text, form] of texts)
-        query.run(this.#session, kind, text, form === text ? "" : form, turn, message)
+      for (const [text, form] of texts) {
+        const key = `${kind} ${text}`
+        const met = this.#met.get(key)
+        if (met === undefined)
+          this.#met.set(key, { kind, text, form, times: 1, since: turn, latest: message })
+        else {
+          met.form = form
+          met.times++
+          met.latest = message
+        }
+      }
   }
+
+  /** Writes what has been met since the last time. Many facts are met again soon. */
+  flush(): void {
+    const query = this.#db.query(
+      `INSERT INTO facts (session, kind, text, form, times, since, latest) VALUES (?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET times = times + excluded.times, form = excluded.form, latest = excluded.latest`,
+    )
+    for (const { kind, text, form, times, since, latest } of this.#met.values())
+      query.run(this.#session, kind, text, form === text ? "" : form, times, since, latest)
+    this.#met.clear()
+  }
+}
+
+/** A fact, as it will be in its row. */
+interface Met {
+  readonly kind: FactKind
+  readonly text: string
+  form: string
+  times: number
+  /** The first turn, and the last message. */
+  readonly since: number
+  latest: number
 }
 
 interface Around {

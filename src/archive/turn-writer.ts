@@ -96,6 +96,7 @@ export class TurnWriter {
   finish(indexed: number): void {
     this.#growth.flush()
     this.#usage.flush()
+    this.#facts.flush()
     this.#db
       .query("UPDATE transcripts SET indexed = ?, turn = ? WHERE id = ?")
       .run(indexed, this.#turn ?? null, this.#transcript.id)

@@ -25,7 +25,19 @@ export interface Marks {
 /** Neither a letter nor a digit, so no word begins with it. */
 const MARK = "§"
 
-const plain = (name: string): string => name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "")
+/** The latest names: each message of a session has the same few. */
+const plainNames = new Map<string, string>()
+const PLAIN_NAMES = 200
+
+function plain(name: string): string {
+  let known = plainNames.get(name)
+  if (known === undefined) {
+    known = name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "")
+    if (plainNames.size >= PLAIN_NAMES) plainNames.clear()
+    plainNames.set(name, known)
+  }
+  return known
+}
 
 export const mark = {
   project: (id: number): string => `${MARK}p${id}`,

@@ -22,16 +22,23 @@ const SENTENCE_END =
   /(?<=[.!?]["'”’)]{0,2})(?<!\b(?:e\.g|i\.e|etc|vs|cf|approx|resp|z\.B|d\.h|bzw|ca|Nr|No|Abs|p\.ej|Dr|Mr|Mrs|Ms|St)\.)\s+|(?<=[。！？；])/
 
 /** Sentences of prose. Skips code blocks and host tags, which hold none. */
-function* sentences(text: string): Generator<string> {
+function sentences(text: string): readonly string[] {
+  if (latest?.text === text) return latest.sentences
+  const found: string[] = []
   const prose = text.slice(0, 20_000).replace(/```[\s\S]*?(```|$)/g, "\n")
   for (const line of unwrapped(prose)) {
-    if (line.length < shortest(line) || /^</.test(line) || /^[|{}[\]]/.test(line)) continue
+    if (isTooShort(line) || /^</.test(line) || /^[|{}[\]]/.test(line)) continue
     for (const sentence of line.split(SENTENCE_END)) {
       const trimmed = balanced(sentence.trim())
-      if (trimmed.length >= shortest(trimmed) && trimmed.length <= LONGEST) yield trimmed
+      if (!isTooShort(trimmed) && trimmed.length <= LONGEST) found.push(trimmed)
     }
   }
+  latest = { text, sentences: found }
+  return found
 }
+
+/** An answer is searched for decisions, then for what was tried in vain. */
+let latest: { readonly text: string; readonly sentences: readonly string[] } | undefined
 
 /** Lines without their marks; those wrapped within a sentence are joined. */
 function unwrapped(prose: string): string[] {
@@ -61,7 +68,8 @@ function balanced(sentence: string): string {
 }
 
 /** Chinese needs five characters where other languages need eight. */
-const shortest = (text: string): number => (/\p{Script=Han}/u.test(text) ? 5 : 8)
+const isTooShort = (text: string): boolean =>
+  text.length < 5 || (text.length < 8 && !/\p{Script=Han}/u.test(text))
 
 /** Lines that a human quotes are somebody else's words, mostly the model's. */
 const QUOTED = /^[ \t]*>.*$/gm

@@ -45,7 +45,7 @@ export function namesIn(text: string): string[] {
 }
 
 /** Characters of a path in prose, as opposed to those between paths. */
-const WORD = /[^\s"'`<>()[\]{}|,;]+/g
+const WORD_OF_PATH = /(?<![^\s"'`<>()[\]{}|,;])(?:[A-Za-z]:\\|[^\s"'`<>()[\]{}|,;/]*\/)[^\s"'`<>()[\]{}|,;]*/g
 /** After `${ROOT}`, `"$ROOT"` and `<folder>`, a slash begins no path of its own: the folder it is in is unnamed. */
 const BELOW = /(?:[\w}]["'`]|[\]}]|<[\w -]{1,30}>)$/
 const BELOW_REACH = 34
@@ -54,8 +54,8 @@ const BELOW_REACH = 34
 export function pathsIn(text: string): string[] {
   const found = new Set<string>()
   const head = text.slice(0, LOOKED_AT)
-  for (const { 0: word, index } of head.matchAll(WORD)) {
-    if (!/\/|^[A-Za-z]:\\/.test(word) || word.includes("://")) continue
+  for (const { 0: word, index } of head.matchAll(WORD_OF_PATH)) {
+    if (word.includes("://")) continue
     const isBelow = word.startsWith("/") && BELOW.test(head.slice(Math.max(0, index - BELOW_REACH), index))
     const told = isBelow ? word.slice(1) : word
     const path = asPath(told.replace(/[.:!?*]+$/, "").replace(/(?::\d{1,6}){1,2}(?:-\d{1,6})?$/, ""), false)

@@ -98,14 +98,19 @@ export function toolFiles(name: string, input: unknown): ToolFile[] {
  * Paths named in a shell command, in order, without duplicates. Conservative: leaves out what might be a branch, a URL,
  * a pattern or source code, and the lines of here-documents.
  */
-export function commandPaths(command: string): string[] {
+export function commandPaths(command: string): readonly string[] {
+  if (latest?.command === command) return latest.paths
   const paths = new Set<string>()
   for (const { word, quoted } of shellWords(command.slice(0, MAX_COMMAND))) {
     const path = asPath(word.slice(word.lastIndexOf("=") + 1).replace(/(?::\d{1,6}){1,2}$/, ""), quoted)
     if (path !== undefined) paths.add(path)
   }
-  return [...paths]
+  latest = { command, paths: [...paths] }
+  return latest.paths
 }
+
+/** Each command is asked for twice: for the files of its turn, and for facts. */
+let latest: { readonly command: string; readonly paths: readonly string[] } | undefined
 
 /** A word as a path; undefined if it may be something else. */
 export function asPath(word: string, quoted: boolean): string | undefined {

@@ -101,3 +101,12 @@ export function namedSearch(db: Database): { words: string[]; vectors: string[];
     .get()
   return { words, vectors, totals }
 }
+
+/** Every word of every message, and how many each message has. */
+export function dumpWords(db: Database): { words: unknown[]; counts: unknown[] } {
+  db.run("CREATE VIRTUAL TABLE temp.every_word USING fts5vocab(main, words, instance)")
+  return {
+    words: db.query("SELECT term, doc FROM temp.every_word").values(),
+    counts: db.query("SELECT id, sz FROM words_docsize").values(),
+  }
+}
