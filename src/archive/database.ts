@@ -191,7 +191,7 @@ function shareLock(dataHome: string, { wait, readonly }: OpenOptions): number | 
 export const lockPath = (dataHome: string): string => join(dataHome, "archive.lock")
 
 /** Closed by whoever waits to be alone, or readers that overlap would share the lock for ever. */
-export const gatePath = (dataHome: string): string => join(dataHome, "archive.gate")
+export const gatePath = (dataHome: string): string => join(dataHome, "gate.lock")
 
 /** @returns false if it was closed throughout */
 function passGate(dataHome: string, deadline: number): boolean {
