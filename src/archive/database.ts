@@ -255,7 +255,7 @@ export const lockPath = (dataHome: string): string => join(dataHome, "archive.lo
  * Closed by whoever waits to be alone, or readers that overlap would share the lock for ever, and by whoever creates the
  * database and its lock anew.
  */
-export const gatePath = (dataHome: string): string => join(dataHome, "archive.gate")
+export const gatePath = (dataHome: string): string => join(dataHome, "gate.lock")
 
 /** @returns false if it was closed throughout */
 function passGate(dataHome: string, deadline: number): boolean {

@@ -1,4 +1,5 @@
 /** Shows people what was or would be forgotten. Pure. */
+import type { ToldSession } from "../job/carried.ts"
 import type { Leaving } from "../job/forget-sessions.ts"
 import type { TextFound } from "../job/forget-text.ts"
 import { bytes, count } from "../util/text.ts"
@@ -13,10 +14,16 @@ const some = (lines: readonly string[]): string[] =>
     ? [...lines]
     : [...lines.slice(0, MOST), `  and ${lines.length - MOST} more; --json names all`]
 
-export function renderLeaving(
-  list: readonly Leaving[],
-  { dryRun, heirs }: { readonly dryRun: boolean; readonly heirs: readonly string[] },
-): string[] {
+export interface Around {
+  readonly dryRun: boolean
+  /** Sessions forked from those that leave. */
+  readonly heirs: readonly string[]
+  /** Sessions that ctxbridge has told about them. */
+  readonly told: readonly ToldSession[]
+  readonly failed: TextFound["failed"]
+}
+
+export function renderLeaving(list: readonly Leaving[], { dryRun, heirs, told, failed }: Around): string[] {
   if (list.length === 0) return ["Nothing to forget"]
   const sum = (of: (one: Leaving) => number): number => list.reduce((total, one) => total + of(one), 0)
   const copies = count(
@@ -45,8 +52,20 @@ export function renderLeaving(
       ...some(heirs.map((one) => `  ${safe(one)}`)),
     )
   }
-  return lines
+  if (told.length > 0) {
+    const places = told.reduce((sum, one) => sum + one.places, 0)
+    const kept = told.reduce((sum, one) => sum + one.onDisk, 0)
+    lines.push(
+      `${dryRun ? "Would replace" : "Replaced"} what ctxbridge had given of ${them} to ${count(told.length, "other session")}: ${count(places, "place")}. What was said there about it since, by human or model, stays:`,
+      ...some(told.map((one) => `  ${safe(one.session)}  ${count(one.places, "place")}`)),
+    )
+    if (kept > 0) lines.push(`Claude Code itself still has ${count(kept, "transcript")} of these, unchanged`)
+  }
+  return [...lines, ...unread(failed)]
 }
+
+const unread = (failed: TextFound["failed"]): string[] =>
+  failed.map(({ copy, error }) => `not read: ${safe(copy)}: ${safe(error)}`)
 
 export function renderFound({ places, lines, copies, onDisk, failed }: TextFound, dryRun: boolean): string[] {
   const out =
@@ -57,8 +76,7 @@ export function renderFound({ places, lines, copies, onDisk, failed }: TextFound
           ...some(copies.map((one) => `  ${safe(one.session)}  ${count(one.places, "place")}`)),
         ]
   if (onDisk > 0) out.push(`Claude Code itself still has ${onDisk} of these transcripts, unchanged`)
-  for (const { copy, error } of failed) out.push(`not read: ${safe(copy)}: ${safe(error)}`)
-  return out
+  return [...out, ...unread(failed)]
 }
 
 export function renderTombstones(list: readonly Tombstone[], now: number): string[] {

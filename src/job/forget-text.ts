@@ -27,8 +27,10 @@ export interface TextFound {
 }
 
 export interface TextOptions {
-  /** Only search copies of these sessions. */
-  readonly sessions?: ReadonlySet<string>
+  /** Only search these copies. */
+  readonly wanted?: (source: Source) => boolean
+  /** Tombstones that are about to be written, by session: what is found is added to them. */
+  readonly known?: ReadonlyMap<string, Tombstone>
   /** ms since the epoch. */
   readonly now: number
   readonly onProgress?: (done: number, total: number) => void
@@ -36,11 +38,16 @@ export interface TextOptions {
 
 const NEWLINE = 0x0a
 
-/** @throws CtxError exit 64 when the text is part of something the host needs to read its own records */
-export function findText(dataHome: string, finder: Finder, options: TextOptions): TextFound {
-  const wanted = sources(dataHome).filter(
-    ({ session, path }) => options.sessions?.has(ownerOf(session, path)) ?? true,
-  )
+/**
+ * @param finderFor a finder for each copy, which gets its lines in order
+ * @throws CtxError exit 64 when the text is part of something the host needs to read its own records
+ */
+export function findText(
+  dataHome: string,
+  finderFor: (source: Source) => Finder,
+  options: TextOptions,
+): TextFound {
+  const wanted = sources(dataHome).filter((source) => options.wanted?.(source) ?? true)
   const total = wanted.reduce((sum, { bytes }) => sum + bytes, 0)
   const tombstones = new Map<string, Collecting>()
   const copies: { copy: string; session: string; places: number }[] = []
@@ -51,10 +58,10 @@ export function findText(dataHome: string, finder: Finder, options: TextOptions)
   for (const source of wanted) {
     let places = 0
     try {
-      for (const found of foundIn(dataHome, source, finder)) {
+      for (const found of foundIn(dataHome, source, finderFor(source))) {
         places += found.places
         lines++
-        collect(dataHome, tombstones, source, found, options.now)
+        collect(dataHome, tombstones, source, found, options)
       }
     } catch (error) {
       failed.push({ copy: source.copy, error: messageOf(error) })
@@ -90,12 +97,12 @@ function collect(
   tombstones: Map<string, Collecting>,
   { session, path }: Source,
   { pieces, broken }: FoundLine,
-  now: number,
+  { now, known }: TextOptions,
 ): void {
   const owner = ownerOf(session, path)
   let one = tombstones.get(owner)
   if (one === undefined) {
-    const before = readTombstone(dataHome, owner) ?? emptyTombstone(owner, now)
+    const before = known?.get(owner) ?? readTombstone(dataHome, owner) ?? emptyTombstone(owner, now)
     one = { before: { ...before, time: now }, lines: { ...before.lines }, broken: false }
     tombstones.set(owner, one)
   }

@@ -5,7 +5,9 @@ import { databasePath, openDatabase } from "../archive/database.ts"
 import { dropPointers } from "../archive/pointers.ts"
 import { rebuild } from "../archive/rebuild.ts"
 import { followVault } from "../archive/remembered.ts"
+import { followRemoval } from "../archive/removal.ts"
 import { changingSessions, sessionFolder } from "../archive/session-files.ts"
+import { sources } from "../archive/source.ts"
 import { keptDatabases, removeKeptDatabases } from "../archive/traces.ts"
 import type { Paths } from "../config/load.ts"
 import { filterText, type SecretSettings } from "../secrets/filter.ts"
@@ -81,17 +83,31 @@ export function resumeRedaction(dataHome: string, wait: number): void {
   if (!existsSync(noteOf(dataHome))) return
   // Whoever holds the lock is already doing this.
   withTidyLock(dataHome, 0, () => {
-    if (existsSync(noteOf(dataHome))) renewViews(dataHome, Date.now(), wait)
+    if (existsSync(noteOf(dataHome))) renewViews(dataHome, () => rebuild(dataHome, { now: Date.now(), wait }))
   })
 }
 
-/** Rebuilds into a new file, so that nothing survives in the old one's free pages. */
-function renewViews(dataHome: string, now: number, wait: number): void {
-  rebuild(dataHome, { now, wait })
+/** @param renew must leave nothing in free pages */
+function renewViews(dataHome: string, renew: () => unknown): void {
+  renew()
   dropPointers(dataHome)
   // The rebuild has kept a copy of views that were damaged.
   removeKeptDatabases(dataHome)
   rmSync(noteOf(dataHome), { force: true })
+}
+
+function followRedaction(
+  dataHome: string,
+  changed: readonly RedactedCopy[],
+  { now, wait }: RedactOptions,
+): void {
+  const copies = new Set(changed.map(({ copy }) => copy))
+  const sessions = new Set(
+    sources(dataHome)
+      .filter(({ copy }) => copies.has(copy))
+      .map(({ session }) => session),
+  )
+  followRemoval(dataHome, (session) => (sessions.has(session) ? "text" : undefined), { now, wait })
 }
 
 function redactAll(place: Place, secrets: SecretSettings, options: RedactOptions): RedactReport {
@@ -115,8 +131,14 @@ function redactAll(place: Place, secrets: SecretSettings, options: RedactOptions
   const filledBytes = changed.reduce((sum, { filled }) => sum + filled, 0)
   const rebuilt = !dryRun && (interrupted || filledBytes + restores > 0)
   if (!dryRun) removeKeptDatabases(dataHome)
-  if (rebuilt) renewViews(dataHome, options.now, options.wait)
-  else if (!dryRun) {
+  if (rebuilt) {
+    renewViews(dataHome, () =>
+      // Whoever was interrupted does not tell which copies it had changed.
+      interrupted
+        ? rebuild(dataHome, { now: options.now, wait: options.wait })
+        : followRedaction(dataHome, changed, options),
+    )
+  } else if (!dryRun) {
     if (files > 0) dropPointers(dataHome)
     rmSync(noteOf(dataHome), { force: true })
   }

@@ -24,13 +24,18 @@ export function textFinder(text: string): Finder {
 /** Finds all places of a pattern in the decoded strings. */
 export function patternFinder(pattern: RegExp): Finder {
   const global = new RegExp(pattern.source, [...new Set(`${pattern.flags}g`)].join(""))
-  return (line) =>
-    spansIn(Buffer.from(line.buffer, line.byteOffset, line.length), (decoded) =>
-      [...decoded.matchAll(global)]
-        .filter(([found]) => found !== "")
-        .map(({ 0: found, index }) => [index, index + found.length] as const),
-    )
+  return finderOf((decoded) =>
+    [...decoded.matchAll(global)]
+      .filter(([found]) => found !== "")
+      .map(({ 0: found, index }) => [index, index + found.length] as const),
+  )
 }
+
+/** Finds whatever `search` finds in a decoded string. */
+export const finderOf =
+  (search: Search): Finder =>
+  (line) =>
+    spansIn(Buffer.from(line.buffer, line.byteOffset, line.length), search)
 
 /** The text encoded as JSON, with letters beyond ASCII as they are and escaped. */
 function escaped(text: string): string[] {

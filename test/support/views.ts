@@ -94,12 +94,13 @@ export function namedSearch(db: Database): { words: string[]; vectors: string[];
       return JSON.stringify([handle, last, pieces.map((one) => [keys.get(one.message), [...one.data]])])
     })
     .sort()
-  const totals = db
-    .query(
+  const { rows, averages } = db
+    .query<{ averages: string; rows: number }, []>(
       "SELECT hex(block) AS averages, (SELECT count(*) FROM words_docsize) AS rows FROM words_data WHERE id = 1",
     )
-    .get()
-  return { words, vectors, totals }
+    .get()!
+  // Of an index that was emptied, and of one that never held a word.
+  return { words, vectors, totals: { rows, averages: averages.replace(/^0+$/, "") } }
 }
 
 /** Every word of every message, and how many each message has. */

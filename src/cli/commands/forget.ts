@@ -7,13 +7,14 @@ import { lineageOf } from "../../archive/lineage.ts"
 import { folderOf, projectOf } from "../../archive/project.ts"
 import { openForReading } from "../../archive/read.ts"
 import { spoolStatus } from "../../archive/spool.ts"
+import { CarriedSearch, namesOf } from "../../job/carried.ts"
 import { forget, resumeForgetting, unfinished } from "../../job/forget.ts"
 import { type Leaving, leaving, tombstonesOf } from "../../job/forget-sessions.ts"
 import { findText, type TextFound } from "../../job/forget-text.ts"
 import { type Finder, patternFinder, textFinder } from "../../transcript/find-text.ts"
 import { CtxError, EXIT, messageOf, usageError } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
-import { listTombstones, removeTombstone, type Tombstone } from "../../vault/tombstones.ts"
+import { listTombstones, ownerOf, removeTombstone, type Tombstone } from "../../vault/tombstones.ts"
 import { stringArg } from "../args.ts"
 import type { Command, Context } from "../command.ts"
 import { confirmed, YES_ARG } from "../confirm.ts"
@@ -132,18 +133,41 @@ export function leave(
   out: Context["out"],
 ): number | undefined {
   const { dataHome } = context.env
+  const search = carriedSearch(dataHome, list)
+  const { told, failed } = search.find(Date.now())
+  const found = { dryRun, sessions: list, forkedFrom: heirs, told, failed }
   if (!dryRun && list.length > 0) {
-    const question = renderLeaving(list, { dryRun: true, heirs }).join("\n")
+    const question = renderLeaving(list, { dryRun: true, heirs, told, failed }).join("\n")
     if (!confirmed(context, `${question}\nForget for good?`)) return EXIT.failed
-    const done = forget(dataHome, () => tombstonesOf(dataHome, list, Date.now()), {
+    const tombstonesNow = (): Tombstone[] => {
+      const whole = tombstonesOf(dataHome, list, Date.now())
+      const { tombstones } = search.find(Date.now(), whole)
+      const sessions = new Set(tombstones.map(({ session }) => session))
+      return [...whole.filter(({ session }) => !sessions.has(session)), ...tombstones]
+    }
+    const done = forget(dataHome, tombstonesNow, {
       wait: PATIENCE,
       onProgress: out.progress,
+      more: () => search.find(Date.now()).tombstones,
     })
-    out.json({ dryRun, sessions: list, forkedFrom: heirs, deleted: done.deleted, views: done.views })
-  } else out.json({ dryRun, sessions: list, forkedFrom: heirs, deleted: [], views: null })
-  for (const line of renderLeaving(list, { dryRun, heirs })) out.print(line)
-  return undefined
+    out.json({ ...found, deleted: done.deleted, views: done.views })
+  } else out.json({ ...found, deleted: [], views: null })
+  for (const line of renderLeaving(list, { dryRun, heirs, told, failed })) out.print(line)
+  return failed.length === 0 ? undefined : EXIT.failed
 }
+
+/** Looks in all other sessions for what ctxbridge has told them about these. */
+const carriedSearch = (dataHome: string, list: readonly Leaving[]): CarriedSearch =>
+  new CarriedSearch(
+    dataHome,
+    withViews(dataHome, (db) =>
+      namesOf(
+        db,
+        list.map(({ session }) => session),
+      ),
+    ),
+    new Set(list.flatMap(({ copies }) => copies)),
+  )
 
 function withViews<T>(dataHome: string, work: (db: Database) => T): T {
   const db = openForReading(dataHome)
@@ -214,10 +238,10 @@ function forgetText(context: Context, what: string | undefined, finder: Finder):
           (db) => new Set(sessionsMeant(db, env.cwd, what, dataHome).map((id) => id.split("/", 1)[0]!)),
         )
   const look = (): TextFound =>
-    findText(dataHome, finder, {
+    findText(dataHome, () => finder, {
       now: Date.now(),
       onProgress: (done, total) => out.progress("looking", done, total),
-      ...(within === undefined ? {} : { sessions: within }),
+      wanted: ({ session, path }) => within?.has(ownerOf(session, path)) ?? true,
     })
   const tombstonesNow = (): TextFound["tombstones"] => look().tombstones
   const found = look()
