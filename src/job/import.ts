@@ -13,15 +13,20 @@ import { type TakenArchive, takeArchive } from "../foreign/take.ts"
 import { codeOf, messageOf } from "../util/errors.ts"
 import { statsOf, tryTo } from "../util/files.ts"
 import { remainderOf, withTranscript } from "../vault/check.ts"
+import { knownOf } from "../vault/known.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { follows } from "../vault/original.ts"
 import { tailOf } from "../vault/reader.ts"
 import { setAsideIfDifferent } from "../vault/renew.ts"
+import { fillKnown } from "./known.ts"
 import { preparePointers } from "./pointers.ts"
 import { archiveAll } from "./run.ts"
 import { isQuiet } from "./transcripts.ts"
 
 type Place = Pick<Paths, "dataHome" | "home" | "stateHome" | "secrets"> & Partial<Pick<Paths, "exclude">>
+
+/** ms to wait for other processes that rewrite copies or have the views open. */
+const PATIENCE = 5000
 
 export interface ImportedFile {
   readonly path: string
@@ -119,6 +124,8 @@ export function importTranscripts(
     return { ...result, ok: result.ok && indexError === undefined, dryRun: false, turns, indexError }
   } finally {
     db?.close()
+    // In all sessions, and only now, as a subagent may come before its session.
+    tryTo(() => fillKnown(place, PATIENCE))
   }
 }
 
@@ -237,6 +244,7 @@ function takeAll(
       deadline: performance.now() + 300,
       lastLine,
       level: UNHURRIED,
+      known: knownOf,
     })
     onProgress(captured.archived)
     if (captured.state !== "behind") return

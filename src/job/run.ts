@@ -22,11 +22,14 @@ import type { Config } from "../config/options.ts"
 import { withOwnPatterns } from "../config/own-patterns.ts"
 import { CtxError, codeOf, isDamage, messageOf } from "../util/errors.ts"
 import { logError } from "../util/log.ts"
+import { knownOf } from "../vault/known.ts"
 import { vaultPath } from "../vault/layout.ts"
 import { lock } from "../vault/lock.ts"
 import { compactWhenIdle } from "../vault/tidy.ts"
 import { Embedding } from "./embedding.ts"
 import { resumeForgetting } from "./forget.ts"
+import { fillKnown } from "./known.ts"
+import { learn } from "./learn.ts"
 import { preparePointers } from "./pointers.ts"
 import { resumeRedaction } from "./redact.ts"
 import {
@@ -71,6 +74,8 @@ export async function runJob(): Promise<void> {
     try {
       recoverRequests(paths.dataHome)
       await work(paths, resolved.config)
+      // What the job itself has recognised.
+      fillKnown(paths, PATIENCE.wait)
     } catch (error) {
       if (codeOf(error) !== STOPPED) logError(paths.stateHome, { event: "job", error })
       return
@@ -102,6 +107,8 @@ async function work(paths: Paths, config: Config): Promise<void> {
   const end = performance.now() + LONGEST
   goOnForgetting(paths)
   const drained = drain(paths, end)
+  // What hooks recognised meanwhile they may not have been able to note.
+  for (const path of drained) learn(paths, path)
   let db = opened(paths)
   let visits: Visit[] = drained.length === 0 ? [] : [once(drained)]
   let mended = false
@@ -188,6 +195,8 @@ function goOnForgetting(paths: Paths): void {
   try {
     resumeForgetting(paths.dataHome, { wait: PATIENCE.wait })
     resumeRedaction(paths.dataHome, PATIENCE.wait)
+    // Before the views follow, which would have to be made again.
+    fillKnown(paths, PATIENCE.wait)
   } catch (error) {
     logError(paths.stateHome, { event: "forget", error })
   }
@@ -273,6 +282,7 @@ export function archiveAll(
       deadline: performance.now() + SLICE,
       lastLine,
       level: UNHURRIED,
+      known: knownOf,
     })
     const { captured } = taken
     if (captured.id === undefined) return
