@@ -6,6 +6,7 @@ import { appendFileSync, closeSync, existsSync, mkdirSync, readdirSync, readFile
 import { join } from "node:path"
 import { CtxError } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
+import { knownOf } from "../vault/known.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { lock, openLock } from "../vault/lock.ts"
 import { CopyReader } from "../vault/reader.ts"
@@ -62,11 +63,11 @@ export function remember(place: Place & Exclusion, { text, project, folder, now 
 
 function archive(place: Place, path: string, now: number): void {
   const deadline = performance.now() + PATIENCE
-  let state = take(place, path, { now, deadline, lastLine: "whole" }).captured.state
+  let state = take(place, path, { now, deadline, lastLine: "whole", known: knownOf }).captured.state
   // A command is archiving the same file: it takes our note as well, or we get our turn in a moment.
   while (state === "busy" && performance.now() < deadline) {
     Bun.sleepSync(10)
-    state = take(place, path, { now, deadline, lastLine: "whole" }).captured.state
+    state = take(place, path, { now, deadline, lastLine: "whole", known: knownOf }).captured.state
   }
   if (state !== "current") {
     throw new CtxError("not-archived", "the note is not in the vault yet", {

@@ -7,6 +7,7 @@ import { join } from "node:path"
 import type { Paths } from "../config/load.ts"
 import { codeOf, messageOf } from "../util/errors.ts"
 import { statsOf, writeWhole } from "../util/files.ts"
+import { knownOf } from "../vault/known.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { captureToSpool } from "../vault/spool.ts"
 import { existingSpools, prepareSpool, type SpoolPaths, spoolFolders } from "../vault/spool-folders.ts"
@@ -37,6 +38,7 @@ export function takeToSpool(paths: Paths, path: string, options: TakeOptions, ca
     forgotten: () => readable(() => forgottenOf(paths.dataHome, session, path)),
     // Filtered now, because moving it into the vault does not filter it again.
     secrets: paths.secrets,
+    known: knownOf(paths, session, path),
   }
   const { folder, captured } = captureToSpool(request, copy, spoolFolders(paths))
   if (folder !== undefined) rememberReason(folder, cause, options.now)

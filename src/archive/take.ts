@@ -3,7 +3,7 @@
 import type { SecretSettings } from "../secrets/filter.ts"
 import { closeSync, openSync } from "../util/fs.ts"
 import { relative } from "../util/path.ts"
-import { type Captured, type Chunk, capture } from "../vault/capture.ts"
+import { type Captured, type Chunk, capture, type KnownValues } from "../vault/capture.ts"
 import { readExactly } from "../vault/file.ts"
 import { transcriptName, vaultFile, vaultPath } from "../vault/layout.ts"
 import type { Stretch } from "../vault/reader.ts"
@@ -30,6 +30,9 @@ export interface Taken extends Pending {
   readonly unmarked: boolean
 }
 
+/** `knownOf` in vault/known.ts. */
+export type KnownFactory = (place: Place, session: string, path: string) => KnownValues
+
 export interface TakeOptions {
   /** ms since the epoch. */
   readonly now: number
@@ -38,6 +41,8 @@ export interface TakeOptions {
   /** Whether somebody waits: no line is begun that may take much longer than the deadline. */
   readonly hurried?: boolean | undefined
   readonly lastLine: "whole" | "any"
+  /** What was recognised as a secret in a session. `ask`: only see if it is needed, since few sessions do. */
+  readonly known?: KnownFactory | "ask" | undefined
   /** Session of a subagent's transcript, for hosts whose paths do not tell (up to 2.0). */
   readonly parent?: string | undefined
   /** zstd level; undefined: as fast as a hook needs. */
@@ -79,6 +84,7 @@ export function take(place: Place, path: string, options: TakeOptions): Taken {
     level: options.level,
     forgotten: () => forgottenOf(place.dataHome, session, path),
     secrets: place.secrets,
+    known: typeof options.known === "function" ? options.known(place, session, path) : options.known,
     // The views may not have followed the old copy to its end.
     onSuperseded: (file) => mark(relative(vaultFile(place.dataHome, ""), file)),
     onBegin: () => mark(copy),

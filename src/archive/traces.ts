@@ -5,6 +5,7 @@
 import { readdirSync, rmSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { codeOf, isDamage, isMissing } from "../util/errors.ts"
+import { removeKnown } from "../vault/known.ts"
 import { type Database, databasePath, openDatabase } from "./database.ts"
 import { dropPending } from "./pending.ts"
 import { dropPointers } from "./pointers.ts"
@@ -33,6 +34,7 @@ export function eraseTraces(dataHome: string, traces: Traces): number {
   const { sessions, whole, matches = () => false } = traces
   removeSessionFiles(dataHome, (name, bytes) => isOf(name, bytes, sessions) || matches(bytes))
   removeSharedState(dataHome, sessions)
+  for (const session of whole) removeKnown(dataHome, session)
   dropPending(dataHome, ({ session }) => whole.has(session.split("/", 1)[0]!))
   dropPointers(dataHome)
   removeKeptDatabases(dataHome)

@@ -11,8 +11,10 @@ import type { Paths, Settings } from "../config/load.ts"
 import { askForRebuild, spawnJob } from "../job/spawn.ts"
 import { sweepDue } from "../job/sweep.ts"
 import { codeOf, isDamage } from "../util/errors.ts"
+import { existsSync } from "../util/fs.ts"
 import { logError } from "../util/log.ts"
 import { dirname } from "../util/path.ts"
+import { knownFile } from "../vault/layout.ts"
 import { mayBeSpooled } from "../vault/spool-folders.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
 import { rememberClear } from "./clears.ts"
@@ -48,7 +50,7 @@ export async function handle(called: HookEvent, settings: Settings, deadline: nu
   const failed = (error: unknown): void =>
     logError(stateHome, { event: event.name, session: event.session, error })
   const until = start + (deadline - start) * VAULT_SHARE
-  const { taken, spooled } = await takeAll(event, settings.paths, now, until, failed)
+  const { taken, spooled, knows } = await takeAll(event, settings.paths, now, until, failed)
   // The user does not want this session here: keep no prompt and no marker, and give nothing back.
   const found = ownOf(event, taken)
   if (found?.captured.state === "forgotten") return ""
@@ -63,6 +65,12 @@ export async function handle(called: HookEvent, settings: Settings, deadline: nu
   let state = remember(before, event, now, taken[0]?.captured.size ?? 0, settings.paths.secrets)
   try {
     state = withCompactions(event, before, state, own, now)
+  } catch (error) {
+    failed(error)
+  }
+  let due = false
+  try {
+    if (knows) ({ state, due } = (await knowing()).knowing(settings.paths, event.session, before, state))
   } catch (error) {
     failed(error)
   }
@@ -93,7 +101,7 @@ export async function handle(called: HookEvent, settings: Settings, deadline: nu
   }
   try {
     if (lost) askForRebuild(dataHome)
-    const ended = startJob(event, taken, state, settings, now)
+    const ended = startJob(event, taken, state, settings, now, due)
     if (ended !== undefined) state = { ...state, jobAt: ended }
   } catch (error) {
     failed(error)
@@ -123,13 +131,19 @@ async function takeAll(
   now: number,
   until: number,
   failed: (error: unknown) => void,
-): Promise<{ taken: Taken[]; spooled: boolean }> {
+): Promise<{ taken: Taken[]; spooled: boolean; knows: boolean }> {
   const options = { now, deadline: until, hurried: true, lastLine: "whole", parent: event.session } as const
   const taken: Taken[] = []
   let spooled = false
+  let knows = existsSync(knownFile(paths.dataHome, event.session))
   for (const path of transcriptsIn(event)) {
     try {
-      const one = take(paths, path, options)
+      const known = knows ? (await knowing()).known : "ask"
+      let one = take(paths, path, { ...options, known })
+      if (one.captured.state === "recognised") {
+        knows = true
+        one = (await knowing()).takeOn(paths, path, options, one)
+      }
       taken.push(one)
       if (one.unmarked) (await spool()).spoolMarker(paths, one)
     } catch (error) {
@@ -142,7 +156,7 @@ async function takeAll(
       }
     }
   }
-  return { taken, spooled }
+  return { taken, spooled, knows }
 }
 
 /** The compaction just answered is in the transcript, or soon will be. */
@@ -180,6 +194,7 @@ async function needsNewViews({ settings }: ReplyRequest, error: unknown): Promis
 }
 
 const spool = () => import("../archive/spool.ts")
+const knowing = () => import("./knowing.ts")
 
 /** The session's state from the spool, while it cannot be written to its usual place. */
 async function newerState(
@@ -271,6 +286,7 @@ function needsReply(event: HookEvent, state: SessionState, settings: Settings, l
 /**
  * Starts the background job when there is more to do than a hook has time for, or when the host is still writing.
  *
+ * @param due whether what was archived earlier must be searched for what was recognised since
  * @returns how many bytes of the transcript the job will find, if it was started to index them
  */
 function startJob(
@@ -279,6 +295,7 @@ function startJob(
   state: SessionState,
   settings: Settings,
   now: number,
+  due: boolean,
 ): number | undefined {
   const transcripts = transcriptsIn(event)
   const folder = event.transcript === undefined ? undefined : dirname(event.transcript)
@@ -286,7 +303,7 @@ function startJob(
     spawnJob(settings.paths.dataHome, { transcripts, sweep: [folder], settle: true })
     return undefined
   }
-  let behind = false
+  let behind = due
   for (const { captured } of taken) behind ||= captured.state === "behind" || captured.state === "busy"
   const archived = taken[0]?.captured.archived ?? 0
   const large = archived - (state.jobAt ?? 0) >= INDEX_AT

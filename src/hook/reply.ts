@@ -16,6 +16,7 @@ import { latestSession, spokenIn } from "../restore/scope.ts"
 import { compileLate } from "../util/compiling.ts"
 import { statSync } from "../util/fs.ts"
 import { dirname } from "../util/path.ts"
+import { knownOf } from "../vault/known.ts"
 import { claimAnswer, rememberGiven } from "./answers.ts"
 import { CLEAR_LASTS, claimClear, isCleared, SILENT_CLEAR_LASTS } from "./clears.ts"
 import { additionalContext, type HookEvent } from "./event.ts"
@@ -198,7 +199,7 @@ function indexSession(indexer: Indexer, { event, settings, now, deadline }: Repl
   const path = `${dirname(event.transcript!)}/${id}.jsonl`
   if (isExcluded(settings.paths, path)) return
   const until = performance.now() + OTHERS_TIME
-  const options = { now, deadline: until, hurried: true, lastLine: "whole" } as const
+  const options = { now, deadline: until, hurried: true, lastLine: "whole", known: knownOf } as const
   const taken = take(settings.paths, path, options)
   indexer.index(taken, deadline - OTHERS_TIME, taken.fresh)
 }

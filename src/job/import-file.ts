@@ -7,6 +7,7 @@ import { messageOf } from "../util/errors.ts"
 import { statsOf } from "../util/files.ts"
 import { remainderOf, withTranscript } from "../vault/check.ts"
 import type { Tail } from "../vault/file.ts"
+import { knownOf } from "../vault/known.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { follows } from "../vault/original.ts"
 import { tailOf } from "../vault/reader.ts"
@@ -96,6 +97,7 @@ function takeAll(place: ImportPlace, path: string, { slice, onTaken }: FileOptio
       deadline: performance.now() + slice,
       lastLine,
       level: UNHURRIED,
+      known: knownOf,
     })
     onTaken(taken)
     const { state } = taken.captured

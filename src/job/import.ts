@@ -11,7 +11,11 @@ import { messageOf } from "../util/errors.ts"
 import { tryTo } from "../util/files.ts"
 import { type ImportedFile, type ImportPlace, sizeOf, wouldTake } from "./import-file.ts"
 import { Importer } from "./importer.ts"
+import { fillKnown } from "./known.ts"
 import { preparePointers } from "./pointers.ts"
+
+/** ms to wait for other processes that rewrite copies or have the views open. */
+const PATIENCE = 5000
 
 export interface ImportReport {
   readonly ok: boolean
@@ -85,6 +89,8 @@ export function importTranscripts(
     return { ...result, ok: result.ok && indexError === undefined, dryRun: false, turns, indexError }
   } finally {
     db?.close()
+    // In all sessions, and only now, as a subagent may come before its session.
+    tryTo(() => fillKnown(place, PATIENCE))
   }
 }
 

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { databasePath, openDatabase } from "../archive/database.ts"
 import { dropPointers } from "../archive/pointers.ts"
-import { rebuild } from "../archive/rebuild.ts"
+import { type RebuildOptions, rebuild } from "../archive/rebuild.ts"
 import { followVault } from "../archive/remembered.ts"
 import { followRemoval } from "../archive/removal.ts"
 import { changingSessions, sessionFolder } from "../archive/session-files.ts"
@@ -14,10 +14,12 @@ import { filterText, type SecretSettings } from "../secrets/filter.ts"
 import { CtxError, isMissing, messageOf } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
 import { logPath } from "../util/log.ts"
-import { vaultFile } from "../vault/layout.ts"
+import { isSuperseded, vaultFile } from "../vault/layout.ts"
+import { tailOf } from "../vault/reader.ts"
 import { redactCopy } from "../vault/redact.ts"
 import { withTidyLock } from "../vault/tidy.ts"
 import { vaultFiles } from "../vault/walk.ts"
+import { learn } from "./learn.ts"
 
 export interface RedactedCopy {
   /** Path below `vault/`, or `notes` for the source of our own transcripts. */
@@ -54,7 +56,7 @@ export interface RedactOptions {
   readonly onProgress?: (done: number, total: number) => void
 }
 
-type Place = Pick<Paths, "dataHome" | "stateHome" | "secrets">
+type Place = Pick<Paths, "dataHome" | "stateHome" | "home" | "secrets">
 
 /** @throws CtxError `busy` when another process is working on the vault's files or the views */
 export function redactArchive(place: Place, options: RedactOptions): RedactReport {
@@ -72,7 +74,7 @@ export function redactArchive(place: Place, options: RedactOptions): RedactRepor
 }
 
 /** As long as this file exists, the views may contain what the vault no longer does. */
-const noteOf = (dataHome: string): string => join(dataHome, "redacting")
+export const noteOf = (dataHome: string): string => join(dataHome, "redacting")
 
 /**
  * Rebuilds the views if a process was killed after it redacted the vault.
@@ -88,7 +90,7 @@ export function resumeRedaction(dataHome: string, wait: number): void {
 }
 
 /** @param renew must leave nothing in free pages */
-function renewViews(dataHome: string, renew: () => unknown): void {
+export function renewViews(dataHome: string, renew: () => unknown): void {
   renew()
   dropPointers(dataHome)
   // The rebuild has kept a copy of views that were damaged.
@@ -96,18 +98,18 @@ function renewViews(dataHome: string, renew: () => unknown): void {
   rmSync(noteOf(dataHome), { force: true })
 }
 
-function followRedaction(
-  dataHome: string,
-  changed: readonly RedactedCopy[],
-  { now, wait }: RedactOptions,
-): void {
-  const copies = new Set(changed.map(({ copy }) => copy))
+/**
+ * Makes the views of these copies' sessions again.
+ *
+ * @param copies paths below `vault/`
+ */
+export function followCopies(dataHome: string, copies: ReadonlySet<string>, options: RebuildOptions): void {
   const sessions = new Set(
     sources(dataHome)
       .filter(({ copy }) => copies.has(copy))
       .map(({ session }) => session),
   )
-  followRemoval(dataHome, (session) => (sessions.has(session) ? "text" : undefined), { now, wait })
+  followRemoval(dataHome, (session) => (sessions.has(session) ? "text" : undefined), options)
 }
 
 function redactAll(place: Place, secrets: SecretSettings, options: RedactOptions): RedactReport {
@@ -115,7 +117,7 @@ function redactAll(place: Place, secrets: SecretSettings, options: RedactOptions
   const { dryRun } = options
   const interrupted = existsSync(noteOf(dataHome))
   if (!dryRun) writeWhole(noteOf(dataHome), "")
-  const { looked, changed } = redactVault(dataHome, secrets, options)
+  const { looked, changed } = redactVault({ ...place, secrets }, options)
   if (!dryRun) {
     try {
       followVault(dataHome)
@@ -123,10 +125,9 @@ function redactAll(place: Place, secrets: SecretSettings, options: RedactOptions
       changed.push({ copy: "notes", filled: 0, error: messageOf(error) })
     }
   }
-  const restores = redactRestores(dataHome, secrets, dryRun)
-  const logs = [logPath(stateHome), `${logPath(stateHome)}.1`]
-  const files =
-    redactStates(dataHome, secrets, dryRun) + redactFiles(logs, (text) => filterText(text, secrets), dryRun)
+  const filter = (text: string): string => filterText(text, secrets)
+  const restores = redactRestores(dataHome, filter, dryRun)
+  const files = redactStates(dataHome, filter, dryRun) + redactLogs(stateHome, filter, dryRun)
   const damaged = keptDatabases(dataHome)
   const filledBytes = changed.reduce((sum, { filled }) => sum + filled, 0)
   const rebuilt = !dryRun && (interrupted || filledBytes + restores > 0)
@@ -136,7 +137,10 @@ function redactAll(place: Place, secrets: SecretSettings, options: RedactOptions
       // Whoever was interrupted does not tell which copies it had changed.
       interrupted
         ? rebuild(dataHome, { now: options.now, wait: options.wait })
-        : followRedaction(dataHome, changed, options),
+        : followCopies(dataHome, new Set(changed.map(({ copy }) => copy)), {
+            now: options.now,
+            wait: options.wait,
+          }),
     )
   } else if (!dryRun) {
     if (files > 0) dropPointers(dataHome)
@@ -156,8 +160,7 @@ function redactAll(place: Place, secrets: SecretSettings, options: RedactOptions
 }
 
 function redactVault(
-  dataHome: string,
-  secrets: SecretSettings,
+  { dataHome, home, secrets }: Omit<Place, "stateHome">,
   { dryRun, rescan, onProgress }: RedactOptions,
 ): { looked: number; changed: RedactedCopy[] } {
   const all = vaultFiles(dataHome)
@@ -168,7 +171,11 @@ function redactVault(
   for (const { copy, bytes } of all) {
     try {
       const filled = redactCopy(vaultFile(dataHome, copy), { secrets, rescan, dryRun })
-      if (filled !== undefined) looked++
+      if (filled !== undefined) {
+        looked++
+        const path = isSuperseded(copy) ? undefined : tailOf(vaultFile(dataHome, copy))?.header.path
+        if (path !== undefined && !dryRun) learn({ dataHome, home, secrets }, path)
+      }
       if ((filled ?? 0) > 0) changed.push({ copy, filled: filled!, error: undefined })
     } catch (error) {
       // One damaged copy must not stop the others from being redacted.
@@ -180,8 +187,11 @@ function redactVault(
   return { looked, changed }
 }
 
+/** Returns the same text if there is nothing to fill. */
+type Filter = (text: string) => string
+
 /** @returns how many rows had something to overwrite */
-function redactRestores(dataHome: string, secrets: SecretSettings, dryRun: boolean): number {
+export function redactRestores(dataHome: string, filter: Filter, dryRun: boolean): number {
   if (!existsSync(databasePath(dataHome))) return 0
   const db = openDatabase(dataHome, { wait: 5000, readonly: dryRun, asItIs: true })
   try {
@@ -190,7 +200,7 @@ function redactRestores(dataHome: string, secrets: SecretSettings, dryRun: boole
     const found = db
       .query<{ id: number; text: string }, []>("SELECT id, text FROM restores WHERE text <> ''")
       .all()
-      .map(({ id, text }) => ({ id, text, filtered: filterText(text, secrets) }))
+      .map(({ id, text }) => ({ id, text, filtered: filter(text) }))
       .filter(({ text, filtered }) => text !== filtered)
     if (!dryRun && found.length > 0) {
       const update = db.query("UPDATE restores SET text = ? WHERE id = ?")
@@ -204,20 +214,24 @@ function redactRestores(dataHome: string, secrets: SecretSettings, dryRun: boole
   }
 }
 
+/** @returns how many of the log's files had something to overwrite */
+export const redactLogs = (stateHome: string, filter: Filter, dryRun: boolean): number =>
+  redactFiles([logPath(stateHome), `${logPath(stateHome)}.1`], filter, dryRun)
+
 /** @returns how many states of sessions had something to overwrite */
-function redactStates(dataHome: string, secrets: SecretSettings, dryRun: boolean): number {
+export function redactStates(dataHome: string, filter: Filter, dryRun: boolean): number {
   let changed = 0
   for (const file of filesIn(sessionFolder(dataHome))) {
     // Locked so that it does not overwrite what a hook writes about the session at this moment.
     changed += changingSessions(dataHome, () =>
-      redactFiles([file], (text) => filteredJson(text, secrets), dryRun),
+      redactFiles([file], (text) => filteredJson(text, filter), dryRun),
     )
   }
   return changed
 }
 
 /** @returns how many files had something to overwrite */
-function redactFiles(files: readonly string[], filter: (text: string) => string, dryRun: boolean): number {
+function redactFiles(files: readonly string[], filter: Filter, dryRun: boolean): number {
   let changed = 0
   for (const file of files) {
     let text: string
@@ -236,18 +250,18 @@ function redactFiles(files: readonly string[], filter: (text: string) => string,
 }
 
 /** Filters the strings of a small JSON document, or an incomplete document as text. */
-function filteredJson(text: string, secrets: SecretSettings): string {
+function filteredJson(text: string, filter: Filter): string {
   let found = false
   try {
     const document = JSON.parse(text, (_key, value: unknown) => {
       if (typeof value !== "string") return value
-      const filtered = filterText(value, secrets)
+      const filtered = filter(value)
       found ||= filtered !== value
       return filtered
     })
     return found ? JSON.stringify(document) : text
   } catch {
-    return filterText(text, secrets)
+    return filter(text)
   }
 }
 

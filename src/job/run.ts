@@ -23,12 +23,15 @@ import { withOwnPatterns } from "../config/own-patterns.ts"
 import { CtxError, codeOf, isDamage, messageOf } from "../util/errors.ts"
 import { mkdirSync } from "../util/fs.ts"
 import { logError } from "../util/log.ts"
+import { knownOf } from "../vault/known.ts"
 import { vaultPath } from "../vault/layout.ts"
 import { lock, openLock } from "../vault/lock.ts"
 import { compactWhenIdle } from "../vault/tidy.ts"
 import { Embedding } from "./embedding.ts"
 import { resumeForgetting } from "./forget.ts"
 import { Ground } from "./ground.ts"
+import { fillKnown } from "./known.ts"
+import { learn } from "./learn.ts"
 import { preparePointers } from "./pointers.ts"
 import { resumeRedaction } from "./redact.ts"
 import {
@@ -76,6 +79,8 @@ export async function runJob(): Promise<void> {
       if (fd === undefined || !lock(fd, 0)) return
       recoverRequests(paths.dataHome)
       await work(paths, resolved.config, ground)
+      // What the job itself has recognised.
+      fillKnown(paths, PATIENCE.wait)
     } catch (error) {
       if (codeOf(error) !== STOPPED && !ground.isGone) logError(paths.stateHome, { event: "job", error })
       return
@@ -107,6 +112,8 @@ async function work(paths: Paths, config: Config, ground: Ground): Promise<void>
   const end = performance.now() + LONGEST
   goOnForgetting(paths)
   const drained = drain(paths, end)
+  // What hooks recognised meanwhile they may not have been able to note.
+  for (const path of drained) learn(paths, path)
   let db = opened(paths)
   ground.noteDatabase()
   const goOn = (): void => ground.goOn()
@@ -193,6 +200,8 @@ function goOnForgetting(paths: Paths): void {
   try {
     resumeForgetting(paths.dataHome, { wait: PATIENCE.wait })
     resumeRedaction(paths.dataHome, PATIENCE.wait)
+    // Before the views follow, which would have to be made again.
+    fillKnown(paths, PATIENCE.wait)
   } catch (error) {
     logError(paths.stateHome, { event: "forget", error })
   }
@@ -285,6 +294,7 @@ export function archiveAll(
       deadline: performance.now() + SLICE,
       lastLine,
       level: UNHURRIED,
+      known: knownOf,
     })
     const { captured } = taken
     if (captured.id === undefined) return

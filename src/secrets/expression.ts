@@ -61,8 +61,14 @@ type Node =
   | { readonly kind: "assert"; readonly which: Assertion }
   | { readonly kind: "look"; readonly node: Node; readonly ahead: boolean; readonly negated: boolean }
 
+export interface Expression {
+  readonly program: Program
+  /** What every match contains; may be empty. A text without it needs no closer look. */
+  readonly needs: string
+}
+
 /** @throws Unusable */
-export function programOf(source: string): Program {
+export function expressionOf(source: string): Expression {
   try {
     new RegExp(source)
   } catch {
@@ -70,7 +76,34 @@ export function programOf(source: string): Program {
   }
   const node = new Parser(source).parse()
   if (isEmptyable(node)) throw new Unusable("it matches the empty text")
-  return compiled(node, false)
+  return { program: compiled(node, false), needs: neededBy(node) }
+}
+
+/** The longest text that each match contains, as far as that is easily seen. */
+function neededBy(node: Node): string {
+  let best = ""
+  const keep = (text: string): void => {
+    if (text.length > best.length) best = text
+  }
+  let run = ""
+  for (const one of node.kind === "all" ? node.nodes : [node]) {
+    if (one.kind === "assert" || one.kind === "look") continue
+    const code = one.kind === "set" ? onlyIn(one.set) : undefined
+    if (code !== undefined) run += String.fromCharCode(code)
+    else {
+      keep(run)
+      run = ""
+      if (one.kind === "repeat" && one.least > 0) keep(neededBy(one.node))
+      if (one.kind === "all") keep(neededBy(one))
+    }
+  }
+  keep(run)
+  return best
+}
+
+function onlyIn(set: Uint8Array): number | undefined {
+  const code = set.indexOf(1)
+  return code >= 0 && set.indexOf(1, code + 1) < 0 ? code : undefined
 }
 
 /** Whether it may match without consuming anything. */

@@ -6,7 +6,7 @@
 import type { AddSpan } from "./blocks.ts"
 import { type Limits, searchWithin } from "./clock.ts"
 import { findSecrets } from "./find.ts"
-import { clipped, isJsonLine, type Span, stringsOf } from "./lines.ts"
+import { clipped, isJsonLine, type JsonString, type Span, stringsOf } from "./lines.ts"
 import type { FindOwn } from "./patterns.ts"
 import { findPrivate, findPrivateText, mentionsPrivate, saidIn } from "./private.ts"
 import { RULES_NUMBER } from "./rules.ts"
@@ -31,6 +31,8 @@ export interface FilteredLines {
   readonly hidden: number
   /** The version of the rules that were applied; 0: none. */
   readonly rules: number
+  /** Places of what may be a password, key or token by itself, and may occur elsewhere. */
+  readonly values: readonly Span[]
 }
 
 /** About how many bytes of lines are searched at a time: what is done in time is kept. */
@@ -52,10 +54,11 @@ export function filterLines(
   settings: SecretSettings,
   { until, cpu }: Limits = PATIENT,
 ): FilteredLines {
-  if (!settings.enabled) return { content, hidden: 0, rules: 0 }
+  if (!settings.enabled) return { content, hidden: 0, rules: 0, values: [] }
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.length)
   const text = bytes.toString("latin1")
   const spans: Span[] = []
+  const values: Span[] = []
   let left = hidden
   let done = 0
   /** Up to here, each line is searched by itself. */
@@ -63,21 +66,27 @@ export function filterLines(
   while (done < text.length) {
     const from = done
     const to = endOfStep(text, from, from < careful ? 1 : STEP)
-    const part = text.slice(from, to)
+    const line = text.slice(from, to)
     const limits = { until, cpu: cpu * (1 + (to - from) / (1 << 20)) }
-    const found = searchWithin(limits, () => spansIn(bytes.subarray(from, to), part, left, settings))
+    const found = searchWithin(limits, () => spansIn(bytes.subarray(from, to), line, left, settings))
     if (found === undefined && endOfStep(text, from, 1) < to) {
       careful = to
       continue
     }
     if (found === undefined && until !== undefined) break
-    const { spans: all, left: next } = found ?? hiddenLine(part, left)
-    for (const { start, end } of all) spans.push({ start: from + start, end: from + end })
-    left = next
+    const part = found ?? hiddenLine(line, left)
+    for (const { start, end } of part.spans) spans.push({ start: from + start, end: from + end })
+    for (const { start, end } of part.values) values.push({ start: from + start, end: from + end })
+    left = part.left
     done = to
   }
   const searched = done < text.length ? content.subarray(0, done) : content
-  return { content: spans.length === 0 ? searched : fill(searched, spans), hidden: left, rules: RULES_NUMBER }
+  return {
+    content: spans.length === 0 ? searched : fill(searched, spans),
+    hidden: left,
+    rules: RULES_NUMBER,
+    values,
+  }
 }
 
 /** The end of whole lines of about `size` bytes in all, or of one longer line. */
@@ -91,17 +100,28 @@ function endOfStep(text: string, start: number, size: number): number {
 
 interface Searched {
   readonly spans: readonly Span[]
+  readonly values: readonly Span[]
   /** How many records after these a `<private>` still hides. */
   readonly left: number
 }
 
 function spansIn(bytes: Buffer, text: string, hidden: number, settings: SecretSettings): Searched {
   const spans: Span[] = []
+  const values: Span[] = []
   const add = (start: number, end: number): void => void spans.push({ start, end })
-  findSecrets(bytes, text, "lines", add)
+  findSecrets(bytes, text, "lines", (start, end, isValue) => {
+    add(start, end)
+    if (isValue) values.push({ start, end })
+  })
+  const first = spans.length
   const left = hidden > 0 || mentionsPrivate(bytes) ? findPrivate(text, hidden, add) : 0
+  const secret = spans.slice(first)
   findOwn(text, settings, add)
-  return { spans: spans.length === 0 ? spans : withinStrings(text, merged(spans)), left }
+  return {
+    spans: spans.length === 0 ? spans : withinStrings(text, merged(spans)),
+    values: values.filter(({ start, end }) => !secret.some((one) => one.start < end && one.end > start)),
+    left,
+  }
 }
 
 function findOwn(text: string, { patterns, findOwn: find }: SecretSettings, add: AddSpan): void {
@@ -116,7 +136,7 @@ function hiddenLine(text: string, hidden: number): Searched {
   const spans: Span[] = []
   const end = text.endsWith("\n") ? text.length - 1 : text.length
   for (const one of saidIn(text, 0, end)) spans.push(one)
-  return { spans, left: findPrivate(text, hidden, () => {}) }
+  return { spans, values: [], left: findPrivate(text, hidden, () => {}) }
 }
 
 /** Matches what every secret has: a long word, an operator or, before a password, an option. Most short prompts do not. */
@@ -144,7 +164,7 @@ export function filterText(text: string, settings: SecretSettings): string {
 }
 
 /** Sorted, and those that meet joined: there may be thousands that overlap. */
-function merged(spans: readonly Span[]): Span[] {
+export function merged(spans: readonly Span[]): Span[] {
   const sorted = [...spans].sort((a, b) => a.start - b.start)
   const found: Span[] = []
   let last: { start: number; end: number } | undefined
@@ -162,8 +182,13 @@ function merged(spans: readonly Span[]): Span[] {
  * In lines of JSON, only the content of strings may change; other lines may change anywhere.
  *
  * @param spans sorted, without overlaps
+ * @param strings those that may change
  */
-function withinStrings(text: string, spans: readonly Span[]): Span[] {
+export function withinStrings(
+  text: string,
+  spans: readonly Span[],
+  strings: typeof stringsOf = stringsOf,
+): Span[] {
   const sorted = spans.flatMap((span) => byLine(text, span))
   const kept: Span[] = []
   for (let n = 0; n < sorted.length; ) {
@@ -173,7 +198,7 @@ function withinStrings(text: string, spans: readonly Span[]): Span[] {
     const here: Span[] = []
     for (; n < sorted.length && sorted[n]!.start < lineEnd; n++) here.push(sorted[n]!)
     if (!isJsonLine(text, lineStart)) kept.push(...here)
-    else kept.push(...inLine(text, lineStart, lineEnd, here))
+    else kept.push(...inLine(text, here, strings(text, lineStart, lineEnd)))
   }
   return kept
 }
@@ -189,10 +214,10 @@ function byLine(text: string, { start, end }: Span): Span[] {
   return found
 }
 
-function inLine(text: string, start: number, end: number, spans: readonly Span[]): Span[] {
+function inLine(text: string, spans: readonly Span[], strings: Iterable<JsonString>): Span[] {
   const kept: Span[] = []
   let first = 0
-  for (const string of stringsOf(text, start, end)) {
+  for (const string of strings) {
     while (first < spans.length && spans[first]!.end <= string.start) first++
     for (let n = first; n < spans.length && spans[n]!.start < string.end; n++) {
       const part = clipped(text, spans[n]!, string)
@@ -206,7 +231,7 @@ function inLine(text: string, start: number, end: number, spans: readonly Span[]
 const isContinuation = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80
 
 /** A copy with the spans filled; a multi-byte character is filled whole. */
-function fill(bytes: Uint8Array, spans: readonly Span[]): Uint8Array {
+export function fill(bytes: Uint8Array, spans: readonly Span[]): Uint8Array {
   const filled = new Uint8Array(bytes)
   for (const { start, end } of spans) {
     let from = start

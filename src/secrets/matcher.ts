@@ -2,7 +2,7 @@
  * Follows the program of an expression through a window of a text. Each step is tried at each place once: what has
  * failed there fails again, from wherever it is reached. Pure.
  */
-import { ASSERTIONS, type LookAround, type Program, STEP } from "./expression.ts"
+import { ASSERTIONS, type Expression, type LookAround, type Program, STEP } from "./expression.ts"
 
 export interface Match {
   readonly start: number
@@ -31,10 +31,13 @@ export class Matcher {
   /** For each character code, 1 if a match may begin with it. */
   readonly #first: Uint8Array
   #seen = new Uint32Array(0)
+  /** What every match contains; may be empty. */
+  readonly needs: string
 
-  constructor(program: Program) {
+  constructor({ program, needs }: Expression) {
     this.#program = program
     this.#first = firstOf(program)
+    this.needs = needs
   }
 
   /** All matches, as RegExp's `matchAll` would find them. */

@@ -4,7 +4,7 @@
  */
 import type { AddSpan } from "./blocks.ts"
 import { look } from "./clock.ts"
-import { programOf, Unusable } from "./expression.ts"
+import { expressionOf, Unusable } from "./expression.ts"
 import { isJsonLine, stringsOf } from "./lines.ts"
 import { Matcher } from "./matcher.ts"
 
@@ -31,30 +31,55 @@ export function problemOf(pattern: string): string | undefined {
 function matcherOf(pattern: string): Matcher {
   if (pattern.length > LONGEST_PATTERN) throw new Unusable(`longer than ${LONGEST_PATTERN} characters`)
   // The text has one character per byte of UTF-8.
-  return new Matcher(programOf(Buffer.from(pattern).toString("latin1")))
+  return new Matcher(expressionOf(Buffer.from(pattern).toString("latin1")))
 }
 
 /** Searches the strings in lines of JSON, and all of other lines. */
 export function finderOf(patterns: readonly string[]): FindOwn {
   const matchers = patterns.map(matcherOf)
   return (text, add) => {
+    // Most texts are none of the patterns' business, which the engine says at once.
+    const asked = matchers.map((one) => new Asked(one, text)).filter((one) => one.mayMatch(0, text.length))
+    if (asked.length === 0) return
     for (let start = 0; start < text.length; ) {
       const newline = text.indexOf("\n", start)
       const end = newline < 0 ? text.length : newline
       const pieces = isJsonLine(text, start) ? stringsOf(text, start, end) : [{ start, end, isKey: false }]
-      for (const piece of pieces) if (!piece.isKey) inPiece(text, piece.start, piece.end, matchers, add)
+      for (const piece of pieces) if (!piece.isKey) inPiece(text, piece.start, piece.end, asked, add)
       start = end + 1
     }
   }
 }
 
-function inPiece(text: string, start: number, end: number, matchers: readonly Matcher[], add: AddSpan): void {
+/** A pattern, and where in a text its next match may be. */
+class Asked {
+  readonly matcher: Matcher
+  readonly #text: string
+  #next = -1
+
+  constructor(matcher: Matcher, text: string) {
+    this.matcher = matcher
+    this.#text = text
+  }
+
+  /** Whether there may be a match between two places. The first must never decrease. */
+  mayMatch(from: number, to: number): boolean {
+    if (this.#next < from) {
+      const at = this.#text.indexOf(this.matcher.needs, from)
+      this.#next = at < 0 ? Number.POSITIVE_INFINITY : at
+    }
+    return this.#next < to
+  }
+}
+
+function inPiece(text: string, start: number, end: number, asked: readonly Asked[], add: AddSpan): void {
   for (let from = start; from < end; ) {
     const to = Math.min(end, from + WINDOW)
     let next = to === end ? end : to - OVERLAP
-    for (const matcher of matchers) {
+    for (const one of asked) {
+      if (!one.mayMatch(from, to)) continue
       look()
-      for (const match of matcher.matches({ text, start, end, from, to })) {
+      for (const match of one.matcher.matches({ text, start, end, from, to })) {
         add(match.start, match.end)
         // The next window contains all of it, unless it is longer than a window.
         if (match.end === to && to < end && match.start > from + OVERLAP) next = Math.min(next, match.start)

@@ -14,7 +14,7 @@ const RECORDS = 8
 const anyTag = (): RegExp => /(?:<|\\u003c)(\/?)private(?:>|\\u003e)/gi
 
 /** Fields that describe a record and never hold what was said. */
-const structure = (): RegExp =>
+export const structure = (): RegExp =>
   /^(?:type|role|id|uuid|parentUuid|logicalParentUuid|sessionId|timestamp|version|cwd|gitBranch|model|tool_use_id|name|requestId|subtype|level|userType|media_type|stop_reason|agentId|slug|service_tier)$/
 
 /** Whether the tag occurs, as people write it or as JSON may encode it. */

@@ -3,7 +3,7 @@
  * The result is a copy like any other, so views, export and verify need no special case.
  */
 import { closeSync, statSync } from "node:fs"
-import { filterLines, type SecretSettings } from "../secrets/filter.ts"
+import { type FilteredLines, filterLines, type SecretSettings } from "../secrets/filter.ts"
 import { CtxError } from "../util/errors.ts"
 import {
   appendFrame,
@@ -14,6 +14,7 @@ import {
   segmentsBackwards,
 } from "./file.ts"
 import { TAIL_WINDOW, xxh64 } from "./frame.ts"
+import { Values } from "./known.ts"
 import { archivedIn, stretchesFrom } from "./reader.ts"
 
 /** UTF-16 units of lines in one frame, give or take a line. */
@@ -75,15 +76,29 @@ function* contents(copy: string): Generator<Uint8Array> {
 const sizeOf = (lines: readonly string[]): number =>
   lines.reduce((sum, line) => sum + Buffer.byteLength(line), 0)
 
-function writeLines(held: LockedCopy, lines: readonly string[], { now, edit, secrets }: MadeRequest): number {
+function writeLines(
+  held: LockedCopy,
+  lines: readonly string[],
+  { path, now, edit, secrets }: MadeRequest,
+): number {
   let end = held.tail.end
   const start = held.tail.last?.to ?? 0
   let from = start
   let tail = endOf(held)
   let hidden = held.tail.last?.hidden ?? 0
-  for (const made of chunks(lines)) {
-    const filtered = filterLines(made, hidden, secrets)
-    const content = edit(filtered.content)
+  // What is recognised anywhere in them is filled everywhere.
+  const values = new Values()
+  const filter = (
+    original: Buffer,
+    hiddenBefore: number,
+  ): { content: Uint8Array; filtered: FilteredLines } => {
+    const filtered = filterLines(original, hiddenBefore, secrets)
+    return { content: values.fill({ path, id: "", from: 0, original, filtered, edit }), filtered }
+  }
+  const all = [...chunks(lines)]
+  if (all.length > 1) for (const made of all) filter(made, 0)
+  for (const made of all) {
+    const { content, filtered } = filter(made, hidden)
     hidden = filtered.hidden
     const window = Buffer.concat([tail, content.subarray(-TAIL_WINDOW)]).subarray(-TAIL_WINDOW)
     const segment = appendFrame(held.fd, end, content, {

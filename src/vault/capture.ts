@@ -5,7 +5,7 @@
  * lines only, unless the caller says otherwise: the host is still writing half a line.
  */
 
-import { FILTERED, filterLines, hurried, type SecretSettings } from "../secrets/filter.ts"
+import { FILTERED, type FilteredLines, filterLines, hurried, type SecretSettings } from "../secrets/filter.ts"
 import { compileAsUsual } from "../util/compiling.ts"
 import { closeSync, type FileStats, fstatSync, openSync, rmSync, statSync } from "../util/fs.ts"
 import {
@@ -63,12 +63,31 @@ export interface CaptureRequest {
   readonly forgotten?: () => Forgotten | undefined
   /** What must not reach the vault; by default, the known formats of secrets. */
   readonly secrets?: SecretSettings | undefined
+  /** What was recognised in the session. `ask`: stop before lines in which something is. */
+  readonly known?: KnownValues | "ask" | undefined
   /** Called with a copy's new absolute path when it is set aside because the host has rewritten the transcript. */
   readonly onSuperseded?: (file: string) => void
   /** Called before the first frame is written, if there is one. */
   readonly onBegin?: () => void
   /** Called with each frame's content as written to the copy. */
   readonly onChunk?: (chunk: Chunk) => void
+}
+
+/** Lines about to be archived. */
+export interface KnownLines {
+  readonly path: string
+  /** Id of the copy. */
+  readonly id: string
+  /** Offset in the transcript. */
+  readonly from: number
+  readonly original: Uint8Array
+  readonly filtered: FilteredLines
+  readonly edit: Edit
+}
+
+/** Fills what was recognised as a secret once in a session wherever it occurs (known.ts). */
+export interface KnownValues {
+  fill(lines: KnownLines): Uint8Array
 }
 
 export interface Chunk {
@@ -80,8 +99,9 @@ export interface Captured {
   /**
    * `current`: everything is in the copy. `behind`: time ran out first. `busy`: another process held the lock.
    * `missing`: there is no such transcript (never written, or deleted). `forgotten`: the user does not want it.
+   * `recognised`: a secret was, and the caller has to say what is known.
    */
-  readonly state: "current" | "behind" | "busy" | "missing" | "forgotten"
+  readonly state: "current" | "behind" | "busy" | "missing" | "forgotten" | "recognised"
   /** Id of the copy; undefined if there is none. */
   readonly id: string | undefined
   /** Bytes of the transcript that are in the copy. */
@@ -220,8 +240,16 @@ function appendTo(
     }
     const read = all.subarray(0, filtered.content.length)
     const after = hashAfter(source, from, read)
+    const { known, transcript: path } = request
+    if (known === "ask" && filtered.values.length > 0) {
+      state = "recognised"
+      break
+    }
     // Edited after filtering, because tombstones know lines as they were in the vault.
-    const content = edit(filtered.content, from)
+    const content =
+      typeof known === "object"
+        ? known.fill({ path, id: held.tail.header.id, from, original: read, filtered, edit })
+        : edit(filtered.content, from)
     hidden = filtered.hidden
     const about = {
       from,

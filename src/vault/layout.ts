@@ -25,6 +25,10 @@ export function vaultPath(transcript: string, home: string): string {
 /** The absolute path of a copy. */
 export const vaultFile = (dataHome: string, copy: string): string => join(dataHome, "vault", copy)
 
+/** Says where the values of a session are that were recognised as secrets (known.ts). */
+export const knownFile = (dataHome: string, owner: string): string =>
+  join(dataHome, "known", `${Bun.hash.xxHash64(owner, 0n).toString(16)}.jsonl`)
+
 /** Whether the copy was made from another tool's archive; these have a folder of their own. */
 export const isImportedCopy = (copy: string): boolean => copy.startsWith("imported/")
 

@@ -71,7 +71,8 @@ function wouldFill(file: string, filter: FrameFilter): number | undefined {
   }
 }
 
-function bytesFilled(before: Uint8Array, after: Uint8Array): number {
+/** Bytes that only the second has as filler. */
+export function bytesFilled(before: Uint8Array, after: Uint8Array): number {
   if (before === after) return 0
   let n = 0
   for (let at = 0; at < after.length; at++) if (after[at] === FILLER && before[at] !== FILLER) n++

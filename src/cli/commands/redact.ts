@@ -1,5 +1,6 @@
 /** `ctxbridge redact`: removes secrets that were archived before the filter knew them. */
 import { existsSync } from "node:fs"
+import { fillKnown } from "../../job/known.ts"
 import { type RedactReport, redactArchive } from "../../job/redact.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { bytes, count } from "../../util/text.ts"
@@ -33,8 +34,11 @@ export default {
       wait: PATIENCE,
       onProgress: (done, total) => out.progress("looking", done, total),
     })
+    // What was found now may occur elsewhere in its session.
+    const knownBytes = report.dryRun ? 0 : fillKnown(env, PATIENCE)
     for (const line of render(report, rescan)) out.print(line)
-    out.json(report)
+    if (knownBytes > 0) out.print(`Overwrote ${bytes(knownBytes)} of the same elsewhere in their sessions`)
+    out.json({ ...report, knownBytes })
     return report.ok ? EXIT.ok : EXIT.failed
   },
 } satisfies Command

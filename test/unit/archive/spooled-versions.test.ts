@@ -258,7 +258,7 @@ describe("a transcript to which the host went back while its end was spooled", (
     const word = /prompt number 8/
     expect(world.versions.some((text) => word.test(text))).toBe(true)
     const finder = textFinder("prompt number 8")
-    const look = () => findText(dataHome, finder, { now: 1 })
+    const look = () => findText(dataHome, () => finder, { now: 1 })
     expect(look().places).toBe(1)
     forget(dataHome, () => look().tombstones, { wait: 0, matches: (one) => finder(one).length > 0 })
     expect(world.versions.some((text) => word.test(text))).toBe(false)
@@ -270,7 +270,7 @@ describe("a transcript to which the host went back while its end was spooled", (
     world.archive.db.close()
     const { dataHome } = world.paths
     const finder = textFinder("prompt number 2")
-    forget(dataHome, () => findText(dataHome, finder, { now: 1 }).tombstones, { wait: 0 })
+    forget(dataHome, () => findText(dataHome, () => finder, { now: 1 }).tombstones, { wait: 0 })
     world.drain()
     expect(world.versions.join("")).not.toContain("prompt number 2")
   })

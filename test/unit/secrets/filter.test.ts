@@ -382,5 +382,6 @@ test("switched off: nothing changes, and the note says so", () => {
     content: bytes,
     hidden: 0,
     rules: 0,
+    values: [],
   })
 })

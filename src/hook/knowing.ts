@@ -1,0 +1,44 @@
+/** What a hook does about values that were recognised as secrets in its session. Loaded only if there are any. */
+import { type Taken, type TakeOptions, take } from "../archive/take.ts"
+import type { Paths } from "../config/load.ts"
+import { withoutKnown } from "../secrets/known.ts"
+import { isDue, knownOf } from "../vault/known.ts"
+import { knownFile } from "../vault/layout.ts"
+import type { SessionState } from "./state.ts"
+
+/** For `take`. */
+export const known = knownOf
+
+/** Goes on where a call stopped that had not expected to recognise anything. */
+export function takeOn(paths: Paths, path: string, options: TakeOptions, first: Taken): Taken {
+  const second = take(paths, path, { ...options, known: knownOf })
+  const fresh = [...first.fresh, ...second.fresh]
+  const captured = { ...second.captured, taken: first.captured.taken + second.captured.taken }
+  const superseded = first.captured.superseded ?? captured.superseded
+  return {
+    ...second,
+    captured: { ...captured, superseded },
+    fresh,
+    unmarked: first.unmarked || second.unmarked,
+  }
+}
+
+export interface Knowing {
+  /** The state without the values that are known. */
+  readonly state: SessionState
+  /** Whether the job has to search what was archived before. */
+  readonly due: boolean
+}
+
+/** @param before the state as it was read */
+export function knowing(place: Paths, session: string, before: SessionState, after: SessionState): Knowing {
+  const clean: Record<string, unknown> = {}
+  for (const key of ["prompt", "focus", "summary"] as const) {
+    const text = after[key]
+    if (text === undefined || text === before[key]) continue
+    const { known } = knownOf(place, session, "")
+    clean[key] = withoutKnown(text, known)
+  }
+  const state = Object.keys(clean).length === 0 ? after : { ...after, ...clean }
+  return { state, due: isDue(knownFile(place.dataHome, session)) }
+}

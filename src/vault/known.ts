@@ -1,0 +1,195 @@
+/**
+ * What was recognised as a secret once in a session is filled wherever it occurs in it (docs/adr/0014).
+ *
+ * Nothing of a value is kept: `known/` has one file per session, which says where in the host's transcripts its values
+ * are. They are read there when they are needed.
+ */
+
+import { fill, filterLines, type SecretSettings } from "../secrets/filter.ts"
+import { formsOf, isMemorable, type Known, placesIn } from "../secrets/known.ts"
+import { tryTo, writeWhole } from "../util/files.ts"
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from "../util/fs.ts"
+import { dirname, join } from "../util/path.ts"
+import type { KnownLines, KnownValues } from "./capture.ts"
+import { readExactly } from "./file.ts"
+import { knownFile, vaultFile, vaultPath } from "./layout.ts"
+import { follows, openSource, sameButForFiller } from "./original.ts"
+import { tailOf } from "./reader.ts"
+import type { Edit } from "./rewrite.ts"
+import { ownerOf } from "./tombstones.ts"
+
+/** Values of one session. More than these come from tests and examples, and looking for each costs time. */
+const MOST = 200
+
+/** One line of the file. */
+interface Place {
+  readonly path: string
+  /** Id of the transcript's copy: another means that the host has rewritten it. */
+  readonly id: string
+  /** First byte of each value in the transcript, and the one after its last. */
+  readonly spans: readonly (readonly [from: number, to: number])[]
+}
+
+export interface KnownPlace {
+  readonly dataHome: string
+  readonly home: string
+}
+
+/** @param session as named in the views */
+export const knownOf = (place: KnownPlace, session: string, path: string): SessionValues =>
+  new SessionValues(place, ownerOf(session, path))
+
+/** Values in memory. */
+export class Values implements KnownValues {
+  /** In the order in which they were recognised. */
+  readonly known = new Map<string, readonly string[]>()
+
+  fill({ path, id, from, original, filtered, edit }: KnownLines): Uint8Array {
+    const bytes = Buffer.from(original.buffer, original.byteOffset, original.length)
+    const text = bytes.toString("latin1")
+    const fresh = filtered.values.filter(({ start, end }) => this.add(text.slice(start, end)))
+    if (fresh.length > 0)
+      this.note({ path, id, spans: fresh.map(({ start, end }) => [from + start, from + end]) })
+    let content = edit(filtered.content, from)
+    for (const forms of this.known.values()) {
+      const places = placesIn(bytes, text, forms)
+      // Tombstones know lines as they were when fewer values were known.
+      if (places.length > 0) content = edit(fill(content, places), from)
+    }
+    return content
+  }
+
+  /** @returns whether it is new */
+  protected add(value: string): boolean {
+    if (this.known.has(value) || this.known.size >= MOST || !isMemorable(value)) return false
+    this.known.set(value, formsOf(value))
+    return true
+  }
+
+  protected note(_place: Place): void {}
+}
+
+/** Values of a session. */
+export class SessionValues extends Values {
+  readonly #file: string
+
+  /** @param owner the session, without a subagent */
+  constructor(place: KnownPlace, owner: string) {
+    super()
+    this.#file = knownFile(place.dataHome, owner)
+    for (const one of placesKept(this.#file)) for (const value of valuesAt(place, one)) this.add(value)
+  }
+
+  /** Notes the values of lines that are archived already. */
+  learn(lines: Omit<KnownLines, "filtered" | "edit">, secrets: SecretSettings): void {
+    this.fill({ ...lines, filtered: filterLines(lines.original, 0, secrets), edit: asItIs })
+  }
+
+  /** Before anything of the lines with the values is archived. */
+  protected override note(place: Place): void {
+    // What cannot be noted is still known to this call. The job looks again at what had to be archived elsewhere.
+    tryTo(() => {
+      mkdirSync(dirname(this.#file), { recursive: true, mode: 0o700 })
+      appendFileSync(this.#file, `${JSON.stringify(place)}\n`, { mode: 0o600 })
+    })
+  }
+}
+
+const asItIs: Edit = (content) => content
+
+/**
+ * Fills values in what is archived already.
+ *
+ * @param original the same bytes in the transcript, where nothing is filled; undefined if it no longer has them
+ */
+export function withoutValues(
+  content: Uint8Array,
+  original: Uint8Array | undefined,
+  known: Known,
+): Uint8Array {
+  const isSame = original !== undefined && sameButForFiller(content, original) === undefined
+  const searched = Buffer.from(isSame ? original : content)
+  const text = searched.toString("latin1")
+  const places = [...known.values()].flatMap((forms) => placesIn(searched, text, forms))
+  return places.length === 0 ? content : fill(content, places)
+}
+
+function placesKept(file: string): Place[] {
+  try {
+    const lines = readFileSync(file, "utf8").split("\n")
+    return lines.flatMap((line) => {
+      try {
+        return [JSON.parse(line) as Place]
+      } catch {
+        return []
+      }
+    })
+  } catch {
+    // None yet. Or we may not look: then better archive what rules alone have filtered, elsewhere, than nothing.
+    return []
+  }
+}
+
+/** The values that a transcript still has where it had them when they were noted. */
+function valuesAt({ dataHome, home }: KnownPlace, { path, id, spans }: Place): string[] {
+  try {
+    const tail = tailOf(vaultFile(dataHome, vaultPath(path, home)))
+    if (tail?.header.id !== id) return []
+    const source = openSource(path)
+    if (source === undefined) return []
+    try {
+      if (!follows(source.fd, source.stats, tail)) return []
+      return spans.map(([from, to]) =>
+        Buffer.from(readExactly(source.fd, from, to - from)).toString("latin1"),
+      )
+    } finally {
+      closeSync(source.fd)
+    }
+  } catch {
+    return []
+  }
+}
+
+const doneFile = (file: string): string => file.replace(/\.jsonl$/, ".done")
+
+/** A file that says more than when everything archived of its session was last searched for its values. */
+export interface Due {
+  readonly file: string
+  readonly size: number
+  readonly paths: readonly string[]
+}
+
+export function dueKnown(dataHome: string): Due[] {
+  const folder = dirname(knownFile(dataHome, ""))
+  if (!existsSync(folder)) return []
+  return readdirSync(folder)
+    .filter((name) => name.endsWith(".jsonl"))
+    .map((name) => join(folder, name))
+    .filter(isDue)
+    .map((file) => ({ file, size: statSync(file).size, paths: placesKept(file).map(({ path }) => path) }))
+}
+
+/** @param file of a session */
+export function isDue(file: string): boolean {
+  let done = ""
+  tryTo(() => {
+    done = readFileSync(doneFile(file), "utf8")
+  })
+  return done !== String(statSync(file, { throwIfNoEntry: false })?.size ?? "")
+}
+
+export const settleKnown = ({ file, size }: Due): void => writeWhole(doneFile(file), String(size))
+
+export function removeKnown(dataHome: string, owner: string): void {
+  const file = knownFile(dataHome, owner)
+  for (const one of [file, doneFile(file)]) rmSync(one, { force: true })
+}
