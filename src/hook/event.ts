@@ -15,7 +15,7 @@ export type EventName = (typeof EVENTS)[number]
 
 /** The event of that name, however it is spelled: `PreCompact`, `pre-compact`, `precompact`. */
 export const eventNamed = (name: string): EventName | undefined =>
-  EVENTS.find((event) => event.replaceAll("-", "") === name.replace(/[\W_]/g, "").toLowerCase())
+  EVENTS[EVENTS.join().replace(/-/g, "").split(",").indexOf(name.replace(/[\W_]/g, "").toLowerCase())]
 
 export interface HookEvent {
   readonly name: EventName
@@ -100,4 +100,4 @@ export const isHumanPrompt = ({ prompt = "", promptSource }: HookEvent): boolean
   promptSource !== "system" && !HOSTS_PROMPT.test(prompt)
 
 const HOSTS_PROMPT =
-  /^\s*(?:<(?:task[-_]notification|system-reminder|(?:teammate|cross-session)-message|(?:local-command|mcp|ci-monitor|webhook|slack)-|channel\b)|\/(?:compact|clear)(?!\S))/
+  /^\s*(?:<(?:task[-_]notification|system-reminder|(?:teammate|cross-session|local-command|mcp|ci-monitor|webhook|slack)-|channel\b)|\/(?:compact|clear)(?!\S))/
