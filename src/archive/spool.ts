@@ -2,11 +2,11 @@
  * What hooks write elsewhere while the data folder cannot be written: transcripts, markers, and sessions' state. Loaded
  * only after something went wrong.
  */
-import { readdirSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import type { Paths } from "../config/load.ts"
 import { codeOf, messageOf } from "../util/errors.ts"
 import { statsOf, writeWhole } from "../util/files.ts"
+import { readdirSync, readFileSync, rmSync } from "../util/fs.ts"
 import { knownOf } from "../vault/known.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { captureToSpool } from "../vault/spool.ts"

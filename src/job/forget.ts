@@ -4,7 +4,6 @@
  * The order makes it possible to kill it at any moment and resume it in the next command or the background job: first
  * note what is to be done, then write the tombstones, which keep anything from coming back, then delete.
  */
-import { closeSync, mkdirSync, readFileSync, rmdirSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { databasePath, openDatabase } from "../archive/database.ts"
 import type { RebuildReport } from "../archive/rebuild.ts"
@@ -15,6 +14,7 @@ import { sources } from "../archive/source.ts"
 import { eraseTraces, type Traces, toldOf } from "../archive/traces.ts"
 import { CtxError, codeOf, messageOf } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
+import { closeSync, mkdirSync, readFileSync, rmdirSync, rmSync } from "../util/fs.ts"
 import { transcriptName, vaultFile } from "../vault/layout.ts"
 import { lock, openLock } from "../vault/lock.ts"
 import { rewriteCopy } from "../vault/rewrite.ts"

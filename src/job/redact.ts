@@ -1,5 +1,4 @@
 /** Removes secrets from everything already archived: vault, views, state files, log. */
-import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { databasePath, openDatabase } from "../archive/database.ts"
 import { dropPointers } from "../archive/pointers.ts"
@@ -13,6 +12,7 @@ import type { Paths } from "../config/load.ts"
 import { filterText, type SecretSettings } from "../secrets/filter.ts"
 import { CtxError, isMissing, messageOf } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
+import { existsSync, readdirSync, readFileSync, rmSync } from "../util/fs.ts"
 import { logPath } from "../util/log.ts"
 import { isSuperseded, vaultFile } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"

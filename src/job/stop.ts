@@ -2,9 +2,9 @@
  * Asks the background job to stop, and waits until it has. The request is a lock held by whoever asks, so it ends if
  * that process dies. Stopping loses nothing.
  */
-import { closeSync, existsSync, openSync } from "node:fs"
 import { join } from "node:path"
 import { CtxError, isMissing } from "../util/errors.ts"
+import { closeSync, existsSync, openSync } from "../util/fs.ts"
 import { lock, openLock } from "../vault/lock.ts"
 
 const askOf = (stateHome: string): string => join(stateHome, "job.stop")

@@ -62,8 +62,13 @@ test.each([
   expect(await findings(machine, "database")).toMatchObject([{ state: "ok" }])
   expect((await cli("import")).code).toBe(0)
   expect(contentOf(machine.copy(transcript.path)).equals(readFileSync(transcript.path))).toBe(true)
-  using views = machine.views()
-  expect(promptsIn(views, transcript.session)).toHaveLength(1 + EVENTS.length)
+  {
+    using views = machine.views()
+    expect(promptsIn(views, transcript.session)).toHaveLength(1 + EVENTS.length)
+  }
+  // What was moved aside is ours to remove.
+  expect((await cli("uninstall", "--purge", "--yes")).code).toBe(0)
+  expect(existsSync(machine.dataHome)).toBe(false)
 })
 
 test("the transcript itself is a pipe", async () => {
