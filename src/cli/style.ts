@@ -1,4 +1,5 @@
 /** Text for a terminal: with colour where wanted, and without anything that could control the terminal. */
+import { withoutIgnored } from "../restore/neutral.ts"
 
 export interface Style {
   bold(text: string): string
@@ -20,19 +21,27 @@ export function createStyle(color: boolean): Style {
 }
 
 /** C0 except tab and newline, DEL, C1, and the marks that reorder a line. */
-const STEERING = /[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g
+const STEERING = /(?![\t\n])[\p{Cc}\p{Bidi_C}]/gu
+/** Most text has nothing else, and takes a tenth of the time. */
+const HARMLESS = /^[\t\n\x20-\x7e]*$/
 
-/** Makes text from the archive safe to print: tool output may contain escape sequences written by anyone. */
+/**
+ * Makes text from the archive safe to print: tool output may contain escape sequences written by anyone, and characters
+ * that nobody sees.
+ */
 export function safe(text: string): string {
-  return Bun.stripANSI(text.replace(/\r\n/g, "\n")).replace(STEERING, "\ufffd")
+  if (HARMLESS.test(text)) return text
+  return withoutIgnored(Bun.stripANSI(text.replace(/\r\n/g, "\n")).replace(STEERING, "\ufffd"))
 }
+
+/** All of these, and what may stand between them. */
+const UNPRINTED = /(?![\t\n])[\p{Cc}\p{Bidi_C}\p{DI}\u{fff9}-\u{fffb}]/gu
 
 /** JSON in which the same characters are escaped, so that programs parse the original text. */
 export const safeJson = (value: unknown, indent?: number): string =>
-  JSON.stringify(value, null, indent).replace(
-    STEERING,
-    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  )
+  JSON.stringify(value, null, indent).replace(UNPRINTED, (sign) => sign.split("").map(escaped).join(""))
+
+const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`
 
 /** Cuts a text to one line of at most `width` columns. */
 export function fit(text: string, width: number): string {

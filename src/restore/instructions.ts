@@ -8,7 +8,7 @@ const LEAST = 120
 /** How many files in flight come before the decisions; the others get the room that is left. */
 const FIRST_FILES = 5
 
-/** @returns `""` when nothing is archived or there is no room */
+/** @returns `""` when nothing is archived, there is nothing to quote, or no room for it */
 export function renderInstructions(material: Material, budget: number): string {
   if (budget < LEAST || material.turnCount === 0) return ""
   const files = material.files.map(({ path, op }) => `- file in flight: ${code(path, 160)} (${op})`)
@@ -28,7 +28,9 @@ export function renderInstructions(material: Material, budget: number): string {
     ),
     ...files.slice(FIRST_FILES),
   ]
-  let text = cut(lines[0]!, budget)
-  for (const line of lines.slice(1)) if (text.length + 1 + line.length <= budget) text += `\n${line}`
-  return text
+  const [introduction = "", ...quoted] = lines
+  const first = cut(introduction, budget)
+  let text = first
+  for (const line of quoted) if (text.length + 1 + line.length <= budget) text += `\n${line}`
+  return text === first ? "" : text
 }

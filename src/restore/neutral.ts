@@ -20,6 +20,14 @@ const UNSEEN = /(?![\t\n\p{VS}\p{Join_C}])[\p{Cc}\p{DI}\p{Bidi_C}\u{fff9}-\u{fff
 const JOINERS = /(?<![^\p{ASCII}\p{Join_C}])\p{Join_C}+|\p{Join_C}+(?![^\p{ASCII}\p{Join_C}])/gu
 const SELECTORS = /(?<![^\p{ASCII}\p{VS}])\p{VS}+/gu
 
+/** What shows nothing and reorders nothing: zero-width spaces, fillers, invisible tag characters. */
+const IGNORED = /(?![\p{VS}\p{Join_C}\p{Bidi_C}])\p{DI}|[\u{fff9}-\u{fffb}]/gu
+
+/** Removes it, and joiners and selectors that have no letter to change. */
+export function withoutIgnored(text: string): string {
+  return text.replace(IGNORED, "").replace(JOINERS, "").replace(SELECTORS, "")
+}
+
 /** Only visible ASCII, as in most names, paths and commands. */
 const PLAIN = /^[\n\x20-\x7e]*$/
 

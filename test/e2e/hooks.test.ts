@@ -241,7 +241,9 @@ describe("PreCompact", () => {
       expect(ran).toMatchObject({ code: 0, stderr: "" })
       expect(ran.stdout).not.toStartWith("{")
       expect(ran.stdout.length).toBeLessThanOrEqual(budget)
-      expect(ran.stdout).toContain("2 turns of this session")
+      // Without room for a quotation there is nothing to introduce.
+      if (budget < 200) expect(ran.stdout).toBe("")
+      else expect(ran.stdout).toContain("2 turns of this session")
     }
     const full = (await announce(machine, transcript)).stdout
     for (const fact of ["Never touch the generated files.", "npm test -- retry", "/src/app/client.ts"]) {

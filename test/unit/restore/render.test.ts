@@ -310,6 +310,13 @@ test("the pointer at startup keeps to 1,000 characters", () => {
   )
 })
 
+test("instructions that would quote nothing are none", () => {
+  const nothing = { ...MATERIAL, constraints: [], todos: [], failing: undefined, files: [], decisions: [] }
+  expect(renderInstructions(nothing, 2000)).toBe("")
+  const [introduction = ""] = renderInstructions(MATERIAL, 2000).split("\n")
+  expect(renderInstructions(MATERIAL, introduction.length + 5)).toBe("")
+})
+
 test("instructions keep to their budget and are plain text", () => {
   expect(renderInstructions(MATERIAL, 2000)).toMatchSnapshot()
   fc.assert(
