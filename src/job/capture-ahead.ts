@@ -9,6 +9,7 @@
 import { closeSync } from "node:fs"
 import type { Pending } from "../archive/pending.ts"
 import { childEnvironment } from "../config/load.ts"
+import { tryTo } from "../util/files.ts"
 import type { Tail } from "../vault/file.ts"
 import { tailOf } from "../vault/reader.ts"
 import { copyOf, type ImportedFile, type ImportPlace, importFile, sizeOf } from "./import-file.ts"
@@ -92,7 +93,9 @@ export class CaptureAhead {
     while (this.#waiting.length > 0 && (this.#named.length === 0 || bytes < AHEAD)) {
       const path = this.#waiting.shift()!
       const size = sizeOf(path)
-      this.#named.push({ path, size, old: tailOf(copyOf(this.#place, path)) })
+      // A copy that cannot be read is an error only when its turn has come.
+      const old = tryTo(() => tailOf(copyOf(this.#place, path)))
+      this.#named.push({ path, size, old })
       bytes += size
       this.#send(path)
     }

@@ -5,6 +5,7 @@
 import type { Database } from "../archive/database.ts"
 import { isPending } from "../archive/pending.ts"
 import { codeOf, messageOf } from "../util/errors.ts"
+import { tryTo } from "../util/files.ts"
 import type { Tail } from "../vault/file.ts"
 import { tailOf } from "../vault/reader.ts"
 import { CaptureAhead, type Slice } from "./capture-ahead.ts"
@@ -69,7 +70,8 @@ export class Importer {
     const missing = sizeOf(path) - (tailOf(copyOf(this.#place, path))?.last?.to ?? 0)
     if (this.#taken + missing < WORTH_A_CHILD) return
     this.#mayStartChild = false
-    this.#ahead = new CaptureAhead(this.#place, this.#paths, this.#check)
+    // Where no process can be started, this one goes on alone.
+    this.#ahead = tryTo(() => new CaptureAhead(this.#place, this.#paths, this.#check))
   }
 
   #alone(path: string, old: Tail | undefined, onProgress: OnProgress): ImportedFile {

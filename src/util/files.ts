@@ -53,11 +53,11 @@ export function readReplaced<T>(file: string, read: (file: string) => T | undefi
 export const asideOf = (file: string): string => `${file}.old`
 
 /** For acting on files that may be gone, because another process is replacing them or they could not be written. */
-export function tryTo(act: () => void): void {
+export function tryTo<T>(act: () => T): T | undefined {
   try {
-    act()
+    return act()
   } catch {
-    // nothing to do
+    return undefined
   }
 }
 
