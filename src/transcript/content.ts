@@ -87,8 +87,11 @@ export function textsOf(content: unknown): string[] {
   })
 }
 
+/** Real messages have some dozens at most. Decoding and indexing 300,000 of them would take a hook seconds. */
+const MOST_BLOCKS = 10_000
+
 function blocksOf(content: unknown): readonly unknown[] {
-  if (Array.isArray(content)) return content
+  if (Array.isArray(content)) return content.length > MOST_BLOCKS ? content.slice(0, MOST_BLOCKS) : content
   return typeof content === "string" || isObject(content) ? [content] : []
 }
 

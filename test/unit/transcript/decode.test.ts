@@ -945,4 +945,15 @@ describe("the line", () => {
     ])
     expect(JSON.stringify(got).length).toBeLessThan(1000)
   })
+  test("of 300,000 blocks, the first ones are read", () => {
+    for (const type of ["user", "assistant"]) {
+      const content = Array.from({ length: 300_000 }, (_, n) => text(`block ${n}`))
+      const { parts } = decodeLine(JSON.stringify({ type, message: { role: type, content } }))
+      expect(parts).toHaveLength(10_000)
+      expect(parts.at(-1)).toMatchObject({ text: "block 9999" })
+      const result = { type: "tool_result", tool_use_id: "t", content }
+      const [part] = decodeLine(JSON.stringify({ type, message: { role: type, content: [result] } })).parts
+      expect(part).toMatchObject({ kind: "toolResult", text: expect.stringMatching(/block 9999$/) })
+    }
+  })
 })
