@@ -178,14 +178,16 @@ function importOne(
     if (isExcluded(place, path)) return excluded(path)
     if (check) setAsideIfDifferent(path, file, Date.now())
     const lastLine = isQuiet(path) ? "any" : "whole"
+    takeAll(place, path, lastLine)
+    // Before the views follow, which would have to be made again.
+    tryTo(() => fillKnown(place, PATIENCE))
     try {
       if (db !== undefined) archiveAll(db, place, path, Number.POSITIVE_INFINITY, { lastLine, onProgress })
     } catch (cause) {
       if (!codeOf(cause).startsWith("SQLITE_BUSY")) throw cause
       onUnindexed(messageOf(cause))
     }
-    // Does nothing if the views have followed.
-    takeAll(place, path, lastLine, onProgress)
+    onProgress(tailOf(file)?.last?.to ?? 0)
   } catch (cause) {
     // One unreadable file, or a full disk, must not hide what was done with the others.
     error = messageOf(cause)
@@ -232,12 +234,7 @@ const WANTED = { forgotten: false, excluded: false } as const
 const excluded = (path: string): ImportedFile => ({ ...leftOut(path), forgotten: false, excluded: true })
 
 /** Archives into the vault only. */
-function takeAll(
-  place: Place,
-  path: string,
-  lastLine: "whole" | "any",
-  onProgress: (n: number) => void,
-): void {
+function takeAll(place: Place, path: string, lastLine: "whole" | "any"): void {
   for (;;) {
     const { captured } = take(place, path, {
       now: Date.now(),
@@ -246,7 +243,6 @@ function takeAll(
       level: UNHURRIED,
       known: knownOf,
     })
-    onProgress(captured.archived)
     if (captured.state !== "behind") return
   }
 }

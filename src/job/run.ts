@@ -259,7 +259,7 @@ function look(db: Database, paths: Paths, request: JobRequest, end: number): boo
 
 export interface ArchiveOptions {
   readonly lastLine?: "whole" | "any"
-  /** Called after each commit with the number of the transcript's bytes in the vault. */
+  /** Called after each commit with the number of the transcript's bytes in vault and views. */
   readonly onProgress?: (archived: number) => void
 }
 
@@ -293,7 +293,7 @@ export function archiveAll(
         .transaction(() => index(db, place.dataHome, taken, () => performance.now() >= stop, taken.fresh))
         .immediate()
       settlePending(place.dataHome, taken.copy)
-      onProgress?.(captured.archived)
+      onProgress?.(row?.indexed ?? captured.archived)
       // No progress: only an unfinished line is left.
       if (row === undefined || row.indexed >= row.archived || row.indexed === last) break
       if (performance.now() >= end) return
