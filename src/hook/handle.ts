@@ -11,7 +11,7 @@ import type { Paths, Settings } from "../config/load.ts"
 import { askForRebuild, spawnJob } from "../job/spawn.ts"
 import { sweepDue } from "../job/sweep.ts"
 import { codeOf, isDamage } from "../util/errors.ts"
-import { existsSync } from "../util/fs.ts"
+import { statSync } from "../util/fs.ts"
 import { logError } from "../util/log.ts"
 import { dirname } from "../util/path.ts"
 import { knownFile } from "../vault/layout.ts"
@@ -50,7 +50,7 @@ export async function handle(called: HookEvent, settings: Settings, deadline: nu
   const failed = (error: unknown): void =>
     logError(stateHome, { event: event.name, session: event.session, error })
   const until = start + (deadline - start) * VAULT_SHARE
-  const { taken, spooled, knows } = await takeAll(event, settings.paths, now, until, failed)
+  const { taken, spooled, known } = await takeAll(event, settings.paths, now, until, failed)
   // The user does not want this session here: keep no prompt and no marker, and give nothing back.
   const found = ownOf(event, taken)
   if (found?.captured.state === "forgotten") return ""
@@ -70,7 +70,8 @@ export async function handle(called: HookEvent, settings: Settings, deadline: nu
   }
   let due = false
   try {
-    if (knows) ({ state, due } = (await knowing()).knowing(settings.paths, event.session, before, state))
+    if (known !== undefined)
+      ({ state, due } = (await knowing()).knowing(settings.paths, event.session, known, before, state))
   } catch (error) {
     failed(error)
   }
@@ -124,6 +125,7 @@ export async function handle(called: HookEvent, settings: Settings, deadline: nu
  * Takes the new bytes of the event's transcripts into the vault, or into the spool if that fails.
  *
  * @param until ms of performance.now() at which to stop
+ * @returns `known`: bytes of the file of what is known of the session before, if there is one now
  */
 async function takeAll(
   event: HookEvent,
@@ -131,15 +133,16 @@ async function takeAll(
   now: number,
   until: number,
   failed: (error: unknown) => void,
-): Promise<{ taken: Taken[]; spooled: boolean; knows: boolean }> {
+): Promise<{ taken: Taken[]; spooled: boolean; known: number | undefined }> {
   const options = { now, deadline: until, hurried: true, lastLine: "whole", parent: event.session } as const
   const taken: Taken[] = []
   let spooled = false
-  let knows = existsSync(knownFile(paths.dataHome, event.session))
+  const file = knownFile(paths.dataHome, event.session)
+  const known = sizeOf(file)
+  let knows = known > 0
   for (const path of transcriptsIn(event)) {
     try {
-      const known = knows ? (await knowing()).known : "ask"
-      let one = take(paths, path, { ...options, known })
+      let one = take(paths, path, { ...options, known: knows ? (await knowing()).known : "ask" })
       if (one.captured.state === "recognised") {
         knows = true
         one = (await knowing()).takeOn(paths, path, options, one)
@@ -156,8 +159,11 @@ async function takeAll(
       }
     }
   }
-  return { taken, spooled, knows }
+  // Another hook may have recognised something meanwhile.
+  return { taken, spooled, known: sizeOf(file) > 0 ? known : undefined }
 }
+
+const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0
 
 /** The compaction just answered is in the transcript, or soon will be. */
 function answered(

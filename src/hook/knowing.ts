@@ -2,7 +2,7 @@
 import { type Taken, type TakeOptions, take } from "../archive/take.ts"
 import type { Paths } from "../config/load.ts"
 import { withoutKnown } from "../secrets/known.ts"
-import { isDue, knownOf } from "../vault/known.ts"
+import { isDue, knownOf, refreshDue } from "../vault/known.ts"
 import { knownFile } from "../vault/layout.ts"
 import type { SessionState } from "./state.ts"
 
@@ -30,8 +30,17 @@ export interface Knowing {
   readonly due: boolean
 }
 
-/** @param before the state as it was read */
-export function knowing(place: Paths, session: string, before: SessionState, after: SessionState): Knowing {
+/**
+ * @param size of the file of what is known, before anything was taken
+ * @param before the state as it was read
+ */
+export function knowing(
+  place: Paths,
+  session: string,
+  size: number,
+  before: SessionState,
+  after: SessionState,
+): Knowing {
   const clean: Record<string, unknown> = {}
   for (const key of ["prompt", "focus", "summary"] as const) {
     const text = after[key]
@@ -40,5 +49,7 @@ export function knowing(place: Paths, session: string, before: SessionState, aft
     clean[key] = withoutKnown(text, known)
   }
   const state = Object.keys(clean).length === 0 ? after : { ...after, ...clean }
-  return { state, due: isDue(knownFile(place.dataHome, session)) }
+  const file = knownFile(place.dataHome, session)
+  refreshDue(file, size)
+  return { state, due: isDue(file) }
 }

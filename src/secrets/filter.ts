@@ -115,14 +115,17 @@ function spansIn(bytes: Buffer, text: string, hidden: number, settings: SecretSe
   })
   const first = spans.length
   const left = hidden > 0 || mentionsPrivate(bytes) ? findPrivate(text, hidden, add) : 0
-  const secret = spans.slice(first)
+  const hides = spans.slice(first)
   findOwn(text, settings, add)
   return {
     spans: spans.length === 0 ? spans : withinStrings(text, merged(spans)),
-    values: values.filter(({ start, end }) => !secret.some((one) => one.start < end && one.end > start)),
+    // Asked first, because the engine compiles `filter` when it is first called.
+    values: hides.length === 0 ? values : values.filter((value) => !hides.some((one) => meet(one, value))),
     left,
   }
 }
+
+const meet = (one: Span, other: Span): boolean => one.start < other.end && one.end > other.start
 
 function findOwn(text: string, { patterns, findOwn: find }: SecretSettings, add: AddSpan): void {
   if (patterns.length === 0) return

@@ -187,6 +187,16 @@ export function isDue(file: string): boolean {
   return done !== String(statSync(file, { throwIfNoEntry: false })?.size ?? "")
 }
 
+/**
+ * Has the job search again, if something became known while lines were archived without it: the job may have been there
+ * in between.
+ *
+ * @param size of the file before
+ */
+export function refreshDue(file: string, size: number): void {
+  if (statSync(file, { throwIfNoEntry: false })?.size !== size) tryTo(() => appendFileSync(file, "\n"))
+}
+
 export const settleKnown = ({ file, size }: Due): void => writeWhole(doneFile(file), String(size))
 
 export function removeKnown(dataHome: string, owner: string): void {

@@ -1,6 +1,6 @@
 /** What was recognised as a secret once in a session is filled wherever it occurs in it. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { run } from "../support/binary.ts"
 import { contentOf, Machine } from "../support/machine.ts"
@@ -26,8 +26,14 @@ function everything(machine: Machine): { file: string; text: string }[] {
     .map((entry) => join(entry.parentPath, entry.name))
     .filter((file) => !file.startsWith(machine.home))
     .flatMap((file) => {
-      const raw = { file, text: readFileSync(file, "latin1") }
-      return file.endsWith(".zst") ? [raw, { file, text: contentOf(file).toString("latin1") }] : [raw]
+      try {
+        const raw = { file, text: readFileSync(file, "latin1") }
+        return file.endsWith(".zst") ? [raw, { file, text: contentOf(file).toString("latin1") }] : [raw]
+      } catch (error) {
+        // The job has removed it meanwhile.
+        if (existsSync(file)) throw error
+        return []
+      }
     })
 }
 
