@@ -92,12 +92,15 @@ function endOf(rule: Rule, text: string, start: number): number {
   return start + (rule.mayEndInDot ? match[0].replace(/\.+$/, "") : match[0]).length
 }
 
-/** Whether a run is no hash and no name: it has a digit, and one character in four is of another kind than the last. */
+/**
+ * Whether a run is no hash and no name: a quarter of its characters are of another kind (capital, digit, other) than the
+ * one before, or two fifths if none is a digit.
+ */
 function looksRandom(run: string): boolean {
-  if (!/\d/.test(run) || /^[0-9a-f]+$/.test(run)) return false
+  if (/^[0-9a-f]+$/.test(run)) return false
   let changes = 0
   for (let n = 1; n < run.length; n++) if (kindOf(run, n) !== kindOf(run, n - 1)) changes++
-  return changes * 4 >= run.length
+  return changes >= run.length * (/\d/.test(run) ? 0.25 : 0.4)
 }
 
 const kindOf = (run: string, n: number): number => {
