@@ -1,12 +1,36 @@
 /**
- * Writes src/secrets/anchors.ts, by which hooks find what may be a token without loading the tables of formats. Run it
- * after a change of these tables: `bun build/anchors.ts`. A test compares.
+ * Writes two files that are made from the tables of formats: src/secrets/anchors.ts, by which hooks find what may be a
+ * token without loading the tables, and src/secrets/formats/rows.ts, by which a row is found without reading the
+ * others. Run it after a change of the tables: `bun build/anchors.ts`. A test compares.
  */
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { anchorsOfKind } from "../src/secrets/formats/table.ts"
+import { type Anchor, anchorsOf, parseShape } from "../src/secrets/formats/shape.ts"
+import { FORMATS } from "../src/secrets/formats/table.ts"
 
-export const ANCHORS_FILE = join(import.meta.dir, "../src/secrets/anchors.ts")
+const SECRETS = join(import.meta.dir, "../src/secrets")
+export const ANCHORS_FILE = join(SECRETS, "anchors.ts")
+export const ROWS_FILE = join(SECRETS, "formats/rows.ts")
+
+const rowsOf = new Map<string, number[]>()
+const textsOf = new Map<Anchor["kind"], Set<string>>()
+for (const [row, [, written]] of FORMATS.entries()) {
+  for (const { kind, text } of anchorsOf(parseShape(written))) {
+    rowsOf.set(text, [...(rowsOf.get(text) ?? []), row])
+    textsOf.set(kind, (textsOf.get(kind) ?? new Set()).add(text))
+  }
+}
+
+const anchorsOfKind = (kind: Anchor["kind"]): string[] => [...(textsOf.get(kind) ?? [])].sort()
+
+export function rowsFile(): string {
+  const rows = [...rowsOf].sort().map(([anchor, numbers]) => `${anchor} ${numbers.join(" ")}`)
+  return `/** What a format is found by, and its rows in the tables. Made by build/anchors.ts. Pure. */
+export const ROWS = \`
+${rows.join("\n")}
+\`
+`
+}
 
 const WIDTH = 110
 
@@ -48,4 +72,7 @@ function gateSource(heads: readonly string[]): string {
   return `[^A-Za-lo-qsu-z0-9][${at(0)}][${at(1)}][${at(2)}](?=[\\w+/:.|-]{12})`
 }
 
-if (import.meta.main) writeFileSync(ANCHORS_FILE, anchorsFile())
+if (import.meta.main) {
+  writeFileSync(ANCHORS_FILE, anchorsFile())
+  writeFileSync(ROWS_FILE, rowsFile())
+}

@@ -32,8 +32,12 @@ export function findTokens(bytes: Buffer, text: string, add: AddSpan): void {
 
 /** No word is longer, with what a colour puts before it. */
 const LONGEST_WORD = 36
+/** From this many candidates on, a set pays off; in a hook, building it costs more than it saves. */
 const MANY = 500
 let words: Set<string> | undefined
+let heads: Set<string> | undefined
+
+const setOf = (list: string): Set<string> => new Set(list.trim().split(" "))
 
 function findSeparated(text: string, gate: RegExp, add: AddSpan): void {
   gate.lastIndex = 0
@@ -43,9 +47,8 @@ function findSeparated(text: string, gate: RegExp, add: AddSpan): void {
     const at = gate.lastIndex
     const start = wordBefore(text, at - 1, LONGEST_WORD)
     const word = text.slice(start, at)
-    // In a long text the set pays off; in a hook, building it costs more than it saves.
-    if (++candidates === MANY) words ??= new Set(WORDS.trim().split(" "))
-    const isKnown = words === undefined ? WORDS.includes(` ${word} `) : words.has(word)
+    if (++candidates === MANY) words ??= setOf(WORDS)
+    const isKnown = words?.has(word) ?? WORDS.includes(` ${word} `)
     const span = isKnown ? formats().spanAt(text, word, start) : formAt(text, word, at)
     if (span === undefined) continue
     add(span.start, span.end)
@@ -55,21 +58,40 @@ function findSeparated(text: string, gate: RegExp, add: AddSpan): void {
 
 /** The token whose random first word, with its separator, ends at `at`. */
 function formAt(text: string, word: string, at: number): Found | undefined {
-  const { length } = word
-  if (text[at - 1] === "." && (text[at + 6] === "." || text[at + 7] === ".")) {
-    const before = text.slice(Math.max(0, at - LONGEST_WORD), at - 1)
-    const start = afterEscape(text, at - 1 - /[\w-]*$/.exec(before)![0].length)
+  if (text[at - 1] === "." && text[at + 6] === ".") {
+    const start = runBefore(text, at - 1, /[\w-]*$/)
     if ("MNO".includes(text[start]!)) return formats().spanAt(text, "#discord", start)
   }
-  if (length === 18 && word.startsWith("pat")) return formats().spanAt(text, "#airtable", at - length)
-  if ((length !== 25 && length !== 33) || !/^[0-9a-f]+[.-]$/.test(word)) return undefined
-  return formats().spanAt(text, "#hex", at - length)
+  const start = at - word.length
+  switch (word.length) {
+    case 15:
+    case 16:
+    case 17:
+      return text[start - 1] === "/" ? asanaAt(text, at) : undefined
+    case 18:
+      return word.startsWith("pat") ? formats().spanAt(text, "#airtable", start) : undefined
+    case 25:
+    case 33:
+      return /^[0-9a-f]+[.-]$/.test(word) ? formats().spanAt(text, "#hex", start) : undefined
+    default:
+      return undefined
+  }
 }
+
+/** Its first words are two or three numbers with slashes. */
+const asanaAt = (text: string, at: number): Found | undefined =>
+  text[at - 1] === ":" ? formats().spanAt(text, "#asana", runBefore(text, at - 1, /[\d/]*$/)) : undefined
+
+/** Where the run before `at` begins. */
+const runBefore = (text: string, at: number, run: RegExp): number =>
+  afterEscape(text, at - run.exec(text.slice(Math.max(0, at - LONGEST_WORD), at))![0].length)
 
 function findPlain(text: string, gate: RegExp, add: AddSpan): void {
   gate.lastIndex = 0
+  let candidates = 0
   while (gate.test(text)) {
     tick()
+    if (++candidates === MANY) heads ??= setOf(HEADS)
     const start = gate.lastIndex - 3
     const anchor = headAt(text, start)
     if (anchor === "" || /[+/]/.test(text[start - 1] ?? "") || !isBeginning(text, start)) continue
@@ -80,11 +102,13 @@ function findPlain(text: string, gate: RegExp, add: AddSpan): void {
   }
 }
 
+const isHead = (text: string): boolean => heads?.has(text) ?? HEADS.includes(` ${text} `)
+
 function headAt(text: string, start: number): string {
   const long = text.slice(start, start + 4)
-  if (HEADS.includes(` ${long} `)) return long
+  if (isHead(long)) return long
   const short = long.slice(0, 3)
-  return HEADS.includes(` ${short} `) ? short : ""
+  return isHead(short) ? short : ""
 }
 
 function findLiteral(

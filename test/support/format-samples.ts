@@ -55,7 +55,7 @@ export class Samples {
     const plain = all.replace(/[^A-Za-z0-9]/g, "")
     const run = Array.from({ length }, (_, n) => this.#pick(n === 0 || n === length - 1 ? plain : all))
     // Random text has a digit; for a mixed run that must be so.
-    if (alphabet === "mix") for (let n = 1; n < length; n += 3) run[n] = this.#pick("23456789")
+    if (alphabet.startsWith("mix")) for (let n = 1; n < length; n += 3) run[n] = this.#pick("23456789")
     return run.join("")
   }
 }

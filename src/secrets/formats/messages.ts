@@ -3,15 +3,15 @@ import type { Format } from "./format.ts"
 
 export const MESSAGES: readonly Format[] = [
   // chats
-  ["Slack", "xox(a|b|c|d|e|o|p|r|s|x)(-|.){dot 14..250}", "gitleaks"],
+  ["Slack", "xox(a|b|c|d|e|o|p|r|s|x)(-|.){any 14..250}", "gitleaks"],
   [
     "Slack cookie",
     "xoxd-{b64 60..200}(%{Hex 2}{b64 0..200})?(%{Hex 2}{b64 0..200})?(%{Hex 2}{b64 0..200})?",
     "betterleaks",
   ],
   ["Slack app", "xapp-{d 1}-{up 8..12}-{d 10..13}-{Hex 60..70}", "gitleaks"],
-  ["Slack, other kinds", "(xapp|xwfp)-{url 20..150}", "slack.dev"],
-  ["Discord bot", "#discord:(M|N|O){url 22..27}.{url 6..7}.{url 27..40}", "trufflehog"],
+  ["Slack, other kinds", "(xapp|xwfp)-{any 20..150}", "slack.dev"],
+  ["Discord bot", "#discord:(M|N|O){url 22..27}.{url 6}.{url 27..40}", "trufflehog"],
   ["Discord, second factor", "mfa.{url 80..90}", "discord.com"],
   ["Telegram bot", "{d 8..10}:AA{url 30..33}", "noseyparker"],
   ["Lark", "^(t|u)-{an 32..60}!", "open.larksuite.com"],
@@ -23,6 +23,7 @@ export const MESSAGES: readonly Format[] = [
   // mail
   ["SendGrid", "SG.{url 16..32}.{url 16..64}", "gitleaks"],
   ["Mailgun", "^key-{hex 32}", "gitleaks"],
+  ["Mailgun validation", "pubkey-{hex 32}", "gitleaks"],
   ["Mailgun, newer", "#hex:{hex 32}-{hex 8}-{hex 8}!", "gitleaks"],
   ["Mailchimp", "{hex 32}-us{d 1..2}!", "gitleaks"],
   ["Mandrill", "^md-{mix 22}!", "mailchimp.com"],

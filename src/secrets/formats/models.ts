@@ -61,6 +61,7 @@ export const MODELS: readonly Format[] = [
   ["Zhipu", "#hex:{hex 32}.{mix 16}!", "docs.z.ai"],
   ["Baidu", "bce-v3/ALTAK-{an 21}/{hex 40}", "cloud.baidu.com"],
   ["Volcengine", "AKLT{url 40..64}", "docs.volcengine.com"],
+  ["Composio", "^(ak|ck)_{mixed 20}!", "kingfisher"],
   ["Wordware", "ww-{an 48}", "wordware.ai"],
   ["SiliconFlow, Novita", "sk_{an 40..64}", "novita.ai"],
   ["Nebius", "v1.C{url 100..}", "docs.nebius.com"],

@@ -44,6 +44,7 @@ export const MONEY: readonly Format[] = [
   ["RevenueCat", "(sk|atk)_{az 32}!", "revenuecat.com"],
   ["Robinhood crypto", "rh-api-{uuid}", "trufflehog"],
   ["Gemini exchange", "^(master|account)-{mix 20}!", "trufflehog"],
+  ["Crossmint", "(sk|ck)_(staging|production)_{an 24..48}", "kingfisher"],
   ["Flexport", "shltm_{url 40}", "trufflehog"],
   ["Fleetbase", "flb_(live|test)_{an 20}", "trufflehog"],
   ["Bannerbear", "bb_(pr|ma)_{hex 30}", "trufflehog"],

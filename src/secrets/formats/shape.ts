@@ -22,13 +22,18 @@ export const ALPHABETS = {
   an: "A-Za-z0-9",
   /** Like `an`, but behind a common word, so it must look random. */
   mix: "A-Za-z0-9",
+  mixed: "\\w-",
   w: "\\w",
   url: "\\w-",
   /** With up to two `=` behind it. */
   b64: "A-Za-z0-9+/",
   /** Several parts of URL-safe base64. */
   dot: "\\w.-",
+  any: "\\w.+/-",
   tok: "\\w.~-",
+  /** Microsoft's accounts. */
+  live: "\\w.!*$-",
+  fly: "\\w=/+-",
   /** The 36 characters of a UUID. */
   uuid: "0-9A-Fa-f-",
 } as const
@@ -141,7 +146,7 @@ function runExpression({ alphabet, least, greatest }: Part & { kind: "run" }, is
   const length =
     isLast || greatest === OPEN ? `${least},` : least === greatest ? `${least}` : `${least},${greatest}`
   const run = `[${ALPHABETS[alphabet]}]{${length}}`
-  if (alphabet === "mix") return `(${run})`
+  if (alphabet.startsWith("mix")) return `(${run})`
   return alphabet === "b64" ? `${run}={0,2}` : run
 }
 
@@ -175,7 +180,7 @@ function anchorOf(head: string): Anchor {
   // Any JSON in base64. One search finds all of these.
   if (head.startsWith("eyJ")) return { kind: "literal", text: "eyJ" }
   if (head.length < 3) throw new Error(`${head}: too short to be searched for`)
-  return /^[A-Z][\w]{2}/.test(head)
+  return /^[A-Z]\w{2}[^ ]*$/.test(head)
     ? { kind: "head", text: head.slice(0, LONGEST_HEAD) }
     : { kind: "literal", text: head.slice(0, LONGEST_LITERAL) }
 }

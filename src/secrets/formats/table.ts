@@ -10,7 +10,8 @@ import type { Format } from "./format.ts"
 import { MESSAGES } from "./messages.ts"
 import { MODELS } from "./models.ts"
 import { MONEY } from "./money.ts"
-import { type Anchor, anchorsOf, expressionOf, middleOf, parseShape, type Shape } from "./shape.ts"
+import { ROWS } from "./rows.ts"
+import { ALPHABETS, expressionOf, middleOf, parseShape, type Shape } from "./shape.ts"
 import { TOOLS } from "./tools.ts"
 
 export const FORMATS: readonly Format[] = [...MODELS, ...CODE, ...CLOUDS, ...MESSAGES, ...MONEY, ...TOOLS]
@@ -22,6 +23,8 @@ interface Rule {
   regex?: RegExp
   /** How many characters precede the anchor. */
   readonly before: { readonly least: number; readonly greatest: number }
+  /** Whether a dot that ends a sentence would match, too. */
+  readonly mayEndInDot: boolean
 }
 
 export interface Span {
@@ -29,32 +32,36 @@ export interface Span {
   readonly end: number
 }
 
-let rules: Map<string, Rule[]> | undefined
+let rules: Map<string, readonly Rule[]> | undefined
 
-/** Every anchor of a kind. */
-export function anchorsOfKind(kind: Anchor["kind"]): string[] {
-  const all = FORMATS.flatMap(([, written]) => anchorsOf(parseShape(written)))
-  return [...new Set(all.filter((one) => one.kind === kind).map(({ text }) => text))].sort()
-}
-
-/** The rules by their anchors. */
-function byAnchor(): Map<string, Rule[]> {
-  const found = new Map<string, Rule[]>()
-  for (const [, written] of FORMATS) {
-    const shape = parseShape(written)
-    const before =
-      shape.form === undefined && shape.parts[0]!.kind === "run" ? middleOf(shape.parts) : NOTHING
-    const rule = { expression: expressionOf(shape), shape, before }
-    for (const { text } of anchorsOf(shape)) {
-      const known = found.get(text)
-      if (known === undefined) found.set(text, [rule])
-      else known.push(rule)
-    }
+/** The rules of an anchor. Only its own rows are read: reading all of them takes a new process 10 ms. */
+function rulesOf(anchor: string): readonly Rule[] {
+  rules ??= new Map()
+  let found = rules.get(anchor)
+  if (found === undefined) {
+    found = rowsOf(anchor).map(ruleOf)
+    rules.set(anchor, found)
   }
   return found
 }
 
+function rowsOf(anchor: string): number[] {
+  const start = ROWS.indexOf(`\n${anchor} `)
+  if (start < 0) return []
+  return ROWS.slice(start + anchor.length + 2, ROWS.indexOf("\n", start + 1))
+    .split(" ")
+    .map(Number)
+}
+
 const NOTHING = { least: 0, greatest: 0 }
+
+function ruleOf(row: number): Rule {
+  const shape = parseShape(FORMATS[row]![1])
+  const before = shape.form === undefined && shape.parts[0]!.kind === "run" ? middleOf(shape.parts) : NOTHING
+  const last = shape.parts.at(-1)
+  const mayEndInDot = last?.kind === "run" && ALPHABETS[last.alphabet].includes(".")
+  return { expression: expressionOf(shape), shape, before, mayEndInDot }
+}
 
 /**
  * The token that the anchor at `at` belongs to; the longest one if several formats fit.
@@ -62,9 +69,8 @@ const NOTHING = { least: 0, greatest: 0 }
  * @returns undefined if there is none
  */
 export function spanAt(text: string, anchor: string, at: number): Span | undefined {
-  rules ??= byAnchor()
   let longest: Span | undefined
-  for (const rule of rules.get(anchor) ?? []) {
+  for (const rule of rulesOf(anchor)) {
     for (let start = at - rule.before.least; start >= Math.max(0, at - rule.before.greatest); start--) {
       if (rule.before.greatest > 0 && !isBeginning(text, start)) continue
       const end = endOf(rule, text, start)
@@ -82,15 +88,19 @@ function endOf(rule: Rule, text: string, start: number): number {
   if (match === null) return -1
   // Random text of this length has a digit or a capital; otherwise it is a name.
   if (/^[a-z_.:+/-]+$/.test(match[0])) return -1
-  return match.slice(1).every((run) => run === undefined || looksRandom(run)) ? rule.regex.lastIndex : -1
+  if (!match.slice(1).every((run) => run === undefined || looksRandom(run))) return -1
+  return start + (rule.mayEndInDot ? match[0].replace(/\.+$/, "") : match[0]).length
 }
 
-/** Whether a run is no hash and no name: it has a digit, and one character in four is of another kind than the last. */
+/**
+ * Whether a run is no hash and no name: a quarter of its characters are of another kind (capital, digit, other) than the
+ * one before, or two fifths if none is a digit.
+ */
 function looksRandom(run: string): boolean {
-  if (!/\d/.test(run) || /^[0-9a-f]+$/.test(run)) return false
+  if (/^[0-9a-f]+$/.test(run)) return false
   let changes = 0
   for (let n = 1; n < run.length; n++) if (kindOf(run, n) !== kindOf(run, n - 1)) changes++
-  return changes * 4 >= run.length
+  return changes >= run.length * (/\d/.test(run) ? 0.25 : 0.4)
 }
 
 const kindOf = (run: string, n: number): number => {

@@ -6,6 +6,7 @@ export const TOOLS: readonly Format[] = [
   ["Notion", "ntn_{an 40..50}", "gitleaks"],
   ["Notion, old", "secret_{an 40..50}", "trufflehog"],
   ["Linear", "lin_(api|oauth|wh)_{an 30..64}", "gitleaks"],
+  ["Asana", "#asana:{d 1..2}/({d 14..16}/)?{d 14..16}:{an 32}!", "trufflehog"],
   ["Airtable", "#airtable:pat{an 14}.{hex 64}", "betterleaks"],
   ["Trello", "ATTA{hex 64}(-{Hex 8})?", "developer.atlassian.com"],
   ["ClickUp", "pk_{d 6..9}_{up 32}!", "betterleaks"],
@@ -58,6 +59,7 @@ export const TOOLS: readonly Format[] = [
   ["LocationIQ", "pk.{hex 32}!", "trufflehog"],
   ["Mapillary", "MLY|{d 14..18}|{hex 32}", "mapillary.com"],
   // devices
+  ["Block Protocol", "b10ck5.{an 32}.{an 36}", "kingfisher"],
   ["Ubidots", "BBFF-{an 30}!", "kingfisher"],
   ["WakaTime", "waka_{uuid}", "wakatime.com"],
   ["Chromatic", "chpt_{hex 14..16}!", "chromatic.com"],

@@ -2,10 +2,11 @@
 import { describe, expect, test } from "bun:test"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import { ANCHORS_FILE, anchorsFile } from "../../../build/anchors.ts"
+import { ANCHORS_FILE, anchorsFile, ROWS_FILE, rowsFile } from "../../../build/anchors.ts"
 import { FILTERED, filterLines } from "../../../src/secrets/filter.ts"
 import { anchorsOf, expressionOf, parseShape } from "../../../src/secrets/formats/shape.ts"
 import { FORMATS } from "../../../src/secrets/formats/table.ts"
+import { findTokens } from "../../../src/secrets/tokens.ts"
 import { type Length, Samples, SURROUNDINGS } from "../../support/format-samples.ts"
 
 const stars = (n: number): string => "*".repeat(n)
@@ -38,6 +39,20 @@ describe("every format, at its least and greatest length, is filled whole and al
       expect(wrong).toEqual([])
     })
   }
+})
+
+test("a dot that ends a sentence belongs to no token", () => {
+  const wrong = tokens.flatMap(({ name, token }) => {
+    const text = `\nIt is ${token}. As you know`
+    const ends: number[] = []
+    let first = text.length
+    findTokens(Buffer.from(text), text, (start, end) => {
+      first = Math.min(first, start)
+      ends.push(end)
+    })
+    return first === 7 && Math.max(...ends) === 7 + token.length ? [] : [[name, token.slice(0, 90), ends]]
+  })
+  expect(wrong).toEqual([])
 })
 
 describe("what only resembles a token stays", () => {
@@ -113,6 +128,7 @@ describe("the tables", () => {
 
   test("what hooks search for is made from them: else run `bun build/anchors.ts`", () => {
     expect(readFileSync(ANCHORS_FILE, "utf8")).toBe(anchorsFile())
+    expect(readFileSync(ROWS_FILE, "utf8")).toBe(rowsFile())
   })
 
   test("no expression repeats without end before its end, but those of JWT, which the search skips", () => {
