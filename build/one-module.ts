@@ -11,15 +11,23 @@ const ROOT = join(import.meta.dir, "..")
 /**
  * @param entry path relative to the repository
  * @param folder where the module and Bun's report on it (meta.json) are written
+ * @param standIns what is imported instead of some modules, except by their neighbours
  */
-export async function makeOneModule(entry: string, folder: string): Promise<void> {
+export async function makeOneModule(
+  entry: string,
+  folder: string,
+  standIns: Readonly<Record<string, string>> = {},
+): Promise<void> {
   const target = join(ROOT, folder)
   const later: Bun.BunPlugin = {
     name: "later",
     setup(build) {
       build.onResolve({ filter: /^\./ }, ({ kind, path, importer }) => {
-        if (kind !== "dynamic-import") return undefined
-        return { path: relative(target, resolve(dirname(importer), path)), external: true }
+        const wanted = resolve(dirname(importer), path)
+        if (kind === "dynamic-import") return { path: relative(target, wanted), external: true }
+        const standIn = standIns[relative(ROOT, wanted)]
+        const isNeighbour = dirname(importer) === dirname(wanted)
+        return standIn === undefined || isNeighbour ? undefined : { path: join(ROOT, standIn) }
       })
     },
   }

@@ -7,3 +7,7 @@ declare module "*/dist/hook/run.js" {
 declare module "*/dist/search/run-search.js" {
   export const runSearch: typeof import("./cli/run-search.ts").runSearch
 }
+
+declare module "*/dist/filter/for-hooks.js" {
+  export const filter: typeof import("./secrets/for-hooks.ts").filter
+}

@@ -85,6 +85,7 @@ const BANNED: Readonly<Record<string, string>> = {
 const BUILT: Readonly<Record<string, string>> = {
   "../dist/hook/run.js": "hook/run.ts",
   "../dist/search/run-search.js": "cli/run-search.ts",
+  "../dist/filter/for-hooks.js": "secrets/for-hooks.ts",
 }
 
 /** Where `import()` stands: each is a part of the program that most calls do not need. */
@@ -97,6 +98,7 @@ const DYNAMIC_DOORS = [
   "hook/handle.ts",
   "hook/reply.ts",
   "embed/embedder.ts",
+  "secrets/late.ts",
 ]
 
 /** Functions of their arguments. So is every file whose first comment says "Pure". */

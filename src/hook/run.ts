@@ -6,6 +6,7 @@
  */
 import { loadSettings, type Settings, withProject } from "../config/load.ts"
 import { refusalOf } from "../config/refusal.ts"
+import { loadFilter } from "../secrets/late.ts"
 import { compileLate } from "../util/compiling.ts"
 import { logError } from "../util/log.ts"
 import { endNow } from "./end.ts"
@@ -22,6 +23,7 @@ export async function runHook(name: string | undefined): Promise<void> {
   process.umask(0o077)
   compileLate()
   if (!isEvent(name)) return endNow()
+  await loadFilter()
   const reply = await answer(name)
   if (reply !== "") await Bun.write(Bun.stdout, reply)
   endNow()

@@ -43,8 +43,8 @@ export function filterLines(content: Uint8Array, hidden: number, settings: Secre
   return { content: filled, hidden: left, rules: RULES_NUMBER }
 }
 
-/** Matches what every secret has: a long word, an operator or, before a password, an option. Most short prompts do not. */
-const ANY = /[\w.~+/-]{16}|[=:<>%@]|-p/
+/** Matches what every secret has: a long word, an operator, a digit or a mark. Most short prompts do not. */
+const ANY = /[\w.~+/-]{16}|[\d=:<>%@!#$^*]|-p/
 
 /** For text outside transcripts. */
 export function filterText(text: string, settings: SecretSettings): string {

@@ -4,9 +4,11 @@
  * Each kind has an anchor that a fast search finds (one regular expression, or `indexOf`); only there is it examined
  * closely.
  */
+import { valueAt, wordGate } from "./assignment.ts"
 import { findEncoded } from "./base64.ts"
 import { type AddSpan, findKeys } from "./blocks.ts"
 import { tick } from "./clock.ts"
+import { echoedBefore, introducedAt, introductions } from "./options.ts"
 import {
   BEGINNINGS,
   GATES,
@@ -17,7 +19,10 @@ import {
   separatedEnd,
   WORDS,
 } from "./rules.ts"
-import { hasFewer, INTRODUCTIONS, introducedAt, urlSecretAt, valueAt, wordGate } from "./words.ts"
+import { keyWords, passwordWords, spokenAt } from "./speech.ts"
+import type { Value } from "./text.ts"
+import { urlSecretAt } from "./urls.ts"
+import { hasFewer } from "./value.ts"
 
 let gates: { separated: RegExp; plain: RegExp; words: RegExp } | undefined
 
@@ -170,18 +175,22 @@ function findValues(bytes: Buffer, text: string, add: AddSpan): void {
   words.lastIndex = 0
   for (let match = words.exec(text); match !== null; match = words.exec(text)) {
     tick()
-    const value = valueAt(text, match.index, words.lastIndex)
-    if (value === undefined) continue
-    add(value.start, value.end)
-    words.lastIndex = value.end
+    const value = valueAt(text, match.index)
+    if (value !== undefined) add(value.start, value.end)
+    // What follows may be a name itself: `"name": "PASSWORD", "value": …`.
+    words.lastIndex = value === undefined ? match.index + 3 : value.end
   }
-  for (const one of Object.keys(INTRODUCTIONS)) {
-    for (let at = indexIn(bytes, one); at >= 0; at = indexIn(bytes, one, at + one.length)) {
+  const each = (needle: string, valueBehind: (at: number) => Value | undefined): void => {
+    for (let at = indexIn(bytes, needle); at >= 0; at = indexIn(bytes, needle, at + needle.length)) {
       tick()
-      const value = introducedAt(text, one, at + one.length)
+      const value = valueBehind(at + needle.length)
       if (value !== undefined) add(value.start, value.end)
     }
   }
+  for (const one of introductions()) each(one, (at) => introducedAt(text, one, at))
+  each("--password-stdin", (at) => echoedBefore(text, at - 16))
+  for (const one of passwordWords()) each(one, (at) => spokenAt(text, at, false))
+  for (const one of keyWords()) each(one, (at) => spokenAt(text, at, true))
 }
 
 const HEX = "0123456789ABCDEFabcdef"

@@ -11,7 +11,7 @@
  */
 
 /** Raised whenever the filter finds something new: the vault's notes record which rules filtered a frame. */
-export const RULES_NUMBER = 2
+export const RULES_NUMBER = 3
 
 /** Regular expressions that find where tokens may be, by their `lastIndex`. */
 export const GATES = {
