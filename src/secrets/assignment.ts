@@ -15,7 +15,7 @@ import {
 
 /** Finds words for secrets at the end of a name, before what may join them to a value, which joint.ts examines. */
 export const wordGate = (): RegExp =>
-  /(?:pass(?:w(?:or)?[dt]|phrase|code|e)?|pwd(?![^\w/]{1,20}\/)|secret|token|key|auth(?:orization)?|kennwort|jwt|(?:session(?:id)?|sid|sig(?:nature)?)(?==))(?![a-z])(?:[_-][\w-]{0,20})?[\\"'`[\])}*]{0,9}[\s:=>,|?(<{\xefnt]/gi
+  /(?:pass(?:w(?:or)?[dt]|phrase|code|e)?|pwd(?![^\w/]{1,20}\/)|secret|token|key|auth(?:orization)?|credentials?|kennwort|jwt|(?:session(?:id)?|sid|sig(?:nature)?)(?==))(?![a-z])(?:[_-][\w-]{0,20})?[\\"'`[\])}*]{0,9}[\s:=>,|?(<{!\xefnt]/gi
 
 /** A value on the line below its name, as in `key: >-`. */
 const below = (): RegExp =>
@@ -135,7 +135,9 @@ function isPasswordOf(
 ): boolean {
   if (
     /^pass$/i.test(name.text) &&
-    ((how !== "assigned" && how !== "named") || (!isQuoted && !/[:=]/.test(text[name.end]!)))
+    how !== "named" &&
+    how !== "element" &&
+    (how !== "assigned" || (!isQuoted && end - value.length !== name.end + 1))
   )
     return false
   if (isQuoted) {
@@ -179,9 +181,12 @@ function isKeyOf(text: string, name: Name, how: How, value: string, isQuoted: bo
   if (isRandom(value, LEAST[kind])) {
     if (kind === "key" && (isUuid(value) ? !/^authorization$/i.test(name.text) : how === "spaced"))
       return false
-    if (how === "spaced" && !isQuoted && !isArgument(text, name)) return false
+    if (how === "spaced" && !isQuoted && !isArgument(text, name) && !isRandom(value, 20)) return false
     return isQuoted || !/[$!^%@]/.test(value) || how === "assigned"
   }
+  // As a blog's settings have them: long, and of all characters.
+  if (isQuoted && value.length > 40 && how !== "said" && wordiness(value) < 0.12 && /\d/.test(value))
+    return true
   if (kind === "key" || hasFewer(6, value)) return false
   // Shorter, or of more characters than keys have: in settings only.
   if (isQuoted ? !isQuotedPassword(value) : !isMixed(value)) return false

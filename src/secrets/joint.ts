@@ -37,6 +37,7 @@ export function jointAt(text: string, end: number): Joint | undefined {
       return text.startsWith("<<<", at) ? assigned(text, at + 3) : undefined
     case "+":
     case ".":
+    case "!":
       return text[at + 1] === "=" ? assigned(text, at + 2) : undefined
     case "?":
       if (text[at + 1] === "=") return assigned(text, at + 2)
@@ -48,7 +49,7 @@ export function jointAt(text: string, end: number): Joint | undefined {
     case ")":
       return at === close ? fallback(text, pastBlanks(text, at + 1, 4)) : undefined
     case "(":
-      return at === end ? quoted(text, at + 1) : undefined
+      return at === end ? quoted(text, at + 1) : { how: "said", at: at + 1 }
     case "[":
       return at === close && text[at + 1] === "]" ? typed(text, at) : undefined
     case "{":
@@ -174,9 +175,20 @@ function pastGap(text: string, start: number): number {
   return at
 }
 
+function element(text: string, at: number): Joint | undefined {
+  if (!/^\w+=\\*["']/.test(text.slice(at, at + 34))) return undefined
+  const regex = attributes()
+  regex.lastIndex = at
+  return regex.test(text) ? { how: "element", at: regex.lastIndex } : undefined
+}
+
 const verb = (): RegExp =>
   /(?:(?:for|of)(?: [\w.@-]{1,24}){1,3}?(?=:| (?:is|was)))?(?: ?(?:is|was|are|to|set|changed|now|be|as|should|will|ist|lautet|est|es)(?=[ :])){0,4}:?[ ]{1,2}/y
-const VERBS = " is was for of set should will ist lautet est es "
+const VERBS = " is was to for of set should will ist lautet est es "
+
+/** Attributes of an element, whose content follows. */
+const attributes = (): RegExp =>
+  /(?:[ ]?[\w:-]{1,24}=\\{0,7}["'][^"'<>\\]{0,64}\\{0,7}["']){1,4}[ ]?>(?=[^\s<])/y
 
 function afterBlank(text: string, close: number, at: number): Joint | undefined {
   const first = text[at] ?? ""
@@ -189,5 +201,10 @@ function afterBlank(text: string, close: number, at: number): Joint | undefined 
     regex.lastIndex = at
     return regex.test(text) ? { how: "said", at: regex.lastIndex } : undefined
   }
-  return named(text, close) ?? typed(text, at) ?? (isBlank(first) ? undefined : { how: "spaced", at })
+  return (
+    named(text, close) ??
+    element(text, at) ??
+    typed(text, at) ??
+    (isBlank(first) ? undefined : { how: "spaced", at })
+  )
 }

@@ -23,7 +23,7 @@ const TAIL =
 const PASSWORDS = " password passwd pwd passphrase passcode passwort kennwort pass pw passe "
 /** A word before `password` with which it is no password. */
 const NO_PASSWORD =
-  " forgot reset show hide toggle is has needs need require requires required no invalid wrong missing min max change weak strong update "
+  " forgot reset show hide toggle is has needs need require requires required no invalid wrong missing min max change weak strong update native "
 /** A word before `token` or `secret` with which it is none. */
 const NO_TOKEN =
   " csrf xsrf next page continuation sync cancel cancellation design syntax max min num n eos bos pad unk mask sep cls special stop input output prompt completion lex css color colour theme start end first last prev previous current delimiter bracket dollar keyword comment injection provider lookahead cursor change watch resume line operator error scope parent child per total is has no the by invalid missing "
@@ -115,6 +115,8 @@ function kindOf(words: string[], preceding: string, next: string | undefined): I
     case "token":
     case "secret":
     case "jwt":
+    case "credential":
+    case "credentials":
     case "pat":
       return has(NO_TOKEN, before) ? undefined : "secret"
     case "key":

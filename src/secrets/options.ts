@@ -68,7 +68,8 @@ function passwordIn(text: string, found: Value, isQuoted: boolean): Value | unde
 const isLetters = (value: string): boolean => /^[a-z]{12,64}$/.test(value) && wordiness(value) < 0.3
 
 /** `echo … | docker login --password-stdin`, told backwards from the option. */
-const echoed = (): RegExp => /(?:echo|printf)(?: -n| %s)? (?=[^|]{4,200}\|[^|\n]{0,160}$)/
+const echoed = (): RegExp =>
+  /(?:echo|printf)(?: -n| %s)? (?=(?:\\{0,7}["'][^\n]{4,200}["'] ?|[^|]{4,200})\|[^|\n]{0,160}$)/
 
 /** @param at index of `--password-stdin` */
 export function echoedBefore(text: string, at: number): Value | undefined {

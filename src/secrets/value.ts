@@ -36,7 +36,7 @@ const typeOrNothing = (): RegExp =>
 const standIn = (): RegExp =>
   /^(?:your?|my|the|some|insert|replace|change|enter|example|sample|dummy|fake|test|placeholder|redacted|hidden|masked|foo|bar)(?:[-_ ]|me\b|$)|x{4}|\.{3}|_here\b|-here\b|\bexample\b|placeholder|EXAMPLE|changeme|redacted/i
 const expression = (): RegExp =>
-  /^(?:[A-Za-z_$][\w$]*(?:\.|\?\.|::|->))+[\w$]+(?:\(|\[|$)|^\*?[A-Za-z_$]+\(|^[\w$.]+\((?:[\w$.,\s"'\\]*\)|$)|^[\w$]+\[\d+\]|=>|\$\{|\{\{|\s[+?]\s|\|\||&&|\/\*|\)\(|\}\)|\[[\^A]|^[-+!]?[\d.,_]+(?:e[-+]?\d+)?$|^0x[0-9a-f]+$|^#[0-9a-f]{3,8}$/i
+  /^(?:[A-Za-z_$][\w$]*(?:\.|\?\.|::|->))+[\w$]+(?:\(|\[|$)|^\*?[A-Za-z_$]+\(|^[\w$.]+\((?:[\w$.,\s"'\\]*\)|$)|^[\w$]+\[\d+\]|=>|^!!|^![\w$]+[.,]|\$\{\w|\{\{|\s[+?]\s|\|\||&&|\/\*|\)\(|\}\)|\[[\^A]|^[-+!]?[\d.,_]+(?:e[-+]?\d+)?$|^0x[0-9a-f]+$|^#[0-9a-f]{3,8}$/i
 
 export function isPlaceholder(value: string): boolean {
   const start = value.slice(0, JUDGED)
@@ -68,13 +68,27 @@ export function isRandom(value: string, least = 16): boolean {
   const start = value.slice(0, JUDGED)
   if (!/^[\w.~+/%=:@!$^*-]+$/.test(start) || !/[A-Za-z]/.test(start) || notRandom().test(start)) return false
   const words = wordiness(start)
-  if (words >= WORDY || (!/\d/.test(start) && !(words < 0.2 && isShuffled(start)))) return false
+  if (
+    words >= (isMingled(start) ? WORDY + 0.12 : WORDY) ||
+    (!/\d/.test(start) && !(words < 0.2 && isShuffled(start)))
+  )
+    return false
   // A name with a number has long runs of letters or digits.
   if (/[a-z]{9}|[A-Z]{9}|^\.{0,2}\//.test(start) && words > 0.2) return false
   return start.length >= least && entropy(start) >= (start.length < 16 ? 2.5 : 3)
 }
 
 export const isUuid = (value: string): boolean => uuid().test(value)
+
+/** Whether every second or third character is of another sort than the one before it. */
+function isMingled(value: string): boolean {
+  let changes = 0
+  for (let at = 1; at < value.length; at++)
+    if (sortOf(value.charCodeAt(at)) !== sortOf(value.charCodeAt(at - 1))) changes++
+  return changes > value.length * 0.42
+}
+
+const sortOf = (code: number): number => (code < 0x3a ? 0 : code < 0x5b ? 1 : code > 0x60 ? 2 : 3)
 
 /** For values without a digit: base64 has a capital after every fourth letter, camel case after every sixth. */
 const isShuffled = (value: string): boolean =>
@@ -96,7 +110,7 @@ function entropy(value: string): number {
 
 /** What is said of passwords, and what is no password but contains a digit. */
 const saidOf = (): RegExp =>
-  /^(?:(?:base|utf-?|sha-?|md|aes-?|rsa-?|http|oauth|argon|pbkdf|x|ed|v|step|version|type|option|level|part|arg|param|str|int|uint|user|test|key|token|pass|password|passwd|pwd|secret|var|val|value|field|line|page|item|row|col|index|id)[-_]?\d{1,6}\w?|\d+[-_]?(?:bits?|bytes?|chars?|characters?|digits?|letters?|times?|years?|days?|hours?|min(?:utes)?|s|ms|kb|mb|k|th|st|nd|rd|px|em|rem|x|%)|[A-Z]{1,3}\d{1,4})$/i
+  /^(?:(?:base|utf-?|latin|sha-?|md|aes-?|rsa-?|http|oauth|argon|pbkdf|x|ed|v|step|version|type|option|level|part|arg|param|str|int|uint|user|test|key|token|pass|password|passwd|pwd|secret|var|val|value|field|line|page|item|row|col|index|id)[-_]?\d{1,6}\w?|\d+[-_]?(?:bits?|bytes?|chars?|characters?|digits?|letters?|times?|years?|days?|hours?|min(?:utes)?|s|ms|kb|mb|k|th|st|nd|rd|px|em|rem|x|%)|[A-Z]{1,3}\d{1,4})$/i
 
 /** Whether a bare word looks like a password: of more than one sort of character, and no code. */
 export function isMixed(value: string): boolean {
@@ -109,7 +123,8 @@ export function isMixed(value: string): boolean {
     !saidOf().test(start) &&
     !expression().test(start) &&
     !/^[\w$]+(?:\.\w+)+$|\?$|^--?[a-z]|^[\d:.,/-]+$|^\*|[({]$/.test(start) &&
-    !isNamed(start)
+    !isNamed(start) &&
+    !(/^[A-Za-z_$][\w$.]{5,}\([\w$.,]*\)?$/.test(start) && wordiness(start) >= WORDY)
   )
 }
 
