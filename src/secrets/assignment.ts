@@ -15,7 +15,7 @@ import {
 
 /** Finds words for secrets at the end of a name, before what may join them to a value, which joint.ts examines. */
 export const wordGate = (): RegExp =>
-  /(?:pass(?:w(?:or)?[dt]|phrase|code|e)?|pwd(?![^\w/]{1,20}\/)|secret|token|key|auth(?:orization)?|credentials?|kennwort|jwt|(?:session(?:id)?|sid|sig(?:nature)?)(?==))(?![a-z])(?:[_-][\w-]{0,20})?[\\"'`[\])}*]{0,9}[\s:=>,|?(<{!\xefnt]/gi
+  /(?:pass(?:w(?:or)?[dt]|phrase|code|e)?|pwd?(?![^\w/]{1,20}\/)|secret|token|key|auth(?:orization)?|credentials?|kennwort|jwt|(?:session(?:id)?|sid|sig(?:nature)?)(?==))(?![a-z])(?:[_-][\w-]{0,20})?[\\"'`[\])}*]{0,9}[\s:=>,|?(<{!\xefnt]/gi
 
 /** A value on the line below its name, as in `key: >-`. */
 const below = (): RegExp =>
@@ -39,7 +39,7 @@ export function valueAt(text: string, at: number): Value | undefined {
   }
   if (how === "quoted") return undefined
   const gap = how === "assigned" && text[start - 1] !== "=" ? belowAt(text, start) : 0
-  if (gap === 0 && !(isOperator(how) ? mayBeBare(text, start) : isMarked(text, start))) return undefined
+  if (gap === 0 && !(isOperator(how) ? mayBeBare(text, start) : hasMark(text, start))) return undefined
   const name = nameAt(text, at, end)
   if (name === undefined) return undefined
   const bare = bareAt(text, start + gap, bareOf(text, name, how))
@@ -60,7 +60,7 @@ function mayBe(text: string, { start, end }: Value): boolean {
 const isOperator = (how: How): boolean => how === "assigned" || how === "element" || how === "named"
 
 /** Whether the word that begins here has a digit or a mark in it, as any value must that no operator introduces. */
-function isMarked(text: string, start: number): boolean {
+function hasMark(text: string, start: number): boolean {
   for (let at = start; at < start + 64; at++) {
     const code = text.charCodeAt(at)
     if (!(code > 0x20)) return false
@@ -74,7 +74,7 @@ function mayBeBare(text: string, start: number): boolean {
   let at = start
   while (isLetter(text.charCodeAt(at)) && at < start + 24) at++
   if (at === start) return !"{[(<>)]},;".includes(text[at] ?? ")") && text[at]! > " "
-  return at > start + 7 || !" ,.;()[]{}<>".includes(text[at] ?? " ") || isLower(text, start, at)
+  return at > start + 7 || !" ,.;()[]}<>".includes(text[at] ?? " ") || isLower(text, start, at)
 }
 
 function hasDigit(text: string, start: number, end: number): boolean {
@@ -160,7 +160,7 @@ function isPasswordOf(
 /** Whether a value may follow the name after a blank: `--password x`, `password x` in .netrc, `ENV PASSWORD x`. */
 const isArgument = (text: string, name: Name): boolean =>
   name.text.startsWith("-") ||
-  /^(?:password|[a-z]+_[a-z_]+)$/.test(name.text) ||
+  /^(?:password|requirepass|masterauth|[a-z]+_[a-z_]+)$/.test(name.text) ||
   (/^[A-Z_\d]+$/.test(name.text) &&
     isSetting(text, name) &&
     /(?:ENV|ARG|setx?)[ \t]+$|-gx $/.test(text.slice(Math.max(0, name.start - 12), name.start)))
@@ -171,7 +171,7 @@ const isConstant = (text: string, name: Name): boolean =>
 
 /** A name in capitals, or a quoted one before a quoted value, as in JSON. */
 const isOfSettings = (text: string, { text: name, start, end }: Name): boolean =>
-  (/^[A-Z_\d]+$/.test(name) && text[end] === "=") ||
+  (/^[A-Z_\d]+$/.test(name) && /^ ?=/.test(text.slice(end, end + 2))) ||
   (text[start - 1] === '"' && /^\\{0,7}":/.test(text.slice(end, end + 9)))
 
 const LEAST: Readonly<Record<Exclude<Introduced, "password">, number>> = { secret: 16, key: 20 }
@@ -188,14 +188,17 @@ function isKeyOf(text: string, name: Name, how: How, value: string, isQuoted: bo
   if (isQuoted && value.length > 40 && how !== "said" && wordiness(value) < 0.12 && /\d/.test(value))
     return true
   if (kind === "key" || hasFewer(6, value)) return false
-  // Shorter, or of more characters than keys have: in settings only.
+  // Shorter, or of more characters than keys have: where it is plainly a value.
+  if (how === "said" || how === "spaced" || how === "cell" || value.length < 8 || /\s/.test(value))
+    return false
+  if (!isQuoted && !isSetting(text, name)) return false
   if (isQuoted ? !isQuotedPassword(value) : !isMixed(value)) return false
-  return (
-    how === "assigned" &&
-    value.length >= 8 &&
-    wordiness(value) < 0.15 &&
-    /\d/.test(value) &&
-    !/\s/.test(value) &&
-    (isQuoted || isSetting(text, name))
-  )
+  return (/\d/.test(value) && wordiness(value) < 0.25) || isMarked(value)
 }
+
+/** Whether it has more marks than code or a pattern has. */
+const isMarked = (value: string): boolean =>
+  value.length >= 12 &&
+  (value.match(/[^\w\s./:,'"\\-]/g) ?? []).length > 3 &&
+  wordiness(value) < 0.35 &&
+  !/[aA]-[zZ]|\\[dws]|\[\^|\(\?|\.\*/.test(value)

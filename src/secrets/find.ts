@@ -188,7 +188,7 @@ function findValues(bytes: Buffer, text: string, add: AddSpan): void {
     }
   }
   for (const one of introductions()) each(one, (at) => introducedAt(text, one, at))
-  each("--password-stdin", (at) => echoedBefore(text, at - 16))
+  for (const one of ["--password-stdin", "sudo -S"]) each(one, (at) => echoedBefore(text, at - one.length))
   for (const one of passwordWords()) each(one, (at) => spokenAt(text, at, false))
   for (const one of keyWords()) each(one, (at) => spokenAt(text, at, true))
 }

@@ -55,6 +55,7 @@ export function jointAt(text: string, end: number): Joint | undefined {
     case "{":
       return named(text, at + 1) ?? typed(text, at)
     case ">":
+      if (text.startsWith("<value>", at + 1)) return { how: "element", at: at + 8 }
       return close === end && at === end ? { how: "element", at: pastGap(text, at + 1) } : undefined
     default:
       return at > close ? afterBlank(text, close, at) : named(text, at)

@@ -33,7 +33,7 @@ const SECRET_KEYS =
 const NO_KEY =
   " public primary foreign sort partition cache hash hot map unique query route react row column index item object i18n translation locale registry idempotency dedupe routing message event group lookup composite shortcut arrow enter pub range meta ctrl alt shift escape delete tab home end composed sorted ordering data array dict json xml next prev last first state legacy is has on no by get for each data natural surrogate candidate super alternate context field form filter search menu tree list node entry prop property attr attribute metadata label section child parent cache-control authority identifier thumb "
 const gluedIn = (): RegExp =>
-  /(?:(api|secret|access|auth|private|master|signing|encryption|account|accesskey|shared|consumer)key|(access|auth|api|bearer|refresh|bot|personal)token|(client|app|api|consumer|shared)secret|(password|passwd|passphrase|passwort|kennwort|pwd))$/
+  /(?:(api|secret|access|auth|private|master|signing|encryption|account|accesskey|shared|consumer)key|(access|auth|api|bearer|refresh|bot|personal)token|(client|app|api|consumer|shared)secret|(password|passwd|passphrase|passwort|kennwort|pwd|(?:store|key|db|user|root|admin|smtp|mail|ssh|become|require)pass|masterauth))$/
 
 const isNamePart = (code: number): boolean =>
   (code > 47 && code < 58) ||
@@ -102,6 +102,9 @@ function wordBefore(text: string, start: number): string {
 const has = (list: string, word: string): boolean => list.includes(` ${word} `)
 
 function kindOf(words: string[], preceding: string, next: string | undefined): Introduced | undefined {
+  // `password_for_the_shop`
+  const purpose = words.indexOf("for")
+  if (purpose > 0) words.length = purpose
   while (words.length > 1 && has(TAIL, words.at(-1)!) && words.at(-2) !== "pass") words.pop()
   const last = words.at(-1) ?? ""
   const isAlone = words.length === 1

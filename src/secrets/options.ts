@@ -20,7 +20,7 @@ const INTRODUCTIONS: Readonly<Record<string, () => RegExp>> = {
   mysql: () => /(?:dump|admin)?[^\n;|&\\]{0,160}?[ ]-p(?=[^ ])/y,
   "login ": passwordOption,
   "redis-cli": () => /[^\n;|&\\]{0,160}?[ ]-a[ ]/y,
-  htpasswd: () => /[ ]-\w{0,8}b\w{0,8}[ ][^\s\\]{1,120}[ ][^\s\\]{1,120}[ ]/y,
+  htpasswd: () => /[ ]-(?:n\w{0,8}b|b\w{0,8}n|\w{0,8}b\w{0,8}[ ][^\s\\]{1,120})[ ][^\s\\]{1,120}[ ]/y,
   "net use ": () => /(?:[^\s]{1,120} ){1,2}/y,
   SecureString: () => /[ ](?:-String[ ])?(?=\\{0,7}["'])/y,
   "DENTIFIED BY ": () => /(?:PASSWORD )?(?=\\{0,7}["'])/y,
@@ -71,7 +71,7 @@ const isLetters = (value: string): boolean => /^[a-z]{12,64}$/.test(value) && wo
 const echoed = (): RegExp =>
   /(?:echo|printf)(?: -n| %s)? (?=(?:\\{0,7}["'][^\n]{4,200}["'] ?|[^|]{4,200})\|[^|\n]{0,160}$)/
 
-/** @param at index of `--password-stdin` */
+/** @param at index of `--password-stdin` or `sudo -S` */
 export function echoedBefore(text: string, at: number): Value | undefined {
   const from = Math.max(0, at - 400)
   const before = text.slice(from, at)

@@ -36,7 +36,7 @@ const typeOrNothing = (): RegExp =>
 const standIn = (): RegExp =>
   /^(?:your?|my|the|some|insert|replace|change|enter|example|sample|dummy|fake|test|placeholder|redacted|hidden|masked|foo|bar)(?:[-_ ]|me\b|$)|x{4}|\.{3}|_here\b|-here\b|\bexample\b|placeholder|EXAMPLE|changeme|redacted/i
 const expression = (): RegExp =>
-  /^(?:[A-Za-z_$][\w$]*(?:\.|\?\.|::|->))+[\w$]+(?:\(|\[|$)|^\*?[A-Za-z_$]+\(|^[\w$.]+\((?:[\w$.,\s"'\\]*\)|$)|^[\w$]+\[\d+\]|=>|^!!|^![\w$]+[.,]|\$\{\w|\{\{|\s[+?]\s|\|\||&&|\/\*|\)\(|\}\)|\[[\^A]|^[-+!]?[\d.,_]+(?:e[-+]?\d+)?$|^0x[0-9a-f]+$|^#[0-9a-f]{3,8}$/i
+  /^(?:[A-Za-z_$][\w$]*(?:\.|\?\.|::|->))+[\w$]+(?:\(|\[|$)|^\*?[A-Za-z_$]+\(|^[\w$.]+\((?:[\w$.,\s"'\\]*\)|$)|^[\w$]+\[\d+\]|=>|^!!|^![\w$]+[.,]|\$\{[\w.:()[\]"' -]{1,64}\}|\{\{ ?[\w.]{1,64} ?(?:\}\}|\|)|\s[+?]\s|\|\||&&|\/\*|\)\(|\}\)|\[[\^A]|^[-+!]?[\d.,_]+(?:e[-+]?\d+)?$|^0x[0-9a-f]+$|^#[0-9a-f]{3,8}$/i
 
 export function isPlaceholder(value: string): boolean {
   const start = value.slice(0, JUDGED)
@@ -110,7 +110,7 @@ function entropy(value: string): number {
 
 /** What is said of passwords, and what is no password but contains a digit. */
 const saidOf = (): RegExp =>
-  /^(?:(?:base|utf-?|latin|sha-?|md|aes-?|rsa-?|http|oauth|argon|pbkdf|x|ed|v|step|version|type|option|level|part|arg|param|str|int|uint|user|test|key|token|pass|password|passwd|pwd|secret|var|val|value|field|line|page|item|row|col|index|id)[-_]?\d{1,6}\w?|\d+[-_]?(?:bits?|bytes?|chars?|characters?|digits?|letters?|times?|years?|days?|hours?|min(?:utes)?|s|ms|kb|mb|k|th|st|nd|rd|px|em|rem|x|%)|[A-Z]{1,3}\d{1,4})$/i
+  /^(?i:(?:base|utf-?|latin|sha-?|md|aes-?|rsa-?|http|oauth|argon|pbkdf|x|ed|v|step|version|type|option|level|part|arg|param|str|int|uint|user|test|key|token|pass|password|passwd|pwd|secret|var|val|value|field|line|page|item|row|col|index|id)[-_]?\d{1,6}\w?|\d+[-_]?(?:bits?|bytes?|chars?|characters?|digits?|letters?|times?|years?|days?|hours?|min(?:utes)?|s|ms|kb|mb|k|th|st|nd|rd|px|em|rem|x|%))$|^[A-Z]{1,3}-?\d{1,4}$/
 
 /** Whether a bare word looks like a password: of more than one sort of character, and no code. */
 export function isMixed(value: string): boolean {
@@ -130,7 +130,9 @@ export function isMixed(value: string): boolean {
 
 /** Whether it is words joined by marks, as names and paths are. */
 const isNamed = (value: string): boolean =>
-  /^[\w./:$?&=-]+$/.test(value) && (/[_./:-]/.test(value) || value.length > 15) && wordiness(value) >= 0.4
+  /^[\w./:$?&=-]+$/.test(value) &&
+  (/[_./:-]/.test(value) || (value.length > 15 && /[a-z][A-Z]/.test(value))) &&
+  wordiness(value) >= 0.4
 
 /** What settings contain besides passwords, and the passwords of every example. */
 const ordinary = (): RegExp =>
