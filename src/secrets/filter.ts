@@ -142,8 +142,8 @@ function hiddenLine(text: string, hidden: number): Searched {
   return { spans, values: [], left: findPrivate(text, hidden, () => {}) }
 }
 
-/** Matches what every secret has: a long word, an operator or, before a password, an option. Most short prompts do not. */
-const ANY = /[\w.~+/-]{16}|[=:<>%@]|-p/
+/** Matches what every secret has: a long word, an operator, a digit or a mark. Most short prompts do not. */
+const ANY = /[\w.~+/-]{16}|[\d=:<>%@!#$^*]|-p/
 
 /** ms of CPU time for a text, which is short. */
 const FOR_TEXT = 250

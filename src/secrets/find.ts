@@ -7,11 +7,14 @@
 import { findEncoded } from "./base64.ts"
 import { type AddSpan, findKeys } from "./blocks.ts"
 import { look, tick } from "./clock.ts"
+import { ECHOED, INTRODUCTIONS, KEY_WORDS, PASSWORD_WORDS, urlGate, wordGate } from "./introductions.ts"
 import { findOtherKeys } from "./keys.ts"
+import { assignments, options, speech, urls } from "./rules.ts"
+import type { Value } from "./text.ts"
 import { findTokens } from "./tokens.ts"
-import { hasFewer, INTRODUCTIONS, introducedAt, urlSecretAt, valueAt, wordGate } from "./words.ts"
+import { hasFewer } from "./variety.ts"
 
-let words: RegExp | undefined
+let gates: { words: RegExp; urls: RegExp } | undefined
 
 /** In values from documentation, which are nobody's secrets. AWS marks all of its own with the word. */
 const EXAMPLES = [
@@ -64,11 +67,14 @@ function findInPiece(bytes: Buffer, text: string, isLines: boolean, add: AddSpan
   const found: AddSpan = (start, end, isValue = true) => {
     if (!isExample(text.slice(start, end))) add(start, end, isValue)
   }
+  gates ??= { words: wordGate(), urls: urlGate() }
+  const addresses = gates.urls
   findTokens(bytes, text, found)
-  findValues(bytes, text, found)
+  findValues(bytes, text, gates.words, found)
   for (let at = indexIn(bytes, "://"); at >= 0; at = indexIn(bytes, "://", at + 3)) {
     tick()
-    const value = urlSecretAt(text, at)
+    addresses.lastIndex = at
+    const value = addresses.test(text) ? urls().urlSecretAt(text, at) : undefined
     if (value !== undefined) found(value.start, value.end)
   }
   if (indexIn(bytes, "PRIVATE KEY") >= 0) findKeys(text, isLines, add)
@@ -83,23 +89,26 @@ function isExample(value: string): boolean {
   return hasFewer(4, value.slice(-16)) && !value.includes("*")
 }
 
-function findValues(bytes: Buffer, text: string, add: AddSpan): void {
-  words ??= wordGate()
+function findValues(bytes: Buffer, text: string, words: RegExp, add: AddSpan): void {
   words.lastIndex = 0
   for (let match = words.exec(text); match !== null; match = words.exec(text)) {
     tick()
-    const value = valueAt(text, match.index, words.lastIndex)
-    if (value === undefined) continue
-    add(value.start, value.end)
-    words.lastIndex = value.end
+    const value = assignments().valueAt(text, match.index)
+    if (value !== undefined) add(value.start, value.end)
+    // What follows may be a name itself: `"name": "PASSWORD", "value": …`.
+    words.lastIndex = value === undefined ? match.index + 3 : value.end
   }
-  for (const one of Object.keys(INTRODUCTIONS)) {
-    for (let at = indexIn(bytes, one); at >= 0; at = indexIn(bytes, one, at + one.length)) {
+  const each = (needle: string, valueBehind: (at: number) => Value | undefined): void => {
+    for (let at = indexIn(bytes, needle); at >= 0; at = indexIn(bytes, needle, at + needle.length)) {
       tick()
-      const value = introducedAt(text, one, at + one.length)
+      const value = valueBehind(at + needle.length)
       if (value !== undefined) add(value.start, value.end)
     }
   }
+  for (const one of INTRODUCTIONS) each(one, (at) => options().introducedAt(text, one, at))
+  for (const one of ECHOED) each(one, (at) => options().echoedBefore(text, at - one.length))
+  for (const one of PASSWORD_WORDS) each(one, (at) => speech().spokenAt(text, at, false))
+  for (const one of KEY_WORDS) each(one, (at) => speech().spokenAt(text, at, true))
 }
 
 const HEX = "0123456789ABCDEFabcdef"

@@ -5,7 +5,7 @@
 import { fill, merged, withinStrings } from "./filter.ts"
 import { type JsonString, type Span, stringsOf } from "./lines.ts"
 import { structure } from "./private.ts"
-import { hasFewer } from "./words.ts"
+import { hasFewer } from "./variety.ts"
 
 const SHORTEST = 8
 const LONGEST = 512

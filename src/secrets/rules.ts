@@ -1,10 +1,22 @@
-/** The rules for tokens that their own form reveals. */
+/**
+ * What the filter loads only when something may be a secret: most hooks find nothing. The filter cannot wait for an
+ * import(), and loading and making the rules takes a program about 1 ms.
+ */
 
 /** Raised whenever the filter finds something new: the vault's notes record which rules filtered a frame. */
 export const RULES_NUMBER = 3
 
-/**
- * The formats of tokens. Loading them and making their rules takes a program 1 ms, so it is done only when something may
- * be a token. The filter cannot wait for an import().
- */
+/** The formats of tokens. */
 export const formats = (): typeof import("./formats/table.ts") => require("./formats/table.ts")
+
+/** Values after a name. */
+export const assignments = (): typeof import("./assignment.ts") => require("./assignment.ts")
+
+/** Values after commands, headers and statements. */
+export const options = (): typeof import("./options.ts") => require("./options.ts")
+
+/** Values in sentences. */
+export const speech = (): typeof import("./speech.ts") => require("./speech.ts")
+
+/** Secrets in addresses. */
+export const urls = (): typeof import("./urls.ts") => require("./urls.ts")

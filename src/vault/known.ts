@@ -194,7 +194,8 @@ export function isDue(file: string): boolean {
  * @param size of the file before
  */
 export function refreshDue(file: string, size: number): void {
-  if (statSync(file, { throwIfNoEntry: false })?.size !== size) tryTo(() => appendFileSync(file, "\n", { mode: 0o600 }))
+  if (statSync(file, { throwIfNoEntry: false })?.size !== size)
+    tryTo(() => appendFileSync(file, "\n", { mode: 0o600 }))
 }
 
 export const settleKnown = ({ file, size }: Due): void => writeWhole(doneFile(file), String(size))

@@ -1,0 +1,205 @@
+/** How a name and its value are joined: in settings, in languages, in tables and on command lines. Pure. */
+import { type How, jointAt } from "./joint.ts"
+import { type Introduced, type Name, nameAt, nameEnd } from "./names.ts"
+import { type Bare, bareAt, quotedAt, type Value } from "./text.ts"
+import { isMixed, isPlaceholder, isQuotedPassword, isRandom, isUuid, isWord, wordiness } from "./value.ts"
+import { hasFewer } from "./variety.ts"
+
+/** A value on the line below its name, as in `key: >-`. */
+const below = (): RegExp =>
+  /(?:[|>][-+]?)?[ \t]{0,4}(?:(?:\r?\n|\\{1,7}(?:r\\{1,7})?n)(?:[ \t]|\\{1,7}t){0,16}){1,3}/y
+
+/**
+ * The value that a word found by the gate introduces; undefined when there is none or it is no secret.
+ *
+ * @param at index of the word
+ */
+export function valueAt(text: string, at: number): Value | undefined {
+  const end = nameEnd(text, at)
+  const joint = jointAt(text, end)
+  if (joint === undefined) return undefined
+  const { how, at: start } = joint
+  const quoted = quotedAt(text, start)
+  if (quoted !== undefined) {
+    if (!mayBe(text, quoted)) return undefined
+    const name = nameAt(text, at, end)
+    return name !== undefined && isSecret(text, name, how, quoted, true) ? quoted : undefined
+  }
+  if (how === "quoted") return undefined
+  const gap = how === "assigned" && text[start - 1] !== "=" ? belowAt(text, start) : 0
+  if (gap === 0 && !(isOperator(how) ? mayBeBare(text, start) : hasMark(text, start))) return undefined
+  const name = nameAt(text, at, end)
+  if (name === undefined) return undefined
+  const bare = bareAt(text, start + gap, bareOf(text, name, how))
+  if (bare === undefined) return undefined
+  // A value below its name stands alone on its line.
+  if (gap > 0 && !/^(?:\\{1,7}[nr]|[\r\n"]|$)/.test(text.slice(bare.end, bare.end + 8))) return undefined
+  return isSecret(text, name, gap > 0 ? "said" : how, bare, false) ? bare : undefined
+}
+
+/** What most values are that are none: short, or one word, or a sentence. Told without regular expressions. */
+function mayBe(text: string, { start, end }: Value): boolean {
+  if (end - start < 4) return false
+  if (end - start > 7 || !isLetter(text.charCodeAt(start))) return true
+  for (let at = start; at < end; at++) if (!isLetter(text.charCodeAt(at))) return true
+  return isLower(text, start, end)
+}
+
+const isOperator = (how: How): boolean => how === "assigned" || how === "element" || how === "named"
+
+/** Whether the word that begins here has a digit or a mark in it, as any value must that no operator introduces. */
+function hasMark(text: string, start: number): boolean {
+  for (let at = start; at < start + 64; at++) {
+    const code = text.charCodeAt(at)
+    if (!(code > 0x20)) return false
+    if ((code > 0x2f && code < 0x3a) || "@#$%^*+~!&?".includes(text[at]!)) return true
+  }
+  return false
+}
+
+/** Whether a bare value may begin here: not code, which mostly has a bracket, a dot or a comma behind a word. */
+function mayBeBare(text: string, start: number): boolean {
+  let at = start
+  while (isLetter(text.charCodeAt(at)) && at < start + 24) at++
+  if (at === start) return !"{[(<>)]},;".includes(text[at] ?? ")") && text[at]! > " "
+  return at > start + 7 || !" ,.;()[]}<>".includes(text[at] ?? " ") || isLower(text, start, at)
+}
+
+function hasDigit(text: string, start: number, end: number): boolean {
+  for (let at = start; at < end; at++)
+    if (text.charCodeAt(at) > 0x2f && text.charCodeAt(at) < 0x3a) return true
+  return false
+}
+
+const isLetter = (code: number): boolean =>
+  (code > 64 && code < 91) || (code > 96 && code < 123) || code === 0x5f
+
+function isLower(text: string, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if (text.charCodeAt(at) < 97) return false
+  return end > start + 4
+}
+
+/** The length of what stands before a value on the line below its name; 0 when there is none. */
+function belowAt(text: string, at: number): number {
+  if (!"|>\\\r\n ".includes(text[at] ?? "-")) return 0
+  const gap = below()
+  gap.lastIndex = at
+  return gap.test(text) ? gap.lastIndex - at : 0
+}
+
+function bareOf(text: string, name: Name, how: How): Bare {
+  if (how === "element" || how === "cell") return how
+  return how === "assigned" && isSetting(text, name) ? "line" : "word"
+}
+
+const lineStart = (): RegExp =>
+  /(?:^|[\r\n"]|\\{1,7}[nr])(?:[ \t]|\\{1,7}t){0,40}(?:(?:export|setx?|ENV|ARG|declare -x|readonly|[-+>]|-e|--env|--build-arg|\d{1,6}[\x80-\xff|:]{1,3}|\d{1,6}\\{1,7}t|\$env:)[ \t]{0,4}){0,2}$/
+
+/** Whether the name begins its line, or its string. */
+function isSetting(text: string, { start }: Name): boolean {
+  const from = Math.max(0, start - 64)
+  return lineStart().test((from === 0 ? "" : "x") + text.slice(from, start))
+}
+
+function isSecret(text: string, name: Name, how: How, { start, end }: Value, isQuoted: boolean): boolean {
+  // A key has a digit, unless it is very long.
+  if (name.kind !== "password" && end - start < 20 && !hasDigit(text, start, end)) return false
+  const value = text.slice(start, end)
+  if (isPlaceholder(value)) return false
+  return name.kind === "password"
+    ? isPasswordOf(text, name, how, value, end, isQuoted)
+    : isKeyOf(text, name, how, value, isQuoted)
+}
+
+const structure = (): RegExp => /^(?:[\][{}:,\s\d]|true|false|null)*$/
+
+function isPasswordOf(
+  text: string,
+  name: Name,
+  how: How,
+  value: string,
+  end: number,
+  isQuoted: boolean,
+): boolean {
+  if (
+    /^pass$/i.test(name.text) &&
+    how !== "named" &&
+    how !== "element" &&
+    (how !== "assigned" || (!isQuoted && end - value.length !== name.end + 1))
+  )
+    return false
+  if (isQuoted) {
+    if (structure().test(value)) return false
+    if (how === "spaced" || how === "said") return isMixed(value)
+    if (/^pass$/i.test(name.text) && /\s/.test(value)) return false
+    return isQuotedPassword(value) || (isWord(value) && isOfSettings(text, name))
+  }
+  if (isMixed(value)) return how !== "spaced" || isArgument(text, name)
+  if (how !== "assigned" && how !== "element" && how !== "named") return false
+  if (
+    /^[a-z]{8,64}$/i.test(value) &&
+    wordiness(value) < (text[name.end] === "=" && value.length > 11 ? 0.36 : 0.25)
+  )
+    return true
+  const isLast = /^(?:\\{1,7}[nr]|[\r\n"]| #|$)/.test(text.slice(end, end + 8))
+  return isLast && isWord(value) && isSetting(text, name) && isConstant(text, name)
+}
+
+/** Whether a value may follow the name after a blank: `--password x`, `password x` in .netrc, `ENV PASSWORD x`. */
+const isArgument = (text: string, name: Name): boolean =>
+  name.text.startsWith("-") ||
+  /^(?:password|requirepass|masterauth|[a-z]+_[a-z_]+)$/.test(name.text) ||
+  (/^[A-Z_\d]+$/.test(name.text) &&
+    isSetting(text, name) &&
+    /(?:ENV|ARG|setx?)[ \t]+$|-gx $/.test(text.slice(Math.max(0, name.start - 12), name.start)))
+
+/** `DB_PASSWORD=` or `password: `, but not `password = `, which is mostly code. */
+const isConstant = (text: string, name: Name): boolean =>
+  text[name.end] === "=" ? /^[A-Z_\d]+$/.test(name.text) : /^[a-z_\d]+$/.test(name.text)
+
+/** A name in capitals, or a quoted one before a quoted value, as in JSON. */
+const isOfSettings = (text: string, { text: name, start, end }: Name): boolean =>
+  (/^[A-Z_\d]+$/.test(name) && /^ ?=/.test(text.slice(end, end + 2))) ||
+  (text[start - 1] === '"' && /^\\{0,7}":/.test(text.slice(end, end + 9)))
+
+const LEAST: Readonly<Record<Exclude<Introduced, "password">, number>> = { secret: 16, key: 20 }
+
+function isKeyOf(text: string, name: Name, how: How, value: string, isQuoted: boolean): boolean {
+  const kind = name.kind as Exclude<Introduced, "password">
+  if (isRandom(value, LEAST[kind])) {
+    if (kind === "key" && (isUuid(value) ? !/^authorization$/i.test(name.text) : how === "spaced"))
+      return false
+    if (how === "spaced" && !isQuoted && !isArgument(text, name) && !isRandom(value, 20)) return false
+    return isQuoted || !/[$!^%@]/.test(value) || how === "assigned"
+  }
+  // As a blog's settings have them: long, and of all characters. A document has strings of its own.
+  const isDocument = value.includes('"')
+  if (
+    isQuoted &&
+    value.length > 40 &&
+    how !== "said" &&
+    !isDocument &&
+    wordiness(value) < 0.12 &&
+    /\d/.test(value)
+  )
+    return true
+  if (kind === "key" || hasFewer(6, value)) return false
+  // Shorter, or of more characters than keys have: where it is plainly a value.
+  if (how === "said" || how === "spaced" || how === "cell" || value.length < 8 || /\s/.test(value))
+    return false
+  if (!isQuoted && !isSetting(text, name)) return false
+  if (isQuoted ? !isQuotedPassword(value) : !isMixed(value)) return false
+  if ((/\d/.test(value) && wordiness(value) < 0.25) || isMarked(value)) return true
+  // `SECRET_KEY='blue-Horse-77'` in settings, where nothing but a secret has such a name.
+  return isSetting(text, name) && /^[A-Z_\d]+$/.test(name.text) && hasThreeSorts(value)
+}
+
+const hasThreeSorts = (value: string): boolean =>
+  value.length >= 10 && /\d/.test(value) && /[a-z]/.test(value) && /[A-Z]/.test(value)
+
+/** Whether it has more marks than code or a pattern has. */
+const isMarked = (value: string): boolean =>
+  value.length >= 12 &&
+  (value.match(/[^\w\s./:,'"\\-]/g) ?? []).length > 3 &&
+  wordiness(value) < 0.35 &&
+  !/[aA]-[zZ]|\\[dws]|\[\^|\(\?|\.\*/.test(value)

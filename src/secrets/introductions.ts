@@ -1,0 +1,60 @@
+/**
+ * What introduces secrets, with one character per byte of UTF-8: words at the end of names, options and headers, words
+ * of sentences, addresses. Hooks search for these; what stands behind them is examined by files that load late
+ * (rules.ts). Pure.
+ */
+
+/** Finds words for secrets at the end of a name, before what may join them to a value, which joint.ts examines. */
+export const wordGate = (): RegExp =>
+  /(?:pass(?:w(?:or)?[dt]|phrase|code|e)?|pwd?(?![^\w/]{1,20}\/)|secret|token|key|auth(?:orization)?|credentials?|kennwort|jwt|(?:session(?:id)?|sid|sig(?:nature)?)(?==))(?![a-z])(?:[_-][\w-]{0,20})?[\\"'`[\])}*]{0,9}[\s:=>,|?(<{!\xefnt]/gi
+
+/** Matches at the `://` of an address that may hold a password, a token or the secret path of a web hook. */
+export const urlGate = (): RegExp => /:\/\/(?=[^\s"'`\\<>]{0,600}?(?:@|hook|bot))/y
+
+/** Parts of words, rare elsewhere, of commands, headers and statements that take a secret without a name. */
+export const INTRODUCTIONS = [
+  "earer ",
+  "EARER ",
+  "asic ",
+  "ASIC ",
+  "-u ",
+  "--user ",
+  "--pass",
+  "sshpass",
+  "mysql",
+  "login ",
+  "redis-cli",
+  "htpasswd",
+  "net use ",
+  "SecureString",
+  "DENTIFIED BY ",
+  "dentified by ",
+  ":5432:",
+] as const
+
+/** What takes the password that an `echo` before it prints. */
+export const ECHOED: readonly string[] = ["--password-stdin", "sudo -S"]
+
+/**
+ * Stems, since the languages inflect: арол, АРОЛ, ontraseña, 密码, 密碼, 口令, パスワード. With one character per byte,
+ * as the text has, and without the first letter, which may be a capital.
+ */
+export const PASSWORD_WORDS: readonly string[] = [
+  "\xd0\xb0\xd1\x80\xd0\xbe\xd0\xbb",
+  "\xd0\x90\xd0\xa0\xd0\x9e\xd0\x9b",
+  "ontrase\xc3\xb1a",
+  "\xe5\xaf\x86\xe7\xa0\x81",
+  "\xe5\xaf\x86\xe7\xa2\xbc",
+  "\xe5\x8f\xa3\xe4\xbb\xa4",
+  "\xe3\x83\x91\xe3\x82\xb9\xe3\x83\xaf\xe3\x83\xbc\xe3\x83\x89",
+]
+
+/** The same of окен, люч, chlüssel, 密钥, 令牌, トークン. */
+export const KEY_WORDS: readonly string[] = [
+  "\xd0\xbe\xd0\xba\xd0\xb5\xd0\xbd",
+  "\xd0\xbb\xd1\x8e\xd1\x87",
+  "chl\xc3\xbcssel",
+  "\xe5\xaf\x86\xe9\x92\xa5",
+  "\xe4\xbb\xa4\xe7\x89\x8c",
+  "\xe3\x83\x88\xe3\x83\xbc\xe3\x82\xaf\xe3\x83\xb3",
+]

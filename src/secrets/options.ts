@@ -1,0 +1,87 @@
+/** Finds secrets after commands, headers and statements that take them without a name. Pure. */
+import type { INTRODUCTIONS } from "./introductions.ts"
+import { bareAt, quotedAt, type Value } from "./text.ts"
+import { isMixed, isPlaceholder, isQuotedPassword, isRandom, wordiness } from "./value.ts"
+
+/** A header's value. */
+const header = (): RegExp => /[ \t]{0,4}(?=[\w.~+/%=-]{16})/y
+const user = (): RegExp => /(\\{0,7}["'])?[\w.@+-]{1,64}:/y
+const passwordOption = (): RegExp => /(?:[^\n;|&\\]{0,160}?[ ])?(?:-p|--password)[ =]/y
+
+/** What stands between an introduction and its value. */
+const VALUES: Readonly<Record<(typeof INTRODUCTIONS)[number], () => RegExp>> = {
+  "earer ": header,
+  "EARER ": header,
+  "asic ": header,
+  "ASIC ": header,
+  "-u ": user,
+  "--user ": user,
+  "--pass": () => /(?:word|phrase|wd)?[ ]/y,
+  sshpass: () => /[ ]{1,4}-p[ ]?/y,
+  mysql: () => /(?:dump|admin)?[^\n;|&\\]{0,160}?[ ]-p(?=[^ ])/y,
+  "login ": passwordOption,
+  "redis-cli": () => /[^\n;|&\\]{0,160}?[ ]-a[ ]/y,
+  htpasswd: () => /[ ]-(?:n\w{0,8}b|b\w{0,8}n|\w{0,8}b\w{0,8}[ ][^\s\\]{1,120})[ ][^\s\\]{1,120}[ ]/y,
+  "net use ": () => /(?:[^\s]{1,120} ){1,2}/y,
+  SecureString: () => /[ ](?:-String[ ])?(?=\\{0,7}["'])/y,
+  "DENTIFIED BY ": () => /(?:PASSWORD )?(?=\\{0,7}["'])/y,
+  "dentified by ": () => /(?:password )?(?=\\{0,7}["'])/y,
+  ":5432:": () => /[\w*.-]{1,64}:[\w*.-]{1,64}:/y,
+}
+
+/**
+ * The value after one of the introductions.
+ *
+ * @param at index after the introduction
+ */
+export function introducedAt(
+  text: string,
+  introduction: (typeof INTRODUCTIONS)[number],
+  at: number,
+): Value | undefined {
+  const kind = VALUES[introduction]
+  const regex = kind()
+  regex.lastIndex = at
+  const match = regex.exec(text)
+  if (match === null) return undefined
+  const start = regex.lastIndex
+  if (kind === user && match[1] !== undefined) {
+    const whole = quotedAt(text, at)
+    return whole === undefined ? undefined : passwordIn(text, { start, end: whole.end }, true)
+  }
+  if (kind === header) {
+    const value = bareAt(text, start, "word")
+    return value !== undefined && isKey(text.slice(value.start, value.end)) ? value : undefined
+  }
+  const quoted = quotedAt(text, start)
+  if (quoted !== undefined) return passwordIn(text, quoted, true)
+  const bare = bareAt(text, start, introduction === ":5432:" ? "line" : "word")
+  return bare === undefined ? undefined : passwordIn(text, bare, false)
+}
+
+const isKey = (value: string): boolean => isRandom(value) && !isPlaceholder(value)
+
+function passwordIn(text: string, found: Value, isQuoted: boolean): Value | undefined {
+  const value = text.slice(found.start, found.end)
+  if (isPlaceholder(value)) return undefined
+  if (isQuoted ? isQuotedPassword(value) || isMixed(value) : isMixed(value) || isLetters(value)) return found
+  return undefined
+}
+
+const isLetters = (value: string): boolean => /^[a-z]{12,64}$/.test(value) && wordiness(value) < 0.3
+
+/** `echo … | docker login --password-stdin`, told backwards from the option. */
+const echoed = (): RegExp =>
+  /(?:echo|printf)(?: -n| %s)? (?=(?:\\{0,7}["'][^\n]{4,200}["'] ?|[^|]{4,200})\|[^|\n]{0,160}$)/
+
+/** @param at index of `--password-stdin` or `sudo -S` */
+export function echoedBefore(text: string, at: number): Value | undefined {
+  const from = Math.max(0, at - 400)
+  const before = text.slice(from, at)
+  const match = echoed().exec(before)
+  if (match === null) return undefined
+  const start = from + match.index + match[0].length
+  const quoted = quotedAt(text, start)
+  const found = quoted ?? bareAt(text, start, "word")
+  return found === undefined || found.end > at ? undefined : passwordIn(text, found, quoted !== undefined)
+}

@@ -1,0 +1,20 @@
+/** Finds passwords and keys in sentences of languages whose words for them are not found in code. Pure. */
+import { bareAt, quotedAt, type Value } from "./text.ts"
+import { isMixed, isPlaceholder, isRandom } from "./value.ts"
+
+/** Up to three words, then what joins a value: a colon, a dash, a blank, or a word for "is". */
+const joint = (): RegExp =>
+  /[\x80-\xff]{0,16}?\*{0,2}(?: [\x80-\xff]{1,24}){0,3}?(?: ?(?:[:=]|\xef\xbc\x9a|\xe2\x80\x94|\xe6\x98\xaf|\xe4\xb8\xba|\xe3\x81\xaf| es| ist| lautet| -))?\*{0,2} {0,3}(?=[!-~]{4})/y
+
+/** @param at index after one of the words */
+export function spokenAt(text: string, at: number, isKey: boolean): Value | undefined {
+  const regex = joint()
+  regex.lastIndex = at
+  if (!regex.test(text)) return undefined
+  const start = regex.lastIndex
+  const found = quotedAt(text, start) ?? bareAt(text, start, "ascii")
+  if (found === undefined) return undefined
+  const value = text.slice(found.start, found.end)
+  if (isPlaceholder(value)) return undefined
+  return (isKey ? isRandom(value) : isMixed(value)) ? found : undefined
+}
