@@ -176,6 +176,14 @@ function pastGap(text: string, start: number): number {
   return at
 }
 
+/** Whether a word of a sentence begins here, and not `string = "…"`. */
+function isPlainWord(text: string, start: number): boolean {
+  let at = start
+  while (text.charCodeAt(at) > 96 && text.charCodeAt(at) < 123) at++
+  if (at === start) return false
+  return text[at] === " " ? text[at + 1] !== "=" : ".,;:)".includes(text[at] ?? ".")
+}
+
 function element(text: string, at: number): Joint | undefined {
   if (!/^\w+=\\*["']/.test(text.slice(at, at + 34))) return undefined
   const regex = attributes()
@@ -202,6 +210,7 @@ function afterBlank(text: string, close: number, at: number): Joint | undefined 
     regex.lastIndex = at
     return regex.test(text) ? { how: "said", at: regex.lastIndex } : undefined
   }
+  if (isPlainWord(text, at)) return undefined
   return (
     named(text, close) ??
     element(text, at) ??
