@@ -11,7 +11,7 @@ import type { Paths, Settings } from "../config/load.ts"
 import { askForRebuild, spawnJob } from "../job/spawn.ts"
 import { sweepDue } from "../job/sweep.ts"
 import { codeOf, isDamage } from "../util/errors.ts"
-import { statSync } from "../util/fs.ts"
+import { statsOf } from "../util/files.ts"
 import { logError } from "../util/log.ts"
 import { dirname } from "../util/path.ts"
 import { knownFile } from "../vault/layout.ts"
@@ -163,7 +163,7 @@ async function takeAll(
   return { taken, spooled, known: sizeOf(file) > 0 ? known : undefined }
 }
 
-const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0
+const sizeOf = (file: string): number => statsOf(file)?.size ?? 0
 
 /** The compaction just answered is in the transcript, or soon will be. */
 function answered(

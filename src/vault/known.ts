@@ -7,7 +7,7 @@
 
 import { fill, filterLines, type SecretSettings } from "../secrets/filter.ts"
 import { formsOf, isMemorable, type Known, placesIn } from "../secrets/known.ts"
-import { tryTo, writeWhole } from "../util/files.ts"
+import { statsOf, tryTo, writeWhole } from "../util/files.ts"
 import {
   appendFileSync,
   closeSync,
@@ -184,7 +184,7 @@ export function isDue(file: string): boolean {
   tryTo(() => {
     done = readFileSync(doneFile(file), "utf8")
   })
-  return done !== String(statSync(file, { throwIfNoEntry: false })?.size ?? "")
+  return done !== String(statsOf(file)?.size ?? "")
 }
 
 /**
@@ -194,8 +194,8 @@ export function isDue(file: string): boolean {
  * @param size of the file before
  */
 export function refreshDue(file: string, size: number): void {
-  if (statSync(file, { throwIfNoEntry: false })?.size !== size)
-    tryTo(() => appendFileSync(file, "\n", { mode: 0o600 }))
+  if (statsOf(file)?.size !== size) tryTo(() => appendFileSync(file, "
+", { mode: 0o600 }))
 }
 
 export const settleKnown = ({ file, size }: Due): void => writeWhole(doneFile(file), String(size))
