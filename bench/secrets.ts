@@ -11,10 +11,11 @@ import { Dice } from "../src/bench/dice.ts"
 import { FILTERED, filterLines, filterText } from "../src/secrets/filter.ts"
 import { SET_1 } from "./secrets/set-1.ts"
 import { SET_2 } from "./secrets/set-2.ts"
+import { SET_3 } from "./secrets/set-3.ts"
 import type { Place, SecretSet, Service } from "./secrets/types.ts"
 import { secretOf } from "./secrets/value.ts"
 
-const SETS: readonly SecretSet[] = [SET_1, SET_2]
+const SETS: readonly SecretSet[] = [SET_1, SET_2, SET_3]
 
 interface Share {
   total: number

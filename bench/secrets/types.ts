@@ -2,7 +2,7 @@
 
 export interface Service {
   readonly name: string
-  /** A variable that holds such a secret, in capitals. */
+  /** A variable that holds such a secret, as people write it. */
   readonly variable: string
   /** See secretOf. */
   readonly shape: string
