@@ -7,7 +7,7 @@
 import { findEncoded } from "./base64.ts"
 import { type AddSpan, findKeys } from "./blocks.ts"
 import { tick } from "./clock.ts"
-import { findOtherKeys } from "./keys.ts"
+import { otherKeys } from "./rules.ts"
 import { findTokens } from "./tokens.ts"
 import { hasFewer, INTRODUCTIONS, introducedAt, urlSecretAt, valueAt, wordGate } from "./words.ts"
 
@@ -53,7 +53,8 @@ function findPlainly(bytes: Buffer, text: string, isLines: boolean, add: AddSpan
     if (value !== undefined) found(value.start, value.end)
   }
   if (indexIn(bytes, "PRIVATE KEY") >= 0) findKeys(text, isLines, add)
-  findOtherKeys(bytes, text, add)
+  if (indexIn(bytes, "Private-Lines:") >= 0 || indexIn(bytes, "kty") >= 0)
+    otherKeys().findOtherKeys(bytes, text, add)
 }
 
 const indexIn = (bytes: Buffer, needle: string, from = 0): number => bytes.indexOf(needle, from, "latin1")

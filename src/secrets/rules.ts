@@ -1,4 +1,4 @@
-/** The rules for tokens that their own form reveals. */
+/** The rules that most texts have no need of, which are loaded when something calls for them. Pure. */
 
 /** Raised whenever the filter finds something new: the vault's notes record which rules filtered a frame. */
 export const RULES_NUMBER = 3
@@ -8,3 +8,6 @@ export const RULES_NUMBER = 3
  * be a token. The filter cannot wait for an import().
  */
 export const formats = (): typeof import("./formats/table.ts") => require("./formats/table.ts")
+
+/** The same for private keys that are not in PEM. */
+export const otherKeys = (): typeof import("./keys.ts") => require("./keys.ts")
