@@ -74,16 +74,21 @@ function mayEndWord(text: string, at: number): boolean {
   if (!isAlphanumeric(text.charCodeAt(at - 3))) return true
   const ending = `${text.slice(at - 3, at)} `
   if (WORDS.includes(ending) || ORDINARY.includes(ending)) return true
-  const isRandom = ".:-".includes(text[at - 1]!) && isAlphanumeric(text.charCodeAt(at - 7))
-  return isRandom && isAlphanumeric(text.charCodeAt(at - 15))
+  if (isDiscord(text, at)) return true
+  // The other random words have 14 letters and digits at least.
+  const mayBeRandom = ".:-".includes(text[at - 1]!) && isAlphanumeric(text.charCodeAt(at - 7))
+  return mayBeRandom && isAlphanumeric(text.charCodeAt(at - 15))
 }
+
+/** Whether six characters stand between this dot and another. */
+const isDiscord = (text: string, at: number): boolean => text[at - 1] === "." && text[at + 6] === "."
 
 const isOrdinary = (text: string, word: string, at: number): boolean =>
   (ordinary?.has(word) ?? ORDINARY.includes(` ${word} `)) && /^[\w-]{20}$/.test(text.slice(at, at + 20))
 
 /** The token whose random first word, with its separator, ends at `at`. */
 function formAt(text: string, word: string, at: number): Found | undefined {
-  if (text[at - 1] === "." && text[at + 6] === ".") {
+  if (isDiscord(text, at)) {
     const start = runBefore(text, at - 1, /[\w-]*$/)
     if ("MNO".includes(text[start]!)) return formats().spanAt(text, "#discord", start)
   }
