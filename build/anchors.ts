@@ -5,7 +5,7 @@
  */
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { type Anchor, anchorsOf, parseShape } from "../src/secrets/formats/shape.ts"
+import { ALPHABETS, type Anchor, anchorsOf, parseShape, type Shape } from "../src/secrets/formats/shape.ts"
 import { FORMATS } from "../src/secrets/formats/table.ts"
 
 const SECRETS = join(import.meta.dir, "../src/secrets")
@@ -14,11 +14,26 @@ export const ROWS_FILE = join(SECRETS, "formats/rows.ts")
 
 const rowsOf = new Map<string, number[]>()
 const textsOf = new Map<Anchor["kind"], Set<string>>()
+/** Words of which some row is not as described at ORDINARY. */
+const special = new Set<string>()
 for (const [row, [, written]] of FORMATS.entries()) {
-  for (const { kind, text } of anchorsOf(parseShape(written))) {
+  const shape = parseShape(written)
+  for (const { kind, text } of anchorsOf(shape)) {
+    if (!shape.isStrict || !hasLongRun(shape)) special.add(text)
     rowsOf.set(text, [...(rowsOf.get(text) ?? []), row])
     textsOf.set(kind, (textsOf.get(kind) ?? new Set()).add(text))
   }
+}
+
+/** Whether a word is followed by nothing but a run of at least 20 letters, digits, `_` and `-`. */
+function hasLongRun({ parts }: Shape): boolean {
+  const run = parts.find((part) => part.kind === "run")
+  return (
+    run !== undefined &&
+    run.least >= 20 &&
+    parts.indexOf(run) <= 2 &&
+    ALPHABETS[run.alphabet].match(/[+/.~]/) === null
+  )
 }
 
 const anchorsOfKind = (kind: Anchor["kind"]): string[] => [...(textsOf.get(kind) ?? [])].sort()
@@ -36,11 +51,15 @@ const WIDTH = 110
 
 export function anchorsFile(): string {
   const heads = anchorsOfKind("head")
+  const words = anchorsOfKind("word")
   return `/** What the formats of tokens are found by. Made by build/anchors.ts from the tables in formats/. Pure. */
 
 /** The words before the first separator, each with that separator. */
 export const WORDS =
-  ${JSON.stringify(` ${anchorsOfKind("word").join(" ")} `)}
+  ${JSON.stringify(` ${words.filter((one) => special.has(one)).join(" ")} `)}
+
+/** Words that occur anywhere. In a format at least 20 letters, digits, \`_\` and \`-\` follow. */
+${textOf("ORDINARY", ` ${words.filter((one) => !special.has(one)).join(" ")} `)}
 
 /** The first characters of formats without a separator. */
 export const HEADS =
@@ -56,6 +75,12 @@ ${listOf("LITERALS", anchorsOfKind("literal"))}
 /** Texts in the middle of formats that begin with random characters. */
 ${listOf("MIDDLES", anchorsOfKind("middle"))}
 `
+}
+
+/** As the formatter writes it. */
+function textOf(name: string, text: string): string {
+  const line = `export const ${name} = ${JSON.stringify(text)}`
+  return line.length > WIDTH ? line.replace(" = ", " =\n  ") : line
 }
 
 /** As the formatter writes it. */

@@ -6,11 +6,12 @@
  */
 import { findEncoded } from "./base64.ts"
 import { type AddSpan, findKeys } from "./blocks.ts"
+
 import { look, tick } from "./clock.ts"
 import { ECHOED, INTRODUCTIONS, KEY_WORDS, PASSWORD_WORDS, urlGate, wordGate } from "./introductions.ts"
-import { findOtherKeys } from "./keys.ts"
-import { assignments, options, speech, urls } from "./rules.ts"
+import { assignments, options, otherKeys, speech, urls } from "./rules.ts"
 import type { Value } from "./text.ts"
+
 import { findTokens } from "./tokens.ts"
 import { hasFewer } from "./variety.ts"
 
@@ -78,7 +79,8 @@ function findInPiece(bytes: Buffer, text: string, isLines: boolean, add: AddSpan
     if (value !== undefined) found(value.start, value.end)
   }
   if (indexIn(bytes, "PRIVATE KEY") >= 0) findKeys(text, isLines, add)
-  findOtherKeys(bytes, text, add)
+  if (indexIn(bytes, "Private-Lines:") >= 0 || indexIn(bytes, "kty") >= 0)
+    otherKeys().findOtherKeys(bytes, text, add)
 }
 
 const indexIn = (bytes: Buffer, needle: string, from = 0): number => bytes.indexOf(needle, from, "latin1")

@@ -20,3 +20,6 @@ export const speech = (): typeof import("./speech.ts") => require("./speech.ts")
 
 /** Secrets in addresses. */
 export const urls = (): typeof import("./urls.ts") => require("./urls.ts")
+
+/** Private keys that are not in PEM. */
+export const otherKeys = (): typeof import("./keys.ts") => require("./keys.ts")

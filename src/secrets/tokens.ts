@@ -5,8 +5,8 @@
  * where one of those stands are the tables of formats needed, which most hooks never load: whatever is found here is
  * looked up in strings, since even building a table takes longer than a hook's lines.
  */
-import { HEADS, LITERALS, MIDDLES, plainGate, WORDS } from "./anchors.ts"
-import { afterEscape, isBeginning, wordBefore } from "./beginning.ts"
+import { HEADS, LITERALS, MIDDLES, ORDINARY, plainGate, WORDS } from "./anchors.ts"
+import { afterEscape, isAlphanumeric, isBeginning, wordBefore } from "./beginning.ts"
 import type { AddSpan } from "./blocks.ts"
 import { tick } from "./clock.ts"
 import { formats } from "./rules.ts"
@@ -16,7 +16,7 @@ import { formats } from "./rules.ts"
  * common long rest and no token; a rest without a digit or capital is a name or a path.
  */
 const separatedGate = (): RegExp =>
-  /[_.:$~-](?![0-9a-f]{4}-)(?=[\w.$+/:|-]{14})(?=[a-z_.:$~+/-]{0,48}[A-Z0-9])/g
+  /[_.:$~-](?![0-9a-f]{4}-)(?=[\w.$+/-]{14})(?=[a-z_.:$~+/-]{0,48}[A-Z0-9])/g
 
 type Found = ReturnType<ReturnType<typeof formats>["spanAt"]>
 
@@ -26,8 +26,15 @@ export function findTokens(bytes: Buffer, text: string, add: AddSpan): void {
   gates ??= { separated: separatedGate(), plain: plainGate() }
   findSeparated(text, gates.separated, add)
   findPlain(text, gates.plain, add)
-  for (const literal of LITERALS) findLiteral(bytes, text, literal, isBeginning, add)
-  for (const middle of MIDDLES) findLiteral(bytes, text, middle, isMiddle, add)
+  // Most texts have none of these, so nothing more is called for them.
+  for (const literal of LITERALS) {
+    const at = bytes.indexOf(literal, 0, "latin1")
+    if (at >= 0) findLiteral(bytes, text, literal, at, isBeginning, add)
+  }
+  for (const middle of MIDDLES) {
+    const at = bytes.indexOf(middle, 0, "latin1")
+    if (at >= 0) findLiteral(bytes, text, middle, at, isMiddle, add)
+  }
 }
 
 /** No word is longer, with what a colour puts before it. */
@@ -35,6 +42,7 @@ const LONGEST_WORD = 36
 /** From this many candidates on, a set pays off; in a hook, building it costs more than it saves. */
 const MANY = 500
 let words: Set<string> | undefined
+let ordinary: Set<string> | undefined
 let heads: Set<string> | undefined
 
 const setOf = (list: string): Set<string> => new Set(list.trim().split(" "))
@@ -45,20 +53,42 @@ function findSeparated(text: string, gate: RegExp, add: AddSpan): void {
   while (gate.test(text)) {
     tick()
     const at = gate.lastIndex
+    if (words === undefined && !mayEndWord(text, at)) continue
     const start = wordBefore(text, at - 1, LONGEST_WORD)
     const word = text.slice(start, at)
-    if (++candidates === MANY) words ??= setOf(WORDS)
+    if (++candidates === MANY) {
+      words ??= setOf(WORDS)
+      ordinary ??= setOf(ORDINARY)
+    }
     const isKnown = words?.has(word) ?? WORDS.includes(` ${word} `)
-    const span = isKnown ? formats().spanAt(text, word, start) : formAt(text, word, at)
+    const span =
+      isKnown || isOrdinary(text, word, at) ? formats().spanAt(text, word, start) : formAt(text, word, at)
     if (span === undefined) continue
     add(span.start, span.end)
     gate.lastIndex = span.end
   }
 }
 
+/** Whether the word that ends at `at` may be known or random. In a hook this is cheaper than to find its beginning. */
+function mayEndWord(text: string, at: number): boolean {
+  if (!isAlphanumeric(text.charCodeAt(at - 3))) return true
+  const ending = `${text.slice(at - 3, at)} `
+  if (WORDS.includes(ending) || ORDINARY.includes(ending)) return true
+  if (isDiscord(text, at)) return true
+  // The other random words have 14 letters and digits at least.
+  const mayBeRandom = ".:-".includes(text[at - 1]!) && isAlphanumeric(text.charCodeAt(at - 7))
+  return mayBeRandom && isAlphanumeric(text.charCodeAt(at - 15))
+}
+
+/** Whether six characters stand between this dot and another. */
+const isDiscord = (text: string, at: number): boolean => text[at - 1] === "." && text[at + 6] === "."
+
+const isOrdinary = (text: string, word: string, at: number): boolean =>
+  (ordinary?.has(word) ?? ORDINARY.includes(` ${word} `)) && /^[\w-]{20}$/.test(text.slice(at, at + 20))
+
 /** The token whose random first word, with its separator, ends at `at`. */
 function formAt(text: string, word: string, at: number): Found | undefined {
-  if (text[at - 1] === "." && text[at + 6] === ".") {
+  if (isDiscord(text, at)) {
     const start = runBefore(text, at - 1, /[\w-]*$/)
     if ("MNO".includes(text[start]!)) return formats().spanAt(text, "#discord", start)
   }
@@ -115,10 +145,11 @@ function findLiteral(
   bytes: Buffer,
   text: string,
   literal: string,
+  first: number,
   isPossible: (text: string, at: number) => boolean,
   add: AddSpan,
 ): void {
-  for (let at = bytes.indexOf(literal, 0, "latin1"); at >= 0; at = bytes.indexOf(literal, at, "latin1")) {
+  for (let at = first; at >= 0; at = bytes.indexOf(literal, at, "latin1")) {
     tick()
     const span = isPossible(text, at) ? formats().spanAt(text, literal, at) : undefined
     if (span !== undefined) add(span.start, span.end)
@@ -126,9 +157,16 @@ function findLiteral(
   }
 }
 
-/** Whether random characters precede `at`, of which one in eight is a digit or a capital. */
-const isMiddle = (text: string, at: number): boolean =>
-  /^[\w.~+/-]{4}$/.test(text.slice(at - 4, at)) && /[A-Z\d]/.test(text.slice(Math.max(0, at - 8), at))
+/** Whether random characters precede `at`, of which one in eight is a digit or a capital. No expression: it is cold. */
+function isMiddle(text: string, at: number): boolean {
+  let isRandom = false
+  for (let n = 1; n <= 8; n++) {
+    const code = text.charCodeAt(at - n)
+    if (n <= 4 && !isAlphanumeric(code) && !"_.~+/-".includes(text[at - n] ?? " ")) return false
+    isRandom ||= isAlphanumeric(code) && code < 0x61
+  }
+  return isRandom
+}
 
 /**
  * Where to continue after a literal at `at` that belongs to no token. Any number of characters may follow `eyJ`, and

@@ -194,8 +194,7 @@ export function isDue(file: string): boolean {
  * @param size of the file before
  */
 export function refreshDue(file: string, size: number): void {
-  if (statsOf(file)?.size !== size) tryTo(() => appendFileSync(file, "
-", { mode: 0o600 }))
+  if (statsOf(file)?.size !== size) tryTo(() => appendFileSync(file, "\n", { mode: 0o600 }))
 }
 
 export const settleKnown = ({ file, size }: Due): void => writeWhole(doneFile(file), String(size))

@@ -43,7 +43,7 @@ export const CLOUDS: readonly Format[] = [
   ["UpCloud", "ucat_{an 24..32}", "betterleaks"],
   ["Exoscale", "EXO{an 24..30}!", "betterleaks"],
   ["Alibaba", "LTAI{an 12..26}!", "gitleaks"],
-  ["Alibaba STS id", "STS.{mix 16..64}!", "betterleaks"],
+  ["Alibaba STS id", "^STS.{mix 20..64}!", "betterleaks"],
   ["Tencent", "(AKID|IKID){an 32}!", "trufflehog"],
   ["Yandex API key", "AQVN{url 35..38}", "gitleaks"],
   ["Yandex OAuth", "y(0|1|2|3)_{url 40..60}", "yandex.cloud"],
@@ -63,7 +63,6 @@ export const CLOUDS: readonly Format[] = [
   ["CoreWeave", "CW-SECRET-{an 30..60}", "docs.coreweave.com"],
   ["Kubernetes bootstrap of k3s", "K10{hex 64}::(server|node|{low 6}.{low 16})(:{hex 32})?", "docs.k3s.io"],
   ["OpenShift", "sha256~{url 43}", "gitleaks"],
-  ["Rancher", "^token-{low 5}:{low 50..60}", "ranchermanager.docs.rancher.com"],
   ["Portainer", "ptr_{b64 40..50}", "trufflehog"],
   // databases
   ["Supabase", "sbp_(oauth_)?{w 36..44}", "betterleaks"],
@@ -79,7 +78,6 @@ export const CLOUDS: readonly Format[] = [
   ["Confluent", "cflt{b64 60}", "docs.confluent.io"],
   ["Elastic", "essu_{url 60..200}", "betterleaks"],
   ["Xata", "xau_{an 30..50}", "xata.io"],
-  ["Convex", "(prod|dev|preview):{low 3..40}-{low 3..40}-{d 1..6}|{b64 40..200}", "docs.convex.dev"],
   ["Tinybird", "p.eyJ{url 20..512}.{url 30..80}", "tinybird.co"],
   ["Upstash QStash", "sig_{an 28}!", "upstash.com"],
   // stores of secrets

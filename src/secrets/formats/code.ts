@@ -56,7 +56,7 @@ export const CODE: readonly Format[] = [
   ["Docker Swarm", "(SWMTKN|SWMKEY)-1-{b64 40..60}(-{low 25})?", "docs.docker.com"],
   ["Open VSX", "ovsx(at|p|sct)_{uuid}", "open-vsx.org"],
   ["JFrog API key", "AKCp{an 40..75}", "gitleaks"],
-  ["JFrog, short", "^AKC{mix 12..80}!", "detect-secrets"],
+  ["JFrog, short", "^AKC{mix 13..80}!", "detect-secrets"],
   ["JFrog reference", "cmVmd{an 50..64}", "gitleaks"],
   ["Cloudsmith", "csa_{hex 40}", "docs.cloudsmith.com"],
   ["Postman", "(PMAK|PMAT)-{Hex 24}-{Hex 34}", "gitleaks"],

@@ -33,7 +33,7 @@ export const MONEY: readonly Format[] = [
   ["Ramp", "ramp_(id|sec|tok)_{an 40..64}", "trufflehog"],
   [
     "Mercury",
-    "secret-token:mercury_(production|sandbox)_(wma|rma|ro|rw|custom)_{an 30..60}(_{w 4..30})?",
+    "mercury_(production|sandbox)_(wma|rma|ro|rw|custom)_{an 30..60}(_{w 4..30})?",
     "docs.mercury.com",
   ],
   ["Persona", "persona_(production|sandbox)_{uuid}", "docs.withpersona.com"],

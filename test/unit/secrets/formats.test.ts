@@ -174,6 +174,17 @@ describe("text made to be slow", () => {
   }, 300_000)
 })
 
+test("in a new process, which makes no sets of words, every format is found, too", () => {
+  const script = `
+    const { filterText, FILTERED } = await import(${JSON.stringify(join(import.meta.dir, "../../../src/secrets/filter.ts"))})
+    const left = JSON.parse(await Bun.stdin.text()).filter((one) => filterText("It is " + one, FILTERED).includes(one))
+    console.log(JSON.stringify(left))
+  `
+  const stdin = Buffer.from(JSON.stringify(tokens.map(({ token }) => token)))
+  const { stdout, stderr } = Bun.spawnSync([process.execPath, "-e", script], { cwd: import.meta.dir, stdin })
+  expect({ stdout: String(stdout), stderr: String(stderr) }).toEqual({ stdout: "[]\n", stderr: "" })
+})
+
 test("ordinary lines need no tables: these are not even loaded", () => {
   const script = `
     const { filterLines, FILTERED } = await import(${JSON.stringify(join(import.meta.dir, "../../../src/secrets/filter.ts"))})
