@@ -35,6 +35,8 @@ type Report = { readonly slice: Slice } | { readonly file: ImportedFile }
 const SOCKET = 3
 /** Bytes of transcripts that are named to the child before their views are made. */
 const AHEAD = 32 << 20
+/** How many of them at most. They must fit into the socket: each process would wait for the other to read. */
+const MOST_AHEAD = 16
 /** Maximum ms of capture between two reports: what is reported can be indexed meanwhile. */
 const SLICE = 50
 
@@ -90,7 +92,8 @@ export class CaptureAhead {
   /** Names as many as may be taken ahead. */
   #name(): void {
     let bytes = this.#named.reduce((sum, { size }) => sum + size, 0)
-    while (this.#waiting.length > 0 && (this.#named.length === 0 || bytes < AHEAD)) {
+    while (this.#waiting.length > 0 && this.#named.length < MOST_AHEAD) {
+      if (bytes >= AHEAD) return
       const path = this.#waiting.shift()!
       const size = sizeOf(path)
       // A copy that cannot be read is an error only when its turn has come.

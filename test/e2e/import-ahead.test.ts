@@ -1,7 +1,7 @@
 /** A long import starts a child that captures ahead. Whatever happens to either, the archive is that of one process. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
-import { existsSync, readdirSync, rmSync } from "node:fs"
-import { join } from "node:path"
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
 import { vaultFiles } from "../../src/vault/walk.ts"
 import { run, start } from "../support/binary.ts"
 import { doneIn } from "../support/events.ts"
@@ -106,6 +106,23 @@ describe.skipIf(navigator.hardwareConcurrency < 2)("an import with a child", () 
     expect(archive().vault).toEqual(expected.vault)
     expect(archive().views["messages"]).toHaveLength(expected.views["messages"]!.length)
   })
+})
+
+test("neither process waits for the other, however many small transcripts with long paths there are", async () => {
+  using own = new Machine()
+  const deep = Array.from({ length: 3 }, () => "d".repeat(240)).join("/")
+  const small = Array.from({ length: 600 }, (_, n) => join(deep, `${String(n).padStart(12, "0")}.jsonl`))
+  // Long enough that the child is started before the first of them.
+  const text = `${JSON.stringify({ type: "user", uuid: "u", cwd: "/src", message: { content: "x ".repeat(500) } })}\n`
+  for (const name of small) {
+    mkdirSync(dirname(own.path(name)), { recursive: true })
+    writeFileSync(own.path(name), text)
+  }
+  writeFileSync(own.path("first.jsonl"), text.repeat(5000))
+  const folder = own.path(".")
+  const ran = await run(["import", "--json", own.path("first.jsonl"), folder], { env: own.env, cwd: own.cwd })
+  expect(ran).toMatchObject({ code: 0, stderr: "" })
+  expect(doneIn(ran.stdout).files).toHaveLength(small.length + 1)
 })
 
 const taskset = Bun.which("taskset")
