@@ -195,7 +195,7 @@ describe("files", () => {
       outcome(() => nodeFs.writeSync(fd, new Uint8Array(4), -1, 2, 0)),
     )
     fs.closeSync(fd)
-    expect(outcome(() => fs.closeSync(fd))).toEqual(outcome(() => nodeFs.closeSync(fd)))
+    expect(outcome(() => fs.closeSync(fd))).toMatchObject({ code: "EBADF" })
   })
 
   test("folders: made with all above them, or as node says", () => {
