@@ -245,7 +245,7 @@ describe("stdin", () => {
 
   test("need not be closed: the document counts as soon as it is whole", async () => {
     using machine = new Machine()
-    const transcript = machine.session().turn("first").flush()
+    const transcript = machine.session().turn("first. Never touch the generated files.").flush()
     const { child, ended } = start(["hook", "pre-compact"], { env: machine.env })
     child.stdin.write(machine.payload("pre-compact", transcript, { trigger: "auto" }))
     child.stdin.flush()
@@ -270,7 +270,7 @@ describe("stdin", () => {
 
   test("may come late and in pieces", async () => {
     using machine = new Machine()
-    const transcript = machine.session().turn("first").flush()
+    const transcript = machine.session().turn("first. Never touch the generated files.").flush()
     const payload = machine.payload("pre-compact", transcript, { trigger: "auto", deep: { a: {}, b: "}" } })
     const { child, ended } = start(["hook", "pre-compact"], { env: machine.env })
     await Bun.sleep(500)
