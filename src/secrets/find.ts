@@ -95,7 +95,9 @@ function findValues(bytes: Buffer, text: string, words: RegExp, add: AddSpan): v
   words.lastIndex = 0
   for (let match = words.exec(text); match !== null; match = words.exec(text)) {
     tick()
-    const value = assignments().valueAt(text, match.index)
+    const value = mayBeNamed(text, match.index, words.lastIndex)
+      ? assignments().valueAt(text, match.index)
+      : undefined
     if (value !== undefined) add(value.start, value.end)
     // What follows may be a name itself: `"name": "PASSWORD", "value": …`.
     words.lastIndex = value === undefined ? match.index + 3 : value.end
@@ -112,6 +114,46 @@ function findValues(bytes: Buffer, text: string, words: RegExp, add: AddSpan): v
   for (const one of PASSWORD_WORDS) each(one, (at) => speech().spokenAt(text, at, false))
   for (const one of KEY_WORDS) each(one, (at) => speech().spokenAt(text, at, true))
 }
+
+/** How far behind its name a value begins, at most, and how many words may stand between them. */
+const FARTHEST = 96
+const MOST_WORDS = 8
+
+/**
+ * Whether something like a value is near. What follows the words of the gate is mostly prose or code, and a hook should
+ * not load the rules for that. By hand, because this runs a few times in a hook.
+ *
+ * @param end index after the gate's match
+ */
+function mayBeNamed(text: string, start: number, end: number): boolean {
+  // Passwords may be like any word.
+  if ("pP".includes(text[start]!)) return true
+  let words = 0
+  let run = 0
+  let isMarked = false
+  let hasCapital = false
+  for (let at = end; at < end + FARTHEST; at++) {
+    const code = text.charCodeAt(at)
+    if (code > 0x20 && code < 0x7b && !ENDS.includes(text[at]!)) {
+      run++
+      isMarked ||= code < 0x3a && code > 0x2f
+      hasCapital ||= code > 0x40 && code < 0x5b
+      if ((isMarked && run > 7) || (hasCapital && run > 19)) return true
+      continue
+    }
+    if (run > 1 && ++words === MOST_WORDS) return false
+    // The end of its line, or of a string of JSON with the next field behind it.
+    if (words > 0 && (code === 0x0a || (code === 0x5c && text[at + 1] === "n"))) return false
+    if (code === 0x22 && text[at + 1] === "," && text[at - 1] !== "\\") return false
+    run = 0
+    isMarked = false
+    hasCapital = false
+  }
+  return false
+}
+
+/** What no key contains. */
+const ENDS = "\"'`\\,;()[]<>"
 
 const HEX = "0123456789ABCDEFabcdef"
 const encodedAt = (): RegExp => /(?:%[0-9A-Fa-f]{2}|[\w.~!*()+/:@&=?,;$#-])+/y
