@@ -8,12 +8,18 @@
 
 /** In ms of performance.now(). */
 let end = Number.POSITIVE_INFINITY
-/** In ms of CPU time of this process. */
+/** ms of CPU time that may still be used when the process is first asked for it. */
+let left = Number.POSITIVE_INFINITY
+/** In ms of CPU time of this process; infinite until it is first asked for. */
 let spent = Number.POSITIVE_INFINITY
+/** When to ask next, in ms of performance.now(): asking takes longer than most searches. */
+let asksAt = Number.POSITIVE_INFINITY
 let candidates = 0
 
 /** How many candidates pass between two checks of the clock. */
 const BETWEEN = 0xff
+/** ms between two questions about CPU time. */
+const PAUSE = 10
 
 /** Thrown when time is up. */
 const LATE = Symbol("late")
@@ -25,8 +31,13 @@ export function tick(): void {
 
 /** Call this before work that takes as long as many candidates. */
 export function look(): void {
-  if (end < Number.POSITIVE_INFINITY && performance.now() >= end) throw LATE
-  if (spent < Number.POSITIVE_INFINITY && cpuTime() >= spent) throw LATE
+  const now = performance.now()
+  if (now >= end) throw LATE
+  if (now < asksAt) return
+  asksAt = now + PAUSE
+  const used = cpuTime()
+  if (spent === Number.POSITIVE_INFINITY) spent = used + left
+  else if (used >= spent) throw LATE
 }
 
 /** CPU time, because on a busy machine every search takes long. */
@@ -38,14 +49,16 @@ function cpuTime(): number {
 export interface Limits {
   /** In ms of performance.now(); undefined: nobody waits. */
   readonly until: number | undefined
-  /** ms of CPU time. */
+  /** ms of CPU time, counted from about 10 ms after the beginning. */
   readonly cpu: number
 }
 
 /** @returns undefined when the search did not finish in time */
 export function searchWithin<T>({ until, cpu }: Limits, search: () => T): T | undefined {
+  if (cpu <= 0) return undefined
   end = until ?? Number.POSITIVE_INFINITY
-  spent = cpuTime() + cpu
+  left = cpu
+  asksAt = performance.now() + PAUSE
   try {
     look()
     return search()
@@ -55,5 +68,6 @@ export function searchWithin<T>({ until, cpu }: Limits, search: () => T): T | un
   } finally {
     end = Number.POSITIVE_INFINITY
     spent = Number.POSITIVE_INFINITY
+    asksAt = Number.POSITIVE_INFINITY
   }
 }
