@@ -14,8 +14,8 @@ import { MIGRATIONS, PARSER } from "./schema.ts"
 
 export type { Database, SQLQueryBindings } from "bun:sqlite"
 
-// Indexing uses some forty statements in turn. With Bun's 20, it would compile most of them again and again.
-Database.MAX_QUERY_CACHE_SIZE = 100
+/** Indexing uses some forty statements in turn. With Bun's 20, it would compile most of them again and again. */
+const STATEMENTS = 100
 
 export const databasePath = (dataHome: string): string => join(dataHome, "archive.db")
 
@@ -210,6 +210,7 @@ export function openForeign(path: string, untouched: boolean): Database {
 }
 
 function prepared<T extends Database>(db: T, options: OpenOptions): T {
+  Database.MAX_QUERY_CACHE_SIZE = STATEMENTS
   try {
     // Must come first: otherwise, setting WAL mode on a new file fails at once for all processes but one.
     db.run(`PRAGMA busy_timeout = ${Math.max(0, Math.floor(options.wait))}`)
