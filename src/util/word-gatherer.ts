@@ -13,12 +13,16 @@ const OTHER = 2
 const LETTER = 3
 const DIGIT = 4
 
-const KINDS = Uint8Array.from({ length: 128 }, (_, unit) => {
-  const character = String.fromCharCode(unit)
-  if (/\d/.test(character)) return DIGIT
-  if (/\w/.test(character)) return LETTER
-  return character === "." || character === "-" ? JOINT : GAP
-})
+/** Made with the first gatherer: searches load this file, too, and have no need of it. */
+let asciiKinds = new Uint8Array(0)
+
+const kindsOfAscii = (): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from({ length: 128 }, (_, unit) => {
+    const character = String.fromCharCode(unit)
+    if (/\d/.test(character)) return DIGIT
+    if (/\w/.test(character)) return LETTER
+    return character === "." || character === "-" ? JOINT : GAP
+  })
 
 /** Dashes, quotes, arrows and boxes that programs print are no letters (`OTHER_LETTERS` in words.ts). */
 function kindBeyondAscii(unit: number): number {
@@ -27,7 +31,7 @@ function kindBeyondAscii(unit: number): number {
   return (unit >= 0x2500 && unit <= 0x2775) || unit >= 0x2794 ? GAP : OTHER
 }
 
-const kindOf = (unit: number): number => (unit < 128 ? KINDS[unit]! : kindBeyondAscii(unit))
+const kindOf = (unit: number): number => (unit < 128 ? asciiKinds[unit]! : kindBeyondAscii(unit))
 
 /** Room for names and words known at a time, and for their letters. When it is nearly full, everything is forgotten. */
 const MOST = 1 << 16
@@ -66,6 +70,10 @@ export class WordGatherer {
   #text = 0
   #found = new Uint8Array(1 << 16)
   #foundLength = 0
+
+  constructor() {
+    if (asciiKinds.length === 0) asciiKinds = kindsOfAscii()
+  }
 
   /** The set of words in `text`, in no particular order: UTF-8, with a space after each. */
   wordsIn(text: string): Uint8Array {
