@@ -132,7 +132,7 @@ export class WordGatherer {
     let end = start
     while (end < text.length) {
       const unit = text.charCodeAt(end)
-      if (unit < 128 && KINDS[unit] === GAP) break
+      if (unit < 128 && asciiKinds[unit] === GAP) break
       end++
     }
     for (const name of namesWithin(text.slice(start, end))) this.#addStrays(wordsOf(name))
