@@ -1,4 +1,5 @@
 /** How a name and its value are joined: in settings, in languages, in tables and on command lines. Pure. */
+import { bracketedAt, secondArgument, valueBefore } from "./apart.ts"
 import { type How, jointAt } from "./joint.ts"
 import { type Introduced, type Name, nameAt, nameEnd } from "./names.ts"
 import { type Bare, bareAt, quotedAt, type Value } from "./text.ts"
@@ -16,10 +17,31 @@ const below = (): RegExp =>
  */
 export function valueAt(text: string, at: number): Value | undefined {
   const end = nameEnd(text, at)
+  return behind(text, at, end) ?? before(text, at, end)
+}
+
+/** The value before its name, as in `… is the password`. */
+function before(text: string, at: number, end: number): Value | undefined {
+  if (!" .\n\\,;)".includes(text[end] ?? " ") || !text.slice(Math.max(0, at - 96), at).includes(" is "))
+    return undefined
+  const name = nameAt(text, at, end)
+  const found = name === undefined ? undefined : valueBefore(text, name.start)
+  return found !== undefined && isSecret(text, name!, "apart", found, false) ? found : undefined
+}
+
+const isCredential = (text: string, end: number): boolean =>
+  /(?:credentials?|auth)$/i.test(text.slice(Math.max(0, end - 11), end))
+
+function behind(text: string, at: number, end: number): Value | undefined {
+  if ((text[end] === "(" || text[end] === "=") && isCredential(text, end)) {
+    const second = secondArgument(text, end)
+    if (second !== undefined)
+      return isArgumentSecret(text.slice(second.start, second.end)) ? second : undefined
+  }
   const joint = jointAt(text, end)
   if (joint === undefined) return undefined
   const { how, at: start } = joint
-  const quoted = quotedAt(text, start)
+  const quoted = quotedAt(text, start) ?? bracketedAt(text, start)
   if (quoted !== undefined) {
     if (!mayBe(text, quoted)) return undefined
     const name = nameAt(text, at, end)
@@ -36,6 +58,9 @@ export function valueAt(text: string, at: number): Value | undefined {
   if (gap > 0 && !/^(?:\\{1,7}[nr]|[\r\n"]|$)/.test(text.slice(bare.end, bare.end + 8))) return undefined
   return isSecret(text, name, gap > 0 ? "said" : how, bare, false) ? bare : undefined
 }
+
+const isArgumentSecret = (value: string): boolean =>
+  !isPlaceholder(value) && (isMixed(value) || isRandom(value, 8)) && wordiness(value) < 0.35
 
 /** What most values are that are none: short, or one word, or a sentence. Told without regular expressions. */
 function mayBe(text: string, { start, end }: Value): boolean {
@@ -89,6 +114,8 @@ function belowAt(text: string, at: number): number {
 
 function bareOf(text: string, name: Name, how: How): Bare {
   if (how === "element" || how === "cell") return how
+  if (how === "said") return "ascii"
+  if (how === "apart") return "field"
   return how === "assigned" && isSetting(text, name) ? "line" : "word"
 }
 
@@ -128,6 +155,7 @@ function isPasswordOf(
     (how !== "assigned" || (!isQuoted && end - value.length !== name.end + 1))
   )
     return false
+  if (how === "apart") return isApart(value)
   if (isQuoted) {
     if (structure().test(value)) return false
     if (how === "spaced" || how === "said") return isMixed(value)
@@ -144,6 +172,10 @@ function isPasswordOf(
   const isLast = /^(?:\\{1,7}[nr]|[\r\n"]| #|$)/.test(text.slice(end, end + 8))
   return isLast && isWord(value) && isSetting(text, name) && isConstant(text, name)
 }
+
+/** Whether a value that nothing else introduces looks like a password. */
+const isApart = (value: string): boolean =>
+  value.length >= 8 && /\d/.test(value) && isMixed(value) && wordiness(value) < 0.3
 
 /** Whether a value may follow the name after a blank: `--password x`, `password x` in .netrc, `ENV PASSWORD x`. */
 const isArgument = (text: string, name: Name): boolean =>
@@ -185,7 +217,14 @@ function isKeyOf(text: string, name: Name, how: How, value: string, isQuoted: bo
     return true
   if (kind === "key" || hasFewer(6, value)) return false
   // Shorter, or of more characters than keys have: where it is plainly a value.
-  if (how === "said" || how === "spaced" || how === "cell" || value.length < 8 || /\s/.test(value))
+  if (
+    how === "apart" ||
+    how === "said" ||
+    how === "spaced" ||
+    how === "cell" ||
+    value.length < 8 ||
+    /\s/.test(value)
+  )
     return false
   if (!isQuoted && !isSetting(text, name)) return false
   if (isQuoted ? !isQuotedPassword(value) : !isMixed(value)) return false

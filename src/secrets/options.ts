@@ -5,7 +5,7 @@ import { isMixed, isPlaceholder, isQuotedPassword, isRandom, wordiness } from ".
 
 /** A header's value. */
 const header = (): RegExp => /[ \t]{0,4}(?=[\w.~+/%=-]{16})/y
-const user = (): RegExp => /(\\{0,7}["'])?[\w.@+-]{1,64}:/y
+const user = (): RegExp => /(\\{0,7}["'])?[\w.@+-]{0,64}:/y
 const passwordOption = (): RegExp => /(?:[^\n;|&\\]{0,160}?[ ])?(?:-p|--password)[ =]/y
 
 /** What stands between an introduction and its value. */
@@ -20,6 +20,7 @@ const VALUES: Readonly<Record<(typeof INTRODUCTIONS)[number], () => RegExp>> = {
   sshpass: () => /[ ]{1,4}-p[ ]?/y,
   mysql: () => /(?:dump|admin)?[^\n;|&\\]{0,160}?[ ]-p(?=[^ ])/y,
   "login ": passwordOption,
+  "ogin: ": () => /[\w.@+-]{1,64} \/ /y,
   "redis-cli": () => /[^\n;|&\\]{0,160}?[ ]-a[ ]/y,
   htpasswd: () => /[ ]-(?:n\w{0,8}b|b\w{0,8}n|\w{0,8}b\w{0,8}[ ][^\s\\]{1,120})[ ][^\s\\]{1,120}[ ]/y,
   "net use ": () => /(?:[^\s]{1,120} ){1,2}/y,

@@ -36,6 +36,8 @@ const typeOrNothing = (): RegExp =>
   /^(?:true|false|null|none|nil|undefined|string|str|number|boolean|optional|required|text|password|passwd|secret|token|key|apikey|changeme|change_?it|redacted|hidden|masked)(?:\b|[!?*;,)\]}>|]|\[\])*$/i
 const standIn = (): RegExp =>
   /^(?:your?|my|the|some|insert|replace|change|enter|example|sample|dummy|fake|test|placeholder|redacted|hidden|masked|foo|bar)(?:[-_ ]|me\b|$)|x{4}|\.{3}|_here\b|-here\b|\bexample\b|placeholder|EXAMPLE|changeme|redacted/i
+/** An alphabet, or the digits in order. */
+const sequence = (): RegExp => /abcdefghij|0123456789/i
 const expression = (): RegExp =>
   /^(?:[A-Za-z_$][\w$]*(?:\.|\?\.|::|->))+[\w$]+(?:\(|\[|$)|^\*?[A-Za-z_$]+\(|^[\w$.]+\((?:[\w$.,\s"'\\]*\)|$)|^[\w$]+\[\d+\]|=>|^!!|^![\w$]+[.,]|\$\{[\w.:()[\]"' -]{1,64}\}|\{\{ ?[\w.]{1,64} ?(?:\}\}|\|)|\s[+?]\s|\|\||&&|\/\*|\)\(|\}\)|\[[\^A]|^[-+!]?[\d.,_]+(?:e[-+]?\d+)?$|^0x[0-9a-f]+$|^#[0-9a-f]{3,8}$/i
 
@@ -44,6 +46,7 @@ export function isPlaceholder(value: string): boolean {
   return (
     reference().test(start) ||
     typeOrNothing().test(start) ||
+    sequence().test(start) ||
     (standIn().test(start) &&
       wordiness(start) > 0.15 - 0.05 * Number(/\d{3}/.test(start)) &&
       !/\d{4}/.test(start)) ||
