@@ -22,11 +22,18 @@ export function valueAt(text: string, at: number): Value | undefined {
 
 /** The value before its name, as in `… is the password`. */
 function before(text: string, at: number, end: number): Value | undefined {
-  if (!" .\n\\,;)".includes(text[end] ?? " ") || !text.slice(Math.max(0, at - 96), at).includes(" is "))
+  if (!' .\n\\,;)"'.includes(text[end] ?? " ") || !text.slice(Math.max(0, at - 96), at).includes(" is "))
     return undefined
   const name = nameAt(text, at, end)
   const found = name === undefined ? undefined : valueBefore(text, name.start)
   return found !== undefined && isSecret(text, name!, "apart", found, false) ? found : undefined
+}
+
+/** Keys hold no commas, and no elements follow in them. */
+function endedBy(text: string, name: Name, value: Value | undefined): Value | undefined {
+  if (value === undefined || name.kind === "password") return value
+  const length = text.slice(value.start, value.end).search(/[,<]/)
+  return length < 0 ? value : { start: value.start, end: value.start + length }
 }
 
 const isCredential = (text: string, end: number): boolean =>
@@ -52,7 +59,7 @@ function behind(text: string, at: number, end: number): Value | undefined {
   if (gap === 0 && !(isOperator(how) ? mayBeBare(text, start) : hasMark(text, start))) return undefined
   const name = nameAt(text, at, end)
   if (name === undefined) return undefined
-  const bare = bareAt(text, start + gap, bareOf(text, name, how))
+  const bare = endedBy(text, name, bareAt(text, start + gap, bareOf(text, name, how)))
   if (bare === undefined) return undefined
   // A value below its name stands alone on its line.
   if (gap > 0 && !/^(?:\\{1,7}[nr]|[\r\n"]|$)/.test(text.slice(bare.end, bare.end + 8))) return undefined
@@ -194,15 +201,18 @@ const isOfSettings = (text: string, { text: name, start, end }: Name): boolean =
   (/^[A-Z_\d]+$/.test(name) && /^ ?=/.test(text.slice(end, end + 2))) ||
   (text[start - 1] === '"' && /^\\{0,7}":/.test(text.slice(end, end + 9)))
 
-const LEAST: Readonly<Record<Exclude<Introduced, "password">, number>> = { secret: 16, key: 20 }
+/** A name in capitals with a word before `KEY`. */
+const isCapitals = (name: Name): boolean => /^[A-Z\d]+_[A-Z_\d]+$/.test(name.text)
+
+const LEAST: Readonly<Record<Exclude<Introduced, "password">, number>> = { secret: 14, key: 20 }
 
 function isKeyOf(text: string, name: Name, how: How, value: string, isQuoted: boolean): boolean {
   const kind = name.kind as Exclude<Introduced, "password">
   if (isRandom(value, LEAST[kind])) {
-    if (kind === "key" && (isUuid(value) ? !/^authorization$/i.test(name.text) : how === "spaced"))
+    if (kind === "key" && (isUuid(value) ? !/^authorization$/i.test(name.text) && !isCapitals(name) : how === "spaced" && !isArgument(text, name) && !(isQuoted && isCapitals(name))))
       return false
     if (how === "spaced" && !isQuoted && !isArgument(text, name) && !isRandom(value, 20)) return false
-    return isQuoted || !/[$!^%@]/.test(value) || how === "assigned"
+    return isQuoted || how === "assigned" || !/[$!^%@]/.test(value.replaceAll(/%[\dA-F]{2}/g, ""))
   }
   // As a blog's settings have them: long, and of all characters. A document has strings of its own.
   const isDocument = value.includes('"')

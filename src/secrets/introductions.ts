@@ -6,7 +6,7 @@
 
 /** Finds words for secrets at the end of a name, before what may join them to a value, which joint.ts examines. */
 export const wordGate = (): RegExp =>
-  /(?:pass(?:w(?:or)?[dt]|phrase|code|e|(?=[\\"'`\]]{0,8} {0,24}[:=>,]| encoding))|pwd?(?![^\w/]{1,20}\/)|secret|token|key|auth(?:orization)?|credentials?|kennwort|jwt|pat|(?:session(?:id)?|sid|sig(?:nature)?|login)(?==))(?![a-z])(?:[_-][\w-]{0,20})?[\\"'`[\]}*]{0,9}(?:[\s:=>,|?(<{!\xe2-\xefnt]|\) ?[?|o,.]|\.[\n\\])/gi
+  /(?:pass(?:w(?:or)?[dt]|phrase|code|e|(?=[\\"'`\]]{0,8} {0,24}[:=>,]| encoding))|pwd?(?![^\w/]{1,20}\/)|secret|token|key(?:base|string|private)?|auth(?:orization)?|api.?hash|c(?:redentials?|ookie)|kennwort|jwt|pat|(?:session(?:id)?|sid|sig(?:nature)?)(?==))(?![a-z])(?:[_-][\w-]{0,20})?[\\"'`[\]}*]{0,9}(?:[\s:=>,|?(<{!\xe2-\xefnt]|\) ?[?|o,.]|\.[\n\\]|$)/gi
 
 /** Matches at the `://` of an address that may hold a password, a token or the secret path of a web hook. */
 export const urlGate = (): RegExp => /:\/\/(?=[^\s"'`\\<>]{0,600}?(?:@|hook|bot))/y
@@ -24,6 +24,9 @@ export const INTRODUCTIONS = [
   "mysql",
   "login ",
   "ogin: ",
+  "ogin=",
+  "lave",
+  "enha",
   "redis-cli",
   "htpasswd",
   "net use ",
@@ -44,8 +47,6 @@ export const PASSWORD_WORDS: readonly string[] = [
   "\xd0\xb0\xd1\x80\xd0\xbe\xd0\xbb",
   "\xd0\x90\xd0\xa0\xd0\x9e\xd0\x9b",
   "ontrase\xc3\xb1a",
-  "enha d",
-  "lave d",
   "\xe5\xaf\x86\xe7\xa0\x81",
   "\xe5\xaf\x86\xe7\xa2\xbc",
   "\xe5\x8f\xa3\xe4\xbb\xa4",

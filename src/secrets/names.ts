@@ -125,11 +125,14 @@ function kindOf(words: string[], preceding: string, next: string | undefined): I
     case "key":
       if (has(SECRET_KEYS, before)) return "secret"
       return has(NO_KEY, before) ? undefined : "key"
+    case "hash":
+      return before === "api" ? "secret" : undefined
+    case "cookie":
+    case "keystring":
     case "authorization":
       return "key"
     case "auth":
       return "key"
-    case "login":
     case "sig":
     case "signature":
     case "session":

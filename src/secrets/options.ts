@@ -4,7 +4,7 @@ import { bareAt, quotedAt, type Value } from "./text.ts"
 import { isMixed, isPlaceholder, isQuotedPassword, isRandom, wordiness } from "./value.ts"
 
 /** A header's value. */
-const header = (): RegExp => /[ \t]{0,4}(?=[\w.~+/%=-]{16})/y
+const header = (): RegExp => /[ \t]{0,4}["']?(?=[\w.~+/%=-]{16})/y
 const user = (): RegExp => /(\\{0,7}["'])?[\w.@+-]{0,64}:/y
 const passwordOption = (): RegExp => /(?:[^\n;|&\\]{0,160}?[ ])?(?:-p|--password)[ =]/y
 
@@ -21,6 +21,11 @@ const VALUES: Readonly<Record<(typeof INTRODUCTIONS)[number], () => RegExp>> = {
   mysql: () => /(?:dump|admin)?[^\n;|&\\]{0,160}?[ ]-p(?=[^ ])/y,
   "login ": passwordOption,
   "ogin: ": () => /[\w.@+-]{1,64} \/ /y,
+  // No user has a name like that.
+  "ogin=": header,
+  // Spanish and Portuguese: clave, senha.
+  lave: () => /(?: (?:de|del|para) [\w.@-]{1,24})?(?: es:?|:)[ ]/y,
+  enha: () => /(?: (?:de|do|da|para) [\w.@-]{1,24})?(?: (?:\xc3\xa9|e):?|:)[ ]/y,
   "redis-cli": () => /[^\n;|&\\]{0,160}?[ ]-a[ ]/y,
   htpasswd: () => /[ ]-(?:n\w{0,8}b|b\w{0,8}n|\w{0,8}b\w{0,8}[ ][^\s\\]{1,120})[ ][^\s\\]{1,120}[ ]/y,
   "net use ": () => /(?:[^\s]{1,120} ){1,2}/y,

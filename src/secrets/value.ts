@@ -64,6 +64,7 @@ export function isRandom(value: string, least = 16): boolean {
   const start = value.slice(0, JUDGED)
   if (!/^[\w.~+/%=:@!$^*-]+$/.test(start) || !/[A-Za-z]/.test(start) || notRandom().test(start)) return false
   const words = wordiness(start)
+  if (/^[A-Z]{20,64}$/.test(start)) return words < 0.22
   if (
     words >= (isMingled(start) ? WORDY + 0.12 : WORDY) ||
     (!/\d/.test(start) && !(words < 0.2 && isShuffled(start)))
