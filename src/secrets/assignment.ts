@@ -3,7 +3,17 @@ import { bracketedAt, secondArgument, valueBefore } from "./apart.ts"
 import { type How, jointAt } from "./joint.ts"
 import { type Introduced, type Name, nameAt, nameEnd } from "./names.ts"
 import { type Bare, bareAt, quotedAt, type Value } from "./text.ts"
-import { isMixed, isPlaceholder, isQuotedPassword, isRandom, isUuid, isWord, wordiness } from "./value.ts"
+import {
+  isLetters,
+  isMixed,
+  isPhrase,
+  isPlaceholder,
+  isQuotedPassword,
+  isRandom,
+  isUuid,
+  isWord,
+  wordiness,
+} from "./value.ts"
 import { hasFewer } from "./variety.ts"
 
 /** A value on the line below its name, as in `key: >-`. */
@@ -28,6 +38,22 @@ function before(text: string, at: number, end: number): Value | undefined {
   const found = name === undefined ? undefined : valueBefore(text, name.start)
   return found !== undefined && isSecret(text, name!, "apart", found, false) ? found : undefined
 }
+
+/** Several words of random letters, as app passwords of Google and some passphrases are. */
+const phrase = (): RegExp => /[a-z]{3,12}(?: [a-z]{3,12}){3,7}(?=["'`]|\s*(?:$|[\r\n|]|\\{1,7}[nr]| --?\w))/y
+
+function phraseAt(text: string, start: number): Value | undefined {
+  let blank = start
+  while (blank < start + 13 && text.charCodeAt(blank) > 96 && text.charCodeAt(blank) < 123) blank++
+  if (blank < start + 3 || text[blank] !== " " || !hasLetters(text, blank + 1)) return undefined
+  const regex = phrase()
+  regex.lastIndex = start
+  if (!regex.test(text)) return undefined
+  return isPhrase(text.slice(start, regex.lastIndex)) ? { start, end: regex.lastIndex } : undefined
+}
+
+const hasLetters = (text: string, at: number): boolean =>
+  text.charCodeAt(at) > 96 && text.charCodeAt(at + 1) > 96 && text.charCodeAt(at + 2) > 96
 
 /** Keys hold no commas, and no elements follow in them. */
 function endedBy(text: string, name: Name, value: Value | undefined): Value | undefined {
@@ -55,6 +81,11 @@ function behind(text: string, at: number, end: number): Value | undefined {
     return name !== undefined && isSecret(text, name, how, quoted, true) ? quoted : undefined
   }
   if (how === "quoted") return undefined
+  const phrase = phraseAt(text, start)
+  if (phrase !== undefined) {
+    const kind = nameAt(text, at, end)?.kind
+    return kind === undefined || kind === "key" ? undefined : phrase
+  }
   const gap = how === "assigned" && text[start - 1] !== "=" ? belowAt(text, start) : 0
   if (gap === 0 && !(isOperator(how) ? mayBeBare(text, start) : hasMark(text, start))) return undefined
   const name = nameAt(text, at, end)
@@ -169,7 +200,8 @@ function isPasswordOf(
     if (/^pass$/i.test(name.text) && /\s/.test(value)) return false
     return isQuotedPassword(value) || (isWord(value) && isOfSettings(text, name))
   }
-  if (isMixed(value)) return how !== "spaced" || isArgument(text, name)
+  if (isMixed(value) || (isLetters(value) && isOperator(how)))
+    return how !== "spaced" || isArgument(text, name)
   if (how !== "assigned" && how !== "element" && how !== "named") return false
   if (
     /^[a-z]{8,64}$/i.test(value) &&
@@ -201,6 +233,10 @@ const isOfSettings = (text: string, { text: name, start, end }: Name): boolean =
   (/^[A-Z_\d]+$/.test(name) && /^ ?=/.test(text.slice(end, end + 2))) ||
   (text[start - 1] === '"' && /^\\{0,7}":/.test(text.slice(end, end + 9)))
 
+/** A name that a value in quotation marks may follow after a blank: `#define API_KEY "…"`, `invalid token "…"`. */
+const isQuotedName = (text: string, name: Name): boolean =>
+  isCapitals(name) || text.slice(Math.max(0, name.start - 8), name.start) === "invalid "
+
 /** A name in capitals with a word before `KEY`. */
 const isCapitals = (name: Name): boolean => /^[A-Z\d]+_[A-Z_\d]+$/.test(name.text)
 
@@ -208,8 +244,13 @@ const LEAST: Readonly<Record<Exclude<Introduced, "password">, number>> = { secre
 
 function isKeyOf(text: string, name: Name, how: How, value: string, isQuoted: boolean): boolean {
   const kind = name.kind as Exclude<Introduced, "password">
-  if (isRandom(value, LEAST[kind])) {
-    if (kind === "key" && (isUuid(value) ? !/^authorization$/i.test(name.text) && !isCapitals(name) : how === "spaced" && !isArgument(text, name) && !(isQuoted && isCapitals(name))))
+  if (isRandom(value, /^authorization$/i.test(name.text) ? LEAST.secret : LEAST[kind])) {
+    if (
+      kind === "key" &&
+      (isUuid(value)
+        ? !/^authorization$/i.test(name.text) && !isCapitals(name)
+        : how === "spaced" && !isArgument(text, name) && !(isQuoted && isQuotedName(text, name)))
+    )
       return false
     if (how === "spaced" && !isQuoted && !isArgument(text, name) && !isRandom(value, 20)) return false
     return isQuoted || how === "assigned" || !/[$!^%@]/.test(value.replaceAll(/%[\dA-F]{2}/g, ""))
@@ -226,6 +267,8 @@ function isKeyOf(text: string, name: Name, how: How, value: string, isQuoted: bo
   )
     return true
   if (kind === "key" || hasFewer(6, value)) return false
+  if (value.length >= 24 && !/[\s\\{}()]/.test(value) && isMarked(value) && wordiness(value) < 0.15)
+    return true
   // Shorter, or of more characters than keys have: where it is plainly a value.
   if (
     how === "apart" ||
