@@ -1,8 +1,19 @@
 /** How a name and its value are joined: in settings, in languages, in tables and on command lines. Pure. */
+import { bracketedAt, secondArgument, valueBefore } from "./apart.ts"
 import { type How, jointAt } from "./joint.ts"
 import { type Introduced, type Name, nameAt, nameEnd } from "./names.ts"
 import { type Bare, bareAt, quotedAt, type Value } from "./text.ts"
-import { isMixed, isPlaceholder, isQuotedPassword, isRandom, isUuid, isWord, wordiness } from "./value.ts"
+import {
+  isLetters,
+  isMixed,
+  isPhrase,
+  isPlaceholder,
+  isQuotedPassword,
+  isRandom,
+  isUuid,
+  isWord,
+  wordiness,
+} from "./value.ts"
 import { hasFewer } from "./variety.ts"
 
 /** A value on the line below its name, as in `key: >-`. */
@@ -16,26 +27,78 @@ const below = (): RegExp =>
  */
 export function valueAt(text: string, at: number): Value | undefined {
   const end = nameEnd(text, at)
+  return behind(text, at, end) ?? before(text, at, end)
+}
+
+/** The value before its name, as in `… is the password`. */
+function before(text: string, at: number, end: number): Value | undefined {
+  if (!' .\n\\,;)"'.includes(text[end] ?? " ") || !text.slice(Math.max(0, at - 96), at).includes(" is "))
+    return undefined
+  const name = nameAt(text, at, end)
+  const found = name === undefined ? undefined : valueBefore(text, name.start)
+  return found !== undefined && isSecret(text, name!, "apart", found, false) ? found : undefined
+}
+
+/** Several words of random letters, as app passwords of Google and some passphrases are. */
+const phrase = (): RegExp => /[a-z]{3,12}(?: [a-z]{3,12}){3,7}(?=["'`]|\s*(?:$|[\r\n|]|\\{1,7}[nr]| --?\w))/y
+
+function phraseAt(text: string, start: number): Value | undefined {
+  let blank = start
+  while (blank < start + 13 && text.charCodeAt(blank) > 96 && text.charCodeAt(blank) < 123) blank++
+  if (blank < start + 3 || text[blank] !== " " || !hasLetters(text, blank + 1)) return undefined
+  const regex = phrase()
+  regex.lastIndex = start
+  if (!regex.test(text)) return undefined
+  return isPhrase(text.slice(start, regex.lastIndex)) ? { start, end: regex.lastIndex } : undefined
+}
+
+const hasLetters = (text: string, at: number): boolean =>
+  text.charCodeAt(at) > 96 && text.charCodeAt(at + 1) > 96 && text.charCodeAt(at + 2) > 96
+
+/** Keys hold no commas, and no elements follow in them. */
+function endedBy(text: string, name: Name, value: Value | undefined): Value | undefined {
+  if (value === undefined || name.kind === "password") return value
+  const length = text.slice(value.start, value.end).search(/[,<]/)
+  return length < 0 ? value : { start: value.start, end: value.start + length }
+}
+
+const isCredential = (text: string, end: number): boolean =>
+  /(?:credentials?|auth)$/i.test(text.slice(Math.max(0, end - 11), end))
+
+function behind(text: string, at: number, end: number): Value | undefined {
+  if ((text[end] === "(" || text[end] === "=") && isCredential(text, end)) {
+    const second = secondArgument(text, end)
+    if (second !== undefined)
+      return isArgumentSecret(text.slice(second.start, second.end)) ? second : undefined
+  }
   const joint = jointAt(text, end)
   if (joint === undefined) return undefined
   const { how, at: start } = joint
-  const quoted = quotedAt(text, start)
+  const quoted = quotedAt(text, start) ?? bracketedAt(text, start)
   if (quoted !== undefined) {
     if (!mayBe(text, quoted)) return undefined
     const name = nameAt(text, at, end)
     return name !== undefined && isSecret(text, name, how, quoted, true) ? quoted : undefined
   }
   if (how === "quoted") return undefined
+  const phrase = phraseAt(text, start)
+  if (phrase !== undefined) {
+    const kind = nameAt(text, at, end)?.kind
+    return kind === undefined || kind === "key" ? undefined : phrase
+  }
   const gap = how === "assigned" && text[start - 1] !== "=" ? belowAt(text, start) : 0
   if (gap === 0 && !(isOperator(how) ? mayBeBare(text, start) : hasMark(text, start))) return undefined
   const name = nameAt(text, at, end)
   if (name === undefined) return undefined
-  const bare = bareAt(text, start + gap, bareOf(text, name, how))
+  const bare = endedBy(text, name, bareAt(text, start + gap, bareOf(text, name, how)))
   if (bare === undefined) return undefined
   // A value below its name stands alone on its line.
   if (gap > 0 && !/^(?:\\{1,7}[nr]|[\r\n"]|$)/.test(text.slice(bare.end, bare.end + 8))) return undefined
   return isSecret(text, name, gap > 0 ? "said" : how, bare, false) ? bare : undefined
 }
+
+const isArgumentSecret = (value: string): boolean =>
+  !isPlaceholder(value) && (isMixed(value) || isRandom(value, 8)) && wordiness(value) < 0.35
 
 /** What most values are that are none: short, or one word, or a sentence. Told without regular expressions. */
 function mayBe(text: string, { start, end }: Value): boolean {
@@ -89,6 +152,8 @@ function belowAt(text: string, at: number): number {
 
 function bareOf(text: string, name: Name, how: How): Bare {
   if (how === "element" || how === "cell") return how
+  if (how === "said") return "ascii"
+  if (how === "apart") return "field"
   return how === "assigned" && isSetting(text, name) ? "line" : "word"
 }
 
@@ -128,13 +193,15 @@ function isPasswordOf(
     (how !== "assigned" || (!isQuoted && end - value.length !== name.end + 1))
   )
     return false
+  if (how === "apart") return isApart(value)
   if (isQuoted) {
     if (structure().test(value)) return false
     if (how === "spaced" || how === "said") return isMixed(value)
     if (/^pass$/i.test(name.text) && /\s/.test(value)) return false
     return isQuotedPassword(value) || (isWord(value) && isOfSettings(text, name))
   }
-  if (isMixed(value)) return how !== "spaced" || isArgument(text, name)
+  if (isMixed(value) || (isLetters(value) && isOperator(how)))
+    return how !== "spaced" || isArgument(text, name)
   if (how !== "assigned" && how !== "element" && how !== "named") return false
   if (
     /^[a-z]{8,64}$/i.test(value) &&
@@ -144,6 +211,10 @@ function isPasswordOf(
   const isLast = /^(?:\\{1,7}[nr]|[\r\n"]| #|$)/.test(text.slice(end, end + 8))
   return isLast && isWord(value) && isSetting(text, name) && isConstant(text, name)
 }
+
+/** Whether a value that nothing else introduces looks like a password. */
+const isApart = (value: string): boolean =>
+  value.length >= 8 && /\d/.test(value) && isMixed(value) && wordiness(value) < 0.3
 
 /** Whether a value may follow the name after a blank: `--password x`, `password x` in .netrc, `ENV PASSWORD x`. */
 const isArgument = (text: string, name: Name): boolean =>
@@ -162,15 +233,27 @@ const isOfSettings = (text: string, { text: name, start, end }: Name): boolean =
   (/^[A-Z_\d]+$/.test(name) && /^ ?=/.test(text.slice(end, end + 2))) ||
   (text[start - 1] === '"' && /^\\{0,7}":/.test(text.slice(end, end + 9)))
 
-const LEAST: Readonly<Record<Exclude<Introduced, "password">, number>> = { secret: 16, key: 20 }
+/** A name that a value in quotation marks may follow after a blank: `#define API_KEY "…"`, `invalid token "…"`. */
+const isQuotedName = (text: string, name: Name): boolean =>
+  isCapitals(name) || text.slice(Math.max(0, name.start - 8), name.start) === "invalid "
+
+/** A name in capitals with a word before `KEY`. */
+const isCapitals = (name: Name): boolean => /^[A-Z\d]+_[A-Z_\d]+$/.test(name.text)
+
+const LEAST: Readonly<Record<Exclude<Introduced, "password">, number>> = { secret: 14, key: 20 }
 
 function isKeyOf(text: string, name: Name, how: How, value: string, isQuoted: boolean): boolean {
   const kind = name.kind as Exclude<Introduced, "password">
-  if (isRandom(value, LEAST[kind])) {
-    if (kind === "key" && (isUuid(value) ? !/^authorization$/i.test(name.text) : how === "spaced"))
+  if (isRandom(value, /^authorization$/i.test(name.text) ? LEAST.secret : LEAST[kind])) {
+    if (
+      kind === "key" &&
+      (isUuid(value)
+        ? !/^authorization$/i.test(name.text) && !isCapitals(name)
+        : how === "spaced" && !isArgument(text, name) && !(isQuoted && isQuotedName(text, name)))
+    )
       return false
     if (how === "spaced" && !isQuoted && !isArgument(text, name) && !isRandom(value, 20)) return false
-    return isQuoted || !/[$!^%@]/.test(value) || how === "assigned"
+    return isQuoted || how === "assigned" || !/[$!^%@]/.test(value.replaceAll(/%[\dA-F]{2}/g, ""))
   }
   // As a blog's settings have them: long, and of all characters. A document has strings of its own.
   const isDocument = value.includes('"')
@@ -184,8 +267,17 @@ function isKeyOf(text: string, name: Name, how: How, value: string, isQuoted: bo
   )
     return true
   if (kind === "key" || hasFewer(6, value)) return false
+  if (value.length >= 24 && !/[\s\\{}()]/.test(value) && isMarked(value) && wordiness(value) < 0.15)
+    return true
   // Shorter, or of more characters than keys have: where it is plainly a value.
-  if (how === "said" || how === "spaced" || how === "cell" || value.length < 8 || /\s/.test(value))
+  if (
+    how === "apart" ||
+    how === "said" ||
+    how === "spaced" ||
+    how === "cell" ||
+    value.length < 8 ||
+    /\s/.test(value)
+  )
     return false
   if (!isQuoted && !isSetting(text, name)) return false
   if (isQuoted ? !isQuotedPassword(value) : !isMixed(value)) return false

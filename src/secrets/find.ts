@@ -100,7 +100,7 @@ function findValues(bytes: Buffer, text: string, words: RegExp, add: AddSpan): v
       : undefined
     if (value !== undefined) add(value.start, value.end)
     // What follows may be a name itself: `"name": "PASSWORD", "value": …`.
-    words.lastIndex = value === undefined ? match.index + 3 : value.end
+    words.lastIndex = Math.max(match.index + 3, value?.end ?? 0)
   }
   const each = (needle: string, valueBehind: (at: number) => Value | undefined): void => {
     for (let at = indexIn(bytes, needle); at >= 0; at = indexIn(bytes, needle, at + needle.length)) {

@@ -6,7 +6,7 @@
 
 /** Finds words for secrets at the end of a name, before what may join them to a value, which joint.ts examines. */
 export const wordGate = (): RegExp =>
-  /(?:pass(?:w(?:or)?[dt]|phrase|code|e|(?=[\\"'`\]]{0,8} {0,24}[:=>,]| encoding))|pwd?(?![^\w/]{1,20}\/)|secret|token|key|auth(?:orization)?|credentials?|kennwort|jwt|(?:session(?:id)?|sid|sig(?:nature)?)(?==))(?![a-z])(?:[_-][\w-]{0,20})?[\\"'`[\]}*]{0,9}(?:[\s:=>,|?(<{!\xefnt]|\) ?[?|o,])/gi
+  /(?:pass(?:w(?:or)?[dt]|phrase|code|e|(?=[\\"'`\]]{0,8} {0,24}[:=>,]| encoding))|pwd?(?![^\w/]{1,20}\/)|secret|token|key(?:base|string|private)?|auth(?:orization)?|api.?hash|c(?:redentials?|ookie)|kennwort|jwt|pat|(?:session(?:id)?|sid|sig(?:nature)?)(?==))(?![a-z])(?:[_-][\w-]{0,20})?[\\"'`[\]}*]{0,9}(?:[\s:=>,|?(<{!\xe2-\xefnt]|\) ?[?|o,.]|\.[\n\\]|$)/gi
 
 /** Matches at the `://` of an address that may hold a password, a token or the secret path of a web hook. */
 export const urlGate = (): RegExp => /:\/\/(?=[^\s"'`\\<>]{0,600}?(?:@|hook|bot))/y
@@ -22,7 +22,9 @@ export const INTRODUCTIONS = [
   "--pass",
   "sshpass",
   "mysql",
-  "login ",
+  "ogin",
+  "lave",
+  "enha",
   "redis-cli",
   "htpasswd",
   "net use ",

@@ -2,13 +2,24 @@
  * What joins a name and its value: an operator, a comma in a call, a bar in a table, a verb in a sentence. Read by hand,
  * since a hook comes here often, and compiling a regular expression costs more than reading a hundred names. Pure.
  */
+import {
+  pastDump,
+  pastElement,
+  pastExpected,
+  pastForeign,
+  pastLine,
+  pastOption,
+  pastParticiple,
+  pastSchema,
+  pastVariable,
+} from "./apart.ts"
 import { isBlank, isBreak, isQuote, pastBlanks, pastMarks } from "./text.ts"
 
 /**
  * `assigned`: by an operator. `quoted`: only a value in quotation marks may follow. `named`: the name itself is a value,
- * as in `{"name": "PASSWORD", "value": "…"}`. `spaced`: by a blank.
+ * as in `{"name": "PASSWORD", "value": "…"}`. `spaced`: by a blank. `apart`: by so little that only random text counts.
  */
-export type How = "assigned" | "quoted" | "named" | "element" | "cell" | "said" | "spaced" | "word"
+export type How = "assigned" | "quoted" | "named" | "element" | "cell" | "said" | "spaced" | "word" | "apart"
 
 export interface Joint {
   readonly how: How
@@ -28,15 +39,24 @@ export function jointAt(text: string, end: number): Joint | undefined {
       return afterColon(text, at)
     case "=":
       return assigned(text, pastOperator(text, at))
+    case "\xe2":
+    case "\xe3":
+    case "\xe4":
+    case "\xe6":
     case "\xef":
-      return text.startsWith("\xef\xbc\x9a", at) ? assigned(text, at + 3) : undefined
+      return joined("said", pastForeign(text, at))
     case "-":
-      return text[at + 1] === ">" ? assigned(text, at + 2) : undefined
+      if (text[at + 1] === ">") return assigned(text, at + 2)
+      if (at > close && text[at + 1] === " ") return { how: "apart", at: at + 2 }
+      return at > close ? (joined("named", pastOption(text, at)) ?? afterBlank(text, close, at)) : undefined
     case "<":
+      if (text[at + 1] === "/") return joined("element", pastElement(text, at))
       if (text[at + 1] === "-") return assigned(text, at + 2)
       return text.startsWith("<<<", at) ? assigned(text, at + 3) : undefined
-    case "+":
     case ".":
+      if (text[at + 1] !== "=") return joined("apart", pastLine(text, at))
+      return assigned(text, at + 2)
+    case "+":
     case "!":
       return text[at + 1] === "=" ? assigned(text, at + 2) : undefined
     case "?":
@@ -45,22 +65,30 @@ export function jointAt(text: string, end: number): Joint | undefined {
     case "|":
       return text[at + 1] === "|" ? fallback(text, at) : { how: "cell", at: pastBlanks(text, at + 1, WIDEST) }
     case ",":
-      return named(text, at + 1) ?? (isQuote(text[close - 1]) ? quoted(text, at + 1) : undefined)
+      return named(text, at + 1) ?? (isQuote(text[close - 1]) ? quoted(text, at + 1) : field(text, end, at))
     case ")":
+      if (text[at + 1] === ".") return joined("quoted", pastExpected(text, at))
       return at === close ? fallback(text, pastBlanks(text, at + 1, 4)) : undefined
     case "(":
       return at === end ? quoted(text, at + 1) : { how: "said", at: at + 1 }
     case "[":
       return at === close && text[at + 1] === "]" ? typed(text, at) : undefined
     case "{":
-      return named(text, at + 1) ?? typed(text, at)
+      return named(text, at + 1) ?? joined("named", pastVariable(text, at)) ?? typed(text, at)
     case ">":
       if (text.startsWith("<value>", at + 1)) return { how: "element", at: at + 8 }
       return close === end && at === end ? { how: "element", at: pastGap(text, at + 1) } : undefined
     default:
+      if (isBreak(text, at) > 0) return named(text, at) ?? joined("apart", pastLine(text, close))
       return at > close ? afterBlank(text, close, at) : named(text, at)
   }
 }
+
+const joined = (how: How, at: number): Joint | undefined => (at < 0 ? undefined : { how, at })
+
+/** The next field of a row whose fields are separated by commas. */
+const field = (text: string, end: number, at: number): Joint | undefined =>
+  at === end && /[\w$]/.test(text[at + 1] ?? " ") ? { how: "apart", at: at + 1 } : undefined
 
 /** Quotation marks, backslashes before them and what closes an index. */
 function pastClosers(text: string, end: number): number {
@@ -86,6 +114,10 @@ function afterColon(text: string, at: number): Joint | undefined {
   if (next === "=") return assigned(text, at + 2)
   // The default of a variable in a shell.
   if (next === "-") return { how: "word", at: at + 2 }
+  if (isBreak(text, at + 1) > 0) {
+    const example = joined("apart", pastSchema(text, at))
+    if (example !== undefined) return example
+  }
   return typed(text, at) ?? assigned(text, at + 1)
 }
 
@@ -94,6 +126,10 @@ function assigned(text: string, start: number): Joint | undefined {
   let at = start
   while (text[at] === "*") at++
   at = pastBlanks(text, at, WIDEST)
+  // What PHP prints, and the marks of reStructuredText.
+  const dump = "s\n\\".includes(text[at] ?? " ") ? pastDump(text, at) : -1
+  if (dump > 0) return { how: "quoted", at: dump }
+  if (text.startsWith("``", at) && text[at + 2] !== "`") at++
   // A count or a flag, and code.
   const code = text.charCodeAt(at)
   if (code > 0x2f && code < 0x3a && isCount(text, at)) return undefined
@@ -192,8 +228,8 @@ function element(text: string, at: number): Joint | undefined {
 }
 
 const verb = (): RegExp =>
-  /(?:(?:for|of)(?: [\w.@-]{1,24}){1,3}?(?=:| (?:is|was)))?(?: ?(?:is|was|are|to|set|changed|now|be|as|should|will|ist|lautet|est|es)(?=[ :])){0,4}:?[ ]{1,2}/y
-const VERBS = " is was to for of set should will ist lautet est es "
+  /(?:(?:for|of|pour|de|du)(?: [\w.@-]{1,24}){1,3}?(?=:| (?:is|was|est)))?(?: ?(?:is|was|are|to|set|changed|now|be|as|should|will|ist|lautet|est|es)(?=[ :])){0,4}:?[ ]{1,2}/y
+const VERBS = " is was to for of pour de du set should will ist lautet est es "
 
 /** Attributes of an element, whose content follows. */
 const attributes = (): RegExp =>
@@ -210,6 +246,8 @@ function afterBlank(text: string, close: number, at: number): Joint | undefined 
     regex.lastIndex = at
     return regex.test(text) ? { how: "said", at: regex.lastIndex } : undefined
   }
+  const behind = joined("apart", pastParticiple(text, at))
+  if (behind !== undefined) return behind
   if (isPlainWord(text, at)) return undefined
   return (
     named(text, close) ??

@@ -19,19 +19,19 @@ const LONGEST = 80
 
 /** Environments, encodings and the like at the end of a name. */
 const TAIL =
-  " prod production dev development test staging live local base value val b64 base64 hex old new default main primary secondary string str raw plain plaintext text env var v1 v2 1 2 3 "
+  " prod production dev development test staging live local base value val b64 base64 hex old new default main primary secondary string str raw plain plaintext text env var private v1 v2 1 2 3 "
 const PASSWORDS = " password passwd pwd passphrase passcode passwort kennwort pass pw passe "
 /** A word before `password` with which it is no password. */
 const NO_PASSWORD =
   " forgot reset show hide toggle is has needs need require requires required no invalid wrong missing min max change weak strong update native "
 /** A word before `token` or `secret` with which it is none. */
 const NO_TOKEN =
-  " csrf xsrf next page continuation sync cancel cancellation design syntax max min num n eos bos pad unk mask sep cls special stop input output prompt completion lex css color colour theme start end first last prev previous current delimiter bracket dollar keyword comment injection provider lookahead cursor change watch resume line operator error scope parent child per total is has no the by invalid missing "
+  " csrf xsrf next page continuation sync cancel cancellation design syntax max min num n eos bos pad unk mask sep cls special stop input output prompt completion lex css color colour theme start end first last prev previous current delimiter bracket dollar keyword comment injection provider lookahead cursor change watch resume line operator error scope parent child per total is has no the by missing "
 const SECRET_KEYS =
   " api secret access auth private encryption encrypt signing sign master shared account license service admin app application client storage subscription webhook session hmac jwt crypto cipher aes deploy stripe openai aws consumer integration server rest write partner merchant security sas live test prod project team org provisioning functions host site developer personal api-key ssh datadog anthropic sendgrid twilio github "
 /** A word before `key` with which it is none. */
 const NO_KEY =
-  " public primary foreign sort partition cache hash hot map unique query route react row column index item object i18n translation locale registry idempotency dedupe routing message event group lookup composite shortcut arrow enter pub range meta ctrl alt shift escape delete tab home end composed sorted ordering data array dict json xml next prev last first state legacy is has on no by get for each data natural surrogate candidate super alternate context field form filter search menu tree list node entry prop property attr attribute metadata label section child parent cache-control authority identifier thumb "
+  " public primary foreign sort partition cache hash hot map unique query route react row column index item object i18n translation locale registry idempotency dedupe routing message event group lookup composite shortcut arrow enter pub range meta ctrl alt shift escape delete tab home end composed sorted ordering data array dict json xml next prev last first state legacy is has on no by get for each data natural surrogate candidate super alternate context field form filter menu tree list node entry prop property attr attribute metadata label section child parent cache-control authority identifier thumb "
 const gluedIn = (): RegExp =>
   /(?:(api|secret|access|auth|private|master|signing|encryption|account|accesskey|shared|consumer)key|(access|auth|api|bearer|refresh|bot|personal)token|(client|app|api|consumer|shared)secret|(password|passwd|passphrase|passwort|kennwort|pwd|(?:store|key|db|user|root|admin|smtp|mail|ssh|become|require)pass|masterauth))$/
 
@@ -121,10 +121,15 @@ function kindOf(words: string[], preceding: string, next: string | undefined): I
     case "credential":
     case "credentials":
     case "pat":
+      if (before === "invalid") return "key"
       return has(NO_TOKEN, before) ? undefined : "secret"
     case "key":
       if (has(SECRET_KEYS, before)) return "secret"
       return has(NO_KEY, before) ? undefined : "key"
+    case "hash":
+      return before === "api" ? "secret" : undefined
+    case "cookie":
+    case "keystring":
     case "authorization":
       return "key"
     case "auth":

@@ -4,9 +4,15 @@ import { bareAt, quotedAt, type Value } from "./text.ts"
 import { isMixed, isPlaceholder, isQuotedPassword, isRandom, wordiness } from "./value.ts"
 
 /** A header's value. */
-const header = (): RegExp => /[ \t]{0,4}(?=[\w.~+/%=-]{16})/y
-const user = (): RegExp => /(\\{0,7}["'])?[\w.@+-]{1,64}:/y
-const passwordOption = (): RegExp => /(?:[^\n;|&\\]{0,160}?[ ])?(?:-p|--password)[ =]/y
+const header = (): RegExp => /[ \t]{0,4}\\{0,7}["']?(?=[\w.~+/%=-]{14})/y
+const user = (): RegExp => /(\\{0,7}["'])?[\w.@+-]{0,64}:/y
+/** `docker login …`, `login: name / …` */
+const passwordOption = (): RegExp =>
+  /: [\w.@+-]{1,64} \/ |[ ](?:[^\n;|&\\]{0,160}?[ ])?(?:-p|--password)[ =]/y
+
+/** What is so long and random is no user's name but a token. */
+const login = (): RegExp =>
+  /\\{0,7}["'\]]{0,2}(?:[ \t]{0,8}(?::=|\?=|=>?|[:|>,]| is)|[ ])[ \t]{0,8}\\{0,7}["'`]{0,2}(?=[\w+/=-]{32})/y
 
 /** What stands between an introduction and its value. */
 const VALUES: Readonly<Record<(typeof INTRODUCTIONS)[number], () => RegExp>> = {
@@ -19,7 +25,10 @@ const VALUES: Readonly<Record<(typeof INTRODUCTIONS)[number], () => RegExp>> = {
   "--pass": () => /(?:word|phrase|wd)?[ ]/y,
   sshpass: () => /[ ]{1,4}-p[ ]?/y,
   mysql: () => /(?:dump|admin)?[^\n;|&\\]{0,160}?[ ]-p(?=[^ ])/y,
-  "login ": passwordOption,
+  ogin: passwordOption,
+  // Spanish and Portuguese: clave, senha.
+  lave: () => /(?: (?:de|del|para) [\w.@-]{1,24})?(?: es:?|:)[ ]/y,
+  enha: () => /(?: (?:de|do|da|para) [\w.@-]{1,24})?(?: (?:\xc3\xa9|e):?|:)[ ]/y,
   "redis-cli": () => /[^\n;|&\\]{0,160}?[ ]-a[ ]/y,
   htpasswd: () => /[ ]-(?:n\w{0,8}b|b\w{0,8}n|\w{0,8}b\w{0,8}[ ][^\s\\]{1,120})[ ][^\s\\]{1,120}[ ]/y,
   "net use ": () => /(?:[^\s]{1,120} ){1,2}/y,
@@ -39,7 +48,23 @@ export function introducedAt(
   introduction: (typeof INTRODUCTIONS)[number],
   at: number,
 ): Value | undefined {
-  const kind = VALUES[introduction]
+  if (introduction === "ogin") return loginAt(text, at) ?? behind(text, at, introduction, passwordOption)
+  return behind(text, at, introduction, VALUES[introduction])
+}
+
+function loginAt(text: string, at: number): Value | undefined {
+  const regex = login()
+  regex.lastIndex = at
+  const value = regex.test(text) ? bareAt(text, regex.lastIndex, "word") : undefined
+  return value !== undefined && isKey(text.slice(value.start, value.end)) ? value : undefined
+}
+
+function behind(
+  text: string,
+  at: number,
+  introduction: (typeof INTRODUCTIONS)[number],
+  kind: () => RegExp,
+): Value | undefined {
   const regex = kind()
   regex.lastIndex = at
   const match = regex.exec(text)
@@ -59,16 +84,17 @@ export function introducedAt(
   return bare === undefined ? undefined : passwordIn(text, bare, false)
 }
 
-const isKey = (value: string): boolean => isRandom(value) && !isPlaceholder(value)
+const isKey = (value: string): boolean => isRandom(value, 14) && !isPlaceholder(value)
 
 function passwordIn(text: string, found: Value, isQuoted: boolean): Value | undefined {
   const value = text.slice(found.start, found.end)
   if (isPlaceholder(value)) return undefined
-  if (isQuoted ? isQuotedPassword(value) || isMixed(value) : isMixed(value) || isLetters(value)) return found
+  if (isQuoted ? isQuotedPassword(value) || isMixed(value) : isMixed(value) || isLetterRun(value))
+    return found
   return undefined
 }
 
-const isLetters = (value: string): boolean => /^[a-z]{12,64}$/.test(value) && wordiness(value) < 0.3
+const isLetterRun = (value: string): boolean => /^[a-z]{12,64}$/.test(value) && wordiness(value) < 0.3
 
 /** `echo … | docker login --password-stdin`, told backwards from the option. */
 const echoed = (): RegExp =>

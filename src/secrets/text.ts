@@ -88,7 +88,7 @@ function isEscapedIn(depth: number, slashes: number, mark: string): boolean {
 }
 
 /** What ends a bare value besides blanks. `line` is for settings, whose values reach to the end of their line. */
-export type Bare = "line" | "word" | "element" | "cell" | "ascii"
+export type Bare = "line" | "word" | "element" | "cell" | "ascii" | "field"
 
 let last: { text: string; how: Bare; start: number; end: number; times: number } | undefined
 
@@ -128,6 +128,7 @@ function bareEnd(text: string, start: number, how: Bare): number {
     if ("\"'`".includes(unit) && (unit === '"' || endsAt(text, at, how))) break
     if (how === "element" && unit === "<") break
     if (how === "cell" && unit === "|") break
+    if (how === "field" && unit === ",") break
     if ((unit === "&" || unit === ";" || unit === ",") && nextPair(text, at, how)) break
     at++
   }

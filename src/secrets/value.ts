@@ -36,6 +36,8 @@ const typeOrNothing = (): RegExp =>
   /^(?:true|false|null|none|nil|undefined|string|str|number|boolean|optional|required|text|password|passwd|secret|token|key|apikey|changeme|change_?it|redacted|hidden|masked)(?:\b|[!?*;,)\]}>|]|\[\])*$/i
 const standIn = (): RegExp =>
   /^(?:your?|my|the|some|insert|replace|change|enter|example|sample|dummy|fake|test|placeholder|redacted|hidden|masked|foo|bar)(?:[-_ ]|me\b|$)|x{4}|\.{3}|_here\b|-here\b|\bexample\b|placeholder|EXAMPLE|changeme|redacted/i
+/** An alphabet, or the digits in order. */
+const sequence = (): RegExp => /abcdefghij|0123456789/i
 const expression = (): RegExp =>
   /^(?:[A-Za-z_$][\w$]*(?:\.|\?\.|::|->))+[\w$]+(?:\(|\[|$)|^\*?[A-Za-z_$]+\(|^[\w$.]+\((?:[\w$.,\s"'\\]*\)|$)|^[\w$]+\[\d+\]|=>|^!!|^![\w$]+[.,]|\$\{[\w.:()[\]"' -]{1,64}\}|\{\{ ?[\w.]{1,64} ?(?:\}\}|\|)|\s[+?]\s|\|\||&&|\/\*|\)\(|\}\)|\[[\^A]|^[-+!]?[\d.,_]+(?:e[-+]?\d+)?$|^0x[0-9a-f]+$|^#[0-9a-f]{3,8}$/i
 
@@ -44,6 +46,7 @@ export function isPlaceholder(value: string): boolean {
   return (
     reference().test(start) ||
     typeOrNothing().test(start) ||
+    sequence().test(start) ||
     (standIn().test(start) &&
       wordiness(start) > 0.15 - 0.05 * Number(/\d{3}/.test(start)) &&
       !/\d{4}/.test(start)) ||
@@ -61,6 +64,7 @@ export function isRandom(value: string, least = 16): boolean {
   const start = value.slice(0, JUDGED)
   if (!/^[\w.~+/%=:@!$^*-]+$/.test(start) || !/[A-Za-z]/.test(start) || notRandom().test(start)) return false
   const words = wordiness(start)
+  if (/^[A-Z]{20,64}$/.test(start)) return words < WORDY
   if (
     words >= (isMingled(start) ? WORDY + 0.12 : WORDY) ||
     (!/\d/.test(start) && !(words < 0.2 && isShuffled(start)))
@@ -139,16 +143,27 @@ export const isWord = (value: string): boolean =>
 const isProse = (value: string): boolean =>
   /^[A-Z]?[a-z']*[ ,.:\u0080-\u00ff]/.test(value) && !/\d/.test(value)
 
+/** Whether it is one word of random letters, longer than words whose letters are as rare. */
+export const isLetters = (value: string): boolean =>
+  /^(?:[a-z]{14,64}|[A-Z]{14,64})$/.test(value) && wordiness(value) < 0.34
+
+/** Whether it is words of random letters, as some passphrases are. */
+export const isPhrase = (value: string): boolean =>
+  /^[a-z]{3,12}(?: [a-z]{3,12}){3,7}$/.test(value) && wordiness(value.replaceAll(" ", "")) < 0.27
+
 /** Whether a quoted value looks like a password. */
 export function isQuotedPassword(value: string): boolean {
   const start = value.slice(0, JUDGED)
   if (start.length < 4 || /^\s|\s$|\\{1,7}[nrt]|\n/.test(start) || !/^\S+(?: \S+){0,5}$/.test(start))
     return false
+  if (isPhrase(start)) return true
   if (isProse(start) || saidOf().test(start) || ordinary().test(start) || /[\x80-\xff]/.test(start))
     return false
   const words = wordiness(start)
   if (/^[\w-]+$/.test(start) && !/\d/.test(start))
-    return start.length >= 8 && (words < 0.25 || /^[a-z]+-[a-z]+-[A-Z][a-z]+$/.test(start))
+    return (
+      start.length >= 8 && (words < 0.25 || isLetters(start) || /^[a-z]+-[a-z]+-[A-Z][a-z]+$/.test(start))
+    )
   if (isNamed(start)) return false
   if (/^[.#/]?[\w-]+$/.test(start) && words >= 0.3 && !/\d/.test(start)) return false
   return /\d|[^\w\s./-]/.test(start) && !(expression().test(start) && (words >= 0.2 || !/\d/.test(start)))
