@@ -115,9 +115,10 @@ function findValues(bytes: Buffer, text: string, words: RegExp, add: AddSpan): v
   for (const one of KEY_WORDS) each(one, (at) => speech().spokenAt(text, at, true))
 }
 
-/** How far behind its name a value begins, at most, and how many words may stand between them. */
+/** How far behind its name a value begins, at most, and how many words and line breaks may stand between them. */
 const FARTHEST = 96
-const MOST_WORDS = 8
+const MOST_WORDS = 12
+const MOST_LINES = 3
 
 /**
  * Whether something like a value is near. What follows the words of the gate is mostly prose or code, and a hook should
@@ -126,25 +127,32 @@ const MOST_WORDS = 8
  * @param end index after the gate's match
  */
 function mayBeNamed(text: string, start: number, end: number): boolean {
-  // Passwords may be like any word.
-  if ("pP".includes(text[start]!)) return true
+  // Passwords may be like any word. Or the value comes first: "… is the key".
+  if ("pP".includes(text[start]!) || text.slice(start - 24, start).includes(" is ")) return true
   let words = 0
+  let lines = 0
   let run = 0
   let isMarked = false
   let hasCapital = false
   for (let at = end; at < end + FARTHEST; at++) {
     const code = text.charCodeAt(at)
-    if (code > 0x20 && code < 0x7b && !ENDS.includes(text[at]!)) {
+    if (
+      code > 0x20 &&
+      code < 0x7b &&
+      !ENDS.includes(text[at]!) &&
+      (lines === 0 || !"/.".includes(text[at]!))
+    ) {
       run++
       isMarked ||= code < 0x3a && code > 0x2f
       hasCapital ||= code > 0x40 && code < 0x5b
-      if ((isMarked && run > 7) || (hasCapital && run > 19)) return true
+      // On lines below there are hashes, dates and paths.
+      if ((isMarked && run > (lines === 0 ? 7 : 11)) || (hasCapital && run > 19)) return true
       continue
     }
     if (run > 1 && ++words === MOST_WORDS) return false
-    // The end of its line, or of a string of JSON with the next field behind it.
-    if (words > 0 && (code === 0x0a || (code === 0x5c && text[at + 1] === "n"))) return false
-    if (code === 0x22 && text[at + 1] === "," && text[at - 1] !== "\\") return false
+    if ((code === 0x0a || (code === 0x5c && text[at + 1] === "n")) && ++lines > MOST_LINES) return false
+    // The end of a string of JSON, with the next field behind it.
+    if (code === 0x22 && text.startsWith(',"', at + 1)) return false
     run = 0
     isMarked = false
     hasCapital = false
@@ -152,8 +160,8 @@ function mayBeNamed(text: string, start: number, end: number): boolean {
   return false
 }
 
-/** What no key contains. */
-const ENDS = "\"'`\\,;()[]<>"
+/** What no key contains, or hardly any. */
+const ENDS = "\"'`\\,:;()[]<>"
 
 const HEX = "0123456789ABCDEFabcdef"
 const encodedAt = (): RegExp => /(?:%[0-9A-Fa-f]{2}|[\w.~!*()+/:@&=?,;$#-])+/y
