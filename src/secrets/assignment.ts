@@ -244,7 +244,9 @@ const LEAST: Readonly<Record<Exclude<Introduced, "password">, number>> = { secre
 
 function isKeyOf(text: string, name: Name, how: How, value: string, isQuoted: boolean): boolean {
   const kind = name.kind as Exclude<Introduced, "password">
-  if (isRandom(value, /^authorization$/i.test(name.text) ? LEAST.secret : LEAST[kind])) {
+  // Schemes like `AWS4-HMAC-SHA256` are in capitals.
+  const isHeader = /^authorization$/i.test(name.text) && /[a-z]/.test(value)
+  if (isRandom(value, isHeader ? LEAST.secret : LEAST[kind])) {
     if (
       kind === "key" &&
       (isUuid(value)

@@ -129,6 +129,8 @@ function kindOf(words: string[], preceding: string, next: string | undefined): I
     case "hash":
       return before === "api" ? "secret" : undefined
     case "cookie":
+      // A header's cookie has a name of its own.
+      return before === "" || before === "set" ? undefined : "key"
     case "keystring":
     case "authorization":
       return "key"
