@@ -3,7 +3,8 @@
  *
  * A tag that is not closed in its record hides the rest of that record and the following records up to the closing tag,
  * but at most `RECORDS` of them: someone who forgets the closing tag must not lose the rest of the session. A tag that
- * is only mentioned, in backticks or quotes or in a tool's output, does not reach beyond its record.
+ * is only mentioned, in backticks or quotes or in a tool's output, does not reach beyond its record. Shaders declare
+ * variables as `var<private> name : type`, which is no tag.
  */
 import type { AddSpan } from "./blocks.ts"
 import { isJsonLine, type JsonString, stringsOf } from "./lines.ts"
@@ -124,10 +125,17 @@ function inString(
     const open = tags.opening(at, end)
     if (open === undefined) return false
     at = open.end
+    if (isDeclaration(text, open.start, open.end)) continue
     inside = tags.closing(at, end) !== undefined || !isMention(text, open.start, open.end)
   }
   return inside
 }
 
+/** In quotes, also with the `var` of a shader. */
 const isMention = (text: string, start: number, end: number): boolean =>
-  /[`'"\\]/.test(text[start - 1] ?? "") && /[`'"\\]/.test(text[end] ?? "")
+  /[`'"\\](?:var)?$/.test(text.slice(Math.max(0, start - 4), start)) && /[`'"\\]/.test(text[end] ?? "")
+
+/** A person's tag stands behind a `var`, too, but no name with a colon or a value follows it. */
+const isDeclaration = (text: string, start: number, end: number): boolean =>
+  /(?:^|\W|\\[nrt])var$/.test(text.slice(Math.max(0, start - 5), start)) &&
+  /^ +[A-Za-z_]\w{0,99} *[:=]/.test(text.slice(end, end + 128))

@@ -72,11 +72,13 @@ function findSeparated(text: string, gate: RegExp, add: AddSpan): void {
 /** Whether the word that ends at `at` may be known or random. In a hook this is cheaper than to find its beginning. */
 function mayEndWord(text: string, at: number): boolean {
   if (!isAlphanumeric(text.charCodeAt(at - 3))) return true
+  // One letter behind an escape or a colour.
+  if (text[at - 4] === "\\" || (text[at - 3] === "m" && /\d/.test(text[at - 4]!))) return true
   const ending = `${text.slice(at - 3, at)} `
   if (WORDS.includes(ending) || ORDINARY.includes(ending)) return true
   if (isDiscord(text, at)) return true
   // The other random words have 14 letters and digits at least.
-  const mayBeRandom = ".:-".includes(text[at - 1]!) && isAlphanumeric(text.charCodeAt(at - 7))
+  const mayBeRandom = "._:-".includes(text[at - 1]!) && isAlphanumeric(text.charCodeAt(at - 7))
   return mayBeRandom && isAlphanumeric(text.charCodeAt(at - 15))
 }
 
@@ -102,7 +104,10 @@ function formAt(text: string, word: string, at: number): Found | undefined {
       return word.startsWith("pat") ? formats().spanAt(text, "#airtable", start) : undefined
     case 25:
     case 33:
-      return /^[0-9a-f]+[.-]$/.test(word) ? formats().spanAt(text, "#hex", start) : undefined
+      if (word.endsWith("tt-")) return formats().spanAt(text, "#storyblok", start)
+      return /^[0-9a-f]+[.:-]$/.test(word) ? formats().spanAt(text, "#hex", start) : undefined
+    case 28:
+      return word.endsWith("_") ? formats().spanAt(text, "#ngrok", start) : undefined
     default:
       return undefined
   }
