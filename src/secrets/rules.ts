@@ -21,5 +21,8 @@ export const speech = (): typeof import("./speech.ts") => require("./speech.ts")
 /** Secrets in addresses. */
 export const urls = (): typeof import("./urls.ts") => require("./urls.ts")
 
+/** What people hide themselves. */
+export const privateTags = (): typeof import("./private.ts") => require("./private.ts")
+
 /** Private keys that are not in PEM. */
 export const otherKeys = (): typeof import("./keys.ts") => require("./keys.ts")
