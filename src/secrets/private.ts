@@ -1,6 +1,5 @@
 /**
- * Hides what a person puts between `<private>` and `</private>`. Loaded only where a tag
- * stands: see rules.ts. Pure.
+ * Hides what a person puts between `<private>` and `</private>`. Loaded only where a tag stands: see rules.ts. Pure.
  *
  * A tag that is not closed in its record hides the rest of that record and the following records up to the closing tag,
  * but at most `RECORDS` of them: someone who forgets the closing tag must not lose the rest of the session. A tag that

@@ -31,7 +31,7 @@ export function findTokens(bytes: Buffer, text: string, add: AddSpan): void {
     const at = bytes.indexOf(literal, 0, "latin1")
     if (at >= 0) findLiteral(bytes, text, literal, at, isBeginning, add)
   }
-  // A third of them begin alike.
+  // A third of them begin alike: most texts have none of these.
   const isPlus = bytes.indexOf("+A", 0, "latin1") >= 0
   for (const middle of MIDDLES) {
     if (!isPlus && middle.startsWith("+A")) continue

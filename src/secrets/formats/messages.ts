@@ -43,7 +43,7 @@ export const MESSAGES: readonly Format[] = [
   ["Telnyx", "KEY0{up 31}_{an 20..24}", "developers.telnyx.com"],
   ["Infobip", "#hex:{hex 32}-{uuid}", "infobip.com"],
   // social networks
-  ["Facebook", "EAA{an 61..300}", "gitleaks"],
+  ["Facebook", "EAA{mix 61..300}", "gitleaks"],
   ["Instagram", "IGQV{url 100..200}", "developers.facebook.com"],
   ["Instagram, Threads", "(IGAA|THAA){an 100..250}", "developers.facebook.com"],
   ["Twitter bearer", "AAAAAAAAAAAAAAAAAAAAA{an 1..90}%{Hex 2}{pct 30..120}", "gitleaks"],

@@ -112,6 +112,7 @@ describe("what only resembles a token stays", () => {
     "src/components/app-Header2AndFooter3.module.css",
     "0.30000000000000004 and 1.7976931348623157e+308",
     "EAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+    `EAA${"A".repeat(90)}2`,
     '"signature":"CAIS7gQKhwEIEBgCKkCOw6K0a6cm018OomV1aKcM6j4UITasSZowUXXP2B7gQKhwEIEBgCKkCOw6K0a6cm018OomV1aKcM6j4UI"',
   ])("%s", (text) => {
     expect(filtered(line(text))).toBe(line(text))
