@@ -8,8 +8,8 @@ import { type Limits, searchWithin } from "./clock.ts"
 import { findSecrets } from "./find.ts"
 import { clipped, isJsonLine, type JsonString, type Span, stringsOf } from "./lines.ts"
 import type { FindOwn } from "./patterns.ts"
-import { findPrivate, findPrivateText, mentionsPrivate, saidIn } from "./private.ts"
-import { RULES_NUMBER } from "./rules.ts"
+import { privateTags, RULES_NUMBER } from "./rules.ts"
+import { saidIn } from "./said.ts"
 
 export interface SecretSettings {
   readonly enabled: boolean
@@ -114,7 +114,7 @@ function spansIn(bytes: Buffer, text: string, hidden: number, settings: SecretSe
     if (isValue) values.push({ start, end })
   })
   const first = spans.length
-  const left = hidden > 0 || mentionsPrivate(bytes) ? findPrivate(text, hidden, add) : 0
+  const left = hidden > 0 || mentionsPrivate(bytes) ? privateTags().findPrivate(text, hidden, add) : 0
   const hides = spans.slice(first)
   findOwn(text, settings, add)
   return {
@@ -124,6 +124,12 @@ function spansIn(bytes: Buffer, text: string, hidden: number, settings: SecretSe
     left,
   }
 }
+
+/** Whether the tag occurs, as people write it or as JSON may encode it. */
+const mentionsPrivate = (bytes: Buffer): boolean =>
+  bytes.indexOf("<private>", 0, "latin1") >= 0 ||
+  bytes.indexOf("<PRIVATE>", 0, "latin1") >= 0 ||
+  bytes.indexOf("u003cprivate", 0, "latin1") >= 0
 
 const meet = (one: Span, other: Span): boolean => one.start < other.end && one.end > other.start
 
@@ -139,7 +145,7 @@ function hiddenLine(text: string, hidden: number): Searched {
   const spans: Span[] = []
   const end = text.endsWith("\n") ? text.length - 1 : text.length
   for (const one of saidIn(text, 0, end)) spans.push(one)
-  return { spans, values: [], left: findPrivate(text, hidden, () => {}) }
+  return { spans, values: [], left: privateTags().findPrivate(text, hidden, () => {}) }
 }
 
 /** Matches what every secret has: a long word, an operator, a digit or a mark. Most short prompts do not. */
@@ -158,7 +164,7 @@ export function filterText(text: string, settings: SecretSettings): string {
   const add = (start: number, end: number): void => void spans.push({ start, end })
   const isDone = searchWithin({ until: undefined, cpu: FOR_TEXT }, () => {
     findSecrets(bytes, plain, "text", add)
-    if (mentionsPrivate(bytes)) findPrivateText(plain, add)
+    if (mentionsPrivate(bytes)) privateTags().findPrivateText(plain, add)
     findOwn(plain, settings, add)
     return true
   })

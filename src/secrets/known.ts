@@ -4,7 +4,7 @@
  */
 import { fill, merged, withinStrings } from "./filter.ts"
 import { type JsonString, type Span, stringsOf } from "./lines.ts"
-import { structure } from "./private.ts"
+import { structure } from "./said.ts"
 import { hasFewer } from "./variety.ts"
 
 const SHORTEST = 8

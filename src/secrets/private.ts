@@ -1,27 +1,19 @@
 /**
- * Hides what a person puts between `<private>` and `</private>`. Pure.
+ * Hides what a person puts between `<private>` and `</private>`. Loaded only where a tag stands: see rules.ts. Pure.
  *
  * A tag that is not closed in its record hides the rest of that record and the following records up to the closing tag,
  * but at most `RECORDS` of them: someone who forgets the closing tag must not lose the rest of the session. A tag that
- * is only mentioned, in backticks or quotes or in a tool's output, does not reach beyond its record.
+ * is only mentioned, in backticks or quotes or in a tool's output, does not reach beyond its record. Shaders declare
+ * variables as `var<private> name : type`, which is no tag.
  */
 import type { AddSpan } from "./blocks.ts"
-import { isJsonLine, type JsonString, stringsOf } from "./lines.ts"
+import type { JsonString } from "./lines.ts"
+import { saidIn } from "./said.ts"
 
 /** Maximum number of records hidden after the one with the tag. */
 const RECORDS = 8
 
 const anyTag = (): RegExp => /(?:<|\\u003c)(\/?)private(?:>|\\u003e)/gi
-
-/** Fields that describe a record and never hold what was said. */
-export const structure = (): RegExp =>
-  /^(?:type|role|id|uuid|parentUuid|logicalParentUuid|sessionId|timestamp|version|cwd|gitBranch|model|tool_use_id|name|requestId|subtype|level|userType|media_type|stop_reason|agentId|slug|service_tier)$/
-
-/** Whether the tag occurs, as people write it or as JSON may encode it. */
-export const mentionsPrivate = (bytes: Buffer): boolean =>
-  bytes.indexOf("<private>", 0, "latin1") >= 0 ||
-  bytes.indexOf("<PRIVATE>", 0, "latin1") >= 0 ||
-  bytes.indexOf("u003cprivate", 0, "latin1") >= 0
 
 /**
  * @param open how many more records to hide, from the lines before
@@ -88,20 +80,6 @@ function inLine(text: string, start: number, end: number, open: number, tags: Ta
   return /"tool_result"|"toolUseResult"/.test(text.slice(start, end)) ? 0 : RECORDS
 }
 
-/** The strings in the line from `start` to `end` that may hold what was said; the whole line if it is not JSON. */
-export function* saidIn(text: string, start: number, end: number): Generator<JsonString> {
-  if (!isJsonLine(text, start)) {
-    yield { start, end, isKey: false }
-    return
-  }
-  const isStructure = structure()
-  let key = ""
-  for (const one of stringsOf(text, start, end)) {
-    if (one.isKey) key = one.end - one.start < 40 ? text.slice(one.start, one.end) : ""
-    else if (!isStructure.test(key)) yield one
-  }
-}
-
 /** @returns whether a tag is still open at the end */
 function inString(
   text: string,
@@ -124,10 +102,17 @@ function inString(
     const open = tags.opening(at, end)
     if (open === undefined) return false
     at = open.end
+    if (isDeclaration(text, open.start, open.end)) continue
     inside = tags.closing(at, end) !== undefined || !isMention(text, open.start, open.end)
   }
   return inside
 }
 
+/** In quotes, also with the `var` of a shader. */
 const isMention = (text: string, start: number, end: number): boolean =>
-  /[`'"\\]/.test(text[start - 1] ?? "") && /[`'"\\]/.test(text[end] ?? "")
+  /[`'"\\](?:var)?$/.test(text.slice(Math.max(0, start - 4), start)) && /[`'"\\]/.test(text[end] ?? "")
+
+/** A person's tag stands behind a `var`, too, but no name with a colon or a value follows it. */
+const isDeclaration = (text: string, start: number, end: number): boolean =>
+  /(?:^|\W|\\[nrt])var$/.test(text.slice(Math.max(0, start - 5), start)) &&
+  /^ +[A-Za-z_]\w{0,99} *[:=]/.test(text.slice(end, end + 128))

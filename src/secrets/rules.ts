@@ -4,7 +4,7 @@
  */
 
 /** Raised whenever the filter finds something new: the vault's notes record which rules filtered a frame. */
-export const RULES_NUMBER = 3
+export const RULES_NUMBER = 4
 
 /** The formats of tokens. */
 export const formats = (): typeof import("./formats/table.ts") => require("./formats/table.ts")
@@ -20,6 +20,9 @@ export const speech = (): typeof import("./speech.ts") => require("./speech.ts")
 
 /** Secrets in addresses. */
 export const urls = (): typeof import("./urls.ts") => require("./urls.ts")
+
+/** What people hide themselves. */
+export const privateTags = (): typeof import("./private.ts") => require("./private.ts")
 
 /** Private keys that are not in PEM. */
 export const otherKeys = (): typeof import("./keys.ts") => require("./keys.ts")

@@ -31,7 +31,10 @@ export function findTokens(bytes: Buffer, text: string, add: AddSpan): void {
     const at = bytes.indexOf(literal, 0, "latin1")
     if (at >= 0) findLiteral(bytes, text, literal, at, isBeginning, add)
   }
+  // A third of them begin alike: most texts have none of these.
+  const isPlus = bytes.indexOf("+A", 0, "latin1") >= 0
   for (const middle of MIDDLES) {
+    if (!isPlus && middle.startsWith("+A")) continue
     const at = bytes.indexOf(middle, 0, "latin1")
     if (at >= 0) findLiteral(bytes, text, middle, at, isMiddle, add)
   }
@@ -72,11 +75,13 @@ function findSeparated(text: string, gate: RegExp, add: AddSpan): void {
 /** Whether the word that ends at `at` may be known or random. In a hook this is cheaper than to find its beginning. */
 function mayEndWord(text: string, at: number): boolean {
   if (!isAlphanumeric(text.charCodeAt(at - 3))) return true
+  // One letter behind an escape or a colour.
+  if (text[at - 4] === "\\" || (text[at - 3] === "m" && /\d/.test(text[at - 4]!))) return true
   const ending = `${text.slice(at - 3, at)} `
   if (WORDS.includes(ending) || ORDINARY.includes(ending)) return true
   if (isDiscord(text, at)) return true
   // The other random words have 14 letters and digits at least.
-  const mayBeRandom = ".:-".includes(text[at - 1]!) && isAlphanumeric(text.charCodeAt(at - 7))
+  const mayBeRandom = "._:-".includes(text[at - 1]!) && isAlphanumeric(text.charCodeAt(at - 7))
   return mayBeRandom && isAlphanumeric(text.charCodeAt(at - 15))
 }
 
@@ -102,7 +107,10 @@ function formAt(text: string, word: string, at: number): Found | undefined {
       return word.startsWith("pat") ? formats().spanAt(text, "#airtable", start) : undefined
     case 25:
     case 33:
-      return /^[0-9a-f]+[.-]$/.test(word) ? formats().spanAt(text, "#hex", start) : undefined
+      if (word.endsWith("tt-")) return formats().spanAt(text, "#storyblok", start)
+      return /^[0-9a-f]+[.:-]$/.test(word) ? formats().spanAt(text, "#hex", start) : undefined
+    case 28:
+      return word.endsWith("_") ? formats().spanAt(text, "#ngrok", start) : undefined
     default:
       return undefined
   }

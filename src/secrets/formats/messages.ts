@@ -34,7 +34,7 @@ export const MESSAGES: readonly Format[] = [
   ["Courier", "pk_(prod|test)_{up 28}!", "kingfisher"],
   ["Knock", "sk_(test|live|prod)_{url 30..60}", "docs.knock.app"],
   ["Plunk", "sk_{hex 48}", "docs.useplunk.com"],
-  ["Beamer", "^b_{mix 44}=!", "gitleaks"],
+  ["Beamer", "^b_{mixed 43..44}(=)?(=)?!", "gitleaks"],
   ["PubNub", "sec-c-{b64 48..60}", "pubnub.com"],
   ["PubNub keys", "(sub|pub)-c-{uuid}", "trufflehog"],
   // phones
@@ -43,15 +43,11 @@ export const MESSAGES: readonly Format[] = [
   ["Telnyx", "KEY0{up 31}_{an 20..24}", "developers.telnyx.com"],
   ["Infobip", "#hex:{hex 32}-{uuid}", "infobip.com"],
   // social networks
-  ["Facebook", "EAA{az 1}{an 60..300}", "gitleaks"],
+  ["Facebook", "EAA{mix 61..300}", "gitleaks"],
   ["Instagram", "IGQV{url 100..200}", "developers.facebook.com"],
   ["Instagram, Threads", "(IGAA|THAA){an 100..250}", "developers.facebook.com"],
-  [
-    "Twitter bearer",
-    "AAAAAAAAAAAAAAAAAAAAA{an 1}({an 60..100})(%{Hex 2}{an 1..90})?(%{Hex 2}{an 1..90})?",
-    "gitleaks",
-  ],
-  ["LinkedIn", "WPL_AP(0|1).({url 10..60}.)?{b64 12..40}", "docs.microsoft.com/linkedin"],
+  ["Twitter bearer", "AAAAAAAAAAAAAAAAAAAAA{an 1..90}%{Hex 2}{pct 30..120}", "gitleaks"],
+  ["LinkedIn", "WPL_AP(0|1).{url 10..60}(.{b64 4..40})?", "docs.microsoft.com/linkedin"],
   ["TikTok", "^act.{an 50..70}(!{d 4}.(e|s|u)1)?", "developers.tiktok.com"],
   ["Pinterest", "pin(a|r|c)_{up 50..100}", "developers.pinterest.com"],
   ["Riot", "RGAPI-{uuid}", "developer.riotgames.com"],

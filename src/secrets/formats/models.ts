@@ -28,7 +28,7 @@ export const MODELS: readonly Format[] = [
   ["Tavily", "tvly-(dev-|prod-)?{url 24..60}", "noseyparker"],
   ["Firecrawl", "^fc-{hex 32}!", "noseyparker"],
   ["Jina", "jina_{an 20..65}", "noseyparker"],
-  ["Voyage", "^(pa|al)-{mix 43}!", "docs.voyageai.com"],
+  ["Voyage", "^(pa|al)-{mixed 43}!", "docs.voyageai.com"],
   ["Nomic", "^nk-{mix 43}!", "docs.nomic.ai"],
   ["Friendli", "flp_{an 40..50}", "friendli.ai"],
   ["RunPod", "rpa_{an 40..50}", "docs.runpod.io"],

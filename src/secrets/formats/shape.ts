@@ -29,11 +29,16 @@ export const ALPHABETS = {
   b64: "A-Za-z0-9+/",
   /** Several parts of URL-safe base64. */
   dot: "\\w.-",
+  /** Also base64, with up to two `=` behind it. */
   any: "\\w.+/-",
   tok: "\\w.~-",
   /** Microsoft's accounts. */
   live: "\\w.!*$-",
   fly: "\\w=/+-",
+  /** URL-encoded. */
+  pct: "\\w%.~-",
+  /** All but blanks, quotation marks, angle brackets and the backslash. */
+  print: "!#-&(-;=?-\\[\\]-_a-~",
   /** The 36 characters of a UUID. */
   uuid: "0-9A-Fa-f-",
 } as const
@@ -147,7 +152,7 @@ function runExpression({ alphabet, least, greatest }: Part & { kind: "run" }, is
     isLast || greatest === OPEN ? `${least},` : least === greatest ? `${least}` : `${least},${greatest}`
   const run = `[${ALPHABETS[alphabet]}]{${length}}`
   if (alphabet.startsWith("mix")) return `(${run})`
-  return alphabet === "b64" ? `${run}={0,2}` : run
+  return alphabet === "b64" || alphabet === "any" ? `${run}={0,2}` : run
 }
 
 export const escaped = (text: string): string => text.replace(/[.$+|/^]/g, "\\$&")
@@ -179,10 +184,10 @@ function anchorOf(head: string): Anchor {
   if (word !== undefined) return { kind: "word", text: word }
   // Any JSON in base64. One search finds all of these.
   if (head.startsWith("eyJ")) return { kind: "literal", text: "eyJ" }
-  if (head.length < 3) throw new Error(`${head}: too short to be searched for`)
+  if (head.length < 2) throw new Error(`${head}: too short to be searched for`)
   return /^[A-Z]\w{2}[^ ]*$/.test(head)
     ? { kind: "head", text: head.slice(0, LONGEST_HEAD) }
-    : { kind: "literal", text: head.slice(0, LONGEST_LITERAL) }
+    : { kind: "literal", text: head.slice(0, LONGEST_LITERAL).trimEnd() }
 }
 
 /** A word between two separators is found like one at the beginning. */

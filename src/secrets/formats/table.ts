@@ -93,14 +93,15 @@ function endOf(rule: Rule, text: string, start: number): number {
 }
 
 /**
- * Whether a run is no hash and no name: a quarter of its characters are of another kind (capital, digit, other) than the
- * one before, or two fifths if none is a digit.
+ * Whether a run is no hash and no name: a quarter of its letters and digits are of another kind (capital, digit, other)
+ * than the one before, or two fifths if none is a digit.
  */
 function looksRandom(run: string): boolean {
-  if (/^[0-9a-f]+$/.test(run)) return false
+  const plain = run.replace(/[_-]/g, "")
+  if (/^[0-9a-f]+$/.test(plain)) return false
   let changes = 0
-  for (let n = 1; n < run.length; n++) if (kindOf(run, n) !== kindOf(run, n - 1)) changes++
-  return changes >= run.length * (/\d/.test(run) ? 0.25 : 0.4)
+  for (let n = 1; n < plain.length; n++) if (kindOf(plain, n) !== kindOf(plain, n - 1)) changes++
+  return changes >= plain.length * (/\d/.test(plain) ? 0.25 : 0.4)
 }
 
 const kindOf = (run: string, n: number): number => {

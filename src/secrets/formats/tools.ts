@@ -32,7 +32,7 @@ export const TOOLS: readonly Format[] = [
   ["MaxMind", "{an 6}_{an 29}_mmk!", "gitleaks"],
   ["Settlemint", "sm_(aat|pat|sat)_{an 16}", "gitleaks"],
   ["Intra 42", "s-s4t2(ud|af)-{hex 64}", "gitleaks"],
-  ["Adobe", "p8e-{low 32}", "gitleaks"],
+  ["Adobe", "p8e-{an 32}", "gitleaks"],
   ["Adafruit", "aio_{an 28}", "trufflehog"],
   ["Shortcut", "sct_(rw|ro)_{w 20..80}", "developer.shortcut.com"],
   ["Brave search", "BSA{url 24..31}!", "betterleaks"],
@@ -68,5 +68,9 @@ export const TOOLS: readonly Format[] = [
   ["Plane", "plane_api_{hex 32}", "plane.so"],
   ["NocoDB", "nc_pat_{url 30..60}", "nocodb.com"],
   ["Svix", "(testsk|sk)_{url 30..50}.(eu|us|in|ca|au)", "docs.svix.com"],
+  ["Storyblok", "#storyblok:{an 22}tt-{d 3..8}-{url 20}", "kingfisher"],
+  ["RapidAPI", "{hex 10}msh{hex 14..16}p1{hex 5..6}jsn{hex 12}!", "rapidapi.com"],
+  ["reCAPTCHA", "6L{url 6}AAAAA{url 27}!", "developers.google.com/recaptcha"],
+  ["Thunderstore", "^tss_{an 30..64}", "thunderstore.io"],
   ["Dub", "dub_{an 24}!", "dub.co"],
 ]

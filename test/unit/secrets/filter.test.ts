@@ -347,8 +347,28 @@ describe("<private>", () => {
   })
 
   test("mentioned only: nothing beyond is hidden", () => {
-    const text = line("Put it between `<private>` and its end") + line("next")
+    const text = line("Put it between `<private>` and its end, not in `var<private>`") + line("next")
     expect(filtered(text).text).toBe(text)
+  })
+
+  test("of a shader's variable: it is no tag, and the tags behind it are", () => {
+    for (const text of [
+      "var<private> seed : u32;\nfn main() {}",
+      "struct A {}\nvar<private> output: A;",
+      "var\\u003cprivate\\u003e n = 1u;",
+    ]) {
+      expect(filtered(line(text) + line("next")).text).toBe(line(text) + line("next"))
+      expect(filterText(text, FILTERED)).toBe(text)
+      expect(filterText(`${text} a <private>b</private> c`, FILTERED)).toContain("<private>*</private> c")
+    }
+  })
+
+  test("behind a word, or behind `var` without a declaration, it is a tag", () => {
+    for (const before of ["key", "the key is var", "var", "myvar", "a\n", "const var ", "vor<b>"])
+      for (const after of ["hunter", " hunter 2", " hunter2, x: 1", " it is: x"])
+        expect(filtered(line(`${before}<private>${after}`) + line("next")).text).toBe(
+          line(`${before}<private>${stars(after.length)}`) + line("****"),
+        )
   })
 })
 

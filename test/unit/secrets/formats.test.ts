@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { ANCHORS_FILE, anchorsFile, ROWS_FILE, rowsFile } from "../../../build/anchors.ts"
-import { FILTERED, filterLines } from "../../../src/secrets/filter.ts"
+import { FILTERED, filterLines, filterText } from "../../../src/secrets/filter.ts"
 import { anchorsOf, expressionOf, parseShape } from "../../../src/secrets/formats/shape.ts"
 import { FORMATS } from "../../../src/secrets/formats/table.ts"
 import { findTokens } from "../../../src/secrets/tokens.ts"
@@ -55,6 +55,34 @@ test("a dot that ends a sentence belongs to no token", () => {
   expect(wrong).toEqual([])
 })
 
+describe("what services hand out, apart from what a row says", () => {
+  test.each([
+    ["Twitter", "AAAAAAAAAAAAAAAAAAAAA{an 2}AAAAAAA{an 2}%2B{an 5}%2B{an 19}%3D{an 50}"],
+    ["Adyen, whose last part has any character", "AQE{low 1}hmf{b64 90}-{b64 43}=-W+t5NF;s4:%=kUSD"],
+    ["Azure storage, 64 bytes", "{b64 76}+ASt{b64 5}A=="],
+    ["Cosmos DB, 64 bytes", "{b64 76}ACDb{b64 5}Q=="],
+    ["Azure event hub, 32 bytes", "{b64 33}+AEh{b64 5}U="],
+    ["DigitalOcean Spaces", "DO00{up 16}"],
+    ["DigitalOcean Spaces", "DO801{up 15}"],
+    ["GoCardless", "live_{an 34}-{an 5}"],
+    ["Lob", "live_{hex 35}"],
+    ["LinkedIn, short", "WPL_AP1.{an 16}.{an 6}=="],
+    ["Slack configuration", "xoxe.xoxp-1-{b64 40}+{b64 60}/{b64 60}=="],
+    ["Stytch", "secret-live-{an 18}_{an 16}="],
+    ["Aiven", "aivenv1 {b64 372}"],
+    ["Asana", "2/{d 16}/{d 16}:{hex 32}"],
+    ["Asana, old", "0/{d 16}:{hex 32}"],
+  ])("%s: %s", (_, shape) => {
+    for (const seed of [1, 2, 3, 4]) {
+      const token = new Samples(seed).token(shape, "least")
+      for (const surrounding of ["It is @, here", '"@"', "f(@)", "VALUE=@", "a\n@\nb"]) {
+        const text = surrounding.replaceAll("@", () => token)
+        expect(filterText(text, FILTERED)).toBe(surrounding.replaceAll("@", stars(token.length)))
+      }
+    }
+  })
+})
+
 describe("what only resembles a token stays", () => {
   const md5 = "9e107d9d372bb6826bd81d3542a419d6"
   const sha1 = "2fd4e1c67a2d28fced849ee1bb76e7391b93eb12"
@@ -69,6 +97,11 @@ describe("what only resembles a token stays", () => {
     "v1.22.0-alpha.3.20260101120000+abcdef1234567",
     "test_handles_utf8_in_2_of_3_cases_without_failing",
     "test_SomethingLongWithManyWordsIn1Name",
+    "created_at_Z8f2Kd93Lq_7hG5fD3sA1qW9eR7tY5uI3oP1aS9dF7gH5jK",
+    "live_update_of_2_tables_and_3_views_without_locks",
+    "secret-test-of-the-vault-v2-provider-with-2-stores",
+    "dev:happy-animal-123 | prod:happy-animal-124",
+    "aivenv1 TOKEN, with the token from the console",
     "sk_CMS_RevocationInfoChoice_find2",
     "sk-loading-indicator-wrapper-2",
     "AWS.STS.assumeRoleWithWebIdentity",
@@ -79,6 +112,7 @@ describe("what only resembles a token stays", () => {
     "src/components/app-Header2AndFooter3.module.css",
     "0.30000000000000004 and 1.7976931348623157e+308",
     "EAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+    `EAA${"A".repeat(90)}2`,
     '"signature":"CAIS7gQKhwEIEBgCKkCOw6K0a6cm018OomV1aKcM6j4UITasSZowUXXP2B7gQKhwEIEBgCKkCOw6K0a6cm018OomV1aKcM6j4UI"',
   ])("%s", (text) => {
     expect(filtered(line(text))).toBe(line(text))
@@ -177,7 +211,8 @@ describe("text made to be slow", () => {
 test("in a new process, which makes no sets of words, every format is found, too", () => {
   const script = `
     const { filterText, FILTERED } = await import(${JSON.stringify(join(import.meta.dir, "../../../src/secrets/filter.ts"))})
-    const left = JSON.parse(await Bun.stdin.text()).filter((one) => filterText("It is " + one, FILTERED).includes(one))
+    const left = JSON.parse(await Bun.stdin.text()).filter((one) =>
+      ["It is ", "first\\\\n", "\\x1b[32m"].some((before) => filterText(before + one, FILTERED).includes(one)))
     console.log(JSON.stringify(left))
   `
   const stdin = Buffer.from(JSON.stringify(tokens.map(({ token }) => token)))
