@@ -148,8 +148,8 @@ function hiddenLine(text: string, hidden: number): Searched {
   return { spans, values: [], left: privateTags().findPrivate(text, hidden, () => {}) }
 }
 
-/** Matches what every secret has: a long word, an operator, a digit or a mark. Most short prompts do not. */
-const ANY = /[\w.~+/-]{16}|[\d=:<>%@!#$^*]|-p/
+/** Matches what every secret has: a long word, an operator, or a word for secrets. Most short prompts do not. */
+const ANY = /[\w.~+/-]{16}|[=:<>%@]|-p|pass|pw|key|token|secret|kenn|[\x80-\uffff]/i
 
 /** ms of CPU time for a text, which is short. */
 const FOR_TEXT = 250

@@ -8,7 +8,7 @@ import { findEncoded } from "./base64.ts"
 import { type AddSpan, findKeys } from "./blocks.ts"
 
 import { look, tick } from "./clock.ts"
-import { ECHOED, INTRODUCTIONS, KEY_WORDS, PASSWORD_WORDS, urlGate, wordGate } from "./introductions.ts"
+import { ECHOED, INTRODUCTIONS, SPOKEN, urlGate, wordGate } from "./introductions.ts"
 import { assignments, options, otherKeys, speech, urls } from "./rules.ts"
 import type { Value } from "./text.ts"
 
@@ -111,8 +111,11 @@ function findValues(bytes: Buffer, text: string, words: RegExp, add: AddSpan): v
   }
   for (const one of INTRODUCTIONS) each(one, (at) => options().introducedAt(text, one, at))
   for (const one of ECHOED) each(one, (at) => options().echoedBefore(text, at - one.length))
-  for (const one of PASSWORD_WORDS) each(one, (at) => speech().spokenAt(text, at, false))
-  for (const one of KEY_WORDS) each(one, (at) => speech().spokenAt(text, at, true))
+  for (const { byte, passwords, keys } of SPOKEN) {
+    if (bytes.indexOf(byte) < 0) continue
+    for (const one of passwords) each(one, (at) => speech().spokenAt(text, at, false))
+    for (const one of keys) each(one, (at) => speech().spokenAt(text, at, true))
+  }
 }
 
 /** How far behind its name a value begins, at most, and how many words and line breaks may stand between them. */

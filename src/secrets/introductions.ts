@@ -14,9 +14,7 @@ export const urlGate = (): RegExp => /:\/\/(?=[^\s"'`\\<>]{0,600}?(?:@|hook|bot)
 /** Parts of words, rare elsewhere, of commands, headers and statements that take a secret without a name. */
 export const INTRODUCTIONS = [
   "earer ",
-  "EARER ",
   "asic ",
-  "ASIC ",
   "-u ",
   "--user ",
   "--pass",
@@ -38,25 +36,31 @@ export const INTRODUCTIONS = [
 export const ECHOED: readonly string[] = ["--password-stdin", "sudo -S"]
 
 /**
- * Stems, since the languages inflect: арол, АРОЛ, ontraseña, 密码, 密碼, 口令, パスワード. With one character per byte,
- * as the text has, and without the first letter, which may be a capital.
+ * Words for passwords and for keys in languages that have none of the gate's, by a byte that all of them have and most
+ * texts lack. Stems, since the languages inflect, with one character per byte, as the text has, and without the first
+ * letter, which may be a capital.
  */
-export const PASSWORD_WORDS: readonly string[] = [
-  "\xd0\xb0\xd1\x80\xd0\xbe\xd0\xbb",
-  "\xd0\x90\xd0\xa0\xd0\x9e\xd0\x9b",
-  "ontrase\xc3\xb1a",
-  "\xe5\xaf\x86\xe7\xa0\x81",
-  "\xe5\xaf\x86\xe7\xa2\xbc",
-  "\xe5\x8f\xa3\xe4\xbb\xa4",
-  "\xe3\x83\x91\xe3\x82\xb9\xe3\x83\xaf\xe3\x83\xbc\xe3\x83\x89",
-]
-
-/** The same of окен, люч, chlüssel, 密钥, 令牌, トークン. */
-export const KEY_WORDS: readonly string[] = [
-  "\xd0\xbe\xd0\xba\xd0\xb5\xd0\xbd",
-  "\xd0\xbb\xd1\x8e\xd1\x87",
-  "chl\xc3\xbcssel",
-  "\xe5\xaf\x86\xe9\x92\xa5",
-  "\xe4\xbb\xa4\xe7\x89\x8c",
-  "\xe3\x83\x88\xe3\x83\xbc\xe3\x82\xaf\xe3\x83\xb3",
+export const SPOKEN: readonly { byte: number; passwords: readonly string[]; keys: readonly string[] }[] = [
+  // арол, АРОЛ; окен, люч
+  {
+    byte: 0xd0,
+    passwords: ["\xd0\xb0\xd1\x80\xd0\xbe\xd0\xbb", "\xd0\x90\xd0\xa0\xd0\x9e\xd0\x9b"],
+    keys: ["\xd0\xbe\xd0\xba\xd0\xb5\xd0\xbd", "\xd0\xbb\xd1\x8e\xd1\x87"],
+  },
+  // ontraseña; chlüssel
+  { byte: 0xc3, passwords: ["ontrase\xc3\xb1a"], keys: ["chl\xc3\xbcssel"] },
+  // 密码, 密碼, 口令; 密钥
+  {
+    byte: 0xe5,
+    passwords: ["\xe5\xaf\x86\xe7\xa0\x81", "\xe5\xaf\x86\xe7\xa2\xbc", "\xe5\x8f\xa3\xe4\xbb\xa4"],
+    keys: ["\xe5\xaf\x86\xe9\x92\xa5"],
+  },
+  // 令牌
+  { byte: 0xe4, passwords: [], keys: ["\xe4\xbb\xa4\xe7\x89\x8c"] },
+  // パスワード; トークン
+  {
+    byte: 0xe3,
+    passwords: ["\xe3\x83\x91\xe3\x82\xb9\xe3\x83\xaf\xe3\x83\xbc\xe3\x83\x89"],
+    keys: ["\xe3\x83\x88\xe3\x83\xbc\xe3\x82\xaf\xe3\x83\xb3"],
+  },
 ]

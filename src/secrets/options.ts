@@ -17,9 +17,7 @@ const login = (): RegExp =>
 /** What stands between an introduction and its value. */
 const VALUES: Readonly<Record<(typeof INTRODUCTIONS)[number], () => RegExp>> = {
   "earer ": header,
-  "EARER ": header,
   "asic ": header,
-  "ASIC ": header,
   "-u ": user,
   "--user ": user,
   "--pass": () => /(?:word|phrase|wd)?[ ]/y,
