@@ -200,7 +200,10 @@ describe("text made to be slow", () => {
         token.slice(0, 12).toUpperCase(),
       ]) {
         const small = Math.max(0.5, Math.min(cpu(repeated(text, SMALL)), cpu(repeated(text, SMALL))))
-        const large = cpu(repeated(text, LARGE))
+        let large = cpu(repeated(text, LARGE))
+        // Once may be the engine's own work, such as collecting what earlier tests have left.
+        for (let again = 0; large > 64 * small && again < 3; again++)
+          large = Math.min(large, cpu(repeated(text, LARGE)))
         if (large > 64 * small) slow.push(`${name}, ${text.slice(0, 40)}: ${small} ms, then ${large} ms`)
       }
     }

@@ -42,11 +42,13 @@ describe("an error line in its output", () => {
 })
 
 test("a long script is looked through once", () => {
-  const times = [20_000, 40_000].map((length) => {
+  const time = (length: number): number => {
     const script = "git -c a ".repeat(length / 9) + "a/".repeat(length / 2)
     const from = Bun.nanoseconds()
     for (let n = 0; n < 10; n++) showsText(script)
     return Bun.nanoseconds() - from
-  })
-  expect(times[1]! / times[0]!).toBeLessThan(3.5)
+  }
+  // Once may be another program's fault: the best of several. Quadratic would be 64.
+  const best = (length: number): number => Math.min(...Array.from({ length: 5 }, () => time(length)))
+  expect(best(80_000) / best(10_000)).toBeLessThan(24)
 })
