@@ -208,7 +208,7 @@ function isPasswordOf(
     wordiness(value) < (text[name.end] === "=" && value.length > 11 ? 0.36 : 0.25)
   )
     return true
-  const isLast = /^(?:\\{1,7}[nr]|[\r\n"]| #|$)/.test(text.slice(end, end + 8))
+  const isLast = /^(?:\\{1,7}[nr]|[\r\n"]|[ \t]{1,8}(?:#|\/\/)|$)/.test(text.slice(end, end + 12))
   return isLast && isWord(value) && isSetting(text, name) && isConstant(text, name)
 }
 

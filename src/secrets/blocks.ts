@@ -13,9 +13,9 @@ const endMark = (): RegExp =>
   /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|---- END SSH2 ENCRYPTED PRIVATE KEY ----/g
 /** No private key is longer, including line numbers and escapes. */
 const LONGEST = 32_768
-/** What a key may contain: base64, headers, line breaks, and the line numbers and marks of a diff. */
+/** What a key may contain: base64, headers, line breaks, line numbers and marks of a diff, strings joined in code. */
 const keyBody = (): RegExp =>
-  /(?:[A-Za-z0-9+/=:,.>| \t\n\r\u0080-\u00ff-]+|\\+[nrt]|%[0-9A-Fa-f]{2}|(?<=Comment: )\\*"[^"\\\n]{0,200}\\*")+/y
+  /(?:[A-Za-z0-9+/=:,.>| \t\n\r\u0080-\u00ff-]+|\\+[nrt]|%[0-9A-Fa-f]{2}|(?<=Comment: )\\*"[^"\\\n]{0,200}\\*"|\\{0,7}" ?[+.,]? ?(?:\n|\\{1,7}n)[ \t]{0,40}\\{0,7}")+/y
 // Either begins only where it can continue no other way, so neither reads a long text again and again.
 const lineBreak = (): RegExp => /(?<!\\)\\+[nr]|\n/
 const bodyLine = (): RegExp => /^[\d \t|>+\u0080-\u00ff-]{0,64}(?:\\+t)?[A-Za-z0-9+/=]{4,}(?:\\+[nrt]|\r)*$/

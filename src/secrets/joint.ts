@@ -36,6 +36,9 @@ export function jointAt(text: string, end: number): Joint | undefined {
   const at = pastBlanks(text, close, WIDEST)
   switch (text[at]) {
     case ":":
+      // `::=` of grammars and some makefiles.
+      if (text.startsWith(":=", at + 1)) return assigned(text, at + 3)
+      if (text.startsWith("::=", at + 1)) return assigned(text, at + 4)
       return afterColon(text, at)
     case "=":
       return assigned(text, pastOperator(text, at))

@@ -405,3 +405,14 @@ test("switched off: nothing changes, and the note says so", () => {
     values: [],
   })
 })
+
+test("what stands behind a value does not make it another", () => {
+  const value = new Noise(11).hex(32)
+  for (const text of [
+    `x_TOKEN ::= "${value}"`,
+    `x_TOKEN :::= "${value}"`,
+    `x_TOKEN=${value}   # the old one`,
+  ])
+    expect(filterText(text, FILTERED)).not.toContain(value)
+  expect(filterText("DB_PASSWORD=whiteduke    # of the shop", FILTERED)).not.toContain("whiteduke")
+})

@@ -1,7 +1,7 @@
 /** Private keys in other forms than PEM. */
 import { describe, expect, test } from "bun:test"
 import { FILTERED, filterLines, filterText } from "../../../src/secrets/filter.ts"
-import { Noise } from "../../support/planted.ts"
+import { Noise, privateKey } from "../../support/planted.ts"
 
 const line = (text: string): string => `${JSON.stringify({ type: "user", message: { content: text } })}\n`
 const filtered = (text: string): string =>
@@ -85,4 +85,17 @@ describe("JSON Web Key", () => {
     const beside = JSON.stringify([{ kty: "RSA", e: "AQAB" }, { d: open.n }])
     expect(filtered(line(beside))).toBe(line(beside))
   })
+})
+
+test("a private key in strings that code joins is filled", () => {
+  const { text, lines } = privateKey(new Noise(5))
+  const code = text
+    .trim()
+    .split("\n")
+    .map((one) => `  "${one}"`)
+  for (const joint of [" +\n", "\n", ",\n"]) {
+    const result = filtered(line(`const key =\n${code.join(joint)};\nconst next = "kept as it is"`))
+    for (const one of lines) expect(result).not.toContain(one)
+    expect(result).toContain("kept as it is")
+  }
 })
