@@ -156,7 +156,8 @@ const LOGINS: readonly Place[] = [
   ),
   login(
     ".pypirc",
-    (_, s) => `[pypi]\nrepository = https://upload.pypi.org/legacy/\nusername = __token__\npassword = ${s}\n`,
+    (_, s) =>
+      `[pypi]\nrepository = https://pypi.example.org/legacy/\nusername = __token__\npassword = ${s}\n`,
   ),
   login(".pgpass", (_, s) => `db.example.net:5432:orders:app:${s}`),
   login(

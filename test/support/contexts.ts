@@ -287,7 +287,7 @@ export const PLACES: readonly Place[] = [
   weak(".netrc", PASSWORD, (_, v) => `machine shop.example login bob password ${v}\n`),
   weak(".netrc, lines", PASSWORD, (_, v) => `machine shop.example\n  login bob\n  password ${v}\n`),
   weak(".pgpass", PASSWORD, (_, v) => `db.example.com:5432:shop:bob:${v}\n`, ":"),
-  weak(".npmrc token", KEY, (_, v) => `//registry.npmjs.org/:_authToken=${v}\n`),
+  weak(".npmrc token", KEY, (_, v) => `//npm.example.org/:_authToken=${v}\n`),
   weak(".npmrc auth", KEY, (_, v) => `_auth=${v}\n`),
   weak(".npmrc password", PASSWORD, (_, v) => `//r.example/:_password=${v}\n`),
   weak(".pypirc", PASSWORD, (_, v) => `[pypi]\nusername = bob\npassword = ${v}\n`),
