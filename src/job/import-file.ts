@@ -1,17 +1,17 @@
 /** Imports one transcript into the vault, slice by slice. Needs no database: the views are the caller's. */
 import { isExcluded } from "../archive/excluded.ts"
-import { forgottenTranscript, type Taken, take, UNHURRIED } from "../archive/take.ts"
+import { forgottenTranscript, type Taken } from "../archive/take.ts"
 import type { Paths } from "../config/load.ts"
 import type { TakenArchive } from "../foreign/take.ts"
 import { messageOf } from "../util/errors.ts"
 import { statsOf } from "../util/files.ts"
 import { remainderOf, withTranscript } from "../vault/check.ts"
 import type { Tail } from "../vault/file.ts"
-import { knownOf } from "../vault/known.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { follows } from "../vault/original.ts"
 import { tailOf } from "../vault/reader.ts"
 import { setAsideIfDifferent } from "../vault/renew.ts"
+import { takeSlice } from "./take-slice.ts"
 import { isQuiet } from "./transcripts.ts"
 
 export type ImportPlace = Pick<Paths, "dataHome" | "home" | "stateHome" | "secrets"> &
@@ -92,13 +92,7 @@ const MOST_TRIES = 2
 function takeAll(place: ImportPlace, path: string, { slice, onTaken }: FileOptions): void {
   const lastLine = isQuiet(path) ? "any" : "whole"
   for (let tries = 1; ; ) {
-    const taken = take(place, path, {
-      now: Date.now(),
-      deadline: performance.now() + slice,
-      lastLine,
-      level: UNHURRIED,
-      known: knownOf,
-    })
+    const taken = takeSlice(place, path, lastLine, slice)
     onTaken(taken)
     const { state } = taken.captured
     if (state !== "behind" && (state !== "busy" || tries++ >= MOST_TRIES)) return

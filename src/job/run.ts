@@ -15,7 +15,7 @@ import { isPending, type Pending, settlePending } from "../archive/pending.ts"
 import { lastRepair } from "../archive/repairs.ts"
 import { damageOf } from "../archive/replace.ts"
 import { isUnusable } from "../archive/shape.ts"
-import { type Place, type Taken, take, UNHURRIED } from "../archive/take.ts"
+import type { Place, Taken } from "../archive/take.ts"
 import { openWhole, repair } from "../archive/whole.ts"
 import { loadSettings, type Paths } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
@@ -23,7 +23,6 @@ import { withOwnPatterns } from "../config/own-patterns.ts"
 import { CtxError, codeOf, isDamage, messageOf } from "../util/errors.ts"
 import { mkdirSync } from "../util/fs.ts"
 import { logError } from "../util/log.ts"
-import { knownOf } from "../vault/known.ts"
 import { vaultPath } from "../vault/layout.ts"
 import { lock, openLock } from "../vault/lock.ts"
 import { compactWhenIdle } from "../vault/tidy.ts"
@@ -44,6 +43,7 @@ import {
 } from "./requests.ts"
 import { isAskedToStop, STOPPED } from "./stop.ts"
 import { allDue, probeDue } from "./sweep.ts"
+import { takeSlice } from "./take-slice.ts"
 import { isQuiet, transcriptsBelow } from "./transcripts.ts"
 
 /** Maximum ms of work between two commits. */
@@ -289,13 +289,7 @@ export function archiveAll(
 ): void {
   if (isExcluded(place, path)) return
   for (;;) {
-    const taken = take(place, path, {
-      now: Date.now(),
-      deadline: performance.now() + SLICE,
-      lastLine,
-      level: UNHURRIED,
-      known: knownOf,
-    })
+    const taken = takeSlice(place, path, lastLine, SLICE)
     const { captured } = taken
     if (captured.id === undefined) return
     if (captured.taken === 0 && !isPending(place.dataHome, taken.copy)) return

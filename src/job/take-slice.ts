@@ -1,0 +1,18 @@
+/** Takes a transcript into the vault for work that nobody waits for. */
+import { type Place, type Taken, type TakeOptions, take, UNHURRIED } from "../archive/take.ts"
+import { knownOf } from "../vault/known.ts"
+
+/** @param slice ms after which to stop; what is left is taken by the next call */
+export const takeSlice = (
+  place: Place,
+  path: string,
+  lastLine: TakeOptions["lastLine"],
+  slice: number,
+): Taken =>
+  take(place, path, {
+    now: Date.now(),
+    deadline: performance.now() + slice,
+    lastLine,
+    level: UNHURRIED,
+    known: knownOf,
+  })
