@@ -202,11 +202,13 @@ function isPasswordOf(
   }
   if (isMixed(value) || (isLetters(value) && isOperator(how)))
     return how !== "spaced" || isArgument(text, name)
-  if (how !== "assigned" && how !== "element" && how !== "named") return false
-  if (
-    /^[a-z]{8,64}$/i.test(value) &&
-    wordiness(value) < (text[name.end] === "=" && value.length > 11 ? 0.36 : 0.25)
-  )
+  const letters = value.replace(/!$/, "")
+  const isLong = /^[a-z]{8,64}$/i.test(letters)
+  // `login me password …` of .netrc
+  if (how === "spaced")
+    return isLong && /[a-z][A-Z]/.test(letters) && wordiness(letters) < 0.2 && isArgument(text, name)
+  if (!isOperator(how)) return false
+  if (isLong && wordiness(letters) < (text[name.end] === "=" && letters.length > 11 ? 0.36 : 0.25))
     return true
   const isLast = /^(?:\\{1,7}[nr]|[\r\n"]|[ \t]{1,8}(?:#|\/\/)|$)/.test(text.slice(end, end + 12))
   return isLast && isWord(value) && isSetting(text, name) && isConstant(text, name)

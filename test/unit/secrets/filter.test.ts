@@ -415,4 +415,5 @@ test("what stands behind a value does not make it another", () => {
   ])
     expect(filterText(text, FILTERED)).not.toContain(value)
   expect(filterText("DB_PASSWORD=whiteduke    # of the shop", FILTERED)).not.toContain("whiteduke")
+  expect(filterText("<password>zqhvKxwbJpfd!</password>", FILTERED)).not.toContain("Kxwb")
 })
