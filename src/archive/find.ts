@@ -1,13 +1,15 @@
 /** Finds what a person or a model means by `ctx:ab12cd`, `ab12` or `3f2a9c01`. */
+
 import { CtxError, EXIT, usageError } from "../util/errors.ts"
 import { cut, oneLine } from "../util/text.ts"
 import type { Database } from "./database.ts"
 import { HANDLE_PREFIX } from "./handle-prefix.ts"
-import { findSessions, findTurns, type SessionRow, type TurnRow } from "./read.ts"
+import { findSessions, type Session } from "./queries/sessions.ts"
+import { findTurns, type TurnRow } from "./queries/turns.ts"
 
 export type Found =
   | { readonly kind: "turn"; readonly turn: TurnRow }
-  | { readonly kind: "session"; readonly session: SessionRow }
+  | { readonly kind: "session"; readonly session: Session }
 
 /** Anything shorter is a slip rather than a name. */
 const SHORTEST = 4
@@ -53,14 +55,14 @@ function plain(typed: string): string {
 }
 
 /** Like `find`, for commands that work only on sessions. */
-export function findSession(db: Database, word: string): SessionRow {
+export function findSession(db: Database, word: string): Session {
   const found = find(db, word)
   if (found.kind === "session") return found.session
   throw usageError(`${word} is a turn, not a session`, `its session is ${found.turn.session}`)
 }
 
 /** `<session>` excludes its subagents; `<session>/` and `<session>/<agent>` name them. Each side may be shortened. */
-function sessionsNamed(db: Database, word: string): SessionRow[] {
+function sessionsNamed(db: Database, word: string): Session[] {
   const slash = word.indexOf("/")
   const found = findSessions(db, slash < 0 ? word : word.slice(0, slash))
   if (slash >= 0) {

@@ -1,4 +1,5 @@
 /** The archive in numbers, counted on request. */
+
 import { readdirSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { CtxError, codeOf, EXIT, messageOf, VIEWS_LOST } from "../util/errors.ts"
@@ -6,7 +7,9 @@ import { vaultFiles } from "../vault/walk.ts"
 import { type Backlog, backlog } from "./backlog.ts"
 import { isOutdated } from "./complete.ts"
 import { databasePath } from "./database.ts"
-import { listSessions, openForReading, type SessionRow, type Totals, totals } from "./read.ts"
+import { listSessions, type Session } from "./queries/sessions.ts"
+import { type Totals, totals } from "./queries/totals.ts"
+import { openForReading } from "./read.ts"
 import { lastRepair, type Repair } from "./repairs.ts"
 import { type WordTotals, wordTotals } from "./word-index.ts"
 
@@ -46,7 +49,7 @@ export interface ArchiveStatus {
     | (WordTotals & { /** Nothing that is archived is missing in it. */ readonly complete: boolean })
     | null
   /** The latest, newest first. */
-  readonly sessions: readonly SessionRow[]
+  readonly sessions: readonly Session[]
 }
 
 /** Never fails because something is missing or broken, as its purpose is to tell that. */

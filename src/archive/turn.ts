@@ -1,4 +1,5 @@
 /** Reads a whole turn back from the vault, since the views only say where its lines are. */
+
 import { decodeLine } from "../transcript/decode.ts"
 import { type Origin, originsOf, withoutForgedRefusals } from "../transcript/origin.ts"
 import type { Part } from "../transcript/types.ts"
@@ -6,15 +7,10 @@ import { isImportedCopy, vaultFile } from "../vault/layout.ts"
 import type { CopyReaders } from "../vault/reader.ts"
 import type { Database } from "./database.ts"
 import { HANDLE_PREFIX } from "./handle-prefix.ts"
-import {
-  type FileRow,
-  filesOf,
-  type MessageRow,
-  messagesOf,
-  type TurnRow,
-  type UsageRow,
-  usageOf,
-} from "./read.ts"
+import { type ToolCall, toolCallsOf } from "./queries/calls.ts"
+import { filesOf, type TouchedFile } from "./queries/files.ts"
+import { type MessageRow, messagesOf } from "./queries/messages.ts"
+import { type TokenUse, type TurnRow, usageOf } from "./queries/turns.ts"
 import { type TakenBack, takenBackOf } from "./taken-back.ts"
 import { toolNameOf } from "./tool-name.ts"
 
@@ -30,16 +26,6 @@ export interface TurnMessage {
   readonly parts: readonly ToldPart[]
 }
 
-export interface ToolCall {
-  readonly id: string
-  readonly name: string
-  /** Command, path or pattern, on one line. */
-  readonly target: string
-  /** null while unanswered. */
-  readonly isError: boolean | null
-  readonly exitCode: number | null
-}
-
 /** A turn without its messages. */
 export interface TurnHead extends TakenBack {
   /** With `ctx:`. */
@@ -52,8 +38,8 @@ export interface TurnHead extends TakenBack {
   readonly interrupted: boolean
   readonly tools: readonly ToolCall[]
   readonly errors: number
-  readonly files: readonly FileRow[]
-  readonly usage: readonly UsageRow[]
+  readonly files: readonly TouchedFile[]
+  readonly usage: readonly TokenUse[]
 }
 
 export interface WholeTurn extends TurnHead {
@@ -120,15 +106,4 @@ function headOf(db: Database, turn: TurnRow): TurnHead {
     files: filesOf(db, turn.id),
     usage: usageOf(db, turn.id),
   }
-}
-
-/** In the order of the calls. */
-export function toolCallsOf(db: Database, turn: number): ToolCall[] {
-  return db
-    .query<Omit<ToolCall, "isError"> & { isError: number | null }, [number]>(
-      `SELECT id, name, target, is_error AS isError, exit_code AS exitCode FROM tool_calls
-       WHERE turn = ? ORDER BY coalesce(use, result), id`,
-    )
-    .all(turn)
-    .map((row) => ({ ...row, isError: row.isError === null ? null : row.isError === 1 }))
 }

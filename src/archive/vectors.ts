@@ -125,6 +125,30 @@ export function dropOtherVectors(db: Database, embedder: string): void {
   }).immediate()
 }
 
+export interface ComparedVectors extends Pick<TurnVectors, "turn" | "dimension" | "vectors"> {
+  readonly isLatest: number
+}
+
+/** The vectors of a turn and of some others, as far as the same embedder made them and it is not `but`. */
+export const vectorsBeside = (
+  db: Database,
+  handle: string,
+  but: string,
+  turns: readonly number[],
+): ComparedVectors[] =>
+  db
+    .query<ComparedVectors, [string, string, string]>(
+      `SELECT o.turn, o.turn = v.turn AS isLatest, o.dimension, o.vectors
+       FROM turns t JOIN vectors v ON v.turn = t.id JOIN vectors o ON o.embedder = v.embedder
+       WHERE t.handle = ?1 AND v.embedder <> ?2
+         AND (o.turn = v.turn OR o.turn IN (SELECT value FROM json_each(?3)))`,
+    )
+    .all(handle, but, JSON.stringify(turns))
+
+/** Whether there is any vector of this embedder. */
+export const hasVectors = (db: Database, embedder: string): boolean =>
+  db.query("SELECT 1 FROM vectors WHERE embedder = ? LIMIT 1").get(embedder) !== null
+
 export interface VectorTotals {
   readonly turns: number
   /** Turns whose vectors are up to date. */

@@ -1,6 +1,7 @@
 /** The error of commands that look something up and find nothing. */
 import type { Database } from "../archive/database.ts"
 import { folderOf } from "../archive/project.ts"
+import { projectPaths } from "../archive/queries/projects.ts"
 import { parseQuery } from "../search/query.ts"
 import { CtxError, EXIT } from "../util/errors.ts"
 import { basename } from "../util/path.ts"
@@ -20,7 +21,7 @@ export function nothing(
   note?: string | undefined,
 ): CtxError {
   const place = project === undefined ? "the archive" : folderOf(project)
-  const isKnown = project === undefined || knownProjects(db).includes(project)
+  const isKnown = project === undefined || projectPaths(db).includes(project)
   const what = text === "" ? "is what was asked for" : `matches ${JSON.stringify(cut(text, TOLD))}`
   const message = isKnown ? `nothing in ${place} ${what}` : `no session of ${place} is archived`
   return new CtxError("not-found", message, {
@@ -45,15 +46,9 @@ export function whereElse(
   folder: string,
   otherwise = "--all-projects looks everywhere",
 ): string {
-  const known = knownProjects(db).map(folderOf)
+  const known = projectPaths(db).map(folderOf)
   const above = known.filter((one) => folder.startsWith(`${one}/`)).sort((a, b) => b.length - a.length)[0]
   if (above !== undefined) return `--project ${above} is the project above it`
   const namesake = known.find((one) => basename(one) === basename(folder))
   return namesake === undefined ? otherwise : `--project ${namesake} has the same name; ${otherwise}`
 }
-
-const knownProjects = (db: Database): string[] =>
-  db
-    .query<{ path: string }, []>("SELECT path FROM projects")
-    .all()
-    .map(({ path }) => path)

@@ -1,6 +1,4 @@
 /** The project meant by `--project`, `--all-projects` and `--session`; by default, that of the current folder. */
-
-import type { Database } from "../archive/database.ts"
 import { projectOf } from "../archive/project.ts"
 import { usageError } from "../util/errors.ts"
 import { existsSync, realpathSync } from "../util/fs.ts"
@@ -20,23 +18,4 @@ export function projectWanted({ args, env }: Pick<Context, "args" | "env">): str
   if (path === undefined) return projectOf(env.cwd)
   const folder = resolve(env.cwd, path)
   return projectOf(existsSync(folder) ? realpathSync(folder) : folder)
-}
-
-/**
- * The project under the name that the archive uses. If a repository or worktree is gone, only its sessions tell whether
- * the folder had a git dir, or whose worktree it was.
- */
-export function knownAs(db: Database, project: string | undefined): string | undefined {
-  if (project === undefined) return undefined
-  // The name is nearly always known. Looking through the sessions takes as long as a search.
-  if (db.query("SELECT 1 FROM projects WHERE path = ?").get(project) !== null) return project
-  const row = db
-    .query<{ path: string }, [string]>(
-      `SELECT path FROM (
-         SELECT path, 0 AS place FROM projects WHERE path = ?1 || '/.git'
-         UNION ALL SELECT p.path, 1 FROM sessions s JOIN projects p ON p.id = s.project WHERE s.cwd = ?1)
-       ORDER BY place LIMIT 1`,
-    )
-    .get(project)
-  return row?.path ?? project
 }

@@ -1,8 +1,10 @@
 /** Renders sessions and their turns as tables. Pure. */
+
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
-import type { Lineage } from "../archive/lineage.ts"
 import { folderOf } from "../archive/project.ts"
-import type { SessionRow, TurnRow } from "../archive/read.ts"
+import type { Lineage } from "../archive/queries/lineage.ts"
+import type { Session } from "../archive/queries/sessions.ts"
+import type { TurnRow } from "../archive/queries/turns.ts"
 import { bytes, count, oneLine } from "../util/text.ts"
 import type { Screen } from "./screen.ts"
 import { fit, safe } from "./style.ts"
@@ -28,19 +30,19 @@ export function shortIds(ids: readonly string[]): string[] {
   return [...ids]
 }
 
-const titleOf = ({ title, firstPrompt }: SessionRow): string => title ?? firstPrompt ?? "(no prompt)"
+const titleOf = ({ title, firstPrompt }: Session): string => title ?? firstPrompt ?? "(no prompt)"
 
 /** Maximum columns of a project's name. */
 const PROJECT = 16
 
 /** The last part of the folder's path, which may be a Windows path. */
-const projectName = ({ project }: SessionRow): string =>
+const projectName = ({ project }: Session): string =>
   folderOf(project ?? "")
     .split(/[/\\]/)
     .findLast(Boolean) ?? ""
 
 /** Adds the projects' names if there are several. */
-export function renderSessions(rows: readonly SessionRow[], screen: Screen): string[] {
+export function renderSessions(rows: readonly Session[], screen: Screen): string[] {
   const names = shortIds(rows.map(({ id }) => id))
   const isMixed = new Set(rows.map(({ project }) => project)).size > 1
   return renderTable(
@@ -69,7 +71,7 @@ export function renderSessions(rows: readonly SessionRow[], screen: Screen): str
   )
 }
 
-export function renderSessionHead(row: SessionRow, lineage: Lineage, { style, columns }: Screen): string[] {
+export function renderSessionHead(row: Session, lineage: Lineage, { style, columns }: Screen): string[] {
   const about = [
     row.cwd === null ? "" : safe(oneLine(row.cwd)),
     row.branch === null ? "" : `branch ${safe(oneLine(row.branch))}`,
@@ -91,7 +93,7 @@ export function renderSessionHead(row: SessionRow, lineage: Lineage, { style, co
   ].filter(Boolean)
 }
 
-function lineageLines(row: SessionRow, { parents, children, subagents }: Lineage): string[] {
+function lineageLines(row: Session, { parents, children, subagents }: Lineage): string[] {
   const lines: string[] = []
   if (row.parent !== null) lines.push(`subagent of session ${safe(row.parent)}`)
   for (const { session, kind, handle } of parents) {

@@ -1,5 +1,6 @@
 /** Search by meaning for `search --mode semantic|hybrid`. Loads the model if one is installed. */
 import type { Database } from "../archive/database.ts"
+import { hasVectors } from "../archive/vectors.ts"
 import { HASHED_ID } from "../embed/hashed.ts"
 import { queryVector } from "../embed/query.ts"
 import { semanticSearch } from "../embed/search.ts"
@@ -25,9 +26,6 @@ const UNUSED =
   "the installed model is not used, so texts are compared by their words, not by meaning (ctxbridge model status says why)"
 
 const NO_VECTORS = "no vectors have been made yet: the background job makes them"
-
-const hasVectors = (db: Database, embedder: string): boolean =>
-  db.query("SELECT 1 FROM vectors WHERE embedder = ? LIMIT 1").get(embedder) !== null
 
 /** @param isNarrowed whether the search also filters by what vectors do not know: role, tool, time, file or failure */
 export async function similarTo(

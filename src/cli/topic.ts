@@ -1,12 +1,14 @@
 /** What commands that answer one question share: their words, the project to search, and the error for no result. */
+
 import type { Database } from "../archive/database.ts"
+import { knownAs } from "../archive/queries/projects.ts"
 import { openForReading } from "../archive/read.ts"
 import { usageError } from "../util/errors.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import { positive, words } from "./args.ts"
 import type { ArgSpec, Context } from "./command.ts"
 import { nothing } from "./nothing.ts"
-import { knownAs, projectWanted } from "./project-wanted.ts"
+import { projectWanted } from "./project-wanted.ts"
 import { type Screen, screenOf } from "./screen.ts"
 
 export const topicArgs = (

@@ -1,7 +1,8 @@
 /** Checks whether the demo's session really came back. */
+
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
-import { findTurns } from "../archive/read.ts"
+import { findTurns } from "../archive/queries/turns.ts"
 import { readTurn } from "../archive/turn.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import { type DemoSession, FACTS } from "./session.ts"

@@ -1,12 +1,13 @@
 /** A session as our own JSON lines, as described in docs/export.md. Pure. */
-import type { Lineage } from "../archive/lineage.ts"
-import type { SessionRow } from "../archive/read.ts"
+
+import type { Lineage } from "../archive/queries/lineage.ts"
+import type { Session } from "../archive/queries/sessions.ts"
 import type { WholeTurn } from "../archive/turn.ts"
 
 /** Increased when a field changes its meaning. Adding fields does not count. */
 const FORMAT = 1
 
-export const sessionLine = (session: SessionRow, lineage: Lineage): string =>
+export const sessionLine = (session: Session, lineage: Lineage): string =>
   line({ type: "session", format: FORMAT, ...session, lineage })
 
 export function* turnLines({ messages, ...turn }: WholeTurn): Generator<string> {

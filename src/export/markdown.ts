@@ -1,6 +1,7 @@
 /** Renders a session as readable Markdown. Pure. */
-import type { Lineage } from "../archive/lineage.ts"
-import type { SessionRow } from "../archive/read.ts"
+
+import type { Lineage } from "../archive/queries/lineage.ts"
+import type { Session } from "../archive/queries/sessions.ts"
 import type { WholeTurn } from "../archive/turn.ts"
 import type { Part } from "../transcript/types.ts"
 import { cut, oneLine } from "../util/text.ts"
@@ -8,7 +9,7 @@ import { callsIn, partText } from "./part-text.ts"
 
 const HEADING = 100
 
-export function sessionMarkdown(session: SessionRow, lineage: Lineage): string {
+export function sessionMarkdown(session: Session, lineage: Lineage): string {
   const facts: readonly (readonly [string, string | null])[] = [
     ["session", session.id],
     ["subagent of", session.parent],

@@ -1,6 +1,7 @@
 /** Reads a transcript out of the vault, byte for byte as the host wrote it. */
+
 import type { Database } from "../archive/database.ts"
-import { messagesOf } from "../archive/read.ts"
+import { messagesOf } from "../archive/queries/messages.ts"
 import { type TranscriptRow, transcriptsOf } from "../archive/transcripts.ts"
 import { lineOf } from "../archive/turn.ts"
 import { CtxError, EXIT } from "../util/errors.ts"

@@ -1,13 +1,15 @@
 /** Selects what to export: a turn, or a session with or without its subagents. */
+
 import type { Database } from "../archive/database.ts"
 import { find } from "../archive/find.ts"
-import { lineageOf } from "../archive/lineage.ts"
-import { findSessions, type SessionRow, type TurnRow } from "../archive/read.ts"
+import { lineageOf } from "../archive/queries/lineage.ts"
+import { findSessions, type Session } from "../archive/queries/sessions.ts"
+import type { TurnRow } from "../archive/queries/turns.ts"
 import { CtxError, EXIT, usageError } from "../util/errors.ts"
 
 export type Selection =
   | { readonly kind: "turn"; readonly turn: TurnRow }
-  | { readonly kind: "sessions"; readonly sessions: readonly SessionRow[] }
+  | { readonly kind: "sessions"; readonly sessions: readonly Session[] }
 
 export interface AgentChoice {
   /** Include the session's subagents. */

@@ -1,13 +1,15 @@
 /** Reads the complete turns of a selection one at a time. */
+
 import type { Database } from "../archive/database.ts"
-import { type SessionRow, turnsOf } from "../archive/read.ts"
+import type { Session } from "../archive/queries/sessions.ts"
+import { turnsOf } from "../archive/queries/turns.ts"
 import { readTurn, type WholeTurn } from "../archive/turn.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import type { Selection } from "./select.ts"
 
 export interface SessionTurns {
   /** undefined for a single turn. */
-  readonly session: SessionRow | undefined
+  readonly session: Session | undefined
   readonly turns: Iterable<WholeTurn>
 }
 

@@ -1,9 +1,10 @@
 /**
  * Imports whole histories, transcript by transcript. Each slice is committed, so an import can be stopped and resumed.
  */
+
 import { type Database, prepareForLongWork } from "../archive/database.ts"
 import { catchUp } from "../archive/indexing.ts"
-import { totals } from "../archive/read.ts"
+import { totals } from "../archive/queries/totals.ts"
 import { openWhole } from "../archive/whole.ts"
 import { OPTIONS } from "../config/options.ts"
 import { takeArchive } from "../foreign/take.ts"

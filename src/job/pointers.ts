@@ -1,9 +1,10 @@
 /** Renders what the next session of a project will be told, so that its start need not open the database. */
+
 import type { Database } from "../archive/database.ts"
 import { readPointer, writePointer } from "../archive/pointers.ts"
+import { latestSession } from "../archive/queries/sessions.ts"
 import { gatherBrief } from "../restore/gather.ts"
 import { renderPointer } from "../restore/pointer.ts"
-import { latestSession } from "../restore/scope.ts"
 
 /** Only the projects with the latest sessions. Others are started rarely and render their own. */
 const MOST = 8

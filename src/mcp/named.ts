@@ -1,14 +1,15 @@
 /** Finds turns and sessions by the names a model gives. Errors speak of tools, since the model may have no shell. */
+
 import type { Database } from "../archive/database.ts"
 import { type Found, find, findSession } from "../archive/find.ts"
-import type { SessionRow } from "../archive/read.ts"
+import type { Session } from "../archive/queries/sessions.ts"
 import { CtxError, codeOf, EXIT, messageOf } from "../util/errors.ts"
 
 /** @throws CtxError for a name that matches nothing, or several things */
 export const named = (db: Database, word: string): Found => hinted(() => find(db, word))
 
 /** @throws CtxError for a name that matches nothing, several things, or a turn */
-export const namedSession = (db: Database, word: string): SessionRow => hinted(() => findSession(db, word))
+export const namedSession = (db: Database, word: string): Session => hinted(() => findSession(db, word))
 
 function hinted<T>(look: () => T): T {
   try {

@@ -2,6 +2,7 @@
  * Whether the last restore given to a session has reached its conversation, according to the vault and our own notes.
  */
 import type { Database } from "../archive/database.ts"
+import { givenAgain, lastGiven } from "../archive/queries/restores.ts"
 import { currentTranscript } from "../archive/transcripts.ts"
 import { contextsIn, outcomeIn } from "../transcript/delivery.ts"
 import { isObject, objectOf } from "../transcript/json.ts"
@@ -25,28 +26,12 @@ export interface LastRestore {
   readonly again: string | null
 }
 
-interface GivenRow {
-  readonly source: string
-  readonly mark: string
-  readonly time: number
-  readonly text: string
-}
-
 /** @returns undefined for a session that was given nothing after a compaction or /clear */
 export function lastRestore(db: Database, dataHome: string, session: string): LastRestore | undefined {
-  const given = db
-    .query<GivenRow, [string]>(
-      `SELECT source, mark, time, text FROM restores
-       WHERE session = ? AND source IN ('compact', 'clear') AND text <> '' ORDER BY id DESC LIMIT 1`,
-    )
-    .get(session)
+  const given = lastGiven(db, session)
   if (given === null) return undefined
   const { source, mark, time, text } = given
-  const again = db
-    .query<{ time: number }, [string, string]>(
-      "SELECT time FROM restores WHERE session = ? AND source = 'again' AND mark = ?",
-    )
-    .get(session, `of ${source} ${mark}`)
+  const again = givenAgain(db, session, given)
   const since = Number(/^(?:at|late) (\d+)$/.exec(mark)?.[1] ?? 0)
   const content = archivedSince(db, dataHome, session, since)
   const proof = content === undefined ? "untold" : proofIn(content, given.time, again !== null)

@@ -6,11 +6,11 @@
  * chosen.
  */
 import type { Database } from "../archive/database.ts"
-import { sessionKey } from "../archive/identity.ts"
-import { wasRun } from "../archive/was-run.ts"
-import { type FactKind, simpleCommands } from "../transcript/facts.ts"
+import { latestRuns } from "../archive/queries/calls.ts"
+import { type FactRow, factsIn } from "../archive/queries/facts.ts"
+import type { Scope } from "../archive/queries/scope.ts"
+import { simpleCommands } from "../transcript/facts.ts"
 import { type Fact, type Facts, SETTLING } from "./material.ts"
-import type { Scope } from "./scope.ts"
 
 /** How many of the latest facts of a kind are considered; older ones have hardly a chance. */
 const LOOKED_AT = 120
@@ -23,27 +23,16 @@ const MOST_COMMANDS = 60
 /** Characters that a fact takes besides its own. */
 const FRAME = 8
 
-/** First and last seen in turns that the user took back. */
-const IS_TAKEN_BACK = `(coalesce((SELECT taken_back FROM turns WHERE id = since), 0)
-  AND coalesce((SELECT t.taken_back FROM messages m JOIN turns t ON t.id = m.turn WHERE m.id = latest), 0))`
-
-interface FactRow {
-  readonly text: string
-  readonly form: string
-  readonly times: number
-  readonly latest: number
-}
-
 /** @param inProject how a path is shown: relative to the session's folder when it is below it */
 export function gatherFacts(db: Database, scope: Scope, inProject: (path: string) => string): Facts {
-  const told = latestFacts(db, scope, "path")
+  const told = factsIn(db, scope, "path", LOOKED_AT)
     // The folder itself needs no mention.
     .filter(({ text }) => inProject(`${text}/`) !== "")
     .map((row) => ({ ...row, text: inProject(row.text) }))
   const paths = merged(told.map((row) => ({ ...row, form: row.text })))
-  const commands = merged(latestFacts(db, scope, "command"))
-  const names = merged(latestFacts(db, scope, "name", NAMES_LOOKED_AT))
-  const errors = merged(latestFacts(db, scope, "error"))
+  const commands = merged(factsIn(db, scope, "command", LOOKED_AT))
+  const names = merged(factsIn(db, scope, "name", NAMES_LOOKED_AT))
+  const errors = merged(factsIn(db, scope, "error", LOOKED_AT))
   const statuses = new Map(errors.map(({ text, form }) => [text, form]))
   const ages = agesOf([paths, commands, names, errors])
   const failed = failedRuns(db, scope)
@@ -62,16 +51,6 @@ export function gatherFacts(db: Database, scope: Scope, inProject: (path: string
       return status === fact.text ? fact : { ...fact, exit: status }
     }),
   }
-}
-
-function latestFacts(db: Database, scope: Scope, kind: FactKind, most = LOOKED_AT): FactRow[] {
-  const query = db.query<FactRow, [bigint, string, number, number]>(
-    `SELECT text, iif(form = '', text, form) AS form, times, latest FROM facts WHERE session = ?1 AND kind = ?2 AND since <= ?3
-       AND (?4 OR NOT ${IS_TAKEN_BACK}) ORDER BY latest DESC, text DESC LIMIT ${most}`,
-  )
-  return scope.flatMap(({ session, upTo, takenBack }) =>
-    query.all(sessionKey(session), kind, upTo, takenBack),
-  )
 }
 
 /** Merges equal texts: from a fork and its origin, or a path written in two ways. */
@@ -108,30 +87,12 @@ function ranked(rows: readonly FactRow[], ages: ReadonlyMap<number, number>, bre
     })
 }
 
-interface RunRow {
-  readonly script: string
-  readonly isError: number
-  readonly exitCode: number | null
-  readonly result: number
-}
-
 /**
  * Whether and how the last run of a command failed. Only for scripts of a single command: with several, there is no
  * telling which one failed.
  */
 function failedRuns(db: Database, scope: Scope): (command: string) => { exit?: string } {
-  const query = db.query<RunRow, [string, number, number, number]>(
-    `SELECT c.target AS script, c.is_error AS isError, c.exit_code AS exitCode, c.result
-     FROM tool_calls c JOIN turns t ON t.id = c.turn
-     WHERE c.session = ?1 AND c.turn <= ?2 AND c.name = 'Bash' AND c.is_error = ?3 AND c.origin <> 'import'
-       AND ${wasRun("c")} AND (t.taken_back = 0 OR ?4)
-     ORDER BY c.result DESC LIMIT ${MOST_RUNS}`,
-  )
-  const runs = scope
-    .flatMap(({ session, upTo, takenBack }) =>
-      [0, 1].flatMap((isError) => query.all(session, upTo, isError, takenBack)),
-    )
-    .sort((a, b) => b.result - a.result)
+  const runs = latestRuns(db, scope, MOST_RUNS)
   const failures = runs
     .filter(({ isError }) => isError === 1)
     .map(({ script }) => script)

@@ -1,4 +1,5 @@
 /** The data that a restore is made of; the vocabulary of this folder. Pure. */
+import type { TurnLine } from "../archive/queries/turns.ts"
 
 /** Added to every fact's age in messages: the very latest fact is no more likely than those just before it. */
 export const SETTLING = 5
@@ -26,19 +27,6 @@ export interface CommandRun {
   readonly exitCode: number | undefined
   readonly error: string
   readonly handle: string
-}
-
-export interface TurnLine {
-  readonly handle: string
-  readonly seq: number
-  /** Offset of its first line in the transcript, in bytes. */
-  readonly offset: number
-  readonly prompt: string
-  readonly answer: string
-  readonly tools: number
-  readonly errors: number
-  /** 1 when the human stopped the model. */
-  readonly interrupted: number
 }
 
 /** A turn of another session on the same subject. */

@@ -1,9 +1,11 @@
 /** Tracks files that commands moved or deleted, as far as the commands' words tell. */
 import type { Database } from "../archive/database.ts"
-import { sessionKey } from "../archive/identity.ts"
+import { movingScripts } from "../archive/queries/calls.ts"
+import { isCommandOf } from "../archive/queries/facts.ts"
+import { hasNamesake } from "../archive/queries/files.ts"
+import type { Scope } from "../archive/queries/scope.ts"
 import { shellWords } from "../transcript/shell-words.ts"
 import { resolve } from "../util/path.ts"
-import type { Scope } from "./scope.ts"
 
 export interface Move {
   readonly from: string
@@ -79,28 +81,13 @@ function isNewName(name: string, other: string): boolean {
 /** A session's moves, earliest first. */
 export function movesOfSession(db: Database, scope: Scope, cwd: string | undefined): MoveAt[] {
   if (cwd === undefined) return []
-  const runs = db.query<{ target: string; at: number }, [string, number, number]>(
-    `SELECT target, at FROM (
-       SELECT c.target, c.use AS at FROM tool_calls c JOIN turns t ON t.id = c.turn
-       WHERE c.session = ?1 AND c.turn <= ?2 AND c.name = 'Bash' AND c.is_error = 0 AND c.origin <> 'import'
-         AND (t.taken_back = 0 OR ?3)
-       ORDER BY c.result DESC LIMIT ${MOST_RUNS})
-     WHERE instr(target, 'mv ') > 0 OR instr(target, 'rm ') > 0`,
-  )
-  const known = db.query<{ n: number }, [bigint, string]>(
-    "SELECT 1 AS n FROM facts WHERE session = ? AND kind = 'command' AND text = ?",
-  )
-  const alike = db.query<{ n: number }, [string, string, string]>(
-    `SELECT 1 AS n FROM files WHERE session = ?1 AND op IN ('edit', 'write') AND path <> ?2
-       AND substr(path, -length(?3)) = ?3 LIMIT 1`,
-  )
   return scope
-    .flatMap(({ session, upTo, takenBack }) => {
-      const isCommand = (words: string): boolean => known.get(sessionKey(session), words) !== null
+    .flatMap((part) => {
+      const isCommand = (words: string): boolean => isCommandOf(db, part.session, words)
       // The shell may still be in a folder that an earlier script changed to, which may have a file of that name.
       const mayBeAnother = ({ from }: Move): boolean =>
-        from.startsWith(`${cwd}/`) && alike.get(session, from, from.slice(cwd.length)) !== null
-      return runs.all(session, upTo, takenBack).flatMap(({ target, at }) =>
+        from.startsWith(`${cwd}/`) && hasNamesake(db, part.session, from, from.slice(cwd.length))
+      return movingScripts(db, part, MOST_RUNS).flatMap(({ target, at }) =>
         movesIn(target, cwd, isCommand)
           .filter((move) => target.startsWith("cd ") || !mayBeAnother(move))
           .map((move) => ({ ...move, at })),

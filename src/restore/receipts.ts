@@ -2,6 +2,8 @@
  * Receipts of archived sessions. They are derived from the vault whenever they are asked for, so they cannot go stale.
  */
 import type { Database } from "../archive/database.ts"
+import { copiesOf } from "../archive/queries/copies.ts"
+import { boundariesIn, compactedSessions, givenAfterCompactions } from "../archive/queries/restores.ts"
 import { recordsFrom } from "../archive/records.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { type GivenText, type Receipt, receiptsIn } from "./receipt.ts"
@@ -15,23 +17,10 @@ export interface ReceiptFilter {
   readonly onProgress?: (done: number, total: number) => void
 }
 
-interface SessionRow {
-  readonly session: string
-  /** Time of its last compaction. */
-  readonly latest: string
-}
-
 /** The latest receipts, newest first, plus one if there are older ones. */
 export function receiptsOf(db: Database, dataHome: string, filter: ReceiptFilter): Receipt[] {
   const { project = null, session = null, limit, onProgress } = filter
-  const sessions = db
-    .query<SessionRow, [string | null, string | null]>(
-      `SELECT b.session, max(coalesce(b.time, '')) AS latest FROM boundaries b
-       LEFT JOIN sessions s ON s.id = b.session LEFT JOIN projects p ON p.id = s.project
-       WHERE (?1 IS NULL OR b.session = ?1) AND (?2 IS NULL OR p.path = ?2)
-       GROUP BY b.session ORDER BY latest DESC, b.session`,
-    )
-    .all(session, project)
+  const sessions = compactedSessions(db, session, project)
   let found: Receipt[] = []
   for (const [n, { session: id, latest }] of sessions.entries()) {
     // All that follows is older than what is wanted.
@@ -50,13 +39,10 @@ const newestFirst = (a: Receipt, b: Receipt): number => {
 
 /** One receipt per compaction: earlier copies of a rewritten transcript contain the same ones. */
 function ofSession(db: Database, dataHome: string, session: string): Receipt[] {
-  const copies = db
-    .query<{ copy: string }, [string]>("SELECT copy FROM transcripts WHERE session = ? ORDER BY id")
-    .all(session)
   const given = givenTo(db, session)
   const once = new Map<string, Receipt>()
-  for (const { copy } of copies) {
-    const boundaries = [...boundariesIn(db, copy)]
+  for (const copy of copiesOf(db, session)) {
+    const boundaries = boundariesIn(db, copy)
     const records = recordsFrom(vaultFile(dataHome, copy))
     for (const receipt of receiptsIn(session, records, (offset) => nearest(given, boundaries, offset)))
       once.set(receipt.time ?? `at ${receipt.offset}`, receipt)
@@ -64,26 +50,12 @@ function ofSession(db: Database, dataHome: string, session: string): Receipt[] {
   return [...once.values()]
 }
 
-function boundariesIn(db: Database, copy: string): number[] {
-  return db
-    .query<{ offset: number }, [string]>(
-      "SELECT b.offset FROM boundaries b JOIN transcripts t ON t.id = b.transcript WHERE t.copy = ?",
-    )
-    .all(copy)
-    .map(({ offset }) => offset)
-}
-
 /** What hooks gave after compactions, and how long the transcript was then. */
 function givenTo(db: Database, session: string): GivenText[] {
-  return db
-    .query<{ mark: string; text: string }, [string]>(
-      "SELECT mark, text FROM restores WHERE session = ? AND source = 'compact' AND text <> '' ORDER BY id",
-    )
-    .all(session)
-    .flatMap(({ mark, text }) => {
-      const at = /^(?:at|late) (\d+)$/.exec(mark)?.[1]
-      return at === undefined ? [] : [{ at: Number(at), text }]
-    })
+  return givenAfterCompactions(db, session).flatMap(({ mark, text }) => {
+    const at = /^(?:at|late) (\d+)$/.exec(mark)?.[1]
+    return at === undefined ? [] : [{ at: Number(at), text }]
+  })
 }
 
 /** A restore belongs to the nearest boundary, which the host writes shortly before or after it. */

@@ -3,7 +3,16 @@
  * vectors made by the background job choose among the results. Nothing here loads a model.
  */
 import type { Database } from "../archive/database.ts"
-import { isScale, isWholeRow, unpackVectors } from "../archive/vectors.ts"
+import { kinships } from "../archive/queries/lineage.ts"
+import { projectOfSession } from "../archive/queries/projects.ts"
+import { turnNames } from "../archive/queries/turns.ts"
+import {
+  type ComparedVectors,
+  isScale,
+  isWholeRow,
+  unpackVectors,
+  vectorsBeside,
+} from "../archive/vectors.ts"
 import { HASHED_ID } from "../embed/hashed.ts"
 import type { Clue } from "../search/clues.ts"
 import { FOCUSED, type Gate, placeOf, type RelatedTurn, relatedTurns } from "../search/related.ts"
@@ -19,11 +28,6 @@ const LEAD = 20
 const COMPARED = 8
 /** How many lines are gathered per line wanted: the restore or the summary may already contain some. */
 const SPARE = 3
-
-interface AboutRow {
-  readonly project: number
-  readonly path: string
-}
 
 /** What turns of other sessions should be about. */
 export interface Subject {
@@ -75,11 +79,7 @@ function relatedTo(
   most: number,
 ): RelatedLine[] {
   if (prompt.trim() === "") return []
-  const about = db
-    .query<AboutRow, [string]>(
-      "SELECT p.id AS project, p.path FROM sessions s JOIN projects p ON p.id = s.project WHERE s.id = ?",
-    )
-    .get(session)
+  const about = projectOfSession(db, session)
   if (about === null) return []
   const { project, path } = about
   const found = relatedTurns(db, { prompt, project, name: path, except: kinOf(db, session) }, gate)
@@ -87,22 +87,12 @@ function relatedTo(
   return linesOf(db, ordered.slice(0, most * SPARE))
 }
 
-interface Link {
-  readonly child: string
-  readonly parent: string
-  readonly kind: string
-}
-
 /**
  * The session itself, all sessions joined to it by fork or resume, since those contain the same lines, and those joined
  * to it by /clear, since it was given theirs when it began.
  */
 function kinOf(db: Database, session: string): string[] {
-  const links = db
-    .query<Link, [string]>(
-      "SELECT child, parent, kind FROM lineage WHERE kind = 'fork' OR child = ?1 OR parent = ?1",
-    )
-    .all(session)
+  const links = kinships(db, session)
   const kin = new Set([session])
   for (const one of kin) {
     for (const { child, parent, kind } of links) {
@@ -122,14 +112,8 @@ function kinOf(db: Database, session: string): string[] {
 function byMeaning(db: Database, latest: string, found: readonly RelatedTurn[]): RelatedTurn[] {
   const compared = found.slice(0, COMPARED)
   if (compared.length < 2) return [...found]
-  const rows = db
-    .query<VectorRow, [string, string, string]>(
-      `SELECT o.turn, o.turn = v.turn AS isLatest, o.dimension, o.vectors
-       FROM turns t JOIN vectors v ON v.turn = t.id JOIN vectors o ON o.embedder = v.embedder
-       WHERE t.handle = ?1 AND v.embedder <> ?2
-         AND (o.turn = v.turn OR o.turn IN (SELECT value FROM json_each(?3)))`,
-    )
-    .all(latest, HASHED_ID, JSON.stringify(compared.map(({ turn }) => turn)))
+  const others = compared.map(({ turn }) => turn)
+  const rows = vectorsBeside(db, latest, HASHED_ID, others)
   const vectors = new Map(rows.filter(isWholeRow).map((row) => [row.turn, meanOf(row)]))
   const wanted = vectors.get(rows.find(({ isLatest }) => isLatest === 1)?.turn ?? -1)
   if (wanted === undefined) return [...found]
@@ -137,14 +121,7 @@ function byMeaning(db: Database, latest: string, found: readonly RelatedTurn[]):
   return [...compared.sort((a, b) => score(b) - score(a)), ...found.slice(COMPARED)]
 }
 
-interface VectorRow {
-  readonly turn: number
-  readonly isLatest: number
-  readonly dimension: number
-  readonly vectors: Uint8Array
-}
-
-function meanOf({ dimension, vectors }: VectorRow): Float32Array {
+function meanOf({ dimension, vectors }: ComparedVectors): Float32Array {
   const sum = new Float32Array(vectors.length === 0 ? 0 : dimension)
   for (const { scale, data } of unpackVectors(vectors, dimension)) {
     if (!isScale(scale)) continue
@@ -164,22 +141,14 @@ function cosine(a: Float32Array, b: Float32Array | undefined): number {
   return left === 0 || right === 0 ? 0 : product / Math.sqrt(left * right)
 }
 
-interface LineRow {
-  readonly turn: number
-  readonly handle: string
-  readonly started: string | null
-}
-
 function linesOf(db: Database, found: readonly RelatedTurn[]): RelatedLine[] {
   if (found.length === 0) return []
-  const rows = db
-    .query<LineRow, [string]>(
-      "SELECT id AS turn, handle, started FROM turns WHERE id IN (SELECT value FROM json_each(?))",
-    )
-    .all(JSON.stringify(found.map(({ turn }) => turn)))
-  const byTurn = new Map(rows.map((row) => [row.turn, row]))
+  const names = turnNames(
+    db,
+    found.map(({ turn }) => turn),
+  )
   return found.flatMap(({ turn, clues, prompt, answer }) => {
-    const row = byTurn.get(turn)
+    const row = names.get(turn)
     if (row === undefined) return []
     return {
       handle: row.handle,

@@ -1,5 +1,7 @@
 /** Renders the material as the text that goes back to the model. Pure: same input, same bytes. */
+
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+import type { TurnLine } from "../archive/queries/turns.ts"
 import { count, cut } from "../util/text.ts"
 import { atLeast } from "../util/version.ts"
 import { complement } from "./complement.ts"
@@ -12,7 +14,6 @@ import {
   type Material,
   type Quote,
   type RelatedLine,
-  type TurnLine,
 } from "./material.ts"
 import { Page } from "./page.ts"
 import { belowFolder, lastTwo } from "./paths.ts"

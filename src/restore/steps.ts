@@ -3,10 +3,12 @@
  * one prompt and hundreds of tool calls, these lines are added.
  */
 import type { Database } from "../archive/database.ts"
+import { type AnswerPlace, answersOnTheWay } from "../archive/queries/messages.ts"
+import type { TurnLine } from "../archive/queries/turns.ts"
 import { answerText } from "../transcript/answer-text.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { CopyReaders } from "../vault/reader.ts"
-import { LEAST_TURNS, type Quote, type TurnLine } from "./material.ts"
+import { LEAST_TURNS, type Quote } from "./material.ts"
 
 /** More than there is room for, since the new context may already contain some. */
 const SPARE = 3
@@ -19,14 +21,6 @@ const SHORTEST = 40
 /** How much of a text may be shown. */
 const SHOWN = 4000
 
-interface Place {
-  readonly id: number
-  readonly handle: string
-  readonly copy: string
-  readonly offset: number
-  readonly length: number
-}
-
 /**
  * Newest first, without the last answer of each turn, which its own line shows. Read from the vault, where secrets are
  * filtered; what is missing or damaged is left out.
@@ -35,7 +29,8 @@ interface Place {
  */
 export function stepsOf(db: Database, turns: readonly TurnLine[], dataHome: string): Quote[] {
   if (turns.length === 0 || turns.length >= LEAST_TURNS) return []
-  const chosen = answersOnTheWay(db, turns)
+  const handles = turns.map(({ handle }) => handle)
+  const chosen = answersOnTheWay(db, handles, LONGEST, LATEST)
     .sort((a, b) => b.length - a.length)
     .slice(0, LEAST_TURNS - turns.length + SPARE)
     .sort((a, b) => b.id - a.id)
@@ -50,19 +45,7 @@ export function stepsOf(db: Database, turns: readonly TurnLine[], dataHome: stri
   }
 }
 
-const answersOnTheWay = (db: Database, turns: readonly TurnLine[]): Place[] =>
-  db
-    .query<Place, [string]>(
-      `SELECT m.id, t.handle, c.copy, m.offset, m.length
-       FROM json_each(?) w JOIN turns t ON t.handle = w.value
-         JOIN messages m ON m.turn = t.id JOIN transcripts c ON c.id = m.transcript
-       WHERE m.kind = 'answer' AND m.sidechain = 0 AND m.origin = 'assistant' AND m.length < ${LONGEST}
-         AND m.id < (SELECT max(id) FROM messages WHERE turn = t.id AND kind = 'answer' AND sidechain = 0)
-       ORDER BY m.id DESC LIMIT ${LATEST}`,
-    )
-    .all(JSON.stringify(turns.map(({ handle }) => handle)))
-
-function textAt(readers: CopyReaders, dataHome: string, { copy, offset, length }: Place): string {
+function textAt(readers: CopyReaders, dataHome: string, { copy, offset, length }: AnswerPlace): string {
   try {
     const line = readers.of(vaultFile(dataHome, copy)).readLine(offset, offset + length)
     return answerText(Buffer.from(line.buffer, line.byteOffset, line.length).toString())

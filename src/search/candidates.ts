@@ -3,8 +3,9 @@
  * so a common word costs no more in an archive of a million messages than in one of a hundred thousand.
  */
 import type { Database } from "../archive/database.ts"
+import { newestMatches } from "../archive/queries/words.ts"
 import { allOf, anyOf, wordExpression } from "./expression.ts"
-import type { Condition, Filter } from "./narrowing.ts"
+import type { Filter } from "./narrowing.ts"
 import type { Term } from "./query.ts"
 
 /**
@@ -52,7 +53,7 @@ export function candidatesOf(
   isOpen = false,
 ): Candidates {
   const rowsOf = (expression: string | undefined, limit: number, below?: number): number[] =>
-    newestRows(db, expression, condition, limit, below)
+    newestMatches(db, expression, condition, limit, below)
   const isNarrow = filter !== undefined || condition !== undefined
   if (terms.length === 0) return newest(rowsOf(filter, ROWS), population)
   const isGiven = ({ word, isPrefix }: Term): boolean => !isPrefix && given.has(word)
@@ -114,50 +115,6 @@ function newest(ids: readonly number[], population: number): Candidates {
   const masks = masksFor(population, 1)
   for (const id of ids) masks[id] = 1
   return { terms: [], masks, ids }
-}
-
-/**
- * Ids, newest first. They come as one JSON text: making a row object for each would take most of a search's time.
- *
- * @param below only messages with a smaller id
- */
-function newestRows(
-  db: Database,
-  expression: string | undefined,
-  condition: Condition | undefined,
-  limit: number,
-  below?: number,
-): number[] {
-  const { from, id, where, values } = listOf(expression, condition)
-  // Only added when needed: comparing each row takes a seventh of the time that a list takes.
-  const [older, bound] = below === undefined ? ["", []] : [`AND ${id} < ?`, [below]]
-  const { ids } = db
-    .query<{ ids: string }, (string | number)[]>(
-      `SELECT json_group_array(id) AS ids FROM
-         (SELECT ${id} AS id FROM ${from} WHERE ${where} ${older} ORDER BY ${id} DESC LIMIT ?)`,
-    )
-    .get(...values, ...bound, limit)!
-  return JSON.parse(ids)
-}
-
-/** Reads the index when it can decide everything, the messages when it can decide nothing, and otherwise both. */
-function listOf(expression: string | undefined, condition: Condition | undefined) {
-  const { sql, values } = condition ?? { sql: "TRUE", values: [] }
-  if (expression === undefined) return { from: "messages m", id: "m.id", where: sql, values }
-  const [id, where] = ["words.rowid", "words MATCH ?"]
-  if (condition === undefined) return { from: "words", id, where, values: [expression] }
-  const from = "words CROSS JOIN messages m ON m.id = words.rowid"
-  return { from, id, where: `${where} AND ${sql}`, values: [expression, ...values] }
-}
-
-/** Which of these messages have these marks. */
-export function withMarks(db: Database, ids: readonly number[], marks: string): Set<number> {
-  const rows = db
-    .query<{ id: number }, [string, string]>(
-      `SELECT rowid AS id FROM words WHERE words MATCH ? AND rowid IN (SELECT value FROM json_each(?))`,
-    )
-    .all(marks, JSON.stringify(ids))
-  return new Set(rows.map(({ id }) => id))
 }
 
 /** Estimates how many rows there are from the newest of them. */

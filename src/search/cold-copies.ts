@@ -1,5 +1,6 @@
 /** Chooses the copies that a search of the vault reads, and says what must not be read in them. */
 import type { Database } from "../archive/database.ts"
+import { allCopies } from "../archive/queries/copies.ts"
 import { sessionOfCopy } from "../archive/source.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"
@@ -19,24 +20,9 @@ export interface ColdCopy {
   readonly edit: Forgotten["edit"] | undefined
 }
 
-interface Known {
-  readonly copy: string
-  readonly session: string
-  readonly project: string | null
-  readonly ended: string | null
-}
-
 /** Copies that may match, latest session first. */
 export function coldCopies(db: Database, dataHome: string, { session, project }: Narrowing): ColdCopy[] {
-  const known = new Map(
-    db
-      .query<Known, []>(
-        `SELECT t.copy, t.session, p.path AS project, s.ended FROM transcripts t
-         LEFT JOIN sessions s ON s.id = t.session LEFT JOIN projects p ON p.id = s.project`,
-      )
-      .all()
-      .map((row) => [row.copy, row]),
-  )
+  const known = new Map(allCopies(db).map((row) => [row.copy, row]))
   const found: (ColdCopy & { readonly ended: string })[] = []
   for (const { copy, bytes } of vaultFiles(dataHome)) {
     const row = known.get(copy)

@@ -6,6 +6,9 @@ import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { identify, role } from "../archive/identity.ts"
 import { projectOf } from "../archive/project.ts"
+import { pathNamed } from "../archive/queries/condition.ts"
+import { turnsTouching } from "../archive/queries/files.ts"
+import { type TurnOfLine, turnOfLine } from "../archive/queries/turns.ts"
 import { takenBackOf } from "../archive/taken-back.ts"
 import { toolsIn } from "../archive/tool-name.ts"
 import { mark } from "../archive/word-index.ts"
@@ -17,7 +20,7 @@ import { stretchesBackwards, stretchesFrom } from "../vault/reader.ts"
 import { type ColdCopy, coldCopies } from "./cold-copies.ts"
 import { type Sieve, sieveFor, wholeText } from "./cold-text.ts"
 import type { Hit } from "./hit.ts"
-import { type Narrowing, turnsTouching } from "./narrowing.ts"
+import type { Narrowing } from "./narrowing.ts"
 import { parseQuery, partsAsked, type Query } from "./query.ts"
 import { type Sought, snippetOf, soughtBy } from "./snippet.ts"
 
@@ -76,17 +79,6 @@ export function searchVault(db: Database, dataHome: string, request: ColdRequest
   return { hits: scan.hits, more: false, unreadable }
 }
 
-interface TurnRow {
-  readonly turn: number
-  readonly handle: string
-  readonly session: string
-  readonly seq: number
-  readonly project: string | null
-  readonly prompt: string
-  readonly takenBack: number
-  readonly time: string | null
-}
-
 /** Collects hits, one per turn, or per line where there is no turn. */
 class Scan {
   readonly hits: ColdHit[] = []
@@ -103,7 +95,7 @@ class Scan {
     this.#request = request
     this.#query = query
     this.#sieve = sieve
-    this.#files = request.file === undefined ? undefined : turnsTouching(db, request.file)
+    this.#files = request.file === undefined ? undefined : turnsTouching(db, pathNamed(request.file))
     this.#sought = soughtBy(partsAsked(query))
   }
 
@@ -176,21 +168,12 @@ class Scan {
   }
 
   /** Looked up by the message's identity, so a line copied by a fork counts as the original. */
-  #turnOf(copy: ColdCopy, record: TranscriptRecord, offset: number): TurnRow | undefined {
+  #turnOf(copy: ColdCopy, record: TranscriptRecord, offset: number): TurnOfLine | undefined {
     const parts = record.parts.filter((part) => part.kind !== "title")
     if (parts.length === 0) return undefined
     const place = `${copy.session} ${record.timestamp ?? offset}`
-    const { key, alias, original } = identify(record, parts, place, copy.session.includes("/"))
-    const row = this.#db
-      .query<TurnRow, [bigint, bigint | null, string, bigint | null]>(
-        `SELECT t.id AS turn, t.handle, t.session, t.seq, p.path AS project, t.prompt, t.taken_back AS takenBack, m.time
-         FROM (SELECT turn, time FROM messages WHERE key IN (?, ?)
-               UNION ALL SELECT turn, time FROM messages WHERE session = ? AND alias = ? LIMIT 1) m
-         JOIN turns t ON t.id = m.turn LEFT JOIN sessions s ON s.id = t.session
-         LEFT JOIN projects p ON p.id = s.project`,
-      )
-      .get(key, original ?? null, copy.session, alias ?? null)
-    return row ?? undefined
+    const names = identify(record, parts, place, copy.session.includes("/"))
+    return turnOfLine(this.#db, copy.session, names)
   }
 }
 

@@ -1,13 +1,12 @@
 /** How commands were run: each command with its runs, how the last one ended, and where. */
 import type { Database } from "../archive/database.ts"
-import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+import { runsOfCommands, type ShellRun } from "../archive/queries/calls.ts"
 import { type TakenBack, takenBackOf } from "../archive/taken-back.ts"
-import { wasRun } from "../archive/was-run.ts"
 import { errorLinesIn } from "../transcript/error-lines.ts"
 import { wordSet } from "../util/words.ts"
 import { hasWord } from "./expression.ts"
 import { parseQuery } from "./query.ts"
-import type { ShortCall, WholeCalls } from "./whole-calls.ts"
+import type { WholeCalls } from "./whole-calls.ts"
 
 /** `takenBack` is that of the last run's turn. */
 export interface CommandRun extends TakenBack {
@@ -24,15 +23,6 @@ export interface CommandRun extends TakenBack {
   readonly time: string | null
   /** The turn of the last run, with `ctx:`. */
   readonly handle: string
-}
-
-interface Row extends ShortCall {
-  readonly isError: number | null
-  readonly exitCode: number | null
-  readonly error: string | null
-  readonly time: string | null
-  readonly handle: string
-  readonly takenBack: number
 }
 
 export interface CommandsRequest {
@@ -88,34 +78,21 @@ function runsOf(
   messages: readonly number[],
   project: string | undefined,
   calls: WholeCalls,
-): Row[][] {
-  const rows = db
-    .query<Row, [string, string, string | null]>(
-      `SELECT c.target, c.is_error AS isError, c.exit_code AS exitCode, c.error, m.time, m.length,
-         ?1 || t.handle AS handle, t.taken_back AS takenBack, c.id, c.use, c.result
-       FROM tool_calls c JOIN messages m ON m.id = c.use JOIN turns t ON t.id = c.turn
-       LEFT JOIN sessions s ON s.id = t.session LEFT JOIN projects p ON p.id = s.project
-       WHERE ${IS_SHELL} AND ${wasRun("c")} AND (?3 IS NULL OR p.path = ?3) AND c.target IN (
-         SELECT f.target FROM json_each(?2) w JOIN messages x ON x.id = w.value
-         JOIN tool_calls f ON f.turn = x.turn AND f.use = x.id)
-       ORDER BY c.use`,
-    )
-    .all(HANDLE_PREFIX, JSON.stringify(messages), project ?? null)
+): ShellRun[][] {
+  const rows = runsOfCommands(db, messages, project)
   const alike = Map.groupBy(rows, ({ target }) => target)
   return [...alike.values()].flatMap((runs) =>
     runs.length === 1 ? [runs] : [...Map.groupBy(runs, (run) => calls.key(run)).values()],
   )
 }
 
-const IS_SHELL = "c.name IN ('Bash', 'PowerShell')"
-
-const latestOf = (all: readonly Row[]): Row =>
+const latestOf = (all: readonly ShellRun[]): ShellRun =>
   all.reduce((newest, one) => ((one.time ?? "") > (newest.time ?? "") ? one : newest))
 
 const named = (output: string | null = null): string | undefined =>
   output === null ? undefined : errorLinesIn(output, true)[0]
 
-function summary(command: string, runs: readonly Row[], last: Row): CommandRun {
+function summary(command: string, runs: readonly ShellRun[], last: ShellRun): CommandRun {
   return {
     command,
     runs: runs.length,

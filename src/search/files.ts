@@ -1,11 +1,16 @@
 /** Files related to a topic, found through the turns about it; and the turns that touched a file. */
 import type { Database } from "../archive/database.ts"
-import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+import { pathNamed } from "../archive/queries/condition.ts"
+import {
+  type FileOfTurn,
+  filesWithTurn,
+  type PathIn,
+  touchesOf as touchRows,
+} from "../archive/queries/files.ts"
 import { type TakenBack, takenBackOf } from "../archive/taken-back.ts"
 import { withSlashes } from "../transcript/windows-path.ts"
 import { wordSet } from "../util/words.ts"
 import { hasWord } from "./expression.ts"
-import { named } from "./narrowing.ts"
 import { parseQuery } from "./query.ts"
 import type { Ranked } from "./rank.ts"
 
@@ -26,17 +31,11 @@ const WEIGHTS: Readonly<Record<string, number>> = { edit: 1, write: 1, read: 0.5
 /** Bonus for a path that contains all of the topic's words, relative to the best turn's score. */
 const NAMED = 1
 
-interface Named {
-  readonly path: string
-  /** The session's folder, which relative paths in commands start from. */
-  readonly cwd: string | null
-}
-
 /**
  * A path relative to the session's folder is replaced by the absolute one when that occurs as well, since both are the
  * same file.
  */
-function wholePaths(all: readonly Named[]): (one: Named) => string {
+function wholePaths(all: readonly PathIn[]): (one: PathIn) => string {
   const known = new Set(all.map(({ path }) => path))
   return ({ path, cwd }) => {
     if (cwd === null || /^(?:[/~]|[A-Z]:\/)/.test(path)) return path
@@ -45,20 +44,13 @@ function wholePaths(all: readonly Named[]): (one: Named) => string {
   }
 }
 
-interface FileOfTurn extends Named {
-  readonly op: string
-  readonly handle: string
-  readonly time: string | null
-  readonly takenBack: number
-}
-
 /** @param ranked the turns about the topic */
 export function filesAbout(db: Database, topic: string, ranked: readonly Ranked[]): TopicFile[] {
   const { terms } = parseQuery(topic)
   const found = new Map<string, { ops: Set<string>; handles: Set<string>; score: number; one: FileOfTurn }>()
   // A query of filters alone ranks nothing.
   const top = ranked[0]?.score ?? 0
-  const touched = ranked.flatMap(({ turn, score }) => filesOfTurn(db, turn).map((one) => ({ one, score })))
+  const touched = ranked.flatMap(({ turn, score }) => filesWithTurn(db, turn).map((one) => ({ one, score })))
   const wholeOf = wholePaths(touched.map(({ one }) => one))
   for (const { one, score } of touched) {
     const path = wholeOf(one)
@@ -89,15 +81,6 @@ export function filesAbout(db: Database, topic: string, ranked: readonly Ranked[
     .sort((a, b) => b.score - a.score || (a.path < b.path ? -1 : 1))
 }
 
-const filesOfTurn = (db: Database, turn: number): FileOfTurn[] =>
-  db
-    .query<FileOfTurn, [string, number]>(
-      `SELECT f.path, f.op, ? || t.handle AS handle, t.started AS time, t.taken_back AS takenBack, s.cwd
-       FROM files f JOIN turns t ON t.id = f.turn LEFT JOIN sessions s ON s.id = t.session
-       WHERE f.turn = ? ORDER BY f.path, f.op`,
-    )
-    .all(HANDLE_PREFIX, turn)
-
 export interface Touch extends TakenBack {
   /** With `ctx:`. */
   readonly handle: string
@@ -112,24 +95,9 @@ export interface Touch extends TakenBack {
   readonly answer: string
 }
 
-interface TouchRow extends Omit<Touch, "ops" | "takenBack">, Named {
-  readonly ops: string
-  readonly takenBack: number
-}
-
 /** Turns that touched a file, newest first. Those that only read it are included when `reads`. */
 export function touchesOf(db: Database, file: string, project: string | undefined, reads: boolean): Touch[] {
-  const { sql, values } = named(file)
-  const rows = db
-    .query<TouchRow, (string | null)[]>(
-      `SELECT ? || t.handle AS handle, t.session, t.seq, t.started AS time, f.path,
-         group_concat(f.op, ' ' ORDER BY f.op) AS ops, t.prompt, t.answer, t.taken_back AS takenBack, s.cwd
-       FROM files f JOIN turns t ON t.id = f.turn
-       LEFT JOIN sessions s ON s.id = t.session LEFT JOIN projects p ON p.id = s.project
-       WHERE ${sql} AND (? IS NULL OR p.path = ?)
-       GROUP BY t.id, f.path ORDER BY t.started DESC, t.id DESC`,
-    )
-    .all(HANDLE_PREFIX, ...values, project ?? null, project ?? null)
+  const rows = touchRows(db, pathNamed(file), project)
   const wholeOf = wholePaths(rows)
   const touches = new Map<string, Touch>()
   for (const { cwd, ops, takenBack, ...row } of rows) {

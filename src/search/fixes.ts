@@ -1,8 +1,9 @@
 /** What followed an error: the calls made until the same thing next succeeded. */
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+import { type CallInTurn, callsAfter, failedCall } from "../archive/queries/calls.ts"
 import { type TakenBack, takenBackOf } from "../archive/taken-back.ts"
-import type { ShortCall, WholeCalls } from "./whole-calls.ts"
+import type { WholeCalls } from "./whole-calls.ts"
 
 /** `takenBack` is that of the turn of the error. */
 export interface Fix extends TakenBack {
@@ -28,23 +29,6 @@ export interface FixStep {
   readonly failed: boolean
 }
 
-interface Call extends ShortCall {
-  readonly turn: number
-  readonly handle: string
-  readonly session: string
-  readonly name: string
-  readonly error: string | null
-  readonly isError: number | null
-  readonly time: string | null
-  readonly answer: string
-  readonly takenBack: number
-}
-
-const CALL = `
-  SELECT c.id, c.turn, t.handle, c.session, c.name, c.target, c.error, c.is_error AS isError, c.use, c.result, m.length,
-    t.started AS time, t.answer, t.taken_back AS takenBack
-  FROM tool_calls c JOIN turns t ON t.id = c.turn LEFT JOIN messages m ON m.id = c.use`
-
 /** How many calls after an error are examined, and how many of them are reported. */
 const LOOKED_AT = 400
 const TOLD = 8
@@ -62,27 +46,19 @@ export function fixesFor(
   calls: WholeCalls,
 ): (readonly [Fix, WholeFix])[] {
   return messages.flatMap((message) => {
-    const failed = db
-      .query<Call, [number, number]>(
-        `${CALL} WHERE c.turn = (SELECT turn FROM messages WHERE id = ?) AND c.result = ? AND c.is_error = 1`,
-      )
-      .get(message, message)
+    const failed = failedCall(db, message)
     return failed === null ? [] : [fixOf(db, failed, calls)]
   })
 }
 
-function fixOf(db: Database, failed: Call, calls: WholeCalls): readonly [Fix, WholeFix] {
-  const after = db
-    .query<Call, [number, string, number, number]>(
-      `${CALL} WHERE c.turn >= ? AND c.session = ? AND c.use > ? ORDER BY c.turn, c.use LIMIT ?`,
-    )
-    .all(failed.turn, failed.session, failed.use ?? 0, LOOKED_AT)
-  const isSame = (one: Call): boolean =>
+function fixOf(db: Database, failed: CallInTurn, calls: WholeCalls): readonly [Fix, WholeFix] {
+  const after = callsAfter(db, failed, LOOKED_AT)
+  const isSame = (one: CallInTurn): boolean =>
     one.name === failed.name && one.target === failed.target && calls.key(one) === calls.key(failed)
   const at = after.findIndex((one) => one.isError === 0 && isSame(one))
   const solved = at < 0 ? undefined : after[at]!
   const until = at < 0 ? after.slice(0, TOLD) : after.slice(0, at).slice(-TOLD)
-  const stepOf = (call: Call, target: string): FixStep => ({
+  const stepOf = (call: CallInTurn, target: string): FixStep => ({
     tool: call.name,
     target,
     failed: call.isError === 1,

@@ -1,12 +1,14 @@
 /** Builds what is shown of a ranked turn: its best message, and enough of the turn to know what it was about. */
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+import { lastAnswers, type Place, type RankRow } from "../archive/queries/messages.ts"
+import { type FoundRow, foundRows } from "../archive/queries/turns.ts"
 import { type TakenBack, takenBackOf } from "../archive/taken-back.ts"
 import { cut, oneLine } from "../util/text.ts"
 import type { Candidates, Weighted } from "./candidates.ts"
-import type { MessageTexts, Place } from "./message-text.ts"
+import type { MessageTexts } from "./message-text.ts"
 import { type Part, passagesOf } from "./passages.ts"
-import type { Ranked, RankRow } from "./rank.ts"
+import type { Ranked } from "./rank.ts"
 import { roomOfHits, shareOut } from "./room.ts"
 import { type Snippet, type Sought, snippetOf, soughtBy } from "./snippet.ts"
 
@@ -83,13 +85,13 @@ export function hitsOf(
   { terms, masks }: Candidates,
   { texts, isFused, isBrief, beside }: HitOptions,
 ): Hit[] {
-  const rows = rowsOf(db, ranked)
+  const rows = foundRows(db, ranked)
   const sought = soughtBy(terms)
   const atLength = isBrief || isFused ? [] : withRoom(ranked, rows)
   const others = beside(atLength)
   const answers = lastAnswers(
     db,
-    atLength.flatMap(({ turn }) => rows.get(turn) ?? []),
+    atLength.flatMap(({ turn }) => (rows.get(turn)?.answer.endsWith("…") ? [turn] : [])),
   )
   const ids = [...others.values()].flatMap((some) => some.map(({ id }) => id))
   texts.load(
@@ -150,7 +152,7 @@ export function hitsOf(
  * The first hits, those with room for more than the message that was found. How much text a hit has is estimated from
  * the length of its line and from what the views hold.
  */
-function withRoom(ranked: readonly Ranked[], rows: ReadonlyMap<number, Row>): readonly Ranked[] {
+function withRoom(ranked: readonly Ranked[], rows: ReadonlyMap<number, FoundRow>): readonly Ranked[] {
   const guesses: { score: number; wants: number }[] = []
   for (const { turn, score } of ranked) {
     const row = rows.get(turn)
@@ -169,7 +171,7 @@ const ANSWER = 2
  *
  * @param answer the whole last answer, if known
  */
-function partsOf(row: Row, text: string, answer: string | undefined): Part[] {
+function partsOf(row: FoundRow, text: string, answer: string | undefined): Part[] {
   // The views keep a shortened answer; its beginning identifies it.
   const opening = withoutMark(row.answer.slice(0, 200))
   const isAnswer = opening !== "" && text.startsWith(opening)
@@ -201,71 +203,23 @@ function piecesOf(
 
 const isProse = (kind: string | null): boolean => kind === null || kind === "prompt" || kind === "answer"
 
-/** For turns whose last answer is shortened in the views, the id of the message that holds it. */
-function lastAnswers(db: Database, rows: readonly Row[]): Map<number, number> {
-  const turns = rows.flatMap(({ turn, answer }) => (answer.endsWith("…") ? [turn] : []))
-  if (turns.length === 0) return new Map()
-  const found = db
-    .query<{ turn: number; id: number | null }, [string]>(
-      `SELECT w.value AS turn,
-         (SELECT id FROM messages WHERE turn = w.value AND kind = 'answer' AND sidechain = 0 ORDER BY id DESC LIMIT 1) AS id
-       FROM json_each(?) w`,
-    )
-    .all(`[${turns.join()}]`)
-  return new Map(found.flatMap(({ turn, id }) => (id === null ? [] : [[turn, id] as const])))
-}
-
 const withoutMark = (text: string): string => (text.endsWith("…") ? text.slice(0, -1) : text)
 
 /** Text and tools of the message that was found. */
-function foundIn(row: Row, texts: MessageTexts) {
+function foundIn(row: FoundRow, texts: MessageTexts) {
   const read = isKept(row) || row.message === null ? undefined : texts.of(row.message)
   return read ?? { text: row.prompt || row.answer, uuid: row.uuid, tools: [] }
 }
 
 /** Where the message's line is; undefined when the turn was found as a whole. */
-function placeOf({ message: id, copy, offset, length, role, session }: Row): Place | undefined {
+function placeOf({ message: id, copy, offset, length, role, session }: FoundRow): Place | undefined {
   if (id === null || copy === null || offset === null || length === null || role === null) return undefined
   return { id, copy, offset, length, role, session }
 }
 
 /** Whether the views hold the whole text: they do for a prompt, unless it is very long. */
-const isKept = ({ kind, offset, first, prompt }: Row): boolean =>
+const isKept = ({ kind, offset, first, prompt }: FoundRow): boolean =>
   kind === "prompt" && offset === first && prompt !== "" && !prompt.endsWith("…")
-
-interface Row {
-  readonly turn: number
-  readonly handle: string
-  readonly session: string
-  readonly seq: number
-  readonly uuid: string | null
-  readonly project: string | null
-  readonly started: string | null
-  readonly prompt: string
-  readonly answer: string
-  readonly takenBack: number
-  readonly first: number
-  /** The message's id; null when the turn was found as a whole. */
-  readonly message: number | null
-  readonly role: string | null
-  readonly kind: string | null
-  readonly time: string | null
-  readonly offset: number | null
-  readonly length: number | null
-  readonly copy: string | null
-}
-
-function rowsOf(db: Database, ranked: readonly Ranked[]): Map<number, Row> {
-  const rows = db
-    .query<Row, [string]>(
-      `SELECT t.id AS turn, t.handle, t.session, t.seq, t.uuid, p.path AS project, t.started, t.prompt, t.answer, t.first, t.taken_back AS takenBack,
-         m.id AS message, m.role, m.kind, m.time, m.offset, m.length, x.copy
-       FROM json_each(?) w JOIN turns t ON t.id = w.value ->> 'turn' LEFT JOIN messages m ON m.id = w.value ->> 'message'
-       LEFT JOIN transcripts x ON x.id = m.transcript LEFT JOIN sessions s ON s.id = t.session LEFT JOIN projects p ON p.id = s.project`,
-    )
-    .all(JSON.stringify(ranked))
-  return new Map(rows.map((row) => [row.turn, row]))
-}
 
 /** The rarest terms in a mask as they were typed, each once. */
 function typedIn(terms: readonly Weighted[], mask: number): string[] {

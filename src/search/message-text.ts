@@ -1,5 +1,6 @@
 /** Reads the text of a message, as a search sees it, from the vault. */
 import type { Database } from "../archive/database.ts"
+import { type Place, placesOf } from "../archive/queries/messages.ts"
 import { toolsIn } from "../archive/tool-name.ts"
 import { partsOfLine } from "../transcript/decode.ts"
 import { searchable } from "../transcript/searchable.ts"
@@ -13,16 +14,6 @@ export interface MessageText {
   readonly uuid: string | undefined
   /** Tools that were called or that answered. */
   readonly tools: readonly string[]
-}
-
-/** Where a message's line is, and who said it in which session. */
-export interface Place {
-  readonly id: number
-  readonly copy: string
-  readonly offset: number
-  readonly length: number
-  readonly role: string
-  readonly session: string
 }
 
 const utf8 = new TextDecoder()
@@ -98,11 +89,3 @@ export function lineAt(
     return undefined
   }
 }
-
-export const placesOf = (db: Database, messages: readonly number[]): Place[] =>
-  db
-    .query<Place, [string]>(
-      `SELECT m.id, t.copy, m.offset, m.length, m.role, m.session
-       FROM json_each(?) w JOIN messages m ON m.id = w.value JOIN transcripts t ON t.id = m.transcript`,
-    )
-    .all(JSON.stringify(messages))

@@ -1,7 +1,10 @@
 /** What a search is restricted to. The index decides what its marks cover, and a check of each row the rest. */
 import type { Database } from "../archive/database.ts"
+import { type Condition, messagesWhere, pathNamed } from "../archive/queries/condition.ts"
+import { turnsTouching } from "../archive/queries/files.ts"
+import { projectId } from "../archive/queries/projects.ts"
+import { spanOfSessions } from "../archive/queries/sessions.ts"
 import { mark } from "../archive/word-index.ts"
-import { withSlashes } from "../transcript/windows-path.ts"
 import { resolve } from "../util/path.ts"
 import { allOf, anyOf, quoted } from "./expression.ts"
 
@@ -16,16 +19,10 @@ export interface Narrowing {
   /** human, assistant, tool, host. */
   readonly role?: string | undefined
   readonly tool?: string | undefined
-  /** A file that the turn touched: its path, the end of its path, or a pattern (see `named`). */
+  /** A file that the turn touched: its path, the end of its path, or a pattern (see `pathNamed`). */
   readonly file?: string | undefined
   /** Failed calls only. */
   readonly error?: boolean | undefined
-}
-
-/** An SQL condition on a row `m` of `messages`. */
-export interface Condition {
-  readonly sql: string
-  readonly values: readonly string[]
 }
 
 export interface Filter {
@@ -49,25 +46,23 @@ const MOST_MONTHS = 120
 export function filterOf(db: Database, wanted: Narrowing): Filter | undefined {
   const parts: (string | undefined)[] = []
   if (wanted.project !== undefined) {
-    const row = db
-      .query<{ id: number }, [string]>("SELECT id FROM projects WHERE path = ?")
-      .get(wanted.project)
-    if (row === null) return undefined
-    parts.push(quoted(mark.project(row.id)))
+    const id = projectId(db, wanted.project)
+    if (id === undefined) return undefined
+    parts.push(quoted(mark.project(id)))
   }
   if (wanted.session !== undefined) parts.push(quoted(mark.session(wanted.session)))
   if (wanted.role !== undefined) parts.push(quoted(mark.role(wanted.role)))
   if (wanted.tool !== undefined) parts.push(quoted(mark.tool(wanted.tool)))
   if (wanted.error === true) parts.push(quoted(mark.error))
   parts.push(months(db, wanted))
-  const turns = wanted.file === undefined ? undefined : turnsTouching(db, wanted.file)
+  const turns = wanted.file === undefined ? undefined : turnsTouching(db, pathNamed(wanted.file))
   if (turns?.size === 0) return undefined
   const { session, since, until } = wanted
   const isTimed = since !== undefined || until !== undefined
   return {
     expression: allOf(parts),
     isTimed,
-    condition: conditionOf(wanted, turns),
+    condition: messagesWhere({ turns, session, since, until }),
     isOpen: turns === undefined && session === undefined && !isTimed,
     accepts: (row) =>
       (turns === undefined || turns.has(row.turn)) &&
@@ -77,31 +72,6 @@ export function filterOf(db: Database, wanted: Narrowing): Filter | undefined {
   }
 }
 
-function conditionOf(
-  { session, since, until }: Narrowing,
-  turns: ReadonlySet<number> | undefined,
-): Condition | undefined {
-  const parts: Condition[] = []
-  if (turns !== undefined) {
-    parts.push({ sql: "m.turn IN (SELECT value FROM json_each(?))", values: [`[${[...turns].join()}]`] })
-  }
-  // A session's mark also covers its subagents.
-  if (session?.includes("/")) parts.push({ sql: "m.session = ?", values: [session] })
-  if (since !== undefined) parts.push({ sql: "m.time >= ?", values: [since] })
-  if (until !== undefined) parts.push({ sql: "m.time < ?", values: [until] })
-  if (parts.length === 0) return undefined
-  return { sql: parts.map(({ sql }) => sql).join(" AND "), values: parts.flatMap(({ values }) => values) }
-}
-
-/** Turns that read, wrote or mentioned a file matching `file`. */
-export function turnsTouching(db: Database, file: string): Set<number> {
-  const { sql, values } = named(file)
-  const rows = db
-    .query<{ turn: number }, string[]>(`SELECT DISTINCT f.turn FROM files f WHERE ${sql}`)
-    .all(...values)
-  return new Set(rows.map(({ turn }) => turn))
-}
-
 /** Resolves a path typed in `folder` where it begins with `~/` or `../`, which the archive could not interpret. */
 export function typedPath(text: string, folder: string, home: string): string {
   const base = text.startsWith("~/") ? home : text.startsWith("../") ? folder : undefined
@@ -109,31 +79,9 @@ export function typedPath(text: string, folder: string, home: string): string {
   return resolve(base, text.replace(/^~\//, "")) + (text.endsWith("/") ? "/" : "")
 }
 
-/**
- * A condition on rows `f` of `files`: the path equals or ends with `typed`. With `*` or `?` it is a pattern, whose `*`
- * also crosses folders; a slash at the end means everything below that folder. Windows paths are stored with forward
- * slashes.
- */
-export function named(typed: string): Condition {
-  const file = typed.includes("/") ? withSlashes(typed) : withSlashes(typed).replaceAll("\\", "/")
-  const end = file.replace(/^(\.?\/)+/, "")
-  const pattern = (text: string): string => (text.endsWith("/") ? `${text}*` : text).replaceAll("[", "[[]")
-  if (/[*?]|\/$/.test(file)) {
-    return { sql: "(f.path GLOB ? OR f.path GLOB ?)", values: [pattern(file), `*/${pattern(end)}`] }
-  }
-  return {
-    sql: "(f.path IN (?, ?) OR substr(f.path, -length(?)) = ?)",
-    values: [file, end, `/${end}`, `/${end}`],
-  }
-}
-
 function months(db: Database, { since, until }: Narrowing): string | undefined {
   if (since === undefined && until === undefined) return undefined
-  const span = db
-    .query<{ first: string | null; last: string | null }, []>(
-      "SELECT min(started) AS first, max(ended) AS last FROM sessions",
-    )
-    .get()
+  const span = spanOfSessions(db)
   const first = later(since, span?.first ?? undefined)
   const last = earlier(until, span?.last ?? undefined)
   // A transcript may contain any text as a time; then only the rows are checked.

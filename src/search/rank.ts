@@ -3,17 +3,8 @@
  * are, how long it is, what its neighbours contain, and how much its session is about the words. How often a word
  * occurs in a message did not help. Pure.
  */
+import type { RankRow } from "../archive/queries/messages.ts"
 import type { Candidates, Masks } from "./candidates.ts"
-
-/** What ranking needs to know about a message. */
-export interface RankRow {
-  readonly id: number
-  readonly turn: number
-  readonly session: string
-  /** Bytes of its line. */
-  readonly length: number
-  readonly kind: string
-}
 
 export interface Ranked {
   /** Its best message; undefined when the turn was found as a whole, by meaning. */

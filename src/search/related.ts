@@ -5,6 +5,8 @@
  * The thresholds were measured on prompts that have nothing to do with any other session (docs/measurements/restore.md).
  */
 import type { Database } from "../archive/database.ts"
+import { spokenTurns } from "../archive/queries/turns.ts"
+import { matches } from "../archive/queries/words.ts"
 import { mark } from "../archive/word-index.ts"
 import { wordSet } from "../util/words.ts"
 import { type Clue, cluesOf } from "./clues.ts"
@@ -79,7 +81,8 @@ export function relatedTurns(db: Database, request: RelatedRequest, gate: Gate =
     .sort(([id, weight], [other, others]) => others - weight || other - id)
     .slice(0, LOOKED_UP)
     .map(([id]) => id)
-  return turnsOf(db, best)
+  if (best.length === 0) return []
+  return spokenTurns(db, best)
     .map((turn) => {
       const shared = rare.filter((clue) => placeOf(clue, turn.prompt) >= 0 || placeOf(clue, turn.answer) >= 0)
       const evidence = weightOf(shared)
@@ -99,14 +102,6 @@ function messagesWith(db: Database, word: string, filter: string, { few, common 
   return rows.length <= matches(db, filter, Math.ceil(MOST / common)).length * common ? rows : []
 }
 
-/** In index order: any other order makes the lists take twice as long. */
-function matches(db: Database, expression: string, limit: number): number[] {
-  return db
-    .query<{ id: number }, [string, number]>("SELECT rowid AS id FROM words WHERE words MATCH ? LIMIT ?")
-    .all(expression, limit)
-    .map(({ id }) => id)
-}
-
 const weightOf = (clues: readonly Clue[]): number => clues.reduce((sum, { weight }) => sum + weight, 0)
 
 /** Position of the clue in the text, or -1. */
@@ -114,22 +109,4 @@ export function placeOf({ word, typed }: Clue, text: string): number {
   const folded = text.slice(0, READ).toLowerCase()
   const place = folded.indexOf(typed.toLowerCase())
   return place < 0 ? folded.indexOf(word) : place
-}
-
-interface TurnText {
-  readonly turn: number
-  readonly prompt: string
-  readonly answer: string
-}
-
-/** Turns that a human started and did not take back. */
-function turnsOf(db: Database, messages: readonly number[]): TurnText[] {
-  if (messages.length === 0) return []
-  return db
-    .query<TurnText, [string]>(
-      `SELECT DISTINCT t.id AS turn, t.prompt, t.answer FROM messages m JOIN turns t ON t.id = m.turn
-       WHERE m.id IN (SELECT value FROM json_each(?)) AND t.via NOT IN ('none', 'brief') AND t.origin <> 'import'
-         AND t.taken_back = 0`,
-    )
-    .all(JSON.stringify(messages))
 }

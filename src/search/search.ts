@@ -1,7 +1,9 @@
 /** Turns a query and filters into hits. Reads the index, the rows of a shortlist, and the texts of what is shown. */
 import type { Database } from "../archive/database.ts"
+import { population, type RankRow, rankRows, type TimedRow } from "../archive/queries/messages.ts"
+import { matchesAmong } from "../archive/queries/words.ts"
 import type { CopyReaders } from "../vault/reader.ts"
-import { type Candidates, candidatesOf, withMarks } from "./candidates.ts"
+import { type Candidates, candidatesOf } from "./candidates.ts"
 import { allOf, expressionOf, isExact, needsWord, wordsGivenBy } from "./expression.ts"
 import { fuse, type Similar } from "./fuse.ts"
 import { type Hit, hitsOf } from "./hit.ts"
@@ -9,7 +11,7 @@ import { latestTurns } from "./latest.ts"
 import { MessageTexts } from "./message-text.ts"
 import { type Filter, filterOf, type Narrowing } from "./narrowing.ts"
 import { isWordless, type Node, parseQuery, type Query } from "./query.ts"
-import { besides, bestFirst, type Ranked, type RankRow, rank, scorer, shortlist, WEIGHTS } from "./rank.ts"
+import { besides, bestFirst, type Ranked, rank, scorer, shortlist, WEIGHTS } from "./rank.ts"
 import { verified } from "./verify.ts"
 
 export interface SearchRequest extends Narrowing {
@@ -122,7 +124,8 @@ function rankedIn(db: Database, texts: MessageTexts, request: Unlimited): Rankin
 function narrowed(db: Database, similar: readonly Similar[], filter: Filter): Similar[] {
   const ids = similar.flatMap(({ message }) => message ?? [])
   const accepted = new Set(rowsOf(db, ids, filter).map(({ id }) => id))
-  const marked = filter.expression === undefined ? accepted : withMarks(db, [...accepted], filter.expression)
+  const marked =
+    filter.expression === undefined ? accepted : matchesAmong(db, [...accepted], filter.expression)
   const isWanted = ({ message }: Similar): boolean =>
     message === undefined ? filter.expression === undefined : marked.has(message)
   return similar.filter(isWanted).slice(0, NEAREST)
@@ -151,12 +154,18 @@ export function bestMessages(db: Database, query: string, narrowing: Narrowing, 
 const NOTHING: Candidates = { terms: [], masks: new Uint32Array(0), ids: [] }
 
 function candidatesFor(db: Database, query: Query, filter: Filter): Candidates {
-  const population = db.query<{ id: number | null }, []>("SELECT max(id) AS id FROM messages").get()?.id ?? 0
   const required = query.must === undefined ? undefined : expressionOf(query.must)
   const given = new Set(wordsGivenBy(query.must))
   const expression = allOf([required, filter.expression])
   const isOpen = query.isStrict && query.must !== undefined && !needsWord(query.must)
-  return candidatesOf(db, query.terms, { expression, condition: filter.condition }, population, given, isOpen)
+  return candidatesOf(
+    db,
+    query.terms,
+    { expression, condition: filter.condition },
+    population(db),
+    given,
+    isOpen,
+  )
 }
 
 /** The candidates worth ranking, with their neighbours. */
@@ -167,7 +176,7 @@ function compared(
   must: Node | undefined,
   filter: Filter,
   most: number,
-): Row[] {
+): TimedRow[] {
   return must !== undefined && !isExact(must)
     ? checked(db, texts, candidates, must, filter)
     : rowsOf(db, withNeighbours(candidates, shortlist(candidates, most)), filter)
@@ -205,13 +214,13 @@ function checked(
   candidates: Candidates,
   must: Node,
   filter: Filter,
-): Row[] {
+): TimedRow[] {
   let seen = 0
   for (const most of CHECKED) {
     const chosen = bestFirst(candidates, most).slice(seen)
     seen += chosen.length
     const accepted = rowsOf(db, chosen, filter)
-    const rows = new Map<number, Row>()
+    const rows = new Map<number, TimedRow>()
     for (let n = 0; n < accepted.length; n++) rows.set(accepted[n]!.id, accepted[n]!)
     const best: number[] = []
     for (let n = 0; n < chosen.length; n++) if (rows.has(chosen[n]!)) best.push(chosen[n]!)
@@ -222,18 +231,8 @@ function checked(
   return []
 }
 
-interface Row extends RankRow {
-  readonly time: string | null
-}
-
 /** Rows that the filter accepts, by ascending id. */
-function rowsOf(db: Database, ids: readonly number[], filter: Filter): Row[] {
-  const rows = db
-    .query<Row, [string]>(
-      // Every column costs time on every row.
-      `SELECT m.id, m.turn, m.session, m.length, m.kind, ${filter.isTimed ? "m.time" : "NULL"} AS time
-       FROM json_each(?) w CROSS JOIN messages m ON m.id = w.value`,
-    )
-    .all(`[${new Uint32Array(ids).sort().join()}]`)
+function rowsOf(db: Database, ids: readonly number[], filter: Filter): TimedRow[] {
+  const rows = rankRows(db, ids, filter.isTimed)
   return filter.isOpen ? rows : rows.filter((row) => filter.accepts(row))
 }

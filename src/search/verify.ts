@@ -6,9 +6,10 @@
  * those of one transcript together. A line is decoded only when it may match.
  */
 import type { Database } from "../archive/database.ts"
+import { type Place, placesOf } from "../archive/queries/messages.ts"
 import type { Stretch } from "../vault/reader.ts"
 import { fulfils } from "./expression.ts"
-import { type MessageTexts, type Place, placesOf } from "./message-text.ts"
+import type { MessageTexts } from "./message-text.ts"
 import type { Node } from "./query.ts"
 import { lineMayFulfil } from "./raw-line.ts"
 

@@ -1,28 +1,13 @@
 /** Tool calls in full. The views keep one line of a call and the beginning of its error; the vault has everything. */
 import type { Database } from "../archive/database.ts"
+import type { CallPlace, ShortCall } from "../archive/queries/calls.ts"
+import { placesOf } from "../archive/queries/messages.ts"
 import { partsOfLine } from "../transcript/decode.ts"
 import { mayBeCut, wholeTarget } from "../transcript/tool-input.ts"
 import type { Part } from "../transcript/types.ts"
 import { oneLine } from "../util/text.ts"
 import type { CopyReaders } from "../vault/reader.ts"
-import { lineAt, placesOf } from "./message-text.ts"
-
-/** A call and the messages that hold it. */
-export interface CallPlace {
-  /** tool_use_id. */
-  readonly id: string
-  /** Id of the message that holds the input. */
-  readonly use: number | null
-  /** Id of the message that holds the output. */
-  readonly result: number | null
-}
-
-/** A call as the views have it. */
-export interface ShortCall extends CallPlace {
-  readonly target: string
-  /** Bytes of the line that holds the input. */
-  readonly length: number | null
-}
+import { lineAt } from "./message-text.ts"
 
 export class WholeCalls {
   readonly #db: Database

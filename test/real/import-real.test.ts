@@ -1,11 +1,12 @@
 /** All the real transcripts at hand: every byte, every human turn, nothing twice. */
+
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { basename, join } from "node:path"
 import { zstdDecompressSync } from "node:zlib"
 import { type Database, openDatabase } from "../../src/archive/database.ts"
-import { totals } from "../../src/archive/read.ts"
+import { totals } from "../../src/archive/queries/totals.ts"
 import { archiveAll } from "../../src/job/run.ts"
 import { vaultFile, vaultPath } from "../../src/vault/layout.ts"
 import { sampleFiles, transcriptFiles } from "../support/real.ts"

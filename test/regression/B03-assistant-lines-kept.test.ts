@@ -1,6 +1,7 @@
 /** In the reference each line of the assistant replaced the one before: no tool call of any turn was kept. */
+
 import { expect, test } from "bun:test"
-import { turnsOf } from "../../src/archive/read.ts"
+import { turnsOf } from "../../src/archive/queries/turns.ts"
 import { readTurn } from "../../src/archive/turn.ts"
 import { CopyReaders } from "../../src/vault/reader.ts"
 import { Archive } from "../support/archive.ts"

@@ -1,7 +1,8 @@
 /** The reference stored a turn that was read while it grew twice: once half, once whole. */
+
 import { expect, test } from "bun:test"
 import { appendFileSync } from "node:fs"
-import { turnsOf } from "../../src/archive/read.ts"
+import { turnsOf } from "../../src/archive/queries/turns.ts"
 import { Archive } from "../support/archive.ts"
 
 test("a turn that is read line by line is one row that grows", () => {

@@ -1,7 +1,8 @@
 /** The reference deduplicated by words alone: two "continue" turns, or the same session again, were one row. */
+
 import { expect, test } from "bun:test"
-import { turnsOf } from "../../src/archive/read.ts"
-import { toolCallsOf } from "../../src/archive/turn.ts"
+import { toolCallsOf } from "../../src/archive/queries/calls.ts"
+import { turnsOf } from "../../src/archive/queries/turns.ts"
 import { Archive } from "../support/archive.ts"
 
 test("turns of the same words with other commands are all kept, in both sessions", () => {

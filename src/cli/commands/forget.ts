@@ -1,10 +1,12 @@
 /** `ctxbridge forget`: removes sessions, projects or a text from the archive, and keeps them out. */
+
 import { existsSync, realpathSync } from "node:fs"
 import { resolve } from "node:path"
 import type { Database } from "../../archive/database.ts"
 import { findSession } from "../../archive/find.ts"
-import { lineageOf } from "../../archive/lineage.ts"
 import { folderOf, projectOf } from "../../archive/project.ts"
+import { lineageOf } from "../../archive/queries/lineage.ts"
+import { sessionsOfProject } from "../../archive/queries/sessions.ts"
 import { openForReading } from "../../archive/read.ts"
 import { spoolStatus } from "../../archive/spool.ts"
 import { CarriedSearch, namesOf } from "../../job/carried.ts"
@@ -186,14 +188,9 @@ function sessionsMeant(db: Database, cwd: string, word: string, dataHome: string
   }
   const folder = resolve(cwd, word)
   const project = projectOf(existsSync(folder) ? realpathSync(folder) : folder)
-  const rows = db
-    .query<{ id: string }, [string, string]>(
-      // If the repository is gone, its git dir can no longer be determined from its folder.
-      `SELECT s.id FROM sessions s JOIN projects p ON p.id = s.project
-       WHERE s.parent IS NULL AND (p.path = ?1 OR p.path = ?2) ORDER BY s.id`,
-    )
-    .all(project, `${folder}/.git`)
-  if (rows.length > 0) return rows.map(({ id }) => id)
+  // If the repository is gone, its git dir can no longer be determined from its folder.
+  const ids = sessionsOfProject(db, project, `${folder}/.git`)
+  if (ids.length > 0) return ids
   throw new CtxError("no-sessions", `no session of ${folderOf(project)} is archived`, {
     hint: "ctxbridge sessions --all-projects lists the sessions; a session is named by its id, without a slash before it",
     exit: EXIT.notFound,

@@ -1,9 +1,12 @@
 /** `ctxbridge preview`: what the model would be given now, and why. */
+
 import { existsSync, realpathSync } from "node:fs"
 import { resolve } from "node:path"
 import type { Database } from "../../archive/database.ts"
 import { findSession } from "../../archive/find.ts"
 import { folderOf, projectOf } from "../../archive/project.ts"
+import { knownAs } from "../../archive/queries/projects.ts"
+import { latestSession } from "../../archive/queries/sessions.ts"
 import { openForReading } from "../../archive/read.ts"
 import { readState } from "../../hook/state.ts"
 import { waitingPrompt } from "../../hook/waiting.ts"
@@ -14,12 +17,10 @@ import { visible } from "../../restore/neutral.ts"
 import { renderPointer } from "../../restore/pointer.ts"
 import { tokensOf } from "../../restore/receipt-line.ts"
 import { restoreOf } from "../../restore/restore.ts"
-import { latestSession } from "../../restore/scope.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
 import { oneOf, stringArg } from "../args.ts"
 import type { Command, Context, Environment } from "../command.ts"
-import { knownAs } from "../project-wanted.ts"
 import { safe } from "../style.ts"
 
 const SOURCES = ["compact", "clear", "startup"] as const

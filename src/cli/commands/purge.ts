@@ -1,4 +1,5 @@
 /** `ctxbridge purge`: forgets sessions that have been silent for a long time. */
+import { sessionsByEnd } from "../../archive/queries/sessions.ts"
 import { openForReading } from "../../archive/read.ts"
 import { leaving, silentSince } from "../../job/forget-sessions.ts"
 import { usageError } from "../../util/errors.ts"
@@ -31,9 +32,7 @@ export default {
     const db = openForReading(env.dataHome)
     const ended = new Map<string, number>()
     try {
-      for (const { id, ended: time } of db
-        .query<{ id: string; ended: string | null }, []>("SELECT id, ended FROM sessions")
-        .iterate()) {
+      for (const { id, ended: time } of sessionsByEnd(db)) {
         const ms = time === null ? Number.NaN : Date.parse(time)
         if (!Number.isNaN(ms)) ended.set(id, ms)
       }

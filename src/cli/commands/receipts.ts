@@ -1,13 +1,15 @@
 /** `ctxbridge receipts`: what each compaction kept, what was given back, and what was lost. */
+
 import { findSession } from "../../archive/find.ts"
 import { folderOf } from "../../archive/project.ts"
+import { knownAs } from "../../archive/queries/projects.ts"
 import { openForReading } from "../../archive/read.ts"
 import { tokensOf } from "../../restore/receipt-line.ts"
 import { receiptsOf } from "../../restore/receipts.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { positive, stringArg } from "../args.ts"
 import type { Command } from "../command.ts"
-import { knownAs, projectWanted } from "../project-wanted.ts"
+import { projectWanted } from "../project-wanted.ts"
 import { renderReceipts, totalOf } from "../render-receipts.ts"
 import { screenOf } from "../screen.ts"
 

@@ -1,6 +1,8 @@
 /** `ctxbridge search`: finds turns of any session by what was said, run, read or failed. */
+
 import type { Database } from "../../archive/database.ts"
 import { openAtOnce } from "../../archive/open-at-once.ts"
+import { knownAs } from "../../archive/queries/projects.ts"
 import type { ColdHit, ColdRequest } from "../../search/cold.ts"
 import type { Hit } from "../../search/hit.ts"
 import { typedPath } from "../../search/narrowing.ts"
@@ -12,7 +14,7 @@ import { CopyReaders } from "../../vault/reader.ts"
 import { oneOf, positive, stringArg, words } from "../args.ts"
 import type { Command, Context } from "../command.ts"
 import { nothing } from "../nothing.ts"
-import { knownAs, projectWanted } from "../project-wanted.ts"
+import { projectWanted } from "../project-wanted.ts"
 import { renderHits } from "../render-hits.ts"
 import { screenOf } from "../screen.ts"
 import { timeArg } from "../when.ts"

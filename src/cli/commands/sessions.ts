@@ -1,12 +1,15 @@
 /** `ctxbridge sessions`: lists the archived sessions, newest first. */
+
 import type { Database } from "../../archive/database.ts"
 import { folderOf } from "../../archive/project.ts"
-import { listSessions, openForReading } from "../../archive/read.ts"
+import { knownAs } from "../../archive/queries/projects.ts"
+import { listSessions } from "../../archive/queries/sessions.ts"
+import { openForReading } from "../../archive/read.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { positive } from "../args.ts"
 import type { Command } from "../command.ts"
 import { whereElse } from "../nothing.ts"
-import { knownAs, projectWanted } from "../project-wanted.ts"
+import { projectWanted } from "../project-wanted.ts"
 import { renderSessions } from "../render-session.ts"
 import { screenOf } from "../screen.ts"
 

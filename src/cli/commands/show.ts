@@ -1,9 +1,12 @@
 /** `ctxbridge show`: a whole turn from the vault, or the turns of a session. */
+
 import type { Database } from "../../archive/database.ts"
 import { find } from "../../archive/find.ts"
 import { HANDLE_PREFIX } from "../../archive/handle-prefix.ts"
-import { lineageOf } from "../../archive/lineage.ts"
-import { openForReading, type SessionRow, type TurnRow, turnsOf } from "../../archive/read.ts"
+import { lineageOf } from "../../archive/queries/lineage.ts"
+import type { Session } from "../../archive/queries/sessions.ts"
+import { type TurnRow, turnsOf } from "../../archive/queries/turns.ts"
+import { openForReading } from "../../archive/read.ts"
 import { takenBackOf } from "../../archive/taken-back.ts"
 import { readTurn } from "../../archive/turn.ts"
 import { type Page, pageOf, shortLines } from "../../util/pages.ts"
@@ -71,7 +74,7 @@ function showTurn(context: Context, db: Database, row: TurnRow): void {
   footer(context, page, turn.handle)
 }
 
-function showSession(context: Context, db: Database, session: SessionRow): void {
+function showSession(context: Context, db: Database, session: Session): void {
   const { out } = context
   const { number, room } = paging(context, PAGE_TURNS)
   const lineage = lineageOf(db, session.id)

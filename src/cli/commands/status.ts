@@ -1,7 +1,9 @@
 /** `ctxbridge status`: the state of the archive. Every number is counted on request. */
+
 import { existsSync } from "node:fs"
 import type { Database } from "../../archive/database.ts"
 import { projectOf } from "../../archive/project.ts"
+import { latestSession } from "../../archive/queries/sessions.ts"
 import { openForReading } from "../../archive/read.ts"
 import { spoolStatus } from "../../archive/spool.ts"
 import { readStatus } from "../../archive/status.ts"
@@ -14,7 +16,6 @@ import { unfinished } from "../../job/forget.ts"
 import { importUnderWay } from "../../job/history.ts"
 import { askForRebuild } from "../../job/spawn.ts"
 import { type LastRestore, lastRestore } from "../../restore/delivery.ts"
-import { latestSession } from "../../restore/scope.ts"
 import { lastError } from "../../util/log.ts"
 import { tombstoneCount } from "../../vault/tombstones.ts"
 import type { Command, Environment } from "../command.ts"

@@ -1,9 +1,11 @@
 /** `restore_preview`: what would be given back after a compaction at this moment. */
+
 import type { Database } from "../../archive/database.ts"
-import { findSessions, openForReading } from "../../archive/read.ts"
-import { countTurns } from "../../restore/gather.ts"
+import { findSessions, latestSession } from "../../archive/queries/sessions.ts"
+import { countTurns } from "../../archive/queries/turns.ts"
+import { openForReading } from "../../archive/read.ts"
 import { restoreOf } from "../../restore/restore.ts"
-import { latestSession, scopeOf } from "../../restore/scope.ts"
+import { scopeOf } from "../../restore/scope.ts"
 import { namedSession } from "../named.ts"
 import { projectIn } from "../scope.ts"
 import type { Tool } from "../tool.ts"

@@ -1,5 +1,6 @@
 /** `status`: what the archive holds, and whether it is up to date. */
-import { listSessions, openForReading, type SessionRow } from "../../archive/read.ts"
+import { listSessions, type Session } from "../../archive/queries/sessions.ts"
+import { openForReading } from "../../archive/read.ts"
 import { readStatus } from "../../archive/status.ts"
 import { askForRebuild } from "../../job/spawn.ts"
 import { name } from "../../restore/quote.ts"
@@ -58,7 +59,7 @@ export const status: Tool = {
 }
 
 /** Whatever is wrong with the views is told as a problem. */
-function sessionsOf(dataHome: string, project: string): readonly SessionRow[] {
+function sessionsOf(dataHome: string, project: string): readonly Session[] {
   try {
     const db = openForReading(dataHome)
     try {

@@ -1,9 +1,11 @@
 /** `timeline`: the turns around a given one, one line each. */
+
 import type { Database } from "../../archive/database.ts"
 import { HANDLE_PREFIX } from "../../archive/handle-prefix.ts"
-import { openForReading, type TurnRow, turnsOf } from "../../archive/read.ts"
+import { latestSession } from "../../archive/queries/sessions.ts"
+import { type TurnRow, turnsOf } from "../../archive/queries/turns.ts"
+import { openForReading } from "../../archive/read.ts"
 import { name } from "../../restore/quote.ts"
-import { latestSession } from "../../restore/scope.ts"
 import { timeline as around, type TimelineTurn } from "../../search/timeline.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"

@@ -1,5 +1,5 @@
 /** How sessions are connected: which ones a session continues, and which continue it. */
-import type { Database } from "./database.ts"
+import type { Database } from "../database.ts"
 
 export interface LineageLink {
   /** The other session. */
@@ -34,3 +34,17 @@ export function lineageOf(db: Database, session: string): Lineage {
     subagents: subagents.map(({ id }) => id),
   }
 }
+
+export interface Kinship {
+  readonly child: string
+  readonly parent: string
+  readonly kind: string
+}
+
+/** All forks of all sessions, and what this session continues or is continued by. */
+export const kinships = (db: Database, session: string): Kinship[] =>
+  db
+    .query<Kinship, [string]>(
+      "SELECT child, parent, kind FROM lineage WHERE kind = 'fork' OR child = ?1 OR parent = ?1",
+    )
+    .all(session)

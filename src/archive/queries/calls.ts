@@ -1,0 +1,253 @@
+/** Rows of tool calls: what was run, read or changed, and how it ended. */
+import type { Database } from "../database.ts"
+import { HANDLE_PREFIX } from "../handle-prefix.ts"
+import { rowsIn, type Scope, STANDS } from "./scope.ts"
+import { wasRun } from "./was-run.ts"
+
+/** A call and the messages that hold it. */
+export interface CallPlace {
+  /** tool_use_id. */
+  readonly id: string
+  /** Id of the message that holds the input. */
+  readonly use: number | null
+  /** Id of the message that holds the output. */
+  readonly result: number | null
+}
+
+/** A call as the views have it. */
+export interface ShortCall extends CallPlace {
+  readonly target: string
+  /** Bytes of the line that holds the input. */
+  readonly length: number | null
+}
+
+export interface ToolCall {
+  readonly id: string
+  readonly name: string
+  /** Command, path or pattern, on one line. */
+  readonly target: string
+  /** null while unanswered. */
+  readonly isError: boolean | null
+  readonly exitCode: number | null
+}
+
+/** A turn's calls, in their order. */
+export function toolCallsOf(db: Database, turn: number): ToolCall[] {
+  return db
+    .query<Omit<ToolCall, "isError"> & { isError: number | null }, [number]>(
+      `SELECT id, name, target, is_error AS isError, exit_code AS exitCode FROM tool_calls
+       WHERE turn = ? ORDER BY coalesce(use, result), id`,
+    )
+    .all(turn)
+    .map((row) => ({ ...row, isError: row.isError === null ? null : row.isError === 1 }))
+}
+
+export interface ShellRun extends ShortCall {
+  readonly isError: number | null
+  readonly exitCode: number | null
+  readonly error: string | null
+  readonly time: string | null
+  /** With `ctx:`. */
+  readonly handle: string
+  readonly takenBack: number
+}
+
+const IS_SHELL = "c.name IN ('Bash', 'PowerShell')"
+
+/**
+ * All runs of the commands in these messages, in the order of the archive.
+ *
+ * @param project undefined: all projects
+ */
+export const runsOfCommands = (
+  db: Database,
+  messages: readonly number[],
+  project: string | undefined,
+): ShellRun[] =>
+  db
+    .query<ShellRun, [string, string, string | null]>(
+      `SELECT c.target, c.is_error AS isError, c.exit_code AS exitCode, c.error, m.time, m.length,
+         ?1 || t.handle AS handle, t.taken_back AS takenBack, c.id, c.use, c.result
+       FROM tool_calls c JOIN messages m ON m.id = c.use JOIN turns t ON t.id = c.turn
+       LEFT JOIN sessions s ON s.id = t.session LEFT JOIN projects p ON p.id = s.project
+       WHERE ${IS_SHELL} AND ${wasRun("c")} AND (?3 IS NULL OR p.path = ?3) AND c.target IN (
+         SELECT f.target FROM json_each(?2) w JOIN messages x ON x.id = w.value
+         JOIN tool_calls f ON f.turn = x.turn AND f.use = x.id)
+       ORDER BY c.use`,
+    )
+    .all(HANDLE_PREFIX, JSON.stringify(messages), project ?? null)
+
+export interface CallInTurn extends ShortCall {
+  readonly turn: number
+  /** Without its prefix. */
+  readonly handle: string
+  readonly session: string
+  readonly name: string
+  readonly error: string | null
+  readonly isError: number | null
+  readonly time: string | null
+  readonly answer: string
+  readonly takenBack: number
+}
+
+const CALL = `
+  SELECT c.id, c.turn, t.handle, c.session, c.name, c.target, c.error, c.is_error AS isError, c.use, c.result, m.length,
+    t.started AS time, t.answer, t.taken_back AS takenBack
+  FROM tool_calls c JOIN turns t ON t.id = c.turn LEFT JOIN messages m ON m.id = c.use`
+
+/** The call whose failure a message reports. */
+export const failedCall = (db: Database, message: number): CallInTurn | null =>
+  db
+    .query<CallInTurn, [number, number]>(
+      `${CALL} WHERE c.turn = (SELECT turn FROM messages WHERE id = ?) AND c.result = ? AND c.is_error = 1`,
+    )
+    .get(message, message)
+
+/** The session's next calls. */
+export const callsAfter = (db: Database, call: CallInTurn, most: number): CallInTurn[] =>
+  db
+    .query<CallInTurn, [number, string, number, number]>(
+      `${CALL} WHERE c.turn >= ? AND c.session = ? AND c.use > ? ORDER BY c.turn, c.use LIMIT ?`,
+    )
+    .all(call.turn, call.session, call.use ?? 0, most)
+
+export interface LastRun {
+  readonly session: string
+  readonly command: string
+  readonly exitCode: number | null
+  readonly error: string | null
+  /** Without its prefix. */
+  readonly handle: string
+  /** Id of the message that holds the result. */
+  readonly result: number
+}
+
+/** The last command that succeeded (0) or failed (1). */
+export const lastRun = (db: Database, scope: Scope, isError: 0 | 1): LastRun | undefined =>
+  rowsIn<LastRun>(
+    db,
+    scope,
+    `SELECT c.session, c.target AS command, c.exit_code AS exitCode, c.error, t.handle, c.result
+     FROM tool_calls c JOIN turns t ON t.id = c.turn
+     WHERE c.session = ?1 AND c.turn <= ?2 AND c.name = 'Bash' AND c.is_error = ${isError}
+       AND c.origin <> 'import' AND ${wasRun("c")} AND ${STANDS}
+     ORDER BY c.result DESC LIMIT 1`,
+  ).sort((a, b) => b.result - a.result)[0]
+
+/** Scripts with these words in them that succeeded after a message, latest first in each part of the scope. */
+export function successesSince(
+  db: Database,
+  scope: Scope,
+  { words, message, most }: { readonly words: string; readonly message: number; readonly most: number },
+): string[] {
+  const query = db.query<{ target: string }, [string, string, number, number]>(
+    `SELECT c.target FROM tool_calls c JOIN turns t ON t.id = c.turn
+     WHERE c.session = ?1 AND c.name = 'Bash' AND c.is_error = 0 AND c.result > ?4 AND instr(c.target, ?2) > 0
+       AND ${STANDS}
+     ORDER BY c.result DESC LIMIT ${most}`,
+  )
+  return scope.flatMap(({ session, takenBack }) =>
+    query.all(session, words, takenBack, message).map(({ target }) => target),
+  )
+}
+
+export interface ScriptRun {
+  readonly script: string
+  readonly isError: number
+  readonly exitCode: number | null
+  readonly result: number
+}
+
+/** The latest runs of each outcome, latest first. */
+export function latestRuns(db: Database, scope: Scope, most: number): ScriptRun[] {
+  const query = db.query<ScriptRun, [string, number, number, number]>(
+    `SELECT c.target AS script, c.is_error AS isError, c.exit_code AS exitCode, c.result
+     FROM tool_calls c JOIN turns t ON t.id = c.turn
+     WHERE c.session = ?1 AND c.turn <= ?2 AND c.name = 'Bash' AND c.is_error = ?3 AND c.origin <> 'import'
+       AND ${wasRun("c")} AND (t.taken_back = 0 OR ?4)
+     ORDER BY c.result DESC LIMIT ${most}`,
+  )
+  return scope
+    .flatMap(({ session, upTo, takenBack }) =>
+      [0, 1].flatMap((isError) => query.all(session, upTo, isError, takenBack)),
+    )
+    .sort((a, b) => b.result - a.result)
+}
+
+/** Among a session's latest successful scripts, those that may have moved or deleted files, latest first. */
+export const movingScripts = (
+  db: Database,
+  { session, upTo, takenBack }: Scope[number],
+  most: number,
+): { readonly target: string /** Id of the message. */; readonly at: number }[] =>
+  db
+    .query<{ target: string; at: number }, [string, number, number]>(
+      `SELECT target, at FROM (
+       SELECT c.target, c.use AS at FROM tool_calls c JOIN turns t ON t.id = c.turn
+       WHERE c.session = ?1 AND c.turn <= ?2 AND c.name = 'Bash' AND c.is_error = 0 AND c.origin <> 'import'
+         AND (t.taken_back = 0 OR ?3)
+       ORDER BY c.result DESC LIMIT ${most})
+     WHERE instr(target, 'mv ') > 0 OR instr(target, 'rm ') > 0`,
+    )
+    .all(session, upTo, takenBack)
+
+export interface ChangedFile {
+  readonly path: string
+  readonly name: string
+  /** Without its prefix. */
+  readonly handle: string
+  /** Id of the message with the last call. */
+  readonly latest: number
+}
+
+/** Files that a turn changed, by the last call to each, newest first. */
+export const filesChangedIn = (db: Database, turn: number, most: number): ChangedFile[] =>
+  db
+    .query<ChangedFile, [number]>(
+      `SELECT c.target AS path, c.name, t.handle, max(c.use) AS latest FROM tool_calls c JOIN turns t ON t.id = c.turn
+     WHERE c.turn = ?1 AND c.name IN ('Edit', 'Write', 'MultiEdit', 'NotebookEdit') AND c.is_error IS NOT 1
+       AND c.origin <> 'import'
+     GROUP BY c.target ORDER BY latest DESC LIMIT ${most}`,
+    )
+    .all(turn)
+
+/** Files that a turn itself read or changed, newest first. */
+export const filesOpenedIn = (db: Database, turn: number, most: number): string[] =>
+  db
+    .query<{ path: string }, [number]>(
+      `SELECT target AS path, max(use) AS latest FROM tool_calls
+     WHERE turn = ?1 AND name IN ('Read', 'Edit', 'Write', 'MultiEdit', 'NotebookEdit') AND sidechain = 0
+       AND is_error = 0 AND origin <> 'import'
+     GROUP BY target ORDER BY latest DESC LIMIT ${most}`,
+    )
+    .all(turn)
+    .map(({ path }) => path)
+
+/** A skill or command and the message that its text follows. */
+export interface Invocation {
+  /** Name and arguments as given. */
+  readonly target: string
+  readonly turn: number
+  /** Id of that message. */
+  readonly after: number
+}
+
+/** Skills that the model invoked, latest first. */
+export const skillCalls = (db: Database, session: string, since: number, most: number): Invocation[] =>
+  db
+    .query<Invocation, [string, number]>(
+      `SELECT c.target, c.turn, c.result AS after FROM tool_calls c JOIN messages m ON m.id = c.result
+       WHERE c.session = ? AND c.name = 'Skill' AND c.is_error = 0 AND c.sidechain = 0 AND c.origin <> 'import'
+         AND m.offset >= ? ORDER BY c.result DESC LIMIT ${most}`,
+    )
+    .all(session, since)
+
+/** Commands that the user typed and that did something, latest first. */
+export const typedCommands = (db: Database, session: string, since: number, most: number): Invocation[] =>
+  db
+    .query<Invocation, [string, number]>(
+      `SELECT prompt AS target, id AS turn, (SELECT min(m.id) FROM messages m WHERE m.turn = turns.id) AS after FROM turns
+       WHERE session = ? AND via = 'command' AND (tools > 0 OR answer <> '') AND origin <> 'import' AND first >= ?
+       ORDER BY id DESC LIMIT ${most}`,
+    )
+    .all(session, since)

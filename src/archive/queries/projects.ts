@@ -1,0 +1,42 @@
+/** Rows of projects. */
+import type { Database } from "../database.ts"
+
+/** @returns undefined if nothing of the project is archived */
+export const projectId = (db: Database, path: string): number | undefined =>
+  db.query<{ id: number }, [string]>("SELECT id FROM projects WHERE path = ?").get(path)?.id
+
+export const projectPaths = (db: Database): string[] =>
+  db
+    .query<{ path: string }, []>("SELECT path FROM projects")
+    .all()
+    .map(({ path }) => path)
+
+/** The project that a session belongs to. */
+export const projectOfSession = (
+  db: Database,
+  session: string,
+): { readonly project: number; readonly path: string } | null =>
+  db
+    .query<{ project: number; path: string }, [string]>(
+      "SELECT p.id AS project, p.path FROM sessions s JOIN projects p ON p.id = s.project WHERE s.id = ?",
+    )
+    .get(session)
+
+/**
+ * The project under the name that the archive uses. If a repository or worktree is gone, only its sessions tell whether
+ * the folder had a git dir, or whose worktree it was.
+ */
+export function knownAs(db: Database, project: string | undefined): string | undefined {
+  if (project === undefined) return undefined
+  // The name is nearly always known. Looking through the sessions takes as long as a search.
+  if (db.query("SELECT 1 FROM projects WHERE path = ?").get(project) !== null) return project
+  const row = db
+    .query<{ path: string }, [string]>(
+      `SELECT path FROM (
+         SELECT path, 0 AS place FROM projects WHERE path = ?1 || '/.git'
+         UNION ALL SELECT p.path, 1 FROM sessions s JOIN projects p ON p.id = s.project WHERE s.cwd = ?1)
+       ORDER BY place LIMIT 1`,
+    )
+    .get(project)
+  return row?.path ?? project
+}

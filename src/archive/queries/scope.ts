@@ -1,0 +1,72 @@
+/** Which sessions and turns a restore draws from, and the rows that show it. */
+import type { Database } from "../database.ts"
+
+/** A session and which of its turns count. */
+export interface ScopePart {
+  readonly session: string
+  /** The last of them. */
+  readonly upTo: number
+  /**
+   * 1 when turns that the user took back need not be left out: there are none, or a fork continued from one of them.
+   */
+  readonly takenBack: 0 | 1
+}
+
+export type Scope = readonly ScopePart[]
+
+/** Leaves out turns `t` that the user took back, unless they count. */
+export const STANDS = "(t.taken_back = 0 OR ?3)"
+
+/** The rows for all parts of the scope. `?1` is the session, `?2` the last turn that counts, `?3` as in STANDS. */
+export function rowsIn<Row>(db: Database, scope: Scope, sql: string): Row[] {
+  const query = db.query<Row, [string, number, number]>(sql)
+  return scope.flatMap(({ session, upTo, takenBack }) => query.all(session, upTo, takenBack))
+}
+
+/** True when subagent `s` was started in a turn that was taken back. */
+const IS_TAKEN_BACK = `coalesce((SELECT t.taken_back FROM turns t WHERE t.session = s.parent AND t.started <= s.started
+  ORDER BY t.seq DESC LIMIT 1), 0)`
+
+/** @param takenBack whether those count that were started in a turn that was taken back */
+export const subagentsOf = (db: Database, session: string, takenBack: 0 | 1): string[] =>
+  db
+    .query<{ id: string }, [string, number]>(
+      `SELECT s.id FROM sessions s WHERE s.parent = ? AND (? OR NOT ${IS_TAKEN_BACK})`,
+    )
+    .all(session, takenBack)
+    .map(({ id }) => id)
+
+export interface Origin {
+  readonly parent: string
+  /** The last turn that both share. */
+  readonly turn: number | null
+  readonly takenBack: 0 | 1
+}
+
+/** The sessions that a fork came from. */
+export const originsOf = (db: Database, fork: string): Origin[] =>
+  db
+    .query<Origin, [string]>(
+      `SELECT l.parent, l.turn, coalesce(t.taken_back, 0) AS takenBack
+       FROM lineage l LEFT JOIN turns t ON t.id = l.turn WHERE l.child = ? AND l.kind = 'fork'`,
+    )
+    .all(fork)
+
+export const hasTakenBack = (db: Database, session: string): boolean =>
+  db
+    .query<{ found: number }, [string]>(
+      "SELECT 1 AS found FROM turns WHERE session = ? AND taken_back = 1 LIMIT 1",
+    )
+    .get(session) !== null
+
+/**
+ * The parent session's first turn that a turn of the fork replaces: by forking there, the user took back all the
+ * parent's turns since.
+ */
+export const firstReplaced = (db: Database, fork: string, parent: string): number | undefined =>
+  db
+    .query<{ id: number | null }, [string, string]>(
+      `SELECT min(t.id) AS id FROM turns f JOIN turns t ON t.parent = f.parent
+       WHERE f.session = ? AND t.session = ?`,
+    )
+    .get(fork, parent)?.id ?? undefined

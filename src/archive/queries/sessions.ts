@@ -1,0 +1,165 @@
+/** Rows of sessions: listed, found by name, the latest of a project. */
+import type { Database } from "../database.ts"
+import { NOTES_SESSIONS } from "../notes-session.ts"
+
+/** A session as it is listed; its own numbers, without its subagents'. */
+export interface Session {
+  readonly id: string
+  readonly parent: string | null
+  readonly agent: string | null
+  readonly title: string | null
+  readonly cwd: string | null
+  readonly project: string | null
+  readonly branch: string | null
+  readonly version: string | null
+  readonly started: string | null
+  readonly ended: string | null
+  readonly turns: number
+  readonly messages: number
+  readonly tools: number
+  readonly errors: number
+  /** Bytes of its transcripts in the vault. */
+  readonly archived: number
+  readonly firstPrompt: string | null
+}
+
+const SESSION = `
+  SELECT s.id, s.parent, s.agent, s.title, s.cwd, p.path AS project, s.branch, s.version, s.started, s.ended,
+    (SELECT count(*) FROM turns t WHERE t.session = s.id AND t.via <> 'none') AS turns,
+    (SELECT count(*) FROM turns t JOIN messages m ON m.turn = t.id WHERE t.session = s.id) AS messages,
+    (SELECT coalesce(sum(t.tools), 0) FROM turns t WHERE t.session = s.id) AS tools,
+    (SELECT coalesce(sum(t.errors), 0) FROM turns t WHERE t.session = s.id) AS errors,
+    (SELECT coalesce(sum(x.archived), 0) FROM transcripts x WHERE x.session = s.id) AS archived,
+    (SELECT t.prompt FROM turns t WHERE t.session = s.id AND t.via NOT IN ('none', 'command') ORDER BY t.seq LIMIT 1)
+      AS firstPrompt
+  FROM sessions s LEFT JOIN projects p ON p.id = s.project`
+
+export interface SessionFilter {
+  readonly project?: string | undefined
+  readonly agents?: boolean
+  readonly limit: number
+}
+
+/** Newest first. */
+export function listSessions(db: Database, filter: SessionFilter): Session[] {
+  return db
+    .query<Session, [string | null, number, number]>(
+      // Selected first and counted later, because sorting would otherwise count every session of the archive.
+      `${SESSION} WHERE s.id IN (
+         SELECT i.id FROM sessions i LEFT JOIN projects q ON q.id = i.project
+         WHERE (?1 IS NULL OR q.path = ?1) AND (?2 OR i.parent IS NULL) ORDER BY i.ended DESC, i.id LIMIT ?3)
+       ORDER BY s.ended DESC, s.id`,
+    )
+    .all(filter.project ?? null, filter.agents ? 1 : 0, filter.limit)
+}
+
+/** Sessions whose id begins with `prefix`. */
+export function findSessions(db: Database, prefix: string): Session[] {
+  return db
+    .query<Session, [string]>(
+      `${SESSION} WHERE substr(s.id, 1, length(?1)) = ?1 ORDER BY s.id = ?1 DESC, s.id`,
+    )
+    .all(prefix)
+}
+
+/** Ids of the project's sessions, without subagents. The project may be known by either name. */
+export const sessionsOfProject = (db: Database, project: string, alias: string): string[] =>
+  db
+    .query<{ id: string }, [string, string]>(
+      `SELECT s.id FROM sessions s JOIN projects p ON p.id = s.project
+       WHERE s.parent IS NULL AND (p.path = ?1 OR p.path = ?2) ORDER BY s.id`,
+    )
+    .all(project, alias)
+    .map(({ id }) => id)
+
+export interface Ended {
+  readonly id: string
+  readonly ended: string | null
+}
+
+/** All sessions, last ended first. */
+export const sessionsByEnd = (db: Database): Ended[] =>
+  db.query<Ended, []>("SELECT id, ended FROM sessions ORDER BY ended DESC").all()
+
+/** When the first session of all began, and the last ended. */
+export const spanOfSessions = (db: Database): { first: string | null; last: string | null } | null =>
+  db
+    .query<{ first: string | null; last: string | null }, []>(
+      "SELECT min(started) AS first, max(ended) AS last FROM sessions",
+    )
+    .get()
+
+/** What a restore says about its session. */
+export interface SessionAbout {
+  readonly title: string | null
+  readonly titleOrigin: string
+  readonly ended: string | null
+  readonly version: string | null
+  readonly cwd: string | null
+  /** JSON, see todos.ts. */
+  readonly todos: string
+}
+
+export const aboutSession = (db: Database, session: string): SessionAbout | null =>
+  db
+    .query<SessionAbout, [string]>(
+      "SELECT title, title_origin AS titleOrigin, ended, version, cwd, todos FROM sessions WHERE id = ?",
+    )
+    .get(session)
+
+/** Bytes of the session's transcripts in the vault. */
+export const archivedOf = (db: Database, session: string): number =>
+  db
+    .query<{ archived: number | null }, [string]>(
+      "SELECT sum(archived) AS archived FROM transcripts WHERE session = ?",
+    )
+    .get(session)?.archived ?? 0
+
+/**
+ * What was kept with `remember` for the session's project. Selects sessions by name first: there is one notes session
+ * per project.
+ */
+export const keptNotes = (
+  db: Database,
+  session: string,
+): { readonly count: number; readonly session: string } | undefined =>
+  db
+    .query<{ count: number; session: string }, [string, string]>(
+      `SELECT count(*) AS count, n.id AS session FROM sessions n JOIN turns t ON t.session = n.id
+       WHERE n.id GLOB ? AND n.project = (SELECT project FROM sessions WHERE id = ?) GROUP BY n.id`,
+    )
+    .get(NOTES_SESSIONS, session) ?? undefined
+
+/** True when a human said something in session `s`; commands that only the host carries out (`/clear`) do not count. */
+const IS_SPOKEN_IN = `EXISTS (SELECT 1 FROM turns t WHERE t.session = s.id AND t.via NOT IN ('none', 'brief')
+  AND t.origin <> 'import' AND NOT (t.via = 'command' AND t.tools = 0 AND t.answer = ''))`
+
+/** Maximum number of empty sessions between a conversation and its continuation, one for each superfluous `/clear`. */
+const MOST_EMPTY = 8
+
+/** The session itself, or if no one said anything in it, the one it continues after `/clear`. */
+export function spokenIn(db: Database, session: string): string {
+  const row = db
+    .query<{ id: string }, [string]>(
+      `WITH RECURSIVE former (id, depth) AS (
+         SELECT ?, 0 UNION ALL
+         SELECT l.parent, depth + 1 FROM former JOIN lineage l ON l.child = former.id
+         WHERE l.kind = 'clear' AND depth < ${MOST_EMPTY})
+       SELECT s.id FROM former s WHERE ${IS_SPOKEN_IN} ORDER BY s.depth LIMIT 1`,
+    )
+    .get(session)
+  return row?.id ?? session
+}
+
+/** The project's session with the latest record, other than `besides`, in which a human said something to the host. */
+export function latestSession(db: Database, project: string, besides: string): string | undefined {
+  const row = db
+    .query<{ id: string }, [string, string]>(
+      `SELECT s.id FROM sessions s JOIN projects p ON p.id = s.project
+       WHERE p.path = ? AND s.id <> ? AND s.parent IS NULL
+         AND ${IS_SPOKEN_IN}
+       ORDER BY s.ended DESC LIMIT 1`,
+    )
+    .get(project, besides)
+  return row?.id
+}

@@ -1,0 +1,39 @@
+/** The archive in numbers. */
+import type { Database } from "../database.ts"
+
+export interface Totals {
+  readonly sessions: number
+  readonly subagents: number
+  readonly turns: number
+  readonly messages: number
+  readonly toolCalls: number
+  readonly errors: number
+  readonly files: number
+  readonly transcripts: number
+  /** Bytes of transcripts in the vault, uncompressed. */
+  readonly archivedBytes: number
+  readonly indexedBytes: number
+  readonly projects: number
+  readonly restores: number
+  readonly compactions: number
+}
+
+export function totals(db: Database): Totals {
+  return db
+    .query<Totals, []>(
+      `SELECT (SELECT count(*) FROM sessions WHERE parent IS NULL) AS sessions,
+        (SELECT count(*) FROM sessions WHERE parent IS NOT NULL) AS subagents,
+        (SELECT count(*) FROM turns WHERE via NOT IN ('none', 'brief')) AS turns,
+        (SELECT count(*) FROM messages) AS messages,
+        (SELECT count(*) FROM tool_calls) AS toolCalls,
+        (SELECT count(*) FROM tool_calls WHERE is_error = 1) AS errors,
+        (SELECT count(DISTINCT path) FROM files) AS files,
+        (SELECT count(*) FROM transcripts) AS transcripts,
+        (SELECT coalesce(sum(archived), 0) FROM transcripts) AS archivedBytes,
+        (SELECT coalesce(sum(indexed), 0) FROM transcripts) AS indexedBytes,
+        (SELECT count(*) FROM projects) AS projects,
+        (SELECT count(*) FROM restores WHERE text <> '') AS restores,
+        (SELECT count(*) FROM boundaries) AS compactions`,
+    )
+    .get()!
+}

@@ -1,0 +1,230 @@
+/** Rows of turns: of a session, by handle, around one, in the scope of a restore. */
+import type { Database } from "../database.ts"
+import { HANDLE_PREFIX } from "../handle-prefix.ts"
+import { rowsIn, type Scope, STANDS } from "./scope.ts"
+
+export interface TurnRow {
+  readonly id: number
+  readonly handle: string
+  readonly session: string
+  readonly seq: number
+  readonly via: string
+  readonly prompt: string
+  readonly answer: string
+  readonly started: string | null
+  readonly ended: string | null
+  readonly tools: number
+  readonly errors: number
+  readonly interrupted: number
+  readonly takenBack: number
+}
+
+/** Columns of a TurnRow. */
+const COLUMNS =
+  "id, handle, session, seq, via, prompt, answer, started, ended, tools, errors, interrupted, taken_back AS takenBack"
+
+export function turnsOf(db: Database, session: string, offset = 0, limit = -1): TurnRow[] {
+  return db
+    .query<TurnRow, [string, number, number]>(
+      `SELECT ${COLUMNS} FROM turns WHERE session = ? ORDER BY seq LIMIT ?3 OFFSET ?2`,
+    )
+    .all(session, offset, limit)
+}
+
+/** Turns whose handle begins with `handle`; its `ctx:` may be missing. */
+export function findTurns(db: Database, handle: string): TurnRow[] {
+  const bare = handle.startsWith(HANDLE_PREFIX) ? handle.slice(HANDLE_PREFIX.length) : handle
+  if (!/^[0-9a-z]+$/.test(bare)) return []
+  return db
+    .query<TurnRow, [string]>(
+      `SELECT ${COLUMNS} FROM turns WHERE substr(handle, 1, length(?1)) = ?1 ORDER BY length(handle), handle LIMIT 10`,
+    )
+    .all(bare)
+}
+
+/** A session's turns with these numbers, inclusive. */
+export const turnsBetween = (db: Database, session: string, from: number, to: number): TurnRow[] =>
+  db
+    .query<TurnRow, [string, number, number]>(
+      `SELECT ${COLUMNS} FROM turns WHERE session = ? AND seq BETWEEN ? AND ? ORDER BY seq`,
+    )
+    .all(session, from, to)
+
+export interface TokenUse {
+  readonly model: string
+  readonly input: number
+  readonly output: number
+  readonly cacheCreation: number
+  readonly cacheRead: number
+}
+
+/**
+ * Tokens of a turn by model; each API message counts once. A subagent's tokens in its parent's transcript do not count
+ * for the parent's turn; in the subagent's own transcript they do count for its turns.
+ */
+export function usageOf(db: Database, turn: number): TokenUse[] {
+  return db
+    .query<TokenUse, [number]>(
+      `SELECT model, sum(input) AS input, sum(output) AS output, sum(cache_creation) AS cacheCreation,
+         sum(cache_read) AS cacheRead FROM usage
+       WHERE turn = ? AND (sidechain = 0 OR instr(session, '/') > 0) GROUP BY model ORDER BY model`,
+    )
+    .all(turn)
+}
+
+/** Turns that a human started in this session: none of a subagent or from another tool's archive. */
+const OWN = "via NOT IN ('none', 'brief') AND origin <> 'import'"
+
+export function countTurns(db: Database, scope: Scope): number {
+  const counts = rowsIn<{ n: number }>(
+    db,
+    scope,
+    `SELECT count(*) AS n FROM turns t WHERE session = ?1 AND id <= ?2 AND ${OWN} AND ${STANDS}`,
+  )
+  return counts.reduce((sum, { n }) => sum + n, 0)
+}
+
+export interface TurnLine {
+  /** Without its prefix. */
+  readonly handle: string
+  readonly seq: number
+  /** Offset of its first line in the transcript, in bytes. */
+  readonly offset: number
+  readonly prompt: string
+  readonly answer: string
+  readonly tools: number
+  readonly errors: number
+  /** 1 when the human stopped the model. */
+  readonly interrupted: number
+}
+
+/** The latest turns that a human started, newest first. */
+export const latestTurns = (db: Database, scope: Scope, most: number): TurnLine[] =>
+  rowsIn<TurnLine & { id: number }>(
+    db,
+    scope,
+    `SELECT id, handle, seq, first AS "offset", prompt, answer, tools, errors, interrupted FROM turns t
+     WHERE session = ?1 AND id <= ?2 AND ${OWN} AND ${STANDS}
+       AND NOT (via = 'command' AND tools = 0 AND answer = '')
+     ORDER BY seq DESC LIMIT ${most}`,
+  )
+    .sort((a, b) => b.id - a.id)
+    .slice(0, most)
+    .map(({ id: _id, ...turn }) => turn)
+
+/** Ids of the latest turns of all, newest first. */
+export const latestTurnIds = (db: Database, scope: Scope, most: number): number[] =>
+  rowsIn<{ id: number }>(
+    db,
+    scope,
+    `SELECT id FROM turns WHERE session = ?1 AND id <= ?2 AND (taken_back = 0 OR ?3)
+     ORDER BY seq DESC LIMIT ${most}`,
+  )
+    .sort((a, b) => b.id - a.id)
+    .slice(0, most)
+    .map(({ id }) => id)
+
+export interface TurnText {
+  readonly turn: number
+  /** As the views keep them. */
+  readonly prompt: string
+  readonly answer: string
+}
+
+/** The turns of these messages that a human started and did not take back. */
+export const spokenTurns = (db: Database, messages: readonly number[]): TurnText[] =>
+  db
+    .query<TurnText, [string]>(
+      `SELECT DISTINCT t.id AS turn, t.prompt, t.answer FROM messages m JOIN turns t ON t.id = m.turn
+       WHERE m.id IN (SELECT value FROM json_each(?)) AND t.via NOT IN ('none', 'brief') AND t.origin <> 'import'
+         AND t.taken_back = 0`,
+    )
+    .all(JSON.stringify(messages))
+
+export interface TurnName {
+  readonly turn: number
+  /** Without its prefix. */
+  readonly handle: string
+  readonly started: string | null
+}
+
+export const turnNames = (db: Database, turns: readonly number[]): Map<number, TurnName> => {
+  const rows = db
+    .query<TurnName, [string]>(
+      "SELECT id AS turn, handle, started FROM turns WHERE id IN (SELECT value FROM json_each(?))",
+    )
+    .all(JSON.stringify(turns))
+  return new Map(rows.map((row) => [row.turn, row]))
+}
+
+/** A turn that was found, and the message in it that was. */
+export interface FoundRow {
+  readonly turn: number
+  /** Without its prefix. */
+  readonly handle: string
+  readonly session: string
+  readonly seq: number
+  readonly uuid: string | null
+  readonly project: string | null
+  readonly started: string | null
+  readonly prompt: string
+  readonly answer: string
+  readonly takenBack: number
+  readonly first: number
+  /** The message's id; null when the turn was found as a whole. */
+  readonly message: number | null
+  readonly role: string | null
+  readonly kind: string | null
+  readonly time: string | null
+  readonly offset: number | null
+  readonly length: number | null
+  readonly copy: string | null
+}
+
+/** @param found with the ids of turns and messages; more than these is ignored */
+export function foundRows(
+  db: Database,
+  found: readonly { readonly turn: number; readonly message: number | undefined }[],
+): Map<number, FoundRow> {
+  const rows = db
+    .query<FoundRow, [string]>(
+      `SELECT t.id AS turn, t.handle, t.session, t.seq, t.uuid, p.path AS project, t.started, t.prompt, t.answer, t.first, t.taken_back AS takenBack,
+         m.id AS message, m.role, m.kind, m.time, m.offset, m.length, x.copy
+       FROM json_each(?) w JOIN turns t ON t.id = w.value ->> 'turn' LEFT JOIN messages m ON m.id = w.value ->> 'message'
+       LEFT JOIN transcripts x ON x.id = m.transcript LEFT JOIN sessions s ON s.id = t.session LEFT JOIN projects p ON p.id = s.project`,
+    )
+    .all(JSON.stringify(found))
+  return new Map(rows.map((row) => [row.turn, row]))
+}
+
+export interface TurnOfLine {
+  readonly turn: number
+  /** Without its prefix. */
+  readonly handle: string
+  readonly session: string
+  readonly seq: number
+  readonly project: string | null
+  readonly prompt: string
+  readonly takenBack: number
+  readonly time: string | null
+}
+
+/** The turn of the message with one of these keys (identity.ts). */
+export const turnOfLine = (
+  db: Database,
+  session: string,
+  {
+    key,
+    original,
+    alias,
+  }: { readonly key: bigint; readonly original?: bigint | undefined; readonly alias?: bigint | undefined },
+): TurnOfLine | undefined =>
+  db
+    .query<TurnOfLine, [bigint, bigint | null, string, bigint | null]>(
+      `SELECT t.id AS turn, t.handle, t.session, t.seq, p.path AS project, t.prompt, t.taken_back AS takenBack, m.time
+         FROM (SELECT turn, time FROM messages WHERE key IN (?, ?)
+               UNION ALL SELECT turn, time FROM messages WHERE session = ? AND alias = ? LIMIT 1) m
+         JOIN turns t ON t.id = m.turn LEFT JOIN sessions s ON s.id = t.session
+         LEFT JOIN projects p ON p.id = s.project`,
+    )
+    .get(key, original ?? null, session, alias ?? null) ?? undefined
