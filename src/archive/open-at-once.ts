@@ -7,7 +7,7 @@ import { PARSER, SEEN_ALL } from "./schema.ts"
 /** ms to wait for another writer. */
 const WAIT = 2000
 
-/** @returns undefined if something must be done or reported first, by `openForReading` (read.ts) */
+/** @returns undefined if something must be done or reported first, by `openForReading` */
 export function openAtOnce(dataHome: string): Database | undefined {
   if (!existsSync(databasePath(dataHome))) return undefined
   try {

@@ -1,5 +1,4 @@
 /** The archive in numbers, counted on request. */
-
 import { readdirSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { CtxError, codeOf, EXIT, messageOf, VIEWS_LOST } from "../util/errors.ts"
@@ -7,9 +6,9 @@ import { vaultFiles } from "../vault/walk.ts"
 import { type Backlog, backlog } from "./backlog.ts"
 import { isOutdated } from "./complete.ts"
 import { databasePath } from "./database.ts"
+import { openForReading } from "./open-for-reading.ts"
 import { listSessions, type Session } from "./queries/sessions.ts"
 import { type Totals, totals } from "./queries/totals.ts"
-import { openForReading } from "./read.ts"
 import { lastRepair, type Repair } from "./repairs.ts"
 import { type WordTotals, wordTotals } from "./word-index.ts"
 

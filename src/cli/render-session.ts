@@ -1,10 +1,9 @@
 /** Renders sessions and their turns as tables. Pure. */
-
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { folderOf } from "../archive/project.ts"
 import type { Lineage } from "../archive/queries/lineage.ts"
 import type { Session } from "../archive/queries/sessions.ts"
-import type { TurnRow } from "../archive/queries/turns.ts"
+import type { Turn } from "../read/turn.ts"
 import { bytes, count, oneLine } from "../util/text.ts"
 import type { Screen } from "./screen.ts"
 import { fit, safe } from "./style.ts"
@@ -114,7 +113,7 @@ function lineageLines(row: Session, { parents, children, subagents }: Lineage): 
   return lines
 }
 
-export function renderTurns(turns: readonly TurnRow[], screen: Screen): string[] {
+export function renderTurns(turns: readonly Turn[], screen: Screen): string[] {
   return renderTable(
     [
       { title: "turn" },
@@ -125,7 +124,7 @@ export function renderTurns(turns: readonly TurnRow[], screen: Screen): string[]
       { title: "prompt", flexible: true },
     ],
     turns.map((turn) => [
-      HANDLE_PREFIX + turn.handle,
+      turn.handle,
       String(turn.seq),
       ago(turn.started, screen.now),
       String(turn.tools),
@@ -137,8 +136,8 @@ export function renderTurns(turns: readonly TurnRow[], screen: Screen): string[]
   )
 }
 
-function promptLine({ via, prompt, answer, interrupted, takenBack }: TurnRow): string {
-  const fate = [...(takenBack === 1 ? ["taken back"] : []), ...(interrupted === 1 ? ["interrupted"] : [])]
+function promptLine({ via, prompt, answer, interrupted, takenBack }: Turn): string {
+  const fate = [...(takenBack ? ["taken back"] : []), ...(interrupted ? ["interrupted"] : [])]
   const ended = fate.length > 0 ? `(${fate.join(", ")}) ` : ""
   if (via === "none") return `${ended}(before the first prompt) ${answer}`
   return ended + (via === "bash" ? `! ${prompt}` : prompt)

@@ -1,6 +1,6 @@
 /** Renders a whole turn as text for a terminal. Pure. */
-import type { ToldPart, TurnMessage, WholeTurn } from "../archive/turn.ts"
 import { callsIn, partText } from "../export/part-text.ts"
+import type { ToldPart, TurnMessage, WholeTurn } from "../read/turn.ts"
 import type { Part } from "../transcript/types.ts"
 import { count, oneLine } from "../util/text.ts"
 import { type Style, safe } from "./style.ts"

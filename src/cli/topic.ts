@@ -1,8 +1,7 @@
 /** What commands that answer one question share: their words, the project to search, and the error for no result. */
-
 import type { Database } from "../archive/database.ts"
+import { openForReading } from "../archive/open-for-reading.ts"
 import { knownAs } from "../archive/queries/projects.ts"
-import { openForReading } from "../archive/read.ts"
 import { usageError } from "../util/errors.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import { positive, words } from "./args.ts"

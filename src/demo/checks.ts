@@ -1,9 +1,8 @@
 /** Checks whether the demo's session really came back. */
-
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { findTurns } from "../archive/queries/turns.ts"
-import { readTurn } from "../archive/turn.ts"
+import { readTurn, turnOf } from "../read/turn.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import { type DemoSession, FACTS } from "./session.ts"
 
@@ -61,7 +60,7 @@ function opensTurn({ restored, db, dataHome }: Seen): boolean {
   if (turn === undefined) return false
   const readers = new CopyReaders()
   try {
-    const { messages } = readTurn(db, dataHome, turn, readers)
+    const { messages } = readTurn(db, dataHome, turnOf(turn), readers)
     return messages.some(({ parts }) =>
       parts.some((p) => p.kind === "toolResult" && p.text.includes(FACTS.error)),
     )

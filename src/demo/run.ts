@@ -1,9 +1,8 @@
 /** Plays the host: writes the demo's transcript and calls this executable's real hooks, each as its own process. */
-
 import { appendFileSync, mkdirSync } from "node:fs"
 import { dirname, join } from "node:path"
+import { openForReading } from "../archive/open-for-reading.ts"
 import { type Totals, totals } from "../archive/queries/totals.ts"
-import { openForReading } from "../archive/read.ts"
 import { isolatedEnvironment, loadSettings, type Paths } from "../config/load.ts"
 import { sweepDue } from "../job/sweep.ts"
 import { type VerifyReport, verify } from "../vault/verify.ts"

@@ -1,7 +1,7 @@
 /** Excluded folders: whether they exist, and which of their sessions the archive has from before. */
 import { existsSync } from "node:fs"
 import { absolutePattern, isExcludedFolder } from "../archive/excluded.ts"
-import { openForReading } from "../archive/read.ts"
+import { openForReading } from "../archive/open-for-reading.ts"
 import { literalStart } from "../util/globs.ts"
 import { count } from "../util/text.ts"
 import { type Finding, finding, type Patient, SHOWN } from "./finding.ts"

@@ -1,9 +1,7 @@
 /** Reads a transcript out of the vault, byte for byte as the host wrote it. */
-
 import type { Database } from "../archive/database.ts"
-import { messagesOf } from "../archive/queries/messages.ts"
 import { type TranscriptRow, transcriptsOf } from "../archive/transcripts.ts"
-import { lineOf } from "../archive/turn.ts"
+import { linesOfTurn } from "../read/turn.ts"
 import { CtxError, EXIT } from "../util/errors.ts"
 import { isSuperseded, vaultFile } from "../vault/layout.ts"
 import { CopyReader, CopyReaders } from "../vault/reader.ts"
@@ -16,8 +14,8 @@ export function* exportRaw(db: Database, dataHome: string, selection: Selection)
   if (selection.kind === "turn") {
     const readers = new CopyReaders()
     try {
-      for (const row of messagesOf(db, selection.turn.id)) {
-        yield lineOf(dataHome, row, readers)
+      for (const line of linesOfTurn(db, dataHome, selection.turn, readers)) {
+        yield line
         yield Uint8Array.of(NEWLINE)
       }
     } finally {

@@ -1,14 +1,13 @@
 /** Selects what to export: a turn, or a session with or without its subagents. */
-
 import type { Database } from "../archive/database.ts"
-import { find } from "../archive/find.ts"
 import { lineageOf } from "../archive/queries/lineage.ts"
 import { findSessions, type Session } from "../archive/queries/sessions.ts"
-import type { TurnRow } from "../archive/queries/turns.ts"
+import { findByName } from "../read/by-name.ts"
+import type { Turn } from "../read/turn.ts"
 import { CtxError, EXIT, usageError } from "../util/errors.ts"
 
 export type Selection =
-  | { readonly kind: "turn"; readonly turn: TurnRow }
+  | { readonly kind: "turn"; readonly turn: Turn }
   | { readonly kind: "sessions"; readonly sessions: readonly Session[] }
 
 export interface AgentChoice {
@@ -19,7 +18,7 @@ export interface AgentChoice {
 }
 
 export function select(db: Database, word: string, agents: AgentChoice): Selection {
-  const found = find(db, word)
+  const found = findByName(db, word)
   if (found.kind === "turn") {
     if (agents.all || agents.only !== undefined)
       throw usageError(

@@ -1,9 +1,7 @@
 /** Reads the complete turns of a selection one at a time. */
-
 import type { Database } from "../archive/database.ts"
 import type { Session } from "../archive/queries/sessions.ts"
-import { turnsOf } from "../archive/queries/turns.ts"
-import { readTurn, type WholeTurn } from "../archive/turn.ts"
+import { readTurn, turnsOfSession, type WholeTurn } from "../read/turn.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import type { Selection } from "./select.ts"
 
@@ -25,7 +23,7 @@ export function* turnsOfSelection(
       return
     }
     for (const session of selection.sessions) {
-      const turns = turnsOf(db, session.id)
+      const turns = turnsOfSession(db, session.id)
       yield { session, turns: turns.values().map((turn) => readTurn(db, dataHome, turn, readers)) }
     }
   } finally {

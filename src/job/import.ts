@@ -1,7 +1,6 @@
 /**
  * Imports whole histories, transcript by transcript. Each slice is committed, so an import can be stopped and resumed.
  */
-
 import { type Database, prepareForLongWork } from "../archive/database.ts"
 import { catchUp } from "../archive/indexing.ts"
 import { totals } from "../archive/queries/totals.ts"

@@ -1,5 +1,4 @@
 /** Renders what the next session of a project will be told, so that its start need not open the database. */
-
 import type { Database } from "../archive/database.ts"
 import { readPointer, writePointer } from "../archive/pointers.ts"
 import { latestSession } from "../archive/queries/sessions.ts"

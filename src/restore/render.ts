@@ -1,5 +1,4 @@
 /** Renders the material as the text that goes back to the model. Pure: same input, same bytes. */
-
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import type { TurnLine } from "../archive/queries/turns.ts"
 import { count, cut } from "../util/text.ts"

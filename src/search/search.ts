@@ -5,8 +5,9 @@ import { matchesAmong } from "../archive/queries/words.ts"
 import type { CopyReaders } from "../vault/reader.ts"
 import { type Candidates, candidatesOf } from "./candidates.ts"
 import { allOf, expressionOf, isExact, needsWord, wordsGivenBy } from "./expression.ts"
+import type { FinderRequest, FinderResult } from "./finder.ts"
 import { fuse, type Similar } from "./fuse.ts"
-import { type Hit, hitsOf } from "./hit.ts"
+import { hitsOf } from "./hit.ts"
 import { latestTurns } from "./latest.ts"
 import { MessageTexts } from "./message-text.ts"
 import { type Filter, filterOf, type Narrowing } from "./narrowing.ts"
@@ -14,11 +15,7 @@ import { isWordless, type Node, parseQuery, type Query } from "./query.ts"
 import { besides, bestFirst, type Ranked, rank, scorer, shortlist, WEIGHTS } from "./rank.ts"
 import { verified } from "./verify.ts"
 
-export interface SearchRequest extends Narrowing {
-  /** Any text. Empty: the newest of what passes the filters. */
-  readonly query: string
-  /** Maximum number of hits. */
-  readonly limit: number
+export interface SearchRequest extends FinderRequest {
   /**
    * What a search by meaning found, best first, with the same restrictions. Ignored when operators or phrases say what
    * a message must have: meaning cannot be checked for words.
@@ -26,18 +23,11 @@ export interface SearchRequest extends Narrowing {
   readonly similar?: readonly Similar[] | undefined
   /** Whether words count besides meaning. Default: true. */
   readonly byWords?: boolean | undefined
-  /** Whether to show only a hit's best message. Default: false. */
-  readonly isBrief?: boolean | undefined
 }
 
-export interface Found {
-  readonly hits: readonly Hit[]
-  /** Whether there are more hits than were asked for. */
-  readonly more: boolean
-  /** All turns that were found, best first. */
+export interface Found extends FinderResult {
+  /** Ids of all turns that were found, best first. */
   readonly turns: readonly number[]
-  /** Whether nothing had the query's phrases and fields, so these hits only contain words of it. */
-  readonly isLoose: boolean
 }
 
 /** Minimum number of messages that are ranked. 250 found no more (docs/measurements/search.md) and cost twice as much. */

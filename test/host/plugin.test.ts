@@ -2,13 +2,12 @@
  * Plugins of newer clients may answer a compaction themselves (`session.compact`): no model is asked, PreCompact does
  * not run, and what the plugin keeps is written into the transcript a second time, under new uuids.
  */
-
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Database } from "../../src/archive/database.ts"
+import { openForReading } from "../../src/archive/open-for-reading.ts"
 import { turnsOf } from "../../src/archive/queries/turns.ts"
-import { openForReading } from "../../src/archive/read.ts"
 import type { Receipt } from "../../src/restore/receipt.ts"
 import {
   additionalContext,

@@ -1,8 +1,6 @@
 /** In the reference each line of the assistant replaced the one before: no tool call of any turn was kept. */
-
 import { expect, test } from "bun:test"
-import { turnsOf } from "../../src/archive/queries/turns.ts"
-import { readTurn } from "../../src/archive/turn.ts"
+import { readTurn, turnsOfSession } from "../../src/read/turn.ts"
 import { CopyReaders } from "../../src/vault/reader.ts"
 import { Archive } from "../support/archive.ts"
 
@@ -24,7 +22,7 @@ test("10 turns, 30 tool calls: commands, paths, results, texts in between and th
   }
   archive.follow(transcript.flush())
   const readers = new CopyReaders()
-  const turns = turnsOf(archive.db, "s1")
+  const turns = turnsOfSession(archive.db, "s1")
   expect(turns).toHaveLength(10)
   for (const [n, row] of turns.entries()) {
     const turn = readTurn(archive.db, archive.dataHome, row, readers)

@@ -1,5 +1,4 @@
 /** The reference numbered turns within a sliding window: two of them were number 30. */
-
 import { expect, test } from "bun:test"
 import { turnsOf } from "../../src/archive/queries/turns.ts"
 import { Archive } from "../support/archive.ts"

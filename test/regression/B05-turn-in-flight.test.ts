@@ -1,5 +1,4 @@
 /** The reference stored a turn that was read while it grew twice: once half, once whole. */
-
 import { expect, test } from "bun:test"
 import { appendFileSync } from "node:fs"
 import { turnsOf } from "../../src/archive/queries/turns.ts"

@@ -1,5 +1,4 @@
 /** The reference deduplicated by words alone: two "continue" turns, or the same session again, were one row. */
-
 import { expect, test } from "bun:test"
 import { toolCallsOf } from "../../src/archive/queries/calls.ts"
 import { turnsOf } from "../../src/archive/queries/turns.ts"

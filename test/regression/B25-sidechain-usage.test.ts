@@ -1,5 +1,4 @@
 /** The reference took a subagent's 905 tokens for the size of the context. */
-
 import { expect, test } from "bun:test"
 import { turnsOf, usageOf } from "../../src/archive/queries/turns.ts"
 import { Archive } from "../support/archive.ts"

@@ -2,7 +2,6 @@
  * Where the host had written a transcript anew before the views had followed it, its new content was indexed first. So
  * what it was before counted as said last, in listings and in what a compaction gives back, until the views were rebuilt.
  */
-
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { readFileSync, writeFileSync } from "node:fs"
 import { messagesOf } from "../../src/archive/queries/messages.ts"

@@ -42,6 +42,12 @@ export function findTurns(db: Database, handle: string): TurnRow[] {
     .all(bare)
 }
 
+/** @param handle with or without its prefix */
+export const turnId = (db: Database, handle: string): number =>
+  db
+    .query<{ id: number }, [string]>("SELECT id FROM turns WHERE handle = ?")
+    .get(handle.startsWith(HANDLE_PREFIX) ? handle.slice(HANDLE_PREFIX.length) : handle)!.id
+
 /** A session's turns with these numbers, inclusive. */
 export const turnsBetween = (db: Database, session: string, from: number, to: number): TurnRow[] =>
   db

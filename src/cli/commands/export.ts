@@ -1,8 +1,8 @@
 /** `ctxbridge export`: writes a session or turn from the archive, either unchanged or readable. */
 import { resolve } from "node:path"
 import type { Database } from "../../archive/database.ts"
+import { openForReading } from "../../archive/open-for-reading.ts"
 import { lineageOf } from "../../archive/queries/lineage.ts"
-import { openForReading } from "../../archive/read.ts"
 import { writeExport } from "../../export/file-sink.ts"
 import { sessionLine, turnLines } from "../../export/jsonl.ts"
 import { sessionMarkdown, turnMarkdown } from "../../export/markdown.ts"

@@ -1,18 +1,17 @@
 /** `ctxbridge forget`: removes sessions, projects or a text from the archive, and keeps them out. */
-
 import { existsSync, realpathSync } from "node:fs"
 import { resolve } from "node:path"
 import type { Database } from "../../archive/database.ts"
-import { findSession } from "../../archive/find.ts"
+import { openForReading } from "../../archive/open-for-reading.ts"
 import { folderOf, projectOf } from "../../archive/project.ts"
 import { lineageOf } from "../../archive/queries/lineage.ts"
 import { sessionsOfProject } from "../../archive/queries/sessions.ts"
-import { openForReading } from "../../archive/read.ts"
 import { spoolStatus } from "../../archive/spool.ts"
 import { CarriedSearch, namesOf } from "../../job/carried.ts"
 import { forget, resumeForgetting, unfinished } from "../../job/forget.ts"
 import { type Leaving, leaving, tombstonesOf } from "../../job/forget-sessions.ts"
 import { findText, type TextFound } from "../../job/forget-text.ts"
+import { findSessionByName } from "../../read/by-name.ts"
 import { type Finder, patternFinder, textFinder } from "../../transcript/find-text.ts"
 import { CtxError, EXIT, messageOf, usageError } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
@@ -184,7 +183,7 @@ function withViews<T>(dataHome: string, work: (db: Database) => T): T {
 function sessionsMeant(db: Database, cwd: string, word: string, dataHome: string): string[] {
   if (!/^(\.{0,2}\/|\.{1,2}$)/.test(word)) {
     const forgotten = listTombstones(dataHome).find(({ session, whole }) => whole && session === word)
-    return [forgotten?.session ?? findSession(db, word).id]
+    return [forgotten?.session ?? findSessionByName(db, word).id]
   }
   const folder = resolve(cwd, word)
   const project = projectOf(existsSync(folder) ? realpathSync(folder) : folder)

@@ -1,7 +1,7 @@
 /** `ctxbridge model`: manages the sentence model used by search by meaning. */
 import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
-import { openForReading } from "../../archive/read.ts"
+import { openForReading } from "../../archive/open-for-reading.ts"
 import { type VectorTotals, vectorTotals } from "../../archive/vectors.ts"
 import {
   embedderId,

@@ -1,15 +1,14 @@
 /** `ctxbridge preview`: what the model would be given now, and why. */
-
 import { existsSync, realpathSync } from "node:fs"
 import { resolve } from "node:path"
 import type { Database } from "../../archive/database.ts"
-import { findSession } from "../../archive/find.ts"
+import { openForReading } from "../../archive/open-for-reading.ts"
 import { folderOf, projectOf } from "../../archive/project.ts"
 import { knownAs } from "../../archive/queries/projects.ts"
 import { latestSession } from "../../archive/queries/sessions.ts"
-import { openForReading } from "../../archive/read.ts"
 import { readState } from "../../hook/state.ts"
 import { waitingPrompt } from "../../hook/waiting.ts"
+import { findSessionByName } from "../../read/by-name.ts"
 import { explain, type Section } from "../../restore/explain.ts"
 import { gatherBrief } from "../../restore/gather.ts"
 import type { Facts, RelatedLine } from "../../restore/material.ts"
@@ -93,7 +92,7 @@ function preview(db: Database, env: Environment, source: Source, session: string
 }
 
 function sessionWanted(db: Database, env: Environment, wanted: string | undefined): string {
-  if (wanted !== undefined) return findSession(db, wanted).id
+  if (wanted !== undefined) return findSessionByName(db, wanted).id
   const folder = resolve(env.cwd)
   const project = projectOf(existsSync(folder) ? realpathSync(folder) : folder)
   const last = latestSession(db, knownAs(db, project) ?? project, "")

@@ -1,6 +1,6 @@
 /** `ctxbridge purge`: forgets sessions that have been silent for a long time. */
+import { openForReading } from "../../archive/open-for-reading.ts"
 import { sessionsByEnd } from "../../archive/queries/sessions.ts"
-import { openForReading } from "../../archive/read.ts"
 import { leaving, silentSince } from "../../job/forget-sessions.ts"
 import { usageError } from "../../util/errors.ts"
 import { stringArg } from "../args.ts"

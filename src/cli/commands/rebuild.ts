@@ -1,6 +1,6 @@
 /** `ctxbridge rebuild`: makes all views again from the vault alone. */
 import { existsSync } from "node:fs"
-import { vaultFolder } from "../../archive/read.ts"
+import { vaultFolder } from "../../archive/open-for-reading.ts"
 import { type RebuildReport, rebuild } from "../../archive/rebuild.ts"
 import { planRebuild } from "../../archive/rebuild-plan.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"

@@ -1,9 +1,8 @@
 /** `ctxbridge receipts`: what each compaction kept, what was given back, and what was lost. */
-
-import { findSession } from "../../archive/find.ts"
+import { openForReading } from "../../archive/open-for-reading.ts"
 import { folderOf } from "../../archive/project.ts"
 import { knownAs } from "../../archive/queries/projects.ts"
-import { openForReading } from "../../archive/read.ts"
+import { findSessionByName } from "../../read/by-name.ts"
 import { tokensOf } from "../../restore/receipt-line.ts"
 import { receiptsOf } from "../../restore/receipts.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
@@ -34,7 +33,7 @@ export default {
     const db = openForReading(env.dataHome)
     try {
       const project = knownAs(db, place)
-      const session = wanted === undefined ? undefined : findSession(db, wanted).id
+      const session = wanted === undefined ? undefined : findSessionByName(db, wanted).id
       const onProgress = (done: number, total: number): void => out.progress("sessions", done, total)
       const found = receiptsOf(db, env.dataHome, { project, session, limit, onProgress })
       const receipts = found.slice(0, limit)

@@ -1,9 +1,9 @@
 /** `ctxbridge resurrect`: writes sessions that the host has deleted back, so that it can resume them. */
 import { resolve } from "node:path"
-import { find } from "../../archive/find.ts"
 import { HANDLE_PREFIX } from "../../archive/handle-prefix.ts"
-import { openForReading } from "../../archive/read.ts"
+import { openForReading } from "../../archive/open-for-reading.ts"
 import { type Resurrected, resurrect, sessionsInVault } from "../../export/resurrect.ts"
+import { findByName } from "../../read/by-name.ts"
 import { EXIT, usageError } from "../../util/errors.ts"
 import { stringArg, words } from "../args.ts"
 import type { Command } from "../command.ts"
@@ -65,7 +65,7 @@ function sessionsMeant(dataHome: string, given: readonly string[]): string[] {
     if (!word.startsWith(HANDLE_PREFIX)) return word.split("/")[0]!
     const db = openForReading(dataHome)
     try {
-      const found = find(db, word)
+      const found = findByName(db, word)
       return (found.kind === "turn" ? found.turn.session : found.session.id).split("/")[0]!
     } finally {
       db.close()

@@ -1,13 +1,12 @@
 /** `ctxbridge search`: finds turns of any session by what was said, run, read or failed. */
-
 import type { Database } from "../../archive/database.ts"
 import { openAtOnce } from "../../archive/open-at-once.ts"
 import { knownAs } from "../../archive/queries/projects.ts"
 import type { ColdHit, ColdRequest } from "../../search/cold.ts"
 import type { Hit } from "../../search/hit.ts"
+import { LocalFinder } from "../../search/local-finder.ts"
 import { typedPath } from "../../search/narrowing.ts"
 import { ROLES } from "../../search/query.ts"
-import { search } from "../../search/search.ts"
 import { usageError } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
 import { CopyReaders } from "../../vault/reader.ts"
@@ -84,7 +83,10 @@ export default {
               Object.values(narrowing).some(Boolean),
             )
       const bySense = sense && { similar: sense.similar, byWords: mode === "hybrid" }
-      const { turns, isLoose, ...indexed } = search(db, env.dataHome, { ...request, ...bySense }, readers)
+      const { turns, isLoose, ...indexed } = new LocalFinder(db, env.dataHome, readers).find({
+        ...request,
+        ...bySense,
+      })
       const found: Answer =
         args["cold"] === true ? await withCold(context, db, request, indexed, turns) : indexed
       const isOnlyLoose = isLoose && found.hits.length > 0 && !found.hits.some((hit) => "cold" in hit)
@@ -160,8 +162,10 @@ async function withCold(
 
 async function sessionWanted({ args }: Context, db: Database): Promise<string | undefined> {
   const word = stringArg(args, "session")
-  return word === undefined ? undefined : (await import("../../archive/find.ts")).findSession(db, word).id
+  return word === undefined
+    ? undefined
+    : (await import("../../read/by-name.ts")).findSessionByName(db, word).id
 }
 
 const openedFor = async (dataHome: string): Promise<Database> =>
-  openAtOnce(dataHome) ?? (await import("../../archive/read.ts")).openForReading(dataHome)
+  openAtOnce(dataHome) ?? (await import("../../archive/open-for-reading.ts")).openForReading(dataHome)

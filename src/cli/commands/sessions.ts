@@ -1,10 +1,9 @@
 /** `ctxbridge sessions`: lists the archived sessions, newest first. */
-
 import type { Database } from "../../archive/database.ts"
+import { openForReading } from "../../archive/open-for-reading.ts"
 import { folderOf } from "../../archive/project.ts"
 import { knownAs } from "../../archive/queries/projects.ts"
-import { listSessions } from "../../archive/queries/sessions.ts"
-import { openForReading } from "../../archive/read.ts"
+import { sessionList } from "../../read/sessions.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { positive } from "../args.ts"
 import type { Command } from "../command.ts"
@@ -30,14 +29,11 @@ export default {
     const db = openForReading(env.dataHome)
     try {
       const project = knownAs(db, wanted)
-      // Fetch one more than is shown, to know whether there are more.
-      const found = listSessions(db, { project, agents: args["agents"] === true, limit: limit + 1 })
-      if (found.length === 0) throw nothing(db, project)
-      const rows = found.slice(0, limit)
-      const screen = screenOf(out)
-      for (const line of renderSessions(rows, screen)) out.print(line)
-      if (found.length > limit) out.print(`More with --limit ${limit * 5}.`)
-      out.json({ project: project ?? null, sessions: rows, more: found.length > limit })
+      const { sessions, more } = sessionList(db, { project, agents: args["agents"] === true, limit })
+      if (sessions.length === 0) throw nothing(db, project)
+      for (const line of renderSessions(sessions, screenOf(out))) out.print(line)
+      if (more) out.print(`More with --limit ${limit * 5}.`)
+      out.json({ project: project ?? null, sessions, more })
     } finally {
       db.close()
     }

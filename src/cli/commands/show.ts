@@ -1,14 +1,10 @@
 /** `ctxbridge show`: a whole turn from the vault, or the turns of a session. */
-
 import type { Database } from "../../archive/database.ts"
-import { find } from "../../archive/find.ts"
-import { HANDLE_PREFIX } from "../../archive/handle-prefix.ts"
-import { lineageOf } from "../../archive/queries/lineage.ts"
+import { openForReading } from "../../archive/open-for-reading.ts"
 import type { Session } from "../../archive/queries/sessions.ts"
-import { type TurnRow, turnsOf } from "../../archive/queries/turns.ts"
-import { openForReading } from "../../archive/read.ts"
-import { takenBackOf } from "../../archive/taken-back.ts"
-import { readTurn } from "../../archive/turn.ts"
+import { findByName } from "../../read/by-name.ts"
+import { openSession } from "../../read/sessions.ts"
+import { readTurn, type Turn } from "../../read/turn.ts"
 import { type Page, pageOf, shortLines } from "../../util/pages.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import { positive } from "../args.ts"
@@ -41,7 +37,7 @@ export default {
     const word = String(args["what"])
     const db = openForReading(env.dataHome)
     try {
-      const found = find(db, word)
+      const found = findByName(db, word)
       if (found.kind === "turn") showTurn(context, db, found.turn)
       else showSession(context, db, found.session)
     } finally {
@@ -57,11 +53,11 @@ function paging({ args, out }: Context, room: number): { number: number; room: n
   return { number: page ?? 1, room: whole ? Number.POSITIVE_INFINITY : room }
 }
 
-function showTurn(context: Context, db: Database, row: TurnRow): void {
+function showTurn(context: Context, db: Database, short: Turn): void {
   const { env, out } = context
   const { number, room } = paging(context, PAGE_CHARACTERS)
   const readers = new CopyReaders()
-  const turn = readTurn(db, env.dataHome, row, readers)
+  const turn = readTurn(db, env.dataHome, short, readers)
   readers.close()
   if (out.wantsJson) {
     const page = pageOf(turn.messages, number, room, (message) => JSON.stringify(message).length)
@@ -77,16 +73,10 @@ function showTurn(context: Context, db: Database, row: TurnRow): void {
 function showSession(context: Context, db: Database, session: Session): void {
   const { out } = context
   const { number, room } = paging(context, PAGE_TURNS)
-  const lineage = lineageOf(db, session.id)
-  const page = pageOf(turnsOf(db, session.id), number, room, () => 1)
+  const { lineage, turns } = openSession(db, session)
+  const page = pageOf(turns, number, room, () => 1)
   if (out.wantsJson) {
-    const turns = page.items.map(({ id: _id, takenBack, interrupted, ...turn }) => ({
-      ...turn,
-      interrupted: interrupted === 1,
-      handle: HANDLE_PREFIX + turn.handle,
-      ...takenBackOf({ takenBack }),
-    }))
-    out.json({ session, lineage, turns, page: pageNote(page, session.id) })
+    out.json({ session, lineage, turns: page.items, page: pageNote(page, session.id) })
     return
   }
   const screen = screenOf(out)

@@ -1,10 +1,9 @@
 /** `ctxbridge status`: the state of the archive. Every number is counted on request. */
-
 import { existsSync } from "node:fs"
 import type { Database } from "../../archive/database.ts"
+import { openForReading } from "../../archive/open-for-reading.ts"
 import { projectOf } from "../../archive/project.ts"
 import { latestSession } from "../../archive/queries/sessions.ts"
-import { openForReading } from "../../archive/read.ts"
 import { spoolStatus } from "../../archive/spool.ts"
 import { readStatus } from "../../archive/status.ts"
 import { type ContextReport, examineContext } from "../../autopilot/examine.ts"

@@ -1,8 +1,7 @@
 /** `ctxbridge timeline`: the turns before and after a given one. */
-import { find } from "../../archive/find.ts"
-import { HANDLE_PREFIX } from "../../archive/handle-prefix.ts"
-import { openForReading } from "../../archive/read.ts"
-import { timeline } from "../../search/timeline.ts"
+import { openForReading } from "../../archive/open-for-reading.ts"
+import { findByName } from "../../read/by-name.ts"
+import { timelineOf } from "../../read/timeline.ts"
 import { usageError } from "../../util/errors.ts"
 import { count, oneLine } from "../../util/text.ts"
 import { positive } from "../args.ts"
@@ -23,16 +22,16 @@ export default {
     const around = positive(args, "around") ?? AROUND
     const db = openForReading(env.dataHome)
     try {
-      const found = find(db, String(args["handle"]))
+      const found = findByName(db, String(args["handle"]))
       if (found.kind === "session") {
         throw usageError(
           `${args["handle"]} is a session, not a turn`,
           `ctxbridge show ${args["handle"]} lists its turns`,
         )
       }
-      const turns = timeline(db, found.turn, around)
-      const handle = HANDLE_PREFIX + found.turn.handle
-      out.json({ handle, session: found.turn.session, turns })
+      const turns = timelineOf(db, found.turn, around)
+      const { handle, session } = found.turn
+      out.json({ handle, session, turns })
       if (out.wantsJson) return
       const { style, columns, now } = screenOf(out)
       for (const turn of turns) {

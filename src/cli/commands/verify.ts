@@ -2,7 +2,7 @@
 import { join } from "node:path"
 import { type Backlog, backlog } from "../../archive/backlog.ts"
 import { isExcluded } from "../../archive/excluded.ts"
-import { openForReading } from "../../archive/read.ts"
+import { openForReading } from "../../archive/open-for-reading.ts"
 import { forgottenTranscript } from "../../archive/take.ts"
 import { EXIT } from "../../util/errors.ts"
 import { verify } from "../../vault/verify.ts"

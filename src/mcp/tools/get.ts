@@ -1,7 +1,7 @@
 /** `get`: a whole turn from the vault, in pages. */
-import { openForReading } from "../../archive/read.ts"
-import { readTurn, type ToldPart, type TurnMessage, type WholeTurn } from "../../archive/turn.ts"
+import { openForReading } from "../../archive/open-for-reading.ts"
 import { type CallOf, callsIn, partText } from "../../export/part-text.ts"
+import { readTurn, type ToldPart, type TurnMessage, type WholeTurn } from "../../read/turn.ts"
 import { blockQuote, name } from "../../restore/quote.ts"
 import { usageError } from "../../util/errors.ts"
 import { pageOf, shortLines } from "../../util/pages.ts"

@@ -1,9 +1,8 @@
 /** `restore_preview`: what would be given back after a compaction at this moment. */
-
 import type { Database } from "../../archive/database.ts"
+import { openForReading } from "../../archive/open-for-reading.ts"
 import { findSessions, latestSession } from "../../archive/queries/sessions.ts"
 import { countTurns } from "../../archive/queries/turns.ts"
-import { openForReading } from "../../archive/read.ts"
 import { restoreOf } from "../../restore/restore.ts"
 import { scopeOf } from "../../restore/scope.ts"
 import { namedSession } from "../named.ts"

@@ -1,11 +1,11 @@
 /** `search`: an index of hits, about 60 tokens each. */
 import type { Database } from "../../archive/database.ts"
 import { isNotesSession } from "../../archive/notes-session.ts"
-import { openForReading } from "../../archive/read.ts"
+import { openForReading } from "../../archive/open-for-reading.ts"
 import type { Hit } from "../../search/hit.ts"
+import { LocalFinder } from "../../search/local-finder.ts"
 import { typedPath } from "../../search/narrowing.ts"
 import { ROLES } from "../../search/query.ts"
-import { search as find } from "../../search/search.ts"
 import { usageError } from "../../util/errors.ts"
 import { MOMENTS, momentOf } from "../../util/moment.ts"
 import { count } from "../../util/text.ts"
@@ -64,24 +64,19 @@ export const search: Tool = {
       const everywhere = args.flag("all_projects") || session !== undefined
       const [since, until] = span(args, world.now())
       const file = args.text("file")
-      const { hits, more, isLoose } = find(
-        db,
-        world.dataHome,
-        {
-          query,
-          limit,
-          isBrief: true,
-          project: everywhere ? undefined : projectIn(world),
-          session,
-          since,
-          until,
-          role: args.text("role"),
-          tool: args.text("tool"),
-          file: file && typedPath(file, world.folder, world.home),
-          error: args.flag("error"),
-        },
-        readers,
-      )
+      const { hits, more, isLoose } = new LocalFinder(db, world.dataHome, readers).find({
+        query,
+        limit,
+        isBrief: true,
+        project: everywhere ? undefined : projectIn(world),
+        session,
+        since,
+        until,
+        role: args.text("role"),
+        tool: args.text("tool"),
+        file: file && typedPath(file, world.folder, world.home),
+        error: args.flag("error"),
+      })
       const scope = session !== undefined ? "the session" : everywhere ? "all projects" : "this project"
       const found = hits.map(shownOf)
       const next = nextStep(hits.length, more, everywhere, limit)

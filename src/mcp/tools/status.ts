@@ -1,6 +1,6 @@
 /** `status`: what the archive holds, and whether it is up to date. */
+import { openForReading } from "../../archive/open-for-reading.ts"
 import { listSessions, type Session } from "../../archive/queries/sessions.ts"
-import { openForReading } from "../../archive/read.ts"
 import { readStatus } from "../../archive/status.ts"
 import { askForRebuild } from "../../job/spawn.ts"
 import { name } from "../../restore/quote.ts"

@@ -1,12 +1,10 @@
 /** `timeline`: the turns around a given one, one line each. */
-
 import type { Database } from "../../archive/database.ts"
-import { HANDLE_PREFIX } from "../../archive/handle-prefix.ts"
+import { openForReading } from "../../archive/open-for-reading.ts"
 import { latestSession } from "../../archive/queries/sessions.ts"
-import { type TurnRow, turnsOf } from "../../archive/queries/turns.ts"
-import { openForReading } from "../../archive/read.ts"
+import { timelineOf as around, type TimelineTurn } from "../../read/timeline.ts"
+import { type Turn, turnsOfSession } from "../../read/turn.ts"
 import { name } from "../../restore/quote.ts"
-import { timeline as around, type TimelineTurn } from "../../search/timeline.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
 import { named } from "../named.ts"
@@ -37,8 +35,7 @@ export const timeline: Tool = {
     const db = openForReading(world.dataHome)
     try {
       const turn = turnMeant(db, args.text("of"), world)
-      const here = HANDLE_PREFIX + turn.handle
-      const shown = around(db, turn, args.number("around") ?? AROUND).map((one) => shownOf(one, here))
+      const shown = around(db, turn, args.number("around") ?? AROUND).map((one) => shownOf(one, turn.handle))
       const session = name(turn.session, 80)
       return {
         text: [`Session ${session}. ${DATA}`, ...shown.map(lineOf)].join("\n"),
@@ -51,11 +48,11 @@ export const timeline: Tool = {
 }
 
 /** The given turn, the given session's last, or the last of the project's latest session. */
-function turnMeant(db: Database, word: string | undefined, world: World): TurnRow {
+function turnMeant(db: Database, word: string | undefined, world: World): Turn {
   const found = word === undefined ? undefined : named(db, word)
   if (found?.kind === "turn") return found.turn
   const session = found?.session.id ?? latestSession(db, projectIn(world), "")
-  const last = session === undefined ? undefined : turnsOf(db, session).at(-1)
+  const last = session === undefined ? undefined : turnsOfSession(db, session).at(-1)
   if (last === undefined) throw nothingHere()
   return last
 }

@@ -3,7 +3,7 @@
 import { Database } from "bun:sqlite"
 import { expect, test } from "bun:test"
 import { databasePath, openDatabase, SCHEMA_VERSION, schemaVersion } from "../../../src/archive/database.ts"
-import { openForReading } from "../../../src/archive/read.ts"
+import { openForReading } from "../../../src/archive/open-for-reading.ts"
 import { damageOf, refuseNewer } from "../../../src/archive/replace.ts"
 import { Archive } from "../../support/archive.ts"
 

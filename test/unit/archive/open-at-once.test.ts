@@ -3,8 +3,8 @@ import { expect, test } from "bun:test"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { openAtOnce } from "../../../src/archive/open-at-once.ts"
+import { openForReading } from "../../../src/archive/open-for-reading.ts"
 import { markPending } from "../../../src/archive/pending.ts"
-import { openForReading } from "../../../src/archive/read.ts"
 import { Archive } from "../../support/archive.ts"
 
 /** Whether it opens. */

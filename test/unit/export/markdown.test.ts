@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
-import type { WholeTurn } from "../../../src/archive/turn.ts"
 import { turnMarkdown } from "../../../src/export/markdown.ts"
 import { inputText } from "../../../src/export/part-text.ts"
+import type { WholeTurn } from "../../../src/read/turn.ts"
 import type { Part } from "../../../src/transcript/types.ts"
 
 const turn = (...parts: Part[]): string => shown(parts)

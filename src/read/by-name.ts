@@ -1,14 +1,14 @@
 /** Finds what a person or a model means by `ctx:ab12cd`, `ab12` or `3f2a9c01`. */
-
+import type { Database } from "../archive/database.ts"
+import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+import { findSessions, type Session } from "../archive/queries/sessions.ts"
+import { findTurns } from "../archive/queries/turns.ts"
 import { CtxError, EXIT, usageError } from "../util/errors.ts"
 import { cut, oneLine } from "../util/text.ts"
-import type { Database } from "./database.ts"
-import { HANDLE_PREFIX } from "./handle-prefix.ts"
-import { findSessions, type Session } from "./queries/sessions.ts"
-import { findTurns, type TurnRow } from "./queries/turns.ts"
+import { type Turn, turnOf } from "./turn.ts"
 
 export type Found =
-  | { readonly kind: "turn"; readonly turn: TurnRow }
+  | { readonly kind: "turn"; readonly turn: Turn }
   | { readonly kind: "session"; readonly session: Session }
 
 /** Anything shorter is a slip rather than a name. */
@@ -20,7 +20,7 @@ const SHOWN = 5
  *
  * @throws CtxError exit 64 if the word is too short or ambiguous, exit 3 if it names nothing
  */
-export function find(db: Database, typed: string): Found {
+export function findByName(db: Database, typed: string): Found {
   const word = plain(typed)
   const isHandle = word.startsWith(HANDLE_PREFIX)
   const bare = isHandle ? word.slice(HANDLE_PREFIX.length) : word
@@ -30,9 +30,9 @@ export function find(db: Database, typed: string): Found {
       `at least ${SHORTEST} letters of a handle or session`,
     )
   }
-  const turns = findTurns(db, bare)
+  const turns = findTurns(db, bare).map(turnOf)
   const sessions = isHandle ? [] : sessionsNamed(db, bare)
-  const turn = turns.find(({ handle }) => handle === bare)
+  const turn = turns.find(({ handle }) => handle === HANDLE_PREFIX + bare)
   if (turn !== undefined) return { kind: "turn", turn }
   const session = sessions.find(({ id }) => id === bare)
   if (session !== undefined) return { kind: "session", session }
@@ -54,9 +54,9 @@ function plain(typed: string): string {
   return /^ctx:/i.test(word) ? word.toLowerCase().replace(/^ctx:\s*/, HANDLE_PREFIX) : word
 }
 
-/** Like `find`, for commands that work only on sessions. */
-export function findSession(db: Database, word: string): Session {
-  const found = find(db, word)
+/** Like `findByName`, for commands that work only on sessions. */
+export function findSessionByName(db: Database, word: string): Session {
+  const found = findByName(db, word)
   if (found.kind === "session") return found.session
   throw usageError(`${word} is a turn, not a session`, `its session is ${found.turn.session}`)
 }
@@ -78,7 +78,7 @@ function ambiguous(word: string, candidates: readonly Found[]): CtxError {
     .slice(0, SHOWN)
     .map((found) =>
       found.kind === "turn"
-        ? `${HANDLE_PREFIX}${found.turn.handle} ${JSON.stringify(cut(oneLine(found.turn.prompt), 40))}`
+        ? `${found.turn.handle} ${JSON.stringify(cut(oneLine(found.turn.prompt), 40))}`
         : `session ${found.session.id}`,
     )
   const more = candidates.length > SHOWN ? ", …" : ""

@@ -1,5 +1,4 @@
 /** What commands read from the views and the vault. */
-
 import { compileAsUsual } from "../util/compiling.ts"
 import { CtxError, codeOf, EXIT, messageOf, VIEWS_LOST } from "../util/errors.ts"
 import { statSync } from "../util/fs.ts"

@@ -1,0 +1,29 @@
+/** Sessions as they are listed and opened. */
+import type { Database } from "../archive/database.ts"
+import { type Lineage, lineageOf } from "../archive/queries/lineage.ts"
+import { listSessions, type Session, type SessionFilter } from "../archive/queries/sessions.ts"
+import { type Turn, turnsOfSession } from "./turn.ts"
+
+export interface SessionList {
+  readonly sessions: readonly Session[]
+  /** Whether there are more than were asked for. */
+  readonly more: boolean
+}
+
+/** Newest first. */
+export function sessionList(db: Database, { limit, ...filter }: SessionFilter): SessionList {
+  const found = listSessions(db, { ...filter, limit: limit + 1 })
+  return { sessions: found.slice(0, limit), more: found.length > limit }
+}
+
+export interface OpenedSession {
+  readonly session: Session
+  readonly lineage: Lineage
+  readonly turns: readonly Turn[]
+}
+
+export const openSession = (db: Database, session: Session): OpenedSession => ({
+  session,
+  lineage: lineageOf(db, session.id),
+  turns: turnsOfSession(db, session.id),
+})

@@ -1,0 +1,150 @@
+/** Turns as they are shown, exported and sent: in short from the views, whole from the vault. */
+import type { Database } from "../archive/database.ts"
+import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+import { type ToolCall, toolCallsOf } from "../archive/queries/calls.ts"
+import { filesOf, type TouchedFile } from "../archive/queries/files.ts"
+import { type MessageRow, messagesOf } from "../archive/queries/messages.ts"
+import { findTurns, type TokenUse, type TurnRow, turnId, turnsOf, usageOf } from "../archive/queries/turns.ts"
+import { type TakenBack, takenBackOf } from "../archive/taken-back.ts"
+import { toolNameOf } from "../archive/tool-name.ts"
+import { decodeLine } from "../transcript/decode.ts"
+import { type Origin, originsOf, withoutForgedRefusals } from "../transcript/origin.ts"
+import type { Part } from "../transcript/types.ts"
+import { isImportedCopy, vaultFile } from "../vault/layout.ts"
+import type { CopyReaders } from "../vault/reader.ts"
+
+/** A turn in short, as the views keep it. */
+export interface Turn extends TakenBack {
+  /** With `ctx:`. It is made of the content, so another archive of the same session has the same. */
+  readonly handle: string
+  readonly session: string
+  /** From 1, in the order of the transcript. */
+  readonly seq: number
+  /** How it began: typed, queued, command, bash, memory, brief; none: before the first prompt. */
+  readonly via: string
+  readonly prompt: string
+  readonly answer: string
+  readonly started: string | null
+  readonly ended: string | null
+  /** Number of tool calls, and of failed ones. */
+  readonly tools: number
+  readonly errors: number
+  readonly interrupted: boolean
+}
+
+export const turnOf = ({ id: _id, takenBack, interrupted, ...row }: TurnRow): Turn => ({
+  ...row,
+  handle: HANDLE_PREFIX + row.handle,
+  interrupted: interrupted === 1,
+  ...takenBackOf({ takenBack }),
+})
+
+/** A session's turns, in their order. */
+export const turnsOfSession = (db: Database, session: string): Turn[] => turnsOf(db, session).map(turnOf)
+
+/** A part together with whose words it is. */
+export type ToldPart = Part & { readonly origin: Origin }
+
+export interface TurnMessage {
+  /** human, assistant, tool or host. */
+  readonly role: string
+  readonly time: string | null
+  /** Whether it is a subagent's work within this transcript. */
+  readonly sidechain: boolean
+  readonly parts: readonly ToldPart[]
+}
+
+/** A turn without its messages. */
+export interface TurnHead extends Omit<Turn, "tools" | "prompt" | "answer"> {
+  readonly tools: readonly ToolCall[]
+  readonly files: readonly TouchedFile[]
+  readonly usage: readonly TokenUse[]
+}
+
+export interface WholeTurn extends TurnHead {
+  /** In full, as the human wrote it. */
+  readonly prompt: string
+  readonly messages: readonly TurnMessage[]
+}
+
+export function readTurn(db: Database, dataHome: string, turn: Turn, readers: CopyReaders): WholeTurn {
+  const id = turnId(db, turn.handle)
+  const messages: TurnMessage[] = []
+  for (const row of messagesOf(db, id))
+    messages.push(decoded(db, turn.session, row, lineOf(dataHome, row, readers)))
+  return { ...headOf(db, id, turn), prompt: promptIn(messages) ?? turn.prompt, messages }
+}
+
+/** @param handle in full */
+export function openTurn(
+  db: Database,
+  dataHome: string,
+  handle: string,
+  readers: CopyReaders,
+): WholeTurn | undefined {
+  const row = findTurns(db, handle).find((one) => HANDLE_PREFIX + one.handle === handle)
+  return row && readTurn(db, dataHome, turnOf(row), readers)
+}
+
+/** A turn's lines, byte for byte, without their newlines. */
+export function* linesOfTurn(
+  db: Database,
+  dataHome: string,
+  turn: Turn,
+  readers: CopyReaders,
+): Generator<Uint8Array> {
+  for (const row of messagesOf(db, turnId(db, turn.handle))) yield lineOf(dataHome, row, readers)
+}
+
+/** The exact bytes of a message's line, without its newline. */
+export function lineOf(dataHome: string, row: MessageRow, readers: CopyReaders): Uint8Array {
+  return readers.of(vaultFile(dataHome, row.copy)).read(row.offset, row.offset + row.length)
+}
+
+const utf8 = new TextDecoder()
+
+function decoded(db: Database, session: string, row: MessageRow, line: Uint8Array): TurnMessage {
+  const toolName = (id: string): string | undefined => toolNameOf(db, session, id)
+  const record = decodeLine(utf8.decode(line))
+  const spoken = withoutForgedRefusals(record.parts, toolName, record.version)
+  const parts = row.role === "host" ? spoken.map(asNotice) : spoken
+  const subagent = row.sidechain === 1 || session.includes("/")
+  const imported = record.imported === true || isImportedCopy(row.copy)
+  const origins = originsOf(parts, { imported, subagent, toolName })
+  return {
+    role: row.role,
+    time: row.time,
+    sidechain: row.sidechain === 1,
+    parts: parts.map((part, n) => ({ ...part, origin: origins[n]! })),
+  }
+}
+
+/** A line alone does not tell a plugin's words from a human's, but the views do. */
+function asNotice(part: Part): Part {
+  return part.kind === "prompt" ? { kind: "notice", text: part.text } : part
+}
+
+function promptIn(messages: readonly TurnMessage[]): string | undefined {
+  for (const { parts } of messages) {
+    for (const part of parts) if (part.kind === "prompt" || part.kind === "brief") return part.text
+  }
+  return undefined
+}
+
+function headOf(db: Database, id: number, turn: Turn): TurnHead {
+  const { handle, session, seq, via, started, ended, interrupted, errors } = turn
+  return {
+    handle,
+    session,
+    seq,
+    via,
+    started,
+    ended,
+    interrupted,
+    ...(turn.takenBack ? { takenBack: true } : {}),
+    tools: toolCallsOf(db, id),
+    errors,
+    files: filesOf(db, id),
+    usage: usageOf(db, id),
+  }
+}
