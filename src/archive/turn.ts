@@ -1,6 +1,6 @@
 /** Reads a whole turn back from the vault, since the views only say where its lines are. */
-import { decodeLine } from "../transcript/decode.ts"
-import { type Origin, originsOf, withoutForgedRefusals } from "../transcript/origin.ts"
+import { decodeLine } from "../agents/claude-code/decode.ts"
+import { type Origin, originsOf, withoutForgedRefusals } from "../agents/origin.ts"
 import type { Part } from "../transcript/types.ts"
 import { isImportedCopy, vaultFile } from "../vault/layout.ts"
 import type { CopyReaders } from "../vault/reader.ts"

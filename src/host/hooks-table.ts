@@ -1,29 +1,9 @@
 /** The hooks we register with the host, and how to tell our own commands from anyone else's. */
+import { HOOKS, type HostEvent } from "../agents/claude-code/hooks.ts"
 import { NO_BUN_VARIABLES } from "../config/bun-variables.ts"
 import { CtxError } from "../util/errors.ts"
 
-/**
- * Host event → name of our hook. Only events that every supported host knows: a single unknown event name makes 2.0.76
- * ignore the whole settings file, including permissions.
- */
-export const HOOKS = {
-  SessionStart: "session-start",
-  UserPromptSubmit: "user-prompt-submit",
-  PreCompact: "pre-compact",
-  Stop: "stop",
-  SubagentStop: "subagent-stop",
-  SessionEnd: "session-end",
-} as const
-
-export type HostEvent = keyof typeof HOOKS
-
 export const HOST_EVENTS = Object.keys(HOOKS) as readonly HostEvent[]
-
-/**
- * In seconds. Our own deadline is 1.5 s, so the host never has to kill us. Without a timeout, the host gives all
- * SessionEnd hooks together 1.5 s.
- */
-export const HOOK_TIMEOUT_SECONDS = 5
 
 /** Names of the variables that our commands clear. */
 export const CLEARED: readonly string[] = Object.keys(NO_BUN_VARIABLES)

@@ -3,7 +3,8 @@
  *
  * Text in, text out; no files. Every byte that is not ours stays as it is.
  */
-import { HOOK_TIMEOUT_SECONDS, HOST_EVENTS, type HostEvent, hookCommand, isOurHook } from "./hooks-table.ts"
+import { type HostEvent, hookEntry } from "../agents/claude-code/hooks.ts"
+import { HOST_EVENTS, hookCommand, isOurHook } from "./hooks-table.ts"
 import { apply, hasSiblings, isBlank, keyOf, member, parseObject, shapeError, splitBom } from "./json-text.ts"
 import { document, eolOf, insertion, type JsonNode, removal } from "./settings-style.ts"
 
@@ -26,7 +27,7 @@ export function addHooks(text: string | undefined, exePath: string): Added {
   const wanted = HOST_EVENTS.map((event) => [event, hookCommand(exePath, event)] as const)
   const [bom, source] = splitBom(text ?? "")
   if (isBlank(source)) {
-    const hooks = Object.fromEntries(wanted.map(([event, command]) => [event, [group(command)]]))
+    const hooks = Object.fromEntries(wanted.map(([event, command]) => [event, [hookEntry(command)]]))
     const whole = document({ hooks }, eolOf(source)) + (source === "" ? "\n" : source)
     return { text: bom + whole, added: [...HOST_EVENTS], replaced: [] }
   }
@@ -107,15 +108,11 @@ function emptiedBy({ hook, group }: OurHook, event: string, keep: (path: string)
 function append(text: string, event: string, command: string): string {
   const root = parse(text)
   const hooks = member(root, "hooks")
-  if (hooks === undefined) return apply(text, insertion(text, root, "hooks", { [event]: [group(command)] }))
+  if (hooks === undefined)
+    return apply(text, insertion(text, root, "hooks", { [event]: [hookEntry(command)] }))
   const list = member(hooks, event)
-  if (list === undefined) return apply(text, insertion(text, hooks, event, [group(command)]))
-  return apply(text, insertion(text, list, undefined, group(command)))
-}
-
-/** No matcher, so it runs for every source, trigger and reason. */
-function group(command: string): unknown {
-  return { hooks: [{ type: "command", command, timeout: HOOK_TIMEOUT_SECONDS }] }
+  if (list === undefined) return apply(text, insertion(text, hooks, event, [hookEntry(command)]))
+  return apply(text, insertion(text, list, undefined, hookEntry(command)))
 }
 
 function ours(text: string, event: string): OurHook[] {

@@ -5,6 +5,7 @@
  * (√age · √characters), or for error lines √times / (√age · characters). docs/measurements/restore.md says how that was
  * chosen.
  */
+import { isTool } from "../agents/tools.ts"
 import type { Database } from "../archive/database.ts"
 import { sessionKey } from "../archive/identity.ts"
 import { wasRun } from "../archive/was-run.ts"
@@ -123,7 +124,7 @@ function failedRuns(db: Database, scope: Scope): (command: string) => { exit?: s
   const query = db.query<RunRow, [string, number, number, number]>(
     `SELECT c.target AS script, c.is_error AS isError, c.exit_code AS exitCode, c.result
      FROM tool_calls c JOIN turns t ON t.id = c.turn
-     WHERE c.session = ?1 AND c.turn <= ?2 AND c.name = 'Bash' AND c.is_error = ?3 AND c.origin <> 'import'
+     WHERE c.session = ?1 AND c.turn <= ?2 AND ${isTool("c.name", "run")} AND c.is_error = ?3 AND c.origin <> 'import'
        AND ${wasRun("c")} AND (t.taken_back = 0 OR ?4)
      ORDER BY c.result DESC LIMIT ${MOST_RUNS}`,
   )

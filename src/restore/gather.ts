@@ -1,4 +1,5 @@
 /** Reads the material for a restore from the views. */
+import { isTool, toolKind } from "../agents/tools.ts"
 import type { Database } from "../archive/database.ts"
 import { NOTES_SESSIONS } from "../archive/notes-session.ts"
 import { openTodos, parseTodos } from "../archive/todos.ts"
@@ -203,7 +204,7 @@ function filesInFlight(db: Database, scope: Scope, cwd: string | undefined): Fil
   ).sort((a, b) => b.turn - a.turn)
   const calls = db.query<ChangedFile, [number]>(
     `SELECT c.target AS path, c.name, t.handle, max(c.use) AS latest FROM tool_calls c JOIN turns t ON t.id = c.turn
-     WHERE c.turn = ?1 AND c.name IN ('Edit', 'Write', 'MultiEdit', 'NotebookEdit') AND c.is_error IS NOT 1
+     WHERE c.turn = ?1 AND ${isTool("c.name", "edit", "write")} AND c.is_error IS NOT 1
        AND c.origin <> 'import'
      GROUP BY c.target ORDER BY latest DESC LIMIT ${MOST_FILES}`,
   )
@@ -224,7 +225,7 @@ function filesInFlight(db: Database, scope: Scope, cwd: string | undefined): Fil
   const times = timesChanged(db, scope, [...new Set(former)])
   return told.map(([path, { name, handle }]) => ({
     path,
-    op: name === "Write" ? "write" : "edit",
+    op: toolKind(name) === "write" ? "write" : "edit",
     times: [...new Set(formerly.get(path))].reduce((sum, one) => sum + (times.get(one) ?? 0), 0) || 1,
     handle,
   }))
@@ -261,7 +262,7 @@ function lastCommand(db: Database, scope: Scope, isError: 0 | 1): CommandRow | u
     scope,
     `SELECT c.session, c.target AS command, c.exit_code AS exitCode, c.error, t.handle, c.result
      FROM tool_calls c JOIN turns t ON t.id = c.turn
-     WHERE c.session = ?1 AND c.turn <= ?2 AND c.name = 'Bash' AND c.is_error = ${isError}
+     WHERE c.session = ?1 AND c.turn <= ?2 AND ${isTool("c.name", "run")} AND c.is_error = ${isError}
        AND c.origin <> 'import' AND ${wasRun("c")} AND ${STANDS}
      ORDER BY c.result DESC LIMIT 1`,
   ).sort((a, b) => b.result - a.result)[0]
@@ -279,7 +280,7 @@ function failingCommand(db: Database, scope: Scope): CommandRun | undefined {
   if (row === undefined) return undefined
   const query = db.query<{ target: string }, [string, string, number, number]>(
     `SELECT c.target FROM tool_calls c JOIN turns t ON t.id = c.turn
-     WHERE c.session = ?1 AND c.name = 'Bash' AND c.is_error = 0 AND c.result > ?4 AND instr(c.target, ?2) > 0
+     WHERE c.session = ?1 AND ${isTool("c.name", "run")} AND c.is_error = 0 AND c.result > ?4 AND instr(c.target, ?2) > 0
        AND ${STANDS}
      ORDER BY c.result DESC LIMIT ${MOST_RUNS}`,
   )

@@ -1,6 +1,7 @@
 /** Texts of the skills and commands that were invoked, which the host shows again after a compaction. */
+import { invokedText } from "../agents/claude-code/line-texts.ts"
+import { isTool } from "../agents/tools.ts"
 import type { Database } from "../archive/database.ts"
-import { invokedText } from "../transcript/invoked.ts"
 import { readPart } from "./disk.ts"
 
 /** The host cuts each text and leaves out the oldest: at 5,000 and 25,000 tokens, of 4 characters each. */
@@ -52,7 +53,7 @@ const called = (db: Database, session: string, since: number): Invocation[] =>
   db
     .query<Invocation, [string, number]>(
       `SELECT c.target, c.turn, c.result AS after FROM tool_calls c JOIN messages m ON m.id = c.result
-       WHERE c.session = ? AND c.name = 'Skill' AND c.is_error = 0 AND c.sidechain = 0 AND c.origin <> 'import'
+       WHERE c.session = ? AND ${isTool("c.name", "skill")} AND c.is_error = 0 AND c.sidechain = 0 AND c.origin <> 'import'
          AND m.offset >= ? ORDER BY c.result DESC LIMIT ${MOST}`,
     )
     .all(session, since)

@@ -2,6 +2,7 @@
  * What the host keeps of a conversation when it compacts it, and which files it reads again, judged from the session
  * before.
  */
+import { isTool } from "../agents/tools.ts"
 import type { Database } from "../archive/database.ts"
 import type { Scope } from "./scope.ts"
 
@@ -25,7 +26,7 @@ export function filesShownAgain(db: Database, scope: Scope): string[] {
   )
   const calls = db.query<CallRow, [number]>(
     `SELECT target AS path, max(use) AS latest FROM tool_calls
-     WHERE turn = ?1 AND name IN ('Read', 'Edit', 'Write', 'MultiEdit', 'NotebookEdit') AND sidechain = 0
+     WHERE turn = ?1 AND ${isTool("name", "read", "edit", "write")} AND sidechain = 0
        AND is_error = 0 AND origin <> 'import'
      GROUP BY target ORDER BY latest DESC LIMIT ${MOST_FILES}`,
   )

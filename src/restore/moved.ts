@@ -1,4 +1,5 @@
 /** Tracks files that commands moved or deleted, as far as the commands' words tell. */
+import { isTool } from "../agents/tools.ts"
 import type { Database } from "../archive/database.ts"
 import { sessionKey } from "../archive/identity.ts"
 import { shellWords } from "../transcript/shell-words.ts"
@@ -82,7 +83,7 @@ export function movesOfSession(db: Database, scope: Scope, cwd: string | undefin
   const runs = db.query<{ target: string; at: number }, [string, number, number]>(
     `SELECT target, at FROM (
        SELECT c.target, c.use AS at FROM tool_calls c JOIN turns t ON t.id = c.turn
-       WHERE c.session = ?1 AND c.turn <= ?2 AND c.name = 'Bash' AND c.is_error = 0 AND c.origin <> 'import'
+       WHERE c.session = ?1 AND c.turn <= ?2 AND ${isTool("c.name", "run")} AND c.is_error = 0 AND c.origin <> 'import'
          AND (t.taken_back = 0 OR ?3)
        ORDER BY c.result DESC LIMIT ${MOST_RUNS})
      WHERE instr(target, 'mv ') > 0 OR instr(target, 'rm ') > 0`,

@@ -1,4 +1,5 @@
 /** How commands were run: each command with its runs, how the last one ended, and where. */
+import { isTool, SHELL_KINDS } from "../agents/tools.ts"
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { type TakenBack, takenBackOf } from "../archive/taken-back.ts"
@@ -107,7 +108,7 @@ function runsOf(
   )
 }
 
-const IS_SHELL = "c.name IN ('Bash', 'PowerShell')"
+const IS_SHELL = isTool("c.name", ...SHELL_KINDS)
 
 const latestOf = (all: readonly Row[]): Row =>
   all.reduce((newest, one) => ((one.time ?? "") > (newest.time ?? "") ? one : newest))

@@ -2,7 +2,7 @@
  * Names, paths and commands in what was said and done: the model needs them again, and summaries drop them. Pure. The
  * caller decides whose words may be searched.
  */
-import { asPath } from "./tool-input.ts"
+import { asPath } from "./path-words.ts"
 
 export const FACT_KINDS = ["path", "command", "name", "error"] as const
 

@@ -4,7 +4,7 @@
  */
 import { expect, test } from "bun:test"
 import { simpleCommands } from "../../src/transcript/facts.ts"
-import { commandPaths } from "../../src/transcript/tool-input.ts"
+import { commandPaths } from "../../src/transcript/path-words.ts"
 
 const SCRIPTS: [script: string, commands: string[], paths: string[]][] = [
   [

@@ -3,10 +3,11 @@
  * not an error. A tool's demand comes up again, mostly after a compaction, when the host has forgotten what was read,
  * but it says nothing about the project. Pure.
  */
-import { atLeast } from "../util/version.ts"
+import { errorLinesIn, exitStatusIn } from "../../transcript/error-lines.ts"
+import { atLeast } from "../../util/version.ts"
+import { isHostTool } from "../origin.ts"
+import { isShell, toolKind } from "../tools.ts"
 import { NOT_RUN } from "./content.ts"
-import { errorLinesIn, exitStatusIn } from "./error-lines.ts"
-import { isHostTool } from "./origin.ts"
 
 /** Beginnings of tools' demands, with host versions known to write them, from a transcript or from their program. */
 const USAGE: readonly (readonly [begins: string, seen: string])[] = [
@@ -35,7 +36,6 @@ const beginning = (texts: readonly string[]): RegExp => new RegExp(`^\\s*(?:${TA
 const DEMAND = beginning(USAGE.map(([text]) => text))
 const REFUSED = beginning(["Blocked: ", ...NOT_RUN.filter((text) => text !== TAG)])
 
-const SHELLS = new Set(["Bash", "PowerShell"])
 /** From this version on, hosts tell the exit status of every command that ran and failed. */
 const TELLS_STATUS = [2, 0, 0] as const
 /** From this version on, hosts say when a human refuses. */
@@ -63,7 +63,7 @@ export function errorsMet(
   version: string | undefined,
   isText = false,
 ): string[] {
-  const isAbout = isError || (tool === "Bash" && !isText)
+  const isAbout = isError || (toolKind(tool) === "run" && !isText)
   return isHostTool(tool) && isAbout ? namedBy(tool!, { text, isError }, version) : []
 }
 
@@ -83,5 +83,5 @@ export const isDemand = (line: string): boolean => DEMAND.test(line)
  */
 function mayBeRefused(tool: string, text: string, version: string | undefined): boolean {
   const isTold = exitStatusIn(text) !== undefined || ENDED.test(text)
-  return !isTold && SHELLS.has(tool) && atLeast(version, TELLS_STATUS) && !atLeast(version, TELLS_REFUSALS)
+  return !isTold && isShell(tool) && atLeast(version, TELLS_STATUS) && !atLeast(version, TELLS_REFUSALS)
 }

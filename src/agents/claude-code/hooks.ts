@@ -1,47 +1,32 @@
-/** Host JSON → what we act on. Lenient: a field of the wrong type counts as missing. Pure. */
-import { normalize } from "../util/path.ts"
+/** Claude Code's hooks: what its settings call them, what it tells them and what it takes from them. Pure. */
+import { normalize } from "../../util/path.ts"
+import type { EventName, HookEvent } from "../hook-event.ts"
 
-/** Our names for the host's events, as used in hook commands. */
-export const EVENTS = [
-  "session-start",
-  "user-prompt-submit",
-  "pre-compact",
-  "stop",
-  "subagent-stop",
-  "session-end",
-] as const
+/**
+ * Host event → name of our hook. Only events that every supported host knows: a single unknown event name makes 2.0.76
+ * ignore the whole settings file, including permissions.
+ */
+export const HOOKS = {
+  SessionStart: "session-start",
+  UserPromptSubmit: "user-prompt-submit",
+  PreCompact: "pre-compact",
+  Stop: "stop",
+  SubagentStop: "subagent-stop",
+  SessionEnd: "session-end",
+} as const satisfies Readonly<Record<string, EventName>>
 
-export type EventName = (typeof EVENTS)[number]
+export type HostEvent = keyof typeof HOOKS
 
-/** The event of that name, however it is spelled: `PreCompact`, `pre-compact`, `precompact`. */
-export const eventNamed = (name: string): EventName | undefined =>
-  EVENTS[EVENTS.join().replace(/-/g, "").split(",").indexOf(name.replace(/[\W_]/g, "").toLowerCase())]
+/**
+ * In seconds. Our own deadline is 1.5 s, so the host never has to kill us. Without a timeout, the host gives all
+ * SessionEnd hooks together 1.5 s.
+ */
+export const HOOK_TIMEOUT_SECONDS = 5
 
-export interface HookEvent {
-  readonly name: EventName
-  readonly session: string
-  /** Absolute path of a `.jsonl` file; the file need not exist. */
-  readonly transcript: string | undefined
-  readonly cwd: string | undefined
-  /** Only with UserPromptSubmit. */
-  readonly prompt: string | undefined
-  /** Only with SessionStart: startup, resume, clear, compact, fork. */
-  readonly source: string | undefined
-  /** Only with UserPromptSubmit, if the host tells: user, sdk, system. */
-  readonly promptSource: string | undefined
-  /** Only with PreCompact: manual, auto. */
-  readonly trigger: string | undefined
-  /** Only with PreCompact: the words after `/compact`. */
-  readonly focus: string | undefined
-  /** Only with SessionEnd: clear, other, … */
-  readonly reason: string | undefined
-  /** The subagent that the event is about (from 2.1); `session` is the one it works for. */
-  readonly agent: string | undefined
-  /** Only with SubagentStop; `""` means the compaction itself (from 2.1). */
-  readonly agentType: string | undefined
-  readonly agentTranscript: string | undefined
-  readonly lastMessage: string | undefined
-}
+/** A group of the settings that runs the command at every occurrence of an event, as it has no matcher. */
+export const hookEntry = (command: string): object => ({
+  hooks: [{ type: "command", command, timeout: HOOK_TIMEOUT_SECONDS }],
+})
 
 const text = (value: unknown): string | undefined =>
   typeof value === "string" ? value.toWellFormed() : undefined

@@ -2,8 +2,8 @@
  * What hooks need from new lines at every prompt, without decoding them all: the conversation's latest token counts,
  * and compactions. Searches for two words that such lines contain, and parses only these lines.
  */
-import { isObject, type JsonObject, objectOf, stringOf } from "./json.ts"
-import type { Usage } from "./types.ts"
+import { isObject, type JsonObject, objectOf, stringOf } from "../../transcript/json.ts"
+import type { Usage } from "../../transcript/types.ts"
 import { promptTokens, tokenCount, usageOf } from "./usage.ts"
 
 /** Inside a JSON string, the second quotation mark would be escaped. */

@@ -3,10 +3,10 @@
  *
  * Runs in hooks on every new line: one JSON.parse, and nothing costlier on long strings than searching for a word.
  */
+import { isObject, type JsonObject, objectOf, stringOf } from "../../transcript/json.ts"
+import type { Part, TranscriptRecord, Usage } from "../../transcript/types.ts"
 import { assistantParts, userParts } from "./content.ts"
 import { attachmentParts, isForeign, queueParts, systemParts, titleParts } from "./host-lines.ts"
-import { isObject, type JsonObject, objectOf, stringOf } from "./json.ts"
-import type { Part, TranscriptRecord, Usage } from "./types.ts"
 import { SYNTHETIC, usageOf } from "./usage.ts"
 import type { Speaker } from "./user-text.ts"
 

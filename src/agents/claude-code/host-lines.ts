@@ -1,7 +1,7 @@
 /** Lines that the host writes of its own accord: system events, attachments, the prompt queue. */
+import { isObject, type JsonObject, objectOf, stringOf } from "../../transcript/json.ts"
+import type { Part } from "../../transcript/types.ts"
 import { textsOf } from "./content.ts"
-import { isObject, type JsonObject, objectOf, stringOf } from "./json.ts"
-import type { Part } from "./types.ts"
 import { tokenCount } from "./usage.ts"
 import { queuedTextParts, type Speaker, userTextParts } from "./user-text.ts"
 

@@ -1,8 +1,9 @@
 /** What the views need of a tool call's input: a line that sums it up, its files, its todos. */
-import { isObject, type JsonObject, objectOf, stringOf } from "./json.ts"
-import { jsonHead, oneLine } from "./one-line.ts"
-import { shellWords } from "./shell-words.ts"
-import { withSlashes } from "./windows-path.ts"
+import { isObject, type JsonObject, objectOf, stringOf } from "../../transcript/json.ts"
+import { jsonHead, oneLine } from "../../transcript/one-line.ts"
+import { withSlashes } from "../../transcript/windows-path.ts"
+import { toolKind } from "../tools.ts"
+import { FILE_FIELDS, TOOLS } from "./tools.ts"
 
 export interface ToolFile {
   readonly path: string
@@ -23,53 +24,6 @@ export interface TaskChange {
 
 const TARGET_LENGTH = 300
 
-const FILE_OPS: Readonly<Record<string, ToolFile["op"]>> = {
-  Read: "read",
-  NotebookRead: "read",
-  Write: "write",
-  Edit: "edit",
-  MultiEdit: "edit",
-  NotebookEdit: "edit",
-}
-
-/** The most telling field, for tools that have one. */
-const TARGET_FIELDS: Readonly<Record<string, readonly string[]>> = {
-  Bash: ["command"],
-  PowerShell: ["command"],
-  Monitor: ["command", "description"],
-  BashOutput: ["bash_id"],
-  KillShell: ["shell_id"],
-  LS: ["path"],
-  WebFetch: ["url"],
-  WebSearch: ["query"],
-  ToolSearch: ["query"],
-  Task: ["description", "prompt"],
-  Agent: ["description", "prompt"],
-  TaskCreate: ["subject", "description"],
-  TaskOutput: ["task_id"],
-  TaskStop: ["task_id"],
-  ExitPlanMode: ["plan"],
-}
-
-/** A longer command carries data; its paths are at the beginning. */
-const MAX_COMMAND = 20_000
-
-/** Names without a slash count as files only with one of these; otherwise `user.email` and `example.com` look alike. */
-const EXTENSIONS = new Set(
-  (
-    "astro bash bat c cc cfg clj conf cpp cs css csv cue dart diff dockerfile env erl ex exs fish go gradle graphql h " +
-    "hcl hpp hs html ini ipynb java jpeg jpg js json json5 jsonc jsonl jsx kt kts less lock log lua md mdx mjs cjs " +
-    "mts cts nix patch pdf php pl plist png prisma properties proto ps1 py pyi r rb rs rst sass scala scss sh sql " +
-    "sqlite svelte svg swift tar tex tf tfvars toml ts tsv tsx txt vue wasm xml yaml yml zig zip zsh zst gz"
-  ).split(" "),
-)
-
-/** Excludes what a shell would expand, and what regular expressions or source code would contain. */
-const PATH_CHARACTERS = /^[\p{L}\p{N}_@%+,./~ -]+$/u
-const DRIVE = /^[A-Za-z]:[\\/][\p{L}\p{N}_@%+,./\\ -]+$/u
-/** `s/a/b/g`, `/a/d`, `/a/` */
-const SED_SCRIPT = /^(?:[sy]\/.*\/.*\/[a-zA-Z]*|\/[^/]+\/[a-zA-Z]?)$/
-
 /** The essence of a tool call in one line of at most 300 code points. */
 export function toolTarget(name: string, input: unknown): string {
   const fields = objectOf(input)
@@ -89,47 +43,15 @@ export const wholeTarget = (name: string, input: unknown): string | undefined =>
 
 /** Files named in a tool call's own fields (for paths in shell commands, see `commandPaths`). */
 export function toolFiles(name: string, input: unknown): ToolFile[] {
-  const op = Object.hasOwn(FILE_OPS, name) ? FILE_OPS[name] : undefined
-  const path = filePath(objectOf(input))
+  const op = fileOp(name)
+  const path = op === undefined ? undefined : filePath(objectOf(input))
   return op === undefined || path === undefined ? [] : [{ path, op }]
 }
 
-/**
- * Paths named in a shell command, in order, without duplicates. Conservative: leaves out what might be a branch, a URL,
- * a pattern or source code, and the lines of here-documents.
- */
-export function commandPaths(command: string): readonly string[] {
-  if (latest?.command === command) return latest.paths
-  const paths = new Set<string>()
-  for (const { word, quoted } of shellWords(command.slice(0, MAX_COMMAND))) {
-    const path = asPath(word.slice(word.lastIndexOf("=") + 1).replace(/(?::\d{1,6}){1,2}$/, ""), quoted)
-    if (path !== undefined) paths.add(path)
-  }
-  latest = { command, paths: [...paths] }
-  return latest.paths
-}
-
-/** Each command is asked for twice: for the files of its turn, and for facts. */
-let latest: { readonly command: string; readonly paths: readonly string[] } | undefined
-
-/** A word as a path; undefined if it may be something else. */
-export function asPath(word: string, quoted: boolean): string | undefined {
-  const path = word.replace(/[,.]+$/, (end) => (/^\.+$/.test(word) ? end : ""))
-  if (path.length < 2 || path.length > 1024 || path.startsWith("-")) return undefined
-  const rooted = /^(?:~?\/|\.{1,2}\/)/.test(path)
-  if (path.includes(" ") && !(quoted && rooted)) return undefined
-  if (DRIVE.test(path)) return withSlashes(path)
-  if (!PATH_CHARACTERS.test(path) || path.includes("//") || (quoted && SED_SCRIPT.test(path)))
-    return undefined
-  if (path.startsWith("/dev/") || !/[\p{L}\p{N}]/u.test(path)) return undefined
-  if (rooted) return path
-  const segments = path.split("/")
-  const extension = /[^.]\.([A-Za-z][A-Za-z0-9]{0,9})$/.exec(segments.at(-1) ?? "")?.[1]?.toLowerCase()
-  if (extension === undefined) return undefined
-  if (segments.length === 1) return EXTENSIONS.has(extension) ? path : undefined
-  // `host.tld/…` is an address, `@scope/…` a package.
-  const first = segments[0] ?? ""
-  return path.startsWith("@") || /[^.]\./.test(first) ? undefined : path
+/** What a tool does with the file that its input names. */
+function fileOp(name: string): ToolFile["op"] | undefined {
+  const kind = toolKind(name)
+  return kind === "read" || kind === "write" || kind === "edit" ? kind : undefined
 }
 
 /** The todo list after a TodoWrite call; undefined for any other call. */
@@ -167,7 +89,7 @@ export function exitCode(isError: boolean, resultText: string): number | undefin
 }
 
 function knownTarget(name: string, fields: JsonObject): string | undefined {
-  if (Object.hasOwn(FILE_OPS, name)) return filePath(fields)
+  if (fileOp(name) !== undefined) return filePath(fields)
   if (name === "Grep" || name === "Glob") {
     const pattern = stringOf(fields["pattern"])
     const path = stringOf(fields["path"])
@@ -189,12 +111,14 @@ function knownTarget(name: string, fields: JsonObject): string | undefined {
     const questions = fields["questions"]
     return Array.isArray(questions) ? stringOf(objectOf(questions[0])["question"]) : undefined
   }
-  if (!Object.hasOwn(TARGET_FIELDS, name)) return undefined
-  return TARGET_FIELDS[name]?.map((field) => stringOf(fields[field])).find((value) => value !== undefined)
+  return Object.hasOwn(TOOLS, name) ? firstOf(TOOLS[name]!.target, fields) : undefined
 }
 
+const firstOf = (names: readonly string[] = [], fields: JsonObject): string | undefined =>
+  names.map((name) => stringOf(fields[name])).find((value) => value !== undefined)
+
 function filePath(fields: JsonObject): string | undefined {
-  const path = stringOf(fields["file_path"]) ?? stringOf(fields["notebook_path"]) ?? stringOf(fields["path"])
+  const path = firstOf(FILE_FIELDS, fields)
   return path === undefined ? undefined : withSlashes(path)
 }
 
@@ -205,8 +129,8 @@ export function stringsIn(input: unknown, depth = 0): string[] {
   return Object.values(input).flatMap((value) => stringsIn(value, depth + 1))
 }
 
-/** The command of a Bash call, even if empty; undefined for other tools. */
+/** The command of a shell call, even if empty; undefined for other tools. */
 export function shellCommand(tool: string, input: unknown): string | undefined {
   const { command } = objectOf(input)
-  return tool === "Bash" && typeof command === "string" ? command : undefined
+  return toolKind(tool) === "run" && typeof command === "string" ? command : undefined
 }

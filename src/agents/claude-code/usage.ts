@@ -1,6 +1,6 @@
 /** Token counts of an API message, which the host repeats on each of its lines. */
-import { isObject, type JsonObject, objectOf, stringOf } from "./json.ts"
-import type { Tokens, Usage } from "./types.ts"
+import { isObject, type JsonObject, objectOf, stringOf } from "../../transcript/json.ts"
+import type { Tokens, Usage } from "../../transcript/types.ts"
 
 export const SYNTHETIC = "<synthetic>"
 

@@ -1,7 +1,7 @@
 /** The host's own summary of a compaction, in the transcript. */
+import { type JsonObject, objectOf } from "../../transcript/json.ts"
+import { linesWith } from "../../transcript/lines-with.ts"
 import { textsOf } from "./content.ts"
-import { type JsonObject, objectOf } from "./json.ts"
-import { linesWith } from "./lines-with.ts"
 
 /** Words that its line contains. */
 export const SUMMARY = '"isCompactSummary":true'

@@ -7,12 +7,12 @@
  * only if more was said after the compaction's lines or after an interrupted turn, if a whole turn follows, or if the
  * host itself says that the hook failed.
  */
-import { atLeast } from "../util/version.ts"
+import { type JsonObject, objectOf, stringOf } from "../../transcript/json.ts"
+import { linesWith } from "../../transcript/lines-with.ts"
+import type { Part } from "../../transcript/types.ts"
+import { atLeast } from "../../util/version.ts"
+import { isSummary, SUMMARY } from "./compact-summary.ts"
 import { textsOf } from "./content.ts"
-import { type JsonObject, objectOf, stringOf } from "./json.ts"
-import { linesWith } from "./lines-with.ts"
-import { isSummary, SUMMARY } from "./summary.ts"
-import type { Part } from "./types.ts"
 
 /** `open`: the lines that would tell are not there yet. `unknown`: this host does not tell. */
 export type Outcome = "arrived" | "lost" | "unknown" | "open"

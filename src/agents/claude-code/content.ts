@@ -1,6 +1,6 @@
 /** Content blocks of user and assistant messages. Each is read on its own, so a broken one affects only itself. */
-import { isBlank, isObject, type JsonObject, objectOf, stringOf } from "./json.ts"
-import type { Part } from "./types.ts"
+import { isBlank, isObject, type JsonObject, objectOf, stringOf } from "../../transcript/json.ts"
+import type { Part } from "../../transcript/types.ts"
 import { type Speaker, userTextParts } from "./user-text.ts"
 
 const PERSISTED = "<persisted-output>"

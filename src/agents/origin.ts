@@ -3,8 +3,9 @@
  *
  * Only words of a human or of the session's own model are given back as prose. Anybody may have written the rest.
  */
+import type { Part } from "../transcript/types.ts"
 import { atLeast } from "../util/version.ts"
-import type { Part } from "./types.ts"
+import { isShell, toolKind } from "./tools.ts"
 
 export type Origin = "human" | "assistant" | "tool" | "web" | "subagent" | "import" | "host"
 
@@ -53,20 +54,18 @@ function originOf(part: Part, isResult: boolean, { subagent, toolName }: Surroun
   }
 }
 
-const WEB_TOOLS = new Set(["WebFetch", "WebSearch", "web_fetch", "web_search"])
 /** Servers and tools that fetch strangers' pages. */
 const WEB_SERVER =
   /^mcp__.*(?:browser|playwright|puppeteer|selenium|chrome|fetch|web|http|url|crawl|scrap|search|tavily|exa|brave)/i
-const AGENT_TOOLS = new Set(["Task", "Agent", "AgentOutputTool"])
 
 /** The origin of a tool's result. */
 export function toolOrigin(name: string | undefined): "tool" | "web" | "subagent" {
   if (name === undefined) return "tool"
-  if (AGENT_TOOLS.has(name)) return "subagent"
-  return WEB_TOOLS.has(name) || WEB_SERVER.test(name) ? "web" : "tool"
+  const kind = toolKind(name)
+  if (kind === "agent") return "subagent"
+  return kind === "fetch" || WEB_SERVER.test(name) ? "web" : "tool"
 }
 
-const SHELLS = new Set(["Bash", "PowerShell"])
 /**
  * From this version on (or earlier, but after 2.0.5), the result of a failed command begins with its exit status. Before,
  * it is the command's own output.
@@ -89,7 +88,7 @@ export function withoutForgedRefusals(
   return parts.map((part) => {
     if (part.kind !== "prompt" || part.within === undefined) return part
     const tool = toolName(part.within)
-    const isHosts = isHostTool(tool) && (!SHELLS.has(tool!) || atLeast(version, HEADS_OUTPUT))
+    const isHosts = isHostTool(tool) && (!isShell(tool) || atLeast(version, HEADS_OUTPUT))
     return isHosts ? part : { kind: "notice", text: part.text }
   })
 }

@@ -4,11 +4,11 @@
  * The host puts much into user messages that no human said: reminders, command output, task notifications, summaries. A
  * prompt opens a turn, so mistaking one of these for a prompt, or the reverse, divides the session in the wrong place.
  */
+import { isBlank } from "../../transcript/json.ts"
+import type { Part, PromptVia } from "../../transcript/types.ts"
 import { isBuiltInCommand } from "./built-in-commands.ts"
 import { BESIDE_TAGS, NOTICE_TAGS, SHOWN_TAGS } from "./host-tags.ts"
-import { isBlank } from "./json.ts"
 import { withoutPasted } from "./pasted.ts"
-import type { Part, PromptVia } from "./types.ts"
 
 /** Who speaks in a user message, according to its envelope. */
 export type Speaker =
