@@ -36,7 +36,7 @@ const DOORS: Readonly<Record<string, { door: string; reason: string }>> = {
   },
   "jsonc-parser": {
     door: "host/json-text.ts",
-    reason: "its `modify` rewrites other people's hooks; use insertion and removal of host/settings-style.ts",
+    reason: "its `modify` rewrites other people's hooks; use host/json-style.ts",
   },
   "@modelcontextprotocol/sdk": {
     door: "mcp/sdk.ts",
@@ -110,7 +110,7 @@ const PURE: readonly RegExp[] = [
   /^vault\/(frame|layout)\.ts$/,
   /^agents\//,
   /^config\/(options|options-doc|markdown)\.ts$/,
-  /^host\/(settings-edit|server-edit|status-line|json-text|settings-style|line-diff|hooks-table)\.ts$/,
+  /^host\/(settings-edit|server-edit|status-line|json-text|json-style|line-diff|hooks-table)\.ts$/,
   /^archive\/(schema|todos|handle-prefix)\.ts$/,
   /^util\/(errors|text)\.ts$/,
 ]

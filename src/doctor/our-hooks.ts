@@ -2,13 +2,13 @@
 import { accessSync, constants, realpathSync } from "node:fs"
 import { claudeCode } from "../agents/claude-code/claude-code.ts"
 import { readOurHook } from "../host/hooks-table.ts"
-import type { Scope } from "../host/install.ts"
+import type { SettingsScope } from "../host/registration.ts"
 import { readSettings, type ScopeSettings } from "../host/settings-read.ts"
 import type { Patient } from "./finding.ts"
 
 /** One of our hooks, as written in a settings file. */
 export interface InstalledHook {
-  readonly scope: Scope
+  readonly scope: SettingsScope
   readonly event: string
   readonly command: string
   readonly timeout: number | undefined

@@ -1,7 +1,7 @@
-/** Parses and edits a text that is one strict JSON object. The only importer of jsonc-parser. Pure. */
-import { applyEdits, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser"
+/** Parses a text that is one strict JSON object. The only importer of jsonc-parser. Pure. */
+import { type ParseError, parseTree, printParseErrorCode } from "jsonc-parser"
 import { CtxError } from "../util/errors.ts"
-import type { JsonNode, TextEdit } from "./settings-style.ts"
+import type { JsonNode } from "./json-style.ts"
 
 /**
  * Parses a text into its tree.
@@ -41,10 +41,6 @@ export function keyOf(property: JsonNode): string {
 
 export function hasSiblings(node: JsonNode): boolean {
   return (node.parent?.children?.length ?? 0) > 1
-}
-
-export function apply(text: string, edit: TextEdit): string {
-  return applyEdits(text, [edit])
 }
 
 export function isBlank(text: string): boolean {

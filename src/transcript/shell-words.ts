@@ -65,3 +65,17 @@ function withoutHereDocuments(command: string): string {
   }
   return kept.join("\n")
 }
+
+/** A pattern for one word with any quoting. Its alternatives start with different characters: no backtracking. */
+export const SHELL_WORD = String.raw`(?:'[^']*'|"(?:[^"\\]|\\[\s\S])*"|\\[\s\S]|[^\s'"\\;&|<>()\x60])+`
+
+const HOME = /\$HOME\b|\$\{HOME\}/g
+
+/** A word as the shell would expand it. Handles only quotes, escapes and the home folder. */
+export function expandedWord(word: string, home: string): string {
+  const part = /'([^']*)'|"((?:[^"\\]|\\[\s\S])*)"|\\([\s\S])|\$HOME\b|\$\{HOME\}|^~(?=\/)/g
+  return word.replace(part, (_, single?: string, double?: string, escaped?: string) => {
+    if (double !== undefined) return double.replace(HOME, () => home).replace(/\\(["\\$`])/g, "$1")
+    return single ?? escaped ?? home
+  })
+}

@@ -5,7 +5,7 @@
 import { chmodSync, rmdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { codeOf, isMissing } from "../util/errors.ts"
-import { encode, makeFolders, readBytes, replaceFile, sha256 } from "./settings-file.ts"
+import { encode, hashOf, makeFolders, readBytes, replaceFile } from "./edited-file.ts"
 
 export interface InstallRecord {
   /** SHA-256 of the settings as we wrote them. */
@@ -31,7 +31,7 @@ export const recordedTargets = (dataHome: string): string[] => Object.keys(readR
 export function readOriginal(dataHome: string, record: InstallRecord): Uint8Array | "absent" | undefined {
   if (record.original === "absent") return "absent"
   const bytes = readBytes(backupPath(dataHome, record.original))
-  return bytes !== undefined && sha256(bytes) === record.original ? bytes : undefined
+  return bytes !== undefined && hashOf(bytes) === record.original ? bytes : undefined
 }
 
 /** Path of a record's backup; `undefined` if there was nothing to back up. */
@@ -51,7 +51,7 @@ export function writeRecord(
   const folder = folderOf(dataHome)
   makeFolders(folder, 0o700)
   chmodSync(folder, 0o700)
-  const name = original === "absent" ? original : sha256(original)
+  const name = original === "absent" ? original : hashOf(original)
   const kept = { wrote: record.wrote, original: name, folders: record.folders }
   if (original !== "absent") replaceFile(backupPath(dataHome, name), original)
   writeRecords(dataHome, { ...readRecords(dataHome), [target]: kept })

@@ -17,19 +17,39 @@ export interface JsonNode {
   readonly children?: JsonNode[]
 }
 
-export interface TextEdit {
+/** The text with `value` after the last child of `container`, under `key` if `container` is an object. */
+export const inserted = (
+  text: string,
+  container: JsonNode,
+  key: string | undefined,
+  value: unknown,
+): string => applied(text, insertion(text, container, key, value))
+
+/** The text without `child` and one comma; a container left empty is closed up. */
+export const without = (text: string, child: JsonNode): string => applied(text, removal(child))
+
+/** The text with another value in the place of `node`. */
+export const replaced = (text: string, node: JsonNode, value: unknown): string =>
+  rewritten(text, node, JSON.stringify(value))
+
+/** The same with a value as it was written. */
+export const rewritten = (text: string, { offset, length }: JsonNode, content: string): string =>
+  applied(text, { offset, length, content })
+
+/** What a blank text becomes when a value is put into it: a whole document. */
+export const written = (blank: string, value: unknown): string =>
+  pretty(value, eolOf(blank), "  ") + (blank === "" ? "\n" : blank)
+
+interface TextEdit {
   readonly offset: number
   readonly length: number
   readonly content: string
 }
 
-/** Appends `value` after the last child of `container`, under `key` if `container` is an object. */
-export function insertion(
-  text: string,
-  container: JsonNode,
-  key: string | undefined,
-  value: unknown,
-): TextEdit {
+const applied = (text: string, { offset, length, content }: TextEdit): string =>
+  text.slice(0, offset) + content + text.slice(offset + length)
+
+function insertion(text: string, container: JsonNode, key: string | undefined, value: unknown): TextEdit {
   const children = container.children ?? []
   const last = children.at(-1)
   if (last === undefined) return intoEmpty(text, container, key, value)
@@ -42,8 +62,7 @@ export function insertion(
   return { offset, length: 0, content: `,${gapOf(text, container)}${compact(text, container, key, value)}` }
 }
 
-/** Removes `child` and one comma from its container; a container left empty is closed up. */
-export function removal(child: JsonNode): TextEdit {
+function removal(child: JsonNode): TextEdit {
   const container = child.parent as JsonNode
   const children = container.children ?? []
   const index = children.indexOf(child)
@@ -54,13 +73,8 @@ export function removal(child: JsonNode): TextEdit {
   return span(container.offset + 1, container.offset + container.length - 1)
 }
 
-/** A whole document, for a new or blank file. */
-export function document(value: unknown, eol: string): string {
-  return pretty(value, eol, "  ")
-}
-
 /** The line break that a text uses. */
-export function eolOf(text: string): string {
+function eolOf(text: string): string {
   return /\r\n|\n|\r/.exec(text)?.[0] ?? "\n"
 }
 

@@ -77,7 +77,7 @@ export function encode(text: string): Uint8Array {
   return new TextEncoder().encode(text)
 }
 
-export function sha256(bytes: Uint8Array): string {
+export function hashOf(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex")
 }
 
@@ -89,7 +89,7 @@ export function sha256(bytes: Uint8Array): string {
 export function replaceFile(path: string, bytes: Uint8Array, expected?: Uint8Array | null): void {
   const mode = modeOf(path)
   removeLeftovers(path)
-  const temporary = temporaryOf(path, process.pid)
+  const temporary = unfinishedFile(path, process.pid)
   try {
     const file = openSync(temporary, "wx", 0o600)
     try {
@@ -109,7 +109,7 @@ export function replaceFile(path: string, bytes: Uint8Array, expected?: Uint8Arr
 }
 
 /** Name of a file until it is complete, in the same folder because a rename cannot cross file systems. */
-export const temporaryOf = (path: string, pid: number): string =>
+export const unfinishedFile = (path: string, pid: number): string =>
   join(dirname(path), `.${basename(path)}.ctxbridge-${pid}-${randomUUID().slice(0, 8)}.tmp`)
 
 /** Removes temporary files of `path` left by killed processes of ours, and nothing else. */
