@@ -51,6 +51,8 @@ export interface Agent {
     readonly transcripts: (folder: string) => string
     readonly settings: (folder: string) => string
     readonly memory: (folder: string) => string
+    /** Folders into which its installers put the program, beside those on PATH. */
+    readonly programs: (home: string) => readonly string[]
   }
   /** Whose transcript it is, according to its path. */
   readonly layout: (transcript: string) => TranscriptName

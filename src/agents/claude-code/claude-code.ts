@@ -5,7 +5,7 @@ import type { Agent } from "../agent.ts"
 import { decodeLine } from "./decode.ts"
 import { decodeEvent, HOOKS, hookEntry } from "./hooks.ts"
 import { transcriptName } from "./layout.ts"
-import { MEMORY, transcriptsFolder, userSettings } from "./places.ts"
+import { MEMORY, programFolders, transcriptsFolder, userSettings } from "./places.ts"
 import { TOOLS } from "./tools.ts"
 
 export const claudeCode: Agent = {
@@ -14,6 +14,7 @@ export const claudeCode: Agent = {
   places: {
     transcripts: transcriptsFolder,
     settings: userSettings,
+    programs: programFolders,
     memory: (folder) => join(folder, MEMORY.file),
   },
   layout: transcriptName,

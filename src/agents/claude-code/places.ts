@@ -25,6 +25,12 @@ export const PROJECT_SETTINGS = {
   local: ".claude/settings.local.json",
 } as const
 
+/** Where its installers link the program: the native one, and the one that npm keeps for the user alone. */
+export const programFolders = (home: string): string[] => [
+  join(home, ".local/bin"),
+  join(configFolder(home), "local"),
+]
+
 /** What it reads into every context, below its configuration folder. */
 export const MEMORY = { file: "CLAUDE.md", rules: "rules" } as const
 
