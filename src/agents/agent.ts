@@ -26,7 +26,7 @@ export type ToolKind =
   /** Waits for, shows or stops what runs already. */
   | "watch"
 
-export interface Tool {
+export interface AgentTool {
   readonly kind: ToolKind
   /** Fields of its input, the most telling first. */
   readonly target?: readonly string[]
@@ -65,5 +65,5 @@ export interface Agent {
     /** What stands in its settings for a hook of ours. */
     readonly entry: (command: string) => object
   }
-  readonly tools: Readonly<Record<string, Tool>>
+  readonly tools: Readonly<Record<string, AgentTool>>
 }

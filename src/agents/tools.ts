@@ -1,10 +1,10 @@
 /** What tools do, by the names under which they are kept, whichever agent has them. Pure. */
 import type { ToolKind } from "./agent.ts"
-import { TOOLS } from "./claude-code/tools.ts"
+import { CLAUDE_CODE_TOOLS } from "./claude-code/tools.ts"
 
 /** Undefined for tools of servers and unknown ones. */
 export const toolKind = (name: string | undefined): ToolKind | undefined =>
-  name !== undefined && Object.hasOwn(TOOLS, name) ? TOOLS[name]!.kind : undefined
+  name !== undefined && Object.hasOwn(CLAUDE_CODE_TOOLS, name) ? CLAUDE_CODE_TOOLS[name]!.kind : undefined
 
 /** Whether a tool runs commands, of whatever shell. */
 export const isShell = (name: string | undefined): boolean =>
@@ -15,7 +15,7 @@ export const SHELL_KINDS = ["run", "run-other"] as const satisfies readonly Tool
 
 /** Names of the tools of these kinds. */
 export const toolsOf = (...kinds: readonly ToolKind[]): string[] =>
-  Object.keys(TOOLS).filter((name) => kinds.includes(TOOLS[name]!.kind))
+  Object.keys(CLAUDE_CODE_TOOLS).filter((name) => kinds.includes(CLAUDE_CODE_TOOLS[name]!.kind))
 
 /** SQL condition that a column names a tool of these kinds. For one name it is `=`, which a partial index needs. */
 export function isTool(column: string, ...kinds: readonly ToolKind[]): string {

@@ -26,7 +26,7 @@ export function parseObject(text: string): JsonNode {
 /** Whether the text is blank or an empty object. */
 export function isEmptySettings(text: string): boolean {
   const source = splitBom(text)[1]
-  return isBlank(source) || parseObject(source).children?.length === 0
+  return isBlankJson(source) || parseObject(source).children?.length === 0
 }
 
 /** The value of a key. The last duplicate wins, as in the host's parser. */
@@ -43,7 +43,7 @@ export function hasSiblings(node: JsonNode): boolean {
   return (node.parent?.children?.length ?? 0) > 1
 }
 
-export function isBlank(text: string): boolean {
+export function isBlankJson(text: string): boolean {
   return /^[ \t\r\n]*$/.test(text)
 }
 

@@ -3,7 +3,7 @@ import { NO_BUN_VARIABLES } from "../config/bun-variables.ts"
 import { CtxError } from "../util/errors.ts"
 import { expectOurBinary, isOurBinary } from "./hooks-table.ts"
 import { inserted, type JsonNode, replaced, without, written } from "./json-style.ts"
-import { hasSiblings, isBlank, member, parseObject, shapeError, splitBom } from "./json-text.ts"
+import { hasSiblings, isBlankJson, member, parseObject, shapeError, splitBom } from "./json-text.ts"
 import type { WithOurs, WithoutOurs } from "./register.ts"
 
 /** The name under which the host knows our server: its tools are `mcp__ctxbridge__search` and so on. */
@@ -31,7 +31,7 @@ export function addServer(text: string | undefined, exePath: string): WithOurs {
   const [bom, source] = splitBom(text ?? "")
   const added = (now: string): WithOurs => ({ text: bom + now, added: [SERVER_NAME], replaced: [] })
   const list = { [SERVER_NAME]: wanted }
-  if (isBlank(source)) return added(written(source, { [SERVERS]: list }))
+  if (isBlankJson(source)) return added(written(source, { [SERVERS]: list }))
   const root = parseObject(source)
   const servers = serversIn(root)
   if (servers === undefined) return added(inserted(source, root, SERVERS, list))
@@ -54,7 +54,7 @@ export function addServer(text: string | undefined, exePath: string): WithOurs {
 /** Removes our server from `text`, and the server list too if only we had filled it. */
 export function removeServer(text: string, original?: string): WithoutOurs {
   const [bom, source] = splitBom(text)
-  const servers = isBlank(source) ? undefined : serversIn(parseObject(source))
+  const servers = isBlankJson(source) ? undefined : serversIn(parseObject(source))
   const entry = member(servers, SERVER_NAME)
   if (entry === undefined || !isOurs(entry)) return { text, removed: [] }
   const own = entry.parent!
@@ -75,7 +75,7 @@ export function namesServers(text: string, which: "any" | "ours" = "any"): boole
 
 function entryIn(text: string): JsonNode | undefined {
   const source = splitBom(text)[1]
-  return isBlank(source) ? undefined : member(serversIn(parseObject(source)), SERVER_NAME)
+  return isBlankJson(source) ? undefined : member(serversIn(parseObject(source)), SERVER_NAME)
 }
 
 function serversIn(root: JsonNode): JsonNode | undefined {
@@ -86,7 +86,7 @@ function serversIn(root: JsonNode): JsonNode | undefined {
 
 function hadServers(original: string | undefined): boolean {
   const source = splitBom(original ?? "")[1]
-  return !isBlank(source) && serversIn(parseObject(source)) !== undefined
+  return !isBlankJson(source) && serversIn(parseObject(source)) !== undefined
 }
 
 /** Whether the entry starts one of our binaries as a server, wherever that binary is or was. */

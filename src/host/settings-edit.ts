@@ -6,14 +6,14 @@
 import { type HostEvent, hookEntry } from "../agents/claude-code/hooks.ts"
 import { HOST_EVENTS, hookCommand, isOurHook } from "./hooks-table.ts"
 import { inserted, type JsonNode, replaced, without, written } from "./json-style.ts"
-import { hasSiblings, isBlank, keyOf, member, parseObject, shapeError, splitBom } from "./json-text.ts"
+import { hasSiblings, isBlankJson, keyOf, member, parseObject, shapeError, splitBom } from "./json-text.ts"
 import type { WithOurs, WithoutOurs } from "./register.ts"
 
 /** `text` with all our hooks calling `exePath`. An `undefined` text is a file that does not exist. */
 export function addHooks(text: string | undefined, exePath: string): WithOurs {
   const wanted = HOST_EVENTS.map((event) => [event, hookCommand(exePath, event)] as const)
   const [bom, source] = splitBom(text ?? "")
-  if (isBlank(source)) {
+  if (isBlankJson(source)) {
     const hooks = Object.fromEntries(wanted.map(([event, command]) => [event, [hookEntry(command)]]))
     return { text: bom + written(source, { hooks }), added: [...HOST_EVENTS], replaced: [] }
   }
@@ -41,7 +41,7 @@ export function addHooks(text: string | undefined, exePath: string): WithOurs {
 export function removeHooks(text: string, original?: string): WithoutOurs {
   const [bom, source] = splitBom(text)
   const removed: string[] = []
-  if (isBlank(source)) return { text, removed }
+  if (isBlankJson(source)) return { text, removed }
   const existed = containersOf(original)
   let now = source
   for (const event of new Set(eventsOf(source))) {
@@ -124,7 +124,7 @@ function eventsOf(text: string): string[] {
 /** Paths of the containers in `original` that `removeHooks` must keep. */
 function containersOf(original: string | undefined): ReadonlySet<string> {
   const source = splitBom(original ?? "")[1]
-  if (isBlank(source) || member(parse(source), "hooks") === undefined) return new Set()
+  if (isBlankJson(source) || member(parse(source), "hooks") === undefined) return new Set()
   return new Set(["hooks", ...eventsOf(source).map((event) => `hooks.${event}`)])
 }
 

@@ -8,7 +8,7 @@ import { SHELL_WORD } from "../transcript/shell-words.ts"
 import { singleQuoted } from "../util/shell-quote.ts"
 import { isOurBinary, ourProgram } from "./hooks-table.ts"
 import { inserted, replaced, rewritten, without, written } from "./json-style.ts"
-import { isBlank, member, parseObject, splitBom } from "./json-text.ts"
+import { isBlankJson, member, parseObject, splitBom } from "./json-text.ts"
 import type { WithoutOurs } from "./register.ts"
 
 const KEY = "statusLine"
@@ -50,7 +50,7 @@ export function addStatusLine(
 ): StatusLineEdit {
   const [bom, source] = splitBom(text ?? "")
   const plain = { type: "command", command: ourCommand(exePath, "") }
-  if (isBlank(source)) {
+  if (isBlankJson(source)) {
     if (wish === "update") return { text: text ?? "", state: "none" }
     return { text: bom + written(source, { [KEY]: plain }), state: "added" }
   }
@@ -81,7 +81,7 @@ export function addStatusLine(
  */
 export function removeStatusLine(text: string, original?: string): WithoutOurs {
   const [bom, source] = splitBom(text)
-  if (isBlank(source)) return { text, removed: [] }
+  if (isBlankJson(source)) return { text, removed: [] }
   const there = member(parseObject(source), KEY)
   const command = member(there, "command")
   const chained = typeof command?.value === "string" ? chainedCommand(command.value) : undefined
@@ -96,7 +96,7 @@ export function removeStatusLine(text: string, original?: string): WithoutOurs {
 /** How `original` writes the command, if it has the same one. */
 function writtenIn(original: string | undefined, command: string): string | undefined {
   const source = splitBom(original ?? "")[1]
-  if (isBlank(source)) return undefined
+  if (isBlankJson(source)) return undefined
   const node = member(member(parseObject(source), KEY), "command")
   return node?.value === command ? source.slice(node.offset, node.offset + node.length) : undefined
 }

@@ -6,7 +6,7 @@ import { decodeLine } from "./decode.ts"
 import { decodeEvent, HOOKS, hookEntry } from "./hooks.ts"
 import { transcriptName } from "./layout.ts"
 import { MEMORY, programFolders, transcriptsFolder, userSettings } from "./places.ts"
-import { TOOLS } from "./tools.ts"
+import { CLAUDE_CODE_TOOLS } from "./tools.ts"
 
 export const claudeCode: Agent = {
   title: "Claude Code",
@@ -20,5 +20,5 @@ export const claudeCode: Agent = {
   layout: transcriptName,
   decode: decodeLine,
   hooks: { events: HOOKS, decode: decodeEvent, entry: hookEntry },
-  tools: TOOLS,
+  tools: CLAUDE_CODE_TOOLS,
 }

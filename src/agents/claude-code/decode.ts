@@ -7,7 +7,7 @@ import { isObject, type JsonObject, objectOf, stringOf } from "../../transcript/
 import type { Part, TranscriptRecord, Usage } from "../../transcript/types.ts"
 import { assistantParts, userParts } from "./content.ts"
 import { attachmentParts, isForeign, queueParts, systemParts, titleParts } from "./host-lines.ts"
-import { SYNTHETIC, usageOf } from "./usage.ts"
+import { messageUsage, SYNTHETIC } from "./usage.ts"
 import type { Speaker } from "./user-text.ts"
 
 const NO_ANSWER_WANTED = "No response requested."
@@ -35,7 +35,7 @@ function decodeObject(line: JsonObject): TranscriptRecord {
   switch (type) {
     case "user":
     case "assistant":
-      return record(type, line, sidechain, messageParts(type, line, speaker), usageOf(type, line))
+      return record(type, line, sidechain, messageParts(type, line, speaker), messageUsage(type, line))
     case "system":
       return record(subtyped(type, line["subtype"]), line, sidechain, systemParts(line, speaker), undefined)
     case "attachment": {
@@ -76,7 +76,13 @@ function decodeProgress(line: JsonObject, sidechain: boolean): TranscriptRecord 
   const role = typeOf(inner)
   const agent = { ...inner, ...line, agentId: data["agentId"] ?? inner["agentId"] ?? line["agentId"] }
   if (role !== "user" && role !== "assistant") return record(type, agent, true, [], undefined)
-  return record(type, agent, true, messageParts(role, inner, speakerOf(inner, true)), usageOf(role, inner))
+  return record(
+    type,
+    agent,
+    true,
+    messageParts(role, inner, speakerOf(inner, true)),
+    messageUsage(role, inner),
+  )
 }
 
 function messageParts(type: "user" | "assistant", line: JsonObject, speaker: Speaker): Part[] {

@@ -4,7 +4,7 @@
  */
 import { isObject, type JsonObject, objectOf, stringOf } from "../../transcript/json.ts"
 import type { Usage } from "../../transcript/types.ts"
-import { promptTokens, tokenCount, usageOf } from "./usage.ts"
+import { messageUsage, promptTokens, tokenCount } from "./usage.ts"
 
 /** Inside a JSON string, the second quotation mark would be escaped. */
 const USAGE = '"usage"'
@@ -115,7 +115,7 @@ function firstPrompt(bytes: Buffer): number | undefined {
 
 /** An answer without token counts is no reading. Some hosts write one after a compaction. */
 function mainUsage(line: JsonObject): Usage | undefined {
-  const usage = line["isSidechain"] === true ? undefined : usageOf(stringOf(line["type"]) ?? "", line)
+  const usage = line["isSidechain"] === true ? undefined : messageUsage(stringOf(line["type"]) ?? "", line)
   if (usage === undefined) return undefined
   return promptTokens(usage) > 0 ? usage : undefined
 }

@@ -1,16 +1,16 @@
 /** What the views need of a tool call's input: a line that sums it up, its files, its todos. */
 import { isObject, type JsonObject, objectOf, stringOf } from "../../transcript/json.ts"
-import { jsonHead, oneLine } from "../../transcript/one-line.ts"
+import { jsonHead, shortLine } from "../../transcript/one-line.ts"
 import { withSlashes } from "../../transcript/windows-path.ts"
 import { toolKind } from "../tools.ts"
-import { FILE_FIELDS, TOOLS } from "./tools.ts"
+import { CLAUDE_CODE_TOOLS, FILE_FIELDS } from "./tools.ts"
 
 export interface ToolFile {
   readonly path: string
   readonly op: "read" | "write" | "edit"
 }
 
-export interface Todo {
+export interface TodoItem {
   readonly content: string
   readonly status: string
 }
@@ -27,7 +27,7 @@ const TARGET_LENGTH = 300
 /** The essence of a tool call in one line of at most 300 code points. */
 export function toolTarget(name: string, input: unknown): string {
   const fields = objectOf(input)
-  return oneLine(knownTarget(name, fields) ?? jsonHead(input, TARGET_LENGTH * 2), TARGET_LENGTH)
+  return shortLine(knownTarget(name, fields) ?? jsonHead(input, TARGET_LENGTH * 2), TARGET_LENGTH)
 }
 
 /**
@@ -55,7 +55,7 @@ function fileOp(name: string): ToolFile["op"] | undefined {
 }
 
 /** The todo list after a TodoWrite call; undefined for any other call. */
-export function todosOf(name: string, input: unknown): Todo[] | undefined {
+export function todosOf(name: string, input: unknown): TodoItem[] | undefined {
   const todos = objectOf(input)["todos"]
   if (name !== "TodoWrite" || !Array.isArray(todos)) return undefined
   return todos.flatMap((todo: unknown) => {
@@ -111,7 +111,7 @@ function knownTarget(name: string, fields: JsonObject): string | undefined {
     const questions = fields["questions"]
     return Array.isArray(questions) ? stringOf(objectOf(questions[0])["question"]) : undefined
   }
-  return Object.hasOwn(TOOLS, name) ? firstOf(TOOLS[name]!.target, fields) : undefined
+  return Object.hasOwn(CLAUDE_CODE_TOOLS, name) ? firstOf(CLAUDE_CODE_TOOLS[name]!.target, fields) : undefined
 }
 
 const firstOf = (names: readonly string[] = [], fields: JsonObject): string | undefined =>

@@ -1,10 +1,10 @@
 /** What Claude Code's tools do, and which fields of their input tell most. Read from 1.0.51 to 2.1.330. */
-import type { Tool } from "../agent.ts"
+import type { AgentTool } from "../agent.ts"
 
 /** Fields that name the file a call is about. */
 export const FILE_FIELDS = ["file_path", "notebook_path", "path"] as const
 
-export const TOOLS: Readonly<Record<string, Tool>> = {
+export const CLAUDE_CODE_TOOLS: Readonly<Record<string, AgentTool>> = {
   Bash: { kind: "run", target: ["command"] },
   PowerShell: { kind: "run-other", target: ["command"] },
   Monitor: { kind: "watch", target: ["command", "description"] },

@@ -5,7 +5,7 @@ import type { Tokens, Usage } from "../../transcript/types.ts"
 export const SYNTHETIC = "<synthetic>"
 
 /** undefined for anything that is not an answer of the API. */
-export function usageOf(type: string, line: JsonObject): Usage | undefined {
+export function messageUsage(type: string, line: JsonObject): Usage | undefined {
   const message = objectOf(line["message"])
   const messageId = stringOf(message["id"])
   const usage = message["usage"]

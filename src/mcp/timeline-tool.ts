@@ -1,16 +1,15 @@
 /** `timeline`: the turns around a given one, one line each. */
-import type { Database } from "../../archive/database.ts"
-import { HANDLE_PREFIX } from "../../archive/handle-prefix.ts"
-import { openForReading, type TurnRow, turnsOf } from "../../archive/read.ts"
-import { name } from "../../restore/quote.ts"
-import { latestSession } from "../../restore/scope.ts"
-import { timeline as around, type TimelineTurn } from "../../search/timeline.ts"
-import { CtxError, EXIT } from "../../util/errors.ts"
-import { count } from "../../util/text.ts"
-import { named } from "../named.ts"
-import { DATA, minute, plain, strange } from "../quoting.ts"
-import { projectIn } from "../scope.ts"
-import type { Tool, World } from "../tool.ts"
+import type { Database } from "../archive/database.ts"
+import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+import { openForReading, type TurnRow, turnsOf } from "../archive/read.ts"
+import { name } from "../restore/quote.ts"
+import { latestSession } from "../restore/scope.ts"
+import { timeline as around, type TimelineTurn } from "../search/timeline.ts"
+import { CtxError, EXIT } from "../util/errors.ts"
+import { count } from "../util/text.ts"
+import { DATA, minute, plain, strange } from "./quoting.ts"
+import type { ServerTool, ServerWorld } from "./tool.ts"
+import { named, projectIn } from "./what-is-meant.ts"
 
 const AROUND = 5
 const MOST = 25
@@ -20,7 +19,7 @@ const ANSWER = 140
 const PATH = 100
 const FILES = 3
 
-export const timeline: Tool = {
+export const timelineTool: ServerTool = {
   name: "timeline",
   title: "What came before and after",
   description:
@@ -49,7 +48,7 @@ export const timeline: Tool = {
 }
 
 /** The given turn, the given session's last, or the last of the project's latest session. */
-function turnMeant(db: Database, word: string | undefined, world: World): TurnRow {
+function turnMeant(db: Database, word: string | undefined, world: ServerWorld): TurnRow {
   const found = word === undefined ? undefined : named(db, word)
   if (found?.kind === "turn") return found.turn
   const session = found?.session.id ?? latestSession(db, projectIn(world), "")

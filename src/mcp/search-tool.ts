@@ -1,20 +1,19 @@
 /** `search`: an index of hits, about 60 tokens each. */
-import type { Database } from "../../archive/database.ts"
-import { isNotesSession } from "../../archive/notes-session.ts"
-import { openForReading } from "../../archive/read.ts"
-import type { Hit } from "../../search/hit.ts"
-import { typedPath } from "../../search/narrowing.ts"
-import { ROLES } from "../../search/query.ts"
-import { search as find } from "../../search/search.ts"
-import { usageError } from "../../util/errors.ts"
-import { MOMENTS, momentOf } from "../../util/moment.ts"
-import { count } from "../../util/text.ts"
-import { CopyReaders } from "../../vault/reader.ts"
-import type { Arguments } from "../arguments.ts"
-import { namedSession } from "../named.ts"
-import { DATA, minute, nameOr, plain, strange } from "../quoting.ts"
-import { projectIn } from "../scope.ts"
-import type { Tool } from "../tool.ts"
+import type { Database } from "../archive/database.ts"
+import { isNotesSession } from "../archive/notes-session.ts"
+import { openForReading } from "../archive/read.ts"
+import type { Hit } from "../search/hit.ts"
+import { typedPath } from "../search/narrowing.ts"
+import { ROLES } from "../search/query.ts"
+import { search as find } from "../search/search.ts"
+import { usageError } from "../util/errors.ts"
+import { MOMENTS, momentOf } from "../util/moment.ts"
+import { count } from "../util/text.ts"
+import { CopyReaders } from "../vault/reader.ts"
+import type { Arguments } from "./arguments.ts"
+import { DATA, minute, nameOr, plain, strange } from "./quoting.ts"
+import type { ServerTool } from "./tool.ts"
+import { namedSession, projectIn } from "./what-is-meant.ts"
 
 const LIMIT = 8
 const MOST = 30
@@ -25,7 +24,7 @@ const NOT_EXACT = "No exact match; these have some of the words."
 /** How many of these may precede the first word that was searched for. */
 const LEAD = 40
 
-export const search: Tool = {
+export const searchTool: ServerTool = {
   name: "search",
   title: "Search earlier sessions",
   description:

@@ -1,19 +1,18 @@
 /** `remember`: a note of the model's own, kept for later sessions. */
-import { existsSync, realpathSync } from "node:fs"
-import type { Database } from "../../archive/database.ts"
-import { HANDLE_PREFIX } from "../../archive/handle-prefix.ts"
-import { notesSession } from "../../archive/notes-session.ts"
-import { openForReading } from "../../archive/read.ts"
-import { remember as keep } from "../../archive/remembered.ts"
-import { filterText } from "../../secrets/filter.ts"
-import { usageError } from "../../util/errors.ts"
-import { projectIn } from "../scope.ts"
-import type { Tool, World } from "../tool.ts"
+import type { Database } from "../archive/database.ts"
+import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+import { notesSession } from "../archive/notes-session.ts"
+import { openForReading } from "../archive/read.ts"
+import { remember as keep } from "../archive/remembered.ts"
+import { filterText } from "../secrets/filter.ts"
+import { usageError } from "../util/errors.ts"
+import type { ServerTool, ServerWorld } from "./tool.ts"
+import { folderIn, projectIn } from "./what-is-meant.ts"
 
 /** In UTF-16 units. The views keep this much of a prompt, so a note can be found by all its words. */
 const LONGEST = 2000
 
-export const remember: Tool = {
+export const rememberTool: ServerTool = {
   name: "remember",
   title: "Keep a note",
   description:
@@ -33,8 +32,7 @@ export const remember: Tool = {
     }
     const known = handleOf(text, world)
     if (known !== undefined) return answer(known, "Already kept")
-    const folder = existsSync(world.folder) ? realpathSync(world.folder) : world.folder
-    keep(world, { text, project: projectIn(world), folder, now: world.now() })
+    keep(world, { text, project: projectIn(world), folder: folderIn(world), now: world.now() })
     return answer(handleOf(text, world), "Kept")
   },
 }
@@ -48,7 +46,7 @@ function answer(handle: string | undefined, what: string) {
   }
 }
 
-function handleOf(text: string, world: World): string | undefined {
+function handleOf(text: string, world: ServerWorld): string | undefined {
   let db: Database
   try {
     db = openForReading(world.dataHome)

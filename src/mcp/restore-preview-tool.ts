@@ -1,15 +1,14 @@
 /** `restore_preview`: what would be given back after a compaction at this moment. */
-import type { Database } from "../../archive/database.ts"
-import { findSessions, openForReading } from "../../archive/read.ts"
-import { countTurns } from "../../restore/gather.ts"
-import { restoreOf } from "../../restore/restore.ts"
-import { latestSession, scopeOf } from "../../restore/scope.ts"
-import { namedSession } from "../named.ts"
-import { projectIn } from "../scope.ts"
-import type { Tool } from "../tool.ts"
-import { nothingHere } from "./timeline.ts"
+import type { Database } from "../archive/database.ts"
+import { findSessions, openForReading } from "../archive/read.ts"
+import { countTurns } from "../restore/gather.ts"
+import { restoreOf } from "../restore/restore.ts"
+import { latestSession, scopeOf } from "../restore/scope.ts"
+import { nothingHere } from "./timeline-tool.ts"
+import type { ServerTool } from "./tool.ts"
+import { namedSession, projectIn } from "./what-is-meant.ts"
 
-export const restorePreview: Tool = {
+export const restorePreviewTool: ServerTool = {
   name: "restore_preview",
   title: "What would be restored",
   description:

@@ -1,21 +1,21 @@
 /** `get`: a whole turn from the vault, in pages. */
-import { openForReading } from "../../archive/read.ts"
-import { readTurn, type ToldPart, type TurnMessage, type WholeTurn } from "../../archive/turn.ts"
-import { type CallOf, callsIn, partText } from "../../export/part-text.ts"
-import { blockQuote, name } from "../../restore/quote.ts"
-import { usageError } from "../../util/errors.ts"
-import { pageOf, shortLines } from "../../util/pages.ts"
-import { CopyReaders } from "../../vault/reader.ts"
-import { named } from "../named.ts"
-import { DATA, minute, nameOr } from "../quoting.ts"
-import type { Tool } from "../tool.ts"
+import { openForReading } from "../archive/read.ts"
+import { readTurn, type ToldPart, type TurnMessage, type WholeTurn } from "../archive/turn.ts"
+import { type CallOf, callsIn, partText } from "../export/part-text.ts"
+import { blockQuote, name } from "../restore/quote.ts"
+import { usageError } from "../util/errors.ts"
+import { pageOf, shortLines } from "../util/pages.ts"
+import { CopyReaders } from "../vault/reader.ts"
+import { DATA, minute, nameOr } from "./quoting.ts"
+import type { ServerTool } from "./tool.ts"
+import { named } from "./what-is-meant.ts"
 
 /** UTF-16 units per page, about 3,000 tokens. Hosts refuse results of more than 25,000 tokens. */
 const PAGE = 12_000
 /** A line of tool output may be a whole file. */
 const LONGEST_LINE = 2000
 
-export const get: Tool = {
+export const getTool: ServerTool = {
   name: "get",
   title: "Open a turn",
   description:

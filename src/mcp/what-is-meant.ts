@@ -1,8 +1,14 @@
-/** Finds turns and sessions by the names a model gives. Errors speak of tools, since the model may have no shell. */
+/**
+ * What a model means by a name: a turn or session, and by none: the project in which the host works. Errors speak of
+ * tools, since the model may have no shell.
+ */
+import { existsSync, realpathSync } from "node:fs"
 import type { Database } from "../archive/database.ts"
 import { type Found, find, findSession } from "../archive/find.ts"
+import { projectOf } from "../archive/project.ts"
 import type { SessionRow } from "../archive/read.ts"
 import { CtxError, codeOf, EXIT, messageOf } from "../util/errors.ts"
+import type { ServerWorld } from "./tool.ts"
 
 /** @throws CtxError for a name that matches nothing, or several things */
 export const named = (db: Database, word: string): Found => hinted(() => find(db, word))
@@ -21,3 +27,9 @@ function hinted<T>(look: () => T): T {
     })
   }
 }
+
+export const projectIn = (world: Pick<ServerWorld, "folder">): string => projectOf(folderIn(world))
+
+/** The folder in which the host that started the server works, with links resolved. */
+export const folderIn = ({ folder }: Pick<ServerWorld, "folder">): string =>
+  existsSync(folder) ? realpathSync(folder) : folder

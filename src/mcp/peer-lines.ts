@@ -1,18 +1,18 @@
 /** Splits what a peer writes into lines. Whatever it writes, no more than one line is kept in memory. */
 
 /** Maximum length of a line, in bytes; a request to us takes a few thousand. */
-export const LONGEST_LINE = 1 << 20
+export const LONGEST_REQUEST = 1 << 20
 
 /** A line without its line break; undefined for one that was too long, of which nothing is kept. */
-export type Line = string | undefined
+export type PeerLine = string | undefined
 
 const NEWLINE = 0x0a
 
 /** @yields every terminated line, and a last one without a line break */
-export async function* linesOf(
+export async function* peerLines(
   chunks: AsyncIterable<Uint8Array>,
-  longest = LONGEST_LINE,
-): AsyncGenerator<Line> {
+  longest = LONGEST_REQUEST,
+): AsyncGenerator<PeerLine> {
   let pieces: Uint8Array[] = []
   let length = 0
   const add = (piece: Uint8Array): void => {
@@ -20,7 +20,7 @@ export async function* linesOf(
     if (length > longest) pieces = []
     else pieces.push(piece)
   }
-  const take = (): Line => {
+  const take = (): PeerLine => {
     const line = length > longest ? undefined : Buffer.concat(pieces).toString("utf8").replace(/\r$/, "")
     pieces = []
     length = 0

@@ -1,17 +1,17 @@
 /** `status`: what the archive holds, and whether it is up to date. */
-import { listSessions, openForReading, type SessionRow } from "../../archive/read.ts"
-import { readStatus } from "../../archive/status.ts"
-import { askForRebuild } from "../../job/spawn.ts"
-import { name } from "../../restore/quote.ts"
-import { bytes, count } from "../../util/text.ts"
-import { DATA, minute, plain } from "../quoting.ts"
-import { projectIn } from "../scope.ts"
-import type { Tool } from "../tool.ts"
+import { listSessions, openForReading, type SessionRow } from "../archive/read.ts"
+import { readStatus } from "../archive/status.ts"
+import { askForRebuild } from "../job/spawn.ts"
+import { name } from "../restore/quote.ts"
+import { bytes, count } from "../util/text.ts"
+import { DATA, minute, plain } from "./quoting.ts"
+import type { ServerTool } from "./tool.ts"
+import { projectIn } from "./what-is-meant.ts"
 
 const LATEST = 5
 const TITLE = 80
 
-export const status: Tool = {
+export const statusTool: ServerTool = {
   name: "status",
   title: "State of the archive",
   description:
