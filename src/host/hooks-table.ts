@@ -1,7 +1,7 @@
 /** The hooks we register with the host, and how to tell our own commands from anyone else's. */
 import { HOOKS, type HostEvent } from "../agents/claude-code/hooks.ts"
 import { NO_BUN_VARIABLES } from "../config/bun-variables.ts"
-import { expandedWord, SHELL_WORD } from "../transcript/shell-words.ts"
+import { expandedWord, SHELL_WORD } from "../transcript/shell-script.ts"
 import { CtxError } from "../util/errors.ts"
 import { shellWord } from "../util/shell-quote.ts"
 

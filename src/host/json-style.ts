@@ -144,15 +144,8 @@ function labelled(key: string | undefined, rendered: string): string {
 }
 
 /** `lead` is the line break and indentation of the line on which the value starts. */
-function pretty(value: unknown, lead: string, unit: string): string {
-  if (typeof value !== "object" || value === null) return JSON.stringify(value)
-  const inner = lead + unit
-  const items = Array.isArray(value)
-    ? value.map((item) => pretty(item, inner, unit))
-    : Object.entries(value).map(([key, item]) => labelled(key, pretty(item, inner, unit)))
-  const [open, close] = Array.isArray(value) ? "[]" : "{}"
-  return items.length === 0 ? `${open}${close}` : `${open}${inner}${items.join(`,${inner}`)}${lead}${close}`
-}
+const pretty = (value: unknown, lead: string, unit: string): string =>
+  JSON.stringify(value, null, "\t").replace(/\n(\t*)/g, (_, { length }) => lead + unit.repeat(length))
 
 function rootOf(node: JsonNode): JsonNode {
   let root = node

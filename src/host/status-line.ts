@@ -4,7 +4,7 @@
  *
  * Text in, text out; no files. Every byte that is not ours stays as it is.
  */
-import { SHELL_WORD } from "../transcript/shell-words.ts"
+import { SHELL_WORD } from "../transcript/shell-script.ts"
 import { singleQuoted } from "../util/shell-quote.ts"
 import { isOurBinary, ourProgram } from "./hooks-table.ts"
 import { inserted, replaced, rewritten, without, written } from "./json-style.ts"

@@ -2,7 +2,7 @@
 import { isTool } from "../agents/tools.ts"
 import type { Database } from "../archive/database.ts"
 import { sessionKey } from "../archive/identity.ts"
-import { shellWords } from "../transcript/shell-words.ts"
+import { shellWords } from "../transcript/shell-script.ts"
 import { resolve } from "../util/path.ts"
 import type { Scope } from "./scope.ts"
 

@@ -1,5 +1,5 @@
 /** Which words of commands and of prose are paths. Pure. */
-import { shellWords } from "./shell-words.ts"
+import { shellWords } from "./shell-script.ts"
 import { withSlashes } from "./windows-path.ts"
 
 /** A longer command carries data; its paths are at the beginning. */

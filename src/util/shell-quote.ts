@@ -1,4 +1,4 @@
-/** Quotes for a POSIX shell, for commands that we write. Reading them is `transcript/shell-words.ts`. Pure. */
+/** Quotes for a POSIX shell, for commands that we write. Reading them is `transcript/shell-script.ts`. Pure. */
 
 /** A text as one word, so that a printed command line can be pasted. */
 export const shellWord = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : singleQuoted(text))
