@@ -2,11 +2,11 @@
  * Sessions of folders that the user has excluded (`capture.exclude`) are not archived. A session belongs to the first
  * folder that its transcript names. Until it names one, it could belong to any, so it is not archived yet.
  */
+import { transcriptName } from "../agents/claude-code/layout.ts"
 import { realpathSync } from "../util/fs.ts"
 import { isWithin, literalStart } from "../util/globs.ts"
 import { dirname, join } from "../util/path.ts"
 import { readExactly } from "../vault/file.ts"
-import { transcriptName } from "../vault/layout.ts"
 import { withSource } from "../vault/original.ts"
 
 export interface Exclusion {

@@ -4,11 +4,14 @@
  * Only words of the human and the model are searched for names, paths and commands, and only the output of commands and
  * of failed calls of the host's own tools for error lines (docs/security.md). Subagents are skipped.
  */
+import { errorsMet } from "../agents/claude-code/host-refusals.ts"
+import { shellCommand, stringsIn, toolFiles } from "../agents/claude-code/tool-input.ts"
+import { isProse, type Origin } from "../agents/origin.ts"
+import { toolKind } from "../agents/tools.ts"
 import { exitStatusIn } from "../transcript/error-lines.ts"
-import { commandUses, type FactKind, namesIn, openingOf, pathsIn } from "../transcript/facts.ts"
-import { errorsMet } from "../transcript/host-refusals.ts"
-import { isProse, type Origin } from "../transcript/origin.ts"
-import { commandPaths, shellCommand, stringsIn, toolFiles } from "../transcript/tool-input.ts"
+import { type FactKind, namesIn, pathsIn } from "../transcript/facts.ts"
+import { commandPaths } from "../transcript/path-words.ts"
+import { commandUses, openingOf } from "../transcript/shell-script.ts"
 import type { Part } from "../transcript/types.ts"
 import type { Database } from "./database.ts"
 import { sessionKey } from "./identity.ts"
@@ -109,7 +112,8 @@ function collect(found: Found, part: Part, origin: Origin, { tool, version, isTe
       const texts = stringsIn(part.input)
       add("name", texts.flatMap(namesIn))
       // A path with blanks is a single path; without this, what follows its last blank would count as one, too.
-      if (part.name !== "Bash") add("path", texts.filter((text) => !files.includes(text)).flatMap(pathsIn))
+      if (toolKind(part.name) !== "run")
+        add("path", texts.filter((text) => !files.includes(text)).flatMap(pathsIn))
       const script = shellCommand(part.name, part.input)
       if (script === undefined) return
       add("path", commandPaths(script))

@@ -3,7 +3,7 @@
  *
  * Applying a line twice changes nothing, nor does applying a copy of it made by fork or resume (identity.ts).
  */
-import { decodeLine } from "../transcript/decode.ts"
+import { decodeLine } from "../agents/claude-code/decode.ts"
 import type { Database } from "./database.ts"
 import type { TranscriptRow } from "./transcripts.ts"
 import { TurnWriter } from "./turn-writer.ts"

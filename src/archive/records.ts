@@ -1,5 +1,5 @@
 /** The decoded lines of a copy in the vault, one by one. */
-import { decodeLine } from "../transcript/decode.ts"
+import { decodeLine } from "../agents/claude-code/decode.ts"
 import type { TranscriptRecord } from "../transcript/types.ts"
 import { stretchesFrom } from "../vault/reader.ts"
 

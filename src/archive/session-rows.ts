@@ -1,5 +1,5 @@
 /** What a transcript's lines tell about their session → its row. */
-import type { Origin } from "../transcript/origin.ts"
+import type { Origin } from "../agents/origin.ts"
 import type { TranscriptRecord } from "../transcript/types.ts"
 import type { Database } from "./database.ts"
 import { projectOf } from "./project.ts"

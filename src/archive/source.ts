@@ -1,5 +1,6 @@
 /** What views are made from: every copy in the vault, in order of arrival. */
-import { transcriptName, vaultFile } from "../vault/layout.ts"
+import { transcriptName } from "../agents/claude-code/layout.ts"
+import { vaultFile } from "../vault/layout.ts"
 import { stretchesFrom, tailOf } from "../vault/reader.ts"
 import { vaultFiles } from "../vault/walk.ts"
 import type { Pending } from "./pending.ts"

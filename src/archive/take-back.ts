@@ -5,8 +5,8 @@
  * takes. Only then are that prompt's turn and all turns since marked. They stay in the views and can be found, but
  * restores leave them out.
  */
+import { isCaveat } from "../agents/claude-code/user-text.ts"
 import type { Part, TranscriptRecord } from "../transcript/types.ts"
-import { isCaveat } from "../transcript/user-text.ts"
 import type { Database } from "./database.ts"
 
 /**

@@ -1,11 +1,12 @@
 /** Brings a transcript into the vault. Needs no database. */
 
+import { transcriptName } from "../agents/claude-code/layout.ts"
 import type { SecretSettings } from "../secrets/filter.ts"
 import { closeSync, openSync } from "../util/fs.ts"
 import { relative } from "../util/path.ts"
 import { type Captured, type Chunk, capture, type KnownValues } from "../vault/capture.ts"
 import { readExactly } from "../vault/file.ts"
-import { transcriptName, vaultFile, vaultPath } from "../vault/layout.ts"
+import { vaultFile, vaultPath } from "../vault/layout.ts"
 import type { Stretch } from "../vault/reader.ts"
 import { type Forgotten, forgottenOf } from "../vault/tombstones.ts"
 import { markPending, type Pending } from "./pending.ts"

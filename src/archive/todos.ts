@@ -1,5 +1,5 @@
 /** The session's open tasks, stored as JSON in its row. Pure. */
-import type { TaskChange, Todo as Told } from "../transcript/tool-input.ts"
+import type { TaskChange, TodoItem as Told } from "../agents/claude-code/tool-input.ts"
 
 export interface Todo extends Told {
   readonly id?: string

@@ -1,8 +1,5 @@
 /** Tool calls, the files they touch and the tasks they change → rows of the views. */
-import { toolOrigin } from "../transcript/origin.ts"
-import { showsText } from "../transcript/shown-text.ts"
 import {
-  commandPaths,
   createdTaskId,
   exitCode,
   shellCommand,
@@ -10,7 +7,10 @@ import {
   todosOf,
   toolFiles,
   toolTarget,
-} from "../transcript/tool-input.ts"
+} from "../agents/claude-code/tool-input.ts"
+import { toolOrigin } from "../agents/origin.ts"
+import { commandPaths } from "../transcript/path-words.ts"
+import { showsText } from "../transcript/shown-text.ts"
 import type { Part } from "../transcript/types.ts"
 import { cut } from "../util/text.ts"
 import type { Database } from "./database.ts"

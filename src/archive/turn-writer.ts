@@ -1,6 +1,5 @@
 /** Decoded lines of one transcript → turns, messages and what depends on them. */
-import { isGivenBack } from "../transcript/delivery.ts"
-import { constraintsIn, decisionsIn, refutedIn } from "../transcript/extract.ts"
+import { isGivenBack } from "../agents/claude-code/context-arrived.ts"
 import {
   isProse,
   messageOrigin,
@@ -8,7 +7,8 @@ import {
   originsOf,
   type Surroundings,
   withoutForgedRefusals,
-} from "../transcript/origin.ts"
+} from "../agents/origin.ts"
+import { constraintsIn, decisionsIn, refutedIn } from "../transcript/extract.ts"
 import { searchable } from "../transcript/searchable.ts"
 import type { Part, TranscriptRecord } from "../transcript/types.ts"
 import { cut } from "../util/text.ts"

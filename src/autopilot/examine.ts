@@ -1,9 +1,9 @@
 /** Examines a session's context from the archive, for commands, which have the time to read it afresh. */
+import { contextTokens, promptTokens } from "../agents/claude-code/usage.ts"
 import type { Database } from "../archive/database.ts"
 import { recordsFrom } from "../archive/records.ts"
 import { currentTranscript } from "../archive/transcripts.ts"
 import type { TranscriptRecord, Usage } from "../transcript/types.ts"
-import { contextTokens, promptTokens } from "../transcript/usage.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { learntPoints, toldWindow } from "./files.ts"
 import { type Fill, FillCounter } from "./fill.ts"

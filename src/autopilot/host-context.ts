@@ -1,6 +1,6 @@
 /** What the host tells the status line about the context. A field of the wrong type counts as missing. Pure. */
+import { contextTokens, tokenCount, tokensIn } from "../agents/claude-code/usage.ts"
 import { objectOf, stringOf } from "../transcript/json.ts"
-import { contextTokens, tokenCount, tokensIn } from "../transcript/usage.ts"
 
 export interface HostContext {
   readonly session: string | undefined

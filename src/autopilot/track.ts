@@ -1,7 +1,7 @@
 /** Tracks a session's context and judges how full it is. Pure. */
+import type { Glance } from "../agents/claude-code/glance.ts"
+import { contextTokens } from "../agents/claude-code/usage.ts"
 import type { HostLimits } from "../config/load.ts"
-import type { Glance } from "../transcript/glance.ts"
-import { contextTokens } from "../transcript/usage.ts"
 import type { ContextState } from "./context.ts"
 import { charsOf, tokensOfText } from "./tokens.ts"
 import { compactionPoint, POINTS_KEPT, windowOf } from "./window.ts"

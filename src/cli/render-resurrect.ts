@@ -1,7 +1,7 @@
 /** Shows people what `resurrect` did. Pure. */
 import type { PutFile, Resume, Resurrected } from "../export/resurrect.ts"
+import { shellWord } from "../util/shell-quote.ts"
 import { bytes } from "../util/text.ts"
-import { shellWord } from "./shell-word.ts"
 import { type Style, safe } from "./style.ts"
 
 type State = PutFile["state"]

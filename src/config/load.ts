@@ -1,5 +1,6 @@
 /** The only file that reads the process environment and configuration files. */
 
+import { configFolder, stateFile } from "../agents/claude-code/places.ts"
 import type { SecretSettings } from "../secrets/filter.ts"
 import { readOrdinary } from "../util/files.ts"
 import { existsSync } from "../util/fs.ts"
@@ -49,13 +50,14 @@ export function resolvePlaces(env: Env = process.env): Places {
   const own = absolute(env["CTXBRIDGE_HOME"])
   const data = absolute(env["XDG_DATA_HOME"]) ?? join(home, ".local", "share")
   const state = absolute(env["XDG_STATE_HOME"]) ?? join(home, ".local", "state")
+  const claudeDir = absolute(env["CLAUDE_CONFIG_DIR"])
   const config = absolute(env["XDG_CONFIG_HOME"]) ?? join(home, ".config")
   return {
     home,
     dataHome: own ?? join(data, "ctxbridge"),
     stateHome: own === undefined ? join(state, "ctxbridge") : join(own, "state"),
-    claudeDir: absolute(env["CLAUDE_CONFIG_DIR"]) ?? join(home, ".claude"),
-    hostConfig: join(absolute(env["CLAUDE_CONFIG_DIR"]) ?? home, ".claude.json"),
+    claudeDir: claudeDir ?? configFolder(home),
+    hostConfig: stateFile(home, claudeDir),
     configFile: absolute(env["CTXBRIDGE_CONFIG"]) ?? join(config, "ctxbridge", "config.toml"),
     temporary: absolute(env["TMPDIR"]) ?? "/tmp",
   }
@@ -220,6 +222,6 @@ export function isolatedEnvironment(
     ...childEnvironment(Object.fromEntries(kept)),
     HOME: home,
     CTXBRIDGE_HOME: join(home, "archive"),
-    CLAUDE_CONFIG_DIR: join(home, ".claude"),
+    CLAUDE_CONFIG_DIR: configFolder(home),
   }
 }

@@ -1,6 +1,7 @@
 /** Plays the host: writes the demo's transcript and calls this executable's real hooks, each as its own process. */
 import { appendFileSync, mkdirSync } from "node:fs"
 import { dirname, join } from "node:path"
+import { transcriptsFolder } from "../agents/claude-code/places.ts"
 import { openForReading } from "../archive/open-for-reading.ts"
 import { type Totals, totals } from "../archive/queries/totals.ts"
 import { isolatedEnvironment, loadSettings, type Paths } from "../config/load.ts"
@@ -40,7 +41,7 @@ export async function runDemo(folder: string): Promise<DemoReport> {
   const { paths } = loadSettings(undefined, {}, env)
   const cwd = join(folder, "linkbox")
   const session = demoSession(crypto.randomUUID(), cwd, Date.now() - 3_600_000)
-  const transcript = join(paths.claudeDir, "projects", "-linkbox", `${session.id}.jsonl`)
+  const transcript = join(transcriptsFolder(paths.claudeDir), "-linkbox", `${session.id}.jsonl`)
   mkdirSync(cwd, { recursive: true })
   mkdirSync(dirname(transcript), { recursive: true })
   // Claim this hour's sweep of the folder, which would start a job that outlives the demo.

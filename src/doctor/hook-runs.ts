@@ -1,10 +1,11 @@
 /** Runs each hook as the host would, on a made-up session and with a throwaway archive. */
 import { mkdirSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
+import { HOOK_TIMEOUT_SECONDS, HOOKS, type HostEvent } from "../agents/claude-code/hooks.ts"
 import { openDatabase } from "../archive/database.ts"
 import { isExcluded } from "../archive/excluded.ts"
 import { withArchive } from "../config/load.ts"
-import { HOOK_TIMEOUT_SECONDS, HOOKS, type HostEvent, hookCommand } from "../host/hooks-table.ts"
+import { hookCommand } from "../host/hooks-table.ts"
 import { sweepDue } from "../job/sweep.ts"
 import { messageOf } from "../util/errors.ts"
 import { temporaryFolder } from "../util/temporary.ts"

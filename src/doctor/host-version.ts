@@ -1,6 +1,7 @@
 /** The installed version of Claude Code, and what it can do for us. */
 import { closeSync } from "node:fs"
-import { abilitiesOf, isTried, lackingIn, OLDEST_TRIED } from "../host/versions.ts"
+import { claudeCode } from "../agents/claude-code/claude-code.ts"
+import { abilitiesOf, calledByName, isTried, lackingIn, OLDEST_TRIED, versionIn } from "../host/clients.ts"
 import { transcriptsBelow } from "../job/transcripts.ts"
 import { statsOf } from "../util/files.ts"
 import { readExactly } from "../vault/file.ts"
@@ -13,9 +14,9 @@ import { projectsOf } from "./our-hooks.ts"
 const TAIL = 1 << 16
 
 export async function hostCheck(patient: Patient): Promise<Finding[]> {
-  const command = Bun.which("claude")
-  const said = command === null ? undefined : await output([command, "--version"])
-  const installed = /\d+\.\d+\.\d+/.exec(said ?? "")?.[0]
+  const command = calledByName(claudeCode)
+  const said = command === undefined ? undefined : await output([command, "--version"])
+  const installed = versionIn(said)
   const version = installed ?? writtenBy(patient)
   if (version === undefined) {
     return [finding("host", "skipped", "no `claude` on PATH, and no transcript that names a version")]

@@ -2,13 +2,13 @@
 import { existsSync } from "node:fs"
 import { type HookStatus, hookStatus } from "../host/hook-status.ts"
 import { CLEARED } from "../host/hooks-table.ts"
-import { install, type Scope } from "../host/install.ts"
 import { oneAtATime } from "../host/one-at-a-time.ts"
+import { install, type SettingsScope } from "../host/registration.ts"
 import { type Finding, finding, type Patient, type Repair } from "./finding.ts"
 import { type InstalledHook, ourHooks, placesOf, realFile, settingsOf } from "./our-hooks.ts"
 
 /** Registers our hooks with this binary. Leaves out a project's shared file, because others use it too. */
-export function reinstall(patient: Patient, scope: Scope): Repair | undefined {
+export function reinstall(patient: Patient, scope: SettingsScope): Repair | undefined {
   if (scope === "project") return undefined
   return {
     what: `register the hooks in the ${scope} settings`,
@@ -99,13 +99,18 @@ function presenceIn(
 }
 
 /** Whether what is wrong with a hook is that a variable meant for Bun could stop it. */
-function lacksVariable(scope: Scope, event: string, hooks: readonly InstalledHook[]): boolean {
+function lacksVariable(scope: SettingsScope, event: string, hooks: readonly InstalledHook[]): boolean {
   const own = hooks.filter((one) => one.scope === scope && one.event === event)
   return own.length === 1 && CLEARED.some((name) => !own[0]!.variables.includes(name))
 }
 
 /** Whether the only thing wrong with a hook is that it calls another binary. */
-function isOther(patient: Patient, scope: Scope, event: string, hooks: readonly InstalledHook[]): boolean {
+function isOther(
+  patient: Patient,
+  scope: SettingsScope,
+  event: string,
+  hooks: readonly InstalledHook[],
+): boolean {
   const own = hooks.filter((one) => one.scope === scope && one.event === event)
   const [hook] = own
   if (own.length !== 1 || hook === undefined || !((hook.timeout ?? 0) > 0)) return false

@@ -1,14 +1,14 @@
 /** Where this user's host files are, and which of our hooks its settings contain. */
 import { accessSync, constants, realpathSync } from "node:fs"
-import { join } from "node:path"
+import { claudeCode } from "../agents/claude-code/claude-code.ts"
 import { readOurHook } from "../host/hooks-table.ts"
-import type { Scope } from "../host/install.ts"
+import type { SettingsScope } from "../host/registration.ts"
 import { readSettings, type ScopeSettings } from "../host/settings-read.ts"
 import type { Patient } from "./finding.ts"
 
 /** One of our hooks, as written in a settings file. */
 export interface InstalledHook {
-  readonly scope: Scope
+  readonly scope: SettingsScope
   readonly event: string
   readonly command: string
   readonly timeout: number | undefined
@@ -59,4 +59,4 @@ export function isExecutable(path: string): boolean {
 }
 
 /** Where the host keeps this user's transcripts. */
-export const projectsOf = ({ claudeDir }: Patient): string => join(claudeDir, "projects")
+export const projectsOf = ({ claudeDir }: Patient): string => claudeCode.places.transcripts(claudeDir)

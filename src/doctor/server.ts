@@ -1,6 +1,6 @@
 /** Whether the host starts our MCP server. A server that the user left out or removed is not added back. */
-import { installServer } from "../host/install.ts"
 import { oneAtATime } from "../host/one-at-a-time.ts"
+import { installServer } from "../host/registration.ts"
 import { type ServerStatus, serverStatus } from "../host/server-status.ts"
 import { type Finding, finding, type Patient, type Repair } from "./finding.ts"
 import { isExecutable, placesOf, realFile } from "./our-hooks.ts"

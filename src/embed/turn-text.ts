@@ -1,8 +1,8 @@
 /** What in a turn is worth a vector: the words of human and assistant, not the output of tools. */
+import { decodeLine } from "../agents/claude-code/decode.ts"
 import type { Database } from "../archive/database.ts"
 import { messagesOf } from "../archive/queries/messages.ts"
 import { lineOf } from "../read/turn.ts"
-import { decodeLine } from "../transcript/decode.ts"
 import type { Part } from "../transcript/types.ts"
 import type { CopyReaders } from "../vault/reader.ts"
 

@@ -1,4 +1,5 @@
 /** Renders a session as readable Markdown. Pure. */
+import { toolKind } from "../agents/tools.ts"
 import type { Lineage } from "../archive/queries/lineage.ts"
 import type { Session } from "../archive/queries/sessions.ts"
 import type { WholeTurn } from "../read/turn.ts"
@@ -44,7 +45,7 @@ function body(part: Part, text: string): string {
   if (part.kind === "text") return `\n${closed(text.trim())}\n`
   if (part.kind === "prompt" || part.kind === "brief" || part.kind === "thinking")
     return `\n${quoted(text)}\n`
-  return `\n${fenced(text, part.kind === "toolUse" && part.name === "Bash" ? "console" : "")}\n`
+  return `\n${fenced(text, part.kind === "toolUse" && toolKind(part.name) === "run" ? "console" : "")}\n`
 }
 
 const quoted = (text: string): string => `> ${text.trim().replace(/\r\n?|\n/g, "\n> ")}`

@@ -1,4 +1,5 @@
 /** The title and text under which a part of a message is shown to people. Pure. */
+import { toolKind } from "../agents/tools.ts"
 import type { Part } from "../transcript/types.ts"
 import { bytes } from "../util/text.ts"
 
@@ -53,7 +54,7 @@ export function partText(part: Part, callOf: CallOf): PartText | undefined {
 export function inputText(name: string, input: unknown): string {
   if (typeof input !== "object" || input === null || Array.isArray(input)) return JSON.stringify(input) ?? ""
   const { command, ...rest } = input as Record<string, unknown>
-  if (name === "Bash" && typeof command === "string") {
+  if (toolKind(name) === "run" && typeof command === "string") {
     return [`$ ${command}`, ...Object.entries(rest).map(field)].join("\n")
   }
   return Object.entries(input as Record<string, unknown>)

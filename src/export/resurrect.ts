@@ -4,6 +4,7 @@
  */
 import { existsSync } from "node:fs"
 import { dirname, isAbsolute, join, normalize } from "node:path"
+import { configFolder, transcriptsFolder } from "../agents/claude-code/places.ts"
 import { type Source, sources } from "../archive/source.ts"
 import { CtxError, EXIT, usageError } from "../util/errors.ts"
 import { isImportedCopy, isLooseCopy, vaultFile, withoutVersion } from "../vault/layout.ts"
@@ -137,7 +138,7 @@ function placeOf({ copy, path }: Source, { home, to, all }: ResurrectOptions): s
   const below = copy.slice(slash + 1).replace(/\.zst$/, "")
   const name = all ? below : below.replace(/\.~\d+(?=(\.jsonl)?$)/, "")
   if (to !== undefined) return join(to, name)
-  if (copy.slice(0, slash) === "home") return join(home, ".claude", "projects", name)
+  if (copy.slice(0, slash) === "home") return join(transcriptsFolder(configFolder(home)), name)
   return isAbsolute(path) && path.endsWith(".jsonl") && normalize(path) === path ? path : undefined
 }
 
@@ -148,7 +149,7 @@ function resumesOf(files: readonly PutFile[], { dataHome, claudeDir }: Resurrect
     .filter(({ state }) => state !== "failed" && state !== "differs")
     .map(({ path, copy }) => {
       const projects = dirname(dirname(path))
-      const configDir = projects === join(claudeDir, "projects") ? undefined : dirname(projects)
+      const configDir = projects === transcriptsFolder(claudeDir) ? undefined : dirname(projects)
       const folder = folderOfSession(vaultFile(dataHome, copy), path)
       return { folder, gone: folder !== undefined && !existsSync(folder), configDir }
     })

@@ -1,5 +1,6 @@
 /** Finds the folder in which the host was started for a session. The transcript's folder is named after it. */
 import { basename, dirname } from "node:path"
+import { projectSlug } from "../agents/claude-code/places.ts"
 import { CopyReader } from "../vault/reader.ts"
 
 const CWD = /"cwd":("(?:[^"\\]|\\.)*")/g
@@ -19,7 +20,7 @@ export function folderOfSession(copy: string, path: string): string | undefined 
       for (const [, quoted] of Buffer.from(piece).toString("utf8").matchAll(CWD)) {
         const folder = unquoted(quoted!)
         if (folder === undefined) continue
-        if (folder.replaceAll(/[^A-Za-z0-9]/g, "-") === wanted) return folder
+        if (projectSlug(folder) === wanted) return folder
         first ??= folder
       }
     }

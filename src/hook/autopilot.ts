@@ -3,6 +3,8 @@
  * (docs/adr/0003). Called only when the glance in watch.ts is not enough.
  */
 
+import { glance } from "../agents/claude-code/glance.ts"
+import type { HookEvent } from "../agents/hook-event.ts"
 import type { Taken } from "../archive/take.ts"
 import { stateDocument, warning } from "../autopilot/advice.ts"
 import type { ContextState } from "../autopilot/context.ts"
@@ -10,10 +12,8 @@ import { learnPoints, learntPoints, publishState, toldWindow } from "../autopilo
 import { withPrompt } from "../autopilot/prompt-count.ts"
 import { follow, type Judgement, judge } from "../autopilot/track.ts"
 import { hostLimits, type Settings } from "../config/load.ts"
-import { glance } from "../transcript/glance.ts"
 import { readExactly } from "../vault/file.ts"
 import { withSource } from "../vault/original.ts"
-import type { HookEvent } from "./event.ts"
 
 /** Bytes to read at the end of the transcript when another process archived the new part. */
 const TAIL = 1 << 20

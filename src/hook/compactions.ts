@@ -3,11 +3,11 @@
  * the host writes the compaction down. If none was called (hooks were off or too slow, or the host ended), only the
  * transcript tells of it. Looks at new bytes only, and reads no file as long as hooks have seen them all arrive.
  */
+import { compactionOffsets } from "../agents/claude-code/glance.ts"
+import type { HookEvent } from "../agents/hook-event.ts"
 import type { Taken } from "../archive/take.ts"
-import { compactionOffsets } from "../transcript/glance.ts"
 import { readExactly } from "../vault/file.ts"
 import { withSource } from "../vault/original.ts"
-import type { HookEvent } from "./event.ts"
 import { announcedAt, compactionUnanswered, type SessionState } from "./state.ts"
 
 /** Bytes to read at the end of the transcript when another process archived the new part. */

@@ -1,6 +1,6 @@
 /** Finds out whether a restore has reached the conversation. Loaded only while that is unknown. */
+import { type Outcome, outcomeIn } from "../agents/claude-code/context-arrived.ts"
 import type { Taken } from "../archive/take.ts"
-import { type Outcome, outcomeIn } from "../transcript/delivery.ts"
 import { readExactly } from "../vault/file.ts"
 import { withSource } from "../vault/original.ts"
 import type { Delivery } from "./state.ts"

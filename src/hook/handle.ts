@@ -5,6 +5,8 @@
  * views.
  */
 
+import { additionalContext, isSubagents } from "../agents/claude-code/hooks.ts"
+import type { HookEvent } from "../agents/hook-event.ts"
 import { projectOf } from "../archive/project.ts"
 import { type Taken, take } from "../archive/take.ts"
 import type { Paths, Settings } from "../config/load.ts"
@@ -19,7 +21,6 @@ import { mayBeSpooled } from "../vault/spool-folders.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
 import { rememberClear } from "./clears.ts"
 import { newCompactions, withBoundaryDue, withCompactions } from "./compactions.ts"
-import { additionalContext, type HookEvent, isSubagents } from "./event.ts"
 import { remember } from "./remember.ts"
 import type { Reply, ReplyRequest } from "./reply.ts"
 import { preparedReply } from "./start.ts"

@@ -1,10 +1,10 @@
 /** Finds compactions that hooks were not told of, or not in full, in what the host has written. Asks the views. */
+import { summaryIn } from "../agents/claude-code/compact-summary.ts"
+import type { HookEvent } from "../agents/hook-event.ts"
 import type { Database } from "../archive/database.ts"
 import { readPart } from "../restore/disk.ts"
 import type { JsonObject } from "../transcript/json.ts"
 import { linesWith } from "../transcript/lines-with.ts"
-import { summaryIn } from "../transcript/summary.ts"
-import type { HookEvent } from "./event.ts"
 import type { SessionState } from "./state.ts"
 
 export interface Compaction {

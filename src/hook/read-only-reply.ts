@@ -2,6 +2,7 @@
  * The reply when the database cannot be written: locked throughout, on a full or read-only disk, or of a later schema.
  * Uses what can be read. Indexes and records nothing, so the hooks of several settings files may each answer.
  */
+import { additionalContext } from "../agents/claude-code/hooks.ts"
 import { type Database, openDatabase } from "../archive/database.ts"
 import { projectOf } from "../archive/project.ts"
 import { latestSession, spokenIn } from "../archive/queries/sessions.ts"
@@ -9,7 +10,6 @@ import { gather, gatherBrief } from "../restore/gather.ts"
 import { renderInstructions } from "../restore/instructions.ts"
 import { renderPointer } from "../restore/pointer.ts"
 import { clearedSession, SILENT_CLEAR_LASTS } from "./clears.ts"
-import { additionalContext } from "./event.ts"
 import type { Reply, ReplyRequest } from "./reply.ts"
 import { restored } from "./restored.ts"
 import { answeredAt } from "./state.ts"

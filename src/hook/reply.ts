@@ -1,5 +1,7 @@
 /** The reply for events that give the model something: one connection, one transaction. */
 
+import { additionalContext } from "../agents/claude-code/hooks.ts"
+import type { HookEvent } from "../agents/hook-event.ts"
 import { type Database, databasePath, openDatabase } from "../archive/database.ts"
 import { isExcluded } from "../archive/excluded.ts"
 import { listPending, type Pending } from "../archive/pending.ts"
@@ -19,7 +21,6 @@ import { dirname } from "../util/path.ts"
 import { knownOf } from "../vault/known.ts"
 import { claimAnswer, rememberGiven } from "./answers.ts"
 import { CLEAR_LASTS, claimClear, isCleared, SILENT_CLEAR_LASTS } from "./clears.ts"
-import { additionalContext, type HookEvent } from "./event.ts"
 import { Indexer } from "./indexer.ts"
 import { type Compaction, lastCompaction, missedCompaction } from "./missed.ts"
 import { restored } from "./restored.ts"

@@ -4,12 +4,13 @@
  * The host waits for us at every prompt, so: no packages, no waiting for child processes, one connection to the
  * database, one transaction.
  */
+import { decodeEvent } from "../agents/claude-code/hooks.ts"
+import { eventNamed } from "../agents/hook-event.ts"
 import { loadSettings, type Settings, withProject } from "../config/load.ts"
 import { compileLate } from "../util/compiling.ts"
 import { logError } from "../util/log.ts"
 import { answerHost } from "../util/write.ts"
 import { endNow } from "./end.ts"
-import { decodeEvent, eventNamed } from "./event.ts"
 import { handle } from "./handle.ts"
 import { readDocument } from "./stdin.ts"
 

@@ -1,11 +1,12 @@
 /** Gives a new session the pointer that was rendered beforehand. Opens no database. */
 
+import { additionalContext } from "../agents/claude-code/hooks.ts"
+import type { HookEvent } from "../agents/hook-event.ts"
 import { listPending } from "../archive/pending.ts"
 import { readPointer } from "../archive/pointers.ts"
 import { projectOf } from "../archive/project.ts"
 import { dirname } from "../util/path.ts"
 import { isCleared, SILENT_CLEAR_LASTS } from "./clears.ts"
-import { additionalContext, type HookEvent } from "./event.ts"
 import type { Reply, ReplyRequest } from "./reply.ts"
 
 /** @returns undefined if the views must be consulted */

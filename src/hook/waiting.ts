@@ -1,6 +1,6 @@
 /** The prompt that waits for an answer, as a restore takes it. Pure. */
+import { userTextParts } from "../agents/claude-code/user-text.ts"
 import type { PendingPrompt } from "../restore/gather.ts"
-import { userTextParts } from "../transcript/user-text.ts"
 import type { SessionState } from "./state.ts"
 
 /** @returns undefined if the last prompt was answered, or if no human wrote any of it */

@@ -1,6 +1,6 @@
 /** What may be archived of an event where the user has excluded folders. Loaded only then. */
+import type { HookEvent } from "../agents/hook-event.ts"
 import { type Exclusion, isExcluded, isExcludedFolder } from "../archive/excluded.ts"
-import type { HookEvent } from "./event.ts"
 
 /** @returns undefined if the user wants nothing of it here, not even a line in the log */
 export function wanted(event: HookEvent, place: Exclusion): HookEvent | undefined {

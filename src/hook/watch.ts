@@ -2,14 +2,15 @@
  * The autopilot's part of a hook call. For most calls a glance is enough; the close look (autopilot.ts) is taken when
  * something noteworthy has happened.
  */
+import { glance } from "../agents/claude-code/glance.ts"
+import { isHumanPrompt } from "../agents/claude-code/hooks.ts"
+import { contextTokens } from "../agents/claude-code/usage.ts"
+import type { HookEvent } from "../agents/hook-event.ts"
 import type { Taken } from "../archive/take.ts"
 import { type ContextState, NEW_CONTEXT } from "../autopilot/context.ts"
 import type { Settings } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
-import { glance } from "../transcript/glance.ts"
-import { contextTokens } from "../transcript/usage.ts"
 import { publish, watch } from "./autopilot.ts"
-import { type HookEvent, isHumanPrompt } from "./event.ts"
 import type { SessionState } from "./state.ts"
 
 export interface Watched {

@@ -9,7 +9,7 @@ import { stringsOf } from "../transcript/json.ts"
 import { isMissing } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
 import { existingSpools } from "../vault/spool-folders.ts"
-import { removeIfEmpty } from "./manifest.ts"
+import { removeIfEmpty } from "./install-record.ts"
 
 export interface Homes {
   readonly dataHome: string

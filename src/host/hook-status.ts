@@ -1,13 +1,13 @@
 /** Which of our hooks the host would call with its current settings. */
 import { existsSync } from "node:fs"
 import { messageOf } from "../util/errors.ts"
+import { decode, readBytes } from "./edited-file.ts"
 import { HOST_EVENTS } from "./hooks-table.ts"
-import { type Places, type Scope, settingsFiles } from "./install.ts"
+import { type HostFolders, type SettingsScope, settingsFiles } from "./registration.ts"
 import { addHooks } from "./settings-edit.ts"
-import { decode, readBytes } from "./settings-file.ts"
 
 export interface HookStatus {
-  readonly scope: Scope
+  readonly scope: SettingsScope
   readonly file: string
   /** Host events with a sound hook that calls this binary. */
   readonly installed: readonly string[]
@@ -19,7 +19,7 @@ export interface HookStatus {
 }
 
 /** One entry per existing settings file, and always one for the user scope. */
-export function hookStatus(places: Places, exePath: string): HookStatus[] {
+export function hookStatus(places: HostFolders, exePath: string): HookStatus[] {
   return settingsFiles(places)
     .filter(({ scope, file }) => scope === "user" || existsSync(file))
     .map(({ scope, file }) => ({ scope, file, ...look(file, exePath) }))

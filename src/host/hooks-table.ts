@@ -1,29 +1,11 @@
 /** The hooks we register with the host, and how to tell our own commands from anyone else's. */
+import { HOOKS, type HostEvent } from "../agents/claude-code/hooks.ts"
 import { NO_BUN_VARIABLES } from "../config/bun-variables.ts"
+import { expandedWord, SHELL_WORD } from "../transcript/shell-script.ts"
 import { CtxError } from "../util/errors.ts"
-
-/**
- * Host event → name of our hook. Only events that every supported host knows: a single unknown event name makes 2.0.76
- * ignore the whole settings file, including permissions.
- */
-export const HOOKS = {
-  SessionStart: "session-start",
-  UserPromptSubmit: "user-prompt-submit",
-  PreCompact: "pre-compact",
-  Stop: "stop",
-  SubagentStop: "subagent-stop",
-  SessionEnd: "session-end",
-} as const
-
-export type HostEvent = keyof typeof HOOKS
+import { shellWord } from "../util/shell-quote.ts"
 
 export const HOST_EVENTS = Object.keys(HOOKS) as readonly HostEvent[]
-
-/**
- * In seconds. Our own deadline is 1.5 s, so the host never has to kill us. Without a timeout, the host gives all
- * SessionEnd hooks together 1.5 s.
- */
-export const HOOK_TIMEOUT_SECONDS = 5
 
 /** Names of the variables that our commands clear. */
 export const CLEARED: readonly string[] = Object.keys(NO_BUN_VARIABLES)
@@ -37,7 +19,7 @@ export function hookCommand(exePath: string, event: HostEvent): string {
 export function ourProgram(exePath: string): string {
   expectOurBinary(exePath)
   const assignments = CLEARED.map((name) => `${name}= `).join("")
-  return `${assignments}${shellQuote(exePath)}`
+  return `${assignments}${shellWord(exePath)}`
 }
 
 /** Throws if an entry with this path would not be recognised as ours: the next install would add a second one. */
@@ -48,11 +30,9 @@ export function expectOurBinary(exePath: string): void {
   })
 }
 
-// One shell word with any quoting. The alternatives start with different characters, so there is no backtracking.
-export const WORD = String.raw`(?:'[^']*'|"(?:[^"\\]|\\[\s\S])*"|\\[\s\S]|[^\s'"\\;&|<>()\x60])+`
 const NAMES = Object.values(HOOKS).join("|")
 const OUR_COMMAND = new RegExp(
-  String.raw`^\s*((?:[A-Za-z_]\w*=(?:${WORD})?\s+)*)(${WORD})\s+hook\s+(?:${NAMES})\s*$`,
+  String.raw`^\s*((?:[A-Za-z_]\w*=(?:${SHELL_WORD})?\s+)*)(${SHELL_WORD})\s+hook\s+(?:${NAMES})\s*$`,
 )
 
 /**
@@ -86,24 +66,9 @@ export function readOurHook(command: string, home: string): OurHookCommand | und
   if (words === undefined) return undefined
   const [assignments, word] = words
   const variables = [...assignments.matchAll(/(?:^|\s)([A-Za-z_]\w*)=/g)].map(([, name]) => name!)
-  return { binary: unquoted(word, home), variables }
-}
-
-const HOME = /\$HOME\b|\$\{HOME\}/g
-
-/** A word as the shell would expand it. Handles only quotes, escapes and the home folder. */
-function unquoted(word: string, home: string): string {
-  const part = /'([^']*)'|"((?:[^"\\]|\\[\s\S])*)"|\\([\s\S])|\$HOME\b|\$\{HOME\}|^~(?=\/)/g
-  return word.replace(part, (_, single?: string, double?: string, escaped?: string) => {
-    if (double !== undefined) return double.replace(HOME, () => home).replace(/\\(["\\$`])/g, "$1")
-    return single ?? escaped ?? home
-  })
+  return { binary: expandedWord(word, home), variables }
 }
 
 export function isOurBinary(path: string): boolean {
   return /(?:^|[\\/])ctxbridge(?:\.exe)?$/i.test(path)
-}
-
-function shellQuote(path: string): string {
-  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`
 }

@@ -4,7 +4,7 @@
  */
 import { existsSync, mkdirSync, statSync } from "node:fs"
 import { CtxError, codeOf } from "../util/errors.ts"
-import { removeIfEmpty } from "./manifest.ts"
+import { removeIfEmpty } from "./install-record.ts"
 
 /** ms after which the host's library considers a lock abandoned by a dead process. */
 const STALE = 10_000

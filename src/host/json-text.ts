@@ -1,7 +1,7 @@
-/** Parses and edits a text that is one strict JSON object. The only importer of jsonc-parser. Pure. */
-import { applyEdits, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser"
+/** Parses a text that is one strict JSON object. The only importer of jsonc-parser. Pure. */
+import { type ParseError, parseTree, printParseErrorCode } from "jsonc-parser"
 import { CtxError } from "../util/errors.ts"
-import type { JsonNode, TextEdit } from "./settings-style.ts"
+import type { JsonNode } from "./json-style.ts"
 
 /**
  * Parses a text into its tree.
@@ -26,7 +26,7 @@ export function parseObject(text: string): JsonNode {
 /** Whether the text is blank or an empty object. */
 export function isEmptySettings(text: string): boolean {
   const source = splitBom(text)[1]
-  return isBlank(source) || parseObject(source).children?.length === 0
+  return isBlankJson(source) || parseObject(source).children?.length === 0
 }
 
 /** The value of a key. The last duplicate wins, as in the host's parser. */
@@ -43,11 +43,7 @@ export function hasSiblings(node: JsonNode): boolean {
   return (node.parent?.children?.length ?? 0) > 1
 }
 
-export function apply(text: string, edit: TextEdit): string {
-  return applyEdits(text, [edit])
-}
-
-export function isBlank(text: string): boolean {
+export function isBlankJson(text: string): boolean {
   return /^[ \t\r\n]*$/.test(text)
 }
 

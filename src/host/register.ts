@@ -1,5 +1,6 @@
 /**
- * Adds something of ours to a file of the host, and removes it again without a trace.
+ * Adds something of ours to a file of another program, and removes it again without a trace. What is in the file is
+ * text to it: whoever calls says how that is edited, so the format may be any.
  *
  * An install writes the backup, then the manifest, then the file. A crash in between leaves a manifest with the wrong
  * hash, and a removal then only cuts out what is ours.
@@ -7,8 +8,18 @@
 import { rmSync } from "node:fs"
 import { dirname } from "node:path"
 import { CtxError, codeOf, messageOf } from "../util/errors.ts"
-import { isEmptySettings } from "./json-text.ts"
-import { lineDiff } from "./line-diff.ts"
+import {
+  decode,
+  encode,
+  expectUnchanged,
+  expectWritable,
+  hashOf,
+  makeFolders,
+  readBytes,
+  removeLeftovers,
+  replaceFile,
+  targetOf,
+} from "./edited-file.ts"
 import {
   backupOf,
   dropRecord,
@@ -17,33 +28,43 @@ import {
   readRecord,
   removeIfEmpty,
   writeRecord,
-} from "./manifest.ts"
-import type { Added, Removed } from "./settings-edit.ts"
-import {
-  decode,
-  encode,
-  expectUnchanged,
-  expectWritable,
-  makeFolders,
-  readBytes,
-  removeLeftovers,
-  replaceFile,
-  sha256,
-  targetOf,
-} from "./settings-file.ts"
+} from "./install-record.ts"
+import { lineDiff } from "./line-diff.ts"
 
-/** Something of ours in a file: how it is added to and removed from the text. */
+export interface WithOurs {
+  readonly text: string
+  /** What was not there: events, or the server. */
+  readonly added: string[]
+  /** What was there but called another binary, or was damaged, duplicated or in the wrong place. */
+  readonly replaced: string[]
+}
+
+export interface WithoutOurs {
+  readonly text: string
+  /** What was there. */
+  readonly removed: string[]
+}
+
+/** Something of ours in a file: how it is removed from the text, every other byte left as it is. */
 export interface Ours {
   /** The file as the host names it; it may be a link. */
   readonly file: string
   /** Mode of the folders created for it. */
   readonly folderMode: number
-  remove(text: string, original?: string): Removed
+  /** Keeps others from writing the file meanwhile. */
+  readonly lock?: (<T>(file: string, work: () => T) => T) | undefined
+  /** Whether the file may hold what is private, even on the changed lines: then the diff is dropped. */
+  readonly isPrivate?: boolean
+  /** @param original the text before us, if it is known */
+  remove(text: string, original?: string): WithoutOurs
+  /** Whether nothing is left in a text, so that a file made for us can be deleted. */
+  isEmpty(text: string): boolean
 }
 
+/** The same with how it is added. */
 export interface OursToAdd extends Ours {
   /** @param text undefined: the file does not exist */
-  add(text: string | undefined): Added
+  add(text: string | undefined): WithOurs
 }
 
 export interface RegisterOptions {
@@ -70,7 +91,7 @@ export interface SettingsChange {
 
 /** Adds ours to the file. Repeating it changes nothing. */
 export function register(ours: OursToAdd, { dataHome, dryRun = false }: RegisterOptions): SettingsChange {
-  return onFile(ours.file, (file, target) => {
+  return onFile(ours, dryRun, (file, target) => {
     if (!dryRun) removeLeftovers(target)
     const bytes = readBytes(target)
     const text = bytes && decode(bytes)
@@ -78,14 +99,14 @@ export function register(ours: OursToAdd, { dataHome, dryRun = false }: Register
     const changed = edit.text !== text
     let record = readRecord(dataHome, target)
     const written = encode(edit.text)
-    const settled = !changed && record?.wrote === sha256(written)
+    const settled = !changed && record?.wrote === hashOf(written)
     if (!settled) expectWritable(target)
     if (!dryRun && !settled) {
       const original = originalOf(ours, bytes, record, dataHome)
       const folders = makeFolders(dirname(target), ours.folderMode)
       const all = [...new Set([...(record?.folders ?? []), ...folders])]
       try {
-        record = writeRecord(dataHome, target, { wrote: sha256(written), folders: all }, original)
+        record = writeRecord(dataHome, target, { wrote: hashOf(written), folders: all }, original)
       } catch (error) {
         folders.toReversed().every(removeIfEmpty)
         throw error
@@ -101,7 +122,7 @@ export function register(ours: OursToAdd, { dataHome, dryRun = false }: Register
       replaced: edit.replaced,
       removed: [],
       backup: backupOf(dataHome, record),
-      diff: lineDiff(text ?? "", edit.text),
+      diff: ours.isPrivate ? [] : lineDiff(text ?? "", edit.text),
     }
   })
 }
@@ -111,7 +132,7 @@ export function register(ours: OursToAdd, { dataHome, dryRun = false }: Register
  * and the folders created for it are deleted); otherwise only what is ours is cut out.
  */
 export function unregister(ours: Ours, { dataHome, dryRun = false }: RegisterOptions): SettingsChange {
-  return onFile(ours.file, (file, target) => {
+  return onFile(ours, dryRun, (file, target) => {
     if (!dryRun) removeLeftovers(target)
     const bytes = readBytes(target)
     const record = readRecord(dataHome, target)
@@ -130,7 +151,7 @@ export function unregister(ours: Ours, { dataHome, dryRun = false }: RegisterOpt
       replaced: [],
       removed,
       backup: undefined,
-      diff: lineDiff(bytes === undefined ? "" : decode(bytes), after === undefined ? "" : decode(after)),
+      diff: ours.isPrivate ? [] : lineDiff(textOf(bytes) ?? "", textOf(after) ?? ""),
     }
   })
 }
@@ -152,9 +173,9 @@ function withoutOurs(
   if (bytes === undefined) return { action: "none", after: undefined, removed: [] }
   const original = record && readOriginal(dataHome, record)
   const { removed, text } = ours.remove(decode(bytes), textOf(original))
-  const isUntouched = sha256(bytes) === record?.wrote
+  const isUntouched = hashOf(bytes) === record?.wrote
   // A file that was created for us is deleted if nothing else was added to it.
-  const isVain = removed.length > 0 && isEmptySettings(text)
+  const isVain = removed.length > 0 && ours.isEmpty(text)
   if (original === "absent" && (isUntouched || isVain))
     return { action: "deleted", after: undefined, removed }
   const isRestored = isUntouched && original !== undefined && original !== "absent"
@@ -181,31 +202,38 @@ function originalOf(
 ): Uint8Array | "absent" {
   if (bytes === undefined) return "absent"
   const before = record && readOriginal(dataHome, record)
-  if (before !== undefined && sha256(bytes) === record?.wrote) return before
+  if (before !== undefined && hashOf(bytes) === record?.wrote) return before
   // Someone has written the file since, or the manifest is lost: take what is there and remove what is ours.
   const { text, removed } = ours.remove(decode(bytes), textOf(before))
   if (removed.length === 0) return bytes
-  return before === "absent" && isEmptySettings(text) ? "absent" : encode(text)
+  return before === "absent" && ours.isEmpty(text) ? "absent" : encode(text)
 }
 
 function textOf(original: Uint8Array | "absent" | undefined): string | undefined {
   return original === undefined || original === "absent" ? undefined : decode(original)
 }
 
-/** Adds the file's name to every error. */
-function onFile<T>(file: string, work: (file: string, target: string) => T): T {
-  try {
-    return work(file, targetOf(file))
-  } catch (cause) {
-    if (cause instanceof CtxError) {
-      if (!cause.code.startsWith("settings-")) throw cause
-      const hint = cause.hint === undefined ? {} : { hint: cause.hint }
-      throw new CtxError(cause.code, `${file}: ${cause.message}`, { ...hint, exit: cause.exit, cause })
+/** Takes the lock, and adds the file's name to every error. */
+function onFile<T>({ file, lock }: Ours, dryRun: boolean, work: (file: string, target: string) => T): T {
+  const named = (): T => {
+    try {
+      return work(file, targetOf(file))
+    } catch (cause) {
+      throw withName(file, cause)
     }
-    if (codeOf(cause) === "") throw cause
-    throw new CtxError("settings-file", `cannot change ${file}: ${messageOf(cause)}`, {
-      hint: "nothing was changed in it; check who may write there",
-      cause,
-    })
   }
+  return lock === undefined || dryRun ? named() : lock(file, named)
+}
+
+function withName(file: string, cause: unknown): unknown {
+  if (cause instanceof CtxError) {
+    if (!cause.code.startsWith("settings-")) return cause
+    const hint = cause.hint === undefined ? {} : { hint: cause.hint }
+    return new CtxError(cause.code, `${file}: ${cause.message}`, { ...hint, exit: cause.exit, cause })
+  }
+  if (codeOf(cause) === "") return cause
+  return new CtxError("settings-file", `cannot change ${file}: ${messageOf(cause)}`, {
+    hint: "nothing was changed in it; check who may write there",
+    cause,
+  })
 }

@@ -2,9 +2,9 @@
 import { NO_BUN_VARIABLES } from "../config/bun-variables.ts"
 import { CtxError } from "../util/errors.ts"
 import { expectOurBinary, isOurBinary } from "./hooks-table.ts"
-import { apply, hasSiblings, isBlank, member, parseObject, shapeError, splitBom } from "./json-text.ts"
-import type { Added, Removed } from "./settings-edit.ts"
-import { document, eolOf, insertion, type JsonNode, removal } from "./settings-style.ts"
+import { inserted, type JsonNode, replaced, without, written } from "./json-style.ts"
+import { hasSiblings, isBlankJson, member, parseObject, shapeError, splitBom } from "./json-text.ts"
+import type { WithOurs, WithoutOurs } from "./register.ts"
 
 /** The name under which the host knows our server: its tools are `mcp__ctxbridge__search` and so on. */
 export const SERVER_NAME = "ctxbridge"
@@ -25,27 +25,18 @@ const entryFor = (command: string) => ({
  *
  * @throws CtxError `settings-taken` when somebody else's server has our name
  */
-export function addServer(text: string | undefined, exePath: string): Added {
+export function addServer(text: string | undefined, exePath: string): WithOurs {
   expectOurBinary(exePath)
   const wanted = entryFor(exePath)
   const [bom, source] = splitBom(text ?? "")
-  const done = (now: string, added: string[], replaced: string[] = []): Added => ({
-    text: bom + now,
-    added,
-    replaced,
-  })
-  if (isBlank(source)) {
-    const whole = document({ [SERVERS]: { [SERVER_NAME]: wanted } }, eolOf(source))
-    return done(whole + (source === "" ? "\n" : source), [SERVER_NAME])
-  }
+  const added = (now: string): WithOurs => ({ text: bom + now, added: [SERVER_NAME], replaced: [] })
+  const list = { [SERVER_NAME]: wanted }
+  if (isBlankJson(source)) return added(written(source, { [SERVERS]: list }))
   const root = parseObject(source)
   const servers = serversIn(root)
-  if (servers === undefined) {
-    return done(apply(source, insertion(source, root, SERVERS, { [SERVER_NAME]: wanted })), [SERVER_NAME])
-  }
+  if (servers === undefined) return added(inserted(source, root, SERVERS, list))
   const entry = member(servers, SERVER_NAME)
-  if (entry === undefined)
-    return done(apply(source, insertion(source, servers, SERVER_NAME, wanted)), [SERVER_NAME])
+  if (entry === undefined) return added(inserted(source, servers, SERVER_NAME, wanted))
   if (!isOurs(entry)) {
     throw new CtxError("settings-taken", `${SERVERS}.${SERVER_NAME} is another server`, {
       hint: "rename it, or leave ours out with --no-mcp",
@@ -53,27 +44,22 @@ export function addServer(text: string | undefined, exePath: string): Added {
   }
   const command = member(entry, "command")!
   const found = JSON.parse(source.slice(entry.offset, entry.offset + entry.length)) as { command: string }
-  const [node, content] =
-    JSON.stringify({ ...found, command: exePath }) === JSON.stringify(wanted)
-      ? [command, exePath]
-      : [entry, wanted]
-  if (node === command && found.command === exePath) return done(source, [])
-  return done(
-    apply(source, { offset: node.offset, length: node.length, content: JSON.stringify(content) }),
-    [],
-    [SERVER_NAME],
-  )
+  // Only the path may be out of date; then nothing else of the entry is touched.
+  const isSound = JSON.stringify({ ...found, command: exePath }) === JSON.stringify(wanted)
+  if (isSound && found.command === exePath) return { text: bom + source, added: [], replaced: [] }
+  const now = isSound ? replaced(source, command, exePath) : replaced(source, entry, wanted)
+  return { text: bom + now, added: [], replaced: [SERVER_NAME] }
 }
 
 /** Removes our server from `text`, and the server list too if only we had filled it. */
-export function removeServer(text: string, original?: string): Removed {
+export function removeServer(text: string, original?: string): WithoutOurs {
   const [bom, source] = splitBom(text)
-  const servers = isBlank(source) ? undefined : serversIn(parseObject(source))
+  const servers = isBlankJson(source) ? undefined : serversIn(parseObject(source))
   const entry = member(servers, SERVER_NAME)
   if (entry === undefined || !isOurs(entry)) return { text, removed: [] }
   const own = entry.parent!
   const kept = hasSiblings(own) || hadServers(original)
-  return { text: bom + apply(source, removal(kept ? own : servers!.parent!)), removed: [SERVER_NAME] }
+  return { text: bom + without(source, kept ? own : servers!.parent!), removed: [SERVER_NAME] }
 }
 
 /** The command that starts our server; undefined if it is not registered. */
@@ -89,7 +75,7 @@ export function namesServers(text: string, which: "any" | "ours" = "any"): boole
 
 function entryIn(text: string): JsonNode | undefined {
   const source = splitBom(text)[1]
-  return isBlank(source) ? undefined : member(serversIn(parseObject(source)), SERVER_NAME)
+  return isBlankJson(source) ? undefined : member(serversIn(parseObject(source)), SERVER_NAME)
 }
 
 function serversIn(root: JsonNode): JsonNode | undefined {
@@ -100,7 +86,7 @@ function serversIn(root: JsonNode): JsonNode | undefined {
 
 function hadServers(original: string | undefined): boolean {
   const source = splitBom(original ?? "")[1]
-  return !isBlank(source) && serversIn(parseObject(source)) !== undefined
+  return !isBlankJson(source) && serversIn(parseObject(source)) !== undefined
 }
 
 /** Whether the entry starts one of our binaries as a server, wherever that binary is or was. */

@@ -1,9 +1,9 @@
 /** Whether the host knows our MCP server, according to its files and our own record. */
 import { messageOf } from "../util/errors.ts"
-import { type Places, type Scope, serverPath } from "./install.ts"
-import { readOriginal, readRecord } from "./manifest.ts"
+import { decode, readBytes, targetOf } from "./edited-file.ts"
+import { readOriginal, readRecord } from "./install-record.ts"
+import { type HostFolders, type SettingsScope, serverPath } from "./registration.ts"
 import { addServer, namesServers, serverCommand } from "./server-edit.ts"
-import { decode, readBytes, targetOf } from "./settings-file.ts"
 
 /**
  * - `registered`: with this binary
@@ -17,7 +17,7 @@ import { decode, readBytes, targetOf } from "./settings-file.ts"
 export type ServerState = "registered" | "other" | "taken" | "absent" | "removed" | "lost" | "unknown"
 
 export interface ServerStatus {
-  readonly scope: Scope
+  readonly scope: SettingsScope
   readonly file: string
   readonly state: ServerState
   /** The command that the host starts; null if the server is not ours. */
@@ -27,13 +27,13 @@ export interface ServerStatus {
 }
 
 /** Always the user's; the project's only if it lists a server with our name. */
-export function serverStatus(places: Places, exePath: string): ServerStatus[] {
+export function serverStatus(places: HostFolders, exePath: string): ServerStatus[] {
   const [user, project] = (["user", "project"] as const).map((scope) => look(scope, places, exePath))
   const isWorth = project !== undefined && ["registered", "other", "taken"].includes(project.state)
   return isWorth ? [user!, project] : [user!]
 }
 
-function look(scope: Scope, places: Places, exePath: string): ServerStatus {
+function look(scope: SettingsScope, places: HostFolders, exePath: string): ServerStatus {
   const file = serverPath(scope, places)!
   const told = { scope, file, command: null, problem: null }
   try {

@@ -3,58 +3,45 @@
  *
  * Text in, text out; no files. Every byte that is not ours stays as it is.
  */
-import { HOOK_TIMEOUT_SECONDS, HOST_EVENTS, type HostEvent, hookCommand, isOurHook } from "./hooks-table.ts"
-import { apply, hasSiblings, isBlank, keyOf, member, parseObject, shapeError, splitBom } from "./json-text.ts"
-import { document, eolOf, insertion, type JsonNode, removal } from "./settings-style.ts"
-
-export interface Added {
-  readonly text: string
-  /** Events that had none of our hooks. */
-  readonly added: string[]
-  /** Events whose hook of ours called another binary, or was damaged, duplicated or in the wrong place. */
-  readonly replaced: string[]
-}
-
-export interface Removed {
-  readonly text: string
-  /** Events that had one of our hooks. */
-  readonly removed: string[]
-}
+import { type HostEvent, hookEntry } from "../agents/claude-code/hooks.ts"
+import { HOST_EVENTS, hookCommand, isOurHook } from "./hooks-table.ts"
+import { inserted, type JsonNode, replaced, without, written } from "./json-style.ts"
+import { hasSiblings, isBlankJson, keyOf, member, parseObject, shapeError, splitBom } from "./json-text.ts"
+import type { WithOurs, WithoutOurs } from "./register.ts"
 
 /** `text` with all our hooks calling `exePath`. An `undefined` text is a file that does not exist. */
-export function addHooks(text: string | undefined, exePath: string): Added {
+export function addHooks(text: string | undefined, exePath: string): WithOurs {
   const wanted = HOST_EVENTS.map((event) => [event, hookCommand(exePath, event)] as const)
   const [bom, source] = splitBom(text ?? "")
-  if (isBlank(source)) {
-    const hooks = Object.fromEntries(wanted.map(([event, command]) => [event, [group(command)]]))
-    const whole = document({ hooks }, eolOf(source)) + (source === "" ? "\n" : source)
-    return { text: bom + whole, added: [...HOST_EVENTS], replaced: [] }
+  if (isBlankJson(source)) {
+    const hooks = Object.fromEntries(wanted.map(([event, command]) => [event, [hookEntry(command)]]))
+    return { text: bom + written(source, { hooks }), added: [...HOST_EVENTS], replaced: [] }
   }
   const added: string[] = []
-  const replaced: string[] = []
+  const others: string[] = []
   let now = source
   for (const event of new Set(eventsOf(source))) {
     if (HOST_EVENTS.includes(event as HostEvent) || ours(source, event).length === 0) continue
     now = drop(now, event, (path) => path === "hooks")
-    replaced.push(event)
+    others.push(event)
   }
   for (const [event, command] of wanted) {
     const found = ours(now, event)
     const next = settle(now, event, command, found)
-    if (next !== now) (found.length > 0 ? replaced : added).push(event)
+    if (next !== now) (found.length > 0 ? others : added).push(event)
     now = next
   }
-  return { text: bom + now, added, replaced }
+  return { text: bom + now, added, replaced: others }
 }
 
 /**
  * `text` without our hooks, and without the groups, lists and `hooks` object that only we had filled. Those that exist
  * in `original`, the text before our install, stay even if empty.
  */
-export function removeHooks(text: string, original?: string): Removed {
+export function removeHooks(text: string, original?: string): WithoutOurs {
   const [bom, source] = splitBom(text)
   const removed: string[] = []
-  if (isBlank(source)) return { text, removed }
+  if (isBlankJson(source)) return { text, removed }
   const existed = containersOf(original)
   let now = source
   for (const event of new Set(eventsOf(source))) {
@@ -81,8 +68,7 @@ function settle(text: string, event: string, command: string, found: readonly Ou
   const now = drop(text, event, () => true, spared)
   if (spared < 0) return append(now, event, command)
   const node = ours(now, event)[0]?.command as JsonNode
-  if (node.value === command) return now
-  return apply(now, { offset: node.offset, length: node.length, content: JSON.stringify(command) })
+  return node.value === command ? now : replaced(now, node, command)
 }
 
 /** Removes our hooks under `event` except number `spared`. `keep` tells which containers stay even if empty. */
@@ -90,7 +76,7 @@ function drop(text: string, event: string, keep: (path: string) => boolean, spar
   let now = text
   for (let index = ours(text, event).length - 1; index >= 0; index--) {
     const victim = index === spared ? undefined : ours(now, event)[index]
-    if (victim !== undefined) now = apply(now, removal(emptiedBy(victim, event, keep)))
+    if (victim !== undefined) now = without(now, emptiedBy(victim, event, keep))
   }
   return now
 }
@@ -107,15 +93,10 @@ function emptiedBy({ hook, group }: OurHook, event: string, keep: (path: string)
 function append(text: string, event: string, command: string): string {
   const root = parse(text)
   const hooks = member(root, "hooks")
-  if (hooks === undefined) return apply(text, insertion(text, root, "hooks", { [event]: [group(command)] }))
+  if (hooks === undefined) return inserted(text, root, "hooks", { [event]: [hookEntry(command)] })
   const list = member(hooks, event)
-  if (list === undefined) return apply(text, insertion(text, hooks, event, [group(command)]))
-  return apply(text, insertion(text, list, undefined, group(command)))
-}
-
-/** No matcher, so it runs for every source, trigger and reason. */
-function group(command: string): unknown {
-  return { hooks: [{ type: "command", command, timeout: HOOK_TIMEOUT_SECONDS }] }
+  if (list === undefined) return inserted(text, hooks, event, [hookEntry(command)])
+  return inserted(text, list, undefined, hookEntry(command))
 }
 
 function ours(text: string, event: string): OurHook[] {
@@ -143,7 +124,7 @@ function eventsOf(text: string): string[] {
 /** Paths of the containers in `original` that `removeHooks` must keep. */
 function containersOf(original: string | undefined): ReadonlySet<string> {
   const source = splitBom(original ?? "")[1]
-  if (isBlank(source) || member(parse(source), "hooks") === undefined) return new Set()
+  if (isBlankJson(source) || member(parse(source), "hooks") === undefined) return new Set()
   return new Set(["hooks", ...eventsOf(source).map((event) => `hooks.${event}`)])
 }
 

@@ -1,6 +1,6 @@
 /** What the host's settings files say, read as leniently as possible: reporting what is wrong is up to others. */
-import { type Places, type Scope, settingsFiles } from "./install.ts"
-import { decode, readBytes } from "./settings-file.ts"
+import { decode, readBytes } from "./edited-file.ts"
+import { type HostFolders, type SettingsScope, settingsFiles } from "./registration.ts"
 
 export interface CommandHook {
   /** The host's name for the event; possibly one that no host knows. */
@@ -11,7 +11,7 @@ export interface CommandHook {
 }
 
 export interface ScopeSettings {
-  readonly scope: Scope
+  readonly scope: SettingsScope
   readonly file: string
   readonly hooks: readonly CommandHook[]
   /** Names of the variables that the host sets for its hooks. */
@@ -25,7 +25,7 @@ export interface ScopeSettings {
 }
 
 /** One entry per existing settings file; a file that is not JSON gets an empty one. */
-export function readSettings(places: Places): ScopeSettings[] {
+export function readSettings(places: HostFolders): ScopeSettings[] {
   return settingsFiles(places).flatMap(({ scope, file }) => {
     const text = textOf(file)
     return text === undefined ? [] : [{ scope, file, ...contentOf(text) }]

@@ -4,10 +4,12 @@
  *
  * Text in, text out; no files. Every byte that is not ours stays as it is.
  */
-import { isOurBinary, ourProgram, WORD } from "./hooks-table.ts"
-import { apply, isBlank, member, parseObject, splitBom } from "./json-text.ts"
-import type { Removed } from "./settings-edit.ts"
-import { document, eolOf, insertion, type JsonNode, removal } from "./settings-style.ts"
+import { SHELL_WORD } from "../transcript/shell-script.ts"
+import { singleQuoted } from "../util/shell-quote.ts"
+import { isOurBinary, ourProgram } from "./hooks-table.ts"
+import { inserted, replaced, rewritten, without, written } from "./json-style.ts"
+import { isBlankJson, member, parseObject, splitBom } from "./json-text.ts"
+import type { WithoutOurs } from "./register.ts"
 
 const KEY = "statusLine"
 
@@ -26,7 +28,7 @@ export interface StatusLineEdit {
 }
 
 const OURS = new RegExp(
-  String.raw`^\s*(?:[A-Za-z_]\w*=(?:${WORD})?\s+)*(${WORD})\s+statusline(?:\s+--chain\s+('(?:[^']|'\\'')*'))?\s*$`,
+  String.raw`^\s*(?:[A-Za-z_]\w*=(?:${SHELL_WORD})?\s+)*(${SHELL_WORD})\s+statusline(?:\s+--chain\s+('(?:[^']|'\\'')*'))?\s*$`,
 )
 
 /** The command that ours is chained to, `""` if none; undefined when the command is not ours. */
@@ -37,8 +39,7 @@ export function chainedCommand(command: string): string | undefined {
 }
 
 function ourCommand(exePath: string, chained: string): string {
-  const quoted = `'${chained.replaceAll("'", String.raw`'\''`)}'`
-  return `${ourProgram(exePath)} statusline${chained === "" ? "" : ` --chain ${quoted}`}`
+  return `${ourProgram(exePath)} statusline${chained === "" ? "" : ` --chain ${singleQuoted(chained)}`}`
 }
 
 /** @param text `undefined` is a file that does not exist */
@@ -49,16 +50,15 @@ export function addStatusLine(
 ): StatusLineEdit {
   const [bom, source] = splitBom(text ?? "")
   const plain = { type: "command", command: ourCommand(exePath, "") }
-  if (isBlank(source)) {
+  if (isBlankJson(source)) {
     if (wish === "update") return { text: text ?? "", state: "none" }
-    const whole = document({ [KEY]: plain }, eolOf(source)) + (source === "" ? "\n" : source)
-    return { text: bom + whole, state: "added" }
+    return { text: bom + written(source, { [KEY]: plain }), state: "added" }
   }
   const root = parseObject(source)
   const there = member(root, KEY)
   if (there === undefined) {
     if (wish === "update") return { text: text ?? "", state: "none" }
-    return { text: bom + apply(source, insertion(source, root, KEY, plain)), state: "added" }
+    return { text: bom + inserted(source, root, KEY, plain), state: "added" }
   }
   const command = member(there, "command")
   if (typeof command?.value !== "string" || member(there, "type")?.value !== "command") {
@@ -69,7 +69,7 @@ export function addStatusLine(
   const wanted = ourCommand(exePath, chained ?? command.value)
   if (wanted === command.value) return { text: text ?? "", state: "ours" }
   return {
-    text: bom + apply(source, { ...span(command), content: JSON.stringify(wanted) }),
+    text: bom + replaced(source, command, wanted),
     state: chained === undefined ? "chained" : "updated",
   }
 }
@@ -79,26 +79,24 @@ export function addStatusLine(
  *
  * @param original the text before our install, which shows how the other command was written
  */
-export function removeStatusLine(text: string, original?: string): Removed {
+export function removeStatusLine(text: string, original?: string): WithoutOurs {
   const [bom, source] = splitBom(text)
-  if (isBlank(source)) return { text, removed: [] }
+  if (isBlankJson(source)) return { text, removed: [] }
   const there = member(parseObject(source), KEY)
   const command = member(there, "command")
   const chained = typeof command?.value === "string" ? chainedCommand(command.value) : undefined
   if (there === undefined || command === undefined || chained === undefined) return { text, removed: [] }
-  const edit =
+  const now =
     chained === ""
-      ? removal(there.parent as JsonNode)
-      : { ...span(command), content: writtenIn(original, chained) ?? JSON.stringify(chained) }
-  return { text: bom + apply(source, edit), removed: [KEY] }
+      ? without(source, there.parent!)
+      : rewritten(source, command, writtenIn(original, chained) ?? JSON.stringify(chained))
+  return { text: bom + now, removed: [KEY] }
 }
 
 /** How `original` writes the command, if it has the same one. */
 function writtenIn(original: string | undefined, command: string): string | undefined {
   const source = splitBom(original ?? "")[1]
-  if (isBlank(source)) return undefined
+  if (isBlankJson(source)) return undefined
   const node = member(member(parseObject(source), KEY), "command")
   return node?.value === command ? source.slice(node.offset, node.offset + node.length) : undefined
 }
-
-const span = ({ offset, length }: JsonNode) => ({ offset, length })

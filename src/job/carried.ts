@@ -3,16 +3,17 @@
  * restores, pointers at startup, answers of our tools and output of our commands. All of these name the turns that they
  * quote, or the session. What a human or the model said about it later is theirs, and stays.
  */
+import { MARK } from "../agents/claude-code/context-arrived.ts"
+import { shellCommand } from "../agents/claude-code/tool-input.ts"
+import { isTool } from "../agents/tools.ts"
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import type { Source } from "../archive/source.ts"
 import { isOwnTool } from "../archive/tool-rows.ts"
 import { toldOf } from "../archive/traces.ts"
 import { CLOSE } from "../restore/render.ts"
-import { MARK } from "../transcript/delivery.ts"
 import { type Finder, finderOf, type Span } from "../transcript/find-text.ts"
 import { isObject, objectOf, stringOf } from "../transcript/json.ts"
-import { shellCommand } from "../transcript/tool-input.ts"
 import { statsOf } from "../util/files.ts"
 import type { Tombstone } from "../vault/tombstones.ts"
 import { findText, type TextFound } from "./forget-text.ts"
@@ -56,7 +57,7 @@ export function namesOf(db: Database, sessions: readonly string[]): Names {
   const asked = db
     .query<{ session: string }, []>(
       `SELECT DISTINCT session FROM tool_calls
-       WHERE name LIKE 'mcp\\_\\_%ctxbridge\\_\\_%' ESCAPE '\\' OR name = 'Bash' AND target LIKE '%ctxbridge%'`,
+       WHERE name LIKE 'mcp\\_\\_%ctxbridge\\_\\_%' ESCAPE '\\' OR ${isTool("name", "run")} AND target LIKE '%ctxbridge%'`,
     )
     .all()
     .map(({ session }) => session)

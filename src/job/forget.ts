@@ -5,6 +5,7 @@
  * note what is to be done, then write the tombstones, which keep anything from coming back, then delete.
  */
 import { dirname, join } from "node:path"
+import { transcriptName } from "../agents/claude-code/layout.ts"
 import { databasePath, openDatabase } from "../archive/database.ts"
 import type { RebuildReport } from "../archive/rebuild.ts"
 import { followVault } from "../archive/remembered.ts"
@@ -15,7 +16,7 @@ import { eraseTraces, type Traces, toldOf } from "../archive/traces.ts"
 import { CtxError, codeOf, messageOf } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
 import { closeSync, mkdirSync, readFileSync, rmdirSync, rmSync } from "../util/fs.ts"
-import { transcriptName, vaultFile } from "../vault/layout.ts"
+import { vaultFile } from "../vault/layout.ts"
 import { lock, openLock } from "../vault/lock.ts"
 import { rewriteCopy } from "../vault/rewrite.ts"
 import { temporaryOf } from "../vault/swap.ts"

@@ -1,5 +1,5 @@
 /** How much of the host's history is missing from the vault, and its import in the background. */
-import { join } from "node:path"
+import { claudeCode } from "../agents/claude-code/claude-code.ts"
 import { isExcluded } from "../archive/excluded.ts"
 import { forgottenTranscript } from "../archive/take.ts"
 import type { Paths } from "../config/load.ts"
@@ -20,7 +20,8 @@ export interface History {
   readonly bytesLeft: number
 }
 
-const historyFolder = ({ claudeDir }: Pick<Paths, "claudeDir">): string => join(claudeDir, "projects")
+const historyFolder = ({ claudeDir }: Pick<Paths, "claudeDir">): string =>
+  claudeCode.places.transcripts(claudeDir)
 
 /** Costs three small reads per transcript, and a fourth if folders are excluded. */
 export function historyOf(place: Place): History {

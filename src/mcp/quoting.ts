@@ -20,7 +20,7 @@ export const strange = (text: string, limit: number): string => cut(oneLine(iner
 const LONGEST_ERROR = 1000
 
 /** For an error message, on one line: it may contain file names and words from the archive. */
-export const told = (text: string): string => cut(oneLine(untagged(brief(text))), LONGEST_ERROR)
+export const safeError = (text: string): string => cut(oneLine(untagged(brief(text))), LONGEST_ERROR)
 
 /**
  * The name of a tool or hook. If it contains anything that such a name never does, it could be anyone's words and is

@@ -7,7 +7,7 @@ import {
   ListToolsRequestSchema,
   type Tool as ToolListing,
 } from "@modelcontextprotocol/sdk/types.js"
-import { type Line, LONGEST_LINE } from "./lines.ts"
+import { LONGEST_REQUEST, type PeerLine } from "./peer-lines.ts"
 
 export interface Listing {
   readonly name: string
@@ -55,7 +55,7 @@ const NO_FORMS = {
  */
 export async function serve(
   service: Service,
-  lines: AsyncIterable<Line>,
+  lines: AsyncIterable<PeerLine>,
   write: (line: string) => void,
 ): Promise<void> {
   const server = new Server(
@@ -100,9 +100,9 @@ class Wire {
     this.onclose?.()
   }
 
-  take(line: Line): void {
+  take(line: PeerLine): void {
     if (line === undefined) {
-      this.#refuse(null, PARSE_ERROR, `a line of more than ${LONGEST_LINE} bytes`)
+      this.#refuse(null, PARSE_ERROR, `a line of more than ${LONGEST_REQUEST} bytes`)
       return
     }
     if (line.trim() === "") return

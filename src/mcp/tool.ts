@@ -4,7 +4,7 @@ import type { SecretSettings } from "../secrets/filter.ts"
 import type { Arguments, Property } from "./arguments.ts"
 
 /** The server's environment. */
-export interface World {
+export interface ServerWorld {
   readonly home: string
   readonly dataHome: string
   /** The host's configuration folder. What its memory files say is not given back. */
@@ -41,7 +41,7 @@ export interface Answer {
   readonly structured?: Readonly<Record<string, unknown>>
 }
 
-export interface Tool {
+export interface ServerTool {
   readonly name: string
   readonly title: string
   readonly description: string
@@ -52,5 +52,5 @@ export interface Tool {
   /** Whether the host should show the tool to the model without being asked. */
   readonly always?: boolean
   /** @throws CtxError with a hint, which is passed on to the model */
-  run(args: Arguments, world: World): Answer
+  run(args: Arguments, world: ServerWorld): Answer
 }

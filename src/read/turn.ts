@@ -1,4 +1,7 @@
 /** Turns as they are shown, exported and sent: in short from the views, whole from the vault. */
+
+import { decodeLine } from "../agents/claude-code/decode.ts"
+import { type Origin, originsOf, withoutForgedRefusals } from "../agents/origin.ts"
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { type ToolCall, toolCallsOf } from "../archive/queries/calls.ts"
@@ -7,8 +10,6 @@ import { type MessageRow, messagesOf } from "../archive/queries/messages.ts"
 import { findTurns, type TokenUse, type TurnRow, turnId, turnsOf, usageOf } from "../archive/queries/turns.ts"
 import { type TakenBack, takenBackOf } from "../archive/taken-back.ts"
 import { toolNameOf } from "../archive/tool-name.ts"
-import { decodeLine } from "../transcript/decode.ts"
-import { type Origin, originsOf, withoutForgedRefusals } from "../transcript/origin.ts"
 import type { Part } from "../transcript/types.ts"
 import { isImportedCopy, vaultFile } from "../vault/layout.ts"
 import type { CopyReaders } from "../vault/reader.ts"

@@ -1,10 +1,10 @@
 /**
  * Whether the last restore given to a session has reached its conversation, according to the vault and our own notes.
  */
+import { contextsIn, outcomeIn } from "../agents/claude-code/context-arrived.ts"
 import type { Database } from "../archive/database.ts"
 import { givenAgain, lastGiven } from "../archive/queries/restores.ts"
 import { currentTranscript } from "../archive/transcripts.ts"
-import { contextsIn, outcomeIn } from "../transcript/delivery.ts"
 import { isObject, objectOf } from "../transcript/json.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { stretchesFrom } from "../vault/reader.ts"

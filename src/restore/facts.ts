@@ -9,7 +9,7 @@ import type { Database } from "../archive/database.ts"
 import { latestRuns } from "../archive/queries/calls.ts"
 import { type FactRow, factsIn } from "../archive/queries/facts.ts"
 import type { Scope } from "../archive/queries/scope.ts"
-import { simpleCommands } from "../transcript/facts.ts"
+import { simpleCommands } from "../transcript/shell-script.ts"
 import { type Fact, type Facts, SETTLING } from "./material.ts"
 
 /** How many of the latest facts of a kind are considered; older ones have hardly a chance. */

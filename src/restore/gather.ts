@@ -1,4 +1,5 @@
 /** Reads the material for a restore from the views. */
+import { toolKind } from "../agents/tools.ts"
 import type { Database } from "../archive/database.ts"
 import {
   type ChangedFile,
@@ -144,7 +145,7 @@ function filesInFlight(db: Database, scope: Scope, cwd: string | undefined): Fil
   const times = timesChanged(db, scope, [...new Set(former)])
   return told.map(([path, { name, handle }]) => ({
     path,
-    op: name === "Write" ? "write" : "edit",
+    op: toolKind(name) === "write" ? "write" : "edit",
     times: [...new Set(formerly.get(path))].reduce((sum, one) => sum + (times.get(one) ?? 0), 0) || 1,
     handle,
   }))

@@ -2,6 +2,7 @@
  * Reads what the host's settings say about what it adds to the context itself: excluded memory files, and where plans
  * and notes are.
  */
+import { PROJECT_SETTINGS, userSettings } from "../agents/claude-code/places.ts"
 import type { Paths } from "../config/load.ts"
 import { readdirSync, realpathSync } from "../util/fs.ts"
 import { dirname, isAbsolute, join, resolve } from "../util/path.ts"
@@ -36,12 +37,8 @@ type Fields = Readonly<Record<string, unknown>>
 
 /** Combines the user's, the project's and the organisation's files. The host's command line is not known here. */
 export function hostSettings({ home, claudeDir, cwd }: HostPlaces): HostSettings {
-  const project = cwd === undefined ? [] : ["settings.json", "settings.local.json"]
-  const files = [
-    join(claudeDir, "settings.json"),
-    ...project.map((name) => join(cwd!, ".claude", name)),
-    ...managedFiles(),
-  ]
+  const project = cwd === undefined ? [] : [PROJECT_SETTINGS.project, PROJECT_SETTINGS.local]
+  const files = [userSettings(claudeDir), ...project.map((name) => join(cwd!, name)), ...managedFiles()]
   const all = files.map(fieldsIn)
   // The last value counts; lists are combined.
   const last = (name: string): unknown => all.findLast((fields) => fields[name] !== undefined)?.[name]

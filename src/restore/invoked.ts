@@ -1,8 +1,8 @@
 /** Texts of the skills and commands that were invoked, which the host shows again after a compaction. */
+import { invokedText } from "../agents/claude-code/line-texts.ts"
 import type { Database } from "../archive/database.ts"
 import { type Invocation, skillCalls, typedCommands } from "../archive/queries/calls.ts"
 import { hostLinesAfter } from "../archive/queries/messages.ts"
-import { invokedText } from "../transcript/invoked.ts"
 import { readPart } from "./disk.ts"
 
 /** The host cuts each text and leaves out the oldest: at 5,000 and 25,000 tokens, of 4 characters each. */

@@ -4,7 +4,7 @@ import { movingScripts } from "../archive/queries/calls.ts"
 import { isCommandOf } from "../archive/queries/facts.ts"
 import { hasNamesake } from "../archive/queries/files.ts"
 import type { Scope } from "../archive/queries/scope.ts"
-import { shellWords } from "../transcript/shell-words.ts"
+import { shellWords } from "../transcript/shell-script.ts"
 import { resolve } from "../util/path.ts"
 
 export interface Move {

@@ -3,11 +3,14 @@
  * Pure.
  */
 
+import { errorsMet } from "../agents/claude-code/host-refusals.ts"
+import { shellCommand, stringsIn, toolFiles } from "../agents/claude-code/tool-input.ts"
+import { toolKind } from "../agents/tools.ts"
 import { constraintsIn, decisionsIn } from "../transcript/extract.ts"
-import { namesIn, openingOf, pathsIn, simpleCommands } from "../transcript/facts.ts"
-import { errorsMet } from "../transcript/host-refusals.ts"
+import { namesIn, pathsIn } from "../transcript/facts.ts"
 import { numbersIn } from "../transcript/numbers.ts"
-import { commandPaths, shellCommand, stringsIn, toolFiles } from "../transcript/tool-input.ts"
+import { commandPaths } from "../transcript/path-words.ts"
+import { openingOf, simpleCommands } from "../transcript/shell-script.ts"
 import type { Part, TranscriptRecord } from "../transcript/types.ts"
 import type { HeldKind } from "./held.ts"
 
@@ -54,7 +57,7 @@ export class Present {
         this.#note("path", files)
         for (const text of stringsIn(part.input)) {
           this.#note("name", namesIn(text))
-          if (part.name !== "Bash" && !files.includes(text)) this.#note("path", pathsIn(text))
+          if (toolKind(part.name) !== "run" && !files.includes(text)) this.#note("path", pathsIn(text))
         }
         const script = shellCommand(part.name, part.input)
         if (script === undefined) return

@@ -2,8 +2,8 @@
  * What became of a conversation at each of its compactions: what was there before, what the host kept, what was given
  * back, what is lost. Derived only from the transcript and from what was given. Pure.
  */
-import { MARK, TELLS } from "../transcript/delivery.ts"
-import { stringsIn } from "../transcript/tool-input.ts"
+import { MARK, TELLS } from "../agents/claude-code/context-arrived.ts"
+import { stringsIn } from "../agents/claude-code/tool-input.ts"
 import type { TranscriptRecord } from "../transcript/types.ts"
 import { atLeast } from "../util/version.ts"
 import { type HeldKind, holderOf, shortNames } from "./held.ts"

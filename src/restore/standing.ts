@@ -2,6 +2,7 @@
  * What the host adds to every context itself: the memory files of organisation, user and folders, their imports, and
  * their rules. Read the way the host does, as far as that takes negligible time.
  */
+import { MEMORY, NOTES, PROJECT_MEMORY, projectFolder } from "../agents/claude-code/places.ts"
 import { folderOf, projectOf } from "../archive/project.ts"
 import { statsOf } from "../util/files.ts"
 import { readdirSync, realpathSync } from "../util/fs.ts"
@@ -57,14 +58,12 @@ class Memory {
     const { cwd, claudeDir } = this.#places
     this.#file(join(MANAGED, "CLAUDE.md"), "managed")
     this.#rules(join(MANAGED, ".claude", "rules"), "managed")
-    this.#file(join(claudeDir, "CLAUDE.md"), "user")
-    this.#rules(join(claudeDir, "rules"), "user")
+    this.#file(join(claudeDir, MEMORY.file), "user")
+    this.#rules(join(claudeDir, MEMORY.rules), "user")
     if (cwd === undefined) return this.#texts.join("\n")
     for (const folder of upwards(cwd)) {
-      this.#file(join(folder, "CLAUDE.md"), "project")
-      this.#file(join(folder, ".claude", "CLAUDE.md"), "project")
-      this.#file(join(folder, "CLAUDE.local.md"), "project")
-      this.#rules(join(folder, ".claude", "rules"), "project")
+      for (const name of PROJECT_MEMORY.files) this.#file(join(folder, name), "project")
+      this.#rules(join(folder, PROJECT_MEMORY.rules), "project")
     }
     this.#notes(cwd)
     return this.#texts.join("\n")
@@ -103,10 +102,10 @@ class Memory {
     const { notes } = this.#settings
     if (notes === "none") return
     const ofProject = (folder: string): string =>
-      join(this.#places.claudeDir, "projects", folder.replace(/[^A-Za-z0-9]/g, "-"), "memory")
+      join(projectFolder(this.#places.claudeDir, folder), NOTES.folder)
     const folders = notes === undefined ? new Set([cwd, rootOf(cwd)].map(ofProject)) : [notes]
     for (const folder of folders) {
-      const content = this.#read(join(folder, "MEMORY.md"))
+      const content = this.#read(join(folder, NOTES.file))
       if (content === undefined) continue
       const lines = content.slice(0, NOTES_BYTES).split("\n")
       this.#texts.push(lines.slice(0, NOTES_LINES).join("\n"))

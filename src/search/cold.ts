@@ -2,6 +2,7 @@
  * Searches the vault itself, for `search --cold`: line by line, newest first, for what the index lacks or cannot find.
  * Slow (about a second for 500 MB of transcripts), but in bounded memory: one frame at a time.
  */
+import { decodeLine } from "../agents/claude-code/decode.ts"
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { identify, role } from "../archive/identity.ts"
@@ -12,7 +13,6 @@ import { type TurnOfLine, turnOfLine } from "../archive/queries/turns.ts"
 import { takenBackOf } from "../archive/taken-back.ts"
 import { toolsIn } from "../archive/tool-name.ts"
 import { mark } from "../archive/word-index.ts"
-import { decodeLine } from "../transcript/decode.ts"
 import type { TranscriptRecord } from "../transcript/types.ts"
 import { compileAsUsual } from "../util/compiling.ts"
 import { cut } from "../util/text.ts"

@@ -1,8 +1,8 @@
 /** Reads the text of a message, as a search sees it, from the vault. */
+import { partsOfLine } from "../agents/claude-code/decode.ts"
 import type { Database } from "../archive/database.ts"
 import { type Place, placesOf } from "../archive/queries/messages.ts"
 import { toolsIn } from "../archive/tool-name.ts"
-import { partsOfLine } from "../transcript/decode.ts"
 import { searchable } from "../transcript/searchable.ts"
 import { vaultFile } from "../vault/layout.ts"
 import type { CopyReader, CopyReaders } from "../vault/reader.ts"

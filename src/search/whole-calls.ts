@@ -1,9 +1,9 @@
 /** Tool calls in full. The views keep one line of a call and the beginning of its error; the vault has everything. */
+import { partsOfLine } from "../agents/claude-code/decode.ts"
+import { mayBeCut, wholeTarget } from "../agents/claude-code/tool-input.ts"
 import type { Database } from "../archive/database.ts"
 import type { CallPlace, ShortCall } from "../archive/queries/calls.ts"
 import { placesOf } from "../archive/queries/messages.ts"
-import { partsOfLine } from "../transcript/decode.ts"
-import { mayBeCut, wholeTarget } from "../transcript/tool-input.ts"
 import type { Part } from "../transcript/types.ts"
 import { oneLine } from "../util/text.ts"
 import type { CopyReaders } from "../vault/reader.ts"

@@ -5,7 +5,7 @@
  * why; a refuted approach is what it tried in vain. All are kept verbatim. Covers English, German, Spanish and Chinese;
  * test/unit/transcript/extract-languages.test.ts tells how well.
  */
-import { told } from "./wording.ts"
+import { isWorded } from "./wording.ts"
 import { constraints } from "./wording-constraints.ts"
 import { decisions } from "./wording-decisions.ts"
 import { refuted } from "./wording-refuted.ts"
@@ -75,20 +75,21 @@ const isTooShort = (text: string): boolean =>
 const QUOTED = /^[ \t]*>.*$/gm
 
 export const constraintsIn = (prompt: string): string[] =>
-  pick(prompt.replace(QUOTED, ""), (sentence) => told(sentence, constraints()))
+  pick(prompt.replace(QUOTED, ""), (sentence) => isWorded(sentence, constraints()))
 
 /** `That is now decided.` only refers to a decision made elsewhere. */
 const POINTING = /^(?:that|this|it|das|dies(?:es)?|es|eso|esto)(?:['’]s)?\s/i
 const POINTING_SHORTEST = 8
 
 export const decisionsIn = (answer: string): string[] =>
-  pick(answer, (sentence) => !isPointing(sentence) && told(sentence, decisions()))
+  pick(answer, (sentence) => !isPointing(sentence) && isWorded(sentence, decisions()))
 
 const isPointing = (sentence: string): boolean =>
   POINTING.test(sentence) && (sentence.match(/[\p{L}\p{N}]+/gu)?.length ?? 0) < POINTING_SHORTEST
 
 /** Approaches that were tried in vain. */
-export const refutedIn = (answer: string): string[] => pick(answer, (sentence) => told(sentence, refuted()))
+export const refutedIn = (answer: string): string[] =>
+  pick(answer, (sentence) => isWorded(sentence, refuted()))
 
 function pick(text: string, wanted: (sentence: string) => boolean): string[] {
   const found = new Set<string>()

@@ -1,8 +1,8 @@
 /**
- * Names, paths and commands in what was said and done: the model needs them again, and summaries drop them. Pure. The
- * caller decides whose words may be searched.
+ * Names and paths in what was said and done: the model needs them again, and summaries drop them. Pure. The caller
+ * decides whose words may be searched. Commands are in shell-script.ts.
  */
-import { asPath } from "./tool-input.ts"
+import { asPath } from "./path-words.ts"
 
 export const FACT_KINDS = ["path", "command", "name", "error"] as const
 
@@ -64,108 +64,4 @@ export function pathsIn(text: string): string[] {
     if (found.size >= MOST) break
   }
   return [...found]
-}
-
-const COMMAND_LONGEST = 160
-const COMMAND_SHORTEST = 6
-/** Commands that move about, print or assign, and words of shell grammar. */
-const NO_COMMAND =
-  /^(?:(?:cd|echo|printf|true|false|exit|set|export|sleep|continue|break|for|while|if|then|else|elif|fi|do|done|case|esac|in|read|local|return)\b|[#{}()[\]!-]|\w+=)/
-
-/** Commands with nothing but variables: `cat "$f"`, `$TOOL -v`. */
-const VARIABLES_ONLY = /^["']?\$|^\S+(?: -[\w-]+)*(?: ["']?\$\{?\w+\}?["']?)+$/
-
-/** A command, and the line it was in, with redirections and filters. */
-export interface CommandUse {
-  readonly command: string
-  readonly line: string
-}
-
-/** The first command of each pipeline in a script, without duplicates. */
-export const simpleCommands = (script: string): string[] => commandUses(script).map(({ command }) => command)
-
-export function commandUses(script: string): CommandUse[] {
-  const found = new Map<string, CommandUse>()
-  for (const piece of pipelines(script.slice(0, LOOKED_AT))) {
-    const command = outside(folded(piece.command))
-    const line = outside(folded(piece.line))
-    if (command.length < COMMAND_SHORTEST || command.length > COMMAND_LONGEST) continue
-    // With several lines it is a program or a message, which nobody types again.
-    if (NO_COMMAND.test(command) || !command.includes(" ") || command.includes("\n")) continue
-    if (VARIABLES_ONLY.test(command)) continue
-    found.set(command, {
-      command,
-      line: line.length > COMMAND_LONGEST || line.includes("\n") ? command : line,
-    })
-    if (found.size >= MOST) break
-  }
-  return [...found.values()]
-}
-
-/** Removes the end of a subshell that was opened before the command: `(cd app && npm test)`. */
-function outside(command: string): string {
-  let open = 0
-  for (const letter of command) if (letter === "(" || letter === ")") open += letter === "(" ? 1 : -1
-  return open < 0 && command.endsWith(")") ? command.slice(0, open).trimEnd() : command
-}
-
-/** Commands that print or wait, comments, and words of shell grammar. */
-const NO_OPENING =
-  /^(?:(?:echo|printf|sleep|for|while|until|if|case|function)\b|[\w-]+ ?\(\)|[#{}()[\]!])|\\$/
-
-/** A script's first line as typed, cut if too long: where and with which variables it runs, or how it begins. */
-export function openingOf(script: string): string | undefined {
-  const [first = ""] = script
-    .trimStart()
-    .slice(0, 2 * COMMAND_LONGEST)
-    .split("\n", 1)
-  const line = folded(first).slice(0, COMMAND_LONGEST).trimEnd()
-  if (line.length < COMMAND_SHORTEST) return undefined
-  return NO_OPENING.test(line) || VARIABLES_ONLY.test(line) || !/[ =]/.test(line) ? undefined : line
-}
-
-const folded = (text: string): string => text.replace(/[ \t]+/g, " ").trim()
-
-/** What a comment begins after, besides a line's start: elsewhere, as in `$#` and `a#b`, the mark is a letter. */
-const BEFORE_COMMENT = /[\s;&|()]/
-
-/** Pipelines and their first commands, up to any redirection. Passes over comments, stops at a here-document. */
-function* pipelines(script: string): Generator<CommandUse> {
-  let command = ""
-  let start = 0
-  let quote = ""
-  let isPast = false
-  let isDocument = false
-  for (let n = 0; n < script.length; n++) {
-    const letter = script[n]!
-    const next = script[n + 1]
-    if (letter === "\\" && quote !== "'") {
-      if (!isPast && next !== "\n") command += letter + (next ?? "")
-      n++
-    } else if (quote !== "") {
-      if (!isPast) command += letter
-      if (letter === quote) quote = ""
-    } else if (letter === "#" && (n === 0 || BEFORE_COMMENT.test(script[n - 1]!))) {
-      // Not up to the line's end, which ends the command.
-      while (n + 1 < script.length && script[n + 1] !== "\n") n++
-    } else if (letter === "\n" || letter === ";" || (letter === next && (letter === "&" || letter === "|"))) {
-      yield { command, line: script.slice(start, n) }
-      if (letter === next && letter !== "\n") n++
-      command = ""
-      start = n + 1
-      isPast = false
-    } else if (letter === "<" && next === "<") {
-      isDocument = true
-      break
-    } else if (letter === "|" || letter === "<" || letter === ">") {
-      if (!isPast && letter !== "|") command = command.replace(/ [\d&]$/, "")
-      isPast = true
-    } else {
-      if (letter === '"' || letter === "'") quote = letter
-      if (!isPast) command += letter
-    }
-  }
-  if (quote !== "") return
-  const line = script.slice(start)
-  yield { command, line: isDocument ? line.split("\n", 1)[0]! : line }
 }

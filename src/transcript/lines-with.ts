@@ -3,15 +3,15 @@ import { type JsonObject, objectOf } from "./json.ts"
 
 const NEWLINE = 0x0a
 
-export interface Line {
+export interface FoundLine {
   readonly line: JsonObject
   /** Offset of the newline that ends it. */
   readonly end: number
 }
 
 /** Parsed lines that contain these words. */
-export function linesWith(bytes: Buffer, words: string): Line[] {
-  const found: Line[] = []
+export function linesWith(bytes: Buffer, words: string): FoundLine[] {
+  const found: FoundLine[] = []
   for (let at = bytes.indexOf(words); at >= 0; ) {
     const from = at === 0 ? 0 : bytes.lastIndexOf(NEWLINE, at - 1) + 1
     const end = bytes.indexOf(NEWLINE, at)

@@ -1,7 +1,7 @@
 /** Shortens values to one line. */
 
 /** `text` as one line of at most `length` code points. */
-export function oneLine(text: string, length: number): string {
+export function shortLine(text: string, length: number): string {
   // Folds white space only in a limited part, since a command may carry a whole file.
   const folded = cut(text, length * 4)
     .replace(/\s+/g, " ")

@@ -43,13 +43,13 @@ export const MARKS = {
 const HAN = /[\u3400-\u9fff]/
 
 /** Tests sentences with Han letters as Chinese, all others in the languages whose small words they contain. */
-export function told(sentence: string, { chinese, latin }: Wordings): boolean {
-  if (HAN.test(sentence)) return isTold(sentence, chinese)
+export function isWorded(sentence: string, { chinese, latin }: Wordings): boolean {
+  if (HAN.test(sentence)) return isOf(sentence, chinese)
   const likely = latin.filter(({ marks }) => marks.test(sentence))
-  return (likely.length > 0 ? likely : latin).some((wording) => isTold(sentence, wording))
+  return (likely.length > 0 ? likely : latin).some((wording) => isOf(sentence, wording))
 }
 
-const isTold = (sentence: string, { yes, no }: Wording): boolean =>
+const isOf = (sentence: string, { yes, no }: Wording): boolean =>
   matches(yes, sentence) && !matches(no, sentence)
 
 const matches = (rules: readonly RegExp[], sentence: string): boolean =>

@@ -35,35 +35,6 @@ export const isImportedCopy = (copy: string): boolean => copy.startsWith("import
 /** Whether the transcript was outside any host's folders: a file that somebody named, where no host looks for it. */
 export const isLooseCopy = (copy: string): boolean => copy.split("/").length === 2
 
-/** Whose transcript it is, according to its path. */
-export interface TranscriptName {
-  /** The session; undefined for a subagent whose path does not name its parent. */
-  readonly session: string | undefined
-  /** The subagent, if it is a subagent's transcript; for another file below `subagents/`, its path there. */
-  readonly agent: string | undefined
-}
-
-const PROJECTS = "/projects/"
-const SUBAGENTS = "/subagents/"
-
-/**
- * Sessions are `<session>.jsonl`. Subagents are `agent-<id>.jsonl`, beside them (up to 2.0) or below
- * `<session>/subagents/` (from 2.1), where those of a workflow are in `workflows/<run>/`, along with its
- * `journal.jsonl`.
- */
-export function transcriptName(transcript: string): TranscriptName {
-  const path = transcript.replace(/\.jsonl$/, "")
-  const stem = basename(path)
-  const projects = path.lastIndexOf(PROJECTS)
-  // Folders above the host's `projects` say nothing.
-  const at = path.indexOf(SUBAGENTS, projects + 1)
-  const session = at > 0 ? basename(path.slice(0, at)) : undefined
-  if (stem.startsWith("agent-")) return { session, agent: stem.slice("agent-".length) }
-  return session === undefined || projects < 0
-    ? { session: stem, agent: undefined }
-    : { session, agent: path.slice(at + SUBAGENTS.length) }
-}
-
 /** Path of the `n`th superseded copy of a transcript that the host has rewritten. */
 export const supersededPath = (vaultFile: string, n: number): string =>
   vaultFile.replace(/(\.jsonl)?\.zst$/, (suffix) => `.~${n}${suffix}`)

@@ -1,14 +1,14 @@
 import { expect, test } from "bun:test"
 import fc from "fast-check"
-import { decodeLine, partsOfLine } from "../../src/transcript/decode.ts"
+import { decodeLine, partsOfLine } from "../../src/agents/claude-code/decode.ts"
 import {
-  commandPaths,
   exitCode,
   taskChange,
   todosOf,
   toolFiles,
   toolTarget,
-} from "../../src/transcript/tool-input.ts"
+} from "../../src/agents/claude-code/tool-input.ts"
+import { commandPaths } from "../../src/transcript/path-words.ts"
 import type { Part } from "../../src/transcript/types.ts"
 
 const anyText = fc.oneof(

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import fc from "fast-check"
 import { HOST_EVENTS, hookCommand } from "../../src/host/hooks-table.ts"
-import { install, uninstall } from "../../src/host/install.ts"
+import { install, uninstall } from "../../src/host/registration.ts"
 import { addHooks, removeHooks } from "../../src/host/settings-edit.ts"
 
 const EXE = "/opt/ctxbridge"

@@ -3,8 +3,8 @@
  * it, none was found.
  */
 import { expect, test } from "bun:test"
-import { simpleCommands } from "../../src/transcript/facts.ts"
-import { commandPaths } from "../../src/transcript/tool-input.ts"
+import { commandPaths } from "../../src/transcript/path-words.ts"
+import { simpleCommands } from "../../src/transcript/shell-script.ts"
 
 const SCRIPTS: [script: string, commands: string[], paths: string[]][] = [
   [

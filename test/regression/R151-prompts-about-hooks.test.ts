@@ -1,6 +1,6 @@
 /** A prompt that began like what the host says of a hook was taken for the host's, and opened no turn. */
 import { expect, test } from "bun:test"
-import { userTextParts } from "../../src/transcript/user-text.ts"
+import { userTextParts } from "../../src/agents/claude-code/user-text.ts"
 
 test.each([
   "Stop hook feedback is missing in the log. Why?",

@@ -2,7 +2,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
-import { temporaryOf } from "../../src/host/settings-file.ts"
+import { unfinishedFile } from "../../src/host/edited-file.ts"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 
@@ -30,14 +30,14 @@ test("the next install or uninstall takes it away: only ours, and only a dead pr
   using machine = new Machine()
   const settings = settingsOf(machine)
   mkdirSync(dirname(settings), { recursive: true })
-  const alive = temporaryOf(settings, process.pid)
+  const alive = unfinishedFile(settings, process.pid)
   for (const path of [...FOREIGN.map((name) => join(dirname(settings), name)), alive])
     writeFileSync(path, "theirs")
   const left = [...FOREIGN, basename(alive)].sort()
   const servers = join(machine.home, ".claude.json")
   // Also where there is nothing to change.
   for (const command of ["install", "install", "uninstall", "uninstall"]) {
-    for (const path of [settings, servers]) writeFileSync(temporaryOf(path, dead()), "half")
+    for (const path of [settings, servers]) writeFileSync(unfinishedFile(path, dead()), "half")
     expect(await cli(machine, command, "--dry-run")).toMatchObject({ code: 0, stderr: "" })
     expect(beside(machine).length).toBeGreaterThan(left.length)
     const quiet = command === "install" ? ["--no-import"] : []

@@ -1,6 +1,6 @@
 /** "Errors met" was full of how the host wants its own tools to be used, and of what it or humans had refused. */
 import { expect, test } from "bun:test"
-import { errorsMet, isDemand } from "../../src/transcript/host-refusals.ts"
+import { errorsMet, isDemand } from "../../src/agents/claude-code/host-refusals.ts"
 import { contextOf, Machine } from "../support/machine.ts"
 
 const failed = (text: string) => ({ text, isError: true })

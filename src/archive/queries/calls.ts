@@ -1,4 +1,5 @@
 /** Rows of tool calls: what was run, read or changed, and how it ended. */
+import { isTool, SHELL_KINDS } from "../../agents/tools.ts"
 import type { Database } from "../database.ts"
 import { HANDLE_PREFIX } from "../handle-prefix.ts"
 import { rowsIn, type Scope, STANDS } from "./scope.ts"
@@ -52,7 +53,7 @@ export interface ShellRun extends ShortCall {
   readonly takenBack: number
 }
 
-const IS_SHELL = "c.name IN ('Bash', 'PowerShell')"
+const IS_SHELL = isTool("c.name", ...SHELL_KINDS)
 
 /**
  * All runs of the commands in these messages, in the order of the archive.
@@ -129,7 +130,7 @@ export const lastRun = (db: Database, scope: Scope, isError: 0 | 1): LastRun | u
     scope,
     `SELECT c.session, c.target AS command, c.exit_code AS exitCode, c.error, t.handle, c.result
      FROM tool_calls c JOIN turns t ON t.id = c.turn
-     WHERE c.session = ?1 AND c.turn <= ?2 AND c.name = 'Bash' AND c.is_error = ${isError}
+     WHERE c.session = ?1 AND c.turn <= ?2 AND ${isTool("c.name", "run")} AND c.is_error = ${isError}
        AND c.origin <> 'import' AND ${wasRun("c")} AND ${STANDS}
      ORDER BY c.result DESC LIMIT 1`,
   ).sort((a, b) => b.result - a.result)[0]
@@ -142,7 +143,7 @@ export function successesSince(
 ): string[] {
   const query = db.query<{ target: string }, [string, string, number, number]>(
     `SELECT c.target FROM tool_calls c JOIN turns t ON t.id = c.turn
-     WHERE c.session = ?1 AND c.name = 'Bash' AND c.is_error = 0 AND c.result > ?4 AND instr(c.target, ?2) > 0
+     WHERE c.session = ?1 AND ${isTool("c.name", "run")} AND c.is_error = 0 AND c.result > ?4 AND instr(c.target, ?2) > 0
        AND ${STANDS}
      ORDER BY c.result DESC LIMIT ${most}`,
   )
@@ -163,7 +164,7 @@ export function latestRuns(db: Database, scope: Scope, most: number): ScriptRun[
   const query = db.query<ScriptRun, [string, number, number, number]>(
     `SELECT c.target AS script, c.is_error AS isError, c.exit_code AS exitCode, c.result
      FROM tool_calls c JOIN turns t ON t.id = c.turn
-     WHERE c.session = ?1 AND c.turn <= ?2 AND c.name = 'Bash' AND c.is_error = ?3 AND c.origin <> 'import'
+     WHERE c.session = ?1 AND c.turn <= ?2 AND ${isTool("c.name", "run")} AND c.is_error = ?3 AND c.origin <> 'import'
        AND ${wasRun("c")} AND (t.taken_back = 0 OR ?4)
      ORDER BY c.result DESC LIMIT ${most}`,
   )
@@ -184,7 +185,7 @@ export const movingScripts = (
     .query<{ target: string; at: number }, [string, number, number]>(
       `SELECT target, at FROM (
        SELECT c.target, c.use AS at FROM tool_calls c JOIN turns t ON t.id = c.turn
-       WHERE c.session = ?1 AND c.turn <= ?2 AND c.name = 'Bash' AND c.is_error = 0 AND c.origin <> 'import'
+       WHERE c.session = ?1 AND c.turn <= ?2 AND ${isTool("c.name", "run")} AND c.is_error = 0 AND c.origin <> 'import'
          AND (t.taken_back = 0 OR ?3)
        ORDER BY c.result DESC LIMIT ${most})
      WHERE instr(target, 'mv ') > 0 OR instr(target, 'rm ') > 0`,
@@ -205,7 +206,7 @@ export const filesChangedIn = (db: Database, turn: number, most: number): Change
   db
     .query<ChangedFile, [number]>(
       `SELECT c.target AS path, c.name, t.handle, max(c.use) AS latest FROM tool_calls c JOIN turns t ON t.id = c.turn
-     WHERE c.turn = ?1 AND c.name IN ('Edit', 'Write', 'MultiEdit', 'NotebookEdit') AND c.is_error IS NOT 1
+     WHERE c.turn = ?1 AND ${isTool("c.name", "edit", "write")} AND c.is_error IS NOT 1
        AND c.origin <> 'import'
      GROUP BY c.target ORDER BY latest DESC LIMIT ${most}`,
     )
@@ -216,7 +217,7 @@ export const filesOpenedIn = (db: Database, turn: number, most: number): string[
   db
     .query<{ path: string }, [number]>(
       `SELECT target AS path, max(use) AS latest FROM tool_calls
-     WHERE turn = ?1 AND name IN ('Read', 'Edit', 'Write', 'MultiEdit', 'NotebookEdit') AND sidechain = 0
+     WHERE turn = ?1 AND ${isTool("name", "read", "edit", "write")} AND sidechain = 0
        AND is_error = 0 AND origin <> 'import'
      GROUP BY target ORDER BY latest DESC LIMIT ${most}`,
     )
@@ -237,7 +238,7 @@ export const skillCalls = (db: Database, session: string, since: number, most: n
   db
     .query<Invocation, [string, number]>(
       `SELECT c.target, c.turn, c.result AS after FROM tool_calls c JOIN messages m ON m.id = c.result
-       WHERE c.session = ? AND c.name = 'Skill' AND c.is_error = 0 AND c.sidechain = 0 AND c.origin <> 'import'
+       WHERE c.session = ? AND ${isTool("c.name", "skill")} AND c.is_error = 0 AND c.sidechain = 0 AND c.origin <> 'import'
          AND m.offset >= ? ORDER BY c.result DESC LIMIT ${most}`,
     )
     .all(session, since)

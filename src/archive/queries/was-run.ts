@@ -1,5 +1,5 @@
 /** Tells which commands were run at all: one refused by a human, a hook or the host says nothing about itself. Pure. */
-import { NOT_RUN } from "../../transcript/content.ts"
+import { NOT_RUN } from "../../agents/claude-code/content.ts"
 
 /** Hosts before 2.0 do not tell how a command ended. */
 const TELLS_NO_STATUS = "GLOB '[01].*'"

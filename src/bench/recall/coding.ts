@@ -2,6 +2,7 @@
  * Makes questions about coding sessions from their transcripts, by rule, so that anyone can measure with their own:
  * names that occur in few turns, commands that were run, errors, decisions.
  */
+import { isTool } from "../../agents/tools.ts"
 import type { Database } from "../../archive/database.ts"
 import { HANDLE_PREFIX } from "../../archive/handle-prefix.ts"
 import { MessageTexts } from "../../search/message-text.ts"
@@ -30,7 +31,7 @@ export function codingQuestions(db: Database, dataHome: string, readers: CopyRea
   ]
 }
 
-const COMMANDS = "SELECT turn, target AS text FROM tool_calls WHERE name = 'Bash' AND length(target) > 15"
+const COMMANDS = `SELECT turn, target AS text FROM tool_calls WHERE ${isTool("name", "run")} AND length(target) > 15`
 const DECISIONS = "SELECT turn, text FROM notes WHERE kind = 'decision'"
 
 const rowsOf = (db: Database, from: string): Row[] =>

@@ -1,12 +1,12 @@
 /**
  * Replays a transcript up to each of its compactions, restores as the hook does, and checks what was needed afterwards.
  */
+import { decodeLine } from "../../agents/claude-code/decode.ts"
 import { gather, type PendingPrompt } from "../../restore/gather.ts"
 import { holderOf } from "../../restore/held.ts"
 import { preservedText } from "../../restore/receipt.ts"
 import { renderRestore } from "../../restore/render.ts"
 import { stepsOf } from "../../restore/steps.ts"
-import { decodeLine } from "../../transcript/decode.ts"
 import { FACT_KINDS, type FactKind } from "../../transcript/facts.ts"
 import type { TranscriptRecord } from "../../transcript/types.ts"
 import { bareLists, byImportance, byRecency, oldTurns, rawTail } from "./baselines.ts"

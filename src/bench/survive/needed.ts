@@ -2,16 +2,13 @@
  * What the model needed after a compaction, judged by what it did: which earlier paths, names and commands it used
  * again, and which earlier error lines it met again. Pure.
  */
-import {
-  FACT_KINDS,
-  type FactKind,
-  namesIn,
-  openingOf,
-  pathsIn,
-  simpleCommands,
-} from "../../transcript/facts.ts"
-import { namedBy } from "../../transcript/host-refusals.ts"
-import { commandPaths, shellCommand, toolFiles } from "../../transcript/tool-input.ts"
+import type { ToolKind } from "../../agents/agent.ts"
+import { namedBy } from "../../agents/claude-code/host-refusals.ts"
+import { shellCommand, toolFiles } from "../../agents/claude-code/tool-input.ts"
+import { toolKind } from "../../agents/tools.ts"
+import { FACT_KINDS, type FactKind, namesIn, pathsIn } from "../../transcript/facts.ts"
+import { commandPaths } from "../../transcript/path-words.ts"
+import { openingOf, simpleCommands } from "../../transcript/shell-script.ts"
 import type { Part, TranscriptRecord } from "../../transcript/types.ts"
 
 export interface Seen {
@@ -65,7 +62,7 @@ export class Memory {
       case "toolResult": {
         if (!this.#used) this.#prose(part.text)
         const tool = this.#tools.get(part.id) ?? ""
-        if (part.isError || tool === "Bash") this.#note("error", namedBy(tool, part, version))
+        if (part.isError || toolKind(tool) === "run") this.#note("error", namedBy(tool, part, version))
         return
       }
     }
@@ -101,7 +98,7 @@ export interface Window {
   readonly untilEdit: number | undefined
 }
 
-const CHANGES = new Set(["Edit", "Write", "MultiEdit", "NotebookEdit"])
+const isChange = (kind: ToolKind | undefined): boolean => kind === "edit" || kind === "write"
 
 /** What follows a compaction, up to this many steps of the model or the next compaction. */
 export function windowAfter(records: readonly TranscriptRecord[], from: number, steps: number): Window {
@@ -121,7 +118,7 @@ export function windowAfter(records: readonly TranscriptRecord[], from: number, 
     }
     for (const part of record.parts) {
       if (part.kind !== "toolUse") continue
-      if (untilEdit === undefined && CHANGES.has(part.name)) untilEdit = calls
+      if (untilEdit === undefined && isChange(toolKind(part.name))) untilEdit = calls
       calls++
     }
     taken.push(record)

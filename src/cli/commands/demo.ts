@@ -2,10 +2,10 @@
 import { join } from "node:path"
 import { type DemoReport, runDemo } from "../../demo/run.ts"
 import { EXIT } from "../../util/errors.ts"
+import { shellWord } from "../../util/shell-quote.ts"
 import { newFolder, type TemporaryFolder, temporaryFolder } from "../../util/temporary.ts"
 import { bytes, count } from "../../util/text.ts"
 import type { Command } from "../command.ts"
-import { shellWord } from "../shell-word.ts"
 import { createStyle, type Style, safe } from "../style.ts"
 
 export default {

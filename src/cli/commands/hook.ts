@@ -1,5 +1,5 @@
 /** `ctxbridge help hook`. Real hook calls take the hot path (main.ts) and never come here. */
-import { HOOKS } from "../../host/hooks-table.ts"
+import { HOOKS } from "../../agents/claude-code/hooks.ts"
 import { usageError } from "../../util/errors.ts"
 import type { Command } from "../command.ts"
 

@@ -1,4 +1,5 @@
 /** `ctxbridge how`: how a command was run here, and with what result. */
+import { SHELL_KINDS, toolsOf } from "../../agents/tools.ts"
 import { type CommandRun, commandsRun } from "../../search/commands-run.ts"
 import { bestMessages } from "../../search/search.ts"
 import { WholeCalls } from "../../search/whole-calls.ts"
@@ -11,7 +12,6 @@ import { answerTopic, topicArgs } from "../topic.ts"
 import { ago } from "../when.ts"
 
 const LIMIT = 10
-const SHELLS = ["Bash", "PowerShell"] as const
 /** Number of calls of each considered. */
 const CALLS = 300
 /** Maximum lines of a command. */
@@ -25,7 +25,7 @@ export default {
       context,
       LIMIT,
       ({ db, readers, text, project, limit }) => {
-        const found = SHELLS.flatMap((tool) =>
+        const found = toolsOf(...SHELL_KINDS).flatMap((tool) =>
           bestMessages(db, text, { project, role: "assistant", tool }, CALLS),
         )
         const calls = new WholeCalls(db, context.env.dataHome, readers)

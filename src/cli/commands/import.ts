@@ -1,6 +1,7 @@
 /** `ctxbridge import`: archives what already exists: the host's transcripts and other tools' archives. */
 import { statSync } from "node:fs"
-import { join, resolve } from "node:path"
+import { resolve } from "node:path"
+import { claudeCode } from "../../agents/claude-code/claude-code.ts"
 import { refuseUnwritable } from "../../archive/unwritable.ts"
 import { installedModel } from "../../embed/model-files.ts"
 import { looksForeign } from "../../foreign/open.ts"
@@ -89,7 +90,7 @@ function find(paths: readonly string[], env: Environment): Found {
   }
   const archives = [...new Set(paths.filter(isArchive).map((word) => resolve(env.cwd, word)))]
   const others = paths.filter((word) => !isArchive(word))
-  const folder = join(env.claudeDir, "projects")
+  const folder = claudeCode.places.transcripts(env.claudeDir)
   const links: string[] = []
   const onLink = (path: string): void => void links.push(path)
   const transcripts =

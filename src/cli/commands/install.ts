@@ -1,15 +1,15 @@
 /** `ctxbridge install`: registers our hooks with the host. */
 import { foldersBefore, rememberFolders } from "../../host/footprint.ts"
-import {
-  type HooksChange,
-  type InstallOptions,
-  install,
-  installServer,
-  SCOPES,
-  type Scope,
-} from "../../host/install.ts"
 import { oneAtATime } from "../../host/one-at-a-time.ts"
 import type { SettingsChange } from "../../host/register.ts"
+import {
+  type HooksChange,
+  install,
+  installServer,
+  type RegistrationOptions,
+  SCOPES,
+  type SettingsScope,
+} from "../../host/registration.ts"
 import type { StatusLineWish } from "../../host/status-line.ts"
 import { type History, historyOf, importInBackground } from "../../job/history.ts"
 import { usageError } from "../../util/errors.ts"
@@ -63,7 +63,7 @@ export default {
   },
 } satisfies Command
 
-function registered(context: Context, options: InstallOptions) {
+function registered(context: Context, options: RegistrationOptions) {
   const { env } = context
   // A dry run, so that problems with the server are reported before the hooks are written.
   if (wantsServer(context)) installServer({ ...options, dryRun: true })
@@ -110,7 +110,7 @@ const LINES: Partial<Record<HooksChange["statusLine"], string>> = {
 }
 
 /** A status line is personal, so a project's file gets one only on request. */
-function wishOf({ args, env }: Context, scope: Scope): StatusLineWish {
+function wishOf({ args, env }: Context, scope: SettingsScope): StatusLineWish {
   if (args["statusline"] === true) return "chain"
   return scope === "user" && env.config["statusline.enabled"] ? "new" : "update"
 }

@@ -16,7 +16,7 @@ export default {
   async run({ env, out }) {
     if (isatty(0)) throw usageError("mcp is started by Claude Code", "`ctxbridge install` registers it there")
     compileLate()
-    const { serveArchive } = await import("../../mcp/serve.ts")
+    const { serveArchive } = await import("../../mcp/server.ts")
     const host = hostPlace()
     await serveArchive(
       {

@@ -1,25 +1,25 @@
 /** `ctxbridge uninstall`: removes hooks and server from the host's files, and with --purge everything else of ours. */
 import { dirname } from "node:path"
+import { targetOf } from "../../host/edited-file.ts"
 import { pieces, removeFootprint } from "../../host/footprint.ts"
+import { oneAtATime } from "../../host/one-at-a-time.ts"
+import type { SettingsChange } from "../../host/register.ts"
 import {
-  type Places,
+  type HostFolders,
   SCOPES,
-  type Scope,
+  type SettingsScope,
   serverPath,
   settingsPath,
   uninstall,
   uninstallAll,
   uninstallServer,
-} from "../../host/install.ts"
-import { oneAtATime } from "../../host/one-at-a-time.ts"
-import type { SettingsChange } from "../../host/register.ts"
-import { targetOf } from "../../host/settings-file.ts"
+} from "../../host/registration.ts"
 import { withoutJob } from "../../job/stop.ts"
 import { EXIT, usageError } from "../../util/errors.ts"
+import { shellWord } from "../../util/shell-quote.ts"
 import { bytes, count } from "../../util/text.ts"
 import type { Command, Context } from "../command.ts"
 import { confirmed, YES_ARG } from "../confirm.ts"
-import { shellWord } from "../shell-word.ts"
 import { safe } from "../style.ts"
 import { SETTINGS_ARGS, settingsOptions, wantsServer } from "./install.ts"
 
@@ -67,8 +67,8 @@ const registeredElsewhere = (dataHome: string): string[] =>
     .map(({ file }) => file)
 
 /** The command that removes ours from such a file; undefined for one behind a project's link. */
-function wayOut(file: string, places: Places): string | undefined {
-  const isOf = (scope: Scope, cwd: string): boolean => {
+function wayOut(file: string, places: HostFolders): string | undefined {
+  const isOf = (scope: SettingsScope, cwd: string): boolean => {
     const here = { ...places, cwd }
     const files = [settingsPath(scope, here), serverPath(scope, here)]
     return files.some((one) => one !== undefined && targetOf(one) === file)

@@ -1,5 +1,5 @@
 /** `ctxbridge verify`: checks that every byte of every transcript is in the vault. */
-import { join } from "node:path"
+import { claudeCode } from "../../agents/claude-code/claude-code.ts"
 import { type Backlog, backlog } from "../../archive/backlog.ts"
 import { isExcluded } from "../../archive/excluded.ts"
 import { openForReading } from "../../archive/open-for-reading.ts"
@@ -24,7 +24,7 @@ export default {
   },
   run({ args, env, out }) {
     const named = words(args)
-    const transcripts = transcriptsNamed(named, env, join(env.claudeDir, "projects"))
+    const transcripts = transcriptsNamed(named, env, claudeCode.places.transcripts(env.claudeDir))
     const report = verify({
       dataHome: env.dataHome,
       home: env.home,

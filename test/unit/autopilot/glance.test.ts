@@ -1,10 +1,10 @@
 /** What hooks read of new lines, and how it is followed. */
 import { describe, expect, test } from "bun:test"
 import { basename } from "node:path"
+import { glance } from "../../../src/agents/claude-code/glance.ts"
+import { contextTokens } from "../../../src/agents/claude-code/usage.ts"
 import { type ContextState, NEW_CONTEXT } from "../../../src/autopilot/context.ts"
 import { follow } from "../../../src/autopilot/track.ts"
-import { glance } from "../../../src/transcript/glance.ts"
-import { contextTokens } from "../../../src/transcript/usage.ts"
 import { sampleFiles } from "../../support/real.ts"
 
 const usage = (cacheRead: number, more: object = {}) => ({

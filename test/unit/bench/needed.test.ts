@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test"
+import { decodeLine } from "../../../src/agents/claude-code/decode.ts"
 import { Memory } from "../../../src/bench/survive/needed.ts"
-import { decodeLine } from "../../../src/transcript/decode.ts"
 
 test("the command of a call is found whichever field comes first", () => {
   const input = { description: "Check the retry of uploads", command: "npm run check -- retry" }

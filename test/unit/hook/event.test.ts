@@ -1,12 +1,7 @@
 /** What a hook takes from the host's document. */
 import { describe, expect, test } from "bun:test"
-import {
-  decodeEvent,
-  eventNamed,
-  type HookEvent,
-  isHumanPrompt,
-  isSubagents,
-} from "../../../src/hook/event.ts"
+import { decodeEvent, isHumanPrompt, isSubagents } from "../../../src/agents/claude-code/hooks.ts"
+import { eventNamed, type HookEvent } from "../../../src/agents/hook-event.ts"
 
 const event = (fields: object, name: HookEvent["name"] = "user-prompt-submit"): HookEvent =>
   decodeEvent(name, { session_id: "s-1", ...fields })!

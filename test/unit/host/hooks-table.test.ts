@@ -3,14 +3,8 @@ import { spawnSync } from "node:child_process"
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import {
-  CLEARED,
-  HOOKS,
-  HOST_EVENTS,
-  hookCommand,
-  isOurHook,
-  readOurHook,
-} from "../../../src/host/hooks-table.ts"
+import { HOOKS } from "../../../src/agents/claude-code/hooks.ts"
+import { CLEARED, HOST_EVENTS, hookCommand, isOurHook, readOurHook } from "../../../src/host/hooks-table.ts"
 
 test("only events that every supported host knows are registered", () => {
   expect(HOOKS).toEqual({

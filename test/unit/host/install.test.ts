@@ -14,11 +14,17 @@ import {
 } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
-import { type InstallOptions, install, SCOPES, settingsPath, uninstall } from "../../../src/host/install.ts"
+import {
+  install,
+  type RegistrationOptions,
+  SCOPES,
+  settingsPath,
+  uninstall,
+} from "../../../src/host/registration.ts"
 import type { CtxError } from "../../../src/util/errors.ts"
 
 let root: string
-let options: InstallOptions
+let options: RegistrationOptions
 
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), "ctxbridge-install-"))

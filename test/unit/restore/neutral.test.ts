@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
+import { BESIDE_TAGS, NOTICE_TAGS, SHOWN_TAGS } from "../../../src/agents/claude-code/host-tags.ts"
 import { inert, neutral, visible } from "../../../src/restore/neutral.ts"
 import { code, said, told } from "../../../src/restore/quote.ts"
-import { BESIDE_TAGS, NOTICE_TAGS, SHOWN_TAGS } from "../../../src/transcript/host-tags.ts"
 
 describe("tags of the host lose their bracket", () => {
   test.each([

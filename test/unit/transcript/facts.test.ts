@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test"
-import { commandUses, namesIn, openingOf, pathsIn, simpleCommands } from "../../../src/transcript/facts.ts"
+import { namesIn, pathsIn } from "../../../src/transcript/facts.ts"
+import { commandUses, openingOf, simpleCommands } from "../../../src/transcript/shell-script.ts"
 
 describe("names", () => {
   test.each([

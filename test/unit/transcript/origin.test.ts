@@ -1,6 +1,6 @@
 /** Whose words a part is: what the model is told of them, and whether they come back as prose, hangs on it. */
 import { expect, test } from "bun:test"
-import { messageOrigin, originsOf, withoutForgedRefusals } from "../../../src/transcript/origin.ts"
+import { messageOrigin, originsOf, withoutForgedRefusals } from "../../../src/agents/origin.ts"
 import type { Part } from "../../../src/transcript/types.ts"
 
 const TOOLS: Readonly<Record<string, string>> = {

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "bun:test"
 import {
-  commandPaths,
   createdTaskId,
   exitCode,
   taskChange,
   todosOf,
   toolFiles,
   toolTarget,
-} from "../../../src/transcript/tool-input.ts"
+} from "../../../src/agents/claude-code/tool-input.ts"
+import { commandPaths } from "../../../src/transcript/path-words.ts"
 
 describe("toolTarget", () => {
   const table: readonly (readonly [string, unknown, string])[] = [

@@ -1,11 +1,6 @@
 import { expect, test } from "bun:test"
-import {
-  isSuperseded,
-  supersededPath,
-  transcriptName,
-  vaultPath,
-  withoutVersion,
-} from "../../../src/vault/layout.ts"
+import { transcriptName } from "../../../src/agents/claude-code/layout.ts"
+import { isSuperseded, supersededPath, vaultPath, withoutVersion } from "../../../src/vault/layout.ts"
 
 test("a transcript's copy stands where the host has it, below its projects folder", () => {
   expect(vaultPath("/home/me/.claude/projects/-src-app/abc.jsonl", "/home/me")).toBe(

@@ -1,0 +1,196 @@
+/** Content blocks of user and assistant messages. Each is read on its own, so a broken one affects only itself. */
+import { isBlank, isObject, type JsonObject, objectOf, stringOf } from "../../transcript/json.ts"
+import type { Part } from "../../transcript/types.ts"
+import { type Speaker, userTextParts } from "./user-text.ts"
+
+const PERSISTED = "<persisted-output>"
+const SAVED_TO = "saved to: "
+/** Beginning of the result of a call that a human refused, so nothing was run. */
+const REJECTED = "The user doesn't want to proceed with this tool use"
+/** Beginnings of results of calls that were not run: refused by a human, the host's rules or its checks. */
+export const NOT_RUN = [
+  "The user doesn't want to ",
+  "Permission to use ",
+  "Permission for this action ",
+  "Claude requested permissions to ",
+  "This command requires approval",
+  "<tool_use_error>",
+] as const
+/** What the host writes before a human's reason for refusing a tool call. */
+const REASON_LEADS = ["the following reason for the rejection:", "To tell you how to proceed, the user said:"]
+const LONGEST_LEAD = 400
+/** What the host writes after it. */
+const REASON_TAIL = "\n\nNote: The user's next message may contain"
+/** The host's own words in place of a human's, when its question form was not answered. */
+const NO_REASON = "The user wants to clarify these questions"
+
+/** What decides how the content of a user line is read. */
+export interface UserEnvelope {
+  readonly speaker: Speaker
+  readonly isSummary: boolean
+  /** Whether it is the text of a skill that the model loaded. */
+  readonly isSkill: boolean
+  readonly toolUseResult: unknown
+  readonly userFeedback: unknown
+}
+
+/** Parts of a user message's `content`, whatever its type. */
+export function userParts(content: unknown, envelope: UserEnvelope): Part[] {
+  const blocks = blocksOf(content)
+  const parts: Part[] = []
+  const results = blocks.filter((block) => isObject(block) && isResult(block)).length
+  for (const block of blocks) {
+    const text = textOf(block)
+    if (text !== undefined) {
+      if (isBlank(text)) continue
+      if (envelope.isSummary) parts.push({ kind: "summary", text })
+      else if (envelope.isSkill) parts.push({ kind: "context", source: "skill", text })
+      else parts.push(...userTextParts(text, envelope.speaker))
+    } else if (isObject(block)) {
+      // `toolUseResult` describes a single result; if a line has several, nobody can say which.
+      const made = blockParts(block, results === 1 ? envelope.toolUseResult : undefined)
+      parts.push(...made)
+      const [result] = made
+      if (envelope.speaker === "human" && result?.kind === "toolResult" && result.isError) {
+        const feedback = stringOf(envelope.userFeedback)
+        const text = rejectionReason(result.text, feedback)
+        const within = feedback === undefined ? { within: result.id } : {}
+        if (text !== undefined) parts.push({ kind: "prompt", via: "typed", text, ...within })
+      }
+    }
+  }
+  return parts
+}
+
+/** Parts of an assistant message's `content`; `textKind` is the kind of its text. */
+export function assistantParts(content: unknown, textKind: "text" | "apiError" | "notice"): Part[] {
+  const parts: Part[] = []
+  for (const block of blocksOf(content)) {
+    const text = textOf(block)
+    if (text !== undefined) {
+      if (!isBlank(text)) parts.push({ kind: textKind, text })
+    } else if (isObject(block)) {
+      const thinking = block["type"] === "thinking" ? stringOf(block["thinking"]) : undefined
+      // Newer models send only the signature, with empty text.
+      if (thinking !== undefined && !isBlank(thinking)) parts.push({ kind: "thinking", text: thinking })
+      else parts.push(...blockParts(block, undefined))
+    }
+  }
+  return parts
+}
+
+/** The strings and text blocks of a `content`. */
+export function textsOf(content: unknown): string[] {
+  return blocksOf(content).flatMap((block) => {
+    const text = textOf(block)
+    return text === undefined || isBlank(text) ? [] : [text]
+  })
+}
+
+/** Real messages have some dozens at most. Decoding and indexing 300,000 of them would take a hook seconds. */
+const MOST_BLOCKS = 10_000
+
+function blocksOf(content: unknown): readonly unknown[] {
+  if (Array.isArray(content)) return content.length > MOST_BLOCKS ? content.slice(0, MOST_BLOCKS) : content
+  return typeof content === "string" || isObject(content) ? [content] : []
+}
+
+function textOf(block: unknown): string | undefined {
+  if (typeof block === "string") return block
+  if (!isObject(block) || (block["type"] !== "text" && block["type"] !== undefined)) return undefined
+  return typeof block["text"] === "string" ? block["text"] : undefined
+}
+
+/** Parts of blocks that mean the same in both roles. */
+function blockParts(block: JsonObject, toolUseResult: unknown): Part[] {
+  const type = block["type"]
+  if (type === "tool_use" || type === "server_tool_use" || type === "mcp_tool_use") {
+    const name = stringOf(block["name"]) ?? ""
+    return [{ kind: "toolUse", id: stringOf(block["id"]) ?? "", name, input: block["input"] }]
+  }
+  if (isResult(block)) return resultParts(block, toolUseResult)
+  if (type === "image" || type === "document") return [mediaPart(block)]
+  return []
+}
+
+/** Includes results of tools that run at the API, such as `web_search_tool_result`. */
+function isResult(block: JsonObject): boolean {
+  const type = block["type"]
+  return typeof type === "string" && type.endsWith("tool_result")
+}
+
+function resultParts(block: JsonObject, toolUseResult: unknown): Part[] {
+  const content = block["content"] ?? (typeof toolUseResult === "string" ? toolUseResult : undefined)
+  const text = blocksOf(content).map(pieceOf).filter(Boolean).join("\n")
+  const absent = block["content"] === undefined || block["content"] === null
+  const isError = block["is_error"] === true || (absent && text.startsWith("Error"))
+  const persistedTo = persistedPath(text)
+  const result: Part = {
+    kind: "toolResult",
+    id: stringOf(block["tool_use_id"]) ?? "",
+    text,
+    isError,
+    ...(persistedTo === undefined ? {} : { persistedTo }),
+  }
+  const media = blocksOf(content).flatMap((item) =>
+    isObject(item) && isMedia(item) ? [mediaPart(item)] : [],
+  )
+  return [result, ...media]
+}
+
+/** The readable words of one item in a tool result. */
+function pieceOf(item: unknown): string {
+  if (typeof item === "string") return item
+  if (!isObject(item) || isMedia(item)) return ""
+  const fields = [
+    item["text"],
+    objectOf(item["resource"])["text"],
+    item["tool_name"],
+    item["title"],
+    item["url"],
+    item["stdout"],
+    item["stderr"],
+    item["error_code"],
+  ]
+  return fields.filter((field) => stringOf(field) !== undefined).join("\n")
+}
+
+function persistedPath(text: string): string | undefined {
+  if (!text.startsWith(PERSISTED)) return undefined
+  const head = text.slice(0, 8192)
+  const at = head.indexOf(SAVED_TO)
+  if (at === -1) return undefined
+  return stringOf(
+    head
+      .slice(at + SAVED_TO.length)
+      .split(/\n|<\/persisted-output>/, 1)[0]
+      ?.trim(),
+  )
+}
+
+function rejectionReason(text: string, feedback: string | undefined): string | undefined {
+  if (!text.startsWith(REJECTED)) return undefined
+  let reason = feedback
+  // The host's own words are one line.
+  const line = text.slice(0, LONGEST_LEAD).split("\n", 1)[0]!
+  for (const lead of REASON_LEADS) {
+    const at = reason === undefined ? line.indexOf(lead) : -1
+    if (at !== -1) reason = text.slice(at + lead.length).split(REASON_TAIL, 1)[0]
+  }
+  reason = reason?.trim()
+  return reason && !reason.startsWith(NO_REASON) ? reason : undefined
+}
+
+function isMedia(block: JsonObject): boolean {
+  return block["type"] === "image" || block["type"] === "document"
+}
+
+function mediaPart(block: JsonObject): Part {
+  const source = objectOf(block["source"])
+  const data = source["data"]
+  return {
+    kind: "media",
+    mediaType: stringOf(source["media_type"]) ?? stringOf(block["type"]) ?? "",
+    base64Length: typeof data === "string" ? data.length : 0,
+  }
+}

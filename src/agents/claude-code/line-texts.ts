@@ -1,0 +1,40 @@
+/**
+ * What one line says, for callers that need nothing else of it. Pure. Loading the whole decoder would take hooks longer
+ * than reading all such lines.
+ */
+import { type JsonObject, objectOf } from "../../transcript/json.ts"
+import { textsOf } from "./content.ts"
+
+/** Beginning of what the host writes of its own accord, besides what it gives for a skill or command. */
+const OTHER = /^\s*(?:<|Caveat:)/
+
+/**
+ * The text that the host gives the model when the user's skill or command is invoked.
+ *
+ * @returns undefined for any other line
+ */
+export function invokedText(line: string): string | undefined {
+  const fields = fieldsOf(line)
+  const [text] = fields["type"] === "user" && fields["isMeta"] === true ? messageTexts(fields) : []
+  return text === undefined || OTHER.test(text) ? undefined : text
+}
+
+/**
+ * What the model says.
+ *
+ * @returns `""` for any other line, and for lines with only thinking or tool calls
+ */
+export function answerText(line: string): string {
+  const fields = fieldsOf(line)
+  return fields["type"] === "assistant" ? messageTexts(fields).join("\n") : ""
+}
+
+const messageTexts = (fields: JsonObject): string[] => textsOf(objectOf(fields["message"])["content"])
+
+function fieldsOf(line: string): JsonObject {
+  try {
+    return objectOf(JSON.parse(line))
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,43 @@
+/** What a hook is called for, in our words, whichever agent calls it. Pure. */
+
+/** The events, as hook commands name them. */
+export const EVENTS = [
+  "session-start",
+  "user-prompt-submit",
+  "pre-compact",
+  "stop",
+  "subagent-stop",
+  "session-end",
+] as const
+
+export type EventName = (typeof EVENTS)[number]
+
+/** The event of that name, however it is spelled: `PreCompact`, `pre-compact`, `precompact`. */
+export const eventNamed = (name: string): EventName | undefined =>
+  EVENTS[EVENTS.join().replace(/-/g, "").split(",").indexOf(name.replace(/[\W_]/g, "").toLowerCase())]
+
+export interface HookEvent {
+  readonly name: EventName
+  readonly session: string
+  /** Absolute path of a `.jsonl` file; the file need not exist. */
+  readonly transcript: string | undefined
+  readonly cwd: string | undefined
+  /** Only with UserPromptSubmit. */
+  readonly prompt: string | undefined
+  /** Only with SessionStart: startup, resume, clear, compact, fork. */
+  readonly source: string | undefined
+  /** Only with UserPromptSubmit, if the host tells: user, sdk, system. */
+  readonly promptSource: string | undefined
+  /** Only with PreCompact: manual, auto. */
+  readonly trigger: string | undefined
+  /** Only with PreCompact: the words after `/compact`. */
+  readonly focus: string | undefined
+  /** Only with SessionEnd: clear, other, … */
+  readonly reason: string | undefined
+  /** The subagent that the event is about (from 2.1); `session` is the one it works for. */
+  readonly agent: string | undefined
+  /** Only with SubagentStop; `""` means the compaction itself (from 2.1). */
+  readonly agentType: string | undefined
+  readonly agentTranscript: string | undefined
+  readonly lastMessage: string | undefined
+}

@@ -1,0 +1,98 @@
+/**
+ * Whose words each part of a message is. Pure.
+ *
+ * Only words of a human or of the session's own model are given back as prose. Anybody may have written the rest.
+ */
+import type { Part } from "../transcript/types.ts"
+import { atLeast } from "../util/version.ts"
+import { isShell, toolKind } from "./tools.ts"
+
+export type Origin = "human" | "assistant" | "tool" | "web" | "subagent" | "import" | "host"
+
+/** What decides besides the part itself. */
+export interface Surroundings {
+  /** Whether the line comes from another tool's archive. */
+  readonly imported: boolean
+  /** Whether the line is a subagent's, in its own transcript or within its parent's. */
+  readonly subagent: boolean
+  /** Name of the tool that a result belongs to; undefined if unknown. */
+  readonly toolName: (id: string) => string | undefined
+}
+
+/** The origin of each part, in order. */
+export function originsOf(parts: readonly Part[], around: Surroundings): Origin[] {
+  const isResult = parts.some(({ kind }) => kind === "toolResult")
+  return parts.map((part) => (around.imported ? "import" : originOf(part, isResult, around)))
+}
+
+/** The origin of a message: that of its first part with words of anyone except the host. */
+export const messageOrigin = (origins: readonly Origin[]): Origin =>
+  origins.find((origin) => origin !== "host") ?? "host"
+
+/** Whether words of this origin may be given back as prose. */
+export const isProse = (origin: Origin): boolean => origin === "human" || origin === "assistant"
+
+function originOf(part: Part, isResult: boolean, { subagent, toolName }: Surroundings): Origin {
+  switch (part.kind) {
+    case "prompt":
+    case "enqueued":
+      // No human speaks in a subagent's transcript, whatever the line says.
+      return subagent ? "assistant" : "human"
+    // The model's own words to its subagent.
+    case "brief":
+      return "assistant"
+    case "text":
+    case "thinking":
+    case "toolUse":
+      return subagent ? "subagent" : "assistant"
+    case "toolResult":
+      return toolOrigin(toolName(part.id))
+    case "media":
+      return isResult ? "tool" : subagent ? "subagent" : "human"
+    default:
+      return "host"
+  }
+}
+
+/** Servers and tools that fetch strangers' pages. */
+const WEB_SERVER =
+  /^mcp__.*(?:browser|playwright|puppeteer|selenium|chrome|fetch|web|http|url|crawl|scrap|search|tavily|exa|brave)/i
+
+/** The origin of a tool's result. */
+export function toolOrigin(name: string | undefined): "tool" | "web" | "subagent" {
+  if (name === undefined) return "tool"
+  const kind = toolKind(name)
+  if (kind === "agent") return "subagent"
+  return kind === "fetch" || WEB_SERVER.test(name) ? "web" : "tool"
+}
+
+/**
+ * From this version on (or earlier, but after 2.0.5), the result of a failed command begins with its exit status. Before,
+ * it is the command's own output.
+ */
+const HEADS_OUTPUT = [2, 0, 55] as const
+
+/**
+ * Turns forged reasons for refusals into notices. Older hosts write a human's reason only into the call's result, where
+ * a stranger's tool may write the same words, and where a command may have printed them. So in the results of such
+ * tools, and of unknown ones, they do not count.
+ *
+ * @param version of the host
+ */
+export function withoutForgedRefusals(
+  parts: readonly Part[],
+  toolName: Surroundings["toolName"],
+  version: string | undefined,
+): readonly Part[] {
+  if (!parts.some((part) => part.kind === "prompt" && part.within !== undefined)) return parts
+  return parts.map((part) => {
+    if (part.kind !== "prompt" || part.within === undefined) return part
+    const tool = toolName(part.within)
+    const isHosts = isHostTool(tool) && (!isShell(tool) || atLeast(version, HEADS_OUTPUT))
+    return isHosts ? part : { kind: "notice", text: part.text }
+  })
+}
+
+/** Whether a tool is the host's own: known, not a server's, and not one that brings strangers' words by nature. */
+export const isHostTool = (name: string | undefined): boolean =>
+  name !== undefined && !name.startsWith("mcp__") && toolOrigin(name) === "tool"

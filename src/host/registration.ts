@@ -1,0 +1,182 @@
+/**
+ * Which of the host's files mention us, and what each contains: hooks and status line in its settings, and the MCP
+ * server in a separate file.
+ */
+import { existsSync, realpathSync } from "node:fs"
+import { basename, join } from "node:path"
+import { configFolder, PROJECT_SETTINGS, stateFile, userSettings } from "../agents/claude-code/places.ts"
+import { withHostLock } from "./host-lock.ts"
+import { recordedTargets } from "./install-record.ts"
+import { isEmptySettings } from "./json-text.ts"
+import {
+  type Ours,
+  register,
+  type SettingsChange,
+  unregister,
+  type WithOurs,
+  type WithoutOurs,
+} from "./register.ts"
+import { addServer, removeServer, SERVER_NAME } from "./server-edit.ts"
+import { addHooks, removeHooks } from "./settings-edit.ts"
+import { addStatusLine, removeStatusLine, type StatusLineState, type StatusLineWish } from "./status-line.ts"
+
+/** Whose settings: the user's, the project's shared ones, or the user's own for this project. */
+export type SettingsScope = "user" | "project" | "local"
+
+export const SCOPES: readonly SettingsScope[] = ["user", "project", "local"]
+
+export interface HostFolders {
+  readonly home: string
+  /** The host's configuration folder if it is not `<home>/.claude`. */
+  readonly configDir?: string
+  /** Where the host keeps its own state, if not in `.claude.json` in `configDir` or the home folder. */
+  readonly hostConfig?: string
+  readonly cwd: string
+  readonly dataHome: string
+}
+
+export interface RemovalOptions extends HostFolders {
+  readonly scope: SettingsScope
+  /** Work out the change but write nothing. */
+  readonly dryRun?: boolean
+}
+
+export interface RegistrationOptions extends RemovalOptions {
+  /** Absolute path of the binary that the hooks should call. */
+  readonly exePath: string
+  /** Default `update`: adds none. */
+  readonly statusLine?: StatusLineWish
+}
+
+/** The result of an install, including the status line. */
+export interface HooksChange extends SettingsChange {
+  /** What was done to the status line, or the one that is there. */
+  readonly statusLine: StatusLineState
+}
+
+const configFolderOf = ({ configDir, home }: HostFolders): string => configDir ?? configFolder(home)
+
+/** Path of a scope's settings file. */
+export function settingsPath(scope: SettingsScope, places: HostFolders): string {
+  if (scope === "user") return userSettings(configFolderOf(places))
+  return join(places.cwd, PROJECT_SETTINGS[scope])
+}
+
+/** The settings file of every scope, without duplicates: in the home folder, the project's file is the user's. */
+export function settingsFiles(
+  places: HostFolders,
+): { readonly scope: SettingsScope; readonly file: string }[] {
+  const seen = new Set<string>()
+  return SCOPES.map((scope) => ({ scope, file: settingsPath(scope, places) })).filter(({ file }) => {
+    const real = realFile(file)
+    return !seen.has(real) && seen.add(real)
+  })
+}
+
+/** The path with links resolved, or unchanged if it cannot be resolved. */
+function realFile(file: string): string {
+  try {
+    return realpathSync(file)
+  } catch {
+    return file
+  }
+}
+
+/** The file in which the host looks for servers; undefined for `local`, which has no file of its own. */
+export function serverPath(scope: SettingsScope, places: HostFolders): string | undefined {
+  if (scope === "local") return undefined
+  if (scope === "project") return join(places.cwd, ".mcp.json")
+  // A host that has kept its state here since its first versions still does.
+  const legacy = join(configFolderOf(places), ".config.json")
+  if (existsSync(legacy)) return legacy
+  return places.hostConfig ?? stateFile(places.home, places.configDir)
+}
+
+/** The user's folder is private; a project's gets the usual mode. */
+const folderMode = (scope: SettingsScope): number => (scope === "user" ? 0o700 : 0o777)
+
+const hooksIn = (options: RemovalOptions): Ours => ({
+  file: settingsPath(options.scope, options),
+  folderMode: folderMode(options.scope),
+  remove: removeFromSettings,
+  isEmpty: isEmptySettings,
+})
+
+/** Registers our hooks, and the status line as requested. Repeating it with the same binary changes nothing. */
+export function install(options: RegistrationOptions): HooksChange {
+  const { exePath, statusLine: wish = "update" } = options
+  let statusLine: StatusLineState = "none"
+  const add = (text: string | undefined): WithOurs => {
+    const hooks = addHooks(text, exePath)
+    const line = addStatusLine(hooks.text, exePath, wish)
+    statusLine = line.state
+    return { ...hooks, text: line.text }
+  }
+  return { ...register({ ...hooksIn(options), add }, options), statusLine }
+}
+
+/**
+ * Removes our hooks. If nobody has touched the file since the install, its former bytes are restored (or the file and
+ * the folders created for it are deleted); otherwise only what is ours is cut out.
+ */
+export function uninstall(options: RemovalOptions): SettingsChange {
+  return unregister(hooksIn(options), options)
+}
+
+/** Does the same for every file that an install has written, in any project, and for everything of ours in it. */
+export function uninstallAll(
+  options: Pick<HostFolders, "dataHome"> & { readonly dryRun: boolean },
+): SettingsChange[] {
+  // Latest first: folders are removed with the install that created them.
+  return recordedTargets(options.dataHome)
+    .toReversed()
+    .map((file) => {
+      const lock = isHostState(file) ? withHostLock : undefined
+      // A link can have any name, so the name does not tell whether the file holds settings or servers.
+      const ours = { file, folderMode: 0o700, lock, remove: removeAll, isEmpty: isEmptySettings }
+      const change = unregister(ours, options)
+      return change.removed.includes(SERVER_NAME) ? { ...change, diff: [] } : change
+    })
+}
+
+const isHostState = (file: string): boolean => /^\.(claude|config)\.json$/.test(basename(file))
+
+const removeFromSettings = removing(removeHooks, removeStatusLine)
+
+const removeAll = removing(removeHooks, removeStatusLine, removeServer)
+
+function removing(...parts: readonly Ours["remove"][]): Ours["remove"] {
+  return (text, original) =>
+    parts.reduce<WithoutOurs>(
+      (done, remove) => {
+        const { text: now, removed } = remove(done.text, original)
+        return { text: now, removed: [...done.removed, ...removed] }
+      },
+      { text, removed: [] },
+    )
+}
+
+/** Registers our MCP server in the same way; undefined for a scope without a server file. */
+export function installServer(options: RegistrationOptions): SettingsChange | undefined {
+  const ours = serverIn(options)
+  return ours && register({ ...ours, add: (text) => addServer(text, options.exePath) }, options)
+}
+
+export function uninstallServer(options: RemovalOptions): SettingsChange | undefined {
+  const ours = serverIn(options)
+  return ours && unregister(ours, options)
+}
+
+function serverIn(options: RemovalOptions): Ours | undefined {
+  const file = serverPath(options.scope, options)
+  if (file === undefined) return undefined
+  return {
+    file,
+    folderMode: folderMode(options.scope),
+    // The host writes its state file all the time, but never a project's file.
+    lock: options.scope === "user" ? withHostLock : undefined,
+    isPrivate: true,
+    remove: removeServer,
+    isEmpty: isEmptySettings,
+  }
+}

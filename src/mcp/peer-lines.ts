@@ -1,0 +1,39 @@
+/** Splits what a peer writes into lines. Whatever it writes, no more than one line is kept in memory. */
+
+/** Maximum length of a line, in bytes; a request to us takes a few thousand. */
+export const LONGEST_REQUEST = 1 << 20
+
+/** A line without its line break; undefined for one that was too long, of which nothing is kept. */
+export type PeerLine = string | undefined
+
+const NEWLINE = 0x0a
+
+/** @yields every terminated line, and a last one without a line break */
+export async function* peerLines(
+  chunks: AsyncIterable<Uint8Array>,
+  longest = LONGEST_REQUEST,
+): AsyncGenerator<PeerLine> {
+  let pieces: Uint8Array[] = []
+  let length = 0
+  const add = (piece: Uint8Array): void => {
+    length += piece.length
+    if (length > longest) pieces = []
+    else pieces.push(piece)
+  }
+  const take = (): PeerLine => {
+    const line = length > longest ? undefined : Buffer.concat(pieces).toString("utf8").replace(/\r$/, "")
+    pieces = []
+    length = 0
+    return line
+  }
+  for await (const chunk of chunks) {
+    let from = 0
+    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, from)) {
+      add(chunk.subarray(from, end))
+      yield take()
+      from = end + 1
+    }
+    if (from < chunk.length) add(chunk.slice(from))
+  }
+  if (length > 0) yield take()
+}

@@ -1,0 +1,67 @@
+/** `remember`: a note of the model's own, kept for later sessions. */
+import type { Database } from "../archive/database.ts"
+import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+import { notesSession } from "../archive/notes-session.ts"
+import { openForReading } from "../archive/open-for-reading.ts"
+import { remember as keep } from "../archive/remembered.ts"
+import { filterText } from "../secrets/filter.ts"
+import { usageError } from "../util/errors.ts"
+import type { ServerTool, ServerWorld } from "./tool.ts"
+import { folderIn, projectIn } from "./what-is-meant.ts"
+
+/** In UTF-16 units. The views keep this much of a prompt, so a note can be found by all its words. */
+const LONGEST = 2000
+
+export const rememberTool: ServerTool = {
+  name: "remember",
+  title: "Keep a note",
+  description:
+    "Keep a note for later sessions of this project: a decision and its reason, what did not work, a fact that was hard " +
+    "to find. Whatever is said and done here is archived anyway. `search` finds it.",
+  properties: {
+    text: { type: "string", description: `The note, in whole sentences; at most ${LONGEST} characters` },
+  },
+  required: ["text"],
+  readOnly: false,
+  run(args, world) {
+    const given = args.text("text")?.toWellFormed().replaceAll("\0", "\ufffd")
+    if (given === undefined) throw usageError("the note is empty")
+    const text = filterText(given, world.secrets)
+    if (text.length > LONGEST) {
+      throw usageError(`the note has ${text.length} characters`, `at most ${LONGEST}; keep several`)
+    }
+    const known = handleOf(text, world)
+    if (known !== undefined) return answer(known, "Already kept")
+    keep(world, { text, project: projectIn(world), folder: folderIn(world), now: world.now() })
+    return answer(handleOf(text, world), "Kept")
+  },
+}
+
+function answer(handle: string | undefined, what: string) {
+  const name = handle === undefined ? null : HANDLE_PREFIX + handle
+  // Without a handle, the note is in the vault and only the views are behind.
+  return {
+    text: name === null ? `${what}; it is found once it is indexed.` : `${what} as ${name}.`,
+    structured: { kept: true, handle: name },
+  }
+}
+
+function handleOf(text: string, world: ServerWorld): string | undefined {
+  let db: Database
+  try {
+    db = openForReading(world.dataHome)
+  } catch {
+    // There are no views yet, or they are unreadable; the note is written all the same.
+    return undefined
+  }
+  try {
+    const row = db
+      .query<{ handle: string }, [string, string]>(
+        "SELECT handle FROM turns WHERE session = ? AND prompt = ?",
+      )
+      .get(notesSession(projectIn(world)), text)
+    return row?.handle
+  } finally {
+    db.close()
+  }
+}

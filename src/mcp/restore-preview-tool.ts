@@ -1,0 +1,52 @@
+/** `restore_preview`: what would be given back after a compaction at this moment. */
+import type { Database } from "../archive/database.ts"
+import { openForReading } from "../archive/open-for-reading.ts"
+import { findSessions, latestSession } from "../archive/queries/sessions.ts"
+import { countTurns } from "../archive/queries/turns.ts"
+import { restoreOf } from "../restore/restore.ts"
+import { scopeOf } from "../restore/scope.ts"
+import { nothingHere } from "./timeline-tool.ts"
+import type { ServerTool } from "./tool.ts"
+import { namedSession, projectIn } from "./what-is-meant.ts"
+
+export const restorePreviewTool: ServerTool = {
+  name: "restore_preview",
+  title: "What would be restored",
+  description:
+    "What would be given back after a compaction now: the unanswered prompt, constraints, todos, files, commands, " +
+    "decisions, errors, paths, names, latest turns, related turns of other sessions. A real one leaves out what the " +
+    "host's summary says.",
+  properties: {
+    session: { type: "string", description: "Of this session instead of the current one" },
+    budget: {
+      type: "integer",
+      description: "Characters, instead of the configured number",
+      minimum: 200,
+      maximum: 9500,
+    },
+  },
+  readOnly: true,
+  run(args, world) {
+    const db = openForReading(world.dataHome)
+    try {
+      const word = args.text("session")
+      const current = findSessions(db, world.session ?? "-").find(({ id }) => id === world.session)?.id
+      const session =
+        word === undefined ? (current ?? latestSession(db, projectIn(world), "")) : namedSession(db, word).id
+      if (session === undefined) throw nothingHere()
+      if (!world.restores) return { text: "Nothing would be restored: the user has switched it off." }
+      const budget = args.number("budget") ?? world.restoreBudget
+      const host = { ...world, cwd: undefined }
+      const options = { source: "compact", budget, summary: "", host, related: world.restoreRelated } as const
+      const { text } = restoreOf(db, session, options, world.waiting(session))
+      return { text: text === "" ? `Nothing would be restored: ${whyNothing(db, session, budget)}.` : text }
+    } finally {
+      db.close()
+    }
+  },
+}
+
+const whyNothing = (db: Database, session: string, budget: number): string =>
+  countTurns(db, scopeOf(db, session)) === 0
+    ? "the session has no turns yet"
+    : `there is nothing that ${budget} characters have room for`

@@ -1,0 +1,108 @@
+/** `timeline`: the turns around a given one, one line each. */
+import type { Database } from "../archive/database.ts"
+import { openForReading } from "../archive/open-for-reading.ts"
+import { latestSession } from "../archive/queries/sessions.ts"
+import { timelineOf as around, type TimelineTurn } from "../read/timeline.ts"
+import { type Turn, turnsOfSession } from "../read/turn.ts"
+import { name } from "../restore/quote.ts"
+import { CtxError, EXIT } from "../util/errors.ts"
+import { count } from "../util/text.ts"
+import { DATA, minute, plain, strange } from "./quoting.ts"
+import type { ServerTool, ServerWorld } from "./tool.ts"
+import { named, projectIn } from "./what-is-meant.ts"
+
+const AROUND = 5
+const MOST = 25
+/** UTF-16 units. */
+const PROMPT = 140
+const ANSWER = 140
+const PATH = 100
+const FILES = 3
+
+export const timelineTool: ServerTool = {
+  name: "timeline",
+  title: "What came before and after",
+  description:
+    "The turns around one, in their order, a line each: what was asked, how it ended. Without `of`, the end of this " +
+    "project's latest session.",
+  properties: {
+    of: { type: "string", description: "A turn's handle (ctx:ab12cd), or a session's id for its last turns" },
+    around: { type: "integer", description: `Turns on each side (${AROUND})`, minimum: 0, maximum: MOST },
+  },
+  readOnly: true,
+  run(args, world) {
+    const db = openForReading(world.dataHome)
+    try {
+      const turn = turnMeant(db, args.text("of"), world)
+      const shown = around(db, turn, args.number("around") ?? AROUND).map((one) => shownOf(one, turn.handle))
+      const session = name(turn.session, 80)
+      return {
+        text: [`Session ${session}. ${DATA}`, ...shown.map(lineOf)].join("\n"),
+        structured: { note: DATA, session, turns: shown },
+      }
+    } finally {
+      db.close()
+    }
+  },
+}
+
+/** The given turn, the given session's last, or the last of the project's latest session. */
+function turnMeant(db: Database, word: string | undefined, world: ServerWorld): Turn {
+  const found = word === undefined ? undefined : named(db, word)
+  if (found?.kind === "turn") return found.turn
+  const session = found?.session.id ?? latestSession(db, projectIn(world), "")
+  const last = session === undefined ? undefined : turnsOfSession(db, session).at(-1)
+  if (last === undefined) throw nothingHere()
+  return last
+}
+
+export const nothingHere = (): CtxError =>
+  new CtxError("not-found", "nothing of this project is archived yet", {
+    hint: "search with all_projects looks at the others",
+    exit: EXIT.notFound,
+  })
+
+interface Shown {
+  readonly handle: string
+  readonly seq: number
+  readonly time: string
+  readonly prompt: string
+  readonly answer: string
+  readonly tools: number
+  readonly errors: number
+  /** Files that the turn wrote or edited. */
+  readonly changed?: readonly string[]
+  /** Whether the user took the turn back and continued from an earlier one. */
+  readonly taken_back?: true
+  /** Whether this is the turn that was asked for. */
+  readonly here?: true
+}
+
+function shownOf(turn: TimelineTurn, here: string): Shown {
+  const { handle, seq, tools, errors } = turn
+  const changed = turn.changed.slice(0, FILES).map((path) => strange(path, PATH))
+  return {
+    handle,
+    seq,
+    time: minute(turn.started),
+    prompt: plain(turn.prompt, PROMPT),
+    answer: plain(turn.answer, ANSWER),
+    tools,
+    errors,
+    ...(changed.length > 0 ? { changed } : {}),
+    ...(turn.takenBack ? { taken_back: true } : {}),
+    ...(handle === here ? { here: true } : {}),
+  }
+}
+
+function lineOf(turn: Shown): string {
+  const { handle, seq, time, prompt, answer, tools, errors, changed, here } = turn
+  const work = [
+    ...(turn.taken_back ? ["taken back"] : []),
+    count(tools, "tool call"),
+    ...(errors > 0 ? [count(errors, "error")] : []),
+    ...(changed === undefined ? [] : [`changed ${changed.map((path) => JSON.stringify(path)).join(" ")}`]),
+  ]
+  const words = `${JSON.stringify(prompt)} → ${JSON.stringify(answer)}`
+  return `${here ? ">" : " "} ${handle} ${seq}. ${time} ${words} (${work.join(", ")})`
+}
