@@ -1,21 +1,21 @@
 /**
- * `ctxbridge bench related`: what a restore gives from other sessions. It should give nothing for unrelated prompts,
+ * What a restore gives from other sessions. It should give nothing for unrelated prompts,
  * and for prompts that continue another session, the turn they continue from.
  */
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
-import { type Database, openDatabase } from "../../archive/database.ts"
-import { HANDLE_PREFIX } from "../../archive/handle-prefix.ts"
-import { importTranscripts } from "../../job/import.ts"
-import { restoreOf } from "../../restore/restore.ts"
-import { relatedTurns } from "../../search/related.ts"
-import { FILTERED } from "../../secrets/filter.ts"
-import { temporaryFolder, untilHeard } from "../../util/temporary.ts"
-import type { Conversation } from "../recall/locomo.ts"
-import { comparable, shows } from "../recall/question.ts"
-import { writeSession } from "./archive.ts"
+import { type Database, openDatabase } from "../../src/archive/database.ts"
+import { HANDLE_PREFIX } from "../../src/archive/handle-prefix.ts"
+import { importTranscripts } from "../../src/job/import.ts"
+import { restoreOf } from "../../src/restore/restore.ts"
+import { relatedTurns } from "../../src/search/related.ts"
+import { FILTERED } from "../../src/secrets/filter.ts"
+import { temporaryFolder, untilHeard } from "../../src/util/temporary.ts"
+import type { Conversation } from "../recall/conversations.ts"
+import { comparable, shows } from "../recall/scores.ts"
 import { longPrompts, RELATED, UNRELATED } from "./prompts.ts"
 import { type Said, SESSIONS } from "./sessions.ts"
+import { writeSession } from "./write-session.ts"
 
 export interface Tally {
   readonly prompts: number
@@ -51,7 +51,7 @@ const SECTION = /\n## Related turns [^\n]*((?:\n- [^\n]*)+)/
 const HERE: readonly Said[] = [{ prompt: "hello", answer: "Hello! What shall we do?" }]
 
 /** Uses the sessions and prompts in this folder, and complete restores. */
-export async function benchRelated(): Promise<RelatedReport> {
+export async function countRelated(): Promise<RelatedReport> {
   return inFolder(async (work) => {
     const { dataHome, here } = shopIn(work)
     await untilHeard()
@@ -78,7 +78,7 @@ export async function benchRelated(): Promise<RelatedReport> {
  * Uses the caller's conversations and questions. Each question is put to its own conversation, whose turns may answer
  * it, and to all others, which know nothing of it.
  */
-export async function benchRelatedTo(
+export async function countRelatedIn(
   conversations: readonly Conversation[],
   onProgress?: (label: string, done: number, total: number) => void,
 ): Promise<RelatedReport> {

@@ -1,9 +1,9 @@
-/** `bench related`: what restores give of other sessions, by the set that comes with it and by one's own questions. */
+/** `bun bench/related.ts`: what restores give of other sessions, by the set that comes with it and by one's own questions. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { writeSession } from "../../src/bench/related/archive.ts"
-import { run } from "../support/binary.ts"
+import { writeSession } from "../../bench/related/write-session.ts"
+import { runScript } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 
 setDefaultTimeout(60_000)
@@ -15,7 +15,7 @@ beforeAll(() => {
 afterAll(() => machine[Symbol.dispose]())
 
 const bench = (...args: string[]) =>
-  run(["bench", "related", ...args], { env: machine.env, cwd: machine.cwd })
+  runScript("bench/related.ts", args, { env: machine.env, cwd: machine.cwd })
 
 test("nothing for unrelated prompts, and the right turn for most related ones", async () => {
   const { code, stdout, stderr } = await bench("--json")
@@ -51,4 +51,11 @@ test("reports what is missing", async () => {
   mkdirSync(empty)
   expect(await bench("--data", empty)).toMatchObject({ code: 3, stdout: "" })
   expect((await bench("--data", empty)).stderr).toMatch(/^ctxbridge: .+\nhint: .+\n$/)
+})
+
+test("says so where no folder can be made", async () => {
+  const TMPDIR = join(machine.root, "none")
+  const ran = await runScript("bench/related.ts", [], { env: { ...machine.env, TMPDIR }, cwd: machine.cwd })
+  expect(ran).toMatchObject({ code: 1, stdout: "" })
+  expect(ran.stderr).toStartWith(`ctxbridge: no folder can be made in ${TMPDIR}: ENOENT`)
 })

@@ -2,13 +2,13 @@
  * Makes questions about coding sessions from their transcripts, by rule, so that anyone can measure with their own:
  * names that occur in few turns, commands that were run, errors, decisions.
  */
-import type { Database } from "../../archive/database.ts"
-import { HANDLE_PREFIX } from "../../archive/handle-prefix.ts"
-import { MessageTexts } from "../../search/message-text.ts"
-import { isStopWord } from "../../search/stop-words.ts"
-import { namesIn } from "../../util/words.ts"
-import type { CopyReaders } from "../../vault/reader.ts"
-import { comparable, type Question } from "./question.ts"
+import type { Database } from "../../src/archive/database.ts"
+import { HANDLE_PREFIX } from "../../src/archive/handle-prefix.ts"
+import { MessageTexts } from "../../src/search/message-text.ts"
+import { isStopWord } from "../../src/search/stop-words.ts"
+import { namesIn } from "../../src/util/words.ts"
+import type { CopyReaders } from "../../src/vault/reader.ts"
+import { comparable, type Question } from "./scores.ts"
 
 /** Questions per kind, spread over all turns. */
 const OF_EACH = 40

@@ -1,22 +1,22 @@
-/** `ctxbridge bench recall`: how much of what answers a question each kind of search shows. */
+/** How much of what answers a question each kind of search shows. */
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
-import { type Database, openDatabase } from "../../archive/database.ts"
-import { embedCycle } from "../../embed/cycle.ts"
-import type { Embedder, RuntimeName } from "../../embed/embedder.ts"
-import { vectorOf } from "../../embed/query.ts"
-import { semanticSearch } from "../../embed/search.ts"
-import { importTranscripts } from "../../job/import.ts"
-import { hitTexts } from "../../search/hit.ts"
-import { type SearchRequest, search } from "../../search/search.ts"
-import { FILTERED } from "../../secrets/filter.ts"
-import { CtxError, EXIT } from "../../util/errors.ts"
-import { temporaryFolder, untilHeard } from "../../util/temporary.ts"
-import { CopyReaders } from "../../vault/reader.ts"
+import { type Database, openDatabase } from "../../src/archive/database.ts"
+import { embedCycle } from "../../src/embed/cycle.ts"
+import type { Embedder, RuntimeName } from "../../src/embed/embedder.ts"
+import { vectorOf } from "../../src/embed/query.ts"
+import { semanticSearch } from "../../src/embed/search.ts"
+import { importTranscripts } from "../../src/job/import.ts"
+import { hitTexts } from "../../src/search/hit.ts"
+import { type SearchRequest, search } from "../../src/search/search.ts"
+import { FILTERED } from "../../src/secrets/filter.ts"
+import { CtxError, EXIT } from "../../src/util/errors.ts"
+import { temporaryFolder, untilHeard } from "../../src/util/temporary.ts"
+import { CopyReaders } from "../../src/vault/reader.ts"
 import { bm25, hashed, turnTexts } from "./baselines.ts"
-import { codingQuestions } from "./coding.ts"
-import { conversationsIn, conversationsWithoutQuestions } from "./locomo.ts"
-import { ASKED, mean, type Question, type Scores, type Shown, scoreOf } from "./question.ts"
+import { conversationsIn, conversationsWithoutQuestions } from "./conversations.ts"
+import { codingQuestions } from "./made-questions.ts"
+import { ASKED, mean, type Question, type Scores, type Shown, scoreOf } from "./scores.ts"
 
 export interface RecallReport {
   readonly questions: number
@@ -37,7 +37,7 @@ export interface RecallOptions {
  *
  * @throws CtxError `no-data`
  */
-export async function benchRecall(options: RecallOptions): Promise<RecallReport> {
+export async function compareSearches(options: RecallOptions): Promise<RecallReport> {
   const { folder, embedder, onProgress } = options
   const all = conversationsIn(folder)
   const conversations = all.length > 0 ? all : conversationsWithoutQuestions(folder)

@@ -4,8 +4,8 @@
  */
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { CtxError, EXIT, messageOf } from "../../util/errors.ts"
-import type { Question } from "./question.ts"
+import { CtxError, EXIT, messageOf } from "../../src/util/errors.ts"
+import type { Question } from "./scores.ts"
 
 export interface Conversation {
   readonly name: string

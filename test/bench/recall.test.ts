@@ -1,12 +1,12 @@
-/** `bench recall` on data made here: what it counts, and that a search by words beats what it is compared with. */
+/** `bun bench/recall.ts` on data made here: what it counts, and that a search by words beats what it is compared with. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { hashEmbedding } from "../../../src/bench/recall/baselines.ts"
-import { mean, type Question, scoreOf, shows } from "../../../src/bench/recall/question.ts"
-import { run } from "../../support/binary.ts"
-import { Machine } from "../../support/machine.ts"
-import { Transcript } from "../../support/transcript.ts"
+import { hashEmbedding } from "../../bench/recall/baselines.ts"
+import { mean, type Question, scoreOf, shows } from "../../bench/recall/scores.ts"
+import { runScript } from "../support/binary.ts"
+import { Machine } from "../support/machine.ts"
+import { Transcript } from "../support/transcript.ts"
 
 setDefaultTimeout(60_000)
 
@@ -73,7 +73,7 @@ describe("the command", () => {
   afterAll(() => machine[Symbol.dispose]())
 
   test("compares ways of searching, in words and as JSON", async () => {
-    const ran = await run(["bench", "recall", "--data", data(), "--json"], { env: machine.env })
+    const ran = await runScript("bench/recall.ts", ["--data", data(), "--json"], { env: machine.env })
     expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code: 0, stderr: "" })
     const { questions, arms, embedder } = JSON.parse(ran.stdout)
     expect(questions).toBe(topics.length)
@@ -82,15 +82,15 @@ describe("the command", () => {
     for (const arm of ["semantic", "hybrid"]) expect(arms[arm].all.r5).toBe(1)
     expect(arms.lexical.all).toMatchObject({ questions: topics.length, hit1: 1, r5: 1, mrr: 1, r4000: 1 })
     expect(arms["hash embedding"].all.hit1).toBeLessThan(1)
-    const table = await run(["bench", "recall", "--data", data()], { env: machine.env })
+    const table = await runScript("bench/recall.ts", ["--data", data()], { env: machine.env })
     expect(table.stdout).toContain("single-hop")
     expect(table.stdout).toContain("\nsemantic, hybrid: hashed words, no model\n")
   })
 
   test("says what is wrong with its data", async () => {
-    const missing = await run(["bench", "recall"], { env: machine.env })
+    const missing = await runScript("bench/recall.ts", [], { env: machine.env })
     expect(missing).toMatchObject({ code: 64, stdout: "" })
-    const empty = await run(["bench", "recall", "--data", machine.home], { env: machine.env })
+    const empty = await runScript("bench/recall.ts", ["--data", machine.home], { env: machine.env })
     expect(empty).toMatchObject({ code: 3, stdout: "" })
   })
 })

@@ -2,14 +2,14 @@
  * What a search must beat: BM25 over turns as anyone would set it up (FTS5, porter, any of the words), and the
  * embedding of the design documents, which hashes all characters of a text into each dimension.
  */
-import type { Database } from "../../archive/database.ts"
-import { HANDLE_PREFIX } from "../../archive/handle-prefix.ts"
-import { isStopWord } from "../../search/stop-words.ts"
-import { decodeLine } from "../../transcript/decode.ts"
-import { toolTarget } from "../../transcript/tool-input.ts"
-import { vaultFile } from "../../vault/layout.ts"
-import type { CopyReaders } from "../../vault/reader.ts"
-import { comparable, type Shown } from "./question.ts"
+import type { Database } from "../../src/archive/database.ts"
+import { HANDLE_PREFIX } from "../../src/archive/handle-prefix.ts"
+import { isStopWord } from "../../src/search/stop-words.ts"
+import { decodeLine } from "../../src/transcript/decode.ts"
+import { toolTarget } from "../../src/transcript/tool-input.ts"
+import { vaultFile } from "../../src/vault/layout.ts"
+import type { CopyReaders } from "../../src/vault/reader.ts"
+import { comparable, type Shown } from "./scores.ts"
 
 interface Line {
   readonly handle: string
