@@ -3,6 +3,7 @@ import { appendFileSync, mkdirSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { openForReading, type Totals, totals } from "../archive/read.ts"
 import { isolatedEnvironment, loadSettings, type Paths } from "../config/load.ts"
+import { type HookName, hookPayload } from "../fake-host/payload.ts"
 import { sweepDue } from "../job/sweep.ts"
 import { type VerifyReport, verify } from "../vault/verify.ts"
 import { type Check, checks } from "./checks.ts"
@@ -45,9 +46,9 @@ export async function runDemo(folder: string): Promise<DemoReport> {
   // Claim this hour's sweep of the folder, which would start a job that outlives the demo.
   sweepDue(dirname(transcript), paths.stateHome, Date.now())
   const hooks: HookCall[] = []
-  const hook = async (event: string, more: Record<string, unknown> = {}): Promise<string> => {
-    const document = { session_id: session.id, transcript_path: transcript, cwd, ...more }
-    hooks.push(await callHook(event, JSON.stringify(document), env))
+  const hook: CallHook = async (event, more) => {
+    const payload = hookPayload(event, { session: session.id, transcript, cwd }, more)
+    hooks.push(await callHook(event, payload, env))
     return hooks.at(-1)!.stdout
   }
   const { instructions, restored } = await play(session, hook, (text) => appendFileSync(transcript, text))
@@ -60,7 +61,7 @@ export async function runDemo(folder: string): Promise<DemoReport> {
   }
 }
 
-type CallHook = (event: string, more?: Record<string, unknown>) => Promise<string>
+type CallHook = (event: HookName, more?: object) => Promise<string>
 
 /** Calls the hooks in the host's order. */
 async function play(session: DemoSession, hook: CallHook, write: (text: string) => void) {

@@ -2,6 +2,7 @@
  * A small synthetic session in the host's format: a constraint, a decision, todos, edits, a failing and a successful
  * command, and an automatic compaction that swallows a prompt. Pure: the same start gives the same bytes.
  */
+import { HostTranscript } from "../fake-host/transcript.ts"
 
 export interface DemoTurn {
   readonly prompt: string
@@ -33,7 +34,6 @@ export const FACTS = {
 /** This version of the host loses a prompt that comes just before an automatic compaction. */
 const VERSION = "2.1.112"
 const MODEL = "claude-sonnet-4-6"
-const SECOND = 1000
 
 const SUMMARY = `This session is being continued from a previous conversation that ran out of context.
 
@@ -137,29 +137,20 @@ function typeCheck(log: Log): DemoTurn {
   return { prompt, text: log.take() }
 }
 
-/** Builds the lines of a transcript one after the other. */
+/** The demo's transcript, one record after the other. */
 class Log {
-  readonly #id: string
-  readonly #cwd: string
-  readonly #lines: string[] = []
-  #time: number
-  #count = 0
-  #parent: string | null = null
+  readonly #transcript: HostTranscript
   #tokens = 18_000
 
   constructor(id: string, cwd: string, start: number) {
-    this.#id = id
-    this.#cwd = cwd
-    this.#time = start
+    this.#transcript = new HostTranscript({ session: id, cwd, version: VERSION, start })
   }
 
   /** Returns what was written since the last call. */
-  take(): string {
-    return this.#lines.splice(0).join("")
-  }
+  take = (): string => this.#transcript.take()
 
   prompt(text: string): void {
-    this.#line({ type: "user", message: { role: "user", content: text } })
+    this.#transcript.user(text)
   }
 
   say(text: string): void {
@@ -171,73 +162,30 @@ class Log {
   }
 
   call(name: string, input: Record<string, unknown>, content: string, isError = false): void {
-    const id = `toolu_demo${String(this.#count).padStart(4, "0")}`
+    const id = `toolu_demo${this.#number()}`
     this.#assistant({ type: "tool_use", id, name, input }, "tool_use")
     const result = { type: "tool_result", tool_use_id: id, content, ...(isError ? { is_error: true } : {}) }
     const toolUseResult = isError ? `Error: ${content}` : { stdout: content, stderr: "", interrupted: false }
-    this.#line({ type: "user", message: { role: "user", content: [result] }, toolUseResult })
+    this.#transcript.user([result], { toolUseResult })
   }
 
   compaction(summary: string): string {
-    const before = this.#parent
-    this.#parent = null
-    this.#line({
-      type: "system",
-      subtype: "compact_boundary",
-      content: "Conversation compacted",
-      level: "info",
-      logicalParentUuid: before,
-      compactMetadata: { trigger: "auto", preTokens: this.#tokens },
-    })
-    this.#line({
-      type: "user",
-      message: { role: "user", content: summary },
-      isVisibleInTranscriptOnly: true,
-      isCompactSummary: true,
-    })
+    this.#transcript.boundary("auto", this.#tokens)
+    this.#transcript.user(summary, { isVisibleInTranscriptOnly: true, isCompactSummary: true })
     return this.take()
   }
 
-  #assistant(block: Record<string, unknown>, stopReason: string | null): void {
-    this.#tokens += 400
-    this.#line({
-      type: "assistant",
-      requestId: `req_demo${this.#count}`,
-      message: {
-        id: `msg_demo${String(this.#count).padStart(4, "0")}`,
-        type: "message",
-        role: "assistant",
-        model: MODEL,
-        content: [block],
-        stop_reason: stopReason,
-        stop_sequence: null,
-        usage: {
-          input_tokens: 4,
-          cache_creation_input_tokens: 396,
-          cache_read_input_tokens: this.#tokens - 400,
-          output_tokens: 60,
-        },
-      },
-    })
-  }
+  #number = (): string => String(this.#transcript.lines).padStart(4, "0")
 
-  #line(fields: Record<string, unknown>): void {
-    this.#count++
-    this.#time += SECOND
-    const uuid = `${this.#id.slice(0, 24)}${String(this.#count).padStart(12, "0")}`
-    const line = {
-      parentUuid: this.#parent,
-      isSidechain: false,
-      userType: "external",
-      cwd: this.#cwd,
-      sessionId: this.#id,
-      version: VERSION,
-      gitBranch: "main",
-      ...fields,
-      uuid,
-      timestamp: new Date(this.#time).toISOString(),
+  #assistant(block: Record<string, unknown>, stop_reason: string | null): void {
+    const usage = {
+      input_tokens: 4,
+      cache_creation_input_tokens: 396,
+      cache_read_input_tokens: this.#tokens,
+      output_tokens: 60,
     }
-    this.#parent = uuid
-    this.#lines.push(`${JSON.stringify(line)}\n`)
+    this.#tokens += 400
+    const message = { id: `msg_demo${this.#number()}`, model: MODEL, stop_reason, stop_sequence: null, usage }
+    this.#transcript.block(block, { requestId: `req_demo${this.#transcript.lines}` }, message)
   }
 }

@@ -4,7 +4,10 @@ import { dirname, join } from "node:path"
 import { openDatabase } from "../archive/database.ts"
 import { isExcluded } from "../archive/excluded.ts"
 import { withArchive } from "../config/load.ts"
+import { hookPayload } from "../fake-host/payload.ts"
+import { HostTranscript } from "../fake-host/transcript.ts"
 import { HOOK_TIMEOUT_SECONDS, HOOKS, type HostEvent, hookCommand } from "../host/hooks-table.ts"
+import { OLDEST_TRIED } from "../host/versions.ts"
 import { sweepDue } from "../job/sweep.ts"
 import { messageOf } from "../util/errors.ts"
 import { temporaryFolder } from "../util/temporary.ts"
@@ -115,7 +118,6 @@ async function tried(patient: Patient, hook: InstalledHook, root: string, n: num
 /** A short session, and the host's event for it. */
 function stage(event: HostEvent, folder: string, n: number) {
   const session = `00000000-0000-4000-8000-00000000000${n % 10}`
-  const common = { session_id: session, cwd: folder, hook_event_name: event }
   const fields: Readonly<Record<HostEvent, object>> = {
     SessionStart: { source: "startup" },
     UserPromptSubmit: { prompt: "ctxbridge doctor" },
@@ -126,21 +128,14 @@ function stage(event: HostEvent, folder: string, n: number) {
   }
   mkdirSync(folder, { recursive: true })
   const transcript = join(folder, `${session}.jsonl`)
-  const line = {
-    type: "user",
-    uuid: session,
-    sessionId: session,
-    cwd: folder,
-    message: { role: "user", content: "ctxbridge doctor" },
-  }
-  const text = `${JSON.stringify(line)}\n`
+  const { text } = new HostTranscript({ session, cwd: folder, version: OLDEST_TRIED }).user(
+    "ctxbridge doctor",
+  )
   writeFileSync(transcript, text)
   // A session end with a transcript would start the background job.
-  if (event === "SessionEnd") {
-    return { payload: JSON.stringify({ ...common, ...fields[event] }), transcript: undefined, size: 0 }
-  }
-  const payload = JSON.stringify({ ...common, transcript_path: transcript, ...fields[event] })
-  return { payload, transcript, size: Buffer.byteLength(text) }
+  const told = event === "SessionEnd" ? undefined : transcript
+  const payload = hookPayload(HOOKS[event], { session, transcript: told, cwd: folder }, fields[event])
+  return { payload, transcript: told, size: Buffer.byteLength(text) }
 }
 
 /** Accepts no output, text for the compaction, or a document with context for the model. */

@@ -2,6 +2,7 @@
 import { mkdirSync, readdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { isolatedEnvironment } from "../../config/load.ts"
+import { type HookName, hookPayload } from "../../fake-host/payload.ts"
 import { killAll, processesIn } from "../../util/processes.ts"
 import type { Dice } from "../dice.ts"
 import { allLines, heldIn } from "./held.ts"
@@ -14,9 +15,7 @@ const EVENTS = [
   "stop",
   "subagent-stop",
   "session-end",
-] as const
-
-type EventName = (typeof EVENTS)[number]
+] as const satisfies readonly HookName[]
 
 export interface Ended {
   readonly code: number
@@ -34,7 +33,7 @@ export interface CallOptions {
 }
 
 /** Fields that make an event do as much as it can. */
-const FIELDS: Partial<Record<EventName, Readonly<Record<string, unknown>>>> = {
+const FIELDS: Partial<Record<HookName, Readonly<Record<string, unknown>>>> = {
   "session-start": { source: "compact" },
   "user-prompt-submit": { prompt: "go on" },
   "pre-compact": { trigger: "auto" },
@@ -42,7 +41,7 @@ const FIELDS: Partial<Record<EventName, Readonly<Record<string, unknown>>>> = {
 }
 
 /** Events that print nothing. */
-const SILENT: readonly EventName[] = ["stop", "subagent-stop", "session-end"]
+const SILENT: readonly HookName[] = ["stop", "subagent-stop", "session-end"]
 const KILLED = 137
 /** Runs of the background job after which its requests must be done. */
 const JOBS = 20
@@ -95,17 +94,12 @@ export class World {
   }
 
   /** Calls a hook. What was in the transcript when it began must be archived if it succeeds. */
-  async hook(event: EventName, session: Session, options: CallOptions = {}): Promise<Ended> {
+  async hook(event: HookName, session: Session, options: CallOptions = {}): Promise<Ended> {
     const { generation } = session
     const lines = linesOf(session.content())
-    const document = {
-      session_id: session.id,
-      transcript_path: session.path,
-      cwd: session.cwd,
-      ...FIELDS[event],
-      ...options.fields,
-    }
-    const ended = await this.#call(["hook", event], JSON.stringify(document), options)
+    const of = { session: session.id, transcript: session.path, cwd: session.cwd }
+    const payload = hookPayload(event, of, { ...FIELDS[event], ...options.fields })
+    const ended = await this.#call(["hook", event], payload, options)
     if (this.#wasKilled(ended, options)) return ended
     if (ended.code !== 0 || ended.stderr !== "") this.#bad(`hook ${event}`, ended)
     else if (session.generation === generation) for (const line of lines) session.told.add(line)
@@ -113,7 +107,7 @@ export class World {
     return ended
   }
 
-  anyEvent = (dice: Dice): EventName => dice.pick(EVENTS)
+  anyEvent = (dice: Dice): HookName => dice.pick(EVENTS)
 
   /** Runs a command. `allowed`: the exit codes that are correct. */
   async command(args: readonly string[], allowed: readonly number[] = [0]): Promise<Ended> {
@@ -236,7 +230,7 @@ export class World {
   }
 
   /** Compares what a hook says about the archive with the archive. */
-  #checkClaims(event: EventName, session: Session, stdout: string): void {
+  #checkClaims(event: HookName, session: Session, stdout: string): void {
     if (stdout === "") return
     if (SILENT.includes(event)) this.isFalse(`${event} printed ${JSON.stringify(stdout)}`)
     else if (event !== "pre-compact" && !isContext(stdout)) this.isFalse(`${event} printed no valid reply`)
