@@ -5,11 +5,24 @@ import { dirname, join } from "node:path"
 import { hookPayload } from "../fake-host/payload.ts"
 import { turnsIn } from "./archive-state.ts"
 import { appendTranscript, writeTranscript } from "./corpus.ts"
-import { buildEmpty } from "./empty.ts"
+import { buildEmpty } from "./empty-program.ts"
+import {
+  type FirstRead,
+  type Ratio,
+  type Report,
+  type Row,
+  type Scenario,
+  verdictsOn,
+} from "./hook-report.ts"
 import { BenchWorld, sessionId, type Tracked } from "./hook-world.ts"
-import { judge } from "./judge.ts"
-import { type Case, measureCommands, peakFloor, peakMemory, type Result, runOnce } from "./measure.ts"
-import type { FirstRead, Ratio, Report, Row, Scenario } from "./report.ts"
+import {
+  type Case,
+  measureCommands,
+  peakFloor,
+  peakMemory,
+  type Result,
+  runOnce,
+} from "./measure-processes.ts"
 
 export interface BenchOptions {
   /** The compiled ctxbridge. */
@@ -111,7 +124,7 @@ export class HookBench {
       peakFloorMB: floor,
       scenarios,
       firstRead,
-      verdicts: judge(scenarios, firstRead),
+      verdicts: verdictsOn(scenarios, firstRead),
       notes: this.#notes,
     }
   }

@@ -1,9 +1,9 @@
 /** Search by meaning for `search --mode semantic|hybrid`. Loads the model if one is installed. */
 import type { Database } from "../archive/database.ts"
-import { HASHED_ID } from "../embed/hashed.ts"
-import { queryVector } from "../embed/query.ts"
-import { semanticSearch } from "../embed/search.ts"
-import { modelState } from "../embed/standing.ts"
+import { queryVector } from "../embed/embedder.ts"
+import { modelState } from "../embed/embedding-state.ts"
+import { HASHED_ID } from "../embed/hashed-words.ts"
+import { semanticSearch } from "../embed/semantic-search.ts"
 import type { Similar } from "../search/fuse.ts"
 import { NEAREST } from "../search/search.ts"
 import { compileAsUsual } from "../util/compiling.ts"

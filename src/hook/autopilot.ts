@@ -5,10 +5,9 @@
 
 import type { Taken } from "../archive/take.ts"
 import { stateDocument, warning } from "../autopilot/advice.ts"
-import type { ContextState } from "../autopilot/context.ts"
-import { learnPoints, learntPoints, publishState, toldWindow } from "../autopilot/files.ts"
-import { withPrompt } from "../autopilot/prompt-count.ts"
-import { follow, type Judgement, judge } from "../autopilot/track.ts"
+import { learnPoints, learntPoints, publishState, toldWindow } from "../autopilot/autopilot-files.ts"
+import type { ContextState } from "../autopilot/context-state.ts"
+import { follow, type Judgement, judge, withPrompt } from "../autopilot/track-context.ts"
 import { hostLimits, type Settings } from "../config/load.ts"
 import { glance } from "../transcript/glance.ts"
 import { readExactly } from "../vault/file.ts"

@@ -3,7 +3,7 @@
  * something noteworthy has happened.
  */
 import type { Taken } from "../archive/take.ts"
-import { type ContextState, NEW_CONTEXT } from "../autopilot/context.ts"
+import { type ContextState, NEW_CONTEXT } from "../autopilot/context-state.ts"
 import type { Settings } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
 import { glance } from "../transcript/glance.ts"

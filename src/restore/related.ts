@@ -4,7 +4,7 @@
  */
 import type { Database } from "../archive/database.ts"
 import { isScale, isWholeRow, unpackVectors } from "../archive/vectors.ts"
-import { HASHED_ID } from "../embed/hashed.ts"
+import { HASHED_ID } from "../embed/hashed-words.ts"
 import type { Clue } from "../search/clues.ts"
 import { FOCUSED, type Gate, placeOf, type RelatedTurn, relatedTurns } from "../search/related.ts"
 import { codeOf } from "../util/errors.ts"

@@ -1,7 +1,6 @@
 /** `ctxbridge bench`: what ctxbridge costs on this machine, what it survives, and what it gives back. */
-import { benchHooks } from "../../bench/hooks.ts"
-import { FULL, QUICK } from "../../bench/plans.ts"
-import { renderReport } from "../../bench/table.ts"
+import { benchHooks, FULL_PLAN, QUICK_PLAN } from "../../bench/bench-hooks.ts"
+import { renderReport } from "../../bench/hook-tables.ts"
 import { childEnvironment } from "../../config/load.ts"
 import { CtxError, EXIT, usageError } from "../../util/errors.ts"
 import { positive } from "../args.ts"
@@ -65,7 +64,7 @@ export default {
       })
     }
     if (suite === "torture") return benchTorture(context)
-    const plan = args["quick"] === true ? QUICK : FULL
+    const plan = args["quick"] === true ? QUICK_PLAN : FULL_PLAN
     const environment = childEnvironment()
     const report = await benchHooks({
       ...plan,

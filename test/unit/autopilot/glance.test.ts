@@ -1,8 +1,8 @@
 /** What hooks read of new lines, and how it is followed. */
 import { describe, expect, test } from "bun:test"
 import { basename } from "node:path"
-import { type ContextState, NEW_CONTEXT } from "../../../src/autopilot/context.ts"
-import { follow } from "../../../src/autopilot/track.ts"
+import { type ContextState, NEW_CONTEXT } from "../../../src/autopilot/context-state.ts"
+import { follow } from "../../../src/autopilot/track-context.ts"
 import { glance } from "../../../src/transcript/glance.ts"
 import { contextTokens } from "../../../src/transcript/usage.ts"
 import { sampleFiles } from "../../support/real.ts"
