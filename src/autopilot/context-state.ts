@@ -1,7 +1,7 @@
 /** What is known about a session's context: a part of its state file, carried from hook to hook. Pure. */
 
 /** As the design documents define it. */
-export interface HistoryEntry {
+interface HistoryEntry {
   /** ms since the epoch. */
   readonly ts: number
   readonly tokens: number

@@ -8,7 +8,7 @@ const BAR = 20
 const MARKS: Readonly<Record<Zone, string>> = { ok: "=", warning: "#", critical: "!" }
 const STATUS: Readonly<Record<Zone, string>> = { ok: "OK", warning: "WARNING", critical: "OPTIMIZING" }
 
-export interface ReportFacts {
+interface ReportFacts {
   readonly judgement: Judgement
   readonly turns: number
   readonly compactions: number

@@ -40,7 +40,7 @@ export interface Result {
   readonly peakMB: Spread
 }
 
-export interface MeasureOptions {
+interface MeasureOptions {
   readonly rounds: number
   /** Rounds that do not count, to warm up page cache, directory cache and branch predictors. */
   readonly warmup: number

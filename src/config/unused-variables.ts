@@ -16,7 +16,7 @@ const ASKS: Readonly<Record<string, readonly string[]>> = {
 /** libpq's, which other programs use. */
 const POSTGRES = ["PGHOST", "PGPORT", "PGDATABASE", "PGUSER", "PGPASSWORD", "PGSSLMODE"]
 
-export interface Unused {
+interface Unused {
   readonly name: string
   /** What it asks for. */
   readonly asks: string

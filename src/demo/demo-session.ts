@@ -4,7 +4,7 @@
  */
 import { HostTranscript } from "../fake-host/transcript.ts"
 
-export interface DemoTurn {
+interface DemoTurn {
   readonly prompt: string
   /** Lines of the transcript, including newlines. */
   readonly text: string

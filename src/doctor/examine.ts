@@ -15,7 +15,7 @@ import { transcriptChecks } from "./transcript-checks.ts"
 import { vaultChecks } from "./vault-checks.ts"
 import { databaseChecks, searchChecks } from "./views-checks.ts"
 
-export interface DoneRepair {
+interface DoneRepair {
   readonly check: string
   readonly what: string
   /** Why the repair failed, or that it did not help; undefined if it did, or in a dry run. */
@@ -30,7 +30,7 @@ export interface Examination {
   readonly repairs: readonly DoneRepair[]
 }
 
-export interface ExamineOptions {
+interface ExamineOptions {
   readonly fix: boolean
   /** With `fix`: only say what would be done. */
   readonly dryRun: boolean

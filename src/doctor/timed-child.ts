@@ -3,7 +3,7 @@
 /** ms that a program may take to report its version. */
 const PATIENCE = 3000
 
-export interface ChildRun {
+interface ChildRun {
   readonly stdout: string
   readonly stderr: string
   readonly code: number
@@ -12,7 +12,7 @@ export interface ChildRun {
   readonly ms: number
 }
 
-export interface ChildOptions {
+interface ChildOptions {
   /** ms after which it is killed. */
   readonly timeout: number
   readonly stdin?: string

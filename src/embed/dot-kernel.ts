@@ -9,7 +9,7 @@ import { VECTOR_HEAD } from "../archive/vectors.ts"
 /** Rows held at a time: 3 MB, so memory use does not depend on the number of vectors. */
 export const BLOCK = 8192
 
-export interface Kernel {
+interface Kernel {
   /** Where the caller puts up to BLOCK vectors, packed. */
   readonly rows: Uint8Array
   /** Bytes per vector. */

@@ -25,7 +25,7 @@ export function standingOf(db: Database, dataHome: string): Standing {
   }
 }
 
-export interface ModelState {
+interface ModelState {
   readonly installed?: InstalledModel
   /** Why an installed model is not used. */
   readonly problem?: string

@@ -30,7 +30,7 @@ export interface InstallOptions {
   readonly onProgress?: (done: number, total: number) => void
 }
 
-export interface InstallReport {
+interface InstallReport {
   readonly model: string
   readonly folder: string
   readonly bytes: number

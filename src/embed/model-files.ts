@@ -56,7 +56,7 @@ function nameOf({ id, files }: Manifest): string {
   return `${id}-${hasher.digest("hex").slice(0, 8)}`
 }
 
-export interface FileCheck {
+interface FileCheck {
   readonly path: string
   readonly state: "ok" | "missing" | "differs"
 }

@@ -13,7 +13,7 @@ export interface QueryVector {
   readonly values: Float32Array
 }
 
-export interface SemanticFilter {
+interface SemanticFilter {
   /** Path of a project; undefined: all. */
   readonly project?: string | undefined
   /** Includes the session's subagents; undefined: all. */
@@ -21,7 +21,7 @@ export interface SemanticFilter {
   readonly limit: number
 }
 
-export interface SemanticHit {
+interface SemanticHit {
   readonly message: number
   readonly turn: number
   /** Cosine: 1 for the same direction, 0 for unrelated ones. */

@@ -2,7 +2,7 @@
 import type { Part } from "../transcript/types.ts"
 import { bytes } from "../util/text.ts"
 
-export interface PartText {
+interface PartText {
   readonly title: string
   readonly text: string
 }

@@ -26,7 +26,7 @@ import { CopyReader } from "../vault/reader.ts"
  * - `replaced`: another file was there, and was set aside
  * - `failed`
  */
-export type PutState = "written" | "completed" | "present" | "longer" | "differs" | "replaced" | "failed"
+type PutState = "written" | "completed" | "present" | "longer" | "differs" | "replaced" | "failed"
 
 export interface PutBack {
   readonly state: PutState

@@ -35,7 +35,7 @@ export interface Resume {
   readonly configDir: string | undefined
 }
 
-export interface ResurrectOptions extends PutOptions {
+interface ResurrectOptions extends PutOptions {
   readonly dataHome: string
   readonly home: string
   /** The host's configuration folder. */
@@ -162,7 +162,7 @@ const CWD = /"cwd":("(?:[^"\\]|\\.)*")/g
  * @returns the folder after which the transcript's folder is named, or else the first folder mentioned; undefined if
  * there is none
  */
-export function folderOfSession(copy: string, path: string): string | undefined {
+function folderOfSession(copy: string, path: string): string | undefined {
   const wanted = basename(dirname(path))
   let first: string | undefined
   const reader = new CopyReader(copy)

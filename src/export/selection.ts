@@ -11,7 +11,7 @@ export type Selection =
   | { readonly kind: "turn"; readonly turn: TurnRow }
   | { readonly kind: "sessions"; readonly sessions: readonly SessionRow[] }
 
-export interface AgentChoice {
+interface AgentChoice {
   /** Include the session's subagents. */
   readonly all: boolean
   /** Only this subagent, given by its id or the beginning of it. */
@@ -43,7 +43,7 @@ export function select(db: Database, word: string, agents: AgentChoice): Selecti
   })
 }
 
-export interface SessionTurns {
+interface SessionTurns {
   /** undefined for a single turn. */
   readonly session: SessionRow | undefined
   readonly turns: Iterable<WholeTurn>

@@ -4,7 +4,7 @@ import { HOOKS, type HostEvent } from "../host/hooks-table.ts"
 /** Our name of an event, as hook commands have it. */
 export type HookName = (typeof HOOKS)[HostEvent]
 
-export interface HookedSession {
+interface HookedSession {
   readonly session: string
   /** Absolute path; undefined: the host names none. */
   readonly transcript: string | undefined

@@ -3,7 +3,7 @@
  * same calls always give the same bytes. Pure.
  */
 
-export interface HostSession {
+interface HostSession {
   readonly session: string
   readonly cwd: string
   /** The host's version. */

@@ -1,9 +1,7 @@
 /** The common form of all other tools' archives, before they become lines of a transcript. */
 
 /** The tools, by their package names. */
-export const FOREIGN_TOOLS = ["claude-flow", "claude-mem", "leafhill"] as const
-
-export type Tool = (typeof FOREIGN_TOOLS)[number]
+export type Tool = "claude-flow" | "claude-mem" | "leafhill"
 
 /** A row, or part of one, that becomes a line. */
 export interface Item {

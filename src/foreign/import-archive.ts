@@ -39,7 +39,7 @@ export interface TakenArchive {
   readonly error: string | undefined
 }
 
-export interface TakeArchiveOptions {
+interface TakeArchiveOptions {
   readonly dataHome: string
   /** Folder for a copy of a database that is in use. */
   readonly scratch: string

@@ -9,7 +9,7 @@ import { type Database, openForeign } from "../archive/database.ts"
 import { isAlive } from "../util/alive.ts"
 import { CtxError, messageOf } from "../util/errors.ts"
 
-export interface OpenedFile {
+interface OpenedFile {
   readonly db: Database
   close(): void
 }

@@ -31,7 +31,7 @@ export const METHODS = ["restore", "lists", "search", "recency", "importance", "
 
 export type Method = (typeof METHODS)[number]
 
-export interface Gain {
+interface Gain {
   /** In what the host kept or in this. */
   readonly together: Shares
   /** In this, of what the host did not keep. */

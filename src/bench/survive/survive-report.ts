@@ -7,7 +7,7 @@ import { type CompactionResult, METHODS, type Method, type SurviveOptions } from
 
 type Mean = ReturnType<typeof meanShares>
 
-export interface SurviveReport extends SurviveOptions {
+interface SurviveReport extends SurviveOptions {
   readonly suite: "survive"
   readonly compactions: readonly CompactionResult[]
   /** Share of what was needed that is in what the host kept: its summary, and messages. */

@@ -44,7 +44,7 @@ export const QUICK_SCALE: Scale = { writers: 12, kills: 30, rounds: 3 }
 
 const AT_ONCE = 4
 
-export interface TortureOptions {
+interface TortureOptions {
   /** The compiled ctxbridge. */
   readonly exe: string
   readonly seed: number

@@ -23,7 +23,7 @@ export interface Ended {
   readonly stderr: string
 }
 
-export interface CallOptions {
+interface CallOptions {
   readonly fields?: Readonly<Record<string, unknown>>
   readonly env?: Readonly<Record<string, string | undefined>>
   /** ms after which the process is killed. */
