@@ -8,8 +8,14 @@ import { cpus, release, tmpdir } from "node:os"
 import { dirname, join, resolve } from "node:path"
 import { archiveState, jobIsIdle } from "../src/bench/archive-state.ts"
 import { generateTranscript, writeTranscript } from "../src/bench/corpus.ts"
-import { buildEmpty } from "../src/bench/empty.ts"
-import { type Case, measureCommands, peakFloor, type Result, runOnce } from "../src/bench/measure.ts"
+import { buildEmpty } from "../src/bench/empty-program.ts"
+import {
+  type Case,
+  measureCommands,
+  peakFloor,
+  type Result,
+  runOnce,
+} from "../src/bench/measure-processes.ts"
 
 type Env = Record<string, string>
 const [REFERENCE, CLAUDE_MEM] = ["claude-flow@3.43.0", "claude-mem@13.25.3"] as const

@@ -5,9 +5,8 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { parseArgs } from "node:util"
-import { benchHooks } from "../src/bench/hooks.ts"
-import { FULL, QUICK } from "../src/bench/plans.ts"
-import { renderReport } from "../src/bench/table.ts"
+import { benchHooks, FULL_PLAN, QUICK_PLAN } from "../src/bench/bench-hooks.ts"
+import { renderReport } from "../src/bench/hook-tables.ts"
 
 const root = join(import.meta.dir, "..")
 
@@ -26,7 +25,7 @@ async function main(): Promise<number> {
     console.error(`no such file: ${exe}; npm run build makes it`)
     return 1
   }
-  const plan = values.quick ? QUICK : FULL
+  const plan = values.quick ? QUICK_PLAN : FULL_PLAN
   const rounds = Number(values.rounds ?? plan.rounds)
   const report = await benchHooks({
     ...plan,

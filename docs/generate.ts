@@ -1,7 +1,7 @@
 /** `npm run docs`: writes what comes from the code into the pages. test/docs.test.ts says when it is due. */
 import { join } from "node:path"
 import { overview } from "../src/cli/router.ts"
-import { optionsTable, withBlock } from "../src/config/markdown.ts"
+import { optionsTable, withBlock } from "./blocks.ts"
 
 const ROOT = join(import.meta.dir, "..")
 

@@ -1,4 +1,4 @@
-/** What build/hook.ts and build/search.ts make, and TypeScript may not see: types hold also before the first build. */
+/** What the scripts of build/ make, and TypeScript may not see: types hold also before the first build. */
 
 declare module "*/dist/hook/run.js" {
   export const runHook: typeof import("./hook/run.ts").runHook
@@ -6,4 +6,33 @@ declare module "*/dist/hook/run.js" {
 
 declare module "*/dist/search/run-search.js" {
   export const runSearch: typeof import("./cli/run-search.ts").runSearch
+}
+
+/** A file embedded in the binary; the value is its path at run time. */
+declare module "*.zst" {
+  const path: string
+  export default path
+}
+
+declare module "*.wasm" {
+  const path: string
+  export default path
+}
+
+declare module "*/dist/runtime/native.json" {
+  const native: {
+    /** Sixteen hexadecimal digits that identify the content of the native files; empty when there are none. */
+    readonly digest: string
+    /** The files as written to disk. */
+    readonly files: readonly { readonly name: string; readonly bytes: number; readonly sha256: string }[]
+  }
+  export default native
+}
+
+declare module "*/dist/runtime/transformers.js" {
+  export { env, pipeline } from "@huggingface/transformers"
+}
+
+declare module "*/dist/runtime/ort-wasm.js" {
+  export * from "onnxruntime-web/wasm"
 }

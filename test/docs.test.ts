@@ -2,9 +2,9 @@
 import { describe, expect, test } from "bun:test"
 import { existsSync, readFileSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
+import { blockOf, optionsTable, withBlock } from "../docs/blocks.ts"
 import { commandBlock } from "../docs/generate.ts"
 import { overview } from "../src/cli/router.ts"
-import { blockOf, optionsTable, withBlock } from "../src/config/markdown.ts"
 import { OPTIONS } from "../src/config/options.ts"
 import { EXIT } from "../src/util/errors.ts"
 

@@ -3,10 +3,9 @@
  * Pure.
  */
 
-import type { ContextState } from "./context.ts"
-import { rounded } from "./prompt-count.ts"
-import { formatTokens, percent } from "./tokens.ts"
-import type { Judgement } from "./track.ts"
+import type { ContextState } from "./context-state.ts"
+import { formatTokens, percent } from "./token-figures.ts"
+import { type Judgement, rounded } from "./track-context.ts"
 
 /** The model is told this once. */
 export function warning({ tokens, compactsAt, pressure }: Judgement): string {

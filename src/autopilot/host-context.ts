@@ -2,7 +2,7 @@
 import { contextTokens, tokenCount, tokensIn } from "../agents/claude-code/usage.ts"
 import { objectOf, stringOf } from "../transcript/json.ts"
 
-export interface HostContext {
+interface HostContext {
   readonly session: string | undefined
   /** Size of the window in tokens; undefined for hosts that do not report it. */
   readonly window: number | undefined

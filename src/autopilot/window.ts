@@ -22,7 +22,7 @@ const EXCESS = 1.02
 /** Only this many recent compactions count, since a user may change the window. */
 export const POINTS_KEPT = 3
 
-export interface WindowClues {
+interface WindowClues {
   readonly model?: string | undefined
   /** The user's own option; 0: unset. */
   readonly option: number
@@ -49,7 +49,7 @@ function isLarge(model: string): boolean {
   return /\[1m\]/i.test(model) || (generation !== undefined && Number(generation) >= LARGE_SINCE)
 }
 
-export interface PointClues {
+interface PointClues {
   readonly window: number
   /** The host's version. */
   readonly version?: string | undefined
@@ -60,7 +60,7 @@ export interface PointClues {
   readonly limits: HostLimits
 }
 
-export interface CompactionPoint {
+interface CompactionPoint {
   /** From this many tokens on, the host compacts by itself. */
   readonly at: number
   /** Whether it was observed; otherwise it comes from the host's formula. */

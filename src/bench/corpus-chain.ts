@@ -1,4 +1,5 @@
 /** The lines of a generated session, each with the fields that the host adds and its place in the chain. */
+import { chained } from "../fake-host/transcript.ts"
 import type { Dice } from "./dice.ts"
 
 export interface CorpusOptions {
@@ -78,19 +79,8 @@ export class Chain {
   add(fields: Record<string, unknown>, ms: number, prompt = false): string {
     const uuid = this.#dice.uuid()
     const { sessionId, cwd, version } = this.#options
-    const record = {
-      parentUuid: this.parent,
-      isSidechain: false,
-      ...fields,
-      uuid,
-      timestamp: this.now(ms),
-      userType: "external",
-      entrypoint: "cli",
-      cwd,
-      sessionId,
-      version,
-      gitBranch: "main",
-    }
+    const link = { parent: this.parent, uuid, timestamp: this.now(ms) }
+    const record = chained({ session: sessionId, cwd, version }, link, fields, "around")
     this.#push(JSON.stringify(record), uuid, prompt)
     this.parent = uuid
     return uuid

@@ -1,9 +1,9 @@
 /** Generates one session, turn by turn; corpus.ts says what it imitates. */
 import { Beside } from "./corpus-beside.ts"
 import { Chain, type CorpusOptions, type Line } from "./corpus-chain.ts"
+import { Project } from "./corpus-project.ts"
+import { makeCall } from "./corpus-tool-call.ts"
 import { Dice, quantiles } from "./dice.ts"
-import { Project } from "./project.ts"
-import { makeCall } from "./tool-call.ts"
 
 // In characters, unless noted otherwise.
 const PROMPT = quantiles("0 6, 0.25 64, 0.5 135, 0.75 332, 0.92 1200, 0.99 9000, 1 30000")

@@ -1,7 +1,7 @@
 /** Seeded random numbers. Uses only +, −, ×, ÷ and floor: the last bit of `Math.log` differs between C libraries. */
 
 /** [share, value] pairs, from [0, …] to [1, …], by ascending share. */
-export type Quantiles = readonly (readonly [share: number, value: number])[]
+type Quantiles = readonly (readonly [share: number, value: number])[]
 
 /** Parses `"0 6, 0.5 135, 1 30000"`, which means that half of all samples are at most 135. */
 export function quantiles(table: string): Quantiles {

@@ -2,13 +2,27 @@
 import { copyFileSync, cpSync, rmSync, statSync } from "node:fs"
 import { cpus, release, totalmem } from "node:os"
 import { dirname, join } from "node:path"
+import { hookPayload } from "../fake-host/payload.ts"
 import { turnsIn } from "./archive-state.ts"
 import { appendTranscript, writeTranscript } from "./corpus.ts"
-import { buildEmpty } from "./empty.ts"
+import { buildEmpty } from "./empty-program.ts"
+import {
+  type FirstRead,
+  type Ratio,
+  type Report,
+  type Row,
+  type Scenario,
+  verdictsOn,
+} from "./hook-report.ts"
 import { BenchWorld, sessionId, type Tracked } from "./hook-world.ts"
-import { judge } from "./judge.ts"
-import { type Case, measureCommands, peakFloor, peakMemory, type Result, runOnce } from "./measure.ts"
-import type { FirstRead, Ratio, Report, Row, Scenario } from "./report.ts"
+import {
+  type Case,
+  measureCommands,
+  peakFloor,
+  peakMemory,
+  type Result,
+  runOnce,
+} from "./measure-processes.ts"
 
 export interface BenchOptions {
   /** The compiled ctxbridge. */
@@ -110,7 +124,7 @@ export class HookBench {
       peakFloorMB: floor,
       scenarios,
       firstRead,
-      verdicts: judge(scenarios, firstRead),
+      verdicts: verdictsOn(scenarios, firstRead),
       notes: this.#notes,
     }
   }
@@ -281,21 +295,14 @@ export class HookBench {
   }
 }
 
-function hookInput({ hook, source }: Call, transcript: string, session: string, cwd: string): string {
-  const common = { session_id: session, transcript_path: transcript, cwd, permission_mode: "default" }
-  switch (hook) {
-    case "user-prompt-submit":
-      return JSON.stringify({
-        ...common,
-        hook_event_name: "UserPromptSubmit",
-        prompt: "Run the tests again, please.",
-      })
-    case "stop":
-      return JSON.stringify({ ...common, hook_event_name: "Stop", stop_hook_active: false })
-    case "session-start":
-      return JSON.stringify({ ...common, hook_event_name: "SessionStart", source })
-  }
+/** What an event has besides its session. */
+const fieldsOf = ({ hook, source }: Call): object => {
+  if (hook === "user-prompt-submit") return { prompt: "Run the tests again, please." }
+  return hook === "stop" ? { stop_hook_active: false } : { source }
 }
+
+const hookInput = (call: Call, transcript: string, session: string, cwd: string): string =>
+  hookPayload(call.hook, { session, transcript, cwd }, { permission_mode: "default", ...fieldsOf(call) })
 
 const ratio = (of: Result, to: Result): Ratio => ({
   median: of.cpuMs.median / to.cpuMs.median,

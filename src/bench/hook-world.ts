@@ -5,7 +5,7 @@ import { NO_BUN_VARIABLES } from "../config/bun-variables.ts"
 import { CtxError } from "../util/errors.ts"
 import { type ArchiveState, archiveState, jobIsIdle, turnsIn } from "./archive-state.ts"
 import { type CorpusSize, writeTranscript } from "./corpus.ts"
-import { runOnce } from "./measure.ts"
+import { runOnce } from "./measure-processes.ts"
 
 const HOST_VERSION = "2.1.229"
 /** Turns per transcript in the archive of many turns. */

@@ -1,7 +1,7 @@
 /** `ctxbridge bench torture`: breaks things around the binary and counts what is lost. */
-import { enclosure } from "../bench/torture/enclose.ts"
-import { CASES, FULL, QUICK, torture } from "../bench/torture/run.ts"
-import { type CaseResult, faultsOf, type TortureReport } from "../bench/torture/types.ts"
+import { enclosure } from "../bench/torture/own-disks.ts"
+import { CASES, FULL_SCALE, QUICK_SCALE, torture } from "../bench/torture/run-cases.ts"
+import { type CaseResult, faultsOf, type TortureReport } from "../bench/torture/torture-report.ts"
 import { childEnvironment } from "../config/load.ts"
 import { EXIT, usageError } from "../util/errors.ts"
 import { positive, stringArg } from "./args.ts"
@@ -18,7 +18,7 @@ export async function benchTorture({ args, out, env }: Context): Promise<number>
   }
   const around = args["enclosed"] === true ? undefined : enclosure()
   if (around !== undefined) return again(around, env.exePath)
-  const scale = args["quick"] === true ? QUICK : FULL
+  const scale = args["quick"] === true ? QUICK_SCALE : FULL_SCALE
   const report = await torture({ exe: env.exePath, seed, scale, cases, onProgress: out.progress })
   for (const line of render(report, out.columns, createStyle(out.color))) out.print(line)
   out.json(report)

@@ -1,5 +1,5 @@
 /** Shows people what `resurrect` did. Pure. */
-import type { PutFile, Resume, Resurrected } from "../export/resurrect.ts"
+import type { PutFile, Resume, Resurrected } from "../export/resurrect-sessions.ts"
 import { shellWord } from "../util/shell-quote.ts"
 import { bytes } from "../util/text.ts"
 import { type Style, safe } from "./style.ts"

@@ -1,8 +1,8 @@
 /** Renders `status` for people. Pure. */
 import type { SpoolStatus } from "../archive/spool.ts"
 import type { ArchiveStatus } from "../archive/status.ts"
-import type { ContextReport } from "../autopilot/examine.ts"
-import type { Standing } from "../embed/standing.ts"
+import type { ContextReport } from "../autopilot/context-report.ts"
+import type { Standing } from "../embed/embedding-state.ts"
 import type { HookStatus } from "../host/hook-status.ts"
 import type { ServerStatus } from "../host/server-status.ts"
 import type { History } from "../job/history.ts"

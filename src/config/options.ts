@@ -20,178 +20,112 @@ interface Row<T> {
   salvage?(raw: Raw): T
 }
 
-const integer =
-  (min: number, max: number) =>
-  (raw: Raw): number | undefined => {
-    const value = typeof raw === "string" ? (/^-?\d+$/.test(raw.trim()) ? Number(raw) : Number.NaN) : raw
-    return typeof value === "number" && Number.isInteger(value) && value >= min && value <= max
-      ? value
-      : undefined
-  }
+type Scope = Row<unknown>["scope"]
+type Range = readonly [least: number, most: number]
 
-const share =
-  (min: number, max: number) =>
-  (raw: Raw): number | undefined => {
-    const value = typeof raw === "string" && raw.trim() !== "" ? Number(raw) : raw
-    return typeof value === "number" && value >= min && value <= max ? value : undefined
-  }
+const number =
+  (read: (text: string) => number, fits: (value: number) => boolean) =>
+  (scope: Scope, standard: number, [least, most]: Range, ...env: readonly string[]): Row<number> => ({
+    env,
+    scope,
+    default: standard,
+    allowed: `${least} to ${most}`,
+    parse(raw) {
+      const value = typeof raw === "string" ? read(raw) : raw
+      return typeof value === "number" && value >= least && value <= most && fits(value) ? value : undefined
+    },
+  })
 
-const flag = (raw: Raw): boolean | undefined => {
-  if (typeof raw === "boolean") return raw
-  if (/^(1|true|on|yes)$/i.test(String(raw))) return true
-  return /^(0|false|off|no)$/i.test(String(raw)) ? false : undefined
-}
+const integer = number((text) => (/^-?\d+$/.test(text.trim()) ? Number(text) : Number.NaN), Number.isInteger)
 
-/** One regular expression or a list. What is wrong with one of them, own-patterns.ts finds out. */
-const patterns = (raw: Raw): readonly string[] | undefined => {
-  const list = typeof raw === "string" ? [raw] : raw
-  return Array.isArray(list) && list.length <= 50 ? list : undefined
-}
+const share = number(
+  (text) => (text.trim() === "" ? Number.NaN : Number(text)),
+  () => true,
+)
 
-// A filter for some of them is better than none.
-const somePatterns = (raw: Raw): readonly string[] => (Array.isArray(raw) ? raw.slice(0, 50) : [])
+const flag = (scope: Scope, standard: boolean, ...env: readonly string[]): Row<boolean> => ({
+  env,
+  scope,
+  default: standard,
+  allowed: "true or false",
+  parse(raw) {
+    if (typeof raw === "boolean") return raw
+    if (/^(1|true|on|yes)$/i.test(String(raw))) return true
+    return /^(0|false|off|no)$/i.test(String(raw)) ? false : undefined
+  },
+})
+
+/** Only in the user's own file. One of them, or a list. */
+const list = (
+  most: number,
+  what: string,
+  isOne: (one: string) => boolean = () => true,
+): Row<readonly string[]> => ({
+  env: [],
+  scope: "user",
+  default: [],
+  allowed: `up to ${most} ${what}`,
+  parse(raw) {
+    const all = typeof raw === "string" ? [raw] : raw
+    return Array.isArray(all) && all.length <= most && all.every(isOne) ? all : undefined
+  },
+  // Excluding too few folders is better than excluding none, and so is filtering for some patterns.
+  salvage: (raw) => (Array.isArray(raw) ? raw.filter(isOne).slice(0, most) : []),
+})
 
 /** Only absolute folders: in a hook, it is unclear what a relative one would be relative to. */
-const folders = (raw: Raw): readonly string[] | undefined => {
-  const list = typeof raw === "string" ? [raw] : raw
-  return Array.isArray(list) && list.length <= 100 && list.every(isFolderPattern) ? list : undefined
-}
-
-const someFolders = (raw: Raw): readonly string[] =>
-  Array.isArray(raw) ? raw.filter(isFolderPattern).slice(0, 100) : []
-
 const isFolderPattern = (one: string): boolean =>
   /^(?:\/|~\/|~$)/.test(one) && !/(?:^|\/)\.\.?(?:\/|$)|\0/.test(one)
 
-const NONE: readonly string[] = []
-const TRUE_OR_FALSE = { allowed: "true or false", parse: flag } as const
-
+/** Each with its scope, its default, the range of a number, and its environment variables. */
 export const OPTIONS = {
-  "capture.enabled": {
-    env: ["CTXBRIDGE_CAPTURE"],
-    scope: "user",
-    default: true,
-    ...TRUE_OR_FALSE,
-  },
-  "capture.exclude": {
-    env: [],
-    scope: "user",
-    default: NONE,
-    allowed: "up to 100 folders that begin with / or ~, with * and **",
-    parse: folders,
-    // Excluding too few folders is better than excluding none.
-    salvage: someFolders,
-  },
-  "restore.enabled": {
-    env: ["CTXBRIDGE_RESTORE"],
-    scope: "any",
-    default: true,
-    ...TRUE_OR_FALSE,
-  },
-  "restore.budget": {
-    env: ["CTXBRIDGE_RESTORE_BUDGET", "CLAUDE_FLOW_COMPACT_RESTORE_BUDGET"],
-    scope: "any",
-    default: 4000,
-    allowed: "0 to 9500",
-    parse: integer(0, 9500),
-  },
-  "restore.startup": {
-    env: ["CTXBRIDGE_RESTORE_STARTUP"],
-    scope: "any",
-    default: true,
-    ...TRUE_OR_FALSE,
-  },
-  "restore.related": {
-    env: ["CTXBRIDGE_RESTORE_RELATED"],
-    scope: "any",
-    default: 3,
-    allowed: "0 to 10",
-    parse: integer(0, 10),
-  },
-  "restore.receipt": {
-    env: ["CTXBRIDGE_RESTORE_RECEIPT"],
-    scope: "any",
-    default: true,
-    ...TRUE_OR_FALSE,
-  },
-  "instructions.budget": {
-    env: ["CTXBRIDGE_INSTRUCTIONS_BUDGET", "CLAUDE_FLOW_COMPACT_INSTRUCTION_BUDGET"],
-    scope: "any",
-    default: 2000,
-    allowed: "0 to 2000",
-    parse: integer(0, 2000),
-  },
-  "embed.enabled": {
-    env: ["CTXBRIDGE_EMBED"],
-    scope: "user",
-    default: true,
-    ...TRUE_OR_FALSE,
-  },
-  "hook.deadline": {
-    env: ["CTXBRIDGE_HOOK_DEADLINE"],
-    scope: "user",
-    default: 1500,
-    allowed: "100 to 4000",
-    parse: integer(100, 4000),
-  },
-  "autopilot.enabled": {
-    env: ["CTXBRIDGE_AUTOPILOT", "CLAUDE_FLOW_CONTEXT_AUTOPILOT"],
-    scope: "any",
-    default: true,
-    ...TRUE_OR_FALSE,
-  },
-  "autopilot.window": {
-    env: ["CTXBRIDGE_CONTEXT_WINDOW", "CLAUDE_FLOW_CONTEXT_WINDOW"],
-    scope: "any",
-    default: 0,
-    allowed: "0 to 10000000",
-    parse: integer(0, 10_000_000),
-  },
-  "autopilot.warn": {
-    env: ["CTXBRIDGE_AUTOPILOT_WARN", "CLAUDE_FLOW_AUTOPILOT_WARN"],
-    scope: "any",
-    default: 0.7,
-    allowed: "0.05 to 1",
-    parse: share(0.05, 1),
-  },
-  "autopilot.critical": {
-    env: ["CTXBRIDGE_AUTOPILOT_CRITICAL", "CLAUDE_FLOW_AUTOPILOT_PRUNE"],
-    scope: "any",
-    default: 0.85,
-    allowed: "0.05 to 1",
-    parse: share(0.05, 1),
-  },
-  "autopilot.project-state": {
-    env: ["CTXBRIDGE_AUTOPILOT_PROJECT_STATE"],
-    scope: "user",
-    default: false,
-    ...TRUE_OR_FALSE,
-  },
-  "statusline.enabled": {
-    env: ["CTXBRIDGE_STATUSLINE"],
-    scope: "user",
-    default: true,
-    ...TRUE_OR_FALSE,
-  },
-  "secrets.enabled": {
-    env: ["CTXBRIDGE_SECRETS"],
-    scope: "user",
-    default: true,
-    ...TRUE_OR_FALSE,
-  },
-  "secrets.patterns": {
-    env: [],
-    scope: "user",
-    default: NONE,
-    allowed: "up to 50 regular expressions",
-    parse: patterns,
-    salvage: somePatterns,
-  },
+  "capture.enabled": flag("user", true, "CTXBRIDGE_CAPTURE"),
+  "capture.exclude": list(100, "folders that begin with / or ~, with * and **", isFolderPattern),
+  "restore.enabled": flag("any", true, "CTXBRIDGE_RESTORE"),
+  "restore.budget": integer(
+    "any",
+    4000,
+    [0, 9500],
+    "CTXBRIDGE_RESTORE_BUDGET",
+    "CLAUDE_FLOW_COMPACT_RESTORE_BUDGET",
+  ),
+  "restore.startup": flag("any", true, "CTXBRIDGE_RESTORE_STARTUP"),
+  "restore.related": integer("any", 3, [0, 10], "CTXBRIDGE_RESTORE_RELATED"),
+  "restore.receipt": flag("any", true, "CTXBRIDGE_RESTORE_RECEIPT"),
+  "instructions.budget": integer(
+    "any",
+    2000,
+    [0, 2000],
+    "CTXBRIDGE_INSTRUCTIONS_BUDGET",
+    "CLAUDE_FLOW_COMPACT_INSTRUCTION_BUDGET",
+  ),
+  "embed.enabled": flag("user", true, "CTXBRIDGE_EMBED"),
+  "hook.deadline": integer("user", 1500, [100, 4000], "CTXBRIDGE_HOOK_DEADLINE"),
+  "autopilot.enabled": flag("any", true, "CTXBRIDGE_AUTOPILOT", "CLAUDE_FLOW_CONTEXT_AUTOPILOT"),
+  "autopilot.window": integer(
+    "any",
+    0,
+    [0, 10_000_000],
+    "CTXBRIDGE_CONTEXT_WINDOW",
+    "CLAUDE_FLOW_CONTEXT_WINDOW",
+  ),
+  "autopilot.warn": share("any", 0.7, [0.05, 1], "CTXBRIDGE_AUTOPILOT_WARN", "CLAUDE_FLOW_AUTOPILOT_WARN"),
+  "autopilot.critical": share(
+    "any",
+    0.85,
+    [0.05, 1],
+    "CTXBRIDGE_AUTOPILOT_CRITICAL",
+    "CLAUDE_FLOW_AUTOPILOT_PRUNE",
+  ),
+  "autopilot.project-state": flag("user", false, "CTXBRIDGE_AUTOPILOT_PROJECT_STATE"),
+  "statusline.enabled": flag("user", true, "CTXBRIDGE_STATUSLINE"),
+  "secrets.enabled": flag("user", true, "CTXBRIDGE_SECRETS"),
+  // What is wrong with one of them, own-patterns.ts finds out.
+  "secrets.patterns": list(50, "regular expressions"),
 } as const satisfies Record<string, Row<number> | Row<boolean> | Row<readonly string[]>>
 
 export type Key = keyof typeof OPTIONS
-type Widen<T> = T extends boolean ? boolean : T extends number ? number : T
-export type Config = { readonly [K in Key]: Widen<(typeof OPTIONS)[K]["default"]> }
+export type Config = { readonly [K in Key]: (typeof OPTIONS)[K]["default"] }
 export type Origin = "flag" | "env" | "project" | "user" | "default"
 
 /** Values of one source, by key. */

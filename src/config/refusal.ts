@@ -6,7 +6,7 @@
 import type { Settings } from "./load.ts"
 import type { Problem } from "./options.ts"
 
-export interface Refusal {
+interface Refusal {
   /** One line: option, value, where it is set, what is allowed. */
   readonly message: string
   readonly hint: string

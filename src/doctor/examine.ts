@@ -1,26 +1,21 @@
 /** Runs all checks one after the other and, on request, repairs what they found. */
 import { messageOf } from "../util/errors.ts"
-import { backlogChecks } from "./backlog.ts"
-import { binaryChecks } from "./binaries.ts"
-import { databaseChecks } from "./database.ts"
-import { environmentChecks } from "./environment.ts"
-import { excludedChecks } from "./excluded.ts"
+import { backlogChecks, logChecks } from "./background-checks.ts"
+import { binaryChecks } from "./binary-checks.ts"
 import { type Finding, finding, type Patient } from "./finding.ts"
-import { folderChecks } from "./folders.ts"
-import { hookRuns } from "./hook-runs.ts"
-import { hostCheck } from "./host-version.ts"
-import { installedChecks } from "./installed.ts"
-import { lockCheck } from "./locks.ts"
-import { logChecks } from "./log.ts"
-import { placeCheck } from "./places.ts"
-import { searchChecks } from "./search.ts"
-import { serverChecks } from "./server.ts"
-import { sessionChecks } from "./sessions.ts"
-import { timeoutCheck } from "./timeouts.ts"
-import { transcriptChecks } from "./transcripts.ts"
-import { vaultChecks } from "./vault.ts"
+import { folderChecks } from "./folder-checks.ts"
+import { hookRuns } from "./hook-trials.ts"
+import { hostCheck } from "./host-check.ts"
+import { lockCheck, placeCheck } from "./name-checks.ts"
+import { installedChecks, timeoutCheck } from "./registration-checks.ts"
+import { serverChecks } from "./server-checks.ts"
+import { environmentChecks, excludedChecks } from "./setting-checks.ts"
+import { sessionChecks } from "./silent-sessions.ts"
+import { transcriptChecks } from "./transcript-checks.ts"
+import { vaultChecks } from "./vault-checks.ts"
+import { databaseChecks, searchChecks } from "./views-checks.ts"
 
-export interface DoneRepair {
+interface DoneRepair {
   readonly check: string
   readonly what: string
   /** Why the repair failed, or that it did not help; undefined if it did, or in a dry run. */
@@ -35,7 +30,7 @@ export interface Examination {
   readonly repairs: readonly DoneRepair[]
 }
 
-export interface ExamineOptions {
+interface ExamineOptions {
   readonly fix: boolean
   /** With `fix`: only say what would be done. */
   readonly dryRun: boolean

@@ -18,7 +18,7 @@ export interface InstalledHook {
   readonly variables: readonly string[]
 }
 
-export const placesOf = ({ home, claudeDir, hostConfig, cwd, dataHome }: Patient) => ({
+export const hostPlaces = ({ home, claudeDir, hostConfig, cwd, dataHome }: Patient) => ({
   home,
   configDir: claudeDir,
   hostConfig,
@@ -26,7 +26,7 @@ export const placesOf = ({ home, claudeDir, hostConfig, cwd, dataHome }: Patient
   dataHome,
 })
 
-export const settingsOf = (patient: Patient): ScopeSettings[] => readSettings(placesOf(patient))
+export const settingsOf = (patient: Patient): ScopeSettings[] => readSettings(hostPlaces(patient))
 
 export function ourHooks(patient: Patient): InstalledHook[] {
   return settingsOf(patient).flatMap(({ scope, hooks }) =>

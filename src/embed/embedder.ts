@@ -5,12 +5,14 @@
  */
 import { CtxError } from "../util/errors.ts"
 import { logError } from "../util/log.ts"
-import { HASHED_DIMENSION, HASHED_ID, hashedVector } from "./hashed.ts"
+import { HASHED_DIMENSION, HASHED_ID, hashedVector } from "./hashed-words.ts"
 import { damageOfModel, type InstalledModel, installedModel } from "./model-files.ts"
 import { deaths, forgiveDeaths, guarded, isNativeTrusted } from "./native-guard.ts"
-import { piecesOf } from "./pieces.ts"
+import { toLengthOne } from "./quantise.ts"
 import type { Runtime } from "./runtime.ts"
 import type { NativeFiles } from "./runtime-files.ts"
+import type { QueryVector } from "./semantic-search.ts"
+import { piecesOf } from "./text-pieces.ts"
 import type { SentenceModel } from "./transformers.ts"
 
 export type RuntimeName = Runtime["name"] | "hashed"
@@ -145,4 +147,18 @@ async function modelEmbedder(
     pieces: (text) => piecesOf(text, (piece) => model.tokens(piece)),
     embed: (piece) => model.embed(piece),
   }
+}
+
+/** Uses the embedder that made the archive's vectors. Loads the model, which takes 0.1 to 0.4 s. */
+export async function queryVector(place: EmbedderPlace, text: string): Promise<QueryVector> {
+  return vectorOf(await openEmbedder(place), text)
+}
+
+/** For a text longer than one piece, the mean of its pieces. */
+export async function vectorOf(embedder: Embedder, text: string): Promise<QueryVector> {
+  const values = new Float32Array(embedder.dimension)
+  for (const piece of embedder.pieces(text)) {
+    for (const [n, value] of (await embedder.embed(piece)).entries()) values[n]! += value
+  }
+  return { embedder: embedder.id, values: toLengthOne(values) }
 }

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { isMissing } from "../util/errors.ts"
 import { sha256Of } from "../util/sha256.ts"
-import { type Manifest, MINILM, type PinnedFile, parseManifest } from "./manifest.ts"
+import { type Manifest, MINILM, type PinnedFile, parseManifest } from "./model-manifest.ts"
 
 export const modelFolder = (dataHome: string): string => join(dataHome, "models")
 
@@ -34,7 +34,7 @@ export function installedModel(dataHome: string): InstalledModel | undefined {
     throw error
   }
   const manifest = parseManifest(text)
-  const folder = folderOf(dataHome, manifest)
+  const folder = folderOfModel(dataHome, manifest)
   const isWhole = manifest.files.every(
     ({ path, bytes }) => statSync(join(folder, path), { throwIfNoEntry: false })?.size === bytes,
   )
@@ -47,7 +47,7 @@ export const isModelBroken = (dataHome: string): boolean =>
   existsSync(manifestFile(dataHome)) && installedModel(dataHome) === undefined
 
 /** Each model has a folder of its own, so a running job keeps its files when the model is replaced. */
-export const folderOf = (dataHome: string, manifest: Manifest): string =>
+export const folderOfModel = (dataHome: string, manifest: Manifest): string =>
   join(modelFolder(dataHome), nameOf(manifest))
 
 /** The model's id and a hash of its files' contents. */
@@ -56,7 +56,7 @@ function nameOf({ id, files }: Manifest): string {
   return `${id}-${hasher.digest("hex").slice(0, 8)}`
 }
 
-export interface FileCheck {
+interface FileCheck {
   readonly path: string
   readonly state: "ok" | "missing" | "differs"
 }

@@ -1,6 +1,6 @@
 /** Stores vectors as signed bytes: a quarter of the size, and a processor multiplies sixteen at a time. Pure. */
 
-export interface Quantised {
+interface Quantised {
   readonly data: Int8Array
   /** The value that 1 stands for. */
   readonly scale: number

@@ -8,7 +8,7 @@ import { join } from "node:path"
 // The build for browsers (build/runtime.ts): the one for Node needs sharp and files that a binary does not have.
 import { env, pipeline } from "../../dist/runtime/transformers.js"
 import { CtxError } from "../util/errors.ts"
-import { DIMENSION, MODEL_FILE, TOKENIZER_FILE } from "./manifest.ts"
+import { DIMENSION, MODEL_FILE, TOKENIZER_FILE } from "./model-manifest.ts"
 import { toLengthOne } from "./quantise.ts"
 import type { Runtime, Session, TensorLike } from "./runtime.ts"
 

@@ -3,7 +3,7 @@ import { toolKind } from "../agents/tools.ts"
 import type { Part } from "../transcript/types.ts"
 import { bytes } from "../util/text.ts"
 
-export interface PartText {
+interface PartText {
   readonly title: string
   readonly text: string
 }

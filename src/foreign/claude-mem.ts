@@ -3,9 +3,9 @@
  * them (observations, session summaries).
  */
 import type { Database } from "../archive/database.ts"
-import { columnsOf } from "./sqlite.ts"
-import { type ForeignSession, type Item, inOrder } from "./types.ts"
-import { absolutePath, isoTime, type Row, restOf, textOf } from "./values.ts"
+import { type ForeignSession, type Item, inOrder } from "./foreign-session.ts"
+import { absolutePath, isoTime, type Row, restOf, textOf } from "./row-values.ts"
+import { columnsOf } from "./untouched-sqlite.ts"
 
 /** Column names, over the versions, of the host's session id and of claude-mem's own. */
 const HOSTS = ["content_session_id", "claude_session_id"]

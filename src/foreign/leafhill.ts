@@ -3,9 +3,9 @@
  * remember is in `memories` and `tasks`.
  */
 import type { Database, SQLQueryBindings } from "../archive/database.ts"
-import { columnsOf } from "./sqlite.ts"
-import { type ForeignSession, type Item, inOrder } from "./types.ts"
-import { isoTime, type Row, restOf, textOf } from "./values.ts"
+import { type ForeignSession, type Item, inOrder } from "./foreign-session.ts"
+import { isoTime, type Row, restOf, textOf } from "./row-values.ts"
+import { columnsOf } from "./untouched-sqlite.ts"
 
 /** Session names have the form `<the host's id>-<name of the folder>`. */
 const HOSTS_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?=-)/

@@ -6,7 +6,7 @@
  */
 
 import { changingSessions, sessionFolder } from "../archive/session-files.ts"
-import type { ContextState } from "../autopilot/context.ts"
+import type { ContextState } from "../autopilot/context-state.ts"
 import { codeOf } from "../util/errors.ts"
 import { readReplaced, replaceSoon, tryTo, writePrivate } from "../util/files.ts"
 import { linkSync, readFileSync, unlinkSync } from "../util/fs.ts"

@@ -2,10 +2,10 @@
  * `ctxbridge statusline`: as hot as the hooks, since the host calls it after every message. Whatever happens: exit 0,
  * nothing on stderr, one line of ours.
  */
-import { rememberWindow } from "../autopilot/files.ts"
+import { rememberWindow } from "../autopilot/autopilot-files.ts"
 import { readHostContext } from "../autopilot/host-context.ts"
-import { joinLines, type LineFacts, renderLine } from "../autopilot/line.ts"
-import { judge } from "../autopilot/track.ts"
+import { joinLines, type LineFacts, renderLine } from "../autopilot/status-line-text.ts"
+import { judge } from "../autopilot/track-context.ts"
 import { windowOf } from "../autopilot/window.ts"
 import { hostLimits, loadSettings, type Settings, wantsColor } from "../config/load.ts"
 import { answerHost } from "../util/write.ts"

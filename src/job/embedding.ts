@@ -4,9 +4,9 @@
 import type { Database } from "../archive/database.ts"
 import { isUnusable } from "../archive/shape.ts"
 import { dropDamagedVectors, dropOtherVectors, dueTurns } from "../archive/vectors.ts"
-import { embedCycle } from "../embed/cycle.ts"
+import { embedCycle } from "../embed/embed-turns.ts"
 import { type Embedder, type EmbedderPlace, embedderId, openSoundEmbedder } from "../embed/embedder.ts"
-import { DIMENSION } from "../embed/manifest.ts"
+import { DIMENSION } from "../embed/model-manifest.ts"
 import { logError } from "../util/log.ts"
 import { vectorsDue } from "./sweep.ts"
 

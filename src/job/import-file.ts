@@ -2,7 +2,7 @@
 import { isExcluded } from "../archive/excluded.ts"
 import { forgottenTranscript, type Taken } from "../archive/take.ts"
 import type { Paths } from "../config/load.ts"
-import type { TakenArchive } from "../foreign/take.ts"
+import type { TakenArchive } from "../foreign/import-archive.ts"
 import { messageOf } from "../util/errors.ts"
 import { statsOf } from "../util/files.ts"
 import { remainderOf, withTranscript } from "../vault/check.ts"

@@ -13,7 +13,7 @@ import {
   unpackVectors,
   vectorsBeside,
 } from "../archive/vectors.ts"
-import { HASHED_ID } from "../embed/hashed.ts"
+import { HASHED_ID } from "../embed/hashed-words.ts"
 import type { Clue } from "../search/clues.ts"
 import { FOCUSED, type Gate, placeOf, type RelatedTurn, relatedTurns } from "../search/related.ts"
 import { codeOf } from "../util/errors.ts"

@@ -1,5 +1,5 @@
 /**
- * Ranks candidates. What counts was measured (`ctxbridge bench recall`, docs/measurements/search.md): how rare the message's words
+ * Ranks candidates. What counts was measured (`bun bench/recall.ts`, docs/measurements/search.md): how rare the message's words
  * are, how long it is, what its neighbours contain, and how much its session is about the words. How often a word
  * occurs in a message did not help. Pure.
  */

@@ -1,44 +1,24 @@
 /** Folder patterns: `*` and `?` match within one name, `**` matches any number of folders. Pure. */
 
+/** What Bun's globs know besides. */
+const OTHER_SIGNS = /[[\]{}()!\\]/g
+
 /** Whether the folder matches the pattern or lies below a match. Both are absolute paths. */
 export function isWithin(pattern: string, folder: string): boolean {
-  return matches(namesOf(pattern), 0, namesOf(folder), 0)
+  const names = namesOf(pattern)
+  // What is below is within anyway, and so is the folder itself.
+  while (names.at(-1) === "**") names.pop()
+  const inside = namesOf(folder)
+  if (names.length === 0 || inside.length === 0) return names.length === 0
+  const glob = names.join("/").replace(OTHER_SIGNS, "\\$&")
+  return new Bun.Glob(`/${glob}{,/**}`).match(`/${inside.join("/")}`)
 }
 
 /** The folders in the pattern before the first wildcard. */
 export function literalStart(pattern: string): string {
   const names = namesOf(pattern)
-  const first = names.findIndex(isSign)
+  const first = names.findIndex((name) => /[*?]/.test(name))
   return `/${names.slice(0, first < 0 ? names.length : first).join("/")}`
 }
 
 const namesOf = (path: string): string[] => path.split("/").filter((name) => name !== "")
-
-const isSign = (name: string): boolean => name.includes("*") || name.includes("?")
-
-function matches(pattern: readonly string[], p: number, names: readonly string[], n: number): boolean {
-  if (p === pattern.length) return true
-  if (pattern[p] === "**")
-    return matches(pattern, p + 1, names, n) || (n < names.length && matches(pattern, p, names, n + 1))
-  if (n === names.length || !isName(pattern[p]!, names[n]!)) return false
-  return matches(pattern, p + 1, names, n + 1)
-}
-
-/** On a mismatch, backtracks to the last `*`, so the steps never exceed the product of both lengths. */
-function isName(pattern: string, name: string): boolean {
-  let [p, n, star, from] = [0, 0, -1, 0]
-  while (n < name.length) {
-    if (pattern[p] === "*") {
-      star = p++
-      from = n
-    } else if (pattern[p] === "?" || pattern[p] === name[n]) {
-      p++
-      n++
-    } else if (star >= 0) {
-      p = star + 1
-      n = ++from
-    } else return false
-  }
-  while (pattern[p] === "*") p++
-  return p === pattern.length
-}

@@ -2,7 +2,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync, lstatSync, mkdirSync, readFileSync, symlinkSync } from "node:fs"
 import { join } from "node:path"
-import type { ContextState } from "../../src/autopilot/context.ts"
+import type { ContextState } from "../../src/autopilot/context-state.ts"
 import { run } from "../support/binary.ts"
 import { contextOf, Machine } from "../support/machine.ts"
 import type { Transcript } from "../support/transcript.ts"

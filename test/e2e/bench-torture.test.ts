@@ -4,10 +4,10 @@ import { chmodSync, mkdtempSync, realpathSync, statSync, truncateSync, writeFile
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { openDatabase } from "../../src/archive/database.ts"
-import { judge } from "../../src/bench/torture/judge.ts"
-import { CASES } from "../../src/bench/torture/run.ts"
-import type { TortureReport } from "../../src/bench/torture/types.ts"
-import { World } from "../../src/bench/torture/world.ts"
+import { countFaults } from "../../src/bench/torture/count-faults.ts"
+import { CASES } from "../../src/bench/torture/run-cases.ts"
+import type { TortureReport } from "../../src/bench/torture/torture-report.ts"
+import { World } from "../../src/bench/torture/torture-world.ts"
 import { vaultFile, vaultPath } from "../../src/vault/layout.ts"
 import { binary, run } from "../support/binary.ts"
 
@@ -66,7 +66,7 @@ test("bench torture: unknown cases and seeds are usage errors", async () => {
   }
 })
 
-describe("the judge", () => {
+describe("counting faults", () => {
   const worldOf = (exe: string): World =>
     new World(exe, realpathSync(mkdtempSync(join(tmpdir(), "ctxbridge-judge-"))))
 
@@ -77,7 +77,7 @@ describe("the judge", () => {
       for (const session of [world.session(), world.session()]) await world.hook("stop", session.grow(3))
       await world.recover()
       plant(world)
-      return await judge(world)
+      return await countFaults(world)
     } finally {
       world.remove()
     }

@@ -1,9 +1,9 @@
 /** What a restore or pointer gives of the project's other sessions: the turn that a prompt goes on from, else nothing. */
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { join } from "node:path"
-import { writeSession } from "../../src/bench/related/archive.ts"
-import { longPrompts, RELATED, UNRELATED } from "../../src/bench/related/prompts.ts"
-import { type Said, SESSIONS } from "../../src/bench/related/sessions.ts"
+import { longPrompts, RELATED, UNRELATED } from "../../bench/related/prompts.ts"
+import { type Said, SESSIONS } from "../../bench/related/sessions.ts"
+import { writeSession } from "../../bench/related/write-session.ts"
 import { run } from "../support/binary.ts"
 import { frameProblems } from "../support/frame.ts"
 import { contextOf, Machine } from "../support/machine.ts"

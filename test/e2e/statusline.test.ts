@@ -3,7 +3,7 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import fc from "fast-check"
-import { LINE_COLUMNS } from "../../src/autopilot/line.ts"
+import { LINE_COLUMNS } from "../../src/autopilot/status-line-text.ts"
 import { type Ran, run, start } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 

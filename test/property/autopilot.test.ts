@@ -2,9 +2,9 @@
 import { expect, test } from "bun:test"
 import fc from "fast-check"
 import { glance } from "../../src/agents/claude-code/glance.ts"
-import { FillCounter, UNSEEN } from "../../src/autopilot/fill.ts"
 import { readHostContext } from "../../src/autopilot/host-context.ts"
-import { joinLines, LINE_COLUMNS, renderLine } from "../../src/autopilot/line.ts"
+import { joinLines, LINE_COLUMNS, renderLine } from "../../src/autopilot/status-line-text.ts"
+import { FillCounter, UNSEEN } from "../../src/autopilot/window-fill.ts"
 import { addStatusLine, chainedCommand, removeStatusLine } from "../../src/host/status-line.ts"
 import type { Part } from "../../src/transcript/types.ts"
 

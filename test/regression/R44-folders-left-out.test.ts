@@ -187,6 +187,14 @@ describe("patterns", () => {
     ["/a/x*y?z", "/a/x--yz", false],
     ["/", "/a", true],
     ["/a/[b]", "/a/b", false],
+    ["/a/*(old)", "/a/shop (old)", true],
+    ["/a/?(b)", "/a/(b)", false],
+    ["/a/{b,c}", "/a/b", false],
+    ["/a/{b,c}", "/a/{b,c}/d", true],
+    ["/a/[bc]", "/a/b", false],
+    ["/a/!b", "/a/!b", true],
+    ["/a/b\\c", "/a/b\\c", true],
+    ["/a/?", "/a/😀", true],
   ])("%s and %s: %p", (pattern, folder, expected) => expect(isWithin(pattern, folder)).toBe(expected))
 
   test("one that could run for ever does not", () => {

@@ -6,7 +6,7 @@ import { expect, setDefaultTimeout, test } from "bun:test"
 import { copyFileSync, cpSync, mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { databasePath, openDatabase } from "../../src/archive/database.ts"
-import { fill, MOUNTS_REFUSED, smallDisk } from "../../src/bench/torture/disk.ts"
+import { fillDisk, MOUNTS_REFUSED, smallDisk } from "../../src/bench/torture/own-disks.ts"
 import { run } from "../support/binary.ts"
 import { contextOf, Machine } from "../support/machine.ts"
 import { tempFolder } from "../support/temp.ts"
@@ -80,6 +80,6 @@ test.skipIf(!mountable)(`on a full disk, everything is read (skipped where ${MOU
   mkdirSync(folder)
   using _disk = smallDisk(folder, 4 << 20)
   const session = await archive(machine, folder)
-  using _ballast = fill(folder)
+  using _ballast = fillDisk(folder)
   await expectReadable(machine, folder, session, [])
 })

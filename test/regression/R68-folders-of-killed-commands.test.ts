@@ -26,7 +26,6 @@ const COMMANDS: readonly [string, readonly string[]][] = [
   ["doctor", ["doctor"]],
   ["bench", ["bench", "hooks", "--quick"]],
   ["torture", ["bench", "torture", "--quick", "--enclosed", "--only", "locked"]],
-  ["related", ["bench", "related"]],
 ]
 
 async function interrupted(
@@ -80,7 +79,7 @@ test("a demo that is to be kept is not taken away by the next one", async () => 
   expect(existsSync(folder)).toBe(true)
 })
 
-const CALLS = ["demo", "demo --keep", "bench related"]
+const CALLS = ["demo", "demo --keep"]
 
 test.each(CALLS)("%s says so where no folder can be made", async (call) => {
   using machine = new Machine()

@@ -33,6 +33,17 @@ export async function run(args: readonly string[], options: RunOptions = {}): Pr
   return finished(Bun.spawn([...through, binary(), ...args], { ...settings(options), stdin: bytes }), started)
 }
 
+/** Runs a script of the repository, such as `bench/recall.ts`, as a developer does. */
+export async function runScript(
+  script: string,
+  args: readonly string[],
+  options: Omit<RunOptions, "stdin" | "through"> = {},
+): Promise<Ran> {
+  const started = performance.now()
+  const file = resolve(import.meta.dir, "../..", script)
+  return finished(Bun.spawn([process.execPath, file, ...args], settings(options)), started)
+}
+
 /** Starts a process whose stdin the caller writes, late or never. */
 export function start(args: readonly string[], options: Omit<RunOptions, "stdin" | "through"> = {}) {
   const started = performance.now()

@@ -4,28 +4,14 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Database } from "../../src/archive/database.ts"
 import { openForReading } from "../../src/archive/open-for-reading.ts"
+import { type HookName, hookPayload } from "../../src/fake-host/payload.ts"
 import { processesIn } from "../../src/util/processes.ts"
 import { vaultFile, vaultPath } from "../../src/vault/layout.ts"
 import { CopyReader } from "../../src/vault/reader.ts"
 import { type Ran, type RunOptions, run } from "./binary.ts"
 import { Transcript } from "./transcript.ts"
 
-export type HookName =
-  | "session-start"
-  | "user-prompt-submit"
-  | "pre-compact"
-  | "stop"
-  | "subagent-stop"
-  | "session-end"
-
-const HOST_NAMES: Readonly<Record<HookName, string>> = {
-  "session-start": "SessionStart",
-  "user-prompt-submit": "UserPromptSubmit",
-  "pre-compact": "PreCompact",
-  stop: "Stop",
-  "subagent-stop": "SubagentStop",
-  "session-end": "SessionEnd",
-}
+export type { HookName } from "../../src/fake-host/payload.ts"
 
 export class Machine {
   readonly root: string
@@ -58,13 +44,8 @@ export class Machine {
   }
 
   payload(event: HookName, transcript: Transcript, fields: Record<string, unknown> = {}): string {
-    return JSON.stringify({
-      session_id: transcript.session,
-      transcript_path: transcript.path,
-      cwd: transcript.options.cwd,
-      hook_event_name: HOST_NAMES[event],
-      ...fields,
-    })
+    const { session, path, options } = transcript
+    return hookPayload(event, { session, transcript: path, cwd: options.cwd }, fields)
   }
 
   /** One call of one hook. */

@@ -1,5 +1,5 @@
 /** Many hooks at once, and hooks killed at any moment. */
-import type { TortureCase } from "./types.ts"
+import type { TortureCase } from "./torture-report.ts"
 
 export const crowd: TortureCase = {
   name: "concurrent writers",

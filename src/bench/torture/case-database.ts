@@ -4,9 +4,9 @@
 import { closeSync, existsSync, fstatSync, ftruncateSync, openSync, rmSync, writeSync } from "node:fs"
 import { databasePath, openDatabase, SCHEMA_VERSION } from "../../archive/database.ts"
 import type { Dice } from "../dice.ts"
-import type { Session } from "./session.ts"
-import type { TortureCase } from "./types.ts"
-import type { World } from "./world.ts"
+import type { Session } from "./growing-session.ts"
+import type { TortureCase } from "./torture-report.ts"
+import type { World } from "./torture-world.ts"
 
 const PAGE = 4096
 
@@ -85,7 +85,7 @@ export const log = damaging("truncated WAL", async (world, dice, session) => {
   rmSync(`${databasePath(world.dataHome)}-shm`, { force: true })
 })
 
-export const missing = damaging("missing database", (world) => {
+export const missingDatabase = damaging("missingDatabase database", (world) => {
   for (const suffix of ["", "-wal", "-shm"]) rmSync(databasePath(world.dataHome) + suffix, { force: true })
 })
 

@@ -2,10 +2,10 @@
 import { rmSync } from "node:fs"
 import { join } from "node:path"
 import type { Dice } from "../dice.ts"
-import { fill, inTheWay, MOUNTS_REFUSED, readOnly, smallDisk } from "./disk.ts"
-import type { Session } from "./session.ts"
-import type { Scale, TortureCase } from "./types.ts"
-import type { World } from "./world.ts"
+import type { Session } from "./growing-session.ts"
+import { fillDisk, inTheWay, MOUNTS_REFUSED, readOnly, smallDisk } from "./own-disks.ts"
+import type { Scale, TortureCase } from "./torture-report.ts"
+import type { World } from "./torture-world.ts"
 
 const SMALL = 4 << 20
 /** Has room for all that a case writes, except the ballast. */
@@ -49,7 +49,7 @@ export const full: TortureCase = {
     if (!world.keep(smallDisk(world.disk, SMALL))) return MOUNTS_REFUSED
     const sessions = await begun(world)
     await world.recover()
-    const ballast = fill(world.disk)
+    const ballast = fillDisk(world.disk)
     await outage(world, dice, scale, sessions)
     deleteOne(sessions)
     ballast[Symbol.dispose]()
@@ -71,7 +71,7 @@ export const flapping: TortureCase = {
       await Promise.all([...hooks, world.command(["sessions", "--all-projects"], [0, 1])])
     }
     for (let n = 0; n < rounds; n++) {
-      const ballast = fill(world.disk)
+      const ballast = fillDisk(world.disk)
       const working = all()
       await Bun.sleep(dice.between(0, 60))
       ballast[Symbol.dispose]()

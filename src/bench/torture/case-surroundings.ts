@@ -2,17 +2,17 @@
 import { readdirSync, statSync, utimesSync } from "node:fs"
 import { join } from "node:path"
 import { take } from "../../archive/take.ts"
-import type { TortureCase } from "./types.ts"
-import type { World } from "./world.ts"
+import type { TortureCase } from "./torture-report.ts"
+import type { World } from "./torture-world.ts"
 
 const DAY = 86_400_000
 
 /**
- * The clock cannot be set here. Instead, what hooks left is dated in the future: the files' time stamps, and those
+ * The clockGoingBack cannot be set here. Instead, what hooks left is dated in the future: the files' time stamps, and those
  * inside them.
  */
-export const clock: TortureCase = {
-  name: "clock going back",
+export const clockGoingBack: TortureCase = {
+  name: "clockGoingBack going back",
   async run(world, dice, { rounds }) {
     const sessions = [world.session().grow(2), world.session().grow(2)]
     for (let n = 0; n < rounds; n++) {

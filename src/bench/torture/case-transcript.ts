@@ -5,8 +5,8 @@
 import { mkdirSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path"
 import type { Dice } from "../dice.ts"
-import type { Session } from "./session.ts"
-import type { TortureCase } from "./types.ts"
+import type { Session } from "./growing-session.ts"
+import type { TortureCase } from "./torture-report.ts"
 
 const HOOKS = 4
 

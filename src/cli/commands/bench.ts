@@ -1,12 +1,9 @@
-/** `ctxbridge bench`: what ctxbridge costs on this machine, how well it searches, and what it gives back. */
-import { benchHooks } from "../../bench/hooks.ts"
-import { FULL, QUICK } from "../../bench/plans.ts"
-import { renderReport } from "../../bench/table.ts"
+/** `ctxbridge bench`: what ctxbridge costs on this machine, what it survives, and what it gives back. */
+import { benchHooks, FULL_PLAN, QUICK_PLAN } from "../../bench/bench-hooks.ts"
+import { renderReport } from "../../bench/hook-tables.ts"
 import { childEnvironment } from "../../config/load.ts"
 import { CtxError, EXIT, usageError } from "../../util/errors.ts"
 import { positive } from "../args.ts"
-import { recall } from "../bench-recall.ts"
-import { related } from "../bench-related.ts"
 import { benchSurvive } from "../bench-survive.ts"
 import { benchTorture } from "../bench-torture.ts"
 import type { Command } from "../command.ts"
@@ -20,21 +17,16 @@ export default {
     suite: {
       type: "positional",
       required: true,
-      valueHint: "hooks|torture|recall|related|survive",
+      valueHint: "hooks|torture|survive",
       description:
         "hooks: CPU, time and memory of hook calls against `node -e 0` and an empty Bun binary; " +
         "torture: kills, full disks, damaged files, and what was lost; " +
-        "recall: how much of the answer to a question a search shows; " +
-        "related: whether a restore names turns of other sessions when it should, and only then; " +
         "survive: what was needed again after each of your compactions, and how much of it a restore gives back",
     },
     data: {
       type: "string",
       valueHint: "DIR",
-      description:
-        "recall: transcripts with their questions (*.gold.json), or transcripts alone; " +
-        "related: two or more conversations with questions; " +
-        "survive: these transcripts, not the vault's",
+      description: "survive: these transcripts, not the vault's",
     },
     quick: {
       type: "boolean",
@@ -62,11 +54,9 @@ export default {
   async run(context) {
     const { args, out, env } = context
     const { suite } = args
-    if (suite === "recall") return recall(context)
-    if (suite === "related") return related(context)
     if (suite === "survive") return benchSurvive(context)
     if (suite !== "hooks" && suite !== "torture") {
-      throw usageError(`unknown suite: ${suite}`, "there are: hooks, torture, recall, related, survive")
+      throw usageError(`unknown suite: ${suite}`, "there are: hooks, torture, survive")
     }
     if (!Bun.isStandaloneExecutable) {
       throw new CtxError("not-compiled", "only the compiled binary can be measured", {
@@ -74,7 +64,7 @@ export default {
       })
     }
     if (suite === "torture") return benchTorture(context)
-    const plan = args["quick"] === true ? QUICK : FULL
+    const plan = args["quick"] === true ? QUICK_PLAN : FULL_PLAN
     const environment = childEnvironment()
     const report = await benchHooks({
       ...plan,

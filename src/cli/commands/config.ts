@@ -2,7 +2,7 @@
 import { variablesSet } from "../../config/load.ts"
 import { type Key, OPTIONS, type Problem } from "../../config/options.ts"
 import { OPTIONS_DOC } from "../../config/options-doc.ts"
-import { unusedVariables } from "../../config/unused.ts"
+import { unusedVariables } from "../../config/unused-variables.ts"
 import { usageError } from "../../util/errors.ts"
 import { words } from "../args.ts"
 import type { Command, Environment } from "../command.ts"

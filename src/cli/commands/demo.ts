@@ -1,6 +1,6 @@
 /** `ctxbridge demo`: plays a session with a compaction and shows what comes back. Touches nothing of the user's. */
 import { join } from "node:path"
-import { type DemoReport, runDemo } from "../../demo/run.ts"
+import { type DemoReport, runDemo } from "../../demo/play-demo.ts"
 import { EXIT } from "../../util/errors.ts"
 import { shellWord } from "../../util/shell-quote.ts"
 import { newFolder, type TemporaryFolder, temporaryFolder } from "../../util/temporary.ts"

@@ -11,11 +11,11 @@ import {
   prepareRuntime,
   type RuntimeName,
 } from "../../embed/embedder.ts"
-import { type Compared, compareGolden, SENTENCES } from "../../embed/golden.ts"
-import { installModel, removeModel } from "../../embed/install.ts"
-import { MINILM, MINILM_URL, parseManifest, sizeOf } from "../../embed/manifest.ts"
+import { modelState } from "../../embed/embedding-state.ts"
+import { installModel, removeModel } from "../../embed/install-model.ts"
 import { checkFiles, damageOfModel, installedModel, modelFolder } from "../../embed/model-files.ts"
-import { modelState } from "../../embed/standing.ts"
+import { MINILM, MINILM_URL, parseManifest, sizeOfModel } from "../../embed/model-manifest.ts"
+import { type Compared, compareGolden, SENTENCES } from "../../embed/published-cosines.ts"
 import { spawnJob } from "../../job/spawn.ts"
 import { CtxError, EXIT, messageOf, usageError } from "../../util/errors.ts"
 import { bytes, count } from "../../util/text.ts"
@@ -74,7 +74,7 @@ async function status({ env, out }: Context): Promise<void> {
     model: installed?.manifest.id ?? null,
     pinned: installed?.isPinned ?? null,
     folder: installed?.folder ?? null,
-    bytes: installed === undefined ? null : sizeOf(installed.manifest),
+    bytes: installed === undefined ? null : sizeOfModel(installed.manifest),
     problem: problem ?? null,
     native,
     vectors: vectors ?? null,
@@ -82,11 +82,13 @@ async function status({ env, out }: Context): Promise<void> {
   if (problem !== undefined) out.print(`The model cannot be used: ${safe(problem)}`)
   if (installed === undefined) {
     out.print(`No model in ${safe(modelFolder(env.dataHome))}: search is by words.`)
-    out.print(`To install ${MINILM.id} (${bytes(sizeOf(MINILM))}): ctxbridge model install --from DIR`)
+    out.print(`To install ${MINILM.id} (${bytes(sizeOfModel(MINILM))}): ctxbridge model install --from DIR`)
     out.print(`or, over the network: ctxbridge model install --from ${MINILM_URL}`)
   } else {
     const { manifest, folder, isPinned } = installed
-    out.print(`${safe(manifest.id)}, ${bytes(sizeOf(manifest))}${isPinned ? "" : ", a model of your own"}`)
+    out.print(
+      `${safe(manifest.id)}, ${bytes(sizeOfModel(manifest))}${isPinned ? "" : ", a model of your own"}`,
+    )
     out.print(safe(folder))
     out.print(`Native library: ${NATIVE[native]}`)
   }

@@ -2,7 +2,7 @@
 import { resolve } from "node:path"
 import { HANDLE_PREFIX } from "../../archive/handle-prefix.ts"
 import { openForReading } from "../../archive/open-for-reading.ts"
-import { type Resurrected, resurrect, sessionsInVault } from "../../export/resurrect.ts"
+import { type Resurrected, resurrect, sessionsInVault } from "../../export/resurrect-sessions.ts"
 import { findByName } from "../../read/by-name.ts"
 import { EXIT, usageError } from "../../util/errors.ts"
 import { stringArg, words } from "../args.ts"

@@ -2,7 +2,7 @@
  * `ctxbridge statusline` with options: its help, and its figures for programs. Other calls take the hot path in main.ts
  * and never come here.
  */
-import { renderLine } from "../../autopilot/line.ts"
+import { renderLine } from "../../autopilot/status-line-text.ts"
 import { readStatusLine } from "../../hook/statusline.ts"
 import type { Command } from "../command.ts"
 

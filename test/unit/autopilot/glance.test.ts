@@ -3,8 +3,8 @@ import { describe, expect, test } from "bun:test"
 import { basename } from "node:path"
 import { glance } from "../../../src/agents/claude-code/glance.ts"
 import { contextTokens } from "../../../src/agents/claude-code/usage.ts"
-import { type ContextState, NEW_CONTEXT } from "../../../src/autopilot/context.ts"
-import { follow } from "../../../src/autopilot/track.ts"
+import { type ContextState, NEW_CONTEXT } from "../../../src/autopilot/context-state.ts"
+import { follow } from "../../../src/autopilot/track-context.ts"
 import { sampleFiles } from "../../support/real.ts"
 
 const usage = (cacheRead: number, more: object = {}) => ({

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import type { ContextReport } from "../../../src/autopilot/examine.ts"
+import type { ContextReport } from "../../../src/autopilot/context-report.ts"
 import { renderContext } from "../../../src/cli/render-context.ts"
 import { createStyle } from "../../../src/cli/style.ts"
 

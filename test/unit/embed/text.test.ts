@@ -1,10 +1,10 @@
 /** What is embedded: which words, in which pieces, and the vectors that need no model. */
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { dot } from "../../../src/embed/golden.ts"
-import { HASHED_DIMENSION, hashedVector } from "../../../src/embed/hashed.ts"
-import { MOST_PIECES, MOST_TOKENS, piecesOf } from "../../../src/embed/pieces.ts"
-import { saidIn } from "../../../src/embed/turn-text.ts"
+import { saidIn } from "../../../src/embed/embed-turns.ts"
+import { HASHED_DIMENSION, hashedVector } from "../../../src/embed/hashed-words.ts"
+import { dot } from "../../../src/embed/published-cosines.ts"
+import { MOST_PIECES, MOST_TOKENS, piecesOf } from "../../../src/embed/text-pieces.ts"
 import { CopyReaders } from "../../../src/vault/reader.ts"
 import { Archive } from "../../support/archive.ts"
 

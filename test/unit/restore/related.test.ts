@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test"
 import type { Database } from "../../../src/archive/database.ts"
 import { packVectors, putVectors } from "../../../src/archive/vectors.ts"
-import { HASHED_ID } from "../../../src/embed/hashed.ts"
+import { HASHED_ID } from "../../../src/embed/hashed-words.ts"
 import { quantise, toLengthOne } from "../../../src/embed/quantise.ts"
 import { gather } from "../../../src/restore/gather.ts"
 import { renderRestore } from "../../../src/restore/render.ts"

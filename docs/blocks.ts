@@ -1,0 +1,39 @@
+/** Renders the option table as Markdown, and puts generated blocks into a page. Pure. */
+import { type Key, OPTIONS } from "../src/config/options.ts"
+import { OPTIONS_DOC } from "../src/config/options-doc.ts"
+import { markdownTable } from "../src/util/markdown-table.ts"
+
+const HEAD = ["Option", "Default", "Allowed", "Environment", "In a project's file", "Meaning"]
+
+const cell = (text: string): string => text.replaceAll("|", "\\|")
+const code = (text: string): string => `\`${cell(text)}\``
+
+/** One row per option, in the order of the table. Columns are aligned, as the formatter requires. */
+export function optionsTable(): string {
+  const rows = (Object.keys(OPTIONS) as Key[]).map((key) => {
+    const { default: value, allowed, env, scope } = OPTIONS[key]
+    const doc = OPTIONS_DOC[key]
+    const names = env.map(code).join(", ")
+    return [code(key), code(String(value)), cell(allowed), names, scope === "any" ? "yes" : "no", cell(doc)]
+  })
+  return markdownTable(HEAD, rows).join("\n")
+}
+
+const mark = (name: string, end: "begin" | "end"): string => `<!-- ${name}:${end} -->`
+
+/** The text between the block's marks; undefined when the page has no such block. */
+export function blockOf(page: string, name: string): string | undefined {
+  const begin = mark(name, "begin")
+  const from = page.indexOf(begin)
+  const to = page.indexOf(mark(name, "end"), from)
+  return from < 0 || to < 0 ? undefined : page.slice(from + begin.length, to).trim()
+}
+
+/** The page with the block's content replaced; unchanged when it has no such block. */
+export function withBlock(page: string, name: string, content: string): string {
+  const begin = mark(name, "begin")
+  const from = page.indexOf(begin)
+  const to = page.indexOf(mark(name, "end"), from)
+  if (from < 0 || to < 0) return page
+  return `${page.slice(0, from + begin.length)}\n${content}\n${page.slice(to)}`
+}

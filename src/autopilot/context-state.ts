@@ -1,0 +1,54 @@
+/** What is known about a session's context: a part of its state file, carried from hook to hook. Pure. */
+
+/** As the design documents define it. */
+interface HistoryEntry {
+  /** ms since the epoch. */
+  readonly ts: number
+  readonly tokens: number
+  /** Share of the window. */
+  readonly pct: number
+  readonly turns: number
+}
+
+export interface ContextState {
+  /** How many bytes of the transcript have been read. */
+  readonly at?: number
+  /** Tokens in the context after the last answer; undefined before the first. */
+  readonly tokens?: number
+  /** Whether `tokens` is estimated from the length of the text, because the host has not reported a count. */
+  readonly estimated?: boolean
+  readonly model?: string
+  /** The host's version. */
+  readonly version?: string
+  /** Tokens of the first request: what the host puts before every conversation. 0 when it was not seen. */
+  readonly base?: number
+  /** Characters since the last compaction and of what it left, while `tokens` is estimated. */
+  readonly chars?: number
+  /** Number of the human's prompts. */
+  readonly turns: number
+  readonly compactions: number
+  /** Most tokens that this model is known to have held before a compaction: its window is no smaller. */
+  readonly most?: number
+  /** `preTokens` of the last automatic compactions. Undefined: those of other sessions have not been looked up yet. */
+  readonly points?: readonly number[]
+  /** Whether the model has been told, since the last compaction, that the window is nearly full. */
+  readonly warned?: boolean
+  /** The result of the last close examination. */
+  readonly judged?: Judged
+  /** Readings since the last compaction. */
+  readonly history: readonly HistoryEntry[]
+}
+
+export interface Judged {
+  /** The user's options at that time. If they change, the context is examined again. */
+  readonly option: number
+  readonly critical: number
+  /** Tokens. */
+  readonly window: number
+  /** From this many tokens on, the model is told. */
+  readonly limit: number
+  /** Percentage of the window, as other tools were last told. */
+  readonly percent: number
+}
+
+export const NEW_CONTEXT: ContextState = { turns: 0, compactions: 0, history: [] }

@@ -1,0 +1,192 @@
+/**
+ * Replays a transcript up to each of its compactions, restores as the hook does, and checks what was needed afterwards.
+ */
+import { decodeLine } from "../../agents/claude-code/decode.ts"
+import { gather, type PendingPrompt } from "../../restore/gather.ts"
+import { holderOf } from "../../restore/held.ts"
+import { preservedText } from "../../restore/receipt.ts"
+import { renderRestore } from "../../restore/render.ts"
+import { stepsOf } from "../../restore/steps.ts"
+import { FACT_KINDS, type FactKind } from "../../transcript/facts.ts"
+import type { TranscriptRecord } from "../../transcript/types.ts"
+import { bareLists, byImportance, byRecency, oldTurns, rawTail } from "./baselines.ts"
+import { Memory, neededAfter, notHeld, type Shares, shares, type Window, windowAfter } from "./needed.ts"
+import { Views } from "./replayed-views.ts"
+
+/** A transcript to examine. */
+export interface Source {
+  readonly session: string
+  readonly read: () => Uint8Array
+}
+
+export interface SurviveOptions {
+  /** Maximum characters of a restore. */
+  readonly budget: number
+  /** How many of the model's steps after the compaction count. */
+  readonly window: number
+}
+
+/** The ways of choosing what to give back. */
+export const METHODS = ["restore", "lists", "search", "recency", "importance", "tail"] as const
+
+export type Method = (typeof METHODS)[number]
+
+interface Gain {
+  /** In what the host kept or in this. */
+  readonly together: Shares
+  /** In this, of what the host did not keep. */
+  readonly given: Shares
+  readonly characters: number
+}
+
+export interface CompactionResult {
+  readonly session: string
+  /** Offset of the boundary in its transcript, in bytes. */
+  readonly offset: number
+  readonly trigger: string
+  /** The model's steps in the window. */
+  readonly steps: number
+  /** Tool calls until the first that changed a file; undefined when none did. */
+  readonly untilEdit: number | undefined
+  readonly needed: Readonly<Record<FactKind, number>>
+  /** In what the host kept: its summary, and messages. */
+  readonly summary: Shares
+  readonly methods: Readonly<Record<Method, Gain>>
+  /** Lines of the restore that show a turn with its handle. */
+  readonly turnLines: number
+  readonly overBudget: boolean
+}
+
+interface Place {
+  readonly record: TranscriptRecord
+  readonly offset: number
+}
+
+/**
+ * Each compaction of a transcript after which the model continued.
+ *
+ * @param known ids of the boundaries that were compared before: forks, and former versions of a transcript, repeat them
+ */
+export function* survive(
+  { session, read }: Source,
+  options: SurviveOptions,
+  known: Set<string>,
+): Generator<CompactionResult> {
+  const content = read()
+  const places = [...decoded(content)]
+  const records = places.map(({ record }) => record)
+  if (!records.some(isBoundary)) return
+  using views = new Views(session, content)
+  const before = new Memory(false)
+  for (const [n, { record, offset }] of places.entries()) {
+    if (isBoundary(record)) {
+      views.follow(offset)
+      const window = windowAfter(records, n + 1, options.window)
+      const isNew = record.uuid === undefined || !known.has(record.uuid)
+      if (window.steps > 0 && isNew) {
+        if (record.uuid !== undefined) known.add(record.uuid)
+        const past = places.slice(0, n)
+        yield compared(
+          { session, views, past, boundary: places[n]!, summary: summaryAt(records, n), before, window },
+          options,
+        )
+      }
+    }
+    before.take(record)
+  }
+}
+
+interface Moment {
+  readonly session: string
+  readonly views: Views
+  readonly past: readonly Place[]
+  readonly boundary: Place
+  readonly summary: string
+  readonly before: Memory
+  readonly window: Window
+}
+
+function compared(moment: Moment, { budget }: SurviveOptions): CompactionResult {
+  const { session, views, past, boundary, summary, before, window } = moment
+  const records = past.map(({ record }) => record)
+  const { trigger, preserved } = boundary.record.parts.find((part) => part.kind === "boundary")!
+  const pending = trigger === "auto" ? pendingIn(past) : undefined
+  const material = gather(views.db, session, { pending })
+  const steps = stepsOf(views.db, material.turns, views.dataHome)
+  const restored = renderRestore({ ...material, steps }, { source: "compact", budget, summary })
+  const turns = oldTurns(records)
+  const texts: Readonly<Record<Method, string>> = {
+    restore: restored,
+    lists: bareLists(before.seen, budget),
+    search: views.found(firstPrompt(window) ?? pending?.text ?? ""),
+    recency: byRecency(turns, budget),
+    importance: byImportance(turns, budget),
+    tail: rawTail(records, budget),
+  }
+  const needed = neededAfter(before.seen, window)
+  const inKept = holderOf(`${summary}\n${preservedText(records, preserved)}`)
+  const lacking = notHeld(needed, inKept)
+  const gain = (text: string): Gain => {
+    const inText = holderOf(text)
+    const together = shares(needed, (kind, fact) => inKept(kind, fact) || inText(kind, fact))
+    return { together, given: shares(lacking, inText), characters: text.length }
+  }
+  return {
+    session,
+    offset: boundary.offset,
+    trigger,
+    steps: window.steps,
+    untilEdit: window.untilEdit,
+    needed: Object.fromEntries(FACT_KINDS.map((kind) => [kind, needed[kind].length])) as Record<
+      FactKind,
+      number
+    >,
+    summary: shares(needed, inKept),
+    methods: Object.fromEntries(METHODS.map((method) => [method, gain(texts[method])])) as Record<
+      Method,
+      Gain
+    >,
+    turnLines: restored.split("\n").filter((line) => /^- ctx:\w+ "/.test(line)).length,
+    overBudget: restored.length > budget,
+  }
+}
+
+const isBoundary = ({ parts, sidechain }: TranscriptRecord): boolean =>
+  !sidechain && parts.some(({ kind }) => kind === "boundary")
+
+/** The summary comes after the boundary, before anything else that is said. */
+function summaryAt(records: readonly TranscriptRecord[], boundary: number): string {
+  for (const { parts } of records.slice(boundary, boundary + 4)) {
+    for (const part of parts) if (part.kind === "summary") return part.text
+  }
+  return ""
+}
+
+/** The prompt that was pending at an automatic compaction. */
+function pendingIn(past: readonly Place[]): PendingPrompt | undefined {
+  for (const { record, offset } of [...past].reverse()) {
+    for (const part of record.parts) {
+      if (part.kind === "prompt" && !record.sidechain) return { text: part.text, at: offset }
+    }
+  }
+  return undefined
+}
+
+/** What the model is asked after the compaction. */
+function firstPrompt({ records }: Window): string | undefined {
+  for (const { parts } of records) {
+    for (const part of parts) if (part.kind === "prompt" && part.via !== "command") return part.text
+  }
+  return undefined
+}
+
+function* decoded(content: Uint8Array): Generator<Place> {
+  let from = 0
+  while (from < content.length) {
+    const newline = content.indexOf(0x0a, from)
+    const end = newline < 0 ? content.length : newline
+    if (end > from)
+      yield { record: decodeLine(Buffer.from(content.subarray(from, end)).toString()), offset: from }
+    from = end + 1
+  }
+}

@@ -1,0 +1,28 @@
+/** The transcripts that `ctxbridge bench survive` examines: copies in the vault, or files in a folder. */
+import { readFileSync } from "node:fs"
+import { sources } from "../../archive/source.ts"
+import { sessionOf } from "../../archive/take.ts"
+import { transcriptsBelow } from "../../job/transcripts.ts"
+import { isSuperseded, vaultFile } from "../../vault/layout.ts"
+import { stretchesFrom } from "../../vault/reader.ts"
+import type { Source } from "./replay.ts"
+
+/** Every session's transcript in the vault, former versions last; subagents are not compacted. */
+export function inVault(dataHome: string): Source[] {
+  return sources(dataHome)
+    .filter(({ session }) => !session.includes("/"))
+    .sort((a, b) => Number(isSuperseded(a.copy)) - Number(isSuperseded(b.copy)))
+    .map(({ session, copy }) => ({
+      session,
+      read: () => {
+        const stretches = [...stretchesFrom(vaultFile(dataHome, copy), 0)]
+        return Buffer.concat(stretches.map(({ content }) => content))
+      },
+    }))
+}
+
+export function inFolder(folder: string): Source[] {
+  return transcriptsBelow(folder)
+    .map((path) => ({ session: sessionOf(path), read: () => readFileSync(path) }))
+    .filter(({ session }) => !session.includes("/"))
+}

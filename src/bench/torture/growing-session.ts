@@ -1,0 +1,77 @@
+/** A session as a host writes it, with small turns in which every line and prompt is unique. */
+import { appendFileSync, mkdirSync, readFileSync } from "node:fs"
+import { dirname } from "node:path"
+import { HostTranscript } from "../../fake-host/transcript.ts"
+import { isMissing } from "../../util/errors.ts"
+
+const NEWLINE = 0x0a
+
+export class Session {
+  readonly id: string
+  readonly path: string
+  readonly cwd: string
+  /** Lines that were in the transcript when a hook began that then succeeded. */
+  readonly told = new Set<string>()
+  /** How often the transcript was changed other than by appending. */
+  generation = 0
+  #turns = 0
+  readonly #written: HostTranscript
+
+  constructor(id: string, path: string, cwd: string) {
+    this.id = id
+    this.path = path
+    this.cwd = cwd
+    this.#written = new HostTranscript({ session: id, cwd, version: "2.1.229" })
+  }
+
+  /** Appends turns, each a prompt, a tool call and an answer. */
+  grow(turns: number): this {
+    mkdirSync(dirname(this.path), { recursive: true })
+    appendFileSync(this.path, this.text(turns))
+    return this
+  }
+
+  /** What `grow` would append. */
+  text(turns: number): string {
+    for (let n = 0; n < turns; n++) {
+      const input = { file_path: `${this.cwd}/file-${++this.#turns}.ts`, old_string: "a", new_string: "b" }
+      const edit = { tool: "Edit", input, output: `done ${"x".repeat(200)}` }
+      this.#written.turn(`prompt ${this.#turns} of ${this.id} 語`, [edit])
+    }
+    return this.#written.take()
+  }
+
+  /** The transcript's whole lines; empty when there is no such file. */
+  content(): Buffer {
+    try {
+      const bytes = readFileSync(this.path)
+      return bytes.subarray(0, bytes.lastIndexOf(NEWLINE) + 1)
+    } catch (error) {
+      if (isMissing(error)) return Buffer.alloc(0)
+      throw error
+    }
+  }
+}
+
+/** Splits content that consists of whole lines. */
+export const linesOf = (content: Uint8Array): string[] =>
+  Buffer.from(content.buffer, content.byteOffset, content.length).toString("utf8").split("\n").slice(0, -1)
+
+/** The prompts in these lines. A line that was cut and then continued contains none. */
+export function promptsAmong(lines: Iterable<string>): string[] {
+  const prompts: string[] = []
+  for (const line of lines) {
+    const found = /"content":"(prompt \d+ of [\w-]+ 語)"/.exec(line)?.[1]
+    if (found !== undefined && isJson(line)) prompts.push(found)
+  }
+  return prompts
+}
+
+function isJson(line: string): boolean {
+  try {
+    JSON.parse(line)
+    return true
+  } catch {
+    return false
+  }
+}

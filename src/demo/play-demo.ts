@@ -1,0 +1,145 @@
+/** Plays the host: writes the demo's transcript and calls this executable's real hooks, each as its own process. */
+import { appendFileSync, mkdirSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { transcriptsFolder } from "../agents/claude-code/places.ts"
+import { openForReading } from "../archive/open-for-reading.ts"
+import { type Totals, totals } from "../archive/queries/totals.ts"
+import { isolatedEnvironment, loadSettings, type Paths } from "../config/load.ts"
+import { type HookName, hookPayload } from "../fake-host/payload.ts"
+import { sweepDue } from "../job/sweep.ts"
+import { type VerifyReport, verify } from "../vault/verify.ts"
+import { type DemoSession, demoSession } from "./demo-session.ts"
+import { type Check, checks } from "./what-came-back.ts"
+
+export interface HookCall {
+  readonly event: string
+  readonly ms: number
+  readonly exitCode: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface DemoReport {
+  readonly ok: boolean
+  readonly session: string
+  readonly prompts: number
+  readonly transcriptBytes: number
+  readonly totals: Totals
+  readonly verify: Pick<VerifyReport, "ok" | "totals">
+  /** What the hook told the host's compaction to keep. */
+  readonly instructions: string
+  /** The context given back after it. */
+  readonly restored: string
+  readonly checks: readonly Check[]
+  readonly hooks: readonly HookCall[]
+  readonly ms: number
+}
+
+/** @param folder an empty folder for everything that the demo writes */
+export async function runDemo(folder: string): Promise<DemoReport> {
+  const start = performance.now()
+  const env = isolatedEnvironment(folder)
+  const { paths } = loadSettings(undefined, {}, env)
+  const cwd = join(folder, "linkbox")
+  const session = demoSession(crypto.randomUUID(), cwd, Date.now() - 3_600_000)
+  const transcript = join(transcriptsFolder(paths.claudeDir), "-linkbox", `${session.id}.jsonl`)
+  mkdirSync(cwd, { recursive: true })
+  mkdirSync(dirname(transcript), { recursive: true })
+  // Claim this hour's sweep of the folder, which would start a job that outlives the demo.
+  sweepDue(dirname(transcript), paths.stateHome, Date.now())
+  const hooks: HookCall[] = []
+  const hook: CallHook = async (event, more) => {
+    const payload = hookPayload(event, { session: session.id, transcript, cwd }, more)
+    hooks.push(await callHook(event, payload, env))
+    return hooks.at(-1)!.stdout
+  }
+  const { instructions, restored } = await play(session, hook, (text) => appendFileSync(transcript, text))
+  return {
+    ...judge(paths, session, transcript, { instructions, restored, hooks }),
+    instructions,
+    restored,
+    hooks,
+    ms: performance.now() - start,
+  }
+}
+
+type CallHook = (event: HookName, more?: object) => Promise<string>
+
+/** Calls the hooks in the host's order. */
+async function play(session: DemoSession, hook: CallHook, write: (text: string) => void) {
+  await hook("session-start", { source: "startup" })
+  for (const { prompt, text } of session.turns) {
+    await hook("user-prompt-submit", { prompt })
+    write(text)
+    await hook("stop")
+  }
+  await hook("user-prompt-submit", { prompt: session.pending })
+  const instructions = await hook("pre-compact", { trigger: "auto" })
+  await hook("subagent-stop", { agent_type: "", last_assistant_message: session.compaction.summary })
+  write(session.compaction.text)
+  const restored = contextIn(await hook("session-start", { source: "compact" }))
+  return { instructions, restored }
+}
+
+/** The text that the host would give to the model. */
+function contextIn(stdout: string): string {
+  try {
+    const reply = JSON.parse(stdout) as { hookSpecificOutput?: { additionalContext?: string } }
+    return reply.hookSpecificOutput?.additionalContext ?? ""
+  } catch {
+    return ""
+  }
+}
+
+async function callHook(
+  event: string,
+  stdin: string,
+  env: Record<string, string | undefined>,
+): Promise<HookCall> {
+  const start = performance.now()
+  const command = Bun.isStandaloneExecutable ? [process.execPath] : [process.execPath, Bun.main]
+  const child = Bun.spawn([...command, "hook", event], {
+    stdin: new TextEncoder().encode(stdin),
+    stdout: "pipe",
+    stderr: "pipe",
+    env,
+  })
+  const [stdout, stderr, exitCode] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ])
+  return { event, ms: performance.now() - start, exitCode, stdout, stderr }
+}
+
+function judge(
+  paths: Paths,
+  session: DemoSession,
+  transcript: string,
+  seen: { instructions: string; restored: string; hooks: readonly HookCall[] },
+) {
+  const report = verify({ dataHome: paths.dataHome, home: paths.home, transcripts: [transcript] })
+  const db = openForReading(paths.dataHome)
+  try {
+    const counted = totals(db)
+    const list = checks({
+      ...seen,
+      db,
+      dataHome: paths.dataHome,
+      session,
+      verified: report.ok,
+      turns: counted.turns,
+    })
+    return {
+      ok: list.every(({ ok }) => ok),
+      session: session.id,
+      prompts: session.turns.length,
+      transcriptBytes: report.totals.bytes,
+      totals: counted,
+      verify: { ok: report.ok, totals: report.totals },
+      checks: list,
+    }
+  } finally {
+    db.close()
+  }
+}

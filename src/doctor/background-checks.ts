@@ -1,0 +1,97 @@
+/**
+ * The work of the background: everything that is waiting (markers for the views, requests to the job, bytes in the
+ * spool), and what hooks and the job could not do, according to their log.
+ */
+import { readdirSync, statSync } from "node:fs"
+import { join } from "node:path"
+import { DAY } from "../host/clean-up.ts"
+import { runJob } from "../job/run.ts"
+import { entriesIn, logPath } from "../util/log.ts"
+import { bytes, count, cut, oneLine } from "../util/text.ts"
+import { type Finding, finding, MINUTE, type Patient, type SpoolCount } from "./finding.ts"
+
+/** ms within which the background job should have run. */
+const LATE = 60 * MINUTE
+
+export function backlogChecks(patient: Patient): Finding[] {
+  const { dataHome, now, spool } = patient
+  return [
+    waiting(
+      "pending",
+      ["transcript to index", "transcripts to index"],
+      waitingIn(join(dataHome, "pending")),
+      now,
+    ),
+    waiting(
+      "requests",
+      ["request to the background job", "requests to the background job"],
+      waitingIn(join(dataHome, "requests")),
+      now,
+    ),
+    spoolFinding(spool),
+  ]
+}
+
+interface Waiting {
+  readonly files: number
+  /** ms since the epoch. */
+  readonly oldest: number
+}
+
+function waitingIn(folder: string): Waiting {
+  let names: string[]
+  try {
+    names = readdirSync(folder)
+  } catch {
+    names = []
+  }
+  const times = names.flatMap(
+    (name) => statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? [],
+  )
+  return { files: times.length, oldest: Math.min(...times) }
+}
+
+function waiting(
+  check: string,
+  [one, several]: readonly [string, string],
+  { files, oldest }: Waiting,
+  now: number,
+): Finding {
+  if (files === 0) return finding(check, "ok", `no ${several}`)
+  const hours = Math.floor((now - oldest) / (60 * MINUTE))
+  const text = `${count(files, one, several)}, the oldest for ${hours > 0 ? `${hours} h` : "less than an hour"}`
+  if (now - oldest < LATE) return finding(check, "ok", text)
+  return finding(check, "warn", text, {
+    hint: "the background job has not run; the log may say why",
+    repair: { what: "do the work of the background job", run: runJob },
+  })
+}
+
+export function spoolFinding(spool: SpoolCount): Finding {
+  if (spool.files === 0) return finding("spool", "ok", "nothing waits in it")
+  const text = `${bytes(spool.bytes)} in ${count(spool.files, "file")} wait for the data folder`
+  return finding("spool", "warn", text, {
+    hint: "it could not be written; the background job moves them when it can",
+  })
+}
+
+/** Maximum age of an error, in ms, for a warning. */
+const NEW = 7 * DAY
+
+/** What could not be done. */
+export function logChecks({ stateHome, now }: Patient): Finding[] {
+  const entries = [`${logPath(stateHome)}.1`, logPath(stateHome)].flatMap(entriesIn)
+  const latest = entries.at(-1)
+  if (latest === undefined) return [finding("log", "ok", "no error has been logged")]
+  const recent = entries.filter(({ time }) => now - Date.parse(time) < NEW)
+  if (recent.length === 0) {
+    return [finding("log", "ok", `no error this week; the last on ${latest.time.slice(0, 10)}`)]
+  }
+  const code = latest.code === "" ? "" : ` (${latest.code})`
+  return [
+    finding("log", "warn", `${count(recent.length, "error")} since ${recent[0]!.time}`, {
+      hint: `all are in ${logPath(stateHome)}`,
+      details: [`${latest.time} ${latest.event}: ${cut(oneLine(latest.message), 160)}${code}`],
+    }),
+  ]
+}

@@ -1,0 +1,67 @@
+/** The installed version of Claude Code, and what it can do for us. */
+import { closeSync } from "node:fs"
+import { claudeCode } from "../agents/claude-code/claude-code.ts"
+import { abilitiesOf, calledByName, isTried, lackingIn, OLDEST_TRIED, versionIn } from "../host/clients.ts"
+import { transcriptsBelow } from "../job/transcripts.ts"
+import { statsOf } from "../util/files.ts"
+import { readExactly } from "../vault/file.ts"
+import { openSource } from "../vault/original.ts"
+import { type Finding, finding, type Patient } from "./finding.ts"
+import { projectsOf } from "./our-hooks.ts"
+import { output } from "./timed-child.ts"
+
+/** Bytes at the end of a transcript to search for a version. Most lines have one. */
+const TAIL = 1 << 16
+
+export async function hostCheck(patient: Patient): Promise<Finding[]> {
+  const command = calledByName(claudeCode)
+  const said = command === undefined ? undefined : await output([command, "--version"])
+  const installed = versionIn(said)
+  const version = installed ?? writtenBy(patient)
+  if (version === undefined) {
+    return [finding("host", "skipped", "no `claude` on PATH, and no transcript that names a version")]
+  }
+  const where = installed === undefined ? "wrote the latest transcript" : `is ${command}`
+  const text = `Claude Code ${version} ${where}`
+  if (!isTried(version)) {
+    return [
+      finding("host", "warn", `${text}; nothing older than ${OLDEST_TRIED} was ever tried`, {
+        hint: "update Claude Code",
+      }),
+    ]
+  }
+  const lacking = lackingIn(version)
+  return [
+    finding("host", "ok", text, {
+      details: [
+        `supports: ${abilitiesOf(version).join("; ")}`,
+        ...(lacking.length > 0 ? [`lacks: ${lacking.join("; ")}`] : []),
+      ],
+    }),
+  ]
+}
+
+/** The version in the most recently written transcript. */
+function writtenBy(patient: Patient): string | undefined {
+  const changed = (path: string): number => statsOf(path)?.mtimeMs ?? 0
+  const dated = transcriptsBelow(projectsOf(patient)).map((path) => ({ path, time: changed(path) }))
+  const [latest] = dated.sort((a, b) => b.time - a.time)
+  const source = latest && openedIfAllowed(latest.path)
+  if (source === undefined) return undefined
+  try {
+    const from = Math.max(0, source.stats.size - TAIL)
+    const text = Buffer.from(readExactly(source.fd, from, TAIL)).toString("latin1")
+    return [...text.matchAll(/"version":"(\d+\.\d+\.\d+)"/g)].at(-1)?.[1]
+  } finally {
+    closeSync(source.fd)
+  }
+}
+
+/** undefined if the file cannot be read; another check reports that. */
+function openedIfAllowed(path: string): ReturnType<typeof openSource> {
+  try {
+    return openSource(path)
+  } catch {
+    return undefined
+  }
+}

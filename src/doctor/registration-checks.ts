@@ -1,0 +1,174 @@
+/** Whether our hooks are in the host's settings, intact and only once, and whether any hook there may hang for long. */
+import { existsSync } from "node:fs"
+import { type HookStatus, hookStatus } from "../host/hook-status.ts"
+import { CLEARED, isOurHook } from "../host/hooks-table.ts"
+import { oneAtATime } from "../host/one-at-a-time.ts"
+import { install, type SettingsScope } from "../host/registration.ts"
+import { count } from "../util/text.ts"
+import { type Finding, finding, type Patient, type Repair } from "./finding.ts"
+import { hostPlaces, type InstalledHook, ourHooks, realFile, settingsOf } from "./our-hooks.ts"
+
+/** Registers our hooks with this binary. Leaves out a project's shared file, because others use it too. */
+export function reinstall(patient: Patient, scope: SettingsScope): Repair | undefined {
+  if (scope === "project") return undefined
+  return {
+    what: `register the hooks in the ${scope} settings`,
+    run: () =>
+      oneAtATime(patient.home, () => {
+        install({ ...hostPlaces(patient), scope, exePath: patient.exePath })
+      }),
+  }
+}
+
+export function installedChecks(patient: Patient): Finding[] {
+  const status = hookStatus(hostPlaces(patient), patient.exePath)
+  const unreadable = status.filter(({ problem }) => problem !== undefined)
+  const present = status.filter(({ file }) => existsSync(file))
+  const sound = present.length === 0 ? "there is no file yet" : `sound JSON: ${namesOf(present)}`
+  return [
+    ...unreadable.map(({ scope, problem }) =>
+      finding("settings", "fail", `the ${scope} settings cannot be read: ${problem}`, {
+        hint: "Claude Code ignores the whole file, hooks and permissions; correct it",
+      }),
+    ),
+    ...(unreadable.length === 0 ? [finding("settings", "ok", sound)] : []),
+    ...disabled(patient),
+    ...presence(patient, status),
+    ...doubles(patient),
+  ]
+}
+
+const namesOf = (status: readonly HookStatus[]): string => status.map(({ scope }) => scope).join(", ")
+
+/** The narrowest file that says so decides. Not repaired: somebody wanted it. */
+function disabled(patient: Patient): Finding[] {
+  const found = settingsOf(patient).findLast(({ disableAllHooks }) => disableAllHooks !== undefined)
+  if (found?.disableAllHooks !== true) return []
+  return [
+    finding("hooks", "fail", `${found.scope} settings: "disableAllHooks" is true`, {
+      hint: `Claude Code calls no hook and shows no status line; take it out of ${found.file}`,
+    }),
+  ]
+}
+
+function presence(patient: Patient, status: readonly HookStatus[]): Finding[] {
+  const hooks = ourHooks(patient)
+  const plugin = pluginsOf(patient)
+  if (hooks.length === 0) {
+    if (plugin.length > 0) return [finding("hooks", "ok", `registered by the plugin ${plugin[0]}`)]
+    if (status.some(({ scope, problem }) => scope === "user" && problem !== undefined)) return []
+    return [
+      finding("hooks", "fail", "no ctxbridge hooks: nothing is archived automatically", {
+        hint: "ctxbridge install",
+        repair: reinstall(patient, "user"),
+      }),
+    ]
+  }
+  return status
+    .filter(({ installed, stale }) => installed.length + stale.length > 0)
+    .map((one) => presenceIn(patient, one, hooks))
+}
+
+/** The finding for one settings file with hooks of ours. */
+function presenceIn(
+  patient: Patient,
+  { scope, missing, stale, installed }: HookStatus,
+  hooks: readonly InstalledHook[],
+): Finding {
+  const more = { hint: `ctxbridge install --scope ${scope}`, repair: reinstall(patient, scope) }
+  if (missing.length > 0) {
+    return finding("hooks", "fail", `${scope} settings: no hook for ${missing.join(", ")}`, more)
+  }
+  const broken = stale.filter((event) => !isOther(patient, scope, event, hooks))
+  const exposed = broken.filter((event) => lacksVariable(scope, event, hooks))
+  if (broken.length > 0 && exposed.length === broken.length) {
+    const text = `${scope} settings: the hook for ${exposed.join(", ")} does not clear ${CLEARED.join(", ")}`
+    return finding("hooks", "warn", `${text}: an earlier version registered it`, more)
+  }
+  if (broken.length > 0) {
+    const text = `${scope} settings: the hook for ${broken.join(", ")} is doubled, limited by a matcher, or has no timeout`
+    return finding("hooks", "fail", text, more)
+  }
+  if (stale.length > 0) {
+    return finding(
+      "hooks",
+      "ok",
+      `${scope} settings: all ${stale.length + installed.length}, of another binary`,
+    )
+  }
+  return finding("hooks", "ok", `${scope} settings: all ${installed.length}`)
+}
+
+/** Whether what is wrong with a hook is that a variable meant for Bun could stop it. */
+function lacksVariable(scope: SettingsScope, event: string, hooks: readonly InstalledHook[]): boolean {
+  const own = hooks.filter((one) => one.scope === scope && one.event === event)
+  return own.length === 1 && CLEARED.some((name) => !own[0]!.variables.includes(name))
+}
+
+/** Whether the only thing wrong with a hook is that it calls another binary. */
+function isOther(
+  patient: Patient,
+  scope: SettingsScope,
+  event: string,
+  hooks: readonly InstalledHook[],
+): boolean {
+  const own = hooks.filter((one) => one.scope === scope && one.event === event)
+  const [hook] = own
+  if (own.length !== 1 || hook === undefined || !((hook.timeout ?? 0) > 0)) return false
+  return realFile(hook.binary) !== realFile(patient.exePath)
+}
+
+const pluginsOf = (patient: Patient): string[] => [
+  ...new Set(
+    settingsOf(patient).flatMap(({ plugins }) => plugins.filter((name) => /^ctxbridge(@|$)/.test(name))),
+  ),
+]
+
+/** The host runs identical commands once but different ones in parallel, and then archives each prompt twice. */
+function doubles(patient: Patient): Finding[] {
+  const hooks = ourHooks(patient)
+  const commands = new Map<string, Set<string>>()
+  for (const { event, command } of hooks) {
+    commands.set(event, (commands.get(event) ?? new Set()).add(command))
+  }
+  const doubled = [...commands].filter(([, different]) => different.size > 1).map(([event]) => event)
+  const scopes = [...new Set(hooks.map(({ scope }) => scope))]
+  const found: Finding[] = []
+  if (doubled.length > 0) {
+    found.push(
+      finding("double", "warn", `${doubled.join(", ")}: several different ctxbridge hooks`, {
+        hint: `keep one: ctxbridge uninstall --scope ${scopes.at(-1)}, or ctxbridge install`,
+        details: [...new Set(hooks.map(({ scope, binary }) => `${scope}: ${binary}`))],
+      }),
+    )
+  }
+  const plugins = pluginsOf(patient)
+  if (plugins.length > 0 && hooks.length > 0) {
+    found.push(
+      finding("double", "warn", `the plugin ${plugins[0]} and the settings both register hooks`, {
+        hint: `keep one: ctxbridge uninstall --scope ${scopes[0]}`,
+      }),
+    )
+  }
+  return found.length > 0 ? found : [finding("double", "ok", "nothing is registered twice")]
+}
+
+/** In seconds. */
+const LONGEST = 600
+
+/** Of all hooks, not only ours: a timeout that was probably meant in milliseconds. */
+export function timeoutCheck(patient: Patient): Finding[] {
+  const long = settingsOf(patient).flatMap(({ scope, hooks }) =>
+    hooks.filter(({ timeout = 0 }) => timeout > LONGEST).map((hook) => ({ scope, ...hook })),
+  )
+  if (long.length === 0) return [finding("timeouts", "ok", "no hook waits longer than 10 minutes")]
+  return [
+    finding("timeouts", "warn", `${count(long.length, "hook")} may hang for more than 10 minutes`, {
+      hint: "timeouts are in seconds: 5000 is 83 minutes",
+      details: long.map(
+        ({ scope, event, command, timeout }) =>
+          `${scope}, ${event}: ${timeout} s${isOurHook(command) ? ", ours: ctxbridge uninstall, then install" : ""}`,
+      ),
+    }),
+  ]
+}

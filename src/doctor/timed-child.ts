@@ -1,0 +1,64 @@
+/** Short-lived programs started by checks, with a timeout that they cannot escape. */
+
+/** ms that a program may take to report its version. */
+const PATIENCE = 3000
+
+interface ChildRun {
+  readonly stdout: string
+  readonly stderr: string
+  readonly code: number
+  /** Whether it was killed, along with everything it had started. */
+  readonly late: boolean
+  readonly ms: number
+}
+
+interface ChildOptions {
+  /** ms after which it is killed. */
+  readonly timeout: number
+  readonly stdin?: string
+  readonly cwd?: string
+  readonly env?: Record<string, string | undefined>
+}
+
+/** Runs in its own process group: a killed shell's children would otherwise survive and hold our pipes. */
+export async function runChild(command: string[], options: ChildOptions): Promise<ChildRun> {
+  const { timeout, stdin = "", cwd, env } = options
+  const start = performance.now()
+  const child = Bun.spawn(command, {
+    stdin: Buffer.from(stdin),
+    stdout: "pipe",
+    stderr: "pipe",
+    detached: true,
+    ...(cwd === undefined ? {} : { cwd }),
+    ...(env === undefined ? {} : { env }),
+  })
+  let late = false
+  const timer = setTimeout(() => {
+    late = true
+    try {
+      process.kill(-child.pid, "SIGKILL")
+    } catch {
+      // It exited at this very moment.
+    }
+  }, timeout)
+  try {
+    const [stdout, stderr, code] = await Promise.all([
+      new Response(child.stdout).text(),
+      new Response(child.stderr).text(),
+      child.exited,
+    ])
+    return { stdout, stderr, code, late, ms: performance.now() - start }
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** A program's stdout; undefined if it cannot be run, fails, or takes too long. */
+export async function output(command: string[]): Promise<string | undefined> {
+  try {
+    const { stdout, code, late } = await runChild(command, { timeout: PATIENCE })
+    return code === 0 && !late ? stdout : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * The views: whether SQLite finds them sound, their schema version, how far behind the vault they are, whether every
+ * message is in the word index, and how many turns have vectors.
+ */
+import { existsSync } from "node:fs"
+import { backlog } from "../archive/backlog.ts"
+import {
+  type Database,
+  databasePath,
+  openDatabase,
+  SCHEMA_VERSION,
+  schemaVersion,
+} from "../archive/database.ts"
+import { shapeProblem } from "../archive/shape.ts"
+import { repair } from "../archive/whole.ts"
+import { wordTotals } from "../archive/word-index.ts"
+import { standingOf } from "../embed/embedding-state.ts"
+import { isDamage, messageOf } from "../util/errors.ts"
+import { bytes, count } from "../util/text.ts"
+import { vaultFiles } from "../vault/walk.ts"
+import { type Finding, finding, type Patient, type Repair } from "./finding.ts"
+import { existing } from "./folder-checks.ts"
+
+/** Bytes that can be checked in about a second. */
+const QUICK = 256 << 20
+/** ms to wait for other processes that have the database open. */
+const PATIENCE = 5000
+
+export function databaseChecks(patient: Patient): Finding[] {
+  const { dataHome } = patient
+  const stats = existing(databasePath(dataHome))
+  if (stats?.isFile() === false) return [absent(dataHome, "not a file")]
+  const size = stats?.size
+  if (size === undefined) return [absent(dataHome, "missing")]
+  // What a power failure may leave. Hooks and commands write the tables at once.
+  if (size === 0) return [absent(dataHome, "empty")]
+  try {
+    const db = openDatabase(dataHome, { wait: 1000, readonly: true })
+    try {
+      return looked(patient, db, size)
+    } finally {
+      db.close()
+    }
+  } catch (error) {
+    if (isDamage(error)) return [damaged(dataHome, messageOf(error))]
+    return [
+      finding("database", "fail", `it cannot be read: ${messageOf(error)}`, {
+        hint: "hooks go on filling the vault without it",
+      }),
+    ]
+  }
+}
+
+function absent(dataHome: string, how: string): Finding {
+  if (vaultFiles(dataHome).length === 0) return finding("database", "skipped", "there is none yet")
+  return finding("database", "fail", `it is ${how}; the vault has everything that was in it`, {
+    hint: "ctxbridge rebuild",
+    repair: madeAnew(dataHome, `the database was ${how}`),
+  })
+}
+
+function looked({ dataHome, deep }: Patient, db: Database, size: number): Finding[] {
+  const version = schemaVersion(db)
+  if (version > SCHEMA_VERSION && shapeProblem(db) === undefined) {
+    return [
+      finding(
+        "database",
+        "fail",
+        `schema ${version} is newer than this ctxbridge, which knows ${SCHEMA_VERSION}`,
+        {
+          hint: "update ctxbridge; hooks keep filling the vault meanwhile",
+        },
+      ),
+    ]
+  }
+  const checked = deep || size <= QUICK
+  const wrong = checked ? problemOf(db, deep) : undefined
+  if (wrong !== undefined) return [damaged(dataHome, wrong)]
+  const schema =
+    version < SCHEMA_VERSION
+      ? `schema ${version}, which the next command brings to ${SCHEMA_VERSION}`
+      : `schema ${version}`
+  const text = `${bytes(size)}, ${schema}, ${checked ? "sound" : "not checked: --deep does that"}`
+  const found = [finding("database", "ok", text)]
+  const { views } = backlog(db)
+  if (views.bytes > 0) {
+    const behind = `${bytes(views.bytes)} of ${count(views.transcripts, "transcript")} are not indexed yet`
+    found.push(finding("views", "ok", behind, { hint: "the next command or the background job does it" }))
+  }
+  return found
+}
+
+function problemOf(db: Database, deep: boolean): string | undefined {
+  const pragma = deep ? "integrity_check" : "quick_check"
+  const row = db.query<Record<string, string>, []>(`PRAGMA ${pragma}(1)`).get()
+  const said = row?.[pragma]
+  return said === "ok" ? shapeProblem(db) : (said ?? "it cannot be checked")
+}
+
+const damaged = (dataHome: string, reason: string): Finding =>
+  finding("database", "fail", `it is damaged: ${reason}`, {
+    hint: "ctxbridge rebuild makes a new one from the vault, which does not need it",
+    repair: madeAnew(dataHome, reason),
+  })
+
+const madeAnew = (dataHome: string, reason: string): Repair => ({
+  what: "rebuild the database from the vault",
+  run: () => repair(dataHome, reason, { wait: PATIENCE, most: Number.POSITIVE_INFINITY }),
+})
+
+/** The data behind searches. */
+export function searchChecks({ dataHome }: Patient): Finding[] {
+  if (!existsSync(databasePath(dataHome))) return [finding("words", "skipped", "nothing is indexed yet")]
+  try {
+    const db = openDatabase(dataHome, { wait: 1000, readonly: true })
+    try {
+      if (schemaVersion(db) !== SCHEMA_VERSION) {
+        return [finding("words", "skipped", "the views are of another version")]
+      }
+      return [words(dataHome, wordTotals(db)), vectors(standingOf(db, dataHome))]
+    } finally {
+      db.close()
+    }
+  } catch (error) {
+    // The `database` check reports it and offers the repair.
+    if (isDamage(error)) return [finding("words", "skipped", "the database is damaged")]
+    throw error
+  }
+}
+
+function words(dataHome: string, { messages, indexed }: ReturnType<typeof wordTotals>): Finding {
+  if (indexed === messages)
+    return finding("words", "ok", `${count(messages, "message")}, all in the word index`)
+  return finding("words", "fail", `the word index has ${indexed} messages, the views have ${messages}`, {
+    hint: "ctxbridge rebuild makes a new one from the vault",
+    repair: madeAnew(dataHome, "the word index was incomplete"),
+  })
+}
+
+function vectors({ model, embedder, problem, embedded, turns }: ReturnType<typeof standingOf>): Finding {
+  if (problem !== null) {
+    return finding("vectors", "warn", `the installed model is not used: ${problem}`, {
+      hint: "ctxbridge model install --from DIR",
+    })
+  }
+  const by = model === null ? "hashed words, since no model is installed" : embedder
+  return finding("vectors", "ok", `${embedded} of ${count(turns, "turn")}, by ${by}`)
+}

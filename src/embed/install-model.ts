@@ -1,0 +1,173 @@
+/** Installs a model. Every file is checked against its hash before it is put where it is loaded from. */
+import {
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs"
+import { basename, dirname, join } from "node:path"
+import { CtxError, EXIT } from "../util/errors.ts"
+import { writeWhole } from "../util/files.ts"
+import { sha256Of } from "../util/sha256.ts"
+import { lock, openLock } from "../vault/lock.ts"
+import { addressOf, download } from "./download.ts"
+import { checkFile, folderOfModel, installedModel, manifestFile, modelFolder } from "./model-files.ts"
+import { type Manifest, MINILM_URL, type PinnedFile, sizeOfModel } from "./model-manifest.ts"
+
+export interface InstallOptions {
+  readonly dataHome: string
+  readonly manifest: Manifest
+  /** A folder or an address; undefined: only check whether the model is installed. */
+  readonly from: string | undefined
+  readonly dryRun: boolean
+  /** ms to wait for another process that is installing or removing a model. */
+  readonly wait?: number
+  readonly onProgress?: (done: number, total: number) => void
+}
+
+interface InstallReport {
+  readonly model: string
+  readonly folder: string
+  readonly bytes: number
+  /** Whether anything was written, or would be. */
+  readonly changed: boolean
+  readonly dryRun: boolean
+}
+
+/** @throws CtxError `busy` when another process is still installing or removing a model */
+export async function installModel(options: InstallOptions): Promise<InstallReport> {
+  if (options.dryRun) return install(options)
+  const { dataHome } = options
+  mkdirSync(dataHome, { recursive: true, mode: 0o700 })
+  const held = lockModels(dataHome, options.wait)
+  try {
+    return await install(options)
+  } finally {
+    closeSync(held)
+  }
+}
+
+/** ms to wait for another process: enough for a model to be downloaded over an ordinary connection. */
+const PATIENCE = 20_000
+
+/** @returns a descriptor that holds the lock until it is closed */
+function lockModels(dataHome: string, wait = PATIENCE): number {
+  const held = openLock(join(dataHome, "models.lock"))
+  if (lock(held, performance.now() + wait)) return held
+  closeSync(held)
+  throw new CtxError("busy", "another process is installing or removing a model", {
+    hint: "try again when it is done",
+  })
+}
+
+async function install(options: InstallOptions): Promise<InstallReport> {
+  const { dataHome, manifest, from, dryRun, onProgress = () => {} } = options
+  const folder = folderOfModel(dataHome, manifest)
+  const report = { model: manifest.id, folder, bytes: sizeOfModel(manifest), dryRun }
+  if (isThere(dataHome, manifest, folder)) {
+    if (!dryRun) removeOthers(dataHome, folder)
+    return { ...report, changed: false }
+  }
+  if (from === undefined) {
+    throw new CtxError("no-source", `${manifest.id} is not installed; say from where`, {
+      hint: `ctxbridge model install --from DIR, or, over the network: --from ${MINILM_URL}`,
+      exit: EXIT.usage,
+    })
+  }
+  const url = addressOf(from)
+  if (url === undefined) checkSource(from, manifest)
+  if (dryRun) return { ...report, changed: true }
+  const temporary = `${folder}.${process.pid}`
+  try {
+    let before = 0
+    for (const file of manifest.files) {
+      const target = join(temporary, file.path)
+      mkdirSync(dirname(target), { recursive: true, mode: 0o700 })
+      const tell = (done: number): void => onProgress(before + done, report.bytes)
+      if (url === undefined) copyFileSync(sourceOf(from, file), target)
+      else await download(fileAddress(url, file), target, file.bytes, tell)
+      chmodSync(target, 0o600)
+      compare(target, file, from)
+      before += file.bytes
+      tell(0)
+    }
+    // If it exists, it is damaged: otherwise it would have been found above.
+    rmSync(folder, { recursive: true, force: true })
+    renameSync(temporary, folder)
+  } finally {
+    rmSync(temporary, { recursive: true, force: true })
+  }
+  writeWhole(manifestFile(dataHome), `${JSON.stringify(manifest, null, 2)}\n`)
+  removeOthers(dataHome, folder)
+  return { ...report, changed: true }
+}
+
+/** @returns the folder that was removed; undefined when there was none */
+export function removeModel(dataHome: string, dryRun: boolean): string | undefined {
+  const folder = modelFolder(dataHome)
+  if (!existsSync(folder)) return undefined
+  if (dryRun) return folder
+  const held = lockModels(dataHome)
+  try {
+    rmSync(folder, { recursive: true, force: true })
+  } finally {
+    closeSync(held)
+  }
+  return folder
+}
+
+function isThere(dataHome: string, manifest: Manifest, folder: string): boolean {
+  let installed: ReturnType<typeof installedModel>
+  try {
+    installed = installedModel(dataHome)
+  } catch {
+    return false
+  }
+  if (installed?.folder !== folder) return false
+  return manifest.files.every((file) => checkFile(join(folder, file.path), file) === "ok")
+}
+
+/** Where the file is: in the layout of the model's repository, or directly in the folder. */
+function sourceOf(from: string, { path }: PinnedFile): string {
+  const nested = join(from, path)
+  return existsSync(nested) ? nested : join(from, basename(path))
+}
+
+function checkSource(from: string, manifest: Manifest): void {
+  if (!(statSync(from, { throwIfNoEntry: false })?.isDirectory() ?? false)) {
+    throw new CtxError("no-source", `there is no folder ${from}`, { exit: EXIT.notFound })
+  }
+  const sources = manifest.files.map((file) => [file, sourceOf(from, file)] as const)
+  for (const [file, source] of sources) {
+    if (statSync(source, { throwIfNoEntry: false })?.isFile() === true) continue
+    throw new CtxError("no-source", `${from} has no ${file.path}`, {
+      hint: `it must hold ${manifest.files.map(({ path }) => path).join(" and ")}`,
+      exit: EXIT.notFound,
+    })
+  }
+  for (const [file, source] of sources) compare(source, file, from)
+}
+
+function compare(path: string, file: PinnedFile, from: string): void {
+  if (checkFile(path, file) === "ok") return
+  throw new CtxError("not-the-model", `${file.path} from ${from} is not the expected file`, {
+    hint: `its SHA-256 is ${sha256Of(path)}, not ${file.sha256}; nothing was installed`,
+  })
+}
+
+const fileAddress = (base: URL, { path }: PinnedFile): URL =>
+  new URL(path, base.href.endsWith("/") ? base : `${base.href}/`)
+
+/** Removes earlier models and the leftovers of a killed install. */
+function removeOthers(dataHome: string, folder: string): void {
+  for (const name of readdirSync(modelFolder(dataHome), { withFileTypes: true })) {
+    if (name.isDirectory() && name.name !== basename(folder)) {
+      rmSync(join(modelFolder(dataHome), name.name), { recursive: true, force: true })
+    }
+  }
+}
