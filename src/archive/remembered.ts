@@ -2,13 +2,13 @@
  * What the model wants kept: one line each in transcripts of our own, one per project, archived like the host's. So
  * notes are in the vault, and found, shown and rebuilt like everything else.
  */
-import { appendFileSync, closeSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { CtxError } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
+import { withLockFile } from "../util/lock.ts"
 import { knownOf } from "../vault/known.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
-import { lock, openLock } from "../vault/lock.ts"
 import { CopyReader } from "../vault/reader.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
 import { type Exclusion, isExcludedFolder } from "./excluded.ts"
@@ -82,15 +82,9 @@ function archive(place: Place, path: string, now: number): void {
  * @throws CtxError `busy`
  */
 function alone(dataHome: string, write: () => void): void {
-  const fd = openLock(join(dataHome, "notes.lock"))
-  try {
-    if (!lock(fd, performance.now() + PATIENCE)) {
-      throw new CtxError("busy", "another process is writing the notes", { hint: "try again" })
-    }
-    write()
-  } finally {
-    closeSync(fd)
-  }
+  withLockFile(join(dataHome, "notes.lock"), PATIENCE, write, () => {
+    throw new CtxError("busy", "another process is writing the notes", { hint: "try again" })
+  })
 }
 
 /** Removes from our transcripts what has been removed from the vault. */

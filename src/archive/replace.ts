@@ -12,8 +12,8 @@ import {
   renameSync,
   rmSync,
 } from "../util/fs.ts"
+import { lock, openLock } from "../util/lock.ts"
 import { dirname, join } from "../util/path.ts"
-import { lock, openLock } from "../vault/lock.ts"
 import {
   type Database,
   databasePath,

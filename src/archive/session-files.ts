@@ -3,8 +3,8 @@
 import { isMissing } from "../util/errors.ts"
 import { asideOf, readReplaced, tryTo } from "../util/files.ts"
 import { closeSync, existsSync, readdirSync, readFileSync, rmSync } from "../util/fs.ts"
+import { holdLockFile } from "../util/lock.ts"
 import { join } from "../util/path.ts"
-import { lock, openLock } from "../vault/lock.ts"
 
 export const sessionFolder = (dataHome: string): string => join(dataHome, "sessions")
 
@@ -18,12 +18,8 @@ const PATIENCE = 50
 export function changingSessions<T>(dataHome: string, change: () => T): T {
   // The very first call creates the folder, and there is nobody to disturb.
   if (!existsSync(sessionFolder(dataHome))) return change()
-  let fd: number | undefined
+  const fd = tryTo(() => holdLockFile(join(dataHome, "sessions.lock"), PATIENCE))
   try {
-    tryTo(() => {
-      fd = openLock(join(dataHome, "sessions.lock"))
-      lock(fd, performance.now() + PATIENCE)
-    })
     return change()
   } finally {
     if (fd !== undefined) closeSync(fd)

@@ -13,8 +13,8 @@ import {
 import { basename, dirname, join } from "node:path"
 import { CtxError, EXIT } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
+import { holdLockFile } from "../util/lock.ts"
 import { sha256Of } from "../util/sha256.ts"
-import { lock, openLock } from "../vault/lock.ts"
 import { addressOf, download } from "./download.ts"
 import { type Manifest, MINILM_URL, type PinnedFile, sizeOf } from "./manifest.ts"
 import { checkFile, folderOf, installedModel, manifestFile, modelFolder } from "./model-files.ts"
@@ -57,9 +57,8 @@ const PATIENCE = 20_000
 
 /** @returns a descriptor that holds the lock until it is closed */
 function lockModels(dataHome: string, wait = PATIENCE): number {
-  const held = openLock(join(dataHome, "models.lock"))
-  if (lock(held, performance.now() + wait)) return held
-  closeSync(held)
+  const held = holdLockFile(join(dataHome, "models.lock"), wait)
+  if (held !== undefined) return held
   throw new CtxError("busy", "another process is installing or removing a model", {
     hint: "try again when it is done",
   })

@@ -64,12 +64,18 @@ export async function reply(request: ReplyRequest): Promise<Reply> {
   const db = openDatabase(dataHome, { wait: left * WAIT_SHARE })
   const indexer = new Indexer(db, dataHome, index)
   // Never closed: closing the last connection would copy the log into the database and wait for the disk.
-  const answered = db
-    .transaction(() => {
-      for (const one of taken) indexer.indexOwn(one, start + left * VIEWS_SHARE)
-      return answer(db, indexer, request)
-    })
-    .immediate()
+  const answering = db.transaction(() => {
+    for (const one of taken) indexer.indexOwn(one, start + left * VIEWS_SHARE)
+    return answer(db, indexer, request)
+  })
+  let answered: Reply
+  try {
+    answered = answering.immediate()
+  } catch (error) {
+    // But then a second one is opened for reading, and whoever waits to replace the views would wait for this one.
+    db.close()
+    throw error
+  }
   indexer.settle()
   return { ...answered, lost }
 }

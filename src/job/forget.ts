@@ -14,9 +14,9 @@ import { sources } from "../archive/source.ts"
 import { eraseTraces, type Traces, toldOf } from "../archive/traces.ts"
 import { CtxError, codeOf, messageOf } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
-import { closeSync, mkdirSync, readFileSync, rmdirSync, rmSync } from "../util/fs.ts"
+import { mkdirSync, readFileSync, rmdirSync, rmSync } from "../util/fs.ts"
+import { withLockFile } from "../util/lock.ts"
 import { transcriptName, vaultFile } from "../vault/layout.ts"
-import { lock, openLock } from "../vault/lock.ts"
 import { rewriteCopy } from "../vault/rewrite.ts"
 import { temporaryOf } from "../vault/swap.ts"
 import { withTidyLock } from "../vault/tidy.ts"
@@ -78,13 +78,9 @@ export function resumeForgetting(dataHome: string, options: ForgetOptions): Forg
 
 function alone<T>(dataHome: string, wait: number, work: () => T): T {
   mkdirSync(dataHome, { recursive: true, mode: 0o700 })
-  const fd = openLock(join(dataHome, "forget.lock"))
-  try {
-    if (lock(fd, performance.now() + wait)) return work()
+  return withLockFile(join(dataHome, "forget.lock"), wait, work, () => {
     throw new CtxError("busy", "another process is forgetting", { hint: "try again when it is done" })
-  } finally {
-    closeSync(fd)
-  }
+  })
 }
 
 const noteOf = (dataHome: string): string => join(dataHome, "forgotten", "unfinished")

@@ -15,6 +15,7 @@ import {
   unlinkSync,
   writeSync,
 } from "../util/fs.ts"
+import { lock } from "../util/lock.ts"
 import { dirname } from "../util/path.ts"
 import {
   dataFrame,
@@ -31,7 +32,6 @@ import {
   type VaultHeader,
 } from "./frame.ts"
 import { supersededPath } from "./layout.ts"
-import { lock } from "./lock.ts"
 
 /** Where a data frame lies and what it holds. */
 export interface Segment extends RangeNote {

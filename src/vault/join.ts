@@ -4,6 +4,7 @@
  */
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, unlinkSync } from "node:fs"
 import { CtxError } from "../util/errors.ts"
+import { lock } from "../util/lock.ts"
 import { branchId, copyUpTo, precedes } from "./branch.ts"
 import { asItIs } from "./capture.ts"
 import {
@@ -24,7 +25,6 @@ import {
 } from "./file.ts"
 import { dataFrame, encodeNote, NOTE_SIZE, sha256 } from "./frame.ts"
 import { supersededPath } from "./layout.ts"
-import { lock } from "./lock.ts"
 import { sameButForFiller } from "./original.ts"
 import { CopyReader, isBegunOnly, tailOf as tailAt } from "./reader.ts"
 import type { Edit } from "./rewrite.ts"

@@ -1,7 +1,7 @@
 /** Removes what keeps a copy from being written, and holds nothing of a transcript. */
 import { closeSync, fstatSync, openSync, renameSync, unlinkSync } from "node:fs"
+import { lock } from "../util/lock.ts"
 import { holdsNothing, inodeOf } from "./file.ts"
-import { lock } from "./lock.ts"
 
 /** Removes a copy that was begun and holds nothing, unless somebody is writing it. */
 export function removeBegun(file: string): void {

@@ -16,6 +16,7 @@ import {
 } from "node:fs"
 import { dirname } from "node:path"
 import { CtxError } from "../util/errors.ts"
+import { lock } from "../util/lock.ts"
 import {
   behind,
   inodeOf,
@@ -28,7 +29,6 @@ import {
   writeFully,
 } from "./file.ts"
 import { dataFrame, encodeNote, frameContent, NOTE_SIZE, type RangeNote, sha256 } from "./frame.ts"
-import { lock } from "./lock.ts"
 
 /** Takes 14 ms per MB, where level 3 takes 3, and saves a tenth. Higher levels take ten times as long. */
 const LEVEL = 9

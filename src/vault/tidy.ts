@@ -2,9 +2,9 @@
 import { closeSync, rmSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { isMissing, messageOf } from "../util/errors.ts"
+import { holdLockFile } from "../util/lock.ts"
 import { type Compacted, compactCopy, type Layout, layoutOf } from "./compact.ts"
 import { vaultFile } from "./layout.ts"
-import { lock, openLock } from "./lock.ts"
 import { temporaryOf } from "./swap.ts"
 import { vaultFiles } from "./walk.ts"
 
@@ -149,15 +149,16 @@ const isWorthIt = ({ frames, merged, bytes }: Layout): boolean =>
  * @returns undefined if another process held it throughout, or there is no archive
  */
 export function withTidyLock<T>(dataHome: string, wait: number, work: () => T): T | undefined {
-  let fd: number
+  let fd: number | undefined
   try {
-    fd = openLock(join(dataHome, "compact.lock"))
+    fd = holdLockFile(join(dataHome, "compact.lock"), wait)
   } catch (error) {
     if (isMissing(error)) return undefined
     throw error
   }
+  if (fd === undefined) return undefined
   try {
-    return lock(fd, performance.now() + wait) ? work() : undefined
+    return work()
   } finally {
     closeSync(fd)
   }

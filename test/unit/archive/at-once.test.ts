@@ -10,8 +10,8 @@ import { changingSessions, sessionFolder } from "../../../src/archive/session-fi
 import { changeState, readState, writeState } from "../../../src/hook/state.ts"
 import { FILTERED } from "../../../src/secrets/filter.ts"
 import { tryLock } from "../../../src/util/libc.ts"
+import { openLock } from "../../../src/util/lock.ts"
 import { vaultFile, vaultPath } from "../../../src/vault/layout.ts"
-import { openLock } from "../../../src/vault/lock.ts"
 import { prepareSpool, spoolFolders } from "../../../src/vault/spool-folders.ts"
 import { contentOf } from "../../support/machine.ts"
 
