@@ -2,7 +2,8 @@
 
 import { isMissing } from "../util/errors.ts"
 import { asideOf, readReplaced, tryTo } from "../util/files.ts"
-import { closeSync, existsSync, readdirSync, readFileSync, rmSync } from "../util/fs.ts"
+import { closeSync, existsSync, readFileSync, rmSync } from "../util/fs.ts"
+import { namesIn, readJson } from "../util/json-files.ts"
 import { holdLockFile } from "../util/lock.ts"
 import { join } from "../util/path.ts"
 
@@ -33,14 +34,6 @@ export function resumedAt(dataHome: string, session: string): number {
   return typeof state?.resumedAt === "number" ? state.resumedAt : 0
 }
 
-function readJson(file: string): unknown {
-  try {
-    return JSON.parse(readFileSync(file, "utf8"))
-  } catch {
-    return undefined
-  }
-}
-
 /** The autopilot's state of the session with the latest prompt, for other tools. */
 export const sharedState = (dataHome: string): string => join(dataHome, "autopilot-state.json")
 
@@ -68,7 +61,7 @@ export function removeSessionFiles(
   wanted: (name: string, bytes: Uint8Array) => boolean,
 ): number {
   let removed = 0
-  for (const name of namesIn(sessionFolder(dataHome))) {
+  for (const name of namesIn(sessionFolder(dataHome), isMissing)) {
     const file = join(sessionFolder(dataHome), name)
     try {
       if (!wanted(name, readFileSync(file))) continue
@@ -80,13 +73,4 @@ export function removeSessionFiles(
     removed++
   }
   return removed
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch (error) {
-    if (isMissing(error)) return []
-    throw error
-  }
 }

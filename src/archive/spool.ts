@@ -5,8 +5,9 @@
 import { join } from "node:path"
 import type { Paths } from "../config/load.ts"
 import { codeOf, messageOf } from "../util/errors.ts"
-import { statsOf, writeWhole } from "../util/files.ts"
-import { readdirSync, readFileSync, rmSync } from "../util/fs.ts"
+import { statsOf, tryTo, writeWhole } from "../util/files.ts"
+import { rmSync } from "../util/fs.ts"
+import { namesIn, readJson, writeJson } from "../util/json-files.ts"
 import { knownOf } from "../vault/known.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { captureToSpool } from "../vault/spool.ts"
@@ -73,12 +74,10 @@ export function newerState(paths: Paths, session: string): unknown {
   for (const folder of existingSpools(paths)) {
     const file = stateFile(folder, session)
     if (changed(file) <= newest) continue
-    try {
-      found = JSON.parse(readFileSync(file, "utf8"))
-      newest = changed(file)
-    } catch {
-      // Half of it is as good as nothing.
-    }
+    const state = readJson(file)
+    if (state === undefined) continue
+    found = state
+    newest = changed(file)
   }
   return found
 }
@@ -107,11 +106,8 @@ const reasonFile = (folder: string): string => join(folder, "reason.json")
 function rememberReason(folder: string, cause: unknown, now: number): void {
   const time = new Date(now).toISOString()
   const reason: SpoolReason = { time, code: codeOf(cause), message: messageOf(cause) }
-  try {
-    writeWhole(reasonFile(folder), JSON.stringify(reason))
-  } catch {
-    // The bytes matter more than the reason.
-  }
+  // The bytes matter more than the reason.
+  tryTo(() => writeJson(reasonFile(folder), reason))
 }
 
 export const forgetReason = (folder: string): void => rmSync(reasonFile(folder), { force: true })
@@ -131,27 +127,19 @@ export function spoolStatus(paths: SpoolPaths): SpoolStatus[] {
     const files = vaultFiles(folder)
     if (files.length === 0) return []
     const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
-    return [{ folder, transcripts: files.length, bytes, reason: reasonIn(folder) ?? null }]
+    return [
+      {
+        folder,
+        transcripts: files.length,
+        bytes,
+        reason: (readJson(reasonFile(folder)) as SpoolReason | undefined) ?? null,
+      },
+    ]
   })
 }
 
-function reasonIn(folder: string): SpoolReason | undefined {
-  try {
-    return JSON.parse(readFileSync(reasonFile(folder), "utf8")) as SpoolReason
-  } catch {
-    return undefined
-  }
-}
-
 /** Files of sessions' state in one spool folder. */
-export function spooledStates(folder: string): { session: string; file: string }[] {
-  try {
-    const names = readdirSync(join(folder, "sessions")).filter((name) => name.endsWith(".json"))
-    return names.map((name) => ({
-      session: name.slice(0, -".json".length),
-      file: stateFile(folder, name.slice(0, -".json".length)),
-    }))
-  } catch {
-    return []
-  }
-}
+export const spooledStates = (folder: string): { session: string; file: string }[] =>
+  namesIn(join(folder, "sessions"))
+    .filter((name) => name.endsWith(".json"))
+    .map((name) => ({ session: name.slice(0, -".json".length), file: join(folder, "sessions", name) }))

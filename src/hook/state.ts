@@ -9,7 +9,8 @@ import { changingSessions, sessionFolder } from "../archive/session-files.ts"
 import type { ContextState } from "../autopilot/context.ts"
 import { codeOf } from "../util/errors.ts"
 import { readReplaced, replaceSoon, tryTo, writePrivate } from "../util/files.ts"
-import { linkSync, readFileSync, unlinkSync } from "../util/fs.ts"
+import { linkSync, unlinkSync } from "../util/fs.ts"
+import { readJson } from "../util/json-files.ts"
 import { join } from "../util/path.ts"
 
 export interface SessionState {
@@ -131,11 +132,3 @@ export function claimStart(dataHome: string, session: string, now: number): bool
 
 /** Calls of the same kind within this many ms are about the same event. */
 export const SAME_EVENT = 500
-
-function readJson(file: string): unknown {
-  try {
-    return JSON.parse(readFileSync(file, "utf8"))
-  } catch {
-    return undefined
-  }
-}

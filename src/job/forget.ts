@@ -13,8 +13,8 @@ import { refuseNewer } from "../archive/replace.ts"
 import { sources } from "../archive/source.ts"
 import { eraseTraces, type Traces, toldOf } from "../archive/traces.ts"
 import { CtxError, codeOf, messageOf } from "../util/errors.ts"
-import { writeWhole } from "../util/files.ts"
-import { mkdirSync, readFileSync, rmdirSync, rmSync } from "../util/fs.ts"
+import { mkdirSync, rmdirSync, rmSync } from "../util/fs.ts"
+import { readJson, writeJson } from "../util/json-files.ts"
 import { withLockFile } from "../util/lock.ts"
 import { transcriptName, vaultFile } from "../vault/layout.ts"
 import { rewriteCopy } from "../vault/rewrite.ts"
@@ -87,17 +87,12 @@ const noteOf = (dataHome: string): string => join(dataHome, "forgotten", "unfini
 
 function noteUnfinished(dataHome: string, tombstones: readonly Tombstone[]): void {
   const all = new Set([...unfinished(dataHome), ...tombstones.map(({ session }) => session)])
-  writeWhole(noteOf(dataHome), JSON.stringify([...all]))
+  writeJson(noteOf(dataHome), [...all])
 }
 
 /** Sessions with something to forget that may not be done yet. */
-export function unfinished(dataHome: string): string[] {
-  try {
-    return JSON.parse(readFileSync(noteOf(dataHome), "utf8")) as string[]
-  } catch {
-    return []
-  }
-}
+export const unfinished = (dataHome: string): string[] =>
+  (readJson(noteOf(dataHome)) as string[] | undefined) ?? []
 
 function finish(dataHome: string, options: ForgetOptions): Forgot {
   const { wait, onProgress, matches, more } = options

@@ -8,8 +8,8 @@
  */
 
 import { CtxError, codeOf, isMissing, messageOf } from "../util/errors.ts"
-import { writeWhole } from "../util/files.ts"
-import { closeSync, existsSync, fsyncSync, openSync, readdirSync, readFileSync, rmSync } from "../util/fs.ts"
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, rmSync } from "../util/fs.ts"
+import { hashName, namesIn, writeJson } from "../util/json-files.ts"
 import { join } from "../util/path.ts"
 import type { Edit } from "./rewrite.ts"
 
@@ -47,7 +47,7 @@ const NEWLINE = 0x0a
 const folder = (dataHome: string): string => join(dataHome, "forgotten")
 
 const fileOf = (dataHome: string, session: string): string =>
-  join(folder(dataHome), `${Bun.hash.xxHash64(session, 0n).toString(16)}.json`)
+  join(folder(dataHome), `${hashName(session)}.json`)
 
 /**
  * The session that a tombstone is about, without the subagent.
@@ -108,19 +108,15 @@ export function listTombstones(dataHome: string): Tombstone[] {
 /** Number of sessions of which something is forgotten. */
 export const tombstoneCount = (dataHome: string): number => names(dataHome).length
 
-function names(dataHome: string): string[] {
-  try {
-    return readdirSync(folder(dataHome)).filter((name) => /^[0-9a-f]+\.json$/.test(name))
-  } catch (error) {
-    if (isMissing(error) || codeOf(error) === "EACCES") return []
-    throw error
-  }
-}
+const names = (dataHome: string): string[] =>
+  namesIn(folder(dataHome), (error) => isMissing(error) || codeOf(error) === "EACCES").filter((name) =>
+    /^[0-9a-f]+\.json$/.test(name),
+  )
 
 /** Flushes to disk before returning: what is deleted next must not come back after a power cut. */
 export function writeTombstone(dataHome: string, tombstone: Tombstone): void {
   const file = fileOf(dataHome, tombstone.session)
-  writeWhole(file, JSON.stringify(tombstone))
+  writeJson(file, tombstone)
   for (const path of [file, folder(dataHome)]) {
     const fd = openSync(path, "r")
     fsyncSync(fd)
