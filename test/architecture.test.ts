@@ -94,7 +94,7 @@ const DYNAMIC_DOORS = [
   "cli/router.ts",
   "cli/commands/mcp.ts",
   "cli/commands/search.ts",
-  "hook/handle.ts",
+  "hook/handle-event.ts",
   "hook/run.ts",
   "hook/reply.ts",
   "embed/embedder.ts",

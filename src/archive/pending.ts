@@ -7,7 +7,7 @@
 
 import { isMissing } from "../util/errors.ts"
 import { readFileSync, rmSync, statSync } from "../util/fs.ts"
-import { dropFile, hashName, namesIn, takeFile, writeJson } from "../util/json-files.ts"
+import { dropFile, fileNamesIn, hashName, takeFile, writeJson } from "../util/json-files.ts"
 import { join } from "../util/path.ts"
 import { isSuperseded } from "../vault/layout.ts"
 
@@ -33,7 +33,7 @@ function markersOf(dataHome: string, copy: string): string[] {
 }
 
 const markerNames = (dataHome: string): string[] =>
-  namesIn(folder(dataHome)).filter((name) => name.endsWith(".json"))
+  fileNamesIn(folder(dataHome)).filter((name) => name.endsWith(".json"))
 
 /** Whether nothing waits for the views. */
 export const isSettled = (dataHome: string): boolean => markerNames(dataHome).length === 0

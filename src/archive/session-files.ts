@@ -3,7 +3,7 @@
 import { isMissing } from "../util/errors.ts"
 import { asideOf, readReplaced, tryTo } from "../util/files.ts"
 import { closeSync, existsSync, readFileSync, rmSync } from "../util/fs.ts"
-import { namesIn, readJson } from "../util/json-files.ts"
+import { fileNamesIn, readJson } from "../util/json-files.ts"
 import { holdLockFile } from "../util/lock.ts"
 import { join } from "../util/path.ts"
 
@@ -61,7 +61,7 @@ export function removeSessionFiles(
   wanted: (name: string, bytes: Uint8Array) => boolean,
 ): number {
   let removed = 0
-  for (const name of namesIn(sessionFolder(dataHome), isMissing)) {
+  for (const name of fileNamesIn(sessionFolder(dataHome), isMissing)) {
     const file = join(sessionFolder(dataHome), name)
     try {
       if (!wanted(name, readFileSync(file))) continue

@@ -7,15 +7,15 @@ import type { Paths } from "../config/load.ts"
 import { codeOf, messageOf } from "../util/errors.ts"
 import { statsOf, tryTo, writeWhole } from "../util/files.ts"
 import { rmSync } from "../util/fs.ts"
-import { namesIn, readJson, writeJson } from "../util/json-files.ts"
-import { knownOf } from "../vault/known.ts"
+import { fileNamesIn, readJson, writeJson } from "../util/json-files.ts"
+import { captureToSpool } from "../vault/capture-to-spool.ts"
+import { knownOf } from "../vault/known-values.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
-import { captureToSpool } from "../vault/spool.ts"
 import { existingSpools, prepareSpool, type SpoolPaths, spoolFolders } from "../vault/spool-folders.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
 import { vaultFiles } from "../vault/walk.ts"
+import { sessionOf, type Taken, type TakeOptions } from "./capture-transcript.ts"
 import { markPending, type Pending } from "./pending.ts"
-import { sessionOf, type Taken, type TakeOptions } from "./take.ts"
 
 /** The latest reason why something had to be spooled. */
 export interface SpoolReason {
@@ -25,7 +25,7 @@ export interface SpoolReason {
   readonly message: string
 }
 
-/** Like `take`, into the first place that can be written. None of it can be indexed yet. */
+/** Like `captureTranscript`, into the first place that can be written. None of it can be indexed yet. */
 export function takeToSpool(paths: Paths, path: string, options: TakeOptions, cause: unknown): Taken {
   const copy = vaultPath(path, paths.home)
   const session = sessionOf(path, options.parent)
@@ -140,6 +140,6 @@ export function spoolStatus(paths: SpoolPaths): SpoolStatus[] {
 
 /** Files of sessions' state in one spool folder. */
 export const spooledStates = (folder: string): { session: string; file: string }[] =>
-  namesIn(join(folder, "sessions"))
+  fileNamesIn(join(folder, "sessions"))
     .filter((name) => name.endsWith(".json"))
     .map((name) => ({ session: name.slice(0, -".json".length), file: join(folder, "sessions", name) }))

@@ -5,8 +5,8 @@
 import { rmSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { codeOf, isDamage, isMissing } from "../util/errors.ts"
-import { namesIn } from "../util/json-files.ts"
-import { removeKnown } from "../vault/known.ts"
+import { fileNamesIn } from "../util/json-files.ts"
+import { removeKnown } from "../vault/known-values.ts"
 import { type Database, databasePath, openDatabase } from "./database.ts"
 import { dropPending } from "./pending.ts"
 import { dropPointers } from "./pointers.ts"
@@ -58,7 +58,7 @@ export function removeKeptDatabases(dataHome: string): void {
 
 /** The copies of damaged databases. */
 export function keptDatabases(dataHome: string): string[] {
-  const names = namesIn(dataHome, isMissing).filter((name) => /^archive\.db\.damaged-/.test(name))
+  const names = fileNamesIn(dataHome, isMissing).filter((name) => /^archive\.db\.damaged-/.test(name))
   return names.map((name) => join(dataHome, name))
 }
 

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path"
 import { openForReading, type Totals, totals } from "../archive/read.ts"
 import { isolatedEnvironment, loadSettings, type Paths } from "../config/load.ts"
 import { sweepDue } from "../job/sweep.ts"
-import { type VerifyReport, verify } from "../vault/verify.ts"
+import { type VerifyReport, verify } from "../vault/verify-vault.ts"
 import { type Check, checks } from "./checks.ts"
 import { type DemoSession, demoSession } from "./session.ts"
 

@@ -1,7 +1,7 @@
 /** Everything that is waiting: markers for the views, requests to the background job, bytes in the spool. */
 import { readdirSync, statSync } from "node:fs"
 import { join } from "node:path"
-import { runJob } from "../job/run.ts"
+import { runJob } from "../job/run-job.ts"
 import { bytes, count } from "../util/text.ts"
 import { type Finding, finding, MINUTE, type Patient, type SpoolCount } from "./finding.ts"
 

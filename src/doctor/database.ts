@@ -8,8 +8,8 @@ import {
   SCHEMA_VERSION,
   schemaVersion,
 } from "../archive/database.ts"
+import { repair } from "../archive/open-or-repair.ts"
 import { shapeProblem } from "../archive/shape.ts"
-import { repair } from "../archive/whole.ts"
 import { isDamage, isMissing, messageOf } from "../util/errors.ts"
 import { bytes, count } from "../util/text.ts"
 import { vaultFiles } from "../vault/walk.ts"

@@ -1,10 +1,10 @@
 /** The installed version of Claude Code, and what it can do for us. */
 import { closeSync } from "node:fs"
 import { abilitiesOf, isTried, lackingIn, OLDEST_TRIED } from "../host/versions.ts"
-import { transcriptsBelow } from "../job/transcripts.ts"
+import { transcriptsBelow } from "../job/find-transcripts.ts"
 import { statsOf } from "../util/files.ts"
 import { readExactly } from "../vault/file.ts"
-import { openSource } from "../vault/original.ts"
+import { openSource } from "../vault/source-file.ts"
 import { output } from "./child.ts"
 import { type Finding, finding, type Patient } from "./finding.ts"
 import { projectsOf } from "./our-hooks.ts"

@@ -1,9 +1,9 @@
 /** The host's transcripts: what the vault lacks of them, and which the host is about to delete. */
 import { join } from "node:path"
 import { cleanUpPeriod, DAY, dueUntil } from "../host/clean-up.ts"
+import { transcriptsBelow } from "../job/find-transcripts.ts"
 import { importTranscripts } from "../job/import.ts"
 import type { ImportedFile } from "../job/import-file.ts"
-import { transcriptsBelow } from "../job/transcripts.ts"
 import { CtxError } from "../util/errors.ts"
 import { statsOf } from "../util/files.ts"
 import { localDate } from "../util/local-time.ts"

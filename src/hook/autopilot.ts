@@ -3,7 +3,7 @@
  * (docs/adr/0003). Called only when the glance in watch.ts is not enough.
  */
 
-import type { Taken } from "../archive/take.ts"
+import type { Taken } from "../archive/capture-transcript.ts"
 import { stateDocument, warning } from "../autopilot/advice.ts"
 import type { ContextState } from "../autopilot/context.ts"
 import { learnPoints, learntPoints, publishState, toldWindow } from "../autopilot/files.ts"
@@ -12,14 +12,14 @@ import { follow, type Judgement, judge } from "../autopilot/track.ts"
 import { hostLimits, type Settings } from "../config/load.ts"
 import { glance } from "../transcript/glance.ts"
 import { readExactly } from "../vault/file.ts"
-import { withSource } from "../vault/original.ts"
+import { withSource } from "../vault/source-file.ts"
 import type { HookEvent } from "./event.ts"
 
 /** Bytes to read at the end of the transcript when another process archived the new part. */
 const TAIL = 1 << 20
 const NEWLINE = 0x0a
 
-export interface Watched {
+export interface CloseLook {
   readonly context: ContextState
   /** Set at a human's prompt, once there is a reading. */
   readonly judgement: Judgement | undefined
@@ -39,7 +39,7 @@ export interface Watch {
   readonly now: number
 }
 
-export function watch({ event, settings, known, own, isPrompt, now }: Watch): Watched {
+export function watch({ event, settings, known, own, isPrompt, now }: Watch): CloseLook {
   const { dataHome } = settings.paths
   let context = own === undefined ? known : followed(known, own)
   const { model } = context

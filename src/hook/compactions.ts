@@ -3,10 +3,10 @@
  * the host writes the compaction down. If none was called (hooks were off or too slow, or the host ended), only the
  * transcript tells of it. Looks at new bytes only, and reads no file as long as hooks have seen them all arrive.
  */
-import type { Taken } from "../archive/take.ts"
+import type { Taken } from "../archive/capture-transcript.ts"
 import { compactionOffsets } from "../transcript/glance.ts"
 import { readExactly } from "../vault/file.ts"
-import { withSource } from "../vault/original.ts"
+import { withSource } from "../vault/source-file.ts"
 import type { HookEvent } from "./event.ts"
 import { announcedAt, compactionUnanswered, type SessionState } from "./state.ts"
 

@@ -1,11 +1,11 @@
 /** The reply for events that give the model something: one connection, one transaction. */
 
+import { captureTranscript, type Taken } from "../archive/capture-transcript.ts"
 import { type Database, databasePath, openDatabase } from "../archive/database.ts"
 import { isExcluded } from "../archive/excluded.ts"
 import { listPending, type Pending } from "../archive/pending.ts"
 import { writePointer } from "../archive/pointers.ts"
 import { projectOf } from "../archive/project.ts"
-import { type Taken, take } from "../archive/take.ts"
 import type { Settings } from "../config/load.ts"
 import { gather, gatherBrief } from "../restore/gather.ts"
 import { renderInstructions } from "../restore/instructions.ts"
@@ -16,12 +16,12 @@ import { latestSession, spokenIn } from "../restore/scope.ts"
 import { compileLate } from "../util/compiling.ts"
 import { statSync } from "../util/fs.ts"
 import { dirname } from "../util/path.ts"
-import { knownOf } from "../vault/known.ts"
-import { claimAnswer, rememberGiven } from "./answers.ts"
+import { knownOf } from "../vault/known-values.ts"
+import { claimAnswer, rememberGiven } from "./claim-answer.ts"
 import { CLEAR_LASTS, claimClear, isCleared, SILENT_CLEAR_LASTS } from "./clears.ts"
 import { additionalContext, type HookEvent } from "./event.ts"
 import { Indexer } from "./indexer.ts"
-import { type Compaction, lastCompaction, missedCompaction } from "./missed.ts"
+import { type FoundCompaction, lastCompaction, missedCompaction } from "./missed.ts"
 import { restored } from "./restored.ts"
 import { answeredAt, compactionUnanswered, type SessionState } from "./state.ts"
 
@@ -206,7 +206,7 @@ function indexSession(indexer: Indexer, { event, settings, now, deadline }: Repl
   if (isExcluded(settings.paths, path)) return
   const until = performance.now() + OTHERS_TIME
   const options = { now, deadline: until, hurried: true, lastLine: "whole", known: knownOf } as const
-  const taken = take(settings.paths, path, options)
+  const taken = captureTranscript(settings.paths, path, options)
   indexer.index(taken, deadline - OTHERS_TIME, taken.fresh)
 }
 
@@ -216,7 +216,7 @@ function restore(
   request: ReplyRequest,
   source: RestoreSource,
   from: string,
-  missed?: Compaction,
+  missed?: FoundCompaction,
 ): Given {
   if (!claimAnswer(db, request, source)) return NOTHING
   const { event, settings } = request

@@ -10,7 +10,7 @@ import { logError } from "../util/log.ts"
 import { answerHost } from "../util/write.ts"
 import { endNow } from "./end.ts"
 import { decodeEvent, eventNamed } from "./event.ts"
-import { handle } from "./handle.ts"
+import { handle } from "./handle-event.ts"
 import { readDocument } from "./stdin.ts"
 
 /** Share of the deadline for waiting for the host's document. */

@@ -2,7 +2,7 @@
  * The autopilot's part of a hook call. For most calls a glance is enough; the close look (autopilot.ts) is taken when
  * something noteworthy has happened.
  */
-import type { Taken } from "../archive/take.ts"
+import type { Taken } from "../archive/capture-transcript.ts"
 import { type ContextState, NEW_CONTEXT } from "../autopilot/context.ts"
 import type { Settings } from "../config/load.ts"
 import type { Config } from "../config/options.ts"

@@ -7,7 +7,7 @@ import { vaultFile } from "../vault/layout.ts"
 import { CopyReader } from "../vault/reader.ts"
 import {
   emptyTombstone,
-  fill,
+  fillSpans,
   lineHash,
   ownerOf,
   readTombstone,
@@ -142,7 +142,7 @@ function* foundLine(parts: readonly Uint8Array[], finder: Finder): Generator<Fou
   const spans = finder(line)
   if (spans.length === 0) return
   const after = new Uint8Array(line)
-  fill(after, spans)
+  fillSpans(after, spans)
   let from = 0
   const pieces = parts.map((bytes) => {
     const within = clipped(spans, from, from + bytes.length)

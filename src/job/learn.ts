@@ -2,13 +2,13 @@
  * Looks again for secrets in transcripts that are archived: when hooks may not have been able to note what they had
  * recognised, or older rules did not recognise it.
  */
-import { sessionOf } from "../archive/take.ts"
+import { sessionOf } from "../archive/capture-transcript.ts"
 import type { Paths } from "../config/load.ts"
 import { readExactly } from "../vault/file.ts"
-import { knownOf } from "../vault/known.ts"
+import { knownOf } from "../vault/known-values.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
-import { withSource } from "../vault/original.ts"
 import { tailOf } from "../vault/reader.ts"
+import { withSource } from "../vault/source-file.ts"
 
 const LEARNT_AT_ONCE = 1 << 20
 const NEWLINE = 0x0a

@@ -8,7 +8,7 @@ import { isAlive } from "../util/alive.ts"
 import { isMissing } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
 import { renameSync, rmSync, unlinkSync } from "../util/fs.ts"
-import { dropFile, hashName, namesIn, readJson } from "../util/json-files.ts"
+import { dropFile, fileNamesIn, hashName, readJson } from "../util/json-files.ts"
 import { join } from "../util/path.ts"
 
 export interface JobRequest {
@@ -100,7 +100,7 @@ export function waitingRequests(dataHome: string): JobRequest[] {
   return names(dataHome).flatMap((name) => (isWhole(name) ? (read(join(folder(dataHome), name)) ?? []) : []))
 }
 
-const names = (dataHome: string): string[] => namesIn(folder(dataHome)).sort()
+const names = (dataHome: string): string[] => fileNamesIn(folder(dataHome)).sort()
 
 function read(file: string): JobRequest | undefined {
   const document = readJson(file)

@@ -38,7 +38,7 @@ export const dropFile = (file: string): void => {
  *
  * @param isNone whether an error means that there are none
  */
-export function namesIn(folder: string, isNone: (error: unknown) => boolean = () => true): string[] {
+export function fileNamesIn(folder: string, isNone: (error: unknown) => boolean = () => true): string[] {
   try {
     return readdirSync(folder)
   } catch (error) {

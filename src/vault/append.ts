@@ -14,7 +14,7 @@ import {
   segmentsBackwards,
 } from "./file.ts"
 import { TAIL_WINDOW, xxh64 } from "./frame.ts"
-import { Values } from "./known.ts"
+import { ValuesInMemory } from "./known-values.ts"
 import { archivedIn, stretchesFrom } from "./reader.ts"
 
 /** UTF-16 units of lines in one frame, give or take a line. */
@@ -87,7 +87,7 @@ function writeLines(
   let tail = endOf(held)
   let hidden = held.tail.last?.hidden ?? 0
   // What is recognised anywhere in them is filled everywhere.
-  const values = new Values()
+  const values = new ValuesInMemory()
   const filter = (
     original: Buffer,
     hiddenBefore: number,

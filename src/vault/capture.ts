@@ -22,8 +22,8 @@ import {
   type Tail,
 } from "./file.ts"
 import type { Base } from "./frame.ts"
-import { continues, follows, hashAfter, openSource, sameStart, tailHash } from "./original.ts"
 import type { Edit } from "./rewrite.ts"
+import { continues, follows, hashAfter, openSource, sameStart, tailHash } from "./source-file.ts"
 import type { Forgotten } from "./tombstones.ts"
 
 /**
@@ -32,7 +32,7 @@ import type { Forgotten } from "./tombstones.ts"
  */
 const CHUNK = 256 << 10
 /** Longer lines are cut into frames of this length, and not indexed. No line of a real host comes near. */
-export const LONGEST_LINE = 64 << 20
+export const LONGEST_UNCUT = 64 << 20
 /** The limit when somebody waits: compressing and indexing a line takes 30 ms per MB, whatever it contains. */
 const LONGEST_HURRIED = 16 << 20
 const NEWLINE = 0x0a
@@ -85,7 +85,7 @@ export interface KnownLines {
   readonly edit: Edit
 }
 
-/** Fills what was recognised as a secret once in a session wherever it occurs (known.ts). */
+/** Fills what was recognised as a secret once in a session wherever it occurs (known-values.ts). */
 export interface KnownValues {
   fill(lines: KnownLines): Uint8Array
 }
@@ -291,7 +291,7 @@ function readLines(
       return rest.length === 0 || lastLine === "any" || isWholeObject(rest) ? bytes : bytes.subarray(0, end)
     }
     if (end > 0) return bytes.subarray(0, end)
-    if (length >= LONGEST_LINE) return bytes
+    if (length >= LONGEST_UNCUT) return bytes
   }
 }
 

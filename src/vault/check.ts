@@ -12,8 +12,8 @@ import {
   segmentsBackwards,
 } from "./file.ts"
 import { sha256 } from "./frame.ts"
-import { openSource, sameButForFiller } from "./original.ts"
 import { openCopy } from "./reader.ts"
+import { openSource, sameButForFiller } from "./source-file.ts"
 
 export interface CopyCheck {
   /** Where the host keeps the transcript; undefined if the copy does not begin with our header. */

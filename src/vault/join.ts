@@ -25,9 +25,9 @@ import {
 } from "./file.ts"
 import { dataFrame, encodeNote, NOTE_SIZE, sha256 } from "./frame.ts"
 import { supersededPath } from "./layout.ts"
-import { sameButForFiller } from "./original.ts"
 import { CopyReader, isBegunOnly, tailOf as tailAt } from "./reader.ts"
 import type { Edit } from "./rewrite.ts"
+import { sameButForFiller } from "./source-file.ts"
 import type { Forgotten } from "./tombstones.ts"
 
 /**

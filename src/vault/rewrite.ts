@@ -8,7 +8,7 @@ import { closeSync, fstatSync, rmSync } from "node:fs"
 import { CtxError } from "../util/errors.ts"
 import { readExactly, readTail, type Segment, segmentsBackwards, type Tail, writeFully } from "./file.ts"
 import { openCopy } from "./reader.ts"
-import { copyFrame, damaged, provenContent, swapCopy, temporaryOf, wholeChain, writeFrame } from "./swap.ts"
+import { copyFrame, damaged, provenContent, replacementOf, swapCopy, wholeChain, writeFrame } from "./swap.ts"
 
 /**
  * @param content of one frame: whole lines. Must not be changed
@@ -36,7 +36,7 @@ export interface Rewritten {
 const PATIENCE = 10_000
 
 /**
- * Only one process may call this at a time (`withTidyLock` in tidy.ts). Also edits what is appended meanwhile.
+ * Only one process may call this at a time (`withCompactLock`). Also edits what is appended meanwhile.
  *
  * @param file absolute path of the copy
  * @returns undefined if there is no such copy
@@ -44,7 +44,7 @@ const PATIENCE = 10_000
  * the copy was set aside meanwhile; the copy stays as it is
  */
 export function rewriteCopy(file: string, edit: Edit, stamp?: Stamp): Rewritten | undefined {
-  rmSync(temporaryOf(file), { force: true })
+  rmSync(replacementOf(file), { force: true })
   const fd = openCopy(file)
   if (fd === undefined) return undefined
   try {

@@ -34,7 +34,7 @@ import { dataFrame, encodeNote, frameContent, NOTE_SIZE, type RangeNote, sha256 
 const LEVEL = 9
 
 /** Lacks the ending of a copy, so what a killed process leaves is never taken for one. */
-export const temporaryOf = (file: string): string => `${file}.compact`
+export const replacementOf = (file: string): string => `${file}.compact`
 
 export interface Writer {
   /** Writes the new file's beginning. Returns its length. */
@@ -44,7 +44,7 @@ export interface Writer {
 }
 
 /**
- * Only one process may call this at a time (tidy.ts).
+ * Only one process may call this at a time (compact-vault.ts).
  *
  * @param file absolute path of the copy
  * @param fd a descriptor of it
@@ -52,7 +52,7 @@ export interface Writer {
  * @returns length of the new file; undefined if a writer held the lock throughout, or the copy was set aside
  */
 export function swapCopy(file: string, fd: number, patience: number, writer: Writer): number | undefined {
-  const target = temporaryOf(file)
+  const target = replacementOf(file)
   const out = openSync(target, "w+", 0o600)
   try {
     chmodSync(target, fstatSync(fd).mode & 0o777)

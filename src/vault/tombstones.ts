@@ -9,7 +9,7 @@
 
 import { CtxError, codeOf, isMissing, messageOf } from "../util/errors.ts"
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, rmSync } from "../util/fs.ts"
-import { hashName, namesIn, writeJson } from "../util/json-files.ts"
+import { fileNamesIn, hashName, writeJson } from "../util/json-files.ts"
 import { join } from "../util/path.ts"
 import type { Edit } from "./rewrite.ts"
 
@@ -109,7 +109,7 @@ export function listTombstones(dataHome: string): Tombstone[] {
 export const tombstoneCount = (dataHome: string): number => names(dataHome).length
 
 const names = (dataHome: string): string[] =>
-  namesIn(folder(dataHome), (error) => isMissing(error) || codeOf(error) === "EACCES").filter((name) =>
+  fileNamesIn(folder(dataHome), (error) => isMissing(error) || codeOf(error) === "EACCES").filter((name) =>
     /^[0-9a-f]+\.json$/.test(name),
   )
 
@@ -158,7 +158,7 @@ function filled(content: Uint8Array, { key, lines }: Tombstone): Uint8Array {
       if (spans === undefined) break
       // Copied, which `slice` of a Buffer would not do.
       if (out === content) out = new Uint8Array(content)
-      fill(out.subarray(start, end), spans)
+      fillSpans(out.subarray(start, end), spans)
     }
     start = end + 1
   }
@@ -166,6 +166,6 @@ function filled(content: Uint8Array, { key, lines }: Tombstone): Uint8Array {
 }
 
 /** Fills the spans in place. */
-export function fill(line: Uint8Array, spans: readonly Span[]): void {
+export function fillSpans(line: Uint8Array, spans: readonly Span[]): void {
   for (const [from, to] of spans) line.fill(FILLER, from, to)
 }

@@ -39,6 +39,6 @@ watchLocks((fd, waits) => {
 const argv = process.argv.slice(2).filter((word, n) => n > 0 || !word.endsWith("/ctxbridge"))
 const [first, second] = argv
 if (first === "hook") await (await import("../../src/hook/run.ts")).runHook(second)
-else if (first === "__job") await (await import("../../src/job/run.ts")).runJob()
+else if (first === "__job") await (await import("../../src/job/run-job.ts")).runJob()
 else if (first === "__capture") (await import("../../src/job/capture-ahead.ts")).runCapture()
 else await (await import("../../src/cli/router.ts")).runCli(argv)

@@ -1,11 +1,11 @@
 /** `ctxbridge verify`: checks that every byte of every transcript is in the vault. */
 import { join } from "node:path"
 import { type Backlog, backlog } from "../../archive/backlog.ts"
+import { forgottenTranscript } from "../../archive/capture-transcript.ts"
 import { isExcluded } from "../../archive/excluded.ts"
 import { openForReading } from "../../archive/read.ts"
-import { forgottenTranscript } from "../../archive/take.ts"
 import { EXIT } from "../../util/errors.ts"
-import { verify } from "../../vault/verify.ts"
+import { verify } from "../../vault/verify-vault.ts"
 import { words } from "../args.ts"
 import type { Command, Environment } from "../command.ts"
 import { renderVerify } from "../render-verify.ts"

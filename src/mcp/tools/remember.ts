@@ -2,9 +2,9 @@
 import { existsSync, realpathSync } from "node:fs"
 import type { Database } from "../../archive/database.ts"
 import { HANDLE_PREFIX } from "../../archive/handle-prefix.ts"
+import { keepNote } from "../../archive/kept-notes.ts"
 import { notesSession } from "../../archive/notes-session.ts"
 import { openForReading } from "../../archive/read.ts"
-import { remember as keep } from "../../archive/remembered.ts"
 import { filterText } from "../../secrets/filter.ts"
 import { usageError } from "../../util/errors.ts"
 import { projectIn } from "../scope.ts"
@@ -34,7 +34,7 @@ export const remember: Tool = {
     const known = handleOf(text, world)
     if (known !== undefined) return answer(known, "Already kept")
     const folder = existsSync(world.folder) ? realpathSync(world.folder) : world.folder
-    keep(world, { text, project: projectIn(world), folder, now: world.now() })
+    keepNote(world, { text, project: projectIn(world), folder, now: world.now() })
     return answer(handleOf(text, world), "Kept")
   },
 }

@@ -40,7 +40,7 @@ export function layoutOf(file: string): Layout | undefined {
 }
 
 /**
- * Only one process may call this at a time (tidy.ts).
+ * Only one process may call this at a time (compact-vault.ts).
  *
  * @param file absolute path of the copy
  * @returns undefined if there is nothing to merge, or a writer held the lock throughout

@@ -1,9 +1,9 @@
 /** Removes secrets from everything already archived: vault, views, state files, log. */
 import { join } from "node:path"
 import { databasePath, openDatabase } from "../archive/database.ts"
+import { followVault } from "../archive/kept-notes.ts"
 import { dropPointers } from "../archive/pointers.ts"
-import { type RebuildOptions, rebuild } from "../archive/rebuild.ts"
-import { followVault } from "../archive/remembered.ts"
+import { type RebuildOptions, rebuild } from "../archive/rebuild-views.ts"
 import { followRemoval } from "../archive/removal.ts"
 import { changingSessions, sessionFolder } from "../archive/session-files.ts"
 import { sources } from "../archive/source.ts"
@@ -14,10 +14,10 @@ import { CtxError, isMissing, messageOf } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
 import { existsSync, readdirSync, readFileSync, rmSync } from "../util/fs.ts"
 import { logPath } from "../util/log.ts"
+import { withCompactLock } from "../vault/compact-vault.ts"
 import { isSuperseded, vaultFile } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"
-import { redactCopy } from "../vault/redact.ts"
-import { withTidyLock } from "../vault/tidy.ts"
+import { redactCopy } from "../vault/redact-copy.ts"
 import { vaultFiles } from "../vault/walk.ts"
 import { learn } from "./learn.ts"
 
@@ -66,7 +66,7 @@ export function redactArchive(place: Place, options: RedactOptions): RedactRepor
   const { dryRun } = options
   const report = dryRun
     ? redactAll(place, secrets, options)
-    : withTidyLock(dataHome, options.wait, () => redactAll(place, secrets, options))
+    : withCompactLock(dataHome, options.wait, () => redactAll(place, secrets, options))
   if (report !== undefined) return report
   throw new CtxError("busy", "another process is rewriting the vault's files", {
     hint: "try again when it is done",
@@ -84,7 +84,7 @@ export const noteOf = (dataHome: string): string => join(dataHome, "redacting")
 export function resumeRedaction(dataHome: string, wait: number): void {
   if (!existsSync(noteOf(dataHome))) return
   // Whoever holds the lock is already doing this.
-  withTidyLock(dataHome, 0, () => {
+  withCompactLock(dataHome, 0, () => {
     if (existsSync(noteOf(dataHome))) renewViews(dataHome, () => rebuild(dataHome, { now: Date.now(), wait }))
   })
 }

@@ -7,7 +7,7 @@ import { openCopy } from "./reader.ts"
 import { rewriteCopy } from "./rewrite.ts"
 import { provenContent } from "./swap.ts"
 
-export interface RedactOptions {
+export interface RedactCopyOptions {
   readonly secrets: SecretSettings
   /** Also filters again what our own rules have filtered, as the user may have new patterns. */
   readonly rescan: boolean
@@ -15,13 +15,13 @@ export interface RedactOptions {
 }
 
 /**
- * Only one process may call this at a time (`withTidyLock`).
+ * Only one process may call this at a time (`withCompactLock`).
  *
  * @param file absolute path of the copy
  * @returns bytes overwritten, or that would be; undefined if the copy needs no look or is gone
  * @throws CtxError like `rewriteCopy`
  */
-export function redactCopy(file: string, { secrets, rescan, dryRun }: RedactOptions): number | undefined {
+export function redactCopy(file: string, { secrets, rescan, dryRun }: RedactCopyOptions): number | undefined {
   if (!rescan && !needsRedaction(file)) return undefined
   const filter = new FrameFilter(secrets)
   if (dryRun) return wouldFill(file, filter)

@@ -7,13 +7,13 @@ import { join } from "node:path"
 import { CtxError } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
 import { withLockFile } from "../util/lock.ts"
-import { knownOf } from "../vault/known.ts"
+import { knownOf } from "../vault/known-values.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { CopyReader } from "../vault/reader.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
+import { captureTranscript, type Place } from "./capture-transcript.ts"
 import { type Exclusion, isExcludedFolder } from "./excluded.ts"
 import { notesSession } from "./notes-session.ts"
-import { type Place, take } from "./take.ts"
 
 const TITLE = "Notes that Claude has kept with `remember`"
 /** ms to wait for another writer of the copy or of the transcripts. */
@@ -35,7 +35,7 @@ export interface Note {
  *
  * @throws CtxError if the vault does not hold it
  */
-export function remember(place: Place & Exclusion, { text, project, folder, now }: Note): void {
+export function keepNote(place: Place & Exclusion, { text, project, folder, now }: Note): void {
   const session = notesSession(project)
   const path = join(folderOf(place.dataHome), `${session}.jsonl`)
   if (forgottenOf(place.dataHome, session, path)?.whole === true) {
@@ -63,11 +63,13 @@ export function remember(place: Place & Exclusion, { text, project, folder, now 
 
 function archive(place: Place, path: string, now: number): void {
   const deadline = performance.now() + PATIENCE
-  let state = take(place, path, { now, deadline, lastLine: "whole", known: knownOf }).captured.state
+  let state = captureTranscript(place, path, { now, deadline, lastLine: "whole", known: knownOf }).captured
+    .state
   // A command is archiving the same file: it takes our note as well, or we get our turn in a moment.
   while (state === "busy" && performance.now() < deadline) {
     Bun.sleepSync(10)
-    state = take(place, path, { now, deadline, lastLine: "whole", known: knownOf }).captured.state
+    state = captureTranscript(place, path, { now, deadline, lastLine: "whole", known: knownOf }).captured
+      .state
   }
   if (state !== "current") {
     throw new CtxError("not-archived", "the note is not in the vault yet", {

@@ -9,8 +9,8 @@ import { CtxError } from "../util/errors.ts"
 import { type Captured, type CaptureRequest, capture } from "./capture.ts"
 import { archivedBytes, readTail, type Tail } from "./file.ts"
 import { vaultFile } from "./layout.ts"
-import { follows, sameStart, withSource } from "./original.ts"
 import { openCopy } from "./reader.ts"
+import { follows, sameStart, withSource } from "./source-file.ts"
 import { prepareSpool } from "./spool-folders.ts"
 
 export interface Spooled {

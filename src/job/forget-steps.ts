@@ -6,8 +6,8 @@
  */
 import { dirname, join } from "node:path"
 import { databasePath, openDatabase } from "../archive/database.ts"
-import type { RebuildReport } from "../archive/rebuild.ts"
-import { followVault } from "../archive/remembered.ts"
+import { followVault } from "../archive/kept-notes.ts"
+import type { RebuildReport } from "../archive/rebuild-views.ts"
 import { followRemoval, type Removed } from "../archive/removal.ts"
 import { refuseNewer } from "../archive/replace.ts"
 import { sources } from "../archive/source.ts"
@@ -16,10 +16,10 @@ import { CtxError, codeOf, messageOf } from "../util/errors.ts"
 import { mkdirSync, rmdirSync, rmSync } from "../util/fs.ts"
 import { readJson, writeJson } from "../util/json-files.ts"
 import { withLockFile } from "../util/lock.ts"
+import { withCompactLock } from "../vault/compact-vault.ts"
 import { transcriptName, vaultFile } from "../vault/layout.ts"
 import { rewriteCopy } from "../vault/rewrite.ts"
-import { temporaryOf } from "../vault/swap.ts"
-import { withTidyLock } from "../vault/tidy.ts"
+import { replacementOf } from "../vault/swap.ts"
 import { forgottenOf, ownerOf, readTombstone, type Tombstone, writeTombstone } from "../vault/tombstones.ts"
 import { vaultFiles } from "../vault/walk.ts"
 import { dropFromRequests } from "./requests.ts"
@@ -100,7 +100,7 @@ function finish(dataHome: string, options: ForgetOptions): Forgot {
   const done = { deleted: new Set<string>(), changed: new Set<string>(), failed: new Map<string, string>() }
   let views: RebuildReport | undefined
   for (let round = 0; ; round++) {
-    const touched = withTidyLock(dataHome, wait, () => clean(dataHome, done))
+    const touched = withCompactLock(dataHome, wait, () => clean(dataHome, done))
     if (touched === undefined) throw busy("another process is merging the vault's frames")
     const erased = eraseTraces(dataHome, traces)
     dropFromRequests(dataHome, (path) => traces.whole.has(transcriptName(path).session ?? path))
@@ -191,7 +191,7 @@ const sessionNamed = (copy: string, sessions: ReadonlySet<string>): string | und
 
 /** A writer that has the file open writes to a deleted file; one that waits for its lock then finds the tombstone. */
 function remove(dataHome: string, file: string): void {
-  for (const path of [temporaryOf(file), file]) rmSync(path, { force: true })
+  for (const path of [replacementOf(file), file]) rmSync(path, { force: true })
   for (let folder = dirname(file); folder !== join(dataHome, "vault"); folder = dirname(folder)) {
     try {
       rmdirSync(folder)

@@ -22,9 +22,9 @@ import { dirname, join } from "../util/path.ts"
 import type { KnownLines, KnownValues } from "./capture.ts"
 import { readExactly } from "./file.ts"
 import { knownFile, vaultFile, vaultPath } from "./layout.ts"
-import { follows, openSource, sameButForFiller } from "./original.ts"
 import { tailOf } from "./reader.ts"
 import type { Edit } from "./rewrite.ts"
+import { follows, openSource, sameButForFiller } from "./source-file.ts"
 import { ownerOf } from "./tombstones.ts"
 
 /** Values of one session. More than these come from tests and examples, and looking for each costs time. */
@@ -49,7 +49,7 @@ export const knownOf = (place: KnownPlace, session: string, path: string): Sessi
   new SessionValues(place, ownerOf(session, path))
 
 /** Values in memory. */
-export class Values implements KnownValues {
+export class ValuesInMemory implements KnownValues {
   /** In the order in which they were recognised. */
   readonly known = new Map<string, readonly string[]>()
 
@@ -79,7 +79,7 @@ export class Values implements KnownValues {
 }
 
 /** Values of a session. */
-export class SessionValues extends Values {
+export class SessionValues extends ValuesInMemory {
   readonly #file: string
 
   /** @param owner the session, without a subagent */
