@@ -4,7 +4,7 @@
  */
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
-import { CtxError } from "../util/errors.ts"
+import { CtxError, throwBusy } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
 import { withLockFile } from "../util/lock.ts"
 import { knownOf } from "../vault/known-values.ts"
@@ -84,9 +84,9 @@ function archive(place: Place, path: string, now: number): void {
  * @throws CtxError `busy`
  */
 function alone(dataHome: string, write: () => void): void {
-  withLockFile(join(dataHome, "notes.lock"), PATIENCE, write, () => {
-    throw new CtxError("busy", "another process is writing the notes", { hint: "try again" })
-  })
+  withLockFile(join(dataHome, "notes.lock"), PATIENCE, write, () =>
+    throwBusy("another process is writing the notes", "try again"),
+  )
 }
 
 /** Removes from our transcripts what has been removed from the vault. */

@@ -3,7 +3,7 @@
  * moment, the old views remain.
  */
 
-import { CtxError, codeOf, messageOf } from "../util/errors.ts"
+import { codeOf, messageOf, throwBusy } from "../util/errors.ts"
 import { mkdirSync, readdirSync, rmSync } from "../util/fs.ts"
 import { isLockFree, withLockFile } from "../util/lock.ts"
 import { join } from "../util/path.ts"
@@ -84,11 +84,9 @@ export function alonePreparing<T>(dataHome: string, wait: number, work: () => T)
     removeLeftovers(dataHome)
     return work()
   }
-  return withLockFile(rebuildLock(dataHome), wait, prepare, () => {
-    throw new CtxError("busy", "the views are already being rebuilt", {
-      hint: "try again when it is done",
-    })
-  })
+  return withLockFile(rebuildLock(dataHome), wait, prepare, () =>
+    throwBusy("the views are already being rebuilt"),
+  )
 }
 
 /** Removes what a killed rebuild has left. */

@@ -11,7 +11,7 @@ import {
   statSync,
 } from "node:fs"
 import { basename, dirname, join } from "node:path"
-import { CtxError, EXIT } from "../util/errors.ts"
+import { CtxError, EXIT, throwBusy } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
 import { holdLockFile } from "../util/lock.ts"
 import { sha256Of } from "../util/sha256.ts"
@@ -59,9 +59,7 @@ const PATIENCE = 20_000
 function lockModels(dataHome: string, wait = PATIENCE): number {
   const held = holdLockFile(join(dataHome, "models.lock"), wait)
   if (held !== undefined) return held
-  throw new CtxError("busy", "another process is installing or removing a model", {
-    hint: "try again when it is done",
-  })
+  return throwBusy("another process is installing or removing a model")
 }
 
 async function install(options: InstallOptions): Promise<InstallReport> {

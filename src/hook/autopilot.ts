@@ -11,13 +11,13 @@ import { withPrompt } from "../autopilot/prompt-count.ts"
 import { follow, type Judgement, judge } from "../autopilot/track.ts"
 import { hostLimits, type Settings } from "../config/load.ts"
 import { glance } from "../transcript/glance.ts"
+import { NEWLINE } from "../util/lines.ts"
 import { readExactly } from "../vault/file.ts"
 import { withSource } from "../vault/source-file.ts"
 import type { HookEvent } from "./event.ts"
 
 /** Bytes to read at the end of the transcript when another process archived the new part. */
 const TAIL = 1 << 20
-const NEWLINE = 0x0a
 
 export interface CloseLook {
   readonly context: ContextState

@@ -12,7 +12,7 @@ import { followRemoval, type Removed } from "../archive/removal.ts"
 import { refuseNewer } from "../archive/replace.ts"
 import { sources } from "../archive/source.ts"
 import { eraseTraces, type Traces, toldOf } from "../archive/traces.ts"
-import { CtxError, codeOf, messageOf } from "../util/errors.ts"
+import { codeOf, messageOf, throwBusy } from "../util/errors.ts"
 import { mkdirSync, rmdirSync, rmSync } from "../util/fs.ts"
 import { readJson, writeJson } from "../util/json-files.ts"
 import { withLockFile } from "../util/lock.ts"
@@ -78,9 +78,9 @@ export function resumeForgetting(dataHome: string, options: ForgetOptions): Forg
 
 function alone<T>(dataHome: string, wait: number, work: () => T): T {
   mkdirSync(dataHome, { recursive: true, mode: 0o700 })
-  return withLockFile(join(dataHome, "forget.lock"), wait, work, () => {
-    throw new CtxError("busy", "another process is forgetting", { hint: "try again when it is done" })
-  })
+  return withLockFile(join(dataHome, "forget.lock"), wait, work, () =>
+    throwBusy("another process is forgetting"),
+  )
 }
 
 const noteOf = (dataHome: string): string => join(dataHome, "forgotten", "unfinished")
@@ -101,7 +101,7 @@ function finish(dataHome: string, options: ForgetOptions): Forgot {
   let views: RebuildReport | undefined
   for (let round = 0; ; round++) {
     const touched = withCompactLock(dataHome, wait, () => clean(dataHome, done))
-    if (touched === undefined) throw busy("another process is merging the vault's frames")
+    if (touched === undefined) notAll("another process is merging the vault's frames")
     const erased = eraseTraces(dataHome, traces)
     dropFromRequests(dataHome, (path) => traces.whole.has(transcriptName(path).session ?? path))
     if (round > 0 && (touched + erased === 0 || round === ROUNDS)) break
@@ -140,10 +140,12 @@ function removedOf(
   return Object.keys(readTombstone(dataHome, owner)?.lines ?? {}).length > 0 ? "text" : undefined
 }
 
-const busy = (what: string): CtxError =>
-  new CtxError("busy", `${what}; not everything is forgotten yet`, {
-    hint: "run it again in a moment; the background job goes on with it, too",
-  })
+function notAll(what: string): never {
+  throwBusy(
+    `${what}; not everything is forgotten yet`,
+    "run it again in a moment; the background job goes on with it, too",
+  )
+}
 
 interface Done {
   readonly deleted: Set<string>
@@ -176,7 +178,7 @@ function clean(dataHome: string, done: Done): number {
       done.changed.add(copy)
       touched++
     } catch (error) {
-      if (codeOf(error) === "busy") throw busy("a transcript is constantly being archived")
+      if (codeOf(error) === "busy") notAll("a transcript is constantly being archived")
       done.failed.set(copy, messageOf(error))
     }
   }

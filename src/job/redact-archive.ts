@@ -10,7 +10,7 @@ import { sources } from "../archive/source.ts"
 import { keptDatabases, removeKeptDatabases } from "../archive/traces.ts"
 import type { Paths } from "../config/load.ts"
 import { filterText, type SecretSettings } from "../secrets/filter.ts"
-import { CtxError, isMissing, messageOf } from "../util/errors.ts"
+import { isMissing, messageOf, throwBusy } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
 import { existsSync, readdirSync, readFileSync, rmSync } from "../util/fs.ts"
 import { logPath } from "../util/log.ts"
@@ -68,9 +68,7 @@ export function redactArchive(place: Place, options: RedactOptions): RedactRepor
     ? redactAll(place, secrets, options)
     : withCompactLock(dataHome, options.wait, () => redactAll(place, secrets, options))
   if (report !== undefined) return report
-  throw new CtxError("busy", "another process is rewriting the vault's files", {
-    hint: "try again when it is done",
-  })
+  throwBusy("another process is rewriting the vault's files")
 }
 
 /** As long as this file exists, the views may contain what the vault no longer does. */

@@ -3,7 +3,7 @@
  * that process dies. Stopping loses nothing.
  */
 import { join } from "node:path"
-import { CtxError } from "../util/errors.ts"
+import { throwBusy } from "../util/errors.ts"
 import { existsSync } from "../util/fs.ts"
 import { isLockFree, withLockFile } from "../util/lock.ts"
 
@@ -34,6 +34,4 @@ export function withoutJob<T>(stateHome: string, wait: number, work: () => T): T
   )
 }
 
-function atWork(): never {
-  throw new CtxError("busy", "the background job is at work", { hint: "try again when it is done" })
-}
+const atWork = (): never => throwBusy("the background job is at work")

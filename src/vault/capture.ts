@@ -8,6 +8,7 @@
 import { FILTERED, type FilteredLines, filterLines, hurried, type SecretSettings } from "../secrets/filter.ts"
 import { compileAsUsual } from "../util/compiling.ts"
 import { closeSync, type FileStats, fstatSync, openSync, rmSync, statSync } from "../util/fs.ts"
+import { endOfLines } from "../util/lines.ts"
 import {
   appendFrame,
   archivedBytes,
@@ -35,7 +36,6 @@ const CHUNK = 256 << 10
 export const LONGEST_UNCUT = 64 << 20
 /** The limit when somebody waits: compressing and indexing a line takes 30 ms per MB, whatever it contains. */
 const LONGEST_HURRIED = 16 << 20
-const NEWLINE = 0x0a
 /** From this many new bytes on, compiling pays off. A hook has told the engine to put it off. */
 const LONG = 2 << 20
 
@@ -284,7 +284,7 @@ function readLines(
   for (let length = CHUNK; ; length *= 2) {
     if (hurried && length > LONGEST_HURRIED) return undefined
     const bytes = readExactly(source, from, Math.min(length, size - from))
-    const end = bytes.lastIndexOf(NEWLINE) + 1
+    const end = endOfLines(bytes)
     const atEnd = from + bytes.length >= size || bytes.length < Math.min(length, size - from)
     if (atEnd) {
       const rest = bytes.subarray(end)

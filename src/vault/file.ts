@@ -201,6 +201,27 @@ export function openLocked(file: string, begun: NewCopy, deadline: number): Lock
   }
 }
 
+/**
+ * Runs `work` with a copy that is opened for appending.
+ *
+ * @param otherwise what is done if another process held the lock throughout
+ */
+export function withLockedCopy<T>(
+  file: string,
+  begun: NewCopy,
+  deadline: number,
+  work: (held: LockedCopy) => T,
+  otherwise: () => T,
+): T {
+  const held = openLocked(file, begun, deadline)
+  if (held === undefined) return otherwise()
+  try {
+    return work(held)
+  } finally {
+    closeSync(held.fd)
+  }
+}
+
 function openOrCreate(file: string): number {
   const flags = constants.O_RDWR | constants.O_CREAT
   try {

@@ -10,7 +10,6 @@ import { formsOf, isMemorable, type Known, placesIn } from "../secrets/known.ts"
 import { statsOf, tryTo, writeWhole } from "../util/files.ts"
 import {
   appendFileSync,
-  closeSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -24,7 +23,7 @@ import { readExactly } from "./file.ts"
 import { knownFile, vaultFile, vaultPath } from "./layout.ts"
 import { tailOf } from "./reader.ts"
 import type { Edit } from "./rewrite.ts"
-import { follows, openSource, sameButForFiller } from "./source-file.ts"
+import { follows, sameButForFiller, withSource } from "./source-file.ts"
 import { ownerOf } from "./tombstones.ts"
 
 /** Values of one session. More than these come from tests and examples, and looking for each costs time. */
@@ -144,16 +143,12 @@ function valuesAt({ dataHome, home }: KnownPlace, { path, id, spans }: Place): s
   try {
     const tail = tailOf(vaultFile(dataHome, vaultPath(path, home)))
     if (tail?.header.id !== id) return []
-    const source = openSource(path)
-    if (source === undefined) return []
-    try {
-      if (!follows(source.fd, source.stats, tail)) return []
-      return spans.map(([from, to]) =>
-        Buffer.from(readExactly(source.fd, from, to - from)).toString("latin1"),
-      )
-    } finally {
-      closeSync(source.fd)
-    }
+    const values = withSource(path, (fd, size) =>
+      follows(fd, { size }, tail)
+        ? spans.map(([from, to]) => Buffer.from(readExactly(fd, from, to - from)).toString("latin1"))
+        : [],
+    )
+    return values ?? []
   } catch {
     return []
   }

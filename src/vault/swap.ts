@@ -16,6 +16,7 @@ import {
 } from "node:fs"
 import { dirname } from "node:path"
 import { CtxError } from "../util/errors.ts"
+import { flush } from "../util/files.ts"
 import { lock } from "../util/lock.ts"
 import {
   behind,
@@ -66,7 +67,7 @@ export function swapCopy(file: string, fd: number, patience: number, writer: Wri
       ftruncateSync(out, end)
       if (end > begun) fsyncSync(out)
       renameSync(target, file)
-      flushFolder(dirname(file))
+      flush(dirname(file))
       return end
     })
   } finally {
@@ -140,12 +141,3 @@ export const damaged = ({ from, to }: Pick<RangeNote, "from" | "to">, what: stri
   new CtxError("vault-damaged", `bytes ${from} to ${to}: ${what}`, {
     hint: "ctxbridge verify names everything that is damaged; the copy was left as it is",
   })
-
-function flushFolder(folder: string): void {
-  const fd = openSync(folder, "r")
-  try {
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
-  }
-}

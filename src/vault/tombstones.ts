@@ -8,8 +8,10 @@
  */
 
 import { CtxError, codeOf, isMissing, messageOf } from "../util/errors.ts"
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, rmSync } from "../util/fs.ts"
+import { flush } from "../util/files.ts"
+import { existsSync, readFileSync, rmSync } from "../util/fs.ts"
 import { fileNamesIn, hashName, writeJson } from "../util/json-files.ts"
+import { linesIn } from "../util/lines.ts"
 import { join } from "../util/path.ts"
 import type { Edit } from "./rewrite.ts"
 
@@ -42,7 +44,6 @@ export interface Forgotten {
 
 /** Replaces a removed text; valid in JSON wherever text is. */
 const FILLER = 0x2a
-const NEWLINE = 0x0a
 
 const folder = (dataHome: string): string => join(dataHome, "forgotten")
 
@@ -117,11 +118,8 @@ const names = (dataHome: string): string[] =>
 export function writeTombstone(dataHome: string, tombstone: Tombstone): void {
   const file = fileOf(dataHome, tombstone.session)
   writeJson(file, tombstone)
-  for (const path of [file, folder(dataHome)]) {
-    const fd = openSync(path, "r")
-    fsyncSync(fd)
-    closeSync(fd)
-  }
+  flush(file)
+  flush(folder(dataHome))
 }
 
 export function removeTombstone(dataHome: string, session: string): void {
@@ -150,9 +148,7 @@ const MOST_TIMES = 100
 function filled(content: Uint8Array, { key, lines }: Tombstone): Uint8Array {
   if (Object.keys(lines).length === 0) return content
   let out = content
-  for (let start = 0; start < content.length; ) {
-    const newline = content.indexOf(NEWLINE, start)
-    const end = newline < 0 ? content.length : newline
+  for (const [start, end] of linesIn(content)) {
     for (let times = 0; times < MOST_TIMES; times++) {
       const spans = lines[lineHash(key, out.subarray(start, end))]
       if (spans === undefined) break
@@ -160,7 +156,6 @@ function filled(content: Uint8Array, { key, lines }: Tombstone): Uint8Array {
       if (out === content) out = new Uint8Array(content)
       fillSpans(out.subarray(start, end), spans)
     }
-    start = end + 1
   }
   return out
 }

@@ -18,7 +18,7 @@ import { checkCopy, withTranscript } from "../../../src/vault/check.ts"
 import { compactCopy } from "../../../src/vault/merge-frames.ts"
 import { tailOf } from "../../../src/vault/reader.ts"
 import { needsRedaction, redactCopy } from "../../../src/vault/redact-copy.ts"
-import { setAsideIfDifferent } from "../../../src/vault/renew.ts"
+import { setAsideIfDifferent } from "../../../src/vault/set-aside.ts"
 import { contentOf } from "../../support/machine.ts"
 import { Noise, TOKENS } from "../../support/planted.ts"
 
