@@ -63,6 +63,16 @@ export function openDatabase(dataHome: string, options: OpenOptions): Database {
   }
 }
 
+/** Runs `work` with the database open. */
+export function withDatabase<T>(dataHome: string, options: OpenOptions, work: (db: Database) => T): T {
+  const db = openDatabase(dataHome, options)
+  try {
+    return work(db)
+  } finally {
+    db.close()
+  }
+}
+
 /** Whether a lock that is held keeps others from replacing the database that is there now. */
 export function isLockOf(dataHome: string, held: number): boolean {
   return fstatSync(held).ino === statSync(lockPath(dataHome), { throwIfNoEntry: false })?.ino

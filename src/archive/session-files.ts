@@ -27,10 +27,16 @@ export function changingSessions<T>(dataHome: string, change: () => T): T {
   }
 }
 
+/** What the hooks remember of one session. */
+export const sessionFile = (dataHome: string, session: string): string =>
+  join(sessionFolder(dataHome), `${session}.json`)
+
+export const readSession = (dataHome: string, session: string): unknown =>
+  readReplaced(sessionFile(dataHome, session), readJson)
+
 /** Bytes of a session's transcript when the host last resumed it; 0 if unknown. */
 export function resumedAt(dataHome: string, session: string): number {
-  const file = join(sessionFolder(dataHome), `${session}.json`)
-  const state = readReplaced(file, readJson) as { resumedAt?: unknown } | undefined
+  const state = readSession(dataHome, session) as { resumedAt?: unknown } | undefined
   return typeof state?.resumedAt === "number" ? state.resumedAt : 0
 }
 

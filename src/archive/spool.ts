@@ -16,6 +16,7 @@ import { forgottenOf } from "../vault/tombstones.ts"
 import { vaultFiles } from "../vault/walk.ts"
 import { sessionOf, type Taken, type TakeOptions } from "./capture-transcript.ts"
 import { markPending, type Pending } from "./pending.ts"
+import { sessionFile, sessionFolder } from "./session-files.ts"
 
 /** The latest reason why something had to be spooled. */
 export interface SpoolReason {
@@ -61,18 +62,16 @@ export function spoolMarker(paths: Paths, pending: Pending): void {
   firstThatTakes(paths, (folder) => markPending(folder, pending))
 }
 
-const stateFile = (folder: string, session: string): string => join(folder, "sessions", `${session}.json`)
-
 export function spoolState(paths: Paths, session: string, text: string): void {
-  firstThatTakes(paths, (folder) => writeWhole(stateFile(folder, session), text))
+  firstThatTakes(paths, (folder) => writeWhole(sessionFile(folder, session), text))
 }
 
 /** A session's state if it is newer than the one in the data folder. */
 export function newerState(paths: Paths, session: string): unknown {
-  let newest = changed(stateFile(paths.dataHome, session))
+  let newest = changed(sessionFile(paths.dataHome, session))
   let found: unknown
   for (const folder of existingSpools(paths)) {
-    const file = stateFile(folder, session)
+    const file = sessionFile(folder, session)
     if (changed(file) <= newest) continue
     const state = readJson(file)
     if (state === undefined) continue
@@ -140,6 +139,6 @@ export function spoolStatus(paths: SpoolPaths): SpoolStatus[] {
 
 /** Files of sessions' state in one spool folder. */
 export const spooledStates = (folder: string): { session: string; file: string }[] =>
-  fileNamesIn(join(folder, "sessions"))
+  fileNamesIn(sessionFolder(folder))
     .filter((name) => name.endsWith(".json"))
-    .map((name) => ({ session: name.slice(0, -".json".length), file: join(folder, "sessions", name) }))
+    .map((name) => ({ session: name.slice(0, -".json".length), file: join(sessionFolder(folder), name) }))

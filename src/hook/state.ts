@@ -5,13 +5,11 @@
  * convenience is lost, never a turn.
  */
 
-import { changingSessions, sessionFolder } from "../archive/session-files.ts"
+import { changingSessions, readSession, sessionFile } from "../archive/session-files.ts"
 import type { ContextState } from "../autopilot/context.ts"
 import { codeOf } from "../util/errors.ts"
-import { readReplaced, replaceSoon, tryTo, writePrivate } from "../util/files.ts"
+import { replaceSoon, tryTo, writePrivate } from "../util/files.ts"
 import { linkSync, unlinkSync } from "../util/fs.ts"
-import { readJson } from "../util/json-files.ts"
-import { join } from "../util/path.ts"
 
 export interface SessionState {
   /** The last human prompt. */
@@ -72,12 +70,8 @@ export const announcedAt = ({ restoreTime = 0 }: SessionState, now: number): num
 export const answeredAt = ({ compactTime = 0 }: SessionState, now: number): number =>
   Math.max(now, compactTime)
 
-const sessionFile = (dataHome: string, session: string): string =>
-  join(sessionFolder(dataHome), `${session}.json`)
-
-export function readState(dataHome: string, session: string): SessionState {
-  return (readReplaced(sessionFile(dataHome, session), readJson) as SessionState | undefined) ?? {}
-}
+export const readState = (dataHome: string, session: string): SessionState =>
+  (readSession(dataHome, session) as SessionState | undefined) ?? {}
 
 /**
  * Applies the changes that a call made to the state it had read to the latest state. Hooks of several settings files

@@ -4,7 +4,7 @@
  */
 import { existsSync, rmSync } from "node:fs"
 import { sessionOf } from "../archive/capture-transcript.ts"
-import { databasePath, openDatabase } from "../archive/database.ts"
+import { databasePath, withDatabase } from "../archive/database.ts"
 import { followVault } from "../archive/kept-notes.ts"
 import { dropPointers } from "../archive/pointers.ts"
 import { rebuild } from "../archive/rebuild-views.ts"
@@ -12,7 +12,7 @@ import { type Source, sources } from "../archive/source.ts"
 import type { Paths } from "../config/load.ts"
 import { type Known, withoutKnown } from "../secrets/known.ts"
 import { codeOf } from "../util/errors.ts"
-import { writeWhole } from "../util/files.ts"
+import { tryTo, writeWhole } from "../util/files.ts"
 import { logError } from "../util/log.ts"
 import { withCompactLock } from "../vault/compact-vault.ts"
 import { readExactly } from "../vault/file.ts"
@@ -118,18 +118,11 @@ function fillCopy(dataHome: string, { copy, path }: Source, known: Known): { byt
 /** Whether the views may hold what is behind an offset of a transcript. */
 function isIndexed(dataHome: string, { copy }: Source, from: number): boolean {
   if (!existsSync(databasePath(dataHome))) return false
-  try {
+  const indexed = tryTo(() => {
     const id = tailOf(vaultFile(dataHome, copy))?.header.id ?? ""
-    const db = openDatabase(dataHome, { wait: 1000, readonly: true, asItIs: true })
-    try {
-      const row = db
-        .query<{ indexed: number }, [string]>("SELECT indexed FROM transcripts WHERE copy_id = ?")
-        .get(id)
-      return (row?.indexed ?? 0) > from
-    } finally {
-      db.close()
-    }
-  } catch {
-    return true
-  }
+    const find = "SELECT indexed FROM transcripts WHERE copy_id = ?"
+    const options = { wait: 1000, readonly: true, asItIs: true }
+    return withDatabase(dataHome, options, (db) => db.query<{ indexed: number }, [string]>(find).get(id))
+  })
+  return indexed === undefined || (indexed?.indexed ?? 0) > from
 }

@@ -5,7 +5,7 @@
  * note what is to be done, then write the tombstones, which keep anything from coming back, then delete.
  */
 import { dirname, join } from "node:path"
-import { databasePath, openDatabase } from "../archive/database.ts"
+import { databasePath, withDatabase } from "../archive/database.ts"
 import { followVault } from "../archive/kept-notes.ts"
 import type { RebuildReport } from "../archive/rebuild-views.ts"
 import { followRemoval, type Removed } from "../archive/removal.ts"
@@ -13,6 +13,7 @@ import { refuseNewer } from "../archive/replace.ts"
 import { sources } from "../archive/source.ts"
 import { eraseTraces, type Traces, toldOf } from "../archive/traces.ts"
 import { codeOf, messageOf, throwBusy } from "../util/errors.ts"
+import { tryTo } from "../util/files.ts"
 import { mkdirSync, rmdirSync, rmSync } from "../util/fs.ts"
 import { readJson, writeJson } from "../util/json-files.ts"
 import { withLockFile } from "../util/lock.ts"
@@ -206,18 +207,7 @@ function remove(dataHome: string, file: string): void {
 function tracesOf(dataHome: string, matches: Traces["matches"]): Traces {
   const sessions = new Set(unfinished(dataHome))
   const whole = new Set([...sessions].filter((one) => readTombstone(dataHome, one)?.whole))
-  return { sessions, whole, told: told(dataHome, sessions), ...(matches === undefined ? {} : { matches }) }
-}
-
-function told(dataHome: string, sessions: ReadonlySet<string>): Traces["told"] {
-  try {
-    const db = openDatabase(dataHome, { wait: 2000, readonly: true })
-    try {
-      return toldOf(db, sessions)
-    } finally {
-      db.close()
-    }
-  } catch {
-    return undefined
-  }
+  const asked = { wait: 2000, readonly: true }
+  const told = tryTo(() => withDatabase(dataHome, asked, (db) => toldOf(db, sessions)))
+  return { sessions, whole, told, ...(matches === undefined ? {} : { matches }) }
 }

@@ -1,6 +1,6 @@
 /** Removes secrets from everything already archived: vault, views, state files, log. */
 import { join } from "node:path"
-import { databasePath, openDatabase } from "../archive/database.ts"
+import { databasePath, withDatabase } from "../archive/database.ts"
 import { followVault } from "../archive/kept-notes.ts"
 import { dropPointers } from "../archive/pointers.ts"
 import { type RebuildOptions, rebuild } from "../archive/rebuild-views.ts"
@@ -12,7 +12,8 @@ import type { Paths } from "../config/load.ts"
 import { filterText, type SecretSettings } from "../secrets/filter.ts"
 import { isMissing, messageOf, throwBusy } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
-import { existsSync, readdirSync, readFileSync, rmSync } from "../util/fs.ts"
+import { existsSync, lstatSync, readFileSync, rmSync } from "../util/fs.ts"
+import { fileNamesIn } from "../util/json-files.ts"
 import { logPath } from "../util/log.ts"
 import { withCompactLock } from "../vault/compact-vault.ts"
 import { isSuperseded, vaultFile } from "../vault/layout.ts"
@@ -191,8 +192,7 @@ type Filter = (text: string) => string
 /** @returns how many rows had something to overwrite */
 export function redactRestores(dataHome: string, filter: Filter, dryRun: boolean): number {
   if (!existsSync(databasePath(dataHome))) return 0
-  const db = openDatabase(dataHome, { wait: 5000, readonly: dryRun, asItIs: true })
-  try {
+  return withDatabase(dataHome, { wait: 5000, readonly: dryRun, asItIs: true }, (db) => {
     // Whoever is creating the database may not have come to its tables yet, or may have been killed before.
     if (db.query("SELECT 1 FROM sqlite_schema WHERE name = 'restores'").get() === null) return 0
     const found = db
@@ -207,9 +207,7 @@ export function redactRestores(dataHome: string, filter: Filter, dryRun: boolean
       }).immediate()
     }
     return found.length
-  } finally {
-    db.close()
-  }
+  })
 }
 
 /** @returns how many of the log's files had something to overwrite */
@@ -263,12 +261,7 @@ function filteredJson(text: string, filter: Filter): string {
   }
 }
 
-function filesIn(folder: string): string[] {
-  try {
-    const entries = readdirSync(folder, { withFileTypes: true })
-    return entries.filter((entry) => entry.isFile()).map(({ name }) => join(folder, name))
-  } catch (error) {
-    if (isMissing(error)) return []
-    throw error
-  }
-}
+const filesIn = (folder: string): string[] =>
+  fileNamesIn(folder, isMissing)
+    .map((name) => join(folder, name))
+    .filter((file) => lstatSync(file, { throwIfNoEntry: false })?.isFile() === true)

@@ -4,6 +4,7 @@
  */
 import { tryTo, writeWhole } from "./files.ts"
 import { existsSync, readdirSync, readFileSync, renameSync, unlinkSync } from "./fs.ts"
+import { parseJson } from "./parse-json.ts"
 
 /** Name of a file about something that may have any name. */
 export const hashName = (key: string): string => Bun.hash.xxHash64(key, 0n).toString(16)
@@ -11,12 +12,8 @@ export const hashName = (key: string): string => Bun.hash.xxHash64(key, 0n).toSt
 /** @returns undefined if there is no such file, or none that we can read, or no JSON in it */
 export function readJson(file: string): unknown {
   // Checked first, because an error costs six times as much.
-  if (!existsSync(file)) return undefined
-  try {
-    return JSON.parse(readFileSync(file, "utf8"))
-  } catch {
-    return undefined
-  }
+  const text = existsSync(file) ? tryTo(() => readFileSync(file, "utf8")) : undefined
+  return text === undefined ? undefined : parseJson(text)
 }
 
 export const writeJson = (file: string, value: unknown): void => writeWhole(file, JSON.stringify(value))

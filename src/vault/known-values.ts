@@ -17,6 +17,7 @@ import {
   rmSync,
   statSync,
 } from "../util/fs.ts"
+import { parseLines } from "../util/parse-json.ts"
 import { dirname, join } from "../util/path.ts"
 import type { KnownLines, KnownValues } from "./capture.ts"
 import { readExactly } from "./file.ts"
@@ -122,21 +123,9 @@ export function withoutValues(
   return places.length === 0 ? content : fill(content, places)
 }
 
-function placesKept(file: string): Place[] {
-  try {
-    const lines = readFileSync(file, "utf8").split("\n")
-    return lines.flatMap((line) => {
-      try {
-        return [JSON.parse(line) as Place]
-      } catch {
-        return []
-      }
-    })
-  } catch {
-    // None yet. Or we may not look: then better archive what rules alone have filtered, elsewhere, than nothing.
-    return []
-  }
-}
+/** None yet, or we may not look: then better archive what rules alone have filtered, elsewhere, than nothing. */
+const placesKept = (file: string): Place[] =>
+  tryTo(() => parseLines(readFileSync(file, "utf8")) as Place[]) ?? []
 
 /** The values that a transcript still has where it had them when they were noted. */
 function valuesAt({ dataHome, home }: KnownPlace, { path, id, spans }: Place): string[] {
