@@ -11,7 +11,7 @@ import { buildEmpty } from "../src/bench/empty-program.ts"
 import { type Case, measureCommands } from "../src/bench/measure-processes.ts"
 import { importTranscripts } from "../src/job/import.ts"
 import { FILTERED } from "../src/secrets/filter.ts"
-import { compactVault } from "../src/vault/tidy.ts"
+import { compactVault } from "../src/vault/compact-vault.ts"
 import { measureCalls } from "./mcp-calls.ts"
 
 const { values } = parseArgs({

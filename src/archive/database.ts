@@ -7,9 +7,10 @@
  */
 import { constants, Database } from "bun:sqlite"
 import { CtxError, codeOf, isMissing, messageOf } from "../util/errors.ts"
+import { tryTo } from "../util/files.ts"
 import { closeSync, existsSync, fstatSync, mkdirSync, openSync, rmSync, statSync } from "../util/fs.ts"
+import { isLockFree, lock, openLock, withLockFile } from "../util/lock.ts"
 import { join } from "../util/path.ts"
-import { lock, openLock } from "../vault/lock.ts"
 import { MIGRATIONS, PARSER } from "./schema.ts"
 
 export type { Database, SQLQueryBindings } from "bun:sqlite"
@@ -62,6 +63,16 @@ export function openDatabase(dataHome: string, options: OpenOptions): Database {
   }
 }
 
+/** Runs `work` with the database open. */
+export function withDatabase<T>(dataHome: string, options: OpenOptions, work: (db: Database) => T): T {
+  const db = openDatabase(dataHome, options)
+  try {
+    return work(db)
+  } finally {
+    db.close()
+  }
+}
+
 /** Whether a lock that is held keeps others from replacing the database that is there now. */
 export function isLockOf(dataHome: string, held: number): boolean {
   return fstatSync(held).ino === statSync(lockPath(dataHome), { throwIfNoEntry: false })?.ino
@@ -75,19 +86,17 @@ export function isLockOf(dataHome: string, held: number): boolean {
 export function renewDeleted(dataHome: string, wait: number): void {
   const path = databasePath(dataHome)
   if (existsSync(path)) return
-  let gate: number | undefined
-  try {
-    mkdirSync(dataHome, { recursive: true, mode: 0o700 })
-    gate = openLock(gatePath(dataHome))
-    if (!lock(gate, performance.now() + wait) || existsSync(path)) return
+  const renew = (): void => {
+    if (existsSync(path)) return
     // The log and its index are those of the deleted file.
     for (const file of [lockPath(dataHome), `${path}-wal`, `${path}-shm`]) rmSync(file, { force: true })
     closeSync(openSync(path, "a", 0o600))
-  } catch {
-    // Nothing can be created here. Whoever opens the database tells why.
-  } finally {
-    if (gate !== undefined) closeSync(gate)
   }
+  // If nothing can be created here, whoever opens the database tells why.
+  tryTo(() => {
+    mkdirSync(dataHome, { recursive: true, mode: 0o700 })
+    withLockFile(gatePath(dataHome), wait, renew, () => {})
+  })
 }
 
 function opened(path: string, options: OpenOptions): LockedDatabase {
@@ -260,17 +269,12 @@ export const gatePath = (dataHome: string): string => join(dataHome, "gate.lock"
 
 /** @returns false if it was closed throughout */
 function passGate(dataHome: string, deadline: number): boolean {
-  let gate: number
   try {
-    gate = openSync(gatePath(dataHome), "r")
-  } catch {
-    // Nobody has waited yet.
+    return isLockFree(gatePath(dataHome), deadline)
+  } catch (error) {
+    if (codeOf(error) === "lock-failed") throw error
+    // Who may not look at it cannot wait for it.
     return true
-  }
-  try {
-    return lock(gate, deadline, true)
-  } finally {
-    closeSync(gate)
   }
 }
 

@@ -20,7 +20,7 @@ import { existingSpools, mayBeSpooled, removeEmptied } from "../vault/spool-fold
 import { forgottenOf, readTombstone } from "../vault/tombstones.ts"
 import { vaultFiles } from "../vault/walk.ts"
 import { claimPending, listPending, markPending, type Pending, settlePending } from "./pending.ts"
-import { changingSessions, sessionFolder } from "./session-files.ts"
+import { changingSessions, sessionFile } from "./session-files.ts"
 import { sessionOfCopy } from "./source.ts"
 import { forgetReason, spooledStates } from "./spool.ts"
 
@@ -108,7 +108,7 @@ function moveMarker(dataHome: string, folder: string, pending: Pending): void {
 
 /** Removes the spooled state only after it is in place, then also moves what a hook has written meanwhile. */
 function moveState(dataHome: string, session: string, file: string): void {
-  const own = join(sessionFolder(dataHome), `${session}.json`)
+  const own = sessionFile(dataHome, session)
   const known = statSync(own, { throwIfNoEntry: false })?.mtimeMs ?? 0
   const moved = putState(dataHome, session, file, known)
   const taken = `${file}.${process.pid}`
@@ -126,7 +126,7 @@ function putState(dataHome: string, session: string, file: string, known: number
   return changingSessions(dataHome, () => {
     const written = statSync(file).mtimeMs
     if (written > known && readTombstone(dataHome, session)?.whole !== true)
-      writeWhole(join(sessionFolder(dataHome), `${session}.json`), readFileSync(file, "utf8"))
+      writeWhole(sessionFile(dataHome, session), readFileSync(file, "utf8"))
     return written
   })
 }

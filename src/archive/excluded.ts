@@ -7,7 +7,7 @@ import { realpathSync } from "../util/fs.ts"
 import { isWithin, literalStart } from "../util/globs.ts"
 import { dirname, join } from "../util/path.ts"
 import { readExactly } from "../vault/file.ts"
-import { withSource } from "../vault/original.ts"
+import { withSource } from "../vault/source-file.ts"
 
 export interface Exclusion {
   /** The user's home folder. */

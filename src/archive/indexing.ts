@@ -1,7 +1,7 @@
 /** Brings what is in the vault into the views. */
 
 import { CtxError, codeOf } from "../util/errors.ts"
-import { type Captured, LONGEST_LINE } from "../vault/capture.ts"
+import { type Captured, LONGEST_UNCUT } from "../vault/capture.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { type Stretch, stretchesFrom, tailOf } from "../vault/reader.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
@@ -118,9 +118,9 @@ function indexRow(
       const skip = Math.max(0, current.indexed + read - from)
       if (skip >= content.length) continue
       let unread = content.subarray(skip)
-      if (read + unread.length > LONGEST_LINE) {
+      if (read + unread.length > LONGEST_UNCUT) {
         const end = unread.indexOf(NEWLINE)
-        if (read + (end < 0 ? unread.length : end) > LONGEST_LINE) {
+        if (read + (end < 0 ? unread.length : end) > LONGEST_UNCUT) {
           passed = end < 0 ? read + unread.length : 0
           rest = new Uint8Array(0)
           if (end >= 0) current = passOver(db, current, current.indexed + read + end + 1)

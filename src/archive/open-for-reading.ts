@@ -7,9 +7,9 @@ import { vaultFiles } from "../vault/walk.ts"
 import { type Database, databasePath, openDatabase } from "./database.ts"
 import { catchUp } from "./indexing.ts"
 import { openAtOnce } from "./open-at-once.ts"
+import { openWhole, repair } from "./open-or-repair.ts"
 import { listPending } from "./pending.ts"
 import { isUnusable } from "./shape.ts"
-import { openWhole, repair } from "./whole.ts"
 
 /** ms that a command may spend on indexing what hooks have left, before it reads. */
 const CATCH_UP = 5000

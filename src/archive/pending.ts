@@ -6,8 +6,8 @@
  */
 
 import { isMissing } from "../util/errors.ts"
-import { writeWhole } from "../util/files.ts"
-import { readdirSync, readFileSync, renameSync, rmSync, statSync, unlinkSync } from "../util/fs.ts"
+import { readFileSync, rmSync, statSync } from "../util/fs.ts"
+import { dropFile, fileNamesIn, hashName, takeFile, writeJson } from "../util/json-files.ts"
 import { join } from "../util/path.ts"
 import { isSuperseded } from "../vault/layout.ts"
 
@@ -21,26 +21,19 @@ export interface Pending {
 
 const folder = (dataHome: string): string => join(dataHome, "pending")
 
-const nameOf = (copy: string): string => Bun.hash.xxHash64(copy, 0n).toString(16)
-
-const markerOf = (dataHome: string, copy: string): string => join(folder(dataHome), `${nameOf(copy)}.json`)
+const markerOf = (dataHome: string, copy: string): string => join(folder(dataHome), `${hashName(copy)}.json`)
 
 /** Name of the marker while this process indexes the copy. */
 const claimOf = (dataHome: string, copy: string): string =>
-  join(folder(dataHome), `${nameOf(copy)}.${process.pid}.json`)
+  join(folder(dataHome), `${hashName(copy)}.${process.pid}.json`)
 
 /** Markers of a copy, including those claimed by a process that did not settle them and may have died. */
 function markersOf(dataHome: string, copy: string): string[] {
-  return markerNames(dataHome).filter((name) => name.startsWith(`${nameOf(copy)}.`))
+  return markerNames(dataHome).filter((name) => name.startsWith(`${hashName(copy)}.`))
 }
 
-function markerNames(dataHome: string): string[] {
-  try {
-    return readdirSync(folder(dataHome)).filter((name) => name.endsWith(".json"))
-  } catch {
-    return []
-  }
-}
+const markerNames = (dataHome: string): string[] =>
+  fileNamesIn(folder(dataHome)).filter((name) => name.endsWith(".json"))
 
 /** Whether nothing waits for the views. */
 export const isSettled = (dataHome: string): boolean => markerNames(dataHome).length === 0
@@ -54,7 +47,7 @@ export const isPending = (dataHome: string, copy: string): boolean => markersOf(
 export function markPending(dataHome: string, { path, copy, session }: Pending): void {
   const marker = markerOf(dataHome, copy)
   if ((statSync(marker, { throwIfNoEntry: false })?.size ?? 0) > 0) return
-  writeWhole(marker, JSON.stringify({ path, copy, session }))
+  writeJson(marker, { path, copy, session })
 }
 
 /**
@@ -62,23 +55,12 @@ export function markPending(dataHome: string, { path, copy, session }: Pending):
  * leave a new marker, and if we die before the commit, ours stays.
  */
 export function claimPending(dataHome: string, copy: string): void {
-  for (const name of markersOf(dataHome, copy)) {
-    try {
-      renameSync(join(folder(dataHome), name), claimOf(dataHome, copy))
-    } catch {
-      // It was just settled, or the disk cannot be written. Indexing twice changes nothing.
-    }
-  }
+  for (const name of markersOf(dataHome, copy))
+    takeFile(join(folder(dataHome), name), claimOf(dataHome, copy))
 }
 
 /** Removes what was claimed. Call after the commit. */
-export function settlePending(dataHome: string, copy: string): void {
-  try {
-    unlinkSync(claimOf(dataHome, copy))
-  } catch {
-    // There was none, or the disk cannot be written. Indexing twice changes nothing.
-  }
-}
+export const settlePending = (dataHome: string, copy: string): void => dropFile(claimOf(dataHome, copy))
 
 /** Removes the markers of copies that are gone, whoever has claimed them. */
 export function dropPending(dataHome: string, isGone: (pending: Pending) => boolean): void {
@@ -96,7 +78,7 @@ function readMarkers(dataHome: string, found: Map<string, Pending & { readonly s
       const { path, copy, session } = JSON.parse(readFileSync(file, "utf8")) as Pending
       const since = Math.min(statSync(file).mtimeMs, found.get(copy)?.since ?? Number.POSITIVE_INFINITY)
       // Nobody could settle a marker under another name, so indexing would never end.
-      if (typeof copy === "string" && typeof path === "string" && name.startsWith(`${nameOf(copy)}.`))
+      if (typeof copy === "string" && typeof path === "string" && name.startsWith(`${hashName(copy)}.`))
         found.set(copy, { path, copy, session, since })
     } catch (error) {
       if (isMissing(error)) return false

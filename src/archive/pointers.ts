@@ -5,8 +5,9 @@
  * inside a write transaction. So none is older than the views it is read with.
  */
 
-import { writeWhole } from "../util/files.ts"
-import { existsSync, readFileSync, rmSync } from "../util/fs.ts"
+import { tryTo } from "../util/files.ts"
+import { existsSync, rmSync } from "../util/fs.ts"
+import { hashName, readJson, writeJson } from "../util/json-files.ts"
 import { join } from "../util/path.ts"
 
 export interface Pointer {
@@ -28,26 +29,19 @@ interface Worded {
 const folder = (dataHome: string): string => join(dataHome, "pointers")
 
 const fileOf = (dataHome: string, project: string): string =>
-  join(folder(dataHome), `${Bun.hash.xxHash64(project, 0n).toString(16)}.json`)
+  join(folder(dataHome), `${hashName(project)}.json`)
 
 /** @param project as returned by `projectOf` */
 export function readPointer(dataHome: string, project: string): Pointer | undefined {
-  try {
-    const pointer = JSON.parse(readFileSync(fileOf(dataHome, project), "utf8")) as Pointer & Worded
-    return pointer.wording === WORDING ? pointer : undefined
-  } catch {
-    return undefined
-  }
+  const pointer = readJson(fileOf(dataHome, project)) as (Pointer & Worded) | undefined
+  return pointer?.wording === WORDING ? pointer : undefined
 }
 
 /** Call inside a write transaction, before its commit. */
 export function writePointer(dataHome: string, project: string, pointer: Pointer): void {
-  const text = JSON.stringify({ ...pointer, wording: WORDING } satisfies Pointer & Worded)
-  try {
-    writeWhole(fileOf(dataHome, project), text)
-  } catch {
-    // `forget` has just removed the folder, or the disk is full. A start then asks the views.
-  }
+  const worded: Pointer & Worded = { ...pointer, wording: WORDING }
+  // If `forget` has just removed the folder, or the disk is full, a start asks the views.
+  tryTo(() => writeJson(fileOf(dataHome, project), worded))
 }
 
 export function dropPointers(dataHome: string): void {

@@ -3,7 +3,7 @@ import { messageOf } from "../util/errors.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { stretchesFrom } from "../vault/reader.ts"
 import { databasePath } from "./database.ts"
-import type { RebuildReport } from "./rebuild.ts"
+import type { RebuildReport } from "./rebuild-views.ts"
 import { damageOf, refuseNewer } from "./replace.ts"
 import { type Source, sources } from "./source.ts"
 

@@ -1,7 +1,7 @@
 /** When the views were last rebuilt because they were damaged or lost; for `status`. */
 
-import { writeWhole } from "../util/files.ts"
-import { readFileSync } from "../util/fs.ts"
+import { tryTo } from "../util/files.ts"
+import { readJson, writeJson } from "../util/json-files.ts"
 import { join } from "../util/path.ts"
 
 export interface Repair {
@@ -17,17 +17,9 @@ export interface Repair {
 const fileOf = (dataHome: string): string => join(dataHome, "repair.json")
 
 export function rememberRepair(dataHome: string, repair: Repair): void {
-  try {
-    writeWhole(fileOf(dataHome), JSON.stringify(repair))
-  } catch {
-    // The views matter more than this record.
-  }
+  // The views matter more than this record.
+  tryTo(() => writeJson(fileOf(dataHome), repair))
 }
 
-export function lastRepair(dataHome: string): Repair | undefined {
-  try {
-    return JSON.parse(readFileSync(fileOf(dataHome), "utf8")) as Repair
-  } catch {
-    return undefined
-  }
-}
+export const lastRepair = (dataHome: string): Repair | undefined =>
+  readJson(fileOf(dataHome)) as Repair | undefined

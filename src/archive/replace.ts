@@ -1,19 +1,10 @@
 /** Puts another database in the archive's place while nobody has it open. If killed at any moment, either is there. */
 
 import { CtxError, codeOf, isDamage } from "../util/errors.ts"
-import { statsOf } from "../util/files.ts"
-import {
-  closeSync,
-  copyFileSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-} from "../util/fs.ts"
+import { flush, statsOf } from "../util/files.ts"
+import { closeSync, copyFileSync, existsSync, readdirSync, renameSync, rmSync } from "../util/fs.ts"
+import { lock, openLock } from "../util/lock.ts"
 import { dirname, join } from "../util/path.ts"
-import { lock, openLock } from "../vault/lock.ts"
 import {
   type Database,
   databasePath,
@@ -195,13 +186,4 @@ export function putInPlace(dataHome: string, file: string): void {
   for (const suffix of ["-wal", "-shm"]) rmSync(path + suffix, { force: true })
   renameSync(file, path)
   flush(dirname(path))
-}
-
-function flush(path: string): void {
-  const fd = openSync(path, "r")
-  try {
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
-  }
 }

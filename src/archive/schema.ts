@@ -1,6 +1,6 @@
 /**
  * Version of the decoding: goes up when lines are decoded differently. Views with another number are rebuilt
- * (whole.ts).
+ * (open-or-repair.ts).
  */
 export const PARSER = 16
 

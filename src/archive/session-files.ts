@@ -2,9 +2,10 @@
 
 import { isMissing } from "../util/errors.ts"
 import { asideOf, readReplaced, tryTo } from "../util/files.ts"
-import { closeSync, existsSync, readdirSync, readFileSync, rmSync } from "../util/fs.ts"
+import { closeSync, existsSync, readFileSync, rmSync } from "../util/fs.ts"
+import { fileNamesIn, readJson } from "../util/json-files.ts"
+import { holdLockFile } from "../util/lock.ts"
 import { join } from "../util/path.ts"
-import { lock, openLock } from "../vault/lock.ts"
 
 export const sessionFolder = (dataHome: string): string => join(dataHome, "sessions")
 
@@ -18,31 +19,25 @@ const PATIENCE = 50
 export function changingSessions<T>(dataHome: string, change: () => T): T {
   // The very first call creates the folder, and there is nobody to disturb.
   if (!existsSync(sessionFolder(dataHome))) return change()
-  let fd: number | undefined
+  const fd = tryTo(() => holdLockFile(join(dataHome, "sessions.lock"), PATIENCE))
   try {
-    tryTo(() => {
-      fd = openLock(join(dataHome, "sessions.lock"))
-      lock(fd, performance.now() + PATIENCE)
-    })
     return change()
   } finally {
     if (fd !== undefined) closeSync(fd)
   }
 }
 
+/** What the hooks remember of one session. */
+export const sessionFile = (dataHome: string, session: string): string =>
+  join(sessionFolder(dataHome), `${session}.json`)
+
+export const readSession = (dataHome: string, session: string): unknown =>
+  readReplaced(sessionFile(dataHome, session), readJson)
+
 /** Bytes of a session's transcript when the host last resumed it; 0 if unknown. */
 export function resumedAt(dataHome: string, session: string): number {
-  const file = join(sessionFolder(dataHome), `${session}.json`)
-  const state = readReplaced(file, readJson) as { resumedAt?: unknown } | undefined
+  const state = readSession(dataHome, session) as { resumedAt?: unknown } | undefined
   return typeof state?.resumedAt === "number" ? state.resumedAt : 0
-}
-
-function readJson(file: string): unknown {
-  try {
-    return JSON.parse(readFileSync(file, "utf8"))
-  } catch {
-    return undefined
-  }
 }
 
 /** The autopilot's state of the session with the latest prompt, for other tools. */
@@ -72,7 +67,7 @@ export function removeSessionFiles(
   wanted: (name: string, bytes: Uint8Array) => boolean,
 ): number {
   let removed = 0
-  for (const name of namesIn(sessionFolder(dataHome))) {
+  for (const name of fileNamesIn(sessionFolder(dataHome), isMissing)) {
     const file = join(sessionFolder(dataHome), name)
     try {
       if (!wanted(name, readFileSync(file))) continue
@@ -84,13 +79,4 @@ export function removeSessionFiles(
     removed++
   }
   return removed
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch (error) {
-    if (isMissing(error)) return []
-    throw error
-  }
 }

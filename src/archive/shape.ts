@@ -30,11 +30,16 @@ export function shapeProblem(db: Database): string | undefined {
   return undefined
 }
 
-/** Whether only new views help against this error of the views. */
-export function isUnusable(dataHome: string, error: unknown): boolean {
+/**
+ * Whether only new views help against this error of the views.
+ *
+ * @param own the caller's connection, if it has one: nobody may wait for a second
+ */
+export function isUnusable(dataHome: string, error: unknown, own?: Database): boolean {
   if (isDamage(error)) return true
   if (codeOf(error) !== "SQLITE_ERROR" && codeOf(error) !== "newer-schema") return false
   try {
+    if (own !== undefined) return shapeProblem(own) !== undefined
     const db = openDatabase(dataHome, { wait: PATIENCE, readonly: true })
     try {
       return shapeProblem(db) !== undefined

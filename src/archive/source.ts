@@ -3,8 +3,8 @@ import { transcriptName } from "../agents/claude-code/layout.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { stretchesFrom, tailOf } from "../vault/reader.ts"
 import { vaultFiles } from "../vault/walk.ts"
+import { sessionNamedIn, sessionOf } from "./capture-transcript.ts"
 import type { Pending } from "./pending.ts"
-import { sessionNamedIn, sessionOf } from "./take.ts"
 
 export interface Source extends Pending {
   /** Bytes of the copy on disk. */

@@ -5,16 +5,18 @@
 import { join } from "node:path"
 import type { Paths } from "../config/load.ts"
 import { codeOf, messageOf } from "../util/errors.ts"
-import { statsOf, writeWhole } from "../util/files.ts"
-import { readdirSync, readFileSync, rmSync } from "../util/fs.ts"
-import { knownOf } from "../vault/known.ts"
+import { statsOf, tryTo, writeWhole } from "../util/files.ts"
+import { rmSync } from "../util/fs.ts"
+import { fileNamesIn, readJson, writeJson } from "../util/json-files.ts"
+import { captureToSpool } from "../vault/capture-to-spool.ts"
+import { knownOf } from "../vault/known-values.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
-import { captureToSpool } from "../vault/spool.ts"
 import { existingSpools, prepareSpool, type SpoolPaths, spoolFolders } from "../vault/spool-folders.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
 import { vaultFiles } from "../vault/walk.ts"
+import { sessionOf, type Taken, type TakeOptions } from "./capture-transcript.ts"
 import { markPending, type Pending } from "./pending.ts"
-import { sessionOf, type Taken, type TakeOptions } from "./take.ts"
+import { sessionFile, sessionFolder } from "./session-files.ts"
 
 /** The latest reason why something had to be spooled. */
 export interface SpoolReason {
@@ -24,7 +26,7 @@ export interface SpoolReason {
   readonly message: string
 }
 
-/** Like `take`, into the first place that can be written. None of it can be indexed yet. */
+/** Like `captureTranscript`, into the first place that can be written. None of it can be indexed yet. */
 export function takeToSpool(paths: Paths, path: string, options: TakeOptions, cause: unknown): Taken {
   const copy = vaultPath(path, paths.home)
   const session = sessionOf(path, options.parent)
@@ -60,25 +62,21 @@ export function spoolMarker(paths: Paths, pending: Pending): void {
   firstThatTakes(paths, (folder) => markPending(folder, pending))
 }
 
-const stateFile = (folder: string, session: string): string => join(folder, "sessions", `${session}.json`)
-
 export function spoolState(paths: Paths, session: string, text: string): void {
-  firstThatTakes(paths, (folder) => writeWhole(stateFile(folder, session), text))
+  firstThatTakes(paths, (folder) => writeWhole(sessionFile(folder, session), text))
 }
 
 /** A session's state if it is newer than the one in the data folder. */
 export function newerState(paths: Paths, session: string): unknown {
-  let newest = changed(stateFile(paths.dataHome, session))
+  let newest = changed(sessionFile(paths.dataHome, session))
   let found: unknown
   for (const folder of existingSpools(paths)) {
-    const file = stateFile(folder, session)
+    const file = sessionFile(folder, session)
     if (changed(file) <= newest) continue
-    try {
-      found = JSON.parse(readFileSync(file, "utf8"))
-      newest = changed(file)
-    } catch {
-      // Half of it is as good as nothing.
-    }
+    const state = readJson(file)
+    if (state === undefined) continue
+    found = state
+    newest = changed(file)
   }
   return found
 }
@@ -107,11 +105,8 @@ const reasonFile = (folder: string): string => join(folder, "reason.json")
 function rememberReason(folder: string, cause: unknown, now: number): void {
   const time = new Date(now).toISOString()
   const reason: SpoolReason = { time, code: codeOf(cause), message: messageOf(cause) }
-  try {
-    writeWhole(reasonFile(folder), JSON.stringify(reason))
-  } catch {
-    // The bytes matter more than the reason.
-  }
+  // The bytes matter more than the reason.
+  tryTo(() => writeJson(reasonFile(folder), reason))
 }
 
 export const forgetReason = (folder: string): void => rmSync(reasonFile(folder), { force: true })
@@ -131,27 +126,19 @@ export function spoolStatus(paths: SpoolPaths): SpoolStatus[] {
     const files = vaultFiles(folder)
     if (files.length === 0) return []
     const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
-    return [{ folder, transcripts: files.length, bytes, reason: reasonIn(folder) ?? null }]
+    return [
+      {
+        folder,
+        transcripts: files.length,
+        bytes,
+        reason: (readJson(reasonFile(folder)) as SpoolReason | undefined) ?? null,
+      },
+    ]
   })
 }
 
-function reasonIn(folder: string): SpoolReason | undefined {
-  try {
-    return JSON.parse(readFileSync(reasonFile(folder), "utf8")) as SpoolReason
-  } catch {
-    return undefined
-  }
-}
-
 /** Files of sessions' state in one spool folder. */
-export function spooledStates(folder: string): { session: string; file: string }[] {
-  try {
-    const names = readdirSync(join(folder, "sessions")).filter((name) => name.endsWith(".json"))
-    return names.map((name) => ({
-      session: name.slice(0, -".json".length),
-      file: stateFile(folder, name.slice(0, -".json".length)),
-    }))
-  } catch {
-    return []
-  }
-}
+export const spooledStates = (folder: string): { session: string; file: string }[] =>
+  fileNamesIn(sessionFolder(folder))
+    .filter((name) => name.endsWith(".json"))
+    .map((name) => ({ session: name.slice(0, -".json".length), file: join(sessionFolder(folder), name) }))

@@ -2,10 +2,11 @@
  * Traces of sessions outside the vault: hooks' files, texts that were given back, kept copies of damaged databases. The
  * views themselves follow by whoever changed the vault (removal.ts).
  */
-import { readdirSync, rmSync, statSync } from "node:fs"
+import { rmSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { codeOf, isDamage, isMissing } from "../util/errors.ts"
-import { removeKnown } from "../vault/known.ts"
+import { fileNamesIn } from "../util/json-files.ts"
+import { removeKnown } from "../vault/known-values.ts"
 import { type Database, databasePath, openDatabase } from "./database.ts"
 import { dropPending } from "./pending.ts"
 import { dropPointers } from "./pointers.ts"
@@ -57,13 +58,8 @@ export function removeKeptDatabases(dataHome: string): void {
 
 /** The copies of damaged databases. */
 export function keptDatabases(dataHome: string): string[] {
-  try {
-    const names = readdirSync(dataHome).filter((name) => /^archive\.db\.damaged-/.test(name))
-    return names.map((name) => join(dataHome, name))
-  } catch (error) {
-    if (isMissing(error)) return []
-    throw error
-  }
+  const names = fileNamesIn(dataHome, isMissing).filter((name) => /^archive\.db\.damaged-/.test(name))
+  return names.map((name) => join(dataHome, name))
 }
 
 /** Sessions of the same projects, those that continue the forgotten ones, and those known only from `restores`. */

@@ -1,10 +1,9 @@
 /** Explains errors of a data folder that cannot be written, in words that a person can act on. */
 
 import { CtxError, codeOf, messageOf } from "../util/errors.ts"
-import { closeSync, mkdirSync, rmSync } from "../util/fs.ts"
-import { tryLock } from "../util/libc.ts"
+import { mkdirSync, rmSync } from "../util/fs.ts"
+import { withLockFile } from "../util/lock.ts"
 import { join } from "../util/path.ts"
-import { openLock } from "../vault/lock.ts"
 
 const FULL = ["ENOSPC", "EDQUOT", "EFBIG", "SQLITE_FULL"]
 const REFUSED = ["EACCES", "EPERM", "EROFS", "ENOTDIR", "EEXIST", "SQLITE_READONLY", "SQLITE_CANTOPEN"]
@@ -45,11 +44,10 @@ export function refuseUnwritable(dataHome: string): void {
 /** Makes a file there, locks it, and removes it. Throws if that fails. */
 export function probe(dataHome: string): void {
   const file = join(dataHome, `probe.${process.pid}`)
-  const fd = openLock(file)
+  const nothing = (): void => {}
   try {
-    tryLock(fd)
+    withLockFile(file, 0, nothing, nothing)
   } finally {
-    closeSync(fd)
     rmSync(file, { force: true })
   }
 }

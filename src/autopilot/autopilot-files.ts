@@ -5,7 +5,8 @@
 
 import { sessionFolder, sharedState } from "../archive/session-files.ts"
 import { replaceSoon, writeWhole } from "../util/files.ts"
-import { existsSync, lstatSync, readFileSync } from "../util/fs.ts"
+import { lstatSync } from "../util/fs.ts"
+import { readJson, writeJson } from "../util/json-files.ts"
 import { join } from "../util/path.ts"
 import { POINTS_KEPT } from "./window.ts"
 
@@ -15,9 +16,7 @@ const windowFile = (dataHome: string, session: string): string =>
 
 /** Size in tokens; undefined until the host has told the status line. */
 export function toldWindow(dataHome: string, session: string): number | undefined {
-  const file = windowFile(dataHome, session)
-  // Checked first, because an error costs six times as much.
-  const window = existsSync(file) ? readJson(file) : undefined
+  const window = readJson(windowFile(dataHome, session))
   return isCount(window) ? window : undefined
 }
 
@@ -36,7 +35,7 @@ export function learntPoints(dataHome: string, model: string): readonly number[]
 /** @returns those that count from now on */
 export function learnPoints(dataHome: string, model: string, points: readonly number[]): readonly number[] {
   const kept = points.slice(-POINTS_KEPT)
-  writeWhole(pointsFile(dataHome), JSON.stringify({ ...modelPoints(dataHome), [model]: kept }))
+  writeJson(pointsFile(dataHome), { ...modelPoints(dataHome), [model]: kept })
   return kept
 }
 
@@ -61,11 +60,3 @@ export function publishState(dataHome: string, document: string, project: string
 }
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0
-
-function readJson(file: string): unknown {
-  try {
-    return JSON.parse(readFileSync(file, "utf8"))
-  } catch {
-    return undefined
-  }
-}

@@ -4,9 +4,9 @@ import { join } from "node:path"
 import { openDatabase } from "../archive/database.ts"
 import { transcriptByCopy } from "../archive/transcripts.ts"
 import { isMissing } from "../util/errors.ts"
+import { isLockFree } from "../util/lock.ts"
 import { readTail } from "../vault/file.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
-import { lock } from "../vault/lock.ts"
 
 /** All in bytes of the transcript. */
 export interface ArchiveState {
@@ -36,20 +36,7 @@ export function turnsIn(dataHome: string): number {
 }
 
 /** Whether no one holds the background job's lock. */
-export function jobIsIdle(dataHome: string): boolean {
-  let fd: number
-  try {
-    fd = openSync(join(dataHome, "state", "job.lock"), "r")
-  } catch (error) {
-    if (isMissing(error)) return true
-    throw error
-  }
-  try {
-    return lock(fd, 0, true)
-  } finally {
-    closeSync(fd)
-  }
-}
+export const jobIsIdle = (dataHome: string): boolean => isLockFree(join(dataHome, "state", "job.lock"), 0)
 
 function bytesInVault(file: string): number {
   let fd: number

@@ -1,7 +1,7 @@
 /** Finds the transcripts named on a command line. */
 import { statSync } from "node:fs"
 import { resolve } from "node:path"
-import { transcriptsBelow } from "../job/transcripts.ts"
+import { transcriptsBelow } from "../job/find-transcripts.ts"
 import { usageError } from "../util/errors.ts"
 
 /**

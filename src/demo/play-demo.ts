@@ -7,7 +7,7 @@ import { type Totals, totals } from "../archive/queries/totals.ts"
 import { isolatedEnvironment, loadSettings, type Paths } from "../config/load.ts"
 import { type HookName, hookPayload } from "../fake-host/payload.ts"
 import { sweepDue } from "../job/sweep.ts"
-import { type VerifyReport, verify } from "../vault/verify.ts"
+import { type VerifyReport, verify } from "../vault/verify-vault.ts"
 import { type DemoSession, demoSession } from "./demo-session.ts"
 import { type Check, checks } from "./what-came-back.ts"
 

@@ -5,7 +5,7 @@
 import { readdirSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { DAY } from "../host/clean-up.ts"
-import { runJob } from "../job/run.ts"
+import { runJob } from "../job/run-job.ts"
 import { entriesIn, logPath } from "../util/log.ts"
 import { bytes, count, cut, oneLine } from "../util/text.ts"
 import { type Finding, finding, MINUTE, type Patient, type SpoolCount } from "./finding.ts"

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, statSync } from "node:fs"
 import { basename, join } from "node:path"
 import { DAY } from "../host/clean-up.ts"
-import { transcriptsBelow } from "../job/transcripts.ts"
+import { transcriptsBelow } from "../job/find-transcripts.ts"
 import { count } from "../util/text.ts"
 import { vaultFiles } from "../vault/walk.ts"
 import { type Finding, finding, MINUTE, type Patient, SHOWN } from "./finding.ts"

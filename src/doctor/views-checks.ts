@@ -11,8 +11,8 @@ import {
   SCHEMA_VERSION,
   schemaVersion,
 } from "../archive/database.ts"
+import { repair } from "../archive/open-or-repair.ts"
 import { shapeProblem } from "../archive/shape.ts"
-import { repair } from "../archive/whole.ts"
 import { wordTotals } from "../archive/word-index.ts"
 import { standingOf } from "../embed/embedding-state.ts"
 import { isDamage, messageOf } from "../util/errors.ts"

@@ -11,10 +11,10 @@ import {
   statSync,
 } from "node:fs"
 import { basename, dirname, join } from "node:path"
-import { CtxError, EXIT } from "../util/errors.ts"
+import { CtxError, EXIT, throwBusy } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
+import { holdLockFile } from "../util/lock.ts"
 import { sha256Of } from "../util/sha256.ts"
-import { lock, openLock } from "../vault/lock.ts"
 import { addressOf, download } from "./download.ts"
 import { checkFile, folderOfModel, installedModel, manifestFile, modelFolder } from "./model-files.ts"
 import { type Manifest, MINILM_URL, type PinnedFile, sizeOfModel } from "./model-manifest.ts"
@@ -57,12 +57,9 @@ const PATIENCE = 20_000
 
 /** @returns a descriptor that holds the lock until it is closed */
 function lockModels(dataHome: string, wait = PATIENCE): number {
-  const held = openLock(join(dataHome, "models.lock"))
-  if (lock(held, performance.now() + wait)) return held
-  closeSync(held)
-  throw new CtxError("busy", "another process is installing or removing a model", {
-    hint: "try again when it is done",
-  })
+  const held = holdLockFile(join(dataHome, "models.lock"), wait)
+  if (held !== undefined) return held
+  return throwBusy("another process is installing or removing a model")
 }
 
 async function install(options: InstallOptions): Promise<InstallReport> {

@@ -14,8 +14,8 @@ import {
 import { basename, dirname, join } from "node:path"
 import { CtxError, codeOf, messageOf } from "../util/errors.ts"
 import { checkCopy } from "../vault/check.ts"
-import { openSource } from "../vault/original.ts"
 import { CopyReader } from "../vault/reader.ts"
+import { openSource } from "../vault/source-file.ts"
 
 /**
  * - `written`: there was no file

@@ -2,23 +2,22 @@
  * A close look at how full the window is: O(new bytes), from what was just archived, without opening the database
  * (docs/adr/0003). Called only when the glance in watch.ts is not enough.
  */
-
 import { glance } from "../agents/claude-code/glance.ts"
 import type { HookEvent } from "../agents/hook-event.ts"
-import type { Taken } from "../archive/take.ts"
+import type { Taken } from "../archive/capture-transcript.ts"
 import { stateDocument, warning } from "../autopilot/advice.ts"
 import { learnPoints, learntPoints, publishState, toldWindow } from "../autopilot/autopilot-files.ts"
 import type { ContextState } from "../autopilot/context-state.ts"
 import { follow, type Judgement, judge, withPrompt } from "../autopilot/track-context.ts"
 import { hostLimits, type Settings } from "../config/load.ts"
+import { NEWLINE } from "../util/lines.ts"
 import { readExactly } from "../vault/file.ts"
-import { withSource } from "../vault/original.ts"
+import { withSource } from "../vault/source-file.ts"
 
 /** Bytes to read at the end of the transcript when another process archived the new part. */
 const TAIL = 1 << 20
-const NEWLINE = 0x0a
 
-export interface Watched {
+export interface CloseLook {
   readonly context: ContextState
   /** Set at a human's prompt, once there is a reading. */
   readonly judgement: Judgement | undefined
@@ -38,7 +37,7 @@ export interface Watch {
   readonly now: number
 }
 
-export function watch({ event, settings, known, own, isPrompt, now }: Watch): Watched {
+export function watch({ event, settings, known, own, isPrompt, now }: Watch): CloseLook {
   const { dataHome } = settings.paths
   let context = own === undefined ? known : followed(known, own)
   const { model } = context

@@ -4,8 +4,8 @@
  */
 import { changingSessions, sessionFolder } from "../archive/session-files.ts"
 import { hostProcess } from "../config/load.ts"
-import { writeWhole } from "../util/files.ts"
 import { existsSync, readFileSync, unlinkSync } from "../util/fs.ts"
+import { hashName, readJson, writeJson } from "../util/json-files.ts"
 import { join } from "../util/path.ts"
 
 /** ms within which a session continues one that `/clear` ended. */
@@ -23,7 +23,7 @@ interface Clear {
 
 /** One file per project. `archive/traces.ts` also knows its name. */
 const clearFile = (dataHome: string, project: string): string =>
-  join(sessionFolder(dataHome), `clear-${Bun.hash.xxHash64(project, 0n).toString(16)}.json`)
+  join(sessionFolder(dataHome), `clear-${hashName(project)}.json`)
 
 /**
  * Records that `/clear` ended this session, so that the next one of the same project and process continues it.
@@ -34,7 +34,7 @@ export function rememberClear(dataHome: string, project: string, session: string
   const file = clearFile(dataHome, project)
   changingSessions(dataHome, () => {
     const others = clearsIn(file).filter((one) => one.session !== session && one.time >= now - CLEAR_LASTS)
-    writeWhole(file, JSON.stringify([...others, { session, time: now, host: ownHost() } satisfies Clear]))
+    writeJson(file, [...others, { session, time: now, host: ownHost() } satisfies Clear])
   })
 }
 
@@ -59,7 +59,7 @@ export function claimClear(dataHome: string, project: string, since: number): st
     if (clear === undefined) return undefined
     const others = clears.filter((one) => one !== clear)
     try {
-      if (others.length > 0) writeWhole(file, JSON.stringify(others))
+      if (others.length > 0) writeJson(file, others)
       else unlinkSync(file)
       return clear.session
     } catch {
@@ -81,14 +81,9 @@ function chosen(clears: readonly Clear[], since: number): Clear | undefined {
 }
 
 function clearsIn(file: string): readonly Clear[] {
-  // Checked first, because an error costs six times as much.
-  if (!existsSync(file)) return []
-  try {
-    const clears = JSON.parse(readFileSync(file, "utf8"))
-    return Array.isArray(clears) ? clears : [clears]
-  } catch {
-    return []
-  }
+  const clears = readJson(file) as readonly Clear[] | Clear | undefined
+  if (clears === undefined) return []
+  return Array.isArray(clears) ? clears : [clears as Clear]
 }
 
 /** The process that called this hook. Hosts up to 2.1.112 do not tell, and call through a shell. */

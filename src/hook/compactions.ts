@@ -5,9 +5,9 @@
  */
 import { compactionOffsets } from "../agents/claude-code/glance.ts"
 import type { HookEvent } from "../agents/hook-event.ts"
-import type { Taken } from "../archive/take.ts"
+import type { Taken } from "../archive/capture-transcript.ts"
 import { readExactly } from "../vault/file.ts"
-import { withSource } from "../vault/original.ts"
+import { withSource } from "../vault/source-file.ts"
 import { announcedAt, compactionUnanswered, type SessionState } from "./state.ts"
 
 /** Bytes to read at the end of the transcript when another process archived the new part. */

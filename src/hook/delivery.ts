@@ -1,8 +1,8 @@
 /** Finds out whether a restore has reached the conversation. Loaded only while that is unknown. */
 import { type Outcome, outcomeIn } from "../agents/claude-code/context-arrived.ts"
-import type { Taken } from "../archive/take.ts"
+import type { Taken } from "../archive/capture-transcript.ts"
 import { readExactly } from "../vault/file.ts"
-import { withSource } from "../vault/original.ts"
+import { withSource } from "../vault/source-file.ts"
 import type { Delivery } from "./state.ts"
 
 /** A restore shows within this many bytes after it was given. Past them we stop looking, and do not give it again. */

@@ -1,7 +1,8 @@
 /** Indexes what a reply needs before it reads the views, within its transaction. */
+
+import type { Taken } from "../archive/capture-transcript.ts"
 import type { Database } from "../archive/database.ts"
 import { listPending, type Pending, settlePending } from "../archive/pending.ts"
-import type { Taken } from "../archive/take.ts"
 import { codeOf } from "../util/errors.ts"
 import { dirname } from "../util/path.ts"
 import type { Stretch } from "../vault/reader.ts"

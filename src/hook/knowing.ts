@@ -1,17 +1,17 @@
 /** What a hook does about values that were recognised as secrets in its session. Loaded only if there are any. */
-import { type Taken, type TakeOptions, take } from "../archive/take.ts"
+import { captureTranscript, type Taken, type TakeOptions } from "../archive/capture-transcript.ts"
 import type { Paths } from "../config/load.ts"
 import { withoutKnown } from "../secrets/known.ts"
-import { isDue, knownOf, refreshDue } from "../vault/known.ts"
+import { isDue, knownOf, refreshDue } from "../vault/known-values.ts"
 import { knownFile } from "../vault/layout.ts"
 import type { SessionState } from "./state.ts"
 
-/** For `take`. */
+/** For `captureTranscript`. */
 export const known = knownOf
 
 /** Goes on where a call stopped that had not expected to recognise anything. */
 export function takeOn(paths: Paths, path: string, options: TakeOptions, first: Taken): Taken {
-  const second = take(paths, path, { ...options, known: knownOf })
+  const second = captureTranscript(paths, path, { ...options, known: knownOf })
   const fresh = [...first.fresh, ...second.fresh]
   const captured = { ...second.captured, taken: first.captured.taken + second.captured.taken }
   const superseded = first.captured.superseded ?? captured.superseded

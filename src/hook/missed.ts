@@ -7,7 +7,7 @@ import type { JsonObject } from "../transcript/json.ts"
 import { linesWith } from "../transcript/lines-with.ts"
 import type { SessionState } from "./state.ts"
 
-export interface Compaction {
+export interface FoundCompaction {
   /** Id of its transcript. */
   readonly transcript: number
   /** Byte offset in the transcript. */
@@ -22,10 +22,10 @@ const SUMMARY_WITHIN = 1 << 20
 const HOOKS_LAST = 10 * 60_000
 
 /** The last compaction from `offset` on. */
-export function lastCompaction(db: Database, session: string, offset = 0): Compaction | undefined {
+export function lastCompaction(db: Database, session: string, offset = 0): FoundCompaction | undefined {
   return (
     db
-      .query<Compaction, [string, number]>(
+      .query<FoundCompaction, [string, number]>(
         'SELECT transcript, "offset", time FROM boundaries WHERE session = ? AND "offset" >= ? ORDER BY "offset" DESC LIMIT 1',
       )
       .get(session, offset) ?? undefined
@@ -37,7 +37,7 @@ export function missedCompaction(
   db: Database,
   session: string,
   { compactAt, unannounced }: SessionState,
-): Compaction | undefined {
+): FoundCompaction | undefined {
   const last = lastCompaction(db, session, compactAt)
   if (last === undefined) return undefined
   // Hooks saw every announced compaction. For others the hooks' notes may be lost, and the views may know more.
@@ -48,7 +48,7 @@ export function missedCompaction(
 export function lastTurnBefore(
   db: Database,
   session: string,
-  { transcript, offset }: Compaction,
+  { transcript, offset }: FoundCompaction,
 ): number | undefined {
   const { id } = db
     .query<{ id: number | null }, [string, number, number]>(
@@ -59,7 +59,7 @@ export function lastTurnBefore(
 }
 
 /** Whether the views hold an answer to the compaction; in doubt, yes. */
-function isAnswered(db: Database, session: string, { offset, time }: Compaction): boolean {
+function isAnswered(db: Database, session: string, { offset, time }: FoundCompaction): boolean {
   const before = db
     .query<{ offset: number | null }, [string, number]>(
       'SELECT max("offset") AS "offset" FROM boundaries WHERE session = ? AND "offset" < ?',
@@ -83,7 +83,7 @@ function isAnswered(db: Database, session: string, { offset, time }: Compaction)
 }
 
 /** The host's summary, read from the transcript when no hook received it. */
-export function summaryBehind(event: HookEvent, compaction: Compaction): string | undefined {
+export function summaryBehind(event: HookEvent, compaction: FoundCompaction): string | undefined {
   const content = writtenSince(event, compaction)
   return content && summaryIn(content)
 }
@@ -108,5 +108,5 @@ const ANSWER = '"assistant"'
 const isAnswer = (line: JsonObject): boolean => line["type"] === "assistant" && line["isSidechain"] !== true
 
 /** The beginning of what stands behind a compaction; undefined if there is no transcript. */
-const writtenSince = ({ transcript }: HookEvent, { offset }: Compaction): Buffer | undefined =>
+const writtenSince = ({ transcript }: HookEvent, { offset }: FoundCompaction): Buffer | undefined =>
   transcript === undefined ? undefined : readPart(transcript, offset, SUMMARY_WITHIN)

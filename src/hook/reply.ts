@@ -1,14 +1,13 @@
 /** The reply for events that give the model something: one connection, one transaction. */
-
 import { additionalContext } from "../agents/claude-code/hooks.ts"
 import type { HookEvent } from "../agents/hook-event.ts"
+import { captureTranscript, type Taken } from "../archive/capture-transcript.ts"
 import { type Database, databasePath, openDatabase } from "../archive/database.ts"
 import { isExcluded } from "../archive/excluded.ts"
 import { listPending, type Pending } from "../archive/pending.ts"
 import { writePointer } from "../archive/pointers.ts"
 import { projectOf } from "../archive/project.ts"
 import { latestSession, spokenIn } from "../archive/queries/sessions.ts"
-import { type Taken, take } from "../archive/take.ts"
 import type { Settings } from "../config/load.ts"
 import { gather, gatherBrief } from "../restore/gather.ts"
 import { renderInstructions } from "../restore/instructions.ts"
@@ -18,11 +17,11 @@ import { type RestoreSource, withoutPending } from "../restore/render.ts"
 import { compileLate } from "../util/compiling.ts"
 import { statSync } from "../util/fs.ts"
 import { dirname } from "../util/path.ts"
-import { knownOf } from "../vault/known.ts"
-import { claimAnswer, rememberGiven } from "./answers.ts"
+import { knownOf } from "../vault/known-values.ts"
+import { claimAnswer, rememberGiven } from "./claim-answer.ts"
 import { CLEAR_LASTS, claimClear, isCleared, SILENT_CLEAR_LASTS } from "./clears.ts"
 import { Indexer } from "./indexer.ts"
-import { type Compaction, lastCompaction, missedCompaction } from "./missed.ts"
+import { type FoundCompaction, lastCompaction, missedCompaction } from "./missed.ts"
 import { restored } from "./restored.ts"
 import { answeredAt, compactionUnanswered, type SessionState } from "./state.ts"
 
@@ -65,12 +64,18 @@ export async function reply(request: ReplyRequest): Promise<Reply> {
   const db = openDatabase(dataHome, { wait: left * WAIT_SHARE })
   const indexer = new Indexer(db, dataHome, index)
   // Never closed: closing the last connection would copy the log into the database and wait for the disk.
-  const answered = db
-    .transaction(() => {
-      for (const one of taken) indexer.indexOwn(one, start + left * VIEWS_SHARE)
-      return answer(db, indexer, request)
-    })
-    .immediate()
+  const answering = db.transaction(() => {
+    for (const one of taken) indexer.indexOwn(one, start + left * VIEWS_SHARE)
+    return answer(db, indexer, request)
+  })
+  let answered: Reply
+  try {
+    answered = answering.immediate()
+  } catch (error) {
+    // But then a second one is opened for reading, and whoever waits to replace the views would wait for this one.
+    db.close()
+    throw error
+  }
   indexer.settle()
   return { ...answered, lost }
 }
@@ -201,7 +206,7 @@ function indexSession(indexer: Indexer, { event, settings, now, deadline }: Repl
   if (isExcluded(settings.paths, path)) return
   const until = performance.now() + OTHERS_TIME
   const options = { now, deadline: until, hurried: true, lastLine: "whole", known: knownOf } as const
-  const taken = take(settings.paths, path, options)
+  const taken = captureTranscript(settings.paths, path, options)
   indexer.index(taken, deadline - OTHERS_TIME, taken.fresh)
 }
 
@@ -211,7 +216,7 @@ function restore(
   request: ReplyRequest,
   source: RestoreSource,
   from: string,
-  missed?: Compaction,
+  missed?: FoundCompaction,
 ): Given {
   if (!claimAnswer(db, request, source)) return NOTHING
   const { event, settings } = request

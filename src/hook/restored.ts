@@ -4,7 +4,7 @@ import type { Database } from "../archive/database.ts"
 import type { Settings } from "../config/load.ts"
 import type { RestoreSource } from "../restore/render.ts"
 import { type Restore, restoreOf } from "../restore/restore.ts"
-import { type Compaction, lastTurnBefore, summaryAtStart, summaryBehind } from "./missed.ts"
+import { type FoundCompaction, lastTurnBefore, summaryAtStart, summaryBehind } from "./missed.ts"
 import { compactionUnanswered, type SessionState } from "./state.ts"
 import { waitingPrompt } from "./waiting.ts"
 
@@ -23,7 +23,7 @@ export function restored(
   { event, settings, state }: Call,
   source: RestoreSource,
   from: string,
-  missed?: Compaction,
+  missed?: FoundCompaction,
 ): Restore {
   const { paths, resolved } = settings
   const isPrompt = event.name === "user-prompt-submit"
@@ -47,7 +47,7 @@ export function restored(
 }
 
 /** The host's summary, as a hook received it or as the host has written it down; empty if neither. */
-function summaryFor(db: Database, event: HookEvent, state: SessionState, missed?: Compaction): string {
+function summaryFor(db: Database, event: HookEvent, state: SessionState, missed?: FoundCompaction): string {
   if (missed !== undefined) return summaryBehind(event, missed) || state.summary || ""
   return state.summary ?? summaryAtStart(db, event, state) ?? ""
 }

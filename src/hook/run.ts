@@ -11,7 +11,7 @@ import { compileLate } from "../util/compiling.ts"
 import { logError } from "../util/log.ts"
 import { answerHost } from "../util/write.ts"
 import { endNow } from "./end.ts"
-import { handle } from "./handle.ts"
+import { handle } from "./handle-event.ts"
 import { readDocument } from "./stdin.ts"
 
 /** Share of the deadline for waiting for the host's document. */

@@ -4,13 +4,11 @@
  * It is a file because opening the database costs a hook 2 ms, too much for these (docs/adr/0003). If it is lost, a
  * convenience is lost, never a turn.
  */
-
-import { changingSessions, sessionFolder } from "../archive/session-files.ts"
+import { changingSessions, readSession, sessionFile } from "../archive/session-files.ts"
 import type { ContextState } from "../autopilot/context-state.ts"
 import { codeOf } from "../util/errors.ts"
-import { readReplaced, replaceSoon, tryTo, writePrivate } from "../util/files.ts"
-import { linkSync, readFileSync, unlinkSync } from "../util/fs.ts"
-import { join } from "../util/path.ts"
+import { replaceSoon, tryTo, writePrivate } from "../util/files.ts"
+import { linkSync, unlinkSync } from "../util/fs.ts"
 
 export interface SessionState {
   /** The last human prompt. */
@@ -71,12 +69,8 @@ export const announcedAt = ({ restoreTime = 0 }: SessionState, now: number): num
 export const answeredAt = ({ compactTime = 0 }: SessionState, now: number): number =>
   Math.max(now, compactTime)
 
-const sessionFile = (dataHome: string, session: string): string =>
-  join(sessionFolder(dataHome), `${session}.json`)
-
-export function readState(dataHome: string, session: string): SessionState {
-  return (readReplaced(sessionFile(dataHome, session), readJson) as SessionState | undefined) ?? {}
-}
+export const readState = (dataHome: string, session: string): SessionState =>
+  (readSession(dataHome, session) as SessionState | undefined) ?? {}
 
 /**
  * Applies the changes that a call made to the state it had read to the latest state. Hooks of several settings files
@@ -131,11 +125,3 @@ export function claimStart(dataHome: string, session: string, now: number): bool
 
 /** Calls of the same kind within this many ms are about the same event. */
 export const SAME_EVENT = 500
-
-function readJson(file: string): unknown {
-  try {
-    return JSON.parse(readFileSync(file, "utf8"))
-  } catch {
-    return undefined
-  }
-}

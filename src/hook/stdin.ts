@@ -7,6 +7,7 @@
 import { codeOf } from "../util/errors.ts"
 import { readSync } from "../util/fs.ts"
 import { readable } from "../util/libc.ts"
+import { parseJson } from "../util/parse-json.ts"
 
 const STDIN = 0
 /** ms of silence after which a document that ends in `}` is considered complete. */
@@ -74,10 +75,4 @@ function lastInk(bytes: Uint8Array): number | undefined {
   return undefined
 }
 
-function parse(chunks: readonly Uint8Array[]): unknown {
-  try {
-    return JSON.parse(Buffer.concat(chunks).toString("utf8"))
-  } catch {
-    return undefined
-  }
-}
+const parse = (chunks: readonly Uint8Array[]): unknown => parseJson(Buffer.concat(chunks).toString("utf8"))

@@ -4,7 +4,7 @@
  */
 import { closeSync, openSync } from "node:fs"
 import { CtxError } from "../util/errors.ts"
-import { lock } from "../vault/lock.ts"
+import { lock } from "../util/lock.ts"
 
 /** How long we wait for others, in ms. */
 const PATIENCE = 30_000

@@ -15,6 +15,7 @@ import { CLOSE } from "../restore/render.ts"
 import { type Finder, finderOf, type Span } from "../transcript/find-text.ts"
 import { isObject, objectOf, stringOf } from "../transcript/json.ts"
 import { statsOf } from "../util/files.ts"
+import { parseJson } from "../util/parse-json.ts"
 import type { Tombstone } from "../vault/tombstones.ts"
 import { findText, type TextFound } from "./forget-text.ts"
 
@@ -154,7 +155,8 @@ export function carriedFinder({ ids, otherIds, handles, shared }: Names, { sessi
     const bytes = Buffer.from(line.buffer, line.byteOffset, line.byteLength)
     if (!OURS.some((words) => bytes.includes(words)) && ![...calls.keys()].some((id) => bytes.includes(id)))
       return []
-    const answers = answersIn(parsed(bytes), calls, tells)
+    // It may be half a line that begins a frame, or one that the host has never finished.
+    const answers = answersIn(parseJson(bytes.toString("utf8")), calls, tells)
     if (answers.size === 0 && !bytes.includes(TAG)) return []
     return finderOf((text) =>
       answers.has(text)
@@ -175,15 +177,6 @@ const ID = /(?<![\w-])([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{8})(
 function matches(text: string, pattern: RegExp, isWanted: (found: string) => boolean): boolean {
   for (const [, found] of text.matchAll(pattern)) if (isWanted(found!)) return true
   return false
-}
-
-function parsed(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString("utf8"))
-  } catch {
-    // Half a line that begins a frame, or one that the host has never finished.
-    return undefined
-  }
 }
 
 /** What is inside our frames. Their first words stay, by which restores are known to have arrived. */

@@ -34,7 +34,7 @@ export class Embedding {
     try {
       return await this.#cycle(db)
     } catch (error) {
-      if (isUnusable(this.#place.dataHome, error)) throw error
+      if (isUnusable(this.#place.dataHome, error, db)) throw error
       // The archive is safe without vectors, and the next job tries again.
       this.#failed = true
       logError(this.#place.stateHome, { event: "embed", error })

@@ -3,11 +3,12 @@ import { type Source, sources } from "../archive/source.ts"
 import { type Finder, type Span, skeleton } from "../transcript/find-text.ts"
 import { messageOf, usageError } from "../util/errors.ts"
 import { statsOf } from "../util/files.ts"
+import { linesIn } from "../util/lines.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { CopyReader } from "../vault/reader.ts"
 import {
   emptyTombstone,
-  fill,
+  fillSpans,
   lineHash,
   ownerOf,
   readTombstone,
@@ -35,8 +36,6 @@ export interface TextOptions {
   readonly now: number
   readonly onProgress?: (done: number, total: number) => void
 }
-
-const NEWLINE = 0x0a
 
 /**
  * @param finderFor a finder for each copy, which gets its lines in order
@@ -123,13 +122,13 @@ function* foundIn(dataHome: string, { copy }: Source, finder: Finder): Generator
   try {
     let open: Uint8Array[] = []
     for (const frame of reader.pieces()) {
-      let start = 0
-      for (let end = frame.indexOf(NEWLINE); end >= 0; end = frame.indexOf(NEWLINE, start)) {
-        yield* foundLine([...open, frame.subarray(start, end)], finder)
+      for (const [start, end] of linesIn(frame)) {
+        open.push(frame.subarray(start, end))
+        // It goes on in the next frame.
+        if (end === frame.length) break
+        yield* foundLine(open, finder)
         open = []
-        start = end + 1
       }
-      if (start < frame.length) open.push(frame.subarray(start))
     }
     yield* foundLine(open, finder)
   } finally {
@@ -142,7 +141,7 @@ function* foundLine(parts: readonly Uint8Array[], finder: Finder): Generator<Fou
   const spans = finder(line)
   if (spans.length === 0) return
   const after = new Uint8Array(line)
-  fill(after, spans)
+  fillSpans(after, spans)
   let from = 0
   const pieces = parts.map((bytes) => {
     const within = clipped(spans, from, from + bytes.length)

@@ -1,14 +1,14 @@
 /** How much of the host's history is missing from the vault, and its import in the background. */
 import { claudeCode } from "../agents/claude-code/claude-code.ts"
+import { forgottenTranscript } from "../archive/capture-transcript.ts"
 import { isExcluded } from "../archive/excluded.ts"
-import { forgottenTranscript } from "../archive/take.ts"
 import type { Paths } from "../config/load.ts"
 import { statsOf } from "../util/files.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { archivedIn } from "../vault/reader.ts"
+import { transcriptsBelow } from "./find-transcripts.ts"
 import { waitingRequests } from "./requests.ts"
 import { spawnJob } from "./spawn.ts"
-import { transcriptsBelow } from "./transcripts.ts"
 
 type Place = Pick<Paths, "dataHome" | "home" | "claudeDir" | "exclude">
 

@@ -1,6 +1,7 @@
 /** Imports one transcript into the vault, slice by slice. Needs no database: the views are the caller's. */
+
+import { forgottenTranscript, type Taken } from "../archive/capture-transcript.ts"
 import { isExcluded } from "../archive/excluded.ts"
-import { forgottenTranscript, type Taken } from "../archive/take.ts"
 import type { Paths } from "../config/load.ts"
 import type { TakenArchive } from "../foreign/import-archive.ts"
 import { messageOf } from "../util/errors.ts"
@@ -8,11 +9,11 @@ import { statsOf } from "../util/files.ts"
 import { remainderOf, withTranscript } from "../vault/check.ts"
 import type { Tail } from "../vault/file.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
-import { follows } from "../vault/original.ts"
 import { tailOf } from "../vault/reader.ts"
-import { setAsideIfDifferent } from "../vault/renew.ts"
+import { setAsideIfDifferent } from "../vault/set-aside.ts"
+import { follows } from "../vault/source-file.ts"
+import { isQuiet } from "./find-transcripts.ts"
 import { takeSlice } from "./take-slice.ts"
-import { isQuiet } from "./transcripts.ts"
 
 export type ImportPlace = Pick<Paths, "dataHome" | "home" | "stateHome" | "secrets"> &
   Partial<Pick<Paths, "exclude">>

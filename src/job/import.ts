@@ -3,16 +3,16 @@
  */
 import { type Database, prepareForLongWork } from "../archive/database.ts"
 import { catchUp } from "../archive/indexing.ts"
+import { openWhole } from "../archive/open-or-repair.ts"
 import { totals } from "../archive/queries/totals.ts"
-import { openWhole } from "../archive/whole.ts"
 import { OPTIONS } from "../config/options.ts"
 import { takeArchive } from "../foreign/import-archive.ts"
 import { messageOf } from "../util/errors.ts"
 import { tryTo } from "../util/files.ts"
+import { fillKnown } from "./fill-known.ts"
 import { type ImportedFile, type ImportPlace, sizeOf, wouldTake } from "./import-file.ts"
 import { Importer } from "./importer.ts"
-import { fillKnown } from "./known.ts"
-import { preparePointers } from "./pointers.ts"
+import { preparePointers } from "./prepare-pointers.ts"
 
 /** ms to wait for other processes that rewrite copies or have the views open. */
 const PATIENCE = 5000

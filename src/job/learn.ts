@@ -2,16 +2,16 @@
  * Looks again for secrets in transcripts that are archived: when hooks may not have been able to note what they had
  * recognised, or older rules did not recognise it.
  */
-import { sessionOf } from "../archive/take.ts"
+import { sessionOf } from "../archive/capture-transcript.ts"
 import type { Paths } from "../config/load.ts"
+import { endOfLines } from "../util/lines.ts"
 import { readExactly } from "../vault/file.ts"
-import { knownOf } from "../vault/known.ts"
+import { knownOf } from "../vault/known-values.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
-import { withSource } from "../vault/original.ts"
 import { tailOf } from "../vault/reader.ts"
+import { withSource } from "../vault/source-file.ts"
 
 const LEARNT_AT_ONCE = 1 << 20
-const NEWLINE = 0x0a
 
 /** Notes the values of a transcript as far as it is archived. */
 export function learn(place: Pick<Paths, "dataHome" | "home" | "secrets">, path: string): void {
@@ -22,7 +22,7 @@ export function learn(place: Pick<Paths, "dataHome" | "home" | "secrets">, path:
   withSource(path, (fd) => {
     for (let from = 0, size = LEARNT_AT_ONCE; from < to; ) {
       const read = readExactly(fd, from, Math.min(size, to - from))
-      const end = from + read.length < to ? read.lastIndexOf(NEWLINE) + 1 : read.length
+      const end = from + read.length < to ? endOfLines(read) : read.length
       if (read.length === 0) return
       // Nothing but the beginning of a long line.
       if (end === 0) size *= 2

@@ -7,7 +7,8 @@ import { stringsOf } from "../transcript/json.ts"
 import { isAlive } from "../util/alive.ts"
 import { isMissing } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
-import { readdirSync, readFileSync, renameSync, rmSync, unlinkSync } from "../util/fs.ts"
+import { renameSync, rmSync, unlinkSync } from "../util/fs.ts"
+import { dropFile, fileNamesIn, hashName, readJson } from "../util/json-files.ts"
 import { join } from "../util/path.ts"
 
 export interface JobRequest {
@@ -36,7 +37,7 @@ const folder = (dataHome: string): string => join(dataHome, "requests")
 /** Identical requests count as one until the job takes them. */
 export function leaveRequest(dataHome: string, request: JobRequest): void {
   const text = JSON.stringify(request)
-  const file = join(folder(dataHome), `${Bun.hash.xxHash64(text, 0n).toString(16)}.json`)
+  const file = join(folder(dataHome), `${hashName(text)}.json`)
   writeWhole(file, text)
 }
 
@@ -76,13 +77,7 @@ export function recoverRequests(dataHome: string): void {
   }
 }
 
-export function finishRequest({ file }: Accepted): void {
-  try {
-    unlinkSync(file)
-  } catch {
-    // Taken again in the meantime.
-  }
-}
+export const finishRequest = ({ file }: Accepted): void => dropFile(file)
 
 /** Removes transcripts from waiting requests. A job that takes one just now will find it forgotten. */
 export function dropFromRequests(dataHome: string, isGone: (transcript: string) => boolean): void {
@@ -105,27 +100,17 @@ export function waitingRequests(dataHome: string): JobRequest[] {
   return names(dataHome).flatMap((name) => (isWhole(name) ? (read(join(folder(dataHome), name)) ?? []) : []))
 }
 
-function names(dataHome: string): string[] {
-  try {
-    return readdirSync(folder(dataHome)).sort()
-  } catch {
-    return []
-  }
-}
+const names = (dataHome: string): string[] => fileNamesIn(folder(dataHome)).sort()
 
 function read(file: string): JobRequest | undefined {
-  try {
-    const { transcripts, sweep, settle, rebuild, history } = JSON.parse(
-      readFileSync(file, "utf8"),
-    ) as JobRequest
-    return {
-      transcripts: stringsOf(transcripts),
-      sweep: stringsOf(sweep),
-      settle: settle === true,
-      rebuild: rebuild === true,
-      history: history === true,
-    }
-  } catch {
-    return undefined
+  const document = readJson(file)
+  if (document === undefined || document === null) return undefined
+  const { transcripts, sweep, settle, rebuild, history } = document as JobRequest
+  return {
+    transcripts: stringsOf(transcripts),
+    sweep: stringsOf(sweep),
+    settle: settle === true,
+    rebuild: rebuild === true,
+    history: history === true,
   }
 }

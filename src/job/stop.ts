@@ -3,29 +3,19 @@
  * that process dies. Stopping loses nothing.
  */
 import { join } from "node:path"
-import { CtxError, isMissing } from "../util/errors.ts"
-import { closeSync, existsSync, openSync } from "../util/fs.ts"
-import { lock, openLock } from "../vault/lock.ts"
+import { throwBusy } from "../util/errors.ts"
+import { existsSync } from "../util/fs.ts"
+import { isLockFree, withLockFile } from "../util/lock.ts"
 
 const askOf = (stateHome: string): string => join(stateHome, "job.stop")
+
+/** Held by the job for as long as it works. */
+export const jobLock = (stateHome: string): string => join(stateHome, "job.lock")
 
 /** Error code of a job that is to stop. */
 export const STOPPED = "stopped"
 
-export function isAskedToStop(stateHome: string): boolean {
-  let fd: number
-  try {
-    fd = openSync(askOf(stateHome), "r")
-  } catch (error) {
-    if (isMissing(error)) return false
-    throw error
-  }
-  try {
-    return !lock(fd, 0, true)
-  } finally {
-    closeSync(fd)
-  }
-}
+export const isAskedToStop = (stateHome: string): boolean => !isLockFree(askOf(stateHome), 0)
 
 /**
  * Runs `work` while no job is running and none can start.
@@ -35,17 +25,13 @@ export function isAskedToStop(stateHome: string): boolean {
  */
 export function withoutJob<T>(stateHome: string, wait: number, work: () => T): T {
   if (!existsSync(stateHome)) return work()
-  const ask = openLock(askOf(stateHome))
-  try {
-    const end = performance.now() + wait
-    const held = lock(ask, end) ? openLock(join(stateHome, "job.lock")) : undefined
-    try {
-      if (held !== undefined && lock(held, end)) return work()
-      throw new CtxError("busy", "the background job is at work", { hint: "try again when it is done" })
-    } finally {
-      if (held !== undefined) closeSync(held)
-    }
-  } finally {
-    closeSync(ask)
-  }
+  const end = performance.now() + wait
+  return withLockFile(
+    askOf(stateHome),
+    wait,
+    () => withLockFile(jobLock(stateHome), end - performance.now(), work, atWork),
+    atWork,
+  )
 }
+
+const atWork = (): never => throwBusy("the background job is at work")

@@ -1,5 +1,6 @@
 /** Limits how often slow work is done, such as searching a folder for transcripts that no hook has reported. */
 import { mkdirSync, statSync, writeFileSync } from "../util/fs.ts"
+import { hashName } from "../util/json-files.ts"
 import { join } from "../util/path.ts"
 
 const HOUR = 60 * 60_000
@@ -7,7 +8,7 @@ const DAY = 24 * HOUR
 
 /** True at most once an hour per folder. Asking counts as doing it. */
 export const sweepDue = (folder: string, stateHome: string, now: number): boolean =>
-  isDue(Bun.hash.xxHash64(folder, 0n).toString(16), HOUR, stateHome, now)
+  isDue(hashName(folder), HOUR, stateHome, now)
 
 /** Whether to check every page of the database: at most once a day. */
 export const probeDue = (stateHome: string, now: number): boolean => isDue("probe", DAY, stateHome, now)

@@ -1,6 +1,12 @@
 /** Takes a transcript into the vault for work that nobody waits for. */
-import { type Place, type Taken, type TakeOptions, take, UNHURRIED } from "../archive/take.ts"
-import { knownOf } from "../vault/known.ts"
+import {
+  captureTranscript,
+  type Place,
+  type Taken,
+  type TakeOptions,
+  UNHURRIED,
+} from "../archive/capture-transcript.ts"
+import { knownOf } from "../vault/known-values.ts"
 
 /** @param slice ms after which to stop; what is left is taken by the next call */
 export const takeSlice = (
@@ -9,7 +15,7 @@ export const takeSlice = (
   lastLine: TakeOptions["lastLine"],
   slice: number,
 ): Taken =>
-  take(place, path, {
+  captureTranscript(place, path, {
     now: Date.now(),
     deadline: performance.now() + slice,
     lastLine,

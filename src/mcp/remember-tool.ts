@@ -1,9 +1,9 @@
 /** `remember`: a note of the model's own, kept for later sessions. */
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+import { keepNote } from "../archive/kept-notes.ts"
 import { notesSession } from "../archive/notes-session.ts"
 import { openForReading } from "../archive/open-for-reading.ts"
-import { remember as keep } from "../archive/remembered.ts"
 import { filterText } from "../secrets/filter.ts"
 import { usageError } from "../util/errors.ts"
 import type { ServerTool, ServerWorld } from "./tool.ts"
@@ -32,7 +32,7 @@ export const rememberTool: ServerTool = {
     }
     const known = handleOf(text, world)
     if (known !== undefined) return answer(known, "Already kept")
-    keep(world, { text, project: projectIn(world), folder: folderIn(world), now: world.now() })
+    keepNote(world, { text, project: projectIn(world), folder: folderIn(world), now: world.now() })
     return answer(handleOf(text, world), "Kept")
   },
 }

@@ -3,7 +3,7 @@
  * as missing.
  */
 import { readExactly } from "../vault/file.ts"
-import { withSource } from "../vault/original.ts"
+import { withSource } from "../vault/source-file.ts"
 
 /** The text of a file of at most `most` bytes; undefined for any other. */
 export function readSmall(path: string, most: number): string | undefined {

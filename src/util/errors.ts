@@ -46,5 +46,10 @@ export function messageOf(error: unknown): string {
 /** Whether SQLite reports that the file itself is broken. Its codes may be extended, as in SQLITE_CORRUPT_INDEX. */
 export const isDamage = (error: unknown): boolean => /^SQLITE_(NOTADB|CORRUPT)/.test(codeOf(error))
 
+/** For whoever has waited for another process long enough. */
+export function throwBusy(message: string, hint = "try again when it is done"): never {
+  throw new CtxError("busy", message, { hint })
+}
+
 /** Code of the error that says the views are damaged or missing, and are being rebuilt. */
 export const VIEWS_LOST = "views-lost"

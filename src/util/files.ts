@@ -1,8 +1,11 @@
 /** Small files that exist either completely or not at all. */
 import {
+  closeSync,
   existsSync,
   type FileStats,
+  fsyncSync,
   mkdirSync,
+  openSync,
   readFileSync,
   renameSync,
   statSync,
@@ -58,6 +61,16 @@ export function tryTo<T>(act: () => T): T | undefined {
     return act()
   } catch {
     return undefined
+  }
+}
+
+/** Waits until a file, or the names in a folder, are on the disk. */
+export function flush(path: string): void {
+  const fd = openSync(path, "r")
+  try {
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
   }
 }
 

@@ -2,7 +2,9 @@
 
 import { FILTERED, filterText } from "../secrets/filter.ts"
 import { codeOf, messageOf } from "./errors.ts"
+import { tryTo } from "./files.ts"
 import { appendFileSync, mkdirSync, readFileSync, renameSync, statSync } from "./fs.ts"
+import { parseLines } from "./parse-json.ts"
 import { join } from "./path.ts"
 
 const LARGEST = 1 << 20
@@ -51,19 +53,10 @@ export function lastError(stateHome: string): LoggedError | undefined {
 }
 
 /** The entries of a log file, oldest first; empty when there is no file. An incomplete line is skipped. */
-export function entriesIn(path: string): LoggedError[] {
-  let text: string
-  try {
-    text = readFileSync(path, "utf8")
-  } catch {
-    return []
-  }
-  return text.split("\n").flatMap((line) => {
-    try {
-      const entry = JSON.parse(line)
-      return typeof entry.time === "string" && typeof entry.message === "string" ? [entry as LoggedError] : []
-    } catch {
-      return []
-    }
-  })
+export const entriesIn = (path: string): LoggedError[] =>
+  parseLines(tryTo(() => readFileSync(path, "utf8")) ?? "").filter(isEntry)
+
+const isEntry = (value: unknown): value is LoggedError => {
+  const { time, message } = (value ?? {}) as Record<string, unknown>
+  return typeof time === "string" && typeof message === "string"
 }

@@ -2,19 +2,19 @@
  * Appends lines that were generated rather than read: an import from another tool's archive has no transcript on disk.
  * The result is a copy like any other, so views, export and verify need no special case.
  */
-import { closeSync, statSync } from "node:fs"
+import { statSync } from "node:fs"
 import { type FilteredLines, filterLines, type SecretSettings } from "../secrets/filter.ts"
-import { CtxError } from "../util/errors.ts"
+import { throwBusy } from "../util/errors.ts"
 import {
   appendFrame,
   behind,
   type LockedCopy,
-  openLocked,
   segmentContent,
   segmentsBackwards,
+  withLockedCopy,
 } from "./file.ts"
 import { TAIL_WINDOW, xxh64 } from "./frame.ts"
-import { Values } from "./known.ts"
+import { ValuesInMemory } from "./known-values.ts"
 import { archivedIn, stretchesFrom } from "./reader.ts"
 
 /** UTF-16 units of lines in one frame, give or take a line. */
@@ -53,20 +53,17 @@ export function appendMade(request: MadeRequest): Made {
     const lines = request.choose(contents(copy))
     if (request.dryRun || lines.length === 0) return { before: archivedIn(copy), taken: sizeOf(lines) }
   }
-  const held = openLocked(copy, { path, created: now }, performance.now() + PATIENCE)
-  if (held === undefined) {
-    throw new CtxError("busy", "another process is importing the same session", { hint: "try again" })
-  }
-  try {
+  const append = (held: LockedCopy): Made => {
     // Choose again under the lock, since another import may have come first.
     const lines = request.choose(contents(copy))
     const before = held.tail.last?.to ?? 0
     if (lines.length === 0) return { before, taken: 0 }
     request.onBegin()
     return { before, taken: writeLines(held, lines, request) }
-  } finally {
-    closeSync(held.fd)
   }
+  return withLockedCopy(copy, { path, created: now }, performance.now() + PATIENCE, append, () =>
+    throwBusy("another process is importing the same session", "try again"),
+  )
 }
 
 function* contents(copy: string): Generator<Uint8Array> {
@@ -87,7 +84,7 @@ function writeLines(
   let tail = endOf(held)
   let hidden = held.tail.last?.hidden ?? 0
   // What is recognised anywhere in them is filled everywhere.
-  const values = new Values()
+  const values = new ValuesInMemory()
   const filter = (
     original: Buffer,
     hiddenBefore: number,

@@ -8,6 +8,7 @@
 import { FILTERED, type FilteredLines, filterLines, hurried, type SecretSettings } from "../secrets/filter.ts"
 import { compileAsUsual } from "../util/compiling.ts"
 import { closeSync, type FileStats, fstatSync, openSync, rmSync, statSync } from "../util/fs.ts"
+import { endOfLines } from "../util/lines.ts"
 import {
   appendFrame,
   archivedBytes,
@@ -22,8 +23,8 @@ import {
   type Tail,
 } from "./file.ts"
 import type { Base } from "./frame.ts"
-import { continues, follows, hashAfter, openSource, sameStart, tailHash } from "./original.ts"
 import type { Edit } from "./rewrite.ts"
+import { continues, follows, hashAfter, openSource, sameStart, tailHash } from "./source-file.ts"
 import type { Forgotten } from "./tombstones.ts"
 
 /**
@@ -32,10 +33,9 @@ import type { Forgotten } from "./tombstones.ts"
  */
 const CHUNK = 256 << 10
 /** Longer lines are cut into frames of this length, and not indexed. No line of a real host comes near. */
-export const LONGEST_LINE = 64 << 20
+export const LONGEST_UNCUT = 64 << 20
 /** The limit when somebody waits: compressing and indexing a line takes 30 ms per MB, whatever it contains. */
 const LONGEST_HURRIED = 16 << 20
-const NEWLINE = 0x0a
 /** From this many new bytes on, compiling pays off. A hook has told the engine to put it off. */
 const LONG = 2 << 20
 
@@ -85,7 +85,7 @@ export interface KnownLines {
   readonly edit: Edit
 }
 
-/** Fills what was recognised as a secret once in a session wherever it occurs (known.ts). */
+/** Fills what was recognised as a secret once in a session wherever it occurs (known-values.ts). */
 export interface KnownValues {
   fill(lines: KnownLines): Uint8Array
 }
@@ -284,14 +284,14 @@ function readLines(
   for (let length = CHUNK; ; length *= 2) {
     if (hurried && length > LONGEST_HURRIED) return undefined
     const bytes = readExactly(source, from, Math.min(length, size - from))
-    const end = bytes.lastIndexOf(NEWLINE) + 1
+    const end = endOfLines(bytes)
     const atEnd = from + bytes.length >= size || bytes.length < Math.min(length, size - from)
     if (atEnd) {
       const rest = bytes.subarray(end)
       return rest.length === 0 || lastLine === "any" || isWholeObject(rest) ? bytes : bytes.subarray(0, end)
     }
     if (end > 0) return bytes.subarray(0, end)
-    if (length >= LONGEST_LINE) return bytes
+    if (length >= LONGEST_UNCUT) return bytes
   }
 }
 

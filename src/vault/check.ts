@@ -2,6 +2,7 @@
 import { closeSync, fstatSync } from "node:fs"
 import { RULES_NUMBER } from "../secrets/rules.ts"
 import { messageOf } from "../util/errors.ts"
+import { endOfLines } from "../util/lines.ts"
 import { isWholeObject } from "./capture.ts"
 import {
   holdsNothing,
@@ -12,8 +13,8 @@ import {
   segmentsBackwards,
 } from "./file.ts"
 import { sha256 } from "./frame.ts"
-import { openSource, sameButForFiller } from "./original.ts"
-import { openCopy } from "./reader.ts"
+import { withCopy } from "./reader.ts"
+import { openSource, sameButForFiller } from "./source-file.ts"
 
 export interface CopyCheck {
   /** Where the host keeps the transcript; undefined if the copy does not begin with our header. */
@@ -39,19 +40,12 @@ export interface CopyCheck {
  * @returns undefined if the file is gone, or was begun and holds nothing
  * @throws CtxError `not-a-copy` if it is no file
  */
-export function checkCopy(
+export const checkCopy = (
   file: string,
   source: number | undefined,
   onFrame: (bytes: number) => void = () => {},
-): CopyCheck | undefined {
-  const fd = openCopy(file)
-  if (fd === undefined) return undefined
-  try {
-    return holdsNothing(fd) ? undefined : checkFrames(fd, source, onFrame)
-  } finally {
-    closeSync(fd)
-  }
-}
+): CopyCheck | undefined =>
+  withCopy(file, (fd) => (holdsNothing(fd) ? undefined : checkFrames(fd, source, onFrame)))
 
 function checkFrames(fd: number, source: number | undefined, onFrame: (bytes: number) => void): CopyCheck {
   const tail = readTail(fd)
@@ -128,7 +122,6 @@ export interface Remainder {
   readonly waiting: number
 }
 
-const NEWLINE = 0x0a
 const BLOCK = 1 << 20
 
 export function remainderOf(source: number, archived: number): Remainder {
@@ -145,8 +138,8 @@ export function remainderOf(source: number, archived: number): Remainder {
 function lastLineEnd(source: number, from: number, size: number): number {
   for (let top = size; top > from; top -= BLOCK) {
     const bottom = Math.max(from, top - BLOCK)
-    const at = readExactly(source, bottom, top - bottom).lastIndexOf(NEWLINE)
-    if (at >= 0) return bottom + at + 1
+    const end = endOfLines(readExactly(source, bottom, top - bottom))
+    if (end > 0) return bottom + end
   }
   return Math.min(from, size)
 }

@@ -15,6 +15,7 @@ import {
   unlinkSync,
   writeSync,
 } from "../util/fs.ts"
+import { lock } from "../util/lock.ts"
 import { dirname } from "../util/path.ts"
 import {
   dataFrame,
@@ -31,7 +32,6 @@ import {
   type VaultHeader,
 } from "./frame.ts"
 import { supersededPath } from "./layout.ts"
-import { lock } from "./lock.ts"
 
 /** Where a data frame lies and what it holds. */
 export interface Segment extends RangeNote {
@@ -198,6 +198,27 @@ export function openLocked(file: string, begun: NewCopy, deadline: number): Lock
       closeSync(fd)
       throw error
     }
+  }
+}
+
+/**
+ * Runs `work` with a copy that is opened for appending.
+ *
+ * @param otherwise what is done if another process held the lock throughout
+ */
+export function withLockedCopy<T>(
+  file: string,
+  begun: NewCopy,
+  deadline: number,
+  work: (held: LockedCopy) => T,
+  otherwise: () => T,
+): T {
+  const held = openLocked(file, begun, deadline)
+  if (held === undefined) return otherwise()
+  try {
+    return work(held)
+  } finally {
+    closeSync(held.fd)
   }
 }
 

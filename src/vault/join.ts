@@ -4,6 +4,7 @@
  */
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, unlinkSync } from "node:fs"
 import { CtxError } from "../util/errors.ts"
+import { lock } from "../util/lock.ts"
 import { branchId, copyUpTo, precedes } from "./branch.ts"
 import { asItIs } from "./capture.ts"
 import {
@@ -20,14 +21,14 @@ import {
   segmentsBackwards,
   setAside,
   type Tail,
+  withLockedCopy,
   writeFully,
 } from "./file.ts"
 import { dataFrame, encodeNote, NOTE_SIZE, sha256 } from "./frame.ts"
 import { supersededPath } from "./layout.ts"
-import { lock } from "./lock.ts"
-import { sameButForFiller } from "./original.ts"
 import { CopyReader, isBegunOnly, tailOf as tailAt } from "./reader.ts"
 import type { Edit } from "./rewrite.ts"
+import { sameButForFiller } from "./source-file.ts"
 import type { Forgotten } from "./tombstones.ts"
 
 /**
@@ -143,15 +144,17 @@ function candidates({ tail }: Piece, copy: string): string[] {
 function appendIfSame(piece: Piece, file: string, deadline: number): boolean | "busy" {
   const header = tailAt(file)?.header
   if (header === undefined) return false
-  const held = openLocked(file, header, deadline)
-  if (held === undefined) return "busy"
-  try {
-    if (!isSame(piece, file, held.tail)) return false
-    append(piece, held.fd, held.tail)
-    return true
-  } finally {
-    closeSync(held.fd)
-  }
+  return withLockedCopy<boolean | "busy">(
+    file,
+    header,
+    deadline,
+    ({ fd, tail }) => {
+      if (!isSame(piece, file, tail)) return false
+      append(piece, fd, tail)
+      return true
+    },
+    () => "busy",
+  )
 }
 
 /** Whether piece and copy meet, and are equal where they overlap. */
@@ -220,14 +223,11 @@ function started({ before }: Start, { tail, edit }: Piece, held: LockedCopy): Ta
 /** Stores the piece as a superseded copy. */
 function beginAside(piece: Piece, start: Start, copy: string, deadline: number): string | "busy" {
   const file = placeAside(piece, start, copy)
-  const held = openLocked(file, start.header, deadline)
-  if (held === undefined) return "busy"
-  try {
+  const store = (held: LockedCopy): string => {
     append(piece, held.fd, started(start, piece, held))
     return file
-  } finally {
-    closeSync(held.fd)
   }
+  return withLockedCopy(file, start.header, deadline, store, () => "busy")
 }
 
 /** Called under the copy's lock, so whoever has left a file with half a header there is dead. */

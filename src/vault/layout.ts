@@ -25,7 +25,7 @@ export function vaultPath(transcript: string, home: string): string {
 /** The absolute path of a copy. */
 export const vaultFile = (dataHome: string, copy: string): string => join(dataHome, "vault", copy)
 
-/** Says where the values of a session are that were recognised as secrets (known.ts). */
+/** Says where the values of a session are that were recognised as secrets (known-values.ts). */
 export const knownFile = (dataHome: string, owner: string): string =>
   join(dataHome, "known", `${Bun.hash.xxHash64(owner, 0n).toString(16)}.jsonl`)
 

@@ -17,26 +17,10 @@ import {
 import { contentStart, frameContent } from "./frame.ts"
 
 /** How a copy ends; undefined if there is no such file or it is not ours. */
-export function tailOf(file: string): Tail | undefined {
-  const fd = openCopy(file)
-  if (fd === undefined) return undefined
-  try {
-    return readTail(fd)
-  } finally {
-    closeSync(fd)
-  }
-}
+export const tailOf = (file: string): Tail | undefined => withCopy(file, readTail)
 
 /** Whether the file is a copy that was begun and holds nothing yet, not even a header. */
-export function isBegunOnly(file: string): boolean {
-  const fd = openCopy(file)
-  if (fd === undefined) return false
-  try {
-    return holdsNothing(fd)
-  } finally {
-    closeSync(fd)
-  }
-}
+export const isBegunOnly = (file: string): boolean => withCopy(file, holdsNothing) ?? false
 
 /** Bytes of the transcript that a copy holds. */
 export const archivedIn = (file: string): number => tailOf(file)?.last?.to ?? 0
@@ -289,6 +273,21 @@ export function openCopy(file: string): number | undefined {
     if (!stats.isFile()) throw notACopy(file, stats.isDirectory() ? "a folder" : "something else")
     return fd
   })
+}
+
+/**
+ * Calls `work` with a descriptor of a copy, and closes it; undefined if there is none.
+ *
+ * @throws CtxError `not-a-copy` if it is no file
+ */
+export function withCopy<T>(file: string, work: (fd: number) => T): T | undefined {
+  const fd = openCopy(file)
+  if (fd === undefined) return undefined
+  try {
+    return work(fd)
+  } finally {
+    closeSync(fd)
+  }
 }
 
 const notACopy = (file: string, what: string): CtxError =>

@@ -4,11 +4,11 @@
  *
  * The copy's id and cursor stay, since the cursor describes the transcript and not what we keep of it.
  */
-import { closeSync, fstatSync, rmSync } from "node:fs"
-import { CtxError } from "../util/errors.ts"
+import { fstatSync, rmSync } from "node:fs"
+import { throwBusy } from "../util/errors.ts"
 import { readExactly, readTail, type Segment, segmentsBackwards, type Tail, writeFully } from "./file.ts"
-import { openCopy } from "./reader.ts"
-import { copyFrame, damaged, provenContent, swapCopy, temporaryOf, wholeChain, writeFrame } from "./swap.ts"
+import { withCopy } from "./reader.ts"
+import { copyFrame, damaged, provenContent, replacementOf, swapCopy, wholeChain, writeFrame } from "./swap.ts"
 
 /**
  * @param content of one frame: whole lines. Must not be changed
@@ -36,7 +36,7 @@ export interface Rewritten {
 const PATIENCE = 10_000
 
 /**
- * Only one process may call this at a time (`withTidyLock` in tidy.ts). Also edits what is appended meanwhile.
+ * Only one process may call this at a time (`withCompactLock`). Also edits what is appended meanwhile.
  *
  * @param file absolute path of the copy
  * @returns undefined if there is no such copy
@@ -44,10 +44,8 @@ const PATIENCE = 10_000
  * the copy was set aside meanwhile; the copy stays as it is
  */
 export function rewriteCopy(file: string, edit: Edit, stamp?: Stamp): Rewritten | undefined {
-  rmSync(temporaryOf(file), { force: true })
-  const fd = openCopy(file)
-  if (fd === undefined) return undefined
-  try {
+  rmSync(replacementOf(file), { force: true })
+  return withCopy(file, (fd) => {
     const tail = readTail(fd)
     const segments = tail && wholeChain(fd, tail)
     if (tail === undefined || segments === undefined) {
@@ -61,9 +59,7 @@ export function rewriteCopy(file: string, edit: Edit, stamp?: Stamp): Rewritten 
     // After the last note, there may be bytes that a killed writer left or a running one is writing.
     if (same && bytes === tail.end) return { frames: segments.length, changed: 0, bytes, after: bytes }
     return swap(file, fd, tail, segments, edit, stamp)
-  } finally {
-    closeSync(fd)
-  }
+  })
 }
 
 const isStamped = (segment: Segment, stamp: Stamp | undefined): boolean => {
@@ -100,9 +96,7 @@ function swap(
     },
     finish: (out, end, now) => addAll(out, end, since(fd, now, tail.end)),
   })
-  if (after === undefined) {
-    throw new CtxError("busy", "another process is writing this copy", { hint: "try again in a moment" })
-  }
+  if (after === undefined) throwBusy("another process is writing this copy", "try again in a moment")
   return { frames, changed, bytes: before, after }
 }
 

@@ -16,6 +16,8 @@ import {
 } from "node:fs"
 import { dirname } from "node:path"
 import { CtxError } from "../util/errors.ts"
+import { flush } from "../util/files.ts"
+import { lock } from "../util/lock.ts"
 import {
   behind,
   inodeOf,
@@ -28,13 +30,12 @@ import {
   writeFully,
 } from "./file.ts"
 import { dataFrame, encodeNote, frameContent, NOTE_SIZE, type RangeNote, sha256 } from "./frame.ts"
-import { lock } from "./lock.ts"
 
 /** Takes 14 ms per MB, where level 3 takes 3, and saves a tenth. Higher levels take ten times as long. */
 const LEVEL = 9
 
 /** Lacks the ending of a copy, so what a killed process leaves is never taken for one. */
-export const temporaryOf = (file: string): string => `${file}.compact`
+export const replacementOf = (file: string): string => `${file}.compact`
 
 export interface Writer {
   /** Writes the new file's beginning. Returns its length. */
@@ -44,7 +45,7 @@ export interface Writer {
 }
 
 /**
- * Only one process may call this at a time (tidy.ts).
+ * Only one process may call this at a time (compact-vault.ts).
  *
  * @param file absolute path of the copy
  * @param fd a descriptor of it
@@ -52,7 +53,7 @@ export interface Writer {
  * @returns length of the new file; undefined if a writer held the lock throughout, or the copy was set aside
  */
 export function swapCopy(file: string, fd: number, patience: number, writer: Writer): number | undefined {
-  const target = temporaryOf(file)
+  const target = replacementOf(file)
   const out = openSync(target, "w+", 0o600)
   try {
     chmodSync(target, fstatSync(fd).mode & 0o777)
@@ -66,7 +67,7 @@ export function swapCopy(file: string, fd: number, patience: number, writer: Wri
       ftruncateSync(out, end)
       if (end > begun) fsyncSync(out)
       renameSync(target, file)
-      flushFolder(dirname(file))
+      flush(dirname(file))
       return end
     })
   } finally {
@@ -140,12 +141,3 @@ export const damaged = ({ from, to }: Pick<RangeNote, "from" | "to">, what: stri
   new CtxError("vault-damaged", `bytes ${from} to ${to}: ${what}`, {
     hint: "ctxbridge verify names everything that is damaged; the copy was left as it is",
   })
-
-function flushFolder(folder: string): void {
-  const fd = openSync(folder, "r")
-  try {
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
-  }
-}

@@ -8,8 +8,10 @@
  */
 
 import { CtxError, codeOf, isMissing, messageOf } from "../util/errors.ts"
-import { writeWhole } from "../util/files.ts"
-import { closeSync, existsSync, fsyncSync, openSync, readdirSync, readFileSync, rmSync } from "../util/fs.ts"
+import { flush } from "../util/files.ts"
+import { existsSync, readFileSync, rmSync } from "../util/fs.ts"
+import { fileNamesIn, hashName, writeJson } from "../util/json-files.ts"
+import { linesIn } from "../util/lines.ts"
 import { join } from "../util/path.ts"
 import type { Edit } from "./rewrite.ts"
 
@@ -42,12 +44,11 @@ export interface Forgotten {
 
 /** Replaces a removed text; valid in JSON wherever text is. */
 const FILLER = 0x2a
-const NEWLINE = 0x0a
 
 const folder = (dataHome: string): string => join(dataHome, "forgotten")
 
 const fileOf = (dataHome: string, session: string): string =>
-  join(folder(dataHome), `${Bun.hash.xxHash64(session, 0n).toString(16)}.json`)
+  join(folder(dataHome), `${hashName(session)}.json`)
 
 /**
  * The session that a tombstone is about, without the subagent.
@@ -108,24 +109,17 @@ export function listTombstones(dataHome: string): Tombstone[] {
 /** Number of sessions of which something is forgotten. */
 export const tombstoneCount = (dataHome: string): number => names(dataHome).length
 
-function names(dataHome: string): string[] {
-  try {
-    return readdirSync(folder(dataHome)).filter((name) => /^[0-9a-f]+\.json$/.test(name))
-  } catch (error) {
-    if (isMissing(error) || codeOf(error) === "EACCES") return []
-    throw error
-  }
-}
+const names = (dataHome: string): string[] =>
+  fileNamesIn(folder(dataHome), (error) => isMissing(error) || codeOf(error) === "EACCES").filter((name) =>
+    /^[0-9a-f]+\.json$/.test(name),
+  )
 
 /** Flushes to disk before returning: what is deleted next must not come back after a power cut. */
 export function writeTombstone(dataHome: string, tombstone: Tombstone): void {
   const file = fileOf(dataHome, tombstone.session)
-  writeWhole(file, JSON.stringify(tombstone))
-  for (const path of [file, folder(dataHome)]) {
-    const fd = openSync(path, "r")
-    fsyncSync(fd)
-    closeSync(fd)
-  }
+  writeJson(file, tombstone)
+  flush(file)
+  flush(folder(dataHome))
 }
 
 export function removeTombstone(dataHome: string, session: string): void {
@@ -154,22 +148,19 @@ const MOST_TIMES = 100
 function filled(content: Uint8Array, { key, lines }: Tombstone): Uint8Array {
   if (Object.keys(lines).length === 0) return content
   let out = content
-  for (let start = 0; start < content.length; ) {
-    const newline = content.indexOf(NEWLINE, start)
-    const end = newline < 0 ? content.length : newline
+  for (const [start, end] of linesIn(content)) {
     for (let times = 0; times < MOST_TIMES; times++) {
       const spans = lines[lineHash(key, out.subarray(start, end))]
       if (spans === undefined) break
       // Copied, which `slice` of a Buffer would not do.
       if (out === content) out = new Uint8Array(content)
-      fill(out.subarray(start, end), spans)
+      fillSpans(out.subarray(start, end), spans)
     }
-    start = end + 1
   }
   return out
 }
 
 /** Fills the spans in place. */
-export function fill(line: Uint8Array, spans: readonly Span[]): void {
+export function fillSpans(line: Uint8Array, spans: readonly Span[]): void {
   for (const [from, to] of spans) line.fill(FILLER, from, to)
 }

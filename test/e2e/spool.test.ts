@@ -14,8 +14,8 @@ import {
   writeFileSync,
 } from "node:fs"
 import { join } from "node:path"
+import { captureTranscript } from "../../src/archive/capture-transcript.ts"
 import { takeToSpool } from "../../src/archive/spool.ts"
-import { take } from "../../src/archive/take.ts"
 import { loadSettings } from "../../src/config/load.ts"
 import { checkCopy } from "../../src/vault/check.ts"
 import { supersededPath } from "../../src/vault/layout.ts"
@@ -342,7 +342,7 @@ test("two data folders that share the places do not share what is in them", asyn
   machine.block()
   silent(await machine.hook("stop", transcript))
   const other = join(machine.root, "other")
-  take({ dataHome: other, home: machine.home }, transcript.path, {
+  captureTranscript({ dataHome: other, home: machine.home }, transcript.path, {
     now: Date.now(),
     deadline: performance.now() + 10_000,
     lastLine: "whole",

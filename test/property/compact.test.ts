@@ -15,9 +15,9 @@ import { zstdDecompressSync } from "node:zlib"
 import fc from "fast-check"
 import { capture } from "../../src/vault/capture.ts"
 import { checkCopy } from "../../src/vault/check.ts"
-import { compactCopy, layoutOf } from "../../src/vault/compact.ts"
+import { compactCopy, layoutOf } from "../../src/vault/merge-frames.ts"
 import { tailOf } from "../../src/vault/reader.ts"
-import { temporaryOf } from "../../src/vault/swap.ts"
+import { replacementOf } from "../../src/vault/swap.ts"
 
 const root = mkdtempSync(join(tmpdir(), "ctxbridge-compact-"))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
@@ -64,7 +64,7 @@ test("any layout: same bytes, same name, same cursor; once is enough; the next c
       expect(after.last).toMatchObject({ to, inode, tailHash, time })
       expect(layoutOf(where.copy)).toMatchObject({ frames: layout.merged, merged: layout.merged })
       expect(statSync(where.copy).mode & 0o777).toBe(0o600)
-      expect(existsSync(temporaryOf(where.copy))).toBe(false)
+      expect(existsSync(replacementOf(where.copy))).toBe(false)
       expect(compactCopy(where.copy)).toBeUndefined()
       expect(take(where).taken).toBe(0)
       appendFileSync(where.transcript, more)
@@ -102,5 +102,5 @@ test("a damaged frame: the copy stays as it is, byte for byte", () => {
   writeFileSync(where.copy, bytes)
   expect(() => compactCopy(where.copy)).toThrow()
   expect(readFileSync(where.copy).equals(bytes)).toBe(true)
-  expect(existsSync(temporaryOf(where.copy))).toBe(false)
+  expect(existsSync(replacementOf(where.copy))).toBe(false)
 })

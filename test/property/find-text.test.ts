@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { type Finder, patternFinder, skeleton, textFinder } from "../../src/transcript/find-text.ts"
-import { fill } from "../../src/vault/tombstones.ts"
+import { fillSpans } from "../../src/vault/tombstones.ts"
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
@@ -10,7 +10,7 @@ const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
 function filled(finder: Finder, line: string): string {
   const bytes = bytesOf(line)
   const spans = finder(bytes)
-  fill(bytes, spans)
+  fillSpans(bytes, spans)
   return textOf(bytes)
 }
 

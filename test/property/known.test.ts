@@ -3,13 +3,13 @@ import { expect, test } from "bun:test"
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import fc from "fast-check"
-import { take } from "../../src/archive/take.ts"
-import { fillKnown } from "../../src/job/known.ts"
+import { captureTranscript } from "../../src/archive/capture-transcript.ts"
+import { fillKnown } from "../../src/job/fill-known.ts"
 import { FILTERED } from "../../src/secrets/filter.ts"
-import { knownOf } from "../../src/vault/known.ts"
+import { knownOf } from "../../src/vault/known-values.ts"
 import { vaultFile, vaultPath } from "../../src/vault/layout.ts"
 import { CopyReader } from "../../src/vault/reader.ts"
-import { verify } from "../../src/vault/verify.ts"
+import { verify } from "../../src/vault/verify-vault.ts"
 import { tempFolder } from "../support/temp.ts"
 
 /** One is part of another, one ends as another begins, one is written differently within JSON. */
@@ -47,7 +47,12 @@ function archive(
   for (const group of groups) {
     for (const { isAgent, text } of group) appendFileSync(isAgent ? agent : main, text)
     for (const path of [main, agent])
-      take(place, path, { now: 1, deadline: Number.MAX_SAFE_INTEGER, lastLine: "whole", known: knownOf })
+      captureTranscript(place, path, {
+        now: 1,
+        deadline: Number.MAX_SAFE_INTEGER,
+        lastLine: "whole",
+        known: knownOf,
+      })
     if (jobs) fillKnown(place, 0)
   }
   fillKnown(place, 0)

@@ -18,7 +18,7 @@ import { capture } from "../../src/vault/capture.ts"
 import { checkCopy } from "../../src/vault/check.ts"
 import { tailOf } from "../../src/vault/reader.ts"
 import { type Edit, rewriteCopy } from "../../src/vault/rewrite.ts"
-import { temporaryOf } from "../../src/vault/swap.ts"
+import { replacementOf } from "../../src/vault/swap.ts"
 import { until } from "../support/machine.ts"
 
 setDefaultTimeout(60_000)
@@ -63,7 +63,7 @@ function expectFilled(where: Place): void {
     halfFrame: 0,
     archived: wanted.length,
   })
-  expect(existsSync(temporaryOf(where.copy))).toBe(false)
+  expect(existsSync(replacementOf(where.copy))).toBe(false)
 }
 
 const line = fc.oneof(
@@ -126,13 +126,13 @@ test("a copy that is set aside meanwhile stays as it is, and so does the new one
   expect(() => rewriteCopy(where.copy, replacing)).toThrow("another process is writing this copy")
   expect(stored(where.copy).toString()).toBe('{"other":1}\n')
   expect(stored(aside).toString()).toBe(`{"a":"${SECRET}"}\n`)
-  expect(existsSync(temporaryOf(where.copy))).toBe(false)
+  expect(existsSync(replacementOf(where.copy))).toBe(false)
 })
 
 test("half a frame at the end goes, and so does what a killed process has left beside it", () => {
   const where = written(['{"a":1}\n'])
   appendFileSync(where.copy, `half a frame with ${SECRET}`)
-  writeFileSync(temporaryOf(where.copy), `left by a killed process: ${SECRET}`)
+  writeFileSync(replacementOf(where.copy), `left by a killed process: ${SECRET}`)
   expect(rewriteCopy(where.copy, fill)).toMatchObject({ frames: 1, changed: 0 })
   expect(readFileSync(where.copy, "latin1")).not.toContain(SECRET)
   expectFilled(where)
@@ -145,7 +145,7 @@ test("a damaged frame: the copy stays as it is, byte for byte", () => {
   writeFileSync(where.copy, bytes)
   expect(() => rewriteCopy(where.copy, fill)).toThrow()
   expect(readFileSync(where.copy).equals(bytes)).toBe(true)
-  expect(existsSync(temporaryOf(where.copy))).toBe(false)
+  expect(existsSync(replacementOf(where.copy))).toBe(false)
 })
 
 test("an edit that changes the length is refused; there is nothing to edit where there is no copy", () => {
@@ -177,7 +177,7 @@ test("killed in the middle: the old copy or the new one, and the next time it is
   child.kill("SIGKILL")
   await child.exited
   expect(readFileSync(where.copy).equals(before)).toBe(true)
-  expect(existsSync(temporaryOf(where.copy))).toBe(true)
+  expect(existsSync(replacementOf(where.copy))).toBe(true)
   expect(rewriteCopy(where.copy, fill)).toMatchObject({ frames: 300, changed: 300 })
   expectFilled(where)
   expect(readdirSync(root).filter((name) => name.endsWith(".compact"))).toEqual([])

@@ -7,9 +7,9 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { basename, dirname, join } from "node:path"
 import { glance } from "../../src/agents/claude-code/glance.ts"
+import { captureTranscript } from "../../src/archive/capture-transcript.ts"
 import { openDatabase } from "../../src/archive/database.ts"
 import { index } from "../../src/archive/indexing.ts"
-import { take } from "../../src/archive/take.ts"
 import { examineContext } from "../../src/autopilot/context-report.ts"
 import { type ContextState, NEW_CONTEXT } from "../../src/autopilot/context-state.ts"
 import { readHostContext } from "../../src/autopilot/host-context.ts"
@@ -122,7 +122,7 @@ function reportOf(path: string) {
   const root = mkdtempSync(join(tmpdir(), "ctxbridge-real-"))
   const db = openDatabase(join(root, "archive"), { wait: 0 })
   try {
-    const taken = take({ dataHome: join(root, "archive"), home: root }, path, {
+    const taken = captureTranscript({ dataHome: join(root, "archive"), home: root }, path, {
       now: 0,
       deadline: Number.POSITIVE_INFINITY,
       lastLine: "any",

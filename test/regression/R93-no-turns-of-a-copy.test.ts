@@ -4,8 +4,8 @@
  */
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { readFileSync } from "node:fs"
+import { captureTranscript } from "../../src/archive/capture-transcript.ts"
 import { catchUp } from "../../src/archive/indexing.ts"
-import { take } from "../../src/archive/take.ts"
 import { Archive } from "../support/archive.ts"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
@@ -47,7 +47,7 @@ test("a long session is indexed to its end before its fork is begun", () => {
   const { dataHome, root, db } = archive
   const waits = (session: Transcript) => {
     const options = { now: 0, deadline: Number.POSITIVE_INFINITY, lastLine: "whole" } as const
-    take({ dataHome, home: root }, session.flush().path, options)
+    captureTranscript({ dataHome, home: root }, session.flush().path, options)
   }
   const origin = archive.session("11111111-0000-4000-8000-000000000000")
   for (let n = 0; n < 3000; n++)

@@ -2,10 +2,10 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { captureTranscript, type Taken } from "../../src/archive/capture-transcript.ts"
 import { type Database, openDatabase } from "../../src/archive/database.ts"
 import { index } from "../../src/archive/indexing.ts"
 import { settlePending } from "../../src/archive/pending.ts"
-import { type Taken, take } from "../../src/archive/take.ts"
 import { vaultFile } from "../../src/vault/layout.ts"
 import { Transcript } from "./transcript.ts"
 
@@ -30,7 +30,7 @@ export class Archive {
   take(transcript: Transcript): Taken {
     const place = { dataHome: this.dataHome, home: this.root }
     const options = { now: Date.now(), deadline: Number.POSITIVE_INFINITY, lastLine: "whole" } as const
-    return take(place, transcript.path, options)
+    return captureTranscript(place, transcript.path, options)
   }
 
   /** The same and then into the views, as a hook does that replies. */

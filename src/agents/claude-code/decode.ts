@@ -58,7 +58,7 @@ function decodeObject(line: JsonObject): TranscriptRecord {
   }
 }
 
-/** A line of our own with what the model wanted kept (archive/remembered.ts). */
+/** A line of our own with what the model wanted kept (archive/kept-notes.ts). */
 function noteParts(line: JsonObject): Part[] {
   const text = stringOf(line["text"])
   return text === undefined ? [] : [{ kind: "brief", text }]

@@ -1,8 +1,8 @@
 /** The transcripts that `ctxbridge bench survive` examines: copies in the vault, or files in a folder. */
 import { readFileSync } from "node:fs"
+import { sessionOf } from "../../archive/capture-transcript.ts"
 import { sources } from "../../archive/source.ts"
-import { sessionOf } from "../../archive/take.ts"
-import { transcriptsBelow } from "../../job/transcripts.ts"
+import { transcriptsBelow } from "../../job/find-transcripts.ts"
 import { isSuperseded, vaultFile } from "../../vault/layout.ts"
 import { stretchesFrom } from "../../vault/reader.ts"
 import type { Source } from "./replay.ts"

@@ -1,9 +1,9 @@
 /** A private vault and views of one transcript, as it was at some moment. */
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { captureTranscript } from "../../archive/capture-transcript.ts"
 import { type Database, openFile } from "../../archive/database.ts"
 import { ingest } from "../../archive/ingest.ts"
-import { take } from "../../archive/take.ts"
 import { type TranscriptRow, transcriptById } from "../../archive/transcripts.ts"
 import { WordWriter } from "../../archive/word-index.ts"
 import { hitTexts } from "../../search/hit.ts"
@@ -28,7 +28,11 @@ export class Views {
     const path = join(this.#folder, `${session}.jsonl`)
     writeFileSync(path, content)
     const place = { dataHome: this.dataHome, home: this.#folder }
-    const { copy } = take(place, path, { now: 0, deadline: Number.POSITIVE_INFINITY, lastLine: "whole" })
+    const { copy } = captureTranscript(place, path, {
+      now: 0,
+      deadline: Number.POSITIVE_INFINITY,
+      lastLine: "whole",
+    })
     this.db = openFile(join(this.#folder, "archive.db"), { wait: 0 })
     const row = this.db
       .query<{ id: number }, [string, string, string, string]>(

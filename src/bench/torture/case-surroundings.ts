@@ -1,7 +1,7 @@
 /** A machine that is not as it should be. */
 import { readdirSync, statSync, utimesSync } from "node:fs"
 import { join } from "node:path"
-import { take } from "../../archive/take.ts"
+import { captureTranscript } from "../../archive/capture-transcript.ts"
 import type { TortureCase } from "./torture-report.ts"
 import type { World } from "./torture-world.ts"
 
@@ -19,7 +19,11 @@ export const clockGoingBack: TortureCase = {
       for (const session of sessions) {
         session.grow(1)
         const now = Date.now() + dice.between(1, 400) * DAY
-        take(world, session.path, { now, deadline: performance.now() + 10_000, lastLine: "whole" })
+        captureTranscript(world, session.path, {
+          now,
+          deadline: performance.now() + 10_000,
+          lastLine: "whole",
+        })
         await world.hook(world.anyEvent(dice), session.grow(1))
       }
       intoTheFuture(world)

@@ -1,7 +1,7 @@
 /** `ctxbridge compact`: merges the vault's small frames. The background job does the same for the worst cases. */
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { bytes, count } from "../../util/text.ts"
-import { type CompactReport, compactVault } from "../../vault/tidy.ts"
+import { type CompactReport, compactVault } from "../../vault/compact-vault.ts"
 import type { Command } from "../command.ts"
 import { safe } from "../style.ts"
 

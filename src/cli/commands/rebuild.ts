@@ -1,8 +1,8 @@
 /** `ctxbridge rebuild`: makes all views again from the vault alone. */
 import { existsSync } from "node:fs"
 import { vaultFolder } from "../../archive/open-for-reading.ts"
-import { type RebuildReport, rebuild } from "../../archive/rebuild.ts"
 import { planRebuild } from "../../archive/rebuild-plan.ts"
+import { type RebuildReport, rebuild } from "../../archive/rebuild-views.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
 import type { Command } from "../command.ts"

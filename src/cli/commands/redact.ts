@@ -1,7 +1,7 @@
 /** `ctxbridge redact`: removes secrets that were archived before the filter knew them. */
 import { existsSync } from "node:fs"
-import { fillKnown } from "../../job/known.ts"
-import { type RedactReport, redactArchive } from "../../job/redact.ts"
+import { fillKnown } from "../../job/fill-known.ts"
+import { type RedactReport, redactArchive } from "../../job/redact-archive.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { bytes, count } from "../../util/text.ts"
 import type { Command } from "../command.ts"

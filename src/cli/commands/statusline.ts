@@ -3,7 +3,7 @@
  * and never come here.
  */
 import { renderLine } from "../../autopilot/status-line-text.ts"
-import { readStatusLine } from "../../hook/statusline.ts"
+import { readStatusLine } from "../../hook/run-status-line.ts"
 import type { Command } from "../command.ts"
 
 export default {

@@ -1,11 +1,11 @@
 /** `ctxbridge verify`: checks that every byte of every transcript is in the vault. */
 import { claudeCode } from "../../agents/claude-code/claude-code.ts"
 import { type Backlog, backlog } from "../../archive/backlog.ts"
+import { forgottenTranscript } from "../../archive/capture-transcript.ts"
 import { isExcluded } from "../../archive/excluded.ts"
 import { openForReading } from "../../archive/open-for-reading.ts"
-import { forgottenTranscript } from "../../archive/take.ts"
 import { EXIT } from "../../util/errors.ts"
-import { verify } from "../../vault/verify.ts"
+import { verify } from "../../vault/verify-vault.ts"
 import { words } from "../args.ts"
 import type { Command, Environment } from "../command.ts"
 import { renderVerify } from "../render-verify.ts"

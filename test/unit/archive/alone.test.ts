@@ -4,7 +4,7 @@ import { closeSync, openSync } from "node:fs"
 import { join } from "node:path"
 import { lockPath, openDatabase } from "../../../src/archive/database.ts"
 import { alone } from "../../../src/archive/replace.ts"
-import { lock } from "../../../src/vault/lock.ts"
+import { lock } from "../../../src/util/lock.ts"
 import { tempFolder } from "../../support/temp.ts"
 
 setDefaultTimeout(60_000)

@@ -4,14 +4,14 @@ import { closeSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { drainSpool } from "../../../src/archive/drain.ts"
+import { followVault, keepNote } from "../../../src/archive/kept-notes.ts"
 import { listPending } from "../../../src/archive/pending.ts"
-import { followVault, remember } from "../../../src/archive/remembered.ts"
 import { changingSessions, sessionFolder } from "../../../src/archive/session-files.ts"
 import { changeState, readState, writeState } from "../../../src/hook/state.ts"
 import { FILTERED } from "../../../src/secrets/filter.ts"
 import { tryLock } from "../../../src/util/libc.ts"
+import { openLock } from "../../../src/util/lock.ts"
 import { vaultFile, vaultPath } from "../../../src/vault/layout.ts"
-import { openLock } from "../../../src/vault/lock.ts"
 import { prepareSpool, spoolFolders } from "../../../src/vault/spool-folders.ts"
 import { contentOf } from "../../support/machine.ts"
 
@@ -88,7 +88,7 @@ test("notes that come while others are taken out are kept", async () => {
   mkdirSync(dataHome)
   const place = { dataHome, home: dir, secrets: FILTERED }
   const keep = (text: string): void =>
-    remember(place, { text, project: "/p", folder: "/p", now: 1_700_000_000_000 })
+    keepNote(place, { text, project: "/p", folder: "/p", now: 1_700_000_000_000 })
   const secret = `ghp_${"9fK2mQ7xW4".repeat(4)}`
   keep(`note ${secret}`)
   keep("note 0")
@@ -97,7 +97,7 @@ test("notes that come while others are taken out are kept", async () => {
   // It puts back what the vault does not hold, so that it is taken out each time.
   const child = await started(`
     import { closeSync, openSync, writeSync } from "node:fs"
-    import { followVault } from ${JSON.stringify(join(SOURCE, "archive/remembered.ts"))}
+    import { followVault } from ${JSON.stringify(join(SOURCE, "archive/kept-notes.ts"))}
     process.stdout.write("ready")
     setInterval(() => {
       const fd = openSync(${JSON.stringify(path)}, "r+")

@@ -1,12 +1,18 @@
 /** Indexing what was captured just now, while others change the vault. */
 import { expect, test } from "bun:test"
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs"
+import { captureTranscript } from "../../../src/archive/capture-transcript.ts"
 import { isComplete, markBehind } from "../../../src/archive/complete.ts"
 import { index } from "../../../src/archive/indexing.ts"
 import { listPending } from "../../../src/archive/pending.ts"
-import { take } from "../../../src/archive/take.ts"
 import { rewriteCopy } from "../../../src/vault/rewrite.ts"
-import { emptyTombstone, fill, lineHash, type Span, writeTombstone } from "../../../src/vault/tombstones.ts"
+import {
+  emptyTombstone,
+  fillSpans,
+  lineHash,
+  type Span,
+  writeTombstone,
+} from "../../../src/vault/tombstones.ts"
 import { Archive } from "../../support/archive.ts"
 
 test("a text that is forgotten between archiving and indexing does not get into the views", () => {
@@ -14,7 +20,11 @@ test("a text that is forgotten between archiving and indexing does not get into 
   const session = archive.session("one").turn("The word is walrus").flush()
   const place = { dataHome: archive.dataHome, home: archive.root }
   const now = Date.now()
-  const taken = take(place, session.path, { now, deadline: Number.POSITIVE_INFINITY, lastLine: "whole" })
+  const taken = captureTranscript(place, session.path, {
+    now,
+    deadline: Number.POSITIVE_INFINITY,
+    lastLine: "whole",
+  })
   const word = new TextEncoder().encode("walrus")
   const tombstone = emptyTombstone("one", now)
   const lines: Record<string, Span[]> = {}
@@ -27,7 +37,7 @@ test("a text that is forgotten between archiving and indexing does not get into 
       if (at >= 0) {
         const spans: Span[] = [[at, at + word.length]]
         lines[lineHash(tombstone.key, line)] = spans
-        fill(line, spans)
+        fillSpans(line, spans)
       }
       start = end + 1
     }

@@ -3,8 +3,8 @@ import { expect, test } from "bun:test"
 import { appendFileSync, readFileSync } from "node:fs"
 import { catchUp } from "../../../src/archive/indexing.ts"
 import { listPending } from "../../../src/archive/pending.ts"
-import { rebuild } from "../../../src/archive/rebuild.ts"
-import { LONGEST_LINE } from "../../../src/vault/capture.ts"
+import { rebuild } from "../../../src/archive/rebuild-views.ts"
+import { LONGEST_UNCUT } from "../../../src/vault/capture.ts"
 import { CopyReader } from "../../../src/vault/reader.ts"
 import { Archive } from "../../support/archive.ts"
 
@@ -25,7 +25,7 @@ const prompts = ({ db }: Archive): string[] =>
 test("a line of three frames: the job passes over it, however short its slices, and a rebuild does", () => {
   using archive = new Archive()
   const session = archive.session("one").turn("before").flush()
-  appendLong(session.path, 2.2 * LONGEST_LINE)
+  appendLong(session.path, 2.2 * LONGEST_UNCUT)
   session.turn("after").flush()
   const taken = archive.take(session)
   const whole = readFileSync(session.path)

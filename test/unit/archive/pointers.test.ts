@@ -3,12 +3,12 @@ import { expect, setDefaultTimeout, test } from "bun:test"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { captureTranscript } from "../../../src/archive/capture-transcript.ts"
 import { openDatabase } from "../../../src/archive/database.ts"
 import { index } from "../../../src/archive/indexing.ts"
 import { settlePending } from "../../../src/archive/pending.ts"
 import { readPointer, writePointer } from "../../../src/archive/pointers.ts"
-import { take } from "../../../src/archive/take.ts"
-import { preparePointers } from "../../../src/job/pointers.ts"
+import { preparePointers } from "../../../src/job/prepare-pointers.ts"
 import { Archive } from "../../support/archive.ts"
 
 setDefaultTimeout(60_000)
@@ -37,7 +37,11 @@ test("before the views are new, the pointer to the old ones is gone", () => {
   session.turn("The second thing").flush()
   const place = { dataHome: archive.dataHome, home: archive.root }
   const now = Date.now()
-  const taken = take(place, session.path, { now, deadline: Number.POSITIVE_INFINITY, lastLine: "whole" })
+  const taken = captureTranscript(place, session.path, {
+    now,
+    deadline: Number.POSITIVE_INFINITY,
+    lastLine: "whole",
+  })
   archive.db
     .transaction(() => {
       index(archive.db, archive.dataHome, taken, () => false)

@@ -14,13 +14,13 @@ import {
   writeFileSync,
 } from "node:fs"
 import { dirname, join } from "node:path"
+import { captureTranscript } from "../../../src/archive/capture-transcript.ts"
 import { drainSpool } from "../../../src/archive/drain.ts"
 import { catchUp } from "../../../src/archive/indexing.ts"
 import { listPending } from "../../../src/archive/pending.ts"
 import { takeToSpool } from "../../../src/archive/spool.ts"
-import { take } from "../../../src/archive/take.ts"
 import type { Paths } from "../../../src/config/load.ts"
-import { forget } from "../../../src/job/forget.ts"
+import { forget } from "../../../src/job/forget-steps.ts"
 import { findText } from "../../../src/job/forget-text.ts"
 import { textFinder } from "../../../src/transcript/find-text.ts"
 import { checkCopy } from "../../../src/vault/check.ts"
@@ -28,7 +28,7 @@ import { behind, readTail, segmentsBackwards } from "../../../src/vault/file.ts"
 import { vaultFile } from "../../../src/vault/layout.ts"
 import { tailOf } from "../../../src/vault/reader.ts"
 import { existingSpools, prepareSpool } from "../../../src/vault/spool-folders.ts"
-import { verify } from "../../../src/vault/verify.ts"
+import { verify } from "../../../src/vault/verify-vault.ts"
 import { vaultFiles } from "../../../src/vault/walk.ts"
 import { Archive } from "../../support/archive.ts"
 
@@ -98,7 +98,7 @@ class World {
   hook(vault: Step[1]): void {
     const options = { now: ++this.#now, deadline: Number.POSITIVE_INFINITY, lastLine: "whole" } as const
     const { dataHome } = this.paths
-    if (vault === "writable") take(this.#place, this.path, options)
+    if (vault === "writable") captureTranscript(this.#place, this.path, options)
     else {
       if (vault === "closed") renameSync(dataHome, `${dataHome}.away`)
       takeToSpool(this.paths, this.path, options, new Error("read-only"))

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import type { Source } from "../../../src/archive/source.ts"
 import { carriedFinder, type Names } from "../../../src/job/carried.ts"
-import { fill } from "../../../src/vault/tombstones.ts"
+import { fillSpans } from "../../../src/vault/tombstones.ts"
 
 const SECRET = "5ec2e7aa-0000-4000-8000-000000000001"
 const OTHER = "0dde7aaa-0000-4000-8000-000000000002"
@@ -21,7 +21,7 @@ function filled(lines: readonly object[], session = OTHER): string[] {
   const finder = carriedFinder(NAMES, { session } as Source)
   return lines.map((line) => {
     const bytes = new TextEncoder().encode(JSON.stringify(line))
-    fill(bytes, finder(bytes))
+    fillSpans(bytes, finder(bytes))
     return new TextDecoder().decode(bytes)
   })
 }

@@ -16,10 +16,10 @@ import {
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { capture } from "../../../src/vault/capture.ts"
+import { captureToSpool } from "../../../src/vault/capture-to-spool.ts"
 import { checkCopy } from "../../../src/vault/check.ts"
 import { joinPiece } from "../../../src/vault/join.ts"
 import { supersededPath } from "../../../src/vault/layout.ts"
-import { captureToSpool } from "../../../src/vault/spool.ts"
 import type { Forgotten } from "../../../src/vault/tombstones.ts"
 
 const root = mkdtempSync(join(tmpdir(), "ctxbridge-join-"))

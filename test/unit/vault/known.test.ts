@@ -2,9 +2,9 @@
 import { expect, test } from "bun:test"
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { take } from "../../../src/archive/take.ts"
+import { captureTranscript } from "../../../src/archive/capture-transcript.ts"
 import { FILTERED } from "../../../src/secrets/filter.ts"
-import { dueKnown, isDue, knownOf, refreshDue, settleKnown } from "../../../src/vault/known.ts"
+import { dueKnown, isDue, knownOf, refreshDue, settleKnown } from "../../../src/vault/known-values.ts"
 import { knownFile, vaultFile, vaultPath } from "../../../src/vault/layout.ts"
 import { contentOf } from "../../support/machine.ts"
 import { tempFolder } from "../../support/temp.ts"
@@ -18,7 +18,8 @@ function archiveIn(root: string) {
   const path = join(place.home, ".claude", "projects", "p", `${SESSION}.jsonl`)
   mkdirSync(dirname(path), { recursive: true })
   const hook = (known: typeof knownOf | "ask" = knownOf) =>
-    take(place, path, { now: 1, deadline: Number.MAX_SAFE_INTEGER, lastLine: "whole", known }).captured
+    captureTranscript(place, path, { now: 1, deadline: Number.MAX_SAFE_INTEGER, lastLine: "whole", known })
+      .captured
   const values = (): string[] => [...knownOf(place, SESSION, path).known.keys()]
   return { place, path, hook, values, file: knownFile(place.dataHome, SESSION) }
 }

@@ -14,7 +14,7 @@ import { capture } from "../../../src/vault/capture.ts"
 import { remainderOf, withTranscript } from "../../../src/vault/check.ts"
 import { vaultFile, vaultPath } from "../../../src/vault/layout.ts"
 import { CopyReader, tailOf } from "../../../src/vault/reader.ts"
-import { verify } from "../../../src/vault/verify.ts"
+import { verify } from "../../../src/vault/verify-vault.ts"
 
 let home: string
 let dataHome: string

@@ -2,18 +2,18 @@
  * What the model wants kept: one line each in transcripts of our own, one per project, archived like the host's. So
  * notes are in the vault, and found, shown and rebuilt like everything else.
  */
-import { appendFileSync, closeSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
-import { CtxError } from "../util/errors.ts"
+import { CtxError, throwBusy } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
-import { knownOf } from "../vault/known.ts"
+import { withLockFile } from "../util/lock.ts"
+import { knownOf } from "../vault/known-values.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
-import { lock, openLock } from "../vault/lock.ts"
 import { CopyReader } from "../vault/reader.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
+import { captureTranscript, type Place } from "./capture-transcript.ts"
 import { type Exclusion, isExcludedFolder } from "./excluded.ts"
 import { notesSession } from "./notes-session.ts"
-import { type Place, take } from "./take.ts"
 
 const TITLE = "Notes that Claude has kept with `remember`"
 /** ms to wait for another writer of the copy or of the transcripts. */
@@ -35,7 +35,7 @@ export interface Note {
  *
  * @throws CtxError if the vault does not hold it
  */
-export function remember(place: Place & Exclusion, { text, project, folder, now }: Note): void {
+export function keepNote(place: Place & Exclusion, { text, project, folder, now }: Note): void {
   const session = notesSession(project)
   const path = join(folderOf(place.dataHome), `${session}.jsonl`)
   if (forgottenOf(place.dataHome, session, path)?.whole === true) {
@@ -63,11 +63,13 @@ export function remember(place: Place & Exclusion, { text, project, folder, now 
 
 function archive(place: Place, path: string, now: number): void {
   const deadline = performance.now() + PATIENCE
-  let state = take(place, path, { now, deadline, lastLine: "whole", known: knownOf }).captured.state
+  let state = captureTranscript(place, path, { now, deadline, lastLine: "whole", known: knownOf }).captured
+    .state
   // A command is archiving the same file: it takes our note as well, or we get our turn in a moment.
   while (state === "busy" && performance.now() < deadline) {
     Bun.sleepSync(10)
-    state = take(place, path, { now, deadline, lastLine: "whole", known: knownOf }).captured.state
+    state = captureTranscript(place, path, { now, deadline, lastLine: "whole", known: knownOf }).captured
+      .state
   }
   if (state !== "current") {
     throw new CtxError("not-archived", "the note is not in the vault yet", {
@@ -82,15 +84,9 @@ function archive(place: Place, path: string, now: number): void {
  * @throws CtxError `busy`
  */
 function alone(dataHome: string, write: () => void): void {
-  const fd = openLock(join(dataHome, "notes.lock"))
-  try {
-    if (!lock(fd, performance.now() + PATIENCE)) {
-      throw new CtxError("busy", "another process is writing the notes", { hint: "try again" })
-    }
-    write()
-  } finally {
-    closeSync(fd)
-  }
+  withLockFile(join(dataHome, "notes.lock"), PATIENCE, write, () =>
+    throwBusy("another process is writing the notes", "try again"),
+  )
 }
 
 /** Removes from our transcripts what has been removed from the vault. */

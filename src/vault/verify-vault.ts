@@ -3,8 +3,8 @@ import { closeSync } from "node:fs"
 import { codeOf, messageOf } from "../util/errors.ts"
 import { type CopyCheck, checkCopy, type Remainder, remainderOf } from "./check.ts"
 import { isImportedCopy, isSuperseded, vaultFile, vaultPath } from "./layout.ts"
-import { openSource } from "./original.ts"
 import { archivedIn, tailOf } from "./reader.ts"
+import { openSource } from "./source-file.ts"
 import type { Forgotten } from "./tombstones.ts"
 import { noFiles, vaultFiles } from "./walk.ts"
 
@@ -16,19 +16,22 @@ import { noFiles, vaultFiles } from "./walk.ts"
  * from another tool's archive · `twin`: a second copy of a transcript, made under another home folder · `forgotten`: the user does not want it archived · `excluded`: the user wants nothing of
  * its folder archived; what was archived before is sound.
  */
-export type VerifyState =
-  | "complete"
-  | "waiting"
-  | "missing"
-  | "unreadable"
-  | "mismatch"
-  | "damaged"
-  | "deleted"
-  | "superseded"
-  | "imported"
-  | "twin"
-  | "forgotten"
-  | "excluded"
+export type VerifyState = (typeof STATES)[number]
+
+const STATES = [
+  "complete",
+  "waiting",
+  "missing",
+  "unreadable",
+  "mismatch",
+  "damaged",
+  "deleted",
+  "superseded",
+  "imported",
+  "twin",
+  "forgotten",
+  "excluded",
+] as const
 
 export interface Verified {
   /** Where the host keeps or kept the transcript; `""` if not even that can be read. */
@@ -266,21 +269,9 @@ function totalsOf(results: readonly Verified[]): VerifyReport["totals"] {
   const sum = (
     field: "size" | "archived" | "missing" | "waiting" | "frames" | "unfiltered" | "olderRules",
   ): number => results.reduce((total, result) => total + result[field], 0)
-  const states = {
-    complete: 0,
-    waiting: 0,
-    missing: 0,
-    unreadable: 0,
-    mismatch: 0,
-    damaged: 0,
-    deleted: 0,
-    superseded: 0,
-    imported: 0,
-    twin: 0,
-    forgotten: 0,
-    excluded: 0,
-  }
-  for (const { state } of results) states[state]++
+  const states = Object.fromEntries(
+    STATES.map((state) => [state, results.filter((one) => one.state === state).length]),
+  ) as Record<VerifyState, number>
   return {
     ...states,
     transcripts: results.filter(({ state }) => state !== "superseded" && state !== "twin").length,

@@ -4,11 +4,10 @@
  * Only events that give the model something open the database. The others leave a marker for whoever next reads the
  * views.
  */
-
 import { additionalContext, isSubagents } from "../agents/claude-code/hooks.ts"
 import type { HookEvent } from "../agents/hook-event.ts"
+import { captureTranscript, type Taken } from "../archive/capture-transcript.ts"
 import { projectOf } from "../archive/project.ts"
-import { type Taken, take } from "../archive/take.ts"
 import type { Paths, Settings } from "../config/load.ts"
 import { askForRebuild, spawnJob } from "../job/spawn.ts"
 import { sweepDue } from "../job/sweep.ts"
@@ -21,7 +20,7 @@ import { mayBeSpooled } from "../vault/spool-folders.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
 import { rememberClear } from "./clears.ts"
 import { newCompactions, withBoundaryDue, withCompactions } from "./compactions.ts"
-import { remember } from "./remember.ts"
+import { rememberEvent } from "./remember-event.ts"
 import type { Reply, ReplyRequest } from "./reply.ts"
 import { preparedReply } from "./start.ts"
 import {
@@ -63,7 +62,7 @@ export async function handle(called: HookEvent, settings: Settings, deadline: nu
   const isFirst = !isStart || claimStart(dataHome, event.session, now)
   const kept = readState(dataHome, event.session)
   const before = (await newerState(event, settings.paths, spooled)) ?? kept
-  let state = remember(before, event, now, taken[0]?.captured.size ?? 0, settings.paths.secrets)
+  let state = rememberEvent(before, event, now, taken[0]?.captured.size ?? 0, settings.paths.secrets)
   try {
     state = withCompactions(event, before, state, own, now)
   } catch (error) {
@@ -143,7 +142,7 @@ async function takeAll(
   let knows = known > 0
   for (const path of transcriptsIn(event)) {
     try {
-      let one = take(paths, path, { ...options, known: knows ? (await knowing()).known : "ask" })
+      let one = captureTranscript(paths, path, { ...options, known: knows ? (await knowing()).known : "ask" })
       if (one.captured.state === "recognised") {
         knows = true
         one = (await knowing()).takeOn(paths, path, options, one)

@@ -10,7 +10,6 @@ import { formsOf, isMemorable, type Known, placesIn } from "../secrets/known.ts"
 import { statsOf, tryTo, writeWhole } from "../util/files.ts"
 import {
   appendFileSync,
-  closeSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -18,13 +17,14 @@ import {
   rmSync,
   statSync,
 } from "../util/fs.ts"
+import { parseLines } from "../util/parse-json.ts"
 import { dirname, join } from "../util/path.ts"
 import type { KnownLines, KnownValues } from "./capture.ts"
 import { readExactly } from "./file.ts"
 import { knownFile, vaultFile, vaultPath } from "./layout.ts"
-import { follows, openSource, sameButForFiller } from "./original.ts"
 import { tailOf } from "./reader.ts"
 import type { Edit } from "./rewrite.ts"
+import { follows, sameButForFiller, withSource } from "./source-file.ts"
 import { ownerOf } from "./tombstones.ts"
 
 /** Values of one session. More than these come from tests and examples, and looking for each costs time. */
@@ -49,7 +49,7 @@ export const knownOf = (place: KnownPlace, session: string, path: string): Sessi
   new SessionValues(place, ownerOf(session, path))
 
 /** Values in memory. */
-export class Values implements KnownValues {
+export class ValuesInMemory implements KnownValues {
   /** In the order in which they were recognised. */
   readonly known = new Map<string, readonly string[]>()
 
@@ -79,7 +79,7 @@ export class Values implements KnownValues {
 }
 
 /** Values of a session. */
-export class SessionValues extends Values {
+export class SessionValues extends ValuesInMemory {
   readonly #file: string
 
   /** @param owner the session, without a subagent */
@@ -123,37 +123,21 @@ export function withoutValues(
   return places.length === 0 ? content : fill(content, places)
 }
 
-function placesKept(file: string): Place[] {
-  try {
-    const lines = readFileSync(file, "utf8").split("\n")
-    return lines.flatMap((line) => {
-      try {
-        return [JSON.parse(line) as Place]
-      } catch {
-        return []
-      }
-    })
-  } catch {
-    // None yet. Or we may not look: then better archive what rules alone have filtered, elsewhere, than nothing.
-    return []
-  }
-}
+/** None yet, or we may not look: then better archive what rules alone have filtered, elsewhere, than nothing. */
+const placesKept = (file: string): Place[] =>
+  tryTo(() => parseLines(readFileSync(file, "utf8")) as Place[]) ?? []
 
 /** The values that a transcript still has where it had them when they were noted. */
 function valuesAt({ dataHome, home }: KnownPlace, { path, id, spans }: Place): string[] {
   try {
     const tail = tailOf(vaultFile(dataHome, vaultPath(path, home)))
     if (tail?.header.id !== id) return []
-    const source = openSource(path)
-    if (source === undefined) return []
-    try {
-      if (!follows(source.fd, source.stats, tail)) return []
-      return spans.map(([from, to]) =>
-        Buffer.from(readExactly(source.fd, from, to - from)).toString("latin1"),
-      )
-    } finally {
-      closeSync(source.fd)
-    }
+    const values = withSource(path, (fd, size) =>
+      follows(fd, { size }, tail)
+        ? spans.map(([from, to]) => Buffer.from(readExactly(fd, from, to - from)).toString("latin1"))
+        : [],
+    )
+    return values ?? []
   } catch {
     return []
   }

@@ -2,10 +2,10 @@
 import { closeSync, rmSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { isMissing, messageOf } from "../util/errors.ts"
-import { type Compacted, compactCopy, type Layout, layoutOf } from "./compact.ts"
+import { holdLockFile } from "../util/lock.ts"
 import { vaultFile } from "./layout.ts"
-import { lock, openLock } from "./lock.ts"
-import { temporaryOf } from "./swap.ts"
+import { type Compacted, compactCopy, type Layout, layoutOf } from "./merge-frames.ts"
+import { replacementOf } from "./swap.ts"
 import { vaultFiles } from "./walk.ts"
 
 /** The background job skips copies with few frames, with large frames, and those still growing. */
@@ -59,7 +59,7 @@ export function compactVault(
     let done = 0
     for (const { copy, bytes } of files) {
       const file = vaultFile(dataHome, copy)
-      if (!dryRun) rmSync(temporaryOf(file), { force: true })
+      if (!dryRun) rmSync(replacementOf(file), { force: true })
       const layout = layoutOf(file)
       if (layout !== undefined && layout.merged < layout.frames) {
         changed.push(dryRun ? told(copy, layout) : compacted(copy, file, layout))
@@ -74,7 +74,7 @@ export function compactVault(
     const ok = changed.every(({ error }) => error === undefined)
     return { ok, dryRun, copies: files.length, before, after: before - saved, changed }
   }
-  return dryRun || files.length === 0 ? run() : withTidyLock(dataHome, 0, run)
+  return dryRun || files.length === 0 ? run() : withCompactLock(dataHome, 0, run)
 }
 
 const told = (copy: string, { frames, merged, bytes }: Layout): CompactedCopy => ({
@@ -122,13 +122,13 @@ export function compactWhenIdle(
     return now - mtimeMs > QUIET
   })
   if (quiet.length === 0) return
-  withTidyLock(dataHome, 0, () => {
+  withCompactLock(dataHome, 0, () => {
     for (const { copy } of quiet) {
       if (performance.now() >= stop) return
       const file = vaultFile(dataHome, copy)
       const layout = layoutOf(file)
       if (layout !== undefined && isWorthIt(layout)) {
-        rmSync(temporaryOf(file), { force: true })
+        rmSync(replacementOf(file), { force: true })
         try {
           compactCopy(file)
         } catch {
@@ -148,16 +148,17 @@ const isWorthIt = ({ frames, merged, bytes }: Layout): boolean =>
  * @param wait ms to wait for another process that holds it
  * @returns undefined if another process held it throughout, or there is no archive
  */
-export function withTidyLock<T>(dataHome: string, wait: number, work: () => T): T | undefined {
-  let fd: number
+export function withCompactLock<T>(dataHome: string, wait: number, work: () => T): T | undefined {
+  let fd: number | undefined
   try {
-    fd = openLock(join(dataHome, "compact.lock"))
+    fd = holdLockFile(join(dataHome, "compact.lock"), wait)
   } catch (error) {
     if (isMissing(error)) return undefined
     throw error
   }
+  if (fd === undefined) return undefined
   try {
-    return lock(fd, performance.now() + wait) ? work() : undefined
+    return work()
   } finally {
     closeSync(fd)
   }

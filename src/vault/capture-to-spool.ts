@@ -4,13 +4,13 @@
  * A piece is a copy that begins where the vault's copy ends, as far as that can be read. The cursor is the furthest
  * note of copy and pieces, so nothing is spooled twice.
  */
-import { closeSync, fstatSync, statSync } from "node:fs"
+import { fstatSync, statSync } from "node:fs"
 import { CtxError } from "../util/errors.ts"
 import { type Captured, type CaptureRequest, capture } from "./capture.ts"
 import { archivedBytes, readTail, type Tail } from "./file.ts"
 import { vaultFile } from "./layout.ts"
-import { follows, sameStart, withSource } from "./original.ts"
-import { openCopy } from "./reader.ts"
+import { withCopy } from "./reader.ts"
+import { follows, sameStart, withSource } from "./source-file.ts"
 import { prepareSpool } from "./spool-folders.ts"
 
 export interface Spooled {
@@ -83,17 +83,13 @@ function furthest(
 function tailIfSame(file: string, source: number) {
   try {
     if (statSync(file, { throwIfNoEntry: false }) === undefined) return undefined
-    const fd = openCopy(file)
-    if (fd === undefined) return undefined
-    try {
+    return withCopy(file, (fd) => {
       const tail = readTail(fd)
       // Taken after the tail: another hook may have archived what the host has added meanwhile.
       const stats = fstatSync(source)
       if (tail === undefined || !follows(source, stats, tail)) return undefined
       return sameStart(source, stats, { fd, tail }) ? tail : undefined
-    } finally {
-      closeSync(fd)
-    }
+    })
   } catch {
     return undefined
   }

@@ -2,9 +2,9 @@
  * Merges the small frames of a copy into larger ones, as a hook's frame holds a few lines and compresses badly. The
  * transcript's bytes, their hashes and the copy's id stay the same.
  */
-import { closeSync, fstatSync } from "node:fs"
+import { fstatSync } from "node:fs"
 import { readExactly, readTail, type Segment, writeFully } from "./file.ts"
-import { openCopy } from "./reader.ts"
+import { withCopy } from "./reader.ts"
 import { copyFrame, provenContent, swapCopy, wholeChain, writeFrame } from "./swap.ts"
 
 /**
@@ -40,7 +40,7 @@ export function layoutOf(file: string): Layout | undefined {
 }
 
 /**
- * Only one process may call this at a time (tidy.ts).
+ * Only one process may call this at a time (compact-vault.ts).
  *
  * @param file absolute path of the copy
  * @returns undefined if there is nothing to merge, or a writer held the lock throughout
@@ -61,16 +61,6 @@ export function compactCopy(file: string): Compacted | undefined {
     })
     return after === undefined ? undefined : { frames: plan.frames, merged: plan.groups.length, bytes, after }
   })
-}
-
-function withCopy<T>(file: string, work: (fd: number) => T): T | undefined {
-  const fd = openCopy(file)
-  if (fd === undefined) return undefined
-  try {
-    return work(fd)
-  } finally {
-    closeSync(fd)
-  }
 }
 
 interface Plan {

@@ -3,7 +3,7 @@ import { CtxError, codeOf, messageOf, VIEWS_LOST } from "../util/errors.ts"
 import { vaultFiles } from "../vault/walk.ts"
 import { isComplete, isOutdated } from "./complete.ts"
 import { type Database, openDatabase } from "./database.ts"
-import { rebuild, untilRebuilt } from "./rebuild.ts"
+import { rebuild, untilRebuilt } from "./rebuild-views.ts"
 import { isUnusable } from "./shape.ts"
 
 export interface WholeOptions {

@@ -3,27 +3,34 @@
  * subagents, former copies, and what was made from them (docs/adr/0014). Doing it again changes nothing.
  */
 import { existsSync, rmSync } from "node:fs"
-import { databasePath, openDatabase } from "../archive/database.ts"
+import { sessionOf } from "../archive/capture-transcript.ts"
+import { databasePath, withDatabase } from "../archive/database.ts"
+import { followVault } from "../archive/kept-notes.ts"
 import { dropPointers } from "../archive/pointers.ts"
-import { rebuild } from "../archive/rebuild.ts"
-import { followVault } from "../archive/remembered.ts"
+import { rebuild } from "../archive/rebuild-views.ts"
 import { type Source, sources } from "../archive/source.ts"
-import { sessionOf } from "../archive/take.ts"
 import type { Paths } from "../config/load.ts"
 import { type Known, withoutKnown } from "../secrets/known.ts"
 import { codeOf } from "../util/errors.ts"
-import { writeWhole } from "../util/files.ts"
+import { tryTo, writeWhole } from "../util/files.ts"
 import { logError } from "../util/log.ts"
+import { withCompactLock } from "../vault/compact-vault.ts"
 import { readExactly } from "../vault/file.ts"
-import { type Due, dueKnown, knownOf, settleKnown, withoutValues } from "../vault/known.ts"
+import { type Due, dueKnown, knownOf, settleKnown, withoutValues } from "../vault/known-values.ts"
 import { isSuperseded, vaultFile } from "../vault/layout.ts"
-import { withSource } from "../vault/original.ts"
 import { tailOf } from "../vault/reader.ts"
-import { bytesFilled } from "../vault/redact.ts"
+import { bytesFilled } from "../vault/redact-copy.ts"
 import { rewriteCopy } from "../vault/rewrite.ts"
-import { withTidyLock } from "../vault/tidy.ts"
+import { withSource } from "../vault/source-file.ts"
 import { ownerOf } from "../vault/tombstones.ts"
-import { followCopies, noteOf, redactLogs, redactRestores, redactStates, renewViews } from "./redact.ts"
+import {
+  followCopies,
+  noteOf,
+  redactLogs,
+  redactRestores,
+  redactStates,
+  renewViews,
+} from "./redact-archive.ts"
 
 type KnownPaths = Pick<Paths, "dataHome" | "stateHome" | "home" | "secrets">
 
@@ -34,7 +41,7 @@ type KnownPaths = Pick<Paths, "dataHome" | "stateHome" | "home" | "secrets">
 export function fillKnown(place: KnownPaths, wait: number): number {
   const { dataHome } = place
   if (dueKnown(dataHome).length === 0) return 0
-  const done = withTidyLock(dataHome, wait, () => {
+  const done = withCompactLock(dataHome, wait, () => {
     const isInterrupted = existsSync(noteOf(dataHome))
     const filled: Filled = { bytes: 0, stale: new Set(), isRestored: false }
     writeWhole(noteOf(dataHome), "")
@@ -111,18 +118,11 @@ function fillCopy(dataHome: string, { copy, path }: Source, known: Known): { byt
 /** Whether the views may hold what is behind an offset of a transcript. */
 function isIndexed(dataHome: string, { copy }: Source, from: number): boolean {
   if (!existsSync(databasePath(dataHome))) return false
-  try {
+  const indexed = tryTo(() => {
     const id = tailOf(vaultFile(dataHome, copy))?.header.id ?? ""
-    const db = openDatabase(dataHome, { wait: 1000, readonly: true, asItIs: true })
-    try {
-      const row = db
-        .query<{ indexed: number }, [string]>("SELECT indexed FROM transcripts WHERE copy_id = ?")
-        .get(id)
-      return (row?.indexed ?? 0) > from
-    } finally {
-      db.close()
-    }
-  } catch {
-    return true
-  }
+    const find = "SELECT indexed FROM transcripts WHERE copy_id = ?"
+    const options = { wait: 1000, readonly: true, asItIs: true }
+    return withDatabase(dataHome, options, (db) => db.query<{ indexed: number }, [string]>(find).get(id))
+  })
+  return indexed === undefined || (indexed?.indexed ?? 0) > from
 }

@@ -8,6 +8,7 @@ import { joinLines, type LineFacts, renderLine } from "../autopilot/status-line-
 import { judge } from "../autopilot/track-context.ts"
 import { windowOf } from "../autopilot/window.ts"
 import { hostLimits, loadSettings, type Settings, wantsColor } from "../config/load.ts"
+import { parseJson } from "../util/parse-json.ts"
 import { answerHost } from "../util/write.ts"
 import { endNow } from "./end.ts"
 import { readState } from "./state.ts"
@@ -44,13 +45,7 @@ function own(input: Uint8Array): string {
   }
 }
 
-function parse(input: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(input).toString("utf8"))
-  } catch {
-    return undefined
-  }
-}
+const parse = (input: Uint8Array): unknown => parseJson(Buffer.from(input).toString("utf8"))
 
 /** The figures of the document on stdin. */
 export const readStatusLine = (): LineFacts => factsOf(parse(readInput(STDIN_DEADLINE)), loadSettings())

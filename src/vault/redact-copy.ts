@@ -1,13 +1,12 @@
 /** Applies the filter for secrets to what was archived before the filter existed, or by other rules. */
-import { closeSync } from "node:fs"
 import { FILLER, filterLines, type SecretSettings } from "../secrets/filter.ts"
 import { RULES_NUMBER } from "../secrets/rules.ts"
 import { readTail, segmentsBackwards } from "./file.ts"
-import { openCopy } from "./reader.ts"
+import { withCopy } from "./reader.ts"
 import { rewriteCopy } from "./rewrite.ts"
 import { provenContent } from "./swap.ts"
 
-export interface RedactOptions {
+export interface RedactCopyOptions {
   readonly secrets: SecretSettings
   /** Also filters again what our own rules have filtered, as the user may have new patterns. */
   readonly rescan: boolean
@@ -15,13 +14,13 @@ export interface RedactOptions {
 }
 
 /**
- * Only one process may call this at a time (`withTidyLock`).
+ * Only one process may call this at a time (`withCompactLock`).
  *
  * @param file absolute path of the copy
  * @returns bytes overwritten, or that would be; undefined if the copy needs no look or is gone
  * @throws CtxError like `rewriteCopy`
  */
-export function redactCopy(file: string, { secrets, rescan, dryRun }: RedactOptions): number | undefined {
+export function redactCopy(file: string, { secrets, rescan, dryRun }: RedactCopyOptions): number | undefined {
   if (!rescan && !needsRedaction(file)) return undefined
   const filter = new FrameFilter(secrets)
   if (dryRun) return wouldFill(file, filter)
@@ -41,23 +40,14 @@ export function redactCopy(file: string, { secrets, rescan, dryRun }: RedactOpti
 }
 
 /** Whether a frame was archived without the filter or by older rules. */
-export function needsRedaction(file: string): boolean {
-  const fd = openCopy(file)
-  if (fd === undefined) return false
-  try {
+export const needsRedaction = (file: string): boolean =>
+  withCopy(file, (fd) => {
     const tail = readTail(fd)
-    if (tail === undefined) return false
-    for (const { rules } of segmentsBackwards(fd, tail)) if (rules < RULES_NUMBER) return true
-    return false
-  } finally {
-    closeSync(fd)
-  }
-}
+    return tail && segmentsBackwards(fd, tail).some(({ rules }) => rules < RULES_NUMBER)
+  }) ?? false
 
-function wouldFill(file: string, filter: FrameFilter): number | undefined {
-  const fd = openCopy(file)
-  if (fd === undefined) return undefined
-  try {
+const wouldFill = (file: string, filter: FrameFilter): number | undefined =>
+  withCopy(file, (fd) => {
     const tail = readTail(fd)
     if (tail === undefined) return undefined
     let filled = 0
@@ -66,10 +56,7 @@ function wouldFill(file: string, filter: FrameFilter): number | undefined {
       filled += bytesFilled(content, filter.apply(content, segment.from))
     }
     return filled
-  } finally {
-    closeSync(fd)
-  }
-}
+  })
 
 /** Bytes that only the second has as filler. */
 export function bytesFilled(before: Uint8Array, after: Uint8Array): number {

@@ -6,21 +6,22 @@
  */
 import { dirname, join } from "node:path"
 import { transcriptName } from "../agents/claude-code/layout.ts"
-import { databasePath, openDatabase } from "../archive/database.ts"
-import type { RebuildReport } from "../archive/rebuild.ts"
-import { followVault } from "../archive/remembered.ts"
+import { databasePath, withDatabase } from "../archive/database.ts"
+import { followVault } from "../archive/kept-notes.ts"
+import type { RebuildReport } from "../archive/rebuild-views.ts"
 import { followRemoval, type Removed } from "../archive/removal.ts"
 import { refuseNewer } from "../archive/replace.ts"
 import { sources } from "../archive/source.ts"
 import { eraseTraces, type Traces, toldOf } from "../archive/traces.ts"
-import { CtxError, codeOf, messageOf } from "../util/errors.ts"
-import { writeWhole } from "../util/files.ts"
-import { closeSync, mkdirSync, readFileSync, rmdirSync, rmSync } from "../util/fs.ts"
+import { codeOf, messageOf, throwBusy } from "../util/errors.ts"
+import { tryTo } from "../util/files.ts"
+import { mkdirSync, rmdirSync, rmSync } from "../util/fs.ts"
+import { readJson, writeJson } from "../util/json-files.ts"
+import { withLockFile } from "../util/lock.ts"
+import { withCompactLock } from "../vault/compact-vault.ts"
 import { vaultFile } from "../vault/layout.ts"
-import { lock, openLock } from "../vault/lock.ts"
 import { rewriteCopy } from "../vault/rewrite.ts"
-import { temporaryOf } from "../vault/swap.ts"
-import { withTidyLock } from "../vault/tidy.ts"
+import { replacementOf } from "../vault/swap.ts"
 import { forgottenOf, ownerOf, readTombstone, type Tombstone, writeTombstone } from "../vault/tombstones.ts"
 import { vaultFiles } from "../vault/walk.ts"
 import { dropFromRequests } from "./requests.ts"
@@ -79,30 +80,21 @@ export function resumeForgetting(dataHome: string, options: ForgetOptions): Forg
 
 function alone<T>(dataHome: string, wait: number, work: () => T): T {
   mkdirSync(dataHome, { recursive: true, mode: 0o700 })
-  const fd = openLock(join(dataHome, "forget.lock"))
-  try {
-    if (lock(fd, performance.now() + wait)) return work()
-    throw new CtxError("busy", "another process is forgetting", { hint: "try again when it is done" })
-  } finally {
-    closeSync(fd)
-  }
+  return withLockFile(join(dataHome, "forget.lock"), wait, work, () =>
+    throwBusy("another process is forgetting"),
+  )
 }
 
 const noteOf = (dataHome: string): string => join(dataHome, "forgotten", "unfinished")
 
 function noteUnfinished(dataHome: string, tombstones: readonly Tombstone[]): void {
   const all = new Set([...unfinished(dataHome), ...tombstones.map(({ session }) => session)])
-  writeWhole(noteOf(dataHome), JSON.stringify([...all]))
+  writeJson(noteOf(dataHome), [...all])
 }
 
 /** Sessions with something to forget that may not be done yet. */
-export function unfinished(dataHome: string): string[] {
-  try {
-    return JSON.parse(readFileSync(noteOf(dataHome), "utf8")) as string[]
-  } catch {
-    return []
-  }
-}
+export const unfinished = (dataHome: string): string[] =>
+  (readJson(noteOf(dataHome)) as string[] | undefined) ?? []
 
 function finish(dataHome: string, options: ForgetOptions): Forgot {
   const { wait, onProgress, matches, more } = options
@@ -110,8 +102,8 @@ function finish(dataHome: string, options: ForgetOptions): Forgot {
   const done = { deleted: new Set<string>(), changed: new Set<string>(), failed: new Map<string, string>() }
   let views: RebuildReport | undefined
   for (let round = 0; ; round++) {
-    const touched = withTidyLock(dataHome, wait, () => clean(dataHome, done))
-    if (touched === undefined) throw busy("another process is merging the vault's frames")
+    const touched = withCompactLock(dataHome, wait, () => clean(dataHome, done))
+    if (touched === undefined) notAll("another process is merging the vault's frames")
     const erased = eraseTraces(dataHome, traces)
     dropFromRequests(dataHome, (path) => traces.whole.has(transcriptName(path).session ?? path))
     if (round > 0 && (touched + erased === 0 || round === ROUNDS)) break
@@ -150,10 +142,12 @@ function removedOf(
   return Object.keys(readTombstone(dataHome, owner)?.lines ?? {}).length > 0 ? "text" : undefined
 }
 
-const busy = (what: string): CtxError =>
-  new CtxError("busy", `${what}; not everything is forgotten yet`, {
-    hint: "run it again in a moment; the background job goes on with it, too",
-  })
+function notAll(what: string): never {
+  throwBusy(
+    `${what}; not everything is forgotten yet`,
+    "run it again in a moment; the background job goes on with it, too",
+  )
+}
 
 interface Done {
   readonly deleted: Set<string>
@@ -186,7 +180,7 @@ function clean(dataHome: string, done: Done): number {
       done.changed.add(copy)
       touched++
     } catch (error) {
-      if (codeOf(error) === "busy") throw busy("a transcript is constantly being archived")
+      if (codeOf(error) === "busy") notAll("a transcript is constantly being archived")
       done.failed.set(copy, messageOf(error))
     }
   }
@@ -201,7 +195,7 @@ const sessionNamed = (copy: string, sessions: ReadonlySet<string>): string | und
 
 /** A writer that has the file open writes to a deleted file; one that waits for its lock then finds the tombstone. */
 function remove(dataHome: string, file: string): void {
-  for (const path of [temporaryOf(file), file]) rmSync(path, { force: true })
+  for (const path of [replacementOf(file), file]) rmSync(path, { force: true })
   for (let folder = dirname(file); folder !== join(dataHome, "vault"); folder = dirname(folder)) {
     try {
       rmdirSync(folder)
@@ -214,18 +208,7 @@ function remove(dataHome: string, file: string): void {
 function tracesOf(dataHome: string, matches: Traces["matches"]): Traces {
   const sessions = new Set(unfinished(dataHome))
   const whole = new Set([...sessions].filter((one) => readTombstone(dataHome, one)?.whole))
-  return { sessions, whole, told: told(dataHome, sessions), ...(matches === undefined ? {} : { matches }) }
-}
-
-function told(dataHome: string, sessions: ReadonlySet<string>): Traces["told"] {
-  try {
-    const db = openDatabase(dataHome, { wait: 2000, readonly: true })
-    try {
-      return toldOf(db, sessions)
-    } finally {
-      db.close()
-    }
-  } catch {
-    return undefined
-  }
+  const asked = { wait: 2000, readonly: true }
+  const told = tryTo(() => withDatabase(dataHome, asked, (db) => toldOf(db, sessions)))
+  return { sessions, whole, told, ...(matches === undefined ? {} : { matches }) }
 }

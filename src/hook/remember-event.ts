@@ -21,7 +21,7 @@ const COMPACTION_LASTS = 10 * 60_000
  * @param now ms since the epoch
  * @param size bytes of the transcript on disk
  */
-export function remember(
+export function rememberEvent(
   state: SessionState,
   event: HookEvent,
   now: number,

@@ -8,7 +8,7 @@ import { statsOf } from "../util/files.ts"
 const DEEPEST = 6
 
 /** What else to report about a folder. */
-export interface Beside {
+export interface AlsoFound {
   /** Called with each link to a folder and each link named like a transcript. None is followed. */
   readonly onLink?: ((path: string) => void) | undefined
   /** Called with each folder that cannot be read. */
@@ -19,7 +19,7 @@ export interface Beside {
  * All transcripts below a folder, including subagents', oldest file first, so that a session precedes the forks that
  * copy its lines.
  */
-export function transcriptsBelow(folder: string, { onLink, onUnreadable }: Beside = {}): string[] {
+export function transcriptsBelow(folder: string, { onLink, onUnreadable }: AlsoFound = {}): string[] {
   const found: { path: string; born: number }[] = []
   const visit = (dir: string, depth: number): void => {
     let entries: ReturnType<typeof list>

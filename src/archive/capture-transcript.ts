@@ -31,7 +31,7 @@ export interface Taken extends Pending {
   readonly unmarked: boolean
 }
 
-/** `knownOf` in vault/known.ts. */
+/** `knownOf` in vault/known-values.ts. */
 export type KnownFactory = (place: Place, session: string, path: string) => KnownValues
 
 export interface TakeOptions {
@@ -54,7 +54,7 @@ export interface TakeOptions {
 export const UNHURRIED = 6
 
 /** Brings the vault's copy of a transcript up to date. Callers first check if it is excluded (excluded.ts). */
-export function take(place: Place, path: string, options: TakeOptions): Taken {
+export function captureTranscript(place: Place, path: string, options: TakeOptions): Taken {
   const copy = vaultPath(path, place.home)
   const session = sessionOf(path, options.parent)
   const fresh: Stretch[] = []

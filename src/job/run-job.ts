@@ -4,35 +4,35 @@
  */
 import { closeSync } from "node:fs"
 import { setPriority } from "node:os"
-import { join } from "node:path"
 import { grown } from "../archive/backlog.ts"
+import type { Place, Taken } from "../archive/capture-transcript.ts"
 import { markBehind } from "../archive/complete.ts"
 import { type Database, openDatabase } from "../archive/database.ts"
 import { drainSpool } from "../archive/drain.ts"
 import { type Exclusion, isExcluded } from "../archive/excluded.ts"
 import { catchUp, index, untilDone } from "../archive/indexing.ts"
+import { openWhole, repair } from "../archive/open-or-repair.ts"
 import { isPending, type Pending, settlePending } from "../archive/pending.ts"
 import { lastRepair } from "../archive/repairs.ts"
 import { damageOf } from "../archive/replace.ts"
 import { isUnusable } from "../archive/shape.ts"
-import type { Place, Taken } from "../archive/take.ts"
-import { openWhole, repair } from "../archive/whole.ts"
 import { loadSettings, type Paths } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
 import { withOwnPatterns } from "../config/own-patterns.ts"
 import { CtxError, codeOf, isDamage, messageOf } from "../util/errors.ts"
 import { mkdirSync } from "../util/fs.ts"
+import { holdLockFile } from "../util/lock.ts"
 import { logError } from "../util/log.ts"
+import { compactWhenIdle } from "../vault/compact-vault.ts"
 import { vaultPath } from "../vault/layout.ts"
-import { lock, openLock } from "../vault/lock.ts"
-import { compactWhenIdle } from "../vault/tidy.ts"
 import { Embedding } from "./embedding.ts"
-import { resumeForgetting } from "./forget.ts"
+import { fillKnown } from "./fill-known.ts"
+import { isQuiet, transcriptsBelow } from "./find-transcripts.ts"
+import { resumeForgetting } from "./forget-steps.ts"
 import { Ground } from "./ground.ts"
-import { fillKnown } from "./known.ts"
 import { learn } from "./learn.ts"
-import { preparePointers } from "./pointers.ts"
-import { resumeRedaction } from "./redact.ts"
+import { preparePointers } from "./prepare-pointers.ts"
+import { resumeRedaction } from "./redact-archive.ts"
 import {
   type Accepted,
   finishRequest,
@@ -41,10 +41,9 @@ import {
   recoverRequests,
   takeRequests,
 } from "./requests.ts"
-import { isAskedToStop, STOPPED } from "./stop.ts"
+import { isAskedToStop, jobLock, STOPPED } from "./stop.ts"
 import { allDue, probeDue } from "./sweep.ts"
 import { takeSlice } from "./take-slice.ts"
-import { isQuiet, transcriptsBelow } from "./transcripts.ts"
 
 /** Maximum ms of work between two commits. */
 const SLICE = 300
@@ -75,8 +74,8 @@ export async function runJob(): Promise<void> {
     let fd: number | undefined
     try {
       if (isAskedToStop(paths.stateHome)) return
-      fd = openJobLock(paths.stateHome)
-      if (fd === undefined || !lock(fd, 0)) return
+      fd = holdJobLock(paths.stateHome)
+      if (fd === undefined) return
       recoverRequests(paths.dataHome)
       await work(paths, resolved.config, ground)
       // What the job itself has recognised.
@@ -90,12 +89,14 @@ export async function runJob(): Promise<void> {
   } while (hasRequests(paths.dataHome))
 }
 
-/** undefined if the lock file cannot be created. Then nothing else could be written either. */
-function openJobLock(stateHome: string): number | undefined {
+/** undefined if another job is at work. */
+function holdJobLock(stateHome: string): number | undefined {
   try {
     mkdirSync(stateHome, { recursive: true, mode: 0o700 })
-    return openLock(join(stateHome, "job.lock"))
-  } catch {
+    return holdLockFile(jobLock(stateHome), 0)
+  } catch (error) {
+    // Where files cannot be locked, the log says why no job runs. Where none can be made, it cannot be written either.
+    if (codeOf(error) === "lock-failed") throw error
     return undefined
   }
 }
@@ -137,7 +138,12 @@ async function work(paths: Paths, config: Config, ground: Ground): Promise<void>
         const sweeps = accepted.some(({ request }) => request.sweep.length > 0)
         // Otherwise, damage on a rarely read page would only show up when that page is needed.
         const probes = sweeps && probeDue(paths.stateHome, Date.now())
-        if (probes || accepted.some(({ request }) => request.rebuild)) refuseDamaged(paths.dataHome)
+        if (probes || accepted.some(({ request }) => request.rebuild)) {
+          // Whoever waits to replace the views lets nobody in, and would wait for us while we wait for them.
+          db.close()
+          refuseDamaged(paths.dataHome)
+          db = reopened(paths, ground)
+        }
         if (sweeps) markBehind(db, paths.dataHome)
         // First index what hooks have archived, oldest first, so that a session precedes the forks that copy its lines.
         catchUp(db, paths.dataHome, end, goOn)
@@ -157,11 +163,12 @@ async function work(paths: Paths, config: Config, ground: Ground): Promise<void>
           continue
         }
       } catch (error) {
+        // As above.
+        db.close()
         if (mended || ground.isOver || !isUnusable(paths.dataHome, error)) throw error
         // Repair only once: a disk that damages every write must not keep the job running.
         mended = true
         logError(paths.stateHome, { event: "job", error })
-        db.close()
         repair(paths.dataHome, messageOf(error), PATIENCE)
         db = reopened(paths, ground)
         continue
@@ -261,7 +268,7 @@ function look(db: Database, paths: Paths, request: JobRequest, end: number, goOn
       const lastLine = request.history && isQuiet(path) ? "any" : "whole"
       archiveAll(db, paths, path, end, { lastLine, onProgress: goOn })
     } catch (error) {
-      if (codeOf(error) === STOPPED || isUnusable(paths.dataHome, error)) throw error
+      if (codeOf(error) === STOPPED || isUnusable(paths.dataHome, error, db)) throw error
       // One unreadable file must not block the others.
       logError(paths.stateHome, { event: "job", error })
     }

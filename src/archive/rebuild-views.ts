@@ -3,10 +3,10 @@
  * moment, the old views remain.
  */
 
-import { CtxError, codeOf, messageOf } from "../util/errors.ts"
-import { closeSync, mkdirSync, readdirSync, rmSync } from "../util/fs.ts"
+import { codeOf, messageOf, throwBusy } from "../util/errors.ts"
+import { mkdirSync, readdirSync, rmSync } from "../util/fs.ts"
+import { isLockFree, withLockFile } from "../util/lock.ts"
 import { join } from "../util/path.ts"
-import { lock, openLock } from "../vault/lock.ts"
 import { markBehind, markComplete } from "./complete.ts"
 import { type Database, databasePath, openFile, prepareForLongWork } from "./database.ts"
 import { carryProjects, dropUnread } from "./former-projects.ts"
@@ -53,14 +53,8 @@ const rebuildLock = (dataHome: string): string => join(dataHome, "rebuild.lock")
  * @param wait ms
  * @returns false if somebody was throughout
  */
-export function untilRebuilt(dataHome: string, wait: number): boolean {
-  const held = openLock(rebuildLock(dataHome))
-  try {
-    return lock(held, performance.now() + wait)
-  } finally {
-    closeSync(held)
-  }
-}
+export const untilRebuilt = (dataHome: string, wait: number): boolean =>
+  isLockFree(rebuildLock(dataHome), performance.now() + wait)
 
 /** @throws CtxError `busy`, `newer-schema`; the old views then remain */
 export function rebuild(dataHome: string, options: RebuildOptions): RebuildReport {
@@ -85,19 +79,14 @@ export function rebuild(dataHome: string, options: RebuildOptions): RebuildRepor
  */
 export function alonePreparing<T>(dataHome: string, wait: number, work: () => T): T {
   mkdirSync(dataHome, { recursive: true, mode: 0o700 })
-  const held = openLock(rebuildLock(dataHome))
-  try {
-    if (!lock(held, performance.now() + wait)) {
-      throw new CtxError("busy", "the views are already being rebuilt", {
-        hint: "try again when it is done",
-      })
-    }
+  const prepare = (): T => {
     refuseNewer(databasePath(dataHome))
     removeLeftovers(dataHome)
     return work()
-  } finally {
-    closeSync(held)
   }
+  return withLockFile(rebuildLock(dataHome), wait, prepare, () =>
+    throwBusy("the views are already being rebuilt"),
+  )
 }
 
 /** Removes what a killed rebuild has left. */

@@ -1,23 +1,24 @@
 /** Removes secrets from everything already archived: vault, views, state files, log. */
 import { join } from "node:path"
-import { databasePath, openDatabase } from "../archive/database.ts"
+import { databasePath, withDatabase } from "../archive/database.ts"
+import { followVault } from "../archive/kept-notes.ts"
 import { dropPointers } from "../archive/pointers.ts"
-import { type RebuildOptions, rebuild } from "../archive/rebuild.ts"
-import { followVault } from "../archive/remembered.ts"
+import { type RebuildOptions, rebuild } from "../archive/rebuild-views.ts"
 import { followRemoval } from "../archive/removal.ts"
 import { changingSessions, sessionFolder } from "../archive/session-files.ts"
 import { sources } from "../archive/source.ts"
 import { keptDatabases, removeKeptDatabases } from "../archive/traces.ts"
 import type { Paths } from "../config/load.ts"
 import { filterText, type SecretSettings } from "../secrets/filter.ts"
-import { CtxError, isMissing, messageOf } from "../util/errors.ts"
+import { isMissing, messageOf, throwBusy } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
-import { existsSync, readdirSync, readFileSync, rmSync } from "../util/fs.ts"
+import { existsSync, lstatSync, readFileSync, rmSync } from "../util/fs.ts"
+import { fileNamesIn } from "../util/json-files.ts"
 import { logPath } from "../util/log.ts"
+import { withCompactLock } from "../vault/compact-vault.ts"
 import { isSuperseded, vaultFile } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"
-import { redactCopy } from "../vault/redact.ts"
-import { withTidyLock } from "../vault/tidy.ts"
+import { redactCopy } from "../vault/redact-copy.ts"
 import { vaultFiles } from "../vault/walk.ts"
 import { learn } from "./learn.ts"
 
@@ -66,11 +67,9 @@ export function redactArchive(place: Place, options: RedactOptions): RedactRepor
   const { dryRun } = options
   const report = dryRun
     ? redactAll(place, secrets, options)
-    : withTidyLock(dataHome, options.wait, () => redactAll(place, secrets, options))
+    : withCompactLock(dataHome, options.wait, () => redactAll(place, secrets, options))
   if (report !== undefined) return report
-  throw new CtxError("busy", "another process is rewriting the vault's files", {
-    hint: "try again when it is done",
-  })
+  throwBusy("another process is rewriting the vault's files")
 }
 
 /** As long as this file exists, the views may contain what the vault no longer does. */
@@ -84,7 +83,7 @@ export const noteOf = (dataHome: string): string => join(dataHome, "redacting")
 export function resumeRedaction(dataHome: string, wait: number): void {
   if (!existsSync(noteOf(dataHome))) return
   // Whoever holds the lock is already doing this.
-  withTidyLock(dataHome, 0, () => {
+  withCompactLock(dataHome, 0, () => {
     if (existsSync(noteOf(dataHome))) renewViews(dataHome, () => rebuild(dataHome, { now: Date.now(), wait }))
   })
 }
@@ -193,8 +192,7 @@ type Filter = (text: string) => string
 /** @returns how many rows had something to overwrite */
 export function redactRestores(dataHome: string, filter: Filter, dryRun: boolean): number {
   if (!existsSync(databasePath(dataHome))) return 0
-  const db = openDatabase(dataHome, { wait: 5000, readonly: dryRun, asItIs: true })
-  try {
+  return withDatabase(dataHome, { wait: 5000, readonly: dryRun, asItIs: true }, (db) => {
     // Whoever is creating the database may not have come to its tables yet, or may have been killed before.
     if (db.query("SELECT 1 FROM sqlite_schema WHERE name = 'restores'").get() === null) return 0
     const found = db
@@ -209,9 +207,7 @@ export function redactRestores(dataHome: string, filter: Filter, dryRun: boolean
       }).immediate()
     }
     return found.length
-  } finally {
-    db.close()
-  }
+  })
 }
 
 /** @returns how many of the log's files had something to overwrite */
@@ -265,12 +261,7 @@ function filteredJson(text: string, filter: Filter): string {
   }
 }
 
-function filesIn(folder: string): string[] {
-  try {
-    const entries = readdirSync(folder, { withFileTypes: true })
-    return entries.filter((entry) => entry.isFile()).map(({ name }) => join(folder, name))
-  } catch (error) {
-    if (isMissing(error)) return []
-    throw error
-  }
-}
+const filesIn = (folder: string): string[] =>
+  fileNamesIn(folder, isMissing)
+    .map((name) => join(folder, name))
+    .filter((file) => lstatSync(file, { throwIfNoEntry: false })?.isFile() === true)

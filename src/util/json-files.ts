@@ -1,0 +1,45 @@
+/**
+ * Small JSON files that several processes write, read and remove. None is ever seen half: each is written whole, and
+ * taken by renaming. What somebody else has just removed counts as never having been there.
+ */
+import { tryTo, writeWhole } from "./files.ts"
+import { existsSync, readdirSync, readFileSync, renameSync, unlinkSync } from "./fs.ts"
+import { parseJson } from "./parse-json.ts"
+
+/** Name of a file about something that may have any name. */
+export const hashName = (key: string): string => Bun.hash.xxHash64(key, 0n).toString(16)
+
+/** @returns undefined if there is no such file, or none that we can read, or no JSON in it */
+export function readJson(file: string): unknown {
+  // Checked first, because an error costs six times as much.
+  const text = existsSync(file) ? tryTo(() => readFileSync(file, "utf8")) : undefined
+  return text === undefined ? undefined : parseJson(text)
+}
+
+export const writeJson = (file: string, value: unknown): void => writeWhole(file, JSON.stringify(value))
+
+/** @returns false if it is gone, or the disk cannot be written */
+export const takeFile = (file: string, taken: string): boolean =>
+  tryTo(() => {
+    renameSync(file, taken)
+    return true
+  }) ?? false
+
+/** Removes a file whose work is done. If the disk cannot be written, the work is done again, which changes nothing. */
+export const dropFile = (file: string): void => {
+  tryTo(() => unlinkSync(file))
+}
+
+/**
+ * Names in a folder, in no particular order.
+ *
+ * @param isNone whether an error means that there are none
+ */
+export function fileNamesIn(folder: string, isNone: (error: unknown) => boolean = () => true): string[] {
+  try {
+    return readdirSync(folder)
+  } catch (error) {
+    if (isNone(error)) return []
+    throw error
+  }
+}
