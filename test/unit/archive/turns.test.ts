@@ -1,0 +1,127 @@
+/** Turns in the views: all of them, at once, each with its own number, and only those that a human opened. */
+import { expect, test } from "bun:test"
+import { appendFileSync } from "node:fs"
+import { turnsOf } from "../../../src/archive/read.ts"
+import { toolCallsOf } from "../../../src/archive/turn.ts"
+import { Archive } from "../../support/archive.ts"
+import { promptsIn } from "../../support/machine.ts"
+
+const STEP = { tool: "Bash", input: { command: "make" }, output: "ok" }
+
+/** The reference stopped archiving after 500 messages: of 120 turns, 51 were lost. */
+test("120 turns of 14 messages, a hook at every prompt: every turn is there, at once", () => {
+  using archive = new Archive()
+  const transcript = archive.session("s1")
+  const prompts: string[] = []
+  for (let n = 1; n <= 120; n++) {
+    prompts.push(`prompt ${n}`)
+    transcript
+      .turn(
+        `prompt ${n}`,
+        Array.from({ length: 6 }, () => STEP),
+      )
+      .flush()
+    archive.follow(transcript)
+    expect(archive.count("turns")).toBe(n)
+  }
+  expect(promptsIn(archive.db, "s1")).toEqual(prompts)
+  expect(archive.count("messages")).toBe(120 * 14)
+})
+
+/** The reference left up to two new turns unarchived until a third came. */
+test("one new turn is archived by the next hook, however many there were", () => {
+  using archive = new Archive()
+  const transcript = archive.session("s1")
+  for (let n = 0; n < 10; n++) transcript.turn(`old ${n}`)
+  archive.follow(transcript.flush())
+  archive.follow(transcript.turn("one more").flush())
+  expect(promptsIn(archive.db, "s1").at(-1)).toBe("one more")
+  archive.follow(transcript.turn("and another").flush())
+  expect(promptsIn(archive.db, "s1")).toHaveLength(12)
+})
+
+/** The reference numbered turns within a sliding window: two of them were number 30. */
+test("turns keep their number, whenever they are read", () => {
+  using archive = new Archive()
+  const transcript = archive.session("s1")
+  const handles: string[] = []
+  for (let n = 0; n < 60; n++) {
+    transcript.turn(`prompt ${n}`).flush()
+    if (n % 7 === 0) archive.follow(transcript)
+  }
+  archive.follow(transcript)
+  const turns = turnsOf(archive.db, "s1")
+  expect(turns.map(({ seq }) => seq)).toEqual(Array.from({ length: 60 }, (_, n) => n + 1))
+  for (const { handle } of turns) handles.push(handle)
+  expect(new Set(handles).size).toBe(60)
+})
+
+/** The reference stored a turn that was read while it grew twice: once half, once whole. */
+test("a turn that is read line by line is one row that grows", () => {
+  using archive = new Archive()
+  const transcript = archive.session("s1")
+  const step = { tool: "Bash", input: { command: "make" }, output: "ok" }
+  archive.follow(transcript.user("build it").message().flush())
+  const handle = turnsOf(archive.db, "s1")[0]!.handle
+  for (let tools = 1; tools <= 5; tools++) {
+    archive.follow(transcript.step(step).flush())
+    expect(turnsOf(archive.db, "s1")).toMatchObject([{ handle, prompt: "build it", tools, answer: "" }])
+  }
+  archive.follow(transcript.say("built").flush())
+  expect(turnsOf(archive.db, "s1")).toMatchObject([{ handle, tools: 5, answer: "built" }])
+  expect(archive.count("messages")).toBe(12)
+})
+
+test("and so is one that is read byte by byte", () => {
+  using archive = new Archive()
+  const transcript = archive.session("s1").turn("build it 語").turn("again")
+  const whole = Buffer.from(transcript.text)
+  transcript.discard()
+  transcript.flush()
+  for (let at = 0; at < whole.length; at += 97) {
+    appendFileSync(transcript.path, whole.subarray(at, at + 97))
+    archive.follow(transcript)
+  }
+  expect(turnsOf(archive.db, "s1").map(({ prompt }) => prompt)).toEqual(["build it 語", "again"])
+  expect(archive.count("messages")).toBe(4)
+})
+
+/** The reference deduplicated by words alone: two "continue" turns, or the same session again, were one row. */
+test("turns of the same words with other commands are all kept, in both sessions", () => {
+  using archive = new Archive()
+  const commands = new Map<string, string[]>()
+  for (const id of ["s1", "s2"]) {
+    const transcript = archive.session(id)
+    commands.set(id, [`make ${id} first`, `make ${id} second`])
+    for (const command of commands.get(id)!) {
+      transcript.turn("continue", [{ tool: "Bash", input: { command }, output: "ok" }], "Done.")
+    }
+    archive.follow(transcript.flush())
+  }
+  for (const [id, expected] of commands) {
+    const turns = turnsOf(archive.db, id)
+    expect(turns.map(({ prompt }) => prompt)).toEqual(["continue", "continue"])
+    expect(turns.flatMap((turn) => toolCallsOf(archive.db, turn.id).map(({ target }) => target))).toEqual(
+      expected,
+    )
+  }
+})
+
+/** The reference took meta lines, compact summaries and notifications for prompts of a human. */
+test("only humans open turns", () => {
+  using archive = new Archive()
+  const transcript = archive.session("s1")
+  transcript.user("Caveat: The messages below were generated by the user while running local commands.", {
+    isMeta: true,
+  })
+  transcript.turn("first")
+  transcript.user("<task-notification>\n<status>completed</status>\n</task-notification>")
+  transcript.user("<local-command-stdout>Compacted</local-command-stdout>")
+  transcript.boundary().summary("1. Primary Request: the lossy summary").say("I go on.")
+  transcript.user([{ type: "text", text: "[Request interrupted by user]" }])
+  transcript.user("a subagent's brief", { isSidechain: true })
+  transcript.turn("second")
+  archive.follow(transcript.flush())
+  expect(promptsIn(archive.db, "s1")).toEqual(["first", "second"])
+  expect(archive.count("turns WHERE prompt LIKE '%lossy summary%'")).toBe(0)
+})
