@@ -114,7 +114,7 @@ describe("several models are installed at once", () => {
   const manifestIn = (folder: string): string => join(folder, "manifest.json")
 
   test("each of them succeeds, and one model is there, whole", async () => {
-    for (let round = 0; round < 3; round++) {
+    for (let round = 0; round < 2; round++) {
       using machine = new Machine()
       const model = (...args: readonly string[]) =>
         run(["model", ...args], { env: machine.env, cwd: machine.cwd })

@@ -78,7 +78,8 @@ function collecting(wantsJson: boolean, text: string[]): Output {
   }
 }
 
-function environmentOf(options: Options): Environment {
+/** What the router gives a command. */
+export function environmentOf(options: Options): Environment {
   const { paths, resolved, broken } = settingsOf(options)
   const cwd = options.cwd ?? paths.home
   return { ...paths, cwd, exePath: binary(), config: resolved.config, resolved, broken }
