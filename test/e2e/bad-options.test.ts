@@ -21,17 +21,20 @@ const call = (machine: Machine, words: string[], env: Record<string, string> = {
   run(words, { cwd: machine.cwd, env: { ...machine.env, ...env } })
 
 /** A value that is not allowed was passed over in silence by every command: `budget = "lots"` was believed to count. */
-test.each(["status", "timeline", "sessions"])("%s: the environment's value", async (name) => {
-  using machine = new Machine()
-  const words = name === "timeline" ? [name, "ctx:abcdef"] : [name]
-  expect(await call(machine, words, { [BUDGET]: "lots" })).toMatchObject({
-    code: 64,
-    stdout: "",
-    stderr:
-      `ctxbridge: restore.budget: "lots" is not allowed (0 to 9500), in the environment: ${BUDGET}\n` +
-      "hint: ctxbridge config get restore.budget shows what counts instead\n",
-  })
-})
+test.each(["status", "timeline", "sessions"])(
+  "%s names a bad value of the environment, and stops",
+  async (name) => {
+    using machine = new Machine()
+    const words = name === "timeline" ? [name, "ctx:abcdef"] : [name]
+    expect(await call(machine, words, { [BUDGET]: "lots" })).toMatchObject({
+      code: 64,
+      stdout: "",
+      stderr:
+        `ctxbridge: restore.budget: "lots" is not allowed (0 to 9500), in the environment: ${BUDGET}\n` +
+        "hint: ctxbridge config get restore.budget shows what counts instead\n",
+    })
+  },
+)
 
 test.each([
   ["[restore]\nbudget = -1\n", "restore.budget: -1 is not allowed (0 to 9500)"],
@@ -39,7 +42,7 @@ test.each([
   ["[restore]\nenabled = 7\n", "restore.enabled: 7 is not allowed (true or false)"],
   ["[restore.budget]\nmost = 1\n", 'restore.budget: {"most":1} is not allowed (0 to 9500)'],
   ["restore.budget = 2020-01-01\n", "restore.budget: "],
-])("the value of the user's file: %p", async (text, message) => {
+])("a bad value of the user's file is named: %p", async (text, message) => {
   using machine = new Machine()
   const file = configure(machine, text)
   const { code, stdout, stderr } = await call(machine, ["status"])
@@ -48,7 +51,7 @@ test.each([
   expect(stderr.split("\n")[0]).toEndWith(`, in ${file}`)
 })
 
-test("several at once are counted, and programs are told as well", async () => {
+test("several bad values are counted, and programs are told as well", async () => {
   using machine = new Machine()
   configure(machine, '[restore]\nbudget = "lots"\nrelated = 99\n')
   const { code, stdout, stderr } = await call(machine, ["status", "--json"])
@@ -60,7 +63,7 @@ test("several at once are counted, and programs are told as well", async () => {
   })
 })
 
-test("a file of the user's that cannot be read", async () => {
+test("a file of the user's that cannot be read is named", async () => {
   using machine = new Machine()
   const file = configure(machine, "[restore\nbudget = 1")
   const { code, stdout, stderr } = await call(machine, ["sessions"])
@@ -76,7 +79,7 @@ test("a project's file, which came from somebody else, stops nobody", async () =
   expect(stdout).toContain('Ignored: restore.budget (project): "lots" is not allowed (0 to 9500)')
 })
 
-test("config, doctor, uninstall, completions and help work, and show it", async () => {
+test("config, doctor, uninstall, completions and help work, and show what is bad", async () => {
   using machine = new Machine()
   const env = { [BUDGET]: "lots", CTXBRIDGE_RESTORE_BUGDET: "1" }
   const wrong = `restore.budget (${BUDGET}): "lots" is not allowed (0 to 9500)`

@@ -59,7 +59,7 @@ async function played(machine: Machine, session: Transcript): Promise<void> {
 }
 
 /** There was no way to keep the sessions of a folder out of the archive, but to switch it off everywhere. */
-test("hooks say nothing and leave nothing; job, import and verify leave it out", async () => {
+test("in an excluded folder hooks say nothing and leave nothing; job, import and verify leave it out", async () => {
   using machine = new Machine()
   exclude(machine, machine.cwd)
   const session = machine.session()
@@ -86,7 +86,7 @@ test("hooks say nothing and leave nothing; job, import and verify leave it out",
   expect(tracesIn(machine.dataHome, session.session)).toEqual([])
 })
 
-test("folders below it, by a pattern, from ~ on, through a link; and no others", async () => {
+test("excluded are folders below it, by a pattern, from ~ on, through a link; and no others", async () => {
   using machine = new Machine()
   const link = join(machine.root, "link")
   symlinkSync(machine.cwd, link)
@@ -110,7 +110,7 @@ test("folders below it, by a pattern, from ~ on, through a link; and no others",
   expect(existsSync(machine.copy(session.path))).toBe(false)
 })
 
-test("a session that has gone elsewhere since, and a subagent of it that works elsewhere", async () => {
+test("excluded is a session that has gone elsewhere since, and a subagent of it that works elsewhere", async () => {
   using machine = new Machine()
   exclude(machine, machine.cwd)
   const session = machine.session().turn(WORDS).flush()
@@ -132,7 +132,7 @@ test("a session that has gone elsewhere since, and a subagent of it that works e
   expect(tracesIn(machine.dataHome, session.session)).toEqual([])
 })
 
-test("status and doctor tell of it, also of what was archived before", async () => {
+test("status and doctor tell of excluded folders, also of what was archived before", async () => {
   using machine = new Machine()
   const session = machine.session().turn(WORDS).flush()
   await machine.hook("stop", session)
@@ -152,7 +152,7 @@ test("status and doctor tell of it, also of what was archived before", async () 
   expect(JSON.parse(verified.stdout).totals).toMatchObject({ excluded: 1, missing: 0, copies: 1 })
 })
 
-test("remember keeps nothing there", async () => {
+test("remember keeps nothing in an excluded folder", async () => {
   using machine = new Machine()
   exclude(machine, machine.cwd)
   await using peer = await Peer.connect(machine.cwd, machine.env)
@@ -161,7 +161,7 @@ test("remember keeps nothing there", async () => {
   expect(tracesIn(machine.dataHome, "none")).toEqual([])
 })
 
-test("of a list with a mistake in it the others count for hooks, and commands stop", async () => {
+test("of a list of excluded folders with a mistake in it the others count for hooks, and commands stop", async () => {
   using machine = new Machine()
   exclude(machine, "relative", machine.cwd)
   const session = machine.session().turn(WORDS).flush()

@@ -7,14 +7,14 @@ import { runAtTerminal } from "../support/terminal.ts"
 setDefaultTimeout(60_000)
 
 /** Each line of a help was filled up to the longest, of up to 400 columns, and none was broken: a terminal wrapped them all. */
-test("as wide as the terminal", async () => {
+test("help is as wide as the terminal", async () => {
   using machine = new Machine()
   const { code, text } = await runAtTerminal(machine, ["install", "--help"], { cols: 50 })
   expect(code).toBe(0)
   expect(Math.max(...text.split("\r\n").map((line) => line.length))).toBeLessThanOrEqual(50)
 })
 
-test("hook, which the overview lists, has one, too", async () => {
+test("hook, which the overview lists, has a help, too", async () => {
   using machine = new Machine()
   const cli = (...args: string[]) => run(args, { env: machine.env, cwd: machine.cwd })
   const help = await cli("help", "hook")

@@ -95,7 +95,7 @@ test("a model that is installed, replaced and removed while a job is at work cou
   expect(rowsIn(db)).toHaveLength(TURNS)
 })
 
-test("between two turns, too", async () => {
+test("a model that is removed between two turns counts at once, too", async () => {
   using machine = await filled()
   using db = machine.views()
   const first = await install(machine, "first")

@@ -7,7 +7,7 @@ import { Machine } from "../support/machine.ts"
 
 setDefaultTimeout(60_000)
 
-/** The reference's database was readable for everybody. */
+/** Transcripts hold what nobody else is to read. */
 test("files are 0600 and folders 0700, whatever the umask of the host", async () => {
   using machine = new Machine()
   const transcript = machine.session().turn("first").flush()

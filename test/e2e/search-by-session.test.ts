@@ -40,7 +40,7 @@ async function search(...args: string[]) {
 /**
  * `search --session X --project Y` passed over the project. And by meaning, a session was searched without its subagents.
  */
-test("in the project that is named, or else in any", async () => {
+test("a session is searched in the project that is named, or else in any", async () => {
   const [here, there] = ids as [string, string]
   const found = { code: 0, stderr: "", sessions: [there] }
   expect(await search("walrus", "--session", there)).toEqual({ ...found, project: null })
@@ -54,8 +54,11 @@ test("in the project that is named, or else in any", async () => {
   expect(both).toMatchObject({ code: 64, stderr: "" })
 })
 
-test.each(["lexical", "semantic", "hybrid"])("--mode %s: with its subagents", async (mode) => {
-  const found = await search("narwhal", "--mode", mode, "--session", ids[0]!)
-  expect(found).toMatchObject({ code: 0, stderr: "" })
-  expect(found.sessions[0]).toBe(`${ids[0]}/a1`)
-})
+test.each(["lexical", "semantic", "hybrid"])(
+  "a session is searched with its subagents: --mode %s",
+  async (mode) => {
+    const found = await search("narwhal", "--mode", mode, "--session", ids[0]!)
+    expect(found).toMatchObject({ code: 0, stderr: "" })
+    expect(found.sessions[0]).toBe(`${ids[0]}/a1`)
+  },
+)

@@ -32,7 +32,7 @@ async function seqs(...args: readonly string[]): Promise<readonly number[]> {
  * Handles in capitals or with a full stop behind them, paths of another folder, patterns and times as people write them
  * were names of nothing; what was wrong was told to a model in commands of a shell.
  */
-test("a handle in capitals, in quotation marks, at the end of a sentence", async () => {
+test("a handle is known in capitals, in quotation marks, at the end of a sentence", async () => {
   for (const word of [
     handle.toUpperCase(),
     `"${handle}"`,
@@ -46,7 +46,7 @@ test("a handle in capitals, in quotation marks, at the end of a sentence", async
   }
 })
 
-test("files below a folder, by a pattern, from the folder above, from the home folder", async () => {
+test("files are found below a folder, by a pattern, from the folder above, from the home folder", async () => {
   for (const name of [
     "src/",
     "*.ts",
@@ -63,7 +63,7 @@ test("files below a folder, by a pattern, from the folder above, from the home f
   expect(none).toMatchObject({ code: 3, stdout: "" })
 })
 
-test("times", async () => {
+test("times as people write them", async () => {
   const since = async (text: string) => (await run(["search", "--since", text, "cursor"], machine)).code
   // The session is of the second of March 2026, at eight in UTC.
   for (const text of [
@@ -86,7 +86,7 @@ test("times", async () => {
   expect(crossed.stderr).toStartWith("ctxbridge: --since is not before --until\n")
 })
 
-test("a model is told of tools", async () => {
+test("a model is told of tools, not of commands", async () => {
   const { replies } = await exchange(
     [
       callOf(1, "get", { handle: "ctx:zzzzzz" }),

@@ -100,7 +100,7 @@ async function filled(): Promise<Machine> {
  * Vectors that a disk had damaged were compared as they were: a scale gone wild came first in every search by meaning, half a
  * vector ended restores and `rebuild`, and nothing ever made them anew.
  */
-describe.each(KINDS)("%s", (_name, how) => {
+describe.each(KINDS)("a vector that is damaged: %s", (_name, how) => {
   test("is left out by a search, kept out of new views, and made anew", async () => {
     using machine = await filled()
     const before = rows(machine)

@@ -26,7 +26,7 @@ test("a session that goes to other folders makes no projects there, whenever it 
   ).toEqual([{ path: "/here", cwd: "/here" }])
 })
 
-/** The reference knew no projects: installed for all, it gave one project's turns to another. */
+/** What is installed for all projects must not give one project's turns to another. */
 test("a project is the git common dir: subfolders and worktrees share it, neighbours do not", () => {
   using archive = new Archive()
   const repo = join(archive.root, "repo")

@@ -4,7 +4,7 @@ import { statSync } from "node:fs"
 import { CopyReader } from "../../../src/vault/reader.ts"
 import { Archive } from "../../support/archive.ts"
 
-/** The reference read the whole transcript, twice, at every prompt. */
+/** A hook runs at every prompt, and transcripts grow to hundreds of megabytes. */
 test("a call without new bytes leaves the copy as it is, one with new bytes adds them alone", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")

@@ -56,7 +56,7 @@ test("turns are marked when the prompt comes that takes their place", () => {
   ])
 })
 
-test("also a command that the model carried out, and by a prompt beside what the host puts before it", () => {
+test("a command is marked that the model carried out, and by a prompt beside what the host puts before it", () => {
   using archive = new Archive()
   const { session, first } = begun(archive)
   session.user(command("review")).message().say("Reviewed.").backTo(first)
@@ -68,7 +68,7 @@ test("also a command that the model carried out, and by a prompt beside what the
   expect(told(archive)).toEqual(["one", "[/review]", "three"])
 })
 
-test("in one go, a line at a time, and read again: the same", () => {
+test("the same turns are marked in one go, a line at a time, and read again", () => {
   using archive = new Archive()
   const { session, first } = begun(archive)
   session
@@ -86,7 +86,7 @@ test("in one go, a line at a time, and read again: the same", () => {
   expect(told(archive)).toEqual([...expected, "five"])
 })
 
-test("a command of the host, or a compaction, may come first", () => {
+test("a command of the host, or a compaction, may come before that prompt", () => {
   using archive = new Archive()
   const { session, first } = begun(archive)
   session.turn("two").backTo(first).user(CAVEAT, { isMeta: true }).user(command("cost"))
@@ -104,7 +104,7 @@ test("a command of the host, or a compaction, may come first", () => {
   expect(told(archive)).toEqual([...costs, "[three]", "four", "[five]", "six"])
 })
 
-test("todos are again what they were", () => {
+test("todos are again what they were before the turns", () => {
   using archive = new Archive()
   const todos = () =>
     JSON.parse(archive.db.query<{ todos: string }, []>("SELECT todos FROM sessions").get()!.todos).map(

@@ -5,7 +5,7 @@ import { readTurn } from "../../../src/archive/turn.ts"
 import { CopyReaders } from "../../../src/vault/reader.ts"
 import { Archive } from "../../support/archive.ts"
 
-/** In the reference each line of the assistant replaced the one before: no tool call of any turn was kept. */
+/** Each line of the assistant adds to the one before, and replaces nothing. */
 test("10 turns, 30 tool calls: commands, paths, results, texts in between and thinking are all kept", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")

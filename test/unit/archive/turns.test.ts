@@ -8,7 +8,7 @@ import { promptsIn } from "../../support/machine.ts"
 
 const STEP = { tool: "Bash", input: { command: "make" }, output: "ok" }
 
-/** The reference stopped archiving after 500 messages: of 120 turns, 51 were lost. */
+/** However many messages a session has. */
 test("120 turns of 14 messages, a hook at every prompt: every turn is there, at once", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")
@@ -28,7 +28,7 @@ test("120 turns of 14 messages, a hook at every prompt: every turn is there, at 
   expect(archive.count("messages")).toBe(120 * 14)
 })
 
-/** The reference left up to two new turns unarchived until a third came. */
+/** No turn waits for the next one. */
 test("one new turn is archived by the next hook, however many there were", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")
@@ -40,7 +40,7 @@ test("one new turn is archived by the next hook, however many there were", () =>
   expect(promptsIn(archive.db, "s1")).toHaveLength(12)
 })
 
-/** The reference numbered turns within a sliding window: two of them were number 30. */
+/** Not by their place among the latest: then two of them would be number 30. */
 test("turns keep their number, whenever they are read", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")
@@ -56,7 +56,7 @@ test("turns keep their number, whenever they are read", () => {
   expect(new Set(handles).size).toBe(60)
 })
 
-/** The reference stored a turn that was read while it grew twice: once half, once whole. */
+/** A turn that is read while it grows is not stored once half and once whole. */
 test("a turn that is read line by line is one row that grows", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")
@@ -72,7 +72,7 @@ test("a turn that is read line by line is one row that grows", () => {
   expect(archive.count("messages")).toBe(12)
 })
 
-test("and so is one that is read byte by byte", () => {
+test("a turn that is read byte by byte is whole, and stored once", () => {
   using archive = new Archive()
   const transcript = archive.session("s1").turn("build it 語").turn("again")
   const whole = Buffer.from(transcript.text)
@@ -86,7 +86,7 @@ test("and so is one that is read byte by byte", () => {
   expect(archive.count("messages")).toBe(4)
 })
 
-/** The reference deduplicated by words alone: two "continue" turns, or the same session again, were one row. */
+/** The same words are not the same turn: people say "continue" again and again. */
 test("turns of the same words with other commands are all kept, in both sessions", () => {
   using archive = new Archive()
   const commands = new Map<string, string[]>()
@@ -107,7 +107,7 @@ test("turns of the same words with other commands are all kept, in both sessions
   }
 })
 
-/** The reference took meta lines, compact summaries and notifications for prompts of a human. */
+/** Not meta lines, summaries of compactions, or notifications. */
 test("only humans open turns", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")

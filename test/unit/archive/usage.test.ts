@@ -10,7 +10,7 @@ const usage = (tokens: number) => ({
   cache_read_input_tokens: tokens,
 })
 
-/** The reference took a subagent's 905 tokens for the size of the context. */
+/** A subagent's 905 tokens are not the size of the context. */
 test("usage of a subagent's lines is told apart from the main chain's, and is no answer", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { Inside, run } from "../../support/inside.ts"
 import { contextOf, type Machine } from "../../support/machine.ts"
 
-/** The reference knew no projects: installed for all, it gave one project's turns to another. */
+/** What is installed for all projects must not give one project's turns to another. */
 test("a session gets nothing of another project's", async () => {
   using machine = new Inside()
   const secret = machine
@@ -113,7 +113,7 @@ describe("a project whose folder is gone", () => {
 })
 
 /** `sessions --all-projects` did not say of which project each session was. */
-test("each is told with its project's name; those of one project without", async () => {
+test("sessions are told with their project's name; those of one project without", async () => {
   using machine = new Inside()
   const other = join(machine.root, "elsewhere")
   mkdirSync(other)

@@ -55,7 +55,7 @@ async function marks<T extends string>(key: T, ...args: string[]): Promise<unkno
 }
 
 /** `files`, `how`, `fix` and `blame` did not say that the user had taken a turn back in which they had found something. */
-test("files: the turn that has most to do with the topic", async () => {
+test("files marks the turn that has most to do with the topic", async () => {
   const found = await marks("path", "files", "kite")
   expect(found).toHaveLength(2)
   expect(found).toContainEqual(["/src/kite-tail.ts", taken, true])
@@ -65,7 +65,7 @@ test("files: the turn that has most to do with the topic", async () => {
   ])
 })
 
-test("how: the turn of the last run", async () => {
+test("how marks the turn of the last run", async () => {
   expect(await marks("command", "how", "make kite")).toContainEqual(["make kite", taken, true])
   expect(await marks("command", "how", "make wing")).toContainEqual(["make wing", stands, undefined])
   expect(await text("how", "make kite")).toMatch(
@@ -74,7 +74,7 @@ test("how: the turn of the last run", async () => {
   expect(await text("how", "make wing")).not.toContain("taken back")
 })
 
-test("fix: the turn of the error, and the one in which it was solved", async () => {
+test("fix marks the turn of the error, and the one in which it was solved", async () => {
   const solved = async (error: string) => JSON.parse(await text("fix", error, "--json")).found[0]
   const wind = await solved("no wind")
   expect(wind).toMatchObject({ handle: first, solvedIn: taken, solutionTakenBack: true })
@@ -88,7 +88,7 @@ test("fix: the turn of the error, and the one in which it was solved", async () 
   expect(lines).toContain(`  it succeeded in ${stands}`)
 })
 
-test("blame", async () => {
+test("blame marks each turn", async () => {
   const found = await marks("path", "blame", "*.ts")
   expect(found).toHaveLength(2)
   expect(found).toContainEqual(["/src/kite-tail.ts", taken, true])

@@ -26,7 +26,7 @@ for (const name of ["CTXBRIDGE_RESTORE_BUDGET", "CLAUDE_FLOW_COMPACT_RESTORE_BUD
   })
 }
 
-/** In the reference `4k0` was a budget of 4, and `abc` a budget without end. */
+/** `4k0` must not be a budget of 4, nor `abc` one without end. */
 test("an empty value is none", () => {
   expect(resolveOptions({ env: { CTXBRIDGE_RESTORE_BUDGET: "" } }).problems).toEqual([])
 })

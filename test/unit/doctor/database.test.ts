@@ -28,7 +28,7 @@ test.each<[string, (path: string) => void]>([
   expect(await states(machine, "database", "--fix")).toEqual(["ok"])
 })
 
-test("one of a later version is reported, and left alone", async () => {
+test("a database of a later version is reported, and left alone", async () => {
   using machine = await archived()
   const db = openDatabase(machine.dataHome, { wait: 2000 })
   db.run(`PRAGMA user_version = ${SCHEMA_VERSION + 1}`)

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { lastError } from "../../../src/util/log.ts"
 import { Inside } from "../../support/inside.ts"
 
-/** The reference said "All 5 turns have been archived" on a disk that took none. */
+/** "All turns are archived" must not be said on a disk that took none. */
 describe("what a hook claims", () => {
   test("where nothing can be written, nothing is said", async () => {
     using machine = new Inside()
@@ -35,7 +35,7 @@ describe("what a hook claims", () => {
   })
 })
 
-/** The reference's errors went to a stderr that its own wiring threw away. */
+/** Nobody sees a hook's stderr. */
 test("what goes wrong in a hook is in the log, and no word of the transcript", async () => {
   using machine = new Inside()
   mkdirSync(machine.dataHome)

@@ -65,7 +65,7 @@ function material(): Material {
   }
 }
 
-/** The reference counted neither header nor footer: 4,131 characters of 4,000. */
+/** Header and footer count, too. */
 test("nothing is ever longer than its budget, or cut within a character", () => {
   for (let n = 0; n < 200; n++) {
     const made = material()
@@ -86,7 +86,7 @@ test("nothing is ever longer than its budget, or cut within a character", () => 
   }
 })
 
-/** In the reference the first turn too long for the budget ended the list: shorter ones behind it were left out. */
+/** What is too long for the room that is left does not end a list. */
 test("a turn whose line does not fit does not keep older, shorter ones out", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")
@@ -101,7 +101,7 @@ test("a turn whose line does not fit does not keep older, shorter ones out", () 
   expect(text).not.toContain("long long")
 })
 
-test("nor does a constraint that does not fit", () => {
+test("a constraint that does not fit does not keep others out", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")
   transcript
@@ -117,7 +117,7 @@ test("nor does a constraint that does not fit", () => {
   expect(section).not.toContain("use spaces.")
 })
 
-/** The reference gave back the oldest turns, and after each restore more surely the same ones. */
+/** Not the oldest, nor after each restore the same ones. */
 test("of 35 turns, the newest are given back, at every restore", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")
@@ -133,7 +133,7 @@ test("of 35 turns, the newest are given back, at every restore", () => {
   }
 })
 
-/** The reference's instructions spoke of the last 500 messages only. */
+/** However long ago it was said. */
 test("what was asked in the first of 400 turns is still asked", () => {
   using archive = new Archive()
   const transcript = archive.session("s1").turn("Never touch the generated files.")

@@ -47,7 +47,7 @@ describe("errors that a call has met", () => {
     expect(errorsMet(tool, failed(text), version)).toEqual([line]),
   )
 
-  test("in a restore: last, and two of them", async () => {
+  test("demands of the host come last in a restore, and two of them", async () => {
     using machine = new Inside()
     const session = machine.session()
     const demand = (text: string) => ({

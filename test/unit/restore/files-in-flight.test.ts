@@ -85,7 +85,7 @@ describe("files that were moved or deleted", () => {
     ["npm rm kiln", []],
   ])("%s", (script, told) => expect(moves(script)).toEqual(told))
 
-  test("in a restore", async () => {
+  test("a restore tells of each where it is now", async () => {
     using machine = new Inside()
     const { cwd } = machine
     // Five paths have to fit however long the folder for temporary files is called.

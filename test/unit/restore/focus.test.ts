@@ -41,7 +41,7 @@ async function related(machine: Machine, session: Transcript, words: string | nu
 }
 
 /** `/compact <words>`: the restore after it did not know what the user had asked the compaction to mind. */
-test("turns about these words come first, and those about the session behind them", async () => {
+test("turns about the words behind /compact come first, and those about the session behind them", async () => {
   using machine = new Inside()
   const session = await shop(machine)
   expect(await related(machine, session, "keep what we know about the durable Redis retry queue")).toEqual([
@@ -54,20 +54,20 @@ test("turns about these words come first, and those about the session behind the
   expect(await related(machine, session, "")).not.toContain("Redis")
 })
 
-test("no words, and words that say nothing", async () => {
+test("without words, or with words that say nothing, turns about the session come", async () => {
   for (const words of [null, "", "be brief, please", "focus on the tests"]) {
     using machine = new Inside()
     expect(await related(machine, await shop(machine), words)).toEqual(["Norway"])
   }
 })
 
-test("also at the prompt after a compaction that was missed", async () => {
+test("the words count also at the prompt after a compaction that was missed", async () => {
   using machine = new Inside()
   const session = await shop(machine)
   expect(await related(machine, session, "focus on the Redis queue", true)).toContain("Redis")
 })
 
-test("secrets among them are not kept", async () => {
+test("secrets among the words are not kept", async () => {
   using machine = new Inside()
   const session = await shop(machine)
   const secret = `ghp_${"a1B2c3D4e5".repeat(4).slice(0, 36)}`

@@ -47,7 +47,7 @@ const givenIn = (archive: Archive, session: string): string[] => {
 }
 
 /** What the user took back (`/rewind`) was given back after the next compaction as if it had happened. */
-test("nothing of them is given back", () => {
+test("nothing of turns that were taken back is given back", () => {
   using archive = new Archive()
   const { session, first } = begun(archive)
   archive.follow(withAnimals(session).flush())
@@ -59,7 +59,7 @@ test("nothing of them is given back", () => {
   expect(given.turns.map(({ prompt }) => prompt)).toEqual(["three", "one"])
 })
 
-test("what stands elsewhere, too, is given back with what it is there", () => {
+test("what stands in other turns, too, is given back with what it is there", () => {
   using archive = new Archive()
   const edit = (path: string) => ({ tool: "Edit", input: { file_path: path }, output: "ok" })
   const failed = { tool: "Bash", input: { command: "npm test" }, output: "Exit code 1", isError: true }
@@ -84,7 +84,7 @@ test("what stands elsewhere, too, is given back with what it is there", () => {
   expect(facts.commands.map(({ text, exit }) => [text, exit])).toEqual([["npm test", "Exit code 1"]])
 })
 
-test("nor of the subagents that they started", () => {
+test("nothing is given back of the subagents that they started", () => {
   using archive = new Archive()
   const { session, first } = begun(archive)
   archive.follow(session.turn("two").flush())
@@ -101,7 +101,7 @@ test("nor of the subagents that they started", () => {
 
 const LATEST = "SELECT started FROM turns ORDER BY id DESC LIMIT 1"
 
-test("a session that goes on from them keeps them", () => {
+test("a session that goes on from turns that were taken back keeps them", () => {
   using archive = new Archive()
   const { session, first } = begun(archive)
   archive.follow(withAnimals(session).flush())
@@ -123,7 +123,7 @@ test("a session that goes on from them keeps them", () => {
   expect(gather(archive.db, id).facts.paths.map(({ text }) => text)).toEqual(["/src/pangolin.ts"])
 })
 
-test("nor in other sessions that are about the same", () => {
+test("they are not told in other sessions that are about the same", () => {
   using archive = new Archive()
   const words = "the walrus migration of the pangolin registry in ocelot"
   const { session, first } = begun(archive)

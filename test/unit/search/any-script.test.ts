@@ -77,7 +77,7 @@ test("a hit shows where a word with accents stands, far from one without", async
 })
 
 /** One character of a script without spaces was found nowhere; of notes it was said that Claude Code keeps them. */
-test("one character of Chinese, Korean or Thai", async () => {
+test("one character of Chinese, Korean or Thai is a word", async () => {
   using machine = new Inside()
   await machine.hook("stop", machine.session().turn("缓存出错了。 캐시 오류. แคช 𠮷野").flush())
   for (const query of ["错", "오", "แ", "𠮷"]) {

@@ -62,7 +62,7 @@ describe("a search narrowed among many turns", () => {
     expect(await found("--session", `${session.session}/${AGENT}`, "cursor")).toEqual([`${AGENT} 1`])
   })
 
-  test("the same by MCP", async () => {
+  test("the server narrows the same way", async () => {
     const args = { query: "cursor", file: "cursor.ts" }
     const { code, stderr, replies } = await exchange([callOf(1, "search", args)], machine)
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
