@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { run } from "../support/binary.ts"
 import { findings } from "../support/doctor.ts"
 import { contentOf, Machine } from "../support/machine.ts"
+import { tempFolder } from "../support/temp.ts"
 
 setDefaultTimeout(60_000)
 
@@ -32,34 +33,42 @@ describe("what Bun would take for a debugger", () => {
     return { calls, server: Bun.listen({ ...options, socket } as Parameters<typeof Bun.listen>[0]) }
   }
 
-  test("neither holds up a hook nor its background job, nor is it called", async () => {
+  /** A session's end as the host announces it; the background job that it starts waits for the host's last lines. */
+  async function expectUndisturbed(variables: Record<string, string>): Promise<void> {
     using machine = new Machine()
     expect((await cli(machine, "install")).code).toBe(0)
+    const transcript = machine.session().turn("question").flush()
+    const child = Bun.spawn(["/bin/sh", "-c", commandFor(machine, "SessionEnd")], {
+      cwd: machine.cwd,
+      env: { PATH: process.env["PATH"] ?? "", ...machine.env, ...variables },
+      stdin: Buffer.from(machine.payload("session-end", transcript, { reason: "other" })),
+      stdout: "pipe",
+      stderr: "pipe",
+    })
+    const said = [await new Response(child.stdout).text(), await new Response(child.stderr).text()]
+    expect([await child.exited, ...said]).toEqual([0, "", ""])
+    expect(contentOf(machine.copy(transcript.path)).equals(readFileSync(transcript.path))).toBe(true)
+    // The job has the request done.
+    await machine.idle()
+    expect(readdirSync(join(machine.dataHome, "requests"))).toEqual([])
+  }
+
+  test("neither holds up a hook nor its background job, nor is it called", async () => {
+    using folder = tempFolder()
     const tcp = listening({ hostname: "127.0.0.1", port: 0 })
-    const unix = listening({ unix: join(machine.root, "debugger") })
+    const unix = listening({ unix: join(folder.path, "debugger") })
     const { port } = tcp.server as unknown as { port: number }
-    for (const [n, variables] of [
-      { BUN_INSPECT: "127.0.0.1:0/x?wait=1" },
-      { BUN_INSPECT: "127.0.0.1:0/x?break=1" },
-      { BUN_INSPECT: `127.0.0.1:${port}/x` },
-      { BUN_INSPECT: "127.0.0.1:0/x", BUN_INSPECT_NOTIFY: `unix://${join(machine.root, "debugger")}` },
-      { BUN_INSPECT_CONNECT_TO: `unix://${join(machine.root, "debugger")}` },
-    ].entries()) {
-      const transcript = machine.session().turn(`question ${n}`).flush()
-      const child = Bun.spawn(["/bin/sh", "-c", commandFor(machine, "SessionEnd")], {
-        cwd: machine.cwd,
-        env: { PATH: process.env["PATH"] ?? "", ...machine.env, ...(variables as Record<string, string>) },
-        stdin: Buffer.from(machine.payload("session-end", transcript, { reason: "other" })),
-        stdout: "pipe",
-        stderr: "pipe",
-      })
-      const said = [await new Response(child.stdout).text(), await new Response(child.stderr).text()]
-      expect([await child.exited, ...said]).toEqual([0, "", ""])
-      expect(contentOf(machine.copy(transcript.path)).equals(readFileSync(transcript.path))).toBe(true)
-      // The job has the request done.
-      await machine.idle()
-      expect(readdirSync(join(machine.dataHome, "requests"))).toEqual([])
-    }
+    const socket = `unix://${join(folder.path, "debugger")}`
+    // At once, because each has to wait until its job has ended.
+    await Promise.all(
+      [
+        { BUN_INSPECT: "127.0.0.1:0/x?wait=1" },
+        { BUN_INSPECT: "127.0.0.1:0/x?break=1" },
+        { BUN_INSPECT: `127.0.0.1:${port}/x` },
+        { BUN_INSPECT: "127.0.0.1:0/x", BUN_INSPECT_NOTIFY: socket },
+        { BUN_INSPECT_CONNECT_TO: socket },
+      ].map((variables) => expectUndisturbed(variables as Record<string, string>)),
+    )
     expect([...tcp.calls, ...unix.calls]).toEqual([])
     tcp.server.stop(true)
     unix.server.stop(true)

@@ -1,7 +1,6 @@
 /** `doctor` of the compiled file: each fault is made, found, repaired where that is safe, and then gone. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import {
-  appendFileSync,
   chmodSync,
   chownSync,
   existsSync,
@@ -9,16 +8,14 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
-  renameSync,
   rmSync,
   statSync,
   symlinkSync,
-  truncateSync,
   utimesSync,
   writeFileSync,
 } from "node:fs"
 import { join } from "node:path"
-import { databasePath, openDatabase, SCHEMA_VERSION } from "../../src/archive/database.ts"
+import { databasePath } from "../../src/archive/database.ts"
 import { spoolFinding } from "../../src/doctor/background-checks.ts"
 import { spaceFinding } from "../../src/doctor/folder-checks.ts"
 import { logError } from "../../src/util/log.ts"
@@ -469,20 +466,6 @@ describe("settings", () => {
     expect(tree(patient.dataHome)).toEqual(before)
   })
 
-  test("a clean-up period is reported that the host refuses, or that ends the archiving", async () => {
-    using patient = await new Patient().healthy()
-    for (const [value, words] of [
-      [0, "writes no transcripts"],
-      ["30", "refuses"],
-    ] as const) {
-      patient.edit((settings) => {
-        settings["cleanupPeriodDays"] = value
-      })
-      const [found] = of(await patient.doctor(), "clean-up")
-      expect(found).toMatchObject({ state: "warn", text: expect.stringContaining(words) })
-    }
-  })
-
   test("the narrowest file decides on the clean-up, which comes once a day", async () => {
     using patient = await new Patient().healthy()
     const set = (file: string, days: number) =>
@@ -508,115 +491,6 @@ describe("settings", () => {
 })
 
 describe("the archive", () => {
-  test("a database that is damaged, missing or newer is reported", async () => {
-    using patient = await new Patient().healthy()
-    const path = databasePath(patient.dataHome)
-    const spoil: readonly ((path: string) => void)[] = [
-      (file) => writeFileSync(file, "no database, but long enough to be taken for one. ".repeat(20)),
-      (file) => truncateSync(file, 10_000),
-      (file) => truncateSync(file, 0),
-      (file) => rmSync(file),
-    ]
-    for (const make of spoil) {
-      for (const end of ["-wal", "-shm"]) rmSync(path + end, { force: true })
-      make(path)
-      const report = await patient.doctor()
-      expect({ code: report.code, states: states(report, "database") }).toEqual({ code: 1, states: ["fail"] })
-      const fixed = await patient.doctor(["--fix"])
-      expect(fixed.repairs.map(({ what, error }) => ({ what, error }))).toEqual([
-        { what: "rebuild the database from the vault", error: undefined },
-      ])
-      expect({ code: fixed.code, states: states(fixed, "database") }).toEqual({ code: 0, states: ["ok"] })
-    }
-    const db = openDatabase(patient.dataHome, { wait: 2000 })
-    db.run(`PRAGMA user_version = ${SCHEMA_VERSION + 1}`)
-    db.close()
-    const newer = await patient.doctor(["--fix"])
-    expect(of(newer, "database")).toMatchObject([{ state: "fail", text: expect.stringContaining("newer") }])
-  })
-
-  test("copies that do not begin or end whole, or are damaged inside, are reported", async () => {
-    using patient = await new Patient().healthy()
-    const session = patient.session()
-    session.turn("More.").flush()
-    patient.age(session.path, 2 * DAY)
-    expect((await patient.cli(["import"])).code).toBe(0)
-    const copy = patient.copy(session.path)
-    const sound = readFileSync(copy)
-
-    appendFileSync(copy, "half a frame")
-    expect(of(await patient.doctor(), "vault")).toMatchObject([
-      { state: "warn", details: [expect.stringContaining("its last 12 bytes are not a whole frame")] },
-    ])
-    expect(states(await patient.doctor(["--fix"]), "vault")).toEqual(["ok"])
-    expect(readFileSync(copy).equals(sound)).toBe(true)
-    // Without the transcript, nobody knows what the half frame was to hold.
-    appendFileSync(copy, "half a frame")
-    const original = readFileSync(session.path)
-    rmSync(session.path)
-    expect(of(await patient.doctor(), "vault")).toMatchObject([{ state: "fail" }])
-    writeFileSync(session.path, original)
-    patient.age(session.path, 2 * DAY)
-    writeFileSync(copy, "none of ours")
-    expect(of(await patient.doctor(), "vault")).toMatchObject([{ state: "fail" }])
-    const inside = Buffer.from(sound)
-    inside[sound.length - 140]! ^= 0xff
-    writeFileSync(copy, inside)
-    expect(states(await patient.doctor(), "vault")).toEqual(["ok"])
-    expect(states(await patient.doctor(["--deep"]), "vault")).toEqual(["fail"])
-
-    const fixed = await patient.doctor(["--deep", "--fix"])
-    expect(fixed.repairs).toMatchObject([{ what: "archive 1 transcript again, and keep the damaged copies" }])
-    // The transcript is safe; the damaged copy is still told of, as nobody deletes it.
-    expect((await patient.cli(["export", session.session, "--raw"])).stdout).toBe(
-      readFileSync(session.path, "utf8"),
-    )
-    expect(states(fixed, "vault")).toEqual(["fail"])
-    expect(existsSync(copy.replace(".jsonl.zst", ".~1.jsonl.zst"))).toBe(true)
-  })
-
-  test("only what is in the vault is said to be there", async () => {
-    using patient = await new Patient().healthy()
-    expect(of(await patient.doctor(), "archived")).toMatchObject([{ text: "1 transcript, all in the vault" }])
-    patient.session().turn("Written just now.").flush()
-    expect(of(await patient.doctor(), "archived")).toMatchObject([
-      {
-        state: "ok",
-        text: expect.stringMatching(/^2 transcripts; .*last minute, are not in the vault yet$/),
-      },
-    ])
-    const vault = join(patient.dataHome, "vault")
-    renameSync(vault, `${vault}.aside`)
-    writeFileSync(vault, "in the way")
-    expect(of(await patient.doctor(), "archived")).toMatchObject([
-      { state: "fail", text: expect.stringMatching(/of 2 transcripts are not in the vault$/) },
-    ])
-  })
-
-  test("copies that were only begun, and folders in their places, are mended", async () => {
-    using patient = await new Patient().healthy()
-    const [begun, replaced] = [patient.session(), patient.session()]
-    for (const [copy, make] of [
-      [patient.copy(begun.path), (path: string) => writeFileSync(path, "")],
-      [patient.copy(replaced.path), (path: string) => mkdirSync(join(path, "inside"), { recursive: true })],
-    ] as const) {
-      make(copy)
-      patient.age(copy, HOUR)
-    }
-    for (const deep of [[], ["--deep"]])
-      expect(of(await patient.doctor(deep), "vault")).toMatchObject([
-        { state: "ok" },
-        { state: "fail", details: [expect.stringContaining(replaced.session)] },
-        { state: "warn", details: [expect.stringContaining(begun.session)] },
-      ])
-    expect((await patient.cli(["verify"])).stdout).toContain("a folder is in the place of the copy")
-    await patient.doctor(["--fix"])
-    expect(states(await patient.doctor(["--deep"]), "vault")).toEqual(["ok"])
-    expect(existsSync(patient.copy(begun.path))).toBe(false)
-    expect(existsSync(join(`${patient.copy(replaced.path)}.aside-1`, "inside"))).toBe(true)
-    expect(await patient.cli(["verify"])).toMatchObject({ code: 0 })
-  })
-
   test.skipIf(process.getuid?.() !== 0)("files of another user are reported", async () => {
     using patient = await new Patient().healthy()
     chownSync(databasePath(patient.dataHome), 4711, 4711)

@@ -54,3 +54,22 @@ test("with little to do, no function runs so often that it is compiled", async (
   const busy = await machine.hook("stop", transcript, {}, { env: { ...machine.env, ...REPORT } })
   expect(busy.stderr).toContain("using Baseline")
 })
+
+/**
+ * 80 KB of lines that say nothing of their tokens were weighed one by one, and what runs so often was compiled in threads of
+ * its own, for a third of the hook's processor time.
+ */
+test("a prompt with some ten kilobytes of new lines starts none of the engine's compilers", async () => {
+  using machine = new Machine()
+  const session = machine.session()
+  await machine.hook("user-prompt-submit", session.turn("Begin.").flush(), { prompt: "Begin." })
+  for (let n = 0; n < 60; n++) {
+    const content = [
+      { type: "text", text: `Step ${n}: ${"the kiln is at 1,240 °C, and cools slowly; ".repeat(30)}` },
+    ]
+    session.line({ type: "assistant", message: { role: "assistant", content } })
+  }
+  const env = { ...machine.env, ...REPORT }
+  const answer = await machine.hook("user-prompt-submit", session.flush(), { prompt: "Go on." }, { env })
+  expect(answer).toMatchObject({ code: 0, stdout: "", stderr: "" })
+})

@@ -1,11 +1,24 @@
 /** The background job: one at a time, nothing asked of it is lost. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
-import { existsSync, readFileSync, renameSync, rmSync, statSync } from "node:fs"
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs"
 import { join } from "node:path"
+import { markPending } from "../../src/archive/pending.ts"
 import { leaveRequest } from "../../src/job/requests.ts"
+import { vaultPath } from "../../src/vault/layout.ts"
 import { archivedIn } from "../../src/vault/reader.ts"
 import { run, start } from "../support/binary.ts"
 import { contentOf, Machine, promptsIn, until } from "../support/machine.ts"
+import { Transcript } from "../support/transcript.ts"
 
 setDefaultTimeout(60_000)
 
@@ -86,4 +99,93 @@ describe("a job whose data folder is removed ends, and makes nothing again", () 
     using views = machine.views()
     expect(views.query("SELECT count(*) AS n FROM turns").get()).toEqual({ n: 12 * 200 })
   })
+})
+
+/**
+ * A request whose writer was killed before it could rename it was never done, and `status` counted it as waiting for as
+ * long as it lay there.
+ */
+describe("a request whose writer was killed", () => {
+  /** Of a process that has ended. */
+  function endedPid(): number {
+    return Bun.spawnSync(["true"]).pid
+  }
+
+  function requestOf(machine: Machine, name: string, text: string): string {
+    const folder = join(machine.dataHome, "requests")
+    mkdirSync(folder, { recursive: true })
+    const file = join(folder, name)
+    writeFileSync(file, text)
+    return file
+  }
+
+  test("the next job does it", async () => {
+    using machine = new Machine()
+    const seen = machine.session().turn("A hook tells of this").flush()
+    const unseen = machine.session().turn("Nobody tells of this").flush()
+    const request = { transcripts: [], sweep: [join(unseen.path, "..")], settle: false, history: true }
+    requestOf(machine, `left.json.${endedPid()}`, JSON.stringify(request))
+    requestOf(machine, `half.json.${endedPid()}`, JSON.stringify(request).slice(0, 20))
+    const status = await run(["status", "--json"], { env: machine.env, cwd: machine.cwd })
+    expect(JSON.parse(status.stdout)).toMatchObject({ import: null })
+    await machine.hook("session-end", seen, { reason: "other" })
+    await machine.idle()
+    expect(archivedIn(machine.copy(unseen.path))).toBeGreaterThan(0)
+    expect(readdirSync(join(machine.dataHome, "requests"))).toEqual([])
+  })
+
+  test("one that is being written is left alone", async () => {
+    using machine = new Machine()
+    const session = machine.session().turn("A hook tells of this").flush()
+    const file = requestOf(machine, `now.json.${process.pid}`, "{")
+    await machine.hook("session-end", session, { reason: "other" })
+    await machine.idle()
+    expect(existsSync(file)).toBe(true)
+  })
+})
+
+/**
+ * What a session wrote after its last hook, as when the host was killed, was archived only once another session began in
+ * the same folder. In a project to which nobody returned, the host's clean-up took it.
+ */
+test("the job looks after every known transcript once a day", async () => {
+  using machine = new Machine()
+  const elsewhere = new Transcript({
+    session: "5e551011-0000-4000-8000-00000000e15e",
+    cwd: join(machine.root, "elsewhere"),
+    version: "2.1.112",
+    path: join(
+      machine.home,
+      ".claude",
+      "projects",
+      "elsewhere",
+      "5e551011-0000-4000-8000-00000000e15e.jsonl",
+    ),
+  })
+  await machine.hook("stop", elsewhere.turn("A hook tells of this").flush())
+  await machine.idle()
+  elsewhere.turn("No hook tells of this").flush()
+  const here = machine.session().turn("In another project").flush()
+  await machine.hook("session-start", here, { source: "startup" })
+  await machine.idle()
+  expect(contentOf(machine.copy(elsewhere.path)).equals(readFileSync(elsewhere.path))).toBe(true)
+  using db = machine.views()
+  expect(promptsIn(db, elsewhere.session)).toEqual(["A hook tells of this", "No hook tells of this"])
+})
+
+/**
+ * A marker that a power failure had emptied kept every later one out: the views did not follow the transcript until the
+ * background job looked after it.
+ */
+test("the next hook marks the transcript again", async () => {
+  using machine = new Machine()
+  const session = machine.session().turn("After the power failure.").flush()
+  const copy = vaultPath(session.path, machine.home)
+  markPending(machine.dataHome, { path: session.path, copy, session: session.session })
+  const folder = join(machine.dataHome, "pending")
+  for (const marker of readdirSync(folder)) truncateSync(join(folder, marker), 0)
+  await machine.hook("stop", session)
+  const { stdout } = await run(["sessions", "--json"], { env: machine.env, cwd: machine.cwd })
+  expect(JSON.parse(stdout).sessions).toMatchObject([{ id: session.session, turns: 1 }])
+  expect(readdirSync(folder)).toEqual([])
 })

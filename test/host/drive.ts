@@ -1,7 +1,7 @@
 /** Two ways to use a client: print mode over pipes, and a terminal (tmux) in which keys are pressed. */
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
-import { until, type World } from "./world.ts"
+import { unfinishedCalls, until, type World } from "./world.ts"
 
 /** One line of the client's `stream-json` output. */
 export interface Output {
@@ -156,15 +156,17 @@ export class Terminal {
 
   /**
    * Types a line, sees that it is there, and presses Enter until the client has taken it: one that follows the
-   * text too closely is part of a paste to some versions. On an empty line the key does nothing.
+   * text too closely is part of a paste to some versions. On an empty line the key does nothing; while a hook that the
+   * first one has led to is at work, the line may not be empty yet, and a second one would put the text into the queue.
    */
   async enter(text: string, taken: () => boolean): Promise<void> {
     this.tmux("send-keys", "-t", "host", "-l", text)
     await this.waitFor(`"${text}" on the screen`, (screen) => squeezed(screen).includes(squeezed(text)))
     let pressed = 0
+    const before = unfinishedCalls(this.world)
     const press = () => {
       if (taken()) return true
-      if (Date.now() - pressed > ENTER_AGAIN) {
+      if (Date.now() - pressed > ENTER_AGAIN && unfinishedCalls(this.world) <= before) {
         this.tmux("send-keys", "-t", "host", "Enter")
         pressed = Date.now()
       }

@@ -1,9 +1,10 @@
-import { describe, expect, test } from "bun:test"
+import { beforeAll, describe, expect, test } from "bun:test"
 import type { Command } from "../../../src/cli/command.ts"
 import { bashCompletions } from "../../../src/cli/completions/bash.ts"
 import { fishCompletions } from "../../../src/cli/completions/fish.ts"
 import { commandModels } from "../../../src/cli/completions/model.ts"
 import { zshCompletions } from "../../../src/cli/completions/zsh.ts"
+import { Inside, run } from "../../support/inside.ts"
 
 const COMMANDS: Command[] = [
   {
@@ -64,5 +65,46 @@ describe("completions", () => {
     expect(lines).toContain(`${on} -l to -r -F -d 'Where to'`)
     expect(lines).toContain(`${on} -l wet -d 'Wet'`)
     expect(lines).toContain(`${on} -f -a 'wall door'`)
+  })
+})
+
+/**
+ * Behind `--scope=`, as the help has it, bash offered nothing; behind a command's first word it offered that word again;
+ * behind an option's value it offered no word at all.
+ */
+describe("words that bash offers", () => {
+  let script: string
+
+  beforeAll(async () => {
+    using machine = new Inside()
+    script = (await run(["completions", "bash"], { env: machine.env, cwd: machine.cwd })).stdout
+  })
+
+  test.each([
+    // As bash takes `--scope=us` apart.
+    [["install", "--scope", "=", "us"], ["user"]],
+    [
+      ["install", "--scope", "="],
+      ["user", "project", "local"],
+    ],
+    [
+      ["config", ""],
+      ["list", "get"],
+    ],
+    [
+      ["config", "--json", ""],
+      ["list", "get"],
+    ],
+    [["config", "get", ""], []],
+    [["model", "--from", "folder", "s"], ["status"]],
+    [["model", "--from", "=", "folder", "s"], ["status"]],
+    [["model", "--from", "folder", "status", ""], []],
+    [["completions", "bash", ""], []],
+    [["statusline", "--chain", ""], []],
+  ])("%j", (words, expected) => {
+    const typed = ["ctxbridge", ...words].map((word) => `'${word}'`).join(" ")
+    const call = `COMP_WORDS=(${typed}); COMP_CWORD=${words.length}; _ctxbridge; echo "\${COMPREPLY[@]}"`
+    const { stdout } = Bun.spawnSync(["bash", "-c", `${script}\n${call}`])
+    expect(stdout.toString().split(/\s+/).filter(Boolean)).toEqual(expected)
   })
 })

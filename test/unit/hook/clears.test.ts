@@ -1,55 +1,72 @@
-/** Which session continues the one that `/clear` has ended. */
-import { expect, test } from "bun:test"
-import { existsSync, mkdirSync, readdirSync } from "node:fs"
+/** What a session is given after `/clear`. */
+
+import { Database } from "bun:sqlite"
+import { describe, expect, test } from "bun:test"
 import { join } from "node:path"
-import {
-  CLEAR_LASTS,
-  claimClear,
-  clearedSession,
-  isCleared,
-  rememberClear,
-} from "../../../src/hook/clears.ts"
-import { tempFolder } from "../../support/temp.ts"
+import { Inside } from "../../support/inside.ts"
+import { contextOf, type Machine } from "../../support/machine.ts"
+import type { Transcript } from "../../support/transcript.ts"
 
-const NOW = 10 * CLEAR_LASTS
+/** After a second `/clear`, with nothing said since the first, nothing was given back: the session it ended was empty. */
+describe("clears in a row", () => {
+  const COMMAND =
+    "<command-name>/clear</command-name>\n<command-message>clear</command-message>\n<command-args></command-args>"
 
-test("each ended session is continued once, the latest first, in its own project", () => {
-  using folder = tempFolder()
-  const { path } = folder
-  mkdirSync(join(path, "sessions"))
-  rememberClear(path, "/a", "one", NOW)
-  rememberClear(path, "/a", "two", NOW + 1)
-  expect(clearedSession(path, "/a", 0)).toBe("two")
-  expect(claimClear(path, "/b", 0)).toBeUndefined()
-  expect([claimClear(path, "/a", 0), claimClear(path, "/a", 0), claimClear(path, "/a", 0)]).toEqual([
-    "two",
-    "one",
-    undefined,
-  ])
-  expect(readdirSync(join(path, "sessions"))).toEqual([])
+  /** `/clear` in a session; the host writes the command into the next one. */
+  async function clear(machine: Machine, former: Transcript): Promise<{ next: Transcript; given: string }> {
+    await machine.hook("session-end", former, { reason: "clear" })
+    const next = machine.session()
+    const given = contextOf(await machine.hook("session-start", next, { source: "clear" })) ?? ""
+    next.user(COMMAND).flush()
+    return { next, given }
+  }
+
+  test("each is given the same, until something is said", async () => {
+    using machine = new Inside()
+    const first = machine.session().turn("Never touch the grammar file.").flush()
+    await machine.hook("stop", first)
+    const once = await clear(machine, first)
+    expect(once.given).toContain("Never touch the grammar file.")
+    const twice = await clear(machine, once.next)
+    expect(twice.given).toBe(once.given)
+    const thrice = await clear(machine, twice.next)
+    expect(thrice.given).toBe(once.given)
+    thrice.next.turn("Always run the linter.").flush()
+    const { given } = await clear(machine, thrice.next)
+    expect(given).toContain("Always run the linter.")
+    expect(given).not.toContain("grammar file")
+    using views = machine.views()
+    expect(views.query("SELECT count(*) FROM lineage WHERE kind = 'clear'").values()).toEqual([[4]])
+  })
 })
 
-test("what is too old does not count, and is forgotten when another session ends", () => {
-  using folder = tempFolder()
-  const { path } = folder
-  rememberClear(path, "/a", "old", NOW)
-  const later = NOW + CLEAR_LASTS + 1
-  expect([isCleared(path, "/a", NOW), isCleared(path, "/a", NOW + 1)]).toEqual([true, false])
-  rememberClear(path, "/a", "new", later)
-  expect(claimClear(path, "/a", 0)).toBe("new")
-  expect(claimClear(path, "/a", 0)).toBeUndefined()
-})
+/** After a second `/clear`, while another program was writing the database, nothing was given back. */
+describe("a clear while another program writes the database", () => {
+  test("each clear is given the same, also from a database that can only be read", async () => {
+    using machine = new Inside()
+    const first = machine.session().turn("Never touch the grammar file.").flush()
+    await machine.hook("stop", first)
+    await machine.hook("session-end", first, { reason: "clear" })
+    const second = machine.session()
+    const once = contextOf(await machine.hook("session-start", second, { source: "clear" }))
+    expect(once).toContain("Never touch the grammar file.")
+    second.user("<command-name>/clear</command-name>\n<command-args></command-args>").flush()
+    await machine.hook("session-end", second, { reason: "clear" })
 
-test("a session that ends twice is continued once", () => {
-  using folder = tempFolder()
-  const { path } = folder
-  for (const time of [NOW, NOW + 5]) rememberClear(path, "/a", "one", time)
-  expect(claimClear(path, "/a", 0)).toBe("one")
-  expect(claimClear(path, "/a", 0)).toBeUndefined()
-})
-
-test("nothing is made by looking", () => {
-  using folder = tempFolder()
-  expect(claimClear(folder.path, "/a", 0)).toBeUndefined()
-  expect(existsSync(join(folder.path, "sessions"))).toBe(false)
+    const third = machine.session()
+    const db = new Database(join(machine.dataHome, "archive.db"))
+    // The background job may be writing just now.
+    db.run("PRAGMA busy_timeout = 30000")
+    db.run("BEGIN IMMEDIATE")
+    try {
+      // Half of it is spent on waiting for the other program.
+      const env = { ...machine.env, CTXBRIDGE_HOOK_DEADLINE: "4000" }
+      const ran = await machine.hook("session-start", third, { source: "clear" }, { env })
+      expect(ran).toMatchObject({ code: 0, stderr: "" })
+      expect(contextOf(ran)).toBe(once)
+    } finally {
+      db.run("ROLLBACK")
+      db.close()
+    }
+  })
 })

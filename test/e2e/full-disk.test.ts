@@ -1,0 +1,152 @@
+/** Where no byte can be written. */
+import { describe, expect, setDefaultTimeout, test } from "bun:test"
+import { closeSync, copyFileSync, cpSync, existsSync, mkdirSync, openSync, readdirSync } from "node:fs"
+import { join } from "node:path"
+import { databasePath, openDatabase } from "../../src/archive/database.ts"
+
+import { fillDisk, MOUNTS_REFUSED, smallDisk } from "../../src/bench/torture/own-disks.ts"
+import type { HookName } from "../../src/fake-host/payload.ts"
+import { binary, run } from "../support/binary.ts"
+import { contextOf, Machine } from "../support/machine.ts"
+import { tempFolder } from "../support/temp.ts"
+import type { Transcript } from "../support/transcript.ts"
+
+setDefaultTimeout(60_000)
+
+/**
+ * On a disk that is full to its last byte, SQLite could not make the index of its log, and nothing was found, shown or
+ * given back any more.
+ */
+describe("no room for an index of the log", () => {
+  /**
+   * Copies the archive as hooks leave it when nobody tidies up after them: what they have committed last stands in the log
+   * only, and no file holds the log's index.
+   */
+  async function archive(machine: Machine, folder: string): Promise<Transcript> {
+    const session = machine.session().turn("The walrus sleeps.").flush()
+    await machine.hook("pre-compact", session)
+    await machine.idle()
+    const db = openDatabase(machine.dataHome, { wait: 5000 })
+    await machine.hook("pre-compact", session.turn("The ermine wakes.").flush())
+    await machine.idle()
+    for (const name of ["vault", "archive.lock"]) {
+      cpSync(join(machine.dataHome, name), join(folder, name), { recursive: true })
+    }
+    for (const suffix of ["", "-wal"]) {
+      copyFileSync(databasePath(machine.dataHome) + suffix, databasePath(folder) + suffix)
+    }
+    db.close()
+    return session
+  }
+
+  /** @param through words before the command */
+  async function expectReadable(
+    machine: Machine,
+    folder: string,
+    session: Transcript,
+    through: readonly string[],
+  ): Promise<void> {
+    const options = { env: { ...machine.env, CTXBRIDGE_HOME: folder }, cwd: machine.cwd }
+    const called = (args: readonly string[], stdin = "") => run(args, { ...options, stdin, through })
+    const found = await called(["search", "ermine", "--json"])
+    expect(found).toMatchObject({ code: 0, stderr: "" })
+    const { hits } = JSON.parse(found.stdout)
+    expect(hits).toMatchObject([{ role: "human" }])
+    for (const args of [["show", hits[0].handle], ["preview"]]) {
+      const stdout = expect.stringContaining("The ermine wakes.")
+      expect(await called(args)).toMatchObject({ code: 0, stderr: "", stdout })
+    }
+    expect(await called(["rebuild", "--dry-run"])).toMatchObject({ code: 0, stderr: "" })
+    const given = await called(
+      ["hook", "session-start"],
+      machine.payload("session-start", session, { source: "compact" }),
+    )
+    expect(given).toMatchObject({ code: 0, stderr: "" })
+    expect(contextOf(given)).toContain("The ermine wakes.")
+  }
+
+  test("where no file may grow, everything is read", async () => {
+    using machine = new Machine()
+    using folder = tempFolder()
+    const session = await archive(machine, folder.path)
+    await expectReadable(machine, folder.path, session, ["/bin/sh", "-c", 'ulimit -f 0; exec "$0" "$@"'])
+  })
+
+  const mountable = ((): boolean => {
+    using folder = tempFolder()
+    using disk = smallDisk(folder.path, 1 << 20)
+    return disk !== undefined
+  })()
+
+  test.skipIf(!mountable)(
+    `on a full disk, everything is read (skipped where ${MOUNTS_REFUSED})`,
+    async () => {
+      using machine = new Machine()
+      const folder = join(machine.root, "full")
+      mkdirSync(folder)
+      using _disk = smallDisk(folder, 4 << 20)
+      const session = await archive(machine, folder)
+      using _ballast = fillDisk(folder)
+      await expectReadable(machine, folder, session, [])
+    },
+  )
+})
+
+/** No file may grow. */
+const FULL = { through: ["/bin/sh", "-c", 'ulimit -f 0; exec "$0" "$@"'] }
+
+/**
+ * A file is written under another name and then renamed. Where there was no room for it, the empty file stayed: up to four
+ * for each hook, and nothing ever removed them.
+ */
+test("hooks that find no room leave no files", async () => {
+  using machine = new Machine()
+  const session = machine.session().turn("before it").flush()
+  await machine.hook("session-start", session, { source: "startup" })
+  await machine.hook("stop", session)
+  await machine.idle()
+  for (const event of ["user-prompt-submit", "stop", "session-end"] satisfies HookName[]) {
+    session.turn(`then ${event}`).flush()
+    const ran = await machine.hook(event, session, { prompt: "go on", reason: "clear" }, FULL)
+    expect(ran).toMatchObject({ code: 0, stdout: "", stderr: "" })
+  }
+  await machine.idle()
+  const names = readdirSync(machine.dataHome, { recursive: true, encoding: "utf8" })
+  expect(names.filter((name) => /\.\d+$/.test(name))).toEqual([])
+})
+
+/**
+ * Where stdout could not take the output, commands blamed the archive ("cannot use …: make room there"), help spoke of a
+ * defect, and --json ended with the stack of an exception.
+ */
+describe("no room for the output", () => {
+  const FULL = "/dev/full"
+
+  test
+    .skipIf(!existsSync(FULL))
+    .each([["status"], ["status --json"], ["show nosuch --json"], ["--help"], ["completions bash"]])(
+    "%s: exit code 1 and two lines that name the output",
+    async (words) => {
+      using machine = new Machine()
+      const full = openSync(FULL, "w")
+      try {
+        const child = Bun.spawn([binary(), ...words.split(" ")], {
+          env: { PATH: process.env["PATH"] ?? "", ...machine.env },
+          cwd: machine.cwd,
+          stdin: "ignore",
+          stdout: full,
+          stderr: "pipe",
+        })
+        const stderr = await new Response(child.stderr).text()
+        // What cannot be said on stdout is said on stderr.
+        const message = words.startsWith("show")
+          ? /^ctxbridge: nothing is archived in .*\nhint: .*\n$/
+          : /^ctxbridge: the output cannot be written: ENOSPC.*\nhint: make room where it goes;.*\n$/
+        expect(stderr).toMatch(message)
+        expect(await child.exited).toBe(words.startsWith("show") ? 3 : 1)
+      } finally {
+        closeSync(full)
+      }
+    },
+  )
+})

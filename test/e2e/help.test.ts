@@ -1,0 +1,33 @@
+/** Help and errors, as the router prints them. */
+import { expect, setDefaultTimeout, test } from "bun:test"
+import { run } from "../support/binary.ts"
+import { Machine } from "../support/machine.ts"
+import { runAtTerminal } from "../support/terminal.ts"
+
+setDefaultTimeout(60_000)
+
+/** Each line of a help was filled up to the longest, of up to 400 columns, and none was broken: a terminal wrapped them all. */
+test("help is as wide as the terminal", async () => {
+  using machine = new Machine()
+  const { code, text } = await runAtTerminal(machine, ["install", "--help"], { cols: 50 })
+  expect(code).toBe(0)
+  expect(Math.max(...text.split("\r\n").map((line) => line.length))).toBeLessThanOrEqual(50)
+})
+
+test("hook, which the overview lists, has a help, too", async () => {
+  using machine = new Machine()
+  const cli = (...args: string[]) => run(args, { env: machine.env, cwd: machine.cwd })
+  const help = await cli("help", "hook")
+  expect(help).toMatchObject({ code: 0, stderr: "" })
+  expect(help.stdout).toContain("session-start|")
+  expect((await cli("--help")).stdout.match(/^ {2}hook /gm)).toHaveLength(1)
+})
+
+test("an error is JSON only where --json is an option", async () => {
+  using machine = new Machine()
+  const cli = (...args: string[]) => run(args, { env: machine.env, cwd: machine.cwd })
+  const [word, flag] = [await cli("show", "--", "--json"), await cli("show", "x", "--json")]
+  expect(word).toMatchObject({ code: 3, stdout: "" })
+  expect(word.stderr).toStartWith("ctxbridge: ")
+  expect(flag).toMatchObject({ code: 3, stderr: "" })
+})

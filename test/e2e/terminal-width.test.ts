@@ -1,0 +1,75 @@
+/** Every line fits into the terminal. */
+import { describe, expect, setDefaultTimeout, test } from "bun:test"
+import { binary } from "../support/binary.ts"
+import { Machine } from "../support/machine.ts"
+import { runAtTerminal } from "../support/terminal.ts"
+
+setDefaultTimeout(60_000)
+
+/** At a terminal narrower than the progress bar, each drawing of it left a line. */
+test.each([20, 30, 80])("in %d columns the bar stays on its line", async (cols) => {
+  using machine = new Machine()
+  machine.session().turn("hello").flush()
+  const { code, text } = await runAtTerminal(machine, ["import"], { cols, env: {} })
+  expect(code).toBe(0)
+  const drawn = text.split(/[\r\n]+/).filter((line) => line.startsWith("archiving"))
+  expect(drawn.at(-1)).toContain("100%")
+  for (const line of drawn) expect(line.length).toBeLessThan(cols)
+})
+
+/** An error, or a question, stood behind the progress bar: `searching the vault [====] 100%ctxbridge: nothing …`. */
+describe("behind the progress bar", () => {
+  /** What a terminal would show, line by line. */
+  async function lines(machine: Machine, args: readonly string[], answer?: string): Promise<string[]> {
+    const { text } = await runAtTerminal(machine, args, answer === undefined ? {} : { answer })
+    return text.split("\r\n").map((line) => line.split("\r").at(-1)!)
+  }
+
+  test("an error has a line of its own", async () => {
+    using machine = new Machine()
+    await machine.hook("stop", machine.session().turn("Begin").flush())
+    const shown = await lines(machine, ["search", "--cold", "nowhere"])
+    expect(shown[0]).toStartWith("ctxbridge: nothing in ")
+  })
+
+  test("so has a question", async () => {
+    using machine = new Machine()
+    await machine.hook("stop", machine.session().turn("Begin").flush())
+    const shown = await lines(machine, ["forget", "--match", "Begin"], "n\r")
+    expect(shown[0]).toStartWith("Would replace 2 places ")
+    expect(shown).toContain("Nothing was changed")
+  })
+})
+
+/** At a terminal that says it has 0 columns (serial lines, containers), prompts and answers were cut to nothing. */
+describe("a terminal without a width", () => {
+  test("it is taken for one of 80", async () => {
+    using machine = new Machine()
+    const edit = {
+      tool: "Edit",
+      input: { file_path: "/src/x.ts", old_string: "a", new_string: "b" },
+      output: "ok",
+    }
+    await machine.hook("stop", machine.session().turn("Mend the parser of dates", [edit], "Mended.").flush())
+    const command = ["sh", "-c", 'stty cols 0 rows 0; exec "$0" blame x.ts', binary()]
+    const { code, text } = await runAtTerminal(machine, [], { command })
+    expect(code).toBe(0)
+    expect(text).toContain("  Mend the parser of dates\r\n  Mended.\r\n")
+  })
+})
+
+const COLUMNS = 40
+
+/** In a terminal of 40 columns each line of `sessions` wrapped. */
+test.each(["sessions", "show"])("%s fits into 40 columns", async (command) => {
+  using machine = new Machine()
+  const session = machine.session().turn("a prompt that is rather longer than what there is room for here")
+  await machine.hook("stop", session.flush())
+  const args = command === "show" ? [command, session.session] : [command]
+  const { code, text } = await runAtTerminal(machine, args, { cols: COLUMNS })
+  expect(code).toBe(0)
+  const lines = text.split("\r\n")
+  const table = lines.slice(lines.findIndex((line) => /^(session|turn) {2,}/.test(line))).filter(Boolean)
+  expect(table).toHaveLength(2)
+  for (const line of table) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(COLUMNS)
+})

@@ -1,0 +1,168 @@
+/**
+ * Hooks, commands and the server without processes, for tests of what they say and not of how they start: the
+ * functions that main.ts leads to, called in this process. A background job that they ask for does not start; any other
+ * process fails the test. A hook that replies leaves the database open, as hooks do: no rebuild inside after one.
+ */
+import { spyOn } from "bun:test"
+import { decodeEvent } from "../../src/agents/claude-code/hooks.ts"
+import { type Environment, GLOBAL_ARGS, type Output } from "../../src/cli/command.ts"
+import { COMMANDS } from "../../src/cli/commands.ts"
+import { endOfFlags, parseArguments } from "../../src/cli/parse.ts"
+import { safe, safeJson } from "../../src/cli/style.ts"
+import { hostPlace, loadSettings, type Settings } from "../../src/config/load.ts"
+import { withOwnPatterns } from "../../src/config/own-patterns.ts"
+import type { HookName } from "../../src/fake-host/payload.ts"
+import { handle } from "../../src/hook/handle-event.ts"
+import { readState } from "../../src/hook/state.ts"
+import { waitingPrompt } from "../../src/hook/waiting.ts"
+import { serve } from "../../src/mcp/sdk.ts"
+import { serviceOf } from "../../src/mcp/server.ts"
+import type { ServerWorld } from "../../src/mcp/tool.ts"
+import { EXIT, isCtxError } from "../../src/util/errors.ts"
+import { oneLine } from "../../src/util/text.ts"
+import { binary, type Ran, type RunOptions } from "./binary.ts"
+import { Machine } from "./machine.ts"
+import { type Called, callOf, type Reply } from "./mcp.ts"
+import type { Transcript } from "./transcript.ts"
+
+type Options = Pick<RunOptions, "env" | "cwd">
+
+const settingsOf = ({ env = {}, cwd }: Options): Settings => withOwnPatterns(loadSettings(cwd, {}, env))
+
+/** Does `work` while nothing can be started. */
+async function startingNothing<T>(work: () => T | Promise<T>): Promise<T> {
+  const spawned = spyOn(Bun, "spawn").mockImplementation(((command: readonly string[]) => {
+    if (command.at(-1) !== "__job") throw new Error(`inside, nothing is started: ${command.join(" ")}`)
+    return { unref: () => undefined }
+  }) as never)
+  try {
+    return await work()
+  } finally {
+    spawned.mockRestore()
+  }
+}
+
+/** A machine whose hooks run in this process. */
+export class Inside extends Machine {
+  override async hook(
+    event: HookName,
+    transcript: Transcript,
+    fields: Record<string, unknown> = {},
+    options: RunOptions = {},
+  ): Promise<Ran> {
+    if ("through" in options) throw new Error("inside, no other program comes before ours")
+    const started = performance.now()
+    const called = decodeEvent(event, JSON.parse(this.payload(event, transcript, fields)))
+    const settings = settingsOf({
+      env: { ...this.env, ...options.env },
+      ...(called?.cwd ? { cwd: called.cwd } : {}),
+    })
+    const deadline = started + settings.resolved.config["hook.deadline"]
+    const stdout = called === undefined ? "" : await startingNothing(() => handle(called, settings, deadline))
+    return { code: 0, stdout, stderr: "", ms: performance.now() - started }
+  }
+}
+
+/** What a command prints where nobody looks on. */
+function collecting(wantsJson: boolean, text: string[]): Output {
+  return {
+    wantsJson,
+    color: false,
+    columns: 80,
+    print: (line) => wantsJson || text.push(`${line}\n`),
+    json: (value) => wantsJson && text.push(`${safeJson(value, 2)}\n`),
+    event: (value) => wantsJson && text.push(`${safeJson(value)}\n`),
+    raw: (bytes) => text.push(Buffer.from(bytes).toString()),
+    flush: () => undefined,
+    progress: () => undefined,
+    clear: () => undefined,
+  }
+}
+
+/** What the router gives a command. */
+export function environmentOf(options: Options): Environment {
+  const { paths, resolved, broken } = settingsOf(options)
+  const cwd = options.cwd ?? paths.home
+  return { ...paths, cwd, exePath: binary(), config: resolved.config, resolved, broken }
+}
+
+/** A command as the router runs it. What is neither the command's nor the user's fault is thrown on. */
+export async function run([name = "", ...words]: readonly string[], options: Options): Promise<Ran> {
+  const started = performance.now()
+  const text: string[] = []
+  const ended = (code: number, stderr = ""): Ran => ({
+    code,
+    stdout: text.join(""),
+    stderr,
+    ms: performance.now() - started,
+  })
+  try {
+    const command = (await COMMANDS[name]!()).default
+    const args = parseArguments(words, { ...command.args, ...GLOBAL_ARGS }, name)
+    const out = collecting(args["json"] === true, text)
+    const env = environmentOf(options)
+    return ended((await startingNothing(() => command.run({ args, out, env }))) ?? EXIT.ok)
+  } catch (error) {
+    if (!isCtxError(error)) throw error
+    const { code, message, hint, exit } = error
+    if (endOfFlags(words).includes("--json")) {
+      text.push(`${safeJson({ error: { code, message, hint } })}\n`)
+      return ended(exit)
+    }
+    const lines = [`ctxbridge: ${oneLine(safe(message))}`, ...(hint ? [`hint: ${oneLine(safe(hint))}`] : [])]
+    return ended(exit, lines.map((line) => `${line}\n`).join(""))
+  }
+}
+
+function worldOf(options: Options): ServerWorld {
+  const env = environmentOf(options)
+  const host = hostPlace(options.env)
+  return {
+    ...env,
+    folder: host.project ?? env.cwd,
+    session: host.session,
+    restores: env.config["restore.enabled"],
+    restoreBudget: env.config["restore.budget"],
+    restoreRelated: env.config["restore.related"],
+    waiting: (session) => waitingPrompt(readState(env.dataHome, session)),
+    now: Date.now,
+  }
+}
+
+/** Gives the server all lines at once, and collects its replies. */
+export async function exchange(lines: readonly string[], options: Options) {
+  const written: string[] = []
+  const all = async function* () {
+    yield* lines
+  }
+  await startingNothing(() => serve(serviceOf(worldOf(options)), all(), (line) => written.push(line)))
+  const replies = written.map((line) => JSON.parse(line) as Reply)
+  return { code: 0, stderr: "", stdout: written.join(""), replies }
+}
+
+/** What the server answers; the same as `Peer` of mcp.ts. */
+export class Peer {
+  readonly #options: Options
+
+  private constructor(options: Options) {
+    this.#options = options
+  }
+
+  static async connect(cwd: string, env: Record<string, string>): Promise<Peer> {
+    return new Peer({ cwd, env })
+  }
+
+  async call(name: string, args: Record<string, unknown> = {}): Promise<Called> {
+    const { replies } = await exchange([callOf(1, name, args)], this.#options)
+    const result = replies[0]!.result!
+    return {
+      text: (result["content"] as { text: string }[])[0]!.text,
+      structured: result["structuredContent"] as Record<string, unknown> | undefined,
+      isError: result["isError"] === true,
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    // Nothing was started.
+  }
+}

@@ -1,0 +1,108 @@
+/** Arguments that are empty, or contradict each other. */
+import { describe, expect, test } from "bun:test"
+import { existsSync } from "node:fs"
+import { Inside, run } from "../../support/inside.ts"
+
+/** An option whose value was empty, as that of a variable that was never set, was passed over: more was done than was meant. */
+describe("an empty value is an error", () => {
+  const CALLS: readonly (readonly string[])[] = [
+    ["search", "word", "--session", ""],
+    ["search", "word", "--session="],
+    ["search", "word", "--file", ""],
+    ["search", "word", "--since", ""],
+    ["resurrect", "5e551011", "--to", ""],
+    ["export", "5e551011", "--output", ""],
+    ["sessions", "--project", ""],
+    ["preview", "--session", ""],
+  ]
+
+  test.each(CALLS.map((args) => [args]))("%p", async (args) => {
+    using machine = new Inside()
+    await machine.hook("stop", machine.session().turn("a word").flush())
+    const ran = await run(args, machine)
+    const flag = args.find((one) => one.startsWith("--"))!.replace("=", "")
+    expect(ran).toMatchObject({ code: 64, stdout: "", stderr: `ctxbridge: ${flag} needs a value\n` })
+  })
+
+  const WORDS: readonly (readonly [message: string, ...args: string[]])[] = [
+    ["one of the paths is empty", "import", ""],
+    ["one of the paths is empty", "verify", ""],
+    ["WHAT is empty", "forget", "", "--match", "word", "--yes"],
+  ]
+
+  test.each(WORDS)("%s: %s %p", async (message, ...args) => {
+    using machine = new Inside()
+    await machine.hook("stop", machine.session().turn("a word").flush())
+    const ran = await run(args, machine)
+    expect(ran).toMatchObject({ code: 64, stdout: "" })
+    expect(ran.stderr.split("\n")[0]).toBe(`ctxbridge: ${message}`)
+  })
+
+  test("what begins with a dash and is no option can still be looked for", async () => {
+    using machine = new Inside()
+    await machine.hook("stop", machine.session().turn("use --force with care").flush())
+    const refused = await run(["search", "->"], machine)
+    expect(refused).toMatchObject({ code: 64, stdout: "" })
+    expect(refused.stderr).toContain("put -- before")
+    // Somebody looks for a flag of another program.
+    expect((await run(["search", "--no-cache"], machine)).stderr).toContain("put -- before")
+    expect(await run(["search", "--", "--force"], machine)).toMatchObject({ code: 0, stderr: "" })
+  })
+
+  test("a value that begins with two dashes: how it is given, and that it is taken so", async () => {
+    using machine = new Inside()
+    await machine.hook("stop", machine.session().turn("-----BEGIN OF SOMETHING").flush())
+    const refused = await run(["forget", "--match", "-----BEGIN", "--dry-run"], machine)
+    expect(refused).toMatchObject({ code: 64, stdout: "" })
+    expect(refused.stderr).toContain("hint: --match=… takes one that begins with --\n")
+    const taken = await run(["forget", "--match=-----BEGIN", "--dry-run"], machine)
+    expect(taken).toMatchObject({ code: 0, stderr: "" })
+    expect(taken.stdout).toStartWith("Would replace ")
+  })
+})
+
+/** Of two options that contradict each other, one was passed over without a word. */
+describe("options that exclude each other", () => {
+  const CALLS: readonly (readonly [message: string, ...args: string[]])[] = [
+    [
+      "--project and --all-projects exclude each other",
+      "search",
+      "word",
+      "--all-projects",
+      "--project",
+      "/srv",
+    ],
+    ["--project and --all-projects exclude each other", "receipts", "--all-projects", "--project", "/srv"],
+    ["--import and --no-import exclude each other", "install", "--import", "--no-import"],
+    ["--purge and --no-mcp exclude each other", "uninstall", "--purge", "--no-mcp", "--yes"],
+  ]
+
+  test.each(CALLS)("%s", async (message, ...args) => {
+    using machine = new Inside()
+    await machine.hook("stop", machine.session().turn("a word").flush())
+    const ran = await run(args, machine)
+    expect(ran).toMatchObject({ code: 64, stdout: "", stderr: `ctxbridge: ${message}\n` })
+    expect(existsSync(machine.dataHome)).toBe(true)
+  })
+
+  const ONE_OF: readonly (readonly [message: string, ...args: string[]])[] = [
+    ["--scope must be one of user, project, local", "install", "--scope", "system"],
+    ["--source must be one of compact, clear, startup", "preview", "--source", "resume"],
+    ["--runtime must be one of native, wasm", "model", "verify", "--runtime", "cuda"],
+    ['--older-than needs an age, not "old"', "purge", "--older-than", "old"],
+  ]
+
+  test.each(ONE_OF)("%s", async (message, ...args) => {
+    using machine = new Inside()
+    const ran = await run(args, machine)
+    expect(ran).toMatchObject({ code: 64, stdout: "" })
+    expect(ran.stderr.split("\n")[0]).toBe(`ctxbridge: ${message}`)
+  })
+
+  test("a scope is found in capitals, too, as every choice is", async () => {
+    using machine = new Inside()
+    const ran = await run(["install", "--scope", "USER", "--json"], machine)
+    expect(ran).toMatchObject({ code: 0, stderr: "" })
+    expect(JSON.parse(ran.stdout).statusLine).toBe("added")
+  })
+})

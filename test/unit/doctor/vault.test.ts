@@ -1,0 +1,94 @@
+/** What doctor says of the copies in the vault, and that its repairs help. */
+import { expect, test } from "bun:test"
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs"
+import { join } from "node:path"
+import { findings, states } from "../../support/examined.ts"
+import { Inside, run } from "../../support/inside.ts"
+import type { Transcript } from "../../support/transcript.ts"
+
+const HOUR = 3600
+
+const age = (path: string): void => utimesSync(path, Date.now() / 1000 - HOUR, Date.now() / 1000 - HOUR)
+
+async function archived(): Promise<{ machine: Inside; session: Transcript; copy: string }> {
+  const machine = new Inside()
+  const session = machine.session().turn("Kept.").flush()
+  age(session.path)
+  expect(await run(["import"], machine)).toMatchObject({ code: 0, stderr: "" })
+  return { machine, session, copy: machine.copy(session.path) }
+}
+
+test("a copy that does not end whole is cut, and one without its transcript is a failure", async () => {
+  const { machine, session, copy } = await archived()
+  using _ = machine
+  const sound = readFileSync(copy)
+  appendFileSync(copy, "half a frame")
+  expect(await findings(machine, "vault")).toMatchObject([
+    { state: "warn", details: [expect.stringContaining("its last 12 bytes are not a whole frame")] },
+  ])
+  expect(await states(machine, "vault", "--fix")).toEqual(["ok"])
+  expect(readFileSync(copy).equals(sound)).toBe(true)
+  // Without the transcript, nobody knows what the half frame was to hold.
+  appendFileSync(copy, "half a frame")
+  rmSync(session.path)
+  expect(await states(machine, "vault")).toEqual(["fail"])
+})
+
+test("a copy that does not begin whole is a failure", async () => {
+  const { machine, copy } = await archived()
+  using _ = machine
+  writeFileSync(copy, "none of ours")
+  expect(await states(machine, "vault")).toEqual(["fail"])
+})
+
+test("a copy that is damaged inside is found by a deep look, and archived again", async () => {
+  const { machine, session, copy } = await archived()
+  using _ = machine
+  const bytes = readFileSync(copy)
+  bytes[bytes.length - 140]! ^= 0xff
+  writeFileSync(copy, bytes)
+  expect(await states(machine, "vault")).toEqual(["ok"])
+  expect(await findings(machine, "vault", "--deep")).toMatchObject([
+    { state: "fail", repair: { what: "archive 1 transcript again, and keep the damaged copies" } },
+  ])
+  const fixed = await states(machine, "vault", "--deep", "--fix")
+  // The transcript is safe; the damaged copy is still told of, as nobody deletes it.
+  expect((await run(["export", session.session, "--raw"], machine)).stdout).toBe(
+    readFileSync(session.path, "utf8"),
+  )
+  expect(fixed).toEqual(["fail"])
+  expect(existsSync(copy.replace(".jsonl.zst", ".~1.jsonl.zst"))).toBe(true)
+})
+
+test("copies that were only begun, and folders in their places, are mended", async () => {
+  const { machine } = await archived()
+  using _ = machine
+  const [begun, replaced] = [machine.session(), machine.session()]
+  for (const [copy, make] of [
+    [machine.copy(begun.path), (path: string) => writeFileSync(path, "")],
+    [machine.copy(replaced.path), (path: string) => mkdirSync(join(path, "inside"), { recursive: true })],
+  ] as const) {
+    make(copy)
+    age(copy)
+  }
+  for (const deep of [[], ["--deep"]] as const)
+    expect(await findings(machine, "vault", ...deep)).toMatchObject([
+      { state: "ok" },
+      { state: "fail", details: [expect.stringContaining(replaced.session)] },
+      { state: "warn", details: [expect.stringContaining(begun.session)] },
+    ])
+  expect((await run(["verify"], machine)).stdout).toContain("a folder is in the place of the copy")
+  await findings(machine, "vault", "--fix")
+  expect(await states(machine, "vault", "--deep")).toEqual(["ok"])
+  expect(existsSync(machine.copy(begun.path))).toBe(false)
+  expect(existsSync(join(`${machine.copy(replaced.path)}.aside-1`, "inside"))).toBe(true)
+  expect(await run(["verify"], machine)).toMatchObject({ code: 0 })
+})
