@@ -1,7 +1,7 @@
 /** Plays the host: writes the demo's transcript and calls this executable's real hooks, each as its own process. */
 import { appendFileSync, mkdirSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { transcriptsFolder } from "../agents/claude-code/places.ts"
+import { transcriptsFolder } from "../agents/claude-code/host-places.ts"
 import { openForReading, type Totals, totals } from "../archive/read.ts"
 import { isolatedEnvironment, loadSettings, type Paths } from "../config/load.ts"
 import { sweepDue } from "../job/sweep.ts"

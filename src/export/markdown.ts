@@ -1,5 +1,5 @@
 /** Renders a session as readable Markdown. Pure. */
-import { toolKind } from "../agents/tools.ts"
+import { toolKind } from "../agents/tool-kinds.ts"
 import type { Lineage } from "../archive/lineage.ts"
 import type { SessionRow } from "../archive/read.ts"
 import type { WholeTurn } from "../archive/turn.ts"

@@ -1,6 +1,6 @@
 /** Finds the folder in which the host was started for a session. The transcript's folder is named after it. */
 import { basename, dirname } from "node:path"
-import { projectSlug } from "../agents/claude-code/places.ts"
+import { projectSlug } from "../agents/claude-code/host-places.ts"
 import { CopyReader } from "../vault/reader.ts"
 
 const CWD = /"cwd":("(?:[^"\\]|\\.)*")/g

@@ -5,7 +5,7 @@
  * views.
  */
 
-import { additionalContext, isSubagents } from "../agents/claude-code/hooks.ts"
+import { additionalContext, isSubagents } from "../agents/claude-code/host-hooks.ts"
 import type { HookEvent } from "../agents/hook-event.ts"
 import { projectOf } from "../archive/project.ts"
 import { type Taken, take } from "../archive/take.ts"

@@ -1,6 +1,6 @@
 /** The reply for events that give the model something: one connection, one transaction. */
 
-import { additionalContext } from "../agents/claude-code/hooks.ts"
+import { additionalContext } from "../agents/claude-code/host-hooks.ts"
 import type { HookEvent } from "../agents/hook-event.ts"
 import { type Database, databasePath, openDatabase } from "../archive/database.ts"
 import { isExcluded } from "../archive/excluded.ts"

@@ -14,7 +14,7 @@ import { addServer, namesServers, serverCommand } from "./server-edit.ts"
  * - `lost`: an install registered it, but the host's file looks as if that had never happened
  * - `unknown`: the file cannot be read
  */
-export type ServerState = "registered" | "other" | "taken" | "absent" | "removed" | "lost" | "unknown"
+type ServerState = "registered" | "other" | "taken" | "absent" | "removed" | "lost" | "unknown"
 
 export interface ServerStatus {
   readonly scope: SettingsScope

@@ -2,7 +2,7 @@
 import { decode, readBytes } from "./edited-file.ts"
 import { type HostFolders, type SettingsScope, settingsFiles } from "./registration.ts"
 
-export interface CommandHook {
+interface CommandHook {
   /** The host's name for the event; possibly one that no host knows. */
   readonly event: string
   readonly command: string

@@ -5,7 +5,7 @@
  * (√age · √characters), or for error lines √times / (√age · characters). docs/measurements/restore.md says how that was
  * chosen.
  */
-import { isTool } from "../agents/tools.ts"
+import { isTool } from "../agents/tool-kinds.ts"
 import type { Database } from "../archive/database.ts"
 import { sessionKey } from "../archive/identity.ts"
 import { wasRun } from "../archive/was-run.ts"

@@ -1,5 +1,5 @@
 /** Reads the material for a restore from the views. */
-import { isTool, toolKind } from "../agents/tools.ts"
+import { isTool, toolKind } from "../agents/tool-kinds.ts"
 import type { Database } from "../archive/database.ts"
 import { NOTES_SESSIONS } from "../archive/notes-session.ts"
 import { openTodos, parseTodos } from "../archive/todos.ts"

@@ -1,6 +1,6 @@
 /** Texts of the skills and commands that were invoked, which the host shows again after a compaction. */
 import { invokedText } from "../agents/claude-code/line-texts.ts"
-import { isTool } from "../agents/tools.ts"
+import { isTool } from "../agents/tool-kinds.ts"
 import type { Database } from "../archive/database.ts"
 import { readPart } from "./disk.ts"
 

@@ -2,7 +2,7 @@
  * What the host keeps of a conversation when it compacts it, and which files it reads again, judged from the session
  * before.
  */
-import { isTool } from "../agents/tools.ts"
+import { isTool } from "../agents/tool-kinds.ts"
 import type { Database } from "../archive/database.ts"
 import type { Scope } from "./scope.ts"
 

@@ -1,5 +1,5 @@
 /** Tracks files that commands moved or deleted, as far as the commands' words tell. */
-import { isTool } from "../agents/tools.ts"
+import { isTool } from "../agents/tool-kinds.ts"
 import type { Database } from "../archive/database.ts"
 import { sessionKey } from "../archive/identity.ts"
 import { shellWords } from "../transcript/shell-script.ts"

@@ -1,5 +1,5 @@
 /** How commands were run: each command with its runs, how the last one ended, and where. */
-import { isTool, SHELL_KINDS } from "../agents/tools.ts"
+import { isTool, SHELL_KINDS } from "../agents/tool-kinds.ts"
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { type TakenBack, takenBackOf } from "../archive/taken-back.ts"

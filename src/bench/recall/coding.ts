@@ -2,7 +2,7 @@
  * Makes questions about coding sessions from their transcripts, by rule, so that anyone can measure with their own:
  * names that occur in few turns, commands that were run, errors, decisions.
  */
-import { isTool } from "../../agents/tools.ts"
+import { isTool } from "../../agents/tool-kinds.ts"
 import type { Database } from "../../archive/database.ts"
 import { HANDLE_PREFIX } from "../../archive/handle-prefix.ts"
 import { MessageTexts } from "../../search/message-text.ts"

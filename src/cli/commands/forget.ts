@@ -11,7 +11,7 @@ import { CarriedSearch, namesOf } from "../../job/carried.ts"
 import { forget, resumeForgetting, unfinished } from "../../job/forget.ts"
 import { type Leaving, leaving, tombstonesOf } from "../../job/forget-sessions.ts"
 import { findText, type TextFound } from "../../job/forget-text.ts"
-import { type Finder, patternFinder, textFinder } from "../../transcript/find-text.ts"
+import { type LineFinder, patternFinder, textFinder } from "../../transcript/find-text.ts"
 import { CtxError, EXIT, messageOf, usageError } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
 import { listTombstones, ownerOf, removeTombstone, type Tombstone } from "../../vault/tombstones.ts"
@@ -210,7 +210,7 @@ function heirsOf(db: Database, sessions: readonly string[]): string[] {
   return [...new Set(children)].filter((child) => !sessions.includes(child))
 }
 
-function finderOf({ args }: Context, text: string): Finder {
+function finderOf({ args }: Context, text: string): LineFinder {
   if (args["regex"] !== true) return textFinder(text)
   let pattern: RegExp
   try {
@@ -226,7 +226,7 @@ function finderOf({ args }: Context, text: string): Finder {
   return patternFinder(pattern)
 }
 
-function forgetText(context: Context, what: string | undefined, finder: Finder): number | undefined {
+function forgetText(context: Context, what: string | undefined, finder: LineFinder): number | undefined {
   const { args, env, out } = context
   const { dataHome } = env
   const dryRun = args["dry-run"] === true
