@@ -1,6 +1,6 @@
 /** Whether the host knows our MCP server, according to its files and our own record. */
 import { messageOf } from "../util/errors.ts"
-import { decode, readBytes, targetOf } from "./edited-file.ts"
+import { decode, readText, targetOf } from "./edited-file.ts"
 import { readOriginal, readRecord } from "./install-record.ts"
 import { type HostFolders, type SettingsScope, serverPath } from "./registration.ts"
 import { addServer, namesServers, serverCommand } from "./server-edit.ts"
@@ -38,8 +38,7 @@ function look(scope: SettingsScope, places: HostFolders, exePath: string): Serve
   const told = { scope, file, command: null, problem: null }
   try {
     const target = targetOf(file)
-    const bytes = readBytes(target)
-    const text = bytes && decode(bytes)
+    const text = readText(target)
     const command = (text && serverCommand(text)) ?? null
     if (command !== null) {
       const { replaced } = addServer(text, exePath)
