@@ -5,7 +5,7 @@
 import { describe, expect, test } from "bun:test"
 import { readFileSync } from "node:fs"
 import { dirname, join, normalize } from "node:path"
-import { CLAUDE_CODE_TOOLS } from "../src/agents/claude-code/tools.ts"
+import { CLAUDE_CODE_TOOLS } from "../src/agents/claude-code/tool-table.ts"
 import { hookChunk, readMeta } from "./support/built.ts"
 
 const SRC = join(import.meta.dir, "../src")
@@ -186,7 +186,7 @@ const WORDS: readonly WordRule[] = [
     word: new RegExp(`["'](?:${Object.keys(CLAUDE_CODE_TOOLS).join("|")})["']`),
     // Migrations stay as they were; benches and the demo write what Claude Code would.
     allowed: /^(agents\/claude-code\/|archive\/schema\.ts$|bench\/|demo\/|secrets\/)/,
-    reason: "agents differ in the names of their tools; ask for the kind (agents/tools.ts)",
+    reason: "agents differ in the names of their tools; ask for the kind (agents/tool-kinds.ts)",
   },
   {
     word: /\b(eval|new Function|require|getBuiltinModule)\(/,

@@ -2,8 +2,7 @@
  * Makes questions about coding sessions from their transcripts, by rule, so that anyone can measure with their own:
  * names that occur in few turns, commands that were run, errors, decisions.
  */
-
-import { isTool } from "../../src/agents/tools.ts"
+import { isTool } from "../../src/agents/tool-kinds.ts"
 import type { Database } from "../../src/archive/database.ts"
 import { HANDLE_PREFIX } from "../../src/archive/handle-prefix.ts"
 import { MessageTexts } from "../../src/search/message-text.ts"

@@ -5,7 +5,7 @@
  */
 import type { Part } from "../transcript/types.ts"
 import { atLeast } from "../util/version.ts"
-import { isShell, toolKind } from "./tools.ts"
+import { isShell, toolKind } from "./tool-kinds.ts"
 
 export type Origin = "human" | "assistant" | "tool" | "web" | "subagent" | "import" | "host"
 

@@ -1,6 +1,6 @@
 /** Brings a transcript into the vault. Needs no database. */
 
-import { transcriptName } from "../agents/claude-code/layout.ts"
+import { transcriptName } from "../agents/claude-code/transcript-name.ts"
 import type { SecretSettings } from "../secrets/filter.ts"
 import { closeSync, openSync } from "../util/fs.ts"
 import { relative } from "../util/path.ts"

@@ -2,7 +2,7 @@
  * Sessions of folders that the user has excluded (`capture.exclude`) are not archived. A session belongs to the first
  * folder that its transcript names. Until it names one, it could belong to any, so it is not archived yet.
  */
-import { transcriptName } from "../agents/claude-code/layout.ts"
+import { transcriptName } from "../agents/claude-code/transcript-name.ts"
 import { realpathSync } from "../util/fs.ts"
 import { isWithin, literalStart } from "../util/globs.ts"
 import { dirname, join } from "../util/path.ts"

@@ -7,7 +7,7 @@
 import { errorsMet } from "../agents/claude-code/host-refusals.ts"
 import { shellCommand, stringsIn, toolFiles } from "../agents/claude-code/tool-input.ts"
 import { isProse, type Origin } from "../agents/origin.ts"
-import { toolKind } from "../agents/tools.ts"
+import { toolKind } from "../agents/tool-kinds.ts"
 import { exitStatusIn } from "../transcript/error-lines.ts"
 import { type FactKind, namesIn, pathsIn } from "../transcript/facts.ts"
 import { commandPaths } from "../transcript/path-words.ts"

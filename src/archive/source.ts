@@ -1,5 +1,5 @@
 /** What views are made from: every copy in the vault, in order of arrival. */
-import { transcriptName } from "../agents/claude-code/layout.ts"
+import { transcriptName } from "../agents/claude-code/transcript-name.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { stretchesFrom, tailOf } from "../vault/reader.ts"
 import { vaultFiles } from "../vault/walk.ts"

@@ -1,6 +1,6 @@
 /** The only file that reads the process environment and configuration files. */
 
-import { configFolder, stateFile } from "../agents/claude-code/places.ts"
+import { configFolder, stateFile } from "../agents/claude-code/host-places.ts"
 import type { SecretSettings } from "../secrets/filter.ts"
 import { readOrdinary } from "../util/files.ts"
 import { existsSync } from "../util/fs.ts"

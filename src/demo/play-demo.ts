@@ -1,7 +1,7 @@
 /** Plays the host: writes the demo's transcript and calls this executable's real hooks, each as its own process. */
 import { appendFileSync, mkdirSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { transcriptsFolder } from "../agents/claude-code/places.ts"
+import { transcriptsFolder } from "../agents/claude-code/host-places.ts"
 import { openForReading } from "../archive/open-for-reading.ts"
 import { type Totals, totals } from "../archive/queries/totals.ts"
 import { isolatedEnvironment, loadSettings, type Paths } from "../config/load.ts"

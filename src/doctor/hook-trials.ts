@@ -1,7 +1,7 @@
 /** Runs each hook as the host would, on a made-up session and with a throwaway archive. */
 import { mkdirSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { HOOK_TIMEOUT_SECONDS, HOOKS, type HostEvent } from "../agents/claude-code/hooks.ts"
+import { HOOK_TIMEOUT_SECONDS, HOOKS, type HostEvent } from "../agents/claude-code/host-hooks.ts"
 import { openDatabase } from "../archive/database.ts"
 import { isExcluded } from "../archive/excluded.ts"
 import { withArchive } from "../config/load.ts"

@@ -1,6 +1,6 @@
 /** The host's transcripts: what the vault lacks of them, and which the host is about to delete. */
 import { join } from "node:path"
-import { transcriptName } from "../agents/claude-code/layout.ts"
+import { transcriptName } from "../agents/claude-code/transcript-name.ts"
 import { cleanUpPeriod, DAY, dueUntil } from "../host/clean-up.ts"
 import { transcriptsBelow } from "../job/find-transcripts.ts"
 import { importTranscripts } from "../job/import.ts"

@@ -1,5 +1,5 @@
 /** The title and text under which a part of a message is shown to people. Pure. */
-import { toolKind } from "../agents/tools.ts"
+import { toolKind } from "../agents/tool-kinds.ts"
 import type { Part } from "../transcript/types.ts"
 import { bytes } from "../util/text.ts"
 

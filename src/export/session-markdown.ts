@@ -1,5 +1,5 @@
 /** Renders a session as readable Markdown. Pure. */
-import { toolKind } from "../agents/tools.ts"
+import { toolKind } from "../agents/tool-kinds.ts"
 import type { Lineage } from "../archive/queries/lineage.ts"
 import type { Session } from "../archive/queries/sessions.ts"
 import type { WholeTurn } from "../read/turn.ts"

@@ -1,5 +1,5 @@
 /** What the host gives a hook on its standard input. Pure. */
-import { HOOKS, type HostEvent } from "../agents/claude-code/hooks.ts"
+import { HOOKS, type HostEvent } from "../agents/claude-code/host-hooks.ts"
 
 /** Our name of an event, as hook commands have it. */
 export type HookName = (typeof HOOKS)[HostEvent]

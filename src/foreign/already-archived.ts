@@ -1,6 +1,6 @@
 /** What the vault already has of a session that another tool also recorded, so that nothing is stored twice. */
 import { decodeLine } from "../agents/claude-code/decode.ts"
-import { transcriptName } from "../agents/claude-code/layout.ts"
+import { transcriptName } from "../agents/claude-code/transcript-name.ts"
 import { isImportedCopy, vaultFile } from "../vault/layout.ts"
 import { stretchesFrom, tailOf } from "../vault/reader.ts"
 import { vaultFiles } from "../vault/walk.ts"

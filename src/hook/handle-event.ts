@@ -4,7 +4,7 @@
  * Only events that give the model something open the database. The others leave a marker for whoever next reads the
  * views.
  */
-import { additionalContext, isSubagents } from "../agents/claude-code/hooks.ts"
+import { additionalContext, isSubagents } from "../agents/claude-code/host-hooks.ts"
 import type { HookEvent } from "../agents/hook-event.ts"
 import { captureTranscript, type Taken } from "../archive/capture-transcript.ts"
 import { projectOf } from "../archive/project.ts"

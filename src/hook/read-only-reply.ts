@@ -2,7 +2,7 @@
  * The reply when the database cannot be written: locked throughout, on a full or read-only disk, or of a later schema.
  * Uses what can be read. Indexes and records nothing, so the hooks of several settings files may each answer.
  */
-import { additionalContext } from "../agents/claude-code/hooks.ts"
+import { additionalContext } from "../agents/claude-code/host-hooks.ts"
 import { type Database, openDatabase } from "../archive/database.ts"
 import { projectOf } from "../archive/project.ts"
 import { latestSession, spokenIn } from "../archive/queries/sessions.ts"

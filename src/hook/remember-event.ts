@@ -1,5 +1,5 @@
 /** What a session's events leave for later ones: the prompt, a compaction and its summary. Pure. */
-import { isHumanPrompt } from "../agents/claude-code/hooks.ts"
+import { isHumanPrompt } from "../agents/claude-code/host-hooks.ts"
 import type { HookEvent } from "../agents/hook-event.ts"
 import { filterText, type SecretSettings } from "../secrets/filter.ts"
 import { announcedAt, compactionUnanswered, type SessionState } from "./state.ts"

@@ -1,5 +1,5 @@
 /** The reply for events that give the model something: one connection, one transaction. */
-import { additionalContext } from "../agents/claude-code/hooks.ts"
+import { additionalContext } from "../agents/claude-code/host-hooks.ts"
 import type { HookEvent } from "../agents/hook-event.ts"
 import { captureTranscript, type Taken } from "../archive/capture-transcript.ts"
 import { type Database, databasePath, openDatabase } from "../archive/database.ts"

@@ -4,7 +4,7 @@
  * The host waits for us at every prompt, so: no packages, no waiting for child processes, one connection to the
  * database, one transaction.
  */
-import { decodeEvent } from "../agents/claude-code/hooks.ts"
+import { decodeEvent } from "../agents/claude-code/host-hooks.ts"
 import { eventNamed } from "../agents/hook-event.ts"
 import { loadSettings, type Settings, withProject } from "../config/load.ts"
 import { compileLate } from "../util/compiling.ts"

@@ -3,7 +3,7 @@
  * something noteworthy has happened.
  */
 import { glance } from "../agents/claude-code/glance.ts"
-import { isHumanPrompt } from "../agents/claude-code/hooks.ts"
+import { isHumanPrompt } from "../agents/claude-code/host-hooks.ts"
 import { contextTokens } from "../agents/claude-code/usage.ts"
 import type { HookEvent } from "../agents/hook-event.ts"
 import type { Taken } from "../archive/capture-transcript.ts"

@@ -9,7 +9,7 @@ import type { ScopeSettings } from "./settings-read.ts"
 export const DAY = 24 * 60 * 60_000
 const DEFAULT_DAYS = 30
 
-export interface CleanUpPeriod {
+interface CleanUpPeriod {
   /** Days; undefined when the host does not clean up. */
   readonly days: number | undefined
   /** The settings file that says so; undefined for the host's default. */
@@ -34,12 +34,12 @@ export function cleanUpPeriod(settings: readonly ScopeSettings[]): CleanUpPeriod
   return { days: undefined, file, problem: "Claude Code refuses a value that is not a whole number of days" }
 }
 
-export interface Dated {
+interface Dated {
   /** Time of the last change, in ms since the epoch. */
   readonly changed: number
 }
 
-export interface DueTranscript<T extends Dated> {
+interface DueTranscript<T extends Dated> {
   readonly transcript: T
   /** The time after which the next clean-up deletes it, in ms since the epoch. */
   readonly due: number

@@ -73,6 +73,12 @@ export function decode(bytes: Uint8Array): string {
   }
 }
 
+/** The text of a file, `undefined` when there is none. */
+export function readText(path: string): string | undefined {
+  const bytes = readBytes(path)
+  return bytes && decode(bytes)
+}
+
 export function encode(text: string): Uint8Array {
   return new TextEncoder().encode(text)
 }

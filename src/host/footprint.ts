@@ -11,7 +11,7 @@ import { writeWhole } from "../util/files.ts"
 import { existingSpools } from "../vault/spool-folders.ts"
 import { removeIfEmpty } from "./install-record.ts"
 
-export interface Homes {
+interface Homes {
   readonly dataHome: string
   readonly stateHome: string
 }

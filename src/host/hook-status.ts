@@ -1,7 +1,7 @@
 /** Which of our hooks the host would call with its current settings. */
 import { existsSync } from "node:fs"
 import { messageOf } from "../util/errors.ts"
-import { decode, readBytes } from "./edited-file.ts"
+import { readText } from "./edited-file.ts"
 import { HOST_EVENTS } from "./hooks-table.ts"
 import { type HostFolders, type SettingsScope, settingsFiles } from "./registration.ts"
 import { addHooks } from "./settings-edit.ts"
@@ -27,9 +27,8 @@ export function hookStatus(places: HostFolders, exePath: string): HookStatus[] {
 
 function look(file: string, exePath: string): Omit<HookStatus, "scope" | "file"> {
   try {
-    const bytes = readBytes(file)
     // Whatever an install would change is not as it should be.
-    const { added, replaced } = addHooks(bytes && decode(bytes), exePath)
+    const { added, replaced } = addHooks(readText(file), exePath)
     const installed = HOST_EVENTS.filter((event) => !added.includes(event) && !replaced.includes(event))
     return { installed, missing: added, stale: replaced, problem: undefined }
   } catch (error) {

@@ -1,5 +1,5 @@
 /** The hooks we register with the host, and how to tell our own commands from anyone else's. */
-import { HOOKS, type HostEvent } from "../agents/claude-code/hooks.ts"
+import { HOOKS, type HostEvent } from "../agents/claude-code/host-hooks.ts"
 import { NO_BUN_VARIABLES } from "../config/bun-variables.ts"
 import { expandedWord, SHELL_WORD } from "../transcript/shell-script.ts"
 import { CtxError } from "../util/errors.ts"
@@ -49,7 +49,7 @@ function ourWords(command: string): readonly [assignments: string, word: string]
   return isOurBinary(word.replace(/['"]/g, "")) ? [assignments, word] : undefined
 }
 
-export interface OurHookCommand {
+interface OurHookCommand {
   /** The path of the binary, as the shell resolves it. */
   readonly binary: string
   /** Names of the variables that the command sets. */

@@ -29,7 +29,7 @@ export const inserted = (
 export const without = (text: string, child: JsonNode): string => applied(text, removal(child))
 
 /** The text with another value in the place of `node`. */
-export const replaced = (text: string, node: JsonNode, value: unknown): string =>
+export const withValue = (text: string, node: JsonNode, value: unknown): string =>
   rewritten(text, node, JSON.stringify(value))
 
 /** The same with a value as it was written. */

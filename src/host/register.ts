@@ -67,7 +67,7 @@ export interface OursToAdd extends Ours {
   add(text: string | undefined): WithOurs
 }
 
-export interface RegisterOptions {
+interface RegisterOptions {
   readonly dataHome: string
   /** Work out the change but write nothing. */
   readonly dryRun?: boolean

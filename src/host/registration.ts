@@ -4,7 +4,7 @@
  */
 import { existsSync, realpathSync } from "node:fs"
 import { basename, join } from "node:path"
-import { configFolder, PROJECT_SETTINGS, stateFile, userSettings } from "../agents/claude-code/places.ts"
+import { configFolder, PROJECT_SETTINGS, stateFile, userSettings } from "../agents/claude-code/host-places.ts"
 import { withHostLock } from "./host-lock.ts"
 import { recordedTargets } from "./install-record.ts"
 import { isEmptySettings } from "./json-text.ts"
@@ -35,7 +35,7 @@ export interface HostFolders {
   readonly dataHome: string
 }
 
-export interface RemovalOptions extends HostFolders {
+interface RemovalOptions extends HostFolders {
   readonly scope: SettingsScope
   /** Work out the change but write nothing. */
   readonly dryRun?: boolean

@@ -2,7 +2,7 @@
 import { NO_BUN_VARIABLES } from "../config/bun-variables.ts"
 import { CtxError } from "../util/errors.ts"
 import { expectOurBinary, isOurBinary } from "./hooks-table.ts"
-import { inserted, type JsonNode, replaced, without, written } from "./json-style.ts"
+import { inserted, type JsonNode, without, withValue, written } from "./json-style.ts"
 import { hasSiblings, isBlankJson, member, parseObject, shapeError, splitBom } from "./json-text.ts"
 import type { WithOurs, WithoutOurs } from "./register.ts"
 
@@ -47,7 +47,7 @@ export function addServer(text: string | undefined, exePath: string): WithOurs {
   // Only the path may be out of date; then nothing else of the entry is touched.
   const isSound = JSON.stringify({ ...found, command: exePath }) === JSON.stringify(wanted)
   if (isSound && found.command === exePath) return { text: bom + source, added: [], replaced: [] }
-  const now = isSound ? replaced(source, command, exePath) : replaced(source, entry, wanted)
+  const now = isSound ? withValue(source, command, exePath) : withValue(source, entry, wanted)
   return { text: bom + now, added: [], replaced: [SERVER_NAME] }
 }
 

@@ -1,6 +1,6 @@
 /** Whether the host knows our MCP server, according to its files and our own record. */
 import { messageOf } from "../util/errors.ts"
-import { decode, readBytes, targetOf } from "./edited-file.ts"
+import { decode, readText, targetOf } from "./edited-file.ts"
 import { readOriginal, readRecord } from "./install-record.ts"
 import { type HostFolders, type SettingsScope, serverPath } from "./registration.ts"
 import { addServer, namesServers, serverCommand } from "./server-edit.ts"
@@ -14,7 +14,7 @@ import { addServer, namesServers, serverCommand } from "./server-edit.ts"
  * - `lost`: an install registered it, but the host's file looks as if that had never happened
  * - `unknown`: the file cannot be read
  */
-export type ServerState = "registered" | "other" | "taken" | "absent" | "removed" | "lost" | "unknown"
+type ServerState = "registered" | "other" | "taken" | "absent" | "removed" | "lost" | "unknown"
 
 export interface ServerStatus {
   readonly scope: SettingsScope
@@ -38,8 +38,7 @@ function look(scope: SettingsScope, places: HostFolders, exePath: string): Serve
   const told = { scope, file, command: null, problem: null }
   try {
     const target = targetOf(file)
-    const bytes = readBytes(target)
-    const text = bytes && decode(bytes)
+    const text = readText(target)
     const command = (text && serverCommand(text)) ?? null
     if (command !== null) {
       const { replaced } = addServer(text, exePath)

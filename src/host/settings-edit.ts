@@ -3,9 +3,9 @@
  *
  * Text in, text out; no files. Every byte that is not ours stays as it is.
  */
-import { type HostEvent, hookEntry } from "../agents/claude-code/hooks.ts"
+import { type HostEvent, hookEntry } from "../agents/claude-code/host-hooks.ts"
 import { HOST_EVENTS, hookCommand, isOurHook } from "./hooks-table.ts"
-import { inserted, type JsonNode, replaced, without, written } from "./json-style.ts"
+import { inserted, type JsonNode, without, withValue, written } from "./json-style.ts"
 import { hasSiblings, isBlankJson, keyOf, member, parseObject, shapeError, splitBom } from "./json-text.ts"
 import type { WithOurs, WithoutOurs } from "./register.ts"
 
@@ -68,7 +68,7 @@ function settle(text: string, event: string, command: string, found: readonly Ou
   const now = drop(text, event, () => true, spared)
   if (spared < 0) return append(now, event, command)
   const node = ours(now, event)[0]?.command as JsonNode
-  return node.value === command ? now : replaced(now, node, command)
+  return node.value === command ? now : withValue(now, node, command)
 }
 
 /** Removes our hooks under `event` except number `spared`. `keep` tells which containers stay even if empty. */

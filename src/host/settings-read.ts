@@ -1,8 +1,9 @@
 /** What the host's settings files say, read as leniently as possible: reporting what is wrong is up to others. */
-import { decode, readBytes } from "./edited-file.ts"
+import { type JsonObject, objectOf } from "../transcript/json.ts"
+import { readText } from "./edited-file.ts"
 import { type HostFolders, type SettingsScope, settingsFiles } from "./registration.ts"
 
-export interface CommandHook {
+interface CommandHook {
   /** The host's name for the event; possibly one that no host knows. */
   readonly event: string
   readonly command: string
@@ -34,43 +35,37 @@ export function readSettings(places: HostFolders): ScopeSettings[] {
 
 function textOf(file: string): string | undefined {
   try {
-    const bytes = readBytes(file)
-    return bytes && decode(bytes)
+    return readText(file)
   } catch {
     return undefined
   }
 }
 
-type Fields = Readonly<Record<string, unknown>>
-
-const fieldsOf = (value: unknown): Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : {}
-
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
 function contentOf(text: string): Omit<ScopeSettings, "scope" | "file"> {
-  let settings: Fields = {}
+  let settings: JsonObject = {}
   try {
-    settings = fieldsOf(JSON.parse(text.replace(/^\uFEFF/, "")))
+    settings = objectOf(JSON.parse(text.replace(/^\uFEFF/, "")))
   } catch {
     // Not JSON: the host ignores the file as well.
   }
   const { disableAllHooks } = settings
-  const plugins = Object.entries(fieldsOf(settings["enabledPlugins"])).filter(([, on]) => on === true)
+  const plugins = Object.entries(objectOf(settings["enabledPlugins"])).filter(([, on]) => on === true)
   return {
-    hooks: Object.entries(fieldsOf(settings["hooks"])).flatMap(([event, groups]) =>
+    hooks: Object.entries(objectOf(settings["hooks"])).flatMap(([event, groups]) =>
       listOf(groups)
-        .flatMap((group) => listOf(fieldsOf(group)["hooks"]))
-        .flatMap((hook) => commandHook(event, fieldsOf(hook))),
+        .flatMap((group) => listOf(objectOf(group)["hooks"]))
+        .flatMap((hook) => commandHook(event, objectOf(hook))),
     ),
-    variables: Object.keys(fieldsOf(settings["env"])),
+    variables: Object.keys(objectOf(settings["env"])),
     plugins: plugins.map(([name]) => name),
     cleanupPeriodDays: settings["cleanupPeriodDays"],
     disableAllHooks: typeof disableAllHooks === "boolean" ? disableAllHooks : undefined,
   }
 }
 
-function commandHook(event: string, { command, timeout }: Fields): CommandHook[] {
+function commandHook(event: string, { command, timeout }: JsonObject): CommandHook[] {
   if (typeof command !== "string") return []
   return [{ event, command, timeout: typeof timeout === "number" ? timeout : undefined }]
 }

@@ -7,7 +7,7 @@
 import { SHELL_WORD } from "../transcript/shell-script.ts"
 import { singleQuoted } from "../util/shell-quote.ts"
 import { isOurBinary, ourProgram } from "./hooks-table.ts"
-import { inserted, replaced, rewritten, without, written } from "./json-style.ts"
+import { inserted, rewritten, without, withValue, written } from "./json-style.ts"
 import { isBlankJson, member, parseObject, splitBom } from "./json-text.ts"
 import type { WithoutOurs } from "./register.ts"
 
@@ -22,7 +22,7 @@ export type StatusLineWish = "new" | "chain" | "update"
 /** `theirs`: another status line is there and stays. `other`: what is there is not a command; it stays. */
 export type StatusLineState = "none" | "added" | "chained" | "updated" | "ours" | "theirs" | "other"
 
-export interface StatusLineEdit {
+interface StatusLineEdit {
   readonly text: string
   readonly state: StatusLineState
 }
@@ -69,7 +69,7 @@ export function addStatusLine(
   const wanted = ourCommand(exePath, chained ?? command.value)
   if (wanted === command.value) return { text: text ?? "", state: "ours" }
   return {
-    text: bom + replaced(source, command, wanted),
+    text: bom + withValue(source, command, wanted),
     state: chained === undefined ? "chained" : "updated",
   }
 }

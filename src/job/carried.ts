@@ -5,14 +5,14 @@
  */
 import { MARK } from "../agents/claude-code/context-arrived.ts"
 import { shellCommand } from "../agents/claude-code/tool-input.ts"
-import { isTool } from "../agents/tools.ts"
+import { isTool } from "../agents/tool-kinds.ts"
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import type { Source } from "../archive/source.ts"
 import { isOwnTool } from "../archive/tool-rows.ts"
 import { toldOf } from "../archive/traces.ts"
 import { CLOSE } from "../restore/render.ts"
-import { type Finder, finderOf, type Span } from "../transcript/find-text.ts"
+import { type ByteSpan, type LineFinder, spanFinder } from "../transcript/find-text.ts"
 import { isObject, objectOf, stringOf } from "../transcript/json.ts"
 import { statsOf } from "../util/files.ts"
 import { parseJson } from "../util/parse-json.ts"
@@ -144,7 +144,7 @@ export class CarriedSearch {
 }
 
 /** Finds what was carried into one transcript, whose lines must be given in order. */
-export function carriedFinder({ ids, otherIds, handles, shared }: Names, { session }: Source): Finder {
+export function carriedFinder({ ids, otherIds, handles, shared }: Names, { session }: Source): LineFinder {
   const own = shared.get(session)
   const tells = (text: string): boolean =>
     matches(text, HANDLE, (handle) => handles.has(handle) && own?.has(handle) !== true) ||
@@ -158,7 +158,7 @@ export function carriedFinder({ ids, otherIds, handles, shared }: Names, { sessi
     // It may be half a line that begins a frame, or one that the host has never finished.
     const answers = answersIn(parseJson(bytes.toString("utf8")), calls, tells)
     if (answers.size === 0 && !bytes.includes(TAG)) return []
-    return finderOf((text) =>
+    return spanFinder((text) =>
       answers.has(text)
         ? [[0, text.length]]
         : framesIn(text).filter(([from, to]) => tells(text.slice(from, to))),
@@ -180,8 +180,8 @@ function matches(text: string, pattern: RegExp, isWanted: (found: string) => boo
 }
 
 /** What is inside our frames. Their first words stay, by which restores are known to have arrived. */
-function framesIn(text: string): Span[] {
-  const found: Span[] = []
+function framesIn(text: string): ByteSpan[] {
+  const found: ByteSpan[] = []
   for (let at = text.indexOf(MARK); at >= 0; at = text.indexOf(MARK, at + 1)) {
     const end = text.indexOf(CLOSE, at)
     found.push([at + MARK.length, end < 0 ? text.length : end])

@@ -5,7 +5,7 @@
  * note what is to be done, then write the tombstones, which keep anything from coming back, then delete.
  */
 import { dirname, join } from "node:path"
-import { transcriptName } from "../agents/claude-code/layout.ts"
+import { transcriptName } from "../agents/claude-code/transcript-name.ts"
 import { databasePath, withDatabase } from "../archive/database.ts"
 import { followVault } from "../archive/kept-notes.ts"
 import type { RebuildReport } from "../archive/rebuild-views.ts"

@@ -1,6 +1,6 @@
 /** Finds every place in the vault, line by line, of a text that should be forgotten. */
 import { type Source, sources } from "../archive/source.ts"
-import { type Finder, type Span, skeleton } from "../transcript/find-text.ts"
+import { type ByteSpan, type LineFinder, skeleton } from "../transcript/find-text.ts"
 import { messageOf, usageError } from "../util/errors.ts"
 import { statsOf } from "../util/files.ts"
 import { linesIn } from "../util/lines.ts"
@@ -43,7 +43,7 @@ export interface TextOptions {
  */
 export function findText(
   dataHome: string,
-  finderFor: (source: Source) => Finder,
+  finderFor: (source: Source) => LineFinder,
   options: TextOptions,
 ): TextFound {
   const wanted = sources(dataHome).filter((source) => options.wanted?.(source) ?? true)
@@ -87,7 +87,7 @@ const tooCommon = () =>
 
 interface Collecting {
   readonly before: Tombstone
-  readonly lines: Record<string, readonly Span[]>
+  readonly lines: Record<string, readonly ByteSpan[]>
   broken: boolean
 }
 
@@ -112,12 +112,12 @@ function collect(
 interface FoundLine {
   readonly places: number
   /** The line and, if it spans frames, its parts in each frame, because capture may see any of them again. */
-  readonly pieces: readonly { readonly bytes: Uint8Array; readonly spans: readonly Span[] }[]
+  readonly pieces: readonly { readonly bytes: Uint8Array; readonly spans: readonly ByteSpan[] }[]
   /** Whether the host could not read the line without the text. */
   readonly broken: boolean
 }
 
-function* foundIn(dataHome: string, { copy }: Source, finder: Finder): Generator<FoundLine> {
+function* foundIn(dataHome: string, { copy }: Source, finder: LineFinder): Generator<FoundLine> {
   const reader = new CopyReader(vaultFile(dataHome, copy))
   try {
     let open: Uint8Array[] = []
@@ -136,7 +136,7 @@ function* foundIn(dataHome: string, { copy }: Source, finder: Finder): Generator
   }
 }
 
-function* foundLine(parts: readonly Uint8Array[], finder: Finder): Generator<FoundLine> {
+function* foundLine(parts: readonly Uint8Array[], finder: LineFinder): Generator<FoundLine> {
   const line = parts.length === 1 ? parts[0]! : Buffer.concat(parts)
   const spans = finder(line)
   if (spans.length === 0) return
@@ -155,7 +155,7 @@ function* foundLine(parts: readonly Uint8Array[], finder: Finder): Generator<Fou
   }
 }
 
-const clipped = (spans: readonly Span[], from: number, to: number): Span[] =>
+const clipped = (spans: readonly ByteSpan[], from: number, to: number): ByteSpan[] =>
   spans
     .filter(([start, end]) => start < to && end > from)
     .map(([start, end]) => [Math.max(start, from) - from, Math.min(end, to) - from])

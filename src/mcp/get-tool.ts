@@ -8,7 +8,7 @@ import { pageOf, shortLines } from "../util/pages.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import { DATA, minute, nameOr } from "./quoting.ts"
 import type { ServerTool } from "./tool.ts"
-import { named } from "./what-is-meant.ts"
+import { turnOrSession } from "./what-is-meant.ts"
 
 /** UTF-16 units per page, about 3,000 tokens. Hosts refuse results of more than 25,000 tokens. */
 const PAGE = 12_000
@@ -31,7 +31,7 @@ export const getTool: ServerTool = {
     const db = openForReading(world.dataHome)
     const readers = new CopyReaders()
     try {
-      const found = named(db, word)
+      const found = turnOrSession(db, word)
       if (found.kind === "session") {
         throw usageError("that is a session, not a turn", "timeline lists a session's turns")
       }

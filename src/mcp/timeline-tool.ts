@@ -9,7 +9,7 @@ import { CtxError, EXIT } from "../util/errors.ts"
 import { count } from "../util/text.ts"
 import { DATA, minute, plain, strange } from "./quoting.ts"
 import type { ServerTool, ServerWorld } from "./tool.ts"
-import { named, projectIn } from "./what-is-meant.ts"
+import { projectIn, turnOrSession } from "./what-is-meant.ts"
 
 const AROUND = 5
 const MOST = 25
@@ -48,7 +48,7 @@ export const timelineTool: ServerTool = {
 
 /** The given turn, the given session's last, or the last of the project's latest session. */
 function turnMeant(db: Database, word: string | undefined, world: ServerWorld): Turn {
-  const found = word === undefined ? undefined : named(db, word)
+  const found = word === undefined ? undefined : turnOrSession(db, word)
   if (found?.kind === "turn") return found.turn
   const session = found?.session.id ?? latestSession(db, projectIn(world), "")
   const last = session === undefined ? undefined : turnsOfSession(db, session).at(-1)

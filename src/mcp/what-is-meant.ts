@@ -11,7 +11,7 @@ import { CtxError, codeOf, EXIT, messageOf } from "../util/errors.ts"
 import type { ServerWorld } from "./tool.ts"
 
 /** @throws CtxError for a name that matches nothing, or several things */
-export const named = (db: Database, word: string): Found => hinted(() => findByName(db, word))
+export const turnOrSession = (db: Database, word: string): Found => hinted(() => findByName(db, word))
 
 /** @throws CtxError for a name that matches nothing, several things, or a turn */
 export const namedSession = (db: Database, word: string): Session => hinted(() => findSessionByName(db, word))

@@ -1,5 +1,5 @@
 /** Reads the material for a restore from the views. */
-import { toolKind } from "../agents/tools.ts"
+import { toolKind } from "../agents/tool-kinds.ts"
 import type { Database } from "../archive/database.ts"
 import {
   type ChangedFile,

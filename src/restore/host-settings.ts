@@ -2,7 +2,7 @@
  * Reads what the host's settings say about what it adds to the context itself: excluded memory files, and where plans
  * and notes are.
  */
-import { PROJECT_SETTINGS, userSettings } from "../agents/claude-code/places.ts"
+import { PROJECT_SETTINGS, userSettings } from "../agents/claude-code/host-places.ts"
 import type { Paths } from "../config/load.ts"
 import { readdirSync, realpathSync } from "../util/fs.ts"
 import { dirname, isAbsolute, join, resolve } from "../util/path.ts"

@@ -5,7 +5,7 @@
 
 import { errorsMet } from "../agents/claude-code/host-refusals.ts"
 import { shellCommand, stringsIn, toolFiles } from "../agents/claude-code/tool-input.ts"
-import { toolKind } from "../agents/tools.ts"
+import { toolKind } from "../agents/tool-kinds.ts"
 import { constraintsIn, decisionsIn } from "../transcript/extract.ts"
 import { namesIn, pathsIn } from "../transcript/facts.ts"
 import { numbersIn } from "../transcript/numbers.ts"

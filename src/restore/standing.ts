@@ -2,7 +2,7 @@
  * What the host adds to every context itself: the memory files of organisation, user and folders, their imports, and
  * their rules. Read the way the host does, as far as that takes negligible time.
  */
-import { MEMORY, NOTES, PROJECT_MEMORY, projectFolder } from "../agents/claude-code/places.ts"
+import { MEMORY, NOTES, PROJECT_MEMORY, projectFolder } from "../agents/claude-code/host-places.ts"
 import { folderOf, projectOf } from "../archive/project.ts"
 import { statsOf } from "../util/files.ts"
 import { readdirSync, realpathSync } from "../util/fs.ts"

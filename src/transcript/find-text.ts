@@ -2,15 +2,15 @@
 import { isObject, type JsonObject } from "./json.ts"
 
 /** First byte, and the one after the last. */
-export type Span = readonly [from: number, to: number]
+export type ByteSpan = readonly [from: number, to: number]
 
-export type Finder = (line: Uint8Array) => Span[]
+export type LineFinder = (line: Uint8Array) => ByteSpan[]
 
 /** Finds pairs of indices in a text, in UTF-16 units. */
-type Search = (text: string) => Iterable<Span>
+type Search = (text: string) => Iterable<ByteSpan>
 
 /** Finds all places of `text`, even where it was encoded as JSON once or twice more. */
-export function textFinder(text: string): Finder {
+export function textFinder(text: string): LineFinder {
   const forms = [...new Set([text, ...escaped(text), ...escaped(text).flatMap(escaped)])]
   const gate = longestPlain(text)
   return (line) => {
@@ -22,9 +22,9 @@ export function textFinder(text: string): Finder {
 }
 
 /** Finds all places of a pattern in the decoded strings. */
-export function patternFinder(pattern: RegExp): Finder {
+export function patternFinder(pattern: RegExp): LineFinder {
   const global = new RegExp(pattern.source, [...new Set(`${pattern.flags}g`)].join(""))
-  return finderOf((decoded) =>
+  return spanFinder((decoded) =>
     [...decoded.matchAll(global)]
       .filter(([found]) => found !== "")
       .map(({ 0: found, index }) => [index, index + found.length] as const),
@@ -32,8 +32,8 @@ export function patternFinder(pattern: RegExp): Finder {
 }
 
 /** Finds whatever `search` finds in a decoded string. */
-export const finderOf =
-  (search: Search): Finder =>
+export const spanFinder =
+  (search: Search): LineFinder =>
   (line) =>
     spansIn(Buffer.from(line.buffer, line.byteOffset, line.length), search)
 
@@ -52,14 +52,14 @@ function longestPlain(text: string): string {
   return runs.reduce((longest, run) => (run.length > longest.length ? run : longest), "")
 }
 
-function* placesOf(text: string, within: string): Generator<Span> {
+function* placesOf(text: string, within: string): Generator<ByteSpan> {
   for (let at = within.indexOf(text); at >= 0; at = within.indexOf(text, at + text.length)) {
     yield [at, at + text.length]
   }
 }
 
-function spansIn(bytes: Buffer, search: Search): Span[] {
-  const found: Span[] = []
+function spansIn(bytes: Buffer, search: Search): ByteSpan[] {
+  const found: ByteSpan[] = []
   const look = (from: number, to: number, isJson: boolean): void => {
     // Most strings do not contain it, and locating each letter is expensive.
     const text = bytes.toString("utf8", from, to)
@@ -132,7 +132,7 @@ function character(bytes: Buffer, at: number, to: number): [string, number] {
 }
 
 /** Sorts spans and merges those that touch or overlap. */
-function merged(spans: readonly Span[]): Span[] {
+function merged(spans: readonly ByteSpan[]): ByteSpan[] {
   const out: [number, number][] = []
   for (const [from, to] of [...spans].sort((a, b) => a[0] - b[0])) {
     const last = out.at(-1)

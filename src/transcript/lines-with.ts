@@ -3,24 +3,41 @@ import { type JsonObject, objectOf } from "./json.ts"
 
 const NEWLINE = 0x0a
 
-export interface FoundLine {
+/** Offsets of a line: its first byte, and the one after its newline. */
+export interface LineSpan {
+  readonly from: number
+  readonly to: number
+}
+
+/** The line that contains byte `at`. */
+export function lineAt(bytes: Buffer, at: number): LineSpan {
+  const end = bytes.indexOf(NEWLINE, at)
+  return { from: at === 0 ? 0 : bytes.lastIndexOf(NEWLINE, at - 1) + 1, to: end < 0 ? bytes.length : end + 1 }
+}
+
+/** Its fields; none if it is not a line of the host's. */
+export function parsedLine(bytes: Buffer, { from, to }: LineSpan): JsonObject {
+  try {
+    return objectOf(JSON.parse(bytes.toString("utf8", from, to)))
+  } catch {
+    return {}
+  }
+}
+
+interface FoundLine {
   readonly line: JsonObject
   /** Offset of the newline that ends it. */
   readonly end: number
 }
 
-/** Parsed lines that contain these words. */
+/** Lines that contain these words and end in a newline. */
 export function linesWith(bytes: Buffer, words: string): FoundLine[] {
   const found: FoundLine[] = []
   for (let at = bytes.indexOf(words); at >= 0; ) {
-    const from = at === 0 ? 0 : bytes.lastIndexOf(NEWLINE, at - 1) + 1
-    const end = bytes.indexOf(NEWLINE, at)
-    if (end < 0) return found
-    try {
-      found.push({ line: objectOf(JSON.parse(bytes.toString("utf8", from, end))), end })
-    } catch {
-      // Not a line of the host's.
-    }
+    const span = lineAt(bytes, at)
+    const end = span.to - 1
+    if (bytes[end] !== NEWLINE) return found
+    found.push({ line: parsedLine(bytes, span), end })
     at = bytes.indexOf(words, end)
   }
   return found

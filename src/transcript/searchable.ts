@@ -6,7 +6,7 @@ import type { Part } from "./types.ts"
 /** What kind of text a message is to a search: that of its weightiest part. */
 export type Kind = "prompt" | "answer" | "thinking" | "call" | "result" | "host"
 
-export interface Searchable {
+interface Searchable {
   readonly kind: Kind
   readonly text: string
 }

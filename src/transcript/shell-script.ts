@@ -83,7 +83,7 @@ const NO_COMMAND =
 const VARIABLES_ONLY = /^["']?\$|^\S+(?: -[\w-]+)*(?: ["']?\$\{?\w+\}?["']?)+$/
 
 /** A command, and the line it was in, with redirections and filters. */
-export interface CommandUse {
+interface CommandUse {
   readonly command: string
   readonly line: string
 }

@@ -1,13 +1,13 @@
 /** A text is found however JSON has it, and what is filled is that text and nothing else. */
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { type Finder, patternFinder, skeleton, textFinder } from "../../src/transcript/find-text.ts"
+import { type LineFinder, patternFinder, skeleton, textFinder } from "../../src/transcript/find-text.ts"
 import { fillSpans } from "../../src/vault/tombstones.ts"
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
 
-function filled(finder: Finder, line: string): string {
+function filled(finder: LineFinder, line: string): string {
   const bytes = bytesOf(line)
   const spans = finder(bytes)
   fillSpans(bytes, spans)
@@ -67,7 +67,7 @@ test("what does not hold it is not touched", () => {
 })
 
 describe("places", () => {
-  const cases: readonly (readonly [name: string, finder: Finder, line: string, wanted: string])[] = [
+  const cases: readonly (readonly [name: string, finder: LineFinder, line: string, wanted: string])[] = [
     ["twice", textFinder("abc"), '{"a":"abc abc"}', '{"a":"*** ***"}'],
     ["touching", textFinder("abc"), '{"a":"abcabc"}', '{"a":"******"}'],
     ["a line that is no JSON", textFinder("a b"), 'not "json: a b', 'not "json: ***'],

@@ -4,7 +4,7 @@
  * process fails the test. A hook that replies leaves the database open, as hooks do: no rebuild inside after one.
  */
 import { spyOn } from "bun:test"
-import { decodeEvent } from "../../src/agents/claude-code/hooks.ts"
+import { decodeEvent } from "../../src/agents/claude-code/host-hooks.ts"
 import { type Environment, GLOBAL_ARGS, type Output } from "../../src/cli/command.ts"
 import { COMMANDS } from "../../src/cli/commands.ts"
 import { endOfFlags, parseArguments } from "../../src/cli/parse.ts"

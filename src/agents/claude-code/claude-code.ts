@@ -3,10 +3,10 @@
 import { join } from "../../util/path.ts"
 import type { Agent } from "../agent.ts"
 import { decodeLine } from "./decode.ts"
-import { decodeEvent, HOOKS, hookEntry } from "./hooks.ts"
-import { transcriptName } from "./layout.ts"
-import { MEMORY, programFolders, transcriptsFolder, userSettings } from "./places.ts"
-import { CLAUDE_CODE_TOOLS } from "./tools.ts"
+import { decodeEvent, HOOKS, hookEntry } from "./host-hooks.ts"
+import { MEMORY, programFolders, transcriptsFolder, userSettings } from "./host-places.ts"
+import { CLAUDE_CODE_TOOLS } from "./tool-table.ts"
+import { transcriptName } from "./transcript-name.ts"
 
 export const claudeCode: Agent = {
   title: "Claude Code",

@@ -3,6 +3,7 @@
  * and compactions. Searches for two words that such lines contain, and parses only these lines.
  */
 import { isObject, type JsonObject, objectOf, stringOf } from "../../transcript/json.ts"
+import { type LineSpan, lineAt, parsedLine } from "../../transcript/lines-with.ts"
 import type { Usage } from "../../transcript/types.ts"
 import { messageUsage, promptTokens, tokenCount } from "./usage.ts"
 
@@ -11,7 +12,6 @@ const USAGE = '"usage"'
 const BOUNDARY = '"compact_boundary"'
 /** How many lines with the usage of others (reports of subagents) are skipped at most. */
 const PASSED_OVER = 500
-const NEWLINE = 0x0a
 
 export interface Compaction {
   readonly trigger: string
@@ -78,11 +78,11 @@ function compactionsIn(bytes: Buffer): { compactions: Compaction[]; end: number 
 }
 
 /** Excludes compactions of subagents, which old hosts wrote into the same file. */
-function boundariesIn(bytes: Buffer): { line: Line; fields: JsonObject }[] {
-  const found: { line: Line; fields: JsonObject }[] = []
+function boundariesIn(bytes: Buffer): { line: LineSpan; fields: JsonObject }[] {
+  const found: { line: LineSpan; fields: JsonObject }[] = []
   for (let at = bytes.indexOf(BOUNDARY); at >= 0; ) {
     const line = lineAt(bytes, at)
-    const fields = parse(bytes, line)
+    const fields = parsedLine(bytes, line)
     const isBoundary = fields["type"] === "system" && fields["subtype"] === "compact_boundary"
     if (isBoundary && fields["isSidechain"] !== true) found.push({ line, fields })
     at = bytes.indexOf(BOUNDARY, line.to)
@@ -94,7 +94,7 @@ function lastUsage(bytes: Buffer, from: number): Glance["usage"] {
   let at = bytes.lastIndexOf(USAGE)
   for (let passed = 0; at >= from && passed < PASSED_OVER; passed++) {
     const line = lineAt(bytes, at)
-    const fields = parse(bytes, line)
+    const fields = parsedLine(bytes, line)
     const usage = mainUsage(fields)
     if (usage !== undefined) return { ...usage, version: stringOf(fields["version"]) }
     if (line.from === 0) return undefined
@@ -106,7 +106,7 @@ function lastUsage(bytes: Buffer, from: number): Glance["usage"] {
 function firstPrompt(bytes: Buffer): number | undefined {
   for (let at = bytes.indexOf(USAGE), passed = 0; at >= 0 && passed < PASSED_OVER; passed++) {
     const line = lineAt(bytes, at)
-    const usage = mainUsage(parse(bytes, line))
+    const usage = mainUsage(parsedLine(bytes, line))
     if (usage !== undefined) return promptTokens(usage)
     at = bytes.indexOf(USAGE, line.to)
   }
@@ -124,7 +124,7 @@ function charsBehind(bytes: Buffer, from: number): number {
   let chars = 0
   for (let at = from; at < bytes.length; ) {
     const line = lineAt(bytes, at)
-    const fields = parse(bytes, line)
+    const fields = parsedLine(bytes, line)
     const isMessage = fields["type"] === "user" || fields["type"] === "assistant"
     if (isMessage && fields["isSidechain"] !== true) chars += lengthOf(objectOf(fields["message"])["content"])
     at = line.to
@@ -148,24 +148,4 @@ function lengthOf(content: unknown): number {
     lengthOf(inner) +
     (isObject(input) ? JSON.stringify(input).length : 0)
   )
-}
-
-interface Line {
-  readonly from: number
-  /** Offset after its newline. */
-  readonly to: number
-}
-
-/** The line that contains byte `at`. */
-function lineAt(bytes: Buffer, at: number): Line {
-  const end = bytes.indexOf(NEWLINE, at)
-  return { from: at === 0 ? 0 : bytes.lastIndexOf(NEWLINE, at - 1) + 1, to: end < 0 ? bytes.length : end + 1 }
-}
-
-function parse(bytes: Buffer, { from, to }: Line): JsonObject {
-  try {
-    return objectOf(JSON.parse(bytes.toString("utf8", from, to)))
-  } catch {
-    return {}
-  }
 }

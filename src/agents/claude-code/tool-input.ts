@@ -2,8 +2,8 @@
 import { isObject, type JsonObject, objectOf, stringOf } from "../../transcript/json.ts"
 import { jsonHead, shortLine } from "../../transcript/one-line.ts"
 import { withSlashes } from "../../transcript/windows-path.ts"
-import { toolKind } from "../tools.ts"
-import { CLAUDE_CODE_TOOLS, FILE_FIELDS } from "./tools.ts"
+import { toolKind } from "../tool-kinds.ts"
+import { CLAUDE_CODE_TOOLS, FILE_FIELDS } from "./tool-table.ts"
 
 export interface ToolFile {
   readonly path: string

@@ -1,5 +1,5 @@
 /** Rows of tool calls: what was run, read or changed, and how it ended. */
-import { isTool, SHELL_KINDS } from "../../agents/tools.ts"
+import { isTool, SHELL_KINDS } from "../../agents/tool-kinds.ts"
 import type { Database } from "../database.ts"
 import { HANDLE_PREFIX } from "../handle-prefix.ts"
 import { rowsIn, type Scope, STANDS } from "./scope.ts"

@@ -5,7 +5,7 @@
 import type { ToolKind } from "../../agents/agent.ts"
 import { namedBy } from "../../agents/claude-code/host-refusals.ts"
 import { shellCommand, toolFiles } from "../../agents/claude-code/tool-input.ts"
-import { toolKind } from "../../agents/tools.ts"
+import { toolKind } from "../../agents/tool-kinds.ts"
 import { FACT_KINDS, type FactKind, namesIn, pathsIn } from "../../transcript/facts.ts"
 import { commandPaths } from "../../transcript/path-words.ts"
 import { openingOf, simpleCommands } from "../../transcript/shell-script.ts"

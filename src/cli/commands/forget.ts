@@ -12,7 +12,7 @@ import { type Leaving, leaving, tombstonesOf } from "../../job/forget-sessions.t
 import { forget, resumeForgetting, unfinished } from "../../job/forget-steps.ts"
 import { findText, type TextFound } from "../../job/forget-text.ts"
 import { findSessionByName } from "../../read/by-name.ts"
-import { type Finder, patternFinder, textFinder } from "../../transcript/find-text.ts"
+import { type LineFinder, patternFinder, textFinder } from "../../transcript/find-text.ts"
 import { CtxError, EXIT, messageOf, usageError } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
 import { listTombstones, ownerOf, removeTombstone, type Tombstone } from "../../vault/tombstones.ts"
@@ -206,7 +206,7 @@ function heirsOf(db: Database, sessions: readonly string[]): string[] {
   return [...new Set(children)].filter((child) => !sessions.includes(child))
 }
 
-function finderOf({ args }: Context, text: string): Finder {
+function finderOf({ args }: Context, text: string): LineFinder {
   if (args["regex"] !== true) return textFinder(text)
   let pattern: RegExp
   try {
@@ -222,7 +222,7 @@ function finderOf({ args }: Context, text: string): Finder {
   return patternFinder(pattern)
 }
 
-function forgetText(context: Context, what: string | undefined, finder: Finder): number | undefined {
+function forgetText(context: Context, what: string | undefined, finder: LineFinder): number | undefined {
   const { args, env, out } = context
   const { dataHome } = env
   const dryRun = args["dry-run"] === true

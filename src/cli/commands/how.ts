@@ -1,5 +1,5 @@
 /** `ctxbridge how`: how a command was run here, and with what result. */
-import { SHELL_KINDS, toolsOf } from "../../agents/tools.ts"
+import { SHELL_KINDS, toolsOf } from "../../agents/tool-kinds.ts"
 import { type CommandRun, commandsRun } from "../../search/commands-run.ts"
 import { bestMessages } from "../../search/search.ts"
 import { WholeCalls } from "../../search/whole-calls.ts"

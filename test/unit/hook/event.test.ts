@@ -1,6 +1,6 @@
 /** What a hook takes from the host's document. */
 import { describe, expect, test } from "bun:test"
-import { decodeEvent, isHumanPrompt, isSubagents } from "../../../src/agents/claude-code/hooks.ts"
+import { decodeEvent, isHumanPrompt, isSubagents } from "../../../src/agents/claude-code/host-hooks.ts"
 import { eventNamed, type HookEvent } from "../../../src/agents/hook-event.ts"
 
 const event = (fields: object, name: HookEvent["name"] = "user-prompt-submit"): HookEvent =>

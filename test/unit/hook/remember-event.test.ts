@@ -1,6 +1,6 @@
 /** What each event leaves for later ones. */
 import { describe, expect, test } from "bun:test"
-import { decodeEvent } from "../../../src/agents/claude-code/hooks.ts"
+import { decodeEvent } from "../../../src/agents/claude-code/host-hooks.ts"
 import type { EventName, HookEvent } from "../../../src/agents/hook-event.ts"
 import { rememberEvent } from "../../../src/hook/remember-event.ts"
 import type { SessionState } from "../../../src/hook/state.ts"

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { transcriptName } from "../../../src/agents/claude-code/layout.ts"
+import { transcriptName } from "../../../src/agents/claude-code/transcript-name.ts"
 import { isSuperseded, supersededPath, vaultPath, withoutVersion } from "../../../src/vault/layout.ts"
 
 test("a transcript's copy stands where the host has it, below its projects folder", () => {

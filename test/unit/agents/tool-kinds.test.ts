@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { isShell, isTool, toolKind, toolsOf } from "../../../src/agents/tools.ts"
+import { isShell, isTool, toolKind, toolsOf } from "../../../src/agents/tool-kinds.ts"
 
 test("kinds of tools by name; none for servers' and unknown ones, nor for names that objects have", () => {
   expect(["Bash", "MultiEdit", "WebSearch", "Agent"].map(toolKind)).toEqual(["run", "edit", "fetch", "agent"])

@@ -1,6 +1,6 @@
 /** What tools do, by the names under which they are kept, whichever agent has them. Pure. */
 import type { ToolKind } from "./agent.ts"
-import { CLAUDE_CODE_TOOLS } from "./claude-code/tools.ts"
+import { CLAUDE_CODE_TOOLS } from "./claude-code/tool-table.ts"
 
 /** Undefined for tools of servers and unknown ones. */
 export const toolKind = (name: string | undefined): ToolKind | undefined =>

@@ -1,0 +1,61 @@
+import { expect, test } from "bun:test"
+import { claudeCode } from "../../../src/agents/claude-code/claude-code.ts"
+import { EVENTS, eventNamed } from "../../../src/agents/hook-event.ts"
+
+const SESSION = "11111111-0000-4000-8000-000000000001"
+const PROJECT = "/home/ada/.claude/projects/-home-ada-app"
+
+test("every event of ours is one of the agent's, and its own name for it means the same", () => {
+  const { events } = claudeCode.hooks
+  expect(Object.values(events)).toEqual([...EVENTS])
+  expect(Object.keys(events).map(eventNamed)).toEqual(Object.values(events))
+})
+
+test("what it tells a hook becomes our event; a document without a session is none", () => {
+  const told = {
+    session_id: SESSION,
+    transcript_path: `${PROJECT}/../${SESSION}.jsonl`,
+    source: "compact",
+    cwd: 7,
+  }
+  expect(claudeCode.hooks.decode("session-start", told)).toMatchObject({
+    name: "session-start",
+    session: SESSION,
+    transcript: `/home/ada/.claude/projects/${SESSION}.jsonl`,
+    source: "compact",
+    cwd: undefined,
+  })
+  expect(claudeCode.hooks.decode("stop", { transcript_path: `${PROJECT}/a.jsonl` })).toBeUndefined()
+})
+
+test("its layout names sessions, subagents beside and below them, and what a workflow keeps", () => {
+  const nameOf = (below: string) => claudeCode.layout(`${PROJECT}/${below}`)
+  expect(nameOf(`${SESSION}.jsonl`)).toEqual({ session: SESSION, agent: undefined })
+  expect(nameOf("agent-a1.jsonl")).toEqual({ session: undefined, agent: "a1" })
+  expect(nameOf(`${SESSION}/subagents/agent-a1.jsonl`)).toEqual({ session: SESSION, agent: "a1" })
+  expect(nameOf(`${SESSION}/subagents/workflows/r1/journal.jsonl`)).toEqual({
+    session: SESSION,
+    agent: "workflows/r1/journal",
+  })
+})
+
+test("a line of its transcripts becomes a record in our words", () => {
+  const block = { type: "tool_use", id: "t1", name: "Bash", input: { command: "ls" } }
+  const line = JSON.stringify({ type: "assistant", sessionId: SESSION, message: { content: [block] } })
+  const { sessionId, parts } = claudeCode.decode(line)
+  expect({ sessionId, parts }).toEqual({
+    sessionId: SESSION,
+    parts: [{ kind: "toolUse", id: "t1", name: "Bash", input: { command: "ls" } }],
+  })
+  expect(claudeCode.tools["Bash"]).toEqual({ kind: "run", target: ["command"] })
+  expect(claudeCode.decode("half a li").type).toBe("malformed")
+})
+
+test("its places lie below its folder", () => {
+  const { transcripts, settings, memory } = claudeCode.places
+  expect([transcripts, settings, memory].map((place) => place("/c"))).toEqual([
+    "/c/projects",
+    "/c/settings.json",
+    "/c/CLAUDE.md",
+  ])
+})
