@@ -22,8 +22,9 @@ const JOINTS = ":=>,|?(<{! \t\n\v\f\r\xa0nNtT"
  * @param end of the word
  */
 export function joinedAt(text: string, start: number, end: number): number {
-  if (isPass(text, start, end) && !isPassed(text, end)) return -1
-  if ((text[start + 1] === "w" || text[start + 1] === "W") && isFolder(text, end)) return -1
+  const word = text.slice(start, end).toLowerCase()
+  if (word === "pass" && !isPassed(text, end)) return -1
+  if ((word === "pw" || word === "pwd") && isFolder(text, end)) return -1
   // The rest of the name.
   let past = end
   if (text[end] === "_" || text[end] === "-") {
@@ -53,9 +54,6 @@ function jointBehind(text: string, from: number): number {
 
 const isNamePart = (text: string, at: number): boolean =>
   isAlphanumeric(text.charCodeAt(at)) || text[at] === "_" || text[at] === "-"
-
-const isPass = (text: string, start: number, end: number): boolean =>
-  end - start === 4 && text[start + 2]!.toLowerCase() === "s"
 
 /** Whether `pass`, which is mostly a verb, is followed by what settings have between name and value. */
 function isPassed(text: string, end: number): boolean {
