@@ -13,7 +13,6 @@ import type { Seek, Sought } from "./seek.ts"
 import type { Value } from "./text.ts"
 import { findTokens } from "./tokens.ts"
 import { hasFewer } from "./variety.ts"
-import { joinedAt } from "./words.ts"
 
 let addresses: RegExp | undefined
 
@@ -92,9 +91,7 @@ function isExample(value: string): boolean {
 function findValues(text: string, sought: Sought, add: AddSpan): void {
   sought.eachWord((start, end) => {
     tick()
-    const joined = joinedAt(text, start, end)
-    if (joined < 0) return end
-    const value = mayBeNamed(text, start, joined) ? assignments().valueAt(text, start) : undefined
+    const value = mayBeNamed(text, start, end) ? assignments().valueAt(text, start) : undefined
     if (value !== undefined) add(value.start, value.end)
     // What follows may be a name itself: `"name": "PASSWORD", "value": …`.
     return Math.max(start + 3, value?.end ?? 0)

@@ -4,6 +4,10 @@
  * (rules.ts). Pure.
  */
 
+/** Finds words for secrets at the end of a name, before what may join them to a value, which joint.ts examines. */
+export const wordGate = (): RegExp =>
+  /(?:pass(?:w(?:or)?[dt]|phrase|code|e|(?=[\\"'`\]]{0,8} {0,24}[:=>,]| encoding))|pwd?(?![^\w/]{1,20}\/)|secret|token|key(?:base|string|private)?|auth(?:orization)?|api.?hash|c(?:redentials?|ookie)|kennwort|jwt|pat|(?:session(?:id)?|sid|sig(?:nature)?)(?==))(?![a-z])(?:[_-][\w-]{0,20})?[\\"'`[\]}*]{0,9}(?:[\s:=>,|?(<{!\xe2-\xefnt]|\) ?[?|o,.]|\.[\n\\]|$)/gi
+
 /** Matches at the `://` of an address that may hold a password, a token or the secret path of a web hook. */
 export const urlGate = (): RegExp => /:\/\/(?=[^\s"'`\\<>]{0,600}?(?:@|hook|bot))/y
 

@@ -1,10 +1,10 @@
 /** Where the fixed sequences of characters stand that the filter looks for. Pure. */
-import { wordGate } from "./words.ts"
+import { wordGate } from "./introductions.ts"
 
 export interface Sought {
   /** Where each occurrence of the sequence begins, in order. Sequences are those of the lists that sweep.ts names. */
   places(sequence: string): readonly number[]
-  /** Calls `examine` with start and end of each word for secrets; it returns from where on to look for the next. */
+  /** Calls `examine` with start and end of each match of the gate for words; it returns where to look for the next. */
   eachWord(examine: (start: number, end: number) => number): void
 }
 
@@ -24,7 +24,7 @@ export const seekEach: Seek = (bytes, text) => ({
     return found
   },
   eachWord(examine) {
-    gate ??= wordGate("gi")
+    gate ??= wordGate()
     gate.lastIndex = 0
     for (let match = gate.exec(text); match !== null; match = gate.exec(text))
       gate.lastIndex = examine(match.index, gate.lastIndex)

@@ -3,9 +3,8 @@
  * has compiled it, which a hook does not live to see. Pure.
  */
 import { LITERALS, MIDDLES } from "./anchors.ts"
-import { ECHOED, INTRODUCTIONS, OTHERS, SPOKEN } from "./introductions.ts"
+import { ECHOED, INTRODUCTIONS, OTHERS, SPOKEN, wordGate } from "./introductions.ts"
 import type { Seek } from "./seek.ts"
-import { wordGate } from "./words.ts"
 
 /**
  * What the words of the gate begin with, and the letters that may follow in them. None begins within another, so they
@@ -80,7 +79,7 @@ for (const [stem, more] of STEMS) {
 }
 
 const NONE: readonly number[] = []
-const gate = wordGate("iy")
+const gate = new RegExp(wordGate(), "iy")
 
 export const sweep: Seek = (bytes, text) => {
   const found = new Map<string, number[]>()
