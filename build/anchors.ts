@@ -54,12 +54,12 @@ export function anchorsFile(): string {
   const words = anchorsOfKind("word")
   return `/** What the formats of tokens are found by. Made by build/anchors.ts from the tables in formats/. Pure. */
 
-/**
- * The words before the first separator, by their last character with that separator, and without these. What has a \`?\`
- * occurs anywhere; in a format at least 20 letters, digits, \`_\` and \`-\` follow.
- */
-export const wordsByEnd = (): Readonly<Record<string, string>> => ({
-${[...byEnd(words)].map(([end, beginnings]) => `  ${keyOf(end)}: ${JSON.stringify(` ${beginnings.join(" ")} `)},\n`).join("")}})
+/** The words before the first separator, each with that separator. */
+export const WORDS =
+  ${JSON.stringify(` ${words.filter((one) => special.has(one)).join(" ")} `)}
+
+/** Words that occur anywhere. In a format at least 20 letters, digits, \`_\` and \`-\` follow. */
+${textOf("ORDINARY", ` ${words.filter((one) => !special.has(one)).join(" ")} `)}
 
 /** The first characters of formats without a separator. */
 export const HEADS =
@@ -77,18 +77,11 @@ ${listOf("MIDDLES", anchorsOfKind("middle"))}
 `
 }
 
-function byEnd(words: readonly string[]): Map<string, string[]> {
-  const found = new Map<string, string[]>()
-  for (const word of words) {
-    const end = word.slice(-2)
-    const beginning = `${word.slice(0, -2)}${special.has(word) ? "" : "?"}`
-    found.set(end, [...(found.get(end) ?? []), beginning])
-  }
-  return found
-}
-
 /** As the formatter writes it. */
-const keyOf = (name: string): string => (/^[a-zA-Z_]\w*$/.test(name) ? name : JSON.stringify(name))
+function textOf(name: string, text: string): string {
+  const line = `export const ${name} = ${JSON.stringify(text)}`
+  return line.length > WIDTH ? line.replace(" = ", " =\n  ") : line
+}
 
 /** As the formatter writes it. */
 function listOf(name: string, texts: readonly string[]): string {

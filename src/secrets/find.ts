@@ -125,7 +125,7 @@ const MOST_LINES = 3
  */
 function mayBeNamed(text: string, start: number, end: number): boolean {
   // Passwords may be like any word. Or the value comes first: "… is the key".
-  if ("pP".includes(text[start]!) || text.slice(start - 24, start).includes(" is ")) return true
+  if ("pP".includes(text[start]!) || isBehindValue(text, start)) return true
   let words = 0
   let lines = 0
   let run = 0
@@ -153,6 +153,21 @@ function mayBeNamed(text: string, start: number, end: number): boolean {
     run = 0
     isMarked = false
     hasCapital = false
+  }
+  return false
+}
+
+const VERB_WITHIN = 24
+
+/** Whether a word with a digit, or a very long one, precedes the nearest ` is `: no value that is told so has neither. */
+function isBehindValue(text: string, start: number): boolean {
+  if (start < VERB_WITHIN) return false
+  const within = text.slice(start - VERB_WITHIN, start).lastIndexOf(" is ")
+  if (within < 0) return false
+  const verb = start - VERB_WITHIN + within
+  for (let at = verb - 1; at >= 0 && text.charCodeAt(at) > 0x20; at--) {
+    const code = text.charCodeAt(at)
+    if ((code > 0x2f && code < 0x3a) || verb - at === 20) return true
   }
   return false
 }

@@ -35,6 +35,9 @@ export const INTRODUCTIONS = [
 /** What takes the password that an `echo` before it prints. */
 export const ECHOED: readonly string[] = ["--password-stdin", "sudo -S"]
 
+/** What a third of anchors.ts's middles begin with. */
+export const PLUS = "+A"
+
 /** What introduces a secret in an address, and keys in blocks. */
 export const OTHERS = ["://", "PRIVATE KEY", "Private-Lines:", "kty"] as const
 

@@ -3,7 +3,7 @@
  * has compiled it, which a hook does not live to see. Pure.
  */
 import { LITERALS, MIDDLES } from "./anchors.ts"
-import { ECHOED, INTRODUCTIONS, OTHERS, SPOKEN, wordGate } from "./introductions.ts"
+import { ECHOED, INTRODUCTIONS, OTHERS, PLUS, SPOKEN, wordGate } from "./introductions.ts"
 import type { Seek } from "./seek.ts"
 
 /**
@@ -55,7 +55,16 @@ function sequenceOf(text: string, more?: string): Sequence {
 }
 
 const SEQUENCES = [
-  ...[...LITERALS, ...MIDDLES, ...INTRODUCTIONS, ...ECHOED, ...OTHERS, ...SPOKEN.passwords, ...SPOKEN.keys],
+  ...[
+    PLUS,
+    ...LITERALS,
+    ...MIDDLES,
+    ...INTRODUCTIONS,
+    ...ECHOED,
+    ...OTHERS,
+    ...SPOKEN.passwords,
+    ...SPOKEN.keys,
+  ],
 ].map((text) => sequenceOf(text))
 const KNOWN = new Set(SEQUENCES.map(({ text }) => text))
 

@@ -5,10 +5,11 @@
  * where one of those stands are the tables of formats needed, which most hooks never load: whatever is found here is
  * looked up in strings, since even building a table takes longer than a hook's lines.
  */
-import { HEADS, LITERALS, MIDDLES, plainGate, wordsByEnd } from "./anchors.ts"
+import { HEADS, LITERALS, MIDDLES, ORDINARY, plainGate, WORDS } from "./anchors.ts"
 import { afterEscape, isAlphanumeric, isBeginning, wordBefore } from "./beginning.ts"
 import type { AddSpan } from "./blocks.ts"
 import { tick } from "./clock.ts"
+import { PLUS } from "./introductions.ts"
 import { formats } from "./rules.ts"
 import type { Sought } from "./seek.ts"
 
@@ -28,49 +29,62 @@ export function findTokens(text: string, { places }: Sought, add: AddSpan): void
   findSeparated(text, gates.separated, add)
   findPlain(text, gates.plain, add)
   for (const literal of LITERALS) findLiteral(text, literal, places(literal), isBeginning, add)
-  for (const middle of MIDDLES) findLiteral(text, middle, places(middle), isMiddle, add)
+  // A third of them begin alike: most texts have none of these.
+  const isPlus = places(PLUS).length > 0
+  for (const middle of MIDDLES)
+    if (isPlus || !middle.startsWith(PLUS)) findLiteral(text, middle, places(middle), isMiddle, add)
 }
 
 /** No word is longer, with what a colour puts before it. */
 const LONGEST_WORD = 36
-let words: Readonly<Record<string, string>> | undefined
+/** From this many candidates on, a set pays off; in a hook, building it costs more than it saves. */
+const MANY = 500
+let words: Set<string> | undefined
+let ordinary: Set<string> | undefined
+let heads: Set<string> | undefined
+
+const setOf = (list: string): Set<string> => new Set(list.trim().split(" "))
 
 function findSeparated(text: string, gate: RegExp, add: AddSpan): void {
   gate.lastIndex = 0
+  let candidates = 0
   while (gate.test(text)) {
     tick()
-    words ??= wordsByEnd()
     const at = gate.lastIndex
-    const beginnings = words[text.slice(at - 2, at)]
-    if (beginnings === undefined && !mayBeRandom(text, at)) continue
+    if (words === undefined && !mayEndWord(text, at)) continue
     const start = wordBefore(text, at - 1, LONGEST_WORD)
     const word = text.slice(start, at)
-    const isKnown = beginnings !== undefined && word.length > 1 && isAnchor(beginnings, word, text, at)
-    const span = isKnown ? formats().spanAt(text, word, start) : formAt(text, word, at)
+    if (++candidates === MANY) {
+      words ??= setOf(WORDS)
+      ordinary ??= setOf(ORDINARY)
+    }
+    const isKnown = words?.has(word) ?? WORDS.includes(` ${word} `)
+    const span =
+      isKnown || isOrdinary(text, word, at) ? formats().spanAt(text, word, start) : formAt(text, word, at)
     if (span === undefined) continue
     add(span.start, span.end)
     gate.lastIndex = span.end
   }
 }
 
-function isAnchor(beginnings: string, word: string, text: string, at: number): boolean {
-  const beginning = word.slice(0, -2)
-  if (beginnings.includes(` ${beginning} `)) return true
-  return beginnings.includes(` ${beginning}? `) && /^[\w-]{20}$/.test(text.slice(at, at + 20))
-}
-
-/** Whether the word that ends at `at` may be one of those that are random themselves, with 14 letters and digits or more. */
-function mayBeRandom(text: string, at: number): boolean {
+/** Whether the word that ends at `at` may be known or random. In a hook this is cheaper than to find its beginning. */
+function mayEndWord(text: string, at: number): boolean {
+  if (!isAlphanumeric(text.charCodeAt(at - 3))) return true
+  // One letter behind an escape or a colour.
+  if (text[at - 4] === "\\" || (text[at - 3] === "m" && /\d/.test(text[at - 4]!))) return true
+  const ending = `${text.slice(at - 3, at)} `
+  if (WORDS.includes(ending) || ORDINARY.includes(ending)) return true
   if (isDiscord(text, at)) return true
-  return (
-    "._:-".includes(text[at - 1]!) &&
-    isAlphanumeric(text.charCodeAt(at - 7)) &&
-    isAlphanumeric(text.charCodeAt(at - 15))
-  )
+  // The other random words have 14 letters and digits at least.
+  const mayBeRandom = "._:-".includes(text[at - 1]!) && isAlphanumeric(text.charCodeAt(at - 7))
+  return mayBeRandom && isAlphanumeric(text.charCodeAt(at - 15))
 }
 
 /** Whether six characters stand between this dot and another. */
 const isDiscord = (text: string, at: number): boolean => text[at - 1] === "." && text[at + 6] === "."
+
+const isOrdinary = (text: string, word: string, at: number): boolean =>
+  (ordinary?.has(word) ?? ORDINARY.includes(` ${word} `)) && /^[\w-]{20}$/.test(text.slice(at, at + 20))
 
 /** The token whose random first word, with its separator, ends at `at`. */
 function formAt(text: string, word: string, at: number): Found | undefined {
@@ -105,16 +119,12 @@ const asanaAt = (text: string, at: number): Found | undefined =>
 const runBefore = (text: string, at: number, run: RegExp): number =>
   afterEscape(text, at - run.exec(text.slice(Math.max(0, at - LONGEST_WORD), at))![0].length)
 
-/** From this many candidates on, a set pays off; in a hook, building it costs more than it saves. */
-const MANY = 500
-let heads: Set<string> | undefined
-
 function findPlain(text: string, gate: RegExp, add: AddSpan): void {
   gate.lastIndex = 0
   let candidates = 0
   while (gate.test(text)) {
     tick()
-    if (++candidates === MANY) heads ??= new Set(HEADS.trim().split(" "))
+    if (++candidates === MANY) heads ??= setOf(HEADS)
     const start = gate.lastIndex - 3
     const anchor = headAt(text, start)
     if (anchor === "" || /[+/]/.test(text[start - 1] ?? "") || !isBeginning(text, start)) continue
