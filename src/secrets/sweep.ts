@@ -93,19 +93,13 @@ const gate = new RegExp(wordGate(), "iy")
 export const sweep: Seek = (bytes, text) => {
   const found = new Map<string, number[]>()
   const stems: number[] = []
-  for (let at = 1, pair = bytes[0] ?? 0; at < bytes.length; at++) {
-    pair = ((pair << 8) | bytes[at]!) & 0xffff
-    const group = groupOf[pair]!
-    if (group === 0) continue
-    for (const sequence of groups[group]!) {
-      const start = at - 1 - sequence.pair
+  for (let pair = nextPair(bytes, 0); pair >= 0; pair = nextPair(bytes, pair + 1)) {
+    for (const sequence of groups[groupOf[(bytes[pair]! << 8) | bytes[pair + 1]!]!]!) {
+      const start = pair - sequence.pair
       if (!isAt(bytes, start, sequence)) continue
-      if (sequence.more !== undefined) stems.push(start)
-      else {
-        const places = found.get(sequence.text)
-        if (places === undefined) found.set(sequence.text, [start])
-        else places.push(start)
-      }
+      const places = sequence.more === undefined ? found.get(sequence.text) : stems
+      if (places === undefined) found.set(sequence.text, [start])
+      else places.push(start)
     }
   }
   return {
@@ -123,6 +117,17 @@ export const sweep: Seek = (bytes, text) => {
       }
     },
   }
+}
+
+/** Where the next pair stands by which some sequence is found; -1 if none does. Small, to be compiled soon. */
+function nextPair(bytes: Uint8Array, from: number): number {
+  const last = bytes.length - 1
+  for (let at = from, first = bytes[from]!; at < last; at++) {
+    const second = bytes[at + 1]!
+    if (groupOf[(first << 8) | second] !== 0) return at
+    first = second
+  }
+  return -1
 }
 
 function isAt(bytes: Uint8Array, start: number, { codes, more }: Sequence): boolean {
