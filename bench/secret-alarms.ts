@@ -9,6 +9,7 @@
 import { readFileSync, statSync } from "node:fs"
 import { parseArgs } from "node:util"
 import { findSecrets } from "../src/secrets/find.ts"
+import { seekEach } from "../src/secrets/seek.ts"
 import { findTokens } from "../src/secrets/tokens.ts"
 
 const LARGEST = 16 << 20
@@ -58,8 +59,8 @@ function spansOf(content: Buffer): { start: number; end: number }[] {
   const text = bytes.toString("latin1")
   const found: { start: number; end: number }[] = []
   const add = (start: number, end: number): void => void found.push({ start, end })
-  if (values.tokens) findTokens(bytes, text, add)
-  else findSecrets(bytes, text, "text", add)
+  if (values.tokens) findTokens(text, seekEach(bytes, text), add)
+  else findSecrets(bytes, text, "text", seekEach, add)
   let last = 0
   return found
     .sort((a, b) => a.start - b.start)

@@ -8,8 +8,9 @@ import { type Limits, searchWithin } from "./clock.ts"
 import { findSecrets } from "./find.ts"
 import { clipped, isJsonLine, type JsonString, type Span, stringsOf } from "./lines.ts"
 import type { FindOwn } from "./patterns.ts"
-import { privateTags, RULES_NUMBER } from "./rules.ts"
+import { privateTags, RULES_NUMBER, sweeping } from "./rules.ts"
 import { saidIn } from "./said.ts"
+import { type Seek, seekEach } from "./seek.ts"
 
 export interface SecretSettings {
   readonly enabled: boolean
@@ -57,6 +58,7 @@ export function filterLines(
   if (!settings.enabled) return { content, hidden: 0, rules: 0, values: [] }
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.length)
   const text = bytes.toString("latin1")
+  const seek = until === undefined ? sweeping().sweep : seekEach
   const spans: Span[] = []
   const values: Span[] = []
   let left = hidden
@@ -68,7 +70,7 @@ export function filterLines(
     const to = endOfStep(text, from, from < careful ? 1 : STEP)
     const line = text.slice(from, to)
     const limits = { until, cpu: cpu * (1 + (to - from) / (1 << 20)) }
-    const found = searchWithin(limits, () => spansIn(bytes.subarray(from, to), line, left, settings))
+    const found = searchWithin(limits, () => spansIn(bytes.subarray(from, to), line, left, settings, seek))
     if (found === undefined && endOfStep(text, from, 1) < to) {
       careful = to
       continue
@@ -105,11 +107,17 @@ interface Searched {
   readonly left: number
 }
 
-function spansIn(bytes: Buffer, text: string, hidden: number, settings: SecretSettings): Searched {
+function spansIn(
+  bytes: Buffer,
+  text: string,
+  hidden: number,
+  settings: SecretSettings,
+  seek: Seek,
+): Searched {
   const spans: Span[] = []
   const values: Span[] = []
   const add = (start: number, end: number): void => void spans.push({ start, end })
-  findSecrets(bytes, text, "lines", (start, end, isValue) => {
+  findSecrets(bytes, text, "lines", seek, (start, end, isValue) => {
     add(start, end)
     if (isValue) values.push({ start, end })
   })
@@ -163,7 +171,7 @@ export function filterText(text: string, settings: SecretSettings): string {
   const spans: Span[] = []
   const add = (start: number, end: number): void => void spans.push({ start, end })
   const isDone = searchWithin({ until: undefined, cpu: FOR_TEXT }, () => {
-    findSecrets(bytes, plain, "text", add)
+    findSecrets(bytes, plain, "text", seekEach, add)
     if (mentionsPrivate(bytes)) privateTags().findPrivateText(plain, add)
     findOwn(plain, settings, add)
     return true

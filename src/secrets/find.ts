@@ -6,16 +6,15 @@
  */
 import { findEncoded } from "./base64.ts"
 import { type AddSpan, findKeys } from "./blocks.ts"
-
 import { look, tick } from "./clock.ts"
-import { ECHOED, INTRODUCTIONS, SPOKEN, urlGate, wordGate } from "./introductions.ts"
+import { ECHOED, INTRODUCTIONS, SPOKEN, urlGate } from "./introductions.ts"
 import { assignments, options, otherKeys, speech, urls } from "./rules.ts"
+import type { Seek, Sought } from "./seek.ts"
 import type { Value } from "./text.ts"
-
 import { findTokens } from "./tokens.ts"
 import { hasFewer } from "./variety.ts"
 
-let gates: { words: RegExp; urls: RegExp } | undefined
+let addresses: RegExp | undefined
 
 /** In values from documentation, which are nobody's secrets. AWS marks all of its own with the word. */
 const EXAMPLES = [
@@ -32,16 +31,16 @@ export type TextKind = "lines" | "text"
  *
  * @param bytes what `text` was made from: searching bytes is five times as fast
  */
-export function findSecrets(bytes: Buffer, text: string, kind: TextKind, add: AddSpan): void {
+export function findSecrets(bytes: Buffer, text: string, kind: TextKind, seek: Seek, add: AddSpan): void {
   const isLines = kind === "lines"
-  findPlainly(bytes, text, isLines, add)
+  findPlainly(bytes, text, isLines, seek, add)
   findEncoded(text, isLines, ({ start, end, decoded, isWrapped }) => {
-    findPlainly(Buffer.from(decoded, "latin1"), decoded, false, (from, to) => {
+    findPlainly(Buffer.from(decoded, "latin1"), decoded, false, seek, (from, to) => {
       if (isWrapped) add(start, end)
       else add(start + Math.floor(from / 3) * 4, Math.min(end, start + Math.ceil((to * 4) / 3)))
     })
   })
-  if (bytes.indexOf(0x25) >= 0) findPercent(text, add)
+  if (bytes.indexOf(0x25) >= 0) findPercent(text, seek, add)
 }
 
 /** What is searched at once, so that the clock is looked at in between, and how much of it again: no secret is longer. */
@@ -49,9 +48,9 @@ const PIECE = 256 << 10
 const SHARED = 64 << 10
 
 /** Finds secrets that are not encoded. */
-function findPlainly(bytes: Buffer, text: string, isLines: boolean, add: AddSpan): void {
+function findPlainly(bytes: Buffer, text: string, isLines: boolean, seek: Seek, add: AddSpan): void {
   if (text.length <= PIECE) {
-    findInPiece(bytes, text, isLines, add)
+    findInPiece(bytes, text, isLines, seek, add)
     return
   }
   for (let from = 0, to = 0; to < text.length; from += PIECE - SHARED) {
@@ -60,30 +59,28 @@ function findPlainly(bytes: Buffer, text: string, isLines: boolean, add: AddSpan
     const found: AddSpan = (start, end, isValue) =>
       // One that reaches the end may be cut off there.
       add(from + start, from + end, isValue && (from + end < to || to === text.length))
-    findInPiece(bytes.subarray(from, to), text.slice(from, to), isLines, found)
+    findInPiece(bytes.subarray(from, to), text.slice(from, to), isLines, seek, found)
   }
 }
 
-function findInPiece(bytes: Buffer, text: string, isLines: boolean, add: AddSpan): void {
+function findInPiece(bytes: Buffer, text: string, isLines: boolean, seek: Seek, add: AddSpan): void {
   const found: AddSpan = (start, end, isValue = true) => {
     if (!isExample(text.slice(start, end))) add(start, end, isValue)
   }
-  gates ??= { words: wordGate(), urls: urlGate() }
-  const addresses = gates.urls
-  findTokens(bytes, text, found)
-  findValues(bytes, text, gates.words, found)
-  for (let at = indexIn(bytes, "://"); at >= 0; at = indexIn(bytes, "://", at + 3)) {
+  const sought = seek(bytes, text)
+  findTokens(text, sought, found)
+  findValues(text, sought, found)
+  addresses ??= urlGate()
+  for (const at of sought.places("://")) {
     tick()
     addresses.lastIndex = at
     const value = addresses.test(text) ? urls().urlSecretAt(text, at) : undefined
     if (value !== undefined) found(value.start, value.end)
   }
-  if (indexIn(bytes, "PRIVATE KEY") >= 0) findKeys(text, isLines, add)
-  if (indexIn(bytes, "Private-Lines:") >= 0 || indexIn(bytes, "kty") >= 0)
+  if (sought.places("PRIVATE KEY").length > 0) findKeys(text, isLines, add)
+  if (sought.places("Private-Lines:").length > 0 || sought.places("kty").length > 0)
     otherKeys().findOtherKeys(bytes, text, add)
 }
-
-const indexIn = (bytes: Buffer, needle: string, from = 0): number => bytes.indexOf(needle, from, "latin1")
 
 function isExample(value: string): boolean {
   if (EXAMPLES.some((one) => value.includes(one))) return true
@@ -91,31 +88,28 @@ function isExample(value: string): boolean {
   return hasFewer(4, value.slice(-16)) && !value.includes("*")
 }
 
-function findValues(bytes: Buffer, text: string, words: RegExp, add: AddSpan): void {
-  words.lastIndex = 0
-  for (let match = words.exec(text); match !== null; match = words.exec(text)) {
+function findValues(text: string, sought: Sought, add: AddSpan): void {
+  sought.eachWord((start, end) => {
     tick()
-    const value = mayBeNamed(text, match.index, words.lastIndex)
-      ? assignments().valueAt(text, match.index)
-      : undefined
+    const value = mayBeNamed(text, start, end) ? assignments().valueAt(text, start) : undefined
     if (value !== undefined) add(value.start, value.end)
     // What follows may be a name itself: `"name": "PASSWORD", "value": …`.
-    words.lastIndex = Math.max(match.index + 3, value?.end ?? 0)
-  }
-  const each = (needle: string, valueBehind: (at: number) => Value | undefined): void => {
-    for (let at = indexIn(bytes, needle); at >= 0; at = indexIn(bytes, needle, at + needle.length)) {
+    return Math.max(start + 3, value?.end ?? 0)
+  })
+  const each = (sequence: string, valueBehind: (at: number) => Value | undefined): void => {
+    let past = 0
+    for (const at of sought.places(sequence)) {
+      if (at < past) continue
+      past = at + sequence.length
       tick()
-      const value = valueBehind(at + needle.length)
+      const value = valueBehind(past)
       if (value !== undefined) add(value.start, value.end)
     }
   }
   for (const one of INTRODUCTIONS) each(one, (at) => options().introducedAt(text, one, at))
   for (const one of ECHOED) each(one, (at) => options().echoedBefore(text, at - one.length))
-  for (const { byte, passwords, keys } of SPOKEN) {
-    if (bytes.indexOf(byte) < 0) continue
-    for (const one of passwords) each(one, (at) => speech().spokenAt(text, at, false))
-    for (const one of keys) each(one, (at) => speech().spokenAt(text, at, true))
-  }
+  for (const one of SPOKEN.passwords) each(one, (at) => speech().spokenAt(text, at, false))
+  for (const one of SPOKEN.keys) each(one, (at) => speech().spokenAt(text, at, true))
 }
 
 /** How far behind its name a value begins, at most, and how many words and line breaks may stand between them. */
@@ -131,7 +125,7 @@ const MOST_LINES = 3
  */
 function mayBeNamed(text: string, start: number, end: number): boolean {
   // Passwords may be like any word. Or the value comes first: "… is the key".
-  if ("pP".includes(text[start]!) || text.slice(start - 24, start).includes(" is ")) return true
+  if ("pP".includes(text[start]!) || isBehindValue(text, start)) return true
   let words = 0
   let lines = 0
   let run = 0
@@ -163,6 +157,21 @@ function mayBeNamed(text: string, start: number, end: number): boolean {
   return false
 }
 
+const VERB_WITHIN = 24
+
+/** Whether a word with a digit, or a very long one, precedes the nearest ` is `: no value that is told so has neither. */
+function isBehindValue(text: string, start: number): boolean {
+  if (start < VERB_WITHIN) return false
+  const within = text.slice(start - VERB_WITHIN, start).lastIndexOf(" is ")
+  if (within < 0) return false
+  const verb = start - VERB_WITHIN + within
+  for (let at = verb - 1; at >= 0 && text.charCodeAt(at) > 0x20; at--) {
+    const code = text.charCodeAt(at)
+    if ((code > 0x2f && code < 0x3a) || verb - at === 20) return true
+  }
+  return false
+}
+
 /** What no key contains, or hardly any. */
 const ENDS = "\"'`\\,:;()[]<>"
 
@@ -175,7 +184,7 @@ const LONGEST_BEFORE = 2048
 const SHORTEST_ENCODED = 12
 
 /** Finds secrets of which a URL encodes a part, for instance as `%3D`. */
-function findPercent(text: string, add: AddSpan): void {
+function findPercent(text: string, seek: Seek, add: AddSpan): void {
   const encoded = encodedAt()
   for (let at = text.indexOf("%"); at >= 0; at = text.indexOf("%", at + 1)) {
     tick()
@@ -188,7 +197,9 @@ function findPercent(text: string, add: AddSpan): void {
     at = encoded.lastIndex - 1
     if (at - start < SHORTEST_ENCODED) continue
     const { decoded, places } = decodePercent(text, start, encoded.lastIndex)
-    findPlainly(Buffer.from(decoded, "latin1"), decoded, false, (from, to) => add(places[from]!, places[to]!))
+    findPlainly(Buffer.from(decoded, "latin1"), decoded, false, seek, (from, to) =>
+      add(places[from]!, places[to]!),
+    )
   }
 }
 

@@ -35,32 +35,40 @@ export const INTRODUCTIONS = [
 /** What takes the password that an `echo` before it prints. */
 export const ECHOED: readonly string[] = ["--password-stdin", "sudo -S"]
 
+/** What a third of anchors.ts's middles begin with. */
+export const PLUS = "+A"
+
+/** What introduces a secret in an address, and keys in blocks. */
+export const OTHERS = ["://", "PRIVATE KEY", "Private-Lines:", "kty"] as const
+
 /**
- * Words for passwords and for keys in languages that have none of the gate's, by a byte that all of them have and most
- * texts lack. Stems, since the languages inflect, with one character per byte, as the text has, and without the first
- * letter, which may be a capital.
+ * Words for passwords and for keys in languages that have none of the gate's. Stems, since the languages inflect, with
+ * one character per byte, as the text has, and without the first letter, which may be a capital.
  */
-export const SPOKEN: readonly { byte: number; passwords: readonly string[]; keys: readonly string[] }[] = [
-  // арол, АРОЛ; окен, люч
-  {
-    byte: 0xd0,
-    passwords: ["\xd0\xb0\xd1\x80\xd0\xbe\xd0\xbb", "\xd0\x90\xd0\xa0\xd0\x9e\xd0\x9b"],
-    keys: ["\xd0\xbe\xd0\xba\xd0\xb5\xd0\xbd", "\xd0\xbb\xd1\x8e\xd1\x87"],
-  },
-  // ontraseña; chlüssel
-  { byte: 0xc3, passwords: ["ontrase\xc3\xb1a"], keys: ["chl\xc3\xbcssel"] },
-  // 密码, 密碼, 口令; 密钥
-  {
-    byte: 0xe5,
-    passwords: ["\xe5\xaf\x86\xe7\xa0\x81", "\xe5\xaf\x86\xe7\xa2\xbc", "\xe5\x8f\xa3\xe4\xbb\xa4"],
-    keys: ["\xe5\xaf\x86\xe9\x92\xa5"],
-  },
-  // 令牌
-  { byte: 0xe4, passwords: [], keys: ["\xe4\xbb\xa4\xe7\x89\x8c"] },
-  // パスワード; トークン
-  {
-    byte: 0xe3,
-    passwords: ["\xe3\x83\x91\xe3\x82\xb9\xe3\x83\xaf\xe3\x83\xbc\xe3\x83\x89"],
-    keys: ["\xe3\x83\x88\xe3\x83\xbc\xe3\x82\xaf\xe3\x83\xb3"],
-  },
-]
+export const SPOKEN = {
+  passwords: [
+    // арол, АРОЛ
+    "\xd0\xb0\xd1\x80\xd0\xbe\xd0\xbb",
+    "\xd0\x90\xd0\xa0\xd0\x9e\xd0\x9b",
+    // ontraseña
+    "ontrase\xc3\xb1a",
+    // 密码, 密碼, 口令
+    "\xe5\xaf\x86\xe7\xa0\x81",
+    "\xe5\xaf\x86\xe7\xa2\xbc",
+    "\xe5\x8f\xa3\xe4\xbb\xa4",
+    // パスワード
+    "\xe3\x83\x91\xe3\x82\xb9\xe3\x83\xaf\xe3\x83\xbc\xe3\x83\x89",
+  ],
+  keys: [
+    // окен, люч
+    "\xd0\xbe\xd0\xba\xd0\xb5\xd0\xbd",
+    "\xd0\xbb\xd1\x8e\xd1\x87",
+    // chlüssel
+    "chl\xc3\xbcssel",
+    // 密钥, 令牌
+    "\xe5\xaf\x86\xe9\x92\xa5",
+    "\xe4\xbb\xa4\xe7\x89\x8c",
+    // トークン
+    "\xe3\x83\x88\xe3\x83\xbc\xe3\x82\xaf\xe3\x83\xb3",
+  ],
+} as const

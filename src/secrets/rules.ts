@@ -26,3 +26,6 @@ export const privateTags = (): typeof import("./private.ts") => require("./priva
 
 /** Private keys that are not in PEM. */
 export const otherKeys = (): typeof import("./keys.ts") => require("./keys.ts")
+
+/** The search for all sequences at once, for those that nobody waits for. */
+export const sweeping = (): typeof import("./sweep.ts") => require("./sweep.ts")

@@ -9,7 +9,9 @@ import { HEADS, LITERALS, MIDDLES, ORDINARY, plainGate, WORDS } from "./anchors.
 import { afterEscape, isAlphanumeric, isBeginning, wordBefore } from "./beginning.ts"
 import type { AddSpan } from "./blocks.ts"
 import { tick } from "./clock.ts"
+import { PLUS } from "./introductions.ts"
 import { formats } from "./rules.ts"
+import type { Sought } from "./seek.ts"
 
 /**
  * Matches up to a separator with a long rest, which one position in a thousand has. The groups of a UUID are the most
@@ -22,22 +24,15 @@ type Found = ReturnType<ReturnType<typeof formats>["spanAt"]>
 
 let gates: { separated: RegExp; plain: RegExp } | undefined
 
-export function findTokens(bytes: Buffer, text: string, add: AddSpan): void {
+export function findTokens(text: string, { places }: Sought, add: AddSpan): void {
   gates ??= { separated: separatedGate(), plain: plainGate() }
   findSeparated(text, gates.separated, add)
   findPlain(text, gates.plain, add)
-  // Most texts have none of these, so nothing more is called for them.
-  for (const literal of LITERALS) {
-    const at = bytes.indexOf(literal, 0, "latin1")
-    if (at >= 0) findLiteral(bytes, text, literal, at, isBeginning, add)
-  }
+  for (const literal of LITERALS) findLiteral(text, literal, places(literal), isBeginning, add)
   // A third of them begin alike: most texts have none of these.
-  const isPlus = bytes.indexOf("+A", 0, "latin1") >= 0
-  for (const middle of MIDDLES) {
-    if (!isPlus && middle.startsWith("+A")) continue
-    const at = bytes.indexOf(middle, 0, "latin1")
-    if (at >= 0) findLiteral(bytes, text, middle, at, isMiddle, add)
-  }
+  const isPlus = places(PLUS).length > 0
+  for (const middle of MIDDLES)
+    if (isPlus || !middle.startsWith(PLUS)) findLiteral(text, middle, places(middle), isMiddle, add)
 }
 
 /** No word is longer, with what a colour puts before it. */
@@ -150,18 +145,19 @@ function headAt(text: string, start: number): string {
 }
 
 function findLiteral(
-  bytes: Buffer,
   text: string,
   literal: string,
-  first: number,
+  places: readonly number[],
   isPossible: (text: string, at: number) => boolean,
   add: AddSpan,
 ): void {
-  for (let at = first; at >= 0; at = bytes.indexOf(literal, at, "latin1")) {
+  let past = 0
+  for (const at of places) {
+    if (at < past) continue
     tick()
     const span = isPossible(text, at) ? formats().spanAt(text, literal, at) : undefined
     if (span !== undefined) add(span.start, span.end)
-    at = Math.max(at + 1, span?.end ?? pastFailure(text, at, literal))
+    past = span?.end ?? pastFailure(text, at, literal)
   }
 }
 

@@ -6,6 +6,7 @@ import { ANCHORS_FILE, anchorsFile, ROWS_FILE, rowsFile } from "../../../build/a
 import { FILTERED, filterLines, filterText } from "../../../src/secrets/filter.ts"
 import { anchorsOf, expressionOf, parseShape } from "../../../src/secrets/formats/shape.ts"
 import { FORMATS } from "../../../src/secrets/formats/table.ts"
+import { seekEach } from "../../../src/secrets/seek.ts"
 import { findTokens } from "../../../src/secrets/tokens.ts"
 import { type Length, Samples, SURROUNDINGS } from "../../support/format-samples.ts"
 
@@ -46,7 +47,7 @@ test("a dot that ends a sentence belongs to no token", () => {
     const text = `\nIt is ${token}. As you know`
     const ends: number[] = []
     let first = text.length
-    findTokens(Buffer.from(text), text, (start, end) => {
+    findTokens(text, seekEach(Buffer.from(text), text), (start, end) => {
       first = Math.min(first, start)
       ends.push(end)
     })
