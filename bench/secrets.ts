@@ -27,6 +27,7 @@ interface Share {
 interface Missed {
   readonly service: string
   readonly place: string
+  readonly kind: string
   readonly before: string
   readonly after: string
 }
@@ -78,7 +79,7 @@ function measure(set: SecretSet, seed: number): { shares: Map<string, Share>; mi
       const verdict = judge(before, after, written)
       count(`${service.isPrefixed ? "with" : "without"} a prefix, ${kind}`, verdict)
       count(`place: ${place.name}`, verdict)
-      if (verdict !== "whole") missed.push({ service: service.name, place: place.name, before, after })
+      if (verdict !== "whole") missed.push({ service: service.name, place: place.name, kind, before, after })
     }
   }
   for (const service of set.services) {

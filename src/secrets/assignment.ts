@@ -1,7 +1,9 @@
 /** How a name and its value are joined: in settings, in languages, in tables and on command lines. Pure. */
 import { bracketedAt, secondArgument, valueBefore } from "./apart.ts"
+import { isChosen, isIrregular, isOpaque, isWords } from "./chosen.ts"
 import { type How, jointAt } from "./joint.ts"
 import { type Introduced, type Name, nameAt, nameEnd } from "./names.ts"
+import { isPlainlySet, isSetting } from "./settings.ts"
 import { type Bare, bareAt, quotedAt, type Value } from "./text.ts"
 import {
   isLetters,
@@ -157,24 +159,31 @@ function bareOf(text: string, name: Name, how: How): Bare {
   return how === "assigned" && isSetting(text, name) ? "line" : "word"
 }
 
-const lineStart = (): RegExp =>
-  /(?:^|[\r\n"]|\\{1,7}[nr])(?:[ \t]|\\{1,7}t){0,40}(?:(?:export|setx?|ENV|ARG|declare -x|readonly|[-+>]|-e|--env|--build-arg|\d{1,6}[\x80-\xff|:]{1,3}|\d{1,6}\\{1,7}t|\$env:)[ \t]{0,4}){0,2}$/
-
-/** Whether the name begins its line, or its string. */
-function isSetting(text: string, { start }: Name): boolean {
-  const from = Math.max(0, start - 64)
-  return lineStart().test((from === 0 ? "" : "x") + text.slice(from, start))
-}
-
 function isSecret(text: string, name: Name, how: How, { start, end }: Value, isQuoted: boolean): boolean {
-  // A key has a digit, unless it is very long.
-  if (name.kind !== "password" && end - start < 20 && !hasDigit(text, start, end)) return false
+  // A key has a digit, unless it is very long, or of odd letters.
+  if (name.kind !== "password" && end - start < 20 && !hasDigit(text, start, end)) {
+    if (name.kind === "key" || end - start < 10 || !isIrregular(text.slice(start, end))) return false
+  }
   const value = text.slice(start, end)
   if (isPlaceholder(value)) return false
   return name.kind === "password"
-    ? isPasswordOf(text, name, how, value, end, isQuoted)
-    : isKeyOf(text, name, how, value, isQuoted)
+    ? isPasswordOf(text, name, how, value, end, isQuoted) || isPlainly(text, name, how, value, end, isQuoted)
+    : isKeyOf(text, name, how, value, isQuoted) || isPlainly(text, name, how, value, end, isQuoted)
 }
+
+/** Whether settings plainly hold it, and it may be what the name says. */
+function isPlainly(text: string, name: Name, how: How, value: string, end: number, isQuoted: boolean): boolean {
+  if (name.kind === "key") return false
+  const start = end - value.length
+  const isValue =
+    name.kind === "password"
+      ? isChosen(value, isQuoted) || (isQuoted && value.includes(" ") && isWords(value))
+      : isOpaque(value)
+  return isValue && !isBarePass(name) && isPlainlySet(text, name, how, start, end, isQuoted)
+}
+
+/** Tests and compilers have passes. */
+const isBarePass = (name: Name): boolean => /^-{0,2}pass$/i.test(name.text)
 
 const structure = (): RegExp => /^(?:[\][{}:,\s\d]|true|false|null)*$/
 
