@@ -1,9 +1,9 @@
 /** How a name and its value are joined: in settings, in languages, in tables and on command lines. Pure. */
 import { bracketedAt, secondArgument, valueBefore } from "./apart.ts"
 import { isChosen, isIrregular, isOpaque, isWords } from "./chosen.ts"
-import { type How, jointAt } from "./joint.ts"
-import { type Introduced, type Name, nameAt, nameEnd } from "./names.ts"
-import { isPlainlySet, isSetting } from "./settings.ts"
+import { type How, type Joint, jointAt } from "./joint.ts"
+import { type Name, nameAt, nameEnd } from "./names.ts"
+import { isPlainlySet, isSetting, isTaken } from "./settings.ts"
 import { type Bare, bareAt, quotedAt, type Value } from "./text.ts"
 import {
   isLetters,
@@ -73,7 +73,7 @@ function behind(text: string, at: number, end: number): Value | undefined {
     if (second !== undefined)
       return isArgumentSecret(text.slice(second.start, second.end)) ? second : undefined
   }
-  const joint = jointAt(text, end)
+  const joint = jointAt(text, end) ?? takenAt(text, at, end)
   if (joint === undefined) return undefined
   const { how, at: start } = joint
   const quoted = quotedAt(text, start) ?? bracketedAt(text, start)
@@ -89,7 +89,11 @@ function behind(text: string, at: number, end: number): Value | undefined {
     return kind === undefined || kind === "key" ? undefined : phrase
   }
   const gap = how === "assigned" && text[start - 1] !== "=" ? belowAt(text, start) : 0
-  if (gap === 0 && !(isOperator(how) ? mayBeBare(text, start) : hasMark(text, start))) return undefined
+  if (
+    gap === 0 &&
+    !(isOperator(how) ? mayBeBare(text, start) : hasMark(text, start) || (how === "spaced" && isTaken(text, at)))
+  )
+    return undefined
   const name = nameAt(text, at, end)
   if (name === undefined) return undefined
   const bare = endedBy(text, name, bareAt(text, start + gap, bareOf(text, name, how)))
@@ -99,6 +103,10 @@ function behind(text: string, at: number, end: number): Value | undefined {
   return isSecret(text, name, gap > 0 ? "said" : how, bare, false) ? bare : undefined
 }
 
+/** A word behind an option or another name that takes one. */
+const takenAt = (text: string, at: number, end: number): Joint | undefined =>
+  text[end] === " " && text[end + 1]! > " " && isTaken(text, at) ? { how: "spaced", at: end + 1 } : undefined
+
 const isArgumentSecret = (value: string): boolean =>
   !isPlaceholder(value) && (isMixed(value) || isRandom(value, 8)) && wordiness(value) < 0.35
 
@@ -107,7 +115,14 @@ function mayBe(text: string, { start, end }: Value): boolean {
   if (end - start < 4) return false
   if (end - start > 7 || !isLetter(text.charCodeAt(start))) return true
   for (let at = start; at < end; at++) if (!isLetter(text.charCodeAt(at))) return true
-  return isLower(text, start, end)
+  return isLower(text, start, end) || hasCapitals(text, start, end)
+}
+
+/** Whether capitals stand within the word, and small letters, too. */
+function hasCapitals(text: string, start: number, end: number): boolean {
+  let capitals = 0
+  for (let at = start + 1; at < end; at++) if (text.charCodeAt(at) < 91) capitals++
+  return capitals > 0 && capitals < end - start - 1
 }
 
 const isOperator = (how: How): boolean => how === "assigned" || how === "element" || how === "named"
@@ -161,6 +176,8 @@ function bareOf(text: string, name: Name, how: How): Bare {
 
 function isSecret(text: string, name: Name, how: How, { start, end }: Value, isQuoted: boolean): boolean {
   // A key has a digit, unless it is very long, or of odd letters.
+  if (name.kind === "pin" || name.kind === "hex")
+    return isDigits(text.slice(start, end), name.kind) && isPlainlySet(text, name, how, start, end, isQuoted)
   if (name.kind !== "password" && end - start < 20 && !hasDigit(text, start, end)) {
     if (name.kind === "key" || end - start < 10 || !isIrregular(text.slice(start, end))) return false
   }
@@ -171,9 +188,14 @@ function isSecret(text: string, name: Name, how: How, { start, end }: Value, isQ
     : isKeyOf(text, name, how, value, isQuoted) || isPlainly(text, name, how, value, end, isQuoted)
 }
 
+const isDigits = (value: string, kind: "pin" | "hex"): boolean =>
+  kind === "pin"
+    ? /^\d{6,12}$/.test(value) && isChosen(value, true)
+    : /^[0-9a-f]{32}$/.test(value) && /[a-f]/.test(value) && /\d/.test(value)
+
 /** Whether settings plainly hold it, and it may be what the name says. */
 function isPlainly(text: string, name: Name, how: How, value: string, end: number, isQuoted: boolean): boolean {
-  if (name.kind === "key") return false
+  if (name.kind === "key" && !/^authorization$/i.test(name.text)) return false
   const start = end - value.length
   const isValue =
     name.kind === "password"
@@ -248,20 +270,23 @@ const isOfSettings = (text: string, { text: name, start, end }: Name): boolean =
 const isQuotedName = (text: string, name: Name): boolean =>
   isCapitals(name) || text.slice(Math.max(0, name.start - 8), name.start) === "invalid "
 
+/** A name of several words. */
+const isLong = (name: Name): boolean => /[a-z][A-Z_-]/.test(name.text)
+
 /** A name in capitals with a word before `KEY`. */
 const isCapitals = (name: Name): boolean => /^[A-Z\d]+_[A-Z_\d]+$/.test(name.text)
 
-const LEAST: Readonly<Record<Exclude<Introduced, "password">, number>> = { secret: 14, key: 20 }
+const LEAST: Readonly<Record<"secret" | "key", number>> = { secret: 14, key: 20 }
 
 function isKeyOf(text: string, name: Name, how: How, value: string, isQuoted: boolean): boolean {
-  const kind = name.kind as Exclude<Introduced, "password">
+  const kind = name.kind as "secret" | "key"
   // Schemes like `AWS4-HMAC-SHA256` are in capitals.
   const isHeader = /^authorization$/i.test(name.text) && /[a-z]/.test(value)
   if (isRandom(value, isHeader ? LEAST.secret : LEAST[kind])) {
     if (
       kind === "key" &&
       (isUuid(value)
-        ? !/^authorization$/i.test(name.text) && !isCapitals(name)
+        ? !/^authorization$/i.test(name.text) && !isCapitals(name) && !(isLong(name) && isOperator(how))
         : how === "spaced" && !isArgument(text, name) && !(isQuoted && isQuotedName(text, name)))
     )
       return false

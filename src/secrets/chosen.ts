@@ -4,7 +4,7 @@ import { hasFewer } from "./variety.ts"
 
 /** In names of fields, of types and of where a password is kept; what stands for one; and what is said of one. */
 const meant = (): RegExp =>
-  /pass(?:w|p|c|\b|_|$)|pwd|secret|token|key|cred|auth|user|admin|login|your|example|sample|test|change|default|dummy|fake|hidden|redact|none|null|undefined|true|false|string|bytes|type|field|input|label|text|valid|value|param|arg(?:$|s|v|_)|config|setting|option|env|var(?:$|s|_|i)|file|path|prompt|require|element|control|button|schema|object|array|number|class|func|method|module|index|name|vault|keyring|kms|(?:^|\W)(?:sha|md5)|encrypt|hash|crypt|generat|random|current|confirm|forg[eo]t|reset|empty|unset|encod|base64|mysql|postgres|mongo|redis|format|http|json|yaml|html|plugin|policy|mode/i
+  /pass(?:w|p|c|\b|_|$)|pwd|secret|token|(?<!mon|tur|hoc|joc)key|cred|auth|user|admin|login|your|example|sample|test|change|default|dummy|fake|hidden|redact|none|null|undefined|true|false|string|bytes|type|field|input|label|text|valid|value|param|arg(?:$|s|v|_)|config|setting|option|env|var(?:$|s|_|i)|file|path|prompt|require|element|control|button|schema|object|array|number|class|func|method|module|index|name|vault|keyring|kms|(?:^|\W)(?:sha|md5)|encrypt|hash|crypt|generat|random|current|confirm|forg[eo]t|reset|empty|unset|encod|base64|mysql|postgres|mongo|redis|format|http|json|yaml|html|plugin|policy|mode/i
 
 /** The digits in order, from where an example begins. */
 const COUNTED = "12345678901234567890 01234567890 98765432109876543210"
@@ -15,7 +15,7 @@ export function isChosen(value: string, isQuoted: boolean): boolean {
   if (value.length > 64 || meant().test(value)) return false
   if (/^\d{6,20}$/.test(value)) return !COUNTED.includes(value) && !hasFewer(3, value)
   if (/^[a-z]+$/.test(value)) return isWord(value)
-  if (isIrregular(value)) return true
+  if (isIrregular(value.replace("=", ""), 0.5)) return true
   // `Lantern7` and the like are told elsewhere.
   if (/^(?:[A-Z][a-z]{2,12}){2,4}\d{0,4}[!?.]?$/.test(value)) return true
   if (/^[A-Za-z]{2,14}(?:[-_][A-Za-z\d]{1,14}){1,5}[!?.]?$/.test(value)) return !/^[A-Z_]+$/.test(value)
@@ -46,13 +46,14 @@ export function isWords(value: string): boolean {
 }
 
 /** Whether capitals and small letters alternate as in no word or name. */
-export function isIrregular(value: string): boolean {
+export function isIrregular(value: string, most = 0.34): boolean {
   if (!/^[A-Za-z]+$/.test(value)) return false
-  if (/^(?:[A-Z]{16,}|[a-z]{14,})$/.test(value)) return wordiness(value) < 0.34
+  // No name of 16 capitals lacks a `_`.
+  if (/^(?:[A-Z]{16,}|[a-z]{14,})$/.test(value)) return wordiness(value) < (value < "a" ? 0.45 : 0.34)
   let turns = 0
   for (let at = 2; at < value.length; at++)
     if (value.charCodeAt(at) > 96 !== value.charCodeAt(at - 1) > 96) turns++
-  return turns >= Math.max(2, value.length * 0.25) && !/^(?:[A-Z]?[a-z]{3,})+$/.test(value) && wordiness(value) < 0.34
+  return turns >= Math.max(2, value.length * 0.25) && !/^(?:[A-Z]?[a-z]{3,})+$/.test(value) && wordiness(value) < most
 }
 
 /** Whether it may be a key where nothing else has such a name: not only random text, but hardly a name. */

@@ -149,7 +149,7 @@ function mayBeNamed(text: string, start: number, end: number): boolean {
       isMarked ||= code < 0x3a && code > 0x2f
       hasCapital ||= code > 0x40 && code < 0x5b
       // On lines below there are hashes, dates and paths.
-      if ((isMarked && run > (lines === 0 ? 7 : 11)) || (hasCapital && run > 19)) return true
+      if ((isMarked && run > (lines === 0 ? 7 : 11)) || (hasCapital && run > (lines === 0 ? 13 : 19))) return true
       continue
     }
     if (run > 1 && ++words === MOST_WORDS) return false

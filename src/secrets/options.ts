@@ -1,10 +1,11 @@
 /** Finds secrets after commands, headers and statements that take them without a name. Pure. */
 import type { INTRODUCTIONS } from "./introductions.ts"
 import { bareAt, quotedAt, type Value } from "./text.ts"
+import { isChosen, isOpaque } from "./chosen.ts"
 import { isMixed, isPlaceholder, isQuotedPassword, isRandom, wordiness } from "./value.ts"
 
 /** A header's value. */
-const header = (): RegExp => /[ \t]{0,4}\\{0,7}["']?(?=[\w.~+/%=-]{14})/y
+const header = (): RegExp => /[ \t]{0,4}\\{0,7}["']?(?=[\w.~+/%=$!^*-]{8})/y
 const user = (): RegExp => /(\\{0,7}["'])?[\w.@+-]{0,64}:/y
 /** `docker login …`, `login: name / …` */
 const passwordOption = (): RegExp =>
@@ -33,6 +34,7 @@ const VALUES: Readonly<Record<(typeof INTRODUCTIONS)[number], () => RegExp>> = {
   SecureString: () => /[ ](?:-String[ ])?(?=\\{0,7}["'])/y,
   "DENTIFIED BY ": () => /(?:PASSWORD )?(?=\\{0,7}["'])/y,
   "dentified by ": () => /(?:password )?(?=\\{0,7}["'])/y,
+  "*:*:": () => /[\w*.-]{1,64}:[\w*.-]{1,64}:/y,
   ":5432:": () => /[\w*.-]{1,64}:[\w*.-]{1,64}:/y,
 }
 
@@ -74,13 +76,35 @@ function behind(
   }
   if (kind === header) {
     const value = bareAt(text, start, "word")
-    return value !== undefined && isKey(text.slice(value.start, value.end)) ? value : undefined
+    if (value === undefined) return undefined
+    const key = text.slice(value.start, value.end)
+    return isKey(key) || (!isPlaceholder(key) && isOpaque(key) && isAuthorization(text, at)) ? value : undefined
   }
   const quoted = quotedAt(text, start)
   if (quoted !== undefined) return passwordIn(text, quoted, true)
-  const bare = bareAt(text, start, introduction === ":5432:" ? "line" : "word")
-  return bare === undefined ? undefined : passwordIn(text, bare, false)
+  const isLine = introduction === ":5432:" || introduction === "*:*:"
+  if (isLine && !lineOf().test(text.slice(Math.max(0, at - 96), at))) return undefined
+  const bare = bareAt(text, start, isLine ? "line" : "word")
+  if (bare === undefined) return undefined
+  const taken = isLine || introduction === "sshpass" || isCommand(text, at, introduction)
+  if (taken && isReal(text.slice(bare.start, bare.end))) return bare
+  return passwordIn(text, bare, false)
 }
+
+/** The beginning of a line of .pgpass, up to its port. */
+const lineOf = (): RegExp => /(?:^|[\r\n"'`]|\\{1,7}[nrt]|[ \t])[\w*.-]{0,80}[:*]{3,6}$|(?:^|[\s"'`]|\\{1,7}[nrt])[\w*.-]{1,80}:5432:$/
+
+const isReal = (value: string): boolean => !isPlaceholder(value) && (isChosen(value, false) || isOpaque(value))
+
+/** Whether what takes a word as its password is a command. */
+function isCommand(text: string, at: number, introduction: (typeof INTRODUCTIONS)[number]): boolean {
+  const before = text.slice(Math.max(0, at - 160), at)
+  if (introduction === "-u ") return /\bcurl [^\n|;]{0,140}$/.test(before)
+  return introduction === "ogin" && /\b(?:docker|podman|helm registry|oc|az|skopeo) l$/.test(before.slice(0, -4))
+}
+
+const isAuthorization = (text: string, at: number): boolean =>
+  /uthorization\\{0,7}["']?(?:\]?\s?[:=,]|\s)\s?\\{0,7}["']?[BbTtAaOo]\w{0,7}.$/.test(text.slice(Math.max(0, at - 48), at))
 
 const isKey = (value: string): boolean => isRandom(value, 14) && !isPlaceholder(value)
 

@@ -37,6 +37,8 @@ export function isPlainlySet(
   if (how !== "assigned") return false
   if (isQuoted || name.text.startsWith("-")) return true
   const next = text[end] ?? "\n"
+  // A header as an argument of a command.
+  if ("\"'".includes(text[name.start - 1] ?? " ") && next === text[name.start - 1]) return true
   if (isVariable(text, name)) return start === name.end + 1 && " \t\r\n\"'\\;&".includes(next)
   if (text[name.end] === "=" && taker().test(text.slice(Math.max(0, name.start - 80), name.start)))
     return " \t\r\n\"'\\;&".includes(next)
@@ -45,7 +47,7 @@ export function isPlainlySet(
 
 /** What stands before a name that takes its value after a blank. */
 const before = (): RegExp =>
-  /(?:(?:ENV|ARG|setx?|setenv|env:set|secrets? set|variables? set)[ \t]{1,4}|-g?x |(?:login|user)(?:[ \t]|\\{1,7}t){1,4}\S{1,64}(?:\s|\\{1,7}[nrt]){1,8})$/
+  /(?:(?:ENV|ARG|setx?|setenv|env:set|secrets? set|variables? set)[ \t]{1,4}|-g?x |(?:login|user)(?:[ \t]|\\{1,7}t){1,4}\S{1,64}(?:\s|\\{1,7}[nrt]){1,8}|\b(?:WITH|LOGIN|ENCRYPTED|(?:ROLE|USER) [\w"'@%\\]{1,64}) )$/i
 
 /** `--password x`, `password x` in .netrc, `ENV PASSWORD x` */
 function isOption(text: string, name: Name, end: number, isQuoted: boolean): boolean {
@@ -54,6 +56,18 @@ function isOption(text: string, name: Name, end: number, isQuoted: boolean): boo
     return isQuoted || /^(?:\\{1,7}[nr]|[\r\n"]|$)/.test(text.slice(end, end + 8)) || isVariableName(name)
   if (!name.text.startsWith("-")) return false
   return isQuoted || /^(?:[ ](?:--?[a-z]|[|>&\\\d]|[\w.-]+[@:/]|ssh)|\\{1,7}[nr]|[\r\n"]|$)/.test(text.slice(end, end + 48))
+}
+
+/** Whether the word found at `at` ends a name that may take a value after a blank. */
+export function isTaken(text: string, at: number): boolean {
+  let start = at
+  while (at - start < 40 && /[\w-]/.test(text[start - 1] ?? " ")) start--
+  if (text[start - 1] === "\\" && "nrt".includes(text[start]!)) start++
+  return (
+    text[start] === "-" ||
+    /^(?:requirepass|masterauth|bindpw)/.test(text.slice(start, start + 12)) ||
+    before().test(text.slice(Math.max(0, start - 96), start))
+  )
 }
 
 const isVariableName = (name: Name): boolean => /^[A-Z][A-Z_\d]+$/.test(name.text)

@@ -62,7 +62,7 @@ describe("filled", () => {
     ["machine git.example.com login deploy password «comet»\n"],
     ["machine git.example.com\n  login deploy\n  password «avmhgsyvyvtevznp»\n"],
     ["*:*:orders:app:«feather»\n"],
-    ["db.example.net:6432:orders:app:«QVZLDJCUMSHWKRJMNLIR»\n"],
+    ["db.example.net:5432:orders:app:«QVZLDJCUMSHWKRJMNLIR»\n"],
     ["$ curl -u deploy:«maplewood» https://api.example.com/"],
     ["$ sshpass -p «lanterns» ssh ops@10.0.0.4"],
     ["$ docker login -u ops -p «idoyrksnof» registry.example.com"],
@@ -91,7 +91,6 @@ describe("not filled", () => {
     // References to where it is kept.
     ["  password: db-credentials\n  passwordKey: admin-password\n"],
     ["DB_PASSWORD=file:/run/secrets/db\n"],
-    ["password: vault:secret/data/web#db\n"],
     ["SESSION_SECRET=session-secret\n"],
     ["existingSecret: redis-auth\nsecret: web-tls\n"],
     // What every example has.
