@@ -42,7 +42,7 @@ function before(text: string, at: number, end: number): Value | undefined {
 }
 
 /** Several words of random letters, as app passwords of Google and some passphrases are. */
-const phrase = (): RegExp => /[a-z]{3,12}(?: [a-z]{3,12}){3,7}(?=["'`]|\s*(?:$|[\r\n|]|\\{1,7}[nr]| --?\w))/y
+const phrase = (): RegExp => /[a-z]{3,12}(?: [a-z]{3,12}){3,7}(?=["'`<]|\s*(?:$|[\r\n|]|\\{1,7}[nr]| --?\w))/y
 
 function phraseAt(text: string, start: number): Value | undefined {
   let blank = start
@@ -51,7 +51,8 @@ function phraseAt(text: string, start: number): Value | undefined {
   const regex = phrase()
   regex.lastIndex = start
   if (!regex.test(text)) return undefined
-  return isPhrase(text.slice(start, regex.lastIndex)) ? { start, end: regex.lastIndex } : undefined
+  const value = text.slice(start, regex.lastIndex)
+  return isPhrase(value) || isWords(value) ? { start, end: regex.lastIndex } : undefined
 }
 
 const hasLetters = (text: string, at: number): boolean =>
@@ -85,8 +86,10 @@ function behind(text: string, at: number, end: number): Value | undefined {
   if (how === "quoted") return undefined
   const phrase = phraseAt(text, start)
   if (phrase !== undefined) {
-    const kind = nameAt(text, at, end)?.kind
-    return kind === undefined || kind === "key" ? undefined : phrase
+    const name = nameAt(text, at, end)
+    if (name === undefined || name.kind === "key") return undefined
+    if (isPhrase(text.slice(phrase.start, phrase.end))) return phrase
+    return name.kind === "password" && isOperator(how) ? phrase : undefined
   }
   const gap = how === "assigned" && text[start - 1] !== "=" ? belowAt(text, start) : 0
   if (
@@ -98,9 +101,20 @@ function behind(text: string, at: number, end: number): Value | undefined {
   if (name === undefined) return undefined
   const bare = endedBy(text, name, bareAt(text, start + gap, bareOf(text, name, how)))
   if (bare === undefined) return undefined
+  const isBlock = gap > 0 && "|>".includes(text[start]!)
   // A value below its name stands alone on its line.
   if (gap > 0 && !/^(?:\\{1,7}[nr]|[\r\n"]|$)/.test(text.slice(bare.end, bare.end + 8))) return undefined
-  return isSecret(text, name, gap > 0 ? "said" : how, bare, false) ? bare : undefined
+  return isSecret(text, name, isBlock ? "element" : gap > 0 ? "said" : how, bare, false) ? bare : undefined
+}
+
+/** The value that a name of another kind introduces, where `may` tells it. */
+export function joinedAt(text: string, end: number, may: (value: string) => boolean): Value | undefined {
+  const joint = jointAt(text, end)
+  if (joint === undefined) return undefined
+  const { how, at } = joint
+  const found =
+    quotedAt(text, at) ?? bareAt(text, at, how === "element" || how === "cell" ? how : "word")
+  return found !== undefined && may(text.slice(found.start, found.end)) ? found : undefined
 }
 
 /** A word behind an option or another name that takes one. */
@@ -142,7 +156,12 @@ function mayBeBare(text: string, start: number): boolean {
   let at = start
   while (isLetter(text.charCodeAt(at)) && at < start + 24) at++
   if (at === start) return !"{[(<>)]},;".includes(text[at] ?? ")") && text[at]! > " "
-  return at > start + 7 || !" ,.;()[]}<>".includes(text[at] ?? " ") || isLower(text, start, at)
+  return (
+    at > start + 7 ||
+    !" ,.;()[]}<>".includes(text[at] ?? " ") ||
+    isLower(text, start, at) ||
+    (at > start + 5 && hasCapitals(text, start, at))
+  )
 }
 
 function hasDigit(text: string, start: number, end: number): boolean {
@@ -179,7 +198,7 @@ function isSecret(text: string, name: Name, how: How, { start, end }: Value, isQ
   if (name.kind === "pin" || name.kind === "hex")
     return isDigits(text.slice(start, end), name.kind) && isPlainlySet(text, name, how, start, end, isQuoted)
   if (name.kind !== "password" && end - start < 20 && !hasDigit(text, start, end)) {
-    if (name.kind === "key" || end - start < 10 || !isIrregular(text.slice(start, end))) return false
+    if ((name.kind === "key" && !isHeader(name)) || end - start < 10 || !isIrregular(text.slice(start, end))) return false
   }
   const value = text.slice(start, end)
   if (isPlaceholder(value)) return false
@@ -195,17 +214,21 @@ const isDigits = (value: string, kind: "pin" | "hex"): boolean =>
 
 /** Whether settings plainly hold it, and it may be what the name says. */
 function isPlainly(text: string, name: Name, how: How, value: string, end: number, isQuoted: boolean): boolean {
-  if (name.kind === "key" && !/^authorization$/i.test(name.text)) return false
+  if (name.kind === "key" && !isHeader(name)) return false
   const start = end - value.length
   const isValue =
     name.kind === "password"
-      ? isChosen(value, isQuoted) || (isQuoted && value.includes(" ") && isWords(value))
+      ? isMixed(value) || isChosen(value, isQuoted) || (isQuoted && value.includes(" ") && isWords(value))
       : isOpaque(value)
-  return isValue && !isBarePass(name) && isPlainlySet(text, name, how, start, end, isQuoted)
+  return isValue && !isBarePass(text, name) && isPlainlySet(text, name, how, start, end, isQuoted)
 }
 
 /** Tests and compilers have passes. */
-const isBarePass = (name: Name): boolean => /^-{0,2}pass$/i.test(name.text)
+const isBarePass = (text: string, name: Name): boolean =>
+  /^-{0,2}pass$/i.test(name.text) &&
+  !/-pass(?:in|out)? $/.test(text.slice(Math.max(0, name.start - 9), name.start))
+
+const isHeader = (name: Name): boolean => /^authorization$/i.test(name.text)
 
 const structure = (): RegExp => /^(?:[\][{}:,\s\d]|true|false|null)*$/
 

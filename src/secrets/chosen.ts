@@ -4,7 +4,7 @@ import { hasFewer } from "./variety.ts"
 
 /** In names of fields, of types and of where a password is kept; what stands for one; and what is said of one. */
 const meant = (): RegExp =>
-  /pass(?:w|p|c|\b|_|$)|pwd|secret|token|(?<!mon|tur|hoc|joc)key|cred|auth|user|admin|login|your|example|sample|test|change|default|dummy|fake|hidden|redact|none|null|undefined|true|false|string|bytes|type|field|input|label|text|valid|value|param|arg(?:$|s|v|_)|config|setting|option|env|var(?:$|s|_|i)|file|path|prompt|require|element|control|button|schema|object|array|number|class|func|method|module|index|name|vault|keyring|kms|(?:^|\W)(?:sha|md5)|encrypt|hash|crypt|generat|random|current|confirm|forg[eo]t|reset|empty|unset|encod|base64|mysql|postgres|mongo|redis|format|http|json|yaml|html|plugin|policy|mode/i
+  /pass(?:w|p|c|\b|_|$)|pwd|secret|token|(?<!mon|tur|hoc|joc)key|cred|auth|user|admin|login|your|example|sample|test|change|default|dummy|fake|hidden|redact|none|null|undefined|true|false|string|bytes|type|field|input|label|text|valid|value|param|arg(?:$|s|v|_)|config|setting|option|env|var(?:$|s|_|i)|file|path|prompt|require|element|control|button|schema|object|array|number|class|func|method|module|index|name|vault|keyring|kms|(?:^|\W)(?:sha|md5)|encrypt|hash|crypt|generat|random|current|confirm|forg[eo]t|reset|empty|\bunset|encod|base64|mysql|postgres|mongo|redis|format|http|json|yaml|html|plugin|policy|mode/i
 
 /** The digits in order, from where an example begins. */
 const COUNTED = "12345678901234567890 01234567890 98765432109876543210"
@@ -15,7 +15,7 @@ export function isChosen(value: string, isQuoted: boolean): boolean {
   if (value.length > 64 || meant().test(value)) return false
   if (/^\d{6,20}$/.test(value)) return !COUNTED.includes(value) && !hasFewer(3, value)
   if (/^[a-z]+$/.test(value)) return isWord(value)
-  if (isIrregular(value.replace("=", ""), 0.5)) return true
+  if (isIrregular(value.replace(/[=:/.-]/, ""), 0.5)) return true
   // `Lantern7` and the like are told elsewhere.
   if (/^(?:[A-Z][a-z]{2,12}){2,4}\d{0,4}[!?.]?$/.test(value)) return true
   if (/^[A-Za-z]{2,14}(?:[-_][A-Za-z\d]{1,14}){1,5}[!?.]?$/.test(value)) return !/^[A-Z_]+$/.test(value)
@@ -25,7 +25,7 @@ export function isChosen(value: string, isQuoted: boolean): boolean {
   return (
     /[A-Za-z]/.test(value) &&
     /^[^\s"`\\<>{}[\],;]+$/.test(value) &&
-    /\d|[!@#$%^*+~]/.test(value) &&
+    /\d|[!@#$%^*+~]|\)\w/.test(value) &&
     !/^[\w$.]+\([^)]*\)?$|=>|^[\w-]+=|^[@$%&(!./~-]|:\/\/|^[\w.]+[/:]\D*$|\$\{|\{\{/.test(value)
   )
 }

@@ -131,12 +131,13 @@ const MOST_LINES = 3
  */
 function mayBeNamed(text: string, start: number, end: number): boolean {
   // Passwords may be like any word. Or the value comes first: "… is the key".
-  if ("pP".includes(text[start]!) || text.slice(start - 24, start).includes(" is ")) return true
+  if ("pP".includes(text[start]!) || text.startsWith("authtok", start) || text.slice(start - 24, start).includes(" is ")) return true
   let words = 0
   let lines = 0
   let run = 0
   let isMarked = false
   let hasCapital = false
+  let isSmall = true
   for (let at = end; at < end + FARTHEST; at++) {
     const code = text.charCodeAt(at)
     if (
@@ -148,8 +149,9 @@ function mayBeNamed(text: string, start: number, end: number): boolean {
       run++
       isMarked ||= code < 0x3a && code > 0x2f
       hasCapital ||= code > 0x40 && code < 0x5b
+      isSmall &&= code > 0x60
       // On lines below there are hashes, dates and paths.
-      if ((isMarked && run > (lines === 0 ? 7 : 11)) || (hasCapital && run > (lines === 0 ? 13 : 19))) return true
+      if ((isMarked && run > (lines === 0 ? 7 : 11)) || (hasCapital && run > (lines === 0 ? 13 : 19)) || (isSmall && run > 15)) return true
       continue
     }
     if (run > 1 && ++words === MOST_WORDS) return false
@@ -159,6 +161,7 @@ function mayBeNamed(text: string, start: number, end: number): boolean {
     run = 0
     isMarked = false
     hasCapital = false
+    isSmall = lines === 0
   }
   return false
 }

@@ -156,6 +156,7 @@ function kindOf(words: string[], preceding: string, next: string | undefined): I
     case "certificate":
       return before === "app" ? "hex" : undefined
     case "keystring":
+      return "secret"
     case "authorization":
       return "key"
     case "auth":

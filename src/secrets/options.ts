@@ -1,6 +1,7 @@
 /** Finds secrets after commands, headers and statements that take them without a name. Pure. */
 import type { INTRODUCTIONS } from "./introductions.ts"
 import { bareAt, quotedAt, type Value } from "./text.ts"
+import { joinedAt } from "./assignment.ts"
 import { isChosen, isOpaque } from "./chosen.ts"
 import { isMixed, isPlaceholder, isQuotedPassword, isRandom, wordiness } from "./value.ts"
 
@@ -25,6 +26,9 @@ const VALUES: Readonly<Record<(typeof INTRODUCTIONS)[number], () => RegExp>> = {
   sshpass: () => /[ ]{1,4}-p[ ]?/y,
   mysql: () => /(?:dump|admin)?[^\n;|&\\]{0,160}?[ ]-p(?=[^ ])/y,
   ogin: passwordOption,
+  OGIN: passwordOption,
+  EPORTER_ID: passwordOption,
+  eporter_id: passwordOption,
   // Spanish and Portuguese: clave, senha.
   lave: () => /(?: (?:de|del|para) [\w.@-]{1,24})?(?: es:?|:)[ ]/y,
   enha: () => /(?: (?:de|do|da|para) [\w.@-]{1,24})?(?: (?:\xc3\xa9|e):?|:)[ ]/y,
@@ -48,9 +52,14 @@ export function introducedAt(
   introduction: (typeof INTRODUCTIONS)[number],
   at: number,
 ): Value | undefined {
-  if (introduction === "ogin") return loginAt(text, at) ?? behind(text, at, introduction, passwordOption)
+  if (introduction === "OGIN" || introduction.endsWith("D") || introduction === "eporter_id")
+    return joinedAt(text, at, isHex)
+  if (introduction === "ogin") return loginAt(text, at) ?? joinedAt(text, at, isHex) ?? behind(text, at, introduction, passwordOption)
   return behind(text, at, introduction, VALUES[introduction])
 }
+
+/** No name of a user, and no number of a record, is so long. */
+const isHex = (value: string): boolean => /^[0-9a-f]{40,64}$/.test(value) && /[a-f]/.test(value)
 
 function loginAt(text: string, at: number): Value | undefined {
   const regex = login()
@@ -81,15 +90,20 @@ function behind(
     return isKey(key) || (!isPlaceholder(key) && isOpaque(key) && isAuthorization(text, at)) ? value : undefined
   }
   const quoted = quotedAt(text, start)
-  if (quoted !== undefined) return passwordIn(text, quoted, true)
+  if (quoted !== undefined)
+    return passwordIn(text, quoted, true) ??
+      (TAKING.includes(introduction) && isReal(text.slice(quoted.start, quoted.end)) ? quoted : undefined)
   const isLine = introduction === ":5432:" || introduction === "*:*:"
   if (isLine && !lineOf().test(text.slice(Math.max(0, at - 96), at))) return undefined
   const bare = bareAt(text, start, isLine ? "line" : "word")
   if (bare === undefined) return undefined
-  const taken = isLine || introduction === "sshpass" || isCommand(text, at, introduction)
+  const taken = isLine || introduction === "sshpass" || introduction === "redis-cli" || introduction === "mysql" || isCommand(text, at, introduction)
   if (taken && isReal(text.slice(bare.start, bare.end))) return bare
   return passwordIn(text, bare, false)
 }
+
+/** After these, nothing but a password follows. */
+const TAKING: readonly string[] = ["sshpass", "redis-cli", "mysql", "DENTIFIED BY ", "dentified by ", "SecureString"]
 
 /** The beginning of a line of .pgpass, up to its port. */
 const lineOf = (): RegExp => /(?:^|[\r\n"'`]|\\{1,7}[nrt]|[ \t])[\w*.-]{0,80}[:*]{3,6}$|(?:^|[\s"'`]|\\{1,7}[nrt])[\w*.-]{1,80}:5432:$/

@@ -3,7 +3,7 @@ import type { How } from "./joint.ts"
 import type { Name } from "./names.ts"
 
 const lineStart = (): RegExp =>
-  /(?:^|[\r\n"]|\\{1,7}[nr])(?:[ \t]|\\{1,7}t){0,40}(?:(?:export|setx?|ENV|ARG|declare -x|readonly|[-+>]|-e|--env|--build-arg|\d{1,6}[\x80-\xff|:]{1,3}|\d{1,6}\\{1,7}t|\$env:)[ \t]{0,4}){0,2}$/
+  /(?:^|[\r\n"]|\\{1,7}[nr])(?:[ \t]|\\{1,7}t){0,40}(?:(?:export|setx?|ENV|ARG|declare -x|readonly|[-+>]|-e|--env|--build-arg|\d{1,6}[\x80-\xff|:]{1,3}|\d{1,6}\\{1,7}t|\$env:)[ \t]{0,4}){0,2}(?:[\w.-]{1,24}:)?$/
 
 /** Whether the name begins its line, or its string. */
 export function isSetting(text: string, { start }: Name): boolean {
@@ -13,7 +13,7 @@ export function isSetting(text: string, { start }: Name): boolean {
 
 /** Commands and options that take a name and its value, and pairs before it, as in a query or a connection string. */
 const taker = (): RegExp =>
-  /(?:(?:^|\s)-{1,2}(?:set(?:-string)?|from-literal|var|env|e|D|build-arg|extra-vars|param|property|data|d|F)[ =]?\\{0,7}["']?|(?:secrets?|config|env):?[ ]?set[ ]|[?&;][ ]?|\w=[^\s"'=]{1,64}[ ,]\\{0,7}["']?)$/
+  /(?:(?:^|\s)-{1,2}(?:set(?:-string)?|from-literal|var|env|e|D|build-arg|extra-vars|param|property|data|d|F)[ =]?\\{0,7}["']?|(?:secrets?|config|env):?[ ]?set[ ]|\bput \S{1,64} |[?&;][ ]?|ookie: ?|\/:|\w=[^\s"'=]{1,64}[ ,]\\{0,7}["']?)$/
 
 /** Whether nothing but a comment follows on the line. */
 const isLast = (text: string, end: number): boolean =>
@@ -33,17 +33,26 @@ export function isPlainlySet(
   isQuoted: boolean,
 ): boolean {
   if (how === "element" || how === "named") return true
+  // `define("NAME", "…")`
+  if (how === "quoted") return isVariableName(name)
   if (how === "spaced") return isOption(text, name, end, isQuoted)
   if (how !== "assigned") return false
   if (isQuoted || name.text.startsWith("-")) return true
-  const next = text[end] ?? "\n"
   // A header as an argument of a command.
-  if ("\"'".includes(text[name.start - 1] ?? " ") && next === text[name.start - 1]) return true
-  if (isVariable(text, name)) return start === name.end + 1 && " \t\r\n\"'\\;&".includes(next)
+  const mark = text[name.start - 1] ?? " "
+  if ("\"'".includes(mark) && text.slice(end, end + 8).replace(/^\\+/, "").startsWith(mark)) return true
+  if (isVariable(text, name)) return start === name.end + 1 && endsWord(text, end)
   if (text[name.end] === "=" && taker().test(text.slice(Math.max(0, name.start - 80), name.start)))
-    return " \t\r\n\"'\\;&".includes(next)
+    return endsWord(text, end)
   return isLast(text, end) && isSetting(text, name)
 }
+
+/** Whether a word ends here that is the whole value: what follows is not a third and a fourth word of it. */
+const endsWord = (text: string, end: number): boolean =>
+  " \t\r\n\"'\\;&".includes(text[end] ?? "\n") &&
+  !/^ (?!(?:npm|npx|yarn|pnpm|bun|make|docker|cargo|go|sudo|kubectl|exec) )[a-z]{3,12} [a-z]{3,12}(?: [a-z]|["'\\\r\n]|$)/.test(
+    text.slice(end, end + 48),
+  )
 
 /** What stands before a name that takes its value after a blank. */
 const before = (): RegExp =>
