@@ -42,10 +42,10 @@ function before(text: string, at: number, end: number): Value | undefined {
 }
 
 /** Several words of random letters, as app passwords of Google and some passphrases are. */
-const phrase = (): RegExp => /[a-z]{3,12}(?: [a-z]{3,12}){3,7}(?=["'`<]|\s*(?:$|[\r\n|]|\\{1,7}[nr]| --?\w))/y
+const phrase = (): RegExp => /[A-Za-z][a-z]{2,11}(?: (?:[a-z]{3,12}|\d{1,6}\b)){3,7}(?=["'`<]|\s*(?:$|[\r\n|]|\\{1,7}[nr]| --?\w))/y
 
 function phraseAt(text: string, start: number): Value | undefined {
-  let blank = start
+  let blank = start + 1
   while (blank < start + 13 && text.charCodeAt(blank) > 96 && text.charCodeAt(blank) < 123) blank++
   if (blank < start + 3 || text[blank] !== " " || !hasLetters(text, blank + 1)) return undefined
   const regex = phrase()
@@ -198,7 +198,7 @@ function isSecret(text: string, name: Name, how: How, { start, end }: Value, isQ
   if (name.kind === "pin" || name.kind === "hex")
     return isDigits(text.slice(start, end), name.kind) && isPlainlySet(text, name, how, start, end, isQuoted)
   if (name.kind !== "password" && end - start < 20 && !hasDigit(text, start, end)) {
-    if ((name.kind === "key" && !isHeader(name)) || end - start < 10 || !isIrregular(text.slice(start, end))) return false
+    if ((name.kind === "key" && !isHeader(name)) || end - start < 8 || !isIrregular(text.slice(start, end))) return false
   }
   const value = text.slice(start, end)
   if (isPlaceholder(value)) return false
@@ -218,8 +218,10 @@ function isPlainly(text: string, name: Name, how: How, value: string, end: numbe
   const start = end - value.length
   const isValue =
     name.kind === "password"
-      ? isMixed(value) || isChosen(value, isQuoted) || (isQuoted && value.includes(" ") && isWords(value))
+      ? (!/\s/.test(value) && isMixed(value)) || isChosen(value, isQuoted) || (isQuoted && value.includes(" ") && isWords(value))
       : isOpaque(value)
+  // "Passwort: erforderlich"
+  if (!isQuoted && how === "assigned" && /^[A-Z][a-z]+$/.test(name.text) && /^[a-z]+$/.test(value)) return false
   return isValue && !isBarePass(text, name) && isPlainlySet(text, name, how, start, end, isQuoted)
 }
 

@@ -4,7 +4,7 @@ import { hasFewer } from "./variety.ts"
 
 /** In names of fields, of types and of where a password is kept; what stands for one; and what is said of one. */
 const meant = (): RegExp =>
-  /pass(?:w|p|c|\b|_|$)|pwd|secret|token|(?<!mon|tur|hoc|joc)key|cred|auth|user|admin|login|your|example|sample|test|change|default|dummy|fake|hidden|redact|none|null|undefined|true|false|string|bytes|type|field|input|label|text|valid|value|param|arg(?:$|s|v|_)|config|setting|option|env|var(?:$|s|_|i)|file|path|prompt|require|element|control|button|schema|object|array|number|class|func|method|module|index|name|vault|keyring|kms|(?:^|\W)(?:sha|md5)|encrypt|hash|crypt|generat|random|current|confirm|forg[eo]t|reset|empty|\bunset|encod|base64|mysql|postgres|mongo|redis|format|http|json|yaml|html|plugin|policy|mode/i
+  /pass(?:w|p|c|\b|_|$)|pwd|secret|token|(?<!mon|tur|hoc|joc)key|cred|auth|user|admin|login|your|example|sample|test|change|default|dummy|fake|hidden|redact|none|null|undefined|true|false|string|bytes|type|field|input|label|text|valid|value|param|arg(?:$|s|v|_)|config|setting|option|env|var(?:$|s|_|i)|file|path|prompt|require|element|control|button|schema|object|array|number|class|func|method|module|index|name|vault|keyring|kms|(?:^|\W)sha-?\d|md5|^latin|^utf|encrypt|hash|crypt|generat|random|current|confirm|forg[eo]t|reset|empty|\bunset|encod|base64|mysql|postgres|mongo|redis|format|http|json|yaml|html|plugin|policy|mode/i
 
 /** The digits in order, from where an example begins. */
 const COUNTED = "12345678901234567890 01234567890 98765432109876543210"
@@ -59,7 +59,8 @@ export function isIrregular(value: string, most = 0.34): boolean {
 /** Whether it may be a key where nothing else has such a name: not only random text, but hardly a name. */
 export function isOpaque(value: string): boolean {
   if (value.length < 8 || value.length > 512 || !/^[\w.~+/%=:@!$^*#&?-]+$/.test(value)) return false
-  if (!/\d/.test(value)) return value.length >= 10 && isIrregular(value) && !meant().test(value.slice(0, 64))
+  if (!/\d/.test(value))
+    return isIrregular(value, value.length < 10 ? 0.2 : 0.34) && !meant().test(value.slice(0, 64))
   if (!/[A-Za-z]/.test(value)) return false
   // Names, versions, paths and sizes.
   if (/^[A-Za-z]+[-_.]?\d{1,4}$|^v?\d+\.|^[./]|^[a-z]{3,}[-_][a-z]{3,}|\.\w{2,4}$|^\d+[a-z]{1,3}$|:\/\//i.test(value))

@@ -27,7 +27,7 @@ const NO_PASSWORD =
   " forgot reset show hide toggle is has needs need require requires required no invalid wrong missing min max change weak strong update native "
 /** A word before `token` or `secret` with which it is none. */
 const NO_TOKEN =
-  " csrf xsrf next page continuation sync cancel cancellation design syntax max min num n eos bos pad unk mask sep cls special stop input output prompt completion lex css color colour theme start end first last prev previous current delimiter bracket dollar keyword comment injection provider lookahead cursor change watch resume line operator error scope parent child per total is has no the by missing "
+  " csrf xsrf idempotency lock next page continuation sync cancel cancellation design syntax max min num n eos bos pad unk mask sep cls special stop input output prompt completion lex css color colour theme start end first last prev previous current delimiter bracket dollar keyword comment injection provider lookahead cursor change watch resume line operator error scope parent child per total is has no the by missing "
 const SECRET_KEYS =
   " api secret access auth private encryption encrypt signing sign master shared account license service admin app application client storage subscription webhook session hmac jwt crypto cipher aes deploy stripe openai aws consumer integration server rest write partner merchant security sas live test prod project team org provisioning functions host site developer personal api-key ssh datadog anthropic sendgrid twilio github record ingest gateway wallet recovery unseal cluster gossip vpn "
 /** A word before `seed` with which it is one of one-time passwords or of a wallet. */
@@ -49,7 +49,7 @@ const isNamePart = (code: number): boolean =>
   code === 0x2e
 
 /** The last words of names in Java's properties. */
-const DOTTED = [".base", ".hash", ".private"]
+const DOTTED = [".base", ".hash", ".private", ".id", ".certificate", ".code"]
 
 const endsWith = (text: string, at: number, part: string): boolean =>
   text.startsWith(part, at) && !isNamePart(text.charCodeAt(at + part.length))

@@ -2,11 +2,11 @@
 import type { INTRODUCTIONS } from "./introductions.ts"
 import { bareAt, quotedAt, type Value } from "./text.ts"
 import { joinedAt } from "./assignment.ts"
-import { isChosen, isOpaque } from "./chosen.ts"
+import { isChosen, isOpaque, isWords } from "./chosen.ts"
 import { isMixed, isPlaceholder, isQuotedPassword, isRandom, wordiness } from "./value.ts"
 
 /** A header's value. */
-const header = (): RegExp => /[ \t]{0,4}\\{0,7}["']?(?=[\w.~+/%=$!^*-]{8})/y
+const header = (): RegExp => /[ \t]{0,4}\\{0,7}["']?(?=[\w.~+/%=$!^*:-]{8})/y
 const user = (): RegExp => /(\\{0,7}["'])?[\w.@+-]{0,64}:/y
 /** `docker login …`, `login: name / …` */
 const passwordOption = (): RegExp =>
@@ -27,8 +27,8 @@ const VALUES: Readonly<Record<(typeof INTRODUCTIONS)[number], () => RegExp>> = {
   mysql: () => /(?:dump|admin)?[^\n;|&\\]{0,160}?[ ]-p(?=[^ ])/y,
   ogin: passwordOption,
   OGIN: passwordOption,
-  EPORTER_ID: passwordOption,
-  eporter_id: passwordOption,
+  eporter: passwordOption,
+  EPORTER: passwordOption,
   // Spanish and Portuguese: clave, senha.
   lave: () => /(?: (?:de|del|para) [\w.@-]{1,24})?(?: es:?|:)[ ]/y,
   enha: () => /(?: (?:de|do|da|para) [\w.@-]{1,24})?(?: (?:\xc3\xa9|e):?|:)[ ]/y,
@@ -52,8 +52,11 @@ export function introducedAt(
   introduction: (typeof INTRODUCTIONS)[number],
   at: number,
 ): Value | undefined {
-  if (introduction === "OGIN" || introduction.endsWith("D") || introduction === "eporter_id")
-    return joinedAt(text, at, isHex)
+  if (introduction === "OGIN") return joinedAt(text, at, isHex)
+  if (introduction === "eporter" || introduction === "EPORTER")
+    return /^[ ._-]?id/i.test(text.slice(at, at + 3))
+      ? joinedAt(text, at + (/[a-z]/i.test(text[at]!) ? 2 : 3), isHex)
+      : undefined
   if (introduction === "ogin") return loginAt(text, at) ?? joinedAt(text, at, isHex) ?? behind(text, at, introduction, passwordOption)
   return behind(text, at, introduction, VALUES[introduction])
 }
@@ -108,7 +111,7 @@ const TAKING: readonly string[] = ["sshpass", "redis-cli", "mysql", "DENTIFIED B
 /** The beginning of a line of .pgpass, up to its port. */
 const lineOf = (): RegExp => /(?:^|[\r\n"'`]|\\{1,7}[nrt]|[ \t])[\w*.-]{0,80}[:*]{3,6}$|(?:^|[\s"'`]|\\{1,7}[nrt])[\w*.-]{1,80}:5432:$/
 
-const isReal = (value: string): boolean => !isPlaceholder(value) && (isChosen(value, false) || isOpaque(value))
+const isReal = (value: string): boolean => !isPlaceholder(value) && (isChosen(value, false) || isOpaque(value) || isWords(value))
 
 /** Whether what takes a word as its password is a command. */
 function isCommand(text: string, at: number, introduction: (typeof INTRODUCTIONS)[number]): boolean {
@@ -118,7 +121,7 @@ function isCommand(text: string, at: number, introduction: (typeof INTRODUCTIONS
 }
 
 const isAuthorization = (text: string, at: number): boolean =>
-  /uthorization\\{0,7}["']?(?:\]?\s?[:=,]|\s)\s?\\{0,7}["']?[BbTtAaOo]\w{0,7}.$/.test(text.slice(Math.max(0, at - 48), at))
+  /uthorization\\{0,7}["']?(?:\]?\s?[:=,]|\s|, ?\\{0,7}"value\\{0,7}":)\s?\\{0,7}["']?[BbTtAaOo]\w{0,7}.$/.test(text.slice(Math.max(0, at - 48), at))
 
 const isKey = (value: string): boolean => isRandom(value, 14) && !isPlaceholder(value)
 

@@ -34,7 +34,7 @@ export function isPlainlySet(
 ): boolean {
   if (how === "element" || how === "named") return true
   // `define("NAME", "…")`
-  if (how === "quoted") return isVariableName(name)
+  if (how === "quoted") return isVariableName(name) && setter().test(text.slice(Math.max(0, name.start - 24), name.start))
   if (how === "spaced") return isOption(text, name, end, isQuoted)
   if (how !== "assigned") return false
   if (isQuoted || name.text.startsWith("-")) return true
@@ -47,10 +47,13 @@ export function isPlainlySet(
   return isLast(text, end) && isSetting(text, name)
 }
 
+/** Functions that set or read a variable of the environment. */
+const setter = (): RegExp => /(?:define|env|environ\.get|setenv|setProperty)\(\s?\\{0,7}["']$|"String", ?\\{0,7}"$/i
+
 /** Whether a word ends here that is the whole value: what follows is not a third and a fourth word of it. */
 const endsWord = (text: string, end: number): boolean =>
   " \t\r\n\"'\\;&".includes(text[end] ?? "\n") &&
-  !/^ (?!(?:npm|npx|yarn|pnpm|bun|make|docker|cargo|go|sudo|kubectl|exec) )[a-z]{3,12} [a-z]{3,12}(?: [a-z]|["'\\\r\n]|$)/.test(
+  !/^ (?!(?:npm|npx|yarn|pnpm|bun|make|docker|cargo|go|sudo|kubectl|exec) )(?:[a-z]{3,12} ){2}[a-z]{3,12}(?![\w./-])/.test(
     text.slice(end, end + 48),
   )
 
