@@ -42,7 +42,7 @@ function before(text: string, at: number, end: number): Value | undefined {
 }
 
 /** Several words of random letters, as app passwords of Google and some passphrases are. */
-const phrase = (): RegExp => /[A-Za-z][a-z]{2,11}(?: (?:[a-z]{3,12}|\d{1,6}\b)){3,7}(?=["'`<]|\s*(?:$|[\r\n|]|\\{1,7}[nr]| --?\w))/y
+const phrase = (): RegExp => /[A-Za-z][a-z]{2,11}(?: (?:[a-z]{3,12}|\d{1,6}\b)){3,7}(?=["'`<]|\s*(?:$|[\r\n|]|\\{1,7}["nr]| --?\w))/y
 
 function phraseAt(text: string, start: number): Value | undefined {
   let blank = start + 1
@@ -84,7 +84,8 @@ function behind(text: string, at: number, end: number): Value | undefined {
     return name !== undefined && isSecret(text, name, how, quoted, true) ? quoted : undefined
   }
   if (how === "quoted") return undefined
-  const phrase = phraseAt(text, start)
+  const isBlock = how === "assigned" && "|>".includes(text[start] ?? " ")
+  const phrase = phraseAt(text, isBlock ? start + belowAt(text, start) : start)
   if (phrase !== undefined) {
     const name = nameAt(text, at, end)
     if (name === undefined || name.kind === "key") return undefined
@@ -101,10 +102,9 @@ function behind(text: string, at: number, end: number): Value | undefined {
   if (name === undefined) return undefined
   const bare = endedBy(text, name, bareAt(text, start + gap, bareOf(text, name, how)))
   if (bare === undefined) return undefined
-  const isBlock = gap > 0 && "|>".includes(text[start]!)
   // A value below its name stands alone on its line.
   if (gap > 0 && !/^(?:\\{1,7}[nr]|[\r\n"]|$)/.test(text.slice(bare.end, bare.end + 8))) return undefined
-  return isSecret(text, name, isBlock ? "element" : gap > 0 ? "said" : how, bare, false) ? bare : undefined
+  return isSecret(text, name, isBlock && gap > 0 ? "element" : gap > 0 ? "said" : how, bare, false) ? bare : undefined
 }
 
 /** The value that a name of another kind introduces, where `may` tells it. */
@@ -228,7 +228,7 @@ function isPlainly(text: string, name: Name, how: How, value: string, end: numbe
 /** Tests and compilers have passes. */
 const isBarePass = (text: string, name: Name): boolean =>
   /^-{0,2}pass$/i.test(name.text) &&
-  !/-pass(?:in|out)? $/.test(text.slice(Math.max(0, name.start - 9), name.start))
+  !/-pass(?:in|out)? \\{0,7}["']?$/.test(text.slice(Math.max(0, name.start - 16), name.start))
 
 const isHeader = (name: Name): boolean => /^authorization$/i.test(name.text)
 
@@ -311,7 +311,7 @@ function isKeyOf(text: string, name: Name, how: How, value: string, isQuoted: bo
     if (
       kind === "key" &&
       (isUuid(value)
-        ? !/^authorization$/i.test(name.text) && !isCapitals(name) && !(isLong(name) && isOperator(how))
+        ? !/^authorization$/i.test(name.text) && !isCapitals(name) && !(isLong(name) && (isOperator(how) || name.text.startsWith("-")))
         : how === "spaced" && !isArgument(text, name) && !(isQuoted && isQuotedName(text, name)))
     )
       return false

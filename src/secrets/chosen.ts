@@ -45,14 +45,18 @@ export function isWords(value: string): boolean {
   )
 }
 
+const isMingledCase = (value: string): boolean => (value.match(/[a-z][A-Z]|[A-Z][a-z]/g) ?? []).length > value.length / 5
+
 /** Whether capitals and small letters alternate as in no word or name. */
 export function isIrregular(value: string, most = 0.34): boolean {
   if (!/^[A-Za-z]+$/.test(value)) return false
   // No name of 16 capitals lacks a `_`.
   if (/^(?:[A-Z]{16,}|[a-z]{14,})$/.test(value)) return wordiness(value) < (value < "a" ? 0.45 : 0.34)
   let turns = 0
-  for (let at = 2; at < value.length; at++)
-    if (value.charCodeAt(at) > 96 !== value.charCodeAt(at - 1) > 96) turns++
+  for (let at = 1; at < value.length; at++)
+    // A name may begin with a capital.
+    if ((at > 1 || value.charCodeAt(0) > 96) && value.charCodeAt(at) > 96 !== value.charCodeAt(at - 1) > 96) turns++
+  if (most > 0.34 && turns > 0 && wordiness(value) < 0.17) return true
   return turns >= Math.max(2, value.length * 0.25) && !/^(?:[A-Z]?[a-z]{3,})+$/.test(value) && wordiness(value) < most
 }
 
@@ -65,5 +69,8 @@ export function isOpaque(value: string): boolean {
   // Names, versions, paths and sizes.
   if (/^[A-Za-z]+[-_.]?\d{1,4}$|^v?\d+\.|^[./]|^[a-z]{3,}[-_][a-z]{3,}|\.\w{2,4}$|^\d+[a-z]{1,3}$|:\/\//i.test(value))
     return false
-  return wordiness(value) < (value.length < 12 ? 0.25 : 0.4) && !hasFewer(6, value)
+  if (hasFewer(6, value)) return false
+  // Capitals, small letters and digits among each other are no name.
+  const isMixture = value.length > 13 && /^[A-Za-z\d]+$/.test(value) && /\d[A-Za-z]/.test(value) && isMingledCase(value)
+  return wordiness(value) < (isMixture ? 0.55 : value.length < 12 && !/[!@#$%^*&]/.test(value) ? 0.25 : 0.4)
 }

@@ -142,7 +142,7 @@ function mayBeNamed(text: string, start: number, end: number): boolean {
     const code = text.charCodeAt(at)
     if (
       code > 0x20 &&
-      code < 0x7b &&
+      (code < 0x7b || code === 0x7e) &&
       !ENDS.includes(text[at]!) &&
       (lines === 0 || !"/.".includes(text[at]!))
     ) {

@@ -84,7 +84,9 @@ function behind(
   const start = regex.lastIndex
   if (kind === user && match[1] !== undefined) {
     const whole = quotedAt(text, at)
-    return whole === undefined ? undefined : passwordIn(text, { start, end: whole.end }, true)
+    if (whole === undefined) return undefined
+    const isOfCurl = isCommand(text, at, introduction) && isReal(text.slice(start, whole.end))
+    return isOfCurl ? { start, end: whole.end } : passwordIn(text, { start, end: whole.end }, true)
   }
   if (kind === header) {
     const value = bareAt(text, start, "word")
@@ -116,7 +118,7 @@ const isReal = (value: string): boolean => !isPlaceholder(value) && (isChosen(va
 /** Whether what takes a word as its password is a command. */
 function isCommand(text: string, at: number, introduction: (typeof INTRODUCTIONS)[number]): boolean {
   const before = text.slice(Math.max(0, at - 160), at)
-  if (introduction === "-u ") return /\bcurl [^\n|;]{0,140}$/.test(before)
+  if (introduction === "-u " || introduction === "--user ") return /\bcurl [^\n|;]{0,140}$/.test(before)
   return introduction === "ogin" && /\b(?:docker|podman|helm registry|oc|az|skopeo) l$/.test(before.slice(0, -4))
 }
 

@@ -64,10 +64,13 @@ const before = (): RegExp =>
 /** `--password x`, `password x` in .netrc, `ENV PASSWORD x` */
 function isOption(text: string, name: Name, end: number, isQuoted: boolean): boolean {
   if (/^(?:requirepass|masterauth|bindpw)$/.test(name.text)) return isLast(text, end)
-  if (before().test(text.slice(Math.max(0, name.start - 96), name.start)))
-    return isQuoted || /^(?:\\{1,7}[nr]|[\r\n"]|$)/.test(text.slice(end, end + 8)) || isVariableName(name)
-  if (!name.text.startsWith("-")) return false
-  return isQuoted || /^(?:[ ](?:--?[a-z]|[|>&\\\d]|[\w.-]+[@:/]|ssh)|\\{1,7}[nr]|[\r\n"]|$)/.test(text.slice(end, end + 48))
+  if (name.text.startsWith("-"))
+    return (
+      isQuoted ||
+      /^(?:[ ](?:--?[a-z]|[|>&\\\d]|[\w.-]+[@:/]|ssh)|\\{1,7}[nr]|[\r\n"]|$)/.test(text.slice(end, end + 48))
+    )
+  if (!before().test(text.slice(Math.max(0, name.start - 96), name.start))) return false
+  return isQuoted || /^(?:\\{1,7}[nr]|[\r\n"]|$)/.test(text.slice(end, end + 8)) || isVariableName(name)
 }
 
 /** Whether the word found at `at` ends a name that may take a value after a blank. */
