@@ -116,7 +116,7 @@ const PASSWORDS: readonly Row[] = [
   ["umlaut", "imap_password", "{E1}-{A4}-gr\u00fcn{d2}"],
   ["with a quotation mark", "ROUTER_PASSWORD", "{A4}'{A5}{d1}"],
   ["with a number sign", "GITLAB_ROOT_PASSWORD", "{A5}#{A6}"],
-  ["with a dollar sign", "MONGO_INITDB_ROOT_PASSWORD", "{A3}${d2}{A5}"],
+  ["with a dollar sign", "MONGO_INITDB_ROOT_PASSWORD", "{A3}\u0024{d2}{A5}"],
   ["with brackets", "ORACLE_PWD", "{A4}({A3}){A2}"],
   ["with an ampersand", "mssql_sa_password", "{A5}&{A5}1"],
   ["with a slash", "couchdb_password", "{A6}/{A6}"],

@@ -3,6 +3,7 @@ import { bracketedAt, secondArgument, valueBefore } from "./apart.ts"
 import { isChosen, isIrregular, isOpaque, isWords } from "./chosen.ts"
 import { type How, type Joint, jointAt } from "./joint.ts"
 import { type Name, nameAt, nameEnd } from "./names.ts"
+import { phraseAt } from "./phrase.ts"
 import { isPlainlySet, isSetting, isTaken } from "./settings.ts"
 import { type Bare, bareAt, quotedAt, type Value } from "./text.ts"
 import {
@@ -41,23 +42,6 @@ function before(text: string, at: number, end: number): Value | undefined {
   return found !== undefined && isSecret(text, name!, "apart", found, false) ? found : undefined
 }
 
-/** Several words of random letters, as app passwords of Google and some passphrases are. */
-const phrase = (): RegExp => /[A-Za-z][a-z]{2,11}(?: (?:[a-z]{3,12}|\d{1,6}\b)){3,7}(?=["'`<]|\s*(?:$|[\r\n|]|\\{1,7}["nr]| --?\w))/y
-
-function phraseAt(text: string, start: number): Value | undefined {
-  let blank = start + 1
-  while (blank < start + 13 && text.charCodeAt(blank) > 96 && text.charCodeAt(blank) < 123) blank++
-  if (blank < start + 3 || text[blank] !== " " || !hasLetters(text, blank + 1)) return undefined
-  const regex = phrase()
-  regex.lastIndex = start
-  if (!regex.test(text)) return undefined
-  const value = text.slice(start, regex.lastIndex)
-  return isPhrase(value) || isWords(value) ? { start, end: regex.lastIndex } : undefined
-}
-
-const hasLetters = (text: string, at: number): boolean =>
-  text.charCodeAt(at) > 96 && text.charCodeAt(at + 1) > 96 && text.charCodeAt(at + 2) > 96
-
 /** Keys hold no commas, and no elements follow in them. */
 function endedBy(text: string, name: Name, value: Value | undefined): Value | undefined {
   if (value === undefined || name.kind === "password") return value
@@ -95,7 +79,9 @@ function behind(text: string, at: number, end: number): Value | undefined {
   const gap = how === "assigned" && text[start - 1] !== "=" ? belowAt(text, start) : 0
   if (
     gap === 0 &&
-    !(isOperator(how) ? mayBeBare(text, start) : hasMark(text, start) || (how === "spaced" && isTaken(text, at)))
+    !(isOperator(how)
+      ? mayBeBare(text, start)
+      : hasMark(text, start) || (how === "spaced" && isTaken(text, at)))
   )
     return undefined
   const name = nameAt(text, at, end)
@@ -104,7 +90,9 @@ function behind(text: string, at: number, end: number): Value | undefined {
   if (bare === undefined) return undefined
   // A value below its name stands alone on its line.
   if (gap > 0 && !/^(?:\\{1,7}[nr]|[\r\n"]|$)/.test(text.slice(bare.end, bare.end + 8))) return undefined
-  return isSecret(text, name, isBlock && gap > 0 ? "element" : gap > 0 ? "said" : how, bare, false) ? bare : undefined
+  return isSecret(text, name, isBlock && gap > 0 ? "element" : gap > 0 ? "said" : how, bare, false)
+    ? bare
+    : undefined
 }
 
 /** The value that a name of another kind introduces, where `may` tells it. */
@@ -112,8 +100,7 @@ export function joinedAt(text: string, end: number, may: (value: string) => bool
   const joint = jointAt(text, end)
   if (joint === undefined) return undefined
   const { how, at } = joint
-  const found =
-    quotedAt(text, at) ?? bareAt(text, at, how === "element" || how === "cell" ? how : "word")
+  const found = quotedAt(text, at) ?? bareAt(text, at, how === "element" || how === "cell" ? how : "word")
   return found !== undefined && may(text.slice(found.start, found.end)) ? found : undefined
 }
 
@@ -198,7 +185,8 @@ function isSecret(text: string, name: Name, how: How, { start, end }: Value, isQ
   if (name.kind === "pin" || name.kind === "hex")
     return isDigits(text.slice(start, end), name.kind) && isPlainlySet(text, name, how, start, end, isQuoted)
   if (name.kind !== "password" && end - start < 20 && !hasDigit(text, start, end)) {
-    if ((name.kind === "key" && !isHeader(name)) || end - start < 8 || !isIrregular(text.slice(start, end))) return false
+    if ((name.kind === "key" && !isHeader(name)) || end - start < 8 || !isIrregular(text.slice(start, end)))
+      return false
   }
   const value = text.slice(start, end)
   if (isPlaceholder(value)) return false
@@ -213,17 +201,35 @@ const isDigits = (value: string, kind: "pin" | "hex"): boolean =>
     : /^[0-9a-f]{32}$/.test(value) && /[a-f]/.test(value) && /\d/.test(value)
 
 /** Whether settings plainly hold it, and it may be what the name says. */
-function isPlainly(text: string, name: Name, how: How, value: string, end: number, isQuoted: boolean): boolean {
+function isPlainly(
+  text: string,
+  name: Name,
+  how: How,
+  value: string,
+  end: number,
+  isQuoted: boolean,
+): boolean {
   if (name.kind === "key" && !isHeader(name)) return false
   const start = end - value.length
   const isValue =
     name.kind === "password"
-      ? (!/\s/.test(value) && isMixed(value)) || isChosen(value, isQuoted) || (isQuoted && value.includes(" ") && isWords(value))
-      : isOpaque(value)
+      ? (!/\s/.test(value) && isMixed(value)) ||
+        isChosen(value, isQuoted) ||
+        (isQuoted && value.includes(" ") && isWords(value))
+      : isOpaque(value) ||
+        (isQuoted && how !== "quoted" && !/\s/.test(value) && isMarked(value)) ||
+        (isOfPeople(name) && value.length > 7 && isChosen(value, isQuoted))
   // "Passwort: erforderlich"
-  if (!isQuoted && how === "assigned" && /^[A-Z][a-z]+$/.test(name.text) && /^[a-z]+$/.test(value)) return false
+  if (!isQuoted && text[name.end] === ":" && /^[A-Z][a-z]+$/.test(name.text) && /^[a-z]+$/.test(value))
+    return false
   return isValue && !isBarePass(text, name) && isPlainlySet(text, name, how, start, end, isQuoted)
 }
+
+/** Secrets that an application signs with, which people also choose themselves. */
+const isOfPeople = (name: Name): boolean =>
+  /(?:jwt|session|cookie|app|client|webhook|signing|shared|auth|secret)[_.-]?(?:secret|key)(?:[_-]?base)?$/i.test(
+    name.text,
+  )
 
 /** Tests and compilers have passes. */
 const isBarePass = (text: string, name: Name): boolean =>
@@ -311,7 +317,9 @@ function isKeyOf(text: string, name: Name, how: How, value: string, isQuoted: bo
     if (
       kind === "key" &&
       (isUuid(value)
-        ? !/^authorization$/i.test(name.text) && !isCapitals(name) && !(isLong(name) && (isOperator(how) || name.text.startsWith("-")))
+        ? !/^authorization$/i.test(name.text) &&
+          !isCapitals(name) &&
+          !(isLong(name) && (isOperator(how) || name.text.startsWith("-")))
         : how === "spaced" && !isArgument(text, name) && !(isQuoted && isQuotedName(text, name)))
     )
       return false

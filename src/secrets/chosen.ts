@@ -37,15 +37,18 @@ const COMMON =
 export function isWords(value: string): boolean {
   const words = value.split(" ")
   return (
-    words.length > 3 &&
+    words.length > 2 &&
     words.length < 9 &&
     /^(?:[A-Za-z]{3,12}|\d{1,6})$/.test(words[0]!) &&
-    words.every((one, n) => /^(?:[a-z]{3,12}|\d{1,6})$/.test(one) || (n === 0 && /^[A-Z]?[a-z]{2,12}$/.test(one))) &&
+    words.every(
+      (one, n) => /^(?:[a-z]{3,12}|\d{1,6})$/.test(one) || (n === 0 && /^[A-Z]?[a-z]{2,12}$/.test(one)),
+    ) &&
     !words.some((one) => COMMON.test(one.toLowerCase()) || meant().test(one))
   )
 }
 
-const isMingledCase = (value: string): boolean => (value.match(/[a-z][A-Z]|[A-Z][a-z]/g) ?? []).length > value.length / 5
+const isMingledCase = (value: string): boolean =>
+  (value.match(/[a-z][A-Z]|[A-Z][a-z]/g) ?? []).length > value.length / 5
 
 /** Whether capitals and small letters alternate as in no word or name. */
 export function isIrregular(value: string, most = 0.34): boolean {
@@ -55,9 +58,14 @@ export function isIrregular(value: string, most = 0.34): boolean {
   let turns = 0
   for (let at = 1; at < value.length; at++)
     // A name may begin with a capital.
-    if ((at > 1 || value.charCodeAt(0) > 96) && value.charCodeAt(at) > 96 !== value.charCodeAt(at - 1) > 96) turns++
+    if ((at > 1 || value.charCodeAt(0) > 96) && value.charCodeAt(at) > 96 !== value.charCodeAt(at - 1) > 96)
+      turns++
   if (most > 0.34 && turns > 0 && wordiness(value) < 0.17) return true
-  return turns >= Math.max(2, value.length * 0.25) && !/^(?:[A-Z]?[a-z]{3,})+$/.test(value) && wordiness(value) < most
+  return (
+    turns >= Math.max(2, value.length * 0.25) &&
+    !/^(?:[A-Z]?[a-z]{3,})+$/.test(value) &&
+    wordiness(value) < most
+  )
 }
 
 /** Whether it may be a key where nothing else has such a name: not only random text, but hardly a name. */
@@ -67,10 +75,15 @@ export function isOpaque(value: string): boolean {
     return isIrregular(value, value.length < 10 ? 0.2 : 0.34) && !meant().test(value.slice(0, 64))
   if (!/[A-Za-z]/.test(value)) return false
   // Names, versions, paths and sizes.
-  if (/^[A-Za-z]+[-_.]?\d{1,4}$|^v?\d+\.|^[./]|^[a-z]{3,}[-_][a-z]{3,}|\.\w{2,4}$|^\d+[a-z]{1,3}$|:\/\//i.test(value))
+  if (
+    /^[A-Za-z]+[-_.]?\d{1,4}$|^v?\d+\.|^[./]|^[a-z]{3,}[-_][a-z]{3,}|\.\w{2,4}$|^\d+[a-z]{1,3}$|:\/\//i.test(
+      value,
+    )
+  )
     return false
   if (hasFewer(6, value)) return false
   // Capitals, small letters and digits among each other are no name.
-  const isMixture = value.length > 13 && /^[A-Za-z\d]+$/.test(value) && /\d[A-Za-z]/.test(value) && isMingledCase(value)
+  const isMixture =
+    value.length > 13 && /^[A-Za-z\d]+$/.test(value) && /\d[A-Za-z]/.test(value) && isMingledCase(value)
   return wordiness(value) < (isMixture ? 0.55 : value.length < 12 && !/[!@#$%^*&]/.test(value) ? 0.25 : 0.4)
 }

@@ -131,7 +131,12 @@ const MOST_LINES = 3
  */
 function mayBeNamed(text: string, start: number, end: number): boolean {
   // Passwords may be like any word. Or the value comes first: "… is the key".
-  if ("pP".includes(text[start]!) || text.startsWith("authtok", start) || text.slice(start - 24, start).includes(" is ")) return true
+  if (
+    "pP".includes(text[start]!) ||
+    text.startsWith("authtok", start) ||
+    text.slice(start - 24, start).includes(" is ")
+  )
+    return true
   let words = 0
   let lines = 0
   let run = 0
@@ -147,11 +152,16 @@ function mayBeNamed(text: string, start: number, end: number): boolean {
       (lines === 0 || !"/.".includes(text[at]!))
     ) {
       run++
-      isMarked ||= code < 0x3a && code > 0x2f
+      isMarked ||= (code < 0x3a && code > 0x2f) || (run > 1 && "#$%^!@~".includes(text[at]!))
       hasCapital ||= code > 0x40 && code < 0x5b
       isSmall &&= code > 0x60
       // On lines below there are hashes, dates and paths.
-      if ((isMarked && run > (lines === 0 ? 7 : 11)) || (hasCapital && run > (lines === 0 ? 13 : 19)) || (isSmall && run > 15)) return true
+      if (
+        (isMarked && run > (lines === 0 ? 7 : 11)) ||
+        (hasCapital && run > (lines === 0 ? 13 : 19)) ||
+        (isSmall && run > 15)
+      )
+        return true
       continue
     }
     if (run > 1 && ++words === MOST_WORDS) return false

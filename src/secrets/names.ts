@@ -117,7 +117,12 @@ function kindOf(words: string[], preceding: string, next: string | undefined): I
   // `password_for_the_shop`
   const purpose = words.indexOf("for")
   if (purpose > 0) words.length = purpose
-  while (words.length > 1 && has(TAIL, words.at(-1)!) && (words.at(-2) !== "pass" || has(ENVIRONMENTS, words.at(-1)!))) words.pop()
+  while (
+    words.length > 1 &&
+    has(TAIL, words.at(-1)!) &&
+    (words.at(-2) !== "pass" || has(ENVIRONMENTS, words.at(-1)!))
+  )
+    words.pop()
   const last = words.at(-1) ?? ""
   const isAlone = words.length === 1
   const before = words.at(-2) ?? preceding
@@ -133,6 +138,7 @@ function kindOf(words: string[], preceding: string, next: string | undefined): I
     case "jwt":
     case "credential":
     case "credentials":
+    case "creds":
     case "pat":
       if (before === "invalid") return "key"
       return has(NO_TOKEN, before) ? undefined : "secret"
@@ -143,7 +149,7 @@ function kindOf(words: string[], preceding: string, next: string | undefined): I
       return before === "api" ? "secret" : undefined
     case "cookie":
       // A header's cookie has a name of its own.
-      if (before === "erlang") return "secret"
+      if (before === "erlang" || before === "session") return "secret"
       return before === "" || before === "set" ? undefined : "key"
     case "seed":
       return has(SECRET_SEEDS, before) ? "secret" : undefined
@@ -160,6 +166,7 @@ function kindOf(words: string[], preceding: string, next: string | undefined): I
     case "authorization":
       return "key"
     case "auth":
+    case "authz":
       return "key"
     case "sig":
     case "signature":

@@ -1,8 +1,9 @@
 /** Finds secrets after commands, headers and statements that take them without a name. Pure. */
-import type { INTRODUCTIONS } from "./introductions.ts"
-import { bareAt, quotedAt, type Value } from "./text.ts"
+
 import { joinedAt } from "./assignment.ts"
 import { isChosen, isOpaque, isWords } from "./chosen.ts"
+import type { INTRODUCTIONS } from "./introductions.ts"
+import { bareAt, quotedAt, type Value } from "./text.ts"
 import { isMixed, isPlaceholder, isQuotedPassword, isRandom, wordiness } from "./value.ts"
 
 /** A header's value. */
@@ -57,7 +58,8 @@ export function introducedAt(
     return /^[ ._-]?id/i.test(text.slice(at, at + 3))
       ? joinedAt(text, at + (/[a-z]/i.test(text[at]!) ? 2 : 3), isHex)
       : undefined
-  if (introduction === "ogin") return loginAt(text, at) ?? joinedAt(text, at, isHex) ?? behind(text, at, introduction, passwordOption)
+  if (introduction === "ogin")
+    return loginAt(text, at) ?? joinedAt(text, at, isHex) ?? behind(text, at, introduction, passwordOption)
   return behind(text, at, introduction, VALUES[introduction])
 }
 
@@ -92,38 +94,60 @@ function behind(
     const value = bareAt(text, start, "word")
     if (value === undefined) return undefined
     const key = text.slice(value.start, value.end)
-    return isKey(key) || (!isPlaceholder(key) && isOpaque(key) && isAuthorization(text, at)) ? value : undefined
+    return isKey(key) || (!isPlaceholder(key) && isOpaque(key) && isAuthorization(text, at))
+      ? value
+      : undefined
   }
   const quoted = quotedAt(text, start)
   if (quoted !== undefined)
-    return passwordIn(text, quoted, true) ??
+    return (
+      passwordIn(text, quoted, true) ??
       (TAKING.includes(introduction) && isReal(text.slice(quoted.start, quoted.end)) ? quoted : undefined)
+    )
   const isLine = introduction === ":5432:" || introduction === "*:*:"
   if (isLine && !lineOf().test(text.slice(Math.max(0, at - 96), at))) return undefined
   const bare = bareAt(text, start, isLine ? "line" : "word")
   if (bare === undefined) return undefined
-  const taken = isLine || introduction === "sshpass" || introduction === "redis-cli" || introduction === "mysql" || isCommand(text, at, introduction)
+  const taken =
+    isLine ||
+    introduction === "sshpass" ||
+    introduction === "redis-cli" ||
+    introduction === "mysql" ||
+    isCommand(text, at, introduction)
   if (taken && isReal(text.slice(bare.start, bare.end))) return bare
   return passwordIn(text, bare, false)
 }
 
 /** After these, nothing but a password follows. */
-const TAKING: readonly string[] = ["sshpass", "redis-cli", "mysql", "DENTIFIED BY ", "dentified by ", "SecureString"]
+const TAKING: readonly string[] = [
+  "sshpass",
+  "redis-cli",
+  "mysql",
+  "DENTIFIED BY ",
+  "dentified by ",
+  "SecureString",
+]
 
 /** The beginning of a line of .pgpass, up to its port. */
-const lineOf = (): RegExp => /(?:^|[\r\n"'`]|\\{1,7}[nrt]|[ \t])[\w*.-]{0,80}[:*]{3,6}$|(?:^|[\s"'`]|\\{1,7}[nrt])[\w*.-]{1,80}:5432:$/
+const lineOf = (): RegExp =>
+  /(?:^|[\r\n"'`]|\\{1,7}[nrt]|[ \t])[\w*.-]{0,80}[:*]{3,6}$|(?:^|[\s"'`]|\\{1,7}[nrt])[\w*.-]{1,80}:5432:$/
 
-const isReal = (value: string): boolean => !isPlaceholder(value) && (isChosen(value, false) || isOpaque(value) || isWords(value))
+const isReal = (value: string): boolean =>
+  !isPlaceholder(value) && (isChosen(value, false) || isOpaque(value) || isWords(value))
 
 /** Whether what takes a word as its password is a command. */
 function isCommand(text: string, at: number, introduction: (typeof INTRODUCTIONS)[number]): boolean {
   const before = text.slice(Math.max(0, at - 160), at)
   if (introduction === "-u " || introduction === "--user ") return /\bcurl [^\n|;]{0,140}$/.test(before)
-  return introduction === "ogin" && /\b(?:docker|podman|helm registry|oc|az|skopeo) l$/.test(before.slice(0, -4))
+  return (
+    introduction === "ogin" && /\b(?:docker|podman|helm registry|oc|az|skopeo) l$/.test(before.slice(0, -4))
+  )
 }
 
 const isAuthorization = (text: string, at: number): boolean =>
-  /uthorization\\{0,7}["']?(?:\]?\s?[:=,]|\s|, ?\\{0,7}"value\\{0,7}":)\s?\\{0,7}["']?[BbTtAaOo]\w{0,7}.$/.test(text.slice(Math.max(0, at - 48), at))
+  /uthorization\\{0,7}["']?(?:\]?\s?[:=,]|\s|, ?\\{0,7}"value\\{0,7}":)\s?\\{0,7}["']?[BbTtAaOo]\w{0,7}.$/.test(
+    text.slice(Math.max(0, at - 48), at),
+  )
 
 const isKey = (value: string): boolean => isRandom(value, 14) && !isPlaceholder(value)
 

@@ -34,13 +34,21 @@ export function isPlainlySet(
 ): boolean {
   if (how === "element" || how === "named") return true
   // `define("NAME", "…")`
-  if (how === "quoted") return isVariableName(name) && setter().test(text.slice(Math.max(0, name.start - 24), name.start))
+  if (how === "quoted")
+    return isVariableName(name) && setter().test(text.slice(Math.max(0, name.start - 24), name.start))
   if (how === "spaced") return isOption(text, name, end, isQuoted)
   if (how !== "assigned") return false
   if (isQuoted || name.text.startsWith("-")) return true
   // A header as an argument of a command.
   const mark = text[name.start - 1] ?? " "
-  if ("\"'".includes(mark) && text.slice(end, end + 8).replace(/^\\+/, "").startsWith(mark)) return true
+  if (
+    "\"'".includes(mark) &&
+    text
+      .slice(end, end + 8)
+      .replace(/^\\+/, "")
+      .startsWith(mark)
+  )
+    return true
   if (isVariable(text, name)) return start === name.end + 1 && endsWord(text, end)
   if (text[name.end] === "=" && taker().test(text.slice(Math.max(0, name.start - 80), name.start)))
     return endsWord(text, end)
@@ -48,7 +56,8 @@ export function isPlainlySet(
 }
 
 /** Functions that set or read a variable of the environment. */
-const setter = (): RegExp => /(?:define|env|environ\.get|setenv|setProperty)\(\s?\\{0,7}["']$|"String", ?\\{0,7}"$/i
+const setter = (): RegExp =>
+  /(?:define|env|environ\.get|setenv|setProperty)\(\s?\\{0,7}["']$|"String", ?\\{0,7}"$/i
 
 /** Whether a word ends here that is the whole value: what follows is not a third and a fourth word of it. */
 const endsWord = (text: string, end: number): boolean =>
