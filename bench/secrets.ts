@@ -12,10 +12,11 @@ import { FILTERED, filterLines, filterText } from "../src/secrets/filter.ts"
 import { SET_1 } from "./secrets/set-1.ts"
 import { SET_2 } from "./secrets/set-2.ts"
 import { SET_3 } from "./secrets/set-3.ts"
+import { SET_4 } from "./secrets/set-4.ts"
 import type { Place, SecretSet, Service } from "./secrets/types.ts"
 import { secretOf } from "./secrets/value.ts"
 
-const SETS: readonly SecretSet[] = [SET_1, SET_2, SET_3]
+const SETS: readonly SecretSet[] = [SET_1, SET_2, SET_3, SET_4]
 
 interface Share {
   total: number
@@ -26,6 +27,7 @@ interface Share {
 interface Missed {
   readonly service: string
   readonly place: string
+  readonly kind: string
   readonly before: string
   readonly after: string
 }
@@ -39,6 +41,15 @@ function textAfter(text: string, isRecord: boolean): string {
   const { content } = filterLines(Buffer.from(recordOf(text)), 0, FILTERED)
   return JSON.parse(Buffer.from(content).toString()).message.content[0].content
 }
+
+/** How places write a value: as it is, in a URL, in XML, or with a backslash before what would end it. */
+const writingsOf = (secret: string): string[] => [
+  secret,
+  encodeURIComponent(secret),
+  secret.replaceAll("&", "&amp;"),
+  secret.replaceAll("$", "\\$"),
+  secret.replaceAll(/[:']/g, "\\$&"),
+]
 
 /** How much of the value is left in a text as long as the original. */
 function judge(before: string, after: string, value: string): "whole" | "partly" | "missed" {
@@ -61,13 +72,14 @@ function measure(set: SecretSet, seed: number): { shares: Map<string, Share>; mi
   const tryOne = (service: Service, place: Place, kind: string): void => {
     const { text, secret } = secretOf(service.shape, dice)
     const before = place.write(service.variable, text)
-    const written = before.includes(secret) ? secret : encodeURIComponent(secret)
+    const written = writingsOf(secret).find((one) => before.includes(one))
+    if (written === undefined) throw new Error(`place ${place.name} does not hold its secret`)
     for (const isRecord of [false, true]) {
       const after = textAfter(before, isRecord)
       const verdict = judge(before, after, written)
       count(`${service.isPrefixed ? "with" : "without"} a prefix, ${kind}`, verdict)
       count(`place: ${place.name}`, verdict)
-      if (verdict !== "whole") missed.push({ service: service.name, place: place.name, before, after })
+      if (verdict !== "whole") missed.push({ service: service.name, place: place.name, kind, before, after })
     }
   }
   for (const service of set.services) {

@@ -20,6 +20,12 @@ const ALPHABETS: Readonly<Record<string, string>> = {
   p: `${LOWER}${UPPER}${DIGITS}!#$%^*+~`,
 }
 
+/** Words of which people make passwords: `{e1}` is one, `{E1}` one with a capital. */
+const WORDS =
+  "anchor autumn badger bicycle blanket blossom bridge bronze butter candle canyon captain cedar cherry clover comet copper coral cotton cricket dolphin dragon eagle ember falcon feather forest galaxy garden ginger glacier granite hammer harbor hazel honey hunter island ivory jasmine jungle kettle lantern lemon lobster magnet maple marble meadow mirror monkey mountain nectar ocean olive orange orchid otter paddle panther pepper pickle pirate planet pocket pumpkin purple puzzle rabbit raven ribbon river rocket saddle salmon shadow silver spider summer sunset thunder tiger timber tomato tulip turtle valley velvet violet walnut whisper willow window winter wizard yellow zebra".split(
+    " ",
+  )
+
 export interface Secret {
   /** The value as services hand it out. */
   readonly text: string
@@ -36,6 +42,10 @@ const PART = /\{(\w)(\d+)(?:-(\d+))?\}/g
  */
 export function secretOf(shape: string, dice: Dice): Secret {
   const marked = shape.replace(PART, (_, letter: string, least: string, most?: string) => {
+    if (letter === "e" || letter === "E") {
+      const word = WORDS[dice.between(0, WORDS.length - 1)]!
+      return letter === "e" ? word : word.charAt(0).toUpperCase() + word.slice(1)
+    }
     const alphabet = ALPHABETS[letter]
     if (alphabet === undefined) throw new Error(`no alphabet ${letter} in ${shape}`)
     const length = dice.between(Number(least), Number(most ?? least))

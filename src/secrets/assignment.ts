@@ -1,7 +1,10 @@
 /** How a name and its value are joined: in settings, in languages, in tables and on command lines. Pure. */
 import { bracketedAt, secondArgument, valueBefore } from "./apart.ts"
-import { type How, jointAt } from "./joint.ts"
-import { type Introduced, type Name, nameAt, nameEnd } from "./names.ts"
+import { isChosen, isIrregular, isOpaque, isWords } from "./chosen.ts"
+import { type How, type Joint, jointAt } from "./joint.ts"
+import { type Name, nameAt, nameEnd } from "./names.ts"
+import { phraseAt } from "./phrase.ts"
+import { isPlainlySet, isSetting, isTaken } from "./settings.ts"
 import { type Bare, bareAt, quotedAt, type Value } from "./text.ts"
 import {
   isLetters,
@@ -39,22 +42,6 @@ function before(text: string, at: number, end: number): Value | undefined {
   return found !== undefined && isSecret(text, name!, "apart", found, false) ? found : undefined
 }
 
-/** Several words of random letters, as app passwords of Google and some passphrases are. */
-const phrase = (): RegExp => /[a-z]{3,12}(?: [a-z]{3,12}){3,7}(?=["'`]|\s*(?:$|[\r\n|]|\\{1,7}[nr]| --?\w))/y
-
-function phraseAt(text: string, start: number): Value | undefined {
-  let blank = start
-  while (blank < start + 13 && text.charCodeAt(blank) > 96 && text.charCodeAt(blank) < 123) blank++
-  if (blank < start + 3 || text[blank] !== " " || !hasLetters(text, blank + 1)) return undefined
-  const regex = phrase()
-  regex.lastIndex = start
-  if (!regex.test(text)) return undefined
-  return isPhrase(text.slice(start, regex.lastIndex)) ? { start, end: regex.lastIndex } : undefined
-}
-
-const hasLetters = (text: string, at: number): boolean =>
-  text.charCodeAt(at) > 96 && text.charCodeAt(at + 1) > 96 && text.charCodeAt(at + 2) > 96
-
 /** Keys hold no commas, and no elements follow in them. */
 function endedBy(text: string, name: Name, value: Value | undefined): Value | undefined {
   if (value === undefined || name.kind === "password") return value
@@ -71,7 +58,7 @@ function behind(text: string, at: number, end: number): Value | undefined {
     if (second !== undefined)
       return isArgumentSecret(text.slice(second.start, second.end)) ? second : undefined
   }
-  const joint = jointAt(text, end)
+  const joint = jointAt(text, end) ?? takenAt(text, at, end)
   if (joint === undefined) return undefined
   const { how, at: start } = joint
   const quoted = quotedAt(text, start) ?? bracketedAt(text, start)
@@ -81,21 +68,45 @@ function behind(text: string, at: number, end: number): Value | undefined {
     return name !== undefined && isSecret(text, name, how, quoted, true) ? quoted : undefined
   }
   if (how === "quoted") return undefined
-  const phrase = phraseAt(text, start)
+  const isBlock = how === "assigned" && "|>".includes(text[start] ?? " ")
+  const phrase = phraseAt(text, isBlock ? start + belowAt(text, start) : start)
   if (phrase !== undefined) {
-    const kind = nameAt(text, at, end)?.kind
-    return kind === undefined || kind === "key" ? undefined : phrase
+    const name = nameAt(text, at, end)
+    if (name === undefined || name.kind === "key") return undefined
+    if (isPhrase(text.slice(phrase.start, phrase.end))) return phrase
+    return name.kind === "password" && isOperator(how) ? phrase : undefined
   }
   const gap = how === "assigned" && text[start - 1] !== "=" ? belowAt(text, start) : 0
-  if (gap === 0 && !(isOperator(how) ? mayBeBare(text, start) : hasMark(text, start))) return undefined
+  if (
+    gap === 0 &&
+    !(isOperator(how)
+      ? mayBeBare(text, start)
+      : hasMark(text, start) || (how === "spaced" && isTaken(text, at)))
+  )
+    return undefined
   const name = nameAt(text, at, end)
   if (name === undefined) return undefined
   const bare = endedBy(text, name, bareAt(text, start + gap, bareOf(text, name, how)))
   if (bare === undefined) return undefined
   // A value below its name stands alone on its line.
   if (gap > 0 && !/^(?:\\{1,7}[nr]|[\r\n"]|$)/.test(text.slice(bare.end, bare.end + 8))) return undefined
-  return isSecret(text, name, gap > 0 ? "said" : how, bare, false) ? bare : undefined
+  return isSecret(text, name, isBlock && gap > 0 ? "element" : gap > 0 ? "said" : how, bare, false)
+    ? bare
+    : undefined
 }
+
+/** The value that a name of another kind introduces, where `may` tells it. */
+export function joinedAt(text: string, end: number, may: (value: string) => boolean): Value | undefined {
+  const joint = jointAt(text, end)
+  if (joint === undefined) return undefined
+  const { how, at } = joint
+  const found = quotedAt(text, at) ?? bareAt(text, at, how === "element" || how === "cell" ? how : "word")
+  return found !== undefined && may(text.slice(found.start, found.end)) ? found : undefined
+}
+
+/** A word behind an option or another name that takes one. */
+const takenAt = (text: string, at: number, end: number): Joint | undefined =>
+  text[end] === " " && text[end + 1]! > " " && isTaken(text, at) ? { how: "spaced", at: end + 1 } : undefined
 
 const isArgumentSecret = (value: string): boolean =>
   !isPlaceholder(value) && (isMixed(value) || isRandom(value, 8)) && wordiness(value) < 0.35
@@ -105,7 +116,14 @@ function mayBe(text: string, { start, end }: Value): boolean {
   if (end - start < 4) return false
   if (end - start > 7 || !isLetter(text.charCodeAt(start))) return true
   for (let at = start; at < end; at++) if (!isLetter(text.charCodeAt(at))) return true
-  return isLower(text, start, end)
+  return isLower(text, start, end) || hasCapitals(text, start, end)
+}
+
+/** Whether capitals stand within the word, and small letters, too. */
+function hasCapitals(text: string, start: number, end: number): boolean {
+  let capitals = 0
+  for (let at = start + 1; at < end; at++) if (text.charCodeAt(at) < 91) capitals++
+  return capitals > 0 && capitals < end - start - 1
 }
 
 const isOperator = (how: How): boolean => how === "assigned" || how === "element" || how === "named"
@@ -125,7 +143,12 @@ function mayBeBare(text: string, start: number): boolean {
   let at = start
   while (isLetter(text.charCodeAt(at)) && at < start + 24) at++
   if (at === start) return !"{[(<>)]},;".includes(text[at] ?? ")") && text[at]! > " "
-  return at > start + 7 || !" ,.;()[]}<>".includes(text[at] ?? " ") || isLower(text, start, at)
+  return (
+    at > start + 7 ||
+    !" ,.;()[]}<>".includes(text[at] ?? " ") ||
+    isLower(text, start, at) ||
+    (at > start + 5 && hasCapitals(text, start, at))
+  )
 }
 
 function hasDigit(text: string, start: number, end: number): boolean {
@@ -157,24 +180,63 @@ function bareOf(text: string, name: Name, how: How): Bare {
   return how === "assigned" && isSetting(text, name) ? "line" : "word"
 }
 
-const lineStart = (): RegExp =>
-  /(?:^|[\r\n"]|\\{1,7}[nr])(?:[ \t]|\\{1,7}t){0,40}(?:(?:export|setx?|ENV|ARG|declare -x|readonly|[-+>]|-e|--env|--build-arg|\d{1,6}[\x80-\xff|:]{1,3}|\d{1,6}\\{1,7}t|\$env:)[ \t]{0,4}){0,2}$/
-
-/** Whether the name begins its line, or its string. */
-function isSetting(text: string, { start }: Name): boolean {
-  const from = Math.max(0, start - 64)
-  return lineStart().test((from === 0 ? "" : "x") + text.slice(from, start))
-}
-
 function isSecret(text: string, name: Name, how: How, { start, end }: Value, isQuoted: boolean): boolean {
-  // A key has a digit, unless it is very long.
-  if (name.kind !== "password" && end - start < 20 && !hasDigit(text, start, end)) return false
+  // A key has a digit, unless it is very long, or of odd letters.
+  if (name.kind === "pin" || name.kind === "hex")
+    return isDigits(text.slice(start, end), name.kind) && isPlainlySet(text, name, how, start, end, isQuoted)
+  if (name.kind !== "password" && end - start < 20 && !hasDigit(text, start, end)) {
+    if ((name.kind === "key" && !isHeader(name)) || end - start < 8 || !isIrregular(text.slice(start, end)))
+      return false
+  }
   const value = text.slice(start, end)
   if (isPlaceholder(value)) return false
   return name.kind === "password"
-    ? isPasswordOf(text, name, how, value, end, isQuoted)
-    : isKeyOf(text, name, how, value, isQuoted)
+    ? isPasswordOf(text, name, how, value, end, isQuoted) || isPlainly(text, name, how, value, end, isQuoted)
+    : isKeyOf(text, name, how, value, isQuoted) || isPlainly(text, name, how, value, end, isQuoted)
 }
+
+const isDigits = (value: string, kind: "pin" | "hex"): boolean =>
+  kind === "pin"
+    ? /^\d{6,12}$/.test(value) && isChosen(value, true)
+    : /^[0-9a-f]{32}$/.test(value) && /[a-f]/.test(value) && /\d/.test(value)
+
+/** Whether settings plainly hold it, and it may be what the name says. */
+function isPlainly(
+  text: string,
+  name: Name,
+  how: How,
+  value: string,
+  end: number,
+  isQuoted: boolean,
+): boolean {
+  if (name.kind === "key" && !isHeader(name)) return false
+  const start = end - value.length
+  const isValue =
+    name.kind === "password"
+      ? (!/\s/.test(value) && isMixed(value)) ||
+        isChosen(value, isQuoted) ||
+        (isQuoted && value.includes(" ") && isWords(value))
+      : isOpaque(value) ||
+        (isQuoted && how !== "quoted" && !/\s/.test(value) && isMarked(value)) ||
+        (isOfPeople(name) && value.length > 7 && isChosen(value, isQuoted))
+  // "Passwort: erforderlich"
+  if (!isQuoted && text[name.end] === ":" && /^[A-Z][a-z]+$/.test(name.text) && /^[a-z]+$/.test(value))
+    return false
+  return isValue && !isBarePass(text, name) && isPlainlySet(text, name, how, start, end, isQuoted)
+}
+
+/** Secrets that an application signs with, which people also choose themselves. */
+const isOfPeople = (name: Name): boolean =>
+  /(?:jwt|session|cookie|app|client|webhook|signing|shared|auth|secret)[_.-]?(?:secret|key)(?:[_-]?base)?$/i.test(
+    name.text,
+  )
+
+/** Tests and compilers have passes. */
+const isBarePass = (text: string, name: Name): boolean =>
+  /^-{0,2}pass$/i.test(name.text) &&
+  !/-pass(?:in|out)? \\{0,7}["']?$/.test(text.slice(Math.max(0, name.start - 16), name.start))
+
+const isHeader = (name: Name): boolean => /^authorization$/i.test(name.text)
 
 const structure = (): RegExp => /^(?:[\][{}:,\s\d]|true|false|null)*$/
 
@@ -239,20 +301,25 @@ const isOfSettings = (text: string, { text: name, start, end }: Name): boolean =
 const isQuotedName = (text: string, name: Name): boolean =>
   isCapitals(name) || text.slice(Math.max(0, name.start - 8), name.start) === "invalid "
 
+/** A name of several words. */
+const isLong = (name: Name): boolean => /[a-z][A-Z_-]/.test(name.text)
+
 /** A name in capitals with a word before `KEY`. */
 const isCapitals = (name: Name): boolean => /^[A-Z\d]+_[A-Z_\d]+$/.test(name.text)
 
-const LEAST: Readonly<Record<Exclude<Introduced, "password">, number>> = { secret: 14, key: 20 }
+const LEAST: Readonly<Record<"secret" | "key", number>> = { secret: 14, key: 20 }
 
 function isKeyOf(text: string, name: Name, how: How, value: string, isQuoted: boolean): boolean {
-  const kind = name.kind as Exclude<Introduced, "password">
+  const kind = name.kind as "secret" | "key"
   // Schemes like `AWS4-HMAC-SHA256` are in capitals.
   const isHeader = /^authorization$/i.test(name.text) && /[a-z]/.test(value)
   if (isRandom(value, isHeader ? LEAST.secret : LEAST[kind])) {
     if (
       kind === "key" &&
       (isUuid(value)
-        ? !/^authorization$/i.test(name.text) && !isCapitals(name)
+        ? !/^authorization$/i.test(name.text) &&
+          !isCapitals(name) &&
+          !(isLong(name) && (isOperator(how) || name.text.startsWith("-")))
         : how === "spaced" && !isArgument(text, name) && !(isQuoted && isQuotedName(text, name)))
     )
       return false

@@ -125,25 +125,33 @@ const MOST_LINES = 3
  */
 function mayBeNamed(text: string, start: number, end: number): boolean {
   // Passwords may be like any word. Or the value comes first: "… is the key".
-  if ("pP".includes(text[start]!) || isBehindValue(text, start)) return true
+  if ("pP".includes(text[start]!) || text.startsWith("authtok", start) || isBehindValue(text, start))
+    return true
   let words = 0
   let lines = 0
   let run = 0
   let isMarked = false
   let hasCapital = false
+  let isSmall = true
   for (let at = end; at < end + FARTHEST; at++) {
     const code = text.charCodeAt(at)
     if (
       code > 0x20 &&
-      code < 0x7b &&
+      (code < 0x7b || code === 0x7e) &&
       !ENDS.includes(text[at]!) &&
       (lines === 0 || !"/.".includes(text[at]!))
     ) {
       run++
-      isMarked ||= code < 0x3a && code > 0x2f
+      isMarked ||= (code < 0x3a && code > 0x2f) || (run > 1 && "#$%^!@~".includes(text[at]!))
       hasCapital ||= code > 0x40 && code < 0x5b
+      isSmall &&= code > 0x60
       // On lines below there are hashes, dates and paths.
-      if ((isMarked && run > (lines === 0 ? 7 : 11)) || (hasCapital && run > 19)) return true
+      if (
+        (isMarked && run > (lines === 0 ? 7 : 11)) ||
+        (hasCapital && run > (lines === 0 ? 13 : 19)) ||
+        (isSmall && run > 15)
+      )
+        return true
       continue
     }
     if (run > 1 && ++words === MOST_WORDS) return false
@@ -153,6 +161,7 @@ function mayBeNamed(text: string, start: number, end: number): boolean {
     run = 0
     isMarked = false
     hasCapital = false
+    isSmall = lines === 0
   }
   return false
 }

@@ -142,7 +142,8 @@ function assigned(text: string, start: number): Joint | undefined {
 function isCount(text: string, start: number): boolean {
   let at = start
   while (at < start + 10 && text.charCodeAt(at) > 0x2f && text.charCodeAt(at) < 0x3a) at++
-  return at < start + 10 && ",}]\\".includes(text[at] ?? " ")
+  // Of the end of a line, six digits may be a PIN.
+  return at < start + 10 && (at < start + 6 ? ",}]\\" : ",}]").includes(text[at] ?? " ")
 }
 
 const wrap = (): RegExp => /(?:[A-Za-z][\w.:]{0,30}!?\([ ]?|&)(?=[bBruL@]{0,2}\\{0,7}["'`])/y

@@ -2,9 +2,10 @@
 
 /**
  * What may follow. `password`: anything, even short. `secret`: random text, since only secrets have such names. `key`:
- * only what is certainly random, since anything may have such a name.
+ * only what is certainly random, since anything may have such a name. `pin`: six digits or more. `hex`: 32
+ * hexadecimal digits.
  */
-export type Introduced = "password" | "secret" | "key"
+export type Introduced = "password" | "secret" | "key" | "pin" | "hex"
 
 export interface Name {
   readonly kind: Introduced
@@ -20,20 +21,24 @@ const LONGEST = 80
 /** Environments, encodings and the like at the end of a name. */
 const TAIL =
   " prod production dev development test staging live local base value val b64 base64 hex old new default main primary secondary string str raw plain plaintext text env var private v1 v2 1 2 3 "
-const PASSWORDS = " password passwd pwd passphrase passcode passwort kennwort pass pw passe "
+const PASSWORDS = " password passwd pwd passphrase passcode passwort kennwort pass pw passe psk authtok "
 /** A word before `password` with which it is no password. */
 const NO_PASSWORD =
   " forgot reset show hide toggle is has needs need require requires required no invalid wrong missing min max change weak strong update native "
 /** A word before `token` or `secret` with which it is none. */
 const NO_TOKEN =
-  " csrf xsrf next page continuation sync cancel cancellation design syntax max min num n eos bos pad unk mask sep cls special stop input output prompt completion lex css color colour theme start end first last prev previous current delimiter bracket dollar keyword comment injection provider lookahead cursor change watch resume line operator error scope parent child per total is has no the by missing "
+  " csrf xsrf idempotency lock next page continuation sync cancel cancellation design syntax max min num n eos bos pad unk mask sep cls special stop input output prompt completion lex css color colour theme start end first last prev previous current delimiter bracket dollar keyword comment injection provider lookahead cursor change watch resume line operator error scope parent child per total is has no the by missing "
 const SECRET_KEYS =
-  " api secret access auth private encryption encrypt signing sign master shared account license service admin app application client storage subscription webhook session hmac jwt crypto cipher aes deploy stripe openai aws consumer integration server rest write partner merchant security sas live test prod project team org provisioning functions host site developer personal api-key ssh datadog anthropic sendgrid twilio github "
+  " api secret access auth private encryption encrypt signing sign master shared account license service admin app application client storage subscription webhook session hmac jwt crypto cipher aes deploy stripe openai aws consumer integration server rest write partner merchant security sas live test prod project team org provisioning functions host site developer personal api-key ssh datadog anthropic sendgrid twilio github record ingest gateway wallet recovery unseal cluster gossip vpn "
+/** A word before `seed` with which it is one of one-time passwords or of a wallet. */
+const SECRET_SEEDS = " totp otp hotp mfa 2fa tfa wallet "
+/** Of environments, which may stand behind `PASS`, too. */
+const ENVIRONMENTS = " prod production dev development staging live "
 /** A word before `key` with which it is none. */
 const NO_KEY =
   " public primary foreign sort partition cache hash hot map unique query route react row column index item object i18n translation locale registry idempotency dedupe routing message event group lookup composite shortcut arrow enter pub range meta ctrl alt shift escape delete tab home end composed sorted ordering data array dict json xml next prev last first state legacy is has on no by get for each data natural surrogate candidate super alternate context field form filter menu tree list node entry prop property attr attribute metadata label section child parent cache-control authority identifier thumb "
 const gluedIn = (): RegExp =>
-  /(?:(api|secret|access|auth|private|master|signing|encryption|account|accesskey|shared|consumer)key|(access|auth|api|bearer|refresh|bot|personal)token|(client|app|api|consumer|shared)secret|(password|passwd|passphrase|passwort|kennwort|pwd|(?:store|key|db|user|root|admin|smtp|mail|ssh|become|require)pass|masterauth))$/
+  /(?:(api|secret|access|auth|private|master|signing|encryption|account|accesskey|shared|consumer)key|(access|auth|api|bearer|refresh|bot|personal)token|(client|app|api|consumer|shared)secret|(password|passwd|passphrase|passwort|kennwort|pwd|(?:store|key|db|user|root|admin|smtp|mail|ssh|become|require)pass|masterauth|(?:bind|root|admin|ldap|user)pw))$/
 
 const isNamePart = (code: number): boolean =>
   (code > 47 && code < 58) ||
@@ -43,10 +48,17 @@ const isNamePart = (code: number): boolean =>
   code === 0x2d ||
   code === 0x2e
 
+/** The last words of names in Java's properties. */
+const DOTTED = [".base", ".hash", ".private", ".id", ".certificate", ".code"]
+
+const endsWith = (text: string, at: number, part: string): boolean =>
+  text.startsWith(part, at) && !isNamePart(text.charCodeAt(at + part.length))
+
 /** Where the name ends that continues at `at`. */
 export function nameEnd(text: string, at: number): number {
   let end = at
   while (end - at < LONGEST && isNamePart(text.charCodeAt(end)) && text[end] !== ".") end++
+  if (text[end] === ".") for (const part of DOTTED) if (endsWith(text, end, part)) return end + part.length
   return text[end - 1] === "-" && end > at ? end - 1 : end
 }
 
@@ -105,7 +117,12 @@ function kindOf(words: string[], preceding: string, next: string | undefined): I
   // `password_for_the_shop`
   const purpose = words.indexOf("for")
   if (purpose > 0) words.length = purpose
-  while (words.length > 1 && has(TAIL, words.at(-1)!) && words.at(-2) !== "pass") words.pop()
+  while (
+    words.length > 1 &&
+    has(TAIL, words.at(-1)!) &&
+    (words.at(-2) !== "pass" || has(ENVIRONMENTS, words.at(-1)!))
+  )
+    words.pop()
   const last = words.at(-1) ?? ""
   const isAlone = words.length === 1
   const before = words.at(-2) ?? preceding
@@ -114,12 +131,14 @@ function kindOf(words: string[], preceding: string, next: string | undefined): I
     return has(NO_PASSWORD, before) && !(isAlone && before === "new") ? undefined : "password"
   }
   if (glued !== null && last !== "pubkey") return "secret"
+  if (last.endsWith("salt")) return "secret"
   switch (last) {
     case "token":
     case "secret":
     case "jwt":
     case "credential":
     case "credentials":
+    case "creds":
     case "pat":
       if (before === "invalid") return "key"
       return has(NO_TOKEN, before) ? undefined : "secret"
@@ -130,11 +149,24 @@ function kindOf(words: string[], preceding: string, next: string | undefined): I
       return before === "api" ? "secret" : undefined
     case "cookie":
       // A header's cookie has a name of its own.
+      if (before === "erlang" || before === "session") return "secret"
       return before === "" || before === "set" ? undefined : "key"
+    case "seed":
+      return has(SECRET_SEEDS, before) ? "secret" : undefined
+    case "code":
+      return before === "auth" ? "secret" : undefined
+    case "pin":
+      return before === "" ? undefined : "pin"
+    case "appid":
+      return "hex"
+    case "certificate":
+      return before === "app" ? "hex" : undefined
     case "keystring":
+      return "secret"
     case "authorization":
       return "key"
     case "auth":
+    case "authz":
       return "key"
     case "sig":
     case "signature":
@@ -144,6 +176,7 @@ function kindOf(words: string[], preceding: string, next: string | undefined): I
     case "sid":
       return next === "=" ? "key" : undefined
     case "id":
+      if (before === "app") return "hex"
       return before === "session" && next === "=" ? "key" : undefined
     default:
       return undefined

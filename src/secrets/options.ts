@@ -1,10 +1,13 @@
 /** Finds secrets after commands, headers and statements that take them without a name. Pure. */
+
+import { joinedAt } from "./assignment.ts"
+import { isChosen, isOpaque, isWords } from "./chosen.ts"
 import type { INTRODUCTIONS } from "./introductions.ts"
 import { bareAt, quotedAt, type Value } from "./text.ts"
 import { isMixed, isPlaceholder, isQuotedPassword, isRandom, wordiness } from "./value.ts"
 
 /** A header's value. */
-const header = (): RegExp => /[ \t]{0,4}\\{0,7}["']?(?=[\w.~+/%=-]{14})/y
+const header = (): RegExp => /[ \t]{0,4}\\{0,7}["']?(?=[\w.~+/%=$!^*:-]{8})/y
 const user = (): RegExp => /(\\{0,7}["'])?[\w.@+-]{0,64}:/y
 /** `docker login …`, `login: name / …` */
 const passwordOption = (): RegExp =>
@@ -24,6 +27,9 @@ const VALUES: Readonly<Record<(typeof INTRODUCTIONS)[number], () => RegExp>> = {
   sshpass: () => /[ ]{1,4}-p[ ]?/y,
   mysql: () => /(?:dump|admin)?[^\n;|&\\]{0,160}?[ ]-p(?=[^ ])/y,
   ogin: passwordOption,
+  OGIN: passwordOption,
+  eporter: passwordOption,
+  EPORTER: passwordOption,
   // Spanish and Portuguese: clave, senha.
   lave: () => /(?: (?:de|del|para) [\w.@-]{1,24})?(?: es:?|:)[ ]/y,
   enha: () => /(?: (?:de|do|da|para) [\w.@-]{1,24})?(?: (?:\xc3\xa9|e):?|:)[ ]/y,
@@ -33,6 +39,7 @@ const VALUES: Readonly<Record<(typeof INTRODUCTIONS)[number], () => RegExp>> = {
   SecureString: () => /[ ](?:-String[ ])?(?=\\{0,7}["'])/y,
   "DENTIFIED BY ": () => /(?:PASSWORD )?(?=\\{0,7}["'])/y,
   "dentified by ": () => /(?:password )?(?=\\{0,7}["'])/y,
+  "*:*:": () => /[\w*.-]{1,64}:[\w*.-]{1,64}:/y,
   ":5432:": () => /[\w*.-]{1,64}:[\w*.-]{1,64}:/y,
 }
 
@@ -46,9 +53,18 @@ export function introducedAt(
   introduction: (typeof INTRODUCTIONS)[number],
   at: number,
 ): Value | undefined {
-  if (introduction === "ogin") return loginAt(text, at) ?? behind(text, at, introduction, passwordOption)
+  if (introduction === "OGIN") return joinedAt(text, at, isHex)
+  if (introduction === "eporter" || introduction === "EPORTER")
+    return /^[ ._-]?id/i.test(text.slice(at, at + 3))
+      ? joinedAt(text, at + (/[a-z]/i.test(text[at]!) ? 2 : 3), isHex)
+      : undefined
+  if (introduction === "ogin")
+    return loginAt(text, at) ?? joinedAt(text, at, isHex) ?? behind(text, at, introduction, passwordOption)
   return behind(text, at, introduction, VALUES[introduction])
 }
+
+/** No name of a user, and no number of a record, is so long. */
+const isHex = (value: string): boolean => /^[0-9a-f]{40,64}$/.test(value) && /[a-f]/.test(value)
 
 function loginAt(text: string, at: number): Value | undefined {
   const regex = login()
@@ -70,17 +86,68 @@ function behind(
   const start = regex.lastIndex
   if (kind === user && match[1] !== undefined) {
     const whole = quotedAt(text, at)
-    return whole === undefined ? undefined : passwordIn(text, { start, end: whole.end }, true)
+    if (whole === undefined) return undefined
+    const isOfCurl = isCommand(text, at, introduction) && isReal(text.slice(start, whole.end))
+    return isOfCurl ? { start, end: whole.end } : passwordIn(text, { start, end: whole.end }, true)
   }
   if (kind === header) {
     const value = bareAt(text, start, "word")
-    return value !== undefined && isKey(text.slice(value.start, value.end)) ? value : undefined
+    if (value === undefined) return undefined
+    const key = text.slice(value.start, value.end)
+    return isKey(key) || (!isPlaceholder(key) && isOpaque(key) && isAuthorization(text, at))
+      ? value
+      : undefined
   }
   const quoted = quotedAt(text, start)
-  if (quoted !== undefined) return passwordIn(text, quoted, true)
-  const bare = bareAt(text, start, introduction === ":5432:" ? "line" : "word")
-  return bare === undefined ? undefined : passwordIn(text, bare, false)
+  if (quoted !== undefined)
+    return (
+      passwordIn(text, quoted, true) ??
+      (TAKING.includes(introduction) && isReal(text.slice(quoted.start, quoted.end)) ? quoted : undefined)
+    )
+  const isLine = introduction === ":5432:" || introduction === "*:*:"
+  if (isLine && !lineOf().test(text.slice(Math.max(0, at - 96), at))) return undefined
+  const bare = bareAt(text, start, isLine ? "line" : "word")
+  if (bare === undefined) return undefined
+  const taken =
+    isLine ||
+    introduction === "sshpass" ||
+    introduction === "redis-cli" ||
+    introduction === "mysql" ||
+    isCommand(text, at, introduction)
+  if (taken && isReal(text.slice(bare.start, bare.end))) return bare
+  return passwordIn(text, bare, false)
 }
+
+/** After these, nothing but a password follows. */
+const TAKING: readonly string[] = [
+  "sshpass",
+  "redis-cli",
+  "mysql",
+  "DENTIFIED BY ",
+  "dentified by ",
+  "SecureString",
+]
+
+/** The beginning of a line of .pgpass, up to its port. */
+const lineOf = (): RegExp =>
+  /(?:^|[\r\n"'`]|\\{1,7}[nrt]|[ \t])[\w*.-]{0,80}[:*]{3,6}$|(?:^|[\s"'`]|\\{1,7}[nrt])[\w*.-]{1,80}:5432:$/
+
+const isReal = (value: string): boolean =>
+  !isPlaceholder(value) && (isChosen(value, false) || isOpaque(value) || isWords(value))
+
+/** Whether what takes a word as its password is a command. */
+function isCommand(text: string, at: number, introduction: (typeof INTRODUCTIONS)[number]): boolean {
+  const before = text.slice(Math.max(0, at - 160), at)
+  if (introduction === "-u " || introduction === "--user ") return /\bcurl [^\n|;]{0,140}$/.test(before)
+  return (
+    introduction === "ogin" && /\b(?:docker|podman|helm registry|oc|az|skopeo) l$/.test(before.slice(0, -4))
+  )
+}
+
+const isAuthorization = (text: string, at: number): boolean =>
+  /uthorization\\{0,7}["']?(?:\]?\s?[:=,]|\s|, ?\\{0,7}"value\\{0,7}":)\s?\\{0,7}["']?[BbTtAaOo]\w{0,7}.$/.test(
+    text.slice(Math.max(0, at - 48), at),
+  )
 
 const isKey = (value: string): boolean => isRandom(value, 14) && !isPlaceholder(value)
 

@@ -4,7 +4,7 @@
  */
 
 /** Raised whenever the filter finds something new: the vault's notes record which rules filtered a frame. */
-export const RULES_NUMBER = 4
+export const RULES_NUMBER = 5
 
 /** The formats of tokens. */
 export const formats = (): typeof import("./formats/table.ts") => require("./formats/table.ts")

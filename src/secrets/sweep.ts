@@ -6,19 +6,26 @@ import { LITERALS, MIDDLES } from "./anchors.ts"
 import { ECHOED, INTRODUCTIONS, OTHERS, PLUS, SPOKEN, wordGate } from "./introductions.ts"
 import type { Seek } from "./seek.ts"
 
+const ANY = "abcdefghijklmnopqrstuvwxyz"
+
 /**
  * What the words of the gate begin with, and the letters that may follow in them. None begins within another, so they
  * are found in order.
  */
 const STEMS: readonly (readonly [stem: string, more: string])[] = [
-  ["pass", "wpce"],
+  ["pass", "wpcedsl"],
+  ["pin", "n"],
+  ["psk", "n"],
+  ["salt", "n"],
+  ["seed", "n"],
   ["pw", "d"],
   ["secret", ""],
   ["token", ""],
   ["key", "bsp"],
-  ["auth", "o"],
-  ["api", "abcdefghijklmnopqrstuvwxyz"],
-  ["credential", "s"],
+  ["auth", ANY],
+  ["api", ANY],
+  ["app", ANY],
+  ["cred", "es"],
   ["cookie", ""],
   ["kennwort", ""],
   ["jwt", ""],

@@ -1,4 +1,5 @@
 /** Finds the passwords, tokens and secret paths in addresses. Pure. */
+import { isChosen } from "./chosen.ts"
 import type { Value } from "./text.ts"
 import { isPlaceholder, isRandom, wordiness } from "./value.ts"
 
@@ -43,7 +44,12 @@ function isReal(text: string, found: Value | undefined): Value | undefined {
   if (found === undefined) return undefined
   const value = text.slice(found.start, found.end)
   if (value.length < 3 || isPlaceholder(value) || example().test(value)) return undefined
-  return /^[a-z]+(?:-[a-z]+)*$/i.test(value) && value.length < 8 && wordiness(value) > 0.3 ? undefined : found
+  return /^[a-z]+(?:-[a-z]+)*$/i.test(value) &&
+    value.length < 8 &&
+    wordiness(value) > 0.3 &&
+    !isChosen(value, true)
+    ? undefined
+    : found
 }
 
 function groupAt(regex: RegExp, text: string, at: number): Value | undefined {

@@ -21,7 +21,9 @@ const SEQUENCES: readonly string[] = [
 ]
 const WORDS =
   "pass password Passwort passwd PASSPHRASE passcode passe pw PWD secret Token key keyBase keystring keyprivate auth " +
-  "Authorization api_hash apihash credential credentials cookie kennwort JWT pat session= sessionId= sid= sig= signature="
+  "Authorization api_hash apihash credential credentials cookie kennwort JWT pat session= sessionId= sid= sig= signature= " +
+  "passProd pass_dev passlive requirepass pin PSK salt seed nvalue authz authTok auth_code authxcode AppId app_id " +
+  "appCertificate cred creds Creds"
 const PIECES = [
   ...SEQUENCES,
   ...WORDS.split(" "),

@@ -1,0 +1,89 @@
+/** What passwords and keys may look like where a setting plainly holds one. Pure. */
+import { isWord, wordiness } from "./value.ts"
+import { hasFewer } from "./variety.ts"
+
+/** In names of fields, of types and of where a password is kept; what stands for one; and what is said of one. */
+const meant = (): RegExp =>
+  /pass(?:w|p|c|\b|_|$)|pwd|secret|token|(?<!mon|tur|hoc|joc)key|cred|auth|user|admin|login|your|example|sample|test|change|default|dummy|fake|hidden|redact|none|null|undefined|true|false|string|bytes|type|field|input|label|text|valid|value|param|arg(?:$|s|v|_)|config|setting|option|env|var(?:$|s|_|i)|file|path|prompt|require|element|control|button|schema|object|array|number|class|func|method|module|index|name|vault|keyring|kms|(?:^|\W)sha-?\d|md5|^latin|^utf|encrypt|hash|crypt|generat|random|current|confirm|forg[eo]t|reset|empty|\bunset|encod|base64|mysql|postgres|mongo|redis|format|http|json|yaml|html|plugin|policy|mode/i
+
+/** The digits in order, from where an example begins. */
+const COUNTED = "12345678901234567890 01234567890 98765432109876543210"
+
+/** Whether somebody may have thought of it as a password: words, alone or joined, digits, odd letters. */
+export function isChosen(value: string, isQuoted: boolean): boolean {
+  if (value.length < 6 && !(value.length === 5 && isWord(value))) return false
+  if (value.length > 64 || meant().test(value)) return false
+  if (/^\d{6,20}$/.test(value)) return !COUNTED.includes(value) && !hasFewer(3, value)
+  if (/^[a-z]+$/.test(value)) return isWord(value)
+  if (isIrregular(value.replace(/[=:/.-]/, ""), 0.5)) return true
+  // `Lantern7` and the like are told elsewhere.
+  if (/^(?:[A-Z][a-z]{2,12}){2,4}\d{0,4}[!?.]?$/.test(value)) return true
+  if (/^[A-Za-z]{2,14}(?:[-_][A-Za-z\d]{1,14}){1,5}[!?.]?$/.test(value)) return !/^[A-Z_]+$/.test(value)
+  // A dot also joins a variable and its field.
+  if (/^[A-Za-z][\w.]*$/.test(value)) return /\d/.test(value) && (isQuoted || wordiness(value) < 0.3)
+  // Other marks are rare in names.
+  return (
+    /[A-Za-z]/.test(value) &&
+    /^[^\s"`\\<>{}[\],;]+$/.test(value) &&
+    /\d|[!@#$%^*+~]|\)\w/.test(value) &&
+    !/^[\w$.]+\([^)]*\)?$|=>|^[\w-]+=|^[@$%&(!./~-]|:\/\/|^[\w.]+[/:]\D*$|\$\{|\{\{/.test(value)
+  )
+}
+
+const COMMON =
+  /^(?:the|your?|my|a|an|is|are|was|be|to|for|of|in|on|at|or|and|not|no|with|please|must|enter|this|that|it|if|can|de|du|la|le|el|da|do|der|die|das|und|ist|mit|zu|ein|eine|et|en|y|e|o)$/
+
+/** Whether it is several words that make no sentence. */
+export function isWords(value: string): boolean {
+  const words = value.split(" ")
+  return (
+    words.length > 2 &&
+    words.length < 9 &&
+    /^(?:[A-Za-z]{3,12}|\d{1,6})$/.test(words[0]!) &&
+    words.every(
+      (one, n) => /^(?:[a-z]{3,12}|\d{1,6})$/.test(one) || (n === 0 && /^[A-Z]?[a-z]{2,12}$/.test(one)),
+    ) &&
+    !words.some((one) => COMMON.test(one.toLowerCase()) || meant().test(one))
+  )
+}
+
+const isMingledCase = (value: string): boolean =>
+  (value.match(/[a-z][A-Z]|[A-Z][a-z]/g) ?? []).length > value.length / 5
+
+/** Whether capitals and small letters alternate as in no word or name. */
+export function isIrregular(value: string, most = 0.34): boolean {
+  if (!/^[A-Za-z]+$/.test(value)) return false
+  // No name of 16 capitals lacks a `_`.
+  if (/^(?:[A-Z]{16,}|[a-z]{14,})$/.test(value)) return wordiness(value) < (value < "a" ? 0.45 : 0.34)
+  let turns = 0
+  for (let at = 1; at < value.length; at++)
+    // A name may begin with a capital.
+    if ((at > 1 || value.charCodeAt(0) > 96) && value.charCodeAt(at) > 96 !== value.charCodeAt(at - 1) > 96)
+      turns++
+  if (most > 0.34 && turns > 0 && wordiness(value) < 0.17) return true
+  return (
+    turns >= Math.max(2, value.length * 0.25) &&
+    !/^(?:[A-Z]?[a-z]{3,})+$/.test(value) &&
+    wordiness(value) < most
+  )
+}
+
+/** Whether it may be a key where nothing else has such a name: not only random text, but hardly a name. */
+export function isOpaque(value: string): boolean {
+  if (value.length < 8 || value.length > 512 || !/^[\w.~+/%=:@!$^*#&?-]+$/.test(value)) return false
+  if (!/\d/.test(value))
+    return isIrregular(value, value.length < 10 ? 0.2 : 0.34) && !meant().test(value.slice(0, 64))
+  if (!/[A-Za-z]/.test(value)) return false
+  // Names, versions, paths and sizes.
+  if (
+    /^[A-Za-z]+[-_.]?\d{1,4}$|^v?\d+\.|^[./]|^[a-z]{3,}[-_][a-z]{3,}|\.\w{2,4}$|^\d+[a-z]{1,3}$|:\/\//i.test(
+      value,
+    )
+  )
+    return false
+  if (hasFewer(6, value)) return false
+  // Capitals, small letters and digits among each other are no name.
+  const isMixture =
+    value.length > 13 && /^[A-Za-z\d]+$/.test(value) && /\d[A-Za-z]/.test(value) && isMingledCase(value)
+  return wordiness(value) < (isMixture ? 0.55 : value.length < 12 && !/[!@#$%^*&]/.test(value) ? 0.25 : 0.4)
+}

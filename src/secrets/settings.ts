@@ -1,0 +1,97 @@
+/** Whether settings plainly give a value to a name: then it may be of any look but that of a reference. Pure. */
+import type { How } from "./joint.ts"
+import type { Name } from "./names.ts"
+
+const lineStart = (): RegExp =>
+  /(?:^|[\r\n"]|\\{1,7}[nr])(?:[ \t]|\\{1,7}t){0,40}(?:(?:export|setx?|ENV|ARG|declare -x|readonly|[-+>]|-e|--env|--build-arg|\d{1,6}[\x80-\xff|:]{1,3}|\d{1,6}\\{1,7}t|\$env:)[ \t]{0,4}){0,2}(?:[\w.-]{1,24}:)?$/
+
+/** Whether the name begins its line, or its string. */
+export function isSetting(text: string, { start }: Name): boolean {
+  const from = Math.max(0, start - 64)
+  return lineStart().test((from === 0 ? "" : "x") + text.slice(from, start))
+}
+
+/** Commands and options that take a name and its value, and pairs before it, as in a query or a connection string. */
+const taker = (): RegExp =>
+  /(?:(?:^|\s)-{1,2}(?:set(?:-string)?|from-literal|var|env|e|D|build-arg|extra-vars|param|property|data|d|F)[ =]?\\{0,7}["']?|(?:secrets?|config|env):?[ ]?set[ ]|\bput \S{1,64} |[?&;][ ]?|ookie: ?|\/:|\w=[^\s"'=]{1,64}[ ,]\\{0,7}["']?)$/
+
+/** Whether nothing but a comment follows on the line. */
+const isLast = (text: string, end: number): boolean =>
+  /^(?:\\{1,7}[nr]|[\r\n"]|[ \t]{1,8}(?:#|;|\/\/|\\\\?[\r\n])|$)/.test(text.slice(end, end + 12))
+
+/** A name in capitals directly before `=`, as in a shell. */
+const isVariable = (text: string, name: Name): boolean =>
+  text[name.end] === "=" && /^[A-Z][A-Z_\d]+$/.test(name.text)
+
+/** @param start where the value begins, without its quotation mark */
+export function isPlainlySet(
+  text: string,
+  name: Name,
+  how: How,
+  start: number,
+  end: number,
+  isQuoted: boolean,
+): boolean {
+  if (how === "element" || how === "named") return true
+  // `define("NAME", "…")`
+  if (how === "quoted")
+    return isVariableName(name) && setter().test(text.slice(Math.max(0, name.start - 24), name.start))
+  if (how === "spaced") return isOption(text, name, end, isQuoted)
+  if (how !== "assigned") return false
+  if (isQuoted || name.text.startsWith("-")) return true
+  // A header as an argument of a command.
+  const mark = text[name.start - 1] ?? " "
+  if (
+    "\"'".includes(mark) &&
+    text
+      .slice(end, end + 8)
+      .replace(/^\\+/, "")
+      .startsWith(mark)
+  )
+    return true
+  if (isVariable(text, name)) return start === name.end + 1 && endsWord(text, end)
+  if (text[name.end] === "=" && taker().test(text.slice(Math.max(0, name.start - 80), name.start)))
+    return endsWord(text, end)
+  return isLast(text, end) && isSetting(text, name)
+}
+
+/** Functions that set or read a variable of the environment. */
+const setter = (): RegExp =>
+  /(?:define|env|environ\.get|setenv|setProperty)\(\s?\\{0,7}["']$|"String", ?\\{0,7}"$/i
+
+/** Whether a word ends here that is the whole value: what follows is not a third and a fourth word of it. */
+const endsWord = (text: string, end: number): boolean =>
+  " \t\r\n\"'\\;&".includes(text[end] ?? "\n") &&
+  !/^ (?!(?:npm|npx|yarn|pnpm|bun|make|docker|cargo|go|sudo|kubectl|exec) )(?:[a-z]{3,12} ){2}[a-z]{3,12}(?![\w./-])/.test(
+    text.slice(end, end + 48),
+  )
+
+/** What stands before a name that takes its value after a blank. */
+const before = (): RegExp =>
+  /(?:(?:ENV|ARG|setx?|setenv|env:set|secrets? set|variables? set)[ \t]{1,4}|-g?x |(?:login|user)(?:[ \t]|\\{1,7}t){1,4}\S{1,64}(?:\s|\\{1,7}[nrt]){1,8}|\b(?:WITH|LOGIN|ENCRYPTED|(?:ROLE|USER) [\w"'@%\\]{1,64}) )$/i
+
+/** `--password x`, `password x` in .netrc, `ENV PASSWORD x` */
+function isOption(text: string, name: Name, end: number, isQuoted: boolean): boolean {
+  if (/^(?:requirepass|masterauth|bindpw)$/.test(name.text)) return isLast(text, end)
+  if (name.text.startsWith("-"))
+    return (
+      isQuoted ||
+      /^(?:[ ](?:--?[a-z]|[|>&\\\d]|[\w.-]+[@:/]|ssh)|\\{1,7}[nr]|[\r\n"]|$)/.test(text.slice(end, end + 48))
+    )
+  if (!before().test(text.slice(Math.max(0, name.start - 96), name.start))) return false
+  return isQuoted || /^(?:\\{1,7}[nr]|[\r\n"]|$)/.test(text.slice(end, end + 8)) || isVariableName(name)
+}
+
+/** Whether the word found at `at` ends a name that may take a value after a blank. */
+export function isTaken(text: string, at: number): boolean {
+  let start = at
+  while (at - start < 40 && /[\w-]/.test(text[start - 1] ?? " ")) start--
+  if (text[start - 1] === "\\" && "nrt".includes(text[start]!)) start++
+  return (
+    text[start] === "-" ||
+    /^(?:requirepass|masterauth|bindpw)/.test(text.slice(start, start + 12)) ||
+    before().test(text.slice(Math.max(0, start - 96), start))
+  )
+}
+
+const isVariableName = (name: Name): boolean => /^[A-Z][A-Z_\d]+$/.test(name.text)
