@@ -6,9 +6,9 @@
  */
 
 import { FILTERED, type FilteredLines, filterLines, hurried, type SecretSettings } from "../secrets/filter.ts"
+import { endOfLines } from "../util/byte-lines.ts"
 import { compileAsUsual } from "../util/compiling.ts"
 import { closeSync, type FileStats, fstatSync, openSync, rmSync, statSync } from "../util/fs.ts"
-import { endOfLines } from "../util/lines.ts"
 import {
   appendFrame,
   archivedBytes,
