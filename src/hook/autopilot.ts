@@ -10,7 +10,7 @@ import { learnPoints, learntPoints, publishState, toldWindow } from "../autopilo
 import type { ContextState } from "../autopilot/context-state.ts"
 import { follow, type Judgement, judge, withPrompt } from "../autopilot/track-context.ts"
 import { hostLimits, type Settings } from "../config/load.ts"
-import { NEWLINE } from "../util/lines.ts"
+import { NEWLINE } from "../util/byte-lines.ts"
 import { readExactly } from "../vault/file.ts"
 import { withSource } from "../vault/source-file.ts"
 

@@ -272,7 +272,7 @@ async function followDelivery(
   const given = isMissed ? { at: state.compactAt ?? 0, time: state.compactTime ?? 0 } : delivery
   const own = ownOf(event, taken)
   if (given === undefined || own === undefined) return {}
-  const outcome = (await import("./delivery.ts")).outcomeOf(given, own)
+  const outcome = (await import("./delivery-outcome.ts")).outcomeOf(given, own)
   if (isMissed) return outcome === "arrived" ? { state: { ...rest, restoreTime: answeredAt(rest, now) } } : {}
   if (outcome === "arrived" || outcome === "unknown") return { state: rest }
   return { lost: isPrompt && outcome === "lost" }

@@ -1,9 +1,9 @@
 /** Finds every place in the vault, line by line, of a text that should be forgotten. */
 import { type Source, sources } from "../archive/source.ts"
 import { type ByteSpan, type LineFinder, skeleton } from "../transcript/find-text.ts"
+import { linesIn } from "../util/byte-lines.ts"
 import { messageOf, usageError } from "../util/errors.ts"
 import { statsOf } from "../util/files.ts"
-import { linesIn } from "../util/lines.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { CopyReader } from "../vault/reader.ts"
 import {

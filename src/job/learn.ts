@@ -4,7 +4,7 @@
  */
 import { sessionOf } from "../archive/capture-transcript.ts"
 import type { Paths } from "../config/load.ts"
-import { endOfLines } from "../util/lines.ts"
+import { endOfLines } from "../util/byte-lines.ts"
 import { readExactly } from "../vault/file.ts"
 import { knownOf } from "../vault/known-values.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"

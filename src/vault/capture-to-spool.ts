@@ -6,7 +6,7 @@
  */
 import { fstatSync, statSync } from "node:fs"
 import { CtxError } from "../util/errors.ts"
-import { type Captured, type CaptureRequest, capture } from "./capture.ts"
+import { type Captured, type CaptureRequest, capture, NOTHING_TAKEN } from "./capture.ts"
 import { archivedBytes, readTail, type Tail } from "./file.ts"
 import { vaultFile } from "./layout.ts"
 import { withCopy } from "./reader.ts"
@@ -28,11 +28,11 @@ export interface Spooled {
 export function captureToSpool(request: CaptureRequest, copy: string, folders: readonly string[]): Spooled {
   const pieces = folders.map((folder) => vaultFile(folder, copy))
   const known = furthest(request.transcript, [request.copy, ...pieces])
-  if (known === undefined) return { folder: undefined, captured: MISSING }
+  if (known === undefined) return { folder: undefined, captured: { ...NOTHING_TAKEN, state: "missing" } }
   const { size, tail } = known
   if (tail !== undefined && archivedBytes(tail) === size) {
     const { id } = tail.header
-    return { folder: undefined, captured: { ...MISSING, state: "current", id, archived: size, size } }
+    return { folder: undefined, captured: { ...NOTHING_TAKEN, state: "current", id, archived: size, size } }
   }
   const from = tail && continuing(tail)
   let failure: unknown
@@ -45,15 +45,6 @@ export function captureToSpool(request: CaptureRequest, copy: string, folders: r
     }
   }
   throw failure ?? new CtxError("no-spool", "no folder can take what the vault cannot")
-}
-
-const MISSING: Captured = {
-  state: "missing",
-  id: undefined,
-  archived: 0,
-  size: 0,
-  taken: 0,
-  superseded: undefined,
 }
 
 function continuing({ header, last }: Tail): NonNullable<CaptureRequest["from"]> | undefined {

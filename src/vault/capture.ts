@@ -6,9 +6,9 @@
  */
 
 import { FILTERED, type FilteredLines, filterLines, hurried, type SecretSettings } from "../secrets/filter.ts"
+import { endOfLines } from "../util/byte-lines.ts"
 import { compileAsUsual } from "../util/compiling.ts"
 import { closeSync, type FileStats, fstatSync, openSync, rmSync, statSync } from "../util/fs.ts"
-import { endOfLines } from "../util/lines.ts"
 import {
   appendFrame,
   archivedBytes,
@@ -120,15 +120,22 @@ const MOST_LOOKS = 10
 export function capture(request: CaptureRequest): Captured {
   for (let looks = 1; ; looks++) {
     const source = openSource(request.transcript)
-    if (source === undefined) return { ...NOTHING, state: isForgotten(request) ? "forgotten" : "missing" }
+    if (source === undefined)
+      return { ...NOTHING_TAKEN, state: isForgotten(request) ? "forgotten" : "missing" }
     try {
       const { fd, stats } = source
       const known = peek(request.copy)
       if (known !== undefined && follows(fd, stats, known) && archivedBytes(known) === stats.size) {
-        return { ...NOTHING, state: "current", id: known.header.id, archived: stats.size, size: stats.size }
+        return {
+          ...NOTHING_TAKEN,
+          state: "current",
+          id: known.header.id,
+          archived: stats.size,
+          size: stats.size,
+        }
       }
       if (known === undefined && isForgotten(request)) {
-        return { ...NOTHING, state: "forgotten", size: stats.size }
+        return { ...NOTHING_TAKEN, state: "forgotten", size: stats.size }
       }
       const captured = append(request, fd, looks < MOST_LOOKS)
       if (captured !== undefined) return captured
@@ -140,7 +147,8 @@ export function capture(request: CaptureRequest): Captured {
 
 const isForgotten = ({ forgotten }: CaptureRequest): boolean => forgotten?.()?.whole === true
 
-const NOTHING = { id: undefined, archived: 0, size: 0, taken: 0, superseded: undefined } as const
+/** For where nothing was taken. */
+export const NOTHING_TAKEN = { id: undefined, archived: 0, size: 0, taken: 0, superseded: undefined } as const
 
 /** How the copy ends, read without its lock; undefined if there is no copy or it ends in half a frame. */
 function peek(copy: string): Tail | undefined {
@@ -165,13 +173,13 @@ function append(request: CaptureRequest, source: number, mayBeOther: boolean): C
     const held = openLocked(request.copy, begunFrom(request, source), request.deadline)
     // Whoever held the lock may have archived what the host has added meanwhile.
     const stats = fstatSync(source)
-    if (held === undefined) return { ...NOTHING, state: "busy", size: stats.size }
+    if (held === undefined) return { ...NOTHING_TAKEN, state: "busy", size: stats.size }
     try {
       // `forget` writes the tombstone before it deletes the copy, so nobody can begin the copy anew from here on.
       const forgotten = request.forgotten?.()
       if (forgotten?.whole) {
         rmSync(request.copy, { force: true })
-        return { ...NOTHING, state: "forgotten", size: stats.size }
+        return { ...NOTHING_TAKEN, state: "forgotten", size: stats.size }
       }
       const edit = forgotten?.edit ?? asItIs
       const isSame = follows(source, stats, held.tail) && sameStart(source, stats, held)

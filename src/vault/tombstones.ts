@@ -7,11 +7,11 @@
  * neither the text nor anything from which it could be guessed without the rest of its line.
  */
 
+import { linesIn } from "../util/byte-lines.ts"
 import { CtxError, codeOf, isMissing, messageOf } from "../util/errors.ts"
 import { flush } from "../util/files.ts"
 import { existsSync, readFileSync, rmSync } from "../util/fs.ts"
 import { fileNamesIn, hashName, writeJson } from "../util/json-files.ts"
-import { linesIn } from "../util/lines.ts"
 import { join } from "../util/path.ts"
 import type { Edit } from "./rewrite.ts"
 

@@ -1,7 +1,7 @@
 /** Lines in bytes, against the same lines in text. */
 import { expect, test } from "bun:test"
 import fc from "fast-check"
-import { endOfLines, linesIn } from "../../../src/util/lines.ts"
+import { endOfLines, linesIn } from "../../../src/util/byte-lines.ts"
 
 const bytesOf = (text: string): Buffer => Buffer.from(text)
 
