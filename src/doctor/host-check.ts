@@ -1,5 +1,6 @@
 /** The installed version of Claude Code, and what it can do for us. */
 import { closeSync } from "node:fs"
+import { output } from "../fake-host/run-child.ts"
 import { abilitiesOf, isTried, lackingIn, OLDEST_TRIED } from "../host/versions.ts"
 import { transcriptsBelow } from "../job/transcripts.ts"
 import { statsOf } from "../util/files.ts"
@@ -7,7 +8,6 @@ import { readExactly } from "../vault/file.ts"
 import { openSource } from "../vault/original.ts"
 import { type Finding, finding, type Patient } from "./finding.ts"
 import { projectsOf } from "./our-hooks.ts"
-import { output } from "./timed-child.ts"
 
 /** Bytes at the end of a transcript to search for a version. Most lines have one. */
 const TAIL = 1 << 16
