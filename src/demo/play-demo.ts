@@ -2,8 +2,9 @@
 import { appendFileSync, mkdirSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { openForReading, type Totals, totals } from "../archive/read.ts"
-import { isolatedEnvironment, loadSettings, type Paths } from "../config/load.ts"
+import { isolatedEnvironment, loadSettings, type PathsAndPolicy } from "../config/load.ts"
 import { type HookName, hookPayload } from "../fake-host/payload.ts"
+import { runChild } from "../fake-host/run-child.ts"
 import { sweepDue } from "../job/sweep.ts"
 import { type VerifyReport, verify } from "../vault/verify.ts"
 import { type DemoSession, demoSession } from "./demo-session.ts"
@@ -94,24 +95,13 @@ async function callHook(
   stdin: string,
   env: Record<string, string | undefined>,
 ): Promise<HookCall> {
-  const start = performance.now()
-  const command = Bun.isStandaloneExecutable ? [process.execPath] : [process.execPath, Bun.main]
-  const child = Bun.spawn([...command, "hook", event], {
-    stdin: new TextEncoder().encode(stdin),
-    stdout: "pipe",
-    stderr: "pipe",
-    env,
-  })
-  const [stdout, stderr, exitCode] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ])
-  return { event, ms: performance.now() - start, exitCode, stdout, stderr }
+  const program = Bun.isStandaloneExecutable ? [process.execPath] : [process.execPath, Bun.main]
+  const { ms, code: exitCode, stdout, stderr } = await runChild([...program, "hook", event], { stdin, env })
+  return { event, ms, exitCode, stdout, stderr }
 }
 
 function judge(
-  paths: Paths,
+  paths: PathsAndPolicy,
   session: DemoSession,
   transcript: string,
   seen: { instructions: string; restored: string; hooks: readonly HookCall[] },

@@ -1,7 +1,7 @@
 /** Imports one transcript into the vault, slice by slice. Needs no database: the views are the caller's. */
 import { isExcluded } from "../archive/excluded.ts"
 import { forgottenTranscript, type Taken } from "../archive/take.ts"
-import type { Paths } from "../config/load.ts"
+import type { Paths, PathsAndPolicy } from "../config/load.ts"
 import type { TakenArchive } from "../foreign/import-archive.ts"
 import { messageOf } from "../util/errors.ts"
 import { statsOf } from "../util/files.ts"
@@ -14,8 +14,8 @@ import { setAsideIfDifferent } from "../vault/renew.ts"
 import { takeSlice } from "./take-slice.ts"
 import { isQuiet } from "./transcripts.ts"
 
-export type ImportPlace = Pick<Paths, "dataHome" | "home" | "stateHome" | "secrets"> &
-  Partial<Pick<Paths, "exclude">>
+export type ImportPlace = Pick<PathsAndPolicy, "dataHome" | "home" | "stateHome" | "secrets"> &
+  Partial<Pick<PathsAndPolicy, "exclude">>
 
 export interface ImportedFile {
   readonly path: string

@@ -9,7 +9,7 @@ import { rebuild } from "../archive/rebuild.ts"
 import { followVault } from "../archive/remembered.ts"
 import { type Source, sources } from "../archive/source.ts"
 import { sessionOf } from "../archive/take.ts"
-import type { Paths } from "../config/load.ts"
+import type { PathsAndPolicy } from "../config/load.ts"
 import { type Known, withoutKnown } from "../secrets/known.ts"
 import { codeOf } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
@@ -25,7 +25,7 @@ import { withTidyLock } from "../vault/tidy.ts"
 import { ownerOf } from "../vault/tombstones.ts"
 import { followCopies, noteOf, redactLogs, redactRestores, redactStates, renewViews } from "./redact.ts"
 
-type KnownPaths = Pick<Paths, "dataHome" | "stateHome" | "home" | "secrets">
+type KnownPaths = Pick<PathsAndPolicy, "dataHome" | "stateHome" | "home" | "secrets">
 
 /**
  * @param wait ms to wait for other processes
