@@ -64,6 +64,14 @@ export const finding = (check: string, state: State, text: string, more: More = 
   repair: more.repair,
 })
 
+/** A repair that does the same to each of several things. */
+export const repairEach = <T>(what: string, things: readonly T[], repair: (one: T) => void): Repair => ({
+  what,
+  run: () => {
+    for (const one of things) repair(one)
+  },
+})
+
 /** Maximum number of details shown; the text gives the total. */
 export const SHOWN = 5
 

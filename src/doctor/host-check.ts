@@ -12,32 +12,28 @@ import { projectsOf } from "./our-hooks.ts"
 /** Bytes at the end of a transcript to search for a version. Most lines have one. */
 const TAIL = 1 << 16
 
-export async function hostCheck(patient: Patient): Promise<Finding[]> {
+export async function hostCheck(patient: Patient): Promise<Finding> {
   const command = Bun.which("claude")
   const said = command === null ? undefined : await output([command, "--version"])
   const installed = /\d+\.\d+\.\d+/.exec(said ?? "")?.[0]
   const version = installed ?? writtenBy(patient)
   if (version === undefined) {
-    return [finding("host", "skipped", "no `claude` on PATH, and no transcript that names a version")]
+    return finding("host", "skipped", "no `claude` on PATH, and no transcript that names a version")
   }
   const where = installed === undefined ? "wrote the latest transcript" : `is ${command}`
   const text = `Claude Code ${version} ${where}`
   if (!isTried(version)) {
-    return [
-      finding("host", "warn", `${text}; nothing older than ${OLDEST_TRIED} was ever tried`, {
-        hint: "update Claude Code",
-      }),
-    ]
+    return finding("host", "warn", `${text}; nothing older than ${OLDEST_TRIED} was ever tried`, {
+      hint: "update Claude Code",
+    })
   }
   const lacking = lackingIn(version)
-  return [
-    finding("host", "ok", text, {
-      details: [
-        `supports: ${abilitiesOf(version).join("; ")}`,
-        ...(lacking.length > 0 ? [`lacks: ${lacking.join("; ")}`] : []),
-      ],
-    }),
-  ]
+  return finding("host", "ok", text, {
+    details: [
+      `supports: ${abilitiesOf(version).join("; ")}`,
+      ...(lacking.length > 0 ? [`lacks: ${lacking.join("; ")}`] : []),
+    ],
+  })
 }
 
 /** The version in the most recently written transcript. */
