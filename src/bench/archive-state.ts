@@ -4,9 +4,9 @@ import { join } from "node:path"
 import { openDatabase } from "../archive/database.ts"
 import { transcriptByCopy } from "../archive/transcripts.ts"
 import { isMissing } from "../util/errors.ts"
-import { readTail } from "../vault/file.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { lock } from "../vault/lock.ts"
+import { archivedIn } from "../vault/reader.ts"
 
 /** All in bytes of the transcript. */
 export interface ArchiveState {
@@ -21,7 +21,7 @@ export function archiveState(dataHome: string, home: string, transcript: string)
   const copy = vaultPath(transcript, home)
   return {
     size: statSync(transcript, { throwIfNoEntry: false })?.size ?? 0,
-    archived: bytesInVault(vaultFile(dataHome, copy)),
+    archived: archivedIn(vaultFile(dataHome, copy)),
     indexed: reading(dataHome, 0, (db) => transcriptByCopy(db, copy)?.indexed ?? 0),
   }
 }
@@ -46,21 +46,6 @@ export function jobIsIdle(dataHome: string): boolean {
   }
   try {
     return lock(fd, 0, true)
-  } finally {
-    closeSync(fd)
-  }
-}
-
-function bytesInVault(file: string): number {
-  let fd: number
-  try {
-    fd = openSync(file, "r")
-  } catch (error) {
-    if (isMissing(error)) return 0
-    throw error
-  }
-  try {
-    return readTail(fd)?.last?.to ?? 0
   } finally {
     closeSync(fd)
   }
