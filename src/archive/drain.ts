@@ -10,7 +10,7 @@ import {
   unlinkSync,
 } from "node:fs"
 import { join, relative } from "node:path"
-import type { Paths } from "../config/load.ts"
+import type { PathsAndPolicy } from "../config/load.ts"
 import { isAlive } from "../util/alive.ts"
 import { writeWhole } from "../util/files.ts"
 import { joinPiece } from "../vault/join.ts"
@@ -38,7 +38,7 @@ const PATIENCE = 1000
  * @param end ms of performance.now() at which to stop
  * @returns undefined if there is no spool
  */
-export function drainSpool(paths: Paths, end: number): Drained | undefined {
+export function drainSpool(paths: PathsAndPolicy, end: number): Drained | undefined {
   if (!mayBeSpooled(paths)) return undefined
   const transcripts = new Set<string>()
   const left: Drained["left"][number][] = []
@@ -70,7 +70,7 @@ export function drainSpool(paths: Paths, end: number): Drained | undefined {
 const waitUntil = (): number => performance.now() + PATIENCE
 
 /** Oldest first: a transcript's former content before its current one, and the pieces of a copy in their order. */
-function pieces(paths: Paths): { folder: string; copy: string }[] {
+function pieces(paths: PathsAndPolicy): { folder: string; copy: string }[] {
   const found = existingSpools(paths).flatMap((folder) =>
     vaultFiles(folder).map(({ copy }) => {
       const tail = tailOf(vaultFile(folder, copy))
@@ -86,7 +86,7 @@ function mark(dataHome: string, grown: string, path: string): void {
 }
 
 /** Moves markers and states, then removes the folder, unless something is left. */
-function moveRest(paths: Paths, folder: string): void {
+function moveRest(paths: PathsAndPolicy, folder: string): void {
   try {
     for (const pending of listPending(folder)) moveMarker(paths.dataHome, folder, pending)
     for (const { session, file } of spooledStates(folder)) moveState(paths.dataHome, session, file)

@@ -3,7 +3,7 @@
  * only after something went wrong.
  */
 import { join } from "node:path"
-import type { Paths } from "../config/load.ts"
+import type { PathsAndPolicy } from "../config/load.ts"
 import { codeOf, messageOf } from "../util/errors.ts"
 import { statsOf, tryTo, writeWhole } from "../util/files.ts"
 import { rmSync } from "../util/fs.ts"
@@ -27,7 +27,12 @@ export interface SpoolReason {
 }
 
 /** Like `captureTranscript`, into the first place that can be written. None of it can be indexed yet. */
-export function takeToSpool(paths: Paths, path: string, options: TakeOptions, cause: unknown): Taken {
+export function takeToSpool(
+  paths: PathsAndPolicy,
+  path: string,
+  options: TakeOptions,
+  cause: unknown,
+): Taken {
   const copy = vaultPath(path, paths.home)
   const session = sessionOf(path, options.parent)
   const request = {
@@ -58,16 +63,16 @@ function readable<T>(read: () => T): T | undefined {
 }
 
 /** Spools a marker that could not be left where the views look. */
-export function spoolMarker(paths: Paths, pending: Pending): void {
+export function spoolMarker(paths: PathsAndPolicy, pending: Pending): void {
   firstThatTakes(paths, (folder) => markPending(folder, pending))
 }
 
-export function spoolState(paths: Paths, session: string, text: string): void {
+export function spoolState(paths: PathsAndPolicy, session: string, text: string): void {
   firstThatTakes(paths, (folder) => writeWhole(sessionFile(folder, session), text))
 }
 
 /** A session's state if it is newer than the one in the data folder. */
-export function newerState(paths: Paths, session: string): unknown {
+export function newerState(paths: PathsAndPolicy, session: string): unknown {
   let newest = changed(sessionFile(paths.dataHome, session))
   let found: unknown
   for (const folder of existingSpools(paths)) {
@@ -84,7 +89,7 @@ export function newerState(paths: Paths, session: string): unknown {
 /** ms since the epoch, 0 if there is no such file. */
 const changed = (file: string): number => statsOf(file)?.mtimeMs ?? 0
 
-function firstThatTakes(paths: Paths, write: (folder: string) => void): void {
+function firstThatTakes(paths: PathsAndPolicy, write: (folder: string) => void): void {
   let failure: unknown
   const folders = spoolFolders(paths)
   // Twice, as whoever empties a spool may remove its folder between these two steps.

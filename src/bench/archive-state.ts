@@ -1,12 +1,11 @@
 /** How far an archive has come, read from outside: without the binary being measured, and without its locks. */
-import { closeSync, openSync, statSync } from "node:fs"
+import { statSync } from "node:fs"
 import { join } from "node:path"
 import { openDatabase } from "../archive/database.ts"
 import { transcriptByCopy } from "../archive/transcripts.ts"
-import { isMissing } from "../util/errors.ts"
 import { isLockFree } from "../util/lock.ts"
-import { readTail } from "../vault/file.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
+import { archivedIn } from "../vault/reader.ts"
 
 /** All in bytes of the transcript. */
 export interface ArchiveState {
@@ -21,7 +20,7 @@ export function archiveState(dataHome: string, home: string, transcript: string)
   const copy = vaultPath(transcript, home)
   return {
     size: statSync(transcript, { throwIfNoEntry: false })?.size ?? 0,
-    archived: bytesInVault(vaultFile(dataHome, copy)),
+    archived: archivedIn(vaultFile(dataHome, copy)),
     indexed: reading(dataHome, 0, (db) => transcriptByCopy(db, copy)?.indexed ?? 0),
   }
 }
@@ -37,21 +36,6 @@ export function turnsIn(dataHome: string): number {
 
 /** Whether no one holds the background job's lock. */
 export const jobIsIdle = (dataHome: string): boolean => isLockFree(join(dataHome, "state", "job.lock"), 0)
-
-function bytesInVault(file: string): number {
-  let fd: number
-  try {
-    fd = openSync(file, "r")
-  } catch (error) {
-    if (isMissing(error)) return 0
-    throw error
-  }
-  try {
-    return readTail(fd)?.last?.to ?? 0
-  } finally {
-    closeSync(fd)
-  }
-}
 
 function reading<T>(dataHome: string, otherwise: T, read: (db: ReturnType<typeof openDatabase>) => T): T {
   let db: ReturnType<typeof openDatabase>

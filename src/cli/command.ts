@@ -1,7 +1,7 @@
 /** The shape of a command file. */
 
+import type { PathsAndPolicy } from "../config/load.ts"
 import type { Config, Resolved } from "../config/options.ts"
-import type { SecretSettings } from "../secrets/filter.ts"
 
 export interface ArgSpec {
   readonly type: "boolean" | "string" | "positional"
@@ -21,25 +21,8 @@ export const GLOBAL_ARGS: Readonly<Record<string, ArgSpec>> = {
   help: { type: "boolean", description: "Show this help", alias: "h" },
 }
 
-export interface Environment {
-  /** The user's home folder. */
-  readonly home: string
+export interface Environment extends PathsAndPolicy {
   readonly cwd: string
-  /** The host's configuration folder: CLAUDE_CONFIG_DIR or else ~/.claude. */
-  readonly claudeDir: string
-  /** The host's own state file: .claude.json in CLAUDE_CONFIG_DIR or else in the home folder. */
-  readonly hostConfig: string
-  /** Where the vault and the archive are. */
-  readonly dataHome: string
-  /** Logs and locks. */
-  readonly stateHome: string
-  readonly configFile: string
-  /** For temporary files. */
-  readonly temporary: string
-  /** What must be kept out of the archive. */
-  readonly secrets: SecretSettings
-  /** Folders whose sessions must be kept out of the archive. */
-  readonly exclude: readonly string[]
   readonly exePath: string
   readonly config: Config
   readonly resolved: Resolved

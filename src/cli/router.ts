@@ -4,7 +4,7 @@ import { cannotWrite } from "../archive/unwritable.ts"
 import {
   loadSettings,
   type Paths,
-  type Places,
+  type PathsAndPolicy,
   resolvePlaces,
   type Settings,
   wantsColor,
@@ -116,7 +116,7 @@ function refuse(settings: Settings, goesOn: boolean): void {
 }
 
 /** What cannot be moved stays, and `status` reports it; the current command may not need it. */
-async function emptySpool(paths: Paths): Promise<void> {
+async function emptySpool(paths: PathsAndPolicy): Promise<void> {
   const [{ drainSpool }, { spawnJob }] = await Promise.all([
     import("../archive/drain.ts"),
     import("../job/spawn.ts"),
@@ -146,7 +146,7 @@ async function lost(error: unknown, dataHome: string): Promise<unknown> {
 }
 
 /** Reads configuration files only when a setting is asked for, which a search does not do. */
-function environment(places: Places, settings: () => Settings): Environment {
+function environment(places: Paths, settings: () => Settings): Environment {
   return {
     ...places,
     cwd: process.cwd(),

@@ -9,7 +9,7 @@ import { NO_BUN_VARIABLES } from "./bun-variables.ts"
 import { type Layer, OPTIONS, type Resolved, resolveOptions } from "./options.ts"
 
 /** Where everything lives. */
-export interface Places {
+export interface Paths {
   readonly home: string
   /** The vault and the archive. */
   readonly dataHome: string
@@ -24,12 +24,15 @@ export interface Places {
   readonly temporary: string
 }
 
-export interface Paths extends Places {
-  /** Not a place, but whoever writes to one must know what must not get into it. */
+/** What must not get into the archive. */
+export interface Policy {
   readonly secrets: SecretSettings
-  /** Likewise for sessions: patterns of folders whose sessions must not get there. */
+  /** Patterns of folders whose sessions are left out. */
   readonly exclude: readonly string[]
 }
+
+/** For whoever writes to one of the places: where, and what not. */
+export interface PathsAndPolicy extends Paths, Policy {}
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -45,7 +48,7 @@ function absolute(path: string | undefined): string | undefined {
 const homeOfUser = (): string => process.getBuiltinModule("node:os").homedir()
 
 /** Resolves all places from the environment alone. Relative paths are ignored, as the XDG specification demands. */
-export function resolvePlaces(env: Env = process.env): Places {
+export function resolvePlaces(env: Env = process.env): Paths {
   const home = absolute(env["HOME"]) ?? homeOfUser()
   const own = absolute(env["CTXBRIDGE_HOME"])
   const data = absolute(env["XDG_DATA_HOME"]) ?? join(home, ".local", "share")
@@ -64,7 +67,7 @@ export function resolvePlaces(env: Env = process.env): Places {
 }
 
 export interface Settings {
-  readonly paths: Paths
+  readonly paths: PathsAndPolicy
   readonly resolved: Resolved
   /** Files that could not be read, or not as TOML, each with the reason. */
   readonly broken: readonly string[]

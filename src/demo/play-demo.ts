@@ -4,8 +4,9 @@ import { dirname, join } from "node:path"
 import { transcriptsFolder } from "../agents/claude-code/host-places.ts"
 import { openForReading } from "../archive/open-for-reading.ts"
 import { type Totals, totals } from "../archive/queries/totals.ts"
-import { isolatedEnvironment, loadSettings, type Paths } from "../config/load.ts"
+import { isolatedEnvironment, loadSettings, type PathsAndPolicy } from "../config/load.ts"
 import { type HookName, hookPayload } from "../fake-host/payload.ts"
+import { runChild } from "../fake-host/run-child.ts"
 import { sweepDue } from "../job/sweep.ts"
 import { type VerifyReport, verify } from "../vault/verify-vault.ts"
 import { type DemoSession, demoSession } from "./demo-session.ts"
@@ -96,24 +97,13 @@ async function callHook(
   stdin: string,
   env: Record<string, string | undefined>,
 ): Promise<HookCall> {
-  const start = performance.now()
-  const command = Bun.isStandaloneExecutable ? [process.execPath] : [process.execPath, Bun.main]
-  const child = Bun.spawn([...command, "hook", event], {
-    stdin: new TextEncoder().encode(stdin),
-    stdout: "pipe",
-    stderr: "pipe",
-    env,
-  })
-  const [stdout, stderr, exitCode] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ])
-  return { event, ms: performance.now() - start, exitCode, stdout, stderr }
+  const program = Bun.isStandaloneExecutable ? [process.execPath] : [process.execPath, Bun.main]
+  const { ms, code: exitCode, stdout, stderr } = await runChild([...program, "hook", event], { stdin, env })
+  return { event, ms, exitCode, stdout, stderr }
 }
 
 function judge(
-  paths: Paths,
+  paths: PathsAndPolicy,
   session: DemoSession,
   transcript: string,
   seen: { instructions: string; restored: string; hooks: readonly HookCall[] },

@@ -1,9 +1,9 @@
 /** Checks the binaries that hooks call, and the one on PATH. */
 
+import { output } from "../fake-host/run-child.ts"
 import { type Finding, finding, type Patient } from "./finding.ts"
 import { type InstalledHook, isExecutable, ourHooks, realFile } from "./our-hooks.ts"
 import { reinstall } from "./registration-checks.ts"
-import { output } from "./timed-child.ts"
 
 export async function binaryChecks(patient: Patient): Promise<Finding[]> {
   const byBinary = new Map<string, InstalledHook>()

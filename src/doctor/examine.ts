@@ -36,7 +36,8 @@ interface ExamineOptions {
   readonly dryRun: boolean
 }
 
-type Check = (patient: Patient) => Promise<Finding[]> | Finding[]
+type Found = Finding | Finding[]
+type Check = (patient: Patient) => Promise<Found> | Found
 
 /** In the order of the report. The name is used in the report when the check itself fails. */
 const CHECKS: readonly (readonly [name: string, check: Check])[] = [
@@ -100,7 +101,7 @@ async function look(patient: Patient): Promise<Finding[]> {
 /** A check that throws also gives a finding. */
 async function checked(name: string, check: Check, patient: Patient): Promise<Finding[]> {
   try {
-    return await check(patient)
+    return [await check(patient)].flat()
   } catch (error) {
     return [finding(name, "fail", `this could not be checked: ${messageOf(error)}`)]
   }

@@ -1,6 +1,6 @@
 /** The input and output of a check. Pure. */
+import type { PathsAndPolicy } from "../config/load.ts"
 import type { Resolved } from "../config/options.ts"
-import type { SecretSettings } from "../secrets/filter.ts"
 
 /** `skipped`: there is nothing to check, or no way to. */
 export type State = "ok" | "warn" | "fail" | "skipped"
@@ -30,23 +30,12 @@ export interface SpoolCount {
 }
 
 /** The machine being examined. */
-export interface Patient {
-  readonly home: string
+export interface Patient extends PathsAndPolicy {
   readonly cwd: string
-  /** The host's configuration folder. */
-  readonly claudeDir: string
-  /** The host's own state file, which lists the user's servers. */
-  readonly hostConfig: string
-  readonly dataHome: string
-  readonly stateHome: string
   readonly exePath: string
   /** Our own version. */
   readonly version: string
   readonly resolved: Resolved
-  /** What must be kept out of the archive. */
-  readonly secrets: SecretSettings
-  /** Folders whose sessions must be kept out of the archive. */
-  readonly exclude: readonly string[]
   /** Configuration files that could not be parsed as TOML, each with the reason. */
   readonly broken: readonly string[]
   /** Names of the environment variables that are set. */
@@ -73,6 +62,14 @@ export const finding = (check: string, state: State, text: string, more: More = 
   hint: more.hint,
   details: more.details ?? [],
   repair: more.repair,
+})
+
+/** A repair that does the same to each of several things. */
+export const repairEach = <T>(what: string, things: readonly T[], repair: (one: T) => void): Repair => ({
+  what,
+  run: () => {
+    for (const one of things) repair(one)
+  },
 })
 
 /** Maximum number of details shown; the text gives the total. */

@@ -14,7 +14,7 @@ import { dirname, join } from "node:path"
 import { isMissing } from "../util/errors.ts"
 import { statsOf } from "../util/files.ts"
 import { bytes, count } from "../util/text.ts"
-import { type Finding, finding, MINUTE, type Patient, SHOWN } from "./finding.ts"
+import { type Finding, finding, MINUTE, type Patient, repairEach, SHOWN } from "./finding.ts"
 
 type Look = (path: string) => Stats
 
@@ -30,7 +30,7 @@ export function folderChecks(patient: Patient): Finding[] {
   )
   // The state folder may be inside the data folder.
   const unique = [...new Map(entries.map((entry) => [entry.path, entry])).values()]
-  return [...privacy(unique), ...access(patient, unique), leftovers(patient, unique), space(patient)]
+  return [privacy(unique), access(patient, unique), leftovers(patient, unique), space(patient)]
 }
 
 /** The folder and everything in it; empty if it does not exist. Links in it are not followed. */
@@ -58,65 +58,52 @@ export function existing(path: string, look: Look = statSync): Stats | undefined
   }
 }
 
-function privacy(entries: readonly Entry[]): Finding[] {
-  if (entries.length === 0) return [finding("private", "skipped", "there is no archive yet")]
+function privacy(entries: readonly Entry[]): Finding {
+  if (entries.length === 0) return finding("private", "skipped", "there is no archive yet")
   const open = entries.filter(({ stats }) => !stats.isSymbolicLink() && (stats.mode & 0o077) !== 0)
   if (open.length === 0) {
-    return [
-      finding(
-        "private",
-        "ok",
-        `only you can read the archive (${count(entries.length, "file or folder", "files and folders")})`,
-      ),
-    ]
+    return finding(
+      "private",
+      "ok",
+      `only you can read the archive (${count(entries.length, "file or folder", "files and folders")})`,
+    )
   }
   const many = count(open.length, "file or folder", "files and folders")
-  return [
-    finding("private", "warn", `others may read or write ${many} of the archive`, {
-      details: open
-        .slice(0, SHOWN)
-        .map(({ path, stats }) => `${(stats.mode & 0o777).toString(8).padStart(3, "0")} ${path}`),
-      repair: {
-        what: "take away others' access",
-        run: () => {
-          for (const { path, stats } of open) chmodSync(path, stats.mode & 0o700)
-        },
-      },
-    }),
-  ]
+  return finding("private", "warn", `others may read or write ${many} of the archive`, {
+    details: open
+      .slice(0, SHOWN)
+      .map(({ path, stats }) => `${(stats.mode & 0o777).toString(8).padStart(3, "0")} ${path}`),
+    repair: repairEach("take away others' access", open, ({ path, stats }) =>
+      chmodSync(path, stats.mode & 0o700),
+    ),
+  })
 }
 
-function access({ dataHome }: Patient, entries: readonly Entry[]): Finding[] {
+function access({ dataHome }: Patient, entries: readonly Entry[]): Finding {
   const home = entries.find(({ path }) => path === dataHome)
-  if (home === undefined) return [notYet(dataHome)]
+  if (home === undefined) return notYet(dataHome)
   if (!home.stats.isDirectory()) {
-    return [
-      finding("owner", "fail", `${dataHome} is not a folder`, { hint: "nothing can be archived there" }),
-    ]
+    return finding("owner", "fail", `${dataHome} is not a folder`, { hint: "nothing can be archived there" })
   }
   const uid = process.getuid?.()
   const strange = entries.filter(({ stats }) => uid !== undefined && stats.uid !== uid)
   if (strange.length > 0) {
     const text = `${count(strange.length, "file")} of the archive belong to another user`
-    return [
-      finding("owner", "fail", text, {
-        hint: "chown them; a command run with sudo may have made them",
-        details: strange.slice(0, SHOWN).map(({ path }) => path),
-      }),
-    ]
+    return finding("owner", "fail", text, {
+      hint: "chown them; a command run with sudo may have made them",
+      details: strange.slice(0, SHOWN).map(({ path }) => path),
+    })
   }
   const closed = entries.filter(({ path, stats }) => !stats.isSymbolicLink() && !isOurs(path, stats))
-  if (closed.length === 0) return [finding("owner", "ok", "the archive is yours and can be written")]
+  if (closed.length === 0) return finding("owner", "ok", "the archive is yours and can be written")
   const what =
     closed[0]!.path === dataHome
       ? "the data folder"
       : count(closed.length, "file or folder", "files and folders")
-  return [
-    finding("owner", "fail", `${what} of the archive cannot be read and written`, {
-      hint: "chmod them; meanwhile hooks write elsewhere, if they can",
-      details: closed.slice(0, SHOWN).map(({ path }) => path),
-    }),
-  ]
+  return finding("owner", "fail", `${what} of the archive cannot be read and written`, {
+    hint: "chmod them; meanwhile hooks write elsewhere, if they can",
+    details: closed.slice(0, SHOWN).map(({ path }) => path),
+  })
 }
 
 /** Whether the data folder, which does not exist, can be made. */
@@ -170,12 +157,9 @@ function leftovers({ dataHome, now }: Patient, entries: readonly Entry[]): Findi
   if (stale.length === 0) return finding("leftovers", "ok", "no temporary file was left behind")
   return finding("leftovers", "warn", `${count(stale.length, "temporary file")} left behind`, {
     details: stale.slice(0, SHOWN).map(({ path }) => path),
-    repair: {
-      what: "remove temporary files older than an hour",
-      run: () => {
-        for (const { path } of stale) rmSync(path, { force: true })
-      },
-    },
+    repair: repairEach("remove temporary files older than an hour", stale, ({ path }) =>
+      rmSync(path, { force: true }),
+    ),
   })
 }
 

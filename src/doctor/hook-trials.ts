@@ -6,6 +6,7 @@ import { openDatabase } from "../archive/database.ts"
 import { isExcluded } from "../archive/excluded.ts"
 import { withArchive } from "../config/load.ts"
 import { hookPayload } from "../fake-host/payload.ts"
+import { runChild } from "../fake-host/run-child.ts"
 import { HostTranscript } from "../fake-host/transcript.ts"
 import { OLDEST_TRIED } from "../host/clients.ts"
 import { hookCommand } from "../host/hooks-table.ts"
@@ -17,7 +18,6 @@ import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { archivedIn } from "../vault/reader.ts"
 import { type Finding, finding, type Patient } from "./finding.ts"
 import { type InstalledHook, isExecutable, ourHooks } from "./our-hooks.ts"
-import { runChild } from "./timed-child.ts"
 
 /** The host's limit for text that a hook gives to the model, in UTF-16 units. */
 const LARGEST = 10_000

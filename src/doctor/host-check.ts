@@ -1,6 +1,7 @@
 /** The installed version of Claude Code, and what it can do for us. */
 import { closeSync } from "node:fs"
 import { claudeCode } from "../agents/claude-code/claude-code.ts"
+import { output } from "../fake-host/run-child.ts"
 import { abilitiesOf, calledByName, isTried, lackingIn, OLDEST_TRIED, versionIn } from "../host/clients.ts"
 import { transcriptsBelow } from "../job/find-transcripts.ts"
 import { statsOf } from "../util/files.ts"
@@ -8,37 +9,32 @@ import { readExactly } from "../vault/file.ts"
 import { openSource } from "../vault/source-file.ts"
 import { type Finding, finding, type Patient } from "./finding.ts"
 import { projectsOf } from "./our-hooks.ts"
-import { output } from "./timed-child.ts"
 
 /** Bytes at the end of a transcript to search for a version. Most lines have one. */
 const TAIL = 1 << 16
 
-export async function hostCheck(patient: Patient): Promise<Finding[]> {
+export async function hostCheck(patient: Patient): Promise<Finding> {
   const command = calledByName(claudeCode)
   const said = command === undefined ? undefined : await output([command, "--version"])
   const installed = versionIn(said)
   const version = installed ?? writtenBy(patient)
   if (version === undefined) {
-    return [finding("host", "skipped", "no `claude` on PATH, and no transcript that names a version")]
+    return finding("host", "skipped", "no `claude` on PATH, and no transcript that names a version")
   }
   const where = installed === undefined ? "wrote the latest transcript" : `is ${command}`
   const text = `Claude Code ${version} ${where}`
   if (!isTried(version)) {
-    return [
-      finding("host", "warn", `${text}; nothing older than ${OLDEST_TRIED} was ever tried`, {
-        hint: "update Claude Code",
-      }),
-    ]
+    return finding("host", "warn", `${text}; nothing older than ${OLDEST_TRIED} was ever tried`, {
+      hint: "update Claude Code",
+    })
   }
   const lacking = lackingIn(version)
-  return [
-    finding("host", "ok", text, {
-      details: [
-        `supports: ${abilitiesOf(version).join("; ")}`,
-        ...(lacking.length > 0 ? [`lacks: ${lacking.join("; ")}`] : []),
-      ],
-    }),
-  ]
+  return finding("host", "ok", text, {
+    details: [
+      `supports: ${abilitiesOf(version).join("; ")}`,
+      ...(lacking.length > 0 ? [`lacks: ${lacking.join("; ")}`] : []),
+    ],
+  })
 }
 
 /** The version in the most recently written transcript. */

@@ -8,7 +8,7 @@ import { codeOf, messageOf } from "../util/errors.ts"
 import { statsOf } from "../util/files.ts"
 import { logPath } from "../util/log.ts"
 import { count } from "../util/text.ts"
-import { type Finding, finding, type Patient } from "./finding.ts"
+import { type Finding, finding, type Patient, repairEach } from "./finding.ts"
 import { existing } from "./folder-checks.ts"
 
 const foldersOf = ({ dataHome, stateHome }: Patient): string[] => [
@@ -43,12 +43,7 @@ export function placeCheck(patient: Patient): Finding[] {
     finding("places", "fail", `something else has ${count(other.length, "name")} of the archive`, {
       hint: "move it away; nothing of the archive is in it",
       details: other.map((path) => `${path} is ${kindOf(existing(path)!)}`),
-      repair: {
-        what: "move it aside",
-        run: () => {
-          for (const path of other) renameSync(path, freeBeside(path))
-        },
-      },
+      repair: repairEach("move it aside", other, (path) => renameSync(path, freeBeside(path))),
     }),
   ]
 }
@@ -65,18 +60,15 @@ function freeBeside(path: string): string {
 }
 
 /** Without locks, nothing is archived. */
-export function lockCheck({ dataHome }: Patient): Finding[] {
-  if (statsOf(dataHome)?.isDirectory() !== true)
-    return [finding("locks", "skipped", "there is no archive yet")]
+export function lockCheck({ dataHome }: Patient): Finding {
+  if (statsOf(dataHome)?.isDirectory() !== true) return finding("locks", "skipped", "there is no archive yet")
   try {
     probe(dataHome)
-    return [finding("locks", "ok", "files of the archive can be locked")]
+    return finding("locks", "ok", "files of the archive can be locked")
   } catch (error) {
-    if (codeOf(error) !== "lock-failed") return [finding("locks", "skipped", messageOf(error))]
-    return [
-      finding("locks", "fail", messageOf(error), {
-        hint: "hooks write elsewhere; move the archive to a file system with locks, and set CTXBRIDGE_HOME",
-      }),
-    ]
+    if (codeOf(error) !== "lock-failed") return finding("locks", "skipped", messageOf(error))
+    return finding("locks", "fail", messageOf(error), {
+      hint: "hooks write elsewhere; move the archive to a file system with locks, and set CTXBRIDGE_HOME",
+    })
   }
 }

@@ -11,7 +11,7 @@ import { projectsOf } from "./our-hooks.ts"
 /** Maximum age of a session to report, in ms since its last hook. */
 const RECENT = 30 * DAY
 
-export function sessionChecks(patient: Patient): Finding[] {
+export function sessionChecks(patient: Patient): Finding {
   const { dataHome, now } = patient
   const written = new Set([
     ...vaultFiles(dataHome).map(({ copy }) => basename(copy).replace(/(\.~\d+)?\.jsonl\.zst$/, "")),
@@ -20,13 +20,16 @@ export function sessionChecks(patient: Patient): Finding[] {
   const silent = prompted(dataHome).filter(
     ({ session, time }) => !written.has(session) && now - time > MINUTE && now - time < RECENT,
   )
-  if (silent.length === 0) return [finding("silent", "ok", "every session with a prompt has a transcript")]
-  return [
-    finding("silent", "warn", `${count(silent.length, "session")} wrote no transcript: nothing to archive`, {
+  if (silent.length === 0) return finding("silent", "ok", "every session with a prompt has a transcript")
+  return finding(
+    "silent",
+    "warn",
+    `${count(silent.length, "session")} wrote no transcript: nothing to archive`,
+    {
       hint: "started with --no-session-persistence, inside another session, or with cleanupPeriodDays 0",
       details: silent.slice(0, SHOWN).map(({ session }) => session),
-    }),
-  ]
+    },
+  )
 }
 
 /** Sessions that had a human prompt, without which the host does not start a transcript. */

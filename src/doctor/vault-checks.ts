@@ -11,7 +11,7 @@ import { isBegunOnly, openCopy } from "../vault/reader.ts"
 import { moveAside, removeBegun } from "../vault/set-aside.ts"
 import { isFine, verify } from "../vault/verify-vault.ts"
 import { noFiles, vaultFiles } from "../vault/walk.ts"
-import { type Finding, finding, MINUTE, type Patient, type Repair, SHOWN } from "./finding.ts"
+import { type Finding, finding, MINUTE, type Patient, type Repair, repairEach, SHOWN } from "./finding.ts"
 import { projectsOf } from "./our-hooks.ts"
 
 export function vaultChecks(patient: Patient): Finding[] {
@@ -31,12 +31,7 @@ function strangers({ dataHome }: Patient): Finding[] {
     finding("vault", "fail", text, {
       hint: "ctxbridge doctor --fix moves them aside; then hooks and ctxbridge import can archive there",
       details: found.slice(0, SHOWN),
-      repair: {
-        what: "move aside what is no file",
-        run: () => {
-          for (const copy of found) moveAside(vaultFile(dataHome, copy))
-        },
-      },
+      repair: repairEach("move aside what is no file", found, (copy) => moveAside(vaultFile(dataHome, copy))),
     }),
   ]
 }
@@ -50,12 +45,7 @@ function begun({ dataHome, now }: Patient, files: ReturnType<typeof vaultFiles>)
   return [
     finding("vault", "warn", `begun, and nothing in it: ${count(found.length, "copy", "copies")}`, {
       details: found.slice(0, SHOWN),
-      repair: {
-        what: "remove copies that hold nothing",
-        run: () => {
-          for (const file of found) removeBegun(file)
-        },
-      },
+      repair: repairEach("remove copies that hold nothing", found, (file) => removeBegun(file)),
     }),
   ]
 }

@@ -3,6 +3,7 @@
  * on WebAssembly, or hashed words when there is no model. Slow to load, so only the background job and commands that
  * search by meaning import it.
  */
+import type { Paths } from "../config/load.ts"
 import { CtxError } from "../util/errors.ts"
 import { logError } from "../util/log.ts"
 import { HASHED_DIMENSION, HASHED_ID, hashedVector } from "./hashed-words.ts"
@@ -28,10 +29,7 @@ export interface Embedder {
   embed(piece: string): Promise<Float32Array>
 }
 
-export interface EmbedderPlace {
-  readonly dataHome: string
-  readonly stateHome: string
-}
+export type EmbedderPlace = Pick<Paths, "dataHome" | "stateHome">
 
 /** The id of the embedder that `openEmbedder` would return, without loading it. */
 export function embedderId(dataHome: string): string {

@@ -13,7 +13,6 @@ import {
   renameSync,
   rmSync,
   statSync,
-  writeSync,
 } from "node:fs"
 import { basename, join } from "node:path"
 import binding from "../../dist/runtime/binding.node.zst" with { type: "file" }
@@ -26,6 +25,7 @@ import wasm from "../../dist/runtime/wasm.zst" with { type: "file" }
 import { isAlive } from "../util/alive.ts"
 import { CtxError } from "../util/errors.ts"
 import { sha256Of } from "../util/sha256.ts"
+import { writeAll } from "../util/write.ts"
 
 const LIBRARIES: Readonly<Record<string, string>> = {
   linux: "libonnxruntime.so.1",
@@ -117,8 +117,7 @@ async function unpack(file: string, parts: readonly string[]): Promise<void> {
   const fd = openSync(file, "w", 0o700)
   try {
     for (const content of contents) {
-      const bytes = await content
-      for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done)
+      writeAll(fd, await content)
     }
   } finally {
     closeSync(fd)

@@ -9,9 +9,9 @@ import {
   renameSync,
   rmSync,
   statSync,
-  writeSync,
 } from "node:fs"
 import { CtxError, codeOf, messageOf } from "../util/errors.ts"
+import { writeAll } from "../util/write.ts"
 
 /**
  * Writes all pieces to a new file of mode 0600. With `force`, replaces an existing file, which stays as it was until
@@ -40,10 +40,6 @@ export function writeExport(path: string, pieces: Iterable<Uint8Array>, force: b
     closeSync(fd)
   }
   return size
-}
-
-function writeAll(fd: number, piece: Uint8Array): void {
-  for (let done = 0; done < piece.length; ) done += writeSync(fd, piece, done)
 }
 
 interface Target {

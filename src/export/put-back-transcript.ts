@@ -1,18 +1,9 @@
 /** Writes a transcript back from its copy: completely or not at all, and never over bytes that the vault lacks. */
 import { randomUUID } from "node:crypto"
-import {
-  closeSync,
-  fsyncSync,
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from "node:fs"
+import { closeSync, fsyncSync, linkSync, lstatSync, mkdirSync, openSync, renameSync, rmSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 import { CtxError, codeOf, messageOf } from "../util/errors.ts"
+import { writeAll } from "../util/write.ts"
 import { checkCopy } from "../vault/check.ts"
 import { CopyReader } from "../vault/reader.ts"
 import { openSource } from "../vault/source-file.ts"
@@ -122,9 +113,7 @@ function fill(file: string, copy: string): void {
   try {
     const reader = new CopyReader(copy)
     try {
-      for (const piece of reader.pieces()) {
-        for (let done = 0; done < piece.length; ) done += writeSync(fd, piece, done)
-      }
+      for (const piece of reader.pieces()) writeAll(fd, piece)
     } finally {
       reader.close()
     }

@@ -20,8 +20,8 @@ interface Source {
 const SOURCES: readonly Source[] = [
   { table: "user_prompts", by: HOSTS, itemsOf: promptIn },
   { table: "tool_uses", by: HOSTS, itemsOf: callIn },
-  { table: "observations", by: OWN, itemsOf: observationIn },
-  { table: "session_summaries", by: OWN, itemsOf: summaryIn },
+  { table: "observations", by: OWN, itemsOf: (row) => told("observations", row) },
+  { table: "session_summaries", by: OWN, itemsOf: (row) => told("session_summaries", row) },
 ]
 
 export function* sessionsInClaudeMem(db: Database): Generator<ForeignSession> {
@@ -111,14 +111,6 @@ const TOLD = [
   "next_steps",
   "notes",
 ]
-
-function observationIn(row: Row): Item[] {
-  return told("observations", row)
-}
-
-function summaryIn(row: Row): Item[] {
-  return told("session_summaries", row)
-}
 
 function told(table: string, row: Row): Item[] {
   const parts = TOLD.flatMap((name) => {

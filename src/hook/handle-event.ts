@@ -8,7 +8,7 @@ import { additionalContext, isSubagents } from "../agents/claude-code/host-hooks
 import type { HookEvent } from "../agents/hook-event.ts"
 import { captureTranscript, type Taken } from "../archive/capture-transcript.ts"
 import { projectOf } from "../archive/project.ts"
-import type { Paths, Settings } from "../config/load.ts"
+import type { PathsAndPolicy, Settings } from "../config/load.ts"
 import { askForRebuild, spawnJob } from "../job/spawn.ts"
 import { sweepDue } from "../job/sweep.ts"
 import { codeOf, isDamage } from "../util/errors.ts"
@@ -129,7 +129,7 @@ export async function handle(called: HookEvent, settings: Settings, deadline: nu
  */
 async function takeAll(
   event: HookEvent,
-  paths: Paths,
+  paths: PathsAndPolicy,
   now: number,
   until: number,
   failed: (error: unknown) => void,
@@ -205,7 +205,7 @@ const knowing = () => import("./knowing.ts")
 /** The session's state from the spool, while it cannot be written to its usual place. */
 async function newerState(
   event: HookEvent,
-  paths: Paths,
+  paths: PathsAndPolicy,
   spooled: boolean,
 ): Promise<SessionState | undefined> {
   const asks = event.name === "session-start" || event.name === "pre-compact"
@@ -216,7 +216,7 @@ async function newerState(
 /** @param before what `state` was derived from, if it was read from its usual place */
 async function keepState(
   { session }: HookEvent,
-  paths: Paths,
+  paths: PathsAndPolicy,
   before: SessionState | undefined,
   state: SessionState,
 ): Promise<void> {

@@ -1,6 +1,6 @@
 /** What a hook does about values that were recognised as secrets in its session. Loaded only if there are any. */
 import { captureTranscript, type Taken, type TakeOptions } from "../archive/capture-transcript.ts"
-import type { Paths } from "../config/load.ts"
+import type { PathsAndPolicy } from "../config/load.ts"
 import { withoutKnown } from "../secrets/known.ts"
 import { isDue, knownOf, refreshDue } from "../vault/known-values.ts"
 import { knownFile } from "../vault/layout.ts"
@@ -10,7 +10,7 @@ import type { SessionState } from "./state.ts"
 export const known = knownOf
 
 /** Goes on where a call stopped that had not expected to recognise anything. */
-export function takeOn(paths: Paths, path: string, options: TakeOptions, first: Taken): Taken {
+export function takeOn(paths: PathsAndPolicy, path: string, options: TakeOptions, first: Taken): Taken {
   const second = captureTranscript(paths, path, { ...options, known: knownOf })
   const fresh = [...first.fresh, ...second.fresh]
   const captured = { ...second.captured, taken: first.captured.taken + second.captured.taken }
@@ -35,7 +35,7 @@ export interface Knowing {
  * @param before the state as it was read
  */
 export function knowing(
-  place: Paths,
+  place: PathsAndPolicy,
   session: string,
   size: number,
   before: SessionState,

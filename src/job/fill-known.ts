@@ -9,7 +9,7 @@ import { followVault } from "../archive/kept-notes.ts"
 import { dropPointers } from "../archive/pointers.ts"
 import { rebuild } from "../archive/rebuild-views.ts"
 import { type Source, sources } from "../archive/source.ts"
-import type { Paths } from "../config/load.ts"
+import type { PathsAndPolicy } from "../config/load.ts"
 import { type Known, withoutKnown } from "../secrets/known.ts"
 import { codeOf } from "../util/errors.ts"
 import { tryTo, writeWhole } from "../util/files.ts"
@@ -32,7 +32,7 @@ import {
   renewViews,
 } from "./redact-archive.ts"
 
-type KnownPaths = Pick<Paths, "dataHome" | "stateHome" | "home" | "secrets">
+type KnownPaths = Pick<PathsAndPolicy, "dataHome" | "stateHome" | "home" | "secrets">
 
 /**
  * @param wait ms to wait for other processes

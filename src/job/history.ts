@@ -2,7 +2,7 @@
 import { claudeCode } from "../agents/claude-code/claude-code.ts"
 import { forgottenTranscript } from "../archive/capture-transcript.ts"
 import { isExcluded } from "../archive/excluded.ts"
-import type { Paths } from "../config/load.ts"
+import type { Paths, PathsAndPolicy } from "../config/load.ts"
 import { statsOf } from "../util/files.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { archivedIn } from "../vault/reader.ts"
@@ -10,7 +10,7 @@ import { transcriptsBelow } from "./find-transcripts.ts"
 import { waitingRequests } from "./requests.ts"
 import { spawnJob } from "./spawn.ts"
 
-type Place = Pick<Paths, "dataHome" | "home" | "claudeDir" | "exclude">
+type Place = Pick<PathsAndPolicy, "dataHome" | "home" | "claudeDir" | "exclude">
 
 export interface History {
   /** All of the host's transcripts but excluded and forgotten ones, and how many have bytes that the vault lacks. */

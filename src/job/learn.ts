@@ -3,7 +3,7 @@
  * recognised, or older rules did not recognise it.
  */
 import { sessionOf } from "../archive/capture-transcript.ts"
-import type { Paths } from "../config/load.ts"
+import type { PathsAndPolicy } from "../config/load.ts"
 import { endOfLines } from "../util/byte-lines.ts"
 import { readExactly } from "../vault/file.ts"
 import { knownOf } from "../vault/known-values.ts"
@@ -14,7 +14,7 @@ import { withSource } from "../vault/source-file.ts"
 const LEARNT_AT_ONCE = 1 << 20
 
 /** Notes the values of a transcript as far as it is archived. */
-export function learn(place: Pick<Paths, "dataHome" | "home" | "secrets">, path: string): void {
+export function learn(place: Pick<PathsAndPolicy, "dataHome" | "home" | "secrets">, path: string): void {
   const tail = tailOf(vaultFile(place.dataHome, vaultPath(path, place.home)))
   const to = tail?.last?.to
   if (tail === undefined || to === undefined) return

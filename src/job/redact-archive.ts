@@ -8,7 +8,7 @@ import { followRemoval } from "../archive/removal.ts"
 import { changingSessions, sessionFolder } from "../archive/session-files.ts"
 import { sources } from "../archive/source.ts"
 import { keptDatabases, removeKeptDatabases } from "../archive/traces.ts"
-import type { Paths } from "../config/load.ts"
+import type { PathsAndPolicy } from "../config/load.ts"
 import { filterText, type SecretSettings } from "../secrets/filter.ts"
 import { isMissing, messageOf, throwBusy } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
@@ -57,7 +57,7 @@ export interface RedactOptions {
   readonly onProgress?: (done: number, total: number) => void
 }
 
-type Place = Pick<Paths, "dataHome" | "stateHome" | "home" | "secrets">
+type Place = Pick<PathsAndPolicy, "dataHome" | "stateHome" | "home" | "secrets">
 
 /** @throws CtxError `busy` when another process is working on the vault's files or the views */
 export function redactArchive(place: Place, options: RedactOptions): RedactReport {

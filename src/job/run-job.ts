@@ -16,7 +16,7 @@ import { isPending, type Pending, settlePending } from "../archive/pending.ts"
 import { lastRepair } from "../archive/repairs.ts"
 import { damageOf } from "../archive/replace.ts"
 import { isUnusable } from "../archive/shape.ts"
-import { loadSettings, type Paths } from "../config/load.ts"
+import { loadSettings, type PathsAndPolicy } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
 import { withOwnPatterns } from "../config/own-patterns.ts"
 import { CtxError, codeOf, isDamage, messageOf } from "../util/errors.ts"
@@ -109,7 +109,7 @@ interface Visit extends Accepted {
 /** How long to wait for other processes that have the database open, in ms. */
 const PATIENCE = { wait: 5000, most: Number.POSITIVE_INFINITY }
 
-async function work(paths: Paths, config: Config, ground: Ground): Promise<void> {
+async function work(paths: PathsAndPolicy, config: Config, ground: Ground): Promise<void> {
   const end = performance.now() + LONGEST
   goOnForgetting(paths)
   const drained = drain(paths, end)
@@ -186,7 +186,7 @@ async function work(paths: Paths, config: Config, ground: Ground): Promise<void>
 }
 
 /** @returns transcripts that hooks had to write elsewhere; the host may have added to them since */
-function drain(paths: Paths, end: number): readonly string[] {
+function drain(paths: PathsAndPolicy, end: number): readonly string[] {
   const drained = drainSpool(paths, end)
   for (const { error } of drained?.left ?? []) {
     if (error !== undefined) logError(paths.stateHome, { event: "spool", error })
@@ -203,7 +203,7 @@ const once = (transcripts: readonly string[]): Visit => ({
 })
 
 /** The views must not contain what the vault has lost. Runs before they are opened, because it rebuilds them. */
-function goOnForgetting(paths: Paths): void {
+function goOnForgetting(paths: PathsAndPolicy): void {
   try {
     resumeForgetting(paths.dataHome, { wait: PATIENCE.wait })
     resumeRedaction(paths.dataHome, PATIENCE.wait)
@@ -215,7 +215,7 @@ function goOnForgetting(paths: Paths): void {
 }
 
 /** Opens the views, and logs it if they had to be rebuilt. */
-function opened(paths: Paths): Database {
+function opened(paths: PathsAndPolicy): Database {
   const before = lastRepair(paths.dataHome)?.time
   const db = openWhole(paths.dataHome, PATIENCE)
   const repair = lastRepair(paths.dataHome)
@@ -225,7 +225,7 @@ function opened(paths: Paths): Database {
   return db
 }
 
-function reopened({ dataHome }: Paths, ground: Ground): Database {
+function reopened({ dataHome }: PathsAndPolicy, ground: Ground): Database {
   ground.holdFolder()
   const db = openDatabase(dataHome, PATIENCE)
   ground.noteDatabase()
@@ -239,7 +239,7 @@ function refuseDamaged(dataHome: string): void {
   throw isDamage(damage) ? damage : new CtxError("SQLITE_CORRUPT", messageOf(damage))
 }
 
-function tidy(paths: Paths, ended: ReadonlySet<string>, end: number): void {
+function tidy(paths: PathsAndPolicy, ended: ReadonlySet<string>, end: number): void {
   try {
     compactWhenIdle(paths.dataHome, ended, Date.now(), end)
   } catch (error) {
@@ -248,7 +248,14 @@ function tidy(paths: Paths, ended: ReadonlySet<string>, end: number): void {
 }
 
 /** Looks if a look is due, and returns what remains of the visit. */
-function pay(db: Database, paths: Paths, visit: Visit, now: number, end: number, goOn: () => void): Visit[] {
+function pay(
+  db: Database,
+  paths: PathsAndPolicy,
+  visit: Visit,
+  now: number,
+  end: number,
+  goOn: () => void,
+): Visit[] {
   const [due, ...later] = visit.looks
   if (due === undefined || now < visit.since + due) return [visit]
   // Ran out of time: the next job finds the request.
@@ -259,7 +266,13 @@ function pay(db: Database, paths: Paths, visit: Visit, now: number, end: number,
 }
 
 /** @returns whether there was time to look at everything */
-function look(db: Database, paths: Paths, request: JobRequest, end: number, goOn: () => void): boolean {
+function look(
+  db: Database,
+  paths: PathsAndPolicy,
+  request: JobRequest,
+  end: number,
+  goOn: () => void,
+): boolean {
   const swept = request.sweep.flatMap((folder) => transcriptsBelow(folder))
   for (const path of new Set([...request.transcripts, ...swept])) {
     if (performance.now() >= end) return false

@@ -19,7 +19,7 @@ import { drainSpool } from "../../../src/archive/drain.ts"
 import { catchUp } from "../../../src/archive/indexing.ts"
 import { listPending } from "../../../src/archive/pending.ts"
 import { takeToSpool } from "../../../src/archive/spool.ts"
-import type { Paths } from "../../../src/config/load.ts"
+import type { PathsAndPolicy } from "../../../src/config/load.ts"
 import { forget } from "../../../src/job/forget-steps.ts"
 import { findText } from "../../../src/job/forget-text.ts"
 import { textFinder } from "../../../src/transcript/find-text.ts"
@@ -65,7 +65,7 @@ class World {
     temporary: join(this.archive.root, "tmp"),
     secrets: { enabled: true, patterns: [] },
     exclude: [],
-  } as unknown as Paths
+  } as unknown as PathsAndPolicy
   /** What hooks have seen, in order. */
   readonly seen: string[] = []
   #count = 0

@@ -1,4 +1,4 @@
-/** Short-lived programs started by checks, with a timeout that they cannot escape. */
+/** Runs a program as the host runs a hook: takes all of its output, and gives it a timeout that it cannot escape. */
 
 /** ms that a program may take to report its version. */
 const PATIENCE = 3000
@@ -13,14 +13,14 @@ interface ChildRun {
 }
 
 interface ChildOptions {
-  /** ms after which it is killed. */
-  readonly timeout: number
+  /** ms after which it is killed; undefined: never. */
+  readonly timeout?: number
   readonly stdin?: string
   readonly cwd?: string
   readonly env?: Record<string, string | undefined>
 }
 
-/** Runs in its own process group: a killed shell's children would otherwise survive and hold our pipes. */
+/** With a timeout, in a process group of its own: a killed shell's children would otherwise survive and hold our pipes. */
 export async function runChild(command: string[], options: ChildOptions): Promise<ChildRun> {
   const { timeout, stdin = "", cwd, env } = options
   const start = performance.now()
@@ -28,19 +28,20 @@ export async function runChild(command: string[], options: ChildOptions): Promis
     stdin: Buffer.from(stdin),
     stdout: "pipe",
     stderr: "pipe",
-    detached: true,
+    detached: timeout !== undefined,
     ...(cwd === undefined ? {} : { cwd }),
     ...(env === undefined ? {} : { env }),
   })
   let late = false
-  const timer = setTimeout(() => {
+  const kill = (): void => {
     late = true
     try {
       process.kill(-child.pid, "SIGKILL")
     } catch {
       // It exited at this very moment.
     }
-  }, timeout)
+  }
+  const timer = timeout === undefined ? undefined : setTimeout(kill, timeout)
   try {
     const [stdout, stderr, code] = await Promise.all([
       new Response(child.stdout).text(),
