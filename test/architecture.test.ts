@@ -421,7 +421,7 @@ describe("files", () => {
 describe("a search", () => {
   test("loads neither what indexes nor what most searches have no need of", () => {
     const closure = staticClosure("cli/run-search.ts")
-    const wanted = ["archive/open-at-once.ts", "search/search.ts", "transcript/decode.ts"]
+    const wanted = ["archive/open-at-once.ts", "search/search-turns.ts", "transcript/decode.ts"]
     const unwanted = [
       "archive/open-for-reading.ts",
       "archive/turn-writer.ts",

@@ -8,7 +8,7 @@ import { type Database, databasePath, openDatabase } from "./database.ts"
 import { catchUp } from "./indexing.ts"
 import { openAtOnce } from "./open-at-once.ts"
 import { listPending } from "./pending.ts"
-import { isUnusable } from "./shape.ts"
+import { isUnusable } from "./schema-shape.ts"
 import { openWhole, repair } from "./whole.ts"
 
 /** ms that a command may spend on indexing what hooks have left, before it reads. */

@@ -1,7 +1,7 @@
 /** Examines a session's context from the archive, for commands, which have the time to read it afresh. */
 import type { Database } from "../archive/database.ts"
 import { recordsFrom } from "../archive/records.ts"
-import { currentTranscript } from "../archive/transcripts.ts"
+import { currentTranscript } from "../archive/transcript-rows.ts"
 import type { TranscriptRecord, Usage } from "../transcript/types.ts"
 import { contextTokens, promptTokens } from "../transcript/usage.ts"
 import { vaultFile } from "../vault/layout.ts"

@@ -2,7 +2,7 @@
 import { closeSync, openSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { openDatabase } from "../archive/database.ts"
-import { transcriptByCopy } from "../archive/transcripts.ts"
+import { transcriptByCopy } from "../archive/transcript-rows.ts"
 import { isMissing } from "../util/errors.ts"
 import { readTail } from "../vault/file.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"

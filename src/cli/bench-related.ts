@@ -6,7 +6,7 @@ import { CtxError, EXIT } from "../util/errors.ts"
 import { stringArg } from "./args.ts"
 import type { Context } from "./command.ts"
 import { createStyle } from "./style.ts"
-import { renderTable } from "./table.ts"
+import { renderTable } from "./text-table.ts"
 
 export async function related({ args, out, env }: Context): Promise<number> {
   const data = stringArg(args, "data")

@@ -5,7 +5,7 @@ import { report } from "../autopilot/report.ts"
 import { formatTokens, percent } from "../autopilot/tokens.ts"
 import type { Screen } from "./screen.ts"
 import { fit } from "./style.ts"
-import { renderPairs } from "./table.ts"
+import { renderPairs } from "./text-table.ts"
 
 /** Entries shown of each kind. */
 const SHOWN = 5

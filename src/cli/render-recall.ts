@@ -2,7 +2,7 @@
 import type { Scores } from "../bench/recall/question.ts"
 import type { RecallReport } from "../bench/recall/run.ts"
 import type { Style } from "./style.ts"
-import { renderTable } from "./table.ts"
+import { renderTable } from "./text-table.ts"
 
 export function renderRecall(report: RecallReport, columns: number, style: Style): string[] {
   const rows = Object.entries(report.arms).flatMap(([arm, groups]) =>

@@ -132,7 +132,7 @@ async function emptySpool(paths: Paths): Promise<void> {
 }
 
 const isUnusable = async (dataHome: string, error: unknown): Promise<boolean> =>
-  (await import("../archive/shape.ts")).isUnusable(dataHome, error)
+  (await import("../archive/schema-shape.ts")).isUnusable(dataHome, error)
 
 /** Starts a rebuild of the views and returns the error to report; the next call finds the new views. */
 async function lost(error: unknown, dataHome: string): Promise<unknown> {

@@ -1,6 +1,6 @@
 /** The views: whether SQLite finds them sound, their schema version, and how far behind the vault they are. */
 import { type Stats, statSync } from "node:fs"
-import { backlog } from "../archive/backlog.ts"
+import { backlog } from "../archive/behind.ts"
 import {
   type Database,
   databasePath,
@@ -8,7 +8,7 @@ import {
   SCHEMA_VERSION,
   schemaVersion,
 } from "../archive/database.ts"
-import { shapeProblem } from "../archive/shape.ts"
+import { shapeProblem } from "../archive/schema-shape.ts"
 import { repair } from "../archive/whole.ts"
 import { isDamage, isMissing, messageOf } from "../util/errors.ts"
 import { bytes, count } from "../util/text.ts"

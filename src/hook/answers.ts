@@ -1,6 +1,6 @@
 /** Decides which hook answers an event, and records what it gives in `restores`, within the reply's transaction. */
 import type { Database } from "../archive/database.ts"
-import { currentTranscript } from "../archive/transcripts.ts"
+import { currentTranscript } from "../archive/transcript-rows.ts"
 import type { RestoreSource } from "../restore/render.ts"
 import type { HookEvent } from "./event.ts"
 import { SAME_EVENT, type SessionState } from "./state.ts"

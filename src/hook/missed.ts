@@ -1,6 +1,6 @@
 /** Finds compactions that hooks were not told of, or not in full, in what the host has written. Asks the views. */
 import type { Database } from "../archive/database.ts"
-import { readPart } from "../restore/disk.ts"
+import { readPart } from "../restore/read-part.ts"
 import type { JsonObject } from "../transcript/json.ts"
 import { linesWith } from "../transcript/lines-with.ts"
 import { summaryIn } from "../transcript/summary.ts"

@@ -1,5 +1,5 @@
 /** What the background job does, in this order, and when each of it is due. */
-import { grown } from "../archive/backlog.ts"
+import { grown } from "../archive/behind.ts"
 import { markBehind } from "../archive/complete.ts"
 import type { Database } from "../archive/database.ts"
 import { drainSpool } from "../archive/drain.ts"

@@ -1,6 +1,6 @@
 /** The transcripts that requests name: when they are looked at, and how often. */
 import type { Database } from "../archive/database.ts"
-import { isUnusable } from "../archive/shape.ts"
+import { isUnusable } from "../archive/schema-shape.ts"
 import type { Paths } from "../config/load.ts"
 import { codeOf } from "../util/errors.ts"
 import { logError } from "../util/log.ts"

@@ -1,6 +1,6 @@
 /** Offers the tools as a service: what is listed, how a call runs, and what a failed call says. */
 import { version } from "../../package.json"
-import { isUnusable } from "../archive/shape.ts"
+import { isUnusable } from "../archive/schema-shape.ts"
 import { cannotWrite } from "../archive/unwritable.ts"
 import { askForRebuild } from "../job/spawn.ts"
 import { CtxError, codeOf, messageOf, usageError, VIEWS_LOST } from "../util/errors.ts"

@@ -9,7 +9,7 @@ import { errorsMet } from "../transcript/host-refusals.ts"
 import { numbersIn } from "../transcript/numbers.ts"
 import { commandPaths, shellCommand, stringsIn, toolFiles } from "../transcript/tool-input.ts"
 import type { Part, TranscriptRecord } from "../transcript/types.ts"
-import type { HeldKind } from "./held.ts"
+import type { HeldKind } from "./summary-holds.ts"
 
 export const HELD_KINDS = [
   "constraint",

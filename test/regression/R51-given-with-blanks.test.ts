@@ -1,7 +1,7 @@
 /** A file with blanks in its name, in a folder that a restore tells once, was given back, and its receipt said that it was lost. */
 import { expect, test } from "bun:test"
-import { holderOf } from "../../src/restore/held.ts"
 import { pack } from "../../src/restore/pack.ts"
+import { holderOf } from "../../src/restore/summary-holds.ts"
 
 test("paths are found as a restore tells them, with blanks or without", () => {
   const names = ["lexer.ts", "my notes.md", "parser.ts", "ein Plan.md"]

@@ -2,10 +2,10 @@
  * Replays a transcript up to each of its compactions, restores as the hook does, and checks what was needed afterwards.
  */
 import { gather, type PendingPrompt } from "../../restore/gather.ts"
-import { holderOf } from "../../restore/held.ts"
 import { preservedText } from "../../restore/receipt.ts"
 import { renderRestore } from "../../restore/render.ts"
 import { stepsOf } from "../../restore/steps.ts"
+import { holderOf } from "../../restore/summary-holds.ts"
 import { decodeLine } from "../../transcript/decode.ts"
 import { FACT_KINDS, type FactKind } from "../../transcript/facts.ts"
 import type { TranscriptRecord } from "../../transcript/types.ts"

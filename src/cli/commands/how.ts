@@ -1,6 +1,6 @@
 /** `ctxbridge how`: how a command was run here, and with what result. */
 import { type CommandRun, commandsRun } from "../../search/commands-run.ts"
-import { bestMessages } from "../../search/search.ts"
+import { bestMessages } from "../../search/search-turns.ts"
 import { WholeCalls } from "../../search/whole-calls.ts"
 import { count } from "../../util/text.ts"
 import { block } from "../block.ts"

@@ -1,6 +1,6 @@
 /** `ctxbridge verify`: checks that every byte of every transcript is in the vault. */
 import { join } from "node:path"
-import { type Backlog, backlog } from "../../archive/backlog.ts"
+import { type Backlog, backlog } from "../../archive/behind.ts"
 import { isExcluded } from "../../archive/excluded.ts"
 import { openForReading } from "../../archive/open-for-reading.ts"
 import { forgottenTranscript } from "../../archive/take.ts"

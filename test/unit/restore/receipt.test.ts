@@ -1,7 +1,7 @@
 /** Receipts of made-up transcripts in which every count is known. */
 import { describe, expect, test } from "bun:test"
-import { holderOf, shortNames } from "../../../src/restore/held.ts"
 import { type Receipt, receiptsIn } from "../../../src/restore/receipt.ts"
+import { holderOf, shortNames } from "../../../src/restore/summary-holds.ts"
 import { decodeLine } from "../../../src/transcript/decode.ts"
 import { numbersIn } from "../../../src/transcript/numbers.ts"
 import { Transcript } from "../../support/transcript.ts"

@@ -3,7 +3,7 @@
  */
 import type { Database } from "../archive/database.ts"
 import { givenAgain, lastGiven } from "../archive/queries/restores.ts"
-import { currentTranscript } from "../archive/transcripts.ts"
+import { currentTranscript } from "../archive/transcript-rows.ts"
 import { contextsIn, outcomeIn } from "../transcript/delivery.ts"
 import { isObject, objectOf } from "../transcript/json.ts"
 import { vaultFile } from "../vault/layout.ts"

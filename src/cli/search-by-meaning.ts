@@ -6,7 +6,7 @@ import { queryVector } from "../embed/query.ts"
 import { semanticSearch } from "../embed/search.ts"
 import { modelState } from "../embed/standing.ts"
 import type { Similar } from "../search/fuse.ts"
-import { NEAREST } from "../search/search.ts"
+import { NEAREST } from "../search/search-turns.ts"
 import { compileAsUsual } from "../util/compiling.ts"
 import type { Environment } from "./command.ts"
 
