@@ -26,8 +26,7 @@ import { mayBeSpooled } from "../vault/spool-folders.ts"
 import { type ArgSpec, type Command, type Environment, GLOBAL_ARGS } from "./command.ts"
 import { COMMANDS } from "./commands.ts"
 import { createOutput, isTerminal, UNWRITTEN, writeError, writeOut } from "./output.ts"
-import { endOfFlags, parseArguments } from "./parse.ts"
-import { distance } from "./spelling.ts"
+import { distance, endOfFlags, parseArguments } from "./parse.ts"
 import { createStyle, safe, safeJson } from "./style.ts"
 
 /** Maximum ms that a command spends on moving over what hooks had to write elsewhere. */
