@@ -7,7 +7,7 @@ import { type Embedder, type RuntimeName, vectorOf } from "../../src/embed/embed
 import { semanticSearch } from "../../src/embed/semantic-search.ts"
 import { importTranscripts } from "../../src/job/import.ts"
 import { hitTexts } from "../../src/search/hit.ts"
-import { type SearchRequest, search } from "../../src/search/search.ts"
+import { type SearchRequest, search } from "../../src/search/search-turns.ts"
 import { FILTERED } from "../../src/secrets/filter.ts"
 import { CtxError, EXIT } from "../../src/util/errors.ts"
 import { temporaryFolder, untilHeard } from "../../src/util/temporary.ts"

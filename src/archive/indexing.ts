@@ -9,7 +9,7 @@ import type { Database } from "./database.ts"
 import { ingest } from "./ingest.ts"
 import { claimPending, listPending, markPending, type Pending, settlePending } from "./pending.ts"
 import { dropPointers } from "./pointers.ts"
-import { formerOf, noteCopy, passOver, type TranscriptRow, transcriptById } from "./transcripts.ts"
+import { formerOf, noteCopy, passOver, type TranscriptRow, transcriptById } from "./transcript-rows.ts"
 import { WordWriter } from "./word-index.ts"
 
 /** What to index; if it was captured just now, with the id of the copy it went to. */

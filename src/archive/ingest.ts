@@ -5,7 +5,7 @@
  */
 import { decodeLine } from "../agents/claude-code/decode.ts"
 import type { Database } from "./database.ts"
-import type { TranscriptRow } from "./transcripts.ts"
+import type { TranscriptRow } from "./transcript-rows.ts"
 import { TurnWriter } from "./turn-writer.ts"
 import type { WordWriter } from "./word-index.ts"
 

@@ -9,7 +9,7 @@ import { catchUp } from "./indexing.ts"
 import { openAtOnce } from "./open-at-once.ts"
 import { openWhole, repair } from "./open-or-repair.ts"
 import { listPending } from "./pending.ts"
-import { isUnusable } from "./shape.ts"
+import { isUnusable } from "./schema-shape.ts"
 
 /** ms that a command may spend on indexing what hooks have left, before it reads. */
 const CATCH_UP = 5000

@@ -4,7 +4,7 @@ import { vaultFiles } from "../vault/walk.ts"
 import { isComplete, isOutdated } from "./complete.ts"
 import { type Database, openDatabase } from "./database.ts"
 import { rebuild, untilRebuilt } from "./rebuild-views.ts"
-import { isUnusable } from "./shape.ts"
+import { isUnusable } from "./schema-shape.ts"
 
 export interface WholeOptions {
   /** ms to wait for others. */

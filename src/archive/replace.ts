@@ -18,7 +18,7 @@ import {
   SCHEMA_VERSION,
   schemaVersion,
 } from "./database.ts"
-import { shapeProblem } from "./shape.ts"
+import { shapeProblem } from "./schema-shape.ts"
 
 /** Runs `work` while nobody has the database open. */
 export function alone<T>(dataHome: string, wait: number, work: () => T): T {

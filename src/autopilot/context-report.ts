@@ -2,7 +2,7 @@
 import { contextTokens, promptTokens } from "../agents/claude-code/usage.ts"
 import type { Database } from "../archive/database.ts"
 import { recordsFrom } from "../archive/records.ts"
-import { currentTranscript } from "../archive/transcripts.ts"
+import { currentTranscript } from "../archive/transcript-rows.ts"
 import type { TranscriptRecord, Usage } from "../transcript/types.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { learntPoints, toldWindow } from "./autopilot-files.ts"

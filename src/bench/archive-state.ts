@@ -2,7 +2,7 @@
 import { statSync } from "node:fs"
 import { join } from "node:path"
 import { openDatabase } from "../archive/database.ts"
-import { transcriptByCopy } from "../archive/transcripts.ts"
+import { transcriptByCopy } from "../archive/transcript-rows.ts"
 import { isLockFree } from "../util/lock.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { archivedIn } from "../vault/reader.ts"

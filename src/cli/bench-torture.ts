@@ -7,7 +7,7 @@ import { EXIT, usageError } from "../util/errors.ts"
 import { positive, stringArg } from "./args.ts"
 import type { Context } from "./command.ts"
 import { createStyle, type Style } from "./style.ts"
-import { renderTable } from "./table.ts"
+import { renderTable } from "./text-table.ts"
 
 export async function benchTorture({ args, out, env }: Context): Promise<number> {
   const seed = positive(args, "seed") ?? 1

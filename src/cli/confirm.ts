@@ -1,4 +1,4 @@
-/** Asks for confirmation before something is deleted for good. */
+/** Asks the person at the terminal: before something is deleted for good, or whether something should be done. */
 import { readSync, writeSync } from "node:fs"
 import { isatty } from "node:tty"
 import { usageError } from "../util/errors.ts"
@@ -7,6 +7,7 @@ import type { Context } from "./command.ts"
 export const YES_ARG = { yes: { type: "boolean", description: "Do not ask", alias: "y" } } as const
 
 const STDIN = 0
+const STDOUT = 1
 const STDERR = 2
 const LONGEST_ANSWER = 64
 
@@ -29,4 +30,14 @@ export function confirmed({ args, out }: Context, question: string): boolean {
   const isYes = /^\s*y(es)?\s*$/i.test(new TextDecoder().decode(answer.subarray(0, length)))
   if (!isYes) out.print("Nothing was changed")
   return isYes
+}
+
+/** True if they just press enter, false if they close the input; undefined if nobody is there to answer. */
+export function ask(question: string): boolean | undefined {
+  // Not `isTerminal`, which is also true for /dev/null, where nobody would see the question.
+  if (!isatty(STDIN) || !isatty(STDOUT)) return undefined
+  const answer = prompt(question, "yes")
+  // Nobody has pressed enter, so the cursor is still behind the question.
+  if (answer === null) writeSync(STDOUT, "\n")
+  return /^\s*y/i.test(answer ?? "no")
 }

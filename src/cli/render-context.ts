@@ -5,7 +5,7 @@ import { report } from "../autopilot/usage-bar.ts"
 import type { Filling } from "../autopilot/window-fill.ts"
 import type { Screen } from "./screen.ts"
 import { fit } from "./style.ts"
-import { renderPairs } from "./table.ts"
+import { renderPairs } from "./text-table.ts"
 
 /** Entries shown of each kind. */
 const SHOWN = 5

@@ -6,7 +6,7 @@ import { count } from "../util/text.ts"
 import { shortIds } from "./render-session.ts"
 import type { Screen } from "./screen.ts"
 import { safe } from "./style.ts"
-import { renderTable } from "./table.ts"
+import { renderTable } from "./text-table.ts"
 import { ago } from "./when.ts"
 
 type Counts = Receipt["kinds"]

@@ -7,7 +7,7 @@ import type { Turn } from "../read/turn.ts"
 import { bytes, count, oneLine } from "../util/text.ts"
 import type { Screen } from "./screen.ts"
 import { fit, safe } from "./style.ts"
-import { renderTable } from "./table.ts"
+import { renderTable } from "./text-table.ts"
 import { ago, clock } from "./when.ts"
 
 const SHORT = 8

@@ -1,12 +1,12 @@
 /** Renders `status` for people. Pure. */
+import type { ArchiveStatus } from "../archive/archive-status.ts"
 import type { SpoolStatus } from "../archive/spool.ts"
-import type { ArchiveStatus } from "../archive/status.ts"
 import type { ContextReport } from "../autopilot/context-report.ts"
 import type { Standing } from "../embed/embedding-state.ts"
 import type { HookStatus } from "../host/hook-status.ts"
 import type { ServerStatus } from "../host/server-status.ts"
 import type { History } from "../job/history.ts"
-import type { LastRestore } from "../restore/delivery.ts"
+import type { LastRestore } from "../restore/last-restore.ts"
 import type { LoggedError } from "../util/log.ts"
 import { bytes, count } from "../util/text.ts"
 import { renderContext } from "./render-context.ts"
@@ -14,7 +14,7 @@ import { PROOFS } from "./render-receipts.ts"
 import { renderSessions } from "./render-session.ts"
 import type { Screen } from "./screen.ts"
 import { safe } from "./style.ts"
-import { renderPairs } from "./table.ts"
+import { renderPairs } from "./text-table.ts"
 import { ago } from "./when.ts"
 
 export interface StatusReport extends ArchiveStatus {

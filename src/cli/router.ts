@@ -26,8 +26,7 @@ import { mayBeSpooled } from "../vault/spool-folders.ts"
 import { type ArgSpec, type Command, type Environment, GLOBAL_ARGS } from "./command.ts"
 import { COMMANDS } from "./commands.ts"
 import { createOutput, isTerminal, UNWRITTEN, writeError, writeOut } from "./output.ts"
-import { endOfFlags, parseArguments } from "./parse.ts"
-import { distance } from "./spelling.ts"
+import { distance, endOfFlags, parseArguments } from "./parse.ts"
 import { createStyle, safe, safeJson } from "./style.ts"
 
 /** Maximum ms that a command spends on moving over what hooks had to write elsewhere. */
@@ -132,7 +131,7 @@ async function emptySpool(paths: PathsAndPolicy): Promise<void> {
 }
 
 const isUnusable = async (dataHome: string, error: unknown): Promise<boolean> =>
-  (await import("../archive/shape.ts")).isUnusable(dataHome, error)
+  (await import("../archive/schema-shape.ts")).isUnusable(dataHome, error)
 
 /** Starts a rebuild of the views and returns the error to report; the next call finds the new views. */
 async function lost(error: unknown, dataHome: string): Promise<unknown> {

@@ -6,7 +6,7 @@ import { usageError } from "../util/errors.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import { positive, words } from "./args.ts"
 import type { ArgSpec, Context } from "./command.ts"
-import { nothing } from "./nothing.ts"
+import { notFound } from "./not-found.ts"
 import { projectWanted } from "./project-wanted.ts"
 import { type Screen, screenOf } from "./screen.ts"
 
@@ -50,7 +50,7 @@ export function answerTopic<T>(
   try {
     const project = knownAs(db, wanted)
     const all = answer({ db, readers, text, project, limit: most })
-    if (all.length === 0) throw nothing(db, text, project)
+    if (all.length === 0) throw notFound(db, text, project)
     const found = all.slice(0, most)
     if (out.wantsJson) out.json({ query: text, project: project ?? null, found, more: all.length > most })
     else {

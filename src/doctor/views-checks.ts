@@ -3,7 +3,7 @@
  * message is in the word index, and how many turns have vectors.
  */
 import { existsSync } from "node:fs"
-import { backlog } from "../archive/backlog.ts"
+import { backlog } from "../archive/behind.ts"
 import {
   type Database,
   databasePath,
@@ -12,7 +12,7 @@ import {
   schemaVersion,
 } from "../archive/database.ts"
 import { repair } from "../archive/open-or-repair.ts"
-import { shapeProblem } from "../archive/shape.ts"
+import { shapeProblem } from "../archive/schema-shape.ts"
 import { wordTotals } from "../archive/word-index.ts"
 import { standingOf } from "../embed/embedding-state.ts"
 import { isDamage, messageOf } from "../util/errors.ts"

@@ -1,6 +1,6 @@
 /** Reads a transcript out of the vault, byte for byte as the host wrote it. */
 import type { Database } from "../archive/database.ts"
-import { type TranscriptRow, transcriptsOf } from "../archive/transcripts.ts"
+import { type TranscriptRow, transcriptsOf } from "../archive/transcript-rows.ts"
 import { linesOfTurn } from "../read/turn.ts"
 import { CtxError, EXIT } from "../util/errors.ts"
 import { isSuperseded, vaultFile } from "../vault/layout.ts"

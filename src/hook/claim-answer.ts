@@ -1,7 +1,7 @@
 /** Decides which hook answers an event, and records what it gives in `restores`, within the reply's transaction. */
 import type { HookEvent } from "../agents/hook-event.ts"
 import type { Database } from "../archive/database.ts"
-import { currentTranscript } from "../archive/transcripts.ts"
+import { currentTranscript } from "../archive/transcript-rows.ts"
 import type { RestoreSource } from "../restore/render.ts"
 import { SAME_EVENT, type SessionState } from "./state.ts"
 

@@ -196,7 +196,7 @@ async function replyTo(request: ReplyRequest, failed: (error: unknown) => void):
 /** If tables are missing, the rest of the views may still answer. */
 async function needsNewViews({ settings }: ReplyRequest, error: unknown): Promise<boolean> {
   if (codeOf(error) !== "SQLITE_ERROR") return false
-  return (await import("../archive/shape.ts")).isUnusable(settings.paths.dataHome, error)
+  return (await import("../archive/schema-shape.ts")).isUnusable(settings.paths.dataHome, error)
 }
 
 const spool = () => import("../archive/spool.ts")

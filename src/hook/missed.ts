@@ -2,7 +2,7 @@
 import { summaryIn } from "../agents/claude-code/compact-summary.ts"
 import type { HookEvent } from "../agents/hook-event.ts"
 import type { Database } from "../archive/database.ts"
-import { readPart } from "../restore/disk.ts"
+import { readPart } from "../restore/read-part.ts"
 import type { JsonObject } from "../transcript/json.ts"
 import { linesWith } from "../transcript/lines-with.ts"
 import type { SessionState } from "./state.ts"

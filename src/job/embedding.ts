@@ -2,7 +2,7 @@
  * Embedding during one run of the job. The model is loaded when there is something to embed, and kept until the end.
  */
 import type { Database } from "../archive/database.ts"
-import { isUnusable } from "../archive/shape.ts"
+import { isUnusable } from "../archive/schema-shape.ts"
 import { dropDamagedVectors, dropOtherVectors, dueTurns } from "../archive/vectors.ts"
 import { embedCycle } from "../embed/embed-turns.ts"
 import { type Embedder, type EmbedderPlace, embedderId, openSoundEmbedder } from "../embed/embedder.ts"

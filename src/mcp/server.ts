@@ -1,6 +1,6 @@
 /** The server: what it lists, how a call runs, and what a failed call says. */
 import { version } from "../../package.json"
-import { isUnusable } from "../archive/shape.ts"
+import { isUnusable } from "../archive/schema-shape.ts"
 import { cannotWrite } from "../archive/unwritable.ts"
 import { askForRebuild } from "../job/spawn.ts"
 import { compileAsUsual } from "../util/compiling.ts"

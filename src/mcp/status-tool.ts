@@ -1,7 +1,8 @@
 /** `status`: what the archive holds, and whether it is up to date. */
+
+import { readStatus } from "../archive/archive-status.ts"
 import { openForReading } from "../archive/open-for-reading.ts"
 import { listSessions, type Session } from "../archive/queries/sessions.ts"
-import { readStatus } from "../archive/status.ts"
 import { askForRebuild } from "../job/spawn.ts"
 import { name } from "../restore/quote.ts"
 import { bytes, count } from "../util/text.ts"

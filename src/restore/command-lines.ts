@@ -1,6 +1,6 @@
 /** Renders commands for a restore: some at length, and the beginnings of all others. Pure. */
-import { diverse } from "./commands.ts"
-import type { Held } from "./context.ts"
+import { diverse } from "./diverse-commands.ts"
+import type { Held } from "./known-context.ts"
 import type { Fact } from "./material.ts"
 import { code } from "./quote.ts"
 import { isBare, vocabulary } from "./vocabulary.ts"

@@ -1,11 +1,11 @@
 /** Adds what the model is likely to need again and the host's summary lacks: errors, names, paths, commands. Pure. */
 import { isDemand } from "../agents/claude-code/host-refusals.ts"
 import { commandLines, ended } from "./command-lines.ts"
-import type { Held } from "./context.ts"
+import type { Held } from "./known-context.ts"
 import type { Fact, Facts } from "./material.ts"
 import { pack } from "./pack.ts"
 import type { Page } from "./page.ts"
-import { told } from "./quote.ts"
+import { quoteInert } from "./quote.ts"
 
 /**
  * Shares of the room, in the order in which the lists are written; what one does not use goes to the following. They
@@ -88,7 +88,7 @@ function* errorLines(errors: readonly Fact[], page: Page, held: Held): Generator
   const kinds = new Set<string>()
   for (const { text, exit } of errors) {
     const kind = text.replace(/\d+/g, "0")
-    const quoted = told(text, ERROR_SHOWN)
+    const quoted = quoteInert(text, ERROR_SHOWN)
     if (kinds.has(kind) || held(text) || page.holds(quoted.slice(1, -1))) continue
     kinds.add(kind)
     yield `- ${quoted}${ended(exit)}`

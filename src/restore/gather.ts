@@ -15,13 +15,13 @@ import { aboutSession, archivedOf, keptNotes } from "../archive/queries/sessions
 import { countTurns, latestTurns, type TurnLine } from "../archive/queries/turns.ts"
 import { openTodos, parseTodos } from "../archive/todos.ts"
 import { cut } from "../util/text.ts"
-import { gatherFacts } from "./facts.ts"
-import { endsWithAnswer, filesShownAgain } from "./kept.ts"
+import { endsWithAnswer, filesShownAgain } from "./host-keeps.ts"
 import type { Brief, CommandRun, FileInFlight, Material, Quote } from "./material.ts"
 import { movesOfSession, whereNow } from "./moved.ts"
 import { belowFolder } from "./paths.ts"
-import { gatherRelated } from "./related.ts"
-import { scopeOf } from "./scope.ts"
+import { gatherFacts } from "./ranked-facts.ts"
+import { gatherRelated } from "./related-lines.ts"
+import { scopeOf } from "./restore-scope.ts"
 import { runsAgain, typed } from "./typed.ts"
 
 const MOST_TURNS = 60

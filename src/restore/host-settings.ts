@@ -6,7 +6,7 @@ import { PROJECT_SETTINGS, userSettings } from "../agents/claude-code/host-place
 import type { Paths } from "../config/load.ts"
 import { readdirSync, realpathSync } from "../util/fs.ts"
 import { dirname, isAbsolute, join, resolve } from "../util/path.ts"
-import { readSmall } from "./disk.ts"
+import { readSmall } from "./read-part.ts"
 
 /** The places where the host looks for them. */
 export type HostPlaces = Pick<Paths, "home" | "claudeDir" | "hostConfig"> & {

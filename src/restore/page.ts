@@ -1,5 +1,5 @@
 /** Fits lines into a budget. Pure. */
-import { containsWhole } from "./whole.ts"
+import { containsWhole } from "./whole-words.ts"
 
 /** How many lines may be too long before a section ends. */
 const MOST_REFUSED = 12

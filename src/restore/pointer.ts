@@ -3,7 +3,7 @@ import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { count, cut } from "../util/text.ts"
 import type { Brief } from "./material.ts"
 import { Page } from "./page.ts"
-import { name, time, told } from "./quote.ts"
+import { name, quoteInert, time } from "./quote.ts"
 import { CLOSE, RELATED_TITLE, relatedLines, turnLine } from "./render.ts"
 
 const LARGEST = 1000
@@ -17,7 +17,7 @@ const RELATED_ROOM = 500
 export function renderPointer(material: Brief, related = 0): string {
   const last = material.turns[0]
   if (last === undefined) return ""
-  const title = material.title === undefined ? "" : ` ${told(material.title, 80)}`
+  const title = material.title === undefined ? "" : ` ${quoteInert(material.title, 80)}`
   const ended = time(material.ended)
   const when = ended === undefined ? "" : `, last active ${ended}`
   const lines = [

@@ -12,7 +12,7 @@ import { numbersIn } from "../transcript/numbers.ts"
 import { commandPaths } from "../transcript/path-words.ts"
 import { openingOf, simpleCommands } from "../transcript/shell-script.ts"
 import type { Part, TranscriptRecord } from "../transcript/types.ts"
-import type { HeldKind } from "./held.ts"
+import type { HeldKind } from "./summary-holds.ts"
 
 export const HELD_KINDS = [
   "constraint",

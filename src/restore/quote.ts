@@ -17,10 +17,10 @@ const line = (text: string, limit: number): string =>
 /**
  * For words of the human or the model: on one line in quotation marks, with at most `limit` characters between them.
  */
-export const said = (text: string, limit: number): string => marked(neutral(line(text, limit)), limit)
+export const quoteSpoken = (text: string, limit: number): string => marked(neutral(line(text, limit)), limit)
 
 /** For anyone else's words: likewise, and nothing in them works as Markdown. */
-export const told = (text: string, limit: number): string => marked(inert(line(text, limit)), limit)
+export const quoteInert = (text: string, limit: number): string => marked(inert(line(text, limit)), limit)
 
 /** A path or command as typed, between backticks that nothing in it can close. */
 export function code(text: string, limit: number): string {
@@ -67,4 +67,4 @@ export const commandIn = (command: string, limit: number): string =>
  * comes after what went well.
  */
 export const errorIn = (output: string, limit: number): string =>
-  told(output.length <= limit ? output : (errorLinesIn(output, true)[0] ?? output), limit)
+  quoteInert(output.length <= limit ? output : (errorLinesIn(output, true)[0] ?? output), limit)

@@ -6,14 +6,14 @@ import { MARK, TELLS } from "../agents/claude-code/context-arrived.ts"
 import { stringsIn } from "../agents/claude-code/tool-input.ts"
 import type { TranscriptRecord } from "../transcript/types.ts"
 import { atLeast } from "../util/version.ts"
-import { type HeldKind, holderOf, shortNames } from "./held.ts"
 import { HELD_KINDS, Present } from "./present.ts"
+import { type HeldKind, holderOf, shortNames } from "./summary-holds.ts"
 
 export interface KindCounts {
   /** In the context that was compacted, since the previous compaction. */
   readonly before: number
   /**
-   * Of these, how many are in the host's summary, verbatim or by a short name (held.ts), or in a message that it kept.
+   * Of these, how many are in the host's summary, verbatim or by a short name (summary-holds.ts), or in a message that it kept.
    */
   readonly kept: number
   /** Of the rest, how many are in what was given back. */

@@ -4,7 +4,7 @@ import type { TurnLine } from "../archive/queries/turns.ts"
 import { count, cut } from "../util/text.ts"
 import { atLeast } from "../util/version.ts"
 import { complement } from "./complement.ts"
-import { type Held, heldIn } from "./context.ts"
+import { type Held, heldIn } from "./known-context.ts"
 import {
   type CommandRun,
   type Fact,
@@ -16,8 +16,8 @@ import {
 } from "./material.ts"
 import { Page } from "./page.ts"
 import { belowFolder, lastTwo } from "./paths.ts"
-import { blockQuote, code, commandIn, errorIn, name, said, time, word } from "./quote.ts"
-import { uncut } from "./whole.ts"
+import { blockQuote, code, commandIn, errorIn, name, quoteSpoken, time, word } from "./quote.ts"
+import { uncut } from "./whole-words.ts"
 
 export type RestoreSource = "compact" | "clear"
 
@@ -27,7 +27,7 @@ export interface RenderOptions {
   readonly budget: number
   /** The host's own summary; what it contains is not repeated. */
   readonly summary: string
-  /** What the host itself adds to the new context; see standing.ts and reshown.ts. */
+  /** What the host itself adds to the new context; see host-memory.ts and reshown.ts. */
   readonly standing?: string
   /**
    * Whether a plugin answered the compaction instead of the host. Then nothing is shown again, and what the plugin
@@ -115,14 +115,14 @@ export function renderRestore(material: Material, options: RenderOptions): strin
     "Standing constraints of the user",
     material.constraints
       .filter(({ text }) => !held(text))
-      .map(({ text, handle }) => `- ${said(text, 240)} (${HANDLE_PREFIX}${handle})`),
+      .map(({ text, handle }) => `- ${quoteSpoken(text, 240)} (${HANDLE_PREFIX}${handle})`),
     share(0.1),
   )
   page.section(
     "Open todos",
     material.todos
       .filter(({ content }) => !held(content))
-      .map(({ content, status }) => `- [${word(status, "open")}] ${said(content, 160)}`),
+      .map(({ content, status }) => `- [${word(status, "open")}] ${quoteSpoken(content, 160)}`),
     share(0.07),
   )
   page.section(
@@ -143,7 +143,7 @@ export function renderRestore(material: Material, options: RenderOptions): strin
     "Decisions",
     material.decisions
       .filter(({ text }) => !held(text))
-      .map(({ text, handle }) => `- ${said(text, 240)} (${HANDLE_PREFIX}${handle})`),
+      .map(({ text, handle }) => `- ${quoteSpoken(text, 240)} (${HANDLE_PREFIX}${handle})`),
     share(0.07),
   )
   const decided = new Set(material.decisions.map(({ text }) => text))
@@ -151,7 +151,7 @@ export function renderRestore(material: Material, options: RenderOptions): strin
     "Tried in vain",
     material.refuted
       .filter(({ text }) => !held(text) && !decided.has(text))
-      .map(({ text, handle }) => `- ${said(text, 200)} (${HANDLE_PREFIX}${handle})`),
+      .map(({ text, handle }) => `- ${quoteSpoken(text, 200)} (${HANDLE_PREFIX}${handle})`),
     share(0.06),
   )
   page.section(RELATED_TITLE, relatedLines(page, material.related, options.related ?? 0, held), share(0.12))
@@ -270,7 +270,7 @@ const shortLine = (one: Told): string => (isTurn(one) ? turnLineOf(one, 70, 45) 
 export const turnLine = (turn: TurnLine): string => turnLineOf(turn, 120, 120)
 
 const stepLine = ({ handle, text }: Quote, shown: number): string =>
-  `- ${HANDLE_PREFIX}${handle} ${said(text, shown)}${ON_THE_WAY}`
+  `- ${HANDLE_PREFIX}${handle} ${quoteSpoken(text, shown)}${ON_THE_WAY}`
 
 /** Yields lines until there are `most`. Skips what the page or the summary already contains. */
 export function* relatedLines(
@@ -288,14 +288,14 @@ export function* relatedLines(
     if (left === 0) return
     if (isKnown(prompt) && (answer === "" || isKnown(answer))) continue
     left--
-    const reply = answer === "" ? "" : ` → ${said(answer, RELATED_SHOWN)}`
+    const reply = answer === "" ? "" : ` → ${quoteSpoken(answer, RELATED_SHOWN)}`
     const day = time(started)?.slice(0, 10)
-    yield `- ${HANDLE_PREFIX}${handle} ${said(prompt, RELATED_SHOWN)}${reply}${day === undefined ? "" : ` (${day})`}`
+    yield `- ${HANDLE_PREFIX}${handle} ${quoteSpoken(prompt, RELATED_SHOWN)}${reply}${day === undefined ? "" : ` (${day})`}`
   }
 }
 
 /** The words that a quotation shows, without its marks. */
-const shownOf = (text: string, limit: number): string => uncut(said(text, limit).slice(1, -1))
+const shownOf = (text: string, limit: number): string => uncut(quoteSpoken(text, limit).slice(1, -1))
 
 /**
  * @param asked characters of the prompt
@@ -304,8 +304,8 @@ const shownOf = (text: string, limit: number): string => uncut(said(text, limit)
 function turnLineOf(turn: TurnLine, asked: number, answered: number): string {
   const { handle, prompt, answer, tools, errors } = turn
   const work = tools === 0 ? "" : `, ${count(tools, "tool call")}${errors > 0 ? ` (${errors} failed)` : ""}`
-  const reply = answer === "" ? "" : ` → ${said(answer, answered)}`
-  return `- ${HANDLE_PREFIX}${handle} ${said(prompt, asked)}${reply}${work}`
+  const reply = answer === "" ? "" : ` → ${quoteSpoken(answer, answered)}`
+  return `- ${HANDLE_PREFIX}${handle} ${quoteSpoken(prompt, asked)}${reply}${work}`
 }
 
 /** The same restore once the pending prompt has been answered. */

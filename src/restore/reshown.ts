@@ -5,11 +5,11 @@
  */
 import type { Database } from "../archive/database.ts"
 import { resumedAt } from "../archive/session-files.ts"
-import { currentTranscript } from "../archive/transcripts.ts"
+import { currentTranscript } from "../archive/transcript-rows.ts"
 import { isAbsolute, join } from "../util/path.ts"
 import { atLeast } from "../util/version.ts"
-import { readPart, readSmall } from "./disk.ts"
-import { invokedTexts } from "./invoked.ts"
+import { invokedTexts } from "./invoked-texts.ts"
+import { readPart, readSmall } from "./read-part.ts"
 
 /** The oldest version that was seen to show them, and the oldest that also shows what the user invoked. */
 const SHOWS_AGAIN = [2, 0, 76] as const

@@ -1,11 +1,11 @@
 /** Makes what a session is given back, for the hooks and for previews alike. */
 import type { Database } from "../archive/database.ts"
 import { gather, type PendingPrompt } from "./gather.ts"
+import { standingText } from "./host-memory.ts"
 import { type HostPlaces, hostSettings } from "./host-settings.ts"
 import type { Facts, RelatedLine } from "./material.ts"
 import { type RenderOptions, renderRestore } from "./render.ts"
 import { reshownText, type Shown } from "./reshown.ts"
-import { standingText } from "./standing.ts"
 import { stepsOf } from "./steps.ts"
 
 export interface Restore {

@@ -2,7 +2,7 @@
  * The beginnings of commands and how often they were used: many fit on one line, where one command of each in full
  * would take ten. Pure.
  */
-import { interest } from "./commands.ts"
+import { interest } from "./diverse-commands.ts"
 import { type Fact, SETTLING } from "./material.ts"
 
 /** Characters that an entry takes besides its words. */

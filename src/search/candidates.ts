@@ -4,9 +4,9 @@
  */
 import type { Database } from "../archive/database.ts"
 import { newestMatches } from "../archive/queries/words.ts"
-import { allOf, anyOf, wordExpression } from "./expression.ts"
+import { allOf, anyOf, wordExpression } from "./fts-expression.ts"
 import type { Filter } from "./narrowing.ts"
-import type { Term } from "./query.ts"
+import type { Term } from "./parse-query.ts"
 
 /**
  * Rows read for all words together, and for a single one. Beyond its share, a common word is read only in messages that

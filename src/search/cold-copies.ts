@@ -1,7 +1,7 @@
 /** Chooses the copies that a search of the vault reads, and says what must not be read in them. */
 import type { Database } from "../archive/database.ts"
-import { allCopies } from "../archive/queries/copies.ts"
 import { sessionOfCopy } from "../archive/source.ts"
+import { allCopies } from "../archive/transcript-rows.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"
 import { type Forgotten, forgottenOf } from "../vault/tombstones.ts"

@@ -4,8 +4,8 @@
  */
 import { objectOf } from "../transcript/json.ts"
 import { wordSet } from "../util/words.ts"
-import { fulfils, hasWord, type Subject } from "./expression.ts"
-import { folded, type Node, partsAsked, type Query, type Term } from "./query.ts"
+import { fulfils, hasWord, type Subject } from "./fts-expression.ts"
+import { folded, type Node, partsAsked, type Query, type Term } from "./parse-query.ts"
 import { lineMayFulfil } from "./raw-line.ts"
 
 /** Fields that identify or date a line, at any depth. Nobody said their values. */

@@ -21,7 +21,7 @@ import { type ColdCopy, coldCopies } from "./cold-copies.ts"
 import { type Sieve, sieveFor, wholeText } from "./cold-text.ts"
 import type { Hit } from "./hit.ts"
 import type { Narrowing } from "./narrowing.ts"
-import { parseQuery, partsAsked, type Query } from "./query.ts"
+import { parseQuery, partsAsked, type Query } from "./parse-query.ts"
 import { type Sought, snippetOf, soughtBy } from "./snippet.ts"
 
 export interface ColdHit extends Omit<Hit, "handle" | "seq" | "score"> {

@@ -4,8 +4,8 @@ import { runsOfCommands, type ShellRun } from "../archive/queries/calls.ts"
 import { type TakenBack, takenBackOf } from "../archive/taken-back.ts"
 import { errorLinesIn } from "../transcript/error-lines.ts"
 import { wordSet } from "../util/words.ts"
-import { hasWord } from "./expression.ts"
-import { parseQuery } from "./query.ts"
+import { hasWord } from "./fts-expression.ts"
+import { parseQuery } from "./parse-query.ts"
 import type { WholeCalls } from "./whole-calls.ts"
 
 /** `takenBack` is that of the last run's turn. */

@@ -6,10 +6,10 @@ import { type FoundRow, foundRows } from "../archive/queries/turns.ts"
 import { type TakenBack, takenBackOf } from "../archive/taken-back.ts"
 import { cut, oneLine } from "../util/text.ts"
 import type { Candidates, Weighted } from "./candidates.ts"
+import { roomOfHits, shareOut } from "./hit-budget.ts"
 import type { MessageTexts } from "./message-text.ts"
 import { type Part, passagesOf } from "./passages.ts"
 import type { Ranked } from "./rank.ts"
-import { roomOfHits, shareOut } from "./room.ts"
 import { type Snippet, type Sought, snippetOf, soughtBy } from "./snippet.ts"
 
 export interface Hit extends TakenBack {

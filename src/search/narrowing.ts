@@ -6,7 +6,7 @@ import { projectId } from "../archive/queries/projects.ts"
 import { spanOfSessions } from "../archive/queries/sessions.ts"
 import { mark } from "../archive/word-index.ts"
 import { resolve } from "../util/path.ts"
-import { allOf, anyOf, quoted } from "./expression.ts"
+import { allOf, anyOf, quoted } from "./fts-expression.ts"
 
 export interface Narrowing {
   /** Path of a project as the archive names it; undefined: all projects. */

@@ -3,7 +3,7 @@ import {
   beginning,
   ending,
   type Place,
-  placesOf,
+  placesIn,
   quickPlacesOf,
   type Snippet,
   type Sought,
@@ -76,7 +76,7 @@ interface Piece {
  */
 export function passagesOf(parts: readonly Part[], sought: Sought, room: number): Snippet[] {
   const weights = [...sought.words.values(), ...sought.prefixes.map(() => 1)]
-  const places = parts.map(({ text, isFound }) => (isFound ? placesOf : quickPlacesOf)(text, sought))
+  const places = parts.map(({ text, isFound }) => (isFound ? placesIn : quickPlacesOf)(text, sought))
   let all = 0
   for (let n = 0; n < parts.length; n++) all += parts[n]!.text.length
   if (all <= room) return parts.map(({ text }, n) => joined(text, [{ from: 0, to: text.length }], places[n]!))

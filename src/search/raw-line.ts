@@ -1,5 +1,5 @@
 /** Tells from the raw line whether it may fulfil a requirement, because decoding it costs more. Pure. */
-import type { Node } from "./query.ts"
+import type { Node } from "./parse-query.ts"
 
 /**
  * True for every line that fulfils it, and for some that do not. A phrase matches within one text of a line, not across

@@ -1,7 +1,7 @@
 /** Cuts out the piece of a text that shows why it was found. Pure. */
 import { shorterStems } from "../util/stem.ts"
 import { type Name, nameAround, namesIn } from "../util/words.ts"
-import { isAscii, type Term } from "./query.ts"
+import { isAscii, type Term } from "./parse-query.ts"
 
 export interface Snippet {
   readonly text: string
@@ -46,7 +46,7 @@ const READ_THROUGH = 20_000
 
 /** @param room UTF-16 units of the piece, including its ellipses */
 export function snippetOf(text: string, sought: Sought, room: number): Snippet {
-  const places = placesOf(text, sought)
+  const places = placesIn(text, sought)
   const from = text.length <= room ? 0 : beginning(text, places, room)
   const head = from > 0 ? "…" : ""
   const fits = text.length - from + head.length <= room
@@ -68,7 +68,7 @@ export interface Place {
   readonly weight: number
 }
 
-export function placesOf(text: string, sought: Sought): Place[] {
+export function placesIn(text: string, sought: Sought): Place[] {
   if (sought.words.size + sought.prefixes.length === 0) return []
   const places = quickPlacesOf(text, sought)
   if (places.length > 0) return places

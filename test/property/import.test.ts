@@ -1,4 +1,5 @@
 /** Importing a part of a transcript and then the whole of it is importing it once. */
+
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -6,7 +7,7 @@ import { join } from "node:path"
 import { zstdDecompressSync } from "node:zlib"
 import fc from "fast-check"
 import { openDatabase } from "../../src/archive/database.ts"
-import { archiveAll } from "../../src/job/run-job.ts"
+import { archiveAll } from "../../src/job/archive-all.ts"
 import { vaultFile, vaultPath } from "../../src/vault/layout.ts"
 import { transcriptFiles } from "../support/real.ts"
 import { syntheticSession } from "../support/session.ts"

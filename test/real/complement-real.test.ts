@@ -6,7 +6,7 @@ import { explain } from "../../src/restore/explain.ts"
 import { gather } from "../../src/restore/gather.ts"
 import { lastTwo } from "../../src/restore/paths.ts"
 import { renderRestore } from "../../src/restore/render.ts"
-import { containsWhole } from "../../src/restore/whole.ts"
+import { containsWhole } from "../../src/restore/whole-words.ts"
 import { Archive } from "../support/archive.ts"
 import { transcriptFiles } from "../support/real.ts"
 

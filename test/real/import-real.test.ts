@@ -1,4 +1,5 @@
 /** All the real transcripts at hand: every byte, every human turn, nothing twice. */
+
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -6,7 +7,7 @@ import { basename, join } from "node:path"
 import { zstdDecompressSync } from "node:zlib"
 import { type Database, openDatabase } from "../../src/archive/database.ts"
 import { totals } from "../../src/archive/queries/totals.ts"
-import { archiveAll } from "../../src/job/run-job.ts"
+import { archiveAll } from "../../src/job/archive-all.ts"
 import { vaultFile, vaultPath } from "../../src/vault/layout.ts"
 import { sampleFiles, transcriptFiles } from "../support/real.ts"
 

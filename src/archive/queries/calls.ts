@@ -1,9 +1,26 @@
 /** Rows of tool calls: what was run, read or changed, and how it ended. */
+
+import { NOT_RUN } from "../../agents/claude-code/content.ts"
 import { isTool, SHELL_KINDS } from "../../agents/tool-kinds.ts"
 import type { Database } from "../database.ts"
 import { HANDLE_PREFIX } from "../handle-prefix.ts"
 import { rowsIn, type Scope, STANDS } from "./scope.ts"
-import { wasRun } from "./was-run.ts"
+
+/** Hosts before 2.0 do not tell how a command ended. */
+const TELLS_NO_STATUS = "GLOB '[01].*'"
+
+/**
+ * SQL condition on a shell call. A hook refuses in its own words, so only the missing exit status tells its refusal and
+ * output apart.
+ *
+ * @param call the table's name in the query
+ */
+const wasRun = (call: string): string => {
+  const version = `(SELECT version FROM sessions WHERE id = ${call}.session)`
+  const refusals = NOT_RUN.map((beginning) => `${call}.error NOT LIKE '${beginning.replaceAll("'", "''")}%'`)
+  return `(${call}.is_error IS NOT 1 OR ${call}.exit_code IS NOT NULL
+    OR (coalesce(${version}, '0.') ${TELLS_NO_STATUS} AND ${refusals.join(" AND ")}))`
+}
 
 /** A call and the messages that hold it. */
 export interface CallPlace {

@@ -65,7 +65,7 @@ export interface TouchRow extends PathIn {
  *
  * @param named a condition on rows `f` of `files`
  */
-export const touchesOf = (
+export const touchRows = (
   db: Database,
   { sql, values }: Condition,
   project: string | undefined,

@@ -40,7 +40,7 @@ export const givenAfterCompactions = (db: Database, session: string): Pick<Given
     )
     .all(session)
 
-export interface Compacted {
+export interface CompactedSession {
   readonly session: string
   /** Time of its last compaction. */
   readonly latest: string
@@ -51,9 +51,9 @@ export const compactedSessions = (
   db: Database,
   session: string | null,
   project: string | null,
-): Compacted[] =>
+): CompactedSession[] =>
   db
-    .query<Compacted, [string | null, string | null]>(
+    .query<CompactedSession, [string | null, string | null]>(
       `SELECT b.session, max(coalesce(b.time, '')) AS latest FROM boundaries b
        LEFT JOIN sessions s ON s.id = b.session LEFT JOIN projects p ON p.id = s.project
        WHERE (?1 IS NULL OR b.session = ?1) AND (?2 IS NULL OR p.path = ?2)

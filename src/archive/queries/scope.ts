@@ -36,7 +36,7 @@ export const subagentsOf = (db: Database, session: string, takenBack: 0 | 1): st
     .all(session, takenBack)
     .map(({ id }) => id)
 
-export interface Origin {
+export interface ForkParent {
   readonly parent: string
   /** The last turn that both share. */
   readonly turn: number | null
@@ -44,9 +44,9 @@ export interface Origin {
 }
 
 /** The sessions that a fork came from. */
-export const originsOf = (db: Database, fork: string): Origin[] =>
+export const forkParents = (db: Database, fork: string): ForkParent[] =>
   db
-    .query<Origin, [string]>(
+    .query<ForkParent, [string]>(
       `SELECT l.parent, l.turn, coalesce(t.taken_back, 0) AS takenBack
        FROM lineage l LEFT JOIN turns t ON t.id = l.turn WHERE l.child = ? AND l.kind = 'fork'`,
     )

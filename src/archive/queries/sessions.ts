@@ -72,14 +72,14 @@ export const sessionsOfProject = (db: Database, project: string, alias: string):
     .all(project, alias)
     .map(({ id }) => id)
 
-export interface Ended {
+export interface EndedSession {
   readonly id: string
   readonly ended: string | null
 }
 
 /** All sessions, last ended first. */
-export const sessionsByEnd = (db: Database): Ended[] =>
-  db.query<Ended, []>("SELECT id, ended FROM sessions ORDER BY ended DESC").all()
+export const sessionsByEnd = (db: Database): EndedSession[] =>
+  db.query<EndedSession, []>("SELECT id, ended FROM sessions ORDER BY ended DESC").all()
 
 /** When the first session of all began, and the last ended. */
 export const spanOfSessions = (db: Database): { first: string | null; last: string | null } | null =>

@@ -3,10 +3,10 @@
  */
 import { decodeLine } from "../../agents/claude-code/decode.ts"
 import { gather, type PendingPrompt } from "../../restore/gather.ts"
-import { holderOf } from "../../restore/held.ts"
 import { preservedText } from "../../restore/receipt.ts"
 import { renderRestore } from "../../restore/render.ts"
 import { stepsOf } from "../../restore/steps.ts"
+import { holderOf } from "../../restore/summary-holds.ts"
 import { FACT_KINDS, type FactKind } from "../../transcript/facts.ts"
 import type { TranscriptRecord } from "../../transcript/types.ts"
 import { bareLists, byImportance, byRecency, oldTurns, rawTail } from "./baselines.ts"

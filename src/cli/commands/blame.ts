@@ -1,6 +1,7 @@
 /** `ctxbridge blame`: the turns that touched a file, and their purpose. */
-import { type Touch, touchesOf } from "../../search/files.ts"
+
 import { typedPath } from "../../search/narrowing.ts"
+import { type Touch, touchesOf } from "../../search/topic-files.ts"
 import { oneLine } from "../../util/text.ts"
 import { wholePath } from "../block.ts"
 import type { Command } from "../command.ts"

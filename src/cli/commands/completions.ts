@@ -3,8 +3,8 @@ import { usageError } from "../../util/errors.ts"
 import type { Command } from "../command.ts"
 import { COMMANDS } from "../commands.ts"
 import { bashCompletions } from "../completions/bash.ts"
+import { commandModels } from "../completions/command-words.ts"
 import { fishCompletions } from "../completions/fish.ts"
-import { commandModels } from "../completions/model.ts"
 import { zshCompletions } from "../completions/zsh.ts"
 
 const SHELLS = { bash: bashCompletions, zsh: zshCompletions, fish: fishCompletions } as const

@@ -8,7 +8,7 @@ import { words } from "../args.ts"
 import type { Command, Environment } from "../command.ts"
 import { writeError } from "../output.ts"
 import { createStyle, safe } from "../style.ts"
-import { renderTable } from "../table.ts"
+import { renderTable } from "../text-table.ts"
 
 export default {
   meta: {

@@ -1,6 +1,7 @@
 /** `ctxbridge files`: the files related to a topic. */
-import { filesAbout, type TopicFile } from "../../search/files.ts"
-import { rankedTurns } from "../../search/search.ts"
+
+import { rankedTurns } from "../../search/search-turns.ts"
+import { filesAbout, type TopicFile } from "../../search/topic-files.ts"
 import { count } from "../../util/text.ts"
 import { wholePath } from "../block.ts"
 import type { Command } from "../command.ts"

@@ -1,6 +1,6 @@
 /** `ctxbridge fix`: what followed an error on earlier occasions. */
 import { type Fix, fixesFor } from "../../search/fixes.ts"
-import { bestMessages } from "../../search/search.ts"
+import { bestMessages } from "../../search/search-turns.ts"
 import { WholeCalls } from "../../search/whole-calls.ts"
 import { fromError } from "../../transcript/error-lines.ts"
 import { oneLine } from "../../util/text.ts"

@@ -1,7 +1,7 @@
 /** `ctxbridge how`: how a command was run here, and with what result. */
 import { SHELL_KINDS, toolsOf } from "../../agents/tool-kinds.ts"
 import { type CommandRun, commandsRun } from "../../search/commands-run.ts"
-import { bestMessages } from "../../search/search.ts"
+import { bestMessages } from "../../search/search-turns.ts"
 import { WholeCalls } from "../../search/whole-calls.ts"
 import { count } from "../../util/text.ts"
 import { block } from "../block.ts"

@@ -15,8 +15,8 @@ import { type History, historyOf, importInBackground } from "../../job/history.t
 import { usageError } from "../../util/errors.ts"
 import { bytes } from "../../util/text.ts"
 import { oneOf } from "../args.ts"
-import { ask } from "../ask.ts"
 import type { ArgSpec, Command, Context } from "../command.ts"
+import { ask } from "../confirm.ts"
 import { safe } from "../style.ts"
 
 /** Flags shared by install and uninstall. */

@@ -6,13 +6,13 @@ import type { ColdHit, ColdRequest } from "../../search/cold.ts"
 import type { Hit } from "../../search/hit.ts"
 import { LocalFinder } from "../../search/local-finder.ts"
 import { typedPath } from "../../search/narrowing.ts"
-import { ROLES } from "../../search/query.ts"
+import { ROLES } from "../../search/parse-query.ts"
 import { usageError } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import { oneOf, positive, stringArg, words } from "../args.ts"
 import type { Command, Context } from "../command.ts"
-import { nothing } from "../nothing.ts"
+import { notFound } from "../not-found.ts"
 import { projectWanted } from "../project-wanted.ts"
 import { renderHits } from "../render-hits.ts"
 import { screenOf } from "../screen.ts"
@@ -75,7 +75,7 @@ export default {
       const sense =
         mode === "lexical"
           ? undefined
-          : await (await import("../similar.ts")).similarTo(
+          : await (await import("../search-by-meaning.ts")).similarTo(
               env,
               db,
               query,
@@ -91,7 +91,7 @@ export default {
         args["cold"] === true ? await withCold(context, db, request, indexed, turns) : indexed
       const isOnlyLoose = isLoose && found.hits.length > 0 && !found.hits.some((hit) => "cold" in hit)
       const note = sense?.note ?? (isOnlyLoose ? LOOSE : undefined)
-      if (found.hits.length === 0) throw nothing(db, query, project, note)
+      if (found.hits.length === 0) throw notFound(db, query, project, note)
       if (out.wantsJson) out.json({ query, mode, ...(note && { note }), project: project ?? null, ...found })
       else print(context, found, { note, limit, everywhere: project === undefined, now })
     } finally {

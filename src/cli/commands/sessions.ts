@@ -3,11 +3,11 @@ import type { Database } from "../../archive/database.ts"
 import { openForReading } from "../../archive/open-for-reading.ts"
 import { folderOf } from "../../archive/project.ts"
 import { knownAs } from "../../archive/queries/projects.ts"
-import { sessionList } from "../../read/sessions.ts"
+import { sessionList } from "../../read/session-list.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { positive } from "../args.ts"
 import type { Command } from "../command.ts"
-import { whereElse } from "../nothing.ts"
+import { whereElse } from "../not-found.ts"
 import { projectWanted } from "../project-wanted.ts"
 import { renderSessions } from "../render-session.ts"
 import { screenOf } from "../screen.ts"
@@ -30,7 +30,7 @@ export default {
     try {
       const project = knownAs(db, wanted)
       const { sessions, more } = sessionList(db, { project, agents: args["agents"] === true, limit })
-      if (sessions.length === 0) throw nothing(db, project)
+      if (sessions.length === 0) throw noSessions(db, project)
       for (const line of renderSessions(sessions, screenOf(out))) out.print(line)
       if (more) out.print(`More with --limit ${limit * 5}.`)
       out.json({ project: project ?? null, sessions, more })
@@ -40,7 +40,7 @@ export default {
   },
 } satisfies Command
 
-function nothing(db: Database, project: string | undefined): CtxError {
+function noSessions(db: Database, project: string | undefined): CtxError {
   if (project === undefined) {
     return new CtxError("no-sessions", "no session is archived", {
       hint: "ctxbridge import archives what already exists",

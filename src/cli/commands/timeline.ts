@@ -1,7 +1,7 @@
 /** `ctxbridge timeline`: the turns before and after a given one. */
 import { openForReading } from "../../archive/open-for-reading.ts"
 import { findByName } from "../../read/by-name.ts"
-import { timelineOf } from "../../read/timeline.ts"
+import { timelineOf } from "../../read/turn-timeline.ts"
 import { usageError } from "../../util/errors.ts"
 import { count, oneLine } from "../../util/text.ts"
 import { positive } from "../args.ts"

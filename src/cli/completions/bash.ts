@@ -1,5 +1,5 @@
 /** Completions for bash 3.2 (macOS) and later. Pure. */
-import type { CommandModel, Values } from "./model.ts"
+import type { CommandModel, Values } from "./command-words.ts"
 
 export function bashCompletions(commands: readonly CommandModel[]): string {
   const names = [...commands.map(({ name }) => name), "help"].join(" ")

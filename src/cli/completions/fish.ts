@@ -1,5 +1,5 @@
 /** Completions for fish. Pure. */
-import type { CommandModel, OptionModel, PlaceModel, Values } from "./model.ts"
+import type { CommandModel, OptionModel, PlaceModel, Values } from "./command-words.ts"
 
 export function fishCompletions(commands: readonly CommandModel[]): string {
   const lines = [

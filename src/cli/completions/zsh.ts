@@ -1,5 +1,5 @@
 /** Completions for zsh. Pure. */
-import type { CommandModel, OptionModel, PlaceModel, Values } from "./model.ts"
+import type { CommandModel, OptionModel, PlaceModel, Values } from "./command-words.ts"
 
 export function zshCompletions(commands: readonly CommandModel[]): string {
   const list = commands.map(

@@ -3,7 +3,7 @@ import fc from "fast-check"
 import { BESIDE_TAGS, NOTICE_TAGS, SHOWN_TAGS } from "../../../src/agents/claude-code/host-tags.ts"
 import { gather } from "../../../src/restore/gather.ts"
 import { inert, neutral, visible } from "../../../src/restore/neutral.ts"
-import { code, said, told } from "../../../src/restore/quote.ts"
+import { code, quoteInert, quoteSpoken } from "../../../src/restore/quote.ts"
 import { renderRestore } from "../../../src/restore/render.ts"
 import { Archive } from "../../support/archive.ts"
 
@@ -101,9 +101,9 @@ test("applying it twice changes nothing more", () => {
 })
 
 test("quotations are escaped, cut and on one line", () => {
-  expect(said('say "no"\nto C:\\x\\', 100)).toBe('"say \\"no\\" to C:\\x\\\\"')
-  expect(said("a".repeat(300), 10)).toBe(`"${"a".repeat(9)}…"`)
-  expect(told("<b> [a](b)", 100)).toBe('"‹b> [a] (b)"')
+  expect(quoteSpoken('say "no"\nto C:\\x\\', 100)).toBe('"say \\"no\\" to C:\\x\\\\"')
+  expect(quoteSpoken("a".repeat(300), 10)).toBe(`"${"a".repeat(9)}…"`)
+  expect(quoteInert("<b> [a](b)", 100)).toBe('"‹b> [a] (b)"')
   expect(code("echo `date` > x", 100)).toBe("`` echo `date` > x ``")
   expect(code("npm test", 100)).toBe("`npm test`")
   expect(code("a```b", 100)).toBe("`a'b`")

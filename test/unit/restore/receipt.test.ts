@@ -1,8 +1,8 @@
 /** Receipts of made-up transcripts in which every count is known. */
 import { describe, expect, test } from "bun:test"
 import { decodeLine } from "../../../src/agents/claude-code/decode.ts"
-import { holderOf, shortNames } from "../../../src/restore/held.ts"
 import { type Receipt, receiptsIn } from "../../../src/restore/receipt.ts"
+import { holderOf, shortNames } from "../../../src/restore/summary-holds.ts"
 import { numbersIn } from "../../../src/transcript/numbers.ts"
 import { Inside, run } from "../../support/inside.ts"
 import { Transcript } from "../../support/transcript.ts"

@@ -1,8 +1,8 @@
 import { Database } from "bun:sqlite"
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { expressionOf, fulfils, wordExpression } from "../../../src/search/expression.ts"
-import { type Node, parseQuery } from "../../../src/search/query.ts"
+import { expressionOf, fulfils, wordExpression } from "../../../src/search/fts-expression.ts"
+import { type Node, parseQuery } from "../../../src/search/parse-query.ts"
 
 const typed = (text: string): string[] => [...new Set(parseQuery(text).terms.map((term) => term.typed))]
 const holds = (query: string, text: string, role = "human", tools: string[] = []): boolean =>

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import fc from "fast-check"
-import { fulfils } from "../../../src/search/expression.ts"
-import { type Node, parseQuery } from "../../../src/search/query.ts"
+import { fulfils } from "../../../src/search/fts-expression.ts"
+import { type Node, parseQuery } from "../../../src/search/parse-query.ts"
 import { lineMayFulfil } from "../../../src/search/raw-line.ts"
 
 const phrase = (text: string): Node => parseQuery(`"${text}"`).must!

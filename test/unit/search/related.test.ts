@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test"
 import { cluesOf } from "../../../src/search/clues.ts"
 import { isEveryday } from "../../../src/search/everyday.ts"
-import { relatedTurns } from "../../../src/search/related.ts"
+import { relatedTurns } from "../../../src/search/related-turns.ts"
 import { Archive } from "../../support/archive.ts"
 
 const typed = (prompt: string): string[] => cluesOf(prompt).map((clue) => clue.typed)

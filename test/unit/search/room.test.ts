@@ -1,7 +1,7 @@
 /** How hits share the room for what is shown. */
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { roomOfHits, shareOut } from "../../../src/search/room.ts"
+import { roomOfHits, shareOut } from "../../../src/search/hit-budget.ts"
 
 const sum = (some: readonly number[]): number => some.reduce((all, one) => all + one, 0)
 const long = (score: number) => ({ score, wants: 100_000 })

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { search } from "../../../src/search/search.ts"
+import { search } from "../../../src/search/search-turns.ts"
 import { CopyReaders } from "../../../src/vault/reader.ts"
 import { Archive } from "../../support/archive.ts"
 

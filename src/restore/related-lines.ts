@@ -1,5 +1,5 @@
 /**
- * Turns of the project's other sessions on the current subject. Words decide what is related (search/related.ts);
+ * Turns of the project's other sessions on the current subject. Words decide what is related (search/related-turns.ts);
  * vectors made by the background job choose among the results. Nothing here loads a model.
  */
 import type { Database } from "../archive/database.ts"
@@ -15,7 +15,7 @@ import {
 } from "../archive/vectors.ts"
 import { HASHED_ID } from "../embed/hashed-words.ts"
 import type { Clue } from "../search/clues.ts"
-import { FOCUSED, type Gate, placeOf, type RelatedTurn, relatedTurns } from "../search/related.ts"
+import { FOCUSED, type Gate, placeOf, type RelatedTurn, relatedTurns } from "../search/related-turns.ts"
 import { codeOf } from "../util/errors.ts"
 import type { RelatedLine } from "./material.ts"
 

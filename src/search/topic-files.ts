@@ -1,17 +1,12 @@
 /** Files related to a topic, found through the turns about it; and the turns that touched a file. */
 import type { Database } from "../archive/database.ts"
 import { pathNamed } from "../archive/queries/condition.ts"
-import {
-  type FileOfTurn,
-  filesWithTurn,
-  type PathIn,
-  touchesOf as touchRows,
-} from "../archive/queries/files.ts"
+import { type FileOfTurn, filesWithTurn, type PathIn, touchRows } from "../archive/queries/files.ts"
 import { type TakenBack, takenBackOf } from "../archive/taken-back.ts"
 import { withSlashes } from "../transcript/windows-path.ts"
 import { wordSet } from "../util/words.ts"
-import { hasWord } from "./expression.ts"
-import { parseQuery } from "./query.ts"
+import { hasWord } from "./fts-expression.ts"
+import { parseQuery } from "./parse-query.ts"
 import type { Ranked } from "./rank.ts"
 
 /** Taken back is the turn that is named. */

@@ -1,6 +1,6 @@
 /** What the new context contains without us: the host's summary, what the host keeps, and what it adds again. Pure. */
 import { oneLine } from "../util/text.ts"
-import { containsWhole } from "./whole.ts"
+import { containsWhole } from "./whole-words.ts"
 
 /** Whether a text is already there verbatim, in whole words, apart from white space and case. */
 export type Held = (text: string) => boolean

@@ -2,9 +2,9 @@
  * Receipts of archived sessions. They are derived from the vault whenever they are asked for, so they cannot go stale.
  */
 import type { Database } from "../archive/database.ts"
-import { copiesOf } from "../archive/queries/copies.ts"
 import { boundariesIn, compactedSessions, givenAfterCompactions } from "../archive/queries/restores.ts"
 import { recordsFrom } from "../archive/records.ts"
+import { transcriptsOf } from "../archive/transcript-rows.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { type GivenText, type Receipt, receiptsIn } from "./receipt.ts"
 
@@ -41,7 +41,7 @@ const newestFirst = (a: Receipt, b: Receipt): number => {
 function ofSession(db: Database, dataHome: string, session: string): Receipt[] {
   const given = givenTo(db, session)
   const once = new Map<string, Receipt>()
-  for (const copy of copiesOf(db, session)) {
+  for (const { copy } of transcriptsOf(db, session)) {
     const boundaries = boundariesIn(db, copy)
     const records = recordsFrom(vaultFile(dataHome, copy))
     for (const receipt of receiptsIn(session, records, (offset) => nearest(given, boundaries, offset)))

@@ -7,9 +7,9 @@ import { folderOf, projectOf } from "../archive/project.ts"
 import { statsOf } from "../util/files.ts"
 import { readdirSync, realpathSync } from "../util/fs.ts"
 import { dirname, isAbsolute, join, resolve } from "../util/path.ts"
-import { readSmall } from "./disk.ts"
 import { type HostPlaces, type HostSettings, MANAGED } from "./host-settings.ts"
 import { memoryFile } from "./memory-file.ts"
+import { readSmall } from "./read-part.ts"
 
 /** Maximum bytes of a file; the host warns of longer ones. */
 const LONGEST = 100_000

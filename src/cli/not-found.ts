@@ -2,7 +2,7 @@
 import type { Database } from "../archive/database.ts"
 import { folderOf } from "../archive/project.ts"
 import { projectPaths } from "../archive/queries/projects.ts"
-import { parseQuery } from "../search/query.ts"
+import { parseQuery } from "../search/parse-query.ts"
 import { CtxError, EXIT } from "../util/errors.ts"
 import { basename } from "../util/path.ts"
 import { cut } from "../util/text.ts"
@@ -14,7 +14,7 @@ const TOLD = 200
  * @param project undefined if every project was searched
  * @param note what the user should know about how it was searched
  */
-export function nothing(
+export function notFound(
   db: Database,
   text: string,
   project: string | undefined,

@@ -3,7 +3,7 @@ import { invokedText } from "../agents/claude-code/line-texts.ts"
 import type { Database } from "../archive/database.ts"
 import { type Invocation, skillCalls, typedCommands } from "../archive/queries/calls.ts"
 import { hostLinesAfter } from "../archive/queries/messages.ts"
-import { readPart } from "./disk.ts"
+import { readPart } from "./read-part.ts"
 
 /** The host cuts each text and leaves out the oldest: at 5,000 and 25,000 tokens, of 4 characters each. */
 const LONGEST = 20_000

@@ -2,7 +2,7 @@
 import type { FactKind } from "../transcript/facts.ts"
 import { oneLine } from "../util/text.ts"
 import { lastTwo } from "./paths.ts"
-import { containsWhole } from "./whole.ts"
+import { containsWhole } from "./whole-words.ts"
 
 /** Adds the sentences and numbers that receipts count besides facts. */
 export type HeldKind = FactKind | "constraint" | "decision" | "number"

@@ -8,9 +8,9 @@
 import type { Database } from "../archive/database.ts"
 import { type Place, placesOf } from "../archive/queries/messages.ts"
 import type { Stretch } from "../vault/reader.ts"
-import { fulfils } from "./expression.ts"
+import { fulfils } from "./fts-expression.ts"
 import type { MessageTexts } from "./message-text.ts"
-import type { Node } from "./query.ts"
+import type { Node } from "./parse-query.ts"
 import { lineMayFulfil } from "./raw-line.ts"
 
 /**

@@ -2,8 +2,8 @@
 import type { Database } from "../archive/database.ts"
 import {
   firstReplaced,
+  forkParents,
   hasTakenBack,
-  originsOf,
   type ScopePart,
   subagentsOf,
 } from "../archive/queries/scope.ts"
@@ -23,7 +23,7 @@ export function scopeOf(db: Database, session: string, last = ALL): ScopePart[] 
     scope.push(part)
     for (const child of subagentsOf(db, id, part.takenBack))
       scope.push({ session: child, upTo, takenBack: 1 })
-    for (const { parent, turn, takenBack: isBranch } of originsOf(db, id)) {
+    for (const { parent, turn, takenBack: isBranch } of forkParents(db, id)) {
       const shared = Math.min(turn ?? ALL, upTo, (firstReplaced(db, id, parent) ?? ALL) - 1)
       visit(parent, shared, isBranch, depth + 1)
     }

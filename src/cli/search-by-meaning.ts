@@ -6,7 +6,7 @@ import { modelState } from "../embed/embedding-state.ts"
 import { HASHED_ID } from "../embed/hashed-words.ts"
 import { semanticSearch } from "../embed/semantic-search.ts"
 import type { Similar } from "../search/fuse.ts"
-import { NEAREST } from "../search/search.ts"
+import { NEAREST } from "../search/search-turns.ts"
 import { compileAsUsual } from "../util/compiling.ts"
 import type { Environment } from "./command.ts"
 

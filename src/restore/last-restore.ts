@@ -4,7 +4,7 @@
 import { contextsIn, outcomeIn } from "../agents/claude-code/context-arrived.ts"
 import type { Database } from "../archive/database.ts"
 import { givenAgain, lastGiven } from "../archive/queries/restores.ts"
-import { currentTranscript } from "../archive/transcripts.ts"
+import { currentTranscript } from "../archive/transcript-rows.ts"
 import { isObject, objectOf } from "../transcript/json.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { stretchesFrom } from "../vault/reader.ts"

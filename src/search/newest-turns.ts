@@ -3,9 +3,9 @@
  */
 import type { Database } from "../archive/database.ts"
 import { type LatestRow, latestMessages } from "../archive/queries/messages.ts"
-import { type Ended, sessionsByEnd } from "../archive/queries/sessions.ts"
+import { type EndedSession, sessionsByEnd } from "../archive/queries/sessions.ts"
 import { mark } from "../archive/word-index.ts"
-import { allOf, anyOf, wordExpression } from "./expression.ts"
+import { allOf, anyOf, wordExpression } from "./fts-expression.ts"
 import type { Filter } from "./narrowing.ts"
 import type { Ranked } from "./rank.ts"
 
@@ -13,7 +13,7 @@ import type { Ranked } from "./rank.ts"
 const STEPS = [16, 64, Number.MAX_SAFE_INTEGER] as const
 
 /** @returns the turns of the latest messages that pass the filter, each with its latest message; at most `limit` */
-export function latestTurns(db: Database, filter: Filter, limit: number): Ranked[] {
+export function newestTurns(db: Database, filter: Filter, limit: number): Ranked[] {
   const sessions = sessionsByEnd(db)
   let found: LatestRow[] = []
   let from = 0
@@ -30,7 +30,7 @@ export function latestTurns(db: Database, filter: Filter, limit: number): Ranked
 }
 
 /** The latest message of each turn in these sessions. */
-function latestIn(db: Database, filter: Filter, sessions: readonly Ended[]): LatestRow[] {
+function latestIn(db: Database, filter: Filter, sessions: readonly EndedSession[]): LatestRow[] {
   const { expression, condition } = filter
   const ids = sessions.map(({ id }) => id)
   const rows = latestMessages(db, ids, expression && within(expression, sessions), condition)
@@ -38,7 +38,7 @@ function latestIn(db: Database, filter: Filter, sessions: readonly Ended[]): Lat
 }
 
 /** Adds the sessions to the expression, where they are few enough, so the index reads shorter lists. */
-function within(expression: string, sessions: readonly Ended[]): string {
+function within(expression: string, sessions: readonly EndedSession[]): string {
   if (sessions.length > STEPS[1]) return expression
   const marks = new Set(sessions.map(({ id }) => wordExpression(mark.session(id))))
   return allOf([expression, anyOf([...marks])])!

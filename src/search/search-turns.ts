@@ -4,16 +4,16 @@ import { population, type RankRow, rankRows, type TimedRow } from "../archive/qu
 import { matchesAmong } from "../archive/queries/words.ts"
 import type { CopyReaders } from "../vault/reader.ts"
 import { type Candidates, candidatesOf } from "./candidates.ts"
-import { allOf, expressionOf, isExact, needsWord, wordsGivenBy } from "./expression.ts"
 import type { FinderRequest, FinderResult } from "./finder.ts"
+import { allOf, expressionOf, isExact, needsWord, wordsGivenBy } from "./fts-expression.ts"
 import { fuse, type Similar } from "./fuse.ts"
 import { hitsOf } from "./hit.ts"
-import { latestTurns } from "./latest.ts"
 import { MessageTexts } from "./message-text.ts"
 import { type Filter, filterOf, type Narrowing } from "./narrowing.ts"
-import { isWordless, type Node, parseQuery, type Query } from "./query.ts"
+import { newestTurns } from "./newest-turns.ts"
+import { isWordless, type Node, parseQuery, type Query } from "./parse-query.ts"
 import { besides, bestFirst, type Ranked, rank, scorer, shortlist, WEIGHTS } from "./rank.ts"
-import { verified } from "./verify.ts"
+import { verified } from "./verify-candidates.ts"
 
 export interface SearchRequest extends FinderRequest {
   /**
@@ -85,7 +85,7 @@ function rankedIn(db: Database, texts: MessageTexts, request: Unlimited): Rankin
   const filter = isWordless(query) ? undefined : filterOf(db, request)
   if (filter === undefined) return { turns: [], candidates: NOTHING, rows: [], isFused: false }
   if (query.terms.length === 0 && query.must === undefined) {
-    const turns = latestTurns(db, filter, (request.limit ?? SHORTLIST) + 1)
+    const turns = newestTurns(db, filter, (request.limit ?? SHORTLIST) + 1)
     return { turns, candidates: NOTHING, rows: [], isFused: false }
   }
   const most = Math.max(SHORTLIST, PER_HIT * (request.limit ?? 0))

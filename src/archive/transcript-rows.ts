@@ -100,3 +100,18 @@ export const formerOf = (found: Pending, n: number): Pending => ({
   ...found,
   copy: supersededPath(found.copy, n),
 })
+
+export interface CopyOfSession {
+  readonly copy: string
+  readonly session: string
+  readonly project: string | null
+  readonly ended: string | null
+}
+
+export const allCopies = (db: Database): CopyOfSession[] =>
+  db
+    .query<CopyOfSession, []>(
+      `SELECT t.copy, t.session, p.path AS project, s.ended FROM transcripts t
+         LEFT JOIN sessions s ON s.id = t.session LEFT JOIN projects p ON p.id = s.project`,
+    )
+    .all()

@@ -1,0 +1,68 @@
+/** Archives transcripts and brings the views up to date with them, slice by slice. */
+
+import type { Place, Taken } from "../archive/capture-transcript.ts"
+import type { Database } from "../archive/database.ts"
+import { type Exclusion, isExcluded } from "../archive/excluded.ts"
+import { index, untilDone } from "../archive/indexing.ts"
+import { isPending, type Pending, settlePending } from "../archive/pending.ts"
+import { takeSlice } from "./take-slice.ts"
+
+/** Maximum ms of work between two commits. */
+const SLICE = 300
+
+export interface ArchiveOptions {
+  readonly lastLine?: "whole" | "any"
+  /** Called after each commit with the number of the transcript's bytes in the vault. */
+  readonly onProgress?: (archived: number) => void
+}
+
+/**
+ * Archives one whole transcript, slice by slice, into the vault and the views.
+ *
+ * @param end when to stop, in ms of performance.now(); what is done by then is committed
+ */
+export function archiveAll(
+  db: Database,
+  place: Place & Exclusion,
+  path: string,
+  end: number,
+  { lastLine = "whole", onProgress }: ArchiveOptions = {},
+): void {
+  if (isExcluded(place, path)) return
+  for (;;) {
+    const taken = takeSlice(place, path, lastLine, SLICE)
+    const { captured } = taken
+    if (captured.id === undefined) return
+    if (captured.taken === 0 && !isPending(place.dataHome, taken.copy)) return
+    indexTaken(db, place.dataHome, taken, end, () => onProgress?.(captured.archived))
+    if (captured.state !== "behind" || performance.now() >= end) return
+  }
+}
+
+/** What to index; where it was taken just now, with what is still in memory of it. */
+export type Indexed = Pending & Partial<Pick<Taken, "captured" | "fresh">>
+
+/**
+ * Brings the views up to date with one copy, slice by slice.
+ *
+ * @param end when to stop, in ms of performance.now(); what is done by then is committed
+ * @param onSlice called after each commit
+ */
+export function indexTaken(
+  db: Database,
+  dataHome: string,
+  taken: Indexed,
+  end: number,
+  onSlice: () => void,
+): void {
+  for (let last = -1; ; ) {
+    const stop = Math.min(end, performance.now() + SLICE)
+    const row = db.transaction(() => index(db, dataHome, taken, untilDone(stop), taken.fresh)).immediate()
+    settlePending(dataHome, taken.copy)
+    onSlice()
+    // No progress: only an unfinished line is left.
+    if (row === undefined || row.indexed >= row.archived || row.indexed === last) return
+    if (performance.now() >= end) return
+    last = row.indexed
+  }
+}

@@ -1,0 +1,179 @@
+/** What the background job does, in this order, and when each of it is due. */
+import { grown } from "../archive/behind.ts"
+import { markBehind } from "../archive/complete.ts"
+import type { Database } from "../archive/database.ts"
+import { drainSpool } from "../archive/drain.ts"
+import { catchUp } from "../archive/indexing.ts"
+import { damageOf } from "../archive/replace.ts"
+import type { PathsAndPolicy } from "../config/load.ts"
+import type { Config } from "../config/options.ts"
+import { CtxError, isDamage, messageOf } from "../util/errors.ts"
+import { logError } from "../util/log.ts"
+import { compactWhenIdle } from "../vault/compact-vault.ts"
+import type { Embedding } from "./embedding.ts"
+import { fillKnown } from "./fill-known.ts"
+import { resumeForgetting } from "./forget-steps.ts"
+import { learn } from "./learn.ts"
+import { preparePointers } from "./prepare-pointers.ts"
+import { resumeRedaction } from "./redact-archive.ts"
+import type { Accepted } from "./requests.ts"
+import { allDue, probeDue } from "./sweep.ts"
+import { once, pay, type Visit } from "./visits.ts"
+
+/** How long to wait for other processes that have the database open, in ms. */
+export const PATIENCE = { wait: 5000, most: Number.POSITIVE_INFINITY }
+
+/** What only the user can allow. */
+export type Permission = "network"
+
+/** The job before it has opened the views. */
+export interface Start {
+  readonly paths: PathsAndPolicy
+  /** When to end, in ms of performance.now(). */
+  readonly end: number
+  readonly permitted: ReadonlySet<Permission>
+  /** What is still to be looked at. */
+  visits: Visit[]
+}
+
+export interface Round extends Start {
+  readonly config: Config
+  readonly embedding: Embedding | undefined
+  /** Copies of sessions known to have ended. */
+  readonly ended: ReadonlySet<string>
+  db: Database
+  /** When the round began, in ms of performance.now(). */
+  now: number
+  /** Requests that came since the round before. */
+  accepted: readonly Accepted[]
+  /** Whether the pointers are those of the views as they are. */
+  isPointed: boolean
+  /** Closes the database meanwhile. */
+  readonly withoutViews: (action: () => void) => void
+  /** Throws when the job is to end. */
+  readonly goOn: () => void
+}
+
+export interface Stage<Work> {
+  readonly name: string
+  /** Without this permission the stage is passed over. */
+  readonly needs?: Permission
+  due(work: Work): boolean
+  /** Returns "more" when there is more to do, and requests come first. */
+  run(work: Work): void | Promise<"more" | undefined>
+}
+
+const always = (): boolean => true
+const isIdle = ({ visits }: Round): boolean => visits.length === 0
+const isSweep = ({ accepted }: Round): boolean => accepted.some(({ request }) => request.sweep.length > 0)
+
+/** Before the views are opened. */
+export const BEFORE: readonly Stage<Start>[] = [
+  { name: "forget", due: always, run: ({ paths }) => goOnForgetting(paths) },
+  { name: "spool", due: always, run: drain },
+]
+
+/** Again and again, until nothing is left. */
+export const ROUND: readonly Stage<Round>[] = [
+  {
+    name: "damage",
+    // Otherwise, damage on a rarely read page would only show up when that page is needed.
+    due: (round) =>
+      (isSweep(round) && probeDue(round.paths.stateHome, Date.now())) ||
+      round.accepted.some(({ request }) => request.rebuild),
+    // Whoever waits to replace the views lets nobody in, and would wait for us while we wait for them.
+    run: ({ paths, withoutViews }) => withoutViews(() => refuseDamaged(paths.dataHome)),
+  },
+  { name: "behind", due: isSweep, run: ({ db, paths }) => markBehind(db, paths.dataHome) },
+  {
+    // What hooks have archived, oldest first, so that a session precedes the forks that copy its lines.
+    name: "index",
+    due: always,
+    run: ({ db, paths, end, goOn }) => catchUp(db, paths.dataHome, end, goOn),
+  },
+  {
+    // The last lines of a session that crashed, in a project to which nobody may ever return.
+    name: "grown",
+    due: (round) => isSweep(round) && allDue(round.paths.stateHome, Date.now()),
+    run: (round) => {
+      round.visits.push(once(grown(round.db)))
+    },
+  },
+  {
+    name: "visits",
+    due: (round) => !isIdle(round),
+    run: (round) => {
+      const { db, paths, now, end, goOn } = round
+      round.visits = round.visits.flatMap((visit) => pay(db, paths, visit, now, end, goOn))
+    },
+  },
+  { name: "pointers", due: (round) => isIdle(round) && !round.isPointed, run: point },
+  {
+    // Last and in small steps, so that new requests go first.
+    name: "vectors",
+    due: (round) => isIdle(round) && performance.now() < round.end && round.embedding !== undefined,
+    run: async ({ db, embedding }) => ((await embedding!.step(db)) ? "more" : undefined),
+  },
+]
+
+/** When nothing is left, or no time. */
+export const AFTER: readonly Stage<Round>[] = [
+  { name: "pointers", due: ({ isPointed }) => !isPointed, run: point },
+  { name: "compact", due: isIdle, run: compact },
+]
+
+/** Runs what is due; stops at a stage with more to do than it has done. */
+export async function runStages<Work extends Start>(
+  stages: readonly Stage<Work>[],
+  work: Work,
+): Promise<"more" | undefined> {
+  for (const stage of stages) {
+    if (stage.needs !== undefined && !work.permitted.has(stage.needs)) continue
+    if (stage.due(work) && (await stage.run(work)) === "more") return "more"
+  }
+  return undefined
+}
+
+/** The views must not contain what the vault has lost. Runs before they are opened, because it rebuilds them. */
+function goOnForgetting(paths: PathsAndPolicy): void {
+  try {
+    resumeForgetting(paths.dataHome, { wait: PATIENCE.wait })
+    resumeRedaction(paths.dataHome, PATIENCE.wait)
+    // Before the views follow, which would have to be made again.
+    fillKnown(paths, PATIENCE.wait)
+  } catch (error) {
+    logError(paths.stateHome, { event: "forget", error })
+  }
+}
+
+/** Moves in what hooks had to write elsewhere. The host may have added to those transcripts since. */
+function drain({ paths, end, visits }: Start): void {
+  const drained = drainSpool(paths, end)
+  for (const { error } of drained?.left ?? []) {
+    if (error !== undefined) logError(paths.stateHome, { event: "spool", error })
+  }
+  const transcripts = drained?.transcripts ?? []
+  // What hooks recognised meanwhile they may not have been able to note.
+  for (const path of transcripts) learn(paths, path)
+  if (transcripts.length > 0) visits.push(once(transcripts))
+}
+
+/** Somebody has met damage, perhaps on a page that the job does not read. */
+function refuseDamaged(dataHome: string): void {
+  const damage = damageOf(dataHome)
+  if (damage === undefined) return
+  throw isDamage(damage) ? damage : new CtxError("SQLITE_CORRUPT", messageOf(damage))
+}
+
+function point(round: Round): void {
+  preparePointers(round.db, round.paths.dataHome, round.config["restore.related"])
+  round.isPointed = true
+}
+
+function compact({ paths, ended, end }: Round): void {
+  try {
+    compactWhenIdle(paths.dataHome, ended, Date.now(), end)
+  } catch (error) {
+    logError(paths.stateHome, { event: "compact", error })
+  }
+}
