@@ -2,11 +2,13 @@
  * Transcripts with text that is hard to search for secrets: hooks stay quick, the job gets through, and whatever comes
  * behind it is archived.
  */
+
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { readFileSync } from "node:fs"
-import { binary, run } from "../support/binary.ts"
+import { binary } from "../support/binary.ts"
 import { HARD } from "../support/hard.ts"
-import { contentOf, Machine } from "../support/machine.ts"
+import { Inside, run } from "../support/inside.ts"
+import { contentOf, type Machine } from "../support/machine.ts"
 import type { Transcript } from "../support/transcript.ts"
 
 setDefaultTimeout(120_000)
@@ -32,7 +34,7 @@ function hookTime(machine: Machine, session: Transcript): number {
 }
 
 test.each(HARD)("%s", async (_name, piece) => {
-  using machine = new Machine()
+  using machine = new Inside()
   const plain = machine.session().turn(filling(PLAIN)).flush()
   const usual = hookTime(machine, plain)
   await machine.idle()

@@ -32,6 +32,8 @@ export interface Turn {
 const TURN_TIMEOUT = 60_000
 /** Longer than any client takes to react to a key. */
 const ENTER_AGAIN = 2_000
+/** What follows a text sooner is part of a paste to some clients. */
+const PASTE = 300
 
 /** One session in print mode with any number of prompts, each sent when the turn before it is over. */
 export async function runPrint(
@@ -155,14 +157,14 @@ export class Terminal {
   }
 
   /**
-   * Types a line, sees that it is there, and presses Enter until the client has taken it: one that follows the
-   * text too closely is part of a paste to some versions. On an empty line the key does nothing; while a hook that the
-   * first one has led to is at work, the line may not be empty yet, and a second one would put the text into the queue.
+   * Types a line, sees that it is there, and presses Enter until the client has taken it. On an empty line the key does
+   * nothing; while a hook that the first one has led to is at work, the line may not be empty yet, and a second one
+   * would put the text into the queue.
    */
   async enter(text: string, taken: () => boolean): Promise<void> {
     this.tmux("send-keys", "-t", "host", "-l", text)
     await this.waitFor(`"${text}" on the screen`, (screen) => squeezed(screen).includes(squeezed(text)))
-    let pressed = 0
+    let pressed = Date.now() - ENTER_AGAIN + PASTE
     const before = unfinishedCalls(this.world)
     const press = () => {
       if (taken()) return true

@@ -15,14 +15,12 @@ import type { HookName } from "../../src/fake-host/payload.ts"
 import { handle } from "../../src/hook/handle-event.ts"
 import { readState } from "../../src/hook/state.ts"
 import { waitingPrompt } from "../../src/hook/waiting.ts"
-import { serve } from "../../src/mcp/sdk.ts"
-import { serviceOf } from "../../src/mcp/server.ts"
 import type { ServerWorld } from "../../src/mcp/tool.ts"
 import { EXIT, isCtxError } from "../../src/util/errors.ts"
 import { oneLine } from "../../src/util/text.ts"
 import { binary, type Ran, type RunOptions } from "./binary.ts"
 import { Machine } from "./machine.ts"
-import { type Called, callOf, type Reply } from "./mcp.ts"
+import type { Called, Reply } from "./mcp.ts"
 import type { Transcript } from "./transcript.ts"
 
 type Options = Pick<RunOptions, "env" | "cwd">
@@ -131,6 +129,11 @@ function worldOf(options: Options): ServerWorld {
 
 /** Gives the server all lines at once, and collects its replies. */
 export async function exchange(lines: readonly string[], options: Options) {
+  // Loaded only by those who need it, as the program does.
+  const [{ serve }, { serviceOf }] = await Promise.all([
+    import("../../src/mcp/sdk.ts"),
+    import("../../src/mcp/server.ts"),
+  ])
   const written: string[] = []
   const all = async function* () {
     yield* lines
@@ -153,7 +156,10 @@ export class Peer {
   }
 
   async call(name: string, args: Record<string, unknown> = {}): Promise<Called> {
-    const { replies } = await exchange([callOf(1, name, args)], this.#options)
+    const { replies } = await exchange(
+      [JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: args } })],
+      this.#options,
+    )
     const result = replies[0]!.result!
     return {
       text: (result["content"] as { text: string }[])[0]!.text,

@@ -1,11 +1,12 @@
-/** The autopilot through the compiled binary: hooks that follow the context, what they say, and what status tells. */
+/** The autopilot: hooks that follow the context, what they say, and what status tells. */
+
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync, lstatSync, mkdirSync, readFileSync, symlinkSync } from "node:fs"
 import { join } from "node:path"
-import type { ContextState } from "../../src/autopilot/context-state.ts"
-import { run } from "../support/binary.ts"
-import { contextOf, Machine } from "../support/machine.ts"
-import type { Transcript } from "../support/transcript.ts"
+import type { ContextState } from "../../../src/autopilot/context-state.ts"
+import { Inside, run } from "../../support/inside.ts"
+import { contextOf, type Machine } from "../../support/machine.ts"
+import type { Transcript } from "../../support/transcript.ts"
 
 setDefaultTimeout(60_000)
 
@@ -42,7 +43,7 @@ async function context(machine: Machine, env: Record<string, string> = {}) {
 }
 
 test("says nothing below the critical zone, and above it one line, once until the next compaction", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const session = machine.session()
   await machine.hook("session-start", session, { source: "startup" })
   expect(await prompt(machine, session)).toMatchObject(SILENT)
@@ -78,7 +79,7 @@ test("says nothing below the critical zone, and above it one line, once until th
 })
 
 test("subagents, the host's own prompts and a second hook for the same prompt change nothing", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const session = machine.session()
   answer(session.user("begin"), 50_000).flush()
   await prompt(machine, session)
@@ -97,7 +98,7 @@ test("subagents, the host's own prompts and a second hook for the same prompt ch
 })
 
 test("each session has its own history, and the shared file is that of the last prompt", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const sessions = [machine.session(), machine.session()]
   for (const n of [1, 2, 3]) {
     for (const [at, session] of sessions.entries()) {
@@ -133,7 +134,7 @@ test("each session has its own history, and the shared file is that of the last 
 })
 
 test("knows a large window, a learnt point, also another session's, and the user's own window", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const large = machine.session()
   answer(large.user("begin"), 470_600, "claude-opus-5-5").flush()
   expect(await prompt(machine, large)).toMatchObject(SILENT)
@@ -167,7 +168,7 @@ test("after two automatic compactions the point is known to within 3 %, wherever
     ["2.1.112", 167_000],
     ["2.1.329", 90_000],
   ] as const) {
-    using machine = new Machine()
+    using machine = new Inside()
     const session = machine.session({ version })
     answer(session.user("begin"), 40_000).flush()
     await prompt(machine, session)
@@ -187,7 +188,7 @@ test("after two automatic compactions the point is known to within 3 %, wherever
 })
 
 test("status reports on the latest session of the folder: turns, trend, runway, and what fills the window", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const session = machine.session()
   const read = (path: string, size: number) => ({
     tool: "Read",
@@ -235,7 +236,7 @@ test("status reports on the latest session of the folder: turns, trend, runway, 
 })
 
 test("bytes archived by another process are read as well", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const session = machine.session()
   answer(session.user("begin"), 30_000).flush()
   await prompt(machine, session)
@@ -247,7 +248,7 @@ test("bytes archived by another process are read as well", async () => {
 })
 
 test("switched off, it tracks nothing; it writes to a project's folder only on request, never through a link", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const session = machine.session()
   answer(session.user("begin"), 160_000).flush()
   expect(await prompt(machine, session, { CLAUDE_FLOW_CONTEXT_AUTOPILOT: "false" })).toMatchObject(SILENT)
@@ -259,7 +260,7 @@ test("switched off, it tracks nothing; it writes to a project's folder only on r
   const asked = { CTXBRIDGE_AUTOPILOT_PROJECT_STATE: "1" }
   await prompt(machine, answer(session.user("x"), 100_000).flush(), asked)
   expect(JSON.parse(readFileSync(join(data, "autopilot-state.json"), "utf8"))).toEqual(sharedState(machine))
-  using elsewhere = new Machine()
+  using elsewhere = new Inside()
   symlinkSync(elsewhere.cwd, join(elsewhere.root, "link"))
   const linked = elsewhere.session({ cwd: elsewhere.cwd })
   mkdirSync(join(elsewhere.root, "target", "data"), { recursive: true })

@@ -1,12 +1,14 @@
-/** `ctxbridge search` of the compiled file, on an archive that hooks have filled. */
+/** `ctxbridge search`, on an archive that hooks have filled. */
+
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { mkdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import fc from "fast-check"
-import type { Hit } from "../../src/search/hit.ts"
-import { run } from "../support/binary.ts"
-import { Machine } from "../support/machine.ts"
-import type { Transcript } from "../support/transcript.ts"
+import type { Hit } from "../../../src/search/hit.ts"
+import { Inside, run } from "../../support/inside.ts"
+
+import type { Machine } from "../../support/machine.ts"
+import type { Transcript } from "../../support/transcript.ts"
 
 setDefaultTimeout(60_000)
 
@@ -24,7 +26,7 @@ const KILN = [...Array(200).keys()].map((n) => `firing ${n}: as usual`)
 KILN[120] = "firing 120: tenmoku glaze dull on every pot"
 
 beforeAll(async () => {
-  machine = new Machine()
+  machine = new Inside()
   main = machine.session()
   main
     .turn(
@@ -208,7 +210,7 @@ describe("filters", () => {
   })
 
   test("by time, despite a transcript with invalid times", async () => {
-    using own = new Machine()
+    using own = new Inside()
     await own.hook("stop", own.session().turn("The heron nests").flush())
     for (const timestamp of ["yesterday", "0"]) {
       const odd = own.session().line({ type: "user", timestamp, message: { role: "user", content: "Odd" } })
@@ -312,7 +314,7 @@ test("without a model, a search by meaning says so and finds similar words", asy
 })
 
 test("turns with very many of the words do not hide that there are others", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const session = machine.session().turn("Where is the beacon?", [], "Nobody knows.")
   const steps = Array.from({ length: 140 }, (_, n) => ({
     tool: "Bash",

@@ -1,7 +1,7 @@
 /** Prompts that waited in the host's queue. */
+
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
-import { run } from "../support/binary.ts"
-import { Machine } from "../support/machine.ts"
+import { Inside, run } from "../../support/inside.ts"
 
 setDefaultTimeout(60_000)
 
@@ -11,7 +11,7 @@ setDefaultTimeout(60_000)
  */
 describe("a prompt that waited is", () => {
   test.each([true, false])("found once (indexed in between: %p)", async (followed) => {
-    using machine = new Machine()
+    using machine = new Inside()
     const session = machine.session()
     const queue = (operation: string, content?: string) => {
       const timestamp = "2026-03-02T08:00:30.000Z"

@@ -1,12 +1,14 @@
 /** What the host itself shows after a compaction is not given back: each source of it, and what only looks like one. */
+
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { execFileSync } from "node:child_process"
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { run } from "../support/binary.ts"
-import { contextOf, Machine } from "../support/machine.ts"
-import { Peer } from "../support/mcp.ts"
-import type { Transcript } from "../support/transcript.ts"
+import { Inside, Peer, run } from "../../support/inside.ts"
+
+import { contextOf, type Machine } from "../../support/machine.ts"
+
+import type { Transcript } from "../../support/transcript.ts"
 
 setDefaultTimeout(60_000)
 
@@ -52,7 +54,7 @@ async function left(machine: Machine, session: Transcript, names: readonly strin
 }
 
 test("imports of imports, relative to the importing file, and no deeper than the host goes", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const { cwd, home } = machine
   const names = ["one", "two", "three", "four", "five", "home", "gone"]
   put(join(cwd, "CLAUDE.md"), "@docs/1.md @missing.md @docs")
@@ -67,7 +69,7 @@ test("imports of imports, relative to the importing file, and no deeper than the
 })
 
 test("a project's imports from elsewhere count once the user has approved them", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const { cwd, root, home } = machine
   const names = ["named", "linked", "inside"]
   put(join(root, "named.md"), rule("named"))
@@ -89,7 +91,7 @@ test("a project's imports from elsewhere count once the user has approved them",
 })
 
 test("rules of folder and user, unless they only apply to certain files", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const { cwd, home, root } = machine
   const names = ["top", "deep", "user", "some", "text", "away"]
   const rules = join(cwd, ".claude", "rules")
@@ -105,7 +107,7 @@ test("rules of folder and user, unless they only apply to certain files", async 
 })
 
 test("special files do not block, and nothing large is read", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const { cwd } = machine
   const names = ["long", "binary", "late", "plain"]
   execFileSync("mkfifo", [join(cwd, "pipe.md")])
@@ -125,7 +127,7 @@ test("special files do not block, and nothing large is read", async () => {
 })
 
 test("an endless list of imports takes no time", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const { cwd } = machine
   const names = ["first", "last"]
   for (const name of names) put(join(cwd, `${name}.md`), rule(name))
@@ -135,7 +137,7 @@ test("an endless list of imports takes no time", async () => {
 })
 
 test("memory files that any of the host's settings exclude, whatever links lead there", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const { cwd, home, root } = machine
   const names = ["project", "imported", "kept", "local", "rule", "user"]
   put(join(cwd, "CLAUDE.md"), `${rule("project")}\n@docs/imported.md @docs/kept.md`)
@@ -160,7 +162,7 @@ test("memory files that any of the host's settings exclude, whatever links lead 
 })
 
 test("the host's own notes, wherever its settings put them", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const { cwd, home } = machine
   const names = ["usual", "moved"]
   const projects = join(home, ".claude", "projects")
@@ -179,7 +181,7 @@ test("the host's own notes, wherever its settings put them", async () => {
 })
 
 test("the session's plan, wherever the host's settings put it", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const { cwd, home } = machine
   const names = ["usual", "moved"]
   const name = "calm-red-fox.md"
@@ -203,7 +205,7 @@ test("the session's plan, wherever the host's settings put it", async () => {
 })
 
 test("the session's own plan and no other", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const names = ["mine", "yours"]
   const plans = join(machine.home, ".claude", "plans")
   put(join(plans, "calm-red-fox.md"), rule("mine"))
@@ -244,7 +246,7 @@ function command(session: Transcript, name: string, text: string): Transcript {
 }
 
 test("texts of skills and commands: the latest of each, as much as the host shows", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const names = ["skilled", "former", "cut", "ordered", "quoted"]
   const tell = (version: string): Transcript => {
     const session = ruled(machine, names, version)
@@ -268,7 +270,7 @@ test("in a resumed session, earlier invocations no longer count, and with the ol
     ["2.1.330", "fork", ["before"]],
     ["2.0.76", "resume", ["before", "planned"]],
   ] as const) {
-    using machine = new Machine()
+    using machine = new Inside()
     const names = ["before", "after", "planned"]
     put(join(machine.home, ".claude", "plans", "calm-red-fox.md"), rule("planned"))
     const session = skill(ruled(machine, names, version), "tidy", rule("before"))
@@ -281,7 +283,7 @@ test("in a resumed session, earlier invocations no longer count, and with the ol
 })
 
 test("an unannounced compaction is a plugin's: only memory files count", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const names = ["memory", "skilled", "seen"]
   put(join(machine.cwd, "CLAUDE.md"), rule("memory"))
   const session = skill(ruled(machine, names), "tidy", rule("skilled"))
@@ -292,7 +294,7 @@ test("an unannounced compaction is a plugin's: only memory files count", async (
 })
 
 test("the last used files as they are now; neither long nor earlier ones", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const names = ["seen", "long", "old", "gone"]
   const session = ruled(machine, names)
   const file = (name: string, more = ""): string =>
@@ -305,7 +307,7 @@ test("the last used files as they are now; neither long nor earlier ones", async
 })
 
 test("after /clear only memory files count, not what a host shows after a compaction", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const names = ["memory", "mine", "skilled"]
   put(join(machine.cwd, "CLAUDE.md"), "@a.md")
   put(join(machine.cwd, "a.md"), rule("memory"))
@@ -318,7 +320,7 @@ test("after /clear only memory files count, not what a host shows after a compac
 })
 
 test("hook, preview and server give the same bytes, and nothing when the host shows everything", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const names = ["memory", "skilled", "control"]
   put(join(machine.cwd, "CLAUDE.md"), rule("memory"))
   const session = skill(ruled(machine, names), "tidy", rule("skilled"))

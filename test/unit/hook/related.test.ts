@@ -1,14 +1,14 @@
 /** What a restore or pointer gives of the project's other sessions: the turn that a prompt goes on from, else nothing. */
+
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { join } from "node:path"
-import { longPrompts, RELATED, UNRELATED } from "../../bench/related/prompts.ts"
-import { type Said, SESSIONS } from "../../bench/related/sessions.ts"
-import { writeSession } from "../../bench/related/write-session.ts"
-import { run } from "../support/binary.ts"
-import { frameProblems } from "../support/frame.ts"
-import { contextOf, Machine } from "../support/machine.ts"
-import { Peer } from "../support/mcp.ts"
-import type { Transcript } from "../support/transcript.ts"
+import { longPrompts, RELATED, UNRELATED } from "../../../bench/related/prompts.ts"
+import { type Said, SESSIONS } from "../../../bench/related/sessions.ts"
+import { writeSession } from "../../../bench/related/write-session.ts"
+import { frameProblems } from "../../support/frame.ts"
+import { Inside, Peer, run } from "../../support/inside.ts"
+import { contextOf, type Machine } from "../../support/machine.ts"
+import type { Transcript } from "../../support/transcript.ts"
 
 setDefaultTimeout(120_000)
 
@@ -64,7 +64,7 @@ async function restoreFor(
 }
 
 test("an unrelated prompt gets nothing from other sessions", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   await filled(machine)
   const session = machine.session().turn("hello", [], "Hello! What shall we do?").flush()
   const controls = [...UNRELATED, ...longPrompts(11)]
@@ -75,7 +75,7 @@ test("an unrelated prompt gets nothing from other sessions", async () => {
 })
 
 test("a prompt gets the turn that it continues from, and never one of another project", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   await filled(machine)
   const session = machine.session().turn("hello", [], "Hello! What shall we do?").flush()
   let right = 0
@@ -106,7 +106,7 @@ async function twoSessions(machine: Machine) {
 }
 
 test("after /clear and at startup, the latest turn decides what is related", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const { now } = await twoSessions(machine)
   const started = contextOf(await machine.hook("session-start", machine.session(), { source: "startup" }))!
   expect(relatedIn(started).join("\n")).toMatch(
@@ -124,7 +124,7 @@ test("after /clear and at startup, the latest turn decides what is related", asy
 })
 
 test("the receipt counts them", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const { now } = await twoSessions(machine)
   now.boundary().summary("Nothing of note.").flush()
   const { stdout } = await machine.hook("session-start", now, { source: "compact" })
@@ -132,7 +132,7 @@ test("the receipt counts them", async () => {
 })
 
 test("a restore that was missed and made up for is about the prompt just typed", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   await twoSessions(machine)
   const session = machine.session().turn("hello", [], "Hello!").flush()
   await machine.hook("pre-compact", session, { trigger: "auto" })
@@ -143,7 +143,7 @@ test("a restore that was missed and made up for is about the prompt just typed",
 })
 
 test("a pointer rendered with another setting is not used", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   await twoSessions(machine)
   const start = async (related: string) =>
     contextOf(
@@ -162,7 +162,7 @@ test("a pointer rendered with another setting is not used", async () => {
 })
 
 test("what a fork shares with the session or the summary already says is not given", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const before = machine.session().turn(RETRIES, [], "The retry queue is a Redis stream now.")
   const lines = before.text
   before.flush()
@@ -200,7 +200,7 @@ test("what a fork shares with the session or the summary already says is not giv
 })
 
 test("a forgotten session gives nothing", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const { before, now } = await twoSessions(machine)
   const preview = async (...args: string[]) =>
     run(["preview", "--session", now.session, ...args], { env: machine.env, cwd: machine.cwd })
@@ -215,7 +215,7 @@ test("a forgotten session gives nothing", async () => {
 })
 
 test("preview shows the words for which a turn is included", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const { now } = await twoSessions(machine)
   const args = ["preview", "--session", now.session]
   const people = await run(args, { env: machine.env, cwd: machine.cwd })

@@ -1,9 +1,11 @@
 /** Turns that the user took back: whoever shows one says so, and a compaction does not give it back. */
+
 import { afterAll, beforeAll, expect, test } from "bun:test"
-import { run } from "../support/binary.ts"
-import { contextOf, Machine } from "../support/machine.ts"
-import { Peer } from "../support/mcp.ts"
-import type { Transcript } from "../support/transcript.ts"
+import { Inside, Peer, run } from "../../support/inside.ts"
+
+import { contextOf, type Machine } from "../../support/machine.ts"
+
+import type { Transcript } from "../../support/transcript.ts"
 
 /** None that the index holds. */
 const LONG_WORD = "vermilion".repeat(8)
@@ -15,7 +17,7 @@ let taken: string
 let stands: string
 
 beforeAll(async () => {
-  machine = new Machine()
+  machine = new Inside()
   session = machine.session().turn("Which ship is it?", [], "The Marigold.")
   const first = session.tip
   session.turn("Paint the zeppelin red.", [], `The zeppelin is red: ${LONG_WORD}`).backTo(first)

@@ -1,9 +1,10 @@
 /** No order planted in the archive leaves the MCP server as more than a quotation. */
+
 import { expect, setDefaultTimeout, test } from "bun:test"
-import { disguiseProblems, withoutItems } from "../support/frame.ts"
-import { Machine } from "../support/machine.ts"
-import { type Called, Peer } from "../support/mcp.ts"
-import { DISGUISES, order, PLACES } from "../support/poison.ts"
+import { disguiseProblems, withoutItems } from "../../support/frame.ts"
+import { Inside, Peer } from "../../support/inside.ts"
+import type { Called } from "../../support/mcp.ts"
+import { DISGUISES, order, PLACES } from "../../support/poison.ts"
 
 setDefaultTimeout(120_000)
 
@@ -15,7 +16,7 @@ const strings = (value: unknown): string[] => {
 const said = ({ text, structured }: Called): string[] => [text, ...strings(structured)]
 
 test("search, timeline and get quote hostile text from every place in every disguise", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const session = machine.session()
   const places = Object.entries(PLACES)
   const disguises = Object.values(DISGUISES)
@@ -72,7 +73,7 @@ test("search, timeline and get quote hostile text from every place in every disg
 })
 
 test("our own tools' calls and answers are neither found nor given back", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const session = machine.session()
   session.turn("What was the name of the ship?", [], "The ship is called Marigold.").flush()
   session

@@ -1,7 +1,9 @@
 /** `ctxbridge preview` says what the hook then gives, to the character. */
+
 import { expect, setDefaultTimeout, test } from "bun:test"
-import { type Ran, run } from "../support/binary.ts"
-import { contextOf, Machine } from "../support/machine.ts"
+import type { Ran } from "../../support/binary.ts"
+import { Inside, run } from "../../support/inside.ts"
+import { contextOf, type Machine } from "../../support/machine.ts"
 
 setDefaultTimeout(60_000)
 
@@ -24,7 +26,7 @@ const preview = (machine: Machine, ...args: string[]): Promise<Ran> =>
   run(["preview", ...args], { env: machine.env, cwd: machine.cwd })
 
 test.each(["compact", "startup"])("%s: the same text as the hook", async (source) => {
-  using machine = new Machine()
+  using machine = new Inside()
   const session = await archived(machine)
   const shown = await preview(machine, "--source", source, "--json")
   expect({ code: shown.code, stderr: shown.stderr }).toEqual({ code: 0, stderr: "" })
@@ -40,7 +42,7 @@ test.each(["compact", "startup"])("%s: the same text as the hook", async (source
 })
 
 test("explains to people why each part is there", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   await archived(machine)
   const { code, stdout, stderr } = await preview(machine)
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
@@ -53,7 +55,7 @@ test("explains to people why each part is there", async () => {
 })
 
 test("nothing is given when nothing is wanted, and nothing is shown when there is nothing", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const none = await preview(machine)
   expect(none).toMatchObject({ code: 3, stdout: "" })
   expect(none.stderr).toMatch(/^ctxbridge: .+\nhint: .+\n$/)

@@ -1,13 +1,15 @@
 /** A project's file reaches the hooks, and can set only what it may. */
+
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { contextOf, Machine } from "../support/machine.ts"
+import { Inside } from "../../support/inside.ts"
+import { contextOf } from "../../support/machine.ts"
 
 setDefaultTimeout(60_000)
 
 const compacted = async (file: string): Promise<string> => {
-  using machine = new Machine()
+  using machine = new Inside()
   writeFileSync(join(machine.cwd, ".ctxbridge.toml"), file)
   const session = machine
     .session()

@@ -1,13 +1,15 @@
 /** A restore that the host has dropped is given once more at a prompt, never a third time; one that arrived never. */
+
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { openDatabase } from "../../src/archive/database.ts"
-import type { Delivery } from "../../src/hook/state.ts"
-import { SAME_EVENT } from "../../src/hook/state.ts"
-import { type Ran, type RunOptions, run, start } from "../support/binary.ts"
-import { contextOf, type HookName, Machine, until } from "../support/machine.ts"
-import type { Transcript } from "../support/transcript.ts"
+import { openDatabase } from "../../../src/archive/database.ts"
+import type { Delivery } from "../../../src/hook/state.ts"
+import { SAME_EVENT } from "../../../src/hook/state.ts"
+import { type Ran, type RunOptions, start } from "../../support/binary.ts"
+import { Inside, run } from "../../support/inside.ts"
+import { contextOf, type HookName, type Machine, until } from "../../support/machine.ts"
+import type { Transcript } from "../../support/transcript.ts"
 
 setDefaultTimeout(60_000)
 
@@ -89,7 +91,7 @@ class Play {
 }
 
 test("once it has arrived, nothing is given again, and nobody looks any more", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const play = new Play(machine)
   const text = await play.compact()
   expect(play.delivery).toMatchObject({ at: expect.any(Number), time: expect.any(Number) })
@@ -103,7 +105,7 @@ test("once it has arrived, nothing is given again, and nobody looks any more", a
 })
 
 test("when the host stopped our hook, the same text comes at the next prompt, once", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const play = new Play(machine)
   const text = await play.compact()
   cancel(play.session).flush()
@@ -122,7 +124,7 @@ test("when the host stopped our hook, the same text comes at the next prompt, on
 })
 
 test("after a whole turn without it, the same text comes at the next prompt", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const play = new Play(machine)
   const text = await play.compact()
   expect(await play.prompt("go on")).toMatchObject(SILENT)
@@ -135,7 +137,7 @@ test("after a whole turn without it, the same text comes at the next prompt", as
 
 test("a user who stops every turn gets the same text at the second prompt, once", async () => {
   for (const isAnswered of [true, false]) {
-    using machine = new Machine()
+    using machine = new Inside()
     const play = new Play(machine)
     const text = await play.compact()
     const stop = (prompt: string): void => {
@@ -152,7 +154,7 @@ test("a user who stops every turn gets the same text at the second prompt, once"
 })
 
 test("the next compaction begins anew, whatever became of the last restore", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const play = new Play(machine)
   await play.compact()
   turn(play.session, "go on").flush()
@@ -165,7 +167,7 @@ test("the next compaction begins anew, whatever became of the last restore", asy
 
 test("when our note of it is lost, the transcript shows it, and nothing is given again", async () => {
   for (const isThere of [true, false]) {
-    using machine = new Machine()
+    using machine = new Inside()
     const play = new Play(machine)
     await play.hook("pre-compact", { trigger: "manual", custom_instructions: null })
     const announced = readFileSync(play.stateFile)
@@ -183,7 +185,7 @@ test("when our note of it is lost, the transcript shows it, and nothing is given
 })
 
 test("nothing is given again to a host that does not tell, or with restores switched off", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const old = new Play(machine, "2.0.76")
   await old.compact()
   turn(old.session, "go on").flush()
@@ -199,7 +201,7 @@ test("nothing is given again to a host that does not tell, or with restores swit
 })
 
 test("a prompt that the restore told of as waiting is not waiting any more", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const play = new Play(machine)
   await play.prompt("Rename it to Tok")
   play.session.user("Rename it to Tok", now()).flush()
@@ -214,7 +216,7 @@ test("a prompt that the restore told of as waiting is not waiting any more", asy
 })
 
 test("status tells whether the last restore has arrived", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const play = new Play(machine)
   await play.hook("stop")
   expect(await play.told()).toEqual({ json: null, text: "" })
@@ -245,7 +247,7 @@ test("status tells whether the last restore has arrived", async () => {
   await play.hook("stop")
   expect((await play.told()).json).toMatchObject({ proof: "arrived", characters: second.length, again: null })
 
-  using elsewhere = new Machine()
+  using elsewhere = new Inside()
   const old = new Play(elsewhere, "2.0.76")
   await old.compact()
   turn(old.session, "go on").flush()
@@ -256,7 +258,7 @@ test("status tells whether the last restore has arrived", async () => {
 })
 
 test("after /clear, the next conversation is given again what it did not get", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const play = new Play(machine)
   await play.hook("session-end", { reason: "clear" })
   const next = machine.session()
@@ -271,7 +273,7 @@ test("after /clear, the next conversation is given again what it did not get", a
 })
 
 test("after /clear, a user who stops every turn gets it at the third prompt", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const play = new Play(machine)
   await play.hook("session-end", { reason: "clear" })
   const next = machine.session()
@@ -291,7 +293,7 @@ test("after /clear, a user who stops every turn gets it at the third prompt", as
 })
 
 test("nothing is given again when the transcript was rewritten, or the state or archive is gone", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const rewritten = new Play(machine)
   await rewritten.compact()
   rmSync(rewritten.session.path)
@@ -315,7 +317,7 @@ test("nothing is given again when the transcript was rewritten, or the state or 
 })
 
 test("the line for the user has counts only, is not for the model, and can be switched off", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const play = new Play(machine)
   const start = (env = {}) => play.hook("session-start", { source: "compact" }, { env })
   const ran = await start()
@@ -372,7 +374,7 @@ function hasViewsOpen({ pid, exitCode }: { pid: number; exitCode: number | null 
 describe.skipIf(process.platform !== "linux")("hooks of two settings files for one compaction", () => {
   test("one gives the restore, and the other does not take its note away", async () => {
     for (let attempt = 1; ; attempt++) {
-      using machine = new Machine()
+      using machine = new Inside()
       const play = new Play(machine)
       await play.hook("pre-compact", { trigger: "manual", custom_instructions: null })
       const both = await together(play)
@@ -387,7 +389,7 @@ describe.skipIf(process.platform !== "linux")("hooks of two settings files for o
   })
 
   test("one gives the restore, also where the host writes between the two", async () => {
-    using machine = new Machine()
+    using machine = new Inside()
     const play = new Play(machine)
     await play.hook("pre-compact", { trigger: "manual", custom_instructions: null })
     const first = await play.hook("session-start", { source: "compact" })

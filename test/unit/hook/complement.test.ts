@@ -1,11 +1,13 @@
 /** What the new context holds already is not given back, and nothing at all when nothing is missing. */
+
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { execFileSync } from "node:child_process"
 import { mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import type { Ran } from "../support/binary.ts"
-import { contextOf, Machine } from "../support/machine.ts"
-import type { Transcript } from "../support/transcript.ts"
+import type { Ran } from "../../support/binary.ts"
+import { Inside } from "../../support/inside.ts"
+import { contextOf, type Machine } from "../../support/machine.ts"
+import type { Transcript } from "../../support/transcript.ts"
 
 setDefaultTimeout(60_000)
 
@@ -44,7 +46,7 @@ function worked(machine: Machine, version = "2.1.112"): Transcript {
 }
 
 test("what the folder's and the user's memory files say is left out", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const claude = join(machine.home, ".claude")
   const sub = join(machine.cwd, "packages", "a")
   mkdirSync(sub, { recursive: true })
@@ -77,7 +79,7 @@ test("what the folder's and the user's memory files say is left out", async () =
 })
 
 test("the same is left out after /clear", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   writeFileSync(join(machine.cwd, "CLAUDE.md"), RULE)
   const session = machine.session()
   session.turn(`Add retries. ${RULE}`, [], `Done, see ${NAMED}.`).flush()
@@ -87,7 +89,7 @@ test("the same is left out after /clear", async () => {
 })
 
 test("a memory file that is not a regular file does not block", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   execFileSync("mkfifo", [join(machine.cwd, "CLAUDE.md")])
   mkdirSync(join(machine.home, ".claude", "CLAUDE.md"), { recursive: true })
   const session = machine.session()
@@ -96,14 +98,14 @@ test("a memory file that is not a regular file does not block", async () => {
 })
 
 test("nothing is given back when the summary contains everything", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const session = worked(machine)
   const summary = `<summary>Add retries. ${RULE} Edited src/deep/client.ts; ${NAMED}.</summary>`
   expect(await compacted(machine, session, summary)).toBe("")
 })
 
 test("nothing is given back when nothing was said", async () => {
-  using machine = new Machine()
+  using machine = new Inside()
   const session = machine.session()
   expect(await compacted(machine, session)).toBe("")
   expect(await cleared(machine, session)).toBe("")
@@ -115,7 +117,7 @@ test("what hosts keep is left out: newer ones the last answer, all of them the l
     ["2.0.76", false, true],
     ["2.1.329", true, true],
   ] as const) {
-    using machine = new Machine()
+    using machine = new Inside()
     const told = await compacted(machine, worked(machine, version))
     expect(told).toContain(`- "${RULE}"`)
     expect(told.includes(NAMED)).toBe(!isKept)
@@ -128,7 +130,7 @@ test("in the middle of the work, newer hosts keep what is said in the last messa
   const lint = { tool: "Bash", input: { command: "npm run lint" }, output: "ok" }
   for (const version of ["2.1.112", "2.1.329"]) {
     const isKept = version === "2.1.329"
-    using machine = new Machine()
+    using machine = new Inside()
     const session = machine.session({ version })
     session.user(`Add retries. ${RULE}`).message().say(`First ${NAMED}.`).step(check).flush()
     const after = await compacted(machine, session)
