@@ -139,7 +139,7 @@ export class WordGatherer {
       else if (n === start) n += kind === BEYOND ? lengthOf(bytes[n]!) : 1
       else if (!this.#isRecent(start, n - start, hash)) {
         if (n - start > LONGEST || (has >= DIGIT && n - start > LONGEST_WITH_DIGITS))
-          this.#addStrays(wordsOf(bytes.latin1Slice(start, n)))
+          this.#addStrays(wordsOf(bytes.toString("latin1", start, n)))
         else this.#addName(start, n, hash)
       }
     }
@@ -173,7 +173,7 @@ export class WordGatherer {
     const bytes = this.#bytes
     let end = start
     while (kinds[bytes[end]!] !== GAP) end++
-    for (const name of namesWithin(bytes.utf8Slice(start, end))) this.#addStrays(wordsOf(name))
+    for (const name of namesWithin(bytes.toString("utf8", start, end))) this.#addStrays(wordsOf(name))
     return end
   }
 
@@ -188,7 +188,7 @@ export class WordGatherer {
       }
       slot = (slot + 1) & (SLOTS - 1)
     }
-    const words = wordsOf(bytes.latin1Slice(start, end))
+    const words = wordsOf(bytes.toString("latin1", start, end))
     const letters = this.#lettersUsed
     if (this.#nameCount === MOST || letters + length > LETTERS) {
       this.#addStrays(words)
