@@ -70,7 +70,10 @@ export class CaptureAhead {
    * @param onWait called before waiting for the child
    * @returns what has become of it; if the child is gone, only how its copy had ended before
    */
-  next(onSlice: (slice: Slice) => void, onWait: () => void): ImportedFile | { readonly old: Tail | undefined } {
+  next(
+    onSlice: (slice: Slice) => void,
+    onWait: () => void,
+  ): ImportedFile | { readonly old: Tail | undefined } {
     this.#name()
     const { old } = this.#named[0]!
     for (;;) {

@@ -75,7 +75,6 @@ export class IndexBatch {
     this.#begun = undefined
     const copies = [...this.#open.values()]
     this.#open.clear()
-    for (const copy of copies)
-      indexTaken(this.#db, this.#dataHome, copy, Number.POSITIVE_INFINITY, () => {})
+    for (const copy of copies) indexTaken(this.#db, this.#dataHome, copy, Number.POSITIVE_INFINITY, () => {})
   }
 }

@@ -178,8 +178,7 @@ function addHumps(piece: string, plain: string, words: string[]): void {
     let end = at
     while (end < piece.length && kindOf(piece.charCodeAt(end)) === CAPITAL) end++
     if (end - at > 1 && end < piece.length && piece.charCodeAt(end) >= 0x61) end--
-    else if (end - at < 2)
-      while (end < piece.length && kindOf(piece.charCodeAt(end)) === SMALL) end++
+    else if (end - at < 2) while (end < piece.length && kindOf(piece.charCodeAt(end)) === SMALL) end++
     else while (end < piece.length && piece.charCodeAt(end) < 0x61) end++
     words.push(stem(plain.slice(at, end)))
     at = end
