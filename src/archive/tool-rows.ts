@@ -67,24 +67,42 @@ interface Touched {
   count: number
 }
 
+/** The tools called in a session. */
+interface Called {
+  readonly session: string
+  /** By call: most results follow soon. */
+  readonly names: Map<string, string>
+  /** Calls of commands that show text that others wrote. */
+  readonly showing: Set<string>
+}
+
+/** Of the session at hand. Outlives a transaction, because what a result means must not depend on where one ends. */
+const called = new WeakMap<Database, Called>()
+
+function calledIn(db: Database, session: string): Called {
+  const known = called.get(db)
+  if (known?.session === session) return known
+  const made = { session, names: new Map<string, string>(), showing: new Set<string>() }
+  called.set(db, made)
+  return made
+}
+
 export class ToolRows {
   readonly #db: Database
   readonly #session: string
-  /** Names of the tools called in this transcript, by call: most results follow soon. */
-  readonly #names = new Map<string, string>()
-  /** Those of them whose commands show text that others wrote. */
-  readonly #showing = new Set<string>()
+  readonly #called: Called
   readonly #calls = new Map<string, Call>()
   readonly #files = new Map<string, Touched>()
 
   constructor(db: Database, session: string) {
     this.#db = db
     this.#session = session
+    this.#called = calledIn(db, session)
   }
 
   /** Name of a call's tool; undefined if the call is unknown. */
   nameOf(id: string): string | undefined {
-    const called = this.#names.get(id)
+    const called = this.#called.names.get(id)
     if (called !== undefined) return called
     const use = this.#calls.get(id)?.use
     return use === undefined ? toolNameOf(this.#db, this.#session, id) : use.name || undefined
@@ -92,7 +110,7 @@ export class ToolRows {
 
   /** Whether a call's command shows text that others wrote; by its beginning if it was read some time ago. */
   showsText(id: string): boolean {
-    if (this.#names.has(id)) return this.#showing.has(id)
+    if (this.#called.names.has(id)) return this.#called.showing.has(id)
     const use = this.#calls.get(id)?.use
     if (use !== undefined) return showsText(use.target)
     const call = this.#db
@@ -105,7 +123,7 @@ export class ToolRows {
 
   use(part: Extract<Part, { kind: "toolUse" }>, { turn, message, sidechain, main, imported }: At): void {
     const target = toolTarget(part.name, part.input)
-    if (part.name !== "") this.#names.set(part.id, part.name)
+    if (part.name !== "") this.#called.names.set(part.id, part.name)
     const origin = imported ? "import" : toolOrigin(part.name)
     const call = this.#callOf(part.id, turn, sidechain, origin)
     call.use = { name: part.name, target, message }
@@ -114,7 +132,7 @@ export class ToolRows {
     const script = shellCommand(part.name, part.input)
     if (script !== undefined) {
       for (const path of commandPaths(script)) this.#file(turn, path, "command")
-      if (showsText(script)) this.#showing.add(part.id)
+      if (showsText(script)) this.#called.showing.add(part.id)
     }
     if (main && !imported) this.tasks(part)
   }
