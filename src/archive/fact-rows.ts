@@ -17,14 +17,19 @@ import type { Database } from "./database.ts"
 import { sessionKey } from "./identity.ts"
 import { type At, isOwnTool } from "./tool-rows.ts"
 
-/** By kind: each text with its form. The form of an error is its command's exit status, if the host told it. */
-type Found = Map<FactKind, Map<string, string>>
+/** Called with each fact in a part and its form: of an error, its command's exit status, if the host told it. */
+type Add = (kind: FactKind, text: string, form: string) => void
 
 export class FactRows {
   readonly #db: Database
   readonly #session: bigint
   readonly #isSubagent: boolean
-  readonly #met = new Map<string, Met>()
+  readonly #met: Readonly<Record<FactKind, Map<string, Met>>> = {
+    path: new Map(),
+    command: new Map(),
+    name: new Map(),
+    error: new Map(),
+  }
 
   constructor(db: Database, session: string) {
     this.#db = db
@@ -41,23 +46,19 @@ export class FactRows {
     isText: Around["isText"],
   ): void {
     if (imported || message === 0 || this.#isSubagent) return
-    const found: Found = new Map()
+    const add: Add = (kind, text, form) => {
+      const met = this.#met[kind].get(text)
+      if (met === undefined) this.#met[kind].set(text, { form, times: 1, since: turn, latest: message })
+      else {
+        met.form = form
+        if (met.latest !== message) met.times++
+        met.latest = message
+      }
+    }
     for (const [n, part] of parts.entries()) {
       const tool = toolOf(part)
-      if (!isOwnTool(tool)) collect(found, part, origins[n]!, { tool, version, isText })
+      if (!isOwnTool(tool)) collect(add, part, origins[n]!, { tool, version, isText })
     }
-    for (const [kind, texts] of found)
-      for (const [text, form] of texts) {
-        const key = `${kind} ${text}`
-        const met = this.#met.get(key)
-        if (met === undefined)
-          this.#met.set(key, { kind, text, form, times: 1, since: turn, latest: message })
-        else {
-          met.form = form
-          met.times++
-          met.latest = message
-        }
-      }
   }
 
   /** Writes what has been met since the last time. Many facts are met again soon. */
@@ -66,16 +67,16 @@ export class FactRows {
       `INSERT INTO facts (session, kind, text, form, times, since, latest) VALUES (?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET times = times + excluded.times, form = excluded.form, latest = excluded.latest`,
     )
-    for (const { kind, text, form, times, since, latest } of this.#met.values())
-      query.run(this.#session, kind, text, form === text ? "" : form, times, since, latest)
-    this.#met.clear()
+    for (const [kind, all] of Object.entries(this.#met)) {
+      for (const [text, { form, times, since, latest }] of all)
+        query.run(this.#session, kind, text, form === text ? "" : form, times, since, latest)
+      all.clear()
+    }
   }
 }
 
 /** A fact, as it will be in its row. */
 interface Met {
-  readonly kind: FactKind
-  readonly text: string
   form: string
   times: number
   /** The first turn, and the last message. */
@@ -91,41 +92,39 @@ interface Around {
   readonly isText: (id: string) => boolean
 }
 
-function collect(found: Found, part: Part, origin: Origin, { tool, version, isText }: Around): void {
-  const add = (kind: FactKind, texts: readonly string[], formOf = (text: string): string => text): void => {
-    if (texts.length === 0) return
-    const known = found.get(kind) ?? new Map()
-    for (const text of texts) known.set(text, formOf(text))
-    found.set(kind, known)
+function collect(add: Add, part: Part, origin: Origin, { tool, version, isText }: Around): void {
+  const addAll = (kind: FactKind, texts: Iterable<string>): void => {
+    for (const text of texts) add(kind, text, text)
   }
   switch (part.kind) {
     case "prompt":
     case "text":
       if (!isProse(origin)) return
-      add("name", namesIn(part.text))
-      add("path", pathsIn(part.text))
+      addAll("name", namesIn(part.text))
+      addAll("path", pathsIn(part.text))
       return
     case "toolUse": {
       if (!isProse(origin)) return
       const files = toolFiles(part.name, part.input).map(({ path }) => path)
-      add("path", files)
+      addAll("path", files)
       const texts = stringsIn(part.input)
-      add("name", texts.flatMap(namesIn))
+      for (const text of texts) addAll("name", namesIn(text))
       // A path with blanks is a single path; without this, what follows its last blank would count as one, too.
       if (toolKind(part.name) !== "run")
-        add("path", texts.filter((text) => !files.includes(text)).flatMap(pathsIn))
+        for (const text of texts) if (!files.includes(text)) addAll("path", pathsIn(text))
       const script = shellCommand(part.name, part.input)
       if (script === undefined) return
-      add("path", commandPaths(script))
-      const uses = new Map(commandUses(script).map(({ command, line }) => [command, line]))
+      addAll("path", commandPaths(script))
+      const uses = commandUses(script)
+      for (const { command, line } of uses) add("command", command, line)
       const opening = openingOf(script)
-      if (opening !== undefined && !uses.has(opening)) uses.set(opening, opening)
-      add("command", [...uses.keys()], (command) => uses.get(command)!)
+      if (opening !== undefined && !uses.some(({ command }) => command === opening))
+        add("command", opening, opening)
       return
     }
     case "toolResult": {
       const status = exitStatusIn(part.text)
-      add("error", errorsMet(tool, part, version, isText(part.id)), (line) => status ?? line)
+      for (const line of errorsMet(tool, part, version, isText(part.id))) add("error", line, status ?? line)
       return
     }
   }

@@ -1,15 +1,14 @@
 /** Brings what is in the vault into the views. */
-
 import { CtxError, codeOf } from "../util/errors.ts"
 import { type Captured, LONGEST_UNCUT } from "../vault/capture.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { type Stretch, stretchesFrom, tailOf } from "../vault/reader.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
 import type { Database } from "./database.ts"
-import { ingest } from "./ingest.ts"
+import { Ingestion } from "./ingest.ts"
 import { claimPending, listPending, markPending, type Pending, settlePending } from "./pending.ts"
 import { dropPointers } from "./pointers.ts"
-import { formerOf, noteCopy, passOver, type TranscriptRow, transcriptById } from "./transcript-rows.ts"
+import { formerOf, noteCopy, type TranscriptRow, transcriptById } from "./transcript-rows.ts"
 import { WordWriter } from "./word-index.ts"
 
 /** What to index; if it was captured just now, with the id of the copy it went to. */
@@ -112,6 +111,7 @@ function indexRow(
   /** Bytes read of a line that is too long to be indexed. */
   let passed = 0
   const words = new WordWriter(db)
+  const lines = new Ingestion(db, current, current.indexed, words)
   try {
     for (const { from, content } of stretches) {
       const read = passed + rest.length
@@ -123,25 +123,26 @@ function indexRow(
         if (read + (end < 0 ? unread.length : end) > LONGEST_UNCUT) {
           passed = end < 0 ? read + unread.length : 0
           rest = new Uint8Array(0)
-          if (end >= 0) current = passOver(db, current, current.indexed + read + end + 1)
+          if (end >= 0) current = { ...current, indexed: lines.passOver(current.indexed + read + end + 1) }
           unread = unread.subarray(end < 0 ? unread.length : end + 1)
         }
       }
       const bytes = rest.length === 0 ? unread : Buffer.concat([rest, unread])
       const isEnd = from + content.length >= current.archived
-      const indexed = ingest(db, current, current.indexed, bytes, isEnd, words, () => until(false))
+      const indexed = lines.apply(current.indexed, bytes, isEnd, () => until(false))
       rest = bytes.subarray(indexed - current.indexed)
-      current = transcriptById(db, current.id)!
+      current = { ...current, indexed }
       if (until(current.indexed === row.indexed)) break
     }
   } finally {
     // Also after a damaged frame: what came before it is committed.
+    lines.finish()
     words.flush()
   }
   // By the time we opened it, another copy may have had its name, and then none of this belongs to the row.
   if (!held && tailOf(vaultFile(dataHome, current.copy))?.header.id !== current.copyId)
     throw new CtxError(REPLACED, "the copy was set aside while it was read; the next look finds it")
-  return current
+  return transcriptById(db, current.id)!
 }
 
 /** ms of indexing in one transaction, so that others get their turn. */

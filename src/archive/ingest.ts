@@ -11,15 +11,59 @@ import type { WordWriter } from "./word-index.ts"
 
 const NEWLINE = 0x0a
 
-/**
- * Applies the whole lines of `content` to the views, inside the caller's transaction.
- *
- * @param from offset of the first byte of `content`, where a line begins
- * @param isEnd whether nothing follows `content`; if so, a last line without a newline counts if it is whole JSON
- * @param words flushed by the caller before the transaction ends
- * @param until stops before the next line as soon as it returns true
- * @returns offset up to which lines have been applied
- */
+/** Applies a transcript's lines, inside the caller's transaction. What many lines have in common is written at its end. */
+export class Ingestion {
+  readonly #writer: TurnWriter
+  /** Offset up to which lines have been applied. */
+  #done: number
+
+  /**
+   * @param from offset at which the first line begins
+   * @param words flushed by the caller before the transaction ends
+   */
+  constructor(db: Database, transcript: TranscriptRow, from: number, words: WordWriter) {
+    this.#writer = new TurnWriter(db, transcript, words)
+    this.#done = from
+  }
+
+  /**
+   * Applies the whole lines of `content`.
+   *
+   * @param from offset of the first byte of `content`, where a line begins
+   * @param isEnd whether nothing follows `content`; if so, a last line without a newline counts if it is whole JSON
+   * @param until stops before the next line as soon as it returns true
+   * @returns offset up to which lines have been applied
+   */
+  apply(from: number, content: Uint8Array, isEnd: boolean, until: () => boolean): number {
+    const text = Buffer.from(content.buffer, content.byteOffset, content.length)
+    let at = 0
+    while (at < text.length && !until()) {
+      const newline = text.indexOf(NEWLINE, at)
+      if (newline < 0 && (!isEnd || !isWholeJson(text.toString("utf8", at)))) break
+      const end = newline < 0 ? text.length : newline
+      if (end > at) {
+        const record = decodeLine(text.toString("utf8", at, end))
+        this.#writer.apply({ record, offset: from + at, length: end - at })
+      }
+      at = newline < 0 ? end : end + 1
+      this.#done = from + at
+    }
+    return from + at
+  }
+
+  /** Leaves out a line up to this offset. */
+  passOver(to: number): number {
+    this.#done = to
+    return to
+  }
+
+  /** Call before the transaction ends, even if a line could not be applied. */
+  finish(): void {
+    this.#writer.finish(this.#done)
+  }
+}
+
+/** The same for one piece of a transcript. */
 export function ingest(
   db: Database,
   transcript: TranscriptRow,
@@ -27,31 +71,11 @@ export function ingest(
   content: Uint8Array,
   isEnd: boolean,
   words: WordWriter,
-  until: () => boolean = () => false,
 ): number {
-  const text = Buffer.from(content.buffer, content.byteOffset, content.length)
-  const writer = new TurnWriter(db, transcript, words)
-  let at = 0
-  while (at < text.length && !until()) {
-    const newline = text.indexOf(NEWLINE, at)
-    if (newline < 0) {
-      if (!isEnd || !isWholeJson(text.toString("utf8", at))) break
-      writer.apply({
-        record: decodeLine(text.toString("utf8", at)),
-        offset: from + at,
-        length: text.length - at,
-      })
-      at = text.length
-      break
-    }
-    if (newline > at) {
-      const line = text.toString("utf8", at, newline)
-      writer.apply({ record: decodeLine(line), offset: from + at, length: newline - at })
-    }
-    at = newline + 1
-  }
-  writer.finish(from + at)
-  return from + at
+  const lines = new Ingestion(db, transcript, from, words)
+  const done = lines.apply(from, content, isEnd, () => false)
+  lines.finish()
+  return done
 }
 
 function isWholeJson(line: string): boolean {

@@ -1,4 +1,9 @@
-/** Tool calls, the files they touch and the tasks they change → rows of the views. */
+/**
+ * Tool calls, the files they touch and the tasks they change → rows of the views.
+ *
+ * Most results follow their calls soon, and turns touch the same files again, so rows are collected and written once.
+ */
+
 import {
   createdTaskId,
   exitCode,
@@ -33,29 +38,82 @@ export interface At {
   readonly version: string | undefined
 }
 
+/** What lines say about a call since rows were written last. */
+interface Call {
+  readonly turn: number
+  readonly sidechain: number
+  origin: string
+  use: Use | undefined
+  result: Result | undefined
+}
+
+interface Use {
+  readonly name: string
+  readonly target: string
+  readonly message: number
+}
+
+interface Result {
+  readonly message: number
+  readonly isError: number
+  readonly exitCode: number | null
+  readonly error: string | null
+}
+
+/** How often a turn touches a file, since rows were written last. */
+interface Touched {
+  readonly turn: number
+  readonly path: string
+  readonly op: string
+  count: number
+}
+
+/** The tools called in a session. */
+interface Called {
+  readonly session: string
+  /** By call: most results follow soon. */
+  readonly names: Map<string, string>
+  /** Calls of commands that show text that others wrote. */
+  readonly showing: Set<string>
+}
+
+/** Of the session at hand. Outlives a transaction, because what a result means must not depend on where one ends. */
+const called = new WeakMap<Database, Called>()
+
+function calledIn(db: Database, session: string): Called {
+  const known = called.get(db)
+  if (known?.session === session) return known
+  const made = { session, names: new Map<string, string>(), showing: new Set<string>() }
+  called.set(db, made)
+  return made
+}
+
 export class ToolRows {
   readonly #db: Database
   readonly #session: string
-  /** Names of the tools called in this transcript, by call: most results follow soon. */
-  readonly #names = new Map<string, string>()
-  /** Those of them whose commands show text that others wrote. */
-  readonly #showing = new Set<string>()
+  readonly #called: Called
+  readonly #calls = new Map<string, Call>()
+  readonly #files = new Map<string, Touched>()
 
   constructor(db: Database, session: string) {
     this.#db = db
     this.#session = session
+    this.#called = calledIn(db, session)
   }
 
   /** Name of a call's tool; undefined if the call is unknown. */
   nameOf(id: string): string | undefined {
-    const called = this.#names.get(id)
+    const called = this.#called.names.get(id)
     if (called !== undefined) return called
-    return toolNameOf(this.#db, this.#session, id)
+    const use = this.#calls.get(id)?.use
+    return use === undefined ? toolNameOf(this.#db, this.#session, id) : use.name || undefined
   }
 
   /** Whether a call's command shows text that others wrote; by its beginning if it was read some time ago. */
   showsText(id: string): boolean {
-    if (this.#names.has(id)) return this.#showing.has(id)
+    if (this.#called.names.has(id)) return this.#called.showing.has(id)
+    const use = this.#calls.get(id)?.use
+    if (use !== undefined) return showsText(use.target)
     const call = this.#db
       .query<{ target: string }, [string, string]>(
         "SELECT target FROM tool_calls WHERE session = ? AND id = ?",
@@ -66,29 +124,16 @@ export class ToolRows {
 
   use(part: Extract<Part, { kind: "toolUse" }>, { turn, message, sidechain, main, imported }: At): void {
     const target = toolTarget(part.name, part.input)
-    if (part.name !== "") this.#names.set(part.id, part.name)
-    this.#db
-      .query(
-        `INSERT INTO tool_calls (session, id, turn, name, target, use, sidechain, origin)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-         ON CONFLICT DO UPDATE SET name = excluded.name, target = excluded.target, use = excluded.use,
-           origin = excluded.origin`,
-      )
-      .run(
-        this.#session,
-        part.id,
-        turn,
-        part.name,
-        target,
-        message,
-        sidechain ? 1 : 0,
-        imported ? "import" : toolOrigin(part.name),
-      )
+    if (part.name !== "") this.#called.names.set(part.id, part.name)
+    const origin = imported ? "import" : toolOrigin(part.name)
+    const call = this.#callOf(part.id, turn, sidechain, origin)
+    call.use = { name: part.name, target, message }
+    call.origin = origin
     for (const { path, op } of toolFiles(part.name, part.input)) this.#file(turn, path, op)
     const script = shellCommand(part.name, part.input)
     if (script !== undefined) {
       for (const path of commandPaths(script)) this.#file(turn, path, "command")
-      if (showsText(script)) this.#showing.add(part.id)
+      if (showsText(script)) this.#called.showing.add(part.id)
     }
     if (main && !imported) this.tasks(part)
   }
@@ -117,16 +162,68 @@ export class ToolRows {
     this.#db.query("UPDATE sessions SET todos = ? WHERE id = ?").run(json, this.#session)
   }
 
+  #callOf(id: string, turn: number, sidechain: boolean, origin: string): Call {
+    let call = this.#calls.get(id)
+    if (call === undefined) {
+      call = { turn, sidechain: sidechain ? 1 : 0, origin, use: undefined, result: undefined }
+      this.#calls.set(id, call)
+    }
+    return call
+  }
+
   #file(turn: number, path: string, op: string): void {
+    const key = `${turn} ${op} ${path}`
+    const touched = this.#files.get(key)
+    if (touched === undefined) this.#files.set(key, { turn, path, op, count: 1 })
+    else touched.count++
+  }
+
+  /** Writes what has been collected. */
+  flush(): void {
+    for (const [id, call] of this.#calls) this.#write(id, call)
+    this.#calls.clear()
+    this.#writeFiles()
+  }
+
+  #write(id: string, { turn, sidechain, origin, use, result }: Call): void {
     this.#db
       .query(
-        "INSERT INTO files (session, turn, path, op) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + 1",
+        `INSERT INTO tool_calls (session, id, turn, name, target, use, result, is_error, exit_code, error, sidechain,
+           origin)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT DO UPDATE SET ${use === undefined ? "" : CALLED}${use && result ? ", " : ""}${result === undefined ? "" : ANSWERED}`,
       )
-      .run(this.#session, turn, path, op)
+      .run(
+        this.#session,
+        id,
+        turn,
+        use?.name ?? "",
+        use?.target ?? "",
+        use?.message ?? null,
+        result?.message ?? null,
+        result?.isError ?? null,
+        result?.exitCode ?? null,
+        result?.error ?? null,
+        sidechain,
+        origin,
+      )
+  }
+
+  #writeFiles(): void {
+    const query = this.#db.query(
+      `INSERT INTO files (session, turn, path, op, count) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET count = count + excluded.count`,
+    )
+    for (const { turn, path, op, count } of this.#files.values())
+      query.run(this.#session, turn, path, op, count)
+    this.#files.clear()
   }
 
   /** A refused or failed call has changed no file. Called before the call's row is marked as failed. */
   #takeBack(id: string): void {
+    const waiting = this.#calls.get(id)
+    if (waiting !== undefined) this.#write(id, waiting)
+    this.#calls.delete(id)
     const call = this.#db
       .query<{ turn: number; name: string; target: string }, [string, string]>(
         "SELECT turn, name, target FROM tool_calls WHERE session = ? AND id = ? AND is_error IS NOT 1",
@@ -135,6 +232,7 @@ export class ToolRows {
     if (call === null) return
     const [file] = toolFiles(call.name, { file_path: call.target })
     if (file === undefined || file.op === "read") return
+    this.#writeFiles()
     // The target stored with the call may be a shortened path.
     const path = this.#db
       .query<{ path: string }, [number, string]>("SELECT path FROM files WHERE turn = ? AND op = ?")
@@ -151,27 +249,20 @@ export class ToolRows {
     const { turn, message, sidechain, imported } = at
     if (!imported) this.tasks(part)
     if (part.isError) this.#takeBack(part.id)
-    this.#db
-      .query(
-        `INSERT INTO tool_calls (session, id, turn, name, target, result, is_error, exit_code, error, sidechain,
-           origin)
-         VALUES (?, ?, ?, '', '', ?, ?, ?, ?, ?, ?)
-         ON CONFLICT DO UPDATE SET result = excluded.result, is_error = excluded.is_error,
-           exit_code = excluded.exit_code, error = excluded.error`,
-      )
-      .run(
-        this.#session,
-        part.id,
-        turn,
-        message,
-        part.isError ? 1 : 0,
-        exitCode(part.isError, part.text) ?? null,
-        part.isError ? cut(part.text, ERROR_KEPT) : null,
-        sidechain ? 1 : 0,
-        imported ? "import" : "tool",
-      )
+    const call = this.#callOf(part.id, turn, sidechain, imported ? "import" : "tool")
+    call.result = {
+      message,
+      isError: part.isError ? 1 : 0,
+      exitCode: exitCode(part.isError, part.text) ?? null,
+      error: part.isError ? cut(part.text, ERROR_KEPT) : null,
+    }
   }
 }
+
+/** What a line with a call changes in its row, and what one with its result does. */
+const CALLED = "name = excluded.name, target = excluded.target, use = excluded.use, origin = excluded.origin"
+const ANSWERED =
+  "result = excluded.result, is_error = excluded.is_error, exit_code = excluded.exit_code, error = excluded.error"
 
 /**
  * Tools of our own server. Their queries and findings are already in the archive; if found again, they would rank above

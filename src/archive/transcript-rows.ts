@@ -51,12 +51,6 @@ export function currentTranscript(db: Database, session: string, path?: string):
   return current.findLast((one) => one.path === path) ?? current.at(-1) ?? all.at(-1)
 }
 
-/** Records that the views have followed a copy up to this offset. */
-export function passOver(db: Database, row: TranscriptRow, indexed: number): TranscriptRow {
-  db.query("UPDATE transcripts SET indexed = ? WHERE id = ?").run(indexed, row.id)
-  return { ...row, indexed }
-}
-
 /**
  * Records how far a copy has come. A copy with another id than the known one is a new transcript to the views: the host
  * rewrote the file, and the old row follows the old copy to its new place.

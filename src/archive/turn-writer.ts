@@ -97,6 +97,7 @@ export class TurnWriter {
     this.#growth.flush()
     this.#usage.flush()
     this.#facts.flush()
+    this.#tools.flush()
     this.#db
       .query("UPDATE transcripts SET indexed = ?, turn = ? WHERE id = ?")
       .run(indexed, this.#turn ?? null, this.#transcript.id)

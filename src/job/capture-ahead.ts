@@ -67,13 +67,17 @@ export class CaptureAhead {
    * Waits for the next transcript to be taken.
    *
    * @param onSlice called after each slice
+   * @param onWait called before waiting for the child
    * @returns what has become of it; if the child is gone, only how its copy had ended before
    */
-  next(onSlice: (slice: Slice) => void): ImportedFile | { readonly old: Tail | undefined } {
+  next(
+    onSlice: (slice: Slice) => void,
+    onWait: () => void,
+  ): ImportedFile | { readonly old: Tail | undefined } {
     this.#name()
     const { old } = this.#named[0]!
     for (;;) {
-      const report = this.#receive()
+      const report = this.#receive(onWait)
       if (report === undefined) return { old }
       if ("file" in report) {
         this.#named.shift()
@@ -112,9 +116,9 @@ export class CaptureAhead {
     }
   }
 
-  #receive(): Report | undefined {
+  #receive(onWait: () => void): Report | undefined {
     try {
-      return this.#channel.next() as Report | undefined
+      return this.#channel.next(onWait) as Report | undefined
     } catch {
       // Half a line of a child that was killed.
       return undefined

@@ -8,9 +8,10 @@ import { codeOf, messageOf } from "../util/errors.ts"
 import { tryTo } from "../util/files.ts"
 import type { Tail } from "../vault/file.ts"
 import { tailOf } from "../vault/reader.ts"
-import { type Indexed, indexTaken } from "./archive-all.ts"
+import type { Indexed } from "./archive-all.ts"
 import { CaptureAhead, type Slice } from "./capture-ahead.ts"
 import { copyOf, type ImportedFile, type ImportPlace, importFile, sizeOf } from "./import-file.ts"
+import { IndexBatch } from "./index-batch.ts"
 
 /** Bytes to take from which on a child helps. For less, it would not be ready in time. */
 const WORTH_A_CHILD = 4 << 20
@@ -29,7 +30,7 @@ type OnProgress = (archived: number) => void
 
 export class Importer {
   readonly #place: ImportPlace
-  readonly #db: Database | undefined
+  readonly #batch: IndexBatch | undefined
   readonly #check: boolean
   /** Those not begun yet. */
   readonly #paths: string[]
@@ -43,7 +44,7 @@ export class Importer {
   constructor(place: ImportPlace, paths: readonly string[], options: ImporterOptions) {
     this.#place = place
     this.#paths = [...paths]
-    this.#db = options.db
+    this.#batch = options.db && new IndexBatch(options.db, place.dataHome)
     this.#check = options.check
     this.#mayStartChild = options.mayStartChild && navigator.hardwareConcurrency > 1
     this.indexError = options.indexError
@@ -61,7 +62,17 @@ export class Importer {
     return file
   }
 
+  /** Call in the end: only then have the views followed all of them. */
   close(): void {
+    this.#endChild()
+    try {
+      this.#batch?.commit()
+    } catch (error) {
+      this.indexError ??= messageOf(error)
+    }
+  }
+
+  #endChild(): void {
     this.#ahead?.close()
     this.#ahead = undefined
   }
@@ -80,43 +91,49 @@ export class Importer {
       slice: SLICE,
       old,
       onTaken: (taken) => {
-        if (taken.captured.id !== undefined) this.#index(taken, taken.captured, onProgress)
+        if (taken.captured.id === undefined) return
+        this.#index(taken, taken.captured, onProgress)
+        // Nobody else could write while this process goes on capturing.
+        this.#following(() => this.#batch?.commit())
       },
     })
   }
 
   #fromChild(ahead: CaptureAhead, path: string, onProgress: OnProgress): ImportedFile {
     let failed: string | undefined
-    const file = ahead.next((slice) => {
+    const attempt = (work: () => void): void => {
       try {
-        if (failed === undefined) this.#index(slice, slice, onProgress)
+        if (failed === undefined) work()
       } catch (error) {
         failed = messageOf(error)
       }
-    })
+    }
+    const file = ahead.next(
+      (slice) => attempt(() => this.#index(slice, slice, onProgress)),
+      () => attempt(() => this.#following(() => this.#batch?.commit())),
+    )
     if ("path" in file) return failed === undefined ? file : { ...file, error: failed }
-    this.close()
+    this.#endChild()
     return this.#alone(path, file.old, onProgress)
   }
 
-  /** @throws whatever keeps the views from following, unless it is another writer */
   #index(
     copy: Indexed,
     { archived, taken }: Pick<Slice, "archived" | "taken">,
     onProgress: OnProgress,
   ): void {
-    const { dataHome } = this.#place
+    if (taken > 0 || isPending(this.#place.dataHome, copy.copy))
+      this.#following(() => this.#batch?.add(copy, () => onProgress(archived)))
+    onProgress(archived)
+  }
+
+  /** @throws whatever keeps the views from following, unless it is another writer */
+  #following(work: () => void): void {
     try {
-      if (
-        this.#db !== undefined &&
-        this.indexError === undefined &&
-        (taken > 0 || isPending(dataHome, copy.copy))
-      )
-        indexTaken(this.#db, dataHome, copy, Number.POSITIVE_INFINITY, () => onProgress(archived))
+      if (this.indexError === undefined) work()
     } catch (error) {
       if (!codeOf(error).startsWith("SQLITE_BUSY")) throw error
       this.indexError ??= messageOf(error)
     }
-    onProgress(archived)
   }
 }

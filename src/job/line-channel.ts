@@ -29,12 +29,17 @@ export class LineChannel {
     }
   }
 
-  /** Waits for the next line. undefined: the other process has closed its end, or is gone. */
-  next(): unknown {
+  /**
+   * Waits for the next line.
+   *
+   * @param onWait called before waiting, if there is none yet
+   * @returns undefined if the other process has closed its end, or is gone
+   */
+  next(onWait: () => void = () => {}): unknown {
     const parts: Buffer[] = [this.#unread]
     let end = this.#unread.indexOf(NEWLINE)
     while (end < 0) {
-      const more = this.#read()
+      const more = this.#read(onWait)
       if (more === undefined) return undefined
       parts.push(more)
       end = more.indexOf(NEWLINE)
@@ -45,7 +50,7 @@ export class LineChannel {
     return JSON.parse(bytes.toString("utf8", 0, end))
   }
 
-  #read(): Buffer | undefined {
+  #read(onWait: () => void): Buffer | undefined {
     const room = Buffer.alloc(1 << 14)
     for (;;) {
       try {
@@ -54,6 +59,7 @@ export class LineChannel {
       } catch (error) {
         if (codeOf(error) === "ECONNRESET") return undefined
         if (codeOf(error) !== "EAGAIN") throw error
+        onWait()
         readable(this.#fd, LOOK)
       }
     }

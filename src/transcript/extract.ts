@@ -1,11 +1,11 @@
 /**
  * Finds sentences worth keeping by their wording. Pure.
  *
- * A constraint is what a human told the model to do or not to do for good; a decision is what the model settled and
+ * A constraint is what a human isWorded the model to do or not to do for good; a decision is what the model settled and
  * why; a refuted approach is what it tried in vain. All are kept verbatim. Covers English, German, Spanish and Chinese;
  * test/unit/transcript/extract-languages.test.ts tells how well.
  */
-import { isWorded } from "./wording.ts"
+import { isWorded, Sentence } from "./wording.ts"
 import { constraints } from "./wording-constraints.ts"
 import { decisions } from "./wording-decisions.ts"
 import { refuted } from "./wording-refuted.ts"
@@ -22,15 +22,16 @@ const SENTENCE_END =
   /(?<=[.!?]["'”’)]{0,2})(?<!\b(?:e\.g|i\.e|etc|vs|cf|approx|resp|z\.B|d\.h|bzw|ca|Nr|No|Abs|p\.ej|Dr|Mr|Mrs|Ms|St)\.)\s+|(?<=[。！？；])/
 
 /** Sentences of prose. Skips code blocks and host tags, which hold none. */
-function sentences(text: string): readonly string[] {
+function sentences(text: string): readonly Found[] {
   if (latest?.text === text) return latest.sentences
-  const found: string[] = []
+  const found: Found[] = []
   const prose = text.slice(0, 20_000).replace(/```[\s\S]*?(```|$)/g, "\n")
   for (const line of unwrapped(prose)) {
     if (isTooShort(line) || /^</.test(line) || /^[|{}[\]]/.test(line)) continue
     for (const sentence of line.split(SENTENCE_END)) {
       const trimmed = balanced(sentence.trim())
-      if (!isTooShort(trimmed) && trimmed.length <= LONGEST) found.push(trimmed)
+      if (!isTooShort(trimmed) && trimmed.length <= LONGEST)
+        found.push({ whole: trimmed, sentence: new Sentence(trimmed.replace(/^(?:\*\*|__)/, "")) })
     }
   }
   latest = { text, sentences: found }
@@ -38,7 +39,13 @@ function sentences(text: string): readonly string[] {
 }
 
 /** An answer is searched for decisions, then for what was tried in vain. */
-let latest: { readonly text: string; readonly sentences: readonly string[] } | undefined
+let latest: { readonly text: string; readonly sentences: readonly Found[] } | undefined
+
+interface Found {
+  readonly whole: string
+  /** Without the mark of emphasis with which it begins. */
+  readonly sentence: Sentence
+}
 
 /** Lines without their marks; those wrapped within a sentence are joined. */
 function unwrapped(prose: string): string[] {
@@ -82,7 +89,7 @@ const POINTING = /^(?:that|this|it|das|dies(?:es)?|es|eso|esto)(?:['’]s)?\s/i
 const POINTING_SHORTEST = 8
 
 export const decisionsIn = (answer: string): string[] =>
-  pick(answer, (sentence) => !isPointing(sentence) && isWorded(sentence, decisions()))
+  pick(answer, (sentence) => !isPointing(sentence.text) && isWorded(sentence, decisions()))
 
 const isPointing = (sentence: string): boolean =>
   POINTING.test(sentence) && (sentence.match(/[\p{L}\p{N}]+/gu)?.length ?? 0) < POINTING_SHORTEST
@@ -91,10 +98,10 @@ const isPointing = (sentence: string): boolean =>
 export const refutedIn = (answer: string): string[] =>
   pick(answer, (sentence) => isWorded(sentence, refuted()))
 
-function pick(text: string, wanted: (sentence: string) => boolean): string[] {
+function pick(text: string, wanted: (sentence: Sentence) => boolean): string[] {
   const found = new Set<string>()
-  for (const sentence of sentences(text)) {
-    if (wanted(sentence.replace(/^(?:\*\*|__)/, ""))) found.add(sentence)
+  for (const { whole, sentence } of sentences(text)) {
+    if (wanted(sentence)) found.add(whole)
     if (found.size >= MOST) break
   }
   return [...found]

@@ -1,5 +1,24 @@
 /** How sentences are recognised by their wording, per language. Pure. */
 
+/** A sentence, and what is known of it: several kinds of wordings ask for the same small words. */
+export class Sentence {
+  readonly text: string
+  readonly #has = new Map<RegExp, boolean>()
+
+  constructor(text: string) {
+    this.text = text
+  }
+
+  has(mark: RegExp): boolean {
+    let found = this.#has.get(mark)
+    if (found === undefined) {
+      found = mark.test(this.text)
+      this.#has.set(mark, found)
+    }
+    return found
+  }
+}
+
 /** A sentence is of a kind if any of `yes` and none of `no` matches. */
 export interface Wording {
   /** Small words of the language. A sentence that has only those of other languages is not tested. */
@@ -43,14 +62,15 @@ export const MARKS = {
 const HAN = /[\u3400-\u9fff]/
 
 /** Tests sentences with Han letters as Chinese, all others in the languages whose small words they contain. */
-export function isWorded(sentence: string, { chinese, latin }: Wordings): boolean {
-  if (HAN.test(sentence)) return isOf(sentence, chinese)
-  const likely = latin.filter(({ marks }) => marks.test(sentence))
+export function isWorded(sentence: Sentence, { chinese, latin }: Wordings): boolean {
+  if (sentence.has(HAN)) return isOf(sentence, chinese)
+  const likely = latin.filter(({ marks }) => sentence.has(marks))
   return (likely.length > 0 ? likely : latin).some((wording) => isOf(sentence, wording))
 }
 
-const isOf = (sentence: string, { yes, no }: Wording): boolean =>
-  matches(yes, sentence) && !matches(no, sentence)
+const isOf = ({ text }: Sentence, { yes, no }: Wording): boolean => matches(yes, text) && !matches(no, text)
 
-const matches = (rules: readonly RegExp[], sentence: string): boolean =>
-  rules.some((rule) => rule.test(sentence))
+function matches(rules: readonly RegExp[], text: string): boolean {
+  for (const rule of rules) if (rule.test(text)) return true
+  return false
+}

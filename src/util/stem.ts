@@ -3,8 +3,9 @@
  * verbs and plurals, in the manner of Porter's first steps; the result need not be a word. Pure.
  */
 
-const VOWEL = /[aeiouy]/
-const DOUBLED = /([bcdfgmnprt])\1$/
+const VOWELS = "aeiouy"
+const DOUBLING = "bcdfgmnprt"
+
 /** @param word in lower case */
 export function stem(word: string): string {
   if (word.length < 4 || word.length > 24 || !isPlain(word)) return word
@@ -35,8 +36,14 @@ function tense(word: string): string {
   const length = word.endsWith("ing") ? 3 : word.endsWith("ed") ? 2 : 0
   if (length === 0) return word
   const rest = word.slice(0, -length)
-  if (rest.length < 3 || !VOWEL.test(rest)) return word
-  return DOUBLED.test(rest) ? rest.slice(0, -1) : rest
+  if (rest.length < 3 || !hasVowel(rest)) return word
+  const last = rest.at(-1)!
+  return last === rest.at(-2) && DOUBLING.includes(last) ? rest.slice(0, -1) : rest
+}
+
+function hasVowel(word: string): boolean {
+  for (let n = 0; n < word.length; n++) if (VOWELS.includes(word[n]!)) return true
+  return false
 }
 
 function ending(word: string): string {
@@ -44,7 +51,7 @@ function ending(word: string): string {
   if (rest.length > 5 && rest.endsWith("ly")) rest = rest.slice(0, -2)
   else if (rest.length > 5 && (rest.endsWith("sion") || rest.endsWith("tion"))) rest = rest.slice(0, -3)
   if (rest.length > 3 && rest.endsWith("e")) return rest.slice(0, -1)
-  if (rest.length > 3 && rest.endsWith("y") && !VOWEL.test(rest.at(-2)!)) return `${rest.slice(0, -1)}i`
+  if (rest.length > 3 && rest.endsWith("y") && !VOWELS.includes(rest.at(-2)!)) return `${rest.slice(0, -1)}i`
   return rest
 }
 

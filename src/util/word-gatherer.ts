@@ -4,34 +4,37 @@
  */
 import { LONGEST, namesWithin, wordsOf } from "./words.ts"
 
-/** Kinds of UTF-16 units. Only letters, digits and what may be letters beyond ASCII begin or continue a word. */
+/** Kinds of bytes. Only letters, digits and what may be letters beyond ASCII begin or continue a word. */
 const GAP = 0
 /** `.` and `-`, which join names if a letter follows. */
 const JOINT = 1
-/** Whether it is a letter is left to the patterns of words.ts. */
-const OTHER = 2
+/** Of a character beyond ASCII: whether it is a letter is left to the patterns of words.ts. */
+const BEYOND = 2
 const LETTER = 3
 const DIGIT = 4
 
 /** Made with the first gatherer: searches load this file, too, and have no need of it. */
-let asciiKinds = new Uint8Array(0)
+let kinds = new Uint8Array(0)
 
-const kindsOfAscii = (): Uint8Array<ArrayBuffer> =>
-  Uint8Array.from({ length: 128 }, (_, unit) => {
-    const character = String.fromCharCode(unit)
+const kindsOfBytes = (): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from({ length: 256 }, (_, byte) => {
+    const character = String.fromCharCode(byte)
+    if (byte > 0x7f) return BEYOND
     if (/\d/.test(character)) return DIGIT
     if (/\w/.test(character)) return LETTER
     return character === "." || character === "-" ? JOINT : GAP
   })
 
-/** Dashes, quotes, arrows and boxes that programs print are no letters (`OTHER_LETTERS` in words.ts). */
-function kindBeyondAscii(unit: number): number {
-  if (unit < 0x2010 || unit > 0x2bff) return OTHER
-  if (unit <= 0x205e || (unit >= 0x2190 && unit <= 0x245f)) return GAP
-  return (unit >= 0x2500 && unit <= 0x2775) || unit >= 0x2794 ? GAP : OTHER
+/** Whether a character of three bytes is a dash, quote, arrow or box that programs print (`OTHER_LETTERS` in words.ts). */
+function isPrinted(first: number, second: number, third: number): boolean {
+  const unit = ((first & 0x0f) << 12) | ((second & 0x3f) << 6) | (third & 0x3f)
+  if (unit < 0x2010 || unit > 0x2bff) return false
+  if (unit <= 0x205e || (unit >= 0x2190 && unit <= 0x245f)) return true
+  return (unit >= 0x2500 && unit <= 0x2775) || unit >= 0x2794
 }
 
-const kindOf = (unit: number): number => (unit < 128 ? asciiKinds[unit]! : kindBeyondAscii(unit))
+/** Bytes of the character that begins with a byte of kind `BEYOND`. */
+const lengthOf = (first: number): number => (first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4)
 
 /** Room for names and words known at a time, and for their letters. When it is nearly full, everything is forgotten. */
 const MOST = 1 << 16
@@ -52,6 +55,9 @@ const WORD = 3
 
 const SPACE = 0x20
 
+/** Names met last in this text, by hash. Small enough to stay in the nearest memory: most names come again soon. */
+const RECENT = 1 << 11
+
 export class WordGatherer {
   /** Numbers of names, by hash; 0: free. */
   readonly #slots = new Int32Array(SLOTS)
@@ -68,11 +74,15 @@ export class WordGatherer {
   /** Words of this text without a number. */
   readonly #strays = new Set<string>()
   #text = 0
+  /** Text, place and length of each. */
+  readonly #recent = new Int32Array(RECENT * 3)
+  /** The text in UTF-8, and a byte that ends its last word. */
+  #bytes: Buffer = Buffer.alloc(1 << 16)
   #found = new Uint8Array(1 << 16)
   #foundLength = 0
 
   constructor() {
-    if (asciiKinds.length === 0) asciiKinds = kindsOfAscii()
+    if (kinds.length === 0) kinds = kindsOfBytes()
   }
 
   /** The set of words in `text`, in no particular order: UTF-8, with a space after each. */
@@ -86,7 +96,7 @@ export class WordGatherer {
     this.#strays.clear()
     this.#text++
     this.#foundLength = 0
-    this.#scan(text)
+    this.#scan(this.#encoded(text))
     return this.#found.slice(0, this.#foundLength)
   }
 
@@ -99,79 +109,112 @@ export class WordGatherer {
     this.#numbers.clear()
   }
 
-  #scan(text: string): void {
-    const end = text.length
+  /** @returns the number of bytes */
+  #encoded(text: string): number {
+    if (this.#bytes.length <= text.length * 3) this.#bytes = Buffer.alloc(text.length * 4)
+    const { written } = ENCODER.encodeInto(text, this.#bytes)
+    this.#bytes[written] = 0
+    return written
+  }
+
+  #scan(end: number): void {
+    const bytes = this.#bytes
     for (let n = 0; n < end; ) {
       const start = n
-      let unit = text.charCodeAt(n)
-      let kind = kindOf(unit)
-      let kinds = 0
+      let kind = kinds[bytes[n]!]!
+      let has = 0
       let hash = 0
       while (kind >= LETTER) {
-        hash = (Math.imul(hash, 31) + unit) | 0
-        kinds |= kind
+        hash = (Math.imul(hash, 31) + bytes[n]!) | 0
+        has |= kind
         n++
-        if (n === end) break
-        unit = text.charCodeAt(n)
-        kind = kindOf(unit)
-        if (kind === JOINT && n + 1 < end) {
-          const next = kindOf(text.charCodeAt(n + 1))
-          if (next >= OTHER) kind = next === OTHER ? OTHER : LETTER
+        kind = kinds[bytes[n]!]!
+        if (kind === JOINT) {
+          const next = kinds[bytes[n + 1]!]!
+          if (next >= LETTER) kind = LETTER
+          else if (next === BEYOND && !this.#isPrinted(n + 1)) kind = BEYOND
         }
       }
-      if (kind === OTHER) n = this.#addBeyondAscii(text, start)
-      else if (n === start) n++
-      else if (n - start > LONGEST || (kinds >= DIGIT && n - start > LONGEST_WITH_DIGITS))
-        this.#addStrays(wordsOf(text.slice(start, n)))
-      else this.#addName(text, start, n, hash)
+      if (kind === BEYOND && (bytes[n]! < 0x80 || !this.#isPrinted(n))) n = this.#addBeyondAscii(start)
+      else if (n === start) n += kind === BEYOND ? lengthOf(bytes[n]!) : 1
+      else if (!this.#isRecent(start, n - start, hash)) {
+        if (n - start > LONGEST || (has >= DIGIT && n - start > LONGEST_WITH_DIGITS))
+          this.#addStrays(wordsOf(bytes.toString("latin1", start, n)))
+        else this.#addName(start, n, hash)
+      }
     }
+  }
+
+  /** Whether the character at `at`, which is beyond ASCII, is none that could be a letter. */
+  #isPrinted(at: number): boolean {
+    const first = this.#bytes[at]!
+    return (first & 0xf0) === 0xe0 && isPrinted(first, this.#bytes[at + 1]!, this.#bytes[at + 2]!)
+  }
+
+  /** Whether a name was met just before in this text. From now on it is. */
+  #isRecent(start: number, length: number, hash: number): boolean {
+    const recent = this.#recent
+    const row = ((Math.imul(hash, 0x9e3779b1) >>> 8) & (RECENT - 1)) * 3
+    if (recent[row] === this.#text && recent[row + 2] === length) {
+      const bytes = this.#bytes
+      const first = recent[row + 1]!
+      let n = 0
+      while (n < length && bytes[first + n] === bytes[start + n]) n++
+      if (n === length) return true
+    }
+    recent[row] = this.#text
+    recent[row + 1] = start
+    recent[row + 2] = length
+    return false
   }
 
   /** Adds a run of text that has letters beyond ASCII. Only an ASCII character that belongs to no name ends it. */
-  #addBeyondAscii(text: string, start: number): number {
+  #addBeyondAscii(start: number): number {
+    const bytes = this.#bytes
     let end = start
-    while (end < text.length) {
-      const unit = text.charCodeAt(end)
-      if (unit < 128 && asciiKinds[unit] === GAP) break
-      end++
-    }
-    for (const name of namesWithin(text.slice(start, end))) this.#addStrays(wordsOf(name))
+    while (kinds[bytes[end]!] !== GAP) end++
+    for (const name of namesWithin(bytes.toString("utf8", start, end))) this.#addStrays(wordsOf(name))
     return end
   }
 
-  #addName(text: string, start: number, end: number, hash: number): void {
+  #addName(start: number, end: number, hash: number): void {
     const length = end - start
+    const bytes = this.#bytes
     let slot = (Math.imul(hash, 0x9e3779b1) >>> 8) & (SLOTS - 1)
     for (let name = this.#slots[slot]!; name !== 0; name = this.#slots[slot]!) {
-      if (this.#names[name * ROW + LENGTH] === length && this.#is(name, text, start, length)) {
+      if (this.#names[name * ROW + LENGTH] === length && this.#is(name, start, length)) {
         this.#addKnown(name)
         return
       }
       slot = (slot + 1) & (SLOTS - 1)
     }
-    const words = wordsOf(text.slice(start, end))
+    const words = wordsOf(bytes.toString("latin1", start, end))
     const letters = this.#lettersUsed
     if (this.#nameCount === MOST || letters + length > LETTERS) {
       this.#addStrays(words)
       return
     }
-    for (let n = 0; n < length; n++) this.#letters[letters + n] = text.charCodeAt(start + n)
+    for (let n = 0; n < length; n++) this.#letters[letters + n] = bytes[start + n]!
     this.#lettersUsed += length
-    const numbers = words.map((word) => this.#numberOf(word))
-    if (numbers.includes(0)) {
+    const word = words.length === 1 ? this.#numberOf(words[0]!) : this.#listOf(words)
+    if (word === 0) {
       this.#addStrays(words)
       return
     }
     const name = this.#nameCount++
     this.#slots[slot] = name
-    const word = numbers.length === 1 ? numbers[0]! : 1 - this.#lists.push(numbers)
-    this.#names.set([letters, length, 0, word], name * ROW)
+    const row = name * ROW
+    this.#names[row + START] = letters
+    this.#names[row + LENGTH] = length
+    this.#names[row + LATEST] = 0
+    this.#names[row + WORD] = word
     this.#addKnown(name)
   }
 
-  #is(name: number, text: string, start: number, length: number): boolean {
+  #is(name: number, start: number, length: number): boolean {
     const first = this.#names[name * ROW + START]!
-    for (let n = 0; n < length; n++) if (this.#letters[first + n] !== text.charCodeAt(start + n)) return false
+    const bytes = this.#bytes
+    for (let n = 0; n < length; n++) if (this.#letters[first + n] !== bytes[start + n]) return false
     return true
   }
 
@@ -184,6 +227,17 @@ export class WordGatherer {
     else for (const one of this.#lists[-word]!) this.#addWord(one)
   }
 
+  /** @returns the negative number of their list; 0 if there is no room for them */
+  #listOf(words: readonly string[]): number {
+    const numbers: number[] = []
+    for (const word of words) {
+      const number = this.#numberOf(word)
+      if (number === 0) return 0
+      numbers.push(number)
+    }
+    return 1 - this.#lists.push(numbers)
+  }
+
   /** @returns 0 if there is no room for it */
   #numberOf(word: string): number {
     const known = this.#numbers.get(word)
@@ -192,8 +246,10 @@ export class WordGatherer {
     const number = this.#wordCount++
     const start = this.#lettersUsed
     this.#lettersUsed += encode(word, this.#letters, start)
-    const latest = this.#strays.has(word) ? this.#text : 0
-    this.#words.set([start, this.#lettersUsed - start, latest, 0], number * ROW)
+    const row = number * ROW
+    this.#words[row + START] = start
+    this.#words[row + LENGTH] = this.#lettersUsed - start
+    this.#words[row + LATEST] = this.#strays.has(word) ? this.#text : 0
     this.#numbers.set(word, number)
     return number
   }

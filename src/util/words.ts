@@ -11,8 +11,6 @@ const ASCII_NAME = /[A-Za-z0-9_]+(?:[.-][A-Za-z0-9_]+)*/g
 /** What may be a non-ASCII letter, excluding the dashes, quotes, arrows and boxes that programs print. */
 const OTHER_LETTERS = /[^\x00-\x7f\u2010-\u205e\u2190-\u245f\u2500-\u2775\u2794-\u2bff]/
 const PIECES = /[\p{L}\p{M}\p{N}]+/gu
-/** The same for ASCII: compiling the other costs a short process a millisecond. */
-const ASCII_PIECES = /[A-Za-z0-9]+/g
 const HAS_HUMP = /[a-z0-9][A-Z]|[A-Z]{2}[a-z]/
 const ASCII = /^[\x00-\x7f]*$/
 /** Scripts without spaces. `ー` lengthens a vowel in two of them and counts as neither. */
@@ -139,16 +137,52 @@ export function wordsOf(name: string): string[] {
   if (!ASCII.test(name)) return otherScript(name)
   if (name.length > LONGEST) return partsOf(name).flatMap(({ words }) => words)
   const words: string[] = []
-  const pieces = name.match(ASCII_PIECES) ?? []
-  for (const piece of pieces) {
-    if (!HAS_HUMP.test(piece) || RANDOM.test(piece)) {
-      words.push(stem(piece.toLowerCase()))
-      continue
+  let whole = ""
+  for (let at = 0; at < name.length; ) {
+    const end = endOfPiece(name, at)
+    if (end > at) {
+      const piece = name.slice(at, end)
+      const plain = piece.toLowerCase()
+      whole += plain
+      if (piece === plain || !HAS_HUMP.test(piece) || RANDOM.test(piece)) words.push(stem(plain))
+      else addHumps(piece, plain, words)
     }
-    for (const hump of humps(piece)) words.push(stem(hump.toLowerCase()))
+    at = end + 1
   }
-  if (words.length > 1) words.push(pieces.join("").toLowerCase())
+  if (words.length > 1) words.push(whole)
   return words
+}
+
+/** Where the letters and digits that begin at `at` end. */
+function endOfPiece(name: string, at: number): number {
+  let end = at
+  while (end < name.length && kindOf(name.charCodeAt(end)) !== MARK) end++
+  return end
+}
+
+const MARK = 0
+const SMALL = 1
+const CAPITAL = 2
+
+/** A digit continues small letters as well as capitals. */
+const kindOf = (unit: number): number =>
+  (unit >= 0x61 && unit <= 0x7a) || (unit >= 0x30 && unit <= 0x39)
+    ? SMALL
+    : unit >= 0x41 && unit <= 0x5a
+      ? CAPITAL
+      : MARK
+
+/** `parseJSONLine2` → parse, JSON, Line2. */
+function addHumps(piece: string, plain: string, words: string[]): void {
+  for (let at = 0; at < piece.length; ) {
+    let end = at
+    while (end < piece.length && kindOf(piece.charCodeAt(end)) === CAPITAL) end++
+    if (end - at > 1 && end < piece.length && piece.charCodeAt(end) >= 0x61) end--
+    else if (end - at < 2) while (end < piece.length && kindOf(piece.charCodeAt(end)) === SMALL) end++
+    else while (end < piece.length && piece.charCodeAt(end) < 0x61) end++
+    words.push(stem(plain.slice(at, end)))
+    at = end
+  }
 }
 
 /** Whether it has only lower-case ASCII letters and digits, so nothing in it separates words. Most names are such. */
@@ -158,12 +192,6 @@ function isOneWord(name: string): boolean {
     if (!((unit >= 0x61 && unit <= 0x7a) || (unit >= 0x30 && unit <= 0x39))) return false
   }
   return true
-}
-
-/** `parseJSONLine2` → parse, JSON, Line2. */
-function humps(piece: string): string[] {
-  const found = piece.match(/[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z0-9]+/g)
-  return found ?? [piece]
 }
 
 /** Compatible letters are one, and accents are ignored. */

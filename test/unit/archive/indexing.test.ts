@@ -1,6 +1,7 @@
 /** Indexing what was captured just now, while others change the vault. */
 import { expect, test } from "bun:test"
-import { appendFileSync, readFileSync, writeFileSync } from "node:fs"
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
 import { captureTranscript } from "../../../src/archive/capture-transcript.ts"
 import { isComplete, markBehind } from "../../../src/archive/complete.ts"
 import { index } from "../../../src/archive/indexing.ts"
@@ -87,4 +88,35 @@ test("views that have followed every copy mark nothing; what they have lost is m
   expect(listPending(archive.dataHome)).toHaveLength(2)
   // Nothing is lost that waits.
   expect(isComplete(archive.db, archive.dataHome)).toBe(true)
+})
+
+test("whether a command shows others' text does not depend on where a transaction ends", () => {
+  using archive = new Archive()
+  const command = `${"true; ".repeat(80)}cat build.log`
+  const line = (uuid: string, type: string, content: unknown): string =>
+    `${JSON.stringify({ type, uuid, sessionId: "one", cwd: "/src/app", message: { role: type, content } })}\n`
+  const path = join(archive.root, ".claude", "projects", "app", "one.jsonl")
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(
+    path,
+    line("u1", "user", "go") +
+      line("a1", "assistant", [{ type: "tool_use", id: "t1", name: "Bash", input: { command } }]) +
+      line("r1", "user", [
+        { type: "tool_result", tool_use_id: "t1", content: "make: error: the archive is damaged" },
+      ]),
+  )
+  const place = { dataHome: archive.dataHome, home: archive.root }
+  const taken = captureTranscript(place, path, {
+    now: 0,
+    deadline: Number.POSITIVE_INFINITY,
+    lastLine: "whole",
+  })
+  const { db } = archive
+  for (let lines = 0; lines < 3; lines++) {
+    let looks = 0
+    // Lets one line pass.
+    db.transaction(() => index(db, archive.dataHome, taken, () => looks++ > 0)).immediate()
+  }
+  expect(db.query("SELECT count(*) AS calls FROM tool_calls WHERE result > 0").get()).toEqual({ calls: 1 })
+  expect(db.query("SELECT text FROM facts WHERE kind = 'error'").all()).toEqual([])
 })
