@@ -39,7 +39,9 @@ export class IndexBatch {
         last = row.indexed
         onSlice()
       }
-    } catch {
+    } catch (error) {
+      // No transaction could be begun.
+      if (this.#open.size === 0) throw error
       this.#each()
     }
   }
