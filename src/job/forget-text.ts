@@ -2,7 +2,7 @@
 import { type Source, sources } from "../archive/source.ts"
 import { type ByteSpan, type LineFinder, skeleton } from "../transcript/find-text.ts"
 import { linesIn } from "../util/byte-lines.ts"
-import { messageOf, usageError } from "../util/errors.ts"
+import { codeOf, messageOf, usageError } from "../util/errors.ts"
 import { statsOf } from "../util/files.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { CopyReader } from "../vault/reader.ts"
@@ -63,7 +63,8 @@ export function findText(
         collect(dataHome, tombstones, source, found, options)
       }
     } catch (error) {
-      failed.push({ copy: source.copy, error: messageOf(error) })
+      // Another `forget` may have removed it since.
+      if (codeOf(error) !== "vault-missing") failed.push({ copy: source.copy, error: messageOf(error) })
     }
     if (places > 0) {
       copies.push({ copy: source.copy, session: source.session, places })

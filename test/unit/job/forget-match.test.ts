@@ -1,6 +1,11 @@
 /** Forgetting a text. */
 import { describe, expect, test } from "bun:test"
 import { appendFileSync, rmSync, utimesSync } from "node:fs"
+import type { Source } from "../../../src/archive/source.ts"
+import { findText } from "../../../src/job/forget-text.ts"
+import { textFinder } from "../../../src/transcript/find-text.ts"
+import { vaultFile } from "../../../src/vault/layout.ts"
+import { Archive } from "../../support/archive.ts"
 import { Inside, run } from "../../support/inside.ts"
 import { contentOf } from "../../support/machine.ts"
 import { filesWith } from "../../support/traces.ts"
@@ -75,4 +80,15 @@ test("what Claude Code keeps is told, in words that fit the number", async () =>
   expect(await told("--match", WORD)).toBe("Claude Code itself still has 1 of these transcripts, unchanged")
   rmSync(second.path)
   expect(await told("--match", WORD)).toBeUndefined()
+})
+
+test("a copy that another forget removes meanwhile is no failure", () => {
+  using archive = new Archive()
+  const { dataHome } = archive
+  for (const session of ["one", "two"]) archive.take(archive.session(session).turn("The kiln is hot."))
+  const finderFor = ({ copy }: Source) => {
+    rmSync(vaultFile(dataHome, copy))
+    return textFinder("kiln")
+  }
+  expect(findText(dataHome, finderFor, { now: 1 })).toMatchObject({ copies: [], places: 0, failed: [] })
 })
