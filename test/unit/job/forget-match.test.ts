@@ -85,10 +85,13 @@ test("what Claude Code keeps is told, in words that fit the number", async () =>
 test("a copy that another forget removes meanwhile is no failure", () => {
   using archive = new Archive()
   const { dataHome } = archive
-  for (const session of ["one", "two"]) archive.take(archive.session(session).turn("The kiln is hot."))
+  for (const session of ["one", "two"])
+    archive.take(archive.session(session).turn("The kiln is hot.").flush())
+  let removed = 0
   const finderFor = ({ copy }: Source) => {
-    rmSync(vaultFile(dataHome, copy))
+    if (removed++ === 0) rmSync(vaultFile(dataHome, copy))
     return textFinder("kiln")
   }
-  expect(findText(dataHome, finderFor, { now: 1 })).toMatchObject({ copies: [], places: 0, failed: [] })
+  expect(findText(dataHome, finderFor, { now: 1 })).toMatchObject({ places: 1, failed: [] })
+  expect(removed).toBe(2)
 })
