@@ -116,7 +116,6 @@ describe("folders of interrupted commands", () => {
     ["doctor", ["doctor"]],
     ["bench", ["bench", "hooks", "--quick"]],
     ["torture", ["bench", "torture", "--quick", "--enclosed", "--only", "locked"]],
-    ["related", ["bench", "related"]],
   ]
 
   async function interrupted(
@@ -174,7 +173,7 @@ describe("folders of interrupted commands", () => {
     expect(existsSync(folder)).toBe(true)
   })
 
-  const CALLS = ["demo", "demo --keep", "bench related"]
+  const CALLS = ["demo", "demo --keep"]
 
   test.each(CALLS)("%s says so where no folder can be made", async (call) => {
     using machine = new Machine()

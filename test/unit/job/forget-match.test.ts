@@ -92,6 +92,6 @@ test("a copy that another forget removes meanwhile is no failure", () => {
     if (removed++ === 0) rmSync(vaultFile(dataHome, copy))
     return textFinder("kiln")
   }
-  expect(findText(dataHome, finderFor, { now: 1 })).toMatchObject({ places: 1, failed: [] })
+  expect(findText(dataHome, finderFor, { now: 1 })).toMatchObject({ copies: [{ session: "two" }], failed: [] })
   expect(removed).toBe(2)
 })
