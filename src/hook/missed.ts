@@ -2,35 +2,18 @@
 import { summaryIn } from "../agents/claude-code/compact-summary.ts"
 import type { HookEvent } from "../agents/hook-event.ts"
 import type { Database } from "../archive/database.ts"
+import { compactionBefore, type FoundCompaction, lastCompaction } from "../archive/queries/boundaries.ts"
+import { givenMarks } from "../archive/queries/restores.ts"
+import { firstTurnBehind } from "../archive/queries/turns.ts"
 import { readPart } from "../restore/read-part.ts"
 import type { JsonObject } from "../transcript/json.ts"
 import { linesWith } from "../transcript/lines-with.ts"
 import type { SessionState } from "./state.ts"
 
-export interface FoundCompaction {
-  /** Id of its transcript. */
-  readonly transcript: number
-  /** Byte offset in the transcript. */
-  readonly offset: number
-  /** ISO 8601, as written by the host. */
-  readonly time: string | null
-}
-
 /** A compaction's summary lies within this many bytes after it. */
 const SUMMARY_WITHIN = 1 << 20
 /** ms by which a restore at a session's start may precede the time that the host gives the compaction. */
 const HOOKS_LAST = 10 * 60_000
-
-/** The last compaction from `offset` on. */
-export function lastCompaction(db: Database, session: string, offset = 0): FoundCompaction | undefined {
-  return (
-    db
-      .query<FoundCompaction, [string, number]>(
-        'SELECT transcript, "offset", time FROM boundaries WHERE session = ? AND "offset" >= ? ORDER BY "offset" DESC LIMIT 1',
-      )
-      .get(session, offset) ?? undefined
-  )
-}
 
 /** The compaction recorded as unanswered in the state; undefined if there was none, or if the views show an answer. */
 export function missedCompaction(
@@ -50,36 +33,22 @@ export function lastTurnBefore(
   session: string,
   { transcript, offset }: FoundCompaction,
 ): number | undefined {
-  const { id } = db
-    .query<{ id: number | null }, [string, number, number]>(
-      "SELECT min(id) AS id FROM turns WHERE session = ? AND transcript = ? AND first > ?",
-    )
-    .get(session, transcript, offset)!
-  return id === null ? undefined : id - 1
+  const id = firstTurnBehind(db, session, transcript, offset)
+  return id === undefined ? undefined : id - 1
 }
 
 /** Whether the views hold an answer to the compaction; in doubt, yes. */
 function isAnswered(db: Database, session: string, { offset, time }: FoundCompaction): boolean {
-  const before = db
-    .query<{ offset: number | null }, [string, number]>(
-      'SELECT max("offset") AS "offset" FROM boundaries WHERE session = ? AND "offset" < ?',
-    )
-    .get(session, offset)
-  const former = before?.offset ?? -1
+  const former = compactionBefore(db, session, offset) ?? -1
   // Without a time, any restore counts.
   const since = (Date.parse(time ?? "") || 0) - HOOKS_LAST
-  return db
-    .query<{ mark: string; time: number }, [string]>(
-      "SELECT mark, time FROM restores WHERE session = ? AND source = 'compact'",
-    )
-    .all(session)
-    .some((given) => {
-      const [place, bytes] = given.mark.split(" ")
-      if (place !== "near" && Number(bytes) > offset) return true
-      // Restores at a start come before the host writes the compaction down; those at a prompt answer an earlier one.
-      if (place === "late" || given.time < since) return false
-      return place === "near" || Number(bytes) > former
-    })
+  return givenMarks(db, session).some((given) => {
+    const [place, bytes] = given.mark.split(" ")
+    if (place !== "near" && Number(bytes) > offset) return true
+    // Restores at a start come before the host writes the compaction down; those at a prompt answer an earlier one.
+    if (place === "late" || given.time < since) return false
+    return place === "near" || Number(bytes) > former
+  })
 }
 
 /** The host's summary, read from the transcript when no hook received it. */

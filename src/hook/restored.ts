@@ -1,10 +1,11 @@
 /** What a session is given back at an event: a restore, with what its notes say about the compaction. */
 import type { HookEvent } from "../agents/hook-event.ts"
 import type { Database } from "../archive/database.ts"
+import type { FoundCompaction } from "../archive/queries/boundaries.ts"
 import type { Settings } from "../config/load.ts"
 import type { RestoreSource } from "../restore/render.ts"
 import { type Restore, restoreOf } from "../restore/restore.ts"
-import { type FoundCompaction, lastTurnBefore, summaryAtStart, summaryBehind } from "./missed.ts"
+import { lastTurnBefore, summaryAtStart, summaryBehind } from "./missed.ts"
 import { compactionUnanswered, type SessionState } from "./state.ts"
 import { waitingPrompt } from "./waiting.ts"
 

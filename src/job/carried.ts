@@ -5,9 +5,11 @@
  */
 import { MARK } from "../agents/claude-code/context-arrived.ts"
 import { shellCommand } from "../agents/claude-code/tool-input.ts"
-import { isTool } from "../agents/tool-kinds.ts"
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+import { sessionsThatAsked } from "../archive/queries/calls.ts"
+import { forkedTurns } from "../archive/queries/lineage.ts"
+import { handlesOf } from "../archive/queries/turns.ts"
 import type { Source } from "../archive/source.ts"
 import { isOwnTool } from "../archive/tool-rows.ts"
 import { toldOf } from "../archive/traces.ts"
@@ -38,36 +40,17 @@ const SHORT_ID = 8
 
 /** Must be called while the views still hold the sessions. */
 export function namesOf(db: Database, sessions: readonly string[]): Names {
-  const all = JSON.stringify(sessions)
-  const own = `session IN (SELECT value FROM json_each(?1))
-    OR session IN (SELECT id FROM sessions WHERE parent IN (SELECT value FROM json_each(?1)))`
-  const handles = db
-    .query<{ handle: string }, [string]>(`SELECT handle FROM turns WHERE ${own}`)
-    .all(all)
-    .map(({ handle }) => handle)
   const shared = new Map<string, Set<string>>()
-  for (const { child, handle } of db
-    .query<{ child: string; handle: string }, [string]>(
-      `SELECT l.child, t.handle FROM lineage l JOIN turns t ON t.session = l.parent AND t.id <= l.turn
-       WHERE l.kind = 'fork' AND l.parent IN (SELECT value FROM json_each(?1))`,
-    )
-    .iterate(all)) {
+  for (const { child, handle } of forkedTurns(db, sessions)) {
     const known = shared.get(child) ?? new Set()
     shared.set(child, known.add(handle))
   }
-  const asked = db
-    .query<{ session: string }, []>(
-      `SELECT DISTINCT session FROM tool_calls
-       WHERE name LIKE 'mcp\\_\\_%ctxbridge\\_\\_%' ESCAPE '\\' OR ${isTool("name", "run")} AND target LIKE '%ctxbridge%'`,
-    )
-    .all()
-    .map(({ session }) => session)
   return {
     ids: new Set(sessions.flatMap((id) => (id.includes("/") ? [] : [id, id.slice(0, SHORT_ID)]))),
     otherIds: sessions.filter((id) => !matches(id, ID, (found) => found === id)),
-    handles: new Set(handles),
+    handles: new Set(handlesOf(db, sessions)),
     shared,
-    told: new Set([...toldOf(db, new Set(sessions)), ...asked]),
+    told: new Set([...toldOf(db, new Set(sessions)), ...sessionsThatAsked(db)]),
   }
 }
 

@@ -7,6 +7,7 @@ import { sessionOf } from "../archive/capture-transcript.ts"
 import { databasePath, withDatabase } from "../archive/database.ts"
 import { followVault } from "../archive/kept-notes.ts"
 import { dropPointers } from "../archive/pointers.ts"
+import { indexedBytes } from "../archive/queries/transcripts.ts"
 import { rebuild } from "../archive/rebuild-views.ts"
 import { type Source, sources } from "../archive/source.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
@@ -120,9 +121,8 @@ function isIndexed(dataHome: string, { copy }: Source, from: number): boolean {
   if (!existsSync(databasePath(dataHome))) return false
   const indexed = tryTo(() => {
     const id = tailOf(vaultFile(dataHome, copy))?.header.id ?? ""
-    const find = "SELECT indexed FROM transcripts WHERE copy_id = ?"
     const options = { wait: 1000, readonly: true, asItIs: true }
-    return withDatabase(dataHome, options, (db) => db.query<{ indexed: number }, [string]>(find).get(id))
+    return withDatabase(dataHome, options, (db) => indexedBytes(db, id) ?? 0)
   })
-  return indexed === undefined || (indexed?.indexed ?? 0) > from
+  return indexed === undefined || indexed > from
 }
