@@ -9,7 +9,7 @@ import { databasePath } from "./database.ts"
 import { openForReading } from "./open-for-reading.ts"
 import { listSessions, type Session } from "./queries/sessions.ts"
 import { type Totals, totals } from "./queries/totals.ts"
-import { lastRepair, type Repair } from "./repairs.ts"
+import { lastRepair, type ViewsRepair } from "./repairs.ts"
 import { type WordTotals, wordTotals } from "./word-index.ts"
 
 const LATEST = 10
@@ -31,7 +31,7 @@ export interface ArchiveStatus {
     readonly ratio: number | null
   }
   /** When the views were last rebuilt because they were damaged or lost. */
-  readonly lastRepair: Repair | null
+  readonly lastRepair: ViewsRepair | null
   readonly database: {
     /** On disk, with its journal. */
     readonly bytes: number

@@ -9,7 +9,7 @@ import { shellCommand, stringsIn, toolFiles } from "../agents/claude-code/tool-i
 import { isProse, type Origin } from "../agents/origin.ts"
 import { toolKind } from "../agents/tool-kinds.ts"
 import { exitStatusIn } from "../transcript/error-lines.ts"
-import { type FactKind, namesIn, pathsIn } from "../transcript/facts.ts"
+import { type FactKind, factNames, pathsIn } from "../transcript/facts.ts"
 import { commandPaths } from "../transcript/path-words.ts"
 import { commandUses, openingOf } from "../transcript/shell-script.ts"
 import type { Part } from "../transcript/types.ts"
@@ -102,7 +102,7 @@ function collect(found: Found, part: Part, origin: Origin, { tool, version, isTe
     case "prompt":
     case "text":
       if (!isProse(origin)) return
-      add("name", namesIn(part.text))
+      add("name", factNames(part.text))
       add("path", pathsIn(part.text))
       return
     case "toolUse": {
@@ -110,7 +110,7 @@ function collect(found: Found, part: Part, origin: Origin, { tool, version, isTe
       const files = toolFiles(part.name, part.input).map(({ path }) => path)
       add("path", files)
       const texts = stringsIn(part.input)
-      add("name", texts.flatMap(namesIn))
+      add("name", texts.flatMap(factNames))
       // A path with blanks is a single path; without this, what follows its last blank would count as one, too.
       if (toolKind(part.name) !== "run")
         add("path", texts.filter((text) => !files.includes(text)).flatMap(pathsIn))

@@ -10,7 +10,7 @@ import { type Database, openFile } from "./database.ts"
 import { projectOf } from "./project.ts"
 import { busy } from "./replace.ts"
 
-export interface Row {
+interface Row {
   readonly id: string
   readonly parent: string | null
   readonly agent: string | null

@@ -9,7 +9,7 @@ import type { Output } from "./command.ts"
 /** Minimum ms between two `progress` events. */
 const EVERY = 500
 
-export interface Found {
+export interface FilesToImport {
   readonly transcripts: readonly string[]
   /** Other tools' archives named on the command line. */
   readonly archives: readonly string[]
@@ -20,7 +20,7 @@ export interface Found {
 export function importEvents(out: Output) {
   let told = performance.now()
   return {
-    start({ transcripts, archives }: Found, totalBytes: number, dryRun: boolean): void {
+    start({ transcripts, archives }: FilesToImport, totalBytes: number, dryRun: boolean): void {
       const files = transcripts.length + archives.length
       out.event({
         event: "start",

@@ -18,7 +18,7 @@ import { preparePointers } from "./prepare-pointers.ts"
 import { resumeRedaction } from "./redact-archive.ts"
 import type { Accepted } from "./requests.ts"
 import { allDue, probeDue } from "./sweep.ts"
-import { once, pay, type Visit } from "./visits.ts"
+import { ownVisit, pay, type Visit } from "./visits.ts"
 
 /** How long to wait for other processes that have the database open, in ms. */
 export const PATIENCE = { wait: 5000, most: Number.POSITIVE_INFINITY }
@@ -96,7 +96,7 @@ export const ROUND: readonly Stage<Round>[] = [
     name: "grown",
     due: (round) => isSweep(round) && allDue(round.paths.stateHome, Date.now()),
     run: (round) => {
-      round.visits.push(once(grown(round.db)))
+      round.visits.push(ownVisit(grown(round.db)))
     },
   },
   {
@@ -155,7 +155,7 @@ function drain({ paths, end, visits }: Start): void {
   const transcripts = drained?.transcripts ?? []
   // What hooks recognised meanwhile they may not have been able to note.
   for (const path of transcripts) learn(paths, path)
-  if (transcripts.length > 0) visits.push(once(transcripts))
+  if (transcripts.length > 0) visits.push(ownVisit(transcripts))
 }
 
 /** Somebody has met damage, perhaps on a page that the job does not read. */

@@ -26,7 +26,7 @@ export const visitOf = (accepted: Accepted, since: number): Visit => ({
 })
 
 /** A request of our own, without a file. */
-export const once = (transcripts: readonly string[]): Visit => ({
+export const ownVisit = (transcripts: readonly string[]): Visit => ({
   request: { transcripts, sweep: [], settle: false },
   file: "",
   since: 0,

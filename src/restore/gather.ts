@@ -16,7 +16,7 @@ import { countTurns, latestTurns, type TurnLine } from "../archive/queries/turns
 import { openTodos, parseTodos } from "../archive/todos.ts"
 import { cut } from "../util/text.ts"
 import { endsWithAnswer, filesShownAgain } from "./host-keeps.ts"
-import type { Brief, CommandRun, FileInFlight, Material, Quote } from "./material.ts"
+import type { Brief, CommandOutcome, FileInFlight, Material, Quote } from "./material.ts"
 import { movesOfSession, whereNow } from "./moved.ts"
 import { belowFolder } from "./paths.ts"
 import { gatherFacts } from "./ranked-facts.ts"
@@ -151,14 +151,14 @@ function filesInFlight(db: Database, scope: Scope, cwd: string | undefined): Fil
   }))
 }
 
-function asRun(row: LastRun | undefined): CommandRun | undefined {
+function asRun(row: LastRun | undefined): CommandOutcome | undefined {
   if (row === undefined) return undefined
   const { command, handle } = row
   return { command, exitCode: row.exitCode ?? undefined, error: row.error ?? "", handle }
 }
 
 /** The last command that failed, unless it has succeeded since, even with its output redirected elsewhere. */
-function failingCommand(db: Database, scope: Scope): CommandRun | undefined {
+function failingCommand(db: Database, scope: Scope): CommandOutcome | undefined {
   const row = lastRun(db, scope, 1)
   if (row === undefined) return undefined
   const failed = typed(row.command)

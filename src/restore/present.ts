@@ -7,7 +7,7 @@ import { errorsMet } from "../agents/claude-code/host-refusals.ts"
 import { shellCommand, stringsIn, toolFiles } from "../agents/claude-code/tool-input.ts"
 import { toolKind } from "../agents/tool-kinds.ts"
 import { constraintsIn, decisionsIn } from "../transcript/extract.ts"
-import { namesIn, pathsIn } from "../transcript/facts.ts"
+import { factNames, pathsIn } from "../transcript/facts.ts"
 import { numbersIn } from "../transcript/numbers.ts"
 import { commandPaths } from "../transcript/path-words.ts"
 import { openingOf, simpleCommands } from "../transcript/shell-script.ts"
@@ -56,7 +56,7 @@ export class Present {
         const files = toolFiles(part.name, part.input).map(({ path }) => path)
         this.#note("path", files)
         for (const text of stringsIn(part.input)) {
-          this.#note("name", namesIn(text))
+          this.#note("name", factNames(text))
           if (toolKind(part.name) !== "run" && !files.includes(text)) this.#note("path", pathsIn(text))
         }
         const script = shellCommand(part.name, part.input)
@@ -72,7 +72,7 @@ export class Present {
   }
 
   #prose(text: string): void {
-    this.#note("name", namesIn(text))
+    this.#note("name", factNames(text))
     this.#note("path", pathsIn(text))
     this.#note("number", numbersIn(text))
   }

@@ -30,7 +30,7 @@ const COMPARED = 8
 const SPARE = 3
 
 /** What turns of other sessions should be about. */
-export interface Subject {
+interface Subject {
   /** The user's own words, given for this purpose; turns about them come first. */
   readonly focus?: string | undefined
   /** What the session is about now. */

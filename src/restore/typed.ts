@@ -5,7 +5,7 @@ const INTO_FOLDER = /^cd ("[^"]*"|'[^']*'|[^\s;&|<>"']+)\s*(?:&&|;)?\s+(?=[^\s;&
 /** `2>&1` or `> file` at the end. */
 const REDIRECTIONS = /(?:\s+(?:\d|&)?>{1,2}\s*(?:&\d|[^\s;&|<>()]+))+$/
 
-export interface Typed {
+interface Typed {
   readonly folder: string | undefined
   /** Without redirections. */
   readonly command: string

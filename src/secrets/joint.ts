@@ -13,7 +13,7 @@ import {
   pastSchema,
   pastVariable,
 } from "./apart.ts"
-import { isBlank, isBreak, isQuote, pastBlanks, pastMarks } from "./text.ts"
+import { isBlankUnit, isBreak, isQuote, pastBlanks, pastMarks } from "./text.ts"
 
 /**
  * `assigned`: by an operator. `quoted`: only a value in quotation marks may follow. `named`: the name itself is a value,
@@ -257,6 +257,6 @@ function afterBlank(text: string, close: number, at: number): Joint | undefined 
     named(text, close) ??
     element(text, at) ??
     typed(text, at) ??
-    (isBlank(first) ? undefined : { how: "spaced", at })
+    (isBlankUnit(first) ? undefined : { how: "spaced", at })
   )
 }

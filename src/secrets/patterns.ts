@@ -5,7 +5,7 @@
 import type { AddSpan } from "./blocks.ts"
 import { look } from "./clock.ts"
 import { expressionOf, Unusable } from "./expression.ts"
-import { isJsonLine, stringsOf } from "./lines.ts"
+import { isJsonLine, jsonStrings } from "./lines.ts"
 import { Matcher } from "./matcher.ts"
 
 const LONGEST_PATTERN = 300
@@ -44,7 +44,7 @@ export function finderOf(patterns: readonly string[]): FindOwn {
     for (let start = 0; start < text.length; ) {
       const newline = text.indexOf("\n", start)
       const end = newline < 0 ? text.length : newline
-      const pieces = isJsonLine(text, start) ? stringsOf(text, start, end) : [{ start, end, isKey: false }]
+      const pieces = isJsonLine(text, start) ? jsonStrings(text, start, end) : [{ start, end, isKey: false }]
       for (const piece of pieces) if (!piece.isKey) inPiece(text, piece.start, piece.end, asked, add)
       start = end + 1
     }

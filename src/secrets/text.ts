@@ -6,14 +6,14 @@ export interface Value {
   readonly end: number
 }
 
-export const isBlank = (unit: string | undefined): boolean => unit === " " || unit === "\t"
+export const isBlankUnit = (unit: string | undefined): boolean => unit === " " || unit === "\t"
 export const isQuote = (unit: string | undefined): boolean => unit === '"' || unit === "'" || unit === "`"
 
 /** Index after blanks, of which an escaped tab is one; at most `most` of them. */
 export function pastBlanks(text: string, start: number, most: number): number {
   let at = start
   for (let n = 0; n < most; n++) {
-    if (isBlank(text[at])) at++
+    if (isBlankUnit(text[at])) at++
     else if (text[at] === "\\" && escaped(text, at) === "t") at = pastSlashes(text, at) + 1
     else break
   }

@@ -29,7 +29,7 @@ const KNOWN =
 const NAME_SHORTEST = 5
 const NAME_LONGEST = 50
 
-export function namesIn(text: string): string[] {
+export function factNames(text: string): string[] {
   const found = new Set<string>()
   const head = text.slice(0, LOOKED_AT)
   for (const pattern of [MARKED, NAME]) {

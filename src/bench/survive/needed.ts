@@ -6,12 +6,12 @@ import type { ToolKind } from "../../agents/agent.ts"
 import { namedBy } from "../../agents/claude-code/host-refusals.ts"
 import { shellCommand, toolFiles } from "../../agents/claude-code/tool-input.ts"
 import { toolKind } from "../../agents/tool-kinds.ts"
-import { FACT_KINDS, type FactKind, namesIn, pathsIn } from "../../transcript/facts.ts"
+import { FACT_KINDS, type FactKind, factNames, pathsIn } from "../../transcript/facts.ts"
 import { commandPaths } from "../../transcript/path-words.ts"
 import { openingOf, simpleCommands } from "../../transcript/shell-script.ts"
 import type { Part, TranscriptRecord } from "../../transcript/types.ts"
 
-export interface Seen {
+interface Seen {
   times: number
   /** Number of the last record that contained it. */
   latest: number
@@ -69,7 +69,7 @@ export class Memory {
   }
 
   #prose(text: string): void {
-    this.#note("name", namesIn(text))
+    this.#note("name", factNames(text))
     this.#note("path", pathsIn(text))
   }
 

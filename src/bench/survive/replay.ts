@@ -14,7 +14,7 @@ import { Memory, neededAfter, notHeld, type Shares, shares, type Window, windowA
 import { Views } from "./replayed-views.ts"
 
 /** A transcript to examine. */
-export interface Source {
+export interface ReplayedTranscript {
   readonly session: string
   readonly read: () => Uint8Array
 }
@@ -68,7 +68,7 @@ interface Place {
  * @param known ids of the boundaries that were compared before: forks, and former versions of a transcript, repeat them
  */
 export function* survive(
-  { session, read }: Source,
+  { session, read }: ReplayedTranscript,
   options: SurviveOptions,
   known: Set<string>,
 ): Generator<CompactionResult> {

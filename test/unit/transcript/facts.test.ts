@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { namesIn, pathsIn } from "../../../src/transcript/facts.ts"
+import { factNames, pathsIn } from "../../../src/transcript/facts.ts"
 import { commandPaths } from "../../../src/transcript/path-words.ts"
 import { commandUses, openingOf, simpleCommands } from "../../../src/transcript/shell-script.ts"
 
@@ -20,15 +20,15 @@ describe("names", () => {
     // Escapes of a string within what a tool is given; names of files on Windows begin behind a backslash, too.
     ['"## Ledger\\nWhen it is asked\\tUnder nothing", C:\\src\\newLedger\\nodeOf', ["newLedger", "nodeOf"]],
     ["WebFetch of `docs.ledger.com`, which is in_progress on GitHub: see ledgerOf", ["ledgerOf"]],
-  ])("%s", (text, names) => expect(namesIn(text)).toEqual(names as string[]))
+  ])("%s", (text, names) => expect(factNames(text)).toEqual(names as string[]))
 
   test("of a whole file only its head, and not without end", () => {
     const many = Array.from(
       { length: 3000 },
       (_, n) => `name${String.fromCharCode(65 + (n % 26))}${"x".repeat(n % 40)}`,
     )
-    expect(namesIn(many.join(" ")).length).toBeLessThanOrEqual(120)
-    expect(namesIn(`${" ".repeat(30_000)}lateName`)).toEqual([])
+    expect(factNames(many.join(" ")).length).toBeLessThanOrEqual(120)
+    expect(factNames(`${" ".repeat(30_000)}lateName`)).toEqual([])
   })
 })
 
