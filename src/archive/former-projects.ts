@@ -8,7 +8,7 @@ import { existsSync } from "../util/fs.ts"
 import { join } from "../util/path.ts"
 import { type Database, openFile } from "./database.ts"
 import { projectOf } from "./project.ts"
-import { busy } from "./replace.ts"
+import { busy } from "./replace-database.ts"
 
 interface Row {
   readonly id: string

@@ -1,6 +1,6 @@
 /** The lines of a generated session, each with the fields that the host adds and its place in the chain. */
 import { chained } from "../fake-host/transcript.ts"
-import type { Dice } from "./dice.ts"
+import type { Dice } from "./seeded-random.ts"
 
 export interface CorpusOptions {
   /** Any integer. Different seeds give different sessions of different projects. */

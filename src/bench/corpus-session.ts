@@ -3,7 +3,7 @@ import { Beside } from "./corpus-beside.ts"
 import { Chain, type ChainLine, type CorpusOptions } from "./corpus-chain.ts"
 import { Project } from "./corpus-project.ts"
 import { makeCall } from "./corpus-tool-call.ts"
-import { Dice, quantiles } from "./dice.ts"
+import { Dice, quantiles } from "./seeded-random.ts"
 
 // In characters, unless noted otherwise.
 const PROMPT = quantiles("0 6, 0.25 64, 0.5 135, 0.75 332, 0.92 1200, 0.99 9000, 1 30000")

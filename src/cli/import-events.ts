@@ -2,8 +2,9 @@
  * `import --json` prints events, one object per line, in this order: `start`, then `progress` and `file` during the
  * import, and `done` at the end. docs/import.md describes them.
  */
-import type { ImportReport } from "../job/import.ts"
+
 import type { ImportedFile } from "../job/import-file.ts"
+import type { ImportReport } from "../job/import-transcripts.ts"
 import type { Output } from "./command.ts"
 
 /** Minimum ms between two `progress` events. */

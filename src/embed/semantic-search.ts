@@ -1,5 +1,5 @@
 /**
- * Search by meaning: finds the messages whose vectors are nearest to a query's. Loads no model; query.ts makes the
+ * Search by meaning: finds the messages whose vectors are nearest to a query's. Loads no model; embedder.ts makes the
  * query vector.
  */
 import type { Database } from "../archive/database.ts"

@@ -22,10 +22,10 @@ import { statSync } from "../util/fs.ts"
 import { dirname } from "../util/path.ts"
 import { knownOf } from "../vault/known-values.ts"
 import { claimAnswer, rememberGiven } from "./claim-answer.ts"
-import { CLEAR_LASTS, claimClear, isCleared, SILENT_CLEAR_LASTS } from "./clears.ts"
+import { CLEAR_LASTS, claimClear, isCleared, SILENT_CLEAR_LASTS } from "./cleared-sessions.ts"
+import { restored } from "./event-restore.ts"
 import { Indexer } from "./indexer.ts"
-import { missedCompaction } from "./missed.ts"
-import { restored } from "./restored.ts"
+import { missedCompaction } from "./missed-compactions.ts"
 import { answeredAt, compactionUnanswered, type SessionState } from "./state.ts"
 
 export interface ReplyRequest {

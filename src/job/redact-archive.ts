@@ -7,8 +7,8 @@ import { givenTexts, hasRestores, replaceGiven } from "../archive/queries/restor
 import { type RebuildOptions, rebuild } from "../archive/rebuild-views.ts"
 import { followRemoval } from "../archive/removal.ts"
 import { changingSessions, sessionFolder } from "../archive/session-files.ts"
-import { sources } from "../archive/source.ts"
-import { keptDatabases, removeKeptDatabases } from "../archive/traces.ts"
+import { keptDatabases, removeKeptDatabases } from "../archive/session-traces.ts"
+import { sources } from "../archive/view-sources.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import { filterText, type SecretSettings } from "../secrets/filter.ts"
 import { isMissing, messageOf, throwBusy } from "../util/errors.ts"
@@ -20,8 +20,8 @@ import { withCompactLock } from "../vault/compact-vault.ts"
 import { isSuperseded, vaultFile } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"
 import { redactCopy } from "../vault/redact-copy.ts"
-import { vaultFiles } from "../vault/walk.ts"
-import { learn } from "./learn.ts"
+import { vaultFiles } from "../vault/vault-files.ts"
+import { learn } from "./learn-secrets.ts"
 
 export interface RedactedCopy {
   /** Path below `vault/`, or `notes` for the source of our own transcripts. */

@@ -101,6 +101,6 @@ export interface Material extends Brief {
   readonly failing: CommandOutcome | undefined
   readonly good: CommandOutcome | undefined
   readonly facts: Facts
-  /** What the model said during its turns, newest first, if there are few turns. Read separately (steps.ts). */
+  /** What the model said during its turns, newest first, if there are few turns. Read separately (said-during-turns.ts). */
   readonly steps?: readonly Quote[]
 }

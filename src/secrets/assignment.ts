@@ -1,11 +1,10 @@
 /** How a name and its value are joined: in settings, in languages, in tables and on command lines. Pure. */
-import { bracketedAt, secondArgument, valueBefore } from "./apart.ts"
-import { isChosen, isIrregular, isOpaque, isWords } from "./chosen.ts"
+
+import { isChosen, isIrregular, isOpaque, isWords } from "./chosen-values.ts"
 import { type How, type Joint, jointAt } from "./joint.ts"
 import { nameAt, nameEnd, type SecretName } from "./names.ts"
 import { phraseAt } from "./phrase.ts"
 import { isPlainlySet, isSetting, isTaken } from "./settings.ts"
-import { type Bare, bareAt, quotedAt, type Value } from "./text.ts"
 import {
   isLetters,
   isMixed,
@@ -17,6 +16,8 @@ import {
   isWord,
   wordiness,
 } from "./value.ts"
+import { type Bare, bareAt, quotedAt, type Value } from "./value-end.ts"
+import { bracketedAt, secondArgument, valueBefore } from "./values-apart.ts"
 import { hasFewer } from "./variety.ts"
 
 /** A value on the line below its name, as in `key: >-`. */

@@ -4,13 +4,13 @@
  */
 
 import type { AddSpan } from "./blocks.ts"
-import { type Limits, searchWithin } from "./clock.ts"
 import { findSecrets } from "./find.ts"
-import { clipped, isJsonLine, type JsonString, jsonStrings, type TextSpan } from "./lines.ts"
+import { clipped, isJsonLine, type JsonString, jsonStrings, type TextSpan } from "./json-strings.ts"
 import type { FindOwn } from "./patterns.ts"
 import { privateTags, RULES_NUMBER, sweeping } from "./rules.ts"
-import { saidIn } from "./said.ts"
+import { saidIn } from "./said-strings.ts"
 import { type Seek, seekEach } from "./seek.ts"
+import { type Limits, searchWithin } from "./time-limit.ts"
 
 export interface SecretSettings {
   readonly enabled: boolean

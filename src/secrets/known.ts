@@ -3,8 +3,8 @@
  * Loaded only when something was recognised. Pure.
  */
 import { fill, merged, withinStrings } from "./filter.ts"
-import { type JsonString, jsonStrings, type TextSpan } from "./lines.ts"
-import { structure } from "./said.ts"
+import { type JsonString, jsonStrings, type TextSpan } from "./json-strings.ts"
+import { structure } from "./said-strings.ts"
 import { hasFewer } from "./variety.ts"
 
 const SHORTEST = 8

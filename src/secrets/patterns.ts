@@ -3,10 +3,10 @@
  * the text, and those that cannot be are refused. Pure.
  */
 import type { AddSpan } from "./blocks.ts"
-import { look } from "./clock.ts"
 import { expressionOf, Unusable } from "./expression.ts"
-import { isJsonLine, jsonStrings } from "./lines.ts"
+import { isJsonLine, jsonStrings } from "./json-strings.ts"
 import { Matcher } from "./matcher.ts"
+import { look } from "./time-limit.ts"
 
 const LONGEST_PATTERN = 300
 /** How much text a pattern sees at a time, and how much of it again with the next: longer matches may be missed. */

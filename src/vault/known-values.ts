@@ -20,7 +20,7 @@ import {
 import { parseLines } from "../util/parse-json.ts"
 import { dirname, join } from "../util/path.ts"
 import type { KnownLines, KnownValues } from "./capture.ts"
-import { readExactly } from "./file.ts"
+import { readExactly } from "./copy-file.ts"
 import { knownFile, vaultFile, vaultPath } from "./layout.ts"
 import { tailOf } from "./reader.ts"
 import type { Edit } from "./rewrite.ts"

@@ -5,12 +5,20 @@ import { decodeLine } from "../../agents/claude-code/decode.ts"
 import { gather, type PendingPrompt } from "../../restore/gather.ts"
 import { preservedText } from "../../restore/receipt.ts"
 import { renderRestore } from "../../restore/render.ts"
-import { stepsOf } from "../../restore/steps.ts"
+import { stepsOf } from "../../restore/said-during-turns.ts"
 import { holderOf } from "../../restore/summary-holds.ts"
-import { FACT_KINDS, type FactKind } from "../../transcript/facts.ts"
+import { FACT_KINDS, type FactKind } from "../../transcript/names-and-paths.ts"
 import type { TranscriptRecord } from "../../transcript/types.ts"
 import { bareLists, byImportance, byRecency, oldTurns, rawTail } from "./baselines.ts"
-import { Memory, neededAfter, notHeld, type Shares, shares, type Window, windowAfter } from "./needed.ts"
+import {
+  Memory,
+  neededAfter,
+  notHeld,
+  type Shares,
+  shares,
+  type Window,
+  windowAfter,
+} from "./needed-facts.ts"
 import { Views } from "./replayed-views.ts"
 
 /** A transcript to examine. */

@@ -1,7 +1,7 @@
 /** The transcripts that `ctxbridge bench survive` examines: copies in the vault, or files in a folder. */
 import { readFileSync } from "node:fs"
 import { sessionOf } from "../../archive/capture-transcript.ts"
-import { sources } from "../../archive/source.ts"
+import { sources } from "../../archive/view-sources.ts"
 import { transcriptsBelow } from "../../job/find-transcripts.ts"
 import { isSuperseded, vaultFile } from "../../vault/layout.ts"
 import { stretchesFrom } from "../../vault/reader.ts"

@@ -3,7 +3,7 @@
  */
 import { closeSync, existsSync, fstatSync, ftruncateSync, openSync, rmSync, writeSync } from "node:fs"
 import { databasePath, openDatabase, SCHEMA_VERSION } from "../../archive/database.ts"
-import type { Dice } from "../dice.ts"
+import type { Dice } from "../seeded-random.ts"
 import type { GrowingSession } from "./growing-session.ts"
 import type { TortureCase } from "./torture-report.ts"
 import type { World } from "./torture-world.ts"

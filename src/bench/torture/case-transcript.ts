@@ -4,7 +4,7 @@
  */
 import { mkdirSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path"
-import type { Dice } from "../dice.ts"
+import type { Dice } from "../seeded-random.ts"
 import type { GrowingSession } from "./growing-session.ts"
 import type { TortureCase } from "./torture-report.ts"
 

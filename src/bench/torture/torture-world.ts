@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { isolatedEnvironment } from "../../config/load.ts"
 import { type HookName, hookPayload } from "../../fake-host/payload.ts"
 import { killAll, processesIn } from "../../util/processes.ts"
-import type { Dice } from "../dice.ts"
+import type { Dice } from "../seeded-random.ts"
 import { allLines, archivedLines } from "./archived-lines.ts"
 import { GrowingSession, linesOf, promptsAmong } from "./growing-session.ts"
 

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test"
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs"
 import { captureTranscript } from "../../../src/archive/capture-transcript.ts"
-import { isComplete, markBehind } from "../../../src/archive/complete.ts"
+import { isComplete, markBehind } from "../../../src/archive/completeness.ts"
 import { index } from "../../../src/archive/indexing.ts"
 import { listPending } from "../../../src/archive/pending.ts"
 import { rewriteCopy } from "../../../src/vault/rewrite.ts"

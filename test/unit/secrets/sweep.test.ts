@@ -1,6 +1,6 @@
 /** The pass that finds all sequences at once finds what searches for each of them find. */
 import { expect, test } from "bun:test"
-import { Dice } from "../../../src/bench/dice.ts"
+import { Dice } from "../../../src/bench/seeded-random.ts"
 import { LITERALS, MIDDLES } from "../../../src/secrets/anchors.ts"
 import { FILTERED, filterLines, hurried } from "../../../src/secrets/filter.ts"
 import { ECHOED, INTRODUCTIONS, OTHERS, PLUS, SPOKEN } from "../../../src/secrets/introductions.ts"
