@@ -13,7 +13,7 @@ import { tmpdir } from "node:os"
 import { dirname, join, resolve } from "node:path"
 import { parseArgs } from "node:util"
 import { stretchesFrom } from "../src/vault/reader.ts"
-import { vaultFiles } from "../src/vault/walk.ts"
+import { vaultFiles } from "../src/vault/vault-files.ts"
 
 const ROOT = join(import.meta.dir, "..")
 const MB = 1e6

@@ -2,14 +2,14 @@
 import { readdirSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { CtxError, codeOf, EXIT, messageOf, VIEWS_LOST } from "../util/errors.ts"
-import { vaultFiles } from "../vault/walk.ts"
-import { type Backlog, backlog } from "./behind.ts"
-import { isOutdated } from "./complete.ts"
+import { vaultFiles } from "../vault/vault-files.ts"
+import { type Backlog, backlog } from "./backlog.ts"
+import { isOutdated } from "./completeness.ts"
 import { databasePath } from "./database.ts"
 import { openForReading } from "./open-for-reading.ts"
 import { listSessions, type Session } from "./queries/sessions.ts"
 import { type Totals, totals } from "./queries/totals.ts"
-import { lastRepair, type Repair } from "./repairs.ts"
+import { lastRepair, type ViewsRepair } from "./repairs.ts"
 import { type WordTotals, wordTotals } from "./word-index.ts"
 
 const LATEST = 10
@@ -31,7 +31,7 @@ export interface ArchiveStatus {
     readonly ratio: number | null
   }
   /** When the views were last rebuilt because they were damaged or lost. */
-  readonly lastRepair: Repair | null
+  readonly lastRepair: ViewsRepair | null
   readonly database: {
     /** On disk, with its journal. */
     readonly bytes: number

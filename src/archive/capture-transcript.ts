@@ -5,7 +5,7 @@ import type { SecretSettings } from "../secrets/filter.ts"
 import { closeSync, openSync } from "../util/fs.ts"
 import { relative } from "../util/path.ts"
 import { type Captured, type Chunk, capture, type KnownValues } from "../vault/capture.ts"
-import { readExactly } from "../vault/file.ts"
+import { readExactly } from "../vault/copy-file.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import type { Stretch } from "../vault/reader.ts"
 import { type Forgotten, forgottenOf } from "../vault/tombstones.ts"
@@ -14,7 +14,7 @@ import { markPending, type Pending } from "./pending.ts"
 /** Bytes of content kept in memory between capture and indexing; if there is more, indexing reads the vault. */
 const KEPT_BYTES = 4 << 20
 
-export interface Place {
+export interface CapturePlace {
   /** Folder of vault and database. */
   readonly dataHome: string
   /** The user's home folder. */
@@ -32,7 +32,7 @@ export interface Taken extends Pending {
 }
 
 /** `knownOf` in vault/known-values.ts. */
-export type KnownFactory = (place: Place, session: string, path: string) => KnownValues
+export type KnownFactory = (place: CapturePlace, session: string, path: string) => KnownValues
 
 export interface TakeOptions {
   /** ms since the epoch. */
@@ -54,7 +54,7 @@ export interface TakeOptions {
 export const UNHURRIED = 4
 
 /** Brings the vault's copy of a transcript up to date. Callers first check if it is excluded (excluded.ts). */
-export function captureTranscript(place: Place, path: string, options: TakeOptions): Taken {
+export function captureTranscript(place: CapturePlace, path: string, options: TakeOptions): Taken {
   const copy = vaultPath(path, place.home)
   const session = sessionOf(path, options.parent)
   const fresh: Stretch[] = []

@@ -2,7 +2,7 @@
  * Opens the archive's database. One connection per process; every write is one immediate transaction.
  *
  * Everyone who has it open shares the lock of `archive.lock`; whoever replaces the file holds that lock exclusively
- * (replace.ts). So nobody writes to a file that has been replaced. If somebody deletes the file, those who have it open
+ * (replace-database.ts). So nobody writes to a file that has been replaced. If somebody deletes the file, those who have it open
  * keep the lock for a file that nobody else can see; so whoever creates it anew also creates a new lock.
  */
 import { constants, Database } from "bun:sqlite"

@@ -6,7 +6,7 @@ import { transcriptName } from "../agents/claude-code/transcript-name.ts"
 import { realpathSync } from "../util/fs.ts"
 import { isWithin, literalStart } from "../util/globs.ts"
 import { dirname, join } from "../util/path.ts"
-import { readExactly } from "../vault/file.ts"
+import { readExactly } from "../vault/copy-file.ts"
 import { withSource } from "../vault/source-file.ts"
 
 export interface Exclusion {

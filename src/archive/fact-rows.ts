@@ -9,7 +9,7 @@ import { shellCommand, stringsIn, toolFiles } from "../agents/claude-code/tool-i
 import { isProse, type Origin } from "../agents/origin.ts"
 import { toolKind } from "../agents/tool-kinds.ts"
 import { exitStatusIn } from "../transcript/error-lines.ts"
-import { type FactKind, namesIn, pathsIn } from "../transcript/facts.ts"
+import { type FactKind, factNames, pathsIn } from "../transcript/names-and-paths.ts"
 import { commandPaths } from "../transcript/path-words.ts"
 import { commandUses, openingOf } from "../transcript/shell-script.ts"
 import type { Part } from "../transcript/types.ts"
@@ -100,7 +100,7 @@ function collect(add: Add, part: Part, origin: Origin, { tool, version, isText }
     case "prompt":
     case "text":
       if (!isProse(origin)) return
-      addAll("name", namesIn(part.text))
+      addAll("name", factNames(part.text))
       addAll("path", pathsIn(part.text))
       return
     case "toolUse": {
@@ -108,7 +108,7 @@ function collect(add: Add, part: Part, origin: Origin, { tool, version, isText }
       const files = toolFiles(part.name, part.input).map(({ path }) => path)
       addAll("path", files)
       const texts = stringsIn(part.input)
-      for (const text of texts) addAll("name", namesIn(text))
+      for (const text of texts) addAll("name", factNames(text))
       // A path with blanks is a single path; without this, what follows its last blank would count as one, too.
       if (toolKind(part.name) !== "run")
         for (const text of texts) if (!files.includes(text)) addAll("path", pathsIn(text))

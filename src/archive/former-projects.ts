@@ -8,9 +8,9 @@ import { existsSync } from "../util/fs.ts"
 import { join } from "../util/path.ts"
 import { type Database, openFile } from "./database.ts"
 import { projectOf } from "./project.ts"
-import { busy } from "./replace.ts"
+import { busy } from "./replace-database.ts"
 
-export interface Row {
+interface Row {
   readonly id: string
   readonly parent: string | null
   readonly agent: string | null

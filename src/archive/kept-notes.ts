@@ -11,7 +11,7 @@ import { knownOf } from "../vault/known-values.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { CopyReader } from "../vault/reader.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
-import { captureTranscript, type Place } from "./capture-transcript.ts"
+import { type CapturePlace, captureTranscript } from "./capture-transcript.ts"
 import { type Exclusion, isExcludedFolder } from "./excluded.ts"
 import { notesSession } from "./notes-session.ts"
 
@@ -21,7 +21,7 @@ const PATIENCE = 3000
 
 const folderOf = (dataHome: string): string => join(dataHome, "notes")
 
-export interface Note {
+interface Note {
   readonly text: string
   readonly project: string
   /** A folder of the project. */
@@ -35,7 +35,7 @@ export interface Note {
  *
  * @throws CtxError if the vault does not hold it
  */
-export function keepNote(place: Place & Exclusion, { text, project, folder, now }: Note): void {
+export function keepNote(place: CapturePlace & Exclusion, { text, project, folder, now }: Note): void {
   const session = notesSession(project)
   const path = join(folderOf(place.dataHome), `${session}.jsonl`)
   if (forgottenOf(place.dataHome, session, path)?.whole === true) {
@@ -61,7 +61,7 @@ export function keepNote(place: Place & Exclusion, { text, project, folder, now 
   })
 }
 
-function archive(place: Place, path: string, now: number): void {
+function archive(place: CapturePlace, path: string, now: number): void {
   const deadline = performance.now() + PATIENCE
   let state = captureTranscript(place, path, { now, deadline, lastLine: "whole", known: knownOf }).captured
     .state

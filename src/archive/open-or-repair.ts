@@ -1,7 +1,7 @@
 /** Opens the views, and rebuilds them if they are damaged or do not hold the whole vault. */
 import { CtxError, codeOf, messageOf, VIEWS_LOST } from "../util/errors.ts"
-import { vaultFiles } from "../vault/walk.ts"
-import { isComplete, isOutdated } from "./complete.ts"
+import { vaultFiles } from "../vault/vault-files.ts"
+import { isComplete, isOutdated } from "./completeness.ts"
 import { type Database, openDatabase } from "./database.ts"
 import { rebuild, untilRebuilt } from "./rebuild-views.ts"
 import { isUnusable } from "./schema-shape.ts"

@@ -4,8 +4,8 @@ import { vaultFile } from "../vault/layout.ts"
 import { stretchesFrom } from "../vault/reader.ts"
 import { databasePath } from "./database.ts"
 import type { RebuildReport } from "./rebuild-views.ts"
-import { damageOf, refuseNewer } from "./replace.ts"
-import { type Source, sources } from "./source.ts"
+import { damageOf, refuseNewer } from "./replace-database.ts"
+import { type Source, sources } from "./view-sources.ts"
 
 /** @throws CtxError `newer-schema`, like `rebuild` */
 export function planRebuild(

@@ -7,15 +7,15 @@ import { codeOf, messageOf, throwBusy } from "../util/errors.ts"
 import { mkdirSync, readdirSync, rmSync } from "../util/fs.ts"
 import { isLockFree, withLockFile } from "../util/lock.ts"
 import { join } from "../util/path.ts"
-import { markBehind, markComplete } from "./complete.ts"
+import { markBehind, markComplete } from "./completeness.ts"
 import { type Database, databasePath, openFile, prepareForLongWork } from "./database.ts"
 import { carryProjects, dropUnread } from "./former-projects.ts"
 import { indexCopy, untilDone } from "./indexing.ts"
 import { dropPointers } from "./pointers.ts"
 import { rememberRepair } from "./repairs.ts"
-import { alone, carryOver, copyAside, damageOf, putInPlace, refuseNewer } from "./replace.ts"
-import { type Source, sources } from "./source.ts"
+import { alone, carryOver, copyAside, damageOf, putInPlace, refuseNewer } from "./replace-database.ts"
 import { carryVectors } from "./vectors.ts"
+import { type Source, sources } from "./view-sources.ts"
 
 export interface RebuildReport {
   readonly copies: number

@@ -4,7 +4,7 @@
  */
 import { existsSync } from "node:fs"
 import { codeOf, messageOf } from "../util/errors.ts"
-import { isComplete, isOutdated } from "./complete.ts"
+import { isComplete, isOutdated } from "./completeness.ts"
 import {
   type Database,
   databasePath,
@@ -18,11 +18,11 @@ import { sessionKey } from "./identity.ts"
 import { indexCopy } from "./indexing.ts"
 import { dropPointers } from "./pointers.ts"
 import { alonePreparing, counted, type RebuildOptions, type RebuildReport, rebuild } from "./rebuild-views.ts"
-import { alone, busy } from "./replace.ts"
+import { alone, busy } from "./replace-database.ts"
 import { isUnusable, shapeProblem } from "./schema-shape.ts"
-import { type Source, sources } from "./source.ts"
 import { heldVectors, putHeldVectors } from "./vectors.ts"
-import { wipeUnused } from "./wipe.ts"
+import { type Source, sources } from "./view-sources.ts"
+import { wipeUnused } from "./wipe-unused.ts"
 
 /** What was removed of a session: all of it, or some of its text. */
 export type Removed = "whole" | "text"

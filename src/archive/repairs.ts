@@ -4,7 +4,7 @@ import { tryTo } from "../util/files.ts"
 import { readJson, writeJson } from "../util/json-files.ts"
 import { join } from "../util/path.ts"
 
-export interface Repair {
+export interface ViewsRepair {
   /** ISO 8601. */
   readonly time: string
   readonly reason: string
@@ -16,10 +16,10 @@ export interface Repair {
 
 const fileOf = (dataHome: string): string => join(dataHome, "repair.json")
 
-export function rememberRepair(dataHome: string, repair: Repair): void {
+export function rememberRepair(dataHome: string, repair: ViewsRepair): void {
   // The views matter more than this record.
   tryTo(() => writeJson(fileOf(dataHome), repair))
 }
 
-export const lastRepair = (dataHome: string): Repair | undefined =>
-  readJson(fileOf(dataHome)) as Repair | undefined
+export const lastRepair = (dataHome: string): ViewsRepair | undefined =>
+  readJson(fileOf(dataHome)) as ViewsRepair | undefined

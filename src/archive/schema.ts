@@ -170,7 +170,7 @@ export const MIGRATIONS: readonly string[] = [
   -- The PARSER that made the views; no row: one from before there was a number.
   CREATE TABLE parser (version INTEGER NOT NULL) STRICT;
 
-  -- Whose words: human, assistant, tool, web, subagent, import, host (transcript/origin.ts). '' until made anew.
+  -- Whose words: human, assistant, tool, web, subagent, import, host (agents/origin.ts). '' until made anew.
   ALTER TABLE sessions ADD COLUMN title_origin TEXT NOT NULL DEFAULT '';
   ALTER TABLE turns ADD COLUMN origin TEXT NOT NULL DEFAULT '';      -- of the prompt
   ALTER TABLE messages ADD COLUMN origin TEXT NOT NULL DEFAULT '';
@@ -207,7 +207,7 @@ export const MIGRATIONS: readonly string[] = [
   END;
   `,
   `
-  -- Names, paths, commands and error lines of the session's own chain, for what to give back (transcript/facts.ts).
+  -- Names, paths, commands and error lines of the session's own chain, for what to give back (transcript/names-and-paths.ts).
   CREATE TABLE facts (
     session TEXT NOT NULL,
     kind    TEXT NOT NULL,               -- path, command, name, error

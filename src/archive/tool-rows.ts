@@ -15,7 +15,7 @@ import {
 } from "../agents/claude-code/tool-input.ts"
 import { toolOrigin } from "../agents/origin.ts"
 import { commandPaths } from "../transcript/path-words.ts"
-import { showsText } from "../transcript/shown-text.ts"
+import { showsText } from "../transcript/showing-commands.ts"
 import type { Part } from "../transcript/types.ts"
 import { cut } from "../util/text.ts"
 import type { Database } from "./database.ts"

@@ -8,7 +8,7 @@ import {
   type Surroundings,
   withoutForgedRefusals,
 } from "../agents/origin.ts"
-import { constraintsIn, decisionsIn, refutedIn } from "../transcript/extract.ts"
+import { constraintsIn, decisionsIn, refutedIn } from "../transcript/noted-sentences.ts"
 import { searchable } from "../transcript/searchable.ts"
 import type { Part, TranscriptRecord } from "../transcript/types.ts"
 import { cut } from "../util/text.ts"
@@ -16,7 +16,7 @@ import { isImportedCopy } from "../vault/layout.ts"
 import type { Database } from "./database.ts"
 import { FactRows } from "./fact-rows.ts"
 import { type Identity, identify, opensTurn, role } from "./identity.ts"
-import { queuedAlias, takeFromQueue } from "./queued.ts"
+import { queuedAlias, takeFromQueue } from "./queued-prompts.ts"
 import { SessionRows } from "./session-rows.ts"
 import { followedBy, mayReplace, takeBack } from "./take-back.ts"
 import { type At, isOwnTool, ToolRows } from "./tool-rows.ts"

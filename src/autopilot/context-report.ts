@@ -1,6 +1,8 @@
 /** Examines a session's context from the archive, for commands, which have the time to read it afresh. */
 import { contextTokens, promptTokens } from "../agents/claude-code/usage.ts"
 import type { Database } from "../archive/database.ts"
+import { automaticPoints, lastBoundary, promptsAndCompactions } from "../archive/queries/boundaries.ts"
+import { modelsIn } from "../archive/queries/token-use.ts"
 import { recordsFrom } from "../archive/records.ts"
 import { currentTranscript } from "../archive/transcript-rows.ts"
 import type { TranscriptRecord, Usage } from "../transcript/types.ts"
@@ -56,7 +58,7 @@ export function examineContext(
   const { version, tokens, model = models[0]?.model } = seen
   const most = models.find((one) => one.model === model)?.most
   // If several models were at work, there is no telling which one a compaction belongs to.
-  const own = models.length > 1 ? [] : automaticPoints(db, session)
+  const own = models.length > 1 ? [] : automaticPoints(db, session, POINTS_KEPT)
   const learnt =
     model === undefined ? [] : learntPoints(dataHome, model).filter((point) => !own.includes(point))
   const points = [...learnt, ...own]
@@ -70,7 +72,7 @@ export function examineContext(
     session,
     model: model ?? null,
     estimated: seen.estimated,
-    ...countsOf(db, session),
+    ...promptsAndCompactions(db, session),
     automatic: circumstances.limits.never !== true,
     trend: trend ?? null,
     runway: runwayOf(tokens, limit, trend) ?? null,
@@ -80,52 +82,7 @@ export function examineContext(
 
 function conversationOf(db: Database, session: string): Conversation | undefined {
   const row = currentTranscript(db, session)
-  if (row === undefined) return undefined
-  const boundary = db
-    .query<{ offset: number | null }, [number]>(
-      "SELECT max(offset) AS offset FROM boundaries WHERE transcript = ?",
-    )
-    .get(row.id)
-  return { copy: row.copy, from: boundary?.offset ?? 0 }
-}
-
-/** Tokens before the session's last automatic compactions. */
-function automaticPoints(db: Database, session: string): number[] {
-  return db
-    .query<{ tokens: number }, [string, number]>(
-      `SELECT pre_tokens AS tokens FROM boundaries
-       WHERE session = ?1 AND trigger = 'auto' AND pre_tokens > 0
-       ORDER BY transcript DESC, offset DESC LIMIT ?2`,
-    )
-    .all(session, POINTS_KEPT)
-    .map(({ tokens }) => tokens)
-    .reverse()
-}
-
-/** A model that answered in the session, and the tokens of its smallest and largest request. */
-interface ModelRow {
-  readonly model: string
-  readonly least: number
-  readonly most: number
-}
-
-/** The latest first. */
-const modelsIn = (db: Database, session: string): ModelRow[] =>
-  db
-    .query<ModelRow, [string]>(
-      `SELECT model, min(sent) AS least, max(sent) AS most FROM
-         (SELECT model, turn, input + cache_read + cache_creation AS sent FROM usage WHERE session = ? AND sidechain = 0)
-       WHERE sent > 0 GROUP BY model ORDER BY max(turn) DESC, model`,
-    )
-    .all(session)
-
-function countsOf(db: Database, session: string): { turns: number; compactions: number } {
-  return db
-    .query<{ turns: number; compactions: number }, [string]>(
-      `SELECT (SELECT count(*) FROM turns WHERE session = ?1 AND via NOT IN ('none', 'brief')) AS turns,
-         (SELECT count(*) FROM boundaries WHERE session = ?1) AS compactions`,
-    )
-    .get(session)!
+  return row && { copy: row.copy, from: lastBoundary(db, row.id) ?? 0 }
 }
 
 interface Seen {

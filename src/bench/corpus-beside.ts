@@ -1,7 +1,7 @@
 /** What the host writes beside a conversation: states, hooks, queued prompts, backups of files, figures of a turn. */
 import type { Chain } from "./corpus-chain.ts"
 import { capital, type Project } from "./corpus-project.ts"
-import type { Dice } from "./dice.ts"
+import type { Dice } from "./seeded-random.ts"
 
 export class Beside {
   readonly #dice: Dice

@@ -1,6 +1,6 @@
 /** The lines of a generated session, each with the fields that the host adds and its place in the chain. */
 import { chained } from "../fake-host/transcript.ts"
-import type { Dice } from "./dice.ts"
+import type { Dice } from "./seeded-random.ts"
 
 export interface CorpusOptions {
   /** Any integer. Different seeds give different sessions of different projects. */
@@ -21,7 +21,7 @@ export interface CorpusOptions {
   readonly largestResult?: number
 }
 
-export interface Line {
+export interface ChainLine {
   readonly text: string
   readonly uuid: string | undefined
   readonly prompt: boolean
@@ -34,7 +34,7 @@ export class Chain {
   readonly #dice: Dice
   readonly #options: CorpusOptions
   #ms: number
-  #lines: Line[] = []
+  #lines: ChainLine[] = []
   /** Uuid of the chain's last line. */
   parent: string | null
   /** Bytes. */
@@ -53,7 +53,7 @@ export class Chain {
   }
 
   /** The lines added since the last call. */
-  *drain(): Generator<Line> {
+  *drain(): Generator<ChainLine> {
     const lines = this.#lines
     this.#lines = []
     yield* lines

@@ -1,5 +1,5 @@
 /** A made-up software project for the corpus: its names, files, prose, and what its commands print. */
-import { type Dice, quantiles } from "./dice.ts"
+import { type Dice, quantiles } from "./seeded-random.ts"
 
 export const FILE_LINES = quantiles("0 8, 0.25 45, 0.5 95, 0.75 190, 0.95 420, 1 900")
 

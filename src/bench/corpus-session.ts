@@ -1,9 +1,9 @@
 /** Generates one session, turn by turn; corpus.ts says what it imitates. */
 import { Beside } from "./corpus-beside.ts"
-import { Chain, type CorpusOptions, type Line } from "./corpus-chain.ts"
+import { Chain, type ChainLine, type CorpusOptions } from "./corpus-chain.ts"
 import { Project } from "./corpus-project.ts"
 import { makeCall } from "./corpus-tool-call.ts"
-import { Dice, quantiles } from "./dice.ts"
+import { Dice, quantiles } from "./seeded-random.ts"
 
 // In characters, unless noted otherwise.
 const PROMPT = quantiles("0 6, 0.25 64, 0.5 135, 0.75 332, 0.92 1200, 0.99 9000, 1 30000")
@@ -18,7 +18,7 @@ const MODELS = ["claude-sonnet-5", "claude-opus-4-8", "claude-sonnet-4-6"]
 const COMPACT_AT_TOKENS = 167_000
 const CHARS_PER_TOKEN = 3.5
 
-export class Session {
+export class CorpusSession {
   readonly #dice: Dice
   readonly #project: Project
   readonly #options: CorpusOptions
@@ -38,7 +38,7 @@ export class Session {
   }
 
   /** Yields lines as they are generated, so a caller may stop at any of them. */
-  *lines(): Generator<Line> {
+  *lines(): Generator<ChainLine> {
     if (this.#options.after === undefined) this.#beside.opening()
     yield* this.#chain.drain()
     for (;;) {

@@ -1,7 +1,7 @@
 /** Tool calls for the corpus, each with the two forms of its result that the host keeps. */
 
 import { capital, FILE_LINES, type Project } from "./corpus-project.ts"
-import { type Dice, quantiles } from "./dice.ts"
+import { type Dice, quantiles } from "./seeded-random.ts"
 
 /** Characters of a result. */
 const RESULT = quantiles("0 16, 0.25 240, 0.5 900, 0.75 2300, 0.9 5500, 0.99 26000, 0.9985 70000, 1 400000")

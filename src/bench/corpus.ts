@@ -18,8 +18,8 @@
  * no malformed lines, English only.
  */
 import { closeSync, openSync, writeSync } from "node:fs"
-import type { CorpusOptions, Line } from "./corpus-chain.ts"
-import { Session } from "./corpus-session.ts"
+import type { ChainLine, CorpusOptions } from "./corpus-chain.ts"
+import { CorpusSession } from "./corpus-session.ts"
 
 export interface CorpusSize {
   readonly lines: number
@@ -31,8 +31,8 @@ export interface CorpusSize {
 }
 
 /** Returns the uuid of the last record it yielded. */
-function* limited(options: CorpusOptions): Generator<Line, string | undefined> {
-  const session = new Session(options)
+function* limited(options: CorpusOptions): Generator<ChainLine, string | undefined> {
+  const session = new CorpusSession(options)
   let bytes = 0
   let turns = 0
   let lastUuid: string | undefined

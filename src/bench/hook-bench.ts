@@ -10,7 +10,7 @@ import {
   type FirstRead,
   type Ratio,
   type Report,
-  type Row,
+  type ReportRow,
   type Scenario,
   verdictsOn,
 } from "./hook-report.ts"
@@ -60,7 +60,7 @@ const CALLS = [
 interface Call {
   readonly hook: "user-prompt-submit" | "stop" | "session-start"
   readonly source?: string
-  readonly news: Row["news"]
+  readonly news: ReportRow["news"]
   /** Whether the limits apply to it. */
   readonly limited: boolean
 }
@@ -191,7 +191,7 @@ export class HookBench {
     const nodeAsSet = asSet && results[2]
     // A hook written for node would start with the user's settings.
     const nodeResult = nodeAsSet ?? nodeBare
-    const rows = own.map(({ case: { name }, call }, i): Row => {
+    const rows = own.map(({ case: { name }, call }, i): ReportRow => {
       const result = results[cases.length + i]!
       return {
         name,

@@ -1,7 +1,7 @@
 /** What `ctxbridge bench hooks` reports: the machine-readable form, and the verdicts on it. Pure. */
 import type { Result } from "./measure-processes.ts"
 
-export interface Row {
+export interface ReportRow {
   /** Stable across implementations: `hook/user-prompt-submit/nothing-new/15MB/100000-turns`. */
   readonly name: string
   /** The event, and for the start of a session also its source. */
@@ -34,7 +34,7 @@ export interface Scenario {
   /** The same with the user's NODE_OPTIONS and NODE_EXTRA_CA_CERTS, if set. */
   readonly nodeAsSet: Result | undefined
   readonly empty: Result
-  readonly rows: readonly Row[]
+  readonly rows: readonly ReportRow[]
 }
 
 export interface FirstRead {
@@ -106,7 +106,7 @@ function verdict(limit: string, allowed: number, figures: readonly Figure[]): Ve
 export function verdictsOn(scenarios: readonly Scenario[], firstRead: FirstRead | undefined): Verdict[] {
   const rows = scenarios.flatMap((scenario) => scenario.rows)
   const limited = rows.filter((row) => row.limited)
-  const figures = (of: readonly Row[], value: (row: Row) => number | undefined): Figure[] =>
+  const figures = (of: readonly ReportRow[], value: (row: ReportRow) => number | undefined): Figure[] =>
     of.flatMap((row) => {
       const found = value(row)
       return found === undefined ? [] : [{ where: row.name, value: found }]

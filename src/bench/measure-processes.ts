@@ -5,7 +5,7 @@
  */
 import { tmpdir } from "node:os"
 import { CtxError, codeOf } from "../util/errors.ts"
-import { Dice } from "./dice.ts"
+import { Dice } from "./seeded-random.ts"
 
 export interface Case {
   readonly name: string

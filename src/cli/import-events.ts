@@ -2,14 +2,15 @@
  * `import --json` prints events, one object per line, in this order: `start`, then `progress` and `file` during the
  * import, and `done` at the end. docs/import.md describes them.
  */
-import type { ImportReport } from "../job/import.ts"
+
 import type { ImportedFile } from "../job/import-file.ts"
+import type { ImportReport } from "../job/import-transcripts.ts"
 import type { Output } from "./command.ts"
 
 /** Minimum ms between two `progress` events. */
 const EVERY = 500
 
-export interface Found {
+export interface FilesToImport {
   readonly transcripts: readonly string[]
   /** Other tools' archives named on the command line. */
   readonly archives: readonly string[]
@@ -20,7 +21,7 @@ export interface Found {
 export function importEvents(out: Output) {
   let told = performance.now()
   return {
-    start({ transcripts, archives }: Found, totalBytes: number, dryRun: boolean): void {
+    start({ transcripts, archives }: FilesToImport, totalBytes: number, dryRun: boolean): void {
       const files = transcripts.length + archives.length
       out.event({
         event: "start",

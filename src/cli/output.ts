@@ -4,7 +4,7 @@ import { columnsFromEnv } from "../config/load.ts"
 import { CtxError, codeOf, messageOf } from "../util/errors.ts"
 import { tryTo } from "../util/files.ts"
 import { fstatSync } from "../util/fs.ts"
-import { STDERR, STDOUT, writeAll } from "../util/write.ts"
+import { STDERR, STDOUT, writeAll } from "../util/write-output.ts"
 import type { Output } from "./command.ts"
 import { safeJson } from "./style.ts"
 

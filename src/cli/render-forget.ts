@@ -1,11 +1,11 @@
 /** Shows people what was or would be forgotten. Pure. */
-import type { ToldSession } from "../job/carried.ts"
+import type { ToldSession } from "../job/carried-text.ts"
 import type { Leaving } from "../job/forget-sessions.ts"
 import type { TextFound } from "../job/forget-text.ts"
 import { bytes, count } from "../util/text.ts"
 import type { Tombstone } from "../vault/tombstones.ts"
 import { safe } from "./style.ts"
-import { ago } from "./when.ts"
+import { ago } from "./times.ts"
 
 const MOST = 20
 

@@ -1,11 +1,11 @@
 /** Renders search results for a terminal. Pure. */
 import { folderOf } from "../archive/project.ts"
-import type { ColdHit } from "../search/cold.ts"
+import type { ColdHit } from "../search/cold-search.ts"
 import type { Hit } from "../search/hit.ts"
 import { oneLine } from "../util/text.ts"
 import type { Screen } from "./screen.ts"
 import { type Style, safe } from "./style.ts"
-import { ago } from "./when.ts"
+import { ago } from "./times.ts"
 
 /**
  * Never cuts a hit's text, which was already chosen to be shown.

@@ -1,5 +1,5 @@
 /** Renders receipts as tables for people. Pure. */
-import { HELD_KINDS } from "../restore/present.ts"
+import { HELD_KINDS } from "../restore/conversation-facts.ts"
 import type { DeliveryProof, KindCounts, Receipt } from "../restore/receipt.ts"
 import { tokensOf } from "../restore/receipt-line.ts"
 import { count } from "../util/text.ts"
@@ -7,7 +7,7 @@ import { shortIds } from "./render-session.ts"
 import type { Screen } from "./screen.ts"
 import { safe } from "./style.ts"
 import { renderTable } from "./text-table.ts"
-import { ago } from "./when.ts"
+import { ago } from "./times.ts"
 
 type Counts = Receipt["kinds"]
 

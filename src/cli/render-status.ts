@@ -5,7 +5,7 @@ import type { ContextReport } from "../autopilot/context-report.ts"
 import type { Standing } from "../embed/embedding-state.ts"
 import type { HookStatus } from "../host/hook-status.ts"
 import type { ServerStatus } from "../host/server-status.ts"
-import type { History } from "../job/history.ts"
+import type { History } from "../job/history-import.ts"
 import type { LastRestore } from "../restore/last-restore.ts"
 import type { LoggedError } from "../util/log.ts"
 import { bytes, count } from "../util/text.ts"
@@ -15,7 +15,7 @@ import { renderSessions } from "./render-session.ts"
 import type { Screen } from "./screen.ts"
 import { safe } from "./style.ts"
 import { renderPairs } from "./text-table.ts"
-import { ago } from "./when.ts"
+import { ago } from "./times.ts"
 
 export interface StatusReport extends ArchiveStatus {
   readonly dataHome: string

@@ -1,5 +1,5 @@
 /** Shows people what `verify` found. Pure. */
-import type { Backlog } from "../archive/behind.ts"
+import type { Backlog } from "../archive/backlog.ts"
 import { bytes, count } from "../util/text.ts"
 import { isFine, type Verified, type VerifyReport } from "../vault/verify-vault.ts"
 import { type Style, safe } from "./style.ts"

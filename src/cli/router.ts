@@ -9,7 +9,7 @@ import {
   type Settings,
   wantsColor,
 } from "../config/load.ts"
-import { refusalOf } from "../config/refusal.ts"
+import { refusalOf } from "../config/refused-options.ts"
 import {
   CtxError,
   codeOf,
@@ -117,7 +117,7 @@ function refuse(settings: Settings, goesOn: boolean): void {
 /** What cannot be moved stays, and `status` reports it; the current command may not need it. */
 async function emptySpool(paths: PathsAndPolicy): Promise<void> {
   const [{ drainSpool }, { spawnJob }] = await Promise.all([
-    import("../archive/drain.ts"),
+    import("../archive/drain-spool.ts"),
     import("../job/spawn.ts"),
   ])
   const { transcripts = [] } = drainSpool(paths, performance.now() + DRAIN) ?? {}

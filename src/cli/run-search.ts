@@ -2,7 +2,7 @@
  * `ctxbridge search` on its own: build/search.ts makes one chunk of the command, the router and everything they import
  * before the build, because a search must start at once (docs/adr/0013).
  */
-import { endWith } from "../hook/end.ts"
+import { endWith } from "../hook/end-program.ts"
 import { compileLate } from "../util/compiling.ts"
 import search from "./commands/search.ts"
 import { runCli } from "./router.ts"

@@ -126,7 +126,7 @@ export const OPTIONS = {
 
 export type Key = keyof typeof OPTIONS
 export type Config = { readonly [K in Key]: (typeof OPTIONS)[K]["default"] }
-export type Origin = "flag" | "env" | "project" | "user" | "default"
+type Origin = "flag" | "env" | "project" | "user" | "default"
 
 /** Values of one source, by key. */
 export type Layer = Readonly<Record<string, unknown>>

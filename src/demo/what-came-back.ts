@@ -11,7 +11,7 @@ export interface Check {
   readonly ok: boolean
 }
 
-export interface Seen {
+interface Seen {
   readonly db: Database
   readonly dataHome: string
   readonly session: DemoSession

@@ -4,7 +4,7 @@
  */
 import { readdirSync, statSync } from "node:fs"
 import { join } from "node:path"
-import { DAY } from "../host/clean-up.ts"
+import { DAY } from "../host/host-clean-up.ts"
 import { runJob } from "../job/run-job.ts"
 import { entriesIn, logPath } from "../util/log.ts"
 import { bytes, count, cut, oneLine } from "../util/text.ts"

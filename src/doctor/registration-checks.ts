@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs"
 import { type HookStatus, hookStatus } from "../host/hook-status.ts"
 import { CLEARED, isOurHook } from "../host/hooks-table.ts"
-import { oneAtATime } from "../host/one-at-a-time.ts"
+import { oneAtATime } from "../host/install-lock.ts"
 import { install, type SettingsScope } from "../host/registration.ts"
 import { count } from "../util/text.ts"
 import { type Finding, finding, type Patient, type Repair } from "./finding.ts"

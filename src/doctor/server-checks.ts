@@ -1,5 +1,5 @@
 /** Whether the host starts our MCP server. A server that the user left out or removed is not added back. */
-import { oneAtATime } from "../host/one-at-a-time.ts"
+import { oneAtATime } from "../host/install-lock.ts"
 import { installServer } from "../host/registration.ts"
 import { type ServerStatus, serverStatus } from "../host/server-status.ts"
 import { type Finding, finding, type Patient, type Repair } from "./finding.ts"

@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs"
 import { absolutePattern, isExcludedFolder } from "../archive/excluded.ts"
 import { openForReading } from "../archive/open-for-reading.ts"
+import { type SessionFolder, sessionFolders } from "../archive/queries/sessions.ts"
 import { type Key, OPTIONS } from "../config/options.ts"
 import { unusedVariables } from "../config/unused-variables.ts"
 import { CLEARED } from "../host/hooks-table.ts"
@@ -148,15 +149,11 @@ function fromBefore(patient: Patient): Finding[] {
   ]
 }
 
-function sessionsIn(dataHome: string): readonly { id: string; cwd: string | null }[] {
+function sessionsIn(dataHome: string): readonly SessionFolder[] {
   try {
     const db = openForReading(dataHome)
     try {
-      return db
-        .query<{ id: string; cwd: string | null }, []>(
-          "SELECT id, cwd FROM sessions WHERE parent IS NULL ORDER BY started DESC",
-        )
-        .all()
+      return sessionFolders(db)
     } finally {
       db.close()
     }

@@ -1,10 +1,10 @@
 /** Sessions whose hooks ran but whose transcript never appeared. */
 import { readdirSync, readFileSync, statSync } from "node:fs"
 import { basename, join } from "node:path"
-import { DAY } from "../host/clean-up.ts"
+import { DAY } from "../host/host-clean-up.ts"
 import { transcriptsBelow } from "../job/find-transcripts.ts"
 import { count } from "../util/text.ts"
-import { vaultFiles } from "../vault/walk.ts"
+import { vaultFiles } from "../vault/vault-files.ts"
 import { type Finding, finding, MINUTE, type Patient, SHOWN } from "./finding.ts"
 import { projectsOf } from "./our-hooks.ts"
 

@@ -1,10 +1,10 @@
 /** The host's transcripts: what the vault lacks of them, and which the host is about to delete. */
 import { join } from "node:path"
 import { transcriptName } from "../agents/claude-code/transcript-name.ts"
-import { cleanUpPeriod, DAY, dueUntil } from "../host/clean-up.ts"
+import { cleanUpPeriod, DAY, dueUntil } from "../host/host-clean-up.ts"
 import { transcriptsBelow } from "../job/find-transcripts.ts"
-import { importTranscripts } from "../job/import.ts"
 import type { ImportedFile } from "../job/import-file.ts"
+import { importTranscripts } from "../job/import-transcripts.ts"
 import { CtxError } from "../util/errors.ts"
 import { statsOf } from "../util/files.ts"
 import { localDate } from "../util/local-time.ts"

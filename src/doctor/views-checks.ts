@@ -3,7 +3,7 @@
  * message is in the word index, and how many turns have vectors.
  */
 import { existsSync } from "node:fs"
-import { backlog } from "../archive/behind.ts"
+import { backlog } from "../archive/backlog.ts"
 import {
   type Database,
   databasePath,
@@ -17,7 +17,7 @@ import { wordTotals } from "../archive/word-index.ts"
 import { standingOf } from "../embed/embedding-state.ts"
 import { isDamage, messageOf } from "../util/errors.ts"
 import { bytes, count } from "../util/text.ts"
-import { vaultFiles } from "../vault/walk.ts"
+import { vaultFiles } from "../vault/vault-files.ts"
 import { type Finding, finding, type Patient, type Repair } from "./finding.ts"
 import { existing } from "./folder-checks.ts"
 

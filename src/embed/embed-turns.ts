@@ -73,14 +73,14 @@ async function vectorsOf(
 /** An unreadable copy must not keep the others from getting vectors; `verify` reports it. */
 function textsOf(db: Database, dataHome: string, turn: number, readers: CopyReaders) {
   try {
-    return saidIn(db, dataHome, turn, readers)
+    return textsToEmbed(db, dataHome, turn, readers)
   } catch (error) {
     if (!codeOf(error).startsWith("vault-")) throw error
     return []
   }
 }
 
-export interface MessageText {
+interface MessageText {
   readonly message: number
   readonly text: string
 }
@@ -103,7 +103,12 @@ const utf8 = new TextDecoder()
  *
  * @throws CtxError when the vault cannot be read there
  */
-export function saidIn(db: Database, dataHome: string, turn: number, readers: CopyReaders): MessageText[] {
+export function textsToEmbed(
+  db: Database,
+  dataHome: string,
+  turn: number,
+  readers: CopyReaders,
+): MessageText[] {
   const said: MessageText[] = []
   let open: { message: number; text: string; longest: number } | undefined
   const close = (): void => {

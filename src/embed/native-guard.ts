@@ -5,9 +5,9 @@
  */
 import { readdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { isAlive } from "../util/alive.ts"
 import { isMissing } from "../util/errors.ts"
 import { mkdirSync } from "../util/fs.ts"
+import { isAlive } from "../util/process-alive.ts"
 
 const MARK = "loading-native-"
 /** One or two of them may have been killed by someone. */

@@ -22,10 +22,10 @@ import library2 from "../../dist/runtime/library.2.zst" with { type: "file" }
 import library3 from "../../dist/runtime/library.3.zst" with { type: "file" }
 import native from "../../dist/runtime/native.json"
 import wasm from "../../dist/runtime/wasm.zst" with { type: "file" }
-import { isAlive } from "../util/alive.ts"
 import { CtxError } from "../util/errors.ts"
+import { isAlive } from "../util/process-alive.ts"
 import { sha256Of } from "../util/sha256.ts"
-import { writeAll } from "../util/write.ts"
+import { writeAll } from "../util/write-output.ts"
 
 const LIBRARIES: Readonly<Record<string, string>> = {
   linux: "libonnxruntime.so.1",

@@ -6,7 +6,7 @@ export interface TensorLike {
 }
 
 /** The part of a loaded model that we use. */
-export interface Session {
+export interface ModelSession {
   readonly inputNames: readonly string[]
   readonly outputNames: readonly string[]
   run(feeds: Readonly<Record<string, TensorLike>>): Promise<Readonly<Record<string, TensorLike>>>

@@ -1,8 +1,9 @@
 /**
- * Search by meaning: finds the messages whose vectors are nearest to a query's. Loads no model; query.ts makes the
+ * Search by meaning: finds the messages whose vectors are nearest to a query's. Loads no model; embedder.ts makes the
  * query vector.
  */
 import type { Database } from "../archive/database.ts"
+import { scanVectors } from "../archive/queries/vector-scan.ts"
 import { isScale } from "../archive/vectors.ts"
 import { BLOCK, createKernel } from "./dot-kernel.ts"
 import { quantiseQuery } from "./quantise.ts"
@@ -49,7 +50,11 @@ export function semanticSearch(db: Database, query: QueryVector, filter: Semanti
     }
     held = 0
   }
-  for (const { turn, vectors } of rowsOf(db, query, filter)) {
+  for (const { turn, vectors } of scanVectors(db, {
+    ...filter,
+    embedder: query.embedder,
+    dimension: query.values.length,
+  })) {
     // Damaged; the background job will recreate it.
     if (vectors.length % width !== 0) continue
     const total = vectors.length / width
@@ -64,34 +69,6 @@ export function semanticSearch(db: Database, query: QueryVector, filter: Semanti
   }
   scan()
   return best.sorted()
-}
-
-interface VectorRow {
-  readonly turn: number
-  readonly vectors: Uint8Array
-}
-
-/** The filter is part of the query, so what it leaves out costs nothing and takes no place among the nearest. */
-function rowsOf(
-  db: Database,
-  { embedder, values }: QueryVector,
-  { project, session }: SemanticFilter,
-): Iterable<VectorRow> {
-  const dimension = values.length
-  const own = "v.embedder = ?1 AND v.dimension = ?2"
-  if (project === undefined && session === undefined) {
-    return db
-      .query<VectorRow, [string, number]>(`SELECT v.turn, v.vectors FROM vectors v WHERE ${own}`)
-      .iterate(embedder, dimension)
-  }
-  return db
-    .query<VectorRow, [string, number, string | null, string | null]>(
-      // CROSS JOIN keeps SQLite from starting with `vectors`, which would read every vector.
-      `SELECT v.turn, v.vectors FROM sessions s LEFT JOIN projects p ON p.id = s.project
-         CROSS JOIN turns t ON t.session = s.id CROSS JOIN vectors v ON v.turn = t.id
-       WHERE ${own} AND (?3 IS NULL OR p.path = ?3) AND (?4 IS NULL OR s.id = ?4 OR s.parent = ?4)`,
-    )
-    .iterate(embedder, dimension, project ?? null, session ?? null)
 }
 
 /** The best hits so far, one per message. */

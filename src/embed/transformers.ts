@@ -10,7 +10,7 @@ import { env, pipeline } from "../../dist/runtime/transformers.js"
 import { CtxError } from "../util/errors.ts"
 import { DIMENSION, MODEL_FILE, TOKENIZER_FILE } from "./model-manifest.ts"
 import { toLengthOne } from "./quantise.ts"
-import type { Runtime, Session, TensorLike } from "./runtime.ts"
+import type { ModelSession, Runtime, TensorLike } from "./runtime.ts"
 
 /** Files that the package requests besides the pinned ones. The rest of BERT's settings is in the model itself. */
 const SMALL_FILES: Readonly<Record<string, object>> = {
@@ -94,8 +94,8 @@ const STATES = "last_hidden_state"
  * The session that the package opened. Its own path from text to vector copies all inputs and outputs, a tenth of the
  * time.
  */
-function sessionOf(model: unknown): Session {
-  const { sessions } = model as { sessions?: { model?: Session } }
+function sessionOf(model: unknown): ModelSession {
+  const { sessions } = model as { sessions?: { model?: ModelSession } }
   const session = sessions?.model
   if (session === undefined || !session.outputNames.includes(STATES)) {
     throw new CtxError("bad-model", `the model has no output ${STATES}`)
@@ -112,7 +112,7 @@ const cutToSize = (ids: readonly number[]): readonly number[] =>
 
 /** A single text: all tokens count, and all belong to one sentence. */
 function inputsOf(
-  { inputNames }: Session,
+  { inputNames }: ModelSession,
   ids: readonly number[],
   { module }: Runtime,
 ): Record<string, TensorLike> {

@@ -11,7 +11,7 @@ import {
   statSync,
 } from "node:fs"
 import { CtxError, codeOf, messageOf } from "../util/errors.ts"
-import { writeAll } from "../util/write.ts"
+import { writeAll } from "../util/write-output.ts"
 
 /**
  * Writes all pieces to a new file of mode 0600. With `force`, replaces an existing file, which stays as it was until

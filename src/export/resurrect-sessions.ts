@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs"
 import { basename, dirname, isAbsolute, join, normalize } from "node:path"
 import { configFolder, projectSlug, transcriptsFolder } from "../agents/claude-code/host-places.ts"
-import { type Source, sources } from "../archive/source.ts"
+import { type Source, sources } from "../archive/view-sources.ts"
 import { CtxError, EXIT, usageError } from "../util/errors.ts"
 import { isImportedCopy, isLooseCopy, vaultFile, withoutVersion } from "../vault/layout.ts"
 import { CopyReader } from "../vault/reader.ts"

@@ -3,7 +3,7 @@ import { decodeLine } from "../agents/claude-code/decode.ts"
 import { transcriptName } from "../agents/claude-code/transcript-name.ts"
 import { isImportedCopy, vaultFile } from "../vault/layout.ts"
 import { stretchesFrom, tailOf } from "../vault/reader.ts"
-import { vaultFiles } from "../vault/walk.ts"
+import { vaultFiles } from "../vault/vault-files.ts"
 import type { Item } from "./foreign-session.ts"
 
 /** Copies of the host's transcripts, by session. */

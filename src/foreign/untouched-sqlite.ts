@@ -6,8 +6,8 @@
 import { copyFileSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { type Database, openForeign } from "../archive/database.ts"
-import { isAlive } from "../util/alive.ts"
 import { CtxError, messageOf } from "../util/errors.ts"
+import { isAlive } from "../util/process-alive.ts"
 
 interface OpenedFile {
   readonly db: Database

@@ -1,6 +1,6 @@
 /**
  * A close look at how full the window is: O(new bytes), from what was just archived, without opening the database
- * (docs/adr/0003). Called only when the glance in watch.ts is not enough.
+ * (docs/adr/0003). Called only when the glance in watch-context.ts is not enough.
  */
 import { glance } from "../agents/claude-code/glance.ts"
 import type { HookEvent } from "../agents/hook-event.ts"
@@ -11,7 +11,7 @@ import type { ContextState } from "../autopilot/context-state.ts"
 import { follow, type Judgement, judge, withPrompt } from "../autopilot/track-context.ts"
 import { hostLimits, type Settings } from "../config/load.ts"
 import { NEWLINE } from "../util/byte-lines.ts"
-import { readExactly } from "../vault/file.ts"
+import { readExactly } from "../vault/copy-file.ts"
 import { withSource } from "../vault/source-file.ts"
 
 /** Bytes to read at the end of the transcript when another process archived the new part. */

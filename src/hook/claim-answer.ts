@@ -1,6 +1,7 @@
 /** Decides which hook answers an event, and records what it gives in `restores`, within the reply's transaction. */
 import type { HookEvent } from "../agents/hook-event.ts"
 import type { Database } from "../archive/database.ts"
+import { claimGiven, isGivenBetween, keepGiven } from "../archive/queries/restores.ts"
 import { currentTranscript } from "../archive/transcript-rows.ts"
 import type { RestoreSource } from "../restore/render.ts"
 import { SAME_EVENT, type SessionState } from "./state.ts"
@@ -29,35 +30,15 @@ export function claimAnswer(
   const time = Math.max(now, announced ?? 0)
   const since = Math.max(now - SAME_EVENT, announced ?? 0)
   // Answers dated later were given before the clock was set back, and do not count.
-  const isAnswered = (): boolean => answeredWithin(db, event.session, source, since, time + SAME_EVENT)
+  const isAnswered = (): boolean => isGivenBetween(db, event.session, source, since, time + SAME_EVENT)
   if ((size === 0 || announced !== undefined) && isAnswered()) return false
   const place = event.name === "user-prompt-submit" ? "late" : "at"
   const mark = size > 0 ? `${place} ${size}` : `near ${now}`
-  const added = db
-    .query("INSERT OR IGNORE INTO restores (session, source, mark, time, text) VALUES (?, ?, ?, ?, '')")
-    .run(event.session, source, mark, time)
-  return added.changes > 0
-}
-
-function answeredWithin(
-  db: Database,
-  session: string,
-  source: string,
-  since: number,
-  until: number,
-): boolean {
-  return (
-    db
-      .query("SELECT 1 FROM restores WHERE session = ? AND source = ? AND time BETWEEN ? AND ?")
-      .get(session, source, since, until) !== null
-  )
+  return claimGiven(db, event.session, { source, mark, time })
 }
 
 /** Stores the text given with the answer claimed last, and returns it. */
 export function rememberGiven(db: Database, session: string, text: string): string {
-  db.query("UPDATE restores SET text = ? WHERE id = (SELECT max(id) FROM restores WHERE session = ?)").run(
-    text,
-    session,
-  )
+  keepGiven(db, session, text)
   return text
 }

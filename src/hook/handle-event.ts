@@ -9,8 +9,8 @@ import type { HookEvent } from "../agents/hook-event.ts"
 import { captureTranscript, type Taken } from "../archive/capture-transcript.ts"
 import { projectOf } from "../archive/project.ts"
 import type { PathsAndPolicy, Settings } from "../config/load.ts"
+import { sweepDue } from "../job/due-work.ts"
 import { askForRebuild, spawnJob } from "../job/spawn.ts"
-import { sweepDue } from "../job/sweep.ts"
 import { codeOf, isDamage } from "../util/errors.ts"
 import { statsOf } from "../util/files.ts"
 import { logError } from "../util/log.ts"
@@ -18,11 +18,10 @@ import { dirname } from "../util/path.ts"
 import { knownFile } from "../vault/layout.ts"
 import { mayBeSpooled } from "../vault/spool-folders.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
-import { rememberClear } from "./clears.ts"
-import { newCompactions, withBoundaryDue, withCompactions } from "./compactions.ts"
+import { rememberClear } from "./cleared-sessions.ts"
+import { preparedReply } from "./prepared-reply.ts"
 import { rememberEvent } from "./remember-event.ts"
 import type { Reply, ReplyRequest } from "./reply.ts"
-import { preparedReply } from "./start.ts"
 import {
   answeredAt,
   changeState,
@@ -33,7 +32,8 @@ import {
   withChanges,
   writeState,
 } from "./state.ts"
-import { type Watched, watchContext } from "./watch.ts"
+import { newCompactions, withBoundaryDue, withCompactions } from "./unanswered-compactions.ts"
+import { type Watched, watchContext } from "./watch-context.ts"
 
 /** Share of the deadline for filling the vault. The rest is for views and reply. */
 const VAULT_SHARE = 0.4
@@ -43,7 +43,8 @@ const INDEX_AT = 1 << 20
 /** @param deadline ms of performance.now(), counted from the start of the process */
 export async function handle(called: HookEvent, settings: Settings, deadline: number): Promise<string> {
   const { dataHome, stateHome, exclude } = settings.paths
-  const event = exclude.length === 0 ? called : (await import("./wanted.ts")).wanted(called, settings.paths)
+  const event =
+    exclude.length === 0 ? called : (await import("./wanted-event.ts")).wanted(called, settings.paths)
   if (event === undefined) return ""
   const now = Date.now()
   const start = performance.now()
@@ -200,7 +201,7 @@ async function needsNewViews({ settings }: ReplyRequest, error: unknown): Promis
 }
 
 const spool = () => import("../archive/spool.ts")
-const knowing = () => import("./knowing.ts")
+const knowing = () => import("./known-secrets.ts")
 
 /** The session's state from the spool, while it cannot be written to its usual place. */
 async function newerState(

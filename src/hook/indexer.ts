@@ -3,6 +3,7 @@
 import type { Taken } from "../archive/capture-transcript.ts"
 import type { Database } from "../archive/database.ts"
 import { listPending, type Pending, settlePending } from "../archive/pending.ts"
+import { isCopyIndexed } from "../archive/queries/transcripts.ts"
 import { codeOf } from "../util/errors.ts"
 import { dirname } from "../util/path.ts"
 import type { Stretch } from "../vault/reader.ts"
@@ -35,13 +36,9 @@ export class Indexer {
    * waited longer is indexed, even if that leaves no time for the session itself.
    */
   indexOwn(taken: Taken, end: number): void {
-    if (taken.captured.archived > 0 && !this.#isKnown(taken))
+    if (taken.captured.archived > 0 && !isCopyIndexed(this.#db, taken.copy))
       this.indexFolder(dirname(taken.path), end, taken)
     this.index(taken, end, taken.fresh)
-  }
-
-  #isKnown({ copy }: Pending): boolean {
-    return this.#db.query("SELECT 1 FROM transcripts WHERE copy = ? AND indexed > 0").get(copy) !== null
   }
 
   /**

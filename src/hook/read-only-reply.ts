@@ -9,9 +9,9 @@ import { latestSession, spokenIn } from "../archive/queries/sessions.ts"
 import { gather, gatherBrief } from "../restore/gather.ts"
 import { renderInstructions } from "../restore/instructions.ts"
 import { renderPointer } from "../restore/pointer.ts"
-import { clearedSession, SILENT_CLEAR_LASTS } from "./clears.ts"
+import { clearedSession, SILENT_CLEAR_LASTS } from "./cleared-sessions.ts"
+import { restored } from "./event-restore.ts"
 import type { Reply, ReplyRequest } from "./reply.ts"
-import { restored } from "./restored.ts"
 import { answeredAt } from "./state.ts"
 
 export function readOnlyReply(request: ReplyRequest): Reply {

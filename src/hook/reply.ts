@@ -7,6 +7,9 @@ import { isExcluded } from "../archive/excluded.ts"
 import { listPending, type Pending } from "../archive/pending.ts"
 import { writePointer } from "../archive/pointers.ts"
 import { projectOf } from "../archive/project.ts"
+import { type FoundCompaction, lastCompaction } from "../archive/queries/boundaries.ts"
+import { addClear, isAfterClear } from "../archive/queries/lineage.ts"
+import { addGivenAgain, givenToOldHost, lastGiven } from "../archive/queries/restores.ts"
 import { latestSession, spokenIn } from "../archive/queries/sessions.ts"
 import type { Settings } from "../config/load.ts"
 import { gather, gatherBrief } from "../restore/gather.ts"
@@ -19,10 +22,10 @@ import { statSync } from "../util/fs.ts"
 import { dirname } from "../util/path.ts"
 import { knownOf } from "../vault/known-values.ts"
 import { claimAnswer, rememberGiven } from "./claim-answer.ts"
-import { CLEAR_LASTS, claimClear, isCleared, SILENT_CLEAR_LASTS } from "./clears.ts"
+import { CLEAR_LASTS, claimClear, isCleared, SILENT_CLEAR_LASTS } from "./cleared-sessions.ts"
+import { restored } from "./event-restore.ts"
 import { Indexer } from "./indexer.ts"
-import { type FoundCompaction, lastCompaction, missedCompaction } from "./missed.ts"
-import { restored } from "./restored.ts"
+import { missedCompaction } from "./missed-compactions.ts"
 import { answeredAt, compactionUnanswered, type SessionState } from "./state.ts"
 
 export interface ReplyRequest {
@@ -144,21 +147,12 @@ function deliveryOf({ event, taken, now }: ReplyRequest, { text }: Given): Pick<
 
 /** Repeats the last restore, which the host has dropped. Never a second time. */
 function again(db: Database, { event, state, lastPromptOpen, now }: ReplyRequest): string {
-  const last = db
-    .query<{ event: string; text: string }, [string]>(
-      `SELECT source || ' ' || mark AS event, text FROM restores WHERE session = ? AND source IN ('compact', 'clear') AND text <> ''
-       ORDER BY id DESC LIMIT 1`,
-    )
-    .get(event.session)
+  const last = lastGiven(db, event.session)
   if (last === null) return ""
   // Hosts up to 2.1.112 do not tell when a subagent's compaction is meant; the conversation has then lost nothing.
-  const isCompaction = last.event.startsWith("compact")
-  if (isCompaction && lastCompaction(db, event.session, state.compactAt) === undefined) return ""
+  if (last.source === "compact" && lastCompaction(db, event.session, state.compactAt) === undefined) return ""
   const text = lastPromptOpen ? last.text : withoutPending(last.text)
-  const added = db
-    .query("INSERT OR IGNORE INTO restores (session, source, mark, time, text) VALUES (?, 'again', ?, ?, ?)")
-    .run(event.session, `of ${last.event}`, now, text)
-  return added.changes > 0 ? text : ""
+  return addGivenAgain(db, event.session, { ...last, time: now, text }) ? text : ""
 }
 
 /** A starting session: continued from another, resumed, or new. */
@@ -170,7 +164,8 @@ function begin(db: Database, indexer: Indexer, request: ReplyRequest): Given {
     const text = lostOnResume(db, session, request.state)
     return text !== "" && claimAnswer(db, request, "resume") ? { text } : NOTHING
   }
-  if (cwd === undefined || isContinued(db, session)) return NOTHING
+  // Another settings file's hook may have answered the same event.
+  if (cwd === undefined || isAfterClear(db, session)) return NOTHING
   const project = projectOf(cwd)
   if (event.transcript !== undefined) {
     indexer.indexFolder(dirname(event.transcript), performance.now() + OTHERS_TIME)
@@ -185,18 +180,10 @@ function begin(db: Database, indexer: Indexer, request: ReplyRequest): Given {
   return settings.resolved.config["restore.startup"] ? { text: pointer(db, request, project) } : NOTHING
 }
 
-/** Whether another settings file's hook has already answered the same event. */
-function isContinued(db: Database, session: string): boolean {
-  return db.query("SELECT 1 FROM lineage WHERE child = ? AND kind = 'clear'").get(session) !== null
-}
-
 function continueFrom(db: Database, indexer: Indexer, request: ReplyRequest, parent: string): Given {
   const { event } = request
   if (event.transcript !== undefined) indexSession(indexer, request, parent)
-  db.query("INSERT OR IGNORE INTO lineage (child, parent, kind) VALUES (?, ?, 'clear')").run(
-    event.session,
-    parent,
-  )
+  addClear(db, event.session, parent)
   return restore(db, request, "clear", spokenIn(db, parent))
 }
 
@@ -247,14 +234,6 @@ function pointer(db: Database, request: ReplyRequest, project: string): string {
  * Hosts up to 2.0 forget hook context when resuming a session; later ones replay it. Ignores subagents' compactions.
  */
 function lostOnResume(db: Database, session: string, { promptOpen }: SessionState): string {
-  const row = db
-    .query<{ text: string }, [string]>(
-      `SELECT r.text FROM restores r JOIN sessions s ON s.id = r.session
-       WHERE r.session = ? AND r.source = 'compact' AND EXISTS (SELECT 1 FROM boundaries b WHERE b.session = r.session)
-         AND (s.version GLOB '[01].*' OR s.version GLOB '2.0.*')
-       ORDER BY r.id DESC LIMIT 1`,
-    )
-    .get(session)
-  const text = row?.text ?? ""
+  const text = givenToOldHost(db, session) ?? ""
   return promptOpen ? text : withoutPending(text)
 }

@@ -9,8 +9,8 @@ import { eventNamed } from "../agents/hook-event.ts"
 import { loadSettings, type Settings, withProject } from "../config/load.ts"
 import { compileLate } from "../util/compiling.ts"
 import { logError } from "../util/log.ts"
-import { answerHost } from "../util/write.ts"
-import { endNow } from "./end.ts"
+import { answerHost } from "../util/write-output.ts"
+import { endNow } from "./end-program.ts"
 import { handle } from "./handle-event.ts"
 import { readDocument } from "./stdin.ts"
 
@@ -56,7 +56,7 @@ const ready = async (settings: Settings): Promise<Settings> =>
 /** Logs bad options, once per session. Hooks carry on without them; commands stop and tell the user. */
 async function noteBadOptions(settings: Settings): Promise<void> {
   if (settings.resolved.problems.length + settings.broken.length === 0) return
-  const refusal = (await import("../config/refusal.ts")).refusalOf(settings)
+  const refusal = (await import("../config/refused-options.ts")).refusalOf(settings)
   if (refusal !== undefined)
     logError(settings.paths.stateHome, { event: "session-start", error: new Error(refusal.message) })
 }

@@ -20,9 +20,9 @@ import {
   writeFileSync,
 } from "node:fs"
 import { basename, dirname, join, resolve } from "node:path"
-import { isAlive } from "../util/alive.ts"
 import { CtxError, codeOf, isMissing } from "../util/errors.ts"
 import { tryTo } from "../util/files.ts"
+import { isAlive } from "../util/process-alive.ts"
 
 /** The real path of `path`, with symlinks resolved, whether or not the file exists yet. */
 export function targetOf(path: string): string {

@@ -1,6 +1,6 @@
 /** Archives transcripts and brings the views up to date with them, slice by slice. */
 
-import type { Place, Taken } from "../archive/capture-transcript.ts"
+import type { CapturePlace, Taken } from "../archive/capture-transcript.ts"
 import type { Database } from "../archive/database.ts"
 import { type Exclusion, isExcluded } from "../archive/excluded.ts"
 import { index, untilDone } from "../archive/indexing.ts"
@@ -23,7 +23,7 @@ export interface ArchiveOptions {
  */
 export function archiveAll(
   db: Database,
-  place: Place & Exclusion,
+  place: CapturePlace & Exclusion,
   path: string,
   end: number,
   { lastLine = "whole", onProgress }: ArchiveOptions = {},

@@ -8,7 +8,7 @@ import { embedCycle } from "../embed/embed-turns.ts"
 import { type Embedder, type EmbedderPlace, embedderId, openSoundEmbedder } from "../embed/embedder.ts"
 import { DIMENSION } from "../embed/model-manifest.ts"
 import { logError } from "../util/log.ts"
-import { vectorsDue } from "./sweep.ts"
+import { vectorsDue } from "./due-work.ts"
 
 const NEWEST = Number.MAX_SAFE_INTEGER
 

@@ -7,15 +7,16 @@ import { sessionOf } from "../archive/capture-transcript.ts"
 import { databasePath, withDatabase } from "../archive/database.ts"
 import { followVault } from "../archive/kept-notes.ts"
 import { dropPointers } from "../archive/pointers.ts"
+import { indexedBytes } from "../archive/queries/transcripts.ts"
 import { rebuild } from "../archive/rebuild-views.ts"
-import { type Source, sources } from "../archive/source.ts"
+import { type Source, sources } from "../archive/view-sources.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import { type Known, withoutKnown } from "../secrets/known.ts"
 import { codeOf } from "../util/errors.ts"
 import { tryTo, writeWhole } from "../util/files.ts"
 import { logError } from "../util/log.ts"
 import { withCompactLock } from "../vault/compact-vault.ts"
-import { readExactly } from "../vault/file.ts"
+import { readExactly } from "../vault/copy-file.ts"
 import { type Due, dueKnown, knownOf, settleKnown, withoutValues } from "../vault/known-values.ts"
 import { isSuperseded, vaultFile } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"
@@ -120,9 +121,8 @@ function isIndexed(dataHome: string, { copy }: Source, from: number): boolean {
   if (!existsSync(databasePath(dataHome))) return false
   const indexed = tryTo(() => {
     const id = tailOf(vaultFile(dataHome, copy))?.header.id ?? ""
-    const find = "SELECT indexed FROM transcripts WHERE copy_id = ?"
     const options = { wait: 1000, readonly: true, asItIs: true }
-    return withDatabase(dataHome, options, (db) => db.query<{ indexed: number }, [string]>(find).get(id))
+    return withDatabase(dataHome, options, (db) => indexedBytes(db, id) ?? 0)
   })
-  return indexed === undefined || (indexed?.indexed ?? 0) > from
+  return indexed === undefined || indexed > from
 }

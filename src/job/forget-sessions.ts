@@ -1,7 +1,7 @@
 /** Sessions to forget as a whole: what the vault holds of them, and their tombstones. */
 
 import { isNotesSession } from "../archive/notes-session.ts"
-import { type Source, sources } from "../archive/source.ts"
+import { type Source, sources } from "../archive/view-sources.ts"
 import { statsOf } from "../util/files.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"

@@ -1,5 +1,5 @@
 /** Finds every place in the vault, line by line, of a text that should be forgotten. */
-import { type Source, sources } from "../archive/source.ts"
+import { type Source, sources } from "../archive/view-sources.ts"
 import { type ByteSpan, type LineFinder, skeleton } from "../transcript/find-text.ts"
 import { linesIn } from "../util/byte-lines.ts"
 import { codeOf, messageOf, usageError } from "../util/errors.ts"

@@ -1,6 +1,7 @@
 /** Renders what the next session of a project will be told, so that its start need not open the database. */
 import type { Database } from "../archive/database.ts"
 import { readPointer, writePointer } from "../archive/pointers.ts"
+import { latestProjects } from "../archive/queries/projects.ts"
 import { latestSession } from "../archive/queries/sessions.ts"
 import { gatherBrief } from "../restore/gather.ts"
 import { renderPointer } from "../restore/pointer.ts"
@@ -10,13 +11,7 @@ const MOST = 8
 
 /** @param related `restore.related`; a project with another setting renders its own pointer */
 export function preparePointers(db: Database, dataHome: string, related: number): void {
-  const projects = db
-    .query<{ path: string }, []>(
-      `SELECT p.path FROM sessions s JOIN projects p ON p.id = s.project
-       WHERE s.parent IS NULL GROUP BY p.id ORDER BY max(s.ended) DESC LIMIT ${MOST}`,
-    )
-    .all()
-  for (const { path } of projects) {
+  for (const path of latestProjects(db, MOST)) {
     if (readPointer(dataHome, path) !== undefined) continue
     // The transaction keeps others from indexing.
     db.transaction(() => {

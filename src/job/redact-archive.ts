@@ -3,11 +3,12 @@ import { join } from "node:path"
 import { databasePath, withDatabase } from "../archive/database.ts"
 import { followVault } from "../archive/kept-notes.ts"
 import { dropPointers } from "../archive/pointers.ts"
+import { givenTexts, hasRestores, replaceGiven } from "../archive/queries/restores.ts"
 import { type RebuildOptions, rebuild } from "../archive/rebuild-views.ts"
 import { followRemoval } from "../archive/removal.ts"
 import { changingSessions, sessionFolder } from "../archive/session-files.ts"
-import { sources } from "../archive/source.ts"
-import { keptDatabases, removeKeptDatabases } from "../archive/traces.ts"
+import { keptDatabases, removeKeptDatabases } from "../archive/session-traces.ts"
+import { sources } from "../archive/view-sources.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import { filterText, type SecretSettings } from "../secrets/filter.ts"
 import { isMissing, messageOf, throwBusy } from "../util/errors.ts"
@@ -19,8 +20,8 @@ import { withCompactLock } from "../vault/compact-vault.ts"
 import { isSuperseded, vaultFile } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"
 import { redactCopy } from "../vault/redact-copy.ts"
-import { vaultFiles } from "../vault/walk.ts"
-import { learn } from "./learn.ts"
+import { vaultFiles } from "../vault/vault-files.ts"
+import { learn } from "./learn-secrets.ts"
 
 export interface RedactedCopy {
   /** Path below `vault/`, or `notes` for the source of our own transcripts. */
@@ -193,19 +194,12 @@ type Filter = (text: string) => string
 export function redactRestores(dataHome: string, filter: Filter, dryRun: boolean): number {
   if (!existsSync(databasePath(dataHome))) return 0
   return withDatabase(dataHome, { wait: 5000, readonly: dryRun, asItIs: true }, (db) => {
-    // Whoever is creating the database may not have come to its tables yet, or may have been killed before.
-    if (db.query("SELECT 1 FROM sqlite_schema WHERE name = 'restores'").get() === null) return 0
-    const found = db
-      .query<{ id: number; text: string }, []>("SELECT id, text FROM restores WHERE text <> ''")
-      .all()
-      .map(({ id, text }) => ({ id, text, filtered: filter(text) }))
-      .filter(({ text, filtered }) => text !== filtered)
-    if (!dryRun && found.length > 0) {
-      const update = db.query("UPDATE restores SET text = ? WHERE id = ?")
-      db.transaction(() => {
-        for (const { id, filtered } of found) update.run(filtered, id)
-      }).immediate()
-    }
+    if (!hasRestores(db)) return 0
+    const found = givenTexts(db).flatMap(({ id, text }) => {
+      const filtered = filter(text)
+      return filtered === text ? [] : [{ id, text: filtered }]
+    })
+    if (!dryRun && found.length > 0) replaceGiven(db, found)
     return found.length
   })
 }

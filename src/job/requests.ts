@@ -4,12 +4,12 @@
  */
 
 import { stringsOf } from "../transcript/json.ts"
-import { isAlive } from "../util/alive.ts"
 import { isMissing } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
 import { renameSync, rmSync, unlinkSync } from "../util/fs.ts"
 import { dropFile, fileNamesIn, hashName, readJson } from "../util/json-files.ts"
 import { join } from "../util/path.ts"
+import { isAlive } from "../util/process-alive.ts"
 
 export interface JobRequest {
   /** Transcripts to bring up to date. */

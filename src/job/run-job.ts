@@ -16,13 +16,13 @@ import { mkdirSync } from "../util/fs.ts"
 import { holdLockFile } from "../util/lock.ts"
 import { logError } from "../util/log.ts"
 import { vaultPath } from "../vault/layout.ts"
+import { Ground } from "./archive-gone.ts"
 import { Embedding } from "./embedding.ts"
 import { fillKnown } from "./fill-known.ts"
-import { Ground } from "./ground.ts"
+import { visitOf } from "./request-visits.ts"
 import { hasRequests, recoverRequests, takeRequests } from "./requests.ts"
 import { AFTER, BEFORE, PATIENCE, ROUND, type Round, runStages, type Start } from "./stages.ts"
-import { isAskedToStop, jobLock, STOPPED } from "./stop.ts"
-import { visitOf } from "./visits.ts"
+import { isAskedToStop, jobLock, STOPPED } from "./stop-job.ts"
 
 /** The job gives up after this long; the next hook starts another. */
 const LONGEST = 10 * 60_000

@@ -1,24 +1,24 @@
 /** What the background job does, in this order, and when each of it is due. */
-import { grown } from "../archive/behind.ts"
-import { markBehind } from "../archive/complete.ts"
+import { grown } from "../archive/backlog.ts"
+import { markBehind } from "../archive/completeness.ts"
 import type { Database } from "../archive/database.ts"
-import { drainSpool } from "../archive/drain.ts"
+import { drainSpool } from "../archive/drain-spool.ts"
 import { catchUp } from "../archive/indexing.ts"
-import { damageOf } from "../archive/replace.ts"
+import { damageOf } from "../archive/replace-database.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
 import { CtxError, isDamage, messageOf } from "../util/errors.ts"
 import { logError } from "../util/log.ts"
 import { compactWhenIdle } from "../vault/compact-vault.ts"
+import { allDue, probeDue } from "./due-work.ts"
 import type { Embedding } from "./embedding.ts"
 import { fillKnown } from "./fill-known.ts"
 import { resumeForgetting } from "./forget-steps.ts"
-import { learn } from "./learn.ts"
+import { learn } from "./learn-secrets.ts"
 import { preparePointers } from "./prepare-pointers.ts"
 import { resumeRedaction } from "./redact-archive.ts"
+import { ownVisit, pay, type Visit } from "./request-visits.ts"
 import type { Accepted } from "./requests.ts"
-import { allDue, probeDue } from "./sweep.ts"
-import { once, pay, type Visit } from "./visits.ts"
 
 /** How long to wait for other processes that have the database open, in ms. */
 export const PATIENCE = { wait: 5000, most: Number.POSITIVE_INFINITY }
@@ -96,7 +96,7 @@ export const ROUND: readonly Stage<Round>[] = [
     name: "grown",
     due: (round) => isSweep(round) && allDue(round.paths.stateHome, Date.now()),
     run: (round) => {
-      round.visits.push(once(grown(round.db)))
+      round.visits.push(ownVisit(grown(round.db)))
     },
   },
   {
@@ -155,7 +155,7 @@ function drain({ paths, end, visits }: Start): void {
   const transcripts = drained?.transcripts ?? []
   // What hooks recognised meanwhile they may not have been able to note.
   for (const path of transcripts) learn(paths, path)
-  if (transcripts.length > 0) visits.push(once(transcripts))
+  if (transcripts.length > 0) visits.push(ownVisit(transcripts))
 }
 
 /** Somebody has met damage, perhaps on a page that the job does not read. */

@@ -1,7 +1,7 @@
 /** Takes a transcript into the vault for work that nobody waits for. */
 import {
+  type CapturePlace,
   captureTranscript,
-  type Place,
   type Taken,
   type TakeOptions,
   UNHURRIED,
@@ -10,7 +10,7 @@ import { knownOf } from "../vault/known-values.ts"
 
 /** @param slice ms after which to stop; what is left is taken by the next call */
 export const takeSlice = (
-  place: Place,
+  place: CapturePlace,
   path: string,
   lastLine: TakeOptions["lastLine"],
   slice: number,

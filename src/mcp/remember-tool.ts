@@ -4,6 +4,7 @@ import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { keepNote } from "../archive/kept-notes.ts"
 import { notesSession } from "../archive/notes-session.ts"
 import { openForReading } from "../archive/open-for-reading.ts"
+import { handleOfPrompt } from "../archive/queries/turns.ts"
 import { filterText } from "../secrets/filter.ts"
 import { usageError } from "../util/errors.ts"
 import type { ServerTool, ServerWorld } from "./tool.ts"
@@ -55,12 +56,7 @@ function handleOf(text: string, world: ServerWorld): string | undefined {
     return undefined
   }
   try {
-    const row = db
-      .query<{ handle: string }, [string, string]>(
-        "SELECT handle FROM turns WHERE session = ? AND prompt = ?",
-      )
-      .get(notesSession(projectIn(world)), text)
-    return row?.handle
+    return handleOfPrompt(db, notesSession(projectIn(world)), text)
   } finally {
     db.close()
   }

@@ -6,12 +6,12 @@ import { existsSync, realpathSync } from "node:fs"
 import type { Database } from "../archive/database.ts"
 import { projectOf } from "../archive/project.ts"
 import type { Session } from "../archive/queries/sessions.ts"
-import { type Found, findByName, findSessionByName } from "../read/by-name.ts"
+import { findByName, findSessionByName, type TurnOrSession } from "../read/by-name.ts"
 import { CtxError, codeOf, EXIT, messageOf } from "../util/errors.ts"
 import type { ServerWorld } from "./tool.ts"
 
 /** @throws CtxError for a name that matches nothing, or several things */
-export const turnOrSession = (db: Database, word: string): Found => hinted(() => findByName(db, word))
+export const turnOrSession = (db: Database, word: string): TurnOrSession => hinted(() => findByName(db, word))
 
 /** @throws CtxError for a name that matches nothing, several things, or a turn */
 export const namedSession = (db: Database, word: string): Session => hinted(() => findSessionByName(db, word))

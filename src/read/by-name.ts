@@ -7,7 +7,7 @@ import { CtxError, EXIT, usageError } from "../util/errors.ts"
 import { cut, oneLine } from "../util/text.ts"
 import { type Turn, turnOf } from "./turn.ts"
 
-export type Found =
+export type TurnOrSession =
   | { readonly kind: "turn"; readonly turn: Turn }
   | { readonly kind: "session"; readonly session: Session }
 
@@ -20,7 +20,7 @@ const SHOWN = 5
  *
  * @throws CtxError exit 64 if the word is too short or ambiguous, exit 3 if it names nothing
  */
-export function findByName(db: Database, typed: string): Found {
+export function findByName(db: Database, typed: string): TurnOrSession {
   const word = plain(typed)
   const isHandle = word.startsWith(HANDLE_PREFIX)
   const bare = isHandle ? word.slice(HANDLE_PREFIX.length) : word
@@ -36,7 +36,7 @@ export function findByName(db: Database, typed: string): Found {
   if (turn !== undefined) return { kind: "turn", turn }
   const session = sessions.find(({ id }) => id === bare)
   if (session !== undefined) return { kind: "session", session }
-  const candidates: Found[] = [
+  const candidates: TurnOrSession[] = [
     ...turns.map((one) => ({ kind: "turn" as const, turn: one })),
     ...sessions.map((one) => ({ kind: "session" as const, session: one })),
   ]
@@ -73,7 +73,7 @@ function sessionsNamed(db: Database, word: string): Session[] {
   return whole.length > 0 ? whole : found
 }
 
-function ambiguous(word: string, candidates: readonly Found[]): CtxError {
+function ambiguous(word: string, candidates: readonly TurnOrSession[]): CtxError {
   const names = candidates
     .slice(0, SHOWN)
     .map((found) =>

@@ -1,8 +1,8 @@
 /** The turns before and after a given one in its session. */
 import type { Database } from "../archive/database.ts"
-import { filesOf, type TouchedFile } from "../archive/queries/files.ts"
+import { filesOf, type TouchedFile } from "../archive/queries/touched-files.ts"
 import { turnsBetween } from "../archive/queries/turns.ts"
-import type { TakenBack } from "../archive/taken-back.ts"
+import type { TakenBack } from "../archive/taken-back-mark.ts"
 import { type Turn, turnOf } from "./turn.ts"
 
 export interface TimelineTurn

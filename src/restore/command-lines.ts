@@ -1,9 +1,10 @@
 /** Renders commands for a restore: some at length, and the beginnings of all others. Pure. */
+
+import { isBare, vocabulary } from "./command-vocabulary.ts"
 import { diverse } from "./diverse-commands.ts"
 import type { Held } from "./known-context.ts"
 import type { Fact } from "./material.ts"
 import { code } from "./quote.ts"
-import { isBare, vocabulary } from "./vocabulary.ts"
 
 /** Share of the room reserved for the beginnings of the others. */
 const ALSO_SHARE = 0.3

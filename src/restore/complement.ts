@@ -3,7 +3,7 @@ import { isDemand } from "../agents/claude-code/host-refusals.ts"
 import { commandLines, ended } from "./command-lines.ts"
 import type { Held } from "./known-context.ts"
 import type { Fact, Facts } from "./material.ts"
-import { pack } from "./pack.ts"
+import { pack } from "./pack-names.ts"
 import type { Page } from "./page.ts"
 import { quoteInert } from "./quote.ts"
 

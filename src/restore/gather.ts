@@ -8,21 +8,21 @@ import {
   lastRun,
   successesSince,
 } from "../archive/queries/calls.ts"
-import { timesChanged, turnsWithChanges } from "../archive/queries/files.ts"
 import { notesIn } from "../archive/queries/notes.ts"
 import type { Scope } from "../archive/queries/scope.ts"
 import { aboutSession, archivedOf, keptNotes } from "../archive/queries/sessions.ts"
+import { timesChanged, turnsWithChanges } from "../archive/queries/touched-files.ts"
 import { countTurns, latestTurns, type TurnLine } from "../archive/queries/turns.ts"
 import { openTodos, parseTodos } from "../archive/todos.ts"
 import { cut } from "../util/text.ts"
 import { endsWithAnswer, filesShownAgain } from "./host-keeps.ts"
-import type { Brief, CommandRun, FileInFlight, Material, Quote } from "./material.ts"
-import { movesOfSession, whereNow } from "./moved.ts"
+import type { Brief, CommandOutcome, FileInFlight, Material, Quote } from "./material.ts"
+import { movesOfSession, whereNow } from "./moved-files.ts"
 import { belowFolder } from "./paths.ts"
 import { gatherFacts } from "./ranked-facts.ts"
 import { gatherRelated } from "./related-lines.ts"
 import { scopeOf } from "./restore-scope.ts"
-import { runsAgain, typed } from "./typed.ts"
+import { runsAgain, typed } from "./typed-command.ts"
 
 const MOST_TURNS = 60
 /** More than there is room for, since the new context may already contain some. */
@@ -151,14 +151,14 @@ function filesInFlight(db: Database, scope: Scope, cwd: string | undefined): Fil
   }))
 }
 
-function asRun(row: LastRun | undefined): CommandRun | undefined {
+function asRun(row: LastRun | undefined): CommandOutcome | undefined {
   if (row === undefined) return undefined
   const { command, handle } = row
   return { command, exitCode: row.exitCode ?? undefined, error: row.error ?? "", handle }
 }
 
 /** The last command that failed, unless it has succeeded since, even with its output redirected elsewhere. */
-function failingCommand(db: Database, scope: Scope): CommandRun | undefined {
+function failingCommand(db: Database, scope: Scope): CommandOutcome | undefined {
   const row = lastRun(db, scope, 1)
   if (row === undefined) return undefined
   const failed = typed(row.command)

@@ -22,7 +22,7 @@ export interface FileInFlight {
   readonly handle: string
 }
 
-export interface CommandRun {
+export interface CommandOutcome {
   readonly command: string
   readonly exitCode: number | undefined
   readonly error: string
@@ -98,9 +98,9 @@ export interface Material extends Brief {
   /** What the model said in its last message, if anything. Newer hosts keep that message. */
   readonly lastAnswer: string | undefined
   /** The last command that failed and has not succeeded since. */
-  readonly failing: CommandRun | undefined
-  readonly good: CommandRun | undefined
+  readonly failing: CommandOutcome | undefined
+  readonly good: CommandOutcome | undefined
   readonly facts: Facts
-  /** What the model said during its turns, newest first, if there are few turns. Read separately (steps.ts). */
+  /** What the model said during its turns, newest first, if there are few turns. Read separately (said-during-turns.ts). */
   readonly steps?: readonly Quote[]
 }

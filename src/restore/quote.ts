@@ -2,7 +2,7 @@
 import { errorLinesIn } from "../transcript/error-lines.ts"
 import { cut, oneLine } from "../util/text.ts"
 import { inert, neutral, visible } from "./neutral.ts"
-import { withoutFolder } from "./typed.ts"
+import { withoutFolder } from "./typed-command.ts"
 
 /** How many characters are examined per character shown; the rest would be cut off anyway. */
 const LOOKED_AT = 20

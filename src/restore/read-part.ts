@@ -2,7 +2,7 @@
  * Reads files that are not ours: never more than asked for, never a pipe or device. A file that cannot be read counts
  * as missing.
  */
-import { readExactly } from "../vault/file.ts"
+import { readExactly } from "../vault/copy-file.ts"
 import { withSource } from "../vault/source-file.ts"
 
 /** The text of a file of at most `most` bytes; undefined for any other. */

@@ -6,7 +6,7 @@ import { MARK, TELLS } from "../agents/claude-code/context-arrived.ts"
 import { stringsIn } from "../agents/claude-code/tool-input.ts"
 import type { TranscriptRecord } from "../transcript/types.ts"
 import { atLeast } from "../util/version.ts"
-import { HELD_KINDS, Present } from "./present.ts"
+import { HELD_KINDS, Present } from "./conversation-facts.ts"
 import { type HeldKind, holderOf, shortNames } from "./summary-holds.ts"
 
 export interface KindCounts {

@@ -14,7 +14,7 @@ import {
   vectorsBeside,
 } from "../archive/vectors.ts"
 import { HASHED_ID } from "../embed/hashed-words.ts"
-import type { Clue } from "../search/clues.ts"
+import type { Clue } from "../search/clue-words.ts"
 import { FOCUSED, type Gate, placeOf, type RelatedTurn, relatedTurns } from "../search/related-turns.ts"
 import { codeOf } from "../util/errors.ts"
 import type { RelatedLine } from "./material.ts"
@@ -30,7 +30,7 @@ const COMPARED = 8
 const SPARE = 3
 
 /** What turns of other sessions should be about. */
-export interface Subject {
+interface Subject {
   /** The user's own words, given for this purpose; turns about them come first. */
   readonly focus?: string | undefined
   /** What the session is about now. */

@@ -6,7 +6,7 @@ import { atLeast } from "../util/version.ts"
 import { complement } from "./complement.ts"
 import { type Held, heldIn } from "./known-context.ts"
 import {
-  type CommandRun,
+  type CommandOutcome,
   type Fact,
   type Facts,
   LEAST_TURNS,
@@ -27,7 +27,7 @@ export interface RenderOptions {
   readonly budget: number
   /** The host's own summary; what it contains is not repeated. */
   readonly summary: string
-  /** What the host itself adds to the new context; see host-memory.ts and reshown.ts. */
+  /** What the host itself adds to the new context; see host-memory.ts and reshown-by-host.ts. */
   readonly standing?: string
   /**
    * Whether a plugin answered the compaction instead of the host. Then nothing is shown again, and what the plugin
@@ -214,7 +214,11 @@ function withoutTold({ facts, failing, good }: Material, page: Page): Facts {
   }
 }
 
-function commandLine({ command, exitCode, error, handle }: CommandRun, shown: number, most: number): string {
+function commandLine(
+  { command, exitCode, error, handle }: CommandOutcome,
+  shown: number,
+  most: number,
+): string {
   const exit = exitCode === undefined ? "" : `, exit ${exitCode}`
   const output = error === "" ? "" : ` → ${errorIn(error, most)}`
   return `${commandIn(command, shown)}${output} (${HANDLE_PREFIX}${handle}${exit})`

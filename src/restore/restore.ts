@@ -5,8 +5,8 @@ import { standingText } from "./host-memory.ts"
 import { type HostPlaces, hostSettings } from "./host-settings.ts"
 import type { Facts, RelatedLine } from "./material.ts"
 import { type RenderOptions, renderRestore } from "./render.ts"
-import { reshownText, type Shown } from "./reshown.ts"
-import { stepsOf } from "./steps.ts"
+import { reshownText, type Shown } from "./reshown-by-host.ts"
+import { stepsOf } from "./said-during-turns.ts"
 
 export interface Restore {
   /** `""`: there is nothing to give back, or no room for it. */

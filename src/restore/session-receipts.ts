@@ -2,7 +2,8 @@
  * Receipts of archived sessions. They are derived from the vault whenever they are asked for, so they cannot go stale.
  */
 import type { Database } from "../archive/database.ts"
-import { boundariesIn, compactedSessions, givenAfterCompactions } from "../archive/queries/restores.ts"
+import { boundariesIn, compactedSessions } from "../archive/queries/boundaries.ts"
+import { givenAfterCompactions } from "../archive/queries/restores.ts"
 import { recordsFrom } from "../archive/records.ts"
 import { transcriptsOf } from "../archive/transcript-rows.ts"
 import { vaultFile } from "../vault/layout.ts"

@@ -3,7 +3,7 @@
  * so a common word costs no more in an archive of a million messages than in one of a hundred thousand.
  */
 import type { Database } from "../archive/database.ts"
-import { newestMatches } from "../archive/queries/words.ts"
+import { newestMatches } from "../archive/queries/word-matches.ts"
 import { allOf, anyOf, wordExpression } from "./fts-expression.ts"
 import type { Filter } from "./narrowing.ts"
 import type { Term } from "./parse-query.ts"

@@ -1,11 +1,11 @@
 /** Chooses the copies that a search of the vault reads, and says what must not be read in them. */
 import type { Database } from "../archive/database.ts"
-import { sessionOfCopy } from "../archive/source.ts"
 import { allCopies } from "../archive/transcript-rows.ts"
+import { sessionOfCopy } from "../archive/view-sources.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"
 import { type Forgotten, forgottenOf } from "../vault/tombstones.ts"
-import { vaultFiles } from "../vault/walk.ts"
+import { vaultFiles } from "../vault/vault-files.ts"
 import type { Narrowing } from "./narrowing.ts"
 
 export interface ColdCopy {

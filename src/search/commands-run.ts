@@ -1,7 +1,7 @@
 /** How commands were run: each command with its runs, how the last one ended, and where. */
 import type { Database } from "../archive/database.ts"
 import { runsOfCommands, type ShellRun } from "../archive/queries/calls.ts"
-import { type TakenBack, takenBackOf } from "../archive/taken-back.ts"
+import { type TakenBack, takenBackOf } from "../archive/taken-back-mark.ts"
 import { errorLinesIn } from "../transcript/error-lines.ts"
 import { wordSet } from "../util/words.ts"
 import { hasWord } from "./fts-expression.ts"

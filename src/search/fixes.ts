@@ -2,7 +2,7 @@
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { type CallInTurn, callsAfter, failedCall } from "../archive/queries/calls.ts"
-import { type TakenBack, takenBackOf } from "../archive/taken-back.ts"
+import { type TakenBack, takenBackOf } from "../archive/taken-back-mark.ts"
 import type { WholeCalls } from "./whole-calls.ts"
 
 /** `takenBack` is that of the turn of the error. */

@@ -31,7 +31,7 @@ export const anyOf = (expressions: readonly string[]): string => expressions.joi
  *
  * @returns undefined when any message may fulfil it
  */
-export function expressionOf(node: Node): string | undefined {
+export function ftsExpression(node: Node): string | undefined {
   switch (node.kind) {
     case "words":
     case "phrase":
@@ -42,13 +42,13 @@ export function expressionOf(node: Node): string | undefined {
       return quoted(mark[node.field](node.value))
     case "and": {
       const [no, yes] = [node.nodes.filter(isNot), node.nodes.filter((one) => !isNot(one))]
-      const wanted = allOf(yes.map(expressionOf))
-      const unwanted = no.flatMap((one) => (isExact(one.node) ? (expressionOf(one.node) ?? []) : []))
+      const wanted = allOf(yes.map(ftsExpression))
+      const unwanted = no.flatMap((one) => (isExact(one.node) ? (ftsExpression(one.node) ?? []) : []))
       if (wanted === undefined || unwanted.length === 0) return wanted
       return `(${wanted}) NOT (${unwanted.map((one) => `(${one})`).join(" OR ")})`
     }
     case "or": {
-      const each = node.nodes.map(expressionOf)
+      const each = node.nodes.map(ftsExpression)
       return each.includes(undefined) ? undefined : each.map((one) => `(${one})`).join(" OR ")
     }
     case "not":

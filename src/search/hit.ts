@@ -1,14 +1,14 @@
 /** Builds what is shown of a ranked turn: its best message, and enough of the turn to know what it was about. */
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
-import { lastAnswers, type Place, type RankRow } from "../archive/queries/messages.ts"
+import { lastAnswers, type MessagePlace, type RankRow } from "../archive/queries/messages.ts"
 import { type FoundRow, foundRows } from "../archive/queries/turns.ts"
-import { type TakenBack, takenBackOf } from "../archive/taken-back.ts"
+import { type TakenBack, takenBackOf } from "../archive/taken-back-mark.ts"
 import { cut, oneLine } from "../util/text.ts"
 import type { Candidates, Weighted } from "./candidates.ts"
 import { roomOfHits, shareOut } from "./hit-budget.ts"
 import type { MessageTexts } from "./message-text.ts"
-import { type Part, passagesOf } from "./passages.ts"
+import { passagesOf, type SearchedMessage } from "./passages.ts"
 import type { Ranked } from "./rank.ts"
 import { type Snippet, type Sought, snippetOf, soughtBy } from "./snippet.ts"
 
@@ -171,7 +171,7 @@ const ANSWER = 2
  *
  * @param answer the whole last answer, if known
  */
-function partsOf(row: FoundRow, text: string, answer: string | undefined): Part[] {
+function partsOf(row: FoundRow, text: string, answer: string | undefined): SearchedMessage[] {
   // The views keep a shortened answer; its beginning identifies it.
   const opening = withoutMark(row.answer.slice(0, 200))
   const isAnswer = opening !== "" && text.startsWith(opening)
@@ -185,7 +185,7 @@ function partsOf(row: FoundRow, text: string, answer: string | undefined): Part[
 
 /** One excerpt of each text; for the prompt and the answer, their beginnings. */
 function piecesOf(
-  [text, prompt, answer, ...others]: readonly Part[],
+  [text, prompt, answer, ...others]: readonly SearchedMessage[],
   sought: Sought,
   room: number,
 ): Snippet[] {
@@ -212,7 +212,7 @@ function foundIn(row: FoundRow, texts: MessageTexts) {
 }
 
 /** Where the message's line is; undefined when the turn was found as a whole. */
-function placeOf({ message: id, copy, offset, length, role, session }: FoundRow): Place | undefined {
+function placeOf({ message: id, copy, offset, length, role, session }: FoundRow): MessagePlace | undefined {
   if (id === null || copy === null || offset === null || length === null || role === null) return undefined
   return { id, copy, offset, length, role, session }
 }

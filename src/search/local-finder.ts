@@ -3,7 +3,7 @@ import type { Database } from "../archive/database.ts"
 import type { WholeTurn } from "../read/turn.ts"
 import type { CopyReaders } from "../vault/reader.ts"
 import type { Finder } from "./finder.ts"
-import { type Found, type SearchRequest, search } from "./search-turns.ts"
+import { type FoundTurns, type SearchRequest, search } from "./search-turns.ts"
 
 export class LocalFinder implements Finder {
   readonly #db: Database
@@ -16,7 +16,7 @@ export class LocalFinder implements Finder {
     this.#readers = readers
   }
 
-  find(request: SearchRequest): Found {
+  find(request: SearchRequest): FoundTurns {
     return search(this.#db, this.#dataHome, request, this.#readers)
   }
 

@@ -1,13 +1,13 @@
 /** Reads the text of a message, as a search sees it, from the vault. */
 import { partsOfLine } from "../agents/claude-code/decode.ts"
 import type { Database } from "../archive/database.ts"
-import { type Place, placesOf } from "../archive/queries/messages.ts"
+import { type MessagePlace, placesOf } from "../archive/queries/messages.ts"
 import { toolsIn } from "../archive/tool-name.ts"
 import { searchable } from "../transcript/searchable.ts"
 import { vaultFile } from "../vault/layout.ts"
 import type { CopyReader, CopyReaders } from "../vault/reader.ts"
 
-export interface MessageText {
+interface MessageText {
   readonly text: string
   readonly role: string
   /** As the host wrote it. */
@@ -42,7 +42,7 @@ export class MessageTexts {
    *
    * @param others ids of messages whose places are not known yet
    */
-  load(places: readonly Place[], others: readonly number[] = []): void {
+  load(places: readonly MessagePlace[], others: readonly number[] = []): void {
     const all = others.length === 0 ? places : [...places, ...placesOf(this.#db, others)]
     const lastFirst = all.toSorted((a, b) =>
       a.copy < b.copy ? -1 : a.copy > b.copy ? 1 : b.offset - a.offset,
@@ -56,8 +56,8 @@ export class MessageTexts {
     }
   }
 
-  #textAt(place: Place | undefined): MessageText | undefined {
-    const line = place && lineAt(this.#dataHome, this.readers, place)
+  #textAt(place: MessagePlace | undefined): MessageText | undefined {
+    const line = place && lineInVault(this.#dataHome, this.readers, place)
     if (place === undefined || line === undefined) return undefined
     const { parts, uuid } = partsOfLine(line)
     const said = parts.filter(({ kind }) => kind !== "title")
@@ -77,10 +77,10 @@ export class MessageTexts {
 }
 
 /** @returns undefined when the vault does not hold it any more */
-export function lineAt(
+export function lineInVault(
   dataHome: string,
   readers: CopyReaders,
-  { copy, offset, length }: Place,
+  { copy, offset, length }: MessagePlace,
 ): string | undefined {
   try {
     return utf8.decode(readers.of(vaultFile(dataHome, copy)).readLine(offset, offset + length))

@@ -1,9 +1,9 @@
 /** What a search is restricted to. The index decides what its marks cover, and a check of each row the rest. */
 import type { Database } from "../archive/database.ts"
 import { type Condition, messagesWhere, pathNamed } from "../archive/queries/condition.ts"
-import { turnsTouching } from "../archive/queries/files.ts"
 import { projectId } from "../archive/queries/projects.ts"
 import { spanOfSessions } from "../archive/queries/sessions.ts"
+import { turnsTouching } from "../archive/queries/touched-files.ts"
 import { mark } from "../archive/word-index.ts"
 import { resolve } from "../util/path.ts"
 import { allOf, anyOf, quoted } from "./fts-expression.ts"

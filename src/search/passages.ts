@@ -2,15 +2,15 @@
 import {
   beginning,
   ending,
-  type Place,
   placesIn,
   quickPlacesOf,
   type Snippet,
   type Sought,
+  type WordPlace,
 } from "./snippet.ts"
 
 /** A message of the turn. */
-export interface Part {
+export interface SearchedMessage {
   readonly text: string
   /** Whether a human or the model said it. */
   readonly isProse: boolean
@@ -74,7 +74,7 @@ interface Piece {
  *
  * @param room UTF-16 units for all pieces together
  */
-export function passagesOf(parts: readonly Part[], sought: Sought, room: number): Snippet[] {
+export function passagesOf(parts: readonly SearchedMessage[], sought: Sought, room: number): Snippet[] {
   const weights = [...sought.words.values(), ...sought.prefixes.map(() => 1)]
   const places = parts.map(({ text, isFound }) => (isFound ? placesIn : quickPlacesOf)(text, sought))
   let all = 0
@@ -89,9 +89,9 @@ export function passagesOf(parts: readonly Part[], sought: Sought, room: number)
 /** Cuts a text into pieces and rates what each is worth beyond its words. */
 function addPieces(
   pieces: Piece[],
-  { text, isProse, isLast }: Part,
+  { text, isProse, isLast }: SearchedMessage,
   part: number,
-  places: readonly Place[],
+  places: readonly WordPlace[],
   weights: readonly number[],
 ): void {
   const read = isProse ? READ : READ_OTHER
@@ -129,7 +129,7 @@ function addPieces(
 /** For each part, the pieces to show, in the order of the text. */
 function chosen(
   pieces: readonly Piece[],
-  parts: readonly Part[],
+  parts: readonly SearchedMessage[],
   weights: readonly number[],
   room: number,
 ): Span[][] {
@@ -173,7 +173,7 @@ function chosen(
   return shown.map((spans, part) => (spans.length === 1 && isTool(parts[part]!, spans[0]!) ? [] : spans))
 }
 
-const isTool = ({ text, isProse }: Part, { from, to }: Span): boolean =>
+const isTool = ({ text, isProse }: SearchedMessage, { from, to }: Span): boolean =>
   !isProse && from === 0 && TOOL.test(text.slice(from, to))
 
 interface Span {
@@ -182,7 +182,7 @@ interface Span {
 }
 
 /** Joins the pieces, with an ellipsis where something is left out. */
-function joined(text: string, spans: readonly Span[], places: readonly Place[]): Snippet {
+function joined(text: string, spans: readonly Span[], places: readonly WordPlace[]): Snippet {
   const marks: [number, number][] = []
   let out = ""
   let done = 0

@@ -6,10 +6,10 @@
  */
 import type { Database } from "../archive/database.ts"
 import { spokenTurns } from "../archive/queries/turns.ts"
-import { matches } from "../archive/queries/words.ts"
+import { matches } from "../archive/queries/word-matches.ts"
 import { mark } from "../archive/word-index.ts"
 import { wordSet } from "../util/words.ts"
-import { type Clue, cluesOf } from "./clues.ts"
+import { type Clue, cluesOf } from "./clue-words.ts"
 
 export interface RelatedTurn {
   readonly turn: number

@@ -1,12 +1,12 @@
 /** Turns a query and filters into hits. Reads the index, the rows of a shortlist, and the texts of what is shown. */
 import type { Database } from "../archive/database.ts"
 import { population, type RankRow, rankRows, type TimedRow } from "../archive/queries/messages.ts"
-import { matchesAmong } from "../archive/queries/words.ts"
+import { matchesAmong } from "../archive/queries/word-matches.ts"
 import type { CopyReaders } from "../vault/reader.ts"
 import { type Candidates, candidatesOf } from "./candidates.ts"
 import type { FinderRequest, FinderResult } from "./finder.ts"
-import { allOf, expressionOf, isExact, needsWord, wordsGivenBy } from "./fts-expression.ts"
-import { fuse, type Similar } from "./fuse.ts"
+import { allOf, ftsExpression, isExact, needsWord, wordsGivenBy } from "./fts-expression.ts"
+import { fuse, type Similar } from "./fuse-rankings.ts"
 import { hitsOf } from "./hit.ts"
 import { MessageTexts } from "./message-text.ts"
 import { type Filter, filterOf, type Narrowing } from "./narrowing.ts"
@@ -25,7 +25,7 @@ export interface SearchRequest extends FinderRequest {
   readonly byWords?: boolean | undefined
 }
 
-export interface Found extends FinderResult {
+export interface FoundTurns extends FinderResult {
   /** Ids of all turns that were found, best first. */
   readonly turns: readonly number[]
 }
@@ -43,7 +43,12 @@ export const NEAREST = 100
  */
 const CHECKED = [250, 2500] as const
 
-export function search(db: Database, dataHome: string, request: SearchRequest, readers: CopyReaders): Found {
+export function search(
+  db: Database,
+  dataHome: string,
+  request: SearchRequest,
+  readers: CopyReaders,
+): FoundTurns {
   const texts = new MessageTexts(db, dataHome, readers)
   const ranking = rankedIn(db, texts, request)
   const { turns, candidates, rows, isFused, isLoose = false, isMoreLeft = () => false } = ranking
@@ -144,7 +149,7 @@ export function bestMessages(db: Database, query: string, narrowing: Narrowing, 
 const NOTHING: Candidates = { terms: [], masks: new Uint32Array(0), ids: [] }
 
 function candidatesFor(db: Database, query: Query, filter: Filter): Candidates {
-  const required = query.must === undefined ? undefined : expressionOf(query.must)
+  const required = query.must === undefined ? undefined : ftsExpression(query.must)
   const given = new Set(wordsGivenBy(query.must))
   const expression = allOf([required, filter.expression])
   const isOpen = query.isStrict && query.must !== undefined && !needsWord(query.must)

@@ -60,7 +60,7 @@ export function snippetOf(text: string, sought: Sought, room: number): Snippet {
   }
 }
 
-export interface Place {
+export interface WordPlace {
   readonly at: number
   readonly length: number
   /** Which of the sought words are here, one bit each. */
@@ -68,7 +68,7 @@ export interface Place {
   readonly weight: number
 }
 
-export function placesIn(text: string, sought: Sought): Place[] {
+export function placesIn(text: string, sought: Sought): WordPlace[] {
   if (sought.words.size + sought.prefixes.length === 0) return []
   const places = quickPlacesOf(text, sought)
   if (places.length > 0) return places
@@ -79,13 +79,13 @@ export function placesIn(text: string, sought: Sought): Place[] {
  * Places where a word begins as it was sought. Uses no regular expression: compiling one takes longer than looking for
  * each word.
  */
-export function quickPlacesOf(text: string, sought: Sought): Place[] {
+export function quickPlacesOf(text: string, sought: Sought): WordPlace[] {
   const lower = text.toLowerCase()
   // Lower-casing changed the length, so positions no longer match.
   if (lower.length !== text.length) return []
   const needles = [...sought.words.keys(), ...sought.prefixes, ...(sought.typed ?? [])]
   const next = needles.map((needle) => placeAfter(lower, needle, 0))
-  const places: Place[] = []
+  const places: WordPlace[] = []
   for (let looks = 0; looks < MOST_LOOKS && places.length < MOST_PLACES; looks++) {
     const at = Math.min(...next)
     if (at === NOWHERE) break
@@ -116,7 +116,7 @@ function placeAfter(text: string, word: string, from: number): number {
   return NOWHERE
 }
 
-function placeOf({ words: found, at, length }: Name, { words, prefixes }: Sought): Place | undefined {
+function placeOf({ words: found, at, length }: Name, { words, prefixes }: Sought): WordPlace | undefined {
   let weight = Number.NEGATIVE_INFINITY
   let bits = 0
   let bit = 1
@@ -139,7 +139,7 @@ function placeOf({ words: found, at, length }: Name, { words, prefixes }: Sought
 }
 
 /** Start of the piece with the greatest weight of different words. */
-export function beginning(text: string, places: readonly Place[], room: number): number {
+export function beginning(text: string, places: readonly WordPlace[], room: number): number {
   let best = 0
   let bestWeight = -1
   for (let first = 0; first < places.length; first++) {

@@ -1,8 +1,8 @@
 /** Files related to a topic, found through the turns about it; and the turns that touched a file. */
 import type { Database } from "../archive/database.ts"
 import { pathNamed } from "../archive/queries/condition.ts"
-import { type FileOfTurn, filesWithTurn, type PathIn, touchRows } from "../archive/queries/files.ts"
-import { type TakenBack, takenBackOf } from "../archive/taken-back.ts"
+import { type FileOfTurn, filesWithTurn, type PathIn, touchRows } from "../archive/queries/touched-files.ts"
+import { type TakenBack, takenBackOf } from "../archive/taken-back-mark.ts"
 import { withSlashes } from "../transcript/windows-path.ts"
 import { wordSet } from "../util/words.ts"
 import { hasWord } from "./fts-expression.ts"

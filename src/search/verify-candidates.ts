@@ -6,7 +6,7 @@
  * those of one transcript together. A line is decoded only when it may match.
  */
 import type { Database } from "../archive/database.ts"
-import { type Place, placesOf } from "../archive/queries/messages.ts"
+import { type MessagePlace, placesOf } from "../archive/queries/messages.ts"
 import type { Stretch } from "../vault/reader.ts"
 import { fulfils } from "./fts-expression.ts"
 import type { MessageTexts } from "./message-text.ts"
@@ -40,7 +40,7 @@ export function verified(
   const mayFulfil = lineMayFulfil(must)
   const kept: number[] = []
   const rows = placesOf(db, candidates)
-  const places = new Map<number, Place>()
+  const places = new Map<number, MessagePlace>()
   for (let n = 0; n < rows.length; n++) places.set(rows[n]!.id, rows[n]!)
   /** The last frames, one per copy. */
   const held = new Map<string, Stretch>()

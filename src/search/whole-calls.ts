@@ -7,7 +7,7 @@ import { placesOf } from "../archive/queries/messages.ts"
 import type { Part } from "../transcript/types.ts"
 import { oneLine } from "../util/text.ts"
 import type { CopyReaders } from "../vault/reader.ts"
-import { lineAt } from "./message-text.ts"
+import { lineInVault } from "./message-text.ts"
 
 export class WholeCalls {
   readonly #db: Database
@@ -48,7 +48,7 @@ export class WholeCalls {
 
   #partsOf(message: number | null): readonly Part[] {
     const [place] = message === null ? [] : placesOf(this.#db, [message])
-    const line = place && lineAt(this.#dataHome, this.#readers, place)
+    const line = place && lineInVault(this.#dataHome, this.#readers, place)
     return line === undefined ? [] : partsOfLine(line).parts
   }
 }

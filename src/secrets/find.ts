@@ -6,12 +6,12 @@
  */
 import { findEncoded } from "./base64.ts"
 import { type AddSpan, findKeys } from "./blocks.ts"
-import { look, tick } from "./clock.ts"
 import { ECHOED, INTRODUCTIONS, SPOKEN, urlGate } from "./introductions.ts"
 import { assignments, options, otherKeys, speech, urls } from "./rules.ts"
-import type { Seek, Sought } from "./seek.ts"
-import type { Value } from "./text.ts"
+import type { Seek, SequencePlaces } from "./seek.ts"
+import { look, tick } from "./time-limit.ts"
 import { findTokens } from "./tokens.ts"
+import type { Value } from "./value-end.ts"
 import { hasFewer } from "./variety.ts"
 
 let addresses: RegExp | undefined
@@ -88,7 +88,7 @@ function isExample(value: string): boolean {
   return hasFewer(4, value.slice(-16)) && !value.includes("*")
 }
 
-function findValues(text: string, sought: Sought, add: AddSpan): void {
+function findValues(text: string, sought: SequencePlaces, add: AddSpan): void {
   sought.eachWord((start, end) => {
     tick()
     const value = mayBeNamed(text, start, end) ? assignments().valueAt(text, start) : undefined

@@ -2,6 +2,8 @@
  * What joins a name and its value: an operator, a comma in a call, a bar in a table, a verb in a sentence. Read by hand,
  * since a hook comes here often, and compiling a regular expression costs more than reading a hundred names. Pure.
  */
+
+import { isBlankUnit, isBreak, isQuote, pastBlanks, pastMarks } from "./value-end.ts"
 import {
   pastDump,
   pastElement,
@@ -12,8 +14,7 @@ import {
   pastParticiple,
   pastSchema,
   pastVariable,
-} from "./apart.ts"
-import { isBlank, isBreak, isQuote, pastBlanks, pastMarks } from "./text.ts"
+} from "./values-apart.ts"
 
 /**
  * `assigned`: by an operator. `quoted`: only a value in quotation marks may follow. `named`: the name itself is a value,
@@ -257,6 +258,6 @@ function afterBlank(text: string, close: number, at: number): Joint | undefined 
     named(text, close) ??
     element(text, at) ??
     typed(text, at) ??
-    (isBlank(first) ? undefined : { how: "spaced", at })
+    (isBlankUnit(first) ? undefined : { how: "spaced", at })
   )
 }

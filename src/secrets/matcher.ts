@@ -10,7 +10,7 @@ export interface Match {
 }
 
 /** What a search may see of a text. */
-export interface Window {
+interface Window {
   readonly text: string
   /** Where the text begins and ends for `^` and `$`. */
   readonly start: number

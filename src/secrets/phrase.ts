@@ -1,7 +1,7 @@
 /** Passphrases of several words, where no quotation marks say where they end. Pure. */
-import { isWords } from "./chosen.ts"
-import type { Value } from "./text.ts"
+import { isWords } from "./chosen-values.ts"
 import { isPhrase } from "./value.ts"
+import type { Value } from "./value-end.ts"
 
 /** Several words of random letters, as app passwords of Google and some passphrases are. */
 const phrase = (): RegExp =>

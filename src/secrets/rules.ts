@@ -13,7 +13,7 @@ export const formats = (): typeof import("./formats/table.ts") => require("./for
 export const assignments = (): typeof import("./assignment.ts") => require("./assignment.ts")
 
 /** Values after commands, headers and statements. */
-export const options = (): typeof import("./options.ts") => require("./options.ts")
+export const options = (): typeof import("./introduced-values.ts") => require("./introduced-values.ts")
 
 /** Values in sentences. */
 export const speech = (): typeof import("./speech.ts") => require("./speech.ts")

@@ -1,7 +1,7 @@
 /** Where the fixed sequences of characters stand that the filter looks for. Pure. */
 import { wordGate } from "./introductions.ts"
 
-export interface Sought {
+export interface SequencePlaces {
   /** Where each occurrence of the sequence begins, in order. Sequences are those of the lists that sweep.ts names. */
   places(sequence: string): readonly number[]
   /** Calls `examine` with start and end of each match of the gate for words; it returns where to look for the next. */
@@ -9,7 +9,7 @@ export interface Sought {
 }
 
 /** @param bytes what `text` was made from, one character per byte */
-export type Seek = (bytes: Buffer, text: string) => Sought
+export type Seek = (bytes: Buffer, text: string) => SequencePlaces
 
 const NONE: readonly number[] = []
 let gate: RegExp | undefined

@@ -1,6 +1,7 @@
 /** Finds passwords and keys in sentences of languages whose words for them are not found in code. Pure. */
-import { bareAt, quotedAt, type Value } from "./text.ts"
+
 import { isMixed, isPlaceholder, isRandom } from "./value.ts"
+import { bareAt, quotedAt, type Value } from "./value-end.ts"
 
 /** Up to three words, then what joins a value: a colon, a dash, a blank, or a word for "is". */
 const joint = (): RegExp =>

@@ -8,10 +8,10 @@
 import { HEADS, LITERALS, MIDDLES, ORDINARY, plainGate, WORDS } from "./anchors.ts"
 import { afterEscape, isAlphanumeric, isBeginning, wordBefore } from "./beginning.ts"
 import type { AddSpan } from "./blocks.ts"
-import { tick } from "./clock.ts"
 import { PLUS } from "./introductions.ts"
 import { formats } from "./rules.ts"
-import type { Sought } from "./seek.ts"
+import type { SequencePlaces } from "./seek.ts"
+import { tick } from "./time-limit.ts"
 
 /**
  * Matches up to a separator with a long rest, which one position in a thousand has. The groups of a UUID are the most
@@ -24,7 +24,7 @@ type Found = ReturnType<ReturnType<typeof formats>["spanAt"]>
 
 let gates: { separated: RegExp; plain: RegExp } | undefined
 
-export function findTokens(text: string, { places }: Sought, add: AddSpan): void {
+export function findTokens(text: string, { places }: SequencePlaces, add: AddSpan): void {
   gates ??= { separated: separatedGate(), plain: plainGate() }
   findSeparated(text, gates.separated, add)
   findPlain(text, gates.plain, add)

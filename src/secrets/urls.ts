@@ -1,7 +1,7 @@
 /** Finds the passwords, tokens and secret paths in addresses. Pure. */
-import { isChosen } from "./chosen.ts"
-import type { Value } from "./text.ts"
+import { isChosen } from "./chosen-values.ts"
 import { isPlaceholder, isRandom, wordiness } from "./value.ts"
+import type { Value } from "./value-end.ts"
 
 const authority = (): RegExp => /:\/\/([^\s"'`\\/<>?#]{1,512})/y
 /** A password with a slash, question mark or number sign, which should be encoded there but often is not. */

@@ -3,7 +3,7 @@
  * must be a mistake uses the same words; the difference is whether they address the model. Pure.
  */
 import { once } from "../util/once.ts"
-import { begins, MARKS, type Wording, type Wordings, words } from "./wording.ts"
+import { begins, MARKS, type Wording, type Wordings, wholeWords } from "./wording.ts"
 
 /** Where an order may begin within a sentence. */
 const ORDER = String.raw`(?:^|[,;:–—-]\s*|\b(?:please|and|but|so|then|also|you|we)\s+)`
@@ -54,7 +54,7 @@ const english = (): Wording => ({
 const german = (): Wording => ({
   marks: MARKS.german,
   yes: [
-    words(
+    wholeWords(
       "niemals|nie wieder|keinesfalls|auf keinen Fall|unter keinen Umständen|unbedingt|ausschließlich",
       "ab (?:jetzt|sofort)|von nun an|künftig|in Zukunft|stell(?:e|t)? sicher",
       "bitte (?:nicht|nur|keine?n?|nie|immer|erst|auf (?:Deutsch|Englisch))|darf(?:st)? (?:nicht|nie|keine?n?)|dürfen (?:nicht|nie|keine?n?)",
@@ -72,7 +72,7 @@ const german = (): Wording => ({
       "keine? (?:Kommentare|Emojis?|Mocks|Semikolons|Abkürzungen|Platzhalter|Workarounds|Force-Push(?:es)?)(?!\\p{L})(?! (?:sind|ist|war|waren|mehr|gefunden|vorhanden)(?!\\p{L}))",
     ),
     /^(?!(?:das|dies|es|ich|er|sie|da|hier|dort)(?!\p{L})).*(?<!\p{L})(?:müssen|muss|musst|sollen|sollst|darfst)(?!\p{L})/iu,
-    words("keine? .{1,60},? bitte"),
+    wholeWords("keine? .{1,60},? bitte"),
   ],
   no: [
     /\?\s*$|^(?:warum|wieso|wie|was|wann|wer|wo|ich|es)(?!\p{L})/iu,
@@ -102,7 +102,7 @@ const spanish = (): Wording => ({
       "(?:responde|contesta)(?: \\p{L}+){0,4} en (?:español|inglés)",
     ),
     /^(?!(?:eso|esto|ello|debe|deben|debí)(?!\p{L})).*(?<!\p{L})(?:debes?|deben|tienes? que|tienen que|hay que)(?!\p{L})(?! de (?:ser|haber|estar))/iu,
-    words(
+    wholeWords(
       "no deb(?:es|e|en)|a partir de ahora|de ahora en adelante|bajo ningún concepto|en ningún caso|(?:está|queda) prohibido",
     ),
   ],
@@ -114,7 +114,7 @@ const spanish = (): Wording => ({
 
 const french = (): Wording => ({
   marks: /\b(?:jamais|toujours|sempre)\b/i,
-  yes: [words("jamais|toujours|sempre")],
+  yes: [wholeWords("jamais|toujours|sempre")],
   no: [/\?\s*$/],
 })
 

@@ -1,6 +1,6 @@
 /** Wordings of decisions: what the model settled, and what it found to be the cause. Pure. */
 import { once } from "../util/once.ts"
-import { begins, MARKS, type Wording, type Wordings, words } from "./wording.ts"
+import { begins, MARKS, type Wording, type Wordings, wholeWords } from "./wording.ts"
 
 const english = (): Wording => ({
   marks: MARKS.english,
@@ -29,7 +29,7 @@ const english = (): Wording => ({
 const german = (): Wording => ({
   marks: MARKS.german,
   yes: [
-    words(
+    wholeWords(
       "(?:habe|haben|hab) (?:ich |wir )?(?:mich|uns) .{0,60}(?:entschieden|festgelegt)|(?:mich|uns) (?:für|gegen) .{1,60}entschieden",
       "entscheide(?:n)? (?:mich|uns) (?:für|gegen)|entschieden, (?:dass|weil|da)",
       "(?:ich|wir) (?:nehme|nehmen|verwende|verwenden|nutze|nutzen|setze|setzen|wähle|wählen|bleibe|bleiben|behalte|behalten) .{2,120}(?:weil|da|denn|statt)",
@@ -47,7 +47,7 @@ const german = (): Wording => ({
 const spanish = (): Wording => ({
   marks: MARKS.spanish,
   yes: [
-    words(
+    wholeWords(
       "(?:he|hemos) (?:decidido|elegido|optado|escogido)|decidí|decidimos|opté|optamos|elegí|elegimos|escogí|escogimos",
       "(?:uso|usamos|utilizo|utilizamos|(?:voy|vamos) a (?:usar|utilizar)|me quedo|nos quedamos|elijo|mantengo|mantenemos) .{2,120}(?:porque|ya que|puesto que|pues)",
       "(?:en lugar|en vez) de .{2,120}(?:porque|ya que|puesto que)",

@@ -1,6 +1,6 @@
 /** Wordings of approaches that were tried in vain. What might fail, or no longer fails, uses the same words. Pure. */
 import { once } from "../util/once.ts"
-import { MARKS, plainWords, type Wording, type Wordings, words } from "./wording.ts"
+import { MARKS, plainWords, type Wording, type Wordings, wholeWords } from "./wording.ts"
 
 const english = (): Wording => ({
   marks: MARKS.english,
@@ -22,7 +22,7 @@ const english = (): Wording => ({
 const german = (): Wording => ({
   marks: MARKS.german,
   yes: [
-    words(
+    wholeWords(
       "(?:hat|haben) .{0,40}nicht (?:funktioniert|geholfen|gereicht|gewirkt)|funktioniert .{0,30}nicht, (?:weil|da)|funktionierte .{0,20}nicht",
       "(?:ist|sind|war|waren) .{0,30}gescheitert|gescheitert|scheiterte|fehlgeschlagen|schlug(?:en)? fehl",
       "Sackgasse|hatten? (?:keine Wirkung|keinen Effekt)|half (?:auch )?nicht|halfen nicht|brachte(?:n)? (?:auch )?nichts|ohne Erfolg|erfolglos|vergeblich|umsonst",
@@ -41,7 +41,7 @@ const german = (): Wording => ({
 const spanish = (): Wording => ({
   marks: MARKS.spanish,
   yes: [
-    words(
+    wholeWords(
       "(?:no|tampoco) (?:funcionó|ha funcionado|sirvió|ayudó|bastó|resultó)|no (?:funciona|sirve)(?: porque|:|,)|falló porque|fracasó",
       "(?:no tuvo|sin ningún) efecto|sin éxito|en vano|callejón sin salida|(?:queda|quedó) descartad[oa]|fue peor|empeoró",
       "(?:intenté|probé|fijé|cambié|puse) .{3,120} pero|pero (?:el|la|los|las) .{2,40} (?:siguió|sigue|persiste|persistió|continuó|quedó)",

@@ -34,7 +34,7 @@ export interface Wordings {
 }
 
 /** Matches whole words in any alphabet. */
-export const words = (...forms: string[]): RegExp =>
+export const wholeWords = (...forms: string[]): RegExp =>
   new RegExp(String.raw`(?<!\p{L})(?:${forms.join("|")})(?!\p{L})`, "iu")
 
 /** The same for words in plain letters, which is faster. */

@@ -1,7 +1,7 @@
 /** Splits long output into pages. Pure. */
 import { usageError } from "./errors.ts"
 
-export interface Page<T> {
+export interface ListPage<T> {
   readonly items: readonly T[]
   readonly number: number
   readonly of: number
@@ -18,7 +18,7 @@ export function pageOf<T>(
   number: number,
   room: number,
   sizeOf: (item: T) => number,
-): Page<T> {
+): ListPage<T> {
   const pages: T[][] = [[]]
   let left = room
   for (const item of items) {

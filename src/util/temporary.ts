@@ -5,9 +5,9 @@
 import { lstatSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { isAlive } from "./alive.ts"
 import { CtxError, messageOf } from "./errors.ts"
 import { tryTo } from "./files.ts"
+import { isAlive } from "./process-alive.ts"
 import { killAll, processesIn } from "./processes.ts"
 
 export interface TemporaryFolder extends Disposable {

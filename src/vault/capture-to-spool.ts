@@ -7,7 +7,7 @@
 import { fstatSync, statSync } from "node:fs"
 import { CtxError } from "../util/errors.ts"
 import { type Captured, type CaptureRequest, capture, NOTHING_TAKEN } from "./capture.ts"
-import { archivedBytes, readTail, type Tail } from "./file.ts"
+import { archivedBytes, readTail, type Tail } from "./copy-file.ts"
 import { vaultFile } from "./layout.ts"
 import { withCopy } from "./reader.ts"
 import { follows, sameStart, withSource } from "./source-file.ts"

@@ -21,7 +21,7 @@ import {
   type Segment,
   setAside,
   type Tail,
-} from "./file.ts"
+} from "./copy-file.ts"
 import type { Base } from "./frame.ts"
 import type { Edit } from "./rewrite.ts"
 import { continues, follows, hashAfter, openSource, sameStart, tailHash } from "./source-file.ts"

@@ -5,8 +5,8 @@ import { isMissing, messageOf } from "../util/errors.ts"
 import { holdLockFile } from "../util/lock.ts"
 import { vaultFile } from "./layout.ts"
 import { type Compacted, compactCopy, type Layout, layoutOf } from "./merge-frames.ts"
-import { replacementOf } from "./swap.ts"
-import { vaultFiles } from "./walk.ts"
+import { replacementOf } from "./swap-copy.ts"
+import { vaultFiles } from "./vault-files.ts"
 
 /** The background job skips copies with few frames, with large frames, and those still growing. */
 const MANY_FRAMES = 32

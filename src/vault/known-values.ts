@@ -6,7 +6,7 @@
  */
 
 import { fill, filterLines, type SecretSettings } from "../secrets/filter.ts"
-import { formsOf, isMemorable, type Known, placesIn } from "../secrets/known.ts"
+import { formsOf, isMemorable, type Known, knownPlaces } from "../secrets/known.ts"
 import { statsOf, tryTo, writeWhole } from "../util/files.ts"
 import {
   appendFileSync,
@@ -20,7 +20,7 @@ import {
 import { parseLines } from "../util/parse-json.ts"
 import { dirname, join } from "../util/path.ts"
 import type { KnownLines, KnownValues } from "./capture.ts"
-import { readExactly } from "./file.ts"
+import { readExactly } from "./copy-file.ts"
 import { knownFile, vaultFile, vaultPath } from "./layout.ts"
 import { tailOf } from "./reader.ts"
 import type { Edit } from "./rewrite.ts"
@@ -61,7 +61,7 @@ export class ValuesInMemory implements KnownValues {
       this.note({ path, id, spans: fresh.map(({ start, end }) => [from + start, from + end]) })
     let content = edit(filtered.content, from)
     for (const forms of this.known.values()) {
-      const places = placesIn(bytes, text, forms)
+      const places = knownPlaces(bytes, text, forms)
       // Tombstones know lines as they were when fewer values were known.
       if (places.length > 0) content = edit(fill(content, places), from)
     }
@@ -119,7 +119,7 @@ export function withoutValues(
   const isSame = original !== undefined && sameButForFiller(content, original) === undefined
   const searched = Buffer.from(isSame ? original : content)
   const text = searched.toString("latin1")
-  const places = [...known.values()].flatMap((forms) => placesIn(searched, text, forms))
+  const places = [...known.values()].flatMap((forms) => knownPlaces(searched, text, forms))
   return places.length === 0 ? content : fill(content, places)
 }
 

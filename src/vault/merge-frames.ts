@@ -3,9 +3,9 @@
  * transcript's bytes, their hashes and the copy's id stay the same.
  */
 import { fstatSync } from "node:fs"
-import { readExactly, readTail, type Segment, writeFully } from "./file.ts"
+import { readExactly, readTail, type Segment, writeFully } from "./copy-file.ts"
 import { withCopy } from "./reader.ts"
-import { copyFrame, provenContent, swapCopy, wholeChain, writeFrame } from "./swap.ts"
+import { copyFrame, provenContent, swapCopy, wholeChain, writeFrame } from "./swap-copy.ts"
 
 /**
  * Most bytes of transcript in a merged frame. A search unpacks a frame for each text it shows: a frame of 1 MB takes

@@ -13,7 +13,7 @@ import {
   segmentEnding,
   segmentsBackwards,
   type Tail,
-} from "./file.ts"
+} from "./copy-file.ts"
 import { contentStart, frameContent } from "./frame.ts"
 
 /** How a copy ends; undefined if there is no such file or it is not ours. */

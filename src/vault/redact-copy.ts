@@ -1,10 +1,10 @@
 /** Applies the filter for secrets to what was archived before the filter existed, or by other rules. */
 import { FILLER, filterLines, type SecretSettings } from "../secrets/filter.ts"
 import { RULES_NUMBER } from "../secrets/rules.ts"
-import { readTail, segmentsBackwards } from "./file.ts"
+import { readTail, segmentsBackwards } from "./copy-file.ts"
 import { withCopy } from "./reader.ts"
 import { rewriteCopy } from "./rewrite.ts"
-import { provenContent } from "./swap.ts"
+import { provenContent } from "./swap-copy.ts"
 
 export interface RedactCopyOptions {
   readonly secrets: SecretSettings

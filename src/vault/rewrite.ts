@@ -6,9 +6,17 @@
  */
 import { fstatSync, rmSync } from "node:fs"
 import { throwBusy } from "../util/errors.ts"
-import { readExactly, readTail, type Segment, segmentsBackwards, type Tail, writeFully } from "./file.ts"
+import { readExactly, readTail, type Segment, segmentsBackwards, type Tail, writeFully } from "./copy-file.ts"
 import { withCopy } from "./reader.ts"
-import { copyFrame, damaged, provenContent, replacementOf, swapCopy, wholeChain, writeFrame } from "./swap.ts"
+import {
+  copyFrame,
+  damaged,
+  provenContent,
+  replacementOf,
+  swapCopy,
+  wholeChain,
+  writeFrame,
+} from "./swap-copy.ts"
 
 /**
  * @param content of one frame: whole lines. Must not be changed

@@ -2,8 +2,8 @@
 import { closeSync, existsSync, fstatSync, openSync, renameSync, unlinkSync } from "node:fs"
 import { throwBusy } from "../util/errors.ts"
 import { lock } from "../util/lock.ts"
-import { checkCopy } from "./check.ts"
-import { holdsNothing, inodeOf, setAside, withLockedCopy } from "./file.ts"
+import { checkCopy } from "./check-copy.ts"
+import { holdsNothing, inodeOf, setAside, withLockedCopy } from "./copy-file.ts"
 import { tailOf } from "./reader.ts"
 import { withSource } from "./source-file.ts"
 

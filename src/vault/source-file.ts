@@ -10,7 +10,7 @@ import {
   segmentContent,
   segmentsBackwards,
   type Tail,
-} from "./file.ts"
+} from "./copy-file.ts"
 import { type Base, TAIL_WINDOW, xxh64 } from "./frame.ts"
 
 /** Does not block, so a pipe in the transcript's place cannot hold us up. Returns undefined unless it is a file. */

@@ -16,7 +16,7 @@ import { join } from "../util/path.ts"
 import type { Edit } from "./rewrite.ts"
 
 /** First byte, and the one after the last. */
-export type Span = readonly [from: number, to: number]
+export type FilledSpan = readonly [from: number, to: number]
 
 export interface Tombstone {
   /** The session's id, without a subagent's. */
@@ -28,7 +28,7 @@ export interface Tombstone {
   /** Paths of the host's transcripts that are forgotten whole. */
   readonly transcripts: readonly string[]
   /** Hashes of lines, and the spans to fill in them. */
-  readonly lines: Readonly<Record<string, readonly Span[]>>
+  readonly lines: Readonly<Record<string, readonly FilledSpan[]>>
   /** Random key of the hashes. */
   readonly key: string
   /** When it was last written, in ms since the epoch. */
@@ -161,6 +161,6 @@ function filled(content: Uint8Array, { key, lines }: Tombstone): Uint8Array {
 }
 
 /** Fills the spans in place. */
-export function fillSpans(line: Uint8Array, spans: readonly Span[]): void {
+export function fillSpans(line: Uint8Array, spans: readonly FilledSpan[]): void {
   for (const [from, to] of spans) line.fill(FILLER, from, to)
 }

@@ -1,12 +1,12 @@
 /** Proves that every byte of every transcript is in the vault, and that the vault is sound. Needs no database. */
 import { closeSync } from "node:fs"
 import { codeOf, messageOf } from "../util/errors.ts"
-import { type CopyCheck, checkCopy, type Remainder, remainderOf } from "./check.ts"
+import { type CopyCheck, checkCopy, type Remainder, remainderOf } from "./check-copy.ts"
 import { isImportedCopy, isSuperseded, vaultFile, vaultPath } from "./layout.ts"
 import { archivedIn, tailOf } from "./reader.ts"
 import { openSource } from "./source-file.ts"
 import type { Forgotten } from "./tombstones.ts"
-import { noFiles, vaultFiles } from "./walk.ts"
+import { noFiles, vaultFiles } from "./vault-files.ts"
 
 /**
  * `complete`: all of it is in the vault · `waiting`: all except half a last line that the host is still writing ·

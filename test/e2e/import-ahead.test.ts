@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { vaultFiles } from "../../src/vault/walk.ts"
+import { vaultFiles } from "../../src/vault/vault-files.ts"
 import { run, start } from "../support/binary.ts"
 import { doneIn } from "../support/events.ts"
 import { expectSame, importedAlone, wholeArchive, writeHistory } from "../support/history.ts"

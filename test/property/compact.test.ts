@@ -14,10 +14,10 @@ import { join } from "node:path"
 import { zstdDecompressSync } from "node:zlib"
 import fc from "fast-check"
 import { capture } from "../../src/vault/capture.ts"
-import { checkCopy } from "../../src/vault/check.ts"
+import { checkCopy } from "../../src/vault/check-copy.ts"
 import { compactCopy, layoutOf } from "../../src/vault/merge-frames.ts"
 import { tailOf } from "../../src/vault/reader.ts"
-import { replacementOf } from "../../src/vault/swap.ts"
+import { replacementOf } from "../../src/vault/swap-copy.ts"
 
 const root = mkdtempSync(join(tmpdir(), "ctxbridge-compact-"))
 afterAll(() => rmSync(root, { recursive: true, force: true }))

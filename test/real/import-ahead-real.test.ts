@@ -1,7 +1,7 @@
 /** Real transcripts, imported with a child and without: the same rows, words and copies. */
 import { expect, test } from "bun:test"
 import { dirname } from "node:path"
-import { vaultFiles } from "../../src/vault/walk.ts"
+import { vaultFiles } from "../../src/vault/vault-files.ts"
 import { run } from "../support/binary.ts"
 import { expectSame, importedAlone, wholeArchive } from "../support/history.ts"
 import { Machine } from "../support/machine.ts"

@@ -1,6 +1,12 @@
 /** Random tokens of every format, and the texts in which they may stand. None of them is anybody's. */
-import { Dice } from "../../src/bench/dice.ts"
-import { ALPHABETS, type Alphabet, OPEN, type Part, parseShape } from "../../src/secrets/formats/shape.ts"
+import { Dice } from "../../src/bench/seeded-random.ts"
+import {
+  ALPHABETS,
+  type Alphabet,
+  OPEN,
+  parseShape,
+  type ShapePart,
+} from "../../src/secrets/formats/shape.ts"
 
 /** Every character of an alphabet. */
 const characters = (alphabet: Alphabet): string => {
@@ -34,11 +40,11 @@ export class Samples {
 
   #pick = <T>(from: ArrayLike<T>): T => from[Math.floor(this.#dice.unit() * from.length)]!
 
-  #parts(parts: readonly Part[], length: "least" | "greatest"): string {
+  #parts(parts: readonly ShapePart[], length: "least" | "greatest"): string {
     return parts.map((part) => this.#part(part, length)).join("")
   }
 
-  #part(part: Part, length: "least" | "greatest"): string {
+  #part(part: ShapePart, length: "least" | "greatest"): string {
     if (part.kind === "text") return part.text
     if (part.kind === "choice") {
       if (part.optional && length === "least") return ""

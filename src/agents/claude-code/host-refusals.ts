@@ -55,7 +55,7 @@ interface Answer {
  *
  * @param tool that was called
  * @param version of the host
- * @param isText whether a command showed text that others wrote (shown-text.ts)
+ * @param isText whether a command showed text that others wrote (showing-commands.ts)
  */
 export function errorsMet(
   tool: string | undefined,

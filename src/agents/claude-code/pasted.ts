@@ -6,7 +6,7 @@
 const OPEN = '<pasted_content id="'
 const OPENING = /<pasted_content id="([\w-]{1,64})">\n/g
 
-export interface Typed {
+interface Typed {
   /** What was typed, with a mark of ours where something was pasted. */
   readonly text: string
   readonly pasted: readonly string[]

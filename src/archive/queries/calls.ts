@@ -269,3 +269,13 @@ export const typedCommands = (db: Database, session: string, since: number, most
        ORDER BY id DESC LIMIT ${most}`,
     )
     .all(session, since)
+
+/** Sessions that have called our tools or commands. */
+export const sessionsThatAsked = (db: Database): string[] =>
+  db
+    .query<{ session: string }, []>(
+      `SELECT DISTINCT session FROM tool_calls
+       WHERE name LIKE 'mcp\\_\\_%ctxbridge\\_\\_%' ESCAPE '\\' OR ${isTool("name", "run")} AND target LIKE '%ctxbridge%'`,
+    )
+    .all()
+    .map(({ session }) => session)

@@ -48,3 +48,23 @@ export const kinships = (db: Database, session: string): Kinship[] =>
       "SELECT child, parent, kind FROM lineage WHERE kind = 'fork' OR child = ?1 OR parent = ?1",
     )
     .all(session)
+
+/** Handles of the turns that forks share with these sessions, without prefix. */
+export const forkedTurns = (
+  db: Database,
+  sessions: readonly string[],
+): Iterable<{ readonly child: string; readonly handle: string }> =>
+  db
+    .query<{ child: string; handle: string }, [string]>(
+      `SELECT l.child, t.handle FROM lineage l JOIN turns t ON t.session = l.parent AND t.id <= l.turn
+       WHERE l.kind = 'fork' AND l.parent IN (SELECT value FROM json_each(?1))`,
+    )
+    .iterate(JSON.stringify(sessions))
+
+/** Whether the session continues another after /clear. */
+export const isAfterClear = (db: Database, session: string): boolean =>
+  db.query("SELECT 1 FROM lineage WHERE child = ? AND kind = 'clear'").get(session) !== null
+
+export function addClear(db: Database, session: string, parent: string): void {
+  db.query("INSERT OR IGNORE INTO lineage (child, parent, kind) VALUES (?, ?, 'clear')").run(session, parent)
+}

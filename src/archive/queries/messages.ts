@@ -23,7 +23,7 @@ export function messagesOf(db: Database, turn: number): MessageRow[] {
 }
 
 /** Where a message's line is, and who said it in which session. */
-export interface Place {
+export interface MessagePlace {
   readonly id: number
   readonly copy: string
   readonly offset: number
@@ -32,9 +32,9 @@ export interface Place {
   readonly session: string
 }
 
-export const placesOf = (db: Database, messages: readonly number[]): Place[] =>
+export const placesOf = (db: Database, messages: readonly number[]): MessagePlace[] =>
   db
-    .query<Place, [string]>(
+    .query<MessagePlace, [string]>(
       `SELECT m.id, t.copy, m.offset, m.length, m.role, m.session
        FROM json_each(?) w JOIN messages m ON m.id = w.value JOIN transcripts t ON t.id = m.transcript`,
     )

@@ -2,7 +2,7 @@
 import type { Database } from "../database.ts"
 import { rowsIn, type Scope, STANDS } from "./scope.ts"
 
-export interface Note {
+interface Note {
   readonly text: string
   readonly turn: number
   /** Handle of the turn, without its prefix. */

@@ -40,3 +40,13 @@ export function knownAs(db: Database, project: string | undefined): string | und
     .get(project)
   return row?.path ?? project
 }
+
+/** Paths of the projects with the latest sessions. */
+export const latestProjects = (db: Database, most: number): string[] =>
+  db
+    .query<{ path: string }, []>(
+      `SELECT p.path FROM sessions s JOIN projects p ON p.id = s.project
+       WHERE s.parent IS NULL GROUP BY p.id ORDER BY max(s.ended) DESC LIMIT ${most}`,
+    )
+    .all()
+    .map(({ path }) => path)

@@ -1,10 +1,10 @@
-/** Rows of restores and compactions: what a session was given, and when the host compacted it. */
+/** Rows of restores: what a session was given, and for which event. */
 import type { Database } from "../database.ts"
 
 export interface Given {
   /** compact, clear. */
   readonly source: string
-  /** For which event, see hook/answers.ts. */
+  /** For which event, see hook/claim-answer.ts. */
   readonly mark: string
   /** ms since the epoch. */
   readonly time: number
@@ -40,32 +40,86 @@ export const givenAfterCompactions = (db: Database, session: string): Pick<Given
     )
     .all(session)
 
-export interface CompactedSession {
-  readonly session: string
-  /** Time of its last compaction. */
-  readonly latest: string
+/** Marks and times of what hooks gave after compactions. */
+export const givenMarks = (db: Database, session: string): Pick<Given, "mark" | "time">[] =>
+  db
+    .query<{ mark: string; time: number }, [string]>(
+      "SELECT mark, time FROM restores WHERE session = ? AND source = 'compact'",
+    )
+    .all(session)
+
+/** What was given after the last compaction, if the host has compacted the session and is older than 2.1. */
+export const givenToOldHost = (db: Database, session: string): string | undefined =>
+  db
+    .query<{ text: string }, [string]>(
+      `SELECT r.text FROM restores r JOIN sessions s ON s.id = r.session
+       WHERE r.session = ? AND r.source = 'compact' AND EXISTS (SELECT 1 FROM boundaries b WHERE b.session = r.session)
+         AND (s.version GLOB '[01].*' OR s.version GLOB '2.0.*')
+       ORDER BY r.id DESC LIMIT 1`,
+    )
+    .get(session)?.text
+
+/** Whether something was given between these times, in ms since the epoch. */
+export const isGivenBetween = (
+  db: Database,
+  session: string,
+  source: string,
+  since: number,
+  until: number,
+): boolean =>
+  db
+    .query("SELECT 1 FROM restores WHERE session = ? AND source = ? AND time BETWEEN ? AND ?")
+    .get(session, source, since, until) !== null
+
+/**
+ * Claims the answer to an event; its text follows.
+ *
+ * @returns false if it is claimed already
+ */
+export const claimGiven = (
+  db: Database,
+  session: string,
+  { source, mark, time }: Omit<Given, "text">,
+): boolean =>
+  db
+    .query("INSERT OR IGNORE INTO restores (session, source, mark, time, text) VALUES (?, ?, ?, ?, '')")
+    .run(session, source, mark, time).changes > 0
+
+/** Stores the text given with the answer claimed last. */
+export function keepGiven(db: Database, session: string, text: string): void {
+  db.query("UPDATE restores SET text = ? WHERE id = (SELECT max(id) FROM restores WHERE session = ?)").run(
+    text,
+    session,
+  )
 }
 
-/** Sessions with compactions, last compacted first. */
-export const compactedSessions = (
-  db: Database,
-  session: string | null,
-  project: string | null,
-): CompactedSession[] =>
+/**
+ * Notes that something is given again.
+ *
+ * @returns false if it was given again already
+ */
+export const addGivenAgain = (db: Database, session: string, { source, mark, time, text }: Given): boolean =>
   db
-    .query<CompactedSession, [string | null, string | null]>(
-      `SELECT b.session, max(coalesce(b.time, '')) AS latest FROM boundaries b
-       LEFT JOIN sessions s ON s.id = b.session LEFT JOIN projects p ON p.id = s.project
-       WHERE (?1 IS NULL OR b.session = ?1) AND (?2 IS NULL OR p.path = ?2)
-       GROUP BY b.session ORDER BY latest DESC, b.session`,
-    )
-    .all(session, project)
+    .query("INSERT OR IGNORE INTO restores (session, source, mark, time, text) VALUES (?, 'again', ?, ?, ?)")
+    .run(session, `of ${source} ${mark}`, time, text).changes > 0
 
-/** Offsets of the compactions in a copy. */
-export const boundariesIn = (db: Database, copy: string): number[] =>
-  db
-    .query<{ offset: number }, [string]>(
-      "SELECT b.offset FROM boundaries b JOIN transcripts t ON t.id = b.transcript WHERE t.copy = ?",
-    )
-    .all(copy)
-    .map(({ offset }) => offset)
+/** Whoever is creating the database may not have come to its tables yet, or may have been killed before. */
+export const hasRestores = (db: Database): boolean =>
+  db.query("SELECT 1 FROM sqlite_schema WHERE name = 'restores'").get() !== null
+
+export interface GivenRow {
+  readonly id: number
+  readonly text: string
+}
+
+/** All that was ever given. */
+export const givenTexts = (db: Database): GivenRow[] =>
+  db.query<GivenRow, []>("SELECT id, text FROM restores WHERE text <> ''").all()
+
+/** In one transaction. */
+export function replaceGiven(db: Database, texts: readonly GivenRow[]): void {
+  const update = db.query("UPDATE restores SET text = ? WHERE id = ?")
+  db.transaction(() => {
+    for (const { id, text } of texts) update.run(text, id)
+  }).immediate()
+}

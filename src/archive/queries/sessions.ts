@@ -163,3 +163,12 @@ export function latestSession(db: Database, project: string, besides: string): s
     .get(project, besides)
   return row?.id
 }
+
+export interface SessionFolder {
+  readonly id: string
+  readonly cwd: string | null
+}
+
+/** Sessions without subagents and the folders they were started in, newest first. */
+export const sessionFolders = (db: Database): SessionFolder[] =>
+  db.query<SessionFolder, []>("SELECT id, cwd FROM sessions WHERE parent IS NULL ORDER BY started DESC").all()

@@ -56,28 +56,6 @@ export const turnsBetween = (db: Database, session: string, from: number, to: nu
     )
     .all(session, from, to)
 
-export interface TokenUse {
-  readonly model: string
-  readonly input: number
-  readonly output: number
-  readonly cacheCreation: number
-  readonly cacheRead: number
-}
-
-/**
- * Tokens of a turn by model; each API message counts once. A subagent's tokens in its parent's transcript do not count
- * for the parent's turn; in the subagent's own transcript they do count for its turns.
- */
-export function usageOf(db: Database, turn: number): TokenUse[] {
-  return db
-    .query<TokenUse, [number]>(
-      `SELECT model, sum(input) AS input, sum(output) AS output, sum(cache_creation) AS cacheCreation,
-         sum(cache_read) AS cacheRead FROM usage
-       WHERE turn = ? AND (sidechain = 0 OR instr(session, '/') > 0) GROUP BY model ORDER BY model`,
-    )
-    .all(turn)
-}
-
 /** Turns that a human started in this session: none of a subagent or from another tool's archive. */
 const OWN = "via NOT IN ('none', 'brief') AND origin <> 'import'"
 
@@ -234,3 +212,32 @@ export const turnOfLine = (
          LEFT JOIN projects p ON p.id = s.project`,
     )
     .get(key, original ?? null, session, alias ?? null) ?? undefined
+
+/** Handles of the sessions' turns and their subagents', without prefix. */
+export const handlesOf = (db: Database, sessions: readonly string[]): string[] =>
+  db
+    .query<{ handle: string }, [string]>(
+      `SELECT handle FROM turns WHERE session IN (SELECT value FROM json_each(?1))
+    OR session IN (SELECT id FROM sessions WHERE parent IN (SELECT value FROM json_each(?1)))`,
+    )
+    .all(JSON.stringify(sessions))
+    .map(({ handle }) => handle)
+
+/** Handle of the turn with this prompt, without its prefix. */
+export const handleOfPrompt = (db: Database, session: string, prompt: string): string | undefined =>
+  db
+    .query<{ handle: string }, [string, string]>("SELECT handle FROM turns WHERE session = ? AND prompt = ?")
+    .get(session, prompt)?.handle
+
+/** Id of the session's first turn that begins behind an offset of a transcript. */
+export const firstTurnBehind = (
+  db: Database,
+  session: string,
+  transcript: number,
+  offset: number,
+): number | undefined =>
+  db
+    .query<{ id: number | null }, [string, number, number]>(
+      "SELECT min(id) AS id FROM turns WHERE session = ? AND transcript = ? AND first > ?",
+    )
+    .get(session, transcript, offset)?.id ?? undefined

@@ -5,16 +5,24 @@ import { decodeLine } from "../../agents/claude-code/decode.ts"
 import { gather, type PendingPrompt } from "../../restore/gather.ts"
 import { preservedText } from "../../restore/receipt.ts"
 import { renderRestore } from "../../restore/render.ts"
-import { stepsOf } from "../../restore/steps.ts"
+import { stepsOf } from "../../restore/said-during-turns.ts"
 import { holderOf } from "../../restore/summary-holds.ts"
-import { FACT_KINDS, type FactKind } from "../../transcript/facts.ts"
+import { FACT_KINDS, type FactKind } from "../../transcript/names-and-paths.ts"
 import type { TranscriptRecord } from "../../transcript/types.ts"
 import { bareLists, byImportance, byRecency, oldTurns, rawTail } from "./baselines.ts"
-import { Memory, neededAfter, notHeld, type Shares, shares, type Window, windowAfter } from "./needed.ts"
+import {
+  Memory,
+  neededAfter,
+  notHeld,
+  type Shares,
+  shares,
+  type Window,
+  windowAfter,
+} from "./needed-facts.ts"
 import { Views } from "./replayed-views.ts"
 
 /** A transcript to examine. */
-export interface Source {
+export interface ReplayedTranscript {
   readonly session: string
   readonly read: () => Uint8Array
 }
@@ -68,7 +76,7 @@ interface Place {
  * @param known ids of the boundaries that were compared before: forks, and former versions of a transcript, repeat them
  */
 export function* survive(
-  { session, read }: Source,
+  { session, read }: ReplayedTranscript,
   options: SurviveOptions,
   known: Set<string>,
 ): Generator<CompactionResult> {

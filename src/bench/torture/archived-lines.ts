@@ -4,13 +4,13 @@ import { join } from "node:path"
 import { linesOf } from "./growing-session.ts"
 
 /** Copies of one transcript: its current content, and what it was before the host rewrote it. */
-export interface Held {
+export interface ArchivedCopies {
   readonly current: Uint8Array
   readonly former: readonly Uint8Array[]
 }
 
 /** @param folder a data folder or a folder of the spool */
-export function archivedLines(folder: string, session: string): Held {
+export function archivedLines(folder: string, session: string): ArchivedCopies {
   let current: Uint8Array = new Uint8Array(0)
   const former: Uint8Array[] = []
   for (const file of filesBelow(join(folder, "vault"))) {
@@ -22,7 +22,7 @@ export function archivedLines(folder: string, session: string): Held {
 }
 
 /** Every line in any copy. */
-export function allLines({ current, former }: Held): Set<string> {
+export function allLines({ current, former }: ArchivedCopies): Set<string> {
   return new Set([...former, current].flatMap(linesOf))
 }
 

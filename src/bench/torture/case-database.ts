@@ -3,21 +3,26 @@
  */
 import { closeSync, existsSync, fstatSync, ftruncateSync, openSync, rmSync, writeSync } from "node:fs"
 import { databasePath, openDatabase, SCHEMA_VERSION } from "../../archive/database.ts"
-import type { Dice } from "../dice.ts"
-import type { Session } from "./growing-session.ts"
+import type { Dice } from "../seeded-random.ts"
+import type { GrowingSession } from "./growing-session.ts"
 import type { TortureCase } from "./torture-report.ts"
 import type { World } from "./torture-world.ts"
 
 const PAGE = 4096
 
-async function begun(world: World, turns = 20): Promise<Session[]> {
+async function begun(world: World, turns = 20): Promise<GrowingSession[]> {
   const sessions = [world.session().grow(turns), world.session().grow(turns)]
   for (const session of sessions) await world.hook("pre-compact", session)
   await world.recover()
   return sessions
 }
 
-async function goOn(world: World, dice: Dice, rounds: number, sessions: readonly Session[]): Promise<void> {
+async function goOn(
+  world: World,
+  dice: Dice,
+  rounds: number,
+  sessions: readonly GrowingSession[],
+): Promise<void> {
   for (let n = 0; n < rounds; n++) {
     for (const session of sessions) await world.hook(world.anyEvent(dice), session.grow(1))
   }
@@ -26,7 +31,7 @@ async function goOn(world: World, dice: Dice, rounds: number, sessions: readonly
 /** Repeatedly damages a file that no one has open; each time it must be repaired automatically. */
 function damaging(
   name: string,
-  damage: (world: World, dice: Dice, session: Session) => Promise<void> | void,
+  damage: (world: World, dice: Dice, session: GrowingSession) => Promise<void> | void,
 ): TortureCase {
   return {
     name,

@@ -1,8 +1,8 @@
 /** A data folder that cannot be written: hooks spool, commands report it, and everything moves over afterwards. */
 import { rmSync } from "node:fs"
 import { join } from "node:path"
-import type { Dice } from "../dice.ts"
-import type { Session } from "./growing-session.ts"
+import type { Dice } from "../seeded-random.ts"
+import type { GrowingSession } from "./growing-session.ts"
 import { fillDisk, inTheWay, MOUNTS_REFUSED, readOnly, smallDisk } from "./own-disks.ts"
 import type { Scale, TortureCase } from "./torture-report.ts"
 import type { World } from "./torture-world.ts"
@@ -16,7 +16,12 @@ interface Status {
 }
 
 /** Calls hooks of all events on growing sessions, and checks what commands report. */
-async function outage(world: World, dice: Dice, scale: Scale, sessions: readonly Session[]): Promise<void> {
+async function outage(
+  world: World,
+  dice: Dice,
+  scale: Scale,
+  sessions: readonly GrowingSession[],
+): Promise<void> {
   for (let n = 0; n < scale.rounds; n++) {
     for (const session of sessions) await world.hook(world.anyEvent(dice), session.grow(dice.between(1, 4)))
   }
@@ -31,14 +36,14 @@ async function outage(world: World, dice: Dice, scale: Scale, sessions: readonly
   }
 }
 
-async function begun(world: World): Promise<Session[]> {
+async function begun(world: World): Promise<GrowingSession[]> {
   const sessions = [world.session().grow(3), world.session().grow(3)]
   for (const session of sessions) await world.hook("pre-compact", session)
   return [...sessions, world.session()]
 }
 
 /** The host deletes a transcript before it could move over, so only the spool has it. */
-function deleteOne(sessions: readonly Session[]): void {
+function deleteOne(sessions: readonly GrowingSession[]): void {
   rmSync(sessions[0]!.path)
   sessions[0]!.generation++
 }

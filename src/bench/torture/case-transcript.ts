@@ -4,14 +4,14 @@
  */
 import { mkdirSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path"
-import type { Dice } from "../dice.ts"
-import type { Session } from "./growing-session.ts"
+import type { Dice } from "../seeded-random.ts"
+import type { GrowingSession } from "./growing-session.ts"
 import type { TortureCase } from "./torture-report.ts"
 
 const HOOKS = 4
 
 /** In each round, the host changes the transcript while hooks are reading it, and continues writing. */
-function changing(name: string, change: (session: Session, dice: Dice) => void): TortureCase {
+function changing(name: string, change: (session: GrowingSession, dice: Dice) => void): TortureCase {
   return {
     name: `transcript ${name} while read`,
     async run(world, dice, { rounds }) {

@@ -1,7 +1,7 @@
 /** Compares what hooks were told with what vault and views hold, and with what commands report. */
 import { openDatabase } from "../../archive/database.ts"
-import { allLines, archivedLines, type Held } from "./archived-lines.ts"
-import { linesOf, promptsAmong, type Session } from "./growing-session.ts"
+import { type ArchivedCopies, allLines, archivedLines } from "./archived-lines.ts"
+import { type GrowingSession, linesOf, promptsAmong } from "./growing-session.ts"
 import type { Faults } from "./torture-report.ts"
 import type { World } from "./torture-world.ts"
 
@@ -36,7 +36,7 @@ export async function countFaults(world: World): Promise<Faults & { readonly tur
 }
 
 /** Number of missing lines: those that a hook was told of, and those in the current transcript. */
-function missingLines(session: Session, held: Held): number {
+function missingLines(session: GrowingSession, held: ArchivedCopies): number {
   const all = allLines(held)
   const lost = [...session.told].filter((line) => !all.has(line)).length
   const now = session.content()
@@ -46,7 +46,7 @@ function missingLines(session: Session, held: Held): number {
   return Math.max(lost, linesOf(now).filter((line) => !current.has(line)).length, 1)
 }
 
-function repeatedLines({ current, former }: Held): number {
+function repeatedLines({ current, former }: ArchivedCopies): number {
   let repeated = 0
   for (const copy of [...former, current]) {
     const lines = linesOf(copy)

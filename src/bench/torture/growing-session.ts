@@ -6,7 +6,7 @@ import { isMissing } from "../../util/errors.ts"
 
 const NEWLINE = 0x0a
 
-export class Session {
+export class GrowingSession {
   readonly id: string
   readonly path: string
   readonly cwd: string

@@ -1,7 +1,7 @@
 /** Runs the cases, several at a time, since most of them wait for background jobs. */
 import { messageOf } from "../../util/errors.ts"
 import { temporaryFolder } from "../../util/temporary.ts"
-import { Dice } from "../dice.ts"
+import { Dice } from "../seeded-random.ts"
 import { crowd, kills } from "./case-crowd.ts"
 import { header, locked, log, missingDatabase, newer, page } from "./case-database.ts"
 import { blocked, flapping, full, limited, refused } from "./case-disk.ts"

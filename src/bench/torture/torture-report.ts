@@ -1,5 +1,5 @@
 /** What `ctxbridge bench torture` does and reports. */
-import type { Dice } from "../dice.ts"
+import type { Dice } from "../seeded-random.ts"
 import type { World } from "./torture-world.ts"
 
 /** How much of everything. */

@@ -4,9 +4,9 @@ import { join } from "node:path"
 import { isolatedEnvironment } from "../../config/load.ts"
 import { type HookName, hookPayload } from "../../fake-host/payload.ts"
 import { killAll, processesIn } from "../../util/processes.ts"
-import type { Dice } from "../dice.ts"
+import type { Dice } from "../seeded-random.ts"
 import { allLines, archivedLines } from "./archived-lines.ts"
-import { linesOf, promptsAmong, Session } from "./growing-session.ts"
+import { GrowingSession, linesOf, promptsAmong } from "./growing-session.ts"
 
 const EVENTS = [
   "session-start",
@@ -54,7 +54,7 @@ export class World {
   readonly disk: string
   readonly dataHome: string
   readonly temporary: string
-  readonly sessions: Session[] = []
+  readonly sessions: GrowingSession[] = []
   /** What went wrong so far. */
   readonly problems: string[] = []
   falseMessages = 0
@@ -85,16 +85,16 @@ export class World {
   }
 
   /** A new session; nothing is written yet. */
-  session(): Session {
+  session(): GrowingSession {
     const id = `70c70c70-0000-4000-8000-${String(this.sessions.length + 1).padStart(12, "0")}`
     const path = join(this.home, ".claude", "projects", "-project", `${id}.jsonl`)
-    const session = new Session(id, path, this.cwd)
+    const session = new GrowingSession(id, path, this.cwd)
     this.sessions.push(session)
     return session
   }
 
   /** Calls a hook. What was in the transcript when it began must be archived if it succeeds. */
-  async hook(event: HookName, session: Session, options: CallOptions = {}): Promise<Ended> {
+  async hook(event: HookName, session: GrowingSession, options: CallOptions = {}): Promise<Ended> {
     const { generation } = session
     const lines = linesOf(session.content())
     const of = { session: session.id, transcript: session.path, cwd: session.cwd }
@@ -230,7 +230,7 @@ export class World {
   }
 
   /** Compares what a hook says about the archive with the archive. */
-  #checkClaims(event: HookName, session: Session, stdout: string): void {
+  #checkClaims(event: HookName, session: GrowingSession, stdout: string): void {
     if (stdout === "") return
     if (SILENT.includes(event)) this.isFalse(`${event} printed ${JSON.stringify(stdout)}`)
     else if (event !== "pre-compact" && !isContext(stdout)) this.isFalse(`${event} printed no valid reply`)

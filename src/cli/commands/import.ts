@@ -5,15 +5,15 @@ import { claudeCode } from "../../agents/claude-code/claude-code.ts"
 import { refuseUnwritable } from "../../archive/unwritable.ts"
 import { installedModel } from "../../embed/model-files.ts"
 import { archivesInPlace, looksForeign } from "../../foreign/open-archive.ts"
-import { type ImportReport, importTranscripts } from "../../job/import.ts"
 import { type ImportedFile, sizeOf } from "../../job/import-file.ts"
+import { type ImportReport, importTranscripts } from "../../job/import-transcripts.ts"
 import { spawnJob } from "../../job/spawn.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { tryTo } from "../../util/files.ts"
 import { bytes, count } from "../../util/text.ts"
 import { words } from "../args.ts"
 import type { Command, Environment } from "../command.ts"
-import { type Found, importEvents } from "../import-events.ts"
+import { type FilesToImport, importEvents } from "../import-events.ts"
 import { safe } from "../style.ts"
 import { transcriptsNamed } from "../transcripts-named.ts"
 
@@ -78,7 +78,7 @@ function embedSoon({ dataHome, config }: Environment): void {
 }
 
 /** @throws CtxError exit 64 for a path that cannot be imported, exit 3 when nothing is found */
-function find(paths: readonly string[], env: Environment): Found {
+function find(paths: readonly string[], env: Environment): FilesToImport {
   const isArchive = (word: string): boolean => {
     const path = resolve(env.cwd, word)
     return (

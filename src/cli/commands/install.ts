@@ -1,6 +1,6 @@
 /** `ctxbridge install`: registers our hooks with the host. */
 import { foldersBefore, rememberFolders } from "../../host/footprint.ts"
-import { oneAtATime } from "../../host/one-at-a-time.ts"
+import { oneAtATime } from "../../host/install-lock.ts"
 import type { SettingsChange } from "../../host/register.ts"
 import {
   type HooksChange,
@@ -11,7 +11,7 @@ import {
   type SettingsScope,
 } from "../../host/registration.ts"
 import type { StatusLineWish } from "../../host/status-line.ts"
-import { type History, historyOf, importInBackground } from "../../job/history.ts"
+import { type History, historyOf, importInBackground } from "../../job/history-import.ts"
 import { usageError } from "../../util/errors.ts"
 import { bytes } from "../../util/text.ts"
 import { oneOf } from "../args.ts"

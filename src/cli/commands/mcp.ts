@@ -2,7 +2,7 @@
 import { isatty } from "node:tty"
 import { hostPlace } from "../../config/load.ts"
 import { readState } from "../../hook/state.ts"
-import { waitingPrompt } from "../../hook/waiting.ts"
+import { waitingPrompt } from "../../hook/waiting-prompt.ts"
 import { compileLate } from "../../util/compiling.ts"
 import { usageError } from "../../util/errors.ts"
 import type { Command } from "../command.ts"

@@ -2,7 +2,7 @@
 import type { Database } from "../../archive/database.ts"
 import { openAtOnce } from "../../archive/open-at-once.ts"
 import { knownAs } from "../../archive/queries/projects.ts"
-import type { ColdHit, ColdRequest } from "../../search/cold.ts"
+import type { ColdHit, ColdRequest } from "../../search/cold-search.ts"
 import type { Hit } from "../../search/hit.ts"
 import { LocalFinder } from "../../search/local-finder.ts"
 import { typedPath } from "../../search/narrowing.ts"
@@ -16,7 +16,7 @@ import { notFound } from "../not-found.ts"
 import { projectWanted } from "../project-wanted.ts"
 import { renderHits } from "../render-hits.ts"
 import { screenOf } from "../screen.ts"
-import { timeArg } from "../when.ts"
+import { timeArg } from "../times.ts"
 
 const LIMIT = 10
 const LOOSE = "no exact match; these have some of the words"
@@ -150,7 +150,7 @@ async function withCold(
   indexed: Answer,
   turns: readonly number[],
 ): Promise<Answer> {
-  const { searchVault } = await import("../../search/cold.ts")
+  const { searchVault } = await import("../../search/cold-search.ts")
   const onProgress = (done: number, total: number): void => out.progress("searching the vault", done, total)
   const cold = searchVault(db, env.dataHome, { ...request, found: new Set(turns), onProgress })
   return {

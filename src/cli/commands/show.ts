@@ -5,7 +5,7 @@ import type { Session } from "../../archive/queries/sessions.ts"
 import { findByName } from "../../read/by-name.ts"
 import { openSession } from "../../read/session-list.ts"
 import { readTurn, type Turn } from "../../read/turn.ts"
-import { type Page, pageOf, shortLines } from "../../util/pages.ts"
+import { type ListPage, pageOf, shortLines } from "../../util/pages.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import { positive } from "../args.ts"
 import type { Command, Context } from "../command.ts"
@@ -86,16 +86,16 @@ function showSession(context: Context, db: Database, session: Session): void {
   footer(context, page, session.id)
 }
 
-const nextCommand = ({ number, of }: Page<unknown>, name: string): string | null =>
+const nextCommand = ({ number, of }: ListPage<unknown>, name: string): string | null =>
   number < of ? `ctxbridge show ${name} --page ${number + 1}` : null
 
-const pageNote = (page: Page<unknown>, name: string) => ({
+const pageNote = (page: ListPage<unknown>, name: string) => ({
   number: page.number,
   of: page.of,
   next: nextCommand(page, name),
 })
 
-function footer({ out }: Context, page: Page<unknown>, name: string): void {
+function footer({ out }: Context, page: ListPage<unknown>, name: string): void {
   if (page.of === 1) return
   const next = nextCommand(page, name)
   out.print("")

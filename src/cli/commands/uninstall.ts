@@ -2,7 +2,7 @@
 import { dirname } from "node:path"
 import { targetOf } from "../../host/edited-file.ts"
 import { pieces, removeFootprint } from "../../host/footprint.ts"
-import { oneAtATime } from "../../host/one-at-a-time.ts"
+import { oneAtATime } from "../../host/install-lock.ts"
 import type { SettingsChange } from "../../host/register.ts"
 import {
   type HostFolders,
@@ -14,7 +14,7 @@ import {
   uninstallAll,
   uninstallServer,
 } from "../../host/registration.ts"
-import { withoutJob } from "../../job/stop.ts"
+import { withoutJob } from "../../job/stop-job.ts"
 import { EXIT, usageError } from "../../util/errors.ts"
 import { shellWord } from "../../util/shell-quote.ts"
 import { bytes, count } from "../../util/text.ts"

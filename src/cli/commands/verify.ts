@@ -1,6 +1,6 @@
 /** `ctxbridge verify`: checks that every byte of every transcript is in the vault. */
 import { claudeCode } from "../../agents/claude-code/claude-code.ts"
-import { type Backlog, backlog } from "../../archive/behind.ts"
+import { type Backlog, backlog } from "../../archive/backlog.ts"
 import { forgottenTranscript } from "../../archive/capture-transcript.ts"
 import { isExcluded } from "../../archive/excluded.ts"
 import { openForReading } from "../../archive/open-for-reading.ts"

@@ -45,13 +45,17 @@ export const ALPHABETS = {
 
 export type Alphabet = keyof typeof ALPHABETS
 
-export type Part =
+export type ShapePart =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "run"; readonly alphabet: Alphabet; readonly least: number; readonly greatest: number }
-  | { readonly kind: "choice"; readonly options: readonly (readonly Part[])[]; readonly optional: boolean }
+  | {
+      readonly kind: "choice"
+      readonly options: readonly (readonly ShapePart[])[]
+      readonly optional: boolean
+    }
 
 export interface Shape {
-  readonly parts: readonly Part[]
+  readonly parts: readonly ShapePart[]
   /** `^` */
   readonly isStrict: boolean
   /** `!` */
@@ -76,8 +80,8 @@ interface Reader {
 }
 
 /** @param isOption whether `|` and `)` end these parts; otherwise they are text */
-function partsOf(reader: Reader, isOption: boolean): Part[] {
-  const parts: Part[] = []
+function partsOf(reader: Reader, isOption: boolean): ShapePart[] {
+  const parts: ShapePart[] = []
   while (reader.at < reader.text.length && !(isOption && "|)".includes(reader.text[reader.at]!))) {
     const unit = reader.text[reader.at]
     if (unit === "{") parts.push(runOf(reader))
@@ -87,7 +91,7 @@ function partsOf(reader: Reader, isOption: boolean): Part[] {
   return parts
 }
 
-function textOf(reader: Reader, isOption: boolean): Part {
+function textOf(reader: Reader, isOption: boolean): ShapePart {
   const regex = isOption ? /[^{}()|]+/y : /[^{}()]+/y
   regex.lastIndex = reader.at
   const text = regex.exec(reader.text)?.[0]
@@ -96,7 +100,7 @@ function textOf(reader: Reader, isOption: boolean): Part {
   return { kind: "text", text }
 }
 
-function runOf(reader: Reader): Part {
+function runOf(reader: Reader): ShapePart {
   const regex = /\{(\w+)(?: (\d+)(\.\.(\d+)?)?)?\}/y
   regex.lastIndex = reader.at
   const match = regex.exec(reader.text)
@@ -110,8 +114,8 @@ function runOf(reader: Reader): Part {
   return { kind: "run", alphabet: match![1] as Alphabet, least, greatest }
 }
 
-function choiceOf(reader: Reader): Part {
-  const options: Part[][] = []
+function choiceOf(reader: Reader): ShapePart {
+  const options: ShapePart[][] = []
   do {
     reader.at++
     options.push(partsOf(reader, true))
@@ -124,12 +128,12 @@ function choiceOf(reader: Reader): Part {
 }
 
 /** The source of a regular expression that matches at the token's first character. */
-export function expressionOf({ parts, isWhole }: Shape): string {
+export function shapeExpression({ parts, isWhole }: Shape): string {
   return `${expression(parts, !isWhole)}${isWhole ? "(?![A-Za-z0-9])" : ""}`
 }
 
 /** @param isEnd whether nothing needs to follow these parts, so that their last run takes all there is */
-function expression(parts: readonly Part[], isEnd: boolean): string {
+function expression(parts: readonly ShapePart[], isEnd: boolean): string {
   let source = ""
   for (const [n, part] of parts.entries()) {
     const isLast = isEnd && parts.slice(n + 1).every((one) => one.kind === "choice" && one.optional)
@@ -146,7 +150,7 @@ function expression(parts: readonly Part[], isEnd: boolean): string {
 const HEX = "[0-9A-Fa-f]"
 const UUID = `${HEX}{8}-(?:${HEX}{4}-){3}${HEX}{12}`
 
-function runExpression({ alphabet, least, greatest }: Part & { kind: "run" }, isLast: boolean): string {
+function runExpression({ alphabet, least, greatest }: ShapePart & { kind: "run" }, isLast: boolean): string {
   if (alphabet === "uuid") return UUID
   const length =
     isLast || greatest === OPEN ? `${least},` : least === greatest ? `${least}` : `${least},${greatest}`
@@ -195,25 +199,25 @@ const middleAnchor = (text: string): Anchor =>
   /^[_.:$~-][a-z]\w+[_.:$~-]$/.test(text) ? { kind: "word", text: text.slice(1) } : { kind: "middle", text }
 
 /** The longest text of a shape that begins with a run, and how many characters precede it. */
-export function middleOf(parts: readonly Part[]): { text: string; least: number; greatest: number } {
+export function middleOf(parts: readonly ShapePart[]): { text: string; least: number; greatest: number } {
   const texts = parts.map((part) => (part.kind === "text" ? part.text : ""))
   const text = texts.reduce((longest, one) => (one.length > longest.length ? one : longest))
   if (text.length < 2) throw new Error("a format that begins with random characters needs a text behind them")
   const before = parts.slice(0, texts.indexOf(text))
   const extra = middleAnchor(text).kind === "word" ? 1 : 0
-  const sum = (of: (part: Part) => number): number => before.reduce((total, part) => total + of(part), 0)
+  const sum = (of: (part: ShapePart) => number): number => before.reduce((total, part) => total + of(part), 0)
   return { text, least: sum(leastOf) + extra, greatest: sum(greatestOf) + extra }
 }
 
-const leastOf = (part: Part): number =>
+const leastOf = (part: ShapePart): number =>
   part.kind === "text" ? part.text.length : part.kind === "run" ? part.least : 0
-const greatestOf = (part: Part): number =>
+const greatestOf = (part: ShapePart): number =>
   part.kind === "text" ? part.text.length : part.kind === "run" ? part.greatest : 0
 
 const HEX_DIGITS = "0123456789abcdefABCDEF"
 
 /** Every text with which these parts can begin, up to the first run; two capitals with a hexadecimal digit. */
-function headsOf(parts: readonly Part[]): string[] {
+function headsOf(parts: readonly ShapePart[]): string[] {
   return beginnings(parts).flatMap(({ text, next }) => {
     if (!/^[A-Z]{2}$/.test(text) || next === undefined) return [text]
     const digits = next === "hex" ? HEX_DIGITS.slice(0, 16) : next === "Hex" ? HEX_DIGITS : ""
@@ -224,7 +228,7 @@ function headsOf(parts: readonly Part[]): string[] {
 /** `next`: the alphabet of the run behind `text`. */
 type Beginning = { readonly text: string; readonly next: Alphabet | undefined }
 
-function beginnings(parts: readonly Part[]): Beginning[] {
+function beginnings(parts: readonly ShapePart[]): Beginning[] {
   const [first, ...rest] = parts
   if (first === undefined) return [{ text: "", next: undefined }]
   if (first.kind === "run") return [{ text: "", next: first.alphabet }]

@@ -7,11 +7,11 @@ import { isBeginning } from "../beginning.ts"
 import { CLOUDS } from "./clouds.ts"
 import { CODE } from "./code.ts"
 import type { Format } from "./format.ts"
-import { MESSAGES } from "./messages.ts"
+import { MESSAGES } from "./messaging.ts"
 import { MODELS } from "./models.ts"
 import { MONEY } from "./money.ts"
 import { ROWS } from "./rows.ts"
-import { ALPHABETS, expressionOf, middleOf, parseShape, type Shape } from "./shape.ts"
+import { ALPHABETS, middleOf, parseShape, type Shape, shapeExpression } from "./shape.ts"
 import { TOOLS } from "./tools.ts"
 
 export const FORMATS: readonly Format[] = [...MODELS, ...CODE, ...CLOUDS, ...MESSAGES, ...MONEY, ...TOOLS]
@@ -27,7 +27,7 @@ interface Rule {
   readonly mayEndInDot: boolean
 }
 
-export interface Span {
+interface Span {
   readonly start: number
   readonly end: number
 }
@@ -60,7 +60,7 @@ function ruleOf(row: number): Rule {
   const before = shape.form === undefined && shape.parts[0]!.kind === "run" ? middleOf(shape.parts) : NOTHING
   const last = shape.parts.at(-1)
   const mayEndInDot = last?.kind === "run" && ALPHABETS[last.alphabet].includes(".")
-  return { expression: expressionOf(shape), shape, before, mayEndInDot }
+  return { expression: shapeExpression(shape), shape, before, mayEndInDot }
 }
 
 /**

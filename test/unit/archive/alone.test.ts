@@ -3,7 +3,7 @@ import { expect, setDefaultTimeout, test } from "bun:test"
 import { closeSync, openSync } from "node:fs"
 import { join } from "node:path"
 import { lockPath, openDatabase } from "../../../src/archive/database.ts"
-import { alone } from "../../../src/archive/replace.ts"
+import { alone } from "../../../src/archive/replace-database.ts"
 import { lock } from "../../../src/util/lock.ts"
 import { tempFolder } from "../../support/temp.ts"
 

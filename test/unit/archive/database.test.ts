@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test"
 import { rmSync } from "node:fs"
 import { databasePath, openDatabase } from "../../../src/archive/database.ts"
-import { alone } from "../../../src/archive/replace.ts"
+import { alone } from "../../../src/archive/replace-database.ts"
 import { tempFolder } from "../../support/temp.ts"
 
 test("a database that was deleted keeps nobody from replacing the one made since", () => {

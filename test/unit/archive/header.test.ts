@@ -4,7 +4,7 @@ import { Database } from "bun:sqlite"
 import { expect, test } from "bun:test"
 import { databasePath, openDatabase, SCHEMA_VERSION, schemaVersion } from "../../../src/archive/database.ts"
 import { openForReading } from "../../../src/archive/open-for-reading.ts"
-import { damageOf, refuseNewer } from "../../../src/archive/replace.ts"
+import { damageOf, refuseNewer } from "../../../src/archive/replace-database.ts"
 import { Archive } from "../../support/archive.ts"
 
 function flipped(archive: Archive, version: number, more = ""): void {

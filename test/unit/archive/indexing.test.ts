@@ -3,15 +3,15 @@ import { expect, test } from "bun:test"
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { captureTranscript } from "../../../src/archive/capture-transcript.ts"
-import { isComplete, markBehind } from "../../../src/archive/complete.ts"
+import { isComplete, markBehind } from "../../../src/archive/completeness.ts"
 import { index } from "../../../src/archive/indexing.ts"
 import { listPending } from "../../../src/archive/pending.ts"
 import { rewriteCopy } from "../../../src/vault/rewrite.ts"
 import {
   emptyTombstone,
+  type FilledSpan,
   fillSpans,
   lineHash,
-  type Span,
   writeTombstone,
 } from "../../../src/vault/tombstones.ts"
 import { Archive } from "../../support/archive.ts"
@@ -28,7 +28,7 @@ test("a text that is forgotten between archiving and indexing does not get into 
   })
   const word = new TextEncoder().encode("walrus")
   const tombstone = emptyTombstone("one", now)
-  const lines: Record<string, Span[]> = {}
+  const lines: Record<string, FilledSpan[]> = {}
   rewriteCopy(archive.file(taken), (content) => {
     const edited = new Uint8Array(content)
     for (let start = 0; start < edited.length; ) {
@@ -36,7 +36,7 @@ test("a text that is forgotten between archiving and indexing does not get into 
       const line = edited.subarray(start, end)
       const at = Buffer.from(line).indexOf(word)
       if (at >= 0) {
-        const spans: Span[] = [[at, at + word.length]]
+        const spans: FilledSpan[] = [[at, at + word.length]]
         lines[lineHash(tombstone.key, line)] = spans
         fillSpans(line, spans)
       }

@@ -4,7 +4,7 @@ import { expect, spyOn, test } from "bun:test"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { generateTranscript } from "../../../src/bench/corpus.ts"
-import { importTranscripts } from "../../../src/job/import.ts"
+import { importTranscripts } from "../../../src/job/import-transcripts.ts"
 import { FILTERED } from "../../../src/secrets/filter.ts"
 import { tempFolder } from "../../support/temp.ts"
 

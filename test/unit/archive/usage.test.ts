@@ -1,6 +1,7 @@
 /** Which tokens are counted, and for whom. */
 import { expect, test } from "bun:test"
-import { turnsOf, usageOf } from "../../../src/archive/queries/turns.ts"
+import { usageOf } from "../../../src/archive/queries/token-use.ts"
+import { turnsOf } from "../../../src/archive/queries/turns.ts"
 import { Archive } from "../../support/archive.ts"
 
 const usage = (tokens: number) => ({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { type FirstRead, type Row, type Scenario, verdictsOn } from "../../../src/bench/hook-report.ts"
+import { type FirstRead, type ReportRow, type Scenario, verdictsOn } from "../../../src/bench/hook-report.ts"
 import {
   measureCommands,
   median,
@@ -98,7 +98,7 @@ describe("judge", () => {
     wallMs: spread([cpu]),
     peakMB: spread([peak]),
   })
-  const row = (name: string, vsNode: number, vsEmpty: number, peak: number): Row => ({
+  const row = (name: string, vsNode: number, vsEmpty: number, peak: number): ReportRow => ({
     name,
     hook: "stop",
     news: "nothing",
@@ -109,7 +109,7 @@ describe("judge", () => {
     cpuVsNode: { median: vsNode, min: vsNode },
     cpuVsEmpty: { median: vsEmpty, min: vsEmpty },
   })
-  const scenario = (...rows: Row[]): Scenario => ({
+  const scenario = (...rows: ReportRow[]): Scenario => ({
     transcriptMB: 1,
     archiveTurns: 0,
     turns: 1,

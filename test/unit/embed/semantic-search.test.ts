@@ -8,7 +8,7 @@ import {
   putVectors,
   vectorTotals,
 } from "../../../src/archive/vectors.ts"
-import { Dice } from "../../../src/bench/dice.ts"
+import { Dice } from "../../../src/bench/seeded-random.ts"
 import { BLOCK, createKernel } from "../../../src/embed/dot-kernel.ts"
 import { dot } from "../../../src/embed/published-cosines.ts"
 import { quantise, toLengthOne } from "../../../src/embed/quantise.ts"

@@ -1,7 +1,7 @@
 /** What is embedded: which words, in which pieces, and the vectors that need no model. */
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { saidIn } from "../../../src/embed/embed-turns.ts"
+import { textsToEmbed } from "../../../src/embed/embed-turns.ts"
 import { HASHED_DIMENSION, hashedVector } from "../../../src/embed/hashed-words.ts"
 import { dot } from "../../../src/embed/published-cosines.ts"
 import { MOST_PIECES, MOST_TOKENS, piecesOf } from "../../../src/embed/text-pieces.ts"
@@ -92,7 +92,7 @@ test("words of human and assistant are embedded; output, thinking and the host's
     .flush()
   archive.follow(session)
   const readers = new CopyReaders()
-  const said = saidIn(archive.db, archive.dataHome, 1, readers)
+  const said = textsToEmbed(archive.db, archive.dataHome, 1, readers)
   readers.close()
   expect(said.map(({ text }) => text.slice(0, 80).trim())).toEqual([
     "Add retries to the client.",

@@ -8,7 +8,7 @@ import {
   clearedSession,
   isCleared,
   rememberClear,
-} from "../../../src/hook/clears.ts"
+} from "../../../src/hook/cleared-sessions.ts"
 import { tempFolder } from "../../support/temp.ts"
 
 const NOW = 10 * CLEAR_LASTS

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test"
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { vaultFiles } from "../../../src/vault/walk.ts"
+import { vaultFiles } from "../../../src/vault/vault-files.ts"
 import { doneIn } from "../../support/events.ts"
 import { Inside, run } from "../../support/inside.ts"
 import type { Machine } from "../../support/machine.ts"

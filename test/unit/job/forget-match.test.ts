@@ -1,7 +1,7 @@
 /** Forgetting a text. */
 import { describe, expect, test } from "bun:test"
 import { appendFileSync, rmSync, utimesSync } from "node:fs"
-import type { Source } from "../../../src/archive/source.ts"
+import type { Source } from "../../../src/archive/view-sources.ts"
 import { findText } from "../../../src/job/forget-text.ts"
 import { textFinder } from "../../../src/transcript/find-text.ts"
 import { vaultFile } from "../../../src/vault/layout.ts"
@@ -92,6 +92,9 @@ test("a copy that another forget removes meanwhile is no failure", () => {
     if (removed++ === 0) rmSync(vaultFile(dataHome, copy))
     return textFinder("kiln")
   }
-  expect(findText(dataHome, finderFor, { now: 1 })).toMatchObject({ copies: [{ session: "two" }], failed: [] })
+  expect(findText(dataHome, finderFor, { now: 1 })).toMatchObject({
+    copies: [{ session: "two" }],
+    failed: [],
+  })
   expect(removed).toBe(2)
 })

@@ -1,6 +1,6 @@
 /** Files that were changed last, where they are now. */
 import { describe, expect, test } from "bun:test"
-import { movesIn } from "../../../src/restore/moved.ts"
+import { movesIn } from "../../../src/restore/moved-files.ts"
 import { Inside, run } from "../../support/inside.ts"
 import { contextOf } from "../../support/machine.ts"
 

@@ -1,21 +1,21 @@
 /** Which pieces of a turn a hit shows. */
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { type Part, passagesOf } from "../../../src/search/passages.ts"
+import { passagesOf, type SearchedMessage } from "../../../src/search/passages.ts"
 import { wordSet } from "../../../src/util/words.ts"
 
 const sought = (words: string, weight = 1) => ({
   words: new Map([...wordSet(words)].map((word) => [word, weight])),
   prefixes: [],
 })
-const said = (text: string, fields: Partial<Part> = {}): Part => ({
+const said = (text: string, fields: Partial<SearchedMessage> = {}): SearchedMessage => ({
   text,
   isProse: true,
   isFound: true,
   isLast: false,
   ...fields,
 })
-const texts = (parts: readonly Part[], words: string, room: number): string[] =>
+const texts = (parts: readonly SearchedMessage[], words: string, room: number): string[] =>
   passagesOf(parts, sought(words), room).map(({ text }) => text)
 
 const FILLER = "The kiln was swept and the shelves were counted once more before anybody left.\n"

@@ -1,7 +1,7 @@
 import { Database } from "bun:sqlite"
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { expressionOf, fulfils, wordExpression } from "../../../src/search/fts-expression.ts"
+import { ftsExpression, fulfils, wordExpression } from "../../../src/search/fts-expression.ts"
 import { type Node, parseQuery } from "../../../src/search/parse-query.ts"
 
 const typed = (text: string): string[] => [...new Set(parseQuery(text).terms.map((term) => term.typed))]
@@ -63,7 +63,7 @@ describe("parseQuery", () => {
     let query = "cat"
     for (let n = 0; n < depth; n++) query = `${n % 2 ? "bird OR getUserN* NOT" : '"big dog" AND'} (${query})`
     const { must } = parseQuery(query)
-    db.query("SELECT rowid FROM words WHERE words MATCH ?").all(expressionOf(must!)!)
+    db.query("SELECT rowid FROM words WHERE words MATCH ?").all(ftsExpression(must!)!)
     expect(fulfils(must!, { text: "big dog, bird", role: "human", tools: [] })).toBe(true)
     expect(fulfils(must!, { text: "fish", role: "human", tools: [] })).toBe(false)
   })
@@ -97,7 +97,7 @@ describe("parseQuery", () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 12 }), fc.constantFrom("", " "), (pieces, space) => {
         const query = parseQuery(pieces.join(space))
-        const expression = query.must && expressionOf(query.must)
+        const expression = query.must && ftsExpression(query.must)
         if (expression !== undefined) match.all(expression)
         for (const { word, isPrefix } of query.terms) match.all(wordExpression(word, isPrefix))
         if (query.must !== undefined) fulfils(query.must, { text: "cat (dog)", role: "human", tools: [] })
@@ -125,7 +125,7 @@ describe("parseQuery", () => {
     fc.assert(
       fc.property(query, (text) => {
         const { must } = parseQuery(text)
-        const expression = must && expressionOf(must)
+        const expression = must && ftsExpression(must)
         if (must === undefined || expression === undefined) return
         const found = new Set(
           db

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import type { RankRow } from "../../../src/archive/queries/messages.ts"
 import type { Candidates } from "../../../src/search/candidates.ts"
-import { fuse } from "../../../src/search/fuse.ts"
+import { fuse } from "../../../src/search/fuse-rankings.ts"
 import { besides, rank, shortlist } from "../../../src/search/rank.ts"
 
 const term = (word: string, weight: number) => ({ word, weight, typed: word, isPrefix: false })

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { ANCHORS_FILE, anchorsFile, ROWS_FILE, rowsFile } from "../../../build/anchors.ts"
 import { FILTERED, filterLines, filterText } from "../../../src/secrets/filter.ts"
-import { anchorsOf, expressionOf, parseShape } from "../../../src/secrets/formats/shape.ts"
+import { anchorsOf, parseShape, shapeExpression } from "../../../src/secrets/formats/shape.ts"
 import { FORMATS } from "../../../src/secrets/formats/table.ts"
 import { seekEach } from "../../../src/secrets/seek.ts"
 import { findTokens } from "../../../src/secrets/tokens.ts"
@@ -153,9 +153,9 @@ describe("the tables", () => {
 
   test("a row becomes an expression and what it is found by", () => {
     const shape = parseShape("(gha|ghb)_{an 36..255}(.{low 2})?")
-    expect(expressionOf(shape)).toBe("(?:gha|ghb)_[A-Za-z0-9]{36,}(?:\\.[a-z0-9]{2,})?")
+    expect(shapeExpression(shape)).toBe("(?:gha|ghb)_[A-Za-z0-9]{36,}(?:\\.[a-z0-9]{2,})?")
     expect(anchorsOf(shape).map(({ text }) => text)).toEqual(["gha_", "ghb_"])
-    expect(expressionOf(parseShape("^AK{up 16..20}!"))).toBe("AK[A-Z0-9]{16,20}(?![A-Za-z0-9])")
+    expect(shapeExpression(parseShape("^AK{up 16..20}!"))).toBe("AK[A-Z0-9]{16,20}(?![A-Za-z0-9])")
     expect(anchorsOf(parseShape("AKIA{up 16}!"))).toEqual([{ kind: "head", text: "AKIA" }])
     expect(anchorsOf(parseShape("{an 14}.word.{an 20}"))).toEqual([{ kind: "word", text: "word." }])
     expect(anchorsOf(parseShape("{an 52}JQ99{an 20}"))).toEqual([{ kind: "middle", text: "JQ99" }])
@@ -168,7 +168,7 @@ describe("the tables", () => {
 
   test("no expression repeats without end before its end, but those of JWT, which the search skips", () => {
     const unbounded = FORMATS.filter(([, written]) => {
-      const needed = expressionOf(parseShape(written)).replace(
+      const needed = shapeExpression(parseShape(written)).replace(
         /(?:\(\?:[^()]*(?:\([^()]*\)[^()]*)*\)\?)+$/,
         "",
       )

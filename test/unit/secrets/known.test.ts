@@ -1,7 +1,7 @@
 /** Which values are remembered, and in what forms they are found again. */
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { formsOf, isMemorable, placesIn, withoutKnown } from "../../../src/secrets/known.ts"
+import { formsOf, isMemorable, knownPlaces, withoutKnown } from "../../../src/secrets/known.ts"
 
 describe("a value is remembered", () => {
   test.each([
@@ -39,7 +39,7 @@ const line = (said: unknown, more: Record<string, unknown> = {}): string =>
 function filled(text: string, value: string): string {
   const bytes = Buffer.from(text)
   const raw = Buffer.from(value).toString("latin1")
-  for (const { start, end } of placesIn(bytes, bytes.toString("latin1"), formsOf(raw)))
+  for (const { start, end } of knownPlaces(bytes, bytes.toString("latin1"), formsOf(raw)))
     bytes.fill("*", start, end)
   return bytes.toString()
 }

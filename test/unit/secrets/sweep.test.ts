@@ -1,10 +1,10 @@
 /** The pass that finds all sequences at once finds what searches for each of them find. */
 import { expect, test } from "bun:test"
-import { Dice } from "../../../src/bench/dice.ts"
+import { Dice } from "../../../src/bench/seeded-random.ts"
 import { LITERALS, MIDDLES } from "../../../src/secrets/anchors.ts"
 import { FILTERED, filterLines, hurried } from "../../../src/secrets/filter.ts"
 import { ECHOED, INTRODUCTIONS, OTHERS, PLUS, SPOKEN } from "../../../src/secrets/introductions.ts"
-import { type Sought, seekEach } from "../../../src/secrets/seek.ts"
+import { type SequencePlaces, seekEach } from "../../../src/secrets/seek.ts"
 import { sweep } from "../../../src/secrets/sweep.ts"
 
 const SEQUENCES: readonly string[] = [
@@ -38,7 +38,7 @@ function textOf(dice: Dice, pieces: number): string {
   return text
 }
 
-const wordsIn = (sought: Sought): number[] => {
+const wordsIn = (sought: SequencePlaces): number[] => {
   const found: number[] = []
   sought.eachWord((start, end) => {
     found.push(start, end)

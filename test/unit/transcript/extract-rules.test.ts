@@ -1,6 +1,6 @@
 /** Rules, decisions and failed approaches, as people word them. */
 import { describe, expect, test } from "bun:test"
-import { constraintsIn, decisionsIn, refutedIn } from "../../../src/transcript/extract.ts"
+import { constraintsIn, decisionsIn, refutedIn } from "../../../src/transcript/noted-sentences.ts"
 
 /**
  * Plain rules, decisions and failed approaches were passed over: "No emojis.", "Answer in German.", "dont use semicolons",

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test"
 import { appendFileSync, closeSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 import { type CaptureRequest, capture } from "../../../src/vault/capture.ts"
-import { openLocked } from "../../../src/vault/file.ts"
+import { openLocked } from "../../../src/vault/copy-file.ts"
 import { contentOf } from "../../support/machine.ts"
 import { tempFolder } from "../../support/temp.ts"
 

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { capture } from "../../../src/vault/capture.ts"
-import { remainderOf, withTranscript } from "../../../src/vault/check.ts"
+import { remainderOf, withTranscript } from "../../../src/vault/check-copy.ts"
 import { vaultFile, vaultPath } from "../../../src/vault/layout.ts"
 import { CopyReader, tailOf } from "../../../src/vault/reader.ts"
 import { verify } from "../../../src/vault/verify-vault.ts"

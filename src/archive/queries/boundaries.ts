@@ -1,0 +1,92 @@
+/** Rows of boundaries: when the host compacted a session, and where in its transcript. */
+import type { Database } from "../database.ts"
+
+export interface CompactedSession {
+  readonly session: string
+  /** Time of its last compaction. */
+  readonly latest: string
+}
+
+/** Sessions with compactions, last compacted first. */
+export const compactedSessions = (
+  db: Database,
+  session: string | null,
+  project: string | null,
+): CompactedSession[] =>
+  db
+    .query<CompactedSession, [string | null, string | null]>(
+      `SELECT b.session, max(coalesce(b.time, '')) AS latest FROM boundaries b
+       LEFT JOIN sessions s ON s.id = b.session LEFT JOIN projects p ON p.id = s.project
+       WHERE (?1 IS NULL OR b.session = ?1) AND (?2 IS NULL OR p.path = ?2)
+       GROUP BY b.session ORDER BY latest DESC, b.session`,
+    )
+    .all(session, project)
+
+/** Offsets of the compactions in a copy. */
+export const boundariesIn = (db: Database, copy: string): number[] =>
+  db
+    .query<{ offset: number }, [string]>(
+      "SELECT b.offset FROM boundaries b JOIN transcripts t ON t.id = b.transcript WHERE t.copy = ?",
+    )
+    .all(copy)
+    .map(({ offset }) => offset)
+
+export interface FoundCompaction {
+  /** Id of its transcript. */
+  readonly transcript: number
+  /** Byte offset in the transcript. */
+  readonly offset: number
+  /** ISO 8601, as written by the host. */
+  readonly time: string | null
+}
+
+/** The last compaction from `offset` on. */
+export function lastCompaction(db: Database, session: string, offset = 0): FoundCompaction | undefined {
+  return (
+    db
+      .query<FoundCompaction, [string, number]>(
+        'SELECT transcript, "offset", time FROM boundaries WHERE session = ? AND "offset" >= ? ORDER BY "offset" DESC LIMIT 1',
+      )
+      .get(session, offset) ?? undefined
+  )
+}
+
+/** Offset of the last compaction before `offset`. */
+export const compactionBefore = (db: Database, session: string, offset: number): number | undefined =>
+  db
+    .query<{ offset: number | null }, [string, number]>(
+      'SELECT max("offset") AS "offset" FROM boundaries WHERE session = ? AND "offset" < ?',
+    )
+    .get(session, offset)?.offset ?? undefined
+
+/** Offset of the last compaction in a transcript. */
+export const lastBoundary = (db: Database, transcript: number): number | undefined =>
+  db
+    .query<{ offset: number | null }, [number]>(
+      "SELECT max(offset) AS offset FROM boundaries WHERE transcript = ?",
+    )
+    .get(transcript)?.offset ?? undefined
+
+/** Tokens before the session's last automatic compactions, oldest first. */
+export const automaticPoints = (db: Database, session: string, most: number): number[] =>
+  db
+    .query<{ tokens: number }, [string, number]>(
+      `SELECT pre_tokens AS tokens FROM boundaries
+       WHERE session = ?1 AND trigger = 'auto' AND pre_tokens > 0
+       ORDER BY transcript DESC, offset DESC LIMIT ?2`,
+    )
+    .all(session, most)
+    .map(({ tokens }) => tokens)
+    .reverse()
+
+/** How often the human prompted in the session, and how often the host compacted it. */
+export const promptsAndCompactions = (
+  db: Database,
+  session: string,
+): { readonly turns: number; readonly compactions: number } =>
+  db
+    .query<{ turns: number; compactions: number }, [string]>(
+      `SELECT (SELECT count(*) FROM turns WHERE session = ?1 AND via NOT IN ('none', 'brief')) AS turns,
+         (SELECT count(*) FROM boundaries WHERE session = ?1) AS compactions`,
+    )
+    .get(session)!

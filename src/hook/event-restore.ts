@@ -1,0 +1,54 @@
+/** What a session is given back at an event: a restore, with what its notes say about the compaction. */
+import type { HookEvent } from "../agents/hook-event.ts"
+import type { Database } from "../archive/database.ts"
+import type { FoundCompaction } from "../archive/queries/boundaries.ts"
+import type { Settings } from "../config/load.ts"
+import type { RestoreSource } from "../restore/render.ts"
+import { type Restore, restoreOf } from "../restore/restore.ts"
+import { lastTurnBefore, summaryAtStart, summaryBehind } from "./missed-compactions.ts"
+import { compactionUnanswered, type SessionState } from "./state.ts"
+import { waitingPrompt } from "./waiting-prompt.ts"
+
+interface Call {
+  readonly event: HookEvent
+  readonly settings: Settings
+  readonly state: SessionState
+}
+
+/**
+ * @param from the session that it is made of
+ * @param missed at a prompt: the compaction that is answered now
+ */
+export function restored(
+  db: Database,
+  { event, settings, state }: Call,
+  source: RestoreSource,
+  from: string,
+  missed?: FoundCompaction,
+): Restore {
+  const { paths, resolved } = settings
+  const isPrompt = event.name === "user-prompt-submit"
+  const options = {
+    source,
+    budget: resolved.config["restore.budget"],
+    host: { ...paths, cwd: event.cwd },
+    related: resolved.config["restore.related"],
+    about: isPrompt ? state.prompt : undefined,
+  }
+  if (source === "clear") return restoreOf(db, from, { ...options, summary: "" })
+  const compaction = {
+    summary: summaryFor(db, event, state, missed),
+    // The host announces its own compactions.
+    byPlugin: !compactionUnanswered(state),
+    focus: state.focus,
+    upTo: missed && lastTurnBefore(db, from, missed),
+  }
+  // At a missed restore, the open prompt is the one just typed, and the host sends it itself.
+  return restoreOf(db, from, { ...options, ...compaction }, isPrompt ? undefined : waitingPrompt(state))
+}
+
+/** The host's summary, as a hook received it or as the host has written it down; empty if neither. */
+function summaryFor(db: Database, event: HookEvent, state: SessionState, missed?: FoundCompaction): string {
+  if (missed !== undefined) return summaryBehind(event, missed) || state.summary || ""
+  return state.summary ?? summaryAtStart(db, event, state) ?? ""
+}

@@ -1,0 +1,196 @@
+/**
+ * Searches the vault itself, for `search --cold`: line by line, newest first, for what the index lacks or cannot find.
+ * Slow (about a second for 500 MB of transcripts), but in bounded memory: one frame at a time.
+ */
+import { decodeLine } from "../agents/claude-code/decode.ts"
+import type { Database } from "../archive/database.ts"
+import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+import { identify, role } from "../archive/identity.ts"
+import { projectOf } from "../archive/project.ts"
+import { pathNamed } from "../archive/queries/condition.ts"
+import { turnsTouching } from "../archive/queries/touched-files.ts"
+import { type TurnOfLine, turnOfLine } from "../archive/queries/turns.ts"
+import { takenBackOf } from "../archive/taken-back-mark.ts"
+import { toolsIn } from "../archive/tool-name.ts"
+import { mark } from "../archive/word-index.ts"
+import type { TranscriptRecord } from "../transcript/types.ts"
+import { compileAsUsual } from "../util/compiling.ts"
+import { cut } from "../util/text.ts"
+import { stretchesBackwards, stretchesFrom } from "../vault/reader.ts"
+import { type ColdCopy, coldCopies } from "./cold-copies.ts"
+import { type Sieve, sieveFor, wholeText } from "./cold-text.ts"
+import type { Hit } from "./hit.ts"
+import type { Narrowing } from "./narrowing.ts"
+import { parseQuery, partsAsked, type Query } from "./parse-query.ts"
+import { type Sought, snippetOf, soughtBy } from "./snippet.ts"
+
+export interface ColdHit extends Omit<Hit, "handle" | "seq" | "score"> {
+  readonly cold: true
+  /** With `ctx:`. Null when the views do not know the line; `line` then says where it is. */
+  readonly handle: string | null
+  readonly seq: number | null
+  /** Line number in the transcript, from 1. Null when there is a handle to open it by. */
+  readonly line: number | null
+}
+
+export interface ColdRequest extends Narrowing {
+  readonly query: string
+  readonly limit: number
+  /** Turns that the index has already found; they are not reported again. */
+  readonly found: ReadonlySet<number>
+  /** Called with the bytes of the vault searched so far. */
+  readonly onProgress?: (done: number, total: number) => void
+}
+
+export interface ColdFound {
+  readonly hits: readonly ColdHit[]
+  /** Whether the search stopped because it had enough hits. */
+  readonly more: boolean
+  /** Copies that could not be read completely. */
+  readonly unreadable: number
+}
+
+/** Length of a snippet, in UTF-16 units. */
+const SHOWN = 400
+
+export function searchVault(db: Database, dataHome: string, request: ColdRequest): ColdFound {
+  compileAsUsual()
+  const query = parseQuery(request.query)
+  const sieve = sieveFor(query)
+  if (sieve === undefined) return { hits: [], more: false, unreadable: 0 }
+  const scan = new Scan(db, request, query, sieve)
+  const copies = coldCopies(db, dataHome, request)
+  const total = copies.reduce((sum, { bytes }) => sum + bytes, 0)
+  let done = 0
+  let unreadable = 0
+  for (const copy of copies) {
+    try {
+      for (const { from, content } of stretchesBackwards(copy.file)) {
+        scan.look(copy, from, copy.edit?.(content, from) ?? content)
+        if (scan.isFull) return { hits: scan.hits, more: true, unreadable }
+      }
+    } catch {
+      // A damaged copy must not keep the others from being searched; `verify` reports it.
+      unreadable++
+    }
+    done += copy.bytes
+    request.onProgress?.(done, total)
+  }
+  return { hits: scan.hits, more: false, unreadable }
+}
+
+/** Collects hits, one per turn, or per line where there is no turn. */
+class Scan {
+  readonly hits: ColdHit[] = []
+  readonly #db: Database
+  readonly #request: ColdRequest
+  readonly #query: Query
+  readonly #sieve: Sieve
+  readonly #told = new Set<string>()
+  readonly #files: ReadonlySet<number> | undefined
+  readonly #sought: Sought
+
+  constructor(db: Database, request: ColdRequest, query: Query, sieve: Sieve) {
+    this.#db = db
+    this.#request = request
+    this.#query = query
+    this.#sieve = sieve
+    this.#files = request.file === undefined ? undefined : turnsTouching(db, pathNamed(request.file))
+    this.#sought = soughtBy(partsAsked(query))
+  }
+
+  /** Whether there are as many hits as were asked for. */
+  get isFull(): boolean {
+    return this.hits.length >= this.#request.limit
+  }
+
+  /** @param from offset of `content`, which consists of whole lines */
+  look(copy: ColdCopy, from: number, content: Uint8Array): void {
+    const bytes = Buffer.from(content.buffer, content.byteOffset, content.length)
+    // As latin1 each byte is one character. That is enough here, since the patterns are ASCII.
+    if (!this.#sieve.mayHold(bytes.toString("latin1"))) return
+    for (let end = bytes.length; end > 0 && !this.isFull; ) {
+      // With a negative offset, `lastIndexOf` would start at the end.
+      const start = end < 2 ? 0 : bytes.lastIndexOf(NEWLINE, end - 2) + 1
+      const line = bytes.toString("utf8", start, bytes[end - 1] === NEWLINE ? end - 1 : end)
+      if (line !== "" && this.#sieve.mayDo(line)) this.#test(copy, from + start, line)
+      end = start
+    }
+  }
+
+  #test(copy: ColdCopy, offset: number, line: string): void {
+    const record = decodeLine(line)
+    const tools = toolsIn(this.#db, copy.session, record.parts)
+    const speaker = role(record.parts)
+    const text = wholeText(line)
+    if (!this.#accepts(record, speaker, tools) || !this.#sieve.does({ text, role: speaker, tools })) return
+    const row = this.#turnOf(copy, record, offset)
+    const project = row?.project ?? copy.project ?? (record.cwd === undefined ? null : projectOf(record.cwd))
+    if (this.#request.project !== undefined && project !== this.#request.project) return
+    if (row !== undefined && this.#request.found.has(row.turn)) return
+    if (this.#files !== undefined && (row === undefined || !this.#files.has(row.turn))) return
+    const name = row?.handle ?? record.uuid ?? `${copy.session} ${offset}`
+    if (this.#told.has(name)) return
+    this.#told.add(name)
+    const { text: snippet, marks } = snippetOf(text, this.#sought, SHOWN)
+    this.hits.push({
+      cold: true,
+      handle: row === undefined ? null : HANDLE_PREFIX + row.handle,
+      session: row?.session ?? copy.session,
+      seq: row?.seq ?? null,
+      uuid: record.uuid ?? null,
+      line: row === undefined ? lineNumber(copy.file, offset) : null,
+      project,
+      time: record.timestamp ?? row?.time ?? null,
+      role: speaker,
+      tool: tools[0] ?? null,
+      why: [...new Set(this.#query.terms.map(({ typed }) => typed.toLowerCase()))],
+      snippet,
+      marks,
+      prompt: row?.prompt ? cut(row.prompt, 200) : null,
+      answer: null,
+      also: [],
+      ...(row === undefined ? {} : takenBackOf(row)),
+    })
+  }
+
+  #accepts(record: TranscriptRecord, speaker: string, tools: readonly string[]): boolean {
+    const { role: wanted, tool, since, until, error } = this.#request
+    const time = record.timestamp ?? ""
+    const failed = record.parts.some((part) => "isError" in part && part.isError)
+    return (
+      (wanted === undefined || speaker === wanted) &&
+      (tool === undefined || tools.some((one) => mark.tool(one) === mark.tool(tool))) &&
+      (since === undefined || time >= since) &&
+      (until === undefined || (time !== "" && time < until)) &&
+      (error !== true || failed)
+    )
+  }
+
+  /** Looked up by the message's identity, so a line copied by a fork counts as the original. */
+  #turnOf(copy: ColdCopy, record: TranscriptRecord, offset: number): TurnOfLine | undefined {
+    const parts = record.parts.filter((part) => part.kind !== "title")
+    if (parts.length === 0) return undefined
+    const place = `${copy.session} ${record.timestamp ?? offset}`
+    const names = identify(record, parts, place, copy.session.includes("/"))
+    return turnOfLine(this.#db, copy.session, names)
+  }
+}
+
+const NEWLINE = 0x0a
+
+/** From 1. */
+function lineNumber(file: string, offset: number): number {
+  let number = 1
+  for (const { from, content } of stretchesFrom(file, 0)) {
+    for (
+      let at = content.indexOf(NEWLINE);
+      at >= 0 && from + at < offset;
+      at = content.indexOf(NEWLINE, at + 1)
+    ) {
+      number++
+    }
+    if (from + content.length > offset) break
+  }
+  return number
+}

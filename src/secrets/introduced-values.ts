@@ -1,0 +1,178 @@
+/** Finds secrets after commands, headers and statements that take them without a name. Pure. */
+
+import { joinedAt } from "./assignment.ts"
+import { isChosen, isOpaque, isWords } from "./chosen-values.ts"
+import type { INTRODUCTIONS } from "./introductions.ts"
+import { isMixed, isPlaceholder, isQuotedPassword, isRandom, wordiness } from "./value.ts"
+import { bareAt, quotedAt, type Value } from "./value-end.ts"
+
+/** A header's value. */
+const header = (): RegExp => /[ \t]{0,4}\\{0,7}["']?(?=[\w.~+/%=$!^*:-]{8})/y
+const user = (): RegExp => /(\\{0,7}["'])?[\w.@+-]{0,64}:/y
+/** `docker login …`, `login: name / …` */
+const passwordOption = (): RegExp =>
+  /: [\w.@+-]{1,64} \/ |[ ](?:[^\n;|&\\]{0,160}?[ ])?(?:-p|--password)[ =]/y
+
+/** What is so long and random is no user's name but a token. */
+const login = (): RegExp =>
+  /\\{0,7}["'\]]{0,2}(?:[ \t]{0,8}(?::=|\?=|=>?|[:|>,]| is)|[ ])[ \t]{0,8}\\{0,7}["'`]{0,2}(?=[\w+/=-]{32})/y
+
+/** What stands between an introduction and its value. */
+const VALUES: Readonly<Record<(typeof INTRODUCTIONS)[number], () => RegExp>> = {
+  "earer ": header,
+  "asic ": header,
+  "-u ": user,
+  "--user ": user,
+  "--pass": () => /(?:word|phrase|wd)?[ ]/y,
+  sshpass: () => /[ ]{1,4}-p[ ]?/y,
+  mysql: () => /(?:dump|admin)?[^\n;|&\\]{0,160}?[ ]-p(?=[^ ])/y,
+  ogin: passwordOption,
+  OGIN: passwordOption,
+  eporter: passwordOption,
+  EPORTER: passwordOption,
+  // Spanish and Portuguese: clave, senha.
+  lave: () => /(?: (?:de|del|para) [\w.@-]{1,24})?(?: es:?|:)[ ]/y,
+  enha: () => /(?: (?:de|do|da|para) [\w.@-]{1,24})?(?: (?:\xc3\xa9|e):?|:)[ ]/y,
+  "redis-cli": () => /[^\n;|&\\]{0,160}?[ ]-a[ ]/y,
+  htpasswd: () => /[ ]-(?:n\w{0,8}b|b\w{0,8}n|\w{0,8}b\w{0,8}[ ][^\s\\]{1,120})[ ][^\s\\]{1,120}[ ]/y,
+  "net use ": () => /(?:[^\s]{1,120} ){1,2}/y,
+  SecureString: () => /[ ](?:-String[ ])?(?=\\{0,7}["'])/y,
+  "DENTIFIED BY ": () => /(?:PASSWORD )?(?=\\{0,7}["'])/y,
+  "dentified by ": () => /(?:password )?(?=\\{0,7}["'])/y,
+  "*:*:": () => /[\w*.-]{1,64}:[\w*.-]{1,64}:/y,
+  ":5432:": () => /[\w*.-]{1,64}:[\w*.-]{1,64}:/y,
+}
+
+/**
+ * The value after one of the introductions.
+ *
+ * @param at index after the introduction
+ */
+export function introducedAt(
+  text: string,
+  introduction: (typeof INTRODUCTIONS)[number],
+  at: number,
+): Value | undefined {
+  if (introduction === "OGIN") return joinedAt(text, at, isHex)
+  if (introduction === "eporter" || introduction === "EPORTER")
+    return /^[ ._-]?id/i.test(text.slice(at, at + 3))
+      ? joinedAt(text, at + (/[a-z]/i.test(text[at]!) ? 2 : 3), isHex)
+      : undefined
+  if (introduction === "ogin")
+    return loginAt(text, at) ?? joinedAt(text, at, isHex) ?? behind(text, at, introduction, passwordOption)
+  return behind(text, at, introduction, VALUES[introduction])
+}
+
+/** No name of a user, and no number of a record, is so long. */
+const isHex = (value: string): boolean => /^[0-9a-f]{40,64}$/.test(value) && /[a-f]/.test(value)
+
+function loginAt(text: string, at: number): Value | undefined {
+  const regex = login()
+  regex.lastIndex = at
+  const value = regex.test(text) ? bareAt(text, regex.lastIndex, "word") : undefined
+  return value !== undefined && isKey(text.slice(value.start, value.end)) ? value : undefined
+}
+
+function behind(
+  text: string,
+  at: number,
+  introduction: (typeof INTRODUCTIONS)[number],
+  kind: () => RegExp,
+): Value | undefined {
+  const regex = kind()
+  regex.lastIndex = at
+  const match = regex.exec(text)
+  if (match === null) return undefined
+  const start = regex.lastIndex
+  if (kind === user && match[1] !== undefined) {
+    const whole = quotedAt(text, at)
+    if (whole === undefined) return undefined
+    const isOfCurl = isCommand(text, at, introduction) && isReal(text.slice(start, whole.end))
+    return isOfCurl ? { start, end: whole.end } : passwordIn(text, { start, end: whole.end }, true)
+  }
+  if (kind === header) {
+    const value = bareAt(text, start, "word")
+    if (value === undefined) return undefined
+    const key = text.slice(value.start, value.end)
+    return isKey(key) || (!isPlaceholder(key) && isOpaque(key) && isAuthorization(text, at))
+      ? value
+      : undefined
+  }
+  const quoted = quotedAt(text, start)
+  if (quoted !== undefined)
+    return (
+      passwordIn(text, quoted, true) ??
+      (TAKING.includes(introduction) && isReal(text.slice(quoted.start, quoted.end)) ? quoted : undefined)
+    )
+  const isLine = introduction === ":5432:" || introduction === "*:*:"
+  if (isLine && !lineOf().test(text.slice(Math.max(0, at - 96), at))) return undefined
+  const bare = bareAt(text, start, isLine ? "line" : "word")
+  if (bare === undefined) return undefined
+  const taken =
+    isLine ||
+    introduction === "sshpass" ||
+    introduction === "redis-cli" ||
+    introduction === "mysql" ||
+    isCommand(text, at, introduction)
+  if (taken && isReal(text.slice(bare.start, bare.end))) return bare
+  return passwordIn(text, bare, false)
+}
+
+/** After these, nothing but a password follows. */
+const TAKING: readonly string[] = [
+  "sshpass",
+  "redis-cli",
+  "mysql",
+  "DENTIFIED BY ",
+  "dentified by ",
+  "SecureString",
+]
+
+/** The beginning of a line of .pgpass, up to its port. */
+const lineOf = (): RegExp =>
+  /(?:^|[\r\n"'`]|\\{1,7}[nrt]|[ \t])[\w*.-]{0,80}[:*]{3,6}$|(?:^|[\s"'`]|\\{1,7}[nrt])[\w*.-]{1,80}:5432:$/
+
+const isReal = (value: string): boolean =>
+  !isPlaceholder(value) && (isChosen(value, false) || isOpaque(value) || isWords(value))
+
+/** Whether what takes a word as its password is a command. */
+function isCommand(text: string, at: number, introduction: (typeof INTRODUCTIONS)[number]): boolean {
+  const before = text.slice(Math.max(0, at - 160), at)
+  if (introduction === "-u " || introduction === "--user ") return /\bcurl [^\n|;]{0,140}$/.test(before)
+  return (
+    introduction === "ogin" && /\b(?:docker|podman|helm registry|oc|az|skopeo) l$/.test(before.slice(0, -4))
+  )
+}
+
+const isAuthorization = (text: string, at: number): boolean =>
+  /uthorization\\{0,7}["']?(?:\]?\s?[:=,]|\s|, ?\\{0,7}"value\\{0,7}":)\s?\\{0,7}["']?[BbTtAaOo]\w{0,7}.$/.test(
+    text.slice(Math.max(0, at - 48), at),
+  )
+
+const isKey = (value: string): boolean => isRandom(value, 14) && !isPlaceholder(value)
+
+function passwordIn(text: string, found: Value, isQuoted: boolean): Value | undefined {
+  const value = text.slice(found.start, found.end)
+  if (isPlaceholder(value)) return undefined
+  if (isQuoted ? isQuotedPassword(value) || isMixed(value) : isMixed(value) || isLetterRun(value))
+    return found
+  return undefined
+}
+
+const isLetterRun = (value: string): boolean => /^[a-z]{12,64}$/.test(value) && wordiness(value) < 0.3
+
+/** `echo … | docker login --password-stdin`, told backwards from the option. */
+const echoed = (): RegExp =>
+  /(?:echo|printf)(?: -n| %s)? (?=(?:\\{0,7}["'][^\n]{4,200}["'] ?|[^|]{4,200})\|[^|\n]{0,160}$)/
+
+/** @param at index of `--password-stdin` or `sudo -S` */
+export function echoedBefore(text: string, at: number): Value | undefined {
+  const from = Math.max(0, at - 400)
+  const before = text.slice(from, at)
+  const match = echoed().exec(before)
+  if (match === null) return undefined
+  const start = from + match.index + match[0].length
+  const quoted = quotedAt(text, start)
+  const found = quoted ?? bareAt(text, start, "word")
+  return found === undefined || found.end > at ? undefined : passwordIn(text, found, quoted !== undefined)
+}

@@ -1,0 +1,126 @@
+/**
+ * Names and paths in what was said and done: the model needs them again, and summaries drop them. Pure. The caller
+ * decides whose words may be searched. Commands are in shell-script.ts.
+ */
+import { asPath } from "./path-words.ts"
+
+export const FACT_KINDS = ["path", "command", "name", "error"] as const
+
+export type FactKind = (typeof FACT_KINDS)[number]
+
+/** Characters of a text that are searched. Anything longer is a file, and its beginning tells what it is about. */
+const LOOKED_AT = 20_000
+/** Most facts of one kind in one text. More of them would be a listing. */
+const MOST = 120
+
+/** Between backticks, also names joined by dots and hyphens. Elsewhere, `read-only` and `e.g.` look the same. */
+const MARKED = /`((?=[\w.-]*(?:[a-z0-9][._-]|[a-z][A-Z]))[A-Za-z_][\w.-]{3,40})(?:\(\))?`/g
+/** Digits throughout mean an id or a hash, which nobody types again. */
+const ID = /\d{5}|\d\D+\d\D+\d/
+/** Tools and terms of the host, and network hosts: nobody needs to be told these again. */
+const KNOWN =
+  /^(?:GitHub|JavaScript|TypeScript|WebFetch|WebSearch|TodoWrite|TaskCreate|TaskUpdate|MultiEdit|NotebookEdit|BashOutput|KillShell|AskUserQuestion|ExitPlanMode|SlashCommand|ToolSearch|in_progress|general-purpose|read-only)$|\.(?:com|org|net)$/
+const NAME_SHORTEST = 5
+const NAME_LONGEST = 50
+
+export function factNames(text: string): string[] {
+  const found = new Set<string>()
+  const head = text.slice(0, LOOKED_AT)
+  if (head.includes("`")) for (const [, marked] of head.matchAll(MARKED)) if (isFull(found, marked!)) break
+  if (found.size < MOST) addNames(head, found)
+  return [...found]
+}
+
+/** Adds a name unless it is an id or known to everybody. @returns whether there are enough now */
+function isFull(found: Set<string>, name: string): boolean {
+  if (name.length >= NAME_SHORTEST && name.length <= NAME_LONGEST && !ID.test(name) && !KNOWN.test(name))
+    found.add(name)
+  return found.size >= MOST
+}
+
+/** Kinds of ASCII characters that a name may have; any other ends it. */
+const SMALL = 1
+const DIGIT = 2
+const CAPITAL = 4
+const LOW_LINE = 8
+const DOLLAR = 16
+
+const KINDS = Uint8Array.from({ length: 128 }, (_, unit) => {
+  const letter = String.fromCharCode(unit)
+  if (letter === "_") return LOW_LINE
+  if (letter === "$") return DOLLAR
+  return /[a-z]/.test(letter) ? SMALL : /[A-Z]/.test(letter) ? CAPITAL : /\d/.test(letter) ? DIGIT : 0
+})
+
+/**
+ * `camelCase`, `PascalCase` of two words, `snake_case`. Excludes plain words, parts of hyphenated ones, and words after
+ * an escaped line end (`\nWhen`). Looks at each letter once, where a pattern would begin anew at each.
+ */
+function addNames(text: string, found: Set<string>): void {
+  const end = text.length
+  for (let n = 0; n < end; n++) {
+    let kind = kindAt(text, n)
+    if (kind === 0) continue
+    const start = n
+    const first = kind
+    let kinds = 0
+    let inner = 0
+    for (; kind !== 0; kind = n < end ? kindAt(text, n) : 0) {
+      kinds |= kind
+      if (n > start) inner |= kind
+      n++
+    }
+    if ((inner & (CAPITAL | LOW_LINE)) === 0 || (kinds & DOLLAR) !== 0 || n - start > NAME_LONGEST) continue
+    const isName = (kinds & LOW_LINE) !== 0 ? isSnake(text, start, n) : isCamel(text, start, first)
+    if (isName && !isPart(text, start, n) && isFull(found, text.slice(start, n))) return
+  }
+}
+
+const kindAt = (text: string, at: number): number => {
+  const unit = text.charCodeAt(at)
+  return unit < 128 ? KINDS[unit]! : 0
+}
+
+/** A capital letter is known to follow the first. `HTTP` and `IDs` are no names. */
+const isCamel = (text: string, start: number, first: number): boolean =>
+  first === SMALL || (first === CAPITAL && (kindAt(text, start + 1) & (SMALL | DIGIT)) !== 0)
+
+/** A letter comes first, but for low lines, and one joins two parts. */
+function isSnake(text: string, start: number, end: number): boolean {
+  let from = start
+  while (from < end && kindAt(text, from) === LOW_LINE) from++
+  if ((kindAt(text, from) & (SMALL | CAPITAL)) === 0 || kindAt(text, end - 1) === LOW_LINE) return false
+  return text.slice(from, end).includes("_")
+}
+
+/** Whether hyphens join it to a word, or its first letter belongs to an escaped line end. */
+function isPart(text: string, start: number, end: number): boolean {
+  const before = start > 0 ? text[start - 1]! : ""
+  if (before === "-" && start > 1 && isWord(text, start - 2)) return true
+  if (before === "\\" && "nrt".includes(text[start]!) && kindAt(text, start + 1) === CAPITAL) return true
+  return text[end] === "-" && end + 1 < text.length && isWord(text, end + 1)
+}
+
+const isWord = (text: string, at: number): boolean => (kindAt(text, at) & ~DOLLAR) !== 0
+
+/** Characters of a path in prose, as opposed to those between paths. */
+const WORD_OF_PATH = /(?<![^\s"'`<>()[\]{}|,;])(?:[A-Za-z]:\\|[^\s"'`<>()[\]{}|,;/]*\/)[^\s"'`<>()[\]{}|,;]*/g
+/** After `${ROOT}`, `"$ROOT"` and `<folder>`, a slash begins no path of its own: the folder it is in is unnamed. */
+const BELOW = /(?:[\w}]["'`]|[\]}]|<[\w -]{1,30}>)$/
+const BELOW_REACH = 34
+
+/** Paths in prose. They need a slash and an extension, as `and/or` is not a path. */
+export function pathsIn(text: string): string[] {
+  const found = new Set<string>()
+  const head = text.slice(0, LOOKED_AT)
+  for (const { 0: word, index } of head.matchAll(WORD_OF_PATH)) {
+    if (word.includes("://")) continue
+    const isBelow = word.startsWith("/") && BELOW.test(head.slice(Math.max(0, index - BELOW_REACH), index))
+    const told = isBelow ? word.slice(1) : word
+    const path = asPath(told.replace(/[.:!?*]+$/, "").replace(/(?::\d{1,6}){1,2}(?:-\d{1,6})?$/, ""), false)
+    if (path === undefined || !/\.[A-Za-z][A-Za-z0-9]{0,9}$/.test(path)) continue
+    found.add(path)
+    if (found.size >= MOST) break
+  }
+  return [...found]
+}
