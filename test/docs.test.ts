@@ -59,6 +59,13 @@ test("docs/doctor.md names every check", () => {
   }
 })
 
+test("what CONTRIBUTING.md says where to find is there", () => {
+  const table = /## Where is it decided\?\n([\s\S]*?)\n## /.exec(read("CONTRIBUTING.md"))?.[1] ?? ""
+  const paths = [...table.matchAll(/\| `([\w/.-]+)` *\|$/gm)].map(([, path]) => `src/${path}`)
+  expect(paths.length).toBeGreaterThan(20)
+  expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
+})
+
 test("AGENTS.md stays short", () => {
   expect(read("AGENTS.md").trimEnd().split("\n").length).toBeLessThanOrEqual(80)
 })
