@@ -11,7 +11,7 @@ import type { Command } from "../command.ts"
 export default {
   meta: {
     name: "bench",
-    description: "Measure what the hooks cost and survive, and what is found and given back",
+    description: "Measure what the hooks cost, what they survive, and what is given back",
   },
   args: {
     suite: {
