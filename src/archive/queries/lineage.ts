@@ -1,7 +1,7 @@
 /** How sessions are connected: which ones a session continues, and which continue it. */
 import type { Database } from "../database.ts"
 
-export interface LineageLink {
+interface LineageLink {
   /** The other session. */
   readonly session: string
   /** `fork`: it begins with the same messages (fork, resume). `clear`: it continues after /clear. */
@@ -35,7 +35,7 @@ export function lineageOf(db: Database, session: string): Lineage {
   }
 }
 
-export interface Kinship {
+interface Kinship {
   readonly child: string
   readonly parent: string
   readonly kind: string
