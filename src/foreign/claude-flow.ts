@@ -8,7 +8,7 @@ import { dirname } from "node:path"
 import type { Database, SQLQueryBindings } from "../archive/database.ts"
 import { isObject, type JsonObject, objectOf, stringOf } from "../transcript/json.ts"
 import type { ForeignSession, Item } from "./foreign-session.ts"
-import { type Row, isoTime, restOf, textOf } from "./row-values.ts"
+import { isoTime, type Row, restOf, textOf } from "./row-values.ts"
 
 const USER = "User: "
 const ASSISTANT = "\n\nAssistant: "

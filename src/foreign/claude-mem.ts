@@ -4,7 +4,7 @@
  */
 import type { Database } from "../archive/database.ts"
 import { type ForeignSession, type Item, inOrder } from "./foreign-session.ts"
-import { absolutePath, type Row, isoTime, restOf, textOf } from "./row-values.ts"
+import { absolutePath, isoTime, type Row, restOf, textOf } from "./row-values.ts"
 import { columnsOf } from "./untouched-sqlite.ts"
 
 /** Column names, over the versions, of the host's session id and of claude-mem's own. */

@@ -4,7 +4,7 @@
  */
 import type { Database, SQLQueryBindings } from "../archive/database.ts"
 import { type ForeignSession, type Item, inOrder } from "./foreign-session.ts"
-import { type Row, isoTime, restOf, textOf } from "./row-values.ts"
+import { isoTime, type Row, restOf, textOf } from "./row-values.ts"
 import { columnsOf } from "./untouched-sqlite.ts"
 
 /** Session names have the form `<the host's id>-<name of the folder>`. */

@@ -6,7 +6,7 @@ import { withCopy } from "./reader.ts"
 import { rewriteCopy } from "./rewrite.ts"
 import { provenContent } from "./swap-copy.ts"
 
-interface RedactCopyOptions {
+export interface RedactCopyOptions {
   readonly secrets: SecretSettings
   /** Also filters again what our own rules have filtered, as the user may have new patterns. */
   readonly rescan: boolean

@@ -4,7 +4,7 @@ import { isMissing } from "../util/errors.ts"
 import { readdirSync, statSync } from "../util/fs.ts"
 import { join } from "../util/path.ts"
 
-interface VaultFile {
+export interface VaultFile {
   /** Path below `vault/`. */
   readonly copy: string
   /** Bytes on disk. */

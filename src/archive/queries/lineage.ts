@@ -1,7 +1,7 @@
 /** How sessions are connected: which ones a session continues, and which continue it. */
 import type { Database } from "../database.ts"
 
-interface LineageLink {
+export interface LineageLink {
   /** The other session. */
   readonly session: string
   /** `fork`: it begins with the same messages (fork, resume). `clear`: it continues after /clear. */
