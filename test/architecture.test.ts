@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from "bun:test"
 import { readFileSync } from "node:fs"
-import { dirname, join, normalize } from "node:path"
+import { basename, dirname, join, normalize } from "node:path"
 import { CLAUDE_CODE_TOOLS } from "../src/agents/claude-code/tool-table.ts"
 import { hookChunk, readMeta } from "./support/built.ts"
 
@@ -260,6 +260,10 @@ const layerOf = (path: string): number => {
 const isPure = ({ path, source }: SourceFile): boolean =>
   PURE.some((pattern) => pattern.test(path)) || /\bPure\b/.test(/^\/\*\*[\s\S]*?\*\//.exec(source)?.[0] ?? "")
 
+/** What a file exports, types included. A function with overloads occurs several times. */
+const EXPORTED =
+  /^export (?:declare )?(?:abstract )?(?:async )?(?:const|let|function\*?|class|interface|type) ([\w$]+)/gm
+
 /** Files reached by static imports, itself included. */
 function staticClosure(start: string): Set<string> {
   const reached = new Set<string>([start])
@@ -384,6 +388,26 @@ describe("files", () => {
       }
     })
     expect(wrong).toEqual([])
+  })
+
+  test("a name means one thing: files and what they export", () => {
+    const twice = (names: readonly (readonly [name: string, path: string])[]): string[] =>
+      [...Map.groupBy(names, ([name]) => name)]
+        .filter(([, places]) => places.length > 1)
+        .map(
+          ([name, places]) =>
+            `${name}: ${places.map(([, path]) => path).join(", ")}: rename the more special`,
+        )
+    // A command's file has the command's name, whatever else is called so.
+    const named = files.filter(({ path }) => !path.startsWith("cli/commands/"))
+    expect(twice(named.map(({ path }) => [basename(path), path]))).toEqual([])
+    const exported = files.flatMap(({ path, source }) =>
+      [...new Set([...source.matchAll(EXPORTED)].map(([, name]) => name!))].map(
+        (name) => [name, path] as const,
+      ),
+    )
+    expect(exported.length).toBeGreaterThan(1000)
+    expect(twice(exported)).toEqual([])
   })
 
   test("no top-level await", async () => {

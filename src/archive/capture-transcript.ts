@@ -32,7 +32,7 @@ export interface Taken extends Pending {
 }
 
 /** `knownOf` in vault/known-values.ts. */
-export type KnownFactory = (place: CapturePlace, session: string, path: string) => KnownValues
+type KnownFactory = (place: CapturePlace, session: string, path: string) => KnownValues
 
 export interface TakeOptions {
   /** ms since the epoch. */

@@ -20,7 +20,7 @@ const STATEMENTS = 100
 
 export const databasePath = (dataHome: string): string => join(dataHome, "archive.db")
 
-export interface OpenOptions {
+interface OpenOptions {
   /** ms to wait for another writer. */
   readonly wait: number
   readonly readonly?: boolean

@@ -24,7 +24,7 @@ import { changingSessions, sessionFile } from "./session-files.ts"
 import { forgetReason, spooledStates } from "./spool.ts"
 import { sessionOfCopy } from "./view-sources.ts"
 
-export interface Drained {
+interface Drained {
   /** Transcripts that were moved. The host may have written more since. */
   readonly transcripts: readonly string[]
   /** Pieces that stay, and why. */

@@ -3,6 +3,7 @@
  * folder that its transcript names. Until it names one, it could belong to any, so it is not archived yet.
  */
 import { transcriptName } from "../agents/claude-code/transcript-name.ts"
+import { endOfLines } from "../util/byte-lines.ts"
 import { realpathSync } from "../util/fs.ts"
 import { isWithin, literalStart } from "../util/globs.ts"
 import { dirname, join } from "../util/path.ts"
@@ -19,7 +20,6 @@ export interface Exclusion {
 /** A transcript names its folder within this many bytes, which are read STEP at a time. */
 const NAMED_WITHIN = 8 << 20
 const STEP = 64 << 10
-const NEWLINE = 0x0a
 const CWD = '"cwd"'
 
 /** @param told the session's folder according to the host, for a transcript that does not name one yet */
@@ -82,7 +82,7 @@ function firstNamed(fd: number): Named | undefined {
     const bytes = readExactly(fd, at, STEP)
     at += bytes.length
     rest = Buffer.concat([rest, bytes])
-    const end = bytes.length < STEP ? rest.length : rest.lastIndexOf(NEWLINE) + 1
+    const end = bytes.length < STEP ? rest.length : endOfLines(rest)
     for (const line of rest.toString("utf8", 0, end).split("\n")) {
       const named = line.includes(CWD) ? namedBy(line) : undefined
       if (named !== undefined) return named

@@ -9,7 +9,7 @@ import { shellCommand, stringsIn, toolFiles } from "../agents/claude-code/tool-i
 import { isProse, type Origin } from "../agents/origin.ts"
 import { toolKind } from "../agents/tool-kinds.ts"
 import { exitStatusIn } from "../transcript/error-lines.ts"
-import { type FactKind, factNames, pathsIn } from "../transcript/names-and-paths.ts"
+import { type FactKind, factNames, pathsIn } from "../transcript/facts.ts"
 import { commandPaths } from "../transcript/path-words.ts"
 import { commandUses, openingOf } from "../transcript/shell-script.ts"
 import type { Part } from "../transcript/types.ts"

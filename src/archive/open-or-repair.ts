@@ -6,7 +6,7 @@ import { type Database, openDatabase } from "./database.ts"
 import { rebuild, untilRebuilt } from "./rebuild-views.ts"
 import { isUnusable } from "./schema-shape.ts"
 
-export interface WholeOptions {
+interface WholeOptions {
   /** ms to wait for others. */
   readonly wait: number
   /** Bytes in the vault above which rebuilding is left to others. */

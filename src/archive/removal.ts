@@ -36,7 +36,7 @@ const WORD_PAGE = 4050
 const SMALL_PAGE = 32
 
 /** Tells what was removed of a session, or of a subagent's `<session>/<agent>`. */
-export type Removal = (session: string, path: string) => Removed | undefined
+type Removal = (session: string, path: string) => Removed | undefined
 
 export interface RemovalOptions extends RebuildOptions {
   /** Share of the vault's bytes up to which the sessions concerned are read again, instead of all. */

@@ -207,7 +207,7 @@ export const MIGRATIONS: readonly string[] = [
   END;
   `,
   `
-  -- Names, paths, commands and error lines of the session's own chain, for what to give back (transcript/names-and-paths.ts).
+  -- Names, paths, commands and error lines of the session's own chain, for what to give back (transcript/facts.ts).
   CREATE TABLE facts (
     session TEXT NOT NULL,
     kind    TEXT NOT NULL,               -- path, command, name, error

@@ -19,7 +19,7 @@ import { markPending, type Pending } from "./pending.ts"
 import { sessionFile, sessionFolder } from "./session-files.ts"
 
 /** The latest reason why something had to be spooled. */
-export interface SpoolReason {
+interface SpoolReason {
   /** ISO 8601. */
   readonly time: string
   readonly code: string

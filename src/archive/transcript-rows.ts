@@ -95,7 +95,7 @@ export const formerOf = (found: Pending, n: number): Pending => ({
   copy: supersededPath(found.copy, n),
 })
 
-export interface CopyOfSession {
+interface CopyOfSession {
   readonly copy: string
   readonly session: string
   readonly project: string | null

@@ -192,7 +192,7 @@ export function carryVectors(path: string, to: Database): void {
 const COLUMNS = "turn, embedder, dimension, last, vectors"
 
 /** Vectors of a turn, with what names its messages in any views. */
-export interface HeldVectors {
+interface HeldVectors {
   readonly row: TurnVectors
   readonly keys: readonly MessageKey[]
 }

@@ -18,7 +18,7 @@ export interface TranscriptOptions extends HostSession {
 }
 
 /** The place of a record in the chain. */
-export interface Link {
+interface Link {
   readonly parent: string | null
   readonly uuid: string
   readonly timestamp: string

@@ -8,7 +8,7 @@ import { dirname } from "node:path"
 import type { Database, SQLQueryBindings } from "../archive/database.ts"
 import { isObject, type JsonObject, objectOf, stringOf } from "../transcript/json.ts"
 import type { ForeignSession, Item } from "./foreign-session.ts"
-import { type ForeignRow, isoTime, restOf, textOf } from "./row-values.ts"
+import { isoTime, type Row, restOf, textOf } from "./row-values.ts"
 
 const USER = "User: "
 const ASSISTANT = "\n\nAssistant: "
@@ -19,7 +19,7 @@ export function* sessionsInDatabase(db: Database, file: string): Generator<Forei
       "SELECT session_id FROM transcript_entries GROUP BY session_id ORDER BY min(created_at), session_id",
     )
     .all()
-  const entries = db.query<ForeignRow, [SQLQueryBindings]>(
+  const entries = db.query<Row, [SQLQueryBindings]>(
     "SELECT * FROM transcript_entries WHERE session_id IS ? ORDER BY chunk_index, created_at, id",
   )
   for (const { session_id: id } of ids) {

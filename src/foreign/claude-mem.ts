@@ -4,7 +4,7 @@
  */
 import type { Database } from "../archive/database.ts"
 import { type ForeignSession, type Item, inOrder } from "./foreign-session.ts"
-import { absolutePath, type ForeignRow, isoTime, restOf, textOf } from "./row-values.ts"
+import { absolutePath, isoTime, type Row, restOf, textOf } from "./row-values.ts"
 import { columnsOf } from "./untouched-sqlite.ts"
 
 /** Column names, over the versions, of the host's session id and of claude-mem's own. */
@@ -14,7 +14,7 @@ const OWN = ["memory_session_id", "sdk_session_id"]
 interface Source {
   readonly table: string
   readonly by: readonly string[]
-  readonly itemsOf: (row: ForeignRow) => Item[]
+  readonly itemsOf: (row: Row) => Item[]
 }
 
 const SOURCES: readonly Source[] = [
@@ -25,7 +25,7 @@ const SOURCES: readonly Source[] = [
 ]
 
 export function* sessionsInClaudeMem(db: Database): Generator<ForeignSession> {
-  const sessions = db.query<ForeignRow, []>("SELECT * FROM sdk_sessions ORDER BY started_at_epoch, id").all()
+  const sessions = db.query<Row, []>("SELECT * FROM sdk_sessions ORDER BY started_at_epoch, id").all()
   const found = SOURCES.flatMap((source) => {
     const columns = columnsOf(db, source.table)
     const by = source.by.find((column) => columns.includes(column))
@@ -42,7 +42,7 @@ export function* sessionsInClaudeMem(db: Database): Generator<ForeignSession> {
       const wanted = by === HOSTS ? host : own
       if (wanted === undefined) continue
       const rows = db
-        .query<ForeignRow, [string]>(`SELECT * FROM ${table} WHERE ${column} = ? ORDER BY id`)
+        .query<Row, [string]>(`SELECT * FROM ${table} WHERE ${column} = ? ORDER BY id`)
         .all(wanted)
       for (const one of rows) {
         cwd ??= absolutePath(one["cwd"])
@@ -55,14 +55,14 @@ export function* sessionsInClaudeMem(db: Database): Generator<ForeignSession> {
   }
 }
 
-const firstOf = (row: ForeignRow, columns: readonly string[]): string | undefined =>
+const firstOf = (row: Row, columns: readonly string[]): string | undefined =>
   columns.map((column) => textOf(row[column])).find((value) => value !== undefined)
 
 const USED = ["id", "created_at", "created_at_epoch", "prompt_text", "tool_input", "tool_response", "text"]
 
 function common(
   table: string,
-  row: ForeignRow,
+  row: Row,
   key: string,
   told: readonly string[] = [],
 ): Omit<Item, "kind" | "text"> {
@@ -76,7 +76,7 @@ function common(
   }
 }
 
-function promptIn(row: ForeignRow): Item[] {
+function promptIn(row: Row): Item[] {
   const text = textOf(row["prompt_text"])
   if (text === undefined) return []
   return [
@@ -84,7 +84,7 @@ function promptIn(row: ForeignRow): Item[] {
   ]
 }
 
-function callIn(row: ForeignRow): Item[] {
+function callIn(row: Row): Item[] {
   const id = textOf(row["tool_use_id"])
   if (id === undefined) return []
   const tool = { id, name: textOf(row["tool_name"]) ?? "" }
@@ -112,7 +112,7 @@ const TOLD = [
   "notes",
 ]
 
-function told(table: string, row: ForeignRow): Item[] {
+function told(table: string, row: Row): Item[] {
   const parts = TOLD.flatMap((name) => {
     const value = textOf(row[name])
     return value === undefined ? [] : [table === "observations" ? listed(value) : `${name}: ${listed(value)}`]
@@ -135,7 +135,7 @@ function listed(value: string): string {
   }
 }
 
-function titleOf(row: ForeignRow, title: string): Item {
+function titleOf(row: Row, title: string): Item {
   return {
     kind: "title",
     text: title,

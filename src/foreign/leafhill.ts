@@ -4,7 +4,7 @@
  */
 import type { Database, SQLQueryBindings } from "../archive/database.ts"
 import { type ForeignSession, type Item, inOrder } from "./foreign-session.ts"
-import { type ForeignRow, isoTime, restOf, textOf } from "./row-values.ts"
+import { isoTime, type Row, restOf, textOf } from "./row-values.ts"
 import { columnsOf } from "./untouched-sqlite.ts"
 
 /** Session names have the form `<the host's id>-<name of the folder>`. */
@@ -16,7 +16,7 @@ export function* sessionsInLeafhill(db: Database): Generator<ForeignSession> {
       "SELECT session_id AS id FROM conversations GROUP BY session_id ORDER BY min(id)",
     )
     .all()
-  const rows = db.query<ForeignRow, [SQLQueryBindings]>(
+  const rows = db.query<Row, [SQLQueryBindings]>(
     "SELECT * FROM conversations WHERE session_id IS ? ORDER BY id",
   )
   for (const { id } of ids) {
@@ -25,7 +25,7 @@ export function* sessionsInLeafhill(db: Database): Generator<ForeignSession> {
   }
   for (const table of ["memories", "tasks"] as const) {
     if (columnsOf(db, table).length === 0) continue
-    const kept = db.query<ForeignRow, []>(`SELECT * FROM ${table} ORDER BY id`).all()
+    const kept = db.query<Row, []>(`SELECT * FROM ${table} ORDER BY id`).all()
     if (kept.length > 0) yield { id: table, cwd: undefined, items: kept.flatMap((row) => keptIn(table, row)) }
   }
 }
@@ -35,7 +35,7 @@ export function* sessionsInLeafhill(db: Database): Generator<ForeignSession> {
  * already has. There, a tool's result looks like a human's message. So if the real prompts are known, every other user
  * message becomes a note.
  */
-function itemsOf(rows: readonly ForeignRow[]): Item[] {
+function itemsOf(rows: readonly Row[]): Item[] {
   const asked = new Set(rows.filter((row) => row["entry_type"] === "raw_user").map((row) => row["content"]))
   const stored = new Set(rows.filter((row) => row["entry_type"] === "pre_compact").map((row) => wordsOf(row)))
   return rows.flatMap((row): Item[] => {
@@ -65,7 +65,7 @@ function itemsOf(rows: readonly ForeignRow[]): Item[] {
   })
 }
 
-const wordsOf = (row: ForeignRow): string => `${String(row["role"])} ${String(row["content"])}`
+const wordsOf = (row: Row): string => `${String(row["role"])} ${String(row["content"])}`
 
 const USED = [
   "id",
@@ -80,7 +80,7 @@ const USED = [
   "cache_read_tokens",
 ]
 
-function usageOf(row: ForeignRow): Record<string, number> | undefined {
+function usageOf(row: Row): Record<string, number> | undefined {
   if (typeof row["input_tokens"] !== "number") return undefined
   const count = (name: string): number => Number(row[name]) || 0
   return {
@@ -91,7 +91,7 @@ function usageOf(row: ForeignRow): Record<string, number> | undefined {
   }
 }
 
-function keptIn(table: "memories" | "tasks", row: ForeignRow): Item[] {
+function keptIn(table: "memories" | "tasks", row: Row): Item[] {
   const parts =
     table === "memories"
       ? [`${textOf(row["category"]) ?? ""}: ${textOf(row["key"]) ?? ""}`, row["value"]]

@@ -1,6 +1,6 @@
 /** Guards for values from other tools' rows: SQLite guarantees no types, and columns vary between versions. Pure. */
 
-export type ForeignRow = Readonly<Record<string, unknown>>
+export type Row = Readonly<Record<string, unknown>>
 
 /** A string that is not blank; numbers are converted. */
 export function textOf(value: unknown): string | undefined {
@@ -27,7 +27,7 @@ function parsed(text: string): number {
 }
 
 /** The columns that are not in `used` and not empty. */
-export function restOf(row: ForeignRow, used: readonly string[]): Record<string, unknown> | undefined {
+export function restOf(row: Row, used: readonly string[]): Record<string, unknown> | undefined {
   const rest = Object.entries(row).filter(
     ([name, value]) =>
       !used.includes(name) && value !== null && value !== "" && !(value instanceof Uint8Array),

@@ -10,7 +10,7 @@ import { takeSlice } from "./take-slice.ts"
 /** Maximum ms of work between two commits. */
 const SLICE = 300
 
-export interface ArchiveOptions {
+interface ArchiveOptions {
   readonly lastLine?: "whole" | "any"
   /** Called after each commit with the number of the transcript's bytes in the vault. */
   readonly onProgress?: (archived: number) => void

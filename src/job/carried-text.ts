@@ -64,7 +64,7 @@ export interface ToldSession {
   readonly onDisk: number
 }
 
-export interface CarriedFound {
+interface CarriedFound {
   readonly told: readonly ToldSession[]
   readonly failed: TextFound["failed"]
   readonly tombstones: readonly Tombstone[]

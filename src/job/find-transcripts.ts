@@ -8,7 +8,7 @@ import { statsOf } from "../util/files.ts"
 const DEEPEST = 6
 
 /** What else to report about a folder. */
-export interface AlsoFound {
+interface AlsoFound {
   /** Called with each link to a folder and each link named like a transcript. None is followed. */
   readonly onLink?: ((path: string) => void) | undefined
   /** Called with each folder that cannot be read. */

@@ -26,7 +26,7 @@ import { forgottenOf, ownerOf, readTombstone, type Tombstone, writeTombstone } f
 import { vaultFiles } from "../vault/vault-files.ts"
 import { dropFromRequests } from "./requests.ts"
 
-export interface ForgetOptions {
+interface ForgetOptions {
   /** ms to wait for other processes that forget, merge frames or have the views open. */
   readonly wait: number
   /** Whether these bytes contain what is to be forgotten. Missing on a resume, when anything in doubt is deleted. */

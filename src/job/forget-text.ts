@@ -27,7 +27,7 @@ export interface TextFound {
   readonly tombstones: readonly Tombstone[]
 }
 
-export interface TextOptions {
+interface TextOptions {
   /** Only search these copies. */
   readonly wanted?: (source: Source) => boolean
   /** Tombstones that are about to be written, by session: what is found is added to them. */

@@ -38,7 +38,7 @@ export interface ImportedFile {
   readonly error: string | undefined
 }
 
-export interface FileOptions {
+interface FileOptions {
   /** First compare archived bytes with the transcript, and take again whatever differs or is damaged. */
   readonly check: boolean
   /** Maximum ms of work between two calls of `onTaken`. */

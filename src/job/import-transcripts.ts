@@ -28,7 +28,7 @@ export interface ImportReport {
   readonly indexError: string | undefined
 }
 
-export interface ImportOptions {
+interface ImportOptions {
   readonly dryRun: boolean
   /** First compare archived bytes with the transcript, and take again whatever differs or is damaged. */
   readonly check: boolean

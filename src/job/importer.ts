@@ -18,7 +18,7 @@ const WORTH_A_CHILD = 4 << 20
 /** Maximum ms of capture between two commits. */
 const SLICE = 300
 
-export interface ImporterOptions {
+interface ImporterOptions {
   /** undefined: the views cannot be opened. */
   readonly db: Database | undefined
   readonly check: boolean

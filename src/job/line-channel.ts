@@ -1,9 +1,9 @@
 /** JSON lines between two of our processes, over a socket that both have open. Waits instead of returning to a loop. */
 import { readSync, writeSync } from "node:fs"
+import { NEWLINE } from "../util/byte-lines.ts"
 import { codeOf } from "../util/errors.ts"
 import { readable } from "../util/libc.ts"
 
-const NEWLINE = 0x0a
 /** ms to wait for the other process before looking again. */
 const LOOK = 1000
 
@@ -36,6 +36,7 @@ export class LineChannel {
    * @returns undefined if the other process has closed its end, or is gone
    */
   next(onWait: () => void = () => {}): unknown {
+    // One line, over as many reads as it takes, where `linesIn` would need them all.
     const parts: Buffer[] = [this.#unread]
     let end = this.#unread.indexOf(NEWLINE)
     while (end < 0) {

@@ -23,7 +23,7 @@ import { redactCopy } from "../vault/redact-copy.ts"
 import { vaultFiles } from "../vault/vault-files.ts"
 import { learn } from "./learn-secrets.ts"
 
-export interface RedactedCopy {
+interface RedactedCopy {
   /** Path below `vault/`, or `notes` for the source of our own transcripts. */
   readonly copy: string
   /** Bytes overwritten, or that a dry run would overwrite. */
@@ -48,7 +48,7 @@ export interface RedactReport {
   readonly rebuilt: boolean
 }
 
-export interface RedactOptions {
+interface RedactOptions {
   readonly dryRun: boolean
   readonly rescan: boolean
   /** ms since the epoch. */

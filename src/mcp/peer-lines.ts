@@ -1,12 +1,11 @@
 /** Splits what a peer writes into lines. Whatever it writes, no more than one line is kept in memory. */
+import { linesIn } from "../util/byte-lines.ts"
 
 /** Maximum length of a line, in bytes; a request to us takes a few thousand. */
 export const LONGEST_REQUEST = 1 << 20
 
 /** A line without its line break; undefined for one that was too long, of which nothing is kept. */
 export type PeerLine = string | undefined
-
-const NEWLINE = 0x0a
 
 /** @yields every terminated line, and a last one without a line break */
 export async function* peerLines(
@@ -27,13 +26,11 @@ export async function* peerLines(
     return line
   }
   for await (const chunk of chunks) {
-    let from = 0
-    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, from)) {
-      add(chunk.subarray(from, end))
-      yield take()
-      from = end + 1
+    for (const [from, to] of linesIn(chunk)) {
+      const isWhole = to < chunk.length
+      add(isWhole ? chunk.subarray(from, to) : chunk.slice(from))
+      if (isWhole) yield take()
     }
-    if (from < chunk.length) add(chunk.slice(from))
   }
   if (length > 0) yield take()
 }

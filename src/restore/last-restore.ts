@@ -6,13 +6,13 @@ import type { Database } from "../archive/database.ts"
 import { givenAgain, lastGiven } from "../archive/queries/restores.ts"
 import { currentTranscript } from "../archive/transcript-rows.ts"
 import { isObject, objectOf } from "../transcript/json.ts"
+import { endOfLines } from "../util/byte-lines.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { stretchesFrom } from "../vault/reader.ts"
 import type { DeliveryProof } from "./receipt.ts"
 
 /** How many bytes after a restore are examined, as in hooks. */
 const LOOKED_AT = 2 << 20
-const NEWLINE = 0x0a
 
 export interface LastRestore {
   readonly session: string
@@ -82,6 +82,6 @@ function archivedSince(db: Database, dataHome: string, session: string, since: n
     size += part.length
     if (size >= LOOKED_AT) break
   }
-  const content = Buffer.concat(parts)
-  return content.subarray(0, content.lastIndexOf(NEWLINE, LOOKED_AT) + 1)
+  const content = Buffer.concat(parts).subarray(0, LOOKED_AT + 1)
+  return content.subarray(0, endOfLines(content))
 }

@@ -1,7 +1,7 @@
 /** Tracks files that commands moved or deleted, as far as the commands' words tell. */
 import type { Database } from "../archive/database.ts"
 import { movingScripts } from "../archive/queries/calls.ts"
-import { isCommandOf } from "../archive/queries/facts.ts"
+import { isCommandOf } from "../archive/queries/fact-uses.ts"
 import type { Scope } from "../archive/queries/scope.ts"
 import { hasNamesake } from "../archive/queries/touched-files.ts"
 import { shellWords } from "../transcript/shell-script.ts"

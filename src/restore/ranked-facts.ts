@@ -7,7 +7,7 @@
  */
 import type { Database } from "../archive/database.ts"
 import { latestRuns } from "../archive/queries/calls.ts"
-import { type FactRow, factsIn } from "../archive/queries/facts.ts"
+import { type FactRow, factsIn } from "../archive/queries/fact-uses.ts"
 import type { Scope } from "../archive/queries/scope.ts"
 import { simpleCommands } from "../transcript/shell-script.ts"
 import { type Fact, type Facts, SETTLING } from "./material.ts"

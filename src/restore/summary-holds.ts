@@ -1,5 +1,5 @@
 /** Tells whether a text contains a fact, however it is quoted; for receipts and for `bench survive`. Pure. */
-import type { FactKind } from "../transcript/names-and-paths.ts"
+import type { FactKind } from "../transcript/facts.ts"
 import { oneLine } from "../util/text.ts"
 import { lastTwo } from "./paths.ts"
 import { containsWhole } from "./whole-words.ts"

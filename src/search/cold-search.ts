@@ -14,6 +14,7 @@ import { takenBackOf } from "../archive/taken-back-mark.ts"
 import { toolsIn } from "../archive/tool-name.ts"
 import { mark } from "../archive/word-index.ts"
 import type { TranscriptRecord } from "../transcript/types.ts"
+import { NEWLINE } from "../util/byte-lines.ts"
 import { compileAsUsual } from "../util/compiling.ts"
 import { cut } from "../util/text.ts"
 import { stretchesBackwards, stretchesFrom } from "../vault/reader.ts"
@@ -109,6 +110,7 @@ class Scan {
     const bytes = Buffer.from(content.buffer, content.byteOffset, content.length)
     // As latin1 each byte is one character. That is enough here, since the patterns are ASCII.
     if (!this.#sieve.mayHold(bytes.toString("latin1"))) return
+    // Backwards, since the newest come first: `linesIn` only goes forwards.
     for (let end = bytes.length; end > 0 && !this.isFull; ) {
       // With a negative offset, `lastIndexOf` would start at the end.
       const start = end < 2 ? 0 : bytes.lastIndexOf(NEWLINE, end - 2) + 1
@@ -177,12 +179,11 @@ class Scan {
   }
 }
 
-const NEWLINE = 0x0a
-
 /** From 1. */
 function lineNumber(file: string, offset: number): number {
   let number = 1
   for (const { from, content } of stretchesFrom(file, 0)) {
+    // Newlines and not lines, since a long line may be in several pieces.
     for (
       let at = content.indexOf(NEWLINE);
       at >= 0 && from + at < offset;

@@ -1,7 +1,6 @@
 /** Finds lines of a transcript that contain certain words, without parsing all the others. */
+import { NEWLINE } from "../util/byte-lines.ts"
 import { type JsonObject, objectOf } from "./json.ts"
-
-const NEWLINE = 0x0a
 
 /** Offsets of a line: its first byte, and the one after its newline. */
 export interface LineSpan {
@@ -9,7 +8,7 @@ export interface LineSpan {
   readonly to: number
 }
 
-/** The line that contains byte `at`. */
+/** The line that contains byte `at`: callers come from words, and pass over the lines between (not `linesIn`). */
 export function lineAt(bytes: Buffer, at: number): LineSpan {
   const end = bytes.indexOf(NEWLINE, at)
   return { from: at === 0 ? 0 : bytes.lastIndexOf(NEWLINE, at - 1) + 1, to: end < 0 ? bytes.length : end + 1 }

@@ -12,7 +12,7 @@ type Fields = [second: number, minute: number, hour: number, day: number, month:
 const TM_LENGTH = 32
 
 /** Numbers as people write them: January is 1. */
-export interface LocalTime {
+interface LocalTime {
   readonly year: number
   readonly month: number
   readonly day: number

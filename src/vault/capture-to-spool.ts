@@ -13,7 +13,7 @@ import { withCopy } from "./reader.ts"
 import { follows, sameStart, withSource } from "./source-file.ts"
 import { prepareSpool } from "./spool-folders.ts"
 
-export interface Spooled {
+interface Spooled {
   /** The place that took it; undefined if a place already held it. */
   readonly folder: string | undefined
   readonly captured: Captured

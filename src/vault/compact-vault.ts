@@ -15,7 +15,7 @@ const QUIET = 10 * 60_000
 /** ms that it spends on merging in one run. */
 const LONGEST = 5000
 
-export interface CompactedCopy {
+interface CompactedCopy {
   /** Path below `vault/`. */
   readonly copy: string
   readonly frames: number
@@ -38,7 +38,7 @@ export interface CompactReport {
   readonly changed: readonly CompactedCopy[]
 }
 
-export interface CompactOptions {
+interface CompactOptions {
   readonly dryRun: boolean
   readonly onProgress?: (done: number, total: number) => void
 }

@@ -35,7 +35,7 @@ import type { Forgotten } from "./tombstones.ts"
  * `joined`: the vault holds all of it · `gap`: the piece stays, because the vault lacks what comes before it or because
  * it is not a piece of ours · `busy`: another process has it open.
  */
-export type Joined = "joined" | "gap" | "busy"
+type Joined = "joined" | "gap" | "busy"
 
 interface Piece {
   readonly fd: number

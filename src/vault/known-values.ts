@@ -39,7 +39,7 @@ interface Place {
   readonly spans: readonly (readonly [from: number, to: number])[]
 }
 
-export interface KnownPlace {
+interface KnownPlace {
   readonly dataHome: string
   readonly home: string
 }

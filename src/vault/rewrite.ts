@@ -29,7 +29,7 @@ export type Edit = (content: Uint8Array, from: number) => Uint8Array
  * @param to offset after a frame's last byte
  * @returns what its note says about the filter, after the frame was edited
  */
-export type Stamp = (to: number) => Pick<Segment, "rules" | "hidden">
+type Stamp = (to: number) => Pick<Segment, "rules" | "hidden">
 
 export interface Rewritten {
   readonly frames: number

@@ -37,7 +37,7 @@ const LEVEL = 9
 /** Lacks the ending of a copy, so what a killed process leaves is never taken for one. */
 export const replacementOf = (file: string): string => `${file}.compact`
 
-export interface Writer {
+interface Writer {
   /** Writes the new file's beginning. Returns its length. */
   begin(out: number): number
   /** Under the copy's lock: writes what was added to the old file after `begin` read it. Returns the new length. */

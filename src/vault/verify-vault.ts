@@ -16,7 +16,7 @@ import { noFiles, vaultFiles } from "./vault-files.ts"
  * from another tool's archive · `twin`: a second copy of a transcript, made under another home folder · `forgotten`: the user does not want it archived · `excluded`: the user wants nothing of
  * its folder archived; what was archived before is sound.
  */
-export type VerifyState = (typeof STATES)[number]
+type VerifyState = (typeof STATES)[number]
 
 const STATES = [
   "complete",
@@ -70,7 +70,7 @@ export interface VerifyReport {
   }
 }
 
-export interface VerifyOptions {
+interface VerifyOptions {
   readonly dataHome: string
   readonly home: string
   /** Absolute paths of transcripts that should be in the vault. */

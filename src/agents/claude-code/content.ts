@@ -25,7 +25,7 @@ const REASON_TAIL = "\n\nNote: The user's next message may contain"
 const NO_REASON = "The user wants to clarify these questions"
 
 /** What decides how the content of a user line is read. */
-export interface UserEnvelope {
+interface UserEnvelope {
   readonly speaker: Speaker
   readonly isSummary: boolean
   /** Whether it is the text of a skill that the model loaded. */

@@ -5,7 +5,7 @@ import { withSlashes } from "../../transcript/windows-path.ts"
 import { toolKind } from "../tool-kinds.ts"
 import { CLAUDE_CODE_TOOLS, FILE_FIELDS } from "./tool-table.ts"
 
-export interface ToolFile {
+interface ToolFile {
   readonly path: string
   readonly op: "read" | "write" | "edit"
 }

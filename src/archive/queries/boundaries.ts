@@ -1,7 +1,7 @@
 /** Rows of boundaries: when the host compacted a session, and where in its transcript. */
 import type { Database } from "../database.ts"
 
-export interface CompactedSession {
+interface CompactedSession {
   readonly session: string
   /** Time of its last compaction. */
   readonly latest: string

@@ -169,7 +169,7 @@ export function successesSince(
   )
 }
 
-export interface ScriptRun {
+interface ScriptRun {
   readonly script: string
   readonly isError: number
   readonly exitCode: number | null

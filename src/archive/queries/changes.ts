@@ -12,7 +12,7 @@ import { HANDLE_PREFIX } from "../handle-prefix.ts"
 /** What was seen: a hash of each turn's state, by its handle with `ctx:`. Empty: nothing yet. */
 export type Watermark = ReadonlyMap<string, string>
 
-export interface Changes {
+interface Changes {
   /** Handles of turns that are new or other than they were, in the order of the views. */
   readonly changed: readonly string[]
   /** Handles of turns that are no more. */

@@ -7,7 +7,7 @@ export interface Condition {
 }
 
 /** What rows `m` of `messages` must be. */
-export interface MessagesWanted {
+interface MessagesWanted {
   readonly turns: ReadonlySet<number> | undefined
   readonly session: string | undefined
   /** ISO 8601 in UTC. */

@@ -35,7 +35,7 @@ export function lineageOf(db: Database, session: string): Lineage {
   }
 }
 
-export interface Kinship {
+interface Kinship {
   readonly child: string
   readonly parent: string
   readonly kind: string

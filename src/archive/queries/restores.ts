@@ -107,7 +107,7 @@ export const addGivenAgain = (db: Database, session: string, { source, mark, tim
 export const hasRestores = (db: Database): boolean =>
   db.query("SELECT 1 FROM sqlite_schema WHERE name = 'restores'").get() !== null
 
-export interface GivenRow {
+interface GivenRow {
   readonly id: number
   readonly text: string
 }

@@ -36,7 +36,7 @@ export const subagentsOf = (db: Database, session: string, takenBack: 0 | 1): st
     .all(session, takenBack)
     .map(({ id }) => id)
 
-export interface ForkParent {
+interface ForkParent {
   readonly parent: string
   /** The last turn that both share. */
   readonly turn: number | null

@@ -90,7 +90,7 @@ export const spanOfSessions = (db: Database): { first: string | null; last: stri
     .get()
 
 /** What a restore says about its session. */
-export interface SessionAbout {
+interface SessionAbout {
   readonly title: string | null
   readonly titleOrigin: string
   readonly ended: string | null

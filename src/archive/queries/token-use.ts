@@ -24,7 +24,7 @@ export function usageOf(db: Database, turn: number): TokenUse[] {
 }
 
 /** A model that answered in a session, and the tokens of its smallest and largest request. */
-export interface ModelRequests {
+interface ModelRequests {
   readonly model: string
   readonly least: number
   readonly most: number

@@ -47,7 +47,7 @@ export const filesWithTurn = (db: Database, turn: number): FileOfTurn[] =>
     )
     .all(HANDLE_PREFIX, turn)
 
-export interface TouchRow extends PathIn {
+interface TouchRow extends PathIn {
   /** With `ctx:`. */
   readonly handle: string
   readonly session: string

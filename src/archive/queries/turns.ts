@@ -108,7 +108,7 @@ export const latestTurnIds = (db: Database, scope: Scope, most: number): number[
     .slice(0, most)
     .map(({ id }) => id)
 
-export interface TurnText {
+interface TurnText {
   readonly turn: number
   /** As the views keep them. */
   readonly prompt: string
@@ -125,7 +125,7 @@ export const spokenTurns = (db: Database, messages: readonly number[]): TurnText
     )
     .all(JSON.stringify(messages))
 
-export interface TurnName {
+interface TurnName {
   readonly turn: number
   /** Without its prefix. */
   readonly handle: string

@@ -1,12 +1,12 @@
 /** Rows of vectors, for a search by meaning. */
 import type { Database } from "../database.ts"
 
-export interface VectorRow {
+interface VectorRow {
   readonly turn: number
   readonly vectors: Uint8Array
 }
 
-export interface VectorsWanted {
+interface VectorsWanted {
   readonly embedder: string
   readonly dimension: number
   /** Path of a project; undefined: all. */

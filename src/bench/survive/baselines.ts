@@ -1,5 +1,5 @@
 /** Alternatives that could be given back within the same number of characters, for comparison. Pure. */
-import { FACT_KINDS } from "../../transcript/names-and-paths.ts"
+import { FACT_KINDS } from "../../transcript/facts.ts"
 import type { Part, TranscriptRecord } from "../../transcript/types.ts"
 import { oneLine } from "../../util/text.ts"
 import type { FactsSeen } from "./needed-facts.ts"

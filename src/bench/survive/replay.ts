@@ -7,8 +7,9 @@ import { preservedText } from "../../restore/receipt.ts"
 import { renderRestore } from "../../restore/render.ts"
 import { stepsOf } from "../../restore/said-during-turns.ts"
 import { holderOf } from "../../restore/summary-holds.ts"
-import { FACT_KINDS, type FactKind } from "../../transcript/names-and-paths.ts"
+import { FACT_KINDS, type FactKind } from "../../transcript/facts.ts"
 import type { TranscriptRecord } from "../../transcript/types.ts"
+import { linesIn } from "../../util/byte-lines.ts"
 import { bareLists, byImportance, byRecency, oldTurns, rawTail } from "./baselines.ts"
 import {
   Memory,
@@ -189,12 +190,8 @@ function firstPrompt({ records }: Window): string | undefined {
 }
 
 function* decoded(content: Uint8Array): Generator<Place> {
-  let from = 0
-  while (from < content.length) {
-    const newline = content.indexOf(0x0a, from)
-    const end = newline < 0 ? content.length : newline
-    if (end > from)
-      yield { record: decodeLine(Buffer.from(content.subarray(from, end)).toString()), offset: from }
-    from = end + 1
+  for (const [from, to] of linesIn(content)) {
+    if (to > from)
+      yield { record: decodeLine(Buffer.from(content.subarray(from, to)).toString()), offset: from }
   }
 }

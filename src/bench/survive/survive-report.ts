@@ -1,5 +1,5 @@
 /** The results of `ctxbridge bench survive` over all compactions, and as tables for people. Pure. */
-import { FACT_KINDS } from "../../transcript/names-and-paths.ts"
+import { FACT_KINDS } from "../../transcript/facts.ts"
 import { markdownTable } from "../../util/markdown-table.ts"
 import { count } from "../../util/text.ts"
 import { mean, meanShares, type Shares } from "./needed-facts.ts"

@@ -2,9 +2,8 @@
 import { appendFileSync, mkdirSync, readFileSync } from "node:fs"
 import { dirname } from "node:path"
 import { HostTranscript } from "../../fake-host/transcript.ts"
+import { endOfLines } from "../../util/byte-lines.ts"
 import { isMissing } from "../../util/errors.ts"
-
-const NEWLINE = 0x0a
 
 export class GrowingSession {
   readonly id: string
@@ -45,7 +44,7 @@ export class GrowingSession {
   content(): Buffer {
     try {
       const bytes = readFileSync(this.path)
-      return bytes.subarray(0, bytes.lastIndexOf(NEWLINE) + 1)
+      return bytes.subarray(0, endOfLines(bytes))
     } catch (error) {
       if (isMissing(error)) return Buffer.alloc(0)
       throw error

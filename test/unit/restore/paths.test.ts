@@ -5,7 +5,7 @@ import { join } from "node:path"
 import fc from "fast-check"
 import { pack } from "../../../src/restore/pack-names.ts"
 import { holderOf } from "../../../src/restore/summary-holds.ts"
-import { pathsIn } from "../../../src/transcript/names-and-paths.ts"
+import { pathsIn } from "../../../src/transcript/facts.ts"
 import { Inside, run } from "../../support/inside.ts"
 import { contextOf } from "../../support/machine.ts"
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { factNames, pathsIn } from "../../../src/transcript/names-and-paths.ts"
+import { factNames, pathsIn } from "../../../src/transcript/facts.ts"
 import { commandPaths } from "../../../src/transcript/path-words.ts"
 import { commandUses, openingOf, simpleCommands } from "../../../src/transcript/shell-script.ts"
 

@@ -1,5 +1,5 @@
 /** Rows of facts: names, paths, commands and error lines, and how often each was used. */
-import type { FactKind } from "../../transcript/names-and-paths.ts"
+import type { FactKind } from "../../transcript/facts.ts"
 import type { Database } from "../database.ts"
 import { sessionKey } from "../identity.ts"
 import type { Scope } from "./scope.ts"
