@@ -36,6 +36,16 @@ export function openForReading(dataHome: string): Database {
   }
 }
 
+/** What `read` finds in the views; undefined if there are none or they cannot be read. */
+export function readIfPossible<T>(dataHome: string, read: (db: Database) => T): T | undefined {
+  try {
+    using db = openForReading(dataHome)
+    return read(db)
+  } catch {
+    return undefined
+  }
+}
+
 function caughtUp(dataHome: string): Database {
   compileAsUsual()
   const options = { wait: 2000, most: AT_ONCE }

@@ -45,20 +45,15 @@ export function answerTopic<T>(
   if (text === "") throw usageError("there is nothing to look for", "the words given are empty")
   const wanted = projectWanted(context)
   const most = positive(args, "limit") ?? limit
-  const db = openForReading(env.dataHome)
-  const readers = new CopyReaders()
-  try {
-    const project = knownAs(db, wanted)
-    const all = answer({ db, readers, text, project, limit: most })
-    if (all.length === 0) throw notFound(db, text, project)
-    const found = all.slice(0, most)
-    if (out.wantsJson) out.json({ query: text, project: project ?? null, found, more: all.length > most })
-    else {
-      const screen = screenOf(out)
-      for (const [n, one] of found.entries()) for (const line of render(one, screen, n)) out.print(line)
-    }
-  } finally {
-    readers.close()
-    db.close()
+  using db = openForReading(env.dataHome)
+  using readers = new CopyReaders()
+  const project = knownAs(db, wanted)
+  const all = answer({ db, readers, text, project, limit: most })
+  if (all.length === 0) throw notFound(db, text, project)
+  const found = all.slice(0, most)
+  if (out.wantsJson) out.json({ query: text, project: project ?? null, found, more: all.length > most })
+  else {
+    const screen = screenOf(out)
+    for (const [n, one] of found.entries()) for (const line of render(one, screen, n)) out.print(line)
   }
 }

@@ -109,27 +109,23 @@ function judge(
   seen: { instructions: string; restored: string; hooks: readonly HookCall[] },
 ) {
   const report = verify({ dataHome: paths.dataHome, home: paths.home, transcripts: [transcript] })
-  const db = openForReading(paths.dataHome)
-  try {
-    const counted = totals(db)
-    const list = checks({
-      ...seen,
-      db,
-      dataHome: paths.dataHome,
-      session,
-      verified: report.ok,
-      turns: counted.turns,
-    })
-    return {
-      ok: list.every(({ ok }) => ok),
-      session: session.id,
-      prompts: session.turns.length,
-      transcriptBytes: report.totals.bytes,
-      totals: counted,
-      verify: { ok: report.ok, totals: report.totals },
-      checks: list,
-    }
-  } finally {
-    db.close()
+  using db = openForReading(paths.dataHome)
+  const counted = totals(db)
+  const list = checks({
+    ...seen,
+    db,
+    dataHome: paths.dataHome,
+    session,
+    verified: report.ok,
+    turns: counted.turns,
+  })
+  return {
+    ok: list.every(({ ok }) => ok),
+    session: session.id,
+    prompts: session.turns.length,
+    transcriptBytes: report.totals.bytes,
+    totals: counted,
+    verify: { ok: report.ok, totals: report.totals },
+    checks: list,
   }
 }

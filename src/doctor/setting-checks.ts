@@ -2,7 +2,7 @@
 
 import { existsSync } from "node:fs"
 import { absolutePattern, isExcludedFolder } from "../archive/excluded.ts"
-import { openForReading } from "../archive/open-for-reading.ts"
+import { readIfPossible } from "../archive/open-for-reading.ts"
 import { type Key, OPTIONS } from "../config/options.ts"
 import { unusedVariables } from "../config/unused-variables.ts"
 import { CLEARED } from "../host/hooks-table.ts"
@@ -148,20 +148,8 @@ function fromBefore(patient: Patient): Finding[] {
   ]
 }
 
-function sessionsIn(dataHome: string): readonly { id: string; cwd: string | null }[] {
-  try {
-    const db = openForReading(dataHome)
-    try {
-      return db
-        .query<{ id: string; cwd: string | null }, []>(
-          "SELECT id, cwd FROM sessions WHERE parent IS NULL ORDER BY started DESC",
-        )
-        .all()
-    } finally {
-      db.close()
-    }
-  } catch {
-    // Another check reports a database that cannot be read.
-    return []
-  }
-}
+const SESSIONS = "SELECT id, cwd FROM sessions WHERE parent IS NULL ORDER BY started DESC"
+
+/** Another check reports a database that cannot be read. */
+const sessionsIn = (dataHome: string): readonly { id: string; cwd: string | null }[] =>
+  readIfPossible(dataHome, (db) => db.query<{ id: string; cwd: string | null }, []>(SESSIONS).all()) ?? []

@@ -50,22 +50,18 @@ export default {
     if (out.wantsJson && target === undefined) {
       throw usageError("--json reports on a file that was written", "add --output FILE, or use --jsonl")
     }
-    const db = openForReading(env.dataHome)
-    try {
-      const agents = { all: args["agents"] === true, only: stringArg(args, "agent") }
-      const isShown = target === undefined && isTerminal()
-      const pieces = exported(db, context, format, select(db, String(args["what"]), agents), isShown)
-      if (target === undefined) {
-        for (const piece of pieces) out.raw(piece)
-        return
-      }
-      const file = resolve(env.cwd, target)
-      const size = writeExport(file, pieces, args["force"] === true)
-      out.print(`${bytes(size)} written to ${safe(file)}`)
-      out.json({ file, format, bytes: size })
-    } finally {
-      db.close()
+    using db = openForReading(env.dataHome)
+    const agents = { all: args["agents"] === true, only: stringArg(args, "agent") }
+    const isShown = target === undefined && isTerminal()
+    const pieces = exported(db, context, format, select(db, String(args["what"]), agents), isShown)
+    if (target === undefined) {
+      for (const piece of pieces) out.raw(piece)
+      return
     }
+    const file = resolve(env.cwd, target)
+    const size = writeExport(file, pieces, args["force"] === true)
+    out.print(`${bytes(size)} written to ${safe(file)}`)
+    out.json({ file, format, bytes: size })
   },
 } satisfies Command
 

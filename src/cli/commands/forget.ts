@@ -161,22 +161,16 @@ export function leave(
 const carriedSearch = (dataHome: string, list: readonly Leaving[]): CarriedSearch =>
   new CarriedSearch(
     dataHome,
-    withViews(dataHome, (db) =>
-      namesOf(
-        db,
-        list.map(({ session }) => session),
-      ),
-    ),
+    withViews(dataHome, (db) => namesOf(db, sessionsIn(list))),
     new Set(list.flatMap(({ copies }) => copies)),
   )
 
-function withViews<T>(dataHome: string, work: (db: Database) => T): T {
-  const db = openForReading(dataHome)
-  try {
-    return work(db)
-  } finally {
-    db.close()
-  }
+const sessionsIn = (list: readonly Leaving[]): string[] => list.map(({ session }) => session)
+
+/** Closes the views before anything is removed from them. */
+export function withViews<T>(dataHome: string, work: (db: Database) => T): T {
+  using db = openForReading(dataHome)
+  return work(db)
 }
 
 /** Session ids; a subagent's only if it was named itself. */

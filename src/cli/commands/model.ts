@@ -1,8 +1,8 @@
 /** `ctxbridge model`: manages the sentence model used by search by meaning. */
 import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
-import { openForReading } from "../../archive/open-for-reading.ts"
-import { type VectorTotals, vectorTotals } from "../../archive/vectors.ts"
+import { readIfPossible } from "../../archive/open-for-reading.ts"
+import { vectorTotals } from "../../archive/vectors.ts"
 import {
   embedderId,
   mendRuntime,
@@ -102,18 +102,9 @@ async function status({ env, out }: Context): Promise<void> {
 }
 
 /** undefined if nothing is archived yet or the views cannot be read; neither concerns the model. */
-function totalsOf(dataHome: string): (VectorTotals & { embedder: string }) | undefined {
+function totalsOf(dataHome: string) {
   const embedder = embedderId(dataHome)
-  try {
-    const db = openForReading(dataHome)
-    try {
-      return { embedder, ...vectorTotals(db, embedder) }
-    } finally {
-      db.close()
-    }
-  } catch {
-    return undefined
-  }
+  return readIfPossible(dataHome, (db) => ({ embedder, ...vectorTotals(db, embedder) }))
 }
 
 async function install({ args, env, out }: Context): Promise<void> {

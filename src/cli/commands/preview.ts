@@ -50,25 +50,21 @@ export default {
   },
   run({ args, env, out }: Context) {
     const source = oneOf(args, "source", SOURCES) ?? "compact"
-    const db = openForReading(env.dataHome)
-    try {
-      const session = sessionWanted(db, env, stringArg(args, "session"))
-      const { text, facts, related } = preview(db, env, source, session)
-      const sections = explain(text, facts, related)
-      const tokens = tokensOf(text.length)
-      if (text === "") out.print("Nothing would be given.")
-      else {
-        out.print(text)
-        out.print("")
-        out.print(
-          `${count(text.length, "character")}, about ${count(tokens, "token")}; session ${safe(session)}:`,
-        )
-        for (const section of sections) for (const line of told(section)) out.print(line)
-      }
-      out.json({ session, source, characters: text.length, tokens, text, sections })
-    } finally {
-      db.close()
+    using db = openForReading(env.dataHome)
+    const session = sessionWanted(db, env, stringArg(args, "session"))
+    const { text, facts, related } = preview(db, env, source, session)
+    const sections = explain(text, facts, related)
+    const tokens = tokensOf(text.length)
+    if (text === "") out.print("Nothing would be given.")
+    else {
+      out.print(text)
+      out.print("")
+      out.print(
+        `${count(text.length, "character")}, about ${count(tokens, "token")}; session ${safe(session)}:`,
+      )
+      for (const section of sections) for (const line of told(section)) out.print(line)
     }
+    out.json({ session, source, characters: text.length, tokens, text, sections })
   },
 } satisfies Command
 

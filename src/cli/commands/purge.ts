@@ -1,5 +1,5 @@
 /** `ctxbridge purge`: forgets sessions that have been silent for a long time. */
-import { openForReading } from "../../archive/open-for-reading.ts"
+import type { Database } from "../../archive/database.ts"
 import { sessionsByEnd } from "../../archive/queries/sessions.ts"
 import { leaving, silentSince } from "../../job/forget-sessions.ts"
 import { usageError } from "../../util/errors.ts"
@@ -7,7 +7,7 @@ import { stringArg } from "../args.ts"
 import type { Command } from "../command.ts"
 import { YES_ARG } from "../confirm.ts"
 import { ageOf } from "../when.ts"
-import { finishFormer, leave } from "./forget.ts"
+import { finishFormer, leave, withViews } from "./forget.ts"
 
 export default {
   meta: { name: "purge", description: "Forget whole sessions whose last turn was long ago" },
@@ -29,17 +29,13 @@ export default {
       throw usageError(`--older-than needs an age${given}`, "such as 90d: a number and one of h, d, w, y")
     }
     finishFormer(context)
-    const db = openForReading(env.dataHome)
-    const ended = new Map<string, number>()
-    try {
-      for (const { id, ended: time } of sessionsByEnd(db)) {
-        const ms = time === null ? Number.NaN : Date.parse(time)
-        if (!Number.isNaN(ms)) ended.set(id, ms)
-      }
-    } finally {
-      db.close()
-    }
-    const old = silentSince(env.dataHome, Date.now() - age, ended)
+    const old = silentSince(env.dataHome, Date.now() - age, withViews(env.dataHome, endsOf))
     return leave(context, leaving(env.dataHome, old), args["dry-run"] === true, [], out)
   },
 } satisfies Command
+
+/** When each session ended, in ms since the epoch. */
+function endsOf(db: Database): Map<string, number> {
+  const dated = sessionsByEnd(db).map(({ id, ended }) => [id, Date.parse(ended ?? "")] as const)
+  return new Map(dated.filter(([, time]) => !Number.isNaN(time)))
+}

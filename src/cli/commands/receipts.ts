@@ -30,27 +30,23 @@ export default {
     const limit = positive(args, "limit") ?? LIMIT
     const wanted = stringArg(args, "session")
     const place = projectWanted(context)
-    const db = openForReading(env.dataHome)
-    try {
-      const project = knownAs(db, place)
-      const session = wanted === undefined ? undefined : findSessionByName(db, wanted).id
-      const onProgress = (done: number, total: number): void => out.progress("sessions", done, total)
-      const found = receiptsOf(db, env.dataHome, { project, session, limit, onProgress })
-      const receipts = found.slice(0, limit)
-      const more = found.length > limit
-      if (receipts.length === 0) throw nothing(session ?? (project && folderOf(project)))
-      const total = totalOf(receipts)
-      const screen = screenOf(out)
-      for (const line of renderReceipts(receipts, total, screen)) out.print(line)
-      if (more) out.print(`More with --limit ${limit * 5}.`)
-      out.json({
-        more,
-        receipts: receipts.map((receipt) => ({ ...receipt, tokens: tokensOf(receipt.characters) })),
-        total,
-      })
-    } finally {
-      db.close()
-    }
+    using db = openForReading(env.dataHome)
+    const project = knownAs(db, place)
+    const session = wanted === undefined ? undefined : findSessionByName(db, wanted).id
+    const onProgress = (done: number, total: number): void => out.progress("sessions", done, total)
+    const found = receiptsOf(db, env.dataHome, { project, session, limit, onProgress })
+    const receipts = found.slice(0, limit)
+    const more = found.length > limit
+    if (receipts.length === 0) throw nothing(session ?? (project && folderOf(project)))
+    const total = totalOf(receipts)
+    const screen = screenOf(out)
+    for (const line of renderReceipts(receipts, total, screen)) out.print(line)
+    if (more) out.print(`More with --limit ${limit * 5}.`)
+    out.json({
+      more,
+      receipts: receipts.map((receipt) => ({ ...receipt, tokens: tokensOf(receipt.characters) })),
+      total,
+    })
   },
 } satisfies Command
 

@@ -63,12 +63,8 @@ const withCommands = (one: Resurrected) => ({
 function sessionsMeant(dataHome: string, given: readonly string[]): string[] {
   return given.map((word) => {
     if (!word.startsWith(HANDLE_PREFIX)) return word.split("/")[0]!
-    const db = openForReading(dataHome)
-    try {
-      const found = findByName(db, word)
-      return (found.kind === "turn" ? found.turn.session : found.session.id).split("/")[0]!
-    } finally {
-      db.close()
-    }
+    using db = openForReading(dataHome)
+    const found = findByName(db, word)
+    return (found.kind === "turn" ? found.turn.session : found.session.id).split("/")[0]!
   })
 }

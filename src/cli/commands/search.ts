@@ -66,38 +66,33 @@ export default {
     const query = words(args).join(" ")
     const now = Date.now()
     const narrowing = narrowingOf(context, now)
-    const db = await openedFor(env.dataHome)
-    const readers = new CopyReaders()
-    try {
-      const session = await sessionWanted(context, db)
-      const project = knownAs(db, projectWanted(context))
-      const request = { query, limit, project, session, ...narrowing }
-      const sense =
-        mode === "lexical"
-          ? undefined
-          : await (await import("../search-by-meaning.ts")).similarTo(
-              env,
-              db,
-              query,
-              { project, session },
-              Object.values(narrowing).some(Boolean),
-            )
-      const bySense = sense && { similar: sense.similar, byWords: mode === "hybrid" }
-      const { turns, isLoose, ...indexed } = new LocalFinder(db, env.dataHome, readers).find({
-        ...request,
-        ...bySense,
-      })
-      const found: Answer =
-        args["cold"] === true ? await withCold(context, db, request, indexed, turns) : indexed
-      const isOnlyLoose = isLoose && found.hits.length > 0 && !found.hits.some((hit) => "cold" in hit)
-      const note = sense?.note ?? (isOnlyLoose ? LOOSE : undefined)
-      if (found.hits.length === 0) throw notFound(db, query, project, note)
-      if (out.wantsJson) out.json({ query, mode, ...(note && { note }), project: project ?? null, ...found })
-      else print(context, found, { note, limit, everywhere: project === undefined, now })
-    } finally {
-      readers.close()
-      db.close()
-    }
+    using db = await openedFor(env.dataHome)
+    using readers = new CopyReaders()
+    const session = await sessionWanted(context, db)
+    const project = knownAs(db, projectWanted(context))
+    const request = { query, limit, project, session, ...narrowing }
+    const sense =
+      mode === "lexical"
+        ? undefined
+        : await (await import("../search-by-meaning.ts")).similarTo(
+            env,
+            db,
+            query,
+            { project, session },
+            Object.values(narrowing).some(Boolean),
+          )
+    const bySense = sense && { similar: sense.similar, byWords: mode === "hybrid" }
+    const { turns, isLoose, ...indexed } = new LocalFinder(db, env.dataHome, readers).find({
+      ...request,
+      ...bySense,
+    })
+    const found: Answer =
+      args["cold"] === true ? await withCold(context, db, request, indexed, turns) : indexed
+    const isOnlyLoose = isLoose && found.hits.length > 0 && !found.hits.some((hit) => "cold" in hit)
+    const note = sense?.note ?? (isOnlyLoose ? LOOSE : undefined)
+    if (found.hits.length === 0) throw notFound(db, query, project, note)
+    if (out.wantsJson) out.json({ query, mode, ...(note && { note }), project: project ?? null, ...found })
+    else print(context, found, { note, limit, everywhere: project === undefined, now })
   },
 } satisfies Command
 

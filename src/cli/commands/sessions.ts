@@ -26,17 +26,13 @@ export default {
     const { args, env, out } = context
     const limit = positive(args, "limit") ?? LIMIT
     const wanted = projectWanted(context)
-    const db = openForReading(env.dataHome)
-    try {
-      const project = knownAs(db, wanted)
-      const { sessions, more } = sessionList(db, { project, agents: args["agents"] === true, limit })
-      if (sessions.length === 0) throw noSessions(db, project)
-      for (const line of renderSessions(sessions, screenOf(out))) out.print(line)
-      if (more) out.print(`More with --limit ${limit * 5}.`)
-      out.json({ project: project ?? null, sessions, more })
-    } finally {
-      db.close()
-    }
+    using db = openForReading(env.dataHome)
+    const project = knownAs(db, wanted)
+    const { sessions, more } = sessionList(db, { project, agents: args["agents"] === true, limit })
+    if (sessions.length === 0) throw noSessions(db, project)
+    for (const line of renderSessions(sessions, screenOf(out))) out.print(line)
+    if (more) out.print(`More with --limit ${limit * 5}.`)
+    out.json({ project: project ?? null, sessions, more })
   },
 } satisfies Command
 

@@ -35,14 +35,10 @@ export default {
   run(context) {
     const { args, env } = context
     const word = String(args["what"])
-    const db = openForReading(env.dataHome)
-    try {
-      const found = findByName(db, word)
-      if (found.kind === "turn") showTurn(context, db, found.turn)
-      else showSession(context, db, found.session)
-    } finally {
-      db.close()
-    }
+    using db = openForReading(env.dataHome)
+    const found = findByName(db, word)
+    if (found.kind === "turn") showTurn(context, db, found.turn)
+    else showSession(context, db, found.session)
   },
 } satisfies Command
 
@@ -56,9 +52,8 @@ function paging({ args, out }: Context, room: number): { number: number; room: n
 function showTurn(context: Context, db: Database, short: Turn): void {
   const { env, out } = context
   const { number, room } = paging(context, PAGE_CHARACTERS)
-  const readers = new CopyReaders()
+  using readers = new CopyReaders()
   const turn = readTurn(db, env.dataHome, short, readers)
-  readers.close()
   if (out.wantsJson) {
     const page = pageOf(turn.messages, number, room, (message) => JSON.stringify(message).length)
     out.json({ ...turn, messages: page.items, page: pageNote(page, turn.handle) })

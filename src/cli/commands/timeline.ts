@@ -20,36 +20,32 @@ export default {
   },
   run({ args, env, out }) {
     const around = positive(args, "around") ?? AROUND
-    const db = openForReading(env.dataHome)
-    try {
-      const found = findByName(db, String(args["handle"]))
-      if (found.kind === "session") {
-        throw usageError(
-          `${args["handle"]} is a session, not a turn`,
-          `ctxbridge show ${args["handle"]} lists its turns`,
-        )
-      }
-      const turns = timelineOf(db, found.turn, around)
-      const { handle, session } = found.turn
-      out.json({ handle, session, turns })
-      if (out.wantsJson) return
-      const { style, columns, now } = screenOf(out)
-      for (const turn of turns) {
-        const figures = [
-          ago(turn.started, now),
-          ...(turn.takenBack ? ["taken back"] : []),
-          ...(turn.tools > 0 ? [count(turn.tools, "tool call")] : []),
-          ...(turn.errors > 0 ? [count(turn.errors, "error")] : []),
-          ...turn.changed,
-        ]
-        out.print(
-          `${turn.handle === handle ? ">" : " "} ${style.bold(turn.handle)}  ${fit(oneLine(turn.prompt), columns - turn.handle.length - 4)}`,
-        )
-        out.print(style.dim(indented(figures.join(" · "), columns)))
-        if (turn.answer !== "") out.print(style.dim(indented(oneLine(turn.answer), columns)))
-      }
-    } finally {
-      db.close()
+    using db = openForReading(env.dataHome)
+    const found = findByName(db, String(args["handle"]))
+    if (found.kind === "session") {
+      throw usageError(
+        `${args["handle"]} is a session, not a turn`,
+        `ctxbridge show ${args["handle"]} lists its turns`,
+      )
+    }
+    const turns = timelineOf(db, found.turn, around)
+    const { handle, session } = found.turn
+    out.json({ handle, session, turns })
+    if (out.wantsJson) return
+    const { style, columns, now } = screenOf(out)
+    for (const turn of turns) {
+      const figures = [
+        ago(turn.started, now),
+        ...(turn.takenBack ? ["taken back"] : []),
+        ...(turn.tools > 0 ? [count(turn.tools, "tool call")] : []),
+        ...(turn.errors > 0 ? [count(turn.errors, "error")] : []),
+        ...turn.changed,
+      ]
+      out.print(
+        `${turn.handle === handle ? ">" : " "} ${style.bold(turn.handle)}  ${fit(oneLine(turn.prompt), columns - turn.handle.length - 4)}`,
+      )
+      out.print(style.dim(indented(figures.join(" · "), columns)))
+      if (turn.answer !== "") out.print(style.dim(indented(oneLine(turn.answer), columns)))
     }
   },
 } satisfies Command

@@ -1,13 +1,13 @@
 /** `ctxbridge verify`: checks that every byte of every transcript is in the vault. */
 import { claudeCode } from "../../agents/claude-code/claude-code.ts"
-import { type Backlog, backlog } from "../../archive/behind.ts"
+import { backlog } from "../../archive/behind.ts"
 import { forgottenTranscript } from "../../archive/capture-transcript.ts"
 import { isExcluded } from "../../archive/excluded.ts"
-import { openForReading } from "../../archive/open-for-reading.ts"
+import { readIfPossible } from "../../archive/open-for-reading.ts"
 import { EXIT } from "../../util/errors.ts"
 import { verify } from "../../vault/verify-vault.ts"
 import { words } from "../args.ts"
-import type { Command, Environment } from "../command.ts"
+import type { Command } from "../command.ts"
 import { renderVerify } from "../render-verify.ts"
 import { createStyle } from "../style.ts"
 import { transcriptsNamed } from "../transcripts-named.ts"
@@ -33,23 +33,10 @@ export default {
       excluded: (path) => isExcluded(env, path),
       onProgress: (done, total) => out.progress("verifying", done, total),
     })
-    const views = viewsBehind(env)
+    // The vault is sound without them.
+    const views = readIfPossible(env.dataHome, (db) => backlog(db).views)
     for (const line of renderVerify(report, views, createStyle(out.color))) out.print(line)
     out.json({ ok: report.ok, transcripts: report.transcripts, totals: report.totals, views: views ?? null })
     return report.ok ? EXIT.ok : EXIT.failed
   },
 } satisfies Command
-
-/** undefined if the views cannot be read; the vault is sound without them. */
-function viewsBehind(env: Environment): Backlog["views"] | undefined {
-  try {
-    const db = openForReading(env.dataHome)
-    try {
-      return backlog(db).views
-    } finally {
-      db.close()
-    }
-  } catch {
-    return undefined
-  }
-}
