@@ -14,11 +14,26 @@ export interface ArgSpec {
   readonly rest?: boolean
 }
 
+/** An option without a value. */
+export const flag = (description: string, alias?: string): ArgSpec => ({
+  type: "boolean",
+  description,
+  ...(alias && { alias }),
+})
+
+/** @param valueHint what help shows for the value; `a|b` also says what shells offer, `PATH`, `FILE` and `DIR` files */
+export const option = (description: string, valueHint?: string, alias?: string): ArgSpec => ({
+  type: "string",
+  description,
+  ...(valueHint && { valueHint }),
+  ...(alias && { alias }),
+})
+
 /** Options that every command has. */
 export const GLOBAL_ARGS: Readonly<Record<string, ArgSpec>> = {
-  json: { type: "boolean", description: "One JSON document on stdout, for programs" },
-  debug: { type: "boolean", description: "Show an error's stack trace" },
-  help: { type: "boolean", description: "Show this help", alias: "h" },
+  json: flag("One JSON document on stdout, for programs"),
+  debug: flag("Show an error's stack trace"),
+  help: flag("Show this help", "h"),
 }
 
 export interface Environment extends PathsAndPolicy {

@@ -5,7 +5,7 @@ import { knownAs } from "../archive/queries/projects.ts"
 import { usageError } from "../util/errors.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import { positive, words } from "./args.ts"
-import type { ArgSpec, Context } from "./command.ts"
+import { type ArgSpec, type Context, flag, option } from "./command.ts"
 import { notFound } from "./not-found.ts"
 import { projectWanted } from "./project-wanted.ts"
 import { type Screen, screenOf } from "./screen.ts"
@@ -16,9 +16,9 @@ export const topicArgs = (
   limit: number,
 ): Readonly<Record<string, ArgSpec>> => ({
   [name]: { type: "positional", required: true, rest: true, description },
-  project: { type: "string", description: "In the project of this folder", valueHint: "PATH" },
-  "all-projects": { type: "boolean", description: "In every project" },
-  limit: { type: "string", description: `At most this many (${limit})`, valueHint: "N" },
+  project: option("In the project of this folder", "PATH"),
+  "all-projects": flag("In every project"),
+  limit: option(`At most this many (${limit})`, "N"),
 })
 
 export interface Topic {

@@ -4,7 +4,7 @@ import { typedPath } from "../../search/narrowing.ts"
 import { type Touch, touchesOf } from "../../search/topic-files.ts"
 import { oneLine } from "../../util/text.ts"
 import { wholePath } from "../block.ts"
-import type { Command } from "../command.ts"
+import { type Command, flag } from "../command.ts"
 import type { Screen } from "../screen.ts"
 import { indented } from "../style.ts"
 import { answerTopic, topicArgs } from "../topic.ts"
@@ -16,7 +16,7 @@ export default {
   meta: { name: "blame", description: "List the turns that changed a file, and what they were for" },
   args: {
     ...topicArgs("path", "The file's path, or the end of it; src/ or *.ts for several", LIMIT),
-    reads: { type: "boolean", description: "Also those that only read it" },
+    reads: flag("Also those that only read it"),
   },
   run(context) {
     const { args, env } = context

@@ -2,13 +2,13 @@
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { bytes, count } from "../../util/text.ts"
 import { type CompactReport, compactVault } from "../../vault/compact-vault.ts"
-import type { Command } from "../command.ts"
+import { type Command, flag } from "../command.ts"
 import { safe } from "../style.ts"
 
 export default {
   meta: { name: "compact", description: "Merge the vault's small frames to save space" },
   args: {
-    "dry-run": { type: "boolean", description: "Show what would be merged; write nothing" },
+    "dry-run": flag("Show what would be merged; write nothing"),
   },
   run({ args, env, out }) {
     const report = compactVault(env.dataHome, {

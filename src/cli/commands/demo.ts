@@ -5,7 +5,7 @@ import { EXIT } from "../../util/errors.ts"
 import { shellWord } from "../../util/shell-quote.ts"
 import { newFolder, type TemporaryFolder, temporaryFolder } from "../../util/temporary.ts"
 import { bytes, count } from "../../util/text.ts"
-import type { Command } from "../command.ts"
+import { type Command, flag } from "../command.ts"
 import { createStyle, type Style, safe } from "../style.ts"
 
 export default {
@@ -13,7 +13,7 @@ export default {
     name: "demo",
     description: "Play a synthetic session through the real hooks and show what comes back",
   },
-  args: { keep: { type: "boolean", description: "Keep the demo's folder, and say where it is" } },
+  args: { keep: flag("Keep the demo's folder, and say where it is") },
   async run({ args, out }) {
     const keep = args["keep"] === true
     using temporary = keep ? kept() : temporaryFolder("demo")

@@ -17,7 +17,7 @@ import { CtxError, EXIT, messageOf, usageError } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
 import { listTombstones, ownerOf, removeTombstone, type Tombstone } from "../../vault/tombstones.ts"
 import { stringArg } from "../args.ts"
-import type { Command, Context } from "../command.ts"
+import { type Command, type Context, flag, option } from "../command.ts"
 import { confirmed, YES_ARG } from "../confirm.ts"
 import { renderFound, renderLeaving, renderTombstones } from "../render-forget.ts"
 import { safe } from "../style.ts"
@@ -32,11 +32,11 @@ export default {
       type: "positional",
       description: "A session's id (at least four letters), or a project's folder: /path, ./path or .",
     },
-    match: { type: "string", description: "Only this text, wherever it occurs", valueHint: "TEXT" },
-    regex: { type: "boolean", description: "The text is a JavaScript regular expression" },
-    list: { type: "boolean", description: "Show what has been forgotten" },
-    undo: { type: "string", description: "Let this session be archived again", valueHint: "SESSION" },
-    "dry-run": { type: "boolean", description: "Show what would be removed; write nothing" },
+    match: option("Only this text, wherever it occurs", "TEXT"),
+    regex: flag("The text is a JavaScript regular expression"),
+    list: flag("Show what has been forgotten"),
+    undo: option("Let this session be archived again", "SESSION"),
+    "dry-run": flag("Show what would be removed; write nothing"),
     ...YES_ARG,
   },
   run(context) {

@@ -12,7 +12,7 @@ import { CtxError, EXIT } from "../../util/errors.ts"
 import { tryTo } from "../../util/files.ts"
 import { bytes, count } from "../../util/text.ts"
 import { words } from "../args.ts"
-import type { Command, Environment } from "../command.ts"
+import { type Command, type Environment, flag } from "../command.ts"
 import { type Found, importEvents } from "../import-events.ts"
 import { safe } from "../style.ts"
 import { transcriptsNamed } from "../transcripts-named.ts"
@@ -29,9 +29,9 @@ export default {
         "Transcripts, folders, or archives of claude-flow, claude-mem and leafhill; by default all of Claude Code's transcripts",
       valueHint: "PATH…",
     },
-    check: { type: "boolean", description: "Compare every archived byte first; archive again what differs" },
-    quiet: { type: "boolean", alias: "q", description: "Print only what failed; no progress" },
-    "dry-run": { type: "boolean", description: "Show what would be archived; write nothing" },
+    check: flag("Compare every archived byte first; archive again what differs"),
+    quiet: flag("Print only what failed; no progress", "q"),
+    "dry-run": flag("Show what would be archived; write nothing"),
   },
   run({ args, env, out }) {
     const quiet = args["quiet"] === true

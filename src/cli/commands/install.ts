@@ -15,7 +15,7 @@ import { type History, historyOf, importInBackground } from "../../job/history.t
 import { usageError } from "../../util/errors.ts"
 import { bytes } from "../../util/text.ts"
 import { oneOf } from "../args.ts"
-import type { ArgSpec, Command, Context } from "../command.ts"
+import { type ArgSpec, type Command, type Context, flag } from "../command.ts"
 import { ask } from "../confirm.ts"
 import { safe } from "../style.ts"
 
@@ -27,17 +27,17 @@ export const SETTINGS_ARGS = {
     default: "user",
     valueHint: SCOPES.join("|"),
   },
-  "no-mcp": { type: "boolean", description: "The hooks only, not the MCP server" },
-  "dry-run": { type: "boolean", description: "Show what would change; write nothing" },
+  "no-mcp": flag("The hooks only, not the MCP server"),
+  "dry-run": flag("Show what would change; write nothing"),
 } as const satisfies Record<string, ArgSpec>
 
 export default {
   meta: { name: "install", description: "Register the hooks and the MCP server with Claude Code" },
   args: {
     ...SETTINGS_ARGS,
-    statusline: { type: "boolean", description: "Put our status line before the one that is already there" },
-    import: { type: "boolean", description: "Archive the existing history, in the background" },
-    "no-import": { type: "boolean", description: "Leave the existing history alone, and do not ask" },
+    statusline: flag("Put our status line before the one that is already there"),
+    import: flag("Archive the existing history, in the background"),
+    "no-import": flag("Leave the existing history alone, and do not ask"),
   },
   run(context) {
     const { args, env, out } = context

@@ -20,7 +20,7 @@ import { spawnJob } from "../../job/spawn.ts"
 import { CtxError, EXIT, messageOf, usageError } from "../../util/errors.ts"
 import { bytes, count } from "../../util/text.ts"
 import { oneOf, stringArg, words } from "../args.ts"
-import type { Command, Context } from "../command.ts"
+import { type Command, type Context, flag, option } from "../command.ts"
 import { safe } from "../style.ts"
 
 const RUNTIMES: readonly RuntimeName[] = ["native", "wasm"]
@@ -34,18 +34,10 @@ export default {
       description: "What to do",
       valueHint: "status|install|verify|remove",
     },
-    from: {
-      type: "string",
-      description: "install: a folder that holds the files, or an https address",
-      valueHint: "DIR|URL",
-    },
-    manifest: {
-      type: "string",
-      description: "install: a model of your own, by its hashes",
-      valueHint: "FILE",
-    },
-    runtime: { type: "string", description: "verify: only with this one", valueHint: "native|wasm" },
-    "dry-run": { type: "boolean", description: "install, remove: show what would be done; write nothing" },
+    from: option("install: a folder that holds the files, or an https address", "DIR|URL"),
+    manifest: option("install: a model of your own, by its hashes", "FILE"),
+    runtime: option("verify: only with this one", "native|wasm"),
+    "dry-run": flag("install, remove: show what would be done; write nothing"),
   },
   run(context) {
     const [action, surplus] = words(context.args)

@@ -19,7 +19,7 @@ import { restoreOf } from "../../restore/restore.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
 import { oneOf, stringArg } from "../args.ts"
-import type { Command, Context, Environment } from "../command.ts"
+import { type Command, type Context, type Environment, option } from "../command.ts"
 import { safe } from "../style.ts"
 
 const SOURCES = ["compact", "clear", "startup"] as const
@@ -37,16 +37,11 @@ interface Preview {
 export default {
   meta: { name: "preview", description: "Show what the model would be given now, and why" },
   args: {
-    source: {
-      type: "string",
-      valueHint: "compact|clear|startup",
-      description: "After a compaction (default), after /clear, or when a session starts",
-    },
-    session: {
-      type: "string",
-      valueHint: "ID",
-      description: "Of this session (default: the project's last)",
-    },
+    source: option(
+      "After a compaction (default), after /clear, or when a session starts",
+      "compact|clear|startup",
+    ),
+    session: option("Of this session (default: the project's last)", "ID"),
   },
   run({ args, env, out }: Context) {
     const source = oneOf(args, "source", SOURCES) ?? "compact"

@@ -4,7 +4,7 @@ import { sessionsByEnd } from "../../archive/queries/sessions.ts"
 import { leaving, silentSince } from "../../job/forget-sessions.ts"
 import { usageError } from "../../util/errors.ts"
 import { stringArg } from "../args.ts"
-import type { Command } from "../command.ts"
+import { type Command, flag, option } from "../command.ts"
 import { YES_ARG } from "../confirm.ts"
 import { ageOf } from "../when.ts"
 import { finishFormer, leave, withViews } from "./forget.ts"
@@ -12,12 +12,8 @@ import { finishFormer, leave, withViews } from "./forget.ts"
 export default {
   meta: { name: "purge", description: "Forget whole sessions whose last turn was long ago" },
   args: {
-    "older-than": {
-      type: "string",
-      description: "Age of the last turn: hours, days, weeks or years",
-      valueHint: "90d|12w|1y",
-    },
-    "dry-run": { type: "boolean", description: "Show what would be removed; write nothing" },
+    "older-than": option("Age of the last turn: hours, days, weeks or years", "90d|12w|1y"),
+    "dry-run": flag("Show what would be removed; write nothing"),
     ...YES_ARG,
   },
   run(context) {

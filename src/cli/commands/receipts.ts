@@ -7,7 +7,7 @@ import { tokensOf } from "../../restore/receipt-line.ts"
 import { receiptsOf } from "../../restore/session-receipts.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { positive, stringArg } from "../args.ts"
-import type { Command } from "../command.ts"
+import { type Command, flag, option } from "../command.ts"
 import { projectWanted } from "../project-wanted.ts"
 import { renderReceipts, totalOf } from "../render-receipts.ts"
 import { screenOf } from "../screen.ts"
@@ -20,10 +20,10 @@ export default {
     description: "Show what each compaction kept, what was given back and what was lost",
   },
   args: {
-    session: { type: "string", description: "Of this session", valueHint: "ID" },
-    project: { type: "string", description: "Of the project in this folder", valueHint: "PATH" },
-    "all-projects": { type: "boolean", description: "Of every project" },
-    limit: { type: "string", description: `At most this many, the latest (${LIMIT})`, valueHint: "N" },
+    session: option("Of this session", "ID"),
+    project: option("Of the project in this folder", "PATH"),
+    "all-projects": flag("Of every project"),
+    limit: option(`At most this many, the latest (${LIMIT})`, "N"),
   },
   run(context) {
     const { args, env, out } = context

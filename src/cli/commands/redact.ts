@@ -4,7 +4,7 @@ import { fillKnown } from "../../job/fill-known.ts"
 import { type RedactReport, redactArchive } from "../../job/redact-archive.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { bytes, count } from "../../util/text.ts"
-import type { Command } from "../command.ts"
+import { type Command, flag } from "../command.ts"
 import { safe } from "../style.ts"
 
 /** ms to wait for others that have the archive open. */
@@ -13,11 +13,8 @@ const PATIENCE = 120_000
 export default {
   meta: { name: "redact", description: "Overwrite secrets in what is already archived" },
   args: {
-    rescan: {
-      type: "boolean",
-      description: "Search everything, even what the current rules have filtered: needed after a new pattern",
-    },
-    "dry-run": { type: "boolean", description: "Show what would be overwritten; write nothing" },
+    rescan: flag("Search everything, even what the current rules have filtered: needed after a new pattern"),
+    "dry-run": flag("Show what would be overwritten; write nothing"),
   },
   run({ args, env, out }) {
     if (!existsSync(env.dataHome)) {

@@ -11,7 +11,7 @@ import { usageError } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import { oneOf, positive, stringArg, words } from "../args.ts"
-import type { Command, Context } from "../command.ts"
+import { type Command, type Context, flag, option } from "../command.ts"
 import { notFound } from "../not-found.ts"
 import { projectWanted } from "../project-wanted.ts"
 import { renderHits } from "../render-hits.ts"
@@ -35,29 +35,18 @@ export default {
       rest: true,
       description: 'Words; also AND, OR, NOT, (…), "a phrase", begin*, role:human, tool:Bash',
     },
-    project: { type: "string", description: "In the project of this folder", valueHint: "PATH" },
-    "all-projects": { type: "boolean", description: "In every project" },
-    session: { type: "string", description: "In this session and its subagents", valueHint: "ID" },
-    since: {
-      type: "string",
-      description: "From this time on: 2026-03-01, or 7d, 12h (ago)",
-      valueHint: "TIME",
-    },
-    until: { type: "string", description: "Before this time", valueHint: "TIME" },
-    role: { type: "string", description: "Who said it", valueHint: ROLES.join("|") },
-    tool: { type: "string", description: "Calls of this tool, and their results", valueHint: "NAME" },
-    file: { type: "string", description: "In turns that touched this file", valueHint: "PATH" },
-    error: { type: "boolean", description: "Only what failed" },
-    limit: { type: "string", description: `At most this many hits (${LIMIT})`, valueHint: "N" },
-    cold: {
-      type: "boolean",
-      description: "Also search the vault itself, for what the index lacks: slow",
-    },
-    mode: {
-      type: "string",
-      description: "By words (default), by meaning, or both",
-      valueHint: MODES.join("|"),
-    },
+    project: option("In the project of this folder", "PATH"),
+    "all-projects": flag("In every project"),
+    session: option("In this session and its subagents", "ID"),
+    since: option("From this time on: 2026-03-01, or 7d, 12h (ago)", "TIME"),
+    until: option("Before this time", "TIME"),
+    role: option("Who said it", ROLES.join("|")),
+    tool: option("Calls of this tool, and their results", "NAME"),
+    file: option("In turns that touched this file", "PATH"),
+    error: flag("Only what failed"),
+    limit: option(`At most this many hits (${LIMIT})`, "N"),
+    cold: flag("Also search the vault itself, for what the index lacks: slow"),
+    mode: option("By words (default), by meaning, or both", MODES.join("|")),
   },
   async run(context) {
     const { args, env, out } = context

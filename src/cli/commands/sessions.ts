@@ -6,7 +6,7 @@ import { knownAs } from "../../archive/queries/projects.ts"
 import { sessionList } from "../../read/session-list.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { positive } from "../args.ts"
-import type { Command } from "../command.ts"
+import { type Command, flag, option } from "../command.ts"
 import { whereElse } from "../not-found.ts"
 import { projectWanted } from "../project-wanted.ts"
 import { renderSessions } from "../render-session.ts"
@@ -17,10 +17,10 @@ const LIMIT = 20
 export default {
   meta: { name: "sessions", description: "List the archived sessions of this project, newest first" },
   args: {
-    project: { type: "string", description: "Of the project in this folder", valueHint: "PATH" },
-    "all-projects": { type: "boolean", description: "Of every project" },
-    agents: { type: "boolean", description: "Include subagents" },
-    limit: { type: "string", description: `At most this many (${LIMIT})`, valueHint: "N" },
+    project: option("Of the project in this folder", "PATH"),
+    "all-projects": flag("Of every project"),
+    agents: flag("Include subagents"),
+    limit: option(`At most this many (${LIMIT})`, "N"),
   },
   run(context) {
     const { args, env, out } = context

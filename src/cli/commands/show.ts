@@ -8,7 +8,7 @@ import { readTurn, type Turn } from "../../read/turn.ts"
 import { type Page, pageOf, shortLines } from "../../util/pages.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import { positive } from "../args.ts"
-import type { Command, Context } from "../command.ts"
+import { type Command, type Context, flag, option } from "../command.ts"
 import { renderSessionHead, renderTurns } from "../render-session.ts"
 import { renderTurn } from "../render-turn.ts"
 import { screenOf } from "../screen.ts"
@@ -29,8 +29,8 @@ export default {
       required: true,
       description: "A turn's handle (ctx:ab12cd) or a session's id; at least four letters of either",
     },
-    page: { type: "string", description: "Which page of a long turn or session", valueHint: "N" },
-    full: { type: "boolean", description: "All pages at once (--json: always, unless --page is given)" },
+    page: option("Which page of a long turn or session", "N"),
+    full: flag("All pages at once (--json: always, unless --page is given)"),
   },
   run(context) {
     const { args, env } = context

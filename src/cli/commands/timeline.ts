@@ -5,7 +5,7 @@ import { timelineOf } from "../../read/turn-timeline.ts"
 import { usageError } from "../../util/errors.ts"
 import { count, oneLine } from "../../util/text.ts"
 import { positive } from "../args.ts"
-import type { Command } from "../command.ts"
+import { type Command, option } from "../command.ts"
 import { screenOf } from "../screen.ts"
 import { fit, indented } from "../style.ts"
 import { ago } from "../when.ts"
@@ -16,7 +16,7 @@ export default {
   meta: { name: "timeline", description: "Show what came before and after a turn in its session" },
   args: {
     handle: { type: "positional", required: true, description: "A turn's handle (ctx:ab12cd)" },
-    around: { type: "string", description: `Turns on each side (${AROUND})`, valueHint: "N" },
+    around: option(`Turns on each side (${AROUND})`, "N"),
   },
   run({ args, env, out }) {
     const around = positive(args, "around") ?? AROUND
