@@ -50,8 +50,8 @@ export interface Output {
   readonly color: boolean
   /** Width of the terminal in columns; 80 if there is none. */
   readonly columns: number
-  /** Prints a line for people; does nothing with --json. */
-  print(text: string): void
+  /** Prints lines for people; does nothing with --json. */
+  print(text: string | readonly string[]): void
   /** Prints the one document of --json; does nothing without it. */
   json(value: unknown): void
   /** Prints a line of JSON at once, for commands whose --json reports on long work; does nothing without it. */

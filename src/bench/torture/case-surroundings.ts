@@ -8,11 +8,11 @@ import type { World } from "./torture-world.ts"
 const DAY = 86_400_000
 
 /**
- * The clockGoingBack cannot be set here. Instead, what hooks left is dated in the future: the files' time stamps, and those
+ * The clock cannot be set here. Instead, what hooks left is dated in the future: the files' time stamps, and those
  * inside them.
  */
 export const clockGoingBack: TortureCase = {
-  name: "clockGoingBack going back",
+  name: "clock going back",
   async run(world, dice, { rounds }) {
     const sessions = [world.session().grow(2), world.session().grow(2)]
     for (let n = 0; n < rounds; n++) {

@@ -55,7 +55,7 @@ export default {
       environment,
       onProgress: out.progress,
     })
-    for (const line of renderReport(report)) out.print(line)
+    out.print(renderReport(report))
     out.json(report)
     return report.verdicts.every(({ met }) => met) ? EXIT.ok : EXIT.failed
   },

@@ -18,7 +18,7 @@ export default {
     if (report === undefined) {
       throw new CtxError("busy", "another process is merging", { hint: "try again when it is done" })
     }
-    for (const line of render(report)) out.print(line)
+    out.print(render(report))
     out.json(report)
     return report.ok ? EXIT.ok : EXIT.failed
   },

@@ -19,7 +19,7 @@ export default {
     using temporary = keep ? kept() : temporaryFolder("demo")
     const folder = temporary.path
     const report = await runDemo(folder)
-    for (const line of render(report, createStyle(out.color))) out.print(line)
+    out.print(render(report, createStyle(out.color)))
     if (keep) out.print(`Kept: ${folder}\nLook around: ${lookAround(folder)}`)
     out.json({ ...report, folder: keep ? folder : null })
     return report.ok ? EXIT.ok : EXIT.failed

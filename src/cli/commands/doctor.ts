@@ -32,9 +32,7 @@ export default {
       progress: out.progress,
     }
     const examination = await examine(patient, { fix: args["fix"] === true, dryRun })
-    for (const line of renderExamination(examination, dryRun, createStyle(out.color))) {
-      out.print(line)
-    }
+    out.print(renderExamination(examination, dryRun, createStyle(out.color)))
     const { ok, findings, repairs } = examination
     out.json({
       ok,

@@ -72,7 +72,7 @@ export function finishFormer({ args, env, out }: Context): void {
 function list({ env, out }: Context): void {
   const tombstones = listTombstones(env.dataHome)
   const left = unfinished(env.dataHome)
-  for (const line of renderTombstones(tombstones, Date.now())) out.print(line)
+  out.print(renderTombstones(tombstones, Date.now()))
   if (left.length > 0) {
     out.print(`Not everything of ${count(left.length, "session")} is gone yet: run forget or purge again`)
   }
@@ -153,7 +153,7 @@ export function leave(
     })
     out.json({ ...found, deleted: done.deleted, views: done.views })
   } else out.json({ ...found, deleted: [], views: null })
-  for (const line of renderLeaving(list, { dryRun, heirs, told, failed })) out.print(line)
+  out.print(renderLeaving(list, { dryRun, heirs, told, failed }))
   return failed.length === 0 ? undefined : EXIT.failed
 }
 
@@ -250,7 +250,7 @@ function forgetText(context: Context, what: string | undefined, finder: LineFind
     })
     failed = [...failed, ...done.failed]
   }
-  for (const line of renderFound({ ...found, failed }, dryRun)) out.print(line)
+  out.print(renderFound({ ...found, failed }, dryRun))
   const { copies, places, lines, onDisk } = found
   out.json({ ok: failed.length === 0, dryRun, places, lines, onDisk, copies, failed })
   return failed.length === 0 ? EXIT.ok : EXIT.failed

@@ -13,11 +13,20 @@ import { tryTo } from "../../util/files.ts"
 import { bytes, count } from "../../util/text.ts"
 import { words } from "../args.ts"
 import { type Command, type Environment, flag } from "../command.ts"
-import { type Found, importEvents } from "../import-events.ts"
 import { safe } from "../style.ts"
 import { transcriptsNamed } from "../transcripts-named.ts"
 
 const MOST_ERRORS = 20
+/** Minimum ms between two events of progress. */
+const EVERY = 500
+
+interface Found {
+  readonly transcripts: readonly string[]
+  /** Other tools' archives named on the command line. */
+  readonly archives: readonly string[]
+  /** Links found in folders, which are not followed. */
+  readonly links: readonly string[]
+}
 
 export default {
   meta: { name: "import", description: "Archive the transcripts that already exist" },
@@ -40,28 +49,35 @@ export default {
     if (!dryRun) refuseUnwritable(env.dataHome)
     // Never imported unasked: they are not ours, and nobody vouches for their content.
     const found = words(args).length > 0 ? [] : archivesInPlace(env)
-    const events = importEvents(out)
-    events.start(
-      named,
-      [...named.transcripts, ...named.archives].reduce((sum, path) => sum + sizeOf(path), 0),
+    const { transcripts, archives, links } = named
+    const paths = [...transcripts, ...archives]
+    // --json prints events, which docs/import.md describes.
+    out.event({
+      event: "start",
+      files: paths.length,
+      transcripts: transcripts.length,
+      archives: archives.length,
+      totalBytes: paths.reduce((sum, path) => sum + sizeOf(path), 0),
       dryRun,
-    )
-    const report = importTranscripts(env, named.transcripts, {
+    })
+    let told = performance.now()
+    const report = importTranscripts(env, transcripts, {
       dryRun,
       check: args["check"] === true,
-      archives: named.archives,
+      archives,
       mayStartChild: true,
-      onFile: events.file,
+      onFile: (file) => out.event({ event: "file", ...file }),
       onProgress: (done, total) => {
         if (!quiet) out.progress("archiving", done, total)
-        events.progress(done, total)
+        if (performance.now() - told < EVERY) return
+        told = performance.now()
+        out.event({ event: "progress", doneBytes: done, totalBytes: total })
       },
     })
-    const { links } = named
-    const noun = named.archives.length === 0 ? "transcript" : "file"
-    const told = [...render(report, noun), ...leftLinks(links), ...mention(found)]
-    for (const line of quiet ? failures(report) : told) out.print(line)
-    events.done({ ...report, found, links })
+    const noun = archives.length === 0 ? "transcript" : "file"
+    const said = [...render(report, noun), ...leftLinks(links), ...mention(found)]
+    out.print(quiet ? failures(report) : said)
+    out.event({ event: "done", ...report, found, links })
     if (!dryRun && report.takenBytes > 0) tryTo(() => embedSoon(env))
     return report.ok ? EXIT.ok : EXIT.failed
   },

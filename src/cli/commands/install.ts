@@ -58,7 +58,7 @@ export default {
         args["import"] === true || (!out.wantsJson && ask(`Archive ${amountOf(history)} now?`) === true)
       if (importing) importInBackground(env)
     }
-    for (const line of told(history, importing, refused)) out.print(line)
+    out.print(told(history, importing, refused))
     out.json({ ...change, mcp: server ?? null, history: { ...history, importing } })
   },
 } satisfies Command

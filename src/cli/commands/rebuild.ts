@@ -34,7 +34,7 @@ export default {
           ms: Math.round(performance.now() - start),
         }
       : rebuild(env.dataHome, { now: Date.now(), wait: PATIENCE, onProgress })
-    for (const line of render(report)) out.print(line)
+    out.print(render(report))
     const ok = report.unreadable.length === 0
     out.json({ ok, dryRun, ...report })
     return ok ? EXIT.ok : EXIT.failed

@@ -40,7 +40,7 @@ export default {
     if (receipts.length === 0) throw nothing(session ?? (project && folderOf(project)))
     const total = totalOf(receipts)
     const screen = screenOf(out)
-    for (const line of renderReceipts(receipts, total, screen)) out.print(line)
+    out.print(renderReceipts(receipts, total, screen))
     if (more) out.print(`More with --limit ${limit * 5}.`)
     out.json({
       more,

@@ -33,7 +33,7 @@ export default {
     })
     // What was found now may occur elsewhere in its session.
     const knownBytes = report.dryRun ? 0 : fillKnown(env, PATIENCE)
-    for (const line of render(report, rescan)) out.print(line)
+    out.print(render(report, rescan))
     if (knownBytes > 0) out.print(`Overwrote ${bytes(knownBytes)} of the same elsewhere in their sessions`)
     out.json({ ...report, knownBytes })
     return report.ok ? EXIT.ok : EXIT.failed

@@ -49,7 +49,7 @@ export default {
       onProgress: (done, total) => out.progress("writing", done, total),
     })
     const ok = sessions.every(({ files }) => files.every(isDone))
-    for (const line of renderResurrected(sessions, dryRun, createStyle(out.color))) out.print(line)
+    out.print(renderResurrected(sessions, dryRun, createStyle(out.color)))
     out.json({ ok, dryRun, sessions: sessions.map(withCommands) })
     return ok ? EXIT.ok : EXIT.failed
   },

@@ -120,7 +120,7 @@ interface Shown {
 function print({ out }: Context, { hits, more, unreadable }: Answer, shown: Shown): void {
   const { note, limit, everywhere, now } = shown
   if (note !== undefined) out.print(note)
-  for (const line of renderHits(hits, screenOf(out, now), everywhere)) out.print(line)
+  out.print(renderHits(hits, screenOf(out, now), everywhere))
   if (more) out.print(`More with --limit ${limit * 3}.`)
   if (unreadable) {
     out.print(`${count(unreadable, "copy", "copies")} could not be read: ctxbridge verify names them.`)

@@ -30,7 +30,7 @@ export default {
     const project = knownAs(db, wanted)
     const { sessions, more } = sessionList(db, { project, agents: args["agents"] === true, limit })
     if (sessions.length === 0) throw noSessions(db, project)
-    for (const line of renderSessions(sessions, screenOf(out))) out.print(line)
+    out.print(renderSessions(sessions, screenOf(out)))
     if (more) out.print(`More with --limit ${limit * 5}.`)
     out.json({ project: project ?? null, sessions, more })
   },

@@ -61,7 +61,7 @@ function showTurn(context: Context, db: Database, short: Turn): void {
   }
   const lines = renderTurn(turn, createStyle(out.color)).flatMap((line) => shortLines(line, LONGEST_LINE))
   const page = pageOf(lines, number, room, (line) => line.length + 1)
-  for (const line of page.items) out.print(line)
+  out.print(page.items)
   footer(context, page, turn.handle)
 }
 
@@ -75,9 +75,8 @@ function showSession(context: Context, db: Database, session: Session): void {
     return
   }
   const screen = screenOf(out)
-  if (page.number === 1)
-    for (const line of [...renderSessionHead(session, lineage, screen), ""]) out.print(line)
-  for (const line of renderTurns(page.items, screen)) out.print(line)
+  if (page.number === 1) out.print([...renderSessionHead(session, lineage, screen), ""])
+  out.print(renderTurns(page.items, screen))
   footer(context, page, session.id)
 }
 

@@ -46,7 +46,7 @@ export default {
       lastError: lastError(env.stateHome) ?? null,
     }
     const screen = screenOf(out)
-    for (const line of renderStatus(status, screen)) out.print(line)
+    out.print(renderStatus(status, screen))
     out.json(status)
   },
 } satisfies Command

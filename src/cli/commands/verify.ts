@@ -35,7 +35,7 @@ export default {
     })
     // The vault is sound without them.
     const views = readIfPossible(env.dataHome, (db) => backlog(db).views)
-    for (const line of renderVerify(report, views, createStyle(out.color))) out.print(line)
+    out.print(renderVerify(report, views, createStyle(out.color)))
     out.json({ ok: report.ok, transcripts: report.transcripts, totals: report.totals, views: views ?? null })
     return report.ok ? EXIT.ok : EXIT.failed
   },
