@@ -16,6 +16,9 @@ export function projectWanted({ args, env }: Pick<Context, "args" | "env">): str
   if (path === undefined && stringArg(args, "session") !== undefined) return undefined
   // The system reports the current folder with links already resolved.
   if (path === undefined) return projectOf(env.cwd)
-  const folder = resolve(env.cwd, path)
-  return projectOf(existsSync(folder) ? realpathSync(folder) : folder)
+  return projectAt(resolve(env.cwd, path))
 }
+
+/** @param folder an absolute path; it may be a link, or not exist any more */
+export const projectAt = (folder: string): string =>
+  projectOf(existsSync(folder) ? realpathSync(folder) : folder)

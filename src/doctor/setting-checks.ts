@@ -6,10 +6,10 @@ import { readIfPossible } from "../archive/open-for-reading.ts"
 import { type Key, OPTIONS } from "../config/options.ts"
 import { unusedVariables } from "../config/unused-variables.ts"
 import { CLEARED } from "../host/hooks-table.ts"
+import { readSettings } from "../host/settings-read.ts"
 import { literalStart } from "../util/globs.ts"
 import { count } from "../util/text.ts"
 import { type Finding, finding, type Patient, SHOWN } from "./finding.ts"
-import { settingsOf } from "./our-hooks.ts"
 
 /** Where Bun itself was installed: only its installer and package manager read these. */
 const INNOCENT = /^BUN_INSTALL/
@@ -31,7 +31,7 @@ export function environmentChecks(patient: Patient): Finding[] {
 
 /** With these, hooks may fill another archive than the one that commands read, or none. */
 function onlyForHooks(patient: Patient): Finding[] {
-  return settingsOf(patient).flatMap(({ scope, variables }) =>
+  return readSettings(patient).flatMap(({ scope, variables }) =>
     variables
       .filter((name) => DECISIVE.test(name) && !patient.variables.includes(name))
       .map((name) =>
@@ -43,7 +43,7 @@ function onlyForHooks(patient: Patient): Finding[] {
 }
 
 function bunVariables(patient: Patient): Finding[] {
-  const fromHost = settingsOf(patient).flatMap(({ scope, variables }) =>
+  const fromHost = readSettings(patient).flatMap(({ scope, variables }) =>
     variables.map((name) => ({ name, where: `the ${scope} settings` })),
   )
   const all = [...patient.variables.map((name) => ({ name, where: "your environment" })), ...fromHost]
@@ -60,7 +60,7 @@ function bunVariables(patient: Patient): Finding[] {
 
 /** Of the design documents: whoever sets one expects something of it. */
 function unused(patient: Patient): Finding[] {
-  const set = [...patient.variables, ...settingsOf(patient).flatMap(({ variables }) => variables)]
+  const set = [...patient.variables, ...readSettings(patient).flatMap(({ variables }) => variables)]
   return unusedVariables([...new Set(set)]).map(({ name, asks, shared }) =>
     finding("variables", shared ? "ok" : "warn", `${name} has no effect: this version does not use it`, {
       ...(shared ? {} : { hint: `it asks for ${asks}, which is not there yet; unset it` }),

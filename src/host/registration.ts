@@ -28,8 +28,8 @@ export const SCOPES: readonly SettingsScope[] = ["user", "project", "local"]
 export interface HostFolders {
   readonly home: string
   /** The host's configuration folder if it is not `<home>/.claude`. */
-  readonly configDir?: string
-  /** Where the host keeps its own state, if not in `.claude.json` in `configDir` or the home folder. */
+  readonly claudeDir?: string
+  /** Where the host keeps its own state, if not in `.claude.json` in `claudeDir` or the home folder. */
   readonly hostConfig?: string
   readonly cwd: string
   readonly dataHome: string
@@ -54,7 +54,7 @@ export interface HooksChange extends SettingsChange {
   readonly statusLine: StatusLineState
 }
 
-const configFolderOf = ({ configDir, home }: HostFolders): string => configDir ?? configFolder(home)
+const configFolderOf = ({ claudeDir, home }: HostFolders): string => claudeDir ?? configFolder(home)
 
 /** Path of a scope's settings file. */
 export function settingsPath(scope: SettingsScope, places: HostFolders): string {
@@ -89,7 +89,7 @@ export function serverPath(scope: SettingsScope, places: HostFolders): string | 
   // A host that has kept its state here since its first versions still does.
   const legacy = join(configFolderOf(places), ".config.json")
   if (existsSync(legacy)) return legacy
-  return places.hostConfig ?? stateFile(places.home, places.configDir)
+  return places.hostConfig ?? stateFile(places.home, places.claudeDir)
 }
 
 /** The user's folder is private; a project's gets the usual mode. */

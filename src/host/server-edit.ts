@@ -58,7 +58,7 @@ export function removeServer(text: string, original?: string): WithoutOurs {
   const entry = member(servers, SERVER_NAME)
   if (entry === undefined || !isOurs(entry)) return { text, removed: [] }
   const own = entry.parent!
-  const kept = hasSiblings(own) || hadServers(original)
+  const kept = hasSiblings(own) || hasServers(original)
   return { text: bom + without(source, kept ? own : servers!.parent!), removed: [SERVER_NAME] }
 }
 
@@ -68,10 +68,8 @@ export function serverCommand(text: string): string | undefined {
   return entry !== undefined && isOurs(entry) ? String(member(entry, "command")!.value) : undefined
 }
 
-/** Whether there is a server list ("any"), or a server with our name, whoever owns it ("ours"). */
-export function namesServers(text: string, which: "any" | "ours" = "any"): boolean {
-  return which === "any" ? hadServers(text) : entryIn(text) !== undefined
-}
+/** Whether there is a server with our name, whoever owns it. */
+export const hasOurName = (text: string): boolean => entryIn(text) !== undefined
 
 function entryIn(text: string): JsonNode | undefined {
   const source = splitBom(text)[1]
@@ -84,8 +82,9 @@ function serversIn(root: JsonNode): JsonNode | undefined {
   return servers
 }
 
-function hadServers(original: string | undefined): boolean {
-  const source = splitBom(original ?? "")[1]
+/** Whether there is a list of servers. */
+export function hasServers(text: string | undefined): boolean {
+  const source = splitBom(text ?? "")[1]
   return !isBlankJson(source) && serversIn(parseObject(source)) !== undefined
 }
 

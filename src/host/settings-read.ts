@@ -3,7 +3,7 @@ import { type JsonObject, objectOf } from "../transcript/json.ts"
 import { readText } from "./edited-file.ts"
 import { type HostFolders, type SettingsScope, settingsFiles } from "./registration.ts"
 
-interface CommandHook {
+export interface CommandHook {
   /** The host's name for the event; possibly one that no host knows. */
   readonly event: string
   readonly command: string

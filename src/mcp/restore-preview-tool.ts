@@ -31,7 +31,7 @@ export const restorePreviewTool: ServerTool = {
     const word = args.text("session")
     const current = findSessions(db, world.session ?? "-").find(({ id }) => id === world.session)?.id
     const session =
-      word === undefined ? (current ?? latestSession(db, projectIn(world), "")) : namedSession(db, word).id
+      word === undefined ? (current ?? latestSession(db, projectIn(world))) : namedSession(db, word).id
     if (session === undefined) throw nothingHere()
     if (!world.restores) return { text: "Nothing would be restored: the user has switched it off." }
     const budget = args.number("budget") ?? world.restoreBudget

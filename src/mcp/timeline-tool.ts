@@ -46,7 +46,7 @@ export const timelineTool: ServerTool = {
 function turnMeant(db: Database, word: string | undefined, world: ServerWorld): Turn {
   const found = word === undefined ? undefined : turnOrSession(db, word)
   if (found?.kind === "turn") return found.turn
-  const session = found?.session.id ?? latestSession(db, projectIn(world), "")
+  const session = found?.session.id ?? latestSession(db, projectIn(world))
   const last = session === undefined ? undefined : turnsOfSession(db, session).at(-1)
   if (last === undefined) throw nothingHere()
   return last

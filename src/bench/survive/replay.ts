@@ -7,10 +7,19 @@ import { preservedText } from "../../restore/receipt.ts"
 import { renderRestore } from "../../restore/render.ts"
 import { stepsOf } from "../../restore/steps.ts"
 import { holderOf } from "../../restore/summary-holds.ts"
-import { FACT_KINDS, type FactKind } from "../../transcript/facts.ts"
 import type { TranscriptRecord } from "../../transcript/types.ts"
 import { bareLists, byImportance, byRecency, oldTurns, rawTail } from "./baselines.ts"
-import { Memory, neededAfter, notHeld, type Shares, shares, type Window, windowAfter } from "./needed.ts"
+import {
+  Memory,
+  neededAfter,
+  notHeld,
+  type PerKind,
+  perKind,
+  type Shares,
+  shares,
+  type Window,
+  windowAfter,
+} from "./needed.ts"
 import { Views } from "./replayed-views.ts"
 
 /** A transcript to examine. */
@@ -48,7 +57,7 @@ export interface CompactionResult {
   readonly steps: number
   /** Tool calls until the first that changed a file; undefined when none did. */
   readonly untilEdit: number | undefined
-  readonly needed: Readonly<Record<FactKind, number>>
+  readonly needed: PerKind<number>
   /** In what the host kept: its summary, and messages. */
   readonly summary: Shares
   readonly methods: Readonly<Record<Method, Gain>>
@@ -137,10 +146,7 @@ function compared(moment: Moment, { budget }: SurviveOptions): CompactionResult 
     trigger,
     steps: window.steps,
     untilEdit: window.untilEdit,
-    needed: Object.fromEntries(FACT_KINDS.map((kind) => [kind, needed[kind].length])) as Record<
-      FactKind,
-      number
-    >,
+    needed: perKind((kind) => needed[kind].length),
     summary: shares(needed, inKept),
     methods: Object.fromEntries(METHODS.map((method) => [method, gain(texts[method])])) as Record<
       Method,

@@ -1,9 +1,7 @@
-/** `ctxbridge forget`: removes sessions, projects or a text from the archive, and keeps them out. */
-import { existsSync, realpathSync } from "node:fs"
 import { resolve } from "node:path"
 import type { Database } from "../../archive/database.ts"
 import { openForReading } from "../../archive/open-for-reading.ts"
-import { folderOf, projectOf } from "../../archive/project.ts"
+import { folderOf } from "../../archive/project.ts"
 import { lineageOf } from "../../archive/queries/lineage.ts"
 import { sessionsOfProject } from "../../archive/queries/sessions.ts"
 import { spoolStatus } from "../../archive/spool.ts"
@@ -19,6 +17,7 @@ import { listTombstones, ownerOf, removeTombstone, type Tombstone } from "../../
 import { stringArg } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
 import { confirmed, YES_ARG } from "../confirm.ts"
+import { projectAt } from "../project-wanted.ts"
 import { renderFound, renderLeaving, renderTombstones } from "../render-forget.ts"
 import { safe } from "../style.ts"
 
@@ -114,26 +113,24 @@ function undo({ env, out, args }: Context, word: string): void {
 }
 
 function forgetSessions(context: Context, word: string): number | undefined {
-  const { args, env, out } = context
-  const { dataHome } = env
-  const dryRun = args["dry-run"] === true
+  const { cwd, dataHome } = context.env
   const wanted = withViews(dataHome, (db) => {
-    const sessions = sessionsMeant(db, env.cwd, word, dataHome)
+    const sessions = sessionsMeant(db, cwd, word, dataHome)
     return { sessions, heirs: heirsOf(db, sessions) }
   })
   const list = leaving(dataHome, wanted.sessions)
-  return leave(context, list, dryRun, wanted.heirs, out)
+  return leave(context, list, wanted.heirs)
 }
 
 /** The common part of `forget` and `purge`, once the sessions are known. */
 export function leave(
   context: Context,
   list: readonly Leaving[],
-  dryRun: boolean,
   heirs: readonly string[],
-  out: Context["out"],
 ): number | undefined {
+  const { args, out } = context
   const { dataHome } = context.env
+  const dryRun = args["dry-run"] === true
   const search = carriedSearch(dataHome, list)
   const { told, failed } = search.find(Date.now())
   const found = { dryRun, sessions: list, forkedFrom: heirs, told, failed }
@@ -180,7 +177,7 @@ function sessionsMeant(db: Database, cwd: string, word: string, dataHome: string
     return [forgotten?.session ?? findSessionByName(db, word).id]
   }
   const folder = resolve(cwd, word)
-  const project = projectOf(existsSync(folder) ? realpathSync(folder) : folder)
+  const project = projectAt(folder)
   // If the repository is gone, its git dir can no longer be determined from its folder.
   const ids = sessionsOfProject(db, project, `${folder}/.git`)
   if (ids.length > 0) return ids

@@ -41,7 +41,7 @@ export default {
   },
   run(context) {
     const { args, env, out } = context
-    const options = { ...settingsOptions(context), exePath: env.exePath }
+    const options = settingsOptions(context)
     const refused = args["no-import"] === true
     if (refused && args["import"] === true) throw usageError("--import and --no-import exclude each other")
     const { change, server } = oneAtATime(env.home, () => registered(context, options))
@@ -90,17 +90,7 @@ function told(history: History, importing: boolean, refused: boolean): string[] 
 
 /** The options shared by install and uninstall, from the command line. */
 export function settingsOptions({ args, env }: Context) {
-  const scope = oneOf(args, "scope", SCOPES) ?? "user"
-  const { home, claudeDir, hostConfig, cwd, dataHome } = env
-  return {
-    scope,
-    dryRun: args["dry-run"] === true,
-    home,
-    configDir: claudeDir,
-    hostConfig,
-    cwd,
-    dataHome,
-  }
+  return { ...env, scope: oneOf(args, "scope", SCOPES) ?? "user", dryRun: args["dry-run"] === true }
 }
 
 const LINES: Partial<Record<HooksChange["statusLine"], string>> = {

@@ -1,6 +1,3 @@
-/** `ctxbridge preview`: what the model would be given now, and why. */
-import { existsSync, realpathSync } from "node:fs"
-import { resolve } from "node:path"
 import type { Database } from "../../archive/database.ts"
 import { openForReading } from "../../archive/open-for-reading.ts"
 import { folderOf, projectOf } from "../../archive/project.ts"
@@ -84,9 +81,8 @@ function preview(db: Database, env: Environment, source: Source, session: string
 
 function sessionWanted(db: Database, env: Environment, wanted: string | undefined): string {
   if (wanted !== undefined) return findSessionByName(db, wanted).id
-  const folder = resolve(env.cwd)
-  const project = projectOf(existsSync(folder) ? realpathSync(folder) : folder)
-  const last = latestSession(db, knownAs(db, project) ?? project, "")
+  const project = projectOf(env.cwd)
+  const last = latestSession(db, knownAs(db, project) ?? project)
   if (last !== undefined) return last
   throw new CtxError("no-sessions", `no session of ${folderOf(project)} is archived`, {
     hint: "--session accepts any session; ctxbridge sessions --all-projects lists them",

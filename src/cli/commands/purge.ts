@@ -17,7 +17,7 @@ export default {
     ...YES_ARG,
   },
   run(context) {
-    const { args, env, out } = context
+    const { args, env } = context
     const word = stringArg(args, "older-than")
     const age = word === undefined ? undefined : ageOf(word)
     if (age === undefined) {
@@ -26,7 +26,7 @@ export default {
     }
     finishFormer(context)
     const old = silentSince(env.dataHome, Date.now() - age, withViews(env.dataHome, endsOf))
-    return leave(context, leaving(env.dataHome, old), args["dry-run"] === true, [], out)
+    return leave(context, leaving(env.dataHome, old), [])
   },
 } satisfies Command
 

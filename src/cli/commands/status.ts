@@ -24,7 +24,7 @@ import { screenOf } from "../screen.ts"
 export default {
   meta: { name: "status", description: "Show the state of the archive: sizes, sessions, hooks, backlog" },
   run({ env, out }) {
-    const { claudeDir: configDir, home, hostConfig, cwd, dataHome, exePath } = env
+    const { dataHome, exePath } = env
     // Before the archive: an import that ends in between has left one.
     const underWay = importUnderWay(env) ?? null
     const archive = readStatus(dataHome)
@@ -41,8 +41,8 @@ export default {
       import: underWay,
       embedding:
         archive.totals === null ? null : (readIfPossible(dataHome, (db) => standingOf(db, dataHome)) ?? null),
-      hooks: hookStatus({ configDir, home, cwd, dataHome }, exePath),
-      mcp: serverStatus({ configDir, home, hostConfig, cwd, dataHome }, exePath),
+      hooks: hookStatus(env, exePath),
+      mcp: serverStatus(env, exePath),
       lastError: lastError(env.stateHome) ?? null,
     }
     const screen = screenOf(out)
@@ -74,7 +74,7 @@ function ofLatest<T>(
 ): T | null {
   const found = readIfPossible(dataHome, (db) => {
     // Notes of the model's have a session of their own, which nobody works in.
-    const session = latestSession(db, projectOf(cwd), "")
+    const session = latestSession(db, projectOf(cwd))
     return session && read(db, session)
   })
   return found || null
