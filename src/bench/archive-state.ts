@@ -3,6 +3,7 @@ import { statSync } from "node:fs"
 import { join } from "node:path"
 import { type Database, openDatabase } from "../archive/database.ts"
 import { transcriptByCopy } from "../archive/transcript-rows.ts"
+import { tryTo } from "../util/files.ts"
 import { isLockFree } from "../util/lock.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { archivedIn } from "../vault/reader.ts"
@@ -35,10 +36,9 @@ export const jobIsIdle = (dataHome: string): boolean => isLockFree(join(dataHome
 
 /** 0 if the database or its tables do not exist yet. */
 function counted(dataHome: string, read: (db: Database) => number | undefined): number {
-  try {
+  const found = tryTo(() => {
     using db = openDatabase(dataHome, { wait: 5000, readonly: true })
-    return read(db) ?? 0
-  } catch {
-    return 0
-  }
+    return read(db)
+  })
+  return found ?? 0
 }

@@ -3,7 +3,7 @@ import { callsIn, partText } from "../export/part-text.ts"
 import type { ToldPart, TurnMessage, WholeTurn } from "../read/turn.ts"
 import type { Part } from "../transcript/types.ts"
 import { count, oneLine } from "../util/text.ts"
-import { type Style, safe } from "./style.ts"
+import { dotted, type Style, safe } from "./style.ts"
 import { clock } from "./when.ts"
 
 /** All lines of the turn, without paging or cuts. */
@@ -21,16 +21,17 @@ export function renderTurn(turn: WholeTurn, style: Style): string[] {
 }
 
 function head(turn: WholeTurn, style: Style): string[] {
-  const figures = [
+  const figures = dotted(
+    `${clock(turn.started)} to ${clock(turn.ended)}`,
     turn.via,
     count(turn.tools.length, "tool call"),
-    ...(turn.errors > 0 ? [count(turn.errors, "error")] : []),
-    ...(turn.interrupted ? ["interrupted"] : []),
-    ...(turn.takenBack ? ["taken back"] : []),
-  ]
+    turn.errors > 0 && count(turn.errors, "error"),
+    turn.interrupted && "interrupted",
+    turn.takenBack && "taken back",
+  )
   return [
     `${style.bold(turn.handle)}  turn ${turn.seq} of session ${safe(turn.session)}`,
-    `${clock(turn.started)} to ${clock(turn.ended)} · ${figures.join(" · ")}`,
+    figures,
     ...turn.usage.map(
       ({ model, input, output, cacheCreation, cacheRead }) =>
         `${safe(model)}: tokens ${input} input, ${cacheCreation} written to cache, ${cacheRead} read from cache, ${output} output`,

@@ -5,6 +5,7 @@
 import { existsSync, realpathSync } from "node:fs"
 import { basename, join } from "node:path"
 import { configFolder, PROJECT_SETTINGS, stateFile, userSettings } from "../agents/claude-code/host-places.ts"
+import { tryTo } from "../util/files.ts"
 import { withHostLock } from "./host-lock.ts"
 import { recordedTargets } from "./install-record.ts"
 import { isEmptySettings } from "./json-text.ts"
@@ -68,18 +69,9 @@ export function settingsFiles(
 ): { readonly scope: SettingsScope; readonly file: string }[] {
   const seen = new Set<string>()
   return SCOPES.map((scope) => ({ scope, file: settingsPath(scope, places) })).filter(({ file }) => {
-    const real = realFile(file)
+    const real = tryTo(() => realpathSync(file)) ?? file
     return !seen.has(real) && seen.add(real)
   })
-}
-
-/** The path with links resolved, or unchanged if it cannot be resolved. */
-function realFile(file: string): string {
-  try {
-    return realpathSync(file)
-  } catch {
-    return file
-  }
 }
 
 /** The file in which the host looks for servers; undefined for `local`, which has no file of its own. */

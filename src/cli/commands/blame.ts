@@ -6,7 +6,7 @@ import { oneLine } from "../../util/text.ts"
 import { wholePath } from "../block.ts"
 import { type Command, flag } from "../command.ts"
 import type { Screen } from "../screen.ts"
-import { indented } from "../style.ts"
+import { dotted, indented } from "../style.ts"
 import { answerTopic, topicArgs } from "../topic.ts"
 import { ago } from "../when.ts"
 
@@ -34,9 +34,9 @@ function render(
   { handle, ops, path, time, prompt, answer, takenBack }: Touch,
   { style, columns, now }: Screen,
 ): string[] {
-  const figures = [ago(time, now), ...(takenBack ? ["taken back"] : []), ops.join(", "), wholePath(path)]
+  const figures = dotted(ago(time, now), takenBack && "taken back", ops.join(", "), wholePath(path))
   return [
-    `${style.bold(handle)}  ${style.dim(figures.join(" · "))}`,
+    `${style.bold(handle)}  ${style.dim(figures)}`,
     indented(oneLine(prompt), columns),
     ...(answer === "" ? [] : [style.dim(indented(oneLine(answer), columns))]),
   ]

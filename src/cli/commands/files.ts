@@ -6,7 +6,7 @@ import { count } from "../../util/text.ts"
 import { wholePath } from "../block.ts"
 import type { Command } from "../command.ts"
 import type { Screen } from "../screen.ts"
-import { indented } from "../style.ts"
+import { dotted, indented } from "../style.ts"
 import { answerTopic, topicArgs } from "../topic.ts"
 import { ago } from "../when.ts"
 
@@ -34,11 +34,7 @@ function render(
   { path, ops, turns, handle, time, takenBack }: TopicFile,
   { style, columns, now }: Screen,
 ): string[] {
-  const figures = [
-    `${ops.join(", ")} in ${count(turns, "turn")}`,
-    handle,
-    ago(time, now),
-    ...(takenBack ? ["taken back"] : []),
-  ]
-  return [style.bold(wholePath(path)), style.dim(indented(figures.join(" · "), columns))]
+  const done = `${ops.join(", ")} in ${count(turns, "turn")}`
+  const figures = dotted(done, handle, ago(time, now), takenBack && "taken back")
+  return [style.bold(wholePath(path)), style.dim(indented(figures, columns))]
 }

@@ -7,7 +7,7 @@ import { count, oneLine } from "../../util/text.ts"
 import { positive } from "../args.ts"
 import { type Command, option } from "../command.ts"
 import { screenOf } from "../screen.ts"
-import { fit, indented } from "../style.ts"
+import { dotted, fit, indented } from "../style.ts"
 import { ago } from "../when.ts"
 
 const AROUND = 3
@@ -34,17 +34,17 @@ export default {
     if (out.wantsJson) return
     const { style, columns, now } = screenOf(out)
     for (const turn of turns) {
-      const figures = [
+      const figures = dotted(
         ago(turn.started, now),
-        ...(turn.takenBack ? ["taken back"] : []),
-        ...(turn.tools > 0 ? [count(turn.tools, "tool call")] : []),
-        ...(turn.errors > 0 ? [count(turn.errors, "error")] : []),
+        turn.takenBack && "taken back",
+        turn.tools > 0 && count(turn.tools, "tool call"),
+        turn.errors > 0 && count(turn.errors, "error"),
         ...turn.changed,
-      ]
+      )
       out.print(
         `${turn.handle === handle ? ">" : " "} ${style.bold(turn.handle)}  ${fit(oneLine(turn.prompt), columns - turn.handle.length - 4)}`,
       )
-      out.print(style.dim(indented(figures.join(" · "), columns)))
+      out.print(style.dim(indented(figures, columns)))
       if (turn.answer !== "") out.print(style.dim(indented(oneLine(turn.answer), columns)))
     }
   },
