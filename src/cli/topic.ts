@@ -5,9 +5,9 @@ import { knownAs } from "../archive/queries/projects.ts"
 import { usageError } from "../util/errors.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import { positive, words } from "./args.ts"
-import { type ArgSpec, type Context, flag, option } from "./command.ts"
+import { type ArgSpec, type Context, option } from "./command.ts"
 import { notFound } from "./not-found.ts"
-import { projectWanted } from "./project-wanted.ts"
+import { IN_PROJECT_ARGS, projectWanted } from "./project-wanted.ts"
 import { type Screen, screenOf } from "./screen.ts"
 
 export const topicArgs = (
@@ -16,8 +16,7 @@ export const topicArgs = (
   limit: number,
 ): Readonly<Record<string, ArgSpec>> => ({
   [name]: { type: "positional", required: true, rest: true, description },
-  project: option("In the project of this folder", "PATH"),
-  "all-projects": flag("In every project"),
+  ...IN_PROJECT_ARGS,
   limit: option(`At most this many (${limit})`, "N"),
 })
 

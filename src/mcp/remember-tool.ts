@@ -1,11 +1,11 @@
 /** `remember`: a note of the model's own, kept for later sessions. */
-import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { keepNote } from "../archive/kept-notes.ts"
 import { notesSession } from "../archive/notes-session.ts"
 import { openForReading } from "../archive/open-for-reading.ts"
 import { filterText } from "../secrets/filter.ts"
 import { usageError } from "../util/errors.ts"
+import { tryTo } from "../util/files.ts"
 import type { ServerTool, ServerWorld } from "./tool.ts"
 import { folderIn, projectIn } from "./what-is-meant.ts"
 
@@ -47,21 +47,10 @@ function answer(handle: string | undefined, what: string) {
 }
 
 function handleOf(text: string, world: ServerWorld): string | undefined {
-  let db: Database
-  try {
-    db = openForReading(world.dataHome)
-  } catch {
-    // There are no views yet, or they are unreadable; the note is written all the same.
-    return undefined
-  }
-  try {
-    const row = db
-      .query<{ handle: string }, [string, string]>(
-        "SELECT handle FROM turns WHERE session = ? AND prompt = ?",
-      )
-      .get(notesSession(projectIn(world)), text)
-    return row?.handle
-  } finally {
-    db.close()
-  }
+  // If there are no views yet, or they are unreadable, the note is written all the same.
+  using db = tryTo(() => openForReading(world.dataHome))
+  const row = db
+    ?.query<{ handle: string }, [string, string]>("SELECT handle FROM turns WHERE session = ? AND prompt = ?")
+    .get(notesSession(projectIn(world)), text)
+  return row?.handle
 }

@@ -7,8 +7,8 @@ import { tokensOf } from "../../restore/receipt-line.ts"
 import { receiptsOf } from "../../restore/session-receipts.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { positive, stringArg } from "../args.ts"
-import { type Command, flag, option } from "../command.ts"
-import { projectWanted } from "../project-wanted.ts"
+import { type Command, option } from "../command.ts"
+import { OF_PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
 import { renderReceipts, totalOf } from "../render-receipts.ts"
 import { screenOf } from "../screen.ts"
 
@@ -21,8 +21,7 @@ export default {
   },
   args: {
     session: option("Of this session", "ID"),
-    project: option("Of the project in this folder", "PATH"),
-    "all-projects": flag("Of every project"),
+    ...OF_PROJECT_ARGS,
     limit: option(`At most this many, the latest (${LIMIT})`, "N"),
   },
   run(context) {

@@ -13,7 +13,7 @@ import { CopyReaders } from "../../vault/reader.ts"
 import { oneOf, positive, stringArg, words } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
 import { notFound } from "../not-found.ts"
-import { projectWanted } from "../project-wanted.ts"
+import { IN_PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
 import { renderHits } from "../render-hits.ts"
 import { screenOf } from "../screen.ts"
 import { timeArg } from "../when.ts"
@@ -35,8 +35,7 @@ export default {
       rest: true,
       description: 'Words; also AND, OR, NOT, (…), "a phrase", begin*, role:human, tool:Bash',
     },
-    project: option("In the project of this folder", "PATH"),
-    "all-projects": flag("In every project"),
+    ...IN_PROJECT_ARGS,
     session: option("In this session and its subagents", "ID"),
     since: option("From this time on: 2026-03-01, or 7d, 12h (ago)", "TIME"),
     until: option("Before this time", "TIME"),

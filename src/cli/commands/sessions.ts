@@ -8,7 +8,7 @@ import { CtxError, EXIT } from "../../util/errors.ts"
 import { positive } from "../args.ts"
 import { type Command, flag, option } from "../command.ts"
 import { whereElse } from "../not-found.ts"
-import { projectWanted } from "../project-wanted.ts"
+import { OF_PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
 import { renderSessions } from "../render-session.ts"
 import { screenOf } from "../screen.ts"
 
@@ -17,8 +17,7 @@ const LIMIT = 20
 export default {
   meta: { name: "sessions", description: "List the archived sessions of this project, newest first" },
   args: {
-    project: option("Of the project in this folder", "PATH"),
-    "all-projects": flag("Of every project"),
+    ...OF_PROJECT_ARGS,
     agents: flag("Include subagents"),
     limit: option(`At most this many (${LIMIT})`, "N"),
   },
