@@ -20,7 +20,7 @@ export const topicArgs = (
   limit: option(`At most this many (${limit})`, "N"),
 })
 
-export interface Topic {
+interface Topic {
   readonly db: Database
   readonly readers: CopyReaders
   readonly text: string

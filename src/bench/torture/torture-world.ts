@@ -18,7 +18,7 @@ const EVENTS = [
   "session-end",
 ] as const satisfies readonly HookName[]
 
-export interface Ended {
+interface Ended {
   readonly code: number
   readonly stdout: string
   readonly stderr: string
