@@ -1,6 +1,7 @@
 /** What commands read from the views and the vault. */
 import { compileAsUsual } from "../util/compiling.ts"
 import { CtxError, codeOf, EXIT, messageOf, VIEWS_LOST } from "../util/errors.ts"
+import { tryTo } from "../util/files.ts"
 import { statSync } from "../util/fs.ts"
 import { join } from "../util/path.ts"
 import { vaultFiles } from "../vault/vault-files.ts"
@@ -34,6 +35,14 @@ export function openForReading(dataHome: string): Database {
     // A newer schema, a read-only disk, or another process rebuilding the views: reading is still possible.
     return readable(dataHome)
   }
+}
+
+/** What `read` finds in the views; undefined if there are none or they cannot be read. */
+export function readIfPossible<T>(dataHome: string, read: (db: Database) => T): T | undefined {
+  return tryTo(() => {
+    using db = openForReading(dataHome)
+    return read(db)
+  })
 }
 
 function caughtUp(dataHome: string): Database {

@@ -1,8 +1,9 @@
 /** How far an archive has come, read from outside: without the binary being measured, and without its locks. */
 import { statSync } from "node:fs"
 import { join } from "node:path"
-import { openDatabase } from "../archive/database.ts"
+import { type Database, openDatabase } from "../archive/database.ts"
 import { transcriptByCopy } from "../archive/transcript-rows.ts"
+import { tryTo } from "../util/files.ts"
 import { isLockFree } from "../util/lock.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { archivedIn } from "../vault/reader.ts"
@@ -21,35 +22,23 @@ export function archiveState(dataHome: string, home: string, transcript: string)
   return {
     size: statSync(transcript, { throwIfNoEntry: false })?.size ?? 0,
     archived: archivedIn(vaultFile(dataHome, copy)),
-    indexed: reading(dataHome, 0, (db) => transcriptByCopy(db, copy)?.indexed ?? 0),
+    indexed: counted(dataHome, (db) => transcriptByCopy(db, copy)?.indexed),
   }
 }
 
 /** Turns in the archive. */
 export function turnsIn(dataHome: string): number {
-  return reading(
-    dataHome,
-    0,
-    (db) => db.query<{ n: number }, []>("SELECT count(*) AS n FROM turns").get()?.n ?? 0,
-  )
+  return counted(dataHome, (db) => db.query<{ n: number }, []>("SELECT count(*) AS n FROM turns").get()?.n)
 }
 
 /** Whether no one holds the background job's lock. */
 export const jobIsIdle = (dataHome: string): boolean => isLockFree(join(dataHome, "state", "job.lock"), 0)
 
-function reading<T>(dataHome: string, otherwise: T, read: (db: ReturnType<typeof openDatabase>) => T): T {
-  let db: ReturnType<typeof openDatabase>
-  try {
-    db = openDatabase(dataHome, { wait: 5000, readonly: true })
-  } catch {
-    return otherwise
-  }
-  try {
+/** 0 if the database or its tables do not exist yet. */
+function counted(dataHome: string, read: (db: Database) => number | undefined): number {
+  const found = tryTo(() => {
+    using db = openDatabase(dataHome, { wait: 5000, readonly: true })
     return read(db)
-  } catch {
-    // The tables do not exist yet.
-    return otherwise
-  } finally {
-    db.close()
-  }
+  })
+  return found ?? 0
 }

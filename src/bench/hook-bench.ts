@@ -34,13 +34,14 @@ export interface BenchOptions {
   readonly rounds: number
   /** Size in MB of the transcript that is read for the first time. Undefined: that scenario is skipped. */
   readonly firstReadMB?: number
-  readonly firstReadRuns?: number
   /** The user's own environment. If it slows node down, node is measured with and without it, and judged with it. */
   readonly environment?: Readonly<Record<string, string | undefined>>
   readonly onProgress?: (step: string, done: number, total: number) => void
 }
 
 const WARMUP = 3
+/** How often a transcript is read for the first time, each time into a new archive. */
+const FIRST_READS = 3
 /** Settings that commonly slow down `node -e 0`: a certificate file alone triples its cost. */
 const NODE_SETTINGS = ["NODE_OPTIONS", "NODE_EXTRA_CA_CERTS"]
 const LITTLE_BYTES = 20_000
@@ -252,7 +253,7 @@ export class HookBench {
   }
 
   async #firstRead(): Promise<FirstRead | undefined> {
-    const { firstReadMB: transcriptMB, firstReadRuns = 3 } = this.#options
+    const { firstReadMB: transcriptMB } = this.#options
     if (transcriptMB === undefined) return undefined
     const session = sessionId(9_000)
     const transcript = this.#world.transcriptPath("first-read", session)
@@ -267,8 +268,8 @@ export class HookBench {
       stdin: hookInput(call, transcript, session, this.#world.project),
     })
     const runs: FirstRead["runs"][number][] = []
-    for (let n = 0; n < firstReadRuns; n++) {
-      this.#say(`first read of ${transcriptMB} MB`, n, firstReadRuns)
+    for (let n = 0; n < FIRST_READS; n++) {
+      this.#say(`first read of ${transcriptMB} MB`, n, FIRST_READS)
       this.#world.dataHome = join(this.#dir, `first-${n}`)
       const start = performance.now()
       const { exitCode, wallMs, cpuMs } = await runOnce(newCase())

@@ -5,9 +5,9 @@ import { knownAs } from "../archive/queries/projects.ts"
 import { usageError } from "../util/errors.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import { positive, words } from "./args.ts"
-import type { ArgSpec, Context } from "./command.ts"
+import { type ArgSpec, type Context, option } from "./command.ts"
 import { notFound } from "./not-found.ts"
-import { projectWanted } from "./project-wanted.ts"
+import { IN_PROJECT_ARGS, projectWanted } from "./project-wanted.ts"
 import { type Screen, screenOf } from "./screen.ts"
 
 export const topicArgs = (
@@ -16,12 +16,11 @@ export const topicArgs = (
   limit: number,
 ): Readonly<Record<string, ArgSpec>> => ({
   [name]: { type: "positional", required: true, rest: true, description },
-  project: { type: "string", description: "In the project of this folder", valueHint: "PATH" },
-  "all-projects": { type: "boolean", description: "In every project" },
-  limit: { type: "string", description: `At most this many (${limit})`, valueHint: "N" },
+  ...IN_PROJECT_ARGS,
+  limit: option(`At most this many (${limit})`, "N"),
 })
 
-export interface Topic {
+interface Topic {
   readonly db: Database
   readonly readers: CopyReaders
   readonly text: string
@@ -45,20 +44,15 @@ export function answerTopic<T>(
   if (text === "") throw usageError("there is nothing to look for", "the words given are empty")
   const wanted = projectWanted(context)
   const most = positive(args, "limit") ?? limit
-  const db = openForReading(env.dataHome)
-  const readers = new CopyReaders()
-  try {
-    const project = knownAs(db, wanted)
-    const all = answer({ db, readers, text, project, limit: most })
-    if (all.length === 0) throw notFound(db, text, project)
-    const found = all.slice(0, most)
-    if (out.wantsJson) out.json({ query: text, project: project ?? null, found, more: all.length > most })
-    else {
-      const screen = screenOf(out)
-      for (const [n, one] of found.entries()) for (const line of render(one, screen, n)) out.print(line)
-    }
-  } finally {
-    readers.close()
-    db.close()
+  using db = openForReading(env.dataHome)
+  using readers = new CopyReaders()
+  const project = knownAs(db, wanted)
+  const all = answer({ db, readers, text, project, limit: most })
+  if (all.length === 0) throw notFound(db, text, project)
+  const found = all.slice(0, most)
+  if (out.wantsJson) out.json({ query: text, project: project ?? null, found, more: all.length > most })
+  else {
+    const screen = screenOf(out)
+    for (const [n, one] of found.entries()) for (const line of render(one, screen, n)) out.print(line)
   }
 }

@@ -20,7 +20,7 @@ export async function benchTorture({ args, out, env }: Context): Promise<number>
   if (around !== undefined) return again(around, env.exePath)
   const scale = args["quick"] === true ? QUICK_SCALE : FULL_SCALE
   const report = await torture({ exe: env.exePath, seed, scale, cases, onProgress: out.progress })
-  for (const line of render(report, out.columns, createStyle(out.color))) out.print(line)
+  out.print(render(report, out.columns, createStyle(out.color)))
   out.json(report)
   return report.ok ? EXIT.ok : EXIT.failed
 }

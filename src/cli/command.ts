@@ -14,11 +14,26 @@ export interface ArgSpec {
   readonly rest?: boolean
 }
 
+/** An option without a value. */
+export const flag = (description: string, alias?: string): ArgSpec => ({
+  type: "boolean",
+  description,
+  ...(alias && { alias }),
+})
+
+/** @param valueHint what help shows for the value; `a|b` also says what shells offer, `PATH`, `FILE` and `DIR` files */
+export const option = (description: string, valueHint?: string, alias?: string): ArgSpec => ({
+  type: "string",
+  description,
+  ...(valueHint && { valueHint }),
+  ...(alias && { alias }),
+})
+
 /** Options that every command has. */
 export const GLOBAL_ARGS: Readonly<Record<string, ArgSpec>> = {
-  json: { type: "boolean", description: "One JSON document on stdout, for programs" },
-  debug: { type: "boolean", description: "Show an error's stack trace" },
-  help: { type: "boolean", description: "Show this help", alias: "h" },
+  json: flag("One JSON document on stdout, for programs"),
+  debug: flag("Show an error's stack trace"),
+  help: flag("Show this help", "h"),
 }
 
 export interface Environment extends PathsAndPolicy {
@@ -35,8 +50,8 @@ export interface Output {
   readonly color: boolean
   /** Width of the terminal in columns; 80 if there is none. */
   readonly columns: number
-  /** Prints a line for people; does nothing with --json. */
-  print(text: string): void
+  /** Prints lines for people; does nothing with --json. */
+  print(text: string | readonly string[]): void
   /** Prints the one document of --json; does nothing without it. */
   json(value: unknown): void
   /** Prints a line of JSON at once, for commands whose --json reports on long work; does nothing without it. */

@@ -2,9 +2,9 @@
 import { readSync, writeSync } from "node:fs"
 import { isatty } from "node:tty"
 import { usageError } from "../util/errors.ts"
-import type { Context } from "./command.ts"
+import { type Context, flag } from "./command.ts"
 
-export const YES_ARG = { yes: { type: "boolean", description: "Do not ask", alias: "y" } } as const
+export const YES_ARG = { yes: flag("Do not ask", "y") } as const
 
 const STDIN = 0
 const STDOUT = 1

@@ -70,7 +70,9 @@ export function createOutput(options: { json: boolean; color: () => boolean }): 
       return (isTerminal() && process.stdout.columns) || columnsFromEnv() || 80
     },
     print(text) {
-      if (!options.json) lines.push(text)
+      if (options.json) return
+      if (typeof text === "string") lines.push(text)
+      else for (const line of text) lines.push(line)
     },
     json(value) {
       if (options.json) lines.push(safeJson(value, 2))

@@ -4,7 +4,7 @@ import type { ColdHit } from "../search/cold-search.ts"
 import type { Hit } from "../search/hit.ts"
 import { oneLine } from "../util/text.ts"
 import type { Screen } from "./screen.ts"
-import { type Style, safe } from "./style.ts"
+import { dotted, type Style, safe } from "./style.ts"
 import { ago } from "./times.ts"
 
 /**
@@ -18,19 +18,19 @@ export function renderHits(hits: readonly (Hit | ColdHit)[], screen: Screen, eve
 
 function renderHit(hit: Hit | ColdHit, { style, now }: Screen, everywhere: boolean): string[] {
   const speaker = hit.tool === null ? hit.role : `${hit.role}, ${hit.tool}`
-  const where = [
+  const where = dotted(
     ago(hit.time, now),
-    ...("cold" in hit ? ["cold"] : []),
+    "cold" in hit && "cold",
     `${hit.seq === null ? placeOf(hit) : `turn ${hit.seq}`} of ${hit.session.slice(0, 8)}`,
     speaker,
-    ...(hit.takenBack ? ["taken back"] : []),
-    ...(everywhere && hit.project !== null ? [folderOf(hit.project)] : []),
-    ...(hit.why.length > 0 ? [`has ${hit.why.join(", ")}`] : []),
-  ]
+    hit.takenBack && "taken back",
+    everywhere && hit.project !== null && folderOf(hit.project),
+    hit.why.length > 0 && `has ${hit.why.join(", ")}`,
+  )
   const around = (label: string, text: string | null): string[] =>
     text === null ? [] : [style.dim(`  ${label}: ${safe(oneLine(text))}`)]
   return [
-    `${style.bold(hit.handle ?? safe(hit.session))}  ${style.dim(safe(oneLine(where.join(" · "))))}`,
+    `${style.bold(hit.handle ?? safe(hit.session))}  ${style.dim(safe(oneLine(where)))}`,
     ...around("prompt", hit.prompt),
     `  ${marked(hit, style)}`,
     ...hit.also.map((piece) => style.dim(`  ${safe(oneLine(piece))}`)),

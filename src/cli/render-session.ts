@@ -6,7 +6,7 @@ import type { Session } from "../archive/queries/sessions.ts"
 import type { Turn } from "../read/turn.ts"
 import { bytes, count, oneLine } from "../util/text.ts"
 import type { Screen } from "./screen.ts"
-import { fit, safe } from "./style.ts"
+import { dotted, fit, safe } from "./style.ts"
 import { renderTable } from "./text-table.ts"
 import { ago, clock } from "./times.ts"
 
@@ -71,23 +71,22 @@ export function renderSessions(rows: readonly Session[], screen: Screen): string
 }
 
 export function renderSessionHead(row: Session, lineage: Lineage, { style, columns }: Screen): string[] {
-  const about = [
-    row.cwd === null ? "" : safe(oneLine(row.cwd)),
-    row.branch === null ? "" : `branch ${safe(oneLine(row.branch))}`,
-    row.version === null ? "" : `Claude Code ${safe(oneLine(row.version))}`,
-  ]
-  const figures = [
-    count(row.turns, "turn"),
-    count(row.messages, "message"),
-    `${count(row.tools, "tool call")}${row.errors > 0 ? `, ${count(row.errors, "error")}` : ""}`,
-    `${bytes(row.archived)} archived`,
-  ]
+  const calls = `${count(row.tools, "tool call")}${row.errors > 0 ? `, ${count(row.errors, "error")}` : ""}`
   return [
     style.bold(`session ${safe(row.id)}`),
     fit(titleOf(row), columns),
-    about.filter(Boolean).join(" · "),
+    dotted(
+      row.cwd !== null && safe(oneLine(row.cwd)),
+      row.branch !== null && `branch ${safe(oneLine(row.branch))}`,
+      row.version !== null && `Claude Code ${safe(oneLine(row.version))}`,
+    ),
     `${clock(row.started)} to ${clock(row.ended)}`,
-    figures.join(" · "),
+    dotted(
+      count(row.turns, "turn"),
+      count(row.messages, "message"),
+      calls,
+      `${bytes(row.archived)} archived`,
+    ),
     ...lineageLines(row, lineage),
   ].filter(Boolean)
 }

@@ -17,7 +17,7 @@ import { safe } from "./style.ts"
 import { renderPairs } from "./text-table.ts"
 import { ago } from "./times.ts"
 
-export interface StatusReport extends ArchiveStatus {
+interface StatusReport extends ArchiveStatus {
   readonly dataHome: string
   readonly exists: boolean
   /** What is kept elsewhere because the data folder cannot be written. */

@@ -181,7 +181,7 @@ async function help(command: Command): Promise<void> {
   const { renderHelp } = await import("./help.ts")
   const out = createOutput({ json: false, color: () => wantsColor(isTerminal()) })
   const whole = { ...command, args: { ...command.args, ...GLOBAL_ARGS } }
-  for (const line of await renderHelp(whole, out.columns, createStyle(out.color))) out.print(line)
+  out.print(await renderHelp(whole, out.columns, createStyle(out.color)))
   out.flush()
 }
 

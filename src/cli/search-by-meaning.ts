@@ -10,7 +10,7 @@ import { NEAREST } from "../search/search-turns.ts"
 import { compileAsUsual } from "../util/compiling.ts"
 import type { Environment } from "./command.ts"
 
-export interface BySense {
+interface BySense {
   readonly similar: readonly Similar[]
   /** What the user should know about how it was found. */
   readonly note: string | undefined

@@ -43,6 +43,10 @@ export const safeJson = (value: unknown, indent?: number): string =>
 
 const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`
 
+/** Joins what there is to tell by dots. */
+export const dotted = (...parts: readonly (string | false | undefined)[]): string =>
+  parts.filter(Boolean).join(" · ")
+
 /** Cuts a text to one line of at most `width` columns. */
 export function fit(text: string, width: number): string {
   const line = safe(text.slice(0, width * 8))

@@ -5,7 +5,7 @@ import { safe } from "./style.ts"
 /** Maximum characters of a line: longer ones are data. */
 const LONGEST_LINE = 2000
 
-export interface BlockOptions {
+interface BlockOptions {
   /** Put before the first line; may name a tool. */
   readonly lead?: string
   /** Put before all other lines. */

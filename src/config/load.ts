@@ -25,7 +25,7 @@ export interface Paths {
 }
 
 /** What must not get into the archive. */
-interface Policy {
+export interface Policy {
   readonly secrets: SecretSettings
   /** Patterns of folders whose sessions are left out. */
   readonly exclude: readonly string[]

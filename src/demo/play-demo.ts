@@ -5,7 +5,7 @@ import { transcriptsFolder } from "../agents/claude-code/host-places.ts"
 import { openForReading } from "../archive/open-for-reading.ts"
 import { type Totals, totals } from "../archive/queries/totals.ts"
 import { isolatedEnvironment, loadSettings, type PathsAndPolicy } from "../config/load.ts"
-import { type HookName, hookPayload } from "../fake-host/payload.ts"
+import { contextIn, type HookName, hookPayload } from "../fake-host/payload.ts"
 import { runChild } from "../fake-host/run-child.ts"
 import { sweepDue } from "../job/due-work.ts"
 import { type VerifyReport, verify } from "../vault/verify-vault.ts"
@@ -78,18 +78,8 @@ async function play(session: DemoSession, hook: CallHook, write: (text: string) 
   const instructions = await hook("pre-compact", { trigger: "auto" })
   await hook("subagent-stop", { agent_type: "", last_assistant_message: session.compaction.summary })
   write(session.compaction.text)
-  const restored = contextIn(await hook("session-start", { source: "compact" }))
+  const restored = contextIn(await hook("session-start", { source: "compact" })) ?? ""
   return { instructions, restored }
-}
-
-/** The text that the host would give to the model. */
-function contextIn(stdout: string): string {
-  try {
-    const reply = JSON.parse(stdout) as { hookSpecificOutput?: { additionalContext?: string } }
-    return reply.hookSpecificOutput?.additionalContext ?? ""
-  } catch {
-    return ""
-  }
 }
 
 async function callHook(
@@ -109,27 +99,23 @@ function judge(
   seen: { instructions: string; restored: string; hooks: readonly HookCall[] },
 ) {
   const report = verify({ dataHome: paths.dataHome, home: paths.home, transcripts: [transcript] })
-  const db = openForReading(paths.dataHome)
-  try {
-    const counted = totals(db)
-    const list = checks({
-      ...seen,
-      db,
-      dataHome: paths.dataHome,
-      session,
-      verified: report.ok,
-      turns: counted.turns,
-    })
-    return {
-      ok: list.every(({ ok }) => ok),
-      session: session.id,
-      prompts: session.turns.length,
-      transcriptBytes: report.totals.bytes,
-      totals: counted,
-      verify: { ok: report.ok, totals: report.totals },
-      checks: list,
-    }
-  } finally {
-    db.close()
+  using db = openForReading(paths.dataHome)
+  const counted = totals(db)
+  const list = checks({
+    ...seen,
+    db,
+    dataHome: paths.dataHome,
+    session,
+    verified: report.ok,
+    turns: counted.turns,
+  })
+  return {
+    ok: list.every(({ ok }) => ok),
+    session: session.id,
+    prompts: session.turns.length,
+    transcriptBytes: report.totals.bytes,
+    totals: counted,
+    verify: { ok: report.ok, totals: report.totals },
+    checks: list,
   }
 }

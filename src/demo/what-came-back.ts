@@ -58,13 +58,9 @@ function opensTurn({ restored, db, dataHome }: Seen): boolean {
   const handle = new RegExp(`${HANDLE_PREFIX}([0-9a-z]+)`).exec(line)?.[1]
   const turn = handle === undefined ? undefined : findTurns(db, handle)[0]
   if (turn === undefined) return false
-  const readers = new CopyReaders()
-  try {
-    const { messages } = readTurn(db, dataHome, turnOf(turn), readers)
-    return messages.some(({ parts }) =>
-      parts.some((p) => p.kind === "toolResult" && p.text.includes(FACTS.error)),
-    )
-  } finally {
-    readers.close()
-  }
+  using readers = new CopyReaders()
+  const { messages } = readTurn(db, dataHome, turnOf(turn), readers)
+  return messages.some(({ parts }) =>
+    parts.some((p) => p.kind === "toolResult" && p.text.includes(FACTS.error)),
+  )
 }

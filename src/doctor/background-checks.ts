@@ -6,6 +6,7 @@ import { readdirSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { DAY } from "../host/host-clean-up.ts"
 import { runJob } from "../job/run-job.ts"
+import { tryTo } from "../util/files.ts"
 import { entriesIn, logPath } from "../util/log.ts"
 import { bytes, count, cut, oneLine } from "../util/text.ts"
 import { type Finding, finding, MINUTE, type Patient, type SpoolCount } from "./finding.ts"
@@ -39,12 +40,7 @@ interface Waiting {
 }
 
 function waitingIn(folder: string): Waiting {
-  let names: string[]
-  try {
-    names = readdirSync(folder)
-  } catch {
-    names = []
-  }
+  const names = tryTo(() => readdirSync(folder)) ?? []
   const times = names.flatMap(
     (name) => statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? [],
   )

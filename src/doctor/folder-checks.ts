@@ -12,7 +12,7 @@ import {
 } from "node:fs"
 import { dirname, join } from "node:path"
 import { isMissing } from "../util/errors.ts"
-import { statsOf } from "../util/files.ts"
+import { statsOf, tryTo } from "../util/files.ts"
 import { bytes, count } from "../util/text.ts"
 import { type Finding, finding, MINUTE, type Patient, repairEach, SHOWN } from "./finding.ts"
 
@@ -39,12 +39,7 @@ function entriesOf(folder: string, look: Look = lstatSync): Entry[] {
   if (stats === undefined) return []
   const own = [{ path: folder, stats }]
   if (!stats.isDirectory()) return own
-  let names: string[]
-  try {
-    names = readdirSync(folder)
-  } catch {
-    return own
-  }
+  const names = tryTo(() => readdirSync(folder)) ?? []
   return [...own, ...names.flatMap((name) => entriesOf(join(folder, name)))]
 }
 
@@ -132,7 +127,8 @@ const FILE = constants.R_OK | constants.W_OK
 
 const isOurs = (path: string, stats: Stats): boolean => isAllowed(path, stats.isDirectory() ? FOLDER : FILE)
 
-function isAllowed(path: string, mode: number): boolean {
+/** @param mode `constants.X_OK` and the like */
+export function isAllowed(path: string, mode: number): boolean {
   try {
     accessSync(path, mode)
     return true

@@ -4,7 +4,7 @@ import { claudeCode } from "../agents/claude-code/claude-code.ts"
 import { output } from "../fake-host/run-child.ts"
 import { abilitiesOf, calledByName, isTried, lackingIn, OLDEST_TRIED, versionIn } from "../host/clients.ts"
 import { transcriptsBelow } from "../job/find-transcripts.ts"
-import { statsOf } from "../util/files.ts"
+import { statsOf, tryTo } from "../util/files.ts"
 import { readExactly } from "../vault/copy-file.ts"
 import { openSource } from "../vault/source-file.ts"
 import { type Finding, finding, type Patient } from "./finding.ts"
@@ -42,7 +42,8 @@ function writtenBy(patient: Patient): string | undefined {
   const changed = (path: string): number => statsOf(path)?.mtimeMs ?? 0
   const dated = transcriptsBelow(projectsOf(patient)).map((path) => ({ path, time: changed(path) }))
   const [latest] = dated.sort((a, b) => b.time - a.time)
-  const source = latest && openedIfAllowed(latest.path)
+  // Another check reports a file that cannot be read.
+  const source = latest && tryTo(() => openSource(latest.path))
   if (source === undefined) return undefined
   try {
     const from = Math.max(0, source.stats.size - TAIL)
@@ -50,14 +51,5 @@ function writtenBy(patient: Patient): string | undefined {
     return [...text.matchAll(/"version":"(\d+\.\d+\.\d+)"/g)].at(-1)?.[1]
   } finally {
     closeSync(source.fd)
-  }
-}
-
-/** undefined if the file cannot be read; another check reports that. */
-function openedIfAllowed(path: string): ReturnType<typeof openSource> {
-  try {
-    return openSource(path)
-  } catch {
-    return undefined
   }
 }

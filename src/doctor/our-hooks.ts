@@ -1,35 +1,20 @@
 /** Where this user's host files are, and which of our hooks its settings contain. */
-import { accessSync, constants, realpathSync } from "node:fs"
+import { constants, realpathSync } from "node:fs"
 import { claudeCode } from "../agents/claude-code/claude-code.ts"
-import { readOurHook } from "../host/hooks-table.ts"
+import { type OurHookCommand, readOurHook } from "../host/hooks-table.ts"
 import type { SettingsScope } from "../host/registration.ts"
-import { readSettings, type ScopeSettings } from "../host/settings-read.ts"
+import { type CommandHook, readSettings } from "../host/settings-read.ts"
+import { tryTo } from "../util/files.ts"
 import type { Patient } from "./finding.ts"
+import { isAllowed } from "./folder-checks.ts"
 
-/** One of our hooks, as written in a settings file. */
-export interface InstalledHook {
+/** One of our hooks, as written in a settings file; `binary` is an absolute path if it can be found. */
+export interface InstalledHook extends CommandHook, OurHookCommand {
   readonly scope: SettingsScope
-  readonly event: string
-  readonly command: string
-  readonly timeout: number | undefined
-  /** Absolute path of the binary it calls, if it can be found. */
-  readonly binary: string
-  /** Names of the variables that the command sets. */
-  readonly variables: readonly string[]
 }
 
-export const hostPlaces = ({ home, claudeDir, hostConfig, cwd, dataHome }: Patient) => ({
-  home,
-  configDir: claudeDir,
-  hostConfig,
-  cwd,
-  dataHome,
-})
-
-export const settingsOf = (patient: Patient): ScopeSettings[] => readSettings(hostPlaces(patient))
-
 export function ourHooks(patient: Patient): InstalledHook[] {
-  return settingsOf(patient).flatMap(({ scope, hooks }) =>
+  return readSettings(patient).flatMap(({ scope, hooks }) =>
     hooks.flatMap(({ event, command, timeout }) => {
       const read = readOurHook(command, patient.home)
       if (read === undefined) return []
@@ -41,22 +26,9 @@ export function ourHooks(patient: Patient): InstalledHook[] {
 }
 
 /** The path with links resolved; undefined if there is no such file. */
-export function realFile(path: string): string | undefined {
-  try {
-    return realpathSync(path)
-  } catch {
-    return undefined
-  }
-}
+export const realFile = (path: string): string | undefined => tryTo(() => realpathSync(path))
 
-export function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
-}
+export const isExecutable = (path: string): boolean => isAllowed(path, constants.X_OK)
 
 /** Where the host keeps this user's transcripts. */
 export const projectsOf = ({ claudeDir }: Patient): string => claudeCode.places.transcripts(claudeDir)

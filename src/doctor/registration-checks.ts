@@ -4,9 +4,10 @@ import { type HookStatus, hookStatus } from "../host/hook-status.ts"
 import { CLEARED, isOurHook } from "../host/hooks-table.ts"
 import { oneAtATime } from "../host/install-lock.ts"
 import { install, type SettingsScope } from "../host/registration.ts"
+import { readSettings } from "../host/settings-read.ts"
 import { count } from "../util/text.ts"
 import { type Finding, finding, type Patient, type Repair } from "./finding.ts"
-import { hostPlaces, type InstalledHook, ourHooks, realFile, settingsOf } from "./our-hooks.ts"
+import { type InstalledHook, ourHooks, realFile } from "./our-hooks.ts"
 
 /** Registers our hooks with this binary. Leaves out a project's shared file, because others use it too. */
 export function reinstall(patient: Patient, scope: SettingsScope): Repair | undefined {
@@ -15,13 +16,13 @@ export function reinstall(patient: Patient, scope: SettingsScope): Repair | unde
     what: `register the hooks in the ${scope} settings`,
     run: () =>
       oneAtATime(patient.home, () => {
-        install({ ...hostPlaces(patient), scope, exePath: patient.exePath })
+        install({ ...patient, scope })
       }),
   }
 }
 
 export function installedChecks(patient: Patient): Finding[] {
-  const status = hookStatus(hostPlaces(patient), patient.exePath)
+  const status = hookStatus(patient, patient.exePath)
   const unreadable = status.filter(({ problem }) => problem !== undefined)
   const present = status.filter(({ file }) => existsSync(file))
   const sound = present.length === 0 ? "there is no file yet" : `sound JSON: ${namesOf(present)}`
@@ -42,7 +43,7 @@ const namesOf = (status: readonly HookStatus[]): string => status.map(({ scope }
 
 /** The narrowest file that says so decides. Not repaired: somebody wanted it. */
 function disabled(patient: Patient): Finding[] {
-  const found = settingsOf(patient).findLast(({ disableAllHooks }) => disableAllHooks !== undefined)
+  const found = readSettings(patient).findLast(({ disableAllHooks }) => disableAllHooks !== undefined)
   if (found?.disableAllHooks !== true) return []
   return [
     finding("hooks", "fail", `${found.scope} settings: "disableAllHooks" is true`, {
@@ -120,7 +121,7 @@ function isOther(
 
 const pluginsOf = (patient: Patient): string[] => [
   ...new Set(
-    settingsOf(patient).flatMap(({ plugins }) => plugins.filter((name) => /^ctxbridge(@|$)/.test(name))),
+    readSettings(patient).flatMap(({ plugins }) => plugins.filter((name) => /^ctxbridge(@|$)/.test(name))),
   ),
 ]
 
@@ -158,7 +159,7 @@ const LONGEST = 600
 
 /** Of all hooks, not only ours: a timeout that was probably meant in milliseconds. */
 export function timeoutCheck(patient: Patient): Finding {
-  const long = settingsOf(patient).flatMap(({ scope, hooks }) =>
+  const long = readSettings(patient).flatMap(({ scope, hooks }) =>
     hooks.filter(({ timeout = 0 }) => timeout > LONGEST).map((hook) => ({ scope, ...hook })),
   )
   if (long.length === 0) return finding("timeouts", "ok", "no hook waits longer than 10 minutes")

@@ -3,10 +3,10 @@ import { oneAtATime } from "../host/install-lock.ts"
 import { installServer } from "../host/registration.ts"
 import { type ServerStatus, serverStatus } from "../host/server-status.ts"
 import { type Finding, finding, type Patient, type Repair } from "./finding.ts"
-import { hostPlaces, isExecutable, realFile } from "./our-hooks.ts"
+import { isExecutable, realFile } from "./our-hooks.ts"
 
 export const serverChecks = (patient: Patient): Finding[] =>
-  serverStatus(hostPlaces(patient), patient.exePath).map((one) => findingOf(patient, one))
+  serverStatus(patient, patient.exePath).map((one) => findingOf(patient, one))
 
 function findingOf(patient: Patient, status: ServerStatus): Finding {
   const { scope, command, problem } = status
@@ -70,7 +70,7 @@ function registered(patient: Patient, { scope }: ServerStatus): Repair | undefin
     what: `register the MCP server in the ${scope} settings`,
     run: () =>
       oneAtATime(patient.home, () => {
-        installServer({ ...hostPlaces(patient), scope, exePath: patient.exePath })
+        installServer({ ...patient, scope })
       }),
   }
 }

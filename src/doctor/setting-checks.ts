@@ -2,15 +2,15 @@
 
 import { existsSync } from "node:fs"
 import { absolutePattern, isExcludedFolder } from "../archive/excluded.ts"
-import { openForReading } from "../archive/open-for-reading.ts"
+import { readIfPossible } from "../archive/open-for-reading.ts"
 import { type SessionFolder, sessionFolders } from "../archive/queries/sessions.ts"
 import { type Key, OPTIONS } from "../config/options.ts"
 import { unusedVariables } from "../config/unused-variables.ts"
 import { CLEARED } from "../host/hooks-table.ts"
+import { readSettings } from "../host/settings-read.ts"
 import { literalStart } from "../util/globs.ts"
 import { count } from "../util/text.ts"
 import { type Finding, finding, type Patient, SHOWN } from "./finding.ts"
-import { settingsOf } from "./our-hooks.ts"
 
 /** Where Bun itself was installed: only its installer and package manager read these. */
 const INNOCENT = /^BUN_INSTALL/
@@ -32,7 +32,7 @@ export function environmentChecks(patient: Patient): Finding[] {
 
 /** With these, hooks may fill another archive than the one that commands read, or none. */
 function onlyForHooks(patient: Patient): Finding[] {
-  return settingsOf(patient).flatMap(({ scope, variables }) =>
+  return readSettings(patient).flatMap(({ scope, variables }) =>
     variables
       .filter((name) => DECISIVE.test(name) && !patient.variables.includes(name))
       .map((name) =>
@@ -44,7 +44,7 @@ function onlyForHooks(patient: Patient): Finding[] {
 }
 
 function bunVariables(patient: Patient): Finding[] {
-  const fromHost = settingsOf(patient).flatMap(({ scope, variables }) =>
+  const fromHost = readSettings(patient).flatMap(({ scope, variables }) =>
     variables.map((name) => ({ name, where: `the ${scope} settings` })),
   )
   const all = [...patient.variables.map((name) => ({ name, where: "your environment" })), ...fromHost]
@@ -61,7 +61,7 @@ function bunVariables(patient: Patient): Finding[] {
 
 /** Of the design documents: whoever sets one expects something of it. */
 function unused(patient: Patient): Finding[] {
-  const set = [...patient.variables, ...settingsOf(patient).flatMap(({ variables }) => variables)]
+  const set = [...patient.variables, ...readSettings(patient).flatMap(({ variables }) => variables)]
   return unusedVariables([...new Set(set)]).map(({ name, asks, shared }) =>
     finding("variables", shared ? "ok" : "warn", `${name} has no effect: this version does not use it`, {
       ...(shared ? {} : { hint: `it asks for ${asks}, which is not there yet; unset it` }),
@@ -149,16 +149,6 @@ function fromBefore(patient: Patient): Finding[] {
   ]
 }
 
-function sessionsIn(dataHome: string): readonly SessionFolder[] {
-  try {
-    const db = openForReading(dataHome)
-    try {
-      return sessionFolders(db)
-    } finally {
-      db.close()
-    }
-  } catch {
-    // Another check reports a database that cannot be read.
-    return []
-  }
-}
+/** Another check reports a database that cannot be read. */
+const sessionsIn = (dataHome: string): readonly SessionFolder[] =>
+  readIfPossible(dataHome, sessionFolders) ?? []

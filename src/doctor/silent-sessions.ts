@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs"
 import { basename, join } from "node:path"
 import { DAY } from "../host/host-clean-up.ts"
 import { transcriptsBelow } from "../job/find-transcripts.ts"
+import { tryTo } from "../util/files.ts"
 import { count } from "../util/text.ts"
 import { vaultFiles } from "../vault/vault-files.ts"
 import { type Finding, finding, MINUTE, type Patient, SHOWN } from "./finding.ts"
@@ -35,22 +36,15 @@ export function sessionChecks(patient: Patient): Finding {
 /** Sessions that had a human prompt, without which the host does not start a transcript. */
 function prompted(dataHome: string): { session: string; time: number }[] {
   const folder = join(dataHome, "sessions")
-  let names: string[]
-  try {
-    names = readdirSync(folder)
-  } catch {
-    return []
-  }
-  return names
-    .filter((name) => name.endsWith(".json") && !name.startsWith("clear-"))
-    .flatMap((name) => {
-      const file = join(folder, name)
-      try {
-        if (typeof JSON.parse(readFileSync(file, "utf8")).prompt !== "string") return []
-        return [{ session: basename(name, ".json"), time: statSync(file).mtimeMs }]
-      } catch {
-        // Being replaced right now, or incomplete: the next hook writes it again.
-        return []
-      }
-    })
+  const names = tryTo(() => readdirSync(folder)) ?? []
+  const states = names.filter((name) => name.endsWith(".json") && !name.startsWith("clear-"))
+  // One that is being replaced right now, or incomplete, the next hook writes again.
+  return states.flatMap((name) => {
+    const file = join(folder, name)
+    const time = tryTo(() => statSync(file).mtimeMs)
+    const prompt = tryTo(() => JSON.parse(readFileSync(file, "utf8")).prompt)
+    return time === undefined || typeof prompt !== "string"
+      ? []
+      : [{ session: basename(name, ".json"), time }]
+  })
 }

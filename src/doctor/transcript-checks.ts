@@ -2,6 +2,7 @@
 import { join } from "node:path"
 import { transcriptName } from "../agents/claude-code/transcript-name.ts"
 import { cleanUpPeriod, DAY, dueUntil } from "../host/host-clean-up.ts"
+import { readSettings } from "../host/settings-read.ts"
 import { transcriptsBelow } from "../job/find-transcripts.ts"
 import type { ImportedFile } from "../job/import-file.ts"
 import { importTranscripts } from "../job/import-transcripts.ts"
@@ -12,7 +13,7 @@ import { bytes, count } from "../util/text.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { type Finding, finding, MINUTE, type Patient, type Repair, SHOWN } from "./finding.ts"
 import { canBeWritten } from "./folder-checks.ts"
-import { projectsOf, settingsOf } from "./our-hooks.ts"
+import { projectsOf } from "./our-hooks.ts"
 
 /** How far ahead to look for clean-ups, in ms. */
 const SOON = 7 * DAY
@@ -96,7 +97,7 @@ const taken = (patient: Patient, some: readonly HostTranscript[]): Repair => ({
 })
 
 function cleanUp(patient: Patient, all: readonly HostTranscript[]): Finding[] {
-  const { days, file, problem } = cleanUpPeriod(settingsOf(patient))
+  const { days, file, problem } = cleanUpPeriod(readSettings(patient))
   if (problem !== undefined) {
     return [finding("clean-up", "warn", `cleanupPeriodDays in ${file}: ${problem}`, { hint: RAISE })]
   }

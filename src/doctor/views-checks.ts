@@ -35,12 +35,8 @@ export function databaseChecks(patient: Patient): Finding[] {
   // What a power failure may leave. Hooks and commands write the tables at once.
   if (size === 0) return [absent(dataHome, "empty")]
   try {
-    const db = openDatabase(dataHome, { wait: 1000, readonly: true })
-    try {
-      return looked(patient, db, size)
-    } finally {
-      db.close()
-    }
+    using db = openDatabase(dataHome, { wait: 1000, readonly: true })
+    return looked(patient, db, size)
   } catch (error) {
     if (isDamage(error)) return [damaged(dataHome, messageOf(error))]
     return [
@@ -112,15 +108,11 @@ const madeAnew = (dataHome: string, reason: string): Repair => ({
 export function searchChecks({ dataHome }: Patient): Finding[] {
   if (!existsSync(databasePath(dataHome))) return [finding("words", "skipped", "nothing is indexed yet")]
   try {
-    const db = openDatabase(dataHome, { wait: 1000, readonly: true })
-    try {
-      if (schemaVersion(db) !== SCHEMA_VERSION) {
-        return [finding("words", "skipped", "the views are of another version")]
-      }
-      return [words(dataHome, wordTotals(db)), vectors(standingOf(db, dataHome))]
-    } finally {
-      db.close()
+    using db = openDatabase(dataHome, { wait: 1000, readonly: true })
+    if (schemaVersion(db) !== SCHEMA_VERSION) {
+      return [finding("words", "skipped", "the views are of another version")]
     }
+    return [words(dataHome, wordTotals(db)), vectors(standingOf(db, dataHome))]
   } catch (error) {
     // The `database` check reports it and offers the repair.
     if (isDamage(error)) return [finding("words", "skipped", "the database is damaged")]

@@ -121,13 +121,7 @@ export const unfinishedFile = (path: string, pid: number): string =>
 /** Removes temporary files of `path` left by killed processes of ours, and nothing else. */
 export function removeLeftovers(path: string): void {
   const start = `.${basename(path)}.`
-  let names: string[]
-  try {
-    names = readdirSync(dirname(path))
-  } catch {
-    return
-  }
-  for (const name of names) {
+  for (const name of tryTo(() => readdirSync(dirname(path))) ?? []) {
     if (!name.startsWith(start)) continue
     const [, pid] = /^ctxbridge-(\d+)-[0-9a-f]{8}\.tmp$/.exec(name.slice(start.length)) ?? []
     if (pid === undefined || isAlive(Number(pid))) continue

@@ -49,7 +49,7 @@ function ourWords(command: string): readonly [assignments: string, word: string]
   return isOurBinary(word.replace(/['"]/g, "")) ? [assignments, word] : undefined
 }
 
-interface OurHookCommand {
+export interface OurHookCommand {
   /** The path of the binary, as the shell resolves it. */
   readonly binary: string
   /** Names of the variables that the command sets. */

@@ -4,6 +4,7 @@
  */
 import { closeSync, openSync } from "node:fs"
 import { CtxError } from "../util/errors.ts"
+import { tryTo } from "../util/files.ts"
 import { lock } from "../util/lock.ts"
 
 /** How long we wait for others, in ms. */
@@ -15,7 +16,8 @@ const PATIENCE = 30_000
  * @throws CtxError `busy`
  */
 export function oneAtATime<T>(home: string, work: () => T): T {
-  const folder = opened(home)
+  // If there is no such folder, or none that we may open, nobody can be kept out.
+  const folder = tryTo(() => openSync(home, "r"))
   if (folder === undefined) return work()
   try {
     if (lock(folder, performance.now() + PATIENCE)) return work()
@@ -24,14 +26,5 @@ export function oneAtATime<T>(home: string, work: () => T): T {
     })
   } finally {
     closeSync(folder)
-  }
-}
-
-/** Undefined if there is no such folder, or none that we may open: then nobody can be kept out. */
-function opened(folder: string): number | undefined {
-  try {
-    return openSync(folder, "r")
-  } catch {
-    return undefined
   }
 }

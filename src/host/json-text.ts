@@ -23,11 +23,14 @@ export function parseObject(text: string): JsonNode {
   return root
 }
 
-/** Whether the text is blank or an empty object. */
-export function isEmptySettings(text: string): boolean {
+/** The tree of a whole file's text; undefined if the file is blank or does not exist. */
+export function treeOf(text: string | undefined): JsonNode | undefined {
   const source = splitBom(text)[1]
-  return isBlankJson(source) || parseObject(source).children?.length === 0
+  return isBlankJson(source) ? undefined : parseObject(source)
 }
+
+/** Whether the text is blank or an empty object. */
+export const isEmptySettings = (text: string): boolean => !treeOf(text)?.children?.length
 
 /** The value of a key. The last duplicate wins, as in the host's parser. */
 export function member(node: JsonNode | undefined, key: string): JsonNode | undefined {
@@ -47,8 +50,8 @@ export function isBlankJson(text: string): boolean {
   return /^[ \t\r\n]*$/.test(text)
 }
 
-/** Splits off the byte order mark, if any. */
-export function splitBom(text: string): [string, string] {
+/** Splits off the byte order mark, if any. An `undefined` text is a file that does not exist. */
+export function splitBom(text = ""): [bom: string, source: string] {
   return text.startsWith("\uFEFF") ? ["\uFEFF", text.slice(1)] : ["", text]
 }
 

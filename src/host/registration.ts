@@ -5,6 +5,7 @@
 import { existsSync, realpathSync } from "node:fs"
 import { basename, join } from "node:path"
 import { configFolder, PROJECT_SETTINGS, stateFile, userSettings } from "../agents/claude-code/host-places.ts"
+import { tryTo } from "../util/files.ts"
 import { withHostLock } from "./host-lock.ts"
 import { recordedTargets } from "./install-record.ts"
 import { isEmptySettings } from "./json-text.ts"
@@ -28,8 +29,8 @@ export const SCOPES: readonly SettingsScope[] = ["user", "project", "local"]
 export interface HostFolders {
   readonly home: string
   /** The host's configuration folder if it is not `<home>/.claude`. */
-  readonly configDir?: string
-  /** Where the host keeps its own state, if not in `.claude.json` in `configDir` or the home folder. */
+  readonly claudeDir?: string
+  /** Where the host keeps its own state, if not in `.claude.json` in `claudeDir` or the home folder. */
   readonly hostConfig?: string
   readonly cwd: string
   readonly dataHome: string
@@ -54,7 +55,7 @@ export interface HooksChange extends SettingsChange {
   readonly statusLine: StatusLineState
 }
 
-const configFolderOf = ({ configDir, home }: HostFolders): string => configDir ?? configFolder(home)
+const configFolderOf = ({ claudeDir, home }: HostFolders): string => claudeDir ?? configFolder(home)
 
 /** Path of a scope's settings file. */
 export function settingsPath(scope: SettingsScope, places: HostFolders): string {
@@ -68,18 +69,9 @@ export function settingsFiles(
 ): { readonly scope: SettingsScope; readonly file: string }[] {
   const seen = new Set<string>()
   return SCOPES.map((scope) => ({ scope, file: settingsPath(scope, places) })).filter(({ file }) => {
-    const real = realFile(file)
+    const real = tryTo(() => realpathSync(file)) ?? file
     return !seen.has(real) && seen.add(real)
   })
-}
-
-/** The path with links resolved, or unchanged if it cannot be resolved. */
-function realFile(file: string): string {
-  try {
-    return realpathSync(file)
-  } catch {
-    return file
-  }
 }
 
 /** The file in which the host looks for servers; undefined for `local`, which has no file of its own. */
@@ -89,7 +81,7 @@ export function serverPath(scope: SettingsScope, places: HostFolders): string | 
   // A host that has kept its state here since its first versions still does.
   const legacy = join(configFolderOf(places), ".config.json")
   if (existsSync(legacy)) return legacy
-  return places.hostConfig ?? stateFile(places.home, places.configDir)
+  return places.hostConfig ?? stateFile(places.home, places.claudeDir)
 }
 
 /** The user's folder is private; a project's gets the usual mode. */

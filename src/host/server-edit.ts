@@ -3,7 +3,7 @@ import { NO_BUN_VARIABLES } from "../config/bun-variables.ts"
 import { CtxError } from "../util/errors.ts"
 import { expectOurBinary, isOurBinary } from "./hooks-table.ts"
 import { inserted, type JsonNode, without, withValue, written } from "./json-style.ts"
-import { hasSiblings, isBlankJson, member, parseObject, shapeError, splitBom } from "./json-text.ts"
+import { hasSiblings, isBlankJson, member, parseObject, shapeError, splitBom, treeOf } from "./json-text.ts"
 import type { WithOurs, WithoutOurs } from "./register.ts"
 
 /** The name under which the host knows our server: its tools are `mcp__ctxbridge__search` and so on. */
@@ -28,7 +28,7 @@ const entryFor = (command: string) => ({
 export function addServer(text: string | undefined, exePath: string): WithOurs {
   expectOurBinary(exePath)
   const wanted = entryFor(exePath)
-  const [bom, source] = splitBom(text ?? "")
+  const [bom, source] = splitBom(text)
   const added = (now: string): WithOurs => ({ text: bom + now, added: [SERVER_NAME], replaced: [] })
   const list = { [SERVER_NAME]: wanted }
   if (isBlankJson(source)) return added(written(source, { [SERVERS]: list }))
@@ -54,11 +54,11 @@ export function addServer(text: string | undefined, exePath: string): WithOurs {
 /** Removes our server from `text`, and the server list too if only we had filled it. */
 export function removeServer(text: string, original?: string): WithoutOurs {
   const [bom, source] = splitBom(text)
-  const servers = isBlankJson(source) ? undefined : serversIn(parseObject(source))
+  const servers = serversIn(treeOf(source))
   const entry = member(servers, SERVER_NAME)
   if (entry === undefined || !isOurs(entry)) return { text, removed: [] }
   const own = entry.parent!
-  const kept = hasSiblings(own) || hadServers(original)
+  const kept = hasSiblings(own) || hasServers(original)
   return { text: bom + without(source, kept ? own : servers!.parent!), removed: [SERVER_NAME] }
 }
 
@@ -68,26 +68,19 @@ export function serverCommand(text: string): string | undefined {
   return entry !== undefined && isOurs(entry) ? String(member(entry, "command")!.value) : undefined
 }
 
-/** Whether there is a server list ("any"), or a server with our name, whoever owns it ("ours"). */
-export function namesServers(text: string, which: "any" | "ours" = "any"): boolean {
-  return which === "any" ? hadServers(text) : entryIn(text) !== undefined
-}
+/** Whether there is a server with our name, whoever owns it. */
+export const hasOurName = (text: string): boolean => entryIn(text) !== undefined
 
-function entryIn(text: string): JsonNode | undefined {
-  const source = splitBom(text)[1]
-  return isBlankJson(source) ? undefined : member(serversIn(parseObject(source)), SERVER_NAME)
-}
+const entryIn = (text: string): JsonNode | undefined => member(serversIn(treeOf(text)), SERVER_NAME)
 
-function serversIn(root: JsonNode): JsonNode | undefined {
+function serversIn(root: JsonNode | undefined): JsonNode | undefined {
   const servers = member(root, SERVERS)
   if (servers !== undefined && servers.type !== "object") throw shapeError(SERVERS, "an object", servers)
   return servers
 }
 
-function hadServers(original: string | undefined): boolean {
-  const source = splitBom(original ?? "")[1]
-  return !isBlankJson(source) && serversIn(parseObject(source)) !== undefined
-}
+/** Whether there is a list of servers. */
+export const hasServers = (text: string | undefined): boolean => serversIn(treeOf(text)) !== undefined
 
 /** Whether the entry starts one of our binaries as a server, wherever that binary is or was. */
 function isOurs(entry: JsonNode): boolean {

@@ -3,7 +3,7 @@ import { messageOf } from "../util/errors.ts"
 import { decode, readText, targetOf } from "./edited-file.ts"
 import { readOriginal, readRecord } from "./install-record.ts"
 import { type HostFolders, type SettingsScope, serverPath } from "./registration.ts"
-import { addServer, namesServers, serverCommand } from "./server-edit.ts"
+import { addServer, hasOurName, hasServers, serverCommand } from "./server-edit.ts"
 
 /**
  * - `registered`: with this binary
@@ -44,15 +44,15 @@ function look(scope: SettingsScope, places: HostFolders, exePath: string): Serve
       const { replaced } = addServer(text, exePath)
       return { ...told, command, state: replaced.length === 0 ? "registered" : "other" }
     }
-    if (text !== undefined && namesServers(text, "ours")) return { ...told, state: "taken" }
+    if (text !== undefined && hasOurName(text)) return { ...told, state: "taken" }
     const record = readRecord(places.dataHome, target)
     if (record === undefined) return { ...told, state: "absent" }
     // Whoever removes a server leaves the server list. A host that overwrites the file without knowing our server
     // writes the list as it was before us, if there was one.
     const original = readOriginal(places.dataHome, record)
     const before = original === undefined || original === "absent" ? undefined : decode(original)
-    const hadList = before !== undefined && namesServers(before)
-    const isLost = text === undefined || (!hadList && !namesServers(text))
+    const hadList = hasServers(before)
+    const isLost = text === undefined || (!hadList && !hasServers(text))
     return { ...told, state: isLost ? "lost" : "removed" }
   } catch (error) {
     return { ...told, state: "unknown", problem: messageOf(error) }

@@ -12,7 +12,7 @@ import type { WithOurs, WithoutOurs } from "./register.ts"
 /** `text` with all our hooks calling `exePath`. An `undefined` text is a file that does not exist. */
 export function addHooks(text: string | undefined, exePath: string): WithOurs {
   const wanted = HOST_EVENTS.map((event) => [event, hookCommand(exePath, event)] as const)
-  const [bom, source] = splitBom(text ?? "")
+  const [bom, source] = splitBom(text)
   if (isBlankJson(source)) {
     const hooks = Object.fromEntries(wanted.map(([event, command]) => [event, [hookEntry(command)]]))
     return { text: bom + written(source, { hooks }), added: [...HOST_EVENTS], replaced: [] }
@@ -123,7 +123,7 @@ function eventsOf(text: string): string[] {
 
 /** Paths of the containers in `original` that `removeHooks` must keep. */
 function containersOf(original: string | undefined): ReadonlySet<string> {
-  const source = splitBom(original ?? "")[1]
+  const source = splitBom(original)[1]
   if (isBlankJson(source) || member(parse(source), "hooks") === undefined) return new Set()
   return new Set(["hooks", ...eventsOf(source).map((event) => `hooks.${event}`)])
 }

@@ -1,9 +1,10 @@
 /** What the host's settings files say, read as leniently as possible: reporting what is wrong is up to others. */
 import { type JsonObject, objectOf } from "../transcript/json.ts"
+import { tryTo } from "../util/files.ts"
 import { readText } from "./edited-file.ts"
 import { type HostFolders, type SettingsScope, settingsFiles } from "./registration.ts"
 
-interface CommandHook {
+export interface CommandHook {
   /** The host's name for the event; possibly one that no host knows. */
   readonly event: string
   readonly command: string
@@ -28,28 +29,16 @@ export interface ScopeSettings {
 /** One entry per existing settings file; a file that is not JSON gets an empty one. */
 export function readSettings(places: HostFolders): ScopeSettings[] {
   return settingsFiles(places).flatMap(({ scope, file }) => {
-    const text = textOf(file)
+    const text = tryTo(() => readText(file))
     return text === undefined ? [] : [{ scope, file, ...contentOf(text) }]
   })
-}
-
-function textOf(file: string): string | undefined {
-  try {
-    return readText(file)
-  } catch {
-    return undefined
-  }
 }
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
 function contentOf(text: string): Omit<ScopeSettings, "scope" | "file"> {
-  let settings: JsonObject = {}
-  try {
-    settings = objectOf(JSON.parse(text.replace(/^\uFEFF/, "")))
-  } catch {
-    // Not JSON: the host ignores the file as well.
-  }
+  // If it is not JSON, the host ignores the file as well.
+  const settings = objectOf(tryTo(() => JSON.parse(text.replace(/^\uFEFF/, ""))))
   const { disableAllHooks } = settings
   const plugins = Object.entries(objectOf(settings["enabledPlugins"])).filter(([, on]) => on === true)
   return {

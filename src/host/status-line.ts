@@ -8,7 +8,7 @@ import { SHELL_WORD } from "../transcript/shell-script.ts"
 import { singleQuoted } from "../util/shell-quote.ts"
 import { isOurBinary, ourProgram } from "./hooks-table.ts"
 import { inserted, rewritten, without, withValue, written } from "./json-style.ts"
-import { isBlankJson, member, parseObject, splitBom } from "./json-text.ts"
+import { member, splitBom, treeOf } from "./json-text.ts"
 import type { WithoutOurs } from "./register.ts"
 
 const KEY = "statusLine"
@@ -48,17 +48,14 @@ export function addStatusLine(
   exePath: string,
   wish: StatusLineWish,
 ): StatusLineEdit {
-  const [bom, source] = splitBom(text ?? "")
+  const [bom, source] = splitBom(text)
   const plain = { type: "command", command: ourCommand(exePath, "") }
-  if (isBlankJson(source)) {
-    if (wish === "update") return { text: text ?? "", state: "none" }
-    return { text: bom + written(source, { [KEY]: plain }), state: "added" }
-  }
-  const root = parseObject(source)
+  const root = treeOf(source)
   const there = member(root, KEY)
   if (there === undefined) {
     if (wish === "update") return { text: text ?? "", state: "none" }
-    return { text: bom + inserted(source, root, KEY, plain), state: "added" }
+    const added = root === undefined ? written(source, { [KEY]: plain }) : inserted(source, root, KEY, plain)
+    return { text: bom + added, state: "added" }
   }
   const command = member(there, "command")
   if (typeof command?.value !== "string" || member(there, "type")?.value !== "command") {
@@ -81,8 +78,7 @@ export function addStatusLine(
  */
 export function removeStatusLine(text: string, original?: string): WithoutOurs {
   const [bom, source] = splitBom(text)
-  if (isBlankJson(source)) return { text, removed: [] }
-  const there = member(parseObject(source), KEY)
+  const there = member(treeOf(source), KEY)
   const command = member(there, "command")
   const chained = typeof command?.value === "string" ? chainedCommand(command.value) : undefined
   if (there === undefined || command === undefined || chained === undefined) return { text, removed: [] }
@@ -95,8 +91,7 @@ export function removeStatusLine(text: string, original?: string): WithoutOurs {
 
 /** How `original` writes the command, if it has the same one. */
 function writtenIn(original: string | undefined, command: string): string | undefined {
-  const source = splitBom(original ?? "")[1]
-  if (isBlankJson(source)) return undefined
-  const node = member(member(parseObject(source), KEY), "command")
+  const source = splitBom(original)[1]
+  const node = member(member(treeOf(source), KEY), "command")
   return node?.value === command ? source.slice(node.offset, node.offset + node.length) : undefined
 }

@@ -28,28 +28,23 @@ export const getTool: ServerTool = {
   readOnly: true,
   run(args, world) {
     const word = args.text("handle") ?? ""
-    const db = openForReading(world.dataHome)
-    const readers = new CopyReaders()
-    try {
-      const found = turnOrSession(db, word)
-      if (found.kind === "session") {
-        throw usageError("that is a session, not a turn", "timeline lists a session's turns")
-      }
-      const turn = readTurn(db, world.dataHome, found.turn, readers)
-      const page = pageOf(linesOf(turn), args.number("page") ?? 1, PAGE, ({ text }) => text.length + 1)
-      const next = page.number < page.of ? page.number + 1 : null
-      const place = page.of === 1 ? "" : ` Page ${page.number} of ${page.of}.`
-      const text = [
-        `${turn.handle}, turn ${turn.seq} of session ${name(turn.session, 80)}, ${minute(turn.started)}.${turn.takenBack ? " The user took it back." : ""}${place} ${DATA}`,
-        ...goingOn(page.items[0]),
-        ...page.items.map((line) => line.text),
-        ...(next === null ? [] : ["", `Next: get ${turn.handle} page ${next}.`]),
-      ].join("\n")
-      return { text }
-    } finally {
-      readers.close()
-      db.close()
+    using db = openForReading(world.dataHome)
+    using readers = new CopyReaders()
+    const found = turnOrSession(db, word)
+    if (found.kind === "session") {
+      throw usageError("that is a session, not a turn", "timeline lists a session's turns")
     }
+    const turn = readTurn(db, world.dataHome, found.turn, readers)
+    const page = pageOf(linesOf(turn), args.number("page") ?? 1, PAGE, ({ text }) => text.length + 1)
+    const next = page.number < page.of ? page.number + 1 : null
+    const place = page.of === 1 ? "" : ` Page ${page.number} of ${page.of}.`
+    const text = [
+      `${turn.handle}, turn ${turn.seq} of session ${name(turn.session, 80)}, ${minute(turn.started)}.${turn.takenBack ? " The user took it back." : ""}${place} ${DATA}`,
+      ...goingOn(page.items[0]),
+      ...page.items.map((line) => line.text),
+      ...(next === null ? [] : ["", `Next: get ${turn.handle} page ${next}.`]),
+    ].join("\n")
+    return { text }
   },
 }
 

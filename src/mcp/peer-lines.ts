@@ -8,19 +8,17 @@ export const LONGEST_REQUEST = 1 << 20
 export type PeerLine = string | undefined
 
 /** @yields every terminated line, and a last one without a line break */
-export async function* peerLines(
-  chunks: AsyncIterable<Uint8Array>,
-  longest = LONGEST_REQUEST,
-): AsyncGenerator<PeerLine> {
+export async function* peerLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<PeerLine> {
   let pieces: Uint8Array[] = []
   let length = 0
   const add = (piece: Uint8Array): void => {
     length += piece.length
-    if (length > longest) pieces = []
+    if (length > LONGEST_REQUEST) pieces = []
     else pieces.push(piece)
   }
   const take = (): PeerLine => {
-    const line = length > longest ? undefined : Buffer.concat(pieces).toString("utf8").replace(/\r$/, "")
+    const isWhole = length <= LONGEST_REQUEST
+    const line = isWhole ? Buffer.concat(pieces).toString("utf8").replace(/\r$/, "") : undefined
     pieces = []
     length = 0
     return line

@@ -1,5 +1,4 @@
 /** `remember`: a note of the model's own, kept for later sessions. */
-import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { keepNote } from "../archive/kept-notes.ts"
 import { notesSession } from "../archive/notes-session.ts"
@@ -7,6 +6,7 @@ import { openForReading } from "../archive/open-for-reading.ts"
 import { handleOfPrompt } from "../archive/queries/turns.ts"
 import { filterText } from "../secrets/filter.ts"
 import { usageError } from "../util/errors.ts"
+import { tryTo } from "../util/files.ts"
 import type { ServerTool, ServerWorld } from "./tool.ts"
 import { folderIn, projectIn } from "./what-is-meant.ts"
 
@@ -48,16 +48,7 @@ function answer(handle: string | undefined, what: string) {
 }
 
 function handleOf(text: string, world: ServerWorld): string | undefined {
-  let db: Database
-  try {
-    db = openForReading(world.dataHome)
-  } catch {
-    // There are no views yet, or they are unreadable; the note is written all the same.
-    return undefined
-  }
-  try {
-    return handleOfPrompt(db, notesSession(projectIn(world)), text)
-  } finally {
-    db.close()
-  }
+  // If there are no views yet, or they are unreadable, the note is written all the same.
+  using db = tryTo(() => openForReading(world.dataHome))
+  return db && handleOfPrompt(db, notesSession(projectIn(world)), text)
 }

@@ -27,22 +27,18 @@ export const restorePreviewTool: ServerTool = {
   },
   readOnly: true,
   run(args, world) {
-    const db = openForReading(world.dataHome)
-    try {
-      const word = args.text("session")
-      const current = findSessions(db, world.session ?? "-").find(({ id }) => id === world.session)?.id
-      const session =
-        word === undefined ? (current ?? latestSession(db, projectIn(world), "")) : namedSession(db, word).id
-      if (session === undefined) throw nothingHere()
-      if (!world.restores) return { text: "Nothing would be restored: the user has switched it off." }
-      const budget = args.number("budget") ?? world.restoreBudget
-      const host = { ...world, cwd: undefined }
-      const options = { source: "compact", budget, summary: "", host, related: world.restoreRelated } as const
-      const { text } = restoreOf(db, session, options, world.waiting(session))
-      return { text: text === "" ? `Nothing would be restored: ${whyNothing(db, session, budget)}.` : text }
-    } finally {
-      db.close()
-    }
+    using db = openForReading(world.dataHome)
+    const word = args.text("session")
+    const current = findSessions(db, world.session ?? "-").find(({ id }) => id === world.session)?.id
+    const session =
+      word === undefined ? (current ?? latestSession(db, projectIn(world))) : namedSession(db, word).id
+    if (session === undefined) throw nothingHere()
+    if (!world.restores) return { text: "Nothing would be restored: the user has switched it off." }
+    const budget = args.number("budget") ?? world.restoreBudget
+    const host = { ...world, cwd: undefined }
+    const options = { source: "compact", budget, summary: "", host, related: world.restoreRelated } as const
+    const { text } = restoreOf(db, session, options, world.waiting(session))
+    return { text: text === "" ? `Nothing would be restored: ${whyNothing(db, session, budget)}.` : text }
   },
 }
 

@@ -8,6 +8,7 @@ import {
   type Tool as ToolListing,
 } from "@modelcontextprotocol/sdk/types.js"
 import { LONGEST_REQUEST, type PeerLine } from "./peer-lines.ts"
+import type { Answer } from "./tool.ts"
 
 export interface Listing {
   readonly name: string
@@ -18,9 +19,7 @@ export interface Listing {
   readonly _meta?: Readonly<Record<string, unknown>>
 }
 
-export interface CallResult {
-  readonly text: string
-  readonly structured?: Readonly<Record<string, unknown>> | undefined
+export interface CallResult extends Answer {
   readonly isError: boolean
 }
 

@@ -56,38 +56,33 @@ export const searchTool: ServerTool = {
   run(args, world) {
     const query = args.text("query") ?? ""
     const limit = args.number("limit") ?? LIMIT
-    const db = openForReading(world.dataHome)
-    const readers = new CopyReaders()
-    try {
-      const session = sessionWanted(args, db)
-      const everywhere = args.flag("all_projects") || session !== undefined
-      const [since, until] = span(args, world.now())
-      const file = args.text("file")
-      const { hits, more, isLoose } = new LocalFinder(db, world.dataHome, readers).find({
-        query,
-        limit,
-        isBrief: true,
-        project: everywhere ? undefined : projectIn(world),
-        session,
-        since,
-        until,
-        role: args.text("role"),
-        tool: args.text("tool"),
-        file: file && typedPath(file, world.folder, world.home),
-        error: args.flag("error"),
-      })
-      const scope = session !== undefined ? "the session" : everywhere ? "all projects" : "this project"
-      const found = hits.map(shownOf)
-      const next = nextStep(hits.length, more, everywhere, limit)
-      const exact = isLoose && hits.length > 0 ? { exact: NOT_EXACT } : {}
-      const head = `${count(hits.length, "hit")} in ${scope}. ${exact.exact === undefined ? "" : `${NOT_EXACT} `}${DATA}`
-      return {
-        text: [head, ...found.map(lineOf), next].join("\n"),
-        structured: { note: DATA, scope, ...exact, hits: found, more, next },
-      }
-    } finally {
-      readers.close()
-      db.close()
+    using db = openForReading(world.dataHome)
+    using readers = new CopyReaders()
+    const session = sessionWanted(args, db)
+    const everywhere = args.flag("all_projects") || session !== undefined
+    const [since, until] = span(args, world.now())
+    const file = args.text("file")
+    const { hits, more, isLoose } = new LocalFinder(db, world.dataHome, readers).find({
+      query,
+      limit,
+      isBrief: true,
+      project: everywhere ? undefined : projectIn(world),
+      session,
+      since,
+      until,
+      role: args.text("role"),
+      tool: args.text("tool"),
+      file: file && typedPath(file, world.folder, world.home),
+      error: args.flag("error"),
+    })
+    const scope = session !== undefined ? "the session" : everywhere ? "all projects" : "this project"
+    const found = hits.map(shownOf)
+    const next = nextStep(hits.length, more, everywhere, limit)
+    const exact = isLoose && hits.length > 0 ? { exact: NOT_EXACT } : {}
+    const head = `${count(hits.length, "hit")} in ${scope}. ${exact.exact === undefined ? "" : `${NOT_EXACT} `}${DATA}`
+    return {
+      text: [head, ...found.map(lineOf), next].join("\n"),
+      structured: { note: DATA, scope, ...exact, hits: found, more, next },
     }
   },
 }

@@ -60,8 +60,7 @@ export function serviceOf(world: ServerWorld): Service {
         if (tool === undefined) {
           throw usageError(`no tool ${JSON.stringify(name)}`, [...byName.keys()].join(", "))
         }
-        const answer = tool.run(new Arguments(args, tool.properties, tool.required), world)
-        return { text: answer.text, structured: answer.structured, isError: false }
+        return { ...tool.run(new Arguments(args, tool.properties, tool.required), world), isError: false }
       } catch (error) {
         const damaged = isUnusable(world.dataHome, error)
         if (damaged || codeOf(error) === VIEWS_LOST) askForRebuild(world.dataHome)

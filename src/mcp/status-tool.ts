@@ -1,8 +1,8 @@
 /** `status`: what the archive holds, and whether it is up to date. */
 
 import { readStatus } from "../archive/archive-status.ts"
-import { openForReading } from "../archive/open-for-reading.ts"
-import { listSessions, type Session } from "../archive/queries/sessions.ts"
+import { readIfPossible } from "../archive/open-for-reading.ts"
+import { listSessions } from "../archive/queries/sessions.ts"
 import { askForRebuild } from "../job/spawn.ts"
 import { name } from "../restore/quote.ts"
 import { bytes, count } from "../util/text.ts"
@@ -24,7 +24,10 @@ export const statusTool: ServerTool = {
     const { dataHome } = world
     const { totals, behind, database, vault } = readStatus(dataHome)
     if (database.lost) askForRebuild(dataHome)
-    const latest = sessionsOf(dataHome, projectIn(world)).map(({ id, ended, turns, title, firstPrompt }) => ({
+    const project = projectIn(world)
+    // Whatever is wrong with the views is told as a problem.
+    const sessions = readIfPossible(dataHome, (db) => listSessions(db, { project, limit: LATEST })) ?? []
+    const latest = sessions.map(({ id, ended, turns, title, firstPrompt }) => ({
       session: name(id, 80),
       ended: minute(ended),
       turns,
@@ -57,18 +60,4 @@ export const statusTool: ServerTool = {
       structured: { ...figures, problem, note: DATA, latest },
     }
   },
-}
-
-/** Whatever is wrong with the views is told as a problem. */
-function sessionsOf(dataHome: string, project: string): readonly Session[] {
-  try {
-    const db = openForReading(dataHome)
-    try {
-      return listSessions(db, { project, limit: LATEST })
-    } finally {
-      db.close()
-    }
-  } catch {
-    return []
-  }
 }

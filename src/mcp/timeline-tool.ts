@@ -31,17 +31,13 @@ export const timelineTool: ServerTool = {
   },
   readOnly: true,
   run(args, world) {
-    const db = openForReading(world.dataHome)
-    try {
-      const turn = turnMeant(db, args.text("of"), world)
-      const shown = around(db, turn, args.number("around") ?? AROUND).map((one) => shownOf(one, turn.handle))
-      const session = name(turn.session, 80)
-      return {
-        text: [`Session ${session}. ${DATA}`, ...shown.map(lineOf)].join("\n"),
-        structured: { note: DATA, session, turns: shown },
-      }
-    } finally {
-      db.close()
+    using db = openForReading(world.dataHome)
+    const turn = turnMeant(db, args.text("of"), world)
+    const shown = around(db, turn, args.number("around") ?? AROUND).map((one) => shownOf(one, turn.handle))
+    const session = name(turn.session, 80)
+    return {
+      text: [`Session ${session}. ${DATA}`, ...shown.map(lineOf)].join("\n"),
+      structured: { note: DATA, session, turns: shown },
     }
   },
 }
@@ -50,7 +46,7 @@ export const timelineTool: ServerTool = {
 function turnMeant(db: Database, word: string | undefined, world: ServerWorld): Turn {
   const found = word === undefined ? undefined : turnOrSession(db, word)
   if (found?.kind === "turn") return found.turn
-  const session = found?.session.id ?? latestSession(db, projectIn(world), "")
+  const session = found?.session.id ?? latestSession(db, projectIn(world))
   const last = session === undefined ? undefined : turnsOfSession(db, session).at(-1)
   if (last === undefined) throw nothingHere()
   return last

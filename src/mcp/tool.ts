@@ -1,20 +1,10 @@
 /** Defines a tool of the server, and the environment it works in. */
+import type { Paths, Policy } from "../config/load.ts"
 import type { PendingPrompt } from "../restore/gather.ts"
-import type { SecretSettings } from "../secrets/filter.ts"
 import type { Arguments, Property } from "./arguments.ts"
 
 /** The server's environment. */
-export interface ServerWorld {
-  readonly home: string
-  readonly dataHome: string
-  /** The host's configuration folder. What its memory files say is not given back. */
-  readonly claudeDir: string
-  /** The host's own state file. */
-  readonly hostConfig: string
-  /** What must not get into the archive. */
-  readonly secrets: SecretSettings
-  /** Folders whose sessions must not get into the archive. */
-  readonly exclude: readonly string[]
+export interface ServerWorld extends Policy, Pick<Paths, "home" | "dataHome" | "claudeDir" | "hostConfig"> {
   /** Folder of the project in which the host works. */
   readonly folder: string
   /** The host's session that started us, if the host tells us. */

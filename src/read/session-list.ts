@@ -4,7 +4,7 @@ import { type Lineage, lineageOf } from "../archive/queries/lineage.ts"
 import { listSessions, type Session, type SessionFilter } from "../archive/queries/sessions.ts"
 import { type Turn, turnsOfSession } from "./turn.ts"
 
-export interface SessionList {
+interface SessionList {
   readonly sessions: readonly Session[]
   /** Whether there are more than were asked for. */
   readonly more: boolean
@@ -16,7 +16,7 @@ export function sessionList(db: Database, { limit, ...filter }: SessionFilter): 
   return { sessions: found.slice(0, limit), more: found.length > limit }
 }
 
-export interface OpenedSession {
+interface OpenedSession {
   readonly session: Session
   readonly lineage: Lineage
   readonly turns: readonly Turn[]

@@ -57,7 +57,7 @@ export interface TurnMessage {
 }
 
 /** A turn without its messages. */
-export interface TurnHead extends Omit<Turn, "tools" | "prompt" | "answer"> {
+interface TurnHead extends Omit<Turn, "tools" | "prompt" | "answer"> {
   readonly tools: readonly ToolCall[]
   readonly files: readonly TouchedFile[]
   readonly usage: readonly TokenUse[]

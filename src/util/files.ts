@@ -55,7 +55,7 @@ export function readReplaced<T>(file: string, read: (file: string) => T | undefi
 /** Where `replaceSoon` moves the previous file. */
 export const asideOf = (file: string): string => `${file}.old`
 
-/** For acting on files that may be gone, because another process is replacing them or they could not be written. */
+/** For files that may be gone, damaged or not ours to read, because others write them: undefined if they are. */
 export function tryTo<T>(act: () => T): T | undefined {
   try {
     return act()

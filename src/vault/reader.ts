@@ -252,6 +252,10 @@ export class CopyReaders {
     for (const reader of this.#open.values()) reader.close()
     this.#open.clear()
   }
+
+  [Symbol.dispose](): void {
+    this.close()
+  }
 }
 
 /**

@@ -67,7 +67,7 @@ function collecting(wantsJson: boolean, text: string[]): Output {
     wantsJson,
     color: false,
     columns: 80,
-    print: (line) => wantsJson || text.push(`${line}\n`),
+    print: (lines) => wantsJson || text.push(...[lines].flat().map((line) => `${line}\n`)),
     json: (value) => wantsJson && text.push(`${safeJson(value, 2)}\n`),
     event: (value) => wantsJson && text.push(`${safeJson(value)}\n`),
     raw: (bytes) => text.push(Buffer.from(bytes).toString()),

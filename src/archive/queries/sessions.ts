@@ -152,7 +152,7 @@ export function spokenIn(db: Database, session: string): string {
 }
 
 /** The project's session with the latest record, other than `besides`, in which a human said something to the host. */
-export function latestSession(db: Database, project: string, besides: string): string | undefined {
+export function latestSession(db: Database, project: string, besides = ""): string | undefined {
   const row = db
     .query<{ id: string }, [string, string]>(
       `SELECT s.id FROM sessions s JOIN projects p ON p.id = s.project

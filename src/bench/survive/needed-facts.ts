@@ -17,13 +17,17 @@ interface Seen {
   latest: number
 }
 
-export type FactsSeen = Readonly<Record<FactKind, Map<string, Seen>>>
+/** A value for each kind of fact. */
+export type PerKind<T> = Readonly<Record<FactKind, T>>
 
-const none = (): FactsSeen => ({ path: new Map(), command: new Map(), name: new Map(), error: new Map() })
+export const perKind = <T>(value: (kind: FactKind) => T): PerKind<T> =>
+  Object.fromEntries(FACT_KINDS.map((kind) => [kind, value(kind)])) as PerKind<T>
+
+export type FactsSeen = PerKind<Map<string, Seen>>
 
 /** Gathers facts, record by record. */
 export class Memory {
-  readonly seen: FactsSeen = none()
+  readonly seen: FactsSeen = perKind(() => new Map())
   readonly #tools = new Map<string, string>()
   readonly #used: boolean
   #records = 0
@@ -126,37 +130,33 @@ export function windowAfter(records: readonly TranscriptRecord[], from: number, 
   return { records: taken, steps: messages.size, untilEdit }
 }
 
-export type Needed = Readonly<Record<FactKind, readonly string[]>>
+export type Needed = PerKind<readonly string[]>
 
 export function neededAfter(before: FactsSeen, window: Window): Needed {
   const after = new Memory(true)
   for (const record of window.records) after.take(record)
-  const again = (kind: FactKind): string[] =>
-    [...after.seen[kind].keys()].filter((text) => before[kind].has(text))
-  return Object.fromEntries(FACT_KINDS.map((kind) => [kind, again(kind)])) as unknown as Needed
+  return perKind((kind) => [...after.seen[kind].keys()].filter((text) => before[kind].has(text)))
 }
 
-export type Shares = Readonly<Record<FactKind, number | undefined>>
+export type Shares = PerKind<number | undefined>
 
 /** Share of the needed facts of each kind; undefined when none was needed. */
 export function shares(needed: Needed, holds: (kind: FactKind, fact: string) => boolean): Shares {
-  const share = (kind: FactKind): number | undefined => {
+  return perKind((kind) => {
     const facts = needed[kind]
     return facts.length === 0 ? undefined : facts.filter((fact) => holds(kind, fact)).length / facts.length
-  }
-  return Object.fromEntries(FACT_KINDS.map((kind) => [kind, share(kind)])) as unknown as Shares
+  })
 }
 
 /** The needed facts that a text does not contain. */
 export function notHeld(needed: Needed, holds: (kind: FactKind, fact: string) => boolean): Needed {
-  const lacks = (kind: FactKind): string[] => needed[kind].filter((fact) => !holds(kind, fact))
-  return Object.fromEntries(FACT_KINDS.map((kind) => [kind, lacks(kind)])) as unknown as Needed
+  return perKind((kind) => needed[kind].filter((fact) => !holds(kind, fact)))
 }
 
 /** Means over several compactions, for each kind over those where it was needed; `mean` is over the kinds. */
 export function meanShares(all: readonly Shares[]): Shares & { readonly mean: number | undefined } {
-  const kinds = FACT_KINDS.map((kind) => [kind, mean(all.map((one) => one[kind]))] as const)
-  return { ...(Object.fromEntries(kinds) as unknown as Shares), mean: mean(kinds.map(([, share]) => share)) }
+  const kinds = perKind((kind) => mean(all.map((one) => one[kind])))
+  return { ...kinds, mean: mean(Object.values(kinds)) }
 }
 
 export function mean(values: readonly (number | undefined)[]): number | undefined {

@@ -7,7 +7,6 @@ import { preservedText } from "../../restore/receipt.ts"
 import { renderRestore } from "../../restore/render.ts"
 import { stepsOf } from "../../restore/said-during-turns.ts"
 import { holderOf } from "../../restore/summary-holds.ts"
-import { FACT_KINDS, type FactKind } from "../../transcript/facts.ts"
 import type { TranscriptRecord } from "../../transcript/types.ts"
 import { linesIn } from "../../util/byte-lines.ts"
 import { bareLists, byImportance, byRecency, oldTurns, rawTail } from "./baselines.ts"
@@ -15,6 +14,8 @@ import {
   Memory,
   neededAfter,
   notHeld,
+  type PerKind,
+  perKind,
   type Shares,
   shares,
   type Window,
@@ -57,7 +58,7 @@ export interface CompactionResult {
   readonly steps: number
   /** Tool calls until the first that changed a file; undefined when none did. */
   readonly untilEdit: number | undefined
-  readonly needed: Readonly<Record<FactKind, number>>
+  readonly needed: PerKind<number>
   /** In what the host kept: its summary, and messages. */
   readonly summary: Shares
   readonly methods: Readonly<Record<Method, Gain>>
@@ -146,10 +147,7 @@ function compared(moment: Moment, { budget }: SurviveOptions): CompactionResult 
     trigger,
     steps: window.steps,
     untilEdit: window.untilEdit,
-    needed: Object.fromEntries(FACT_KINDS.map((kind) => [kind, needed[kind].length])) as Record<
-      FactKind,
-      number
-    >,
+    needed: perKind((kind) => needed[kind].length),
     summary: shares(needed, inKept),
     methods: Object.fromEntries(METHODS.map((method) => [method, gain(texts[method])])) as Record<
       Method,

@@ -1,6 +1,7 @@
 /** What the vault and the spool hold, read as anyone could: whole files, decompressed, without our own reader. */
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
+import { tryTo } from "../../util/files.ts"
 import { linesOf } from "./growing-session.ts"
 
 /** Copies of one transcript: its current content, and what it was before the host rewrote it. */
@@ -27,18 +28,8 @@ export function allLines({ current, former }: ArchivedCopies): Set<string> {
 }
 
 /** Empty when there is no frame yet, or only part of one. */
-function decompressed(file: string): Uint8Array {
-  try {
-    return Bun.zstdDecompressSync(readFileSync(file))
-  } catch {
-    return new Uint8Array(0)
-  }
-}
+const decompressed = (file: string): Uint8Array =>
+  tryTo(() => Bun.zstdDecompressSync(readFileSync(file))) ?? new Uint8Array(0)
 
-function filesBelow(folder: string): string[] {
-  try {
-    return (readdirSync(folder, { recursive: true }) as string[]).map((name) => join(folder, name))
-  } catch {
-    return []
-  }
-}
+const filesBelow = (folder: string): string[] =>
+  tryTo(() => (readdirSync(folder, { recursive: true }) as string[]).map((name) => join(folder, name))) ?? []

@@ -90,7 +90,7 @@ export const log = damaging("truncated WAL", async (world, dice, session) => {
   rmSync(`${databasePath(world.dataHome)}-shm`, { force: true })
 })
 
-export const missingDatabase = damaging("missingDatabase database", (world) => {
+export const missingDatabase = damaging("missing database", (world) => {
   for (const suffix of ["", "-wal", "-shm"]) rmSync(databasePath(world.dataHome) + suffix, { force: true })
 })
 

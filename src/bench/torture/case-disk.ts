@@ -42,23 +42,28 @@ async function begun(world: World): Promise<GrowingSession[]> {
   return [...sessions, world.session()]
 }
 
-/** The host deletes a transcript before it could move over, so only the spool has it. */
-function deleteOne(sessions: readonly GrowingSession[]): void {
+/** An outage that begins with `obstruct`, and in which the host deletes a transcript: then only the spool has it. */
+async function outageBy(
+  obstruct: () => Disposable | undefined,
+  world: World,
+  dice: Dice,
+  scale: Scale,
+): Promise<string | undefined> {
+  const sessions = await begun(world)
+  await world.recover()
+  using obstacle = obstruct()
+  if (obstacle === undefined) return MOUNTS_REFUSED
+  await outage(world, dice, scale, sessions)
   rmSync(sessions[0]!.path)
   sessions[0]!.generation++
+  return undefined
 }
 
 export const full: TortureCase = {
   name: "disk full",
   async run(world, dice, scale) {
     if (!world.keep(smallDisk(world.disk, SMALL))) return MOUNTS_REFUSED
-    const sessions = await begun(world)
-    await world.recover()
-    const ballast = fillDisk(world.disk)
-    await outage(world, dice, scale, sessions)
-    deleteOne(sessions)
-    ballast[Symbol.dispose]()
-    return undefined
+    return outageBy(() => fillDisk(world.disk), world, dice, scale)
   },
 }
 
@@ -93,26 +98,13 @@ export const refused: TortureCase = {
     // The state folder is affected too, so only the temporary one is left.
     world.set("XDG_STATE_HOME", join(world.disk, "state"))
     if (!world.keep(smallDisk(world.disk, SMALL))) return MOUNTS_REFUSED
-    const sessions = await begun(world)
-    await world.recover()
-    const frozen = readOnly(world.disk)
-    if (frozen === undefined) return MOUNTS_REFUSED
-    await outage(world, dice, scale, sessions)
-    deleteOne(sessions)
-    frozen[Symbol.dispose]()
-    return undefined
+    return outageBy(() => readOnly(world.disk), world, dice, scale)
   },
 }
 
 export const blocked: TortureCase = {
   name: "a file in the data folder's place",
-  async run(world, dice, scale) {
-    const sessions = await begun(world)
-    await world.recover()
-    using _file = inTheWay(world.dataHome)
-    await outage(world, dice, scale, sessions)
-    deleteOne(sessions)
-  },
+  run: (world, dice, scale) => outageBy(() => inTheWay(world.dataHome), world, dice, scale),
 }
 
 export const limited: TortureCase = {

@@ -2,17 +2,18 @@
 import { readdirSync, statSync, utimesSync } from "node:fs"
 import { join } from "node:path"
 import { captureTranscript } from "../../archive/capture-transcript.ts"
+import { tryTo } from "../../util/files.ts"
 import type { TortureCase } from "./torture-report.ts"
 import type { World } from "./torture-world.ts"
 
 const DAY = 86_400_000
 
 /**
- * The clockGoingBack cannot be set here. Instead, what hooks left is dated in the future: the files' time stamps, and those
+ * The clock cannot be set here. Instead, what hooks left is dated in the future: the files' time stamps, and those
  * inside them.
  */
 export const clockGoingBack: TortureCase = {
-  name: "clockGoingBack going back",
+  name: "clock going back",
   async run(world, dice, { rounds }) {
     const sessions = [world.session().grow(2), world.session().grow(2)]
     for (let n = 0; n < rounds; n++) {
@@ -34,11 +35,9 @@ export const clockGoingBack: TortureCase = {
 function intoTheFuture({ root }: World): void {
   const future = (Date.now() + 30 * DAY) / 1000
   for (const name of readdirSync(root, { recursive: true }) as string[]) {
-    try {
-      if (statSync(join(root, name)).isFile()) utimesSync(join(root, name), future, future)
-    } catch {
-      // A job has removed it in the meantime.
-    }
+    const file = join(root, name)
+    // A job may have removed it in the meantime.
+    tryTo(() => statSync(file).isFile() && utimesSync(file, future, future))
   }
 }
 

@@ -59,22 +59,18 @@ function repeatedLines({ current, former }: ArchivedCopies): number {
 function viewsOf(world: World): Map<string, Map<string, number>> {
   const found = new Map<string, Map<string, number>>()
   try {
-    const db = openDatabase(world.dataHome, { wait: 5000, readonly: true })
-    try {
-      const rows = db
-        .query<{ session: string; prompt: string }, []>(
-          "SELECT session, prompt FROM turns WHERE via NOT IN ('none', 'brief')",
-        )
-        .all()
-      for (const { session, prompt } of rows) {
-        const prompts = found.get(session) ?? new Map<string, number>()
-        found.set(session, prompts.set(prompt, (prompts.get(prompt) ?? 0) + 1))
-      }
-      const check = db.query<{ integrity_check: string }, []>("PRAGMA integrity_check(1)").get()
-      if (check?.integrity_check !== "ok") world.isFalse(`the database is damaged: ${check?.integrity_check}`)
-    } finally {
-      db.close()
+    using db = openDatabase(world.dataHome, { wait: 5000, readonly: true })
+    const rows = db
+      .query<{ session: string; prompt: string }, []>(
+        "SELECT session, prompt FROM turns WHERE via NOT IN ('none', 'brief')",
+      )
+      .all()
+    for (const { session, prompt } of rows) {
+      const prompts = found.get(session) ?? new Map<string, number>()
+      found.set(session, prompts.set(prompt, (prompts.get(prompt) ?? 0) + 1))
     }
+    const check = db.query<{ integrity_check: string }, []>("PRAGMA integrity_check(1)").get()
+    if (check?.integrity_check !== "ok") world.isFalse(`the database is damaged: ${check?.integrity_check}`)
   } catch (error) {
     world.problems.push(`the views cannot be read: ${error instanceof Error ? error.message : String(error)}`)
   }

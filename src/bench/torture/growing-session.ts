@@ -4,6 +4,7 @@ import { dirname } from "node:path"
 import { HostTranscript } from "../../fake-host/transcript.ts"
 import { endOfLines } from "../../util/byte-lines.ts"
 import { isMissing } from "../../util/errors.ts"
+import { tryTo } from "../../util/files.ts"
 
 export class GrowingSession {
   readonly id: string
@@ -61,16 +62,7 @@ export function promptsAmong(lines: Iterable<string>): string[] {
   const prompts: string[] = []
   for (const line of lines) {
     const found = /"content":"(prompt \d+ of [\w-]+ 語)"/.exec(line)?.[1]
-    if (found !== undefined && isJson(line)) prompts.push(found)
+    if (found !== undefined && tryTo(() => JSON.parse(line)) !== undefined) prompts.push(found)
   }
   return prompts
-}
-
-function isJson(line: string): boolean {
-  try {
-    JSON.parse(line)
-    return true
-  } catch {
-    return false
-  }
 }

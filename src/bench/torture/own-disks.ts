@@ -1,5 +1,5 @@
 /**
- * Disks of our own: small ones that fillDisk up, and folders that cannot be written, in a private mount namespace. No one
+ * Disks of our own: small ones that fill up, and folders that cannot be written, in a private mount namespace. No one
  * else sees what is mounted in it, its mounts disappear when its last process ends, for whatever reason, and it also lets
  * users other than root mount.
  */

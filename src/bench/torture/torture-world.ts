@@ -2,7 +2,8 @@
 import { mkdirSync, readdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { isolatedEnvironment } from "../../config/load.ts"
-import { type HookName, hookPayload } from "../../fake-host/payload.ts"
+import { contextIn, type HookName, hookPayload } from "../../fake-host/payload.ts"
+import { tryTo } from "../../util/files.ts"
 import { killAll, processesIn } from "../../util/processes.ts"
 import type { Dice } from "../seeded-random.ts"
 import { allLines, archivedLines } from "./archived-lines.ts"
@@ -190,13 +191,9 @@ export class World {
 
   /** Whether the job has requests, or copies are not in the views yet. */
   #waiting(): boolean {
-    return ["requests", "pending"].some((name) => {
-      try {
-        return readdirSync(join(this.dataHome, name)).length > 0
-      } catch {
-        return false
-      }
-    })
+    return ["requests", "pending"].some(
+      (name) => (tryTo(() => readdirSync(join(this.dataHome, name))) ?? []).length > 0,
+    )
   }
 
   async #call(args: readonly string[], stdin: string, options: CallOptions): Promise<Ended> {
@@ -233,20 +230,10 @@ export class World {
   #checkClaims(event: HookName, session: GrowingSession, stdout: string): void {
     if (stdout === "") return
     if (SILENT.includes(event)) this.isFalse(`${event} printed ${JSON.stringify(stdout)}`)
-    else if (event !== "pre-compact" && !isContext(stdout)) this.isFalse(`${event} printed no valid reply`)
+    else if (event !== "pre-compact" && contextIn(stdout) === undefined)
+      this.isFalse(`${event} printed no valid reply`)
     const claimed = Number(/\b(\d+) turns? (?:of this session|archived byte for byte)/.exec(stdout)?.[1] ?? 0)
     const held = promptsAmong(allLines(archivedLines(this.dataHome, session.id))).length
     if (claimed > held) this.isFalse(`${event} said that ${claimed} turns are archived; there are ${held}`)
-  }
-}
-
-function isContext(stdout: string): boolean {
-  try {
-    const { hookSpecificOutput } = JSON.parse(stdout) as {
-      hookSpecificOutput?: { additionalContext?: unknown }
-    }
-    return typeof hookSpecificOutput?.additionalContext === "string"
-  } catch {
-    return false
   }
 }

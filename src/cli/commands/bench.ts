@@ -6,7 +6,7 @@ import { CtxError, EXIT, usageError } from "../../util/errors.ts"
 import { positive } from "../args.ts"
 import { benchSurvive } from "../bench-survive.ts"
 import { benchTorture } from "../bench-torture.ts"
-import type { Command } from "../command.ts"
+import { type Command, flag, option } from "../command.ts"
 
 export default {
   meta: {
@@ -23,33 +23,15 @@ export default {
         "torture: kills, full disks, damaged files, and what was lost; " +
         "survive: what was needed again after each of your compactions, and how much of it a restore gives back",
     },
-    data: {
-      type: "string",
-      valueHint: "DIR",
-      description: "survive: these transcripts, not the vault's",
-    },
-    quick: {
-      type: "boolean",
-      description: "hooks: 1 and 15 MB, an empty archive; torture: fewer runs. Under a minute",
-    },
-    rounds: { type: "string", valueHint: "N", description: "hooks: measured calls per case" },
-    seed: { type: "string", valueHint: "N", description: "torture: choose other moments (1)" },
-    only: { type: "string", valueHint: "CASE", description: "torture: only cases with this in their name" },
-    enclosed: {
-      type: "boolean",
-      description: "torture: mount file systems here, not in a namespace of their own",
-    },
-    session: { type: "string", valueHint: "ID", description: "survive: this session's compactions only" },
-    budget: {
-      type: "string",
-      valueHint: "N",
-      description: "survive: characters of a restore (restore.budget)",
-    },
-    window: {
-      type: "string",
-      valueHint: "N",
-      description: "survive: steps of the model to look at (30)",
-    },
+    data: option("survive: these transcripts, not the vault's", "DIR"),
+    quick: flag("hooks: 1 and 15 MB, an empty archive; torture: fewer runs. Under a minute"),
+    rounds: option("hooks: measured calls per case", "N"),
+    seed: option("torture: choose other moments (1)", "N"),
+    only: option("torture: only cases with this in their name", "CASE"),
+    enclosed: flag("torture: mount file systems here, not in a namespace of their own"),
+    session: option("survive: this session's compactions only", "ID"),
+    budget: option("survive: characters of a restore (restore.budget)", "N"),
+    window: option("survive: steps of the model to look at (30)", "N"),
   },
   async run(context) {
     const { args, out, env } = context
@@ -73,7 +55,7 @@ export default {
       environment,
       onProgress: out.progress,
     })
-    for (const line of renderReport(report)) out.print(line)
+    out.print(renderReport(report))
     out.json(report)
     return report.verdicts.every(({ met }) => met) ? EXIT.ok : EXIT.failed
   },

@@ -1,12 +1,11 @@
 /** `ctxbridge blame`: the turns that touched a file, and their purpose. */
-
 import { typedPath } from "../../search/narrowing.ts"
 import { type Touch, touchesOf } from "../../search/topic-files.ts"
 import { oneLine } from "../../util/text.ts"
 import { answerTopic, topicArgs } from "../answer-topic.ts"
-import type { Command } from "../command.ts"
+import { type Command, flag } from "../command.ts"
 import type { Screen } from "../screen.ts"
-import { indented } from "../style.ts"
+import { dotted, indented } from "../style.ts"
 import { wholePath } from "../text-block.ts"
 import { ago } from "../times.ts"
 
@@ -16,7 +15,7 @@ export default {
   meta: { name: "blame", description: "List the turns that changed a file, and what they were for" },
   args: {
     ...topicArgs("path", "The file's path, or the end of it; src/ or *.ts for several", LIMIT),
-    reads: { type: "boolean", description: "Also those that only read it" },
+    reads: flag("Also those that only read it"),
   },
   run(context) {
     const { args, env } = context
@@ -34,9 +33,9 @@ function render(
   { handle, ops, path, time, prompt, answer, takenBack }: Touch,
   { style, columns, now }: Screen,
 ): string[] {
-  const figures = [ago(time, now), ...(takenBack ? ["taken back"] : []), ops.join(", "), wholePath(path)]
+  const figures = dotted(ago(time, now), takenBack && "taken back", ops.join(", "), wholePath(path))
   return [
-    `${style.bold(handle)}  ${style.dim(figures.join(" · "))}`,
+    `${style.bold(handle)}  ${style.dim(figures)}`,
     indented(oneLine(prompt), columns),
     ...(answer === "" ? [] : [style.dim(indented(oneLine(answer), columns))]),
   ]

@@ -2,13 +2,13 @@
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { bytes, count } from "../../util/text.ts"
 import { type CompactReport, compactVault } from "../../vault/compact-vault.ts"
-import type { Command } from "../command.ts"
+import { type Command, flag } from "../command.ts"
 import { safe } from "../style.ts"
 
 export default {
   meta: { name: "compact", description: "Merge the vault's small frames to save space" },
   args: {
-    "dry-run": { type: "boolean", description: "Show what would be merged; write nothing" },
+    "dry-run": flag("Show what would be merged; write nothing"),
   },
   run({ args, env, out }) {
     const report = compactVault(env.dataHome, {
@@ -18,7 +18,7 @@ export default {
     if (report === undefined) {
       throw new CtxError("busy", "another process is merging", { hint: "try again when it is done" })
     }
-    for (const line of render(report)) out.print(line)
+    out.print(render(report))
     out.json(report)
     return report.ok ? EXIT.ok : EXIT.failed
   },

@@ -45,7 +45,7 @@ export default {
     out.json({ file: env.configFile, options, problems, brokenFiles: env.broken, unused })
     const head = ["key", "value", "from", "allowed", "environment"].map((title) => ({ title }))
     const rows = options.map((o) => [o.key, String(o.value), o.origin, o.allowed, o.env.join(" ")])
-    for (const line of renderTable(head, rows, out.columns, createStyle(out.color))) out.print(line)
+    out.print(renderTable(head, rows, out.columns, createStyle(out.color)))
     out.print(`\nUser's file: ${env.configFile}`)
     for (const problem of problems) out.print(`Ignored: ${told(problem)}`)
     for (const broken of env.broken) out.print(`Cannot be read: ${safe(broken)}`)

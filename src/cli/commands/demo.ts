@@ -5,7 +5,7 @@ import { EXIT } from "../../util/errors.ts"
 import { shellWord } from "../../util/shell-quote.ts"
 import { newFolder, type TemporaryFolder, temporaryFolder } from "../../util/temporary.ts"
 import { bytes, count } from "../../util/text.ts"
-import type { Command } from "../command.ts"
+import { type Command, flag } from "../command.ts"
 import { createStyle, type Style, safe } from "../style.ts"
 
 export default {
@@ -13,13 +13,13 @@ export default {
     name: "demo",
     description: "Play a synthetic session through the real hooks and show what comes back",
   },
-  args: { keep: { type: "boolean", description: "Keep the demo's folder, and say where it is" } },
+  args: { keep: flag("Keep the demo's folder, and say where it is") },
   async run({ args, out }) {
     const keep = args["keep"] === true
     using temporary = keep ? kept() : temporaryFolder("demo")
     const folder = temporary.path
     const report = await runDemo(folder)
-    for (const line of render(report, createStyle(out.color))) out.print(line)
+    out.print(render(report, createStyle(out.color)))
     if (keep) out.print(`Kept: ${folder}\nLook around: ${lookAround(folder)}`)
     out.json({ ...report, folder: keep ? folder : null })
     return report.ok ? EXIT.ok : EXIT.failed

@@ -2,12 +2,12 @@
 import { version } from "../../../package.json"
 import { spoolStatus } from "../../archive/spool.ts"
 import { variablesSet } from "../../config/load.ts"
-import { examine } from "../../doctor/examine.ts"
-import type { SpoolCount } from "../../doctor/finding.ts"
+import { type Examination, examine } from "../../doctor/examine.ts"
+import type { Finding, SpoolCount, State } from "../../doctor/finding.ts"
 import { EXIT } from "../../util/errors.ts"
-import type { Command, Environment } from "../command.ts"
-import { renderExamination } from "../render-doctor.ts"
-import { createStyle } from "../style.ts"
+import { count } from "../../util/text.ts"
+import { type Command, type Environment, flag } from "../command.ts"
+import { createStyle, type Style, safe } from "../style.ts"
 
 export default {
   meta: {
@@ -16,9 +16,9 @@ export default {
     badOptions: "own",
   },
   args: {
-    fix: { type: "boolean", description: "Repair what can be repaired without asking" },
-    "dry-run": { type: "boolean", description: "With --fix: show what would be repaired" },
-    deep: { type: "boolean", description: "Check every byte of the vault and the database" },
+    fix: flag("Repair what can be repaired without asking"),
+    "dry-run": flag("With --fix: show what would be repaired"),
+    deep: flag("Check every byte of the vault and the database"),
   },
   async run({ args, env, out }) {
     const dryRun = args["dry-run"] === true
@@ -32,9 +32,7 @@ export default {
       progress: out.progress,
     }
     const examination = await examine(patient, { fix: args["fix"] === true, dryRun })
-    for (const line of renderExamination(examination, dryRun, createStyle(out.color))) {
-      out.print(line)
-    }
+    out.print(renderExamination(examination, dryRun, createStyle(out.color)))
     const { ok, findings, repairs } = examination
     out.json({
       ok,
@@ -52,4 +50,50 @@ function spoolCount(env: Environment): SpoolCount {
     files: places.reduce((sum, { transcripts }) => sum + transcripts, 0),
     bytes: places.reduce((sum, place) => sum + place.bytes, 0),
   }
+}
+
+const NAMES = 10
+
+function renderExamination({ findings, repairs }: Examination, dryRun: boolean, style: Style): string[] {
+  const lines = repairs.map(({ what, error }) => {
+    if (error !== undefined) return style.red(safe(`not repaired: ${what}: ${error}`))
+    return safe(dryRun ? `would ${what}` : `repaired: ${what}`)
+  })
+  if (lines.length > 0) lines.push("")
+  for (const one of findings) lines.push(...findingLines(one, style))
+  return [...lines, "", verdict(findings, repairs.length > 0 && !dryRun, style)]
+}
+
+function findingLines(one: Finding, style: Style): string[] {
+  const { check, state, text, hint, details, repair } = one
+  const lines = [`${mark(state, style)}  ${check.padEnd(NAMES)}  ${safe(text)}`]
+  const indent = " ".repeat("skip".length + 2 + NAMES + 2)
+  lines.push(...details.map((detail) => style.dim(`${indent}${safe(detail)}`)))
+  if (hint !== undefined) lines.push(`${indent}${safe(hint)}`)
+  if (repair !== undefined) lines.push(`${indent}--fix would ${safe(repair.what)}`)
+  return lines
+}
+
+function mark(state: State, style: Style): string {
+  switch (state) {
+    case "ok":
+      return style.green("ok  ")
+    case "warn":
+      return style.bold("warn")
+    case "fail":
+      return style.red("fail")
+    case "skipped":
+      return style.dim("skip")
+  }
+}
+
+function verdict(findings: readonly Finding[], repaired: boolean, style: Style): string {
+  const n = (state: State): number => findings.filter((one) => one.state === state).length
+  const fixable = findings.some(({ repair }) => repair !== undefined)
+  const more = fixable && !repaired ? "; --fix repairs what can be repaired" : ""
+  const warnings = n("warn") > 0 ? count(n("warn"), "warning") : ""
+  if (n("fail") > 0) {
+    return style.red([`${n("fail")} failed`, warnings].filter((text) => text !== "").join(", ") + more)
+  }
+  return warnings === "" ? style.green("All is well.") : `Nothing failed; ${warnings}${more}`
 }

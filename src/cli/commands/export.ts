@@ -11,7 +11,7 @@ import { sessionMarkdown, turnMarkdown } from "../../export/session-markdown.ts"
 import { usageError } from "../../util/errors.ts"
 import { bytes } from "../../util/text.ts"
 import { stringArg } from "../args.ts"
-import type { Command, Context } from "../command.ts"
+import { type Command, type Context, flag, option } from "../command.ts"
 import { isTerminal } from "../output.ts"
 import { safe } from "../style.ts"
 
@@ -25,21 +25,13 @@ export default {
   meta: { name: "export", description: "Export a session or a turn from the archive" },
   args: {
     what: { type: "positional", required: true, description: "A session's id or a turn's handle" },
-    raw: { type: "boolean", description: "The transcript as the host wrote it, byte for byte" },
-    md: { type: "boolean", description: "Readable Markdown (the default)" },
-    jsonl: {
-      type: "boolean",
-      description: "One JSON object per line: session, turns, messages (docs/export.md)",
-    },
-    agents: { type: "boolean", description: "Add the session's subagents" },
-    agent: { type: "string", description: "Only this subagent", valueHint: "ID" },
-    output: {
-      type: "string",
-      alias: "o",
-      description: "Write to this file, not to stdout (-)",
-      valueHint: "FILE",
-    },
-    force: { type: "boolean", description: "Replace an existing file" },
+    raw: flag("The transcript as the host wrote it, byte for byte"),
+    md: flag("Readable Markdown (the default)"),
+    jsonl: flag("One JSON object per line: session, turns, messages (docs/export.md)"),
+    agents: flag("Add the session's subagents"),
+    agent: option("Only this subagent", "ID"),
+    output: option("Write to this file, not to stdout (-)", "FILE", "o"),
+    force: flag("Replace an existing file"),
   },
   run(context) {
     const { args, env, out } = context
@@ -50,22 +42,18 @@ export default {
     if (out.wantsJson && target === undefined) {
       throw usageError("--json reports on a file that was written", "add --output FILE, or use --jsonl")
     }
-    const db = openForReading(env.dataHome)
-    try {
-      const agents = { all: args["agents"] === true, only: stringArg(args, "agent") }
-      const isShown = target === undefined && isTerminal()
-      const pieces = exported(db, context, format, select(db, String(args["what"]), agents), isShown)
-      if (target === undefined) {
-        for (const piece of pieces) out.raw(piece)
-        return
-      }
-      const file = resolve(env.cwd, target)
-      const size = writeExport(file, pieces, args["force"] === true)
-      out.print(`${bytes(size)} written to ${safe(file)}`)
-      out.json({ file, format, bytes: size })
-    } finally {
-      db.close()
+    using db = openForReading(env.dataHome)
+    const agents = { all: args["agents"] === true, only: stringArg(args, "agent") }
+    const isShown = target === undefined && isTerminal()
+    const pieces = exported(db, context, format, select(db, String(args["what"]), agents), isShown)
+    if (target === undefined) {
+      for (const piece of pieces) out.raw(piece)
+      return
     }
+    const file = resolve(env.cwd, target)
+    const size = writeExport(file, pieces, args["force"] === true)
+    out.print(`${bytes(size)} written to ${safe(file)}`)
+    out.json({ file, format, bytes: size })
   },
 } satisfies Command
 

@@ -1,12 +1,11 @@
 /** `ctxbridge files`: the files related to a topic. */
-
 import { rankedTurns } from "../../search/search-turns.ts"
 import { filesAbout, type TopicFile } from "../../search/topic-files.ts"
 import { count } from "../../util/text.ts"
 import { answerTopic, topicArgs } from "../answer-topic.ts"
 import type { Command } from "../command.ts"
 import type { Screen } from "../screen.ts"
-import { indented } from "../style.ts"
+import { dotted, indented } from "../style.ts"
 import { wholePath } from "../text-block.ts"
 import { ago } from "../times.ts"
 
@@ -34,11 +33,7 @@ function render(
   { path, ops, turns, handle, time, takenBack }: TopicFile,
   { style, columns, now }: Screen,
 ): string[] {
-  const figures = [
-    `${ops.join(", ")} in ${count(turns, "turn")}`,
-    handle,
-    ago(time, now),
-    ...(takenBack ? ["taken back"] : []),
-  ]
-  return [style.bold(wholePath(path)), style.dim(indented(figures.join(" · "), columns))]
+  const done = `${ops.join(", ")} in ${count(turns, "turn")}`
+  const figures = dotted(done, handle, ago(time, now), takenBack && "taken back")
+  return [style.bold(wholePath(path)), style.dim(indented(figures, columns))]
 }

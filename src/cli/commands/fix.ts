@@ -7,7 +7,7 @@ import { oneLine } from "../../util/text.ts"
 import { answerTopic, topicArgs } from "../answer-topic.ts"
 import type { Command } from "../command.ts"
 import type { Screen } from "../screen.ts"
-import { indented } from "../style.ts"
+import { dotted, indented } from "../style.ts"
 import { block } from "../text-block.ts"
 import { ago } from "../times.ts"
 
@@ -51,7 +51,7 @@ function render(fix: Fix, { style, columns, now }: Screen, n: number): string[] 
   const { handle, time, tool, target, error, steps, solvedIn, solutionTakenBack, answer } = fix
   const lines = (shown: string, most: number, lead = "  ") =>
     block(shown, { lead, indent: "  ", most, handle })
-  const lead = [ago(time, now), ...(fix.takenBack ? ["taken back"] : []), `${tool}: `].join(" · ")
+  const lead = dotted(ago(time, now), fix.takenBack && "taken back", `${tool}: `)
   const [head = "", ...more] = lines(target, LINES, lead)
   return [
     ...(n > 0 ? [""] : []),

@@ -1,9 +1,7 @@
-/** `ctxbridge forget`: removes sessions, projects or a text from the archive, and keeps them out. */
-import { existsSync, realpathSync } from "node:fs"
 import { resolve } from "node:path"
 import type { Database } from "../../archive/database.ts"
 import { openForReading } from "../../archive/open-for-reading.ts"
-import { folderOf, projectOf } from "../../archive/project.ts"
+import { folderOf } from "../../archive/project.ts"
 import { lineageOf } from "../../archive/queries/lineage.ts"
 import { sessionsOfProject } from "../../archive/queries/sessions.ts"
 import { spoolStatus } from "../../archive/spool.ts"
@@ -17,8 +15,9 @@ import { CtxError, EXIT, messageOf, usageError } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
 import { listTombstones, ownerOf, removeTombstone, type Tombstone } from "../../vault/tombstones.ts"
 import { stringArg } from "../args.ts"
-import type { Command, Context } from "../command.ts"
+import { type Command, type Context, flag, option } from "../command.ts"
 import { confirmed, YES_ARG } from "../confirm.ts"
+import { projectAt } from "../project-wanted.ts"
 import { renderFound, renderLeaving, renderTombstones } from "../render-forget.ts"
 import { safe } from "../style.ts"
 
@@ -32,11 +31,11 @@ export default {
       type: "positional",
       description: "A session's id (at least four letters), or a project's folder: /path, ./path or .",
     },
-    match: { type: "string", description: "Only this text, wherever it occurs", valueHint: "TEXT" },
-    regex: { type: "boolean", description: "The text is a JavaScript regular expression" },
-    list: { type: "boolean", description: "Show what has been forgotten" },
-    undo: { type: "string", description: "Let this session be archived again", valueHint: "SESSION" },
-    "dry-run": { type: "boolean", description: "Show what would be removed; write nothing" },
+    match: option("Only this text, wherever it occurs", "TEXT"),
+    regex: flag("The text is a JavaScript regular expression"),
+    list: flag("Show what has been forgotten"),
+    undo: option("Let this session be archived again", "SESSION"),
+    "dry-run": flag("Show what would be removed; write nothing"),
     ...YES_ARG,
   },
   run(context) {
@@ -72,7 +71,7 @@ export function finishFormer({ args, env, out }: Context): void {
 function list({ env, out }: Context): void {
   const tombstones = listTombstones(env.dataHome)
   const left = unfinished(env.dataHome)
-  for (const line of renderTombstones(tombstones, Date.now())) out.print(line)
+  out.print(renderTombstones(tombstones, Date.now()))
   if (left.length > 0) {
     out.print(`Not everything of ${count(left.length, "session")} is gone yet: run forget or purge again`)
   }
@@ -114,26 +113,24 @@ function undo({ env, out, args }: Context, word: string): void {
 }
 
 function forgetSessions(context: Context, word: string): number | undefined {
-  const { args, env, out } = context
-  const { dataHome } = env
-  const dryRun = args["dry-run"] === true
+  const { cwd, dataHome } = context.env
   const wanted = withViews(dataHome, (db) => {
-    const sessions = sessionsMeant(db, env.cwd, word, dataHome)
+    const sessions = sessionsMeant(db, cwd, word, dataHome)
     return { sessions, heirs: heirsOf(db, sessions) }
   })
   const list = leaving(dataHome, wanted.sessions)
-  return leave(context, list, dryRun, wanted.heirs, out)
+  return leave(context, list, wanted.heirs)
 }
 
 /** The common part of `forget` and `purge`, once the sessions are known. */
 export function leave(
   context: Context,
   list: readonly Leaving[],
-  dryRun: boolean,
   heirs: readonly string[],
-  out: Context["out"],
 ): number | undefined {
+  const { args, out } = context
   const { dataHome } = context.env
+  const dryRun = args["dry-run"] === true
   const search = carriedSearch(dataHome, list)
   const { told, failed } = search.find(Date.now())
   const found = { dryRun, sessions: list, forkedFrom: heirs, told, failed }
@@ -153,7 +150,7 @@ export function leave(
     })
     out.json({ ...found, deleted: done.deleted, views: done.views })
   } else out.json({ ...found, deleted: [], views: null })
-  for (const line of renderLeaving(list, { dryRun, heirs, told, failed })) out.print(line)
+  out.print(renderLeaving(list, { dryRun, heirs, told, failed }))
   return failed.length === 0 ? undefined : EXIT.failed
 }
 
@@ -161,22 +158,16 @@ export function leave(
 const carriedSearch = (dataHome: string, list: readonly Leaving[]): CarriedSearch =>
   new CarriedSearch(
     dataHome,
-    withViews(dataHome, (db) =>
-      namesOf(
-        db,
-        list.map(({ session }) => session),
-      ),
-    ),
+    withViews(dataHome, (db) => namesOf(db, sessionsIn(list))),
     new Set(list.flatMap(({ copies }) => copies)),
   )
 
-function withViews<T>(dataHome: string, work: (db: Database) => T): T {
-  const db = openForReading(dataHome)
-  try {
-    return work(db)
-  } finally {
-    db.close()
-  }
+const sessionsIn = (list: readonly Leaving[]): string[] => list.map(({ session }) => session)
+
+/** Closes the views before anything is removed from them. */
+export function withViews<T>(dataHome: string, work: (db: Database) => T): T {
+  using db = openForReading(dataHome)
+  return work(db)
 }
 
 /** Session ids; a subagent's only if it was named itself. */
@@ -186,7 +177,7 @@ function sessionsMeant(db: Database, cwd: string, word: string, dataHome: string
     return [forgotten?.session ?? findSessionByName(db, word).id]
   }
   const folder = resolve(cwd, word)
-  const project = projectOf(existsSync(folder) ? realpathSync(folder) : folder)
+  const project = projectAt(folder)
   // If the repository is gone, its git dir can no longer be determined from its folder.
   const ids = sessionsOfProject(db, project, `${folder}/.git`)
   if (ids.length > 0) return ids
@@ -256,7 +247,7 @@ function forgetText(context: Context, what: string | undefined, finder: LineFind
     })
     failed = [...failed, ...done.failed]
   }
-  for (const line of renderFound({ ...found, failed }, dryRun)) out.print(line)
+  out.print(renderFound({ ...found, failed }, dryRun))
   const { copies, places, lines, onDisk } = found
   out.json({ ok: failed.length === 0, dryRun, places, lines, onDisk, copies, failed })
   return failed.length === 0 ? EXIT.ok : EXIT.failed

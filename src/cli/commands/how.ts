@@ -7,7 +7,7 @@ import { count } from "../../util/text.ts"
 import { answerTopic, topicArgs } from "../answer-topic.ts"
 import type { Command } from "../command.ts"
 import type { Screen } from "../screen.ts"
-import { indented } from "../style.ts"
+import { dotted, indented } from "../style.ts"
 import { block } from "../text-block.ts"
 import { ago } from "../times.ts"
 
@@ -38,16 +38,16 @@ export default {
 
 function render(one: CommandRun, { style, columns, now }: Screen): string[] {
   const { command, runs, handle, time } = one
-  const figures = [
+  const figures = dotted(
     ending(one),
     count(runs, "run"),
     handle,
     ago(time, now),
-    ...(one.takenBack ? ["taken back"] : []),
-  ]
+    one.takenBack && "taken back",
+  )
   return [
     ...block(command, { lead: "$ ", indent: "  ", most: LINES, handle }).map(style.bold),
-    style.dim(indented(figures.join(" · "), columns)),
+    style.dim(indented(figures, columns)),
   ]
 }
 

@@ -12,12 +12,21 @@ import { CtxError, EXIT } from "../../util/errors.ts"
 import { tryTo } from "../../util/files.ts"
 import { bytes, count } from "../../util/text.ts"
 import { words } from "../args.ts"
-import type { Command, Environment } from "../command.ts"
-import { type FilesToImport, importEvents } from "../import-events.ts"
+import { type Command, type Environment, flag } from "../command.ts"
 import { safe } from "../style.ts"
 import { transcriptsNamed } from "../transcripts-named.ts"
 
 const MOST_ERRORS = 20
+/** Minimum ms between two events of progress. */
+const EVERY = 500
+
+interface FilesToImport {
+  readonly transcripts: readonly string[]
+  /** Other tools' archives named on the command line. */
+  readonly archives: readonly string[]
+  /** Links found in folders, which are not followed. */
+  readonly links: readonly string[]
+}
 
 export default {
   meta: { name: "import", description: "Archive the transcripts that already exist" },
@@ -29,9 +38,9 @@ export default {
         "Transcripts, folders, or archives of claude-flow, claude-mem and leafhill; by default all of Claude Code's transcripts",
       valueHint: "PATH…",
     },
-    check: { type: "boolean", description: "Compare every archived byte first; archive again what differs" },
-    quiet: { type: "boolean", alias: "q", description: "Print only what failed; no progress" },
-    "dry-run": { type: "boolean", description: "Show what would be archived; write nothing" },
+    check: flag("Compare every archived byte first; archive again what differs"),
+    quiet: flag("Print only what failed; no progress", "q"),
+    "dry-run": flag("Show what would be archived; write nothing"),
   },
   run({ args, env, out }) {
     const quiet = args["quiet"] === true
@@ -40,28 +49,35 @@ export default {
     if (!dryRun) refuseUnwritable(env.dataHome)
     // Never imported unasked: they are not ours, and nobody vouches for their content.
     const found = words(args).length > 0 ? [] : archivesInPlace(env)
-    const events = importEvents(out)
-    events.start(
-      named,
-      [...named.transcripts, ...named.archives].reduce((sum, path) => sum + sizeOf(path), 0),
+    const { transcripts, archives, links } = named
+    const paths = [...transcripts, ...archives]
+    // --json prints events, which docs/import.md describes.
+    out.event({
+      event: "start",
+      files: paths.length,
+      transcripts: transcripts.length,
+      archives: archives.length,
+      totalBytes: paths.reduce((sum, path) => sum + sizeOf(path), 0),
       dryRun,
-    )
-    const report = importTranscripts(env, named.transcripts, {
+    })
+    let told = performance.now()
+    const report = importTranscripts(env, transcripts, {
       dryRun,
       check: args["check"] === true,
-      archives: named.archives,
+      archives,
       mayStartChild: true,
-      onFile: events.file,
+      onFile: (file) => out.event({ event: "file", ...file }),
       onProgress: (done, total) => {
         if (!quiet) out.progress("archiving", done, total)
-        events.progress(done, total)
+        if (performance.now() - told < EVERY) return
+        told = performance.now()
+        out.event({ event: "progress", doneBytes: done, totalBytes: total })
       },
     })
-    const { links } = named
-    const noun = named.archives.length === 0 ? "transcript" : "file"
-    const told = [...render(report, noun), ...leftLinks(links), ...mention(found)]
-    for (const line of quiet ? failures(report) : told) out.print(line)
-    events.done({ ...report, found, links })
+    const noun = archives.length === 0 ? "transcript" : "file"
+    const said = [...render(report, noun), ...leftLinks(links), ...mention(found)]
+    out.print(quiet ? failures(report) : said)
+    out.event({ event: "done", ...report, found, links })
     if (!dryRun && report.takenBytes > 0) tryTo(() => embedSoon(env))
     return report.ok ? EXIT.ok : EXIT.failed
   },

@@ -15,7 +15,7 @@ import { type History, historyOf, importInBackground } from "../../job/history-i
 import { usageError } from "../../util/errors.ts"
 import { bytes } from "../../util/text.ts"
 import { oneOf } from "../args.ts"
-import type { ArgSpec, Command, Context } from "../command.ts"
+import { type ArgSpec, type Command, type Context, flag } from "../command.ts"
 import { ask } from "../confirm.ts"
 import { safe } from "../style.ts"
 
@@ -27,21 +27,21 @@ export const SETTINGS_ARGS = {
     default: "user",
     valueHint: SCOPES.join("|"),
   },
-  "no-mcp": { type: "boolean", description: "The hooks only, not the MCP server" },
-  "dry-run": { type: "boolean", description: "Show what would change; write nothing" },
+  "no-mcp": flag("The hooks only, not the MCP server"),
+  "dry-run": flag("Show what would change; write nothing"),
 } as const satisfies Record<string, ArgSpec>
 
 export default {
   meta: { name: "install", description: "Register the hooks and the MCP server with Claude Code" },
   args: {
     ...SETTINGS_ARGS,
-    statusline: { type: "boolean", description: "Put our status line before the one that is already there" },
-    import: { type: "boolean", description: "Archive the existing history, in the background" },
-    "no-import": { type: "boolean", description: "Leave the existing history alone, and do not ask" },
+    statusline: flag("Put our status line before the one that is already there"),
+    import: flag("Archive the existing history, in the background"),
+    "no-import": flag("Leave the existing history alone, and do not ask"),
   },
   run(context) {
     const { args, env, out } = context
-    const options = { ...settingsOptions(context), exePath: env.exePath }
+    const options = settingsOptions(context)
     const refused = args["no-import"] === true
     if (refused && args["import"] === true) throw usageError("--import and --no-import exclude each other")
     const { change, server } = oneAtATime(env.home, () => registered(context, options))
@@ -58,7 +58,7 @@ export default {
         args["import"] === true || (!out.wantsJson && ask(`Archive ${amountOf(history)} now?`) === true)
       if (importing) importInBackground(env)
     }
-    for (const line of told(history, importing, refused)) out.print(line)
+    out.print(told(history, importing, refused))
     out.json({ ...change, mcp: server ?? null, history: { ...history, importing } })
   },
 } satisfies Command
@@ -90,17 +90,7 @@ function told(history: History, importing: boolean, refused: boolean): string[] 
 
 /** The options shared by install and uninstall, from the command line. */
 export function settingsOptions({ args, env }: Context) {
-  const scope = oneOf(args, "scope", SCOPES) ?? "user"
-  const { home, claudeDir, hostConfig, cwd, dataHome } = env
-  return {
-    scope,
-    dryRun: args["dry-run"] === true,
-    home,
-    configDir: claudeDir,
-    hostConfig,
-    cwd,
-    dataHome,
-  }
+  return { ...env, scope: oneOf(args, "scope", SCOPES) ?? "user", dryRun: args["dry-run"] === true }
 }
 
 const LINES: Partial<Record<HooksChange["statusLine"], string>> = {

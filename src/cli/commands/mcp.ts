@@ -20,12 +20,7 @@ export default {
     const host = hostPlace()
     await serveArchive(
       {
-        home: env.home,
-        dataHome: env.dataHome,
-        claudeDir: env.claudeDir,
-        hostConfig: env.hostConfig,
-        secrets: env.secrets,
-        exclude: env.exclude,
+        ...env,
         folder: host.project ?? env.cwd,
         session: host.session,
         restores: env.config["restore.enabled"],

@@ -1,8 +1,8 @@
 /** `ctxbridge model`: manages the sentence model used by search by meaning. */
 import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
-import { openForReading } from "../../archive/open-for-reading.ts"
-import { type VectorTotals, vectorTotals } from "../../archive/vectors.ts"
+import { readIfPossible } from "../../archive/open-for-reading.ts"
+import { vectorTotals } from "../../archive/vectors.ts"
 import {
   embedderId,
   mendRuntime,
@@ -20,7 +20,7 @@ import { spawnJob } from "../../job/spawn.ts"
 import { CtxError, EXIT, messageOf, usageError } from "../../util/errors.ts"
 import { bytes, count } from "../../util/text.ts"
 import { oneOf, stringArg, words } from "../args.ts"
-import type { Command, Context } from "../command.ts"
+import { type Command, type Context, flag, option } from "../command.ts"
 import { safe } from "../style.ts"
 
 const RUNTIMES: readonly RuntimeName[] = ["native", "wasm"]
@@ -34,18 +34,10 @@ export default {
       description: "What to do",
       valueHint: "status|install|verify|remove",
     },
-    from: {
-      type: "string",
-      description: "install: a folder that holds the files, or an https address",
-      valueHint: "DIR|URL",
-    },
-    manifest: {
-      type: "string",
-      description: "install: a model of your own, by its hashes",
-      valueHint: "FILE",
-    },
-    runtime: { type: "string", description: "verify: only with this one", valueHint: "native|wasm" },
-    "dry-run": { type: "boolean", description: "install, remove: show what would be done; write nothing" },
+    from: option("install: a folder that holds the files, or an https address", "DIR|URL"),
+    manifest: option("install: a model of your own, by its hashes", "FILE"),
+    runtime: option("verify: only with this one", "native|wasm"),
+    "dry-run": flag("install, remove: show what would be done; write nothing"),
   },
   run(context) {
     const [action, surplus] = words(context.args)
@@ -102,18 +94,9 @@ async function status({ env, out }: Context): Promise<void> {
 }
 
 /** undefined if nothing is archived yet or the views cannot be read; neither concerns the model. */
-function totalsOf(dataHome: string): (VectorTotals & { embedder: string }) | undefined {
+function totalsOf(dataHome: string) {
   const embedder = embedderId(dataHome)
-  try {
-    const db = openForReading(dataHome)
-    try {
-      return { embedder, ...vectorTotals(db, embedder) }
-    } finally {
-      db.close()
-    }
-  } catch {
-    return undefined
-  }
+  return readIfPossible(dataHome, (db) => ({ embedder, ...vectorTotals(db, embedder) }))
 }
 
 async function install({ args, env, out }: Context): Promise<void> {

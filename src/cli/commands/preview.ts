@@ -1,6 +1,3 @@
-/** `ctxbridge preview`: what the model would be given now, and why. */
-import { existsSync, realpathSync } from "node:fs"
-import { resolve } from "node:path"
 import type { Database } from "../../archive/database.ts"
 import { openForReading } from "../../archive/open-for-reading.ts"
 import { folderOf, projectOf } from "../../archive/project.ts"
@@ -19,7 +16,7 @@ import { restoreOf } from "../../restore/restore.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
 import { oneOf, stringArg } from "../args.ts"
-import type { Command, Context, Environment } from "../command.ts"
+import { type Command, type Context, type Environment, option } from "../command.ts"
 import { safe } from "../style.ts"
 
 const SOURCES = ["compact", "clear", "startup"] as const
@@ -37,38 +34,29 @@ interface Preview {
 export default {
   meta: { name: "preview", description: "Show what the model would be given now, and why" },
   args: {
-    source: {
-      type: "string",
-      valueHint: "compact|clear|startup",
-      description: "After a compaction (default), after /clear, or when a session starts",
-    },
-    session: {
-      type: "string",
-      valueHint: "ID",
-      description: "Of this session (default: the project's last)",
-    },
+    source: option(
+      "After a compaction (default), after /clear, or when a session starts",
+      "compact|clear|startup",
+    ),
+    session: option("Of this session (default: the project's last)", "ID"),
   },
   run({ args, env, out }: Context) {
     const source = oneOf(args, "source", SOURCES) ?? "compact"
-    const db = openForReading(env.dataHome)
-    try {
-      const session = sessionWanted(db, env, stringArg(args, "session"))
-      const { text, facts, related } = preview(db, env, source, session)
-      const sections = explain(text, facts, related)
-      const tokens = tokensOf(text.length)
-      if (text === "") out.print("Nothing would be given.")
-      else {
-        out.print(text)
-        out.print("")
-        out.print(
-          `${count(text.length, "character")}, about ${count(tokens, "token")}; session ${safe(session)}:`,
-        )
-        for (const section of sections) for (const line of told(section)) out.print(line)
-      }
-      out.json({ session, source, characters: text.length, tokens, text, sections })
-    } finally {
-      db.close()
+    using db = openForReading(env.dataHome)
+    const session = sessionWanted(db, env, stringArg(args, "session"))
+    const { text, facts, related } = preview(db, env, source, session)
+    const sections = explain(text, facts, related)
+    const tokens = tokensOf(text.length)
+    if (text === "") out.print("Nothing would be given.")
+    else {
+      out.print(text)
+      out.print("")
+      out.print(
+        `${count(text.length, "character")}, about ${count(tokens, "token")}; session ${safe(session)}:`,
+      )
+      for (const section of sections) for (const line of told(section)) out.print(line)
     }
+    out.json({ session, source, characters: text.length, tokens, text, sections })
   },
 } satisfies Command
 
@@ -93,9 +81,8 @@ function preview(db: Database, env: Environment, source: Source, session: string
 
 function sessionWanted(db: Database, env: Environment, wanted: string | undefined): string {
   if (wanted !== undefined) return findSessionByName(db, wanted).id
-  const folder = resolve(env.cwd)
-  const project = projectOf(existsSync(folder) ? realpathSync(folder) : folder)
-  const last = latestSession(db, knownAs(db, project) ?? project, "")
+  const project = projectOf(env.cwd)
+  const last = latestSession(db, knownAs(db, project) ?? project)
   if (last !== undefined) return last
   throw new CtxError("no-sessions", `no session of ${folderOf(project)} is archived`, {
     hint: "--session accepts any session; ctxbridge sessions --all-projects lists them",

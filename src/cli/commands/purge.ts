@@ -1,27 +1,23 @@
 /** `ctxbridge purge`: forgets sessions that have been silent for a long time. */
-import { openForReading } from "../../archive/open-for-reading.ts"
+import type { Database } from "../../archive/database.ts"
 import { sessionsByEnd } from "../../archive/queries/sessions.ts"
 import { leaving, silentSince } from "../../job/forget-sessions.ts"
 import { usageError } from "../../util/errors.ts"
 import { stringArg } from "../args.ts"
-import type { Command } from "../command.ts"
+import { type Command, flag, option } from "../command.ts"
 import { YES_ARG } from "../confirm.ts"
 import { ageOf } from "../times.ts"
-import { finishFormer, leave } from "./forget.ts"
+import { finishFormer, leave, withViews } from "./forget.ts"
 
 export default {
   meta: { name: "purge", description: "Forget whole sessions whose last turn was long ago" },
   args: {
-    "older-than": {
-      type: "string",
-      description: "Age of the last turn: hours, days, weeks or years",
-      valueHint: "90d|12w|1y",
-    },
-    "dry-run": { type: "boolean", description: "Show what would be removed; write nothing" },
+    "older-than": option("Age of the last turn: hours, days, weeks or years", "90d|12w|1y"),
+    "dry-run": flag("Show what would be removed; write nothing"),
     ...YES_ARG,
   },
   run(context) {
-    const { args, env, out } = context
+    const { args, env } = context
     const word = stringArg(args, "older-than")
     const age = word === undefined ? undefined : ageOf(word)
     if (age === undefined) {
@@ -29,17 +25,13 @@ export default {
       throw usageError(`--older-than needs an age${given}`, "such as 90d: a number and one of h, d, w, y")
     }
     finishFormer(context)
-    const db = openForReading(env.dataHome)
-    const ended = new Map<string, number>()
-    try {
-      for (const { id, ended: time } of sessionsByEnd(db)) {
-        const ms = time === null ? Number.NaN : Date.parse(time)
-        if (!Number.isNaN(ms)) ended.set(id, ms)
-      }
-    } finally {
-      db.close()
-    }
-    const old = silentSince(env.dataHome, Date.now() - age, ended)
-    return leave(context, leaving(env.dataHome, old), args["dry-run"] === true, [], out)
+    const old = silentSince(env.dataHome, Date.now() - age, withViews(env.dataHome, endsOf))
+    return leave(context, leaving(env.dataHome, old), [])
   },
 } satisfies Command
+
+/** When each session ended, in ms since the epoch. */
+function endsOf(db: Database): Map<string, number> {
+  const dated = sessionsByEnd(db).map(({ id, ended }) => [id, Date.parse(ended ?? "")] as const)
+  return new Map(dated.filter(([, time]) => !Number.isNaN(time)))
+}

@@ -5,7 +5,7 @@ import { planRebuild } from "../../archive/rebuild-plan.ts"
 import { type RebuildReport, rebuild } from "../../archive/rebuild-views.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
-import type { Command } from "../command.ts"
+import { type Command, flag } from "../command.ts"
 import { safe } from "../style.ts"
 
 /** ms to wait for others that have the archive open, such as the background job or an import. */
@@ -14,7 +14,7 @@ const PATIENCE = 120_000
 export default {
   meta: { name: "rebuild", description: "Rebuild the database from the vault alone" },
   args: {
-    "dry-run": { type: "boolean", description: "Show what would be read; write nothing" },
+    "dry-run": flag("Show what would be read; write nothing"),
   },
   run({ args, env, out }) {
     if (!existsSync(vaultFolder(env.dataHome))) {
@@ -34,7 +34,7 @@ export default {
           ms: Math.round(performance.now() - start),
         }
       : rebuild(env.dataHome, { now: Date.now(), wait: PATIENCE, onProgress })
-    for (const line of render(report)) out.print(line)
+    out.print(render(report))
     const ok = report.unreadable.length === 0
     out.json({ ok, dryRun, ...report })
     return ok ? EXIT.ok : EXIT.failed

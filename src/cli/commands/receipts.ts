@@ -7,8 +7,8 @@ import { tokensOf } from "../../restore/receipt-line.ts"
 import { receiptsOf } from "../../restore/session-receipts.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { positive, stringArg } from "../args.ts"
-import type { Command } from "../command.ts"
-import { projectWanted } from "../project-wanted.ts"
+import { type Command, option } from "../command.ts"
+import { OF_PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
 import { renderReceipts, totalOf } from "../render-receipts.ts"
 import { screenOf } from "../screen.ts"
 
@@ -20,37 +20,32 @@ export default {
     description: "Show what each compaction kept, what was given back and what was lost",
   },
   args: {
-    session: { type: "string", description: "Of this session", valueHint: "ID" },
-    project: { type: "string", description: "Of the project in this folder", valueHint: "PATH" },
-    "all-projects": { type: "boolean", description: "Of every project" },
-    limit: { type: "string", description: `At most this many, the latest (${LIMIT})`, valueHint: "N" },
+    session: option("Of this session", "ID"),
+    ...OF_PROJECT_ARGS,
+    limit: option(`At most this many, the latest (${LIMIT})`, "N"),
   },
   run(context) {
     const { args, env, out } = context
     const limit = positive(args, "limit") ?? LIMIT
     const wanted = stringArg(args, "session")
     const place = projectWanted(context)
-    const db = openForReading(env.dataHome)
-    try {
-      const project = knownAs(db, place)
-      const session = wanted === undefined ? undefined : findSessionByName(db, wanted).id
-      const onProgress = (done: number, total: number): void => out.progress("sessions", done, total)
-      const found = receiptsOf(db, env.dataHome, { project, session, limit, onProgress })
-      const receipts = found.slice(0, limit)
-      const more = found.length > limit
-      if (receipts.length === 0) throw nothing(session ?? (project && folderOf(project)))
-      const total = totalOf(receipts)
-      const screen = screenOf(out)
-      for (const line of renderReceipts(receipts, total, screen)) out.print(line)
-      if (more) out.print(`More with --limit ${limit * 5}.`)
-      out.json({
-        more,
-        receipts: receipts.map((receipt) => ({ ...receipt, tokens: tokensOf(receipt.characters) })),
-        total,
-      })
-    } finally {
-      db.close()
-    }
+    using db = openForReading(env.dataHome)
+    const project = knownAs(db, place)
+    const session = wanted === undefined ? undefined : findSessionByName(db, wanted).id
+    const onProgress = (done: number, total: number): void => out.progress("sessions", done, total)
+    const found = receiptsOf(db, env.dataHome, { project, session, limit, onProgress })
+    const receipts = found.slice(0, limit)
+    const more = found.length > limit
+    if (receipts.length === 0) throw nothing(session ?? (project && folderOf(project)))
+    const total = totalOf(receipts)
+    const screen = screenOf(out)
+    out.print(renderReceipts(receipts, total, screen))
+    if (more) out.print(`More with --limit ${limit * 5}.`)
+    out.json({
+      more,
+      receipts: receipts.map((receipt) => ({ ...receipt, tokens: tokensOf(receipt.characters) })),
+      total,
+    })
   },
 } satisfies Command
 

@@ -4,7 +4,7 @@ import { fillKnown } from "../../job/fill-known.ts"
 import { type RedactReport, redactArchive } from "../../job/redact-archive.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { bytes, count } from "../../util/text.ts"
-import type { Command } from "../command.ts"
+import { type Command, flag } from "../command.ts"
 import { safe } from "../style.ts"
 
 /** ms to wait for others that have the archive open. */
@@ -13,11 +13,8 @@ const PATIENCE = 120_000
 export default {
   meta: { name: "redact", description: "Overwrite secrets in what is already archived" },
   args: {
-    rescan: {
-      type: "boolean",
-      description: "Search everything, even what the current rules have filtered: needed after a new pattern",
-    },
-    "dry-run": { type: "boolean", description: "Show what would be overwritten; write nothing" },
+    rescan: flag("Search everything, even what the current rules have filtered: needed after a new pattern"),
+    "dry-run": flag("Show what would be overwritten; write nothing"),
   },
   run({ args, env, out }) {
     if (!existsSync(env.dataHome)) {
@@ -36,7 +33,7 @@ export default {
     })
     // What was found now may occur elsewhere in its session.
     const knownBytes = report.dryRun ? 0 : fillKnown(env, PATIENCE)
-    for (const line of render(report, rescan)) out.print(line)
+    out.print(render(report, rescan))
     if (knownBytes > 0) out.print(`Overwrote ${bytes(knownBytes)} of the same elsewhere in their sessions`)
     out.json({ ...report, knownBytes })
     return report.ok ? EXIT.ok : EXIT.failed

@@ -2,13 +2,20 @@
 import { resolve } from "node:path"
 import { HANDLE_PREFIX } from "../../archive/handle-prefix.ts"
 import { openForReading } from "../../archive/open-for-reading.ts"
-import { type Resurrected, resurrect, sessionsInVault } from "../../export/resurrect-sessions.ts"
+import {
+  type PutFile,
+  type Resume,
+  type Resurrected,
+  resurrect,
+  sessionsInVault,
+} from "../../export/resurrect-sessions.ts"
 import { findByName } from "../../read/by-name.ts"
 import { EXIT, usageError } from "../../util/errors.ts"
+import { shellWord } from "../../util/shell-quote.ts"
+import { bytes } from "../../util/text.ts"
 import { stringArg, words } from "../args.ts"
-import type { Command } from "../command.ts"
-import { renderResurrected, resumeLine } from "../render-resurrect.ts"
-import { createStyle } from "../style.ts"
+import { type Command, flag, option } from "../command.ts"
+import { createStyle, type Style, safe } from "../style.ts"
 
 export default {
   meta: { name: "resurrect", description: "Write deleted sessions back to disk, for `claude --resume`" },
@@ -20,14 +27,10 @@ export default {
       description: "Session ids, or handles of their turns",
       valueHint: "SESSION…",
     },
-    to: {
-      type: "string",
-      description: "Write below this folder instead of where they were",
-      valueHint: "DIR",
-    },
-    all: { type: "boolean", description: "Include former versions of rewritten transcripts; needs --to" },
-    force: { type: "boolean", description: "Set aside a file that differs from the vault's" },
-    "dry-run": { type: "boolean", description: "Show what would be written; write nothing" },
+    to: option("Write below this folder instead of where they were", "DIR"),
+    all: flag("Include former versions of rewritten transcripts; needs --to"),
+    force: flag("Set aside a file that differs from the vault's"),
+    "dry-run": flag("Show what would be written; write nothing"),
   },
   run({ args, env, out }) {
     const to = stringArg(args, "to")
@@ -46,7 +49,7 @@ export default {
       onProgress: (done, total) => out.progress("writing", done, total),
     })
     const ok = sessions.every(({ files }) => files.every(isDone))
-    for (const line of renderResurrected(sessions, dryRun, createStyle(out.color))) out.print(line)
+    out.print(renderResurrected(sessions, dryRun, createStyle(out.color)))
     out.json({ ok, dryRun, sessions: sessions.map(withCommands) })
     return ok ? EXIT.ok : EXIT.failed
   },
@@ -63,12 +66,66 @@ const withCommands = (one: Resurrected) => ({
 function sessionsMeant(dataHome: string, given: readonly string[]): string[] {
   return given.map((word) => {
     if (!word.startsWith(HANDLE_PREFIX)) return word.split("/")[0]!
-    const db = openForReading(dataHome)
-    try {
-      const found = findByName(db, word)
-      return (found.kind === "turn" ? found.turn.session : found.session.id).split("/")[0]!
-    } finally {
-      db.close()
-    }
+    using db = openForReading(dataHome)
+    const found = findByName(db, word)
+    return (found.kind === "turn" ? found.turn.session : found.session.id).split("/")[0]!
   })
+}
+
+type State = PutFile["state"]
+
+const DONE: Readonly<Record<State, string>> = {
+  written: "written",
+  completed: "completed: only its beginning was there",
+  present: "already there",
+  longer: "already there, and grown since; `ctxbridge import` archives the rest",
+  differs: "left alone: another file is there; --force sets it aside",
+  replaced: "written; the file that was there is kept as",
+  failed: "failed",
+}
+
+const PLANNED: Partial<Readonly<Record<State, string>>> = {
+  written: "would be written",
+  completed: "would be completed: only its beginning is there",
+  replaced: "would be written; the file that is there would be set aside",
+}
+
+function renderResurrected(sessions: readonly Resurrected[], dryRun: boolean, style: Style): string[] {
+  return sessions.flatMap((one, n) => [...(n > 0 ? [""] : []), ...sessionLines(one, dryRun, style)])
+}
+
+function sessionLines(one: Resurrected, dryRun: boolean, style: Style): string[] {
+  const lines = [style.bold(safe(one.session)), ...one.files.map((file) => fileLine(file, dryRun, style))]
+  if (one.resume.length > 0) {
+    lines.push("", ...one.resume.flatMap((resume) => resumeLines(one.session, resume)))
+  }
+  return lines
+}
+
+function fileLine(
+  { path, state, bytes: size, aside, error }: PutFile,
+  dryRun: boolean,
+  style: Style,
+): string {
+  const told = (dryRun ? PLANNED[state] : undefined) ?? DONE[state]
+  const rest = aside ?? error
+  const text = `${told}${rest === undefined ? "" : `${state === "failed" ? ":" : ""} ${rest}`}`
+  const bad = state === "failed" || state === "differs"
+  return `  ${safe(path)}  ${style.dim(bytes(size))}  ${bad ? style.red(safe(text)) : safe(text)}`
+}
+
+function resumeLines(session: string, resume: Resume): string[] {
+  const line = safe(resumeLine(session, resume))
+  if (!resume.gone) return [line]
+  return [
+    line,
+    "  (make that folder again first: it is gone, and Claude Code looks for the session only there)",
+  ]
+}
+
+/** The command that resumes the session. */
+function resumeLine(session: string, { folder, configDir }: Resume): string {
+  const variable = configDir === undefined ? "" : `CLAUDE_CONFIG_DIR=${shellWord(configDir)} `
+  const start = folder === undefined ? "" : `cd ${shellWord(folder)} && `
+  return `${start}${variable}claude --resume ${shellWord(session)}`
 }

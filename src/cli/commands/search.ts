@@ -11,9 +11,9 @@ import { usageError } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import { oneOf, positive, stringArg, words } from "../args.ts"
-import type { Command, Context } from "../command.ts"
+import { type Command, type Context, flag, option } from "../command.ts"
 import { notFound } from "../not-found.ts"
-import { projectWanted } from "../project-wanted.ts"
+import { IN_PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
 import { renderHits } from "../render-hits.ts"
 import { screenOf } from "../screen.ts"
 import { timeArg } from "../times.ts"
@@ -35,29 +35,17 @@ export default {
       rest: true,
       description: 'Words; also AND, OR, NOT, (…), "a phrase", begin*, role:human, tool:Bash',
     },
-    project: { type: "string", description: "In the project of this folder", valueHint: "PATH" },
-    "all-projects": { type: "boolean", description: "In every project" },
-    session: { type: "string", description: "In this session and its subagents", valueHint: "ID" },
-    since: {
-      type: "string",
-      description: "From this time on: 2026-03-01, or 7d, 12h (ago)",
-      valueHint: "TIME",
-    },
-    until: { type: "string", description: "Before this time", valueHint: "TIME" },
-    role: { type: "string", description: "Who said it", valueHint: ROLES.join("|") },
-    tool: { type: "string", description: "Calls of this tool, and their results", valueHint: "NAME" },
-    file: { type: "string", description: "In turns that touched this file", valueHint: "PATH" },
-    error: { type: "boolean", description: "Only what failed" },
-    limit: { type: "string", description: `At most this many hits (${LIMIT})`, valueHint: "N" },
-    cold: {
-      type: "boolean",
-      description: "Also search the vault itself, for what the index lacks: slow",
-    },
-    mode: {
-      type: "string",
-      description: "By words (default), by meaning, or both",
-      valueHint: MODES.join("|"),
-    },
+    ...IN_PROJECT_ARGS,
+    session: option("In this session and its subagents", "ID"),
+    since: option("From this time on: 2026-03-01, or 7d, 12h (ago)", "TIME"),
+    until: option("Before this time", "TIME"),
+    role: option("Who said it", ROLES.join("|")),
+    tool: option("Calls of this tool, and their results", "NAME"),
+    file: option("In turns that touched this file", "PATH"),
+    error: flag("Only what failed"),
+    limit: option(`At most this many hits (${LIMIT})`, "N"),
+    cold: flag("Also search the vault itself, for what the index lacks: slow"),
+    mode: option("By words (default), by meaning, or both", MODES.join("|")),
   },
   async run(context) {
     const { args, env, out } = context
@@ -66,38 +54,33 @@ export default {
     const query = words(args).join(" ")
     const now = Date.now()
     const narrowing = narrowingOf(context, now)
-    const db = await openedFor(env.dataHome)
-    const readers = new CopyReaders()
-    try {
-      const session = await sessionWanted(context, db)
-      const project = knownAs(db, projectWanted(context))
-      const request = { query, limit, project, session, ...narrowing }
-      const sense =
-        mode === "lexical"
-          ? undefined
-          : await (await import("../search-by-meaning.ts")).similarTo(
-              env,
-              db,
-              query,
-              { project, session },
-              Object.values(narrowing).some(Boolean),
-            )
-      const bySense = sense && { similar: sense.similar, byWords: mode === "hybrid" }
-      const { turns, isLoose, ...indexed } = new LocalFinder(db, env.dataHome, readers).find({
-        ...request,
-        ...bySense,
-      })
-      const found: Answer =
-        args["cold"] === true ? await withCold(context, db, request, indexed, turns) : indexed
-      const isOnlyLoose = isLoose && found.hits.length > 0 && !found.hits.some((hit) => "cold" in hit)
-      const note = sense?.note ?? (isOnlyLoose ? LOOSE : undefined)
-      if (found.hits.length === 0) throw notFound(db, query, project, note)
-      if (out.wantsJson) out.json({ query, mode, ...(note && { note }), project: project ?? null, ...found })
-      else print(context, found, { note, limit, everywhere: project === undefined, now })
-    } finally {
-      readers.close()
-      db.close()
-    }
+    using db = await openedFor(env.dataHome)
+    using readers = new CopyReaders()
+    const session = await sessionWanted(context, db)
+    const project = knownAs(db, projectWanted(context))
+    const request = { query, limit, project, session, ...narrowing }
+    const sense =
+      mode === "lexical"
+        ? undefined
+        : await (await import("../search-by-meaning.ts")).similarTo(
+            env,
+            db,
+            query,
+            { project, session },
+            Object.values(narrowing).some(Boolean),
+          )
+    const bySense = sense && { similar: sense.similar, byWords: mode === "hybrid" }
+    const { turns, isLoose, ...indexed } = new LocalFinder(db, env.dataHome, readers).find({
+      ...request,
+      ...bySense,
+    })
+    const found: Answer =
+      args["cold"] === true ? await withCold(context, db, request, indexed, turns) : indexed
+    const isOnlyLoose = isLoose && found.hits.length > 0 && !found.hits.some((hit) => "cold" in hit)
+    const note = sense?.note ?? (isOnlyLoose ? LOOSE : undefined)
+    if (found.hits.length === 0) throw notFound(db, query, project, note)
+    if (out.wantsJson) out.json({ query, mode, ...(note && { note }), project: project ?? null, ...found })
+    else print(context, found, { note, limit, everywhere: project === undefined, now })
   },
 } satisfies Command
 
@@ -136,7 +119,7 @@ interface Shown {
 function print({ out }: Context, { hits, more, unreadable }: Answer, shown: Shown): void {
   const { note, limit, everywhere, now } = shown
   if (note !== undefined) out.print(note)
-  for (const line of renderHits(hits, screenOf(out, now), everywhere)) out.print(line)
+  out.print(renderHits(hits, screenOf(out, now), everywhere))
   if (more) out.print(`More with --limit ${limit * 3}.`)
   if (unreadable) {
     out.print(`${count(unreadable, "copy", "copies")} could not be read: ctxbridge verify names them.`)

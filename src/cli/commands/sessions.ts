@@ -6,9 +6,9 @@ import { knownAs } from "../../archive/queries/projects.ts"
 import { sessionList } from "../../read/session-list.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { positive } from "../args.ts"
-import type { Command } from "../command.ts"
+import { type Command, flag, option } from "../command.ts"
 import { whereElse } from "../not-found.ts"
-import { projectWanted } from "../project-wanted.ts"
+import { OF_PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
 import { renderSessions } from "../render-session.ts"
 import { screenOf } from "../screen.ts"
 
@@ -17,26 +17,21 @@ const LIMIT = 20
 export default {
   meta: { name: "sessions", description: "List the archived sessions of this project, newest first" },
   args: {
-    project: { type: "string", description: "Of the project in this folder", valueHint: "PATH" },
-    "all-projects": { type: "boolean", description: "Of every project" },
-    agents: { type: "boolean", description: "Include subagents" },
-    limit: { type: "string", description: `At most this many (${LIMIT})`, valueHint: "N" },
+    ...OF_PROJECT_ARGS,
+    agents: flag("Include subagents"),
+    limit: option(`At most this many (${LIMIT})`, "N"),
   },
   run(context) {
     const { args, env, out } = context
     const limit = positive(args, "limit") ?? LIMIT
     const wanted = projectWanted(context)
-    const db = openForReading(env.dataHome)
-    try {
-      const project = knownAs(db, wanted)
-      const { sessions, more } = sessionList(db, { project, agents: args["agents"] === true, limit })
-      if (sessions.length === 0) throw noSessions(db, project)
-      for (const line of renderSessions(sessions, screenOf(out))) out.print(line)
-      if (more) out.print(`More with --limit ${limit * 5}.`)
-      out.json({ project: project ?? null, sessions, more })
-    } finally {
-      db.close()
-    }
+    using db = openForReading(env.dataHome)
+    const project = knownAs(db, wanted)
+    const { sessions, more } = sessionList(db, { project, agents: args["agents"] === true, limit })
+    if (sessions.length === 0) throw noSessions(db, project)
+    out.print(renderSessions(sessions, screenOf(out)))
+    if (more) out.print(`More with --limit ${limit * 5}.`)
+    out.json({ project: project ?? null, sessions, more })
   },
 } satisfies Command
 

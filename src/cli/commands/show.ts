@@ -2,17 +2,20 @@
 import type { Database } from "../../archive/database.ts"
 import { openForReading } from "../../archive/open-for-reading.ts"
 import type { Session } from "../../archive/queries/sessions.ts"
+import { callsIn, partText } from "../../export/part-text.ts"
 import { findByName } from "../../read/by-name.ts"
 import { openSession } from "../../read/session-list.ts"
-import { readTurn, type Turn } from "../../read/turn.ts"
+import { readTurn, type ToldPart, type Turn, type TurnMessage, type WholeTurn } from "../../read/turn.ts"
+import type { Part } from "../../transcript/types.ts"
 import { type ListPage, pageOf, shortLines } from "../../util/pages.ts"
+import { count, oneLine } from "../../util/text.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import { positive } from "../args.ts"
-import type { Command, Context } from "../command.ts"
+import { type Command, type Context, flag, option } from "../command.ts"
 import { renderSessionHead, renderTurns } from "../render-session.ts"
-import { renderTurn } from "../render-turn.ts"
 import { screenOf } from "../screen.ts"
-import { createStyle } from "../style.ts"
+import { createStyle, dotted, type Style, safe } from "../style.ts"
+import { clock } from "../times.ts"
 
 /** Characters of a turn per page. */
 const PAGE_CHARACTERS = 20_000
@@ -29,20 +32,16 @@ export default {
       required: true,
       description: "A turn's handle (ctx:ab12cd) or a session's id; at least four letters of either",
     },
-    page: { type: "string", description: "Which page of a long turn or session", valueHint: "N" },
-    full: { type: "boolean", description: "All pages at once (--json: always, unless --page is given)" },
+    page: option("Which page of a long turn or session", "N"),
+    full: flag("All pages at once (--json: always, unless --page is given)"),
   },
   run(context) {
     const { args, env } = context
     const word = String(args["what"])
-    const db = openForReading(env.dataHome)
-    try {
-      const found = findByName(db, word)
-      if (found.kind === "turn") showTurn(context, db, found.turn)
-      else showSession(context, db, found.session)
-    } finally {
-      db.close()
-    }
+    using db = openForReading(env.dataHome)
+    const found = findByName(db, word)
+    if (found.kind === "turn") showTurn(context, db, found.turn)
+    else showSession(context, db, found.session)
   },
 } satisfies Command
 
@@ -56,9 +55,8 @@ function paging({ args, out }: Context, room: number): { number: number; room: n
 function showTurn(context: Context, db: Database, short: Turn): void {
   const { env, out } = context
   const { number, room } = paging(context, PAGE_CHARACTERS)
-  const readers = new CopyReaders()
+  using readers = new CopyReaders()
   const turn = readTurn(db, env.dataHome, short, readers)
-  readers.close()
   if (out.wantsJson) {
     const page = pageOf(turn.messages, number, room, (message) => JSON.stringify(message).length)
     out.json({ ...turn, messages: page.items, page: pageNote(page, turn.handle) })
@@ -66,7 +64,7 @@ function showTurn(context: Context, db: Database, short: Turn): void {
   }
   const lines = renderTurn(turn, createStyle(out.color)).flatMap((line) => shortLines(line, LONGEST_LINE))
   const page = pageOf(lines, number, room, (line) => line.length + 1)
-  for (const line of page.items) out.print(line)
+  out.print(page.items)
   footer(context, page, turn.handle)
 }
 
@@ -80,9 +78,8 @@ function showSession(context: Context, db: Database, session: Session): void {
     return
   }
   const screen = screenOf(out)
-  if (page.number === 1)
-    for (const line of [...renderSessionHead(session, lineage, screen), ""]) out.print(line)
-  for (const line of renderTurns(page.items, screen)) out.print(line)
+  if (page.number === 1) out.print([...renderSessionHead(session, lineage, screen), ""])
+  out.print(renderTurns(page.items, screen))
   footer(context, page, session.id)
 }
 
@@ -100,4 +97,57 @@ function footer({ out }: Context, page: ListPage<unknown>, name: string): void {
   const next = nextCommand(page, name)
   out.print("")
   out.print(`page ${page.number} of ${page.of}${next === null ? "" : `, next: ${next}`}`)
+}
+
+/** All lines of the turn, without paging or cuts. */
+function renderTurn(turn: WholeTurn, style: Style): string[] {
+  const callOf = callsIn(turn.tools)
+  const lines = head(turn, style)
+  for (const message of turn.messages) {
+    for (const part of message.parts) {
+      const shown = partText(part, callOf)
+      if (shown === undefined) continue
+      lines.push("", rule(shown.title, part, message, style), ...body(shown.text, part, style))
+    }
+  }
+  return lines
+}
+
+function head(turn: WholeTurn, style: Style): string[] {
+  const figures = dotted(
+    `${clock(turn.started)} to ${clock(turn.ended)}`,
+    turn.via,
+    count(turn.tools.length, "tool call"),
+    turn.errors > 0 && count(turn.errors, "error"),
+    turn.interrupted && "interrupted",
+    turn.takenBack && "taken back",
+  )
+  return [
+    `${style.bold(turn.handle)}  turn ${turn.seq} of session ${safe(turn.session)}`,
+    figures,
+    ...turn.usage.map(
+      ({ model, input, output, cacheCreation, cacheRead }) =>
+        `${safe(model)}: tokens ${input} input, ${cacheCreation} written to cache, ${cacheRead} read from cache, ${output} output`,
+    ),
+    ...turn.files.map(
+      ({ path, op, count: times }) =>
+        `${op.padEnd(7)} ${safe(oneLine(path))}${times > 1 ? ` (${times} times)` : ""}`,
+    ),
+  ]
+}
+
+function rule(title: string, part: ToldPart, message: TurnMessage, style: Style): string {
+  const whose = part.origin === "import" ? " (imported)" : message.sidechain ? " (subagent)" : ""
+  const line = `── ${safe(oneLine(title))}${whose} ──`
+  const failed = (part.kind === "toolResult" && part.isError) || part.kind === "apiError"
+  if (failed) return style.red(line)
+  return part.kind === "prompt" ? style.bold(line) : style.dim(line)
+}
+
+const BESIDE = ["thinking", "context", "summary", "notice"]
+
+function body(text: string, part: Part, style: Style): string[] {
+  if (text === "") return []
+  const lines = safe(text).trimEnd().split("\n")
+  return BESIDE.includes(part.kind) ? lines.map(style.dim) : lines
 }

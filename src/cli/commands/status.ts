@@ -2,13 +2,13 @@
 import { existsSync } from "node:fs"
 import { readStatus } from "../../archive/archive-status.ts"
 import type { Database } from "../../archive/database.ts"
-import { openForReading } from "../../archive/open-for-reading.ts"
+import { readIfPossible } from "../../archive/open-for-reading.ts"
 import { projectOf } from "../../archive/project.ts"
 import { latestSession } from "../../archive/queries/sessions.ts"
 import { spoolStatus } from "../../archive/spool.ts"
 import { type ContextReport, examineContext } from "../../autopilot/context-report.ts"
 import { hostLimits } from "../../config/load.ts"
-import { type Standing, standingOf } from "../../embed/embedding-state.ts"
+import { standingOf } from "../../embed/embedding-state.ts"
 import { hookStatus } from "../../host/hook-status.ts"
 import { serverStatus } from "../../host/server-status.ts"
 import { unfinished } from "../../job/forget-steps.ts"
@@ -24,7 +24,7 @@ import { screenOf } from "../screen.ts"
 export default {
   meta: { name: "status", description: "Show the state of the archive: sizes, sessions, hooks, backlog" },
   run({ env, out }) {
-    const { claudeDir: configDir, home, hostConfig, cwd, dataHome, exePath } = env
+    const { dataHome, exePath } = env
     // Before the archive: an import that ends in between has left one.
     const underWay = importUnderWay(env) ?? null
     const archive = readStatus(dataHome)
@@ -39,30 +39,17 @@ export default {
       context: archive.totals === null ? null : contextOf(env),
       lastRestore: archive.totals === null ? null : lastRestoreOf(env),
       import: underWay,
-      embedding: archive.totals === null ? null : embeddingOf(dataHome),
-      hooks: hookStatus({ configDir, home, cwd, dataHome }, exePath),
-      mcp: serverStatus({ configDir, home, hostConfig, cwd, dataHome }, exePath),
+      embedding:
+        archive.totals === null ? null : (readIfPossible(dataHome, (db) => standingOf(db, dataHome)) ?? null),
+      hooks: hookStatus(env, exePath),
+      mcp: serverStatus(env, exePath),
       lastError: lastError(env.stateHome) ?? null,
     }
     const screen = screenOf(out)
-    for (const line of renderStatus(status, screen)) out.print(line)
+    out.print(renderStatus(status, screen))
     out.json(status)
   },
 } satisfies Command
-
-/** null if the views cannot be read. */
-function embeddingOf(dataHome: string): Standing | null {
-  try {
-    const db = openForReading(dataHome)
-    try {
-      return standingOf(db, dataHome)
-    } finally {
-      db.close()
-    }
-  } catch {
-    return null
-  }
-}
 
 /** null if nothing was said in the session. */
 function contextOf(env: Environment): ContextReport | null {
@@ -77,20 +64,18 @@ function contextOf(env: Environment): ContextReport | null {
 const lastRestoreOf = (env: Environment): LastRestore | null =>
   ofLatest(env, (db, session) => lastRestore(db, env.dataHome, session))
 
-/** Reads something about the latest session of this folder's project; null if there is none. */
+/**
+ * Reads something about the latest session of this folder's project; null if there is none. Damage is reported in the
+ * archive's own lines.
+ */
 function ofLatest<T>(
   { dataHome, cwd }: Environment,
   read: (db: Database, session: string) => T | undefined,
 ): T | null {
-  const db = openForReading(dataHome)
-  try {
+  const found = readIfPossible(dataHome, (db) => {
     // Notes of the model's have a session of their own, which nobody works in.
-    const session = latestSession(db, projectOf(cwd), "")
-    return (session && read(db, session)) || null
-  } catch {
-    // Damage is reported in the archive's own lines.
-    return null
-  } finally {
-    db.close()
-  }
+    const session = latestSession(db, projectOf(cwd))
+    return session && read(db, session)
+  })
+  return found || null
 }

@@ -4,7 +4,7 @@
  */
 import { renderLine } from "../../autopilot/status-line-text.ts"
 import { readStatusLine } from "../../hook/run-status-line.ts"
-import type { Command } from "../command.ts"
+import { type Command, option } from "../command.ts"
 
 export default {
   meta: {
@@ -13,11 +13,7 @@ export default {
     badOptions: "unread",
   },
   args: {
-    chain: {
-      type: "string",
-      description: "Shell command of another status line, shown after ours",
-      valueHint: "COMMAND",
-    },
+    chain: option("Shell command of another status line, shown after ours", "COMMAND"),
   },
   run({ out }) {
     const facts = readStatusLine()

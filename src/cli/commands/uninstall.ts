@@ -18,7 +18,7 @@ import { withoutJob } from "../../job/stop-job.ts"
 import { EXIT, usageError } from "../../util/errors.ts"
 import { shellWord } from "../../util/shell-quote.ts"
 import { bytes, count } from "../../util/text.ts"
-import type { Command, Context } from "../command.ts"
+import { type Command, type Context, flag } from "../command.ts"
 import { confirmed, YES_ARG } from "../confirm.ts"
 import { safe } from "../style.ts"
 import { SETTINGS_ARGS, settingsOptions, wantsServer } from "./install.ts"
@@ -34,10 +34,7 @@ export default {
   },
   args: {
     ...SETTINGS_ARGS,
-    purge: {
-      type: "boolean",
-      description: "Also remove the archive and everything else of ctxbridge, for good",
-    },
+    purge: flag("Also remove the archive and everything else of ctxbridge, for good"),
     ...YES_ARG,
   },
   run(context) {

@@ -3,13 +3,13 @@ import { claudeCode } from "../../agents/claude-code/claude-code.ts"
 import { type Backlog, backlog } from "../../archive/backlog.ts"
 import { forgottenTranscript } from "../../archive/capture-transcript.ts"
 import { isExcluded } from "../../archive/excluded.ts"
-import { openForReading } from "../../archive/open-for-reading.ts"
+import { readIfPossible } from "../../archive/open-for-reading.ts"
 import { EXIT } from "../../util/errors.ts"
-import { verify } from "../../vault/verify-vault.ts"
+import { bytes, count } from "../../util/text.ts"
+import { isFine, type Verified, type VerifyReport, verify } from "../../vault/verify-vault.ts"
 import { words } from "../args.ts"
-import type { Command, Environment } from "../command.ts"
-import { renderVerify } from "../render-verify.ts"
-import { createStyle } from "../style.ts"
+import type { Command } from "../command.ts"
+import { createStyle, type Style, safe } from "../style.ts"
 import { transcriptsNamed } from "../transcripts-named.ts"
 
 export default {
@@ -33,23 +33,86 @@ export default {
       excluded: (path) => isExcluded(env, path),
       onProgress: (done, total) => out.progress("verifying", done, total),
     })
-    const views = viewsBehind(env)
-    for (const line of renderVerify(report, views, createStyle(out.color))) out.print(line)
+    // The vault is sound without them.
+    const views = readIfPossible(env.dataHome, (db) => backlog(db).views)
+    out.print(renderVerify(report, views, createStyle(out.color)))
     out.json({ ok: report.ok, transcripts: report.transcripts, totals: report.totals, views: views ?? null })
     return report.ok ? EXIT.ok : EXIT.failed
   },
 } satisfies Command
 
-/** undefined if the views cannot be read; the vault is sound without them. */
-function viewsBehind(env: Environment): Backlog["views"] | undefined {
-  try {
-    const db = openForReading(env.dataHome)
-    try {
-      return backlog(db).views
-    } finally {
-      db.close()
-    }
-  } catch {
-    return undefined
+const MOST = 20
+
+const ADVICE: Readonly<Record<string, string>> = {
+  missing: "`ctxbridge import` archives what is missing",
+  unreadable: "nobody can say whether these are archived; check their owner and mode",
+  mismatch: "these were rewritten; `ctxbridge import --check` archives them again and keeps the old copies",
+  damaged:
+    "`ctxbridge import --check` archives again what still exists; then move the damaged copies out of the vault",
+}
+
+function renderVerify(report: VerifyReport, views: Backlog["views"] | undefined, style: Style): string[] {
+  const { totals } = report
+  const lines = [
+    `${count(totals.transcripts, "transcript")}, ${bytes(totals.archivedBytes)} in ${count(totals.frames, "frame")} ` +
+      `of ${totals.copies} ${totals.copies === 1 ? "copy" : "copies"}, each frame against its SHA-256`,
+    ...stateLines(report),
+  ]
+  for (const state of ["damaged", "mismatch", "missing", "unreadable"] as const) {
+    const bad = report.transcripts.filter((one) => one.state === state)
+    if (bad.length === 0) continue
+    lines.push("", style.red(`${state}:`), ...bad.slice(0, MOST).flatMap(problemLines))
+    if (bad.length > MOST) lines.push(`  and ${bad.length - MOST} more; --json names all`)
+    lines.push(`  ${ADVICE[state]}`)
   }
+  const { unfiltered, olderRules } = totals
+  if (unfiltered + olderRules > 0) {
+    lines.push(
+      "",
+      `${count(unfiltered + olderRules, "frame")} archived without the filter for secrets, or by older rules: \`ctxbridge redact\` searches them.`,
+    )
+  }
+  if (views === undefined) lines.push("", "The views (archive.db) cannot be read or do not exist yet.")
+  else if (views.bytes > 0) {
+    lines.push("", `Views are ${bytes(views.bytes)} behind, in ${count(views.transcripts, "transcript")}.`)
+  }
+  lines.push("", verdict(report, style))
+  return lines
+}
+
+function stateLines({ totals }: VerifyReport): string[] {
+  const lines: readonly (readonly [number, string])[] = [
+    [totals.complete, "complete"],
+    [
+      totals.waiting,
+      `complete but for a last line that is still being written (${totals.waitingBytes} bytes)`,
+    ],
+    [totals.deleted, "deleted from the disk and safe in the vault"],
+    [totals.superseded, "kept from before the host rewrote a transcript"],
+    [totals.twin, "second copies, made under another home folder"],
+    [totals.imported, "made from another tool's archive"],
+    [totals.forgotten, "forgotten at your request (`ctxbridge forget --list`)"],
+    [totals.excluded, "of folders in capture.exclude"],
+    [totals.missing, `with bytes that are not archived yet (${bytes(totals.missingBytes)})`],
+    [totals.unreadable, "that cannot be read"],
+    [totals.mismatch, "rewritten by the host since"],
+    [totals.damaged, "damaged in the vault"],
+  ]
+  return lines.filter(([n]) => n > 0).map(([n, text]) => `${String(n).padStart(7)} ${text}`)
+}
+
+function problemLines(one: Verified): string[] {
+  const name = safe(one.path === "" ? (one.copy ?? "") : one.path)
+  const missing = one.missing > 0 ? [`${bytes(one.missing)} of ${bytes(one.size)} not archived`] : []
+  return [`  ${name}`, ...[...one.problems, ...missing].map((text) => `    ${safe(text)}`)]
+}
+
+function verdict({ ok, transcripts, totals }: VerifyReport, style: Style): string {
+  if (transcripts.length === 0) return "Nothing to verify: no transcript on disk, none in the vault."
+  if (ok)
+    return style.green(
+      `Sound: every archived byte was checked${totals.bytes > 0 ? ", nothing is missing" : ""}.`,
+    )
+  const bad = transcripts.filter((one) => !isFine(one)).length
+  return style.red(`Not sound: ${bad} of ${count(transcripts.length, "transcript")}.`)
 }

@@ -66,8 +66,8 @@ describe("where", () => {
       "/p/.claude/settings.json",
       "/p/.claude/settings.local.json",
     ])
-    expect(settingsPath("user", { ...places, configDir: "/c" })).toBe("/c/settings.json")
-    expect(settingsPath("project", { ...places, configDir: "/c" })).toBe("/p/.claude/settings.json")
+    expect(settingsPath("user", { ...places, claudeDir: "/c" })).toBe("/c/settings.json")
+    expect(settingsPath("project", { ...places, claudeDir: "/c" })).toBe("/p/.claude/settings.json")
   })
 
   test("scopes do not disturb each other", () => {
