@@ -2,12 +2,11 @@
 import type { Database } from "../archive/database.ts"
 import { type TranscriptRow, transcriptsOf } from "../archive/transcript-rows.ts"
 import { linesOfTurn } from "../read/turn.ts"
+import { NEWLINE } from "../util/byte-lines.ts"
 import { CtxError, EXIT } from "../util/errors.ts"
 import { isSuperseded, vaultFile } from "../vault/layout.ts"
 import { CopyReader, CopyReaders } from "../vault/reader.ts"
 import type { Selection } from "./selection.ts"
-
-const NEWLINE = 0x0a
 
 /** Yields one frame at a time: a transcript may be larger than memory. Each transcript begins on a line of its own. */
 export function* exportRaw(db: Database, dataHome: string, selection: Selection): Generator<Uint8Array> {

@@ -7,6 +7,7 @@ import { basename, dirname, isAbsolute, join, normalize } from "node:path"
 import { configFolder, projectSlug, transcriptsFolder } from "../agents/claude-code/host-places.ts"
 import { type Source, sources } from "../archive/source.ts"
 import { CtxError, EXIT, usageError } from "../util/errors.ts"
+import { parseJson } from "../util/parse-json.ts"
 import { isImportedCopy, isLooseCopy, vaultFile, withoutVersion } from "../vault/layout.ts"
 import { CopyReader } from "../vault/reader.ts"
 import { type PutBack, type PutOptions, putBack } from "./put-back-transcript.ts"
@@ -170,7 +171,7 @@ function folderOfSession(copy: string, path: string): string | undefined {
   try {
     for (const piece of reader.pieces()) {
       for (const [, quoted] of Buffer.from(piece).toString("utf8").matchAll(CWD)) {
-        const folder = unquoted(quoted!)
+        const folder = parseJson(quoted!) as string | undefined
         if (folder === undefined) continue
         if (projectSlug(folder) === wanted) return folder
         first ??= folder
@@ -179,13 +180,5 @@ function folderOfSession(copy: string, path: string): string | undefined {
     return first
   } finally {
     reader.close()
-  }
-}
-
-function unquoted(text: string): string | undefined {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }

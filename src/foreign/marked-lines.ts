@@ -4,6 +4,7 @@
  * The lines look like the host's, so that the same decoder reads them. Each is marked: `ctxbridge.import` names the
  * tool, the file and the row. Their content is not trusted.
  */
+import { parseJson } from "../util/parse-json.ts"
 import type { ForeignSession, Item, Tool } from "./foreign-session.ts"
 
 /** The source of the lines. */
@@ -89,11 +90,8 @@ function contentOf({ kind, text, tool, model, usage }: Item, uuid: string): obje
 }
 
 function inputOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
+  const input = parseJson(text)
+  return input === undefined ? text : input
 }
 
 /** A name in the form of a UUID (version 8: custom). */

@@ -4,7 +4,9 @@
  */
 import { PROJECT_SETTINGS, userSettings } from "../agents/claude-code/host-places.ts"
 import type { Paths } from "../config/load.ts"
+import { type JsonObject, objectOf } from "../transcript/json.ts"
 import { readdirSync, realpathSync } from "../util/fs.ts"
+import { parseJson } from "../util/parse-json.ts"
 import { dirname, isAbsolute, join, resolve } from "../util/path.ts"
 import { readSmall } from "./read-part.ts"
 
@@ -32,8 +34,6 @@ const MOST_FILES = 20
 const MOST_PATTERNS = 200
 /** In UTF-16 units; no path is longer. Matching a megabyte of brackets takes 50 ms per file. */
 const LONGEST_PATTERN = 4096
-
-type Fields = Readonly<Record<string, unknown>>
 
 /** Combines the user's, the project's and the organisation's files. The host's command line is not known here. */
 export function hostSettings({ home, claudeDir, cwd }: HostPlaces): HostSettings {
@@ -65,14 +65,9 @@ function managedFiles(): string[] {
   return [join(MANAGED, "managed-settings.json"), ...more.map((name) => join(folder, name))]
 }
 
-function fieldsIn(file: string): Fields {
-  try {
-    const fields: unknown = JSON.parse((readSmall(file, LONGEST) ?? "{}").replace(/^\uFEFF/, ""))
-    return typeof fields === "object" && fields !== null ? (fields as Fields) : {}
-  } catch {
-    // The host ignores it as well.
-    return {}
-  }
+function fieldsIn(file: string): JsonObject {
+  // What is no JSON, the host ignores as well.
+  return objectOf(parseJson((readSmall(file, LONGEST) ?? "").replace(/^\uFEFF/, "")))
 }
 
 const stringsIn = (value: unknown): string[] =>

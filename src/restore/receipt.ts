@@ -6,8 +6,8 @@ import { MARK, TELLS } from "../agents/claude-code/context-arrived.ts"
 import { stringsIn } from "../agents/claude-code/tool-input.ts"
 import type { TranscriptRecord } from "../transcript/types.ts"
 import { atLeast } from "../util/version.ts"
-import { HELD_KINDS, Present } from "./present.ts"
-import { type HeldKind, holderOf, shortNames } from "./summary-holds.ts"
+import { Present } from "./present.ts"
+import { HELD_KINDS, type HeldKind, holderOf, shortNames } from "./summary-holds.ts"
 
 export interface KindCounts {
   /** In the context that was compacted, since the previous compaction. */

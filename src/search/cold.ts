@@ -14,6 +14,7 @@ import { takenBackOf } from "../archive/taken-back.ts"
 import { toolsIn } from "../archive/tool-name.ts"
 import { mark } from "../archive/word-index.ts"
 import type { TranscriptRecord } from "../transcript/types.ts"
+import { NEWLINE } from "../util/byte-lines.ts"
 import { compileAsUsual } from "../util/compiling.ts"
 import { cut } from "../util/text.ts"
 import { stretchesBackwards, stretchesFrom } from "../vault/reader.ts"
@@ -176,8 +177,6 @@ class Scan {
     return turnOfLine(this.#db, copy.session, names)
   }
 }
-
-const NEWLINE = 0x0a
 
 /** From 1. */
 function lineNumber(file: string, offset: number): number {
