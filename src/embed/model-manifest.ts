@@ -5,6 +5,7 @@
  * by one byte is not installed.
  */
 import { CtxError } from "../util/errors.ts"
+import { parseJson } from "../util/parse-json.ts"
 
 export interface PinnedFile {
   /** Relative to the model's folder and to the address it is downloaded from. */
@@ -56,12 +57,8 @@ export const sizeOfModel = ({ files }: Manifest): number => files.reduce((sum, {
  * @throws CtxError `bad-manifest`
  */
 export function parseManifest(text: string): Manifest {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    throw bad("it is not JSON")
-  }
+  const value = parseJson(text)
+  if (value === undefined) throw bad("it is not JSON")
   const { id, dimension, files } = (value ?? {}) as Partial<Manifest>
   if (typeof id !== "string" || !/^[\w.-]{1,80}$/.test(id)) throw bad("`id` is not a name")
   if (id.startsWith("hashed-")) throw bad("`id` must not begin with `hashed-`")

@@ -1,9 +1,9 @@
 /** Renders commands for a restore: some at length, and the beginnings of all others. Pure. */
 import { diverse } from "./diverse-commands.ts"
-import type { Held } from "./known-context.ts"
 import type { Fact } from "./material.ts"
 import { code } from "./quote.ts"
 import { isBare, vocabulary } from "./vocabulary.ts"
+import type { Held } from "./whole-words.ts"
 
 /** Share of the room reserved for the beginnings of the others. */
 const ALSO_SHARE = 0.3

@@ -4,8 +4,10 @@
  */
 import { MEMORY, NOTES, PROJECT_MEMORY, projectFolder } from "../agents/claude-code/host-places.ts"
 import { folderOf, projectOf } from "../archive/project.ts"
-import { statsOf } from "../util/files.ts"
+import { objectOf } from "../transcript/json.ts"
+import { statsOf, tryTo } from "../util/files.ts"
 import { readdirSync, realpathSync } from "../util/fs.ts"
+import { parseJson } from "../util/parse-json.ts"
 import { dirname, isAbsolute, join, resolve } from "../util/path.ts"
 import { type HostPlaces, type HostSettings, MANAGED } from "./host-settings.ts"
 import { memoryFile } from "./memory-file.ts"
@@ -137,34 +139,22 @@ class Memory {
       this.#inside ??= realpathSync(this.#places.cwd!)
       const real = realpathSync(path)
       if (isBelow(real, this.#inside)) return true
-      return (folder !== undefined && isBelow(real, realpathSync(folder))) || this.#isApproved()
+      if (folder !== undefined && isBelow(real, realpathSync(folder))) return true
+      // Whether the user has allowed this project to import from elsewhere.
+      this.#mayLeave ??= isApproved(this.#places)
+      return this.#mayLeave
     } catch {
       return false
     }
-  }
-
-  /** Whether the user has allowed this project to import from elsewhere. */
-  #isApproved(): boolean {
-    this.#mayLeave ??= isApproved(this.#places)
-    return this.#mayLeave
   }
 }
 
 const isBelow = (path: string, folder: string): boolean => path.startsWith(`${folder.replace(/\/$/, "")}/`)
 
 function isApproved({ hostConfig, cwd }: HostPlaces): boolean {
-  try {
-    const state = JSON.parse(readSmall(hostConfig, STATE_BYTES) ?? "{}") as HostState
-    return [...upwards(cwd!)].some(
-      (folder) => state.projects?.[folder]?.hasClaudeMdExternalIncludesApproved === true,
-    )
-  } catch {
-    return false
-  }
-}
-
-interface HostState {
-  readonly projects?: Readonly<Record<string, { readonly hasClaudeMdExternalIncludesApproved?: unknown }>>
+  const { projects } = objectOf(parseJson(readSmall(hostConfig, STATE_BYTES) ?? ""))
+  const stateOf = (folder: string) => objectOf(objectOf(projects)[folder])
+  return upwards(cwd!).some((folder) => stateOf(folder)["hasClaudeMdExternalIncludesApproved"] === true)
 }
 
 /** The repository's folder, whose worktrees share notes. */
@@ -181,10 +171,4 @@ function* upwards(folder: string): Generator<string> {
 }
 
 /** Sorted, so that the same files give the same text. */
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder).sort()
-  } catch {
-    return []
-  }
-}
+const namesIn = (folder: string): string[] => tryTo(() => readdirSync(folder).sort()) ?? []

@@ -5,6 +5,7 @@
 import { PROJECT_SETTINGS, userSettings } from "../agents/claude-code/host-places.ts"
 import type { Paths } from "../config/load.ts"
 import { type JsonObject, objectOf } from "../transcript/json.ts"
+import { tryTo } from "../util/files.ts"
 import { readdirSync, realpathSync } from "../util/fs.ts"
 import { parseJson } from "../util/parse-json.ts"
 import { dirname, isAbsolute, join, resolve } from "../util/path.ts"
@@ -55,12 +56,8 @@ export function hostSettings({ home, claudeDir, cwd }: HostPlaces): HostSettings
 
 function managedFiles(): string[] {
   const folder = join(MANAGED, "managed-settings.d")
-  let names: string[] = []
-  try {
-    names = readdirSync(folder).filter((name) => name.endsWith(".json"))
-  } catch {
-    // Hardly anyone has one.
-  }
+  // Hardly anyone has one.
+  const names = tryTo(() => readdirSync(folder).filter((name) => name.endsWith(".json"))) ?? []
   const more = names.sort().slice(0, MOST_FILES)
   return [join(MANAGED, "managed-settings.json"), ...more.map((name) => join(folder, name))]
 }
@@ -98,10 +95,6 @@ function withoutLinks(pattern: string): string[] {
   if (!pattern.startsWith("/")) return []
   const special = pattern.search(/[*?{[]/)
   const folder = dirname(special < 0 ? pattern : pattern.slice(0, special))
-  try {
-    const real = realpathSync(folder)
-    return real === folder ? [] : [real + pattern.slice(folder.length)]
-  } catch {
-    return []
-  }
+  const real = tryTo(() => realpathSync(folder)) ?? folder
+  return real === folder ? [] : [real + pattern.slice(folder.length)]
 }

@@ -4,7 +4,6 @@ import type { TurnLine } from "../archive/queries/turns.ts"
 import { count, cut } from "../util/text.ts"
 import { atLeast } from "../util/version.ts"
 import { complement } from "./complement.ts"
-import { type Held, heldIn } from "./known-context.ts"
 import {
   type CommandRun,
   type Fact,
@@ -17,7 +16,7 @@ import {
 import { Page } from "./page.ts"
 import { belowFolder, lastTwo } from "./paths.ts"
 import { blockQuote, code, commandIn, errorIn, name, quoteSpoken, time, word } from "./quote.ts"
-import { uncut } from "./whole-words.ts"
+import { type Held, heldIn, uncut } from "./whole-words.ts"
 
 export type RestoreSource = "compact" | "clear"
 

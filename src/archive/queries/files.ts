@@ -55,7 +55,9 @@ export interface TouchRow extends PathIn {
   readonly time: string | null
   /** Separated by spaces. */
   readonly ops: string
+  /** What was asked for. */
   readonly prompt: string
+  /** What the model said it had done. */
   readonly answer: string
   readonly takenBack: number
 }

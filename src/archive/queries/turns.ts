@@ -1,4 +1,5 @@
 /** Rows of turns: of a session, by handle, around one, in the scope of a restore. */
+import type { Tokens } from "../../transcript/types.ts"
 import type { Database } from "../database.ts"
 import { HANDLE_PREFIX } from "../handle-prefix.ts"
 import { rowsIn, type Scope, STANDS } from "./scope.ts"
@@ -56,12 +57,8 @@ export const turnsBetween = (db: Database, session: string, from: number, to: nu
     )
     .all(session, from, to)
 
-export interface TokenUse {
+export interface TokenUse extends Tokens {
   readonly model: string
-  readonly input: number
-  readonly output: number
-  readonly cacheCreation: number
-  readonly cacheRead: number
 }
 
 /**
@@ -203,27 +200,16 @@ export function foundRows(
   return new Map(rows.map((row) => [row.turn, row]))
 }
 
-export interface TurnOfLine {
-  readonly turn: number
-  /** Without its prefix. */
-  readonly handle: string
-  readonly session: string
-  readonly seq: number
-  readonly project: string | null
-  readonly prompt: string
-  readonly takenBack: number
-  readonly time: string | null
-}
+export type TurnOfLine = Pick<
+  FoundRow,
+  "turn" | "handle" | "session" | "seq" | "project" | "prompt" | "takenBack" | "time"
+>
 
 /** The turn of the message with one of these keys (identity.ts). */
 export const turnOfLine = (
   db: Database,
   session: string,
-  {
-    key,
-    original,
-    alias,
-  }: { readonly key: bigint; readonly original?: bigint | undefined; readonly alias?: bigint | undefined },
+  { key, original, alias }: { key: bigint; original?: bigint | undefined; alias?: bigint | undefined },
 ): TurnOfLine | undefined =>
   db
     .query<TurnOfLine, [bigint, bigint | null, string, bigint | null]>(
