@@ -5,7 +5,6 @@ import { HASHED_ID } from "./hashed-words.ts"
 import { modelState } from "./model-files.ts"
 
 export interface Standing extends VectorTotals {
-  /** Identifies what makes the vectors. */
   readonly embedder: string
   /** The installed model; null: vectors are made of hashed words. */
   readonly model: string | null

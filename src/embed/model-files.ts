@@ -12,7 +12,6 @@ export const manifestFile = (dataHome: string): string => join(modelFolder(dataH
 
 export interface InstalledModel {
   readonly manifest: Manifest
-  /** Absolute. */
   readonly folder: string
   /** Identifies what its vectors are made by. Another file under the same name gives another id. */
   readonly embedder: string
@@ -74,7 +73,6 @@ interface FileCheck {
   readonly state: "ok" | "missing" | "differs"
 }
 
-/** Reads every byte. */
 export function checkFiles(folder: string, manifest: Manifest): FileCheck[] {
   return manifest.files.map((file) => ({ path: file.path, state: checkFile(join(folder, file.path), file) }))
 }

@@ -21,7 +21,6 @@ export interface Manifest {
   readonly files: readonly PinnedFile[]
 }
 
-/** Numbers in a vector. */
 export const DIMENSION = 384
 
 export const MODEL_FILE = "onnx/model_quantized.onnx"
@@ -48,7 +47,6 @@ export const MINILM: Manifest = {
 export const MINILM_URL =
   "https://huggingface.co/Xenova/all-MiniLM-L6-v2/resolve/751bff37182d3f1213fa05d7196b954e230abad9"
 
-/** Total size of the files in bytes. */
 export const sizeOfModel = ({ files }: Manifest): number => files.reduce((sum, { bytes }) => sum + bytes, 0)
 
 /**

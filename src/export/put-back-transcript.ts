@@ -30,7 +30,6 @@ type PutState = "written" | "completed" | "present" | "longer" | "differs" | "re
 
 export interface PutBack {
   readonly state: PutState
-  /** Bytes of the transcript in the vault. */
   readonly bytes: number
   /** Where the former file was moved, for `replaced`; undefined in a dry run. */
   readonly aside: string | undefined
@@ -38,9 +37,7 @@ export interface PutBack {
 }
 
 export interface PutOptions {
-  /** Set aside a file that differs. */
   readonly force: boolean
-  /** Only say what would be done. */
   readonly dryRun: boolean
 }
 

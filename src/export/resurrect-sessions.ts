@@ -13,7 +13,6 @@ import { CopyReader } from "../vault/reader.ts"
 import { type PutBack, type PutOptions, putBack } from "./put-back-transcript.ts"
 
 export interface PutFile extends PutBack {
-  /** Where the transcript is, or would be. */
   readonly path: string
   /** Path of its copy below `vault/`. */
   readonly copy: string
@@ -31,7 +30,6 @@ export interface Resurrected {
 export interface Resume {
   /** Folder in which to start the host; undefined if the transcript does not name one. */
   readonly folder: string | undefined
-  /** Whether that folder no longer exists. */
   readonly gone: boolean
   /** The host's configuration folder, unless it is the default. */
   readonly configDir: string | undefined
@@ -40,7 +38,6 @@ export interface Resume {
 interface ResurrectOptions extends PutOptions {
   readonly dataHome: string
   readonly home: string
-  /** The host's configuration folder. */
   readonly claudeDir: string
   /** Absolute path of the folder to write to instead of the host's. */
   readonly to: string | undefined

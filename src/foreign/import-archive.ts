@@ -46,7 +46,6 @@ interface TakeArchiveOptions {
   readonly dryRun: boolean
   /** First set aside copies that are damaged, so that their sessions are taken again. */
   readonly check: boolean
-  /** What must be kept out of the archive. */
   readonly secrets: SecretSettings
   readonly exclusion: Exclusion
 }

@@ -7,7 +7,6 @@
 import { parseJson } from "../util/parse-json.ts"
 import type { ForeignSession, Item, Tool } from "./foreign-session.ts"
 
-/** The source of the lines. */
 export interface Provenance {
   readonly tool: Tool
   /** Absolute path of the archive. */
@@ -19,7 +18,6 @@ export interface Provenance {
 export interface MadeLine {
   /** The same for the same text, in whatever file and row it is. */
   readonly uuid: string
-  /** Including its newline. */
   readonly text: string
 }
 

@@ -81,7 +81,6 @@ const alsoLine = (words: string): string => `- also: ${code(words, 2 * ALSO_LINE
 
 const often = (times = 1): string => (times > 1 ? ` ×${times}` : "")
 
-/** How the last run of a command ended, if it failed. */
 export const ended = (exit: string | undefined): string => (exit === undefined ? "" : ` (${exit})`)
 
 const shown = ({ text, form = text }: Fact): string => (form.length > FORM_SHOWN ? text : form)

@@ -15,14 +15,11 @@ import { readSmall } from "./read-part.ts"
 
 /** Maximum bytes of a file; the host warns of longer ones. */
 const LONGEST = 100_000
-/** Maximum bytes of all files together. */
 const MOST_BYTES = 256_000
 const MOST_FILES = 100
 /** How many imports are followed and names in folders examined, whether or not there is anything to read. */
 const MOST_TRIED = 400
-/** How many parent folders are examined. */
 const MOST_FOLDERS = 20
-/** How deeply imported files may import others. */
 const DEEPEST_IMPORT = 4
 const DEEPEST_RULES = 4
 /** The host only reads the beginning of its own notes. */
@@ -86,7 +83,6 @@ class Memory {
     }
   }
 
-  /** Reads the rules that apply to every file. */
   #rules(folder: string, trust: Trust, depth = 0): void {
     if (depth > DEEPEST_RULES || statsOf(folder)?.isDirectory() !== true || this.#seen.has(folder)) return
     this.#seen.add(folder)

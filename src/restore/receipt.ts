@@ -62,7 +62,6 @@ interface Draft {
   readonly trigger: string
   readonly preTokens: number | undefined
   readonly before: Present
-  /** What the host kept. */
   kept: string
   /** Restores that arrived, with the event of the hook that brought them. */
   readonly arrived: { readonly event: string; readonly text: string }[]
@@ -157,7 +156,6 @@ function proofOf({ arrived, answered, version }: Draft, text: string): DeliveryP
   return atLeast(version, TELLS) ? "lost" : "untold"
 }
 
-/** The text of the messages that the host kept at a compaction. */
 export const preservedText = (records: readonly TranscriptRecord[], uuids: readonly string[]): string =>
   textOf(records.filter(({ uuid }) => uuid !== undefined && uuids.includes(uuid)))
 

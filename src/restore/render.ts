@@ -33,7 +33,6 @@ export interface RenderOptions {
    * keeps is unknown.
    */
   readonly byPlugin?: boolean
-  /** Maximum number of other sessions' turns. */
   readonly related?: number
 }
 
@@ -60,7 +59,6 @@ const COMMAND_SHORT = 80
 const COMMAND_KNOWN = 60
 /** Characters that a section may take even with a small budget. */
 const SECTION = 200
-/** How many files in flight are listed; the others are among the paths. */
 const MOST_FILES = 5
 const COMMANDS = "Commands"
 const TURNS = "Turns"
@@ -83,7 +81,6 @@ export const RELATED_TITLE = "Related turns of the project's other sessions"
 /** Characters of a related turn's prompt and of its answer. */
 const RELATED_SHOWN = 90
 
-/** Ends every text that is given back. */
 export const CLOSE = "</ctxbridge-restore>"
 
 /** @returns `""` when there is nothing to give back or no room for it */
@@ -219,7 +216,6 @@ function commandLine({ command, exitCode, error, handle }: CommandRun, shown: nu
   return `${commandIn(command, shown)}${output} (${HANDLE_PREFIX}${handle}${exit})`
 }
 
-/** Characters that lines take, including their title and newlines. */
 const roomOf = (title: string, lines: readonly string[]): number =>
   lines.reduce((sum, line) => sum + line.length + 1, `\n## ${title}`.length)
 

@@ -20,7 +20,6 @@ const SHOWS_TYPED = [2, 1, 112] as const
 const KEEPS_PLAN = [2, 1, 112] as const
 /** From this version on, hosts do not show the todos again. */
 const HIDES_TODOS = [2, 1, 0] as const
-/** Maximum size of a plan in bytes. */
 const LONGEST_PLAN = 100_000
 /** How many bytes at the end of a transcript are searched for the session's other name, which most lines contain. */
 const NAMED_WITHIN = 64 << 10
@@ -31,14 +30,11 @@ const LONGEST_FILE = 10_000
 
 export interface Shown {
   readonly session: string
-  /** The host's version. */
   readonly version: string | undefined
-  /** Paths of files. */
   readonly files: readonly string[]
   readonly todos: readonly { readonly content: string; readonly status: string }[]
 }
 
-/** Where to find it. */
 export interface ShownFrom {
   readonly planFolders: readonly string[]
   readonly dataHome: string

@@ -13,9 +13,7 @@ const SENTENCE_KNOWN = 120
 
 /** Short names of a conversation's facts, where they are unambiguous. */
 export interface ShortNames {
-  /** A path's last part. */
   path(path: string): string | undefined
-  /** A command without its options. */
   command(command: string): string | undefined
 }
 

@@ -44,9 +44,7 @@ export function wholeText(line: string): string {
 export interface Sieve {
   /** Whether any of these lines may match. Looks at the bytes before they are split into lines. */
   mayHold(content: string): boolean
-  /** Whether this line may match. */
   mayDo(line: string): boolean
-  /** Whether it matches. */
   does(subject: Subject): boolean
 }
 

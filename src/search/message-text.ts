@@ -13,7 +13,6 @@ export interface MessageText {
   readonly role: string
   /** As the host wrote it. */
   readonly uuid: string | undefined
-  /** Tools that were called or that answered. */
   readonly tools: readonly string[]
 }
 

@@ -21,7 +21,6 @@ export interface Weights {
   /** What share of its score the adjacent message lends, and the factor for each step further away. */
   readonly near: number
   readonly fade: number
-  /** How many messages on each side lend. */
   readonly reach: number
   readonly session: number
   /** What all the words of a turn together add. */
@@ -70,7 +69,6 @@ export function bestFirst({ terms, masks, ids }: Candidates, most: number): numb
   return chosen
 }
 
-/** Adds up the weights of a mask's terms. */
 export function scorer(weights: readonly number[]): (mask: number) => number {
   const known = new Map<number, number>()
   return (mask) => {
@@ -159,7 +157,6 @@ interface Best {
   mask: number
 }
 
-/** Scores each message by its words, its length and its kind. */
 function ownScores(
   rows: readonly RankRow[],
   masks: Masks,

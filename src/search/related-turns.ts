@@ -29,7 +29,6 @@ export interface RelatedRequest {
 }
 
 export interface Gate {
-  /** Minimum weight of the shared clues. */
   readonly least: number
   /** Minimum share of the weight of all the prompt's clues. */
   readonly share: number

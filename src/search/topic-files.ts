@@ -18,7 +18,6 @@ import type { Ranked } from "./rank.ts"
 /** Taken back is the turn that is named. */
 export interface TopicFile extends TakenBack {
   readonly path: string
-  /** What these turns did with it: edit, write, read, command. */
   readonly ops: readonly string[]
   readonly turns: number
   /** The turn closest to the topic. */

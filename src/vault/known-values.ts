@@ -19,18 +19,16 @@ import {
 } from "../util/fs.ts"
 import { parseLines } from "../util/parse-json.ts"
 import { dirname, join } from "../util/path.ts"
-import type { KnownLines, KnownValues } from "./capture.ts"
+import { asItIs, type KnownLines, type KnownValues } from "./capture.ts"
 import { readExactly } from "./file.ts"
 import { knownFile, vaultFile, vaultPath } from "./layout.ts"
 import { tailOf } from "./reader.ts"
-import type { Edit } from "./rewrite.ts"
 import { follows, sameButForFiller, withSource } from "./source-file.ts"
 import { ownerOf } from "./tombstones.ts"
 
 /** Values of one session. More than these come from tests and examples, and looking for each costs time. */
 const MOST = 200
 
-/** One line of the file. */
 interface Place {
   readonly path: string
   /** Id of the transcript's copy: another means that the host has rewritten it. */
@@ -48,7 +46,6 @@ export interface KnownPlace {
 export const knownOf = (place: KnownPlace, session: string, path: string): SessionValues =>
   new SessionValues(place, ownerOf(session, path))
 
-/** Values in memory. */
 export class ValuesInMemory implements KnownValues {
   /** In the order in which they were recognised. */
   readonly known = new Map<string, readonly string[]>()
@@ -78,7 +75,6 @@ export class ValuesInMemory implements KnownValues {
   protected note(_place: Place): void {}
 }
 
-/** Values of a session. */
 export class SessionValues extends ValuesInMemory {
   readonly #file: string
 
@@ -103,8 +99,6 @@ export class SessionValues extends ValuesInMemory {
     })
   }
 }
-
-const asItIs: Edit = (content) => content
 
 /**
  * Fills values in what is archived already.

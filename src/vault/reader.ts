@@ -12,6 +12,7 @@ import {
   segmentContent,
   segmentEnding,
   segmentsBackwards,
+  segmentsFrom,
   type Tail,
 } from "./file.ts"
 import { contentStart, frameContent } from "./frame.ts"
@@ -25,7 +26,6 @@ export const isBegunOnly = (file: string): boolean => withCopy(file, holdsNothin
 /** Bytes of the transcript that a copy holds. */
 export const archivedIn = (file: string): number => tailOf(file)?.last?.to ?? 0
 
-/** Part of a transcript as stored in the vault. */
 export interface Stretch {
   /** Offset of its first byte. */
   readonly from: number
@@ -36,31 +36,19 @@ export interface Stretch {
  * A transcript read back from its copy, one frame at a time, starting with the frame that holds `from`: the first
  * stretch may begin before it. Walks back only over the notes after `from`.
  */
-export function* stretchesFrom(file: string, from: number): Generator<Stretch> {
-  const fd = openCopy(file)
-  if (fd === undefined) return
-  try {
-    const tail = readTail(fd)
-    if (tail === undefined) return
-    const wanted: Segment[] = []
-    for (const segment of segmentsBackwards(fd, tail)) {
-      if (segment.to <= from) break
-      wanted.push(segment)
-    }
-    for (const segment of wanted.reverse()) yield { from: segment.from, content: segmentContent(fd, segment) }
-  } finally {
-    closeSync(fd)
-  }
-}
+export const stretchesFrom = (file: string, from: number): Generator<Stretch> =>
+  stretches(file, (fd, tail) => segmentsFrom(fd, tail, from))
 
-/** The same from the end, newest first, with only one stretch in memory at a time. */
-export function* stretchesBackwards(file: string): Generator<Stretch> {
+/** The same from the end, newest first. */
+export const stretchesBackwards = (file: string): Generator<Stretch> => stretches(file, segmentsBackwards)
+
+function* stretches(file: string, wanted: (fd: number, tail: Tail) => Iterable<Segment>): Generator<Stretch> {
   const fd = openCopy(file)
   if (fd === undefined) return
   try {
     const tail = readTail(fd)
     if (tail === undefined) return
-    for (const segment of segmentsBackwards(fd, tail)) {
+    for (const segment of wanted(fd, tail)) {
       yield { from: segment.from, content: segmentContent(fd, segment) }
     }
   } finally {
@@ -97,7 +85,6 @@ export class CopyReader {
     this.#start = tail.headerLength
   }
 
-  /** Bytes of the transcript in this copy. */
   get size(): number {
     return this.#size
   }

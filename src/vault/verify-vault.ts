@@ -41,7 +41,6 @@ export interface Verified {
   readonly state: VerifyState
   /** Bytes on disk; 0 if the host has deleted it. */
   readonly size: number
-  /** Bytes in the vault. */
   readonly archived: number
   readonly missing: number
   readonly waiting: number
@@ -206,8 +205,7 @@ function compare(
 /** A transcript that is not in the vault. */
 function left(path: string, source: number | undefined, state: VerifyState): Verified {
   const size = source === undefined ? 0 : remainderOf(source, 0).size
-  const none = { archived: 0, missing: 0, waiting: 0, frames: 0, unfiltered: 0, olderRules: 0, problems: [] }
-  return { path, copy: undefined, state, size, ...none }
+  return { ...judge(path, "", undefined, undefined), state, size }
 }
 
 /** Checks a copy without a transcript: it was set aside or imported, or nobody can say whose it is. */

@@ -45,7 +45,6 @@ export const placesOf = (db: Database, messages: readonly number[]): Place[] =>
 export const population = (db: Database): number =>
   db.query<{ id: number | null }, []>("SELECT max(id) AS id FROM messages").get()?.id ?? 0
 
-/** What ranking needs to know about a message. */
 export interface RankRow {
   readonly id: number
   readonly turn: number

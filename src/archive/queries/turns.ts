@@ -20,7 +20,6 @@ export interface TurnRow {
   readonly takenBack: number
 }
 
-/** Columns of a TurnRow. */
 const COLUMNS =
   "id, handle, session, seq, via, prompt, answer, started, ended, tools, errors, interrupted, taken_back AS takenBack"
 
