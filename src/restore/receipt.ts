@@ -4,6 +4,7 @@
  */
 import { MARK, TELLS } from "../agents/claude-code/context-arrived.ts"
 import { stringsIn } from "../agents/claude-code/tool-input.ts"
+import type { PlacedRecord } from "../archive/records.ts"
 import type { TranscriptRecord } from "../transcript/types.ts"
 import { atLeast } from "../util/version.ts"
 import { Present } from "./present.ts"
@@ -48,17 +49,12 @@ export interface GivenText {
   readonly text: string
 }
 
-interface Placed {
-  readonly record: TranscriptRecord
-  readonly offset: number
-}
-
 /** Only this many of the newest messages can be ones that the host keeps. */
 const MAYBE_KEPT = 200
 
 /** A compaction, while the records after it are read. */
 interface Draft {
-  readonly boundary: Placed
+  readonly boundary: PlacedRecord
   readonly trigger: string
   readonly preTokens: number | undefined
   readonly before: Present
@@ -76,7 +72,7 @@ interface Draft {
  */
 export function* receiptsIn(
   session: string,
-  records: Iterable<Placed>,
+  records: Iterable<PlacedRecord>,
   givenAt: (boundary: number) => string,
 ): Generator<Receipt> {
   let before = new Present()

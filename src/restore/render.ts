@@ -107,13 +107,11 @@ export function renderRestore(material: Material, options: RenderOptions): strin
   const newest = withSteps(material.turns.slice(0, LEAST_TURNS), onTheWay)
   const kept = Math.min(page.left / 2, roomOf(TURNS, newest.map(shortLine)))
   const share = (part: number): number => Math.min(page.left - kept, Math.max(budget * part, SECTION))
-  page.section(
-    "Standing constraints of the user",
-    material.constraints
+  const quotes = (all: readonly Quote[], shown: number): string[] =>
+    all
       .filter(({ text }) => !held(text))
-      .map(({ text, handle }) => `- ${quoteSpoken(text, 240)} (${HANDLE_PREFIX}${handle})`),
-    share(0.1),
-  )
+      .map(({ text, handle }) => `- ${quoteSpoken(text, shown)} (${HANDLE_PREFIX}${handle})`)
+  page.section("Standing constraints of the user", quotes(material.constraints, 240), share(0.1))
   page.section(
     "Open todos",
     material.todos
@@ -135,21 +133,10 @@ export function renderRestore(material: Material, options: RenderOptions): strin
     share(0.1),
   )
   page.section(COMMANDS, commands(material, held, share(0.1)), share(0.1))
-  page.section(
-    "Decisions",
-    material.decisions
-      .filter(({ text }) => !held(text))
-      .map(({ text, handle }) => `- ${quoteSpoken(text, 240)} (${HANDLE_PREFIX}${handle})`),
-    share(0.07),
-  )
+  page.section("Decisions", quotes(material.decisions, 240), share(0.07))
   const decided = new Set(material.decisions.map(({ text }) => text))
-  page.section(
-    "Tried in vain",
-    material.refuted
-      .filter(({ text }) => !held(text) && !decided.has(text))
-      .map(({ text, handle }) => `- ${quoteSpoken(text, 200)} (${HANDLE_PREFIX}${handle})`),
-    share(0.06),
-  )
+  const refuted = material.refuted.filter(({ text }) => !decided.has(text))
+  page.section("Tried in vain", quotes(refuted, 200), share(0.06))
   page.section(RELATED_TITLE, relatedLines(page, material.related, options.related ?? 0, held), share(0.12))
   complement(page, withoutTold(material, page), page.left - kept, held, heldPath)
   const turns = lastAnswer === "" ? material.turns : withoutFirstAnswer(material.turns)

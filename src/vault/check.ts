@@ -32,6 +32,18 @@ export interface CopyCheck {
   readonly differsAt: number | undefined
 }
 
+/** Where there is no copy. */
+export const NOTHING_FOUND: CopyCheck = {
+  path: undefined,
+  archived: 0,
+  frames: 0,
+  unfiltered: 0,
+  olderRules: 0,
+  damage: [],
+  halfFrame: 0,
+  differsAt: undefined,
+}
+
 /**
  * @param file absolute path of the copy
  * @param source descriptor of the transcript; undefined if there is none to compare with
@@ -49,17 +61,7 @@ export const checkCopy = (
 function checkFrames(fd: number, source: number | undefined, onFrame: (bytes: number) => void): CopyCheck {
   const tail = readTail(fd)
   if (tail === undefined) {
-    const damage = ["it does not begin with a ctxbridge header"]
-    return {
-      path: undefined,
-      archived: 0,
-      frames: 0,
-      unfiltered: 0,
-      olderRules: 0,
-      damage,
-      halfFrame: 0,
-      differsAt: undefined,
-    }
+    return { ...NOTHING_FOUND, damage: ["it does not begin with a ctxbridge header"] }
   }
   const halfFrame = fstatSync(fd).size - tail.end
   const segments = segmentsFrom(fd, tail)
