@@ -25,24 +25,17 @@ interface OpenedFile {
 export function openUntouched(file: string, scratch: string): OpenedFile {
   const journals = ["-wal", "-journal"].filter((suffix) => sizeOf(file + suffix) > 0)
   const copy = journals.length === 0 ? undefined : copied(file, journals, scratch)
-  const drop = (): void => {
+  let db: Database | undefined
+  const close = (): void => {
+    db?.close()
     if (copy !== undefined) rmSync(copy.folder, { recursive: true, force: true })
   }
   try {
-    const db = openForeign(copy?.file ?? file, copy === undefined)
-    const close = (): void => {
-      db.close()
-      drop()
-    }
-    try {
-      check(db)
-      return { db, close }
-    } catch (error) {
-      close()
-      throw error
-    }
+    db = openForeign(copy?.file ?? file, copy === undefined)
+    check(db)
+    return { db, close }
   } catch (cause) {
-    drop()
+    close()
     if (cause instanceof CtxError) throw cause
     throw damaged(messageOf(cause), cause)
   }

@@ -5,6 +5,7 @@ import { tryTo } from "../util/files.ts"
 import {
   closeSync,
   constants,
+  type FileStats,
   fstatSync,
   ftruncateSync,
   mkdirSync,
@@ -51,6 +52,18 @@ export interface Tail {
 
 /** A header holds a path (at most 4,096 bytes) and little else. */
 const HEADER_READ = 4096 + 1024
+
+/** Opens whatever is there, without blocking, so that a pipe in a file's place cannot hold us up. */
+export function openIfThere(path: string): { readonly fd: number; readonly stats: FileStats } | undefined {
+  let fd: number
+  try {
+    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
+  return { fd, stats: fstatSync(fd) }
+}
 
 export const readExactly = (fd: number, position: number, length: number): Uint8Array =>
   readInto(fd, position, new Uint8Array(length))

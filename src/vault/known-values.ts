@@ -122,20 +122,16 @@ const placesKept = (file: string): Place[] =>
   tryTo(() => parseLines(readFileSync(file, "utf8")) as Place[]) ?? []
 
 /** The values that a transcript still has where it had them when they were noted. */
-function valuesAt({ dataHome, home }: KnownPlace, { path, id, spans }: Place): string[] {
-  try {
+const valuesAt = ({ dataHome, home }: KnownPlace, { path, id, spans }: Place): string[] =>
+  tryTo(() => {
     const tail = tailOf(vaultFile(dataHome, vaultPath(path, home)))
     if (tail?.header.id !== id) return []
-    const values = withSource(path, (fd, size) =>
+    return withSource(path, (fd, size) =>
       follows(fd, { size }, tail)
         ? spans.map(([from, to]) => Buffer.from(readExactly(fd, from, to - from)).toString("latin1"))
         : [],
     )
-    return values ?? []
-  } catch {
-    return []
-  }
-}
+  }) ?? []
 
 const doneFile = (file: string): string => file.replace(/\.jsonl$/, ".done")
 

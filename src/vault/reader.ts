@@ -1,11 +1,12 @@
 /** Reads any part of a transcript from its copy. Walks the notes only once, and keeps the last frame. */
 
-import { CtxError, isMissing, messageOf } from "../util/errors.ts"
-import { closeSync, constants, fstatSync, openSync } from "../util/fs.ts"
+import { CtxError, messageOf } from "../util/errors.ts"
+import { closeSync } from "../util/fs.ts"
 import {
   behind,
   holdsNothing,
   lastSegment,
+  openIfThere,
   readInto,
   readTail,
   type Segment,
@@ -70,13 +71,16 @@ export class CopyReader {
   constructor(file: string) {
     const fd = openCopy(file)
     if (fd === undefined) throw missing(file)
-    const tail = orClosed(fd, () => {
+    let tail: Pick<Tail, "end" | "headerLength" | "last"> | undefined
+    try {
       const last = lastSegment(fd)
       // If the copy ends with a whole note, its header is not read. A header is not a segment, so the walk stops at it.
-      const end = last === undefined ? readTail(fd) : { end: behind(last), headerLength: 0, last }
-      if (end === undefined) throw missing(file)
-      return end
-    })
+      tail = last === undefined ? readTail(fd) : { end: behind(last), headerLength: 0, last }
+      if (tail === undefined) throw missing(file)
+    } catch (error) {
+      closeSync(fd)
+      throw error
+    }
     this.#fd = fd
     this.#file = file
     this.#size = tail.last?.to ?? 0
@@ -206,16 +210,6 @@ const missing = (file: string): CtxError =>
     hint: "ctxbridge verify names what is missing",
   })
 
-/** Closes the descriptor if `act` fails. */
-function orClosed<T>(fd: number, act: () => T): T {
-  try {
-    return act()
-  } catch (error) {
-    closeSync(fd)
-    throw error
-  }
-}
-
 /** Readers of several copies, each opened only once. */
 export class CopyReaders {
   readonly #open = new Map<string, CopyReader>()
@@ -247,18 +241,12 @@ export class CopyReaders {
  * @throws CtxError `not-a-copy` if it is no file
  */
 export function openCopy(file: string): number | undefined {
-  let fd: number
-  try {
-    // Does not block, so a pipe in the copy's place cannot hold us up.
-    fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
-  } catch (error) {
-    if (isMissing(error)) return undefined
-    throw error
-  }
-  return orClosed(fd, () => {
-    const stats = fstatSync(fd)
-    if (!stats.isFile()) throw notACopy(file, stats.isDirectory() ? "a folder" : "something else")
-    return fd
+  const found = openIfThere(file)
+  if (found === undefined || found.stats.isFile()) return found?.fd
+  closeSync(found.fd)
+  const what = found.stats.isDirectory() ? "a folder" : "something else"
+  throw new CtxError("not-a-copy", `${what} is in the place of the copy`, {
+    hint: `ctxbridge doctor --fix moves ${file} aside`,
   })
 }
 
@@ -276,8 +264,3 @@ export function withCopy<T>(file: string, work: (fd: number) => T): T | undefine
     closeSync(fd)
   }
 }
-
-const notACopy = (file: string, what: string): CtxError =>
-  new CtxError("not-a-copy", `${what} is in the place of the copy`, {
-    hint: `ctxbridge doctor --fix moves ${file} aside`,
-  })
