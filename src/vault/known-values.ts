@@ -154,10 +154,7 @@ export function dueKnown(dataHome: string): Due[] {
 
 /** @param file of a session */
 export function isDue(file: string): boolean {
-  let done = ""
-  tryTo(() => {
-    done = readFileSync(doneFile(file), "utf8")
-  })
+  const done = tryTo(() => readFileSync(doneFile(file), "utf8")) ?? ""
   return done !== String(statsOf(file)?.size ?? "")
 }
 

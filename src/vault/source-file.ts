@@ -16,7 +16,7 @@ import { type Base, TAIL_WINDOW, xxh64 } from "./frame.ts"
 /** @returns undefined unless it is a file */
 export function openSource(path: string): { fd: number; stats: FileStats } | undefined {
   const found = openIfThere(path)
-  if (found === undefined || found.stats.isFile()) return found
+  if (found?.stats.isFile() !== false) return found
   closeSync(found.fd)
   return undefined
 }
