@@ -18,13 +18,11 @@ export interface ContextState {
   /** Whether `tokens` is estimated from the length of the text, because the host has not reported a count. */
   readonly estimated?: boolean
   readonly model?: string
-  /** The host's version. */
   readonly version?: string
   /** Tokens of the first request: what the host puts before every conversation. 0 when it was not seen. */
   readonly base?: number
   /** Characters since the last compaction and of what it left, while `tokens` is estimated. */
   readonly chars?: number
-  /** Number of the human's prompts. */
   readonly turns: number
   readonly compactions: number
   /** Most tokens that this model is known to have held before a compaction: its window is no smaller. */
@@ -43,7 +41,6 @@ export interface Judged {
   /** The user's options at that time. If they change, the context is examined again. */
   readonly option: number
   readonly critical: number
-  /** Tokens. */
   readonly window: number
   /** From this many tokens on, the model is told. */
   readonly limit: number

@@ -8,7 +8,6 @@ interface HostContext {
   readonly window: number | undefined
   /** Tokens after the last answer; undefined before the first and right after a compaction. */
   readonly tokens: number | undefined
-  /** Share of the window in use. */
   readonly share: number | undefined
 }
 

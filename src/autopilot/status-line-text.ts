@@ -4,11 +4,8 @@ import { shortTokens } from "./token-figures.ts"
 export interface LineFacts {
   /** `host`: the document that the host has just sent. `state`: what hooks have tracked. */
   readonly source: "host" | "state"
-  /** Undefined while unknown. */
   readonly tokens: number | undefined
-  /** Share of the window. */
   readonly share: number | undefined
-  /** Compactions so far. */
   readonly compactions: number
 }
 

@@ -1,11 +1,10 @@
 /** Tracks a session's context and judges how full it is. Pure. */
 import type { Glance } from "../agents/claude-code/glance.ts"
 import { contextTokens } from "../agents/claude-code/usage.ts"
-import type { HostLimits } from "../config/load.ts"
 import type { ContextState } from "./context-state.ts"
 import { charsOf, tokensOfText } from "./token-figures.ts"
-import { compactionPoint, POINTS_KEPT, windowOf } from "./window.ts"
-import { type Thresholds, type Zone, zoneOf } from "./zone.ts"
+import { type Circumstances, compactionPoint, POINTS_KEPT, type Reading, windowOf } from "./window.ts"
+import { type Zone, zoneOf } from "./zone.ts"
 
 /** A compaction also counts what was not sent yet. Surely no more than half of it all. */
 const UNSENT = 2
@@ -58,37 +57,15 @@ function compacted(before: ContextState, { compactions }: Glance): ContextState 
   }
 }
 
-export interface Circumstances {
-  /** The user's option for the window; 0: unset. */
-  readonly option: number
-  /** What the host told the status line. */
-  readonly told?: number | undefined
-  readonly limits: HostLimits
-  readonly thresholds: Thresholds
-}
-
 export interface Judgement {
   readonly tokens: number
   readonly window: number
-  /** Share of the window. */
   readonly share: number
   readonly compactsAt: number
   /** Whether the compaction point was observed and not only computed by the host's formula. */
   readonly learnt: boolean
-  /** Share of the compaction point. */
   readonly pressure: number
   readonly zone: Zone
-}
-
-/** What a judgement is based on. */
-export interface Reading {
-  readonly tokens?: number | undefined
-  readonly model?: string | undefined
-  /** The host's version. */
-  readonly version?: string | undefined
-  /** Most tokens that the model held before. */
-  readonly most?: number | undefined
-  readonly points?: readonly number[] | undefined
 }
 
 /** @returns undefined before the first reading */

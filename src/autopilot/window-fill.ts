@@ -4,7 +4,6 @@ import type { Part } from "../transcript/types.ts"
 import { tokensOfText } from "./token-figures.ts"
 
 export interface Filling {
-  /** A tool's name, or another kind of content. */
   readonly name: string
   readonly tokens: number
   /** Percent of the context, with one decimal. */

@@ -2,6 +2,7 @@
  * How large the window is, and at which point the host compacts. Measured on three versions (docs/autopilot.md). Pure.
  */
 import type { HostLimits } from "../config/load.ts"
+import type { Thresholds } from "./zone.ts"
 
 const SMALL = 200_000
 const LARGE = 1_000_000
@@ -22,16 +23,30 @@ const EXCESS = 1.02
 /** Only this many recent compactions count, since a user may change the window. */
 export const POINTS_KEPT = 3
 
-interface WindowClues {
-  readonly model?: string | undefined
-  /** The user's own option; 0: unset. */
+export interface Circumstances {
+  /** The user's option for the window; 0: unset. */
   readonly option: number
   /** What the host told the status line. */
   readonly told?: number | undefined
-  /** Most tokens seen in this window so far. */
-  readonly seen: number
   readonly limits: HostLimits
+  readonly thresholds: Thresholds
 }
+
+export interface Reading {
+  readonly tokens?: number | undefined
+  readonly model?: string | undefined
+  /** The host's version. */
+  readonly version?: string | undefined
+  /** Most tokens that the model held before. */
+  readonly most?: number | undefined
+  readonly points?: readonly number[] | undefined
+}
+
+type WindowClues = Pick<Reading, "model"> &
+  Pick<Circumstances, "option" | "told" | "limits"> & {
+    /** Most tokens seen in this window so far. */
+    readonly seen: number
+  }
 
 /** @returns tokens */
 export function windowOf({ model, option, told, seen, limits }: WindowClues): number {
@@ -49,16 +64,13 @@ function isLarge(model: string): boolean {
   return /\[1m\]/i.test(model) || (generation !== undefined && Number(generation) >= LARGE_SINCE)
 }
 
-interface PointClues {
-  readonly window: number
-  /** The host's version. */
-  readonly version?: string | undefined
-  /** `preTokens` of the last automatic compactions. */
-  readonly points: readonly number[]
-  /** Tokens in the context now. */
-  readonly tokens: number
-  readonly limits: HostLimits
-}
+type PointClues = Pick<Reading, "version"> &
+  Pick<Circumstances, "limits"> & {
+    readonly window: number
+    readonly points: readonly number[]
+    /** Tokens in the context now. */
+    readonly tokens: number
+  }
 
 interface CompactionPoint {
   /** From this many tokens on, the host compacts by itself. */

@@ -14,7 +14,6 @@ export function zoneOf(pressure: number, { warn, critical }: Thresholds): Zone {
   return pressure >= warn ? "warning" : "ok"
 }
 
-/** How many turns the trend is based on. */
 const RECENT = 5
 
 /**

@@ -1,7 +1,8 @@
 /** Shows people how full the context window is. Pure. */
+
+import { report } from "../autopilot/advice.ts"
 import type { ContextReport } from "../autopilot/context-report.ts"
 import { formatTokens, percent } from "../autopilot/token-figures.ts"
-import { report } from "../autopilot/usage-bar.ts"
 import type { Filling } from "../autopilot/window-fill.ts"
 import type { Screen } from "./screen.ts"
 import { fit } from "./style.ts"

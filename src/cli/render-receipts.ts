@@ -1,7 +1,8 @@
 /** Renders receipts as tables for people. Pure. */
-import { HELD_KINDS } from "../restore/conversation-facts.ts"
+
 import type { DeliveryProof, KindCounts, Receipt } from "../restore/receipt.ts"
 import { tokensOf } from "../restore/receipt-line.ts"
+import { HELD_KINDS } from "../restore/summary-holds.ts"
 import { count } from "../util/text.ts"
 import { shortIds } from "./render-session.ts"
 import type { Screen } from "./screen.ts"

@@ -12,11 +12,9 @@ export const BLOCK = 8192
 interface Kernel {
   /** Where the caller puts up to BLOCK vectors, packed. */
   readonly rows: Uint8Array
-  /** Bytes per vector. */
   readonly width: number
   /** Cosines of the query with the first `count` vectors; valid until the next call. */
   scores(count: number): Float32Array
-  /** The message of the nth vector. */
   message(n: number): number
   /** The value that 1 stands for in the nth vector. */
   scale(n: number): number

@@ -7,7 +7,7 @@ import type { Paths } from "../config/load.ts"
 import { CtxError } from "../util/errors.ts"
 import { logError } from "../util/log.ts"
 import { HASHED_DIMENSION, HASHED_ID, hashedVector } from "./hashed-words.ts"
-import { damageOfModel, type InstalledModel, installedModel } from "./model-files.ts"
+import { damageOfModel, type InstalledModel, modelState } from "./model-files.ts"
 import { deaths, forgiveDeaths, guarded, isNativeTrusted } from "./native-guard.ts"
 import { toLengthOne } from "./quantise.ts"
 import type { Runtime } from "./runtime.ts"
@@ -33,7 +33,7 @@ export type EmbedderPlace = Pick<Paths, "dataHome" | "stateHome">
 
 /** The id of the embedder that `openEmbedder` would return, without loading it. */
 export function embedderId(dataHome: string): string {
-  return readInstalled(dataHome)?.embedder ?? HASHED_ID
+  return modelState(dataHome).installed?.embedder ?? HASHED_ID
 }
 
 /**
@@ -41,7 +41,7 @@ export function embedderId(dataHome: string): string {
  * @throws when `only` does not work here; without it there is always an embedder
  */
 export async function openEmbedder(place: EmbedderPlace, only?: RuntimeName): Promise<Embedder> {
-  const installed = only === "hashed" ? undefined : readInstalled(place.dataHome)
+  const installed = only === "hashed" ? undefined : modelState(place.dataHome).installed
   if (installed === undefined) return hashed
   for (const name of ["native", "wasm"] as const) {
     if (only !== undefined && only !== name) continue
@@ -62,7 +62,7 @@ export async function openEmbedder(place: EmbedderPlace, only?: RuntimeName): Pr
  * same id. Reads every byte of the model, which takes 30 ms.
  */
 export async function openSoundEmbedder(place: EmbedderPlace): Promise<Embedder> {
-  const installed = readInstalled(place.dataHome)
+  const { installed } = modelState(place.dataHome)
   const damage = installed && damageOfModel(installed)
   if (damage === undefined) return openEmbedder(place)
   logError(place.stateHome, { event: "embed", error: new CtxError("model-damaged", damage) })
@@ -109,15 +109,6 @@ const hashed: Embedder = {
   // About as many letters as a model's tokens have in English.
   pieces: (text) => piecesOf(text, (piece) => Math.ceil(piece.length / 4)),
   embed: async (piece) => hashedVector(piece),
-}
-
-/** An unreadable manifest counts as none. */
-function readInstalled(dataHome: string): InstalledModel | undefined {
-  try {
-    return installedModel(dataHome)
-  } catch {
-    return undefined
-  }
 }
 
 async function modelEmbedder(

@@ -13,7 +13,6 @@ export const HASHED_DIMENSION = 384
 /** Letters in a fragment, and its weight relative to a word. */
 const PIECE = 4
 const PIECE_WEIGHT = 0.4
-/** Words in nearly every text. */
 const EMPTY = new Set(
   `a about after all also am an and any are as at be been before being but by can could did do does for from get go got
    had has have he her him his how i if in into is it its just know like me more most my no not now of off oh ok on one

@@ -16,7 +16,7 @@ import { writeWhole } from "../util/files.ts"
 import { holdLockFile } from "../util/lock.ts"
 import { sha256Of } from "../util/sha256.ts"
 import { addressOf, download } from "./download.ts"
-import { checkFile, folderOfModel, installedModel, manifestFile, modelFolder } from "./model-files.ts"
+import { checkFile, folderOfModel, manifestFile, modelFolder, modelState } from "./model-files.ts"
 import { type Manifest, MINILM_URL, type PinnedFile, sizeOfModel } from "./model-manifest.ts"
 
 export interface InstallOptions {
@@ -119,13 +119,7 @@ export function removeModel(dataHome: string, dryRun: boolean): string | undefin
 }
 
 function isThere(dataHome: string, manifest: Manifest, folder: string): boolean {
-  let installed: ReturnType<typeof installedModel>
-  try {
-    installed = installedModel(dataHome)
-  } catch {
-    return false
-  }
-  if (installed?.folder !== folder) return false
+  if (modelState(dataHome).installed?.folder !== folder) return false
   return manifest.files.every((file) => checkFile(join(folder, file.path), file) === "ok")
 }
 

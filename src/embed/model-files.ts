@@ -1,7 +1,7 @@
 /** The installed model's folder: which files it has, and whether they match the manifest. */
 import { existsSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
-import { isMissing } from "../util/errors.ts"
+import { isMissing, messageOf } from "../util/errors.ts"
 import { sha256Of } from "../util/sha256.ts"
 import { type Manifest, MINILM, type PinnedFile, parseManifest } from "./model-manifest.ts"
 
@@ -12,7 +12,6 @@ export const manifestFile = (dataHome: string): string => join(modelFolder(dataH
 
 export interface InstalledModel {
   readonly manifest: Manifest
-  /** Absolute. */
   readonly folder: string
   /** Identifies what its vectors are made by. Another file under the same name gives another id. */
   readonly embedder: string
@@ -42,9 +41,22 @@ export function installedModel(dataHome: string): InstalledModel | undefined {
   return { manifest, folder, embedder: nameOf(manifest), isPinned: nameOf(manifest) === nameOf(MINILM) }
 }
 
-/** Whether a model was installed but its files are not all there, so it is not used. */
-export const isModelBroken = (dataHome: string): boolean =>
-  existsSync(manifestFile(dataHome)) && installedModel(dataHome) === undefined
+interface ModelState {
+  readonly installed?: InstalledModel
+  /** Why an installed model is not used. */
+  readonly problem?: string
+}
+
+/** Checks only the sizes of its files. */
+export function modelState(dataHome: string): ModelState {
+  try {
+    const installed = installedModel(dataHome)
+    if (installed !== undefined) return { installed }
+    return existsSync(manifestFile(dataHome)) ? { problem: "its files are missing or of another size" } : {}
+  } catch (error) {
+    return { problem: messageOf(error) }
+  }
+}
 
 /** Each model has a folder of its own, so a running job keeps its files when the model is replaced. */
 export const folderOfModel = (dataHome: string, manifest: Manifest): string =>
@@ -61,7 +73,6 @@ interface FileCheck {
   readonly state: "ok" | "missing" | "differs"
 }
 
-/** Reads every byte. */
 export function checkFiles(folder: string, manifest: Manifest): FileCheck[] {
   return manifest.files.map((file) => ({ path: file.path, state: checkFile(join(folder, file.path), file) }))
 }

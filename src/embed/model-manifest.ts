@@ -5,6 +5,7 @@
  * by one byte is not installed.
  */
 import { CtxError } from "../util/errors.ts"
+import { parseJson } from "../util/parse-json.ts"
 
 export interface PinnedFile {
   /** Relative to the model's folder and to the address it is downloaded from. */
@@ -20,7 +21,6 @@ export interface Manifest {
   readonly files: readonly PinnedFile[]
 }
 
-/** Numbers in a vector. */
 export const DIMENSION = 384
 
 export const MODEL_FILE = "onnx/model_quantized.onnx"
@@ -47,7 +47,6 @@ export const MINILM: Manifest = {
 export const MINILM_URL =
   "https://huggingface.co/Xenova/all-MiniLM-L6-v2/resolve/751bff37182d3f1213fa05d7196b954e230abad9"
 
-/** Total size of the files in bytes. */
 export const sizeOfModel = ({ files }: Manifest): number => files.reduce((sum, { bytes }) => sum + bytes, 0)
 
 /**
@@ -56,12 +55,8 @@ export const sizeOfModel = ({ files }: Manifest): number => files.reduce((sum, {
  * @throws CtxError `bad-manifest`
  */
 export function parseManifest(text: string): Manifest {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    throw bad("it is not JSON")
-  }
+  const value = parseJson(text)
+  if (value === undefined) throw bad("it is not JSON")
   const { id, dimension, files } = (value ?? {}) as Partial<Manifest>
   if (typeof id !== "string" || !/^[\w.-]{1,80}$/.test(id)) throw bad("`id` is not a name")
   if (id.startsWith("hashed-")) throw bad("`id` must not begin with `hashed-`")

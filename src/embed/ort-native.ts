@@ -33,7 +33,6 @@ interface Binding {
   initOrtOnce(logLevel: number, tensor: typeof Tensor, logToStderr: boolean): void
 }
 
-/** Element types by the binding's numbers. */
 const ELEMENTS: Readonly<Record<number, Tensor.Type>> = {
   1: "float32",
   2: "uint8",

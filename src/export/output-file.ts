@@ -44,7 +44,6 @@ export function writeExport(path: string, pieces: Iterable<Uint8Array>, force: b
 
 interface Target {
   readonly fd: number
-  /** The file being written, and the one that it will replace. */
   readonly written: string
   readonly place: string
 }

@@ -67,7 +67,6 @@ function field([key, value]: [string, unknown]): string {
   return value.includes("\n") ? `${key}:\n    ${value.replaceAll("\n", "\n    ")}` : `${key}: ${value}`
 }
 
-/** Looks up calls in a turn's list of tool calls. */
 export function callsIn(
   tools: readonly { readonly id: string; readonly name: string; readonly exitCode: number | null }[],
 ): CallOf {

@@ -1,12 +1,21 @@
 /** Writes a transcript back from its copy: completely or not at all, and never over bytes that the vault lacks. */
 import { randomUUID } from "node:crypto"
-import { closeSync, fsyncSync, linkSync, lstatSync, mkdirSync, openSync, renameSync, rmSync } from "node:fs"
+import {
+  closeSync,
+  fstatSync,
+  fsyncSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+} from "node:fs"
 import { basename, dirname, join } from "node:path"
 import { CtxError, codeOf, messageOf } from "../util/errors.ts"
 import { writeAll } from "../util/write-output.ts"
-import { checkCopy } from "../vault/check-copy.ts"
+import { checkCopy, withTranscript } from "../vault/check-copy.ts"
 import { CopyReader } from "../vault/reader.ts"
-import { openSource } from "../vault/source-file.ts"
 
 /**
  * - `written`: there was no file
@@ -21,7 +30,6 @@ type PutState = "written" | "completed" | "present" | "longer" | "differs" | "re
 
 export interface PutBack {
   readonly state: PutState
-  /** Bytes of the transcript in the vault. */
   readonly bytes: number
   /** Where the former file was moved, for `replaced`; undefined in a dry run. */
   readonly aside: string | undefined
@@ -29,9 +37,7 @@ export interface PutBack {
 }
 
 export interface PutOptions {
-  /** Set aside a file that differs. */
   readonly force: boolean
-  /** Only say what would be done. */
   readonly dryRun: boolean
 }
 
@@ -57,7 +63,7 @@ export function putBack(copy: string, target: string, { force, dryRun }: PutOpti
 }
 
 interface Look {
-  readonly state: "written" | "completed" | "present" | "longer" | "differs"
+  readonly state: Exclude<PutState, "replaced" | "failed">
   readonly bytes: number
   /** Identifies the existing file and its version (see `outsideOf`); undefined when there is none. */
   readonly seen: string | undefined
@@ -65,21 +71,18 @@ interface Look {
 
 function look(copy: string, target: string): Look {
   const seen = outsideOf(target)
-  const source = openSource(target)
-  try {
-    const check = checkCopy(copy, source?.fd)
+  return withTranscript(target, (source) => {
+    const check = checkCopy(copy, source)
     if (check === undefined) throw new CtxError("vault-missing", `the vault has no copy ${copy}`)
     if (check.damage.length > 0) {
       throw new CtxError("vault-damaged", `the copy is damaged: ${check.damage[0]}`)
     }
     const { archived: bytes, differsAt } = check
     if (source === undefined) return { state: seen === undefined ? "written" : "differs", bytes, seen }
-    const { size } = source.stats
+    const { size } = fstatSync(source)
     if (differsAt === undefined) return { state: size > bytes ? "longer" : "present", bytes, seen }
     return { state: differsAt === size ? "completed" : "differs", bytes, seen }
-  } finally {
-    if (source !== undefined) closeSync(source.fd)
-  }
+  })
 }
 
 /** A string that changes when the file is written or replaced; undefined when there is none. */

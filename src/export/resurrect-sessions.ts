@@ -7,12 +7,12 @@ import { basename, dirname, isAbsolute, join, normalize } from "node:path"
 import { configFolder, projectSlug, transcriptsFolder } from "../agents/claude-code/host-places.ts"
 import { type Source, sources } from "../archive/view-sources.ts"
 import { CtxError, EXIT, usageError } from "../util/errors.ts"
+import { parseJson } from "../util/parse-json.ts"
 import { isImportedCopy, isLooseCopy, vaultFile, withoutVersion } from "../vault/layout.ts"
 import { CopyReader } from "../vault/reader.ts"
 import { type PutBack, type PutOptions, putBack } from "./put-back-transcript.ts"
 
 export interface PutFile extends PutBack {
-  /** Where the transcript is, or would be. */
   readonly path: string
   /** Path of its copy below `vault/`. */
   readonly copy: string
@@ -30,7 +30,6 @@ export interface Resurrected {
 export interface Resume {
   /** Folder in which to start the host; undefined if the transcript does not name one. */
   readonly folder: string | undefined
-  /** Whether that folder no longer exists. */
   readonly gone: boolean
   /** The host's configuration folder, unless it is the default. */
   readonly configDir: string | undefined
@@ -39,7 +38,6 @@ export interface Resume {
 interface ResurrectOptions extends PutOptions {
   readonly dataHome: string
   readonly home: string
-  /** The host's configuration folder. */
   readonly claudeDir: string
   /** Absolute path of the folder to write to instead of the host's. */
   readonly to: string | undefined
@@ -170,7 +168,7 @@ function folderOfSession(copy: string, path: string): string | undefined {
   try {
     for (const piece of reader.pieces()) {
       for (const [, quoted] of Buffer.from(piece).toString("utf8").matchAll(CWD)) {
-        const folder = unquoted(quoted!)
+        const folder = parseJson(quoted!) as string | undefined
         if (folder === undefined) continue
         if (projectSlug(folder) === wanted) return folder
         first ??= folder
@@ -179,13 +177,5 @@ function folderOfSession(copy: string, path: string): string | undefined {
     return first
   } finally {
     reader.close()
-  }
-}
-
-function unquoted(text: string): string | undefined {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }

@@ -12,7 +12,6 @@ export type Selection =
   | { readonly kind: "sessions"; readonly sessions: readonly Session[] }
 
 interface AgentChoice {
-  /** Include the session's subagents. */
   readonly all: boolean
   /** Only this subagent, given by its id or the beginning of it. */
   readonly only: string | undefined

@@ -7,8 +7,9 @@
 import { dirname } from "node:path"
 import type { Database, SQLQueryBindings } from "../archive/database.ts"
 import { isObject, type JsonObject, objectOf, stringOf } from "../transcript/json.ts"
+import { parseJson } from "../util/parse-json.ts"
 import type { ForeignSession, Item } from "./foreign-session.ts"
-import { isoTime, type Row, restOf, textOf } from "./row-values.ts"
+import { placeIn, type Row, textOf } from "./row-values.ts"
 
 const USER = "User: "
 const ASSISTANT = "\n\nAssistant: "
@@ -26,7 +27,7 @@ export function* sessionsInDatabase(db: Database, file: string): Generator<Forei
     const rows = entries.all(id)
     yield session(
       textOf(id),
-      rows.map((row) => ({ ...row, metadata: objectIn(row["metadata"]) })),
+      rows.map((row) => ({ ...row, metadata: objectOf(parseJson(String(row["metadata"]))) })),
       file,
     )
   }
@@ -70,24 +71,13 @@ function itemsOf(entry: JsonObject): Item[] {
   const at = content.startsWith(USER) ? content.indexOf(ASSISTANT) : -1
   const prompt = at < 0 ? "" : content.slice(USER.length, at)
   const answer = at < 0 ? content : content.slice(at + ASSISTANT.length)
-  const fields = restOf(entry, USED)
+  const times = [entry["created_at"], entry["createdAt"], metadata["timestamp"]]
   const common = {
-    time: isoTime(entry["created_at"], entry["createdAt"], metadata["timestamp"]),
-    table: "transcript_entries",
-    row: textOf(entry["id"]) ?? "",
+    ...placeIn("transcript_entries", entry, times, USED),
     key: `${textOf(metadata["chunkIndex"]) ?? textOf(entry["chunk_index"]) ?? ""} ${content}`,
-    ...(fields && { fields }),
   }
   const items: Item[] = []
   if (prompt.trim() !== "") items.push({ ...common, kind: "prompt", text: prompt })
   if (answer.trim() !== "") items.push({ ...common, kind: "answer", text: answer })
   return items
-}
-
-function objectIn(json: unknown): JsonObject {
-  try {
-    return objectOf(JSON.parse(String(json)))
-  } catch {
-    return {}
-  }
 }

@@ -3,8 +3,9 @@
  * them (observations, session summaries).
  */
 import type { Database } from "../archive/database.ts"
+import { parseJson } from "../util/parse-json.ts"
 import { type ForeignSession, type Item, inOrder } from "./foreign-session.ts"
-import { absolutePath, isoTime, type Row, restOf, textOf } from "./row-values.ts"
+import { absolutePath, placeIn, type Row, textOf } from "./row-values.ts"
 import { columnsOf } from "./untouched-sqlite.ts"
 
 /** Column names, over the versions, of the host's session id and of claude-mem's own. */
@@ -66,14 +67,8 @@ function common(
   key: string,
   told: readonly string[] = [],
 ): Omit<Item, "kind" | "text"> {
-  const fields = restOf(row, [...USED, ...told])
-  return {
-    time: isoTime(row["created_at_epoch"], row["created_at"]),
-    table,
-    row: textOf(row["id"]) ?? "",
-    key: `${table} ${key}`,
-    ...(fields && { fields }),
-  }
+  const times = [row["created_at_epoch"], row["created_at"]]
+  return { ...placeIn(table, row, times, [...USED, ...told]), key: `${table} ${key}` }
 }
 
 function promptIn(row: Row): Item[] {
@@ -88,29 +83,17 @@ function callIn(row: Row): Item[] {
   const id = textOf(row["tool_use_id"])
   if (id === undefined) return []
   const tool = { id, name: textOf(row["tool_name"]) ?? "" }
-  const { fields, ...place } = common("tool_uses", row, id)
-  const items: Item[] = [
-    { ...place, ...(fields && { fields }), kind: "call", text: textOf(row["tool_input"]) ?? "{}", tool },
-  ]
+  const call = common("tool_uses", row, id)
+  const { fields: _fields, ...place } = call
+  const items: Item[] = [{ ...call, kind: "call", text: textOf(row["tool_input"]) ?? "{}", tool }]
   const result = textOf(row["tool_response"])
   if (result !== undefined) items.push({ ...place, kind: "result", text: result, tool })
   return items
 }
 
 /** Prose fields of an observation or summary, in reading order. */
-const TOLD = [
-  "title",
-  "subtitle",
-  "narrative",
-  "text",
-  "facts",
-  "request",
-  "investigated",
-  "learned",
-  "completed",
-  "next_steps",
-  "notes",
-]
+const TOLD =
+  "title subtitle narrative text facts request investigated learned completed next_steps notes".split(" ")
 
 function told(table: string, row: Row): Item[] {
   const parts = TOLD.flatMap((name) => {
@@ -126,22 +109,11 @@ function told(table: string, row: Row): Item[] {
 
 /** Lists are stored as JSON arrays. */
 function listed(value: string): string {
-  if (!value.startsWith("[")) return value
-  try {
-    const list: unknown = JSON.parse(value)
-    return Array.isArray(list) ? list.map((one) => `- ${String(one)}`).join("\n") : value
-  } catch {
-    return value
-  }
+  const list = value.startsWith("[") ? parseJson(value) : undefined
+  return Array.isArray(list) ? list.map((one) => `- ${String(one)}`).join("\n") : value
 }
 
 function titleOf(row: Row, title: string): Item {
-  return {
-    kind: "title",
-    text: title,
-    time: isoTime(row["started_at_epoch"], row["started_at"]),
-    table: "sdk_sessions",
-    row: textOf(row["id"]) ?? "",
-    key: title,
-  }
+  const times = [row["started_at_epoch"], row["started_at"]]
+  return { ...placeIn("sdk_sessions", row, times, Object.keys(row)), kind: "title", text: title, key: title }
 }

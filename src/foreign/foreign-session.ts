@@ -10,7 +10,6 @@ export interface Item {
   /** ISO 8601; undefined when the row has none. */
   readonly time: string | undefined
   readonly table: string
-  /** The row's id in its table. */
   readonly row: string
   /** Identifies the item within its session, whichever row it is in. */
   readonly key: string
@@ -31,7 +30,6 @@ export interface ForeignSession {
   readonly items: readonly Item[]
 }
 
-/** Another tool's archive, opened for reading. */
 export interface ForeignArchive {
   readonly tool: Tool
   /** Yields one session at a time: the whole may not fit into memory. */

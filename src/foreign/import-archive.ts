@@ -24,6 +24,14 @@ interface Lines {
 
 const NONE: Lines = { taken: 0, known: 0, held: 0, forgotten: 0, excluded: 0 }
 
+type TakenSession = Pick<TakenArchive, "lines" | "before" | "taken">
+
+const nothing = (lines: Partial<Lines>): TakenSession => ({
+  lines: { ...NONE, ...lines },
+  before: 0,
+  taken: 0,
+})
+
 export interface TakenArchive {
   readonly tool: Tool
   readonly sessions: number
@@ -46,7 +54,6 @@ interface TakeArchiveOptions {
   readonly dryRun: boolean
   /** First set aside copies that are damaged, so that their sessions are taken again. */
   readonly check: boolean
-  /** What must be kept out of the archive. */
   readonly secrets: SecretSettings
   readonly exclusion: Exclusion
 }
@@ -96,25 +103,21 @@ function takeSession(
   from: Provenance,
   copies: Copies,
   { dataHome, dryRun, check, secrets, exclusion }: TakeArchiveOptions,
-): Pick<TakenArchive, "lines" | "before" | "taken"> {
+): TakenSession {
   const all = session.items.length
-  if (session.cwd !== undefined && isExcludedFolder(exclusion, session.cwd)) {
-    return { lines: { ...NONE, excluded: all }, before: 0, taken: 0 }
-  }
+  if (session.cwd !== undefined && isExcludedFolder(exclusion, session.cwd)) return nothing({ excluded: all })
   const name = sessionName(session.id, from.tool)
   // No such file exists: the path records the source and the session. Without `~` it would be below the archive, which
   // is not a folder.
   const path = join(`${from.file}~`, `${name}.jsonl`)
   // Under either name, because the tool recorded a session of the host.
   const wishes = [session.id, name].flatMap((id) => forgottenOf(dataHome, id, path) ?? [])
-  if (wishes.some(({ whole }) => whole)) {
-    return { lines: { ...NONE, forgotten: all }, before: 0, taken: 0 }
-  }
+  if (wishes.some(({ whole }) => whole)) return nothing({ forgotten: all })
   const isHeld = isHeldIn(copies.get(session.id) ?? [])
   const fresh = session.items.filter((item) => !isHeld(item))
   const wanted = distinct(fresh.map((item) => markedLine(session, item, from)))
   const held = all - fresh.length
-  if (wanted.length === 0) return { lines: { ...NONE, held }, before: 0, taken: 0 }
+  if (wanted.length === 0) return nothing({ held })
   const first = firstLine(session, from)
   const copy = join("imported", from.tool, `${name}.jsonl.zst`)
   if (check && !dryRun) setAsideIfDamaged(vaultFile(dataHome, copy), path, Date.now())

@@ -4,7 +4,7 @@
  */
 import type { Database, SQLQueryBindings } from "../archive/database.ts"
 import { type ForeignSession, type Item, inOrder } from "./foreign-session.ts"
-import { isoTime, type Row, restOf, textOf } from "./row-values.ts"
+import { placeIn, type Row, textOf } from "./row-values.ts"
 import { columnsOf } from "./untouched-sqlite.ts"
 
 /** Session names have the form `<the host's id>-<name of the folder>`. */
@@ -47,19 +47,15 @@ function itemsOf(rows: readonly Row[]): Item[] {
     const isNote = isUser && asked.size > 0 && !asked.has(row["content"])
     const model = textOf(row["model"])
     const usage = usageOf(row)
-    const fields = restOf(row, USED)
-    const time = isoTime(row["message_timestamp"], row["created_at"])
+    const place = placeIn("conversations", row, [row["message_timestamp"], row["created_at"]], USED)
     return [
       {
+        ...place,
         kind: isNote ? "note" : isUser ? "prompt" : "answer",
         text,
-        time,
-        table: "conversations",
-        row: textOf(row["id"]) ?? "",
-        key: `${textOf(row["message_timestamp"]) ?? time ?? ""} ${text}`,
+        key: `${textOf(row["message_timestamp"]) ?? place.time ?? ""} ${text}`,
         ...(model && { model }),
         ...(usage && { usage }),
-        ...(fields && { fields }),
       },
     ]
   })
@@ -67,18 +63,10 @@ function itemsOf(rows: readonly Row[]): Item[] {
 
 const wordsOf = (row: Row): string => `${String(row["role"])} ${String(row["content"])}`
 
-const USED = [
-  "id",
-  "content",
-  "role",
-  "created_at",
-  "message_timestamp",
-  "model",
-  "input_tokens",
-  "output_tokens",
-  "cache_creation_tokens",
-  "cache_read_tokens",
-]
+const USED = (
+  "id content role created_at message_timestamp model input_tokens output_tokens cache_creation_tokens " +
+  "cache_read_tokens"
+).split(" ")
 
 function usageOf(row: Row): Record<string, number> | undefined {
   if (typeof row["input_tokens"] !== "number") return undefined
@@ -98,16 +86,11 @@ function keptIn(table: "memories" | "tasks", row: Row): Item[] {
       : [row["subject"], row["description"], row["status"]]
   const text = parts.flatMap((part) => textOf(part) ?? []).join("\n")
   if (text === "") return []
-  const fields = restOf(row, ["id", "created_at", "updated_at"])
-  return [
-    {
-      kind: "answer",
-      text,
-      time: isoTime(row["updated_at"], row["created_at"]),
-      table,
-      row: textOf(row["id"]) ?? "",
-      key: `${table} ${text}`,
-      ...(fields && { fields }),
-    },
-  ]
+  const place = placeIn(
+    table,
+    row,
+    [row["updated_at"], row["created_at"]],
+    ["id", "created_at", "updated_at"],
+  )
+  return [{ ...place, kind: "answer", text, key: `${table} ${text}` }]
 }

@@ -4,9 +4,9 @@
  * The lines look like the host's, so that the same decoder reads them. Each is marked: `ctxbridge.import` names the
  * tool, the file and the row. Their content is not trusted.
  */
+import { parseJson } from "../util/parse-json.ts"
 import type { ForeignSession, Item, Tool } from "./foreign-session.ts"
 
-/** The source of the lines. */
 export interface Provenance {
   readonly tool: Tool
   /** Absolute path of the archive. */
@@ -18,7 +18,6 @@ export interface Provenance {
 export interface MadeLine {
   /** The same for the same text, in whatever file and row it is. */
   readonly uuid: string
-  /** Including its newline. */
   readonly text: string
 }
 
@@ -89,11 +88,8 @@ function contentOf({ kind, text, tool, model, usage }: Item, uuid: string): obje
 }
 
 function inputOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
+  const input = parseJson(text)
+  return input === undefined ? text : input
 }
 
 /** A name in the form of a UUID (version 8: custom). */

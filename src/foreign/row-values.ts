@@ -1,4 +1,5 @@
 /** Guards for values from other tools' rows: SQLite guarantees no types, and columns vary between versions. Pure. */
+import type { Item } from "./foreign-session.ts"
 
 export type Row = Readonly<Record<string, unknown>>
 
@@ -13,7 +14,7 @@ const EARLIEST = 946_684_800_000
 const LATEST = 8.64e15
 
 /** The first valid time, as ISO 8601: ms since the epoch, or what SQLite's `datetime` writes (UTC). */
-export function isoTime(...candidates: readonly unknown[]): string | undefined {
+function isoTime(...candidates: readonly unknown[]): string | undefined {
   for (const value of candidates) {
     const ms = typeof value === "number" ? value : typeof value === "string" ? parsed(value) : Number.NaN
     if (ms >= EARLIEST && ms <= LATEST) return new Date(ms).toISOString()
@@ -26,13 +27,24 @@ function parsed(text: string): number {
   return Date.parse(plain === null ? text : `${plain[1]}T${plain[2]}Z`)
 }
 
-/** The columns that are not in `used` and not empty. */
-export function restOf(row: Row, used: readonly string[]): Record<string, unknown> | undefined {
+/**
+ * Where an item comes from.
+ *
+ * @param times what may hold its time, best first
+ * @param used columns that become something else of the item; all others are kept as they are
+ */
+export function placeIn(
+  table: string,
+  row: Row,
+  times: readonly unknown[],
+  used: readonly string[],
+): Pick<Item, "time" | "table" | "row" | "fields"> {
   const rest = Object.entries(row).filter(
     ([name, value]) =>
       !used.includes(name) && value !== null && value !== "" && !(value instanceof Uint8Array),
   )
-  return rest.length === 0 ? undefined : Object.fromEntries(rest)
+  const fields = rest.length === 0 ? {} : { fields: Object.fromEntries(rest) }
+  return { time: isoTime(...times), table, row: textOf(row["id"]) ?? "", ...fields }
 }
 
 export const absolutePath = (value: unknown): string | undefined =>

@@ -7,6 +7,7 @@ import { copyFileSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { type Database, openForeign } from "../archive/database.ts"
 import { CtxError, messageOf } from "../util/errors.ts"
+import { tryTo } from "../util/files.ts"
 import { isAlive } from "../util/process-alive.ts"
 
 interface OpenedFile {
@@ -24,24 +25,17 @@ interface OpenedFile {
 export function openUntouched(file: string, scratch: string): OpenedFile {
   const journals = ["-wal", "-journal"].filter((suffix) => sizeOf(file + suffix) > 0)
   const copy = journals.length === 0 ? undefined : copied(file, journals, scratch)
-  const drop = (): void => {
+  let db: Database | undefined
+  const close = (): void => {
+    db?.close()
     if (copy !== undefined) rmSync(copy.folder, { recursive: true, force: true })
   }
   try {
-    const db = openForeign(copy?.file ?? file, copy === undefined)
-    const close = (): void => {
-      db.close()
-      drop()
-    }
-    try {
-      check(db)
-      return { db, close }
-    } catch (error) {
-      close()
-      throw error
-    }
+    db = openForeign(copy?.file ?? file, copy === undefined)
+    check(db)
+    return { db, close }
   } catch (cause) {
-    drop()
+    close()
     if (cause instanceof CtxError) throw cause
     throw damaged(messageOf(cause), cause)
   }
@@ -97,33 +91,18 @@ function copied(
 
 /** Removes copies left by killed imports. */
 function sweep(scratch: string): void {
-  let names: string[]
-  try {
-    names = readdirSync(scratch).filter((name) => name.startsWith(PREFIX))
-  } catch {
-    return
-  }
-  for (const name of names) {
-    if (!isAlive(Number(name.slice(PREFIX.length))))
+  for (const name of tryTo(() => readdirSync(scratch)) ?? []) {
+    if (name.startsWith(PREFIX) && !isAlive(Number(name.slice(PREFIX.length))))
       rmSync(join(scratch, name), { recursive: true, force: true })
   }
 }
 
-/** Names of the ordinary tables. */
-function tablesOf(db: Database): string[] {
-  return db
-    .query<{ name: string }, []>(
-      `SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'`,
+/** The columns of an ordinary table; empty if there is no such table. */
+export const columnsOf = (db: Database, table: string): string[] =>
+  db
+    .query<{ name: string }, [string]>(
+      `SELECT c.name FROM sqlite_schema s, pragma_table_info(s.name) c
+       WHERE s.type = 'table' AND s.name = ? AND s.sql NOT LIKE 'CREATE VIRTUAL%'`,
     )
-    .all()
-    .map(({ name }) => name)
-}
-
-/** The table's columns; empty if there is no such table. */
-export function columnsOf(db: Database, table: string): string[] {
-  if (!tablesOf(db).includes(table)) return []
-  return db
-    .query<{ name: string }, [string]>("SELECT name FROM pragma_table_info(?)")
     .all(table)
     .map(({ name }) => name)
-}

@@ -3,7 +3,7 @@ import type { Database } from "../archive/database.ts"
 import { isNotesSession } from "../archive/notes-session.ts"
 import { openForReading } from "../archive/open-for-reading.ts"
 import type { Hit } from "../search/hit.ts"
-import { LocalFinder } from "../search/local-finder.ts"
+import { localFinder } from "../search/local-finder.ts"
 import { typedPath } from "../search/narrowing.ts"
 import { ROLES } from "../search/parse-query.ts"
 import { usageError } from "../util/errors.ts"
@@ -62,7 +62,7 @@ export const searchTool: ServerTool = {
     const everywhere = args.flag("all_projects") || session !== undefined
     const [since, until] = span(args, world.now())
     const file = args.text("file")
-    const { hits, more, isLoose } = new LocalFinder(db, world.dataHome, readers).find({
+    const { hits, more, isLoose } = localFinder(db, world.dataHome, readers).find({
       query,
       limit,
       isBrief: true,

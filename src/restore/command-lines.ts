@@ -1,10 +1,9 @@
 /** Renders commands for a restore: some at length, and the beginnings of all others. Pure. */
-
 import { isBare, vocabulary } from "./command-vocabulary.ts"
 import { diverse } from "./diverse-commands.ts"
-import type { Held } from "./known-context.ts"
 import type { Fact } from "./material.ts"
 import { code } from "./quote.ts"
+import type { Held } from "./whole-words.ts"
 
 /** Share of the room reserved for the beginnings of the others. */
 const ALSO_SHARE = 0.3
@@ -82,7 +81,6 @@ const alsoLine = (words: string): string => `- also: ${code(words, 2 * ALSO_LINE
 
 const often = (times = 1): string => (times > 1 ? ` ×${times}` : "")
 
-/** How the last run of a command ended, if it failed. */
 export const ended = (exit: string | undefined): string => (exit === undefined ? "" : ` (${exit})`)
 
 const shown = ({ text, form = text }: Fact): string => (form.length > FORM_SHOWN ? text : form)

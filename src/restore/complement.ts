@@ -1,11 +1,11 @@
 /** Adds what the model is likely to need again and the host's summary lacks: errors, names, paths, commands. Pure. */
 import { isDemand } from "../agents/claude-code/host-refusals.ts"
 import { commandLines, ended } from "./command-lines.ts"
-import type { Held } from "./known-context.ts"
 import type { Fact, Facts } from "./material.ts"
 import { pack } from "./pack-names.ts"
 import type { Page } from "./page.ts"
 import { quoteInert } from "./quote.ts"
+import type { Held } from "./whole-words.ts"
 
 /**
  * Shares of the room, in the order in which the lists are written; what one does not use goes to the following. They

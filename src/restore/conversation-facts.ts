@@ -2,27 +2,15 @@
  * Collects what is in a conversation that a summary may drop, by kind, found as the views find it, message by message.
  * Pure.
  */
-
 import { errorsMet } from "../agents/claude-code/host-refusals.ts"
 import { shellCommand, stringsIn, toolFiles } from "../agents/claude-code/tool-input.ts"
 import { toolKind } from "../agents/tool-kinds.ts"
-import { factNames, pathsIn } from "../transcript/facts.ts"
+import { factNames, numbersIn, pathsIn } from "../transcript/facts.ts"
 import { constraintsIn, decisionsIn } from "../transcript/noted-sentences.ts"
-import { numbersIn } from "../transcript/numbers.ts"
 import { commandPaths } from "../transcript/path-words.ts"
 import { openingOf, simpleCommands } from "../transcript/shell-script.ts"
 import type { Part, TranscriptRecord } from "../transcript/types.ts"
 import type { HeldKind } from "./summary-holds.ts"
-
-export const HELD_KINDS = [
-  "constraint",
-  "decision",
-  "path",
-  "command",
-  "name",
-  "error",
-  "number",
-] as const satisfies readonly HeldKind[]
 
 export class Present {
   readonly #found = new Map<HeldKind, Set<string>>()

@@ -10,7 +10,6 @@ const STEM_WORTH = 0.5
 const COMMON =
   /^(?:cat|ls|sed -n|head|tail|wc|grep|rg|find|awk|cut|sort|uniq|tr|jq|stat|file|tree|diff|mkdir|rm|cp|mv|ln|touch|chmod|which|pwd|date|env|printenv)\b/
 const COMMON_WORTH = 0.4
-/** How many commands with the same first words are shown. */
 const MOST_ALIKE = 5
 
 /** @returns how much showing a command is worth; 1 for one that is not common */
@@ -89,7 +88,6 @@ function worthiest(candidates: readonly Candidate[]): Candidate | undefined {
   return best
 }
 
-/** The first two and the first three words of each command in a line. */
 function stemsOf(line: string): string[] {
   const stems: string[] = []
   for (const command of line.split(/&&|\|\||[|;]/)) {

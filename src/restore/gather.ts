@@ -72,9 +72,7 @@ export function gather(db: Database, session: string, options: GatherOptions = {
 
 export interface BriefOptions {
   readonly scope?: Scope
-  /** Maximum number of latest turns. */
   readonly turns?: number
-  /** How many turns of other sessions are wanted. */
   readonly related?: number | undefined
   /** What they should be about. Default: the pending prompt or else the latest turn's. */
   readonly about?: string | undefined

@@ -10,7 +10,6 @@ import { latestTurnIds } from "../archive/queries/turns.ts"
 
 /** The host reads five files again, ordered by modification time. Which one is the fifth is hard to predict. */
 const MOST_FILES = 4
-/** How many of the latest turns are searched for them. */
 const MOST_TURNS = 20
 
 /**

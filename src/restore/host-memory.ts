@@ -4,8 +4,10 @@
  */
 import { MEMORY, NOTES, PROJECT_MEMORY, projectFolder } from "../agents/claude-code/host-places.ts"
 import { folderOf, projectOf } from "../archive/project.ts"
-import { statsOf } from "../util/files.ts"
+import { objectOf } from "../transcript/json.ts"
+import { statsOf, tryTo } from "../util/files.ts"
 import { readdirSync, realpathSync } from "../util/fs.ts"
+import { parseJson } from "../util/parse-json.ts"
 import { dirname, isAbsolute, join, resolve } from "../util/path.ts"
 import { type HostPlaces, type HostSettings, MANAGED } from "./host-settings.ts"
 import { memoryFile } from "./memory-file.ts"
@@ -13,14 +15,11 @@ import { readSmall } from "./read-part.ts"
 
 /** Maximum bytes of a file; the host warns of longer ones. */
 const LONGEST = 100_000
-/** Maximum bytes of all files together. */
 const MOST_BYTES = 256_000
 const MOST_FILES = 100
 /** How many imports are followed and names in folders examined, whether or not there is anything to read. */
 const MOST_TRIED = 400
-/** How many parent folders are examined. */
 const MOST_FOLDERS = 20
-/** How deeply imported files may import others. */
 const DEEPEST_IMPORT = 4
 const DEEPEST_RULES = 4
 /** The host only reads the beginning of its own notes. */
@@ -84,7 +83,6 @@ class Memory {
     }
   }
 
-  /** Reads the rules that apply to every file. */
   #rules(folder: string, trust: Trust, depth = 0): void {
     if (depth > DEEPEST_RULES || statsOf(folder)?.isDirectory() !== true || this.#seen.has(folder)) return
     this.#seen.add(folder)
@@ -137,34 +135,22 @@ class Memory {
       this.#inside ??= realpathSync(this.#places.cwd!)
       const real = realpathSync(path)
       if (isBelow(real, this.#inside)) return true
-      return (folder !== undefined && isBelow(real, realpathSync(folder))) || this.#isApproved()
+      if (folder !== undefined && isBelow(real, realpathSync(folder))) return true
+      // Whether the user has allowed this project to import from elsewhere.
+      this.#mayLeave ??= isApproved(this.#places)
+      return this.#mayLeave
     } catch {
       return false
     }
-  }
-
-  /** Whether the user has allowed this project to import from elsewhere. */
-  #isApproved(): boolean {
-    this.#mayLeave ??= isApproved(this.#places)
-    return this.#mayLeave
   }
 }
 
 const isBelow = (path: string, folder: string): boolean => path.startsWith(`${folder.replace(/\/$/, "")}/`)
 
 function isApproved({ hostConfig, cwd }: HostPlaces): boolean {
-  try {
-    const state = JSON.parse(readSmall(hostConfig, STATE_BYTES) ?? "{}") as HostState
-    return [...upwards(cwd!)].some(
-      (folder) => state.projects?.[folder]?.hasClaudeMdExternalIncludesApproved === true,
-    )
-  } catch {
-    return false
-  }
-}
-
-interface HostState {
-  readonly projects?: Readonly<Record<string, { readonly hasClaudeMdExternalIncludesApproved?: unknown }>>
+  const { projects } = objectOf(parseJson(readSmall(hostConfig, STATE_BYTES) ?? ""))
+  const stateOf = (folder: string) => objectOf(objectOf(projects)[folder])
+  return upwards(cwd!).some((folder) => stateOf(folder)["hasClaudeMdExternalIncludesApproved"] === true)
 }
 
 /** The repository's folder, whose worktrees share notes. */
@@ -181,10 +167,4 @@ function* upwards(folder: string): Generator<string> {
 }
 
 /** Sorted, so that the same files give the same text. */
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder).sort()
-  } catch {
-    return []
-  }
-}
+const namesIn = (folder: string): string[] => tryTo(() => readdirSync(folder).sort()) ?? []

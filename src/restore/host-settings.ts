@@ -4,7 +4,10 @@
  */
 import { PROJECT_SETTINGS, userSettings } from "../agents/claude-code/host-places.ts"
 import type { Paths } from "../config/load.ts"
+import { type JsonObject, objectOf } from "../transcript/json.ts"
+import { tryTo } from "../util/files.ts"
 import { readdirSync, realpathSync } from "../util/fs.ts"
+import { parseJson } from "../util/parse-json.ts"
 import { dirname, isAbsolute, join, resolve } from "../util/path.ts"
 import { readSmall } from "./read-part.ts"
 
@@ -33,8 +36,6 @@ const MOST_PATTERNS = 200
 /** In UTF-16 units; no path is longer. Matching a megabyte of brackets takes 50 ms per file. */
 const LONGEST_PATTERN = 4096
 
-type Fields = Readonly<Record<string, unknown>>
-
 /** Combines the user's, the project's and the organisation's files. The host's command line is not known here. */
 export function hostSettings({ home, claudeDir, cwd }: HostPlaces): HostSettings {
   const project = cwd === undefined ? [] : [PROJECT_SETTINGS.project, PROJECT_SETTINGS.local]
@@ -55,24 +56,15 @@ export function hostSettings({ home, claudeDir, cwd }: HostPlaces): HostSettings
 
 function managedFiles(): string[] {
   const folder = join(MANAGED, "managed-settings.d")
-  let names: string[] = []
-  try {
-    names = readdirSync(folder).filter((name) => name.endsWith(".json"))
-  } catch {
-    // Hardly anyone has one.
-  }
+  // Hardly anyone has one.
+  const names = tryTo(() => readdirSync(folder).filter((name) => name.endsWith(".json"))) ?? []
   const more = names.sort().slice(0, MOST_FILES)
   return [join(MANAGED, "managed-settings.json"), ...more.map((name) => join(folder, name))]
 }
 
-function fieldsIn(file: string): Fields {
-  try {
-    const fields: unknown = JSON.parse((readSmall(file, LONGEST) ?? "{}").replace(/^\uFEFF/, ""))
-    return typeof fields === "object" && fields !== null ? (fields as Fields) : {}
-  } catch {
-    // The host ignores it as well.
-    return {}
-  }
+function fieldsIn(file: string): JsonObject {
+  // What is no JSON, the host ignores as well.
+  return objectOf(parseJson((readSmall(file, LONGEST) ?? "").replace(/^\uFEFF/, "")))
 }
 
 const stringsIn = (value: unknown): string[] =>
@@ -103,10 +95,6 @@ function withoutLinks(pattern: string): string[] {
   if (!pattern.startsWith("/")) return []
   const special = pattern.search(/[*?{[]/)
   const folder = dirname(special < 0 ? pattern : pattern.slice(0, special))
-  try {
-    const real = realpathSync(folder)
-    return real === folder ? [] : [real + pattern.slice(folder.length)]
-  } catch {
-    return []
-  }
+  const real = tryTo(() => realpathSync(folder)) ?? folder
+  return real === folder ? [] : [real + pattern.slice(folder.length)]
 }

@@ -5,7 +5,8 @@ import { contextsIn, outcomeIn } from "../agents/claude-code/context-arrived.ts"
 import type { Database } from "../archive/database.ts"
 import { givenAgain, lastGiven } from "../archive/queries/restores.ts"
 import { currentTranscript } from "../archive/transcript-rows.ts"
-import { isObject, objectOf } from "../transcript/json.ts"
+import { objectOf } from "../transcript/json.ts"
+import { linesWith } from "../transcript/lines-with.ts"
 import { endOfLines } from "../util/byte-lines.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { stretchesFrom } from "../vault/reader.ts"
@@ -51,23 +52,9 @@ function proofIn(content: Buffer, given: number, isAgain: boolean): DeliveryProo
 
 /** Whether the text is there as context added at the session's start. */
 function hasFromStart(content: Buffer): boolean {
-  return content
-    .toString()
-    .split("\n")
-    .some((text) => {
-      if (!text.includes('"hook_additional_context"') || !text.includes('"SessionStart"')) return false
-      const line = parsed(text)
-      return objectOf(line["attachment"])["hookEvent"] === "SessionStart" && contextsIn(line).length > 0
-    })
-}
-
-function parsed(line: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(line)
-    return isObject(value) ? value : {}
-  } catch {
-    return {}
-  }
+  return linesWith(content, '"hook_additional_context"').some(
+    ({ line }) => objectOf(line["attachment"])["hookEvent"] === "SessionStart" && contextsIn(line).length > 0,
+  )
 }
 
 /** Whole lines; undefined when the session is not in the vault. */

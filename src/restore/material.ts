@@ -16,7 +16,6 @@ export interface Quote {
 
 export interface FileInFlight {
   readonly path: string
-  /** What was last done to it. */
   readonly op: string
   readonly times: number
   readonly handle: string
@@ -41,12 +40,10 @@ export interface RelatedLine {
   readonly words: readonly string[]
 }
 
-/** Something that may be needed again. */
 export interface Fact {
   readonly text: string
   /** As last written, if different: a command with redirections and filters. */
   readonly form?: string
-  /** Number of messages that contain it. */
   readonly times?: number
   /** Number of messages with facts after the last of them. */
   readonly age?: number
@@ -84,13 +81,10 @@ export interface Brief {
 }
 
 export interface Material extends Brief {
-  /** The prompt that was not fully answered. */
   readonly pending: string | undefined
-  /** Whether the model had begun to answer it. */
   readonly pendingBegun: boolean
   readonly constraints: readonly Quote[]
   readonly decisions: readonly Quote[]
-  /** What the model tried without success. */
   readonly refuted: readonly Quote[]
   readonly files: readonly FileInFlight[]
   /** Files that the host shows the model again after a compaction, as far as can be predicted. */

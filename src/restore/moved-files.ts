@@ -13,7 +13,6 @@ export interface Move {
   readonly to: string | undefined
 }
 
-/** A move, and the message that made it. */
 export interface MoveAt extends Move {
   readonly at: number
 }
@@ -26,7 +25,6 @@ const WHOLE = 299
 const MOVES = /^(?:git )?mv /
 const DELETES = /^(?:git )?rm /
 const OPTION = /^-(?:[fvdqrR]{1,4}|-(?:force|quiet|recursive|verbose))$/
-/** What a shell would expand. */
 const EXPANDED = /[*?[\]{}$~`!]/
 /** After one of these, a script may succeed although an earlier command failed. */
 const HIDES_FAILURE = /;|\|\||(?<![&>])&(?![&\d>])|\bset \+e\b/
@@ -78,7 +76,6 @@ function isNewName(name: string, other: string): boolean {
   return other.includes(name) || (extension !== undefined && other.endsWith(extension))
 }
 
-/** A session's moves, earliest first. */
 export function movesOfSession(db: Database, scope: Scope, cwd: string | undefined): MoveAt[] {
   if (cwd === undefined) return []
   return scope

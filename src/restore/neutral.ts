@@ -7,7 +7,6 @@
 const ESCAPES =
   /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b[\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\u0007\u001b\u009c\n]*(?:\u0007|\u001b\\|\u009c)?|\u001b[ -/]*[0-~]/g
 
-/** Line ends other than a newline. */
 const LINE_ENDS = /\r\n?|[\v\f\u0085\u2028\u2029]/g
 
 /**

@@ -1,12 +1,10 @@
 /** Puts many short names on few lines, each line a code span of words as in a shell. Pure. */
 import { code } from "./quote.ts"
 
-/** Characters per line. */
 const LINE = 110
 /** A folder is shown only once if its path is this long and contains this many of the likeliest names. */
 const FOLDER_LONG = 16
 const FOLDER_SHARED = 3
-/** How many names count as likeliest. */
 const LIKELIEST = 40
 
 /** Lines of a list and the characters they take, including newlines. */

@@ -22,7 +22,6 @@ export class Page {
     return this.#text
   }
 
-  /** Whether the page already contains a text, in whole words. */
   holds(text: string): boolean {
     return containsWhole(this.#text, text)
   }

@@ -31,7 +31,6 @@ export function code(text: string, limit: number): string {
   return fence + edge + typed + edge + fence
 }
 
-/** Each line after `> `. */
 export const blockQuote = (text: string): string =>
   neutral(text)
     .split("\n")

@@ -2,6 +2,8 @@
  * Reads files that are not ours: never more than asked for, never a pipe or device. A file that cannot be read counts
  * as missing.
  */
+
+import { tryTo } from "../util/files.ts"
 import { readExactly } from "../vault/copy-file.ts"
 import { withSource } from "../vault/source-file.ts"
 
@@ -20,10 +22,5 @@ export const readPart = (path: string, from: number, length: number): Buffer | u
 const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength)
 
-function withFile<T>(path: string, read: (fd: number, size: number) => T): T | undefined {
-  try {
-    return withSource(path, read)
-  } catch {
-    return undefined
-  }
-}
+const withFile = <T>(path: string, read: (fd: number, size: number) => T): T | undefined =>
+  tryTo(() => withSource(path, read))

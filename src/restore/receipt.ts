@@ -4,10 +4,11 @@
  */
 import { MARK, TELLS } from "../agents/claude-code/context-arrived.ts"
 import { stringsIn } from "../agents/claude-code/tool-input.ts"
+import type { PlacedRecord } from "../archive/records.ts"
 import type { TranscriptRecord } from "../transcript/types.ts"
 import { atLeast } from "../util/version.ts"
-import { HELD_KINDS, Present } from "./conversation-facts.ts"
-import { type HeldKind, holderOf, shortNames } from "./summary-holds.ts"
+import { Present } from "./conversation-facts.ts"
+import { HELD_KINDS, type HeldKind, holderOf, shortNames } from "./summary-holds.ts"
 
 export interface KindCounts {
   /** In the context that was compacted, since the previous compaction. */
@@ -48,21 +49,15 @@ export interface GivenText {
   readonly text: string
 }
 
-interface Placed {
-  readonly record: TranscriptRecord
-  readonly offset: number
-}
-
 /** Only this many of the newest messages can be ones that the host keeps. */
 const MAYBE_KEPT = 200
 
 /** A compaction, while the records after it are read. */
 interface Draft {
-  readonly boundary: Placed
+  readonly boundary: PlacedRecord
   readonly trigger: string
   readonly preTokens: number | undefined
   readonly before: Present
-  /** What the host kept. */
   kept: string
   /** Restores that arrived, with the event of the hook that brought them. */
   readonly arrived: { readonly event: string; readonly text: string }[]
@@ -77,7 +72,7 @@ interface Draft {
  */
 export function* receiptsIn(
   session: string,
-  records: Iterable<Placed>,
+  records: Iterable<PlacedRecord>,
   givenAt: (boundary: number) => string,
 ): Generator<Receipt> {
   let before = new Present()
@@ -157,7 +152,6 @@ function proofOf({ arrived, answered, version }: Draft, text: string): DeliveryP
   return atLeast(version, TELLS) ? "lost" : "untold"
 }
 
-/** The text of the messages that the host kept at a compaction. */
 export const preservedText = (records: readonly TranscriptRecord[], uuids: readonly string[]): string =>
   textOf(records.filter(({ uuid }) => uuid !== undefined && uuids.includes(uuid)))
 

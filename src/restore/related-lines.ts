@@ -33,7 +33,6 @@ const SPARE = 3
 interface Subject {
   /** The user's own words, given for this purpose; turns about them come first. */
   readonly focus?: string | undefined
-  /** What the session is about now. */
   readonly about: string
   /** Handle of the latest turn, if it began with `about`; it may have vectors. */
   readonly latest?: string | undefined

@@ -4,7 +4,6 @@ import type { TurnLine } from "../archive/queries/turns.ts"
 import { count, cut } from "../util/text.ts"
 import { atLeast } from "../util/version.ts"
 import { complement } from "./complement.ts"
-import { type Held, heldIn } from "./known-context.ts"
 import {
   type CommandOutcome,
   type Fact,
@@ -17,7 +16,7 @@ import {
 import { Page } from "./page.ts"
 import { belowFolder, lastTwo } from "./paths.ts"
 import { blockQuote, code, commandIn, errorIn, name, quoteSpoken, time, word } from "./quote.ts"
-import { uncut } from "./whole-words.ts"
+import { type Held, heldIn, uncut } from "./whole-words.ts"
 
 export type RestoreSource = "compact" | "clear"
 
@@ -34,7 +33,6 @@ export interface RenderOptions {
    * keeps is unknown.
    */
   readonly byPlugin?: boolean
-  /** Maximum number of other sessions' turns. */
   readonly related?: number
 }
 
@@ -61,7 +59,6 @@ const COMMAND_SHORT = 80
 const COMMAND_KNOWN = 60
 /** Characters that a section may take even with a small budget. */
 const SECTION = 200
-/** How many files in flight are listed; the others are among the paths. */
 const MOST_FILES = 5
 const COMMANDS = "Commands"
 const TURNS = "Turns"
@@ -84,7 +81,6 @@ export const RELATED_TITLE = "Related turns of the project's other sessions"
 /** Characters of a related turn's prompt and of its answer. */
 const RELATED_SHOWN = 90
 
-/** Ends every text that is given back. */
 export const CLOSE = "</ctxbridge-restore>"
 
 /** @returns `""` when there is nothing to give back or no room for it */
@@ -111,13 +107,11 @@ export function renderRestore(material: Material, options: RenderOptions): strin
   const newest = withSteps(material.turns.slice(0, LEAST_TURNS), onTheWay)
   const kept = Math.min(page.left / 2, roomOf(TURNS, newest.map(shortLine)))
   const share = (part: number): number => Math.min(page.left - kept, Math.max(budget * part, SECTION))
-  page.section(
-    "Standing constraints of the user",
-    material.constraints
+  const quotes = (all: readonly Quote[], shown: number): string[] =>
+    all
       .filter(({ text }) => !held(text))
-      .map(({ text, handle }) => `- ${quoteSpoken(text, 240)} (${HANDLE_PREFIX}${handle})`),
-    share(0.1),
-  )
+      .map(({ text, handle }) => `- ${quoteSpoken(text, shown)} (${HANDLE_PREFIX}${handle})`)
+  page.section("Standing constraints of the user", quotes(material.constraints, 240), share(0.1))
   page.section(
     "Open todos",
     material.todos
@@ -139,21 +133,10 @@ export function renderRestore(material: Material, options: RenderOptions): strin
     share(0.1),
   )
   page.section(COMMANDS, commands(material, held, share(0.1)), share(0.1))
-  page.section(
-    "Decisions",
-    material.decisions
-      .filter(({ text }) => !held(text))
-      .map(({ text, handle }) => `- ${quoteSpoken(text, 240)} (${HANDLE_PREFIX}${handle})`),
-    share(0.07),
-  )
+  page.section("Decisions", quotes(material.decisions, 240), share(0.07))
   const decided = new Set(material.decisions.map(({ text }) => text))
-  page.section(
-    "Tried in vain",
-    material.refuted
-      .filter(({ text }) => !held(text) && !decided.has(text))
-      .map(({ text, handle }) => `- ${quoteSpoken(text, 200)} (${HANDLE_PREFIX}${handle})`),
-    share(0.06),
-  )
+  const refuted = material.refuted.filter(({ text }) => !decided.has(text))
+  page.section("Tried in vain", quotes(refuted, 200), share(0.06))
   page.section(RELATED_TITLE, relatedLines(page, material.related, options.related ?? 0, held), share(0.12))
   complement(page, withoutTold(material, page), page.left - kept, held, heldPath)
   const turns = lastAnswer === "" ? material.turns : withoutFirstAnswer(material.turns)
@@ -224,7 +207,6 @@ function commandLine(
   return `${commandIn(command, shown)}${output} (${HANDLE_PREFIX}${handle}${exit})`
 }
 
-/** Characters that lines take, including their title and newlines. */
 const roomOf = (title: string, lines: readonly string[]): number =>
   lines.reduce((sum, line) => sum + line.length + 1, `\n## ${title}`.length)
 

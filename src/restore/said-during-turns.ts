@@ -18,7 +18,6 @@ const LATEST = 40
 const LONGEST = 64 << 10
 /** Minimum UTF-16 units of a text that says something. */
 const SHORTEST = 40
-/** How much of a text may be shown. */
 const SHOWN = 4000
 
 /**

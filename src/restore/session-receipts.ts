@@ -12,7 +12,6 @@ import { type GivenText, type Receipt, receiptsIn } from "./receipt.ts"
 export interface ReceiptFilter {
   /** Undefined: all projects. */
   readonly project?: string | undefined
-  /** Only this session. */
   readonly session?: string | undefined
   readonly limit: number
   readonly onProgress?: (done: number, total: number) => void

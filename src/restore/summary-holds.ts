@@ -1,20 +1,19 @@
 /** Tells whether a text contains a fact, however it is quoted; for receipts and for `bench survive`. Pure. */
-import type { FactKind } from "../transcript/facts.ts"
 import { oneLine } from "../util/text.ts"
 import { lastTwo } from "./paths.ts"
 import { containsWhole } from "./whole-words.ts"
 
-/** Adds the sentences and numbers that receipts count besides facts. */
-export type HeldKind = FactKind | "constraint" | "decision" | "number"
+/** What receipts count: facts, sentences and numbers. */
+export const HELD_KINDS = ["constraint", "decision", "path", "command", "name", "error", "number"] as const
+
+export type HeldKind = (typeof HELD_KINDS)[number]
 
 /** A restore cuts long sentences; this many characters identify one. */
 const SENTENCE_KNOWN = 120
 
 /** Short names of a conversation's facts, where they are unambiguous. */
 export interface ShortNames {
-  /** A path's last part. */
   path(path: string): string | undefined
-  /** A command without its options. */
   command(command: string): string | undefined
 }
 

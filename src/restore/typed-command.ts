@@ -7,7 +7,6 @@ const REDIRECTIONS = /(?:\s+(?:\d|&)?>{1,2}\s*(?:&\d|[^\s;&|<>()]+))+$/
 
 interface Typed {
   readonly folder: string | undefined
-  /** Without redirections. */
   readonly command: string
 }
 

@@ -1,4 +1,25 @@
-/** Finds a text that is not merely part of a longer word: `src/app.ts` is not in `src/app.tsx`. Pure. */
+/**
+ * Whether a text is already there: on a page, or in what the new context contains without us. It must not merely be part
+ * of a longer word: `src/app.ts` is not in `src/app.tsx`. Pure.
+ */
+import { oneLine } from "../util/text.ts"
+
+/** Whether a text is already there verbatim, in whole words, apart from white space and case. */
+export type Held = (text: string) => boolean
+
+/**
+ * @param summary as the host made it
+ * @param others other texts in the context: what the host keeps and what it adds again
+ */
+export function heldIn(summary: string, others: readonly string[]): Held {
+  // What the model thought before the summary does not reach the new context (from 2.1 on).
+  const kept = /<summary>([\s\S]*)<\/summary>/.exec(summary)?.[1] ?? summary
+  const texts = [kept, ...others].map((text) => oneLine(text).toLowerCase()).join("\n")
+  if (texts.trim() === "") return () => false
+  // Searched some hundred times, and searching bytes takes less than half the time.
+  const known = Buffer.from(texts)
+  return (text) => containsWhole(known, oneLine(text).toLowerCase())
+}
 
 /** Whether `known` contains the text with no further letter, digit or underscore at its ends. */
 export function containsWhole(known: string | Buffer, text: string): boolean {

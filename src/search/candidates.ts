@@ -34,7 +34,6 @@ export interface Candidates {
   readonly terms: readonly Weighted[]
   /** Bit n of a message's mask is set when the message has term n. */
   readonly masks: Masks
-  /** Messages whose mask is not 0. */
   readonly ids: readonly number[]
 }
 

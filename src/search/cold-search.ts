@@ -51,7 +51,6 @@ export interface ColdFound {
   readonly unreadable: number
 }
 
-/** Length of a snippet, in UTF-16 units. */
 const SHOWN = 400
 
 export function searchVault(db: Database, dataHome: string, request: ColdRequest): ColdFound {
@@ -100,7 +99,6 @@ class Scan {
     this.#sought = soughtBy(partsAsked(query))
   }
 
-  /** Whether there are as many hits as were asked for. */
   get isFull(): boolean {
     return this.hits.length >= this.#request.limit
   }

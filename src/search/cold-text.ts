@@ -3,9 +3,10 @@
  * uses it for, since the point is to find what the index leaves out. Pure.
  */
 import { objectOf } from "../transcript/json.ts"
+import { parseJson } from "../util/parse-json.ts"
 import { wordSet } from "../util/words.ts"
 import { fulfils, hasWord, type Subject } from "./fts-expression.ts"
-import { folded, type Node, partsAsked, type Query, type Term } from "./parse-query.ts"
+import { folded, isAscii, type Node, partsAsked, type Query, type Term } from "./parse-query.ts"
 import { lineMayFulfil } from "./raw-line.ts"
 
 /** Fields that identify or date a line, at any depth. Nobody said their values. */
@@ -31,23 +32,19 @@ export function wholeText(line: string): string {
       for (const [name, inner] of Object.entries(value)) if (!NAMES.has(name)) visit(inner, depth + 1)
     }
   }
-  try {
-    const { message, ...others } = objectOf(JSON.parse(line))
-    visit(message, 0)
-    visit(others, 0)
-  } catch {
-    // Not JSON: search it as plain text.
-    return line
-  }
+  const value = parseJson(line)
+  // Not JSON: search it as plain text.
+  if (value === undefined) return line
+  const { message, ...others } = objectOf(value)
+  visit(message, 0)
+  visit(others, 0)
   return [...new Set(found)].join("\n")
 }
 
 export interface Sieve {
   /** Whether any of these lines may match. Looks at the bytes before they are split into lines. */
   mayHold(content: string): boolean
-  /** Whether this line may match. */
   mayDo(line: string): boolean
-  /** Whether it matches. */
   does(subject: Subject): boolean
 }
 
@@ -62,8 +59,7 @@ export function sieveFor(query: Query): Sieve | undefined {
   const asked = partsAsked(query)
   if (must === undefined && said === "") return undefined
   // A word typed with accents is sought without them, and the line may have them.
-  const isPlain = /^[\x00-\x7f]*$/.test(query.text)
-  const needles = !isPlain ? [] : must === undefined ? asked.flatMap(needleOf) : needlesOf(must)
+  const needles = !isAscii(query.text) ? [] : must === undefined ? asked.flatMap(needleOf) : needlesOf(must)
   const mayFulfil = must === undefined ? () => true : lineMayFulfil(must)
   const holds = (text: string): boolean => needles.every((needle) => needle.test(text))
   return {

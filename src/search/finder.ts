@@ -6,7 +6,6 @@ import type { Narrowing } from "./narrowing.ts"
 export interface FinderRequest extends Narrowing {
   /** Any text. Empty: the newest of what passes the filters. */
   readonly query: string
-  /** Maximum number of hits. */
   readonly limit: number
   /** Whether to show only a hit's best message. Default: false. */
   readonly isBrief?: boolean | undefined

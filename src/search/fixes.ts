@@ -33,7 +33,6 @@ export interface FixStep {
 const LOOKED_AT = 400
 const TOLD = 8
 
-/** The full texts of an error and of the calls after it. */
 export type WholeFix = () => Pick<Fix, "target" | "error" | "steps">
 
 /**

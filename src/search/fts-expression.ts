@@ -71,7 +71,6 @@ export function needsWord(node: Node): boolean {
 
 const isNot = (node: Node): node is Extract<Node, { kind: "not" }> => node.kind === "not"
 
-/** Whether the index alone decides it. */
 export function isExact(node: Node): boolean {
   switch (node.kind) {
     case "phrase":

@@ -1,7 +1,6 @@
 /** Merges two rankings of turns by their ranks (reciprocal rank fusion). Pure. */
 import type { Ranked } from "./rank.ts"
 
-/** A result of a search by meaning. */
 export interface Similar {
   readonly turn: number
   /** The message that matched; undefined: the turn as a whole. */

@@ -205,7 +205,6 @@ const isProse = (kind: string | null): boolean => kind === null || kind === "pro
 
 const withoutMark = (text: string): string => (text.endsWith("…") ? text.slice(0, -1) : text)
 
-/** Text and tools of the message that was found. */
 function foundIn(row: FoundRow, texts: MessageTexts) {
   const read = isKept(row) || row.message === null ? undefined : texts.of(row.message)
   return read ?? { text: row.prompt || row.answer, uuid: row.uuid, tools: [] }

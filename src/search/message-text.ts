@@ -4,6 +4,7 @@ import type { Database } from "../archive/database.ts"
 import { type MessagePlace, placesOf } from "../archive/queries/messages.ts"
 import { toolsIn } from "../archive/tool-name.ts"
 import { searchable } from "../transcript/searchable.ts"
+import { tryTo } from "../util/files.ts"
 import { vaultFile } from "../vault/layout.ts"
 import type { CopyReader, CopyReaders } from "../vault/reader.ts"
 
@@ -12,7 +13,6 @@ interface MessageText {
   readonly role: string
   /** As the host wrote it. */
   readonly uuid: string | undefined
-  /** Tools that were called or that answered. */
   readonly tools: readonly string[]
 }
 
@@ -82,10 +82,6 @@ export function lineInVault(
   readers: CopyReaders,
   { copy, offset, length }: MessagePlace,
 ): string | undefined {
-  try {
-    return utf8.decode(readers.of(vaultFile(dataHome, copy)).readLine(offset, offset + length))
-  } catch {
-    // A damaged or missing copy loses only its own texts; `verify` reports it.
-    return undefined
-  }
+  // A damaged or missing copy loses only its own texts; `verify` reports it.
+  return tryTo(() => utf8.decode(readers.of(vaultFile(dataHome, copy)).readLine(offset, offset + length)))
 }

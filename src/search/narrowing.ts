@@ -21,7 +21,6 @@ export interface Narrowing {
   readonly tool?: string | undefined
   /** A file that the turn touched: its path, the end of its path, or a pattern (see `pathNamed`). */
   readonly file?: string | undefined
-  /** Failed calls only. */
   readonly error?: boolean | undefined
 }
 

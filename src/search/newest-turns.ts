@@ -29,7 +29,6 @@ export function newestTurns(db: Database, filter: Filter, limit: number): Ranked
   return found.map(({ turn, id }) => ({ turn, message: id, score: 0 }))
 }
 
-/** The latest message of each turn in these sessions. */
 function latestIn(db: Database, filter: Filter, sessions: readonly EndedSession[]): LatestRow[] {
   const { expression, condition } = filter
   const ids = sessions.map(({ id }) => id)

@@ -20,7 +20,6 @@ export type Node =
 
 export type Field = "role" | "tool"
 
-/** A word that counts in the ranking. */
 export interface Term {
   readonly word: string
   readonly isPrefix: boolean

@@ -9,14 +9,12 @@ import {
   type WordPlace,
 } from "./snippet.ts"
 
-/** A message of the turn. */
 export interface SearchedMessage {
   readonly text: string
   /** Whether a human or the model said it. */
   readonly isProse: boolean
   /** Whether it contains sought words. A text that does not need not be read word by word for them. */
   readonly isFound: boolean
-  /** Whether it is the turn's last answer. */
   readonly isLast: boolean
 }
 
@@ -53,7 +51,6 @@ const OTHER = 0.6
 const COST = 40
 /** With less room than this left, a piece is not cut to fit. */
 const LEAST = 60
-/** Length of what separates two pieces. */
 const JOINT = 2
 
 interface Piece {
@@ -62,7 +59,6 @@ interface Piece {
   readonly to: number
   /** Which of the sought words it contains, one bit each. */
   readonly words: number
-  /** Their total weight. */
   readonly weight: number
   /** What it is worth beyond its words. */
   extra: number
@@ -126,7 +122,6 @@ function addPieces(
     pieces[end - 1 - n]!.extra += CONCLUDES[n]! * all
 }
 
-/** For each part, the pieces to show, in the order of the text. */
 function chosen(
   pieces: readonly Piece[],
   parts: readonly SearchedMessage[],

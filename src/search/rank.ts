@@ -13,31 +13,28 @@ export interface Ranked {
   readonly score: number
 }
 
-export interface Weights {
+export const WEIGHTS = {
   /** Length of a typical line, in bytes. */
-  readonly usual: number
-  /** How strongly longer lines are penalised, 0 to 1. */
-  readonly lengths: number
-  /** What share of its score the adjacent message lends, and the factor for each step further away. */
-  readonly near: number
-  readonly fade: number
-  /** How many messages on each side lend. */
-  readonly reach: number
-  readonly session: number
-  /** What all the words of a turn together add. */
-  readonly turn: number
-  readonly kinds: Readonly<Record<string, number>>
-}
-
-export const WEIGHTS: Weights = {
   usual: 1000,
+  /** How strongly longer lines are penalised, 0 to 1. */
   lengths: 0.6,
+  /** What share of its score the adjacent message lends, and the factor for each step further away. */
   near: 0.5,
   fade: 0.6,
+  /** How many messages on each side lend. */
   reach: 3,
   session: 0.45,
+  /** What all the words of a turn together add. */
   turn: 0.2,
-  kinds: { prompt: 1, answer: 1, thinking: 0.7, call: 0.8, result: 0.8, host: 0.4 },
+}
+
+const KINDS: Readonly<Record<string, number>> = {
+  prompt: 1,
+  answer: 1,
+  thinking: 0.7,
+  call: 0.8,
+  result: 0.8,
+  host: 0.4,
 }
 
 const EVERY_TERM = 0xffff_ffff
@@ -70,7 +67,6 @@ export function bestFirst({ terms, masks, ids }: Candidates, most: number): numb
   return chosen
 }
 
-/** Adds up the weights of a mask's terms. */
 export function scorer(weights: readonly number[]): (mask: number) => number {
   const known = new Map<number, number>()
   return (mask) => {
@@ -89,20 +85,16 @@ export function scorer(weights: readonly number[]): (mask: number) => number {
  *
  * @param rows the shortlist and its neighbours, by ascending id
  */
-export function rank(
-  { terms, masks }: Candidates,
-  rows: readonly RankRow[],
-  weights: Weights = WEIGHTS,
-): Ranked[] {
+export function rank({ terms, masks }: Candidates, rows: readonly RankRow[]): Ranked[] {
   const idf = terms.map(({ weight }) => weight)
   const scoreOf = scorer(idf)
-  const scores = withNeighbours(rows, ownScores(rows, masks, scoreOf, weights), weights)
+  const scores = withNeighbours(rows, ownScores(rows, masks, scoreOf))
   const sessions = sessionScores(rows, masks, idf)
   const turns = new Map<number, Best>()
   let best: Best | undefined
   for (let n = 0; n < rows.length; n++) {
     const { id, turn, session } = rows[n]!
-    const score = scores[n]! + weights.session * sessions.get(session)!
+    const score = scores[n]! + WEIGHTS.session * sessions.get(session)!
     // Messages of a turn are adjacent, except for what a subagent did meanwhile.
     if (best?.turn !== turn) best = turns.get(turn)
     if (best === undefined) {
@@ -118,7 +110,7 @@ export function rank(
   }
   const ranked: Ranked[] = []
   for (const { turn, message, score, mask } of turns.values()) {
-    ranked.push({ turn, message, score: score + weights.turn * scoreOf(mask >>> 0) })
+    ranked.push({ turn, message, score: score + WEIGHTS.turn * scoreOf(mask >>> 0) })
   }
   return ranked.sort((a, b) => b.score - a.score || b.message! - a.message!)
 }
@@ -144,7 +136,7 @@ export function besides(
   }
   const scoreOf = scorer(terms.map(({ weight }) => weight))
   const best = (some: readonly RankRow[]): RankRow[] => {
-    const own = ownScores(some, masks, scoreOf, WEIGHTS)
+    const own = ownScores(some, masks, scoreOf)
     const order = some.map((_, n) => n).sort((a, b) => own[b]! - own[a]!)
     return order.slice(0, BESIDE).map((n) => some[n]!)
   }
@@ -159,18 +151,13 @@ interface Best {
   mask: number
 }
 
-/** Scores each message by its words, its length and its kind. */
-function ownScores(
-  rows: readonly RankRow[],
-  masks: Masks,
-  scoreOf: (mask: number) => number,
-  { usual, lengths, kinds }: Weights,
-): Float64Array {
+function ownScores(rows: readonly RankRow[], masks: Masks, scoreOf: (mask: number) => number): Float64Array {
+  const { usual, lengths } = WEIGHTS
   const own = new Float64Array(rows.length)
   const all = scoreOf(EVERY_TERM)
   for (let n = 0; n < rows.length; n++) {
     const { id, length, kind } = rows[n]!
-    const factor = ((kinds[kind] ?? 1) * (K1 + 1)) / (1 + K1 * (1 - lengths + (lengths * length) / usual))
+    const factor = ((KINDS[kind] ?? 1) * (K1 + 1)) / (1 + K1 * (1 - lengths + (lengths * length) / usual))
     const score = scoreOf(masks[id]!)
     // Half of the query is worth less than half as much as all of it.
     own[n] = all === 0 ? 0 : score * Math.sqrt(score / all) * factor
@@ -179,11 +166,8 @@ function ownScores(
 }
 
 /** Adds what a message's neighbours lend to its own score. */
-function withNeighbours(
-  rows: readonly RankRow[],
-  own: Float64Array,
-  { near, fade, reach }: Weights,
-): Float64Array {
+function withNeighbours(rows: readonly RankRow[], own: Float64Array): Float64Array {
+  const { near, fade, reach } = WEIGHTS
   const scores = own.slice()
   const lends: number[] = []
   for (let step = 0; step < reach; step++) lends.push(near * fade ** step)

@@ -5,17 +5,13 @@
  * The thresholds were measured on prompts that have nothing to do with any other session (docs/measurements/restore.md).
  */
 import type { Database } from "../archive/database.ts"
-import { spokenTurns } from "../archive/queries/turns.ts"
+import { spokenTurns, type TurnText } from "../archive/queries/turns.ts"
 import { matches } from "../archive/queries/word-matches.ts"
 import { mark } from "../archive/word-index.ts"
 import { wordSet } from "../util/words.ts"
 import { type Clue, cluesOf } from "./clue-words.ts"
 
-export interface RelatedTurn {
-  readonly turn: number
-  /** As the views keep them. */
-  readonly prompt: string
-  readonly answer: string
+export interface RelatedTurn extends TurnText {
   /** The clues that prompt and turn share, most telling first. */
   readonly clues: readonly Clue[]
   /** Weight of those clues, and its share of the weight of all the prompt's clues. */
@@ -33,7 +29,6 @@ export interface RelatedRequest {
 }
 
 export interface Gate {
-  /** Minimum weight of the shared clues. */
   readonly least: number
   /** Minimum share of the weight of all the prompt's clues. */
   readonly share: number

@@ -73,7 +73,6 @@ interface Ranking {
   /** Best first. */
   readonly turns: readonly Ranked[]
   readonly candidates: Candidates
-  /** The candidates that were ranked. */
   readonly rows: readonly RankRow[]
   /** Whether results of a search by meaning are part of it. */
   readonly isFused: boolean
@@ -163,7 +162,6 @@ function candidatesFor(db: Database, query: Query, filter: Filter): Candidates {
   )
 }
 
-/** The candidates worth ranking, with their neighbours. */
 function compared(
   db: Database,
   texts: MessageTexts,

@@ -35,7 +35,6 @@ export function soughtBy(terms: readonly (Term & { readonly weight?: number })[]
 
 /** How much earlier a piece may begin, to start at a line or sentence. */
 const LEAD = 60
-/** How many places of sought words are used. */
 const MOST_PLACES = 600
 /** How many are examined, including ones inside other words: a single letter is everywhere in encoded data. */
 const MOST_LOOKS = 4 * MOST_PLACES
@@ -161,7 +160,6 @@ export function beginning(text: string, places: readonly WordPlace[], room: numb
   return leadIn(text, best)
 }
 
-/** Start of the line or sentence, or else of a word. */
 function leadIn(text: string, at: number): number {
   if (at <= LEAD) return 0
   const before = text.slice(at - LEAD, at)
@@ -173,7 +171,6 @@ function leadIn(text: string, at: number): number {
 
 const isSpace = (unit: string): boolean => unit.trim() === ""
 
-/** Position of the space after the last sentence end, or -1. */
 function lastSentence(text: string): number {
   for (let n = text.length - 2; n >= 0; n--)
     if (".!?。".includes(text[n]!) && isSpace(text[n + 1]!)) return n + 1

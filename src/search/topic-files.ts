@@ -1,7 +1,13 @@
 /** Files related to a topic, found through the turns about it; and the turns that touched a file. */
 import type { Database } from "../archive/database.ts"
 import { pathNamed } from "../archive/queries/condition.ts"
-import { type FileOfTurn, filesWithTurn, type PathIn, touchRows } from "../archive/queries/touched-files.ts"
+import {
+  type FileOfTurn,
+  filesWithTurn,
+  type PathIn,
+  type TouchRow,
+  touchRows,
+} from "../archive/queries/touched-files.ts"
 import { type TakenBack, takenBackOf } from "../archive/taken-back-mark.ts"
 import { withSlashes } from "../transcript/windows-path.ts"
 import { wordSet } from "../util/words.ts"
@@ -12,7 +18,6 @@ import type { Ranked } from "./rank.ts"
 /** Taken back is the turn that is named. */
 export interface TopicFile extends TakenBack {
   readonly path: string
-  /** What these turns did with it: edit, write, read, command. */
   readonly ops: readonly string[]
   readonly turns: number
   /** The turn closest to the topic. */
@@ -76,18 +81,8 @@ export function filesAbout(db: Database, topic: string, ranked: readonly Ranked[
     .sort((a, b) => b.score - a.score || (a.path < b.path ? -1 : 1))
 }
 
-export interface Touch extends TakenBack {
-  /** With `ctx:`. */
-  readonly handle: string
-  readonly session: string
-  readonly seq: number
-  readonly time: string | null
-  readonly path: string
+export interface Touch extends TakenBack, Omit<TouchRow, "cwd" | "ops" | "takenBack"> {
   readonly ops: readonly string[]
-  /** What was asked for. */
-  readonly prompt: string
-  /** What the model said it had done. */
-  readonly answer: string
 }
 
 /** Turns that touched a file, newest first. Those that only read it are included when `reads`. */

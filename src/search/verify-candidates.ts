@@ -42,7 +42,6 @@ export function verified(
   const rows = placesOf(db, candidates)
   const places = new Map<number, MessagePlace>()
   for (let n = 0; n < rows.length; n++) places.set(rows[n]!.id, rows[n]!)
-  /** The last frames, one per copy. */
   const held = new Map<string, Stretch>()
   let unpacked = 0
   // For most candidates, nothing written in JavaScript is called: the engine would compile it.

@@ -4,7 +4,6 @@
  */
 import { ERROR_WORD, SYSTEM } from "./error-words.ts"
 
-/** Characters of an output that are searched. */
 const LOOKED_AT = 20_000
 const SHORTEST = 8
 const LONGEST = 200
@@ -80,7 +79,6 @@ const THROWN = /^(?:\w+\.)*[A-Z]\w*(?:$|: )/
 /** A count of zero, which mentions errors nevertheless; the type or value of a field; a warning. */
 const NONE =
   /\b(?:0|no) (?:errors?|fail)|\b(?:errors?|fail\w*)["']? ?[=:] ?(?:0|null|none|false|\[\])(?!\w)|^\S*(?:error|fail|exception)\w*["']? ?[=:] ?(?:true|string|str|bool(?:ean)?|number|int|any|unknown|object|list|dict|Error)\b *(?:$|[|=#,;[(<])|^(?:\S+ )?(?:warn(?:ing)?|note|hint|info)\b/i
-/** A line of source code. */
 const CODE =
   /[{};,\\]$|\($|^["'`].*["'`] *[+)]|^(?:if|else|return|raise|except|throw|catch|const|let|var|def|import|from|for|class|async|await|fn|func|pub|use|self|print|echo|grep|case)\b(?!:)|\w\((?:\w+=|["'`{[])/
 /** Words that speak of errors. If no line of a failed call has a shape, the first with such a word is taken. */

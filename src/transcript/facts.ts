@@ -1,6 +1,6 @@
 /**
- * Names and paths in what was said and done: the model needs them again, and summaries drop them. Pure. The caller
- * decides whose words may be searched. Commands are in shell-script.ts.
+ * Names, paths and figures in what was said and done: the model needs them again, and summaries drop them. Pure. The
+ * caller decides whose words may be searched. Commands are in shell-script.ts.
  */
 import { asPath } from "./path-words.ts"
 
@@ -120,6 +120,24 @@ export function pathsIn(text: string): string[] {
     const path = asPath(told.replace(/[.:!?*]+$/, "").replace(/(?::\d{1,6}){1,2}(?:-\d{1,6})?$/, ""), false)
     if (path === undefined || !/\.[A-Za-z][A-Za-z0-9]{0,9}$/.test(path)) continue
     found.add(path)
+    if (found.size >= MOST) break
+  }
+  return [...found]
+}
+
+/** A figure that is not part of a name, path, version, date, time or address. */
+const FIGURE =
+  /(?<![\p{L}\d_.,:/#@+\-$\\])\d{1,12}(?:,\d{3})*(?:\.\d{1,6})?(?:\s?(?:%|ms|s|min|h|[kKMGT]?B|K|M|px|x)(?![\p{L}\d]))?(?![\p{L}\d_/\\-]|[.,:]\d)/gu
+
+/** With a unit, a fraction, a thousands separator or three digits. Smaller bare numbers are list items and counts. */
+const TELLING = /\D|\d{3}/
+
+/** As written, with white space before a unit folded. */
+export function numbersIn(text: string): string[] {
+  const found = new Set<string>()
+  for (const [figure] of text.slice(0, LOOKED_AT).matchAll(FIGURE)) {
+    if (!TELLING.test(figure)) continue
+    found.add(figure.replace(/\s+/, " "))
     if (found.size >= MOST) break
   }
   return [...found]

@@ -1,5 +1,6 @@
 /** Finds text in a transcript's line: in its JSON strings, however they are escaped, and in JSON within those. Pure. */
-import { isObject, type JsonObject } from "./json.ts"
+import { parseJson } from "../util/parse-json.ts"
+import { isObject, type JsonObject, objectOf } from "./json.ts"
 
 /** First byte, and the one after the last. */
 export type ByteSpan = readonly [from: number, to: number]
@@ -70,7 +71,7 @@ function spansIn(bytes: Buffer, search: Search): ByteSpan[] {
       found.push([decoded.starts[start]!, decoded.ends[end - 1]!])
     }
   }
-  if (!isJsonLine(bytes)) look(0, bytes.length, false)
+  if (parseJson(bytes.toString("utf8")) === undefined) look(0, bytes.length, false)
   else {
     const raw = bytes.toString("latin1")
     for (const { 0: token, index } of raw.matchAll(/"(?:[^"\\]|\\.)*"/gs)) {
@@ -78,15 +79,6 @@ function spansIn(bytes: Buffer, search: Search): ByteSpan[] {
     }
   }
   return merged(found)
-}
-
-function isJsonLine(bytes: Buffer): boolean {
-  try {
-    JSON.parse(bytes.toString("utf8"))
-    return true
-  } catch {
-    return false
-  }
 }
 
 interface Decoded {
@@ -147,14 +139,9 @@ function merged(spans: readonly ByteSpan[]): ByteSpan[] {
  * undefined if the line is not a record of the host.
  */
 export function skeleton(line: Uint8Array): string | undefined {
-  let record: unknown
-  try {
-    record = JSON.parse(new TextDecoder().decode(line))
-  } catch {
-    return undefined
-  }
+  const record = parseJson(new TextDecoder().decode(line))
   if (!isObject(record)) return undefined
-  const message = isObject(record["message"]) ? record["message"] : {}
+  const message = objectOf(record["message"])
   const content = Array.isArray(message["content"]) ? message["content"].filter(isObject) : []
   return JSON.stringify([
     part(record, ["type", "subtype", "uuid", "parentUuid", "logicalParentUuid", "sessionId", "timestamp"]),

@@ -1,5 +1,6 @@
 /** Finds lines of a transcript that contain certain words, without parsing all the others. */
 import { NEWLINE } from "../util/byte-lines.ts"
+import { parseJson } from "../util/parse-json.ts"
 import { type JsonObject, objectOf } from "./json.ts"
 
 /** Offsets of a line: its first byte, and the one after its newline. */
@@ -15,13 +16,8 @@ export function lineAt(bytes: Buffer, at: number): LineSpan {
 }
 
 /** Its fields; none if it is not a line of the host's. */
-export function parsedLine(bytes: Buffer, { from, to }: LineSpan): JsonObject {
-  try {
-    return objectOf(JSON.parse(bytes.toString("utf8", from, to)))
-  } catch {
-    return {}
-  }
-}
+export const parsedLine = (bytes: Buffer, { from, to }: LineSpan): JsonObject =>
+  objectOf(parseJson(bytes.toString("utf8", from, to)))
 
 interface FoundLine {
   readonly line: JsonObject

@@ -69,7 +69,6 @@ function withoutHereDocuments(command: string): string {
   return kept.join("\n")
 }
 
-/** Characters of a script that are searched for commands. */
 const LOOKED_AT = 20_000
 /** Most commands of one script. More of them would be a listing. */
 const MOST = 120

@@ -4,9 +4,7 @@
  * decode.ts keeps the wire format to itself. Everything else sees only these types.
  */
 
-/** How a human's words reached the host. */
 export type PromptVia =
-  /** Typed at the prompt. */
   | "typed"
   /** Typed while the host was working; such a prompt may exist only as an attachment. */
   | "queued"
@@ -25,7 +23,6 @@ export interface Tokens {
   readonly cacheRead: number
 }
 
-/** Token counts of one API message. */
 export interface Usage extends Tokens {
   readonly messageId: string
   readonly model: string
@@ -58,7 +55,6 @@ export type Part =
     }
   /** Output of a slash command or of `!` mode. */
   | { readonly kind: "output"; readonly text: string; readonly isError: boolean }
-  /** The human stopped the model. */
   | { readonly kind: "interrupt"; readonly text: string }
   /** Words of the host or of a background task in a user message; never a human's. */
   | { readonly kind: "notice"; readonly text: string }

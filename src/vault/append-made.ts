@@ -23,7 +23,6 @@ const CHUNK = 256 << 10
 const PATIENCE = 5000
 
 export interface MadeRequest {
-  /** Absolute path of the copy. */
   readonly copy: string
   /** Goes into the copy's header as its origin. */
   readonly path: string
@@ -40,7 +39,6 @@ export interface MadeRequest {
 }
 
 export interface Made {
-  /** Bytes in the copy before, and bytes added. */
   readonly before: number
   readonly taken: number
 }

@@ -3,7 +3,7 @@
  * what came after that line was spooled.
  */
 import { closeSync, fsyncSync, openSync } from "node:fs"
-import { archivedBytes, type LockedCopy, readTail, segmentsBackwards, type Tail } from "./copy-file.ts"
+import { archivedBytes, type LockedCopy, readTail, segmentsFrom, type Tail } from "./copy-file.ts"
 import { type Base, TAIL_WINDOW, xxh64 } from "./frame.ts"
 import { CopyReader, tailOf } from "./reader.ts"
 import type { Edit } from "./rewrite.ts"
@@ -38,7 +38,7 @@ export function copyUpTo(from: string, held: LockedCopy, base: Base, edit: Edit)
   const fd = openSync(from, "r")
   try {
     const other = readTail(fd)
-    const segments = other === undefined ? [] : [...segmentsBackwards(fd, other)].reverse()
+    const segments = other === undefined ? [] : segmentsFrom(fd, other)
     let { end } = held.tail
     for (const segment of segments) {
       if (segment.to <= archivedBytes(held.tail) || segment.from >= base.to) continue

@@ -40,7 +40,6 @@ const LONGEST_HURRIED = 16 << 20
 const LONG = 2 << 20
 
 export interface CaptureRequest {
-  /** Absolute path of the transcript. */
   readonly transcript: string
   /** Absolute path of its copy in the vault. */
   readonly copy: string
@@ -102,13 +101,10 @@ export interface Captured {
    * `recognised`: a secret was, and the caller has to say what is known.
    */
   readonly state: "current" | "behind" | "busy" | "missing" | "forgotten" | "recognised"
-  /** Id of the copy; undefined if there is none. */
   readonly id: string | undefined
   /** Bytes of the transcript that are in the copy. */
   readonly archived: number
-  /** Bytes of the transcript on disk. */
   readonly size: number
-  /** Bytes taken by this call. */
   readonly taken: number
   /** Where the copy of the former content went, if the host has rewritten the transcript. */
   readonly superseded: string | undefined

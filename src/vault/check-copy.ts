@@ -6,13 +6,13 @@ import { messageOf } from "../util/errors.ts"
 import { isWholeObject } from "./capture.ts"
 import {
   holdsNothing,
+  isAsNoted,
   readExactly,
   readTail,
   type Segment,
   segmentContent,
-  segmentsBackwards,
+  segmentsFrom,
 } from "./copy-file.ts"
-import { sha256 } from "./frame.ts"
 import { withCopy } from "./reader.ts"
 import { openSource, sameButForFiller } from "./source-file.ts"
 
@@ -29,8 +29,19 @@ export interface CopyCheck {
   readonly damage: readonly string[]
   /** Bytes at the end that are not a whole frame: left by a crash, or being written by another process. */
   readonly halfFrame: number
-  /** First byte at which transcript and copy differ. */
   readonly differsAt: number | undefined
+}
+
+/** Where there is no copy. */
+export const NOTHING_FOUND: CopyCheck = {
+  path: undefined,
+  archived: 0,
+  frames: 0,
+  unfiltered: 0,
+  olderRules: 0,
+  damage: [],
+  halfFrame: 0,
+  differsAt: undefined,
 }
 
 /**
@@ -50,20 +61,10 @@ export const checkCopy = (
 function checkFrames(fd: number, source: number | undefined, onFrame: (bytes: number) => void): CopyCheck {
   const tail = readTail(fd)
   if (tail === undefined) {
-    const damage = ["it does not begin with a ctxbridge header"]
-    return {
-      path: undefined,
-      archived: 0,
-      frames: 0,
-      unfiltered: 0,
-      olderRules: 0,
-      damage,
-      halfFrame: 0,
-      differsAt: undefined,
-    }
+    return { ...NOTHING_FOUND, damage: ["it does not begin with a ctxbridge header"] }
   }
   const halfFrame = fstatSync(fd).size - tail.end
-  const segments = [...segmentsBackwards(fd, tail)].reverse()
+  const segments = segmentsFrom(fd, tail)
   const damage: string[] = []
   const first = segments[0]
   if (first !== undefined && (first.from !== 0 || first.position !== tail.headerLength)) {
@@ -102,9 +103,7 @@ function contentOf(fd: number, segment: Segment, damage: string[]): Uint8Array |
     damage.push(`${where} cannot be read: ${messageOf(error)}`)
     return undefined
   }
-  if (content.length === segment.to - segment.from && Buffer.compare(sha256(content), segment.sha256) === 0) {
-    return content
-  }
+  if (isAsNoted(content, segment)) return content
   damage.push(`${where} do not have the SHA-256 that was noted`)
   return undefined
 }

@@ -29,12 +29,9 @@ interface CompactedCopy {
 export interface CompactReport {
   readonly ok: boolean
   readonly dryRun: boolean
-  /** Number of copies examined. */
   readonly copies: number
-  /** Bytes of the vault. */
   readonly before: number
   readonly after: number
-  /** Copies with something to merge. */
   readonly changed: readonly CompactedCopy[]
 }
 

@@ -5,6 +5,7 @@ import { tryTo } from "../util/files.ts"
 import {
   closeSync,
   constants,
+  type FileStats,
   fstatSync,
   ftruncateSync,
   mkdirSync,
@@ -52,6 +53,18 @@ export interface Tail {
 /** A header holds a path (at most 4,096 bytes) and little else. */
 const HEADER_READ = 4096 + 1024
 
+/** Opens whatever is there, without blocking, so that a pipe in a file's place cannot hold us up. */
+export function openIfThere(path: string): { readonly fd: number; readonly stats: FileStats } | undefined {
+  let fd: number
+  try {
+    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
+  return { fd, stats: fstatSync(fd) }
+}
+
 export const readExactly = (fd: number, position: number, length: number): Uint8Array =>
   readInto(fd, position, new Uint8Array(length))
 
@@ -98,7 +111,6 @@ export function appendFrame(
   return { ...note, position: end }
 }
 
-/** Position after a segment and its note. */
 export const behind = ({ position, frameLength }: Segment): number => position + frameLength + NOTE_SIZE
 
 /** The segment that ends at `end`; undefined if no note of ours does. */
@@ -152,6 +164,20 @@ export function* segmentsBackwards(fd: number, tail: Pick<Tail, "end" | "headerL
   }
 }
 
+/** The segments that end after `from`, first to last. */
+export function segmentsFrom(fd: number, tail: Tail, from = Number.NEGATIVE_INFINITY): Segment[] {
+  const found: Segment[] = []
+  for (const segment of segmentsBackwards(fd, tail)) {
+    if (segment.to <= from) break
+    found.push(segment)
+  }
+  return found.reverse()
+}
+
+/** Whether this is what was archived. */
+export const isAsNoted = (content: Uint8Array, { from, to, sha256: noted }: RangeNote): boolean =>
+  content.length === to - from && Buffer.compare(sha256(content), noted) === 0
+
 export function segmentContent(fd: number, segment: Segment): Uint8Array {
   return frameContent(readExactly(fd, segment.position, segment.frameLength))
 }
@@ -159,7 +185,6 @@ export function segmentContent(fd: number, segment: Segment): Uint8Array {
 /** Offset in the transcript up to which it is archived. */
 export const archivedBytes = ({ last, header }: Tail): number => last?.to ?? header.base?.to ?? 0
 
-/** A copy held under its lock. */
 export interface LockedCopy {
   readonly fd: number
   readonly tail: Tail

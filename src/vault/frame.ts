@@ -34,13 +34,11 @@ export interface RangeNote {
   readonly from: number
   /** Offset after its last byte. */
   readonly to: number
-  /** Length of the compressed frame. */
   readonly frameLength: number
   /** inode of the transcript when it was read. */
   readonly inode: bigint
   /** XXH64 of the transcript's last TAIL_WINDOW bytes before `to`. */
   readonly tailHash: bigint
-  /** SHA-256 of the frame's content. */
   readonly sha256: Uint8Array
   /** When it was archived, in ms since the epoch. */
   readonly time: number
@@ -50,7 +48,6 @@ export interface RangeNote {
   readonly hidden: number
 }
 
-/** Content of a file's first note. */
 export interface VaultHeader {
   /** Random id of this copy; a rewritten transcript gets a new one. */
   readonly id: string
@@ -62,7 +59,6 @@ export interface VaultHeader {
   readonly base?: Base
 }
 
-/** The place in a transcript at which a piece begins. */
 export interface Base {
   /** Offset in the transcript. */
   readonly to: number

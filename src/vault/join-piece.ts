@@ -11,6 +11,7 @@ import {
   archivedBytes,
   holdsNothing,
   inodeOf,
+  isAsNoted,
   type LockedCopy,
   type NewCopy,
   openLocked,
@@ -19,6 +20,7 @@ import {
   type Segment,
   segmentContent,
   segmentsBackwards,
+  segmentsFrom,
   setAside,
   type Tail,
   withLockedCopy,
@@ -42,7 +44,6 @@ interface Piece {
   /** Removes what the user does not want archived. */
   readonly edit: Edit
   readonly tail: Tail
-  /** First to last. */
   readonly segments: readonly Segment[]
   /** Offset of its first byte in the transcript. */
   readonly from: number
@@ -78,7 +79,7 @@ export function joinPiece(
       unlinkSync(file)
       return "joined"
     }
-    const segments = [...segmentsBackwards(fd, tail)].reverse()
+    const segments = segmentsFrom(fd, tail)
     const first = segments[0]
     const { path } = tail.header
     if (first !== undefined && forgotten(path)?.whole !== true) {
@@ -108,7 +109,6 @@ function put(piece: Piece, copy: string, deadline: number, onAside: OnGrow): str
   return start === undefined ? "gap" : begin(piece, start, copy, deadline, onAside)
 }
 
-/** What a new version begins with. */
 interface Start {
   readonly header: NewCopy
   /** The file that holds what comes before the piece; undefined if nothing does. */
@@ -282,7 +282,7 @@ function framesFrom(piece: Piece, segment: Segment, at: number): Uint8Array {
 
 function checked(piece: Piece, fd: number, segment: Segment): Uint8Array {
   const content = segmentContent(fd, segment)
-  if (Buffer.compare(sha256(content), segment.sha256) !== 0) throw unsound(piece)
+  if (!isAsNoted(content, segment)) throw unsound(piece)
   return content
 }
 

@@ -4,7 +4,6 @@
  * Nothing of a value is kept: `known/` has one file per session, which says where in the host's transcripts its values
  * are. They are read there when they are needed.
  */
-
 import { fill, filterLines, type SecretSettings } from "../secrets/filter.ts"
 import { formsOf, isMemorable, type Known, knownPlaces } from "../secrets/known.ts"
 import { statsOf, tryTo, writeWhole } from "../util/files.ts"
@@ -19,18 +18,16 @@ import {
 } from "../util/fs.ts"
 import { parseLines } from "../util/parse-json.ts"
 import { dirname, join } from "../util/path.ts"
-import type { KnownLines, KnownValues } from "./capture.ts"
+import { asItIs, type KnownLines, type KnownValues } from "./capture.ts"
 import { readExactly } from "./copy-file.ts"
 import { knownFile, vaultFile, vaultPath } from "./layout.ts"
 import { tailOf } from "./reader.ts"
-import type { Edit } from "./rewrite.ts"
 import { follows, sameButForFiller, withSource } from "./source-file.ts"
 import { ownerOf } from "./tombstones.ts"
 
 /** Values of one session. More than these come from tests and examples, and looking for each costs time. */
 const MOST = 200
 
-/** One line of the file. */
 interface Place {
   readonly path: string
   /** Id of the transcript's copy: another means that the host has rewritten it. */
@@ -48,7 +45,6 @@ interface KnownPlace {
 export const knownOf = (place: KnownPlace, session: string, path: string): SessionValues =>
   new SessionValues(place, ownerOf(session, path))
 
-/** Values in memory. */
 export class ValuesInMemory implements KnownValues {
   /** In the order in which they were recognised. */
   readonly known = new Map<string, readonly string[]>()
@@ -78,7 +74,6 @@ export class ValuesInMemory implements KnownValues {
   protected note(_place: Place): void {}
 }
 
-/** Values of a session. */
 export class SessionValues extends ValuesInMemory {
   readonly #file: string
 
@@ -104,8 +99,6 @@ export class SessionValues extends ValuesInMemory {
   }
 }
 
-const asItIs: Edit = (content) => content
-
 /**
  * Fills values in what is archived already.
  *
@@ -128,20 +121,16 @@ const placesKept = (file: string): Place[] =>
   tryTo(() => parseLines(readFileSync(file, "utf8")) as Place[]) ?? []
 
 /** The values that a transcript still has where it had them when they were noted. */
-function valuesAt({ dataHome, home }: KnownPlace, { path, id, spans }: Place): string[] {
-  try {
+const valuesAt = ({ dataHome, home }: KnownPlace, { path, id, spans }: Place): string[] =>
+  tryTo(() => {
     const tail = tailOf(vaultFile(dataHome, vaultPath(path, home)))
     if (tail?.header.id !== id) return []
-    const values = withSource(path, (fd, size) =>
+    return withSource(path, (fd, size) =>
       follows(fd, { size }, tail)
         ? spans.map(([from, to]) => Buffer.from(readExactly(fd, from, to - from)).toString("latin1"))
         : [],
     )
-    return values ?? []
-  } catch {
-    return []
-  }
-}
+  }) ?? []
 
 const doneFile = (file: string): string => file.replace(/\.jsonl$/, ".done")
 
@@ -164,10 +153,7 @@ export function dueKnown(dataHome: string): Due[] {
 
 /** @param file of a session */
 export function isDue(file: string): boolean {
-  let done = ""
-  tryTo(() => {
-    done = readFileSync(doneFile(file), "utf8")
-  })
+  const done = tryTo(() => readFileSync(doneFile(file), "utf8")) ?? ""
   return done !== String(statsOf(file)?.size ?? "")
 }
 

@@ -22,7 +22,6 @@ export function vaultPath(transcript: string, home: string): string {
   return join(top, `${below}.zst`)
 }
 
-/** The absolute path of a copy. */
 export const vaultFile = (dataHome: string, copy: string): string => join(dataHome, "vault", copy)
 
 /** Says where the values of a session are that were recognised as secrets (known-values.ts). */

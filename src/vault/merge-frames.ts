@@ -17,14 +17,11 @@ const PATIENCE = 2000
 
 export interface Layout {
   readonly frames: number
-  /** Frames after merging. */
   readonly merged: number
-  /** Bytes on disk. */
   readonly bytes: number
 }
 
 export interface Compacted extends Layout {
-  /** Bytes on disk now. */
   readonly after: number
 }
 

@@ -1,17 +1,19 @@
 /** Reads any part of a transcript from its copy. Walks the notes only once, and keeps the last frame. */
 
-import { CtxError, isMissing, messageOf } from "../util/errors.ts"
-import { closeSync, constants, fstatSync, openSync } from "../util/fs.ts"
+import { CtxError, messageOf } from "../util/errors.ts"
+import { closeSync } from "../util/fs.ts"
 import {
   behind,
   holdsNothing,
   lastSegment,
+  openIfThere,
   readInto,
   readTail,
   type Segment,
   segmentContent,
   segmentEnding,
   segmentsBackwards,
+  segmentsFrom,
   type Tail,
 } from "./copy-file.ts"
 import { contentStart, frameContent } from "./frame.ts"
@@ -25,7 +27,6 @@ export const isBegunOnly = (file: string): boolean => withCopy(file, holdsNothin
 /** Bytes of the transcript that a copy holds. */
 export const archivedIn = (file: string): number => tailOf(file)?.last?.to ?? 0
 
-/** Part of a transcript as stored in the vault. */
 export interface Stretch {
   /** Offset of its first byte. */
   readonly from: number
@@ -36,31 +37,19 @@ export interface Stretch {
  * A transcript read back from its copy, one frame at a time, starting with the frame that holds `from`: the first
  * stretch may begin before it. Walks back only over the notes after `from`.
  */
-export function* stretchesFrom(file: string, from: number): Generator<Stretch> {
-  const fd = openCopy(file)
-  if (fd === undefined) return
-  try {
-    const tail = readTail(fd)
-    if (tail === undefined) return
-    const wanted: Segment[] = []
-    for (const segment of segmentsBackwards(fd, tail)) {
-      if (segment.to <= from) break
-      wanted.push(segment)
-    }
-    for (const segment of wanted.reverse()) yield { from: segment.from, content: segmentContent(fd, segment) }
-  } finally {
-    closeSync(fd)
-  }
-}
+export const stretchesFrom = (file: string, from: number): Generator<Stretch> =>
+  stretches(file, (fd, tail) => segmentsFrom(fd, tail, from))
 
-/** The same from the end, newest first, with only one stretch in memory at a time. */
-export function* stretchesBackwards(file: string): Generator<Stretch> {
+/** The same from the end, newest first. */
+export const stretchesBackwards = (file: string): Generator<Stretch> => stretches(file, segmentsBackwards)
+
+function* stretches(file: string, wanted: (fd: number, tail: Tail) => Iterable<Segment>): Generator<Stretch> {
   const fd = openCopy(file)
   if (fd === undefined) return
   try {
     const tail = readTail(fd)
     if (tail === undefined) return
-    for (const segment of segmentsBackwards(fd, tail)) {
+    for (const segment of wanted(fd, tail)) {
       yield { from: segment.from, content: segmentContent(fd, segment) }
     }
   } finally {
@@ -82,13 +71,16 @@ export class CopyReader {
   constructor(file: string) {
     const fd = openCopy(file)
     if (fd === undefined) throw missing(file)
-    const tail = orClosed(fd, () => {
+    let tail: Pick<Tail, "end" | "headerLength" | "last"> | undefined
+    try {
       const last = lastSegment(fd)
       // If the copy ends with a whole note, its header is not read. A header is not a segment, so the walk stops at it.
-      const end = last === undefined ? readTail(fd) : { end: behind(last), headerLength: 0, last }
-      if (end === undefined) throw missing(file)
-      return end
-    })
+      tail = last === undefined ? readTail(fd) : { end: behind(last), headerLength: 0, last }
+      if (tail === undefined) throw missing(file)
+    } catch (error) {
+      closeSync(fd)
+      throw error
+    }
     this.#fd = fd
     this.#file = file
     this.#size = tail.last?.to ?? 0
@@ -97,7 +89,6 @@ export class CopyReader {
     this.#start = tail.headerLength
   }
 
-  /** Bytes of the transcript in this copy. */
   get size(): number {
     return this.#size
   }
@@ -219,16 +210,6 @@ const missing = (file: string): CtxError =>
     hint: "ctxbridge verify names what is missing",
   })
 
-/** Closes the descriptor if `act` fails. */
-function orClosed<T>(fd: number, act: () => T): T {
-  try {
-    return act()
-  } catch (error) {
-    closeSync(fd)
-    throw error
-  }
-}
-
 /** Readers of several copies, each opened only once. */
 export class CopyReaders {
   readonly #open = new Map<string, CopyReader>()
@@ -264,18 +245,12 @@ export class CopyReaders {
  * @throws CtxError `not-a-copy` if it is no file
  */
 export function openCopy(file: string): number | undefined {
-  let fd: number
-  try {
-    // Does not block, so a pipe in the copy's place cannot hold us up.
-    fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
-  } catch (error) {
-    if (isMissing(error)) return undefined
-    throw error
-  }
-  return orClosed(fd, () => {
-    const stats = fstatSync(fd)
-    if (!stats.isFile()) throw notACopy(file, stats.isDirectory() ? "a folder" : "something else")
-    return fd
+  const found = openIfThere(file)
+  if (found === undefined || found.stats.isFile()) return found?.fd
+  closeSync(found.fd)
+  const what = found.stats.isDirectory() ? "a folder" : "something else"
+  throw new CtxError("not-a-copy", `${what} is in the place of the copy`, {
+    hint: `ctxbridge doctor --fix moves ${file} aside`,
   })
 }
 
@@ -293,8 +268,3 @@ export function withCopy<T>(file: string, work: (fd: number) => T): T | undefine
     closeSync(fd)
   }
 }
-
-const notACopy = (file: string, what: string): CtxError =>
-  new CtxError("not-a-copy", `${what} is in the place of the copy`, {
-    hint: `ctxbridge doctor --fix moves ${file} aside`,
-  })

@@ -1,7 +1,7 @@
 /** Applies the filter for secrets to what was archived before the filter existed, or by other rules. */
 import { FILLER, filterLines, type SecretSettings } from "../secrets/filter.ts"
 import { RULES_NUMBER } from "../secrets/rules.ts"
-import { readTail, segmentsBackwards } from "./copy-file.ts"
+import { readTail, segmentsBackwards, segmentsFrom } from "./copy-file.ts"
 import { withCopy } from "./reader.ts"
 import { rewriteCopy } from "./rewrite.ts"
 import { provenContent } from "./swap-copy.ts"
@@ -51,7 +51,7 @@ const wouldFill = (file: string, filter: FrameFilter): number | undefined =>
     const tail = readTail(fd)
     if (tail === undefined) return undefined
     let filled = 0
-    for (const segment of [...segmentsBackwards(fd, tail)].reverse()) {
+    for (const segment of segmentsFrom(fd, tail)) {
       const content = provenContent(fd, segment)
       filled += bytesFilled(content, filter.apply(content, segment.from))
     }

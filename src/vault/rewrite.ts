@@ -6,7 +6,7 @@
  */
 import { fstatSync, rmSync } from "node:fs"
 import { throwBusy } from "../util/errors.ts"
-import { readExactly, readTail, type Segment, segmentsBackwards, type Tail, writeFully } from "./copy-file.ts"
+import { readExactly, readTail, type Segment, segmentsFrom, type Tail, writeFully } from "./copy-file.ts"
 import { withCopy } from "./reader.ts"
 import {
   copyFrame,
@@ -35,7 +35,6 @@ export interface Rewritten {
   readonly frames: number
   /** Frames whose content changed. A change in the note alone does not count. */
   readonly changed: number
-  /** Bytes on disk before and after. */
   readonly bytes: number
   readonly after: number
 }
@@ -102,20 +101,10 @@ function swap(
       writeFully(out, readExactly(fd, 0, tail.headerLength), 0)
       return addAll(out, tail.headerLength, segments)
     },
-    finish: (out, end, now) => addAll(out, end, since(fd, now, tail.end)),
+    finish: (out, end, now) => addAll(out, end, segmentsFrom(fd, now, tail.last?.to)),
   })
   if (after === undefined) throwBusy("another process is writing this copy", "try again in a moment")
   return { frames, changed, bytes: before, after }
-}
-
-/** Segments appended at or after `position`, in order. */
-function since(fd: number, tail: Tail, position: number): Segment[] {
-  const found: Segment[] = []
-  for (const segment of segmentsBackwards(fd, tail)) {
-    if (segment.position < position) break
-    found.push(segment)
-  }
-  return found.reverse()
 }
 
 function edited(edit: Edit, content: Uint8Array, from: number): Uint8Array {

@@ -1,10 +1,10 @@
 /** The host's transcript, and whether a copy still matches it. */
 
 import { FILLER } from "../secrets/filter.ts"
-import { isMissing } from "../util/errors.ts"
-import { closeSync, constants, type FileStats, fstatSync, openSync } from "../util/fs.ts"
+import { closeSync, type FileStats } from "../util/fs.ts"
 import {
   type LockedCopy,
+  openIfThere,
   readExactly,
   type Segment,
   segmentContent,
@@ -13,18 +13,11 @@ import {
 } from "./copy-file.ts"
 import { type Base, TAIL_WINDOW, xxh64 } from "./frame.ts"
 
-/** Does not block, so a pipe in the transcript's place cannot hold us up. Returns undefined unless it is a file. */
+/** @returns undefined unless it is a file */
 export function openSource(path: string): { fd: number; stats: FileStats } | undefined {
-  let fd: number
-  try {
-    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
-  } catch (error) {
-    if (isMissing(error)) return undefined
-    throw error
-  }
-  const stats = fstatSync(fd)
-  if (stats.isFile()) return { fd, stats }
-  closeSync(fd)
+  const found = openIfThere(path)
+  if (found?.stats.isFile() !== false) return found
+  closeSync(found.fd)
   return undefined
 }
 

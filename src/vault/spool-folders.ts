@@ -9,7 +9,6 @@ export interface SpoolPaths {
   /** The data folder. Each one has its own spool, because names repeat among them. */
   readonly dataHome: string
   readonly stateHome: string
-  /** The folder for temporary files. */
   readonly temporary: string
 }
 

@@ -21,11 +21,12 @@ import { lock } from "../util/lock.ts"
 import {
   behind,
   inodeOf,
+  isAsNoted,
   readExactly,
   readTail,
   type Segment,
   segmentContent,
-  segmentsBackwards,
+  segmentsFrom,
   type Tail,
   writeFully,
 } from "./copy-file.ts"
@@ -92,7 +93,7 @@ function whileLocked<T>(file: string, fd: number, patience: number, work: () => 
 
 /** All segments in order; undefined if `verify` would reject their chain. */
 export function wholeChain(fd: number, tail: Tail): Segment[] | undefined {
-  const segments = [...segmentsBackwards(fd, tail)].reverse()
+  const segments = segmentsFrom(fd, tail)
   let [from, position] = [0, tail.headerLength]
   for (const segment of segments) {
     if (segment.from !== from || segment.position !== position) return undefined
@@ -105,8 +106,7 @@ export function wholeChain(fd: number, tail: Tail): Segment[] | undefined {
 /** @throws CtxError `vault-damaged` if the frame does not match its note */
 export function provenContent(fd: number, segment: Segment): Uint8Array {
   const content = segmentContent(fd, segment)
-  const whole = content.length === segment.to - segment.from
-  if (whole && Buffer.compare(sha256(content), segment.sha256) === 0) return content
+  if (isAsNoted(content, segment)) return content
   throw damaged(segment, "not what was archived")
 }
 

@@ -160,7 +160,6 @@ function filled(content: Uint8Array, { key, lines }: Tombstone): Uint8Array {
   return out
 }
 
-/** Fills the spans in place. */
 export function fillSpans(line: Uint8Array, spans: readonly FilledSpan[]): void {
   for (const [from, to] of spans) line.fill(FILLER, from, to)
 }

@@ -5,9 +5,7 @@ import { readdirSync, statSync } from "../util/fs.ts"
 import { join } from "../util/path.ts"
 
 export interface VaultFile {
-  /** Path below `vault/`. */
   readonly copy: string
-  /** Bytes on disk. */
   readonly bytes: number
 }
 

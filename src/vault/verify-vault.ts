@@ -1,7 +1,7 @@
 /** Proves that every byte of every transcript is in the vault, and that the vault is sound. Needs no database. */
 import { closeSync } from "node:fs"
 import { codeOf, messageOf } from "../util/errors.ts"
-import { type CopyCheck, checkCopy, type Remainder, remainderOf } from "./check-copy.ts"
+import { type CopyCheck, checkCopy, NOTHING_FOUND, type Remainder, remainderOf } from "./check-copy.ts"
 import { isImportedCopy, isSuperseded, vaultFile, vaultPath } from "./layout.ts"
 import { archivedIn, tailOf } from "./reader.ts"
 import { openSource } from "./source-file.ts"
@@ -33,7 +33,7 @@ const STATES = [
   "excluded",
 ] as const
 
-export interface Verified {
+export interface Verified extends Pick<CopyCheck, "archived" | "frames" | "unfiltered" | "olderRules"> {
   /** Where the host keeps or kept the transcript; `""` if not even that can be read. */
   readonly path: string
   /** Path of the copy below `vault/`. */
@@ -41,14 +41,8 @@ export interface Verified {
   readonly state: VerifyState
   /** Bytes on disk; 0 if the host has deleted it. */
   readonly size: number
-  /** Bytes in the vault. */
-  readonly archived: number
   readonly missing: number
   readonly waiting: number
-  readonly frames: number
-  /** Frames never searched for secrets, and frames filtered by older rules than ours. */
-  readonly unfiltered: number
-  readonly olderRules: number
   readonly problems: readonly string[]
 }
 
@@ -56,12 +50,9 @@ export interface VerifyReport {
   /** Nothing is missing, different or damaged. */
   readonly ok: boolean
   readonly transcripts: readonly Verified[]
-  readonly totals: Readonly<Record<VerifyState, number>> & {
+  readonly totals: Readonly<Record<VerifyState | "frames" | "unfiltered" | "olderRules", number>> & {
     readonly transcripts: number
     readonly copies: number
-    readonly frames: number
-    readonly unfiltered: number
-    readonly olderRules: number
     /** Total of the transcripts on disk. */
     readonly bytes: number
     readonly archivedBytes: number
@@ -82,19 +73,27 @@ interface VerifyOptions {
   readonly onProgress?: (done: number, total: number) => void
 }
 
+interface Checking extends VerifyOptions {
+  /** Called with the compressed bytes read. */
+  readonly onFrame: (bytes: number) => void
+}
+
 export function verify(options: VerifyOptions): VerifyReport {
   const files = vaultFiles(options.dataHome)
   const total = files.reduce((sum, { bytes }) => sum + bytes, 0)
   let done = 0
-  const onFrame = (bytes: number): void => {
-    done += bytes
-    options.onProgress?.(Math.min(done, total), total)
+  const checking: Checking = {
+    ...options,
+    onFrame(bytes) {
+      done += bytes
+      options.onProgress?.(Math.min(done, total), total)
+    },
   }
   const results: Verified[] = []
   const copies = new Set(files.map(({ copy }) => copy))
   const check = (path: string, named: readonly string[]): void => {
     for (const copy of named) copies.delete(copy)
-    results.push(...checkTranscript(options, path, named, onFrame))
+    results.push(...checkTranscript(checking, path, named))
   }
   const known = copiesOf(options.dataHome, copies)
   for (const path of options.transcripts) {
@@ -103,9 +102,9 @@ export function verify(options: VerifyOptions): VerifyReport {
   }
   // Those whose transcript was not asked for: it may be elsewhere, deleted, or rewritten since.
   for (const [path, named] of known) if (named.some((copy) => copies.has(copy))) check(path, named)
-  for (const copy of copies) results.push(...checkRest(options, copy, onFrame))
+  for (const copy of copies) results.push(...checkRest(checking, copy))
   for (const copy of noFiles(options.dataHome))
-    if (!results.some((one) => one.copy === copy)) results.push(...checkRest(options, copy, onFrame))
+    if (!results.some((one) => one.copy === copy)) results.push(...checkRest(checking, copy))
   return { ok: results.every(isFine), transcripts: results, totals: totalsOf(results) }
 }
 
@@ -132,46 +131,31 @@ const ATTEMPTS = 3
  * Checks a transcript and its copies. There are several if it was archived under different home folders; one that has
  * all of it is enough.
  */
-function checkTranscript(
-  options: VerifyOptions,
-  path: string,
-  copies: readonly string[],
-  onFrame: (bytes: number) => void,
-): Verified[] {
-  const checked = copies.map((copy) => checkCopyOf(options, path, copy, onFrame))
+function checkTranscript(checking: Checking, path: string, copies: readonly string[]): Verified[] {
+  const checked = copies.map((copy) => checkCopyOf(checking, path, copy))
   const best = checked.find(isFine) ?? checked[0]!
   return checked
     .filter((one) => one === best || one.copy !== undefined)
     .map((one) => (one === best || one.state === "damaged" ? one : twin(one)))
 }
 
-const twin = (one: Verified): Verified => ({
-  ...one,
-  state: "twin",
-  size: 0,
-  missing: 0,
-  waiting: 0,
-  problems: [],
-})
+const twin = (one: Verified): Verified => {
+  return { ...one, state: "twin", size: 0, missing: 0, waiting: 0, problems: [] }
+}
 
-function checkCopyOf(
-  options: VerifyOptions,
-  path: string,
-  copy: string,
-  onFrame: (bytes: number) => void,
-): Verified {
+function checkCopyOf(checking: Checking, path: string, copy: string): Verified {
   let source: ReturnType<typeof openSource>
   try {
     source = openSource(path)
   } catch (error) {
     // The copy can still be checked for damage.
-    const check = checkCopy(vaultFile(options.dataHome, copy), undefined, onFrame)
+    const check = checkCopy(vaultFile(checking.dataHome, copy), undefined, checking.onFrame)
     const found = judge(path, copy, check, undefined)
     const state = found.state === "damaged" ? "damaged" : "unreadable"
     return { ...found, state, problems: [...found.problems, messageOf(error)] }
   }
   try {
-    return compare(options, path, copy, source?.fd, onFrame)
+    return compare(checking, path, copy, source?.fd)
   } catch (error) {
     if (codeOf(error) !== "not-a-copy") throw error
     return { ...left(path, source?.fd, "damaged"), copy, problems: [messageOf(error)] }
@@ -181,11 +165,10 @@ function checkCopyOf(
 }
 
 function compare(
-  { dataHome, forgotten = () => undefined, excluded = () => false }: VerifyOptions,
+  { dataHome, forgotten = () => undefined, excluded = () => false, onFrame }: Checking,
   path: string,
   copy: string,
   source: number | undefined,
-  onFrame: (bytes: number) => void,
 ): Verified {
   const file = vaultFile(dataHome, copy)
   const isCopied = tailOf(file) !== undefined
@@ -206,13 +189,12 @@ function compare(
 /** A transcript that is not in the vault. */
 function left(path: string, source: number | undefined, state: VerifyState): Verified {
   const size = source === undefined ? 0 : remainderOf(source, 0).size
-  const none = { archived: 0, missing: 0, waiting: 0, frames: 0, unfiltered: 0, olderRules: 0, problems: [] }
-  return { path, copy: undefined, state, size, ...none }
+  return { ...judge(path, "", undefined, undefined), state, size }
 }
 
 /** Checks a copy without a transcript: it was set aside or imported, or nobody can say whose it is. */
-function checkRest(options: VerifyOptions, copy: string, onFrame: (bytes: number) => void): Verified[] {
-  const file = vaultFile(options.dataHome, copy)
+function checkRest({ dataHome, onFrame }: Checking, copy: string): Verified[] {
+  const file = vaultFile(dataHome, copy)
   try {
     const check = checkCopy(file, undefined, onFrame)
     return check === undefined ? [] : [judge(check.path ?? "", copy, check, undefined)]
@@ -228,10 +210,18 @@ function judge(
   check: CopyCheck | undefined,
   rest: Remainder | undefined,
 ): Verified {
-  const differs = check?.differsAt
-  const problems = [...(check?.damage ?? [])]
-  if (rest === undefined && (check?.halfFrame ?? 0) > 0) {
-    problems.push(`its last ${check?.halfFrame} bytes are not a whole frame, and the transcript is gone`)
+  const {
+    archived,
+    frames,
+    unfiltered,
+    olderRules,
+    damage,
+    halfFrame,
+    differsAt: differs,
+  } = check ?? NOTHING_FOUND
+  const problems = [...damage]
+  if (rest === undefined && halfFrame > 0) {
+    problems.push(`its last ${halfFrame} bytes are not a whole frame, and the transcript is gone`)
   }
   const damaged = problems.length > 0
   if (differs !== undefined) problems.push(`the transcript differs from byte ${differs} on`)
@@ -244,19 +234,9 @@ function judge(
   else if (differs !== undefined) state = "mismatch"
   else if (missing > 0) state = "missing"
   else if (waiting > 0) state = "waiting"
-  return {
-    path,
-    copy: check === undefined ? undefined : copy,
-    state,
-    size,
-    archived: check?.archived ?? 0,
-    missing,
-    waiting,
-    frames: check?.frames ?? 0,
-    unfiltered: check?.unfiltered ?? 0,
-    olderRules: check?.olderRules ?? 0,
-    problems,
-  }
+  const found = check === undefined ? undefined : copy
+  const bytes = { size, archived, missing, waiting }
+  return { path, copy: found, state, ...bytes, frames, unfiltered, olderRules, problems }
 }
 
 /** State of a sound copy whose transcript is not on disk. */

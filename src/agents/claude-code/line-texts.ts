@@ -3,6 +3,7 @@
  * than reading all such lines.
  */
 import { type JsonObject, objectOf } from "../../transcript/json.ts"
+import { parseJson } from "../../util/parse-json.ts"
 import { textsOf } from "./content.ts"
 
 /** Beginning of what the host writes of its own accord, besides what it gives for a skill or command. */
@@ -31,10 +32,4 @@ export function answerText(line: string): string {
 
 const messageTexts = (fields: JsonObject): string[] => textsOf(objectOf(fields["message"])["content"])
 
-function fieldsOf(line: string): JsonObject {
-  try {
-    return objectOf(JSON.parse(line))
-  } catch {
-    return {}
-  }
-}
+const fieldsOf = (line: string): JsonObject => objectOf(parseJson(line))

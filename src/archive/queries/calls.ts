@@ -246,7 +246,6 @@ export interface Invocation {
   /** Name and arguments as given. */
   readonly target: string
   readonly turn: number
-  /** Id of that message. */
   readonly after: number
 }
 

@@ -17,7 +17,6 @@ interface Changes {
   readonly changed: readonly string[]
   /** Handles of turns that are no more. */
   readonly gone: readonly string[]
-  /** For the next look. */
   readonly watermark: Watermark
 }
 

@@ -8,7 +8,6 @@ export interface FactRow {
   readonly text: string
   readonly form: string
   readonly times: number
-  /** Id of the last message with it. */
   readonly latest: number
 }
 

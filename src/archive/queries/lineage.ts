@@ -2,7 +2,6 @@
 import type { Database } from "../database.ts"
 
 export interface LineageLink {
-  /** The other session. */
   readonly session: string
   /** `fork`: it begins with the same messages (fork, resume). `clear`: it continues after /clear. */
   readonly kind: "fork" | "clear"
@@ -13,7 +12,6 @@ export interface LineageLink {
 export interface Lineage {
   readonly parents: readonly LineageLink[]
   readonly children: readonly LineageLink[]
-  /** Ids of its subagents' sessions. */
   readonly subagents: readonly string[]
 }
 

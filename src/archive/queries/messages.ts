@@ -2,14 +2,18 @@
 import type { Database } from "../database.ts"
 import type { Condition } from "./condition.ts"
 
-export interface MessageRow {
-  readonly id: number
+/** Where a line is in the vault. */
+interface LinePlace {
+  readonly copy: string
   readonly offset: number
   readonly length: number
+}
+
+export interface MessageRow extends LinePlace {
+  readonly id: number
   readonly role: string
   readonly sidechain: number
   readonly time: string | null
-  readonly copy: string
 }
 
 /** A turn's messages in transcript order. */
@@ -23,11 +27,8 @@ export function messagesOf(db: Database, turn: number): MessageRow[] {
 }
 
 /** Where a message's line is, and who said it in which session. */
-export interface MessagePlace {
+export interface MessagePlace extends LinePlace {
   readonly id: number
-  readonly copy: string
-  readonly offset: number
-  readonly length: number
   readonly role: string
   readonly session: string
 }
@@ -44,7 +45,6 @@ export const placesOf = (db: Database, messages: readonly number[]): MessagePlac
 export const population = (db: Database): number =>
   db.query<{ id: number | null }, []>("SELECT max(id) AS id FROM messages").get()?.id ?? 0
 
-/** What ranking needs to know about a message. */
 export interface RankRow {
   readonly id: number
   readonly turn: number
@@ -72,12 +72,7 @@ export const rankRows = (db: Database, ids: readonly number[], isTimed: boolean)
     )
     .all(`[${new Uint32Array(ids).sort().join()}]`)
 
-export interface LatestRow {
-  readonly id: number
-  readonly turn: number
-  readonly session: string
-  readonly time: string | null
-}
+export type LatestRow = Pick<TimedRow, "id" | "turn" | "session" | "time">
 
 /** `/compact` and the like leave nothing to show. */
 const SAYS_SOMETHING = "NOT (t.via = 'command' AND t.tools = 0 AND t.answer = '')"
@@ -133,13 +128,10 @@ export const lastKinds = (db: Database, handle: string, most: number): string[] 
     .all(handle)
     .map(({ kind }) => kind)
 
-export interface AnswerPlace {
+export interface AnswerPlace extends LinePlace {
   readonly id: number
   /** Of its turn, without the prefix. */
   readonly handle: string
-  readonly copy: string
-  readonly offset: number
-  readonly length: number
 }
 
 /** What the model said in these turns before their last answers, latest first, in lines of less than `longest` bytes. */

@@ -11,7 +11,6 @@ export const projectPaths = (db: Database): string[] =>
     .all()
     .map(({ path }) => path)
 
-/** The project that a session belongs to. */
 export const projectOfSession = (
   db: Database,
   session: string,

@@ -1,12 +1,9 @@
 /** Rows of usage: tokens of the requests to a model. */
+import type { Tokens } from "../../transcript/types.ts"
 import type { Database } from "../database.ts"
 
-export interface TokenUse {
+export interface TokenUse extends Tokens {
   readonly model: string
-  readonly input: number
-  readonly output: number
-  readonly cacheCreation: number
-  readonly cacheRead: number
 }
 
 /**

@@ -47,7 +47,7 @@ export const filesWithTurn = (db: Database, turn: number): FileOfTurn[] =>
     )
     .all(HANDLE_PREFIX, turn)
 
-interface TouchRow extends PathIn {
+export interface TouchRow extends PathIn {
   /** With `ctx:`. */
   readonly handle: string
   readonly session: string
@@ -55,7 +55,9 @@ interface TouchRow extends PathIn {
   readonly time: string | null
   /** Separated by spaces. */
   readonly ops: string
+  /** What was asked for. */
   readonly prompt: string
+  /** What the model said it had done. */
   readonly answer: string
   readonly takenBack: number
 }

@@ -19,7 +19,6 @@ export interface TurnRow {
   readonly takenBack: number
 }
 
-/** Columns of a TurnRow. */
 const COLUMNS =
   "id, handle, session, seq, via, prompt, answer, started, ended, tools, errors, interrupted, taken_back AS takenBack"
 
@@ -108,7 +107,7 @@ export const latestTurnIds = (db: Database, scope: Scope, most: number): number[
     .slice(0, most)
     .map(({ id }) => id)
 
-interface TurnText {
+export interface TurnText {
   readonly turn: number
   /** As the views keep them. */
   readonly prompt: string
@@ -181,27 +180,16 @@ export function foundRows(
   return new Map(rows.map((row) => [row.turn, row]))
 }
 
-export interface TurnOfLine {
-  readonly turn: number
-  /** Without its prefix. */
-  readonly handle: string
-  readonly session: string
-  readonly seq: number
-  readonly project: string | null
-  readonly prompt: string
-  readonly takenBack: number
-  readonly time: string | null
-}
+export type TurnOfLine = Pick<
+  FoundRow,
+  "turn" | "handle" | "session" | "seq" | "project" | "prompt" | "takenBack" | "time"
+>
 
 /** The turn of the message with one of these keys (identity.ts). */
 export const turnOfLine = (
   db: Database,
   session: string,
-  {
-    key,
-    original,
-    alias,
-  }: { readonly key: bigint; readonly original?: bigint | undefined; readonly alias?: bigint | undefined },
+  { key, original, alias }: { key: bigint; original?: bigint | undefined; alias?: bigint | undefined },
 ): TurnOfLine | undefined =>
   db
     .query<TurnOfLine, [bigint, bigint | null, string, bigint | null]>(

@@ -11,9 +11,14 @@ import {
   prepareRuntime,
   type RuntimeName,
 } from "../../embed/embedder.ts"
-import { modelState } from "../../embed/embedding-state.ts"
 import { installModel, removeModel } from "../../embed/install-model.ts"
-import { checkFiles, damageOfModel, installedModel, modelFolder } from "../../embed/model-files.ts"
+import {
+  checkFiles,
+  damageOfModel,
+  installedModel,
+  modelFolder,
+  modelState,
+} from "../../embed/model-files.ts"
 import { MINILM, MINILM_URL, parseManifest, sizeOfModel } from "../../embed/model-manifest.ts"
 import { type Compared, compareGolden, SENTENCES } from "../../embed/published-cosines.ts"
 import { spawnJob } from "../../job/spawn.ts"

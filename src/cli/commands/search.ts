@@ -4,7 +4,7 @@ import { openAtOnce } from "../../archive/open-at-once.ts"
 import { knownAs } from "../../archive/queries/projects.ts"
 import type { ColdHit, ColdRequest } from "../../search/cold-search.ts"
 import type { Hit } from "../../search/hit.ts"
-import { LocalFinder } from "../../search/local-finder.ts"
+import { localFinder } from "../../search/local-finder.ts"
 import { typedPath } from "../../search/narrowing.ts"
 import { ROLES } from "../../search/parse-query.ts"
 import { usageError } from "../../util/errors.ts"
@@ -70,7 +70,7 @@ export default {
             Object.values(narrowing).some(Boolean),
           )
     const bySense = sense && { similar: sense.similar, byWords: mode === "hybrid" }
-    const { turns, isLoose, ...indexed } = new LocalFinder(db, env.dataHome, readers).find({
+    const { turns, isLoose, ...indexed } = localFinder(db, env.dataHome, readers).find({
       ...request,
       ...bySense,
     })

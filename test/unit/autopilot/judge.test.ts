@@ -1,10 +1,9 @@
 /** Windows, compaction points, zones, trend, report. */
 import { describe, expect, test } from "bun:test"
-import { stateDocument, warning } from "../../../src/autopilot/advice.ts"
+import { report, stateDocument, warning } from "../../../src/autopilot/advice.ts"
 import { NEW_CONTEXT } from "../../../src/autopilot/context-state.ts"
 import { formatTokens, shortTokens } from "../../../src/autopilot/token-figures.ts"
 import { type Judgement, judge, withPrompt } from "../../../src/autopilot/track-context.ts"
-import { report } from "../../../src/autopilot/usage-bar.ts"
 import { compactionPoint, windowOf } from "../../../src/autopilot/window.ts"
 import { runwayOf, trendOf, zoneOf } from "../../../src/autopilot/zone.ts"
 import { hostLimits } from "../../../src/config/load.ts"

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test"
 import { decodeLine } from "../../../src/agents/claude-code/decode.ts"
 import { type Receipt, receiptsIn } from "../../../src/restore/receipt.ts"
 import { holderOf, shortNames } from "../../../src/restore/summary-holds.ts"
-import { numbersIn } from "../../../src/transcript/numbers.ts"
+import { numbersIn } from "../../../src/transcript/facts.ts"
 import { Inside, run } from "../../support/inside.ts"
 import { Transcript } from "../../support/transcript.ts"
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test"
 import type { Finder } from "../../../src/search/finder.ts"
-import { LocalFinder } from "../../../src/search/local-finder.ts"
+import { localFinder } from "../../../src/search/local-finder.ts"
 import { CopyReaders } from "../../../src/vault/reader.ts"
 import { Archive } from "../../support/archive.ts"
 
@@ -15,7 +15,7 @@ test("a hit is named by what another archive of the session would call it, and o
     const options = { cwd: "/home/someone/project" }
     archive.follow(archive.session(id, options).turn("where is the walrus", [], "In the harbour.").flush())
     const readers = new CopyReaders()
-    const finder: Finder = new LocalFinder(archive.db, archive.dataHome, readers)
+    const finder: Finder = localFinder(archive.db, archive.dataHome, readers)
     const { hits } = await finder.find({ query: "walrus", limit: 5 })
     const turn = await finder.open(hits[0]!.handle)
     expect(hits.map(({ session }) => session)).toEqual([id])
