@@ -89,7 +89,7 @@ function isExample(value: string): boolean {
 }
 
 function findValues(text: string, sought: Sought, add: AddSpan): void {
-  sought.eachWord(mayBeNamed, (start, end) => {
+  sought.eachWord((start, end) => {
     tick()
     const value = mayBeNamed(text, start, end) ? assignments().valueAt(text, start) : undefined
     if (value !== undefined) add(value.start, value.end)

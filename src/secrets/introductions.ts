@@ -8,35 +8,6 @@
 export const wordGate = (): RegExp =>
   /(?:pass(?:w(?:or)?[dt]|phrase|code|e|(?=[\\"'`\]]{0,8} {0,24}(?:[:=>,"']|--[bv])| encoding)|[_-]?(?:prod|dev|stag|live)|(?<=(?:require|store|key)pass)(?= ))|(?:p(?:in|sk)|s(?:alt|eed))(?=[\\"'`\]]{0,8} {0,24}(?:[:=>,<"']|--v)|[\s\\n"',]{1,16}value)|pwd?(?![^\w/]{1,20}\/)|secret|token|key(?:base|string|private)?|auth(?:orization|z|tok|.?code)?|ap(?:i.?hash|p.?(?:id|certificate))|c(?:red(?:ential)?s?|ookie)|kennwort|jwt|pat|(?:session(?:id)?|sid|sig(?:nature)?)(?==))(?![a-z])(?:[_-][\w-]{0,20}|\.(?:base|private)(?![\w.]))?[\\"'`[\]}*]{0,9}(?:[\s:=>,|?(<{!\xe2-\xefnt]|\) ?[?|o,.]|\.[\n\\]|$)/gi
 
-/**
- * What the words of the gate begin with, in small letters. None begins within another, so sweep.ts finds them in order.
- * Where none stands, and nothing like a value behind it, the gate is not made (words.ts).
- */
-export const STEMS = [
-  "pass",
-  "pin",
-  "psk",
-  "salt",
-  "seed",
-  "pw",
-  "secret",
-  "token",
-  "key",
-  "auth",
-  "api",
-  "app",
-  "cred",
-  "cookie",
-  "kennwort",
-  "jwt",
-  "pat",
-  "session=",
-  "sessionid=",
-  "sid=",
-  "sig=",
-  "signature=",
-] as const
-
 /** Matches at the `://` of an address that may hold a password, a token or the secret path of a web hook. */
 export const urlGate = (): RegExp => /:\/\/(?=[^\s"'`\\<>]{0,600}?(?:@|hook|bot))/y
 

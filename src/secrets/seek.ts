@@ -1,15 +1,11 @@
 /** Where the fixed sequences of characters stand that the filter looks for. Pure. */
 import { wordGate } from "./introductions.ts"
-import { type IsNear, mayHoldNames } from "./words.ts"
 
 export interface Sought {
   /** Where each occurrence of the sequence begins, in order. Sequences are those of the lists that sweep.ts names. */
   places(sequence: string): readonly number[]
-  /**
-   * Calls `examine` with start and end of each match of the gate for words; it returns where to look for the next. May
-   * leave out those for which `isNear` would return false.
-   */
-  eachWord(isNear: IsNear, examine: (start: number, end: number) => number): void
+  /** Calls `examine` with start and end of each match of the gate for words; it returns where to look for the next. */
+  eachWord(examine: (start: number, end: number) => number): void
 }
 
 /** @param bytes what `text` was made from, one character per byte */
@@ -27,8 +23,7 @@ export const seekEach: Seek = (bytes, text) => ({
     for (; at >= 0; at = bytes.indexOf(sequence, at + 1, "latin1")) found.push(at)
     return found
   },
-  eachWord(isNear, examine) {
-    if (gate === undefined && !mayHoldNames(text, isNear)) return
+  eachWord(examine) {
     gate ??= wordGate()
     gate.lastIndex = 0
     for (let match = gate.exec(text); match !== null; match = gate.exec(text))

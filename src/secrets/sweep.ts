@@ -3,25 +3,39 @@
  * has compiled it, which a hook does not live to see. Pure.
  */
 import { LITERALS, MIDDLES } from "./anchors.ts"
-import { ECHOED, INTRODUCTIONS, OTHERS, PLUS, SPOKEN, STEMS, wordGate } from "./introductions.ts"
+import { ECHOED, INTRODUCTIONS, OTHERS, PLUS, SPOKEN, wordGate } from "./introductions.ts"
 import type { Seek } from "./seek.ts"
 
 const ANY = "abcdefghijklmnopqrstuvwxyz"
 
-/** The letters that may follow some of the words' beginnings. */
-const MORE: Readonly<Record<string, string>> = {
-  pass: "wpcedsl",
-  pin: "n",
-  psk: "n",
-  salt: "n",
-  seed: "n",
-  pw: "d",
-  key: "bsp",
-  auth: ANY,
-  api: ANY,
-  app: ANY,
-  cred: "es",
-}
+/**
+ * What the words of the gate begin with, and the letters that may follow in them. None begins within another, so they
+ * are found in order.
+ */
+const STEMS: readonly (readonly [stem: string, more: string])[] = [
+  ["pass", "wpcedsl"],
+  ["pin", "n"],
+  ["psk", "n"],
+  ["salt", "n"],
+  ["seed", "n"],
+  ["pw", "d"],
+  ["secret", ""],
+  ["token", ""],
+  ["key", "bsp"],
+  ["auth", ANY],
+  ["api", ANY],
+  ["app", ANY],
+  ["cred", "es"],
+  ["cookie", ""],
+  ["kennwort", ""],
+  ["jwt", ""],
+  ["pat", ""],
+  ["session=", ""],
+  ["sessionid=", ""],
+  ["sid=", ""],
+  ["sig=", ""],
+  ["signature=", ""],
+]
 
 interface Sequence {
   readonly text: string
@@ -73,8 +87,8 @@ function enter(sequence: Sequence, first: number, second: number): void {
 
 for (const sequence of SEQUENCES)
   enter(sequence, sequence.codes[sequence.pair]!, sequence.codes[sequence.pair + 1]!)
-for (const stem of STEMS) {
-  const sequence = sequenceOf(stem, MORE[stem] ?? "")
+for (const [stem, more] of STEMS) {
+  const sequence = sequenceOf(stem, more)
   const cases = (n: number): string[] => [...new Set([stem[n]!, stem[n]!.toUpperCase()])]
   for (const first of cases(sequence.pair))
     for (const second of cases(sequence.pair + 1)) enter(sequence, first.charCodeAt(0), second.charCodeAt(0))
@@ -101,7 +115,7 @@ export const sweep: Seek = (bytes, text) => {
       if (!KNOWN.has(sequence)) throw new Error(`no search for ${sequence}`)
       return found.get(sequence) ?? NONE
     },
-    eachWord(_isNear, examine) {
+    eachWord(examine) {
       let from = 0
       for (const start of stems) {
         if (start < from) continue

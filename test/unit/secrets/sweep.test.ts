@@ -40,13 +40,10 @@ function textOf(dice: Dice, pieces: number): string {
 
 const wordsIn = (sought: Sought): number[] => {
   const found: number[] = []
-  sought.eachWord(
-    () => true,
-    (start, end) => {
-      found.push(start, end)
-      return start + 3
-    },
-  )
+  sought.eachWord((start, end) => {
+    found.push(start, end)
+    return start + 3
+  })
   return found
 }
 
