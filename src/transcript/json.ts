@@ -17,7 +17,7 @@ export function stringOf(value: unknown): string | undefined {
 }
 
 /** The strings in a list. */
-export const stringsOf = (value: unknown): string[] =>
+export const listedStrings = (value: unknown): string[] =>
   Array.isArray(value) ? value.filter((one) => typeof one === "string") : []
 
 export function isBlank(text: string): boolean {
