@@ -4,7 +4,7 @@ import type { ToldPart, TurnMessage, WholeTurn } from "../read/turn.ts"
 import type { Part } from "../transcript/types.ts"
 import { count, oneLine } from "../util/text.ts"
 import { type Style, safe } from "./style.ts"
-import { clock } from "./times.ts"
+import { clock } from "./when.ts"
 
 /** All lines of the turn, without paging or cuts. */
 export function renderTurn(turn: WholeTurn, style: Style): string[] {
