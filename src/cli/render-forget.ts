@@ -5,7 +5,7 @@ import type { TextFound } from "../job/forget-text.ts"
 import { bytes, count } from "../util/text.ts"
 import type { Tombstone } from "../vault/tombstones.ts"
 import { safe } from "./style.ts"
-import { ago } from "./times.ts"
+import { ago } from "./when.ts"
 
 const MOST = 20
 

@@ -5,7 +5,7 @@ import type { Hit } from "../search/hit.ts"
 import { oneLine } from "../util/text.ts"
 import type { Screen } from "./screen.ts"
 import { dotted, type Style, safe } from "./style.ts"
-import { ago } from "./times.ts"
+import { ago } from "./when.ts"
 
 /**
  * Never cuts a hit's text, which was already chosen to be shown.

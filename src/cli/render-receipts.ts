@@ -8,7 +8,7 @@ import { shortIds } from "./render-session.ts"
 import type { Screen } from "./screen.ts"
 import { safe } from "./style.ts"
 import { renderTable } from "./text-table.ts"
-import { ago } from "./times.ts"
+import { ago } from "./when.ts"
 
 type Counts = Receipt["kinds"]
 

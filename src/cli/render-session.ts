@@ -8,7 +8,7 @@ import { bytes, count, oneLine } from "../util/text.ts"
 import type { Screen } from "./screen.ts"
 import { dotted, fit, safe } from "./style.ts"
 import { renderTable } from "./text-table.ts"
-import { ago, clock } from "./times.ts"
+import { ago, clock } from "./when.ts"
 
 const SHORT = 8
 

@@ -15,7 +15,7 @@ import { renderSessions } from "./render-session.ts"
 import type { Screen } from "./screen.ts"
 import { safe } from "./style.ts"
 import { renderPairs } from "./text-table.ts"
-import { ago } from "./times.ts"
+import { ago } from "./when.ts"
 
 interface StatusReport extends ArchiveStatus {
   readonly dataHome: string

@@ -5,7 +5,7 @@
 import { type Dirent, lstatSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
-import { stringsOf } from "../transcript/json.ts"
+import { listedStrings } from "../transcript/json.ts"
 import { isMissing } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
 import { existingSpools } from "../vault/spool-folders.ts"
@@ -124,7 +124,7 @@ export function rememberFolders(dataHome: string, folders: Folders): void {
 function readFolders(dataHome: string): Folders {
   try {
     const { made, found, theirs } = JSON.parse(readFileSync(join(dataHome, RECORD), "utf8")) as Folders
-    return { made: stringsOf(made), found: stringsOf(found), theirs: stringsOf(theirs) }
+    return { made: listedStrings(made), found: listedStrings(found), theirs: listedStrings(theirs) }
   } catch {
     return { made: [], found: [], theirs: [] }
   }

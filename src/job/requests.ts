@@ -3,7 +3,7 @@
  * those left by a killed job.
  */
 
-import { stringsOf } from "../transcript/json.ts"
+import { listedStrings } from "../transcript/json.ts"
 import { isMissing } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
 import { renameSync, rmSync, unlinkSync } from "../util/fs.ts"
@@ -107,8 +107,8 @@ function read(file: string): JobRequest | undefined {
   if (document === undefined || document === null) return undefined
   const { transcripts, sweep, settle, rebuild, history } = document as JobRequest
   return {
-    transcripts: stringsOf(transcripts),
-    sweep: stringsOf(sweep),
+    transcripts: listedStrings(transcripts),
+    sweep: listedStrings(sweep),
     settle: settle === true,
     rebuild: rebuild === true,
     history: history === true,

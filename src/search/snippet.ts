@@ -1,6 +1,6 @@
 /** Cuts out the piece of a text that shows why it was found. Pure. */
 import { shorterStems } from "../util/stem.ts"
-import { type Name, nameAround, namesIn } from "../util/words.ts"
+import { type FoundName, nameAround, namesIn } from "../util/words.ts"
 import { isAscii, type Term } from "./parse-query.ts"
 
 export interface Snippet {
@@ -115,7 +115,10 @@ function placeAfter(text: string, word: string, from: number): number {
   return NOWHERE
 }
 
-function placeOf({ words: found, at, length }: Name, { words, prefixes }: Sought): WordPlace | undefined {
+function placeOf(
+  { words: found, at, length }: FoundName,
+  { words, prefixes }: Sought,
+): WordPlace | undefined {
   let weight = Number.NEGATIVE_INFINITY
   let bits = 0
   let bit = 1

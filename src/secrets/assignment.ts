@@ -1,8 +1,9 @@
 /** How a name and its value are joined: in settings, in languages, in tables and on command lines. Pure. */
 
-import { isChosen, isIrregular, isOpaque, isWords } from "./chosen-values.ts"
+import { bracketedAt, secondArgument, valueBefore } from "./apart.ts"
+import { isChosen, isIrregular, isOpaque, isWords } from "./chosen.ts"
 import { type How, type Joint, jointAt } from "./joint.ts"
-import { nameAt, nameEnd, type SecretName } from "./names.ts"
+import { type Name, nameAt, nameEnd } from "./names.ts"
 import { phraseAt } from "./phrase.ts"
 import { isPlainlySet, isSetting, isTaken } from "./settings.ts"
 import {
@@ -17,7 +18,6 @@ import {
   wordiness,
 } from "./value.ts"
 import { type Bare, bareAt, quotedAt, type Value } from "./value-end.ts"
-import { bracketedAt, secondArgument, valueBefore } from "./values-apart.ts"
 import { hasFewer } from "./variety.ts"
 
 /** A value on the line below its name, as in `key: >-`. */
@@ -44,7 +44,7 @@ function before(text: string, at: number, end: number): Value | undefined {
 }
 
 /** Keys hold no commas, and no elements follow in them. */
-function endedBy(text: string, name: SecretName, value: Value | undefined): Value | undefined {
+function endedBy(text: string, name: Name, value: Value | undefined): Value | undefined {
   if (value === undefined || name.kind === "password") return value
   const length = text.slice(value.start, value.end).search(/[,<]/)
   return length < 0 ? value : { start: value.start, end: value.start + length }
@@ -174,20 +174,14 @@ function belowAt(text: string, at: number): number {
   return gap.test(text) ? gap.lastIndex - at : 0
 }
 
-function bareOf(text: string, name: SecretName, how: How): Bare {
+function bareOf(text: string, name: Name, how: How): Bare {
   if (how === "element" || how === "cell") return how
   if (how === "said") return "ascii"
   if (how === "apart") return "field"
   return how === "assigned" && isSetting(text, name) ? "line" : "word"
 }
 
-function isSecret(
-  text: string,
-  name: SecretName,
-  how: How,
-  { start, end }: Value,
-  isQuoted: boolean,
-): boolean {
+function isSecret(text: string, name: Name, how: How, { start, end }: Value, isQuoted: boolean): boolean {
   // A key has a digit, unless it is very long, or of odd letters.
   if (name.kind === "pin" || name.kind === "hex")
     return isDigits(text.slice(start, end), name.kind) && isPlainlySet(text, name, how, start, end, isQuoted)
@@ -210,7 +204,7 @@ const isDigits = (value: string, kind: "pin" | "hex"): boolean =>
 /** Whether settings plainly hold it, and it may be what the name says. */
 function isPlainly(
   text: string,
-  name: SecretName,
+  name: Name,
   how: How,
   value: string,
   end: number,
@@ -233,23 +227,23 @@ function isPlainly(
 }
 
 /** Secrets that an application signs with, which people also choose themselves. */
-const isOfPeople = (name: SecretName): boolean =>
+const isOfPeople = (name: Name): boolean =>
   /(?:jwt|session|cookie|app|client|webhook|signing|shared|auth|secret)[_.-]?(?:secret|key)(?:[_-]?base)?$/i.test(
     name.text,
   )
 
 /** Tests and compilers have passes. */
-const isBarePass = (text: string, name: SecretName): boolean =>
+const isBarePass = (text: string, name: Name): boolean =>
   /^-{0,2}pass$/i.test(name.text) &&
   !/-pass(?:in|out)? \\{0,7}["']?$/.test(text.slice(Math.max(0, name.start - 16), name.start))
 
-const isHeader = (name: SecretName): boolean => /^authorization$/i.test(name.text)
+const isHeader = (name: Name): boolean => /^authorization$/i.test(name.text)
 
 const structure = (): RegExp => /^(?:[\][{}:,\s\d]|true|false|null)*$/
 
 function isPasswordOf(
   text: string,
-  name: SecretName,
+  name: Name,
   how: How,
   value: string,
   end: number,
@@ -288,7 +282,7 @@ const isApart = (value: string): boolean =>
   value.length >= 8 && /\d/.test(value) && isMixed(value) && wordiness(value) < 0.3
 
 /** Whether a value may follow the name after a blank: `--password x`, `password x` in .netrc, `ENV PASSWORD x`. */
-const isArgument = (text: string, name: SecretName): boolean =>
+const isArgument = (text: string, name: Name): boolean =>
   name.text.startsWith("-") ||
   /^(?:password|requirepass|masterauth|[a-z]+_[a-z_]+)$/.test(name.text) ||
   (/^[A-Z_\d]+$/.test(name.text) &&
@@ -296,27 +290,27 @@ const isArgument = (text: string, name: SecretName): boolean =>
     /(?:ENV|ARG|setx?)[ \t]+$|-gx $/.test(text.slice(Math.max(0, name.start - 12), name.start)))
 
 /** `DB_PASSWORD=` or `password: `, but not `password = `, which is mostly code. */
-const isConstant = (text: string, name: SecretName): boolean =>
+const isConstant = (text: string, name: Name): boolean =>
   text[name.end] === "=" ? /^[A-Z_\d]+$/.test(name.text) : /^[a-z_\d]+$/.test(name.text)
 
 /** A name in capitals, or a quoted one before a quoted value, as in JSON. */
-const isOfSettings = (text: string, { text: name, start, end }: SecretName): boolean =>
+const isOfSettings = (text: string, { text: name, start, end }: Name): boolean =>
   (/^[A-Z_\d]+$/.test(name) && /^ ?=/.test(text.slice(end, end + 2))) ||
   (text[start - 1] === '"' && /^\\{0,7}":/.test(text.slice(end, end + 9)))
 
 /** A name that a value in quotation marks may follow after a blank: `#define API_KEY "…"`, `invalid token "…"`. */
-const isQuotedName = (text: string, name: SecretName): boolean =>
+const isQuotedName = (text: string, name: Name): boolean =>
   isCapitals(name) || text.slice(Math.max(0, name.start - 8), name.start) === "invalid "
 
 /** A name of several words. */
-const isLong = (name: SecretName): boolean => /[a-z][A-Z_-]/.test(name.text)
+const isLong = (name: Name): boolean => /[a-z][A-Z_-]/.test(name.text)
 
 /** A name in capitals with a word before `KEY`. */
-const isCapitals = (name: SecretName): boolean => /^[A-Z\d]+_[A-Z_\d]+$/.test(name.text)
+const isCapitals = (name: Name): boolean => /^[A-Z\d]+_[A-Z_\d]+$/.test(name.text)
 
 const LEAST: Readonly<Record<"secret" | "key", number>> = { secret: 14, key: 20 }
 
-function isKeyOf(text: string, name: SecretName, how: How, value: string, isQuoted: boolean): boolean {
+function isKeyOf(text: string, name: Name, how: How, value: string, isQuoted: boolean): boolean {
   const kind = name.kind as "secret" | "key"
   // Schemes like `AWS4-HMAC-SHA256` are in capitals.
   const isHeader = /^authorization$/i.test(name.text) && /[a-z]/.test(value)

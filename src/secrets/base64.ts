@@ -1,5 +1,5 @@
 /** Finds runs of base64, URL-safe or not, wrapped or not, that hold text. Pure. */
-import { look, tick } from "./time-limit.ts"
+import { look, tick } from "./clock.ts"
 
 /**
  * Matches up to the end of the first group of four. It must decode to printable ASCII, which one random group in

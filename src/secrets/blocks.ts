@@ -1,5 +1,5 @@
 /** Finds private keys, which are secrets of several lines. Pure. */
-import { tick } from "./time-limit.ts"
+import { tick } from "./clock.ts"
 
 /**
  * @param isValue whether it is a password, key or token by itself, in plain text, rather than something that holds or

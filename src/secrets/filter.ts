@@ -4,13 +4,13 @@
  */
 
 import type { AddSpan } from "./blocks.ts"
+import { type Limits, searchWithin } from "./clock.ts"
 import { findSecrets } from "./find.ts"
-import { clipped, isJsonLine, type JsonString, jsonStrings, type TextSpan } from "./json-strings.ts"
+import { clipped, isJsonLine, type JsonString, type Span, stringsOf } from "./lines.ts"
 import type { FindOwn } from "./patterns.ts"
 import { privateTags, RULES_NUMBER, sweeping } from "./rules.ts"
-import { saidIn } from "./said-strings.ts"
+import { saidIn } from "./said.ts"
 import { type Seek, seekEach } from "./seek.ts"
-import { type Limits, searchWithin } from "./time-limit.ts"
 
 export interface SecretSettings {
   readonly enabled: boolean
@@ -33,7 +33,7 @@ export interface FilteredLines {
   /** The version of the rules that were applied; 0: none. */
   readonly rules: number
   /** Places of what may be a password, key or token by itself, and may occur elsewhere. */
-  readonly values: readonly TextSpan[]
+  readonly values: readonly Span[]
 }
 
 /** About how many bytes of lines are searched at a time: what is done in time is kept. */
@@ -59,8 +59,8 @@ export function filterLines(
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.length)
   const text = bytes.toString("latin1")
   const seek = until === undefined ? sweeping().sweep : seekEach
-  const spans: TextSpan[] = []
-  const values: TextSpan[] = []
+  const spans: Span[] = []
+  const values: Span[] = []
   let left = hidden
   let done = 0
   /** Up to here, each line is searched by itself. */
@@ -101,8 +101,8 @@ function endOfStep(text: string, start: number, size: number): number {
 }
 
 interface Searched {
-  readonly spans: readonly TextSpan[]
-  readonly values: readonly TextSpan[]
+  readonly spans: readonly Span[]
+  readonly values: readonly Span[]
   /** How many records after these a `<private>` still hides. */
   readonly left: number
 }
@@ -114,8 +114,8 @@ function spansIn(
   settings: SecretSettings,
   seek: Seek,
 ): Searched {
-  const spans: TextSpan[] = []
-  const values: TextSpan[] = []
+  const spans: Span[] = []
+  const values: Span[] = []
   const add = (start: number, end: number): void => void spans.push({ start, end })
   findSecrets(bytes, text, "lines", seek, (start, end, isValue) => {
     add(start, end)
@@ -139,7 +139,7 @@ const mentionsPrivate = (bytes: Buffer): boolean =>
   bytes.indexOf("<PRIVATE>", 0, "latin1") >= 0 ||
   bytes.indexOf("u003cprivate", 0, "latin1") >= 0
 
-const meet = (one: TextSpan, other: TextSpan): boolean => one.start < other.end && one.end > other.start
+const meet = (one: Span, other: Span): boolean => one.start < other.end && one.end > other.start
 
 function findOwn(text: string, { patterns, findOwn: find }: SecretSettings, add: AddSpan): void {
   if (patterns.length === 0) return
@@ -150,7 +150,7 @@ function findOwn(text: string, { patterns, findOwn: find }: SecretSettings, add:
 
 /** What is said in a line that cannot be searched in bounded time: better nothing of it than its secrets. */
 function hiddenLine(text: string, hidden: number): Searched {
-  const spans: TextSpan[] = []
+  const spans: Span[] = []
   const end = text.endsWith("\n") ? text.length - 1 : text.length
   for (const one of saidIn(text, 0, end)) spans.push(one)
   return { spans, values: [], left: privateTags().findPrivate(text, hidden, () => {}) }
@@ -168,7 +168,7 @@ export function filterText(text: string, settings: SecretSettings): string {
   // A token is recognised by the character before it.
   const bytes = Buffer.from(`\n${text}`)
   const plain = bytes.toString("latin1")
-  const spans: TextSpan[] = []
+  const spans: Span[] = []
   const add = (start: number, end: number): void => void spans.push({ start, end })
   const isDone = searchWithin({ until: undefined, cpu: FOR_TEXT }, () => {
     findSecrets(bytes, plain, "text", seekEach, add)
@@ -181,9 +181,9 @@ export function filterText(text: string, settings: SecretSettings): string {
 }
 
 /** Sorted, and those that meet joined: there may be thousands that overlap. */
-export function merged(spans: readonly TextSpan[]): TextSpan[] {
+export function merged(spans: readonly Span[]): Span[] {
   const sorted = [...spans].sort((a, b) => a.start - b.start)
-  const found: TextSpan[] = []
+  const found: Span[] = []
   let last: { start: number; end: number } | undefined
   for (const { start, end } of sorted) {
     if (last !== undefined && start <= last.end) last.end = Math.max(last.end, end)
@@ -203,16 +203,16 @@ export function merged(spans: readonly TextSpan[]): TextSpan[] {
  */
 export function withinStrings(
   text: string,
-  spans: readonly TextSpan[],
-  strings: typeof jsonStrings = jsonStrings,
-): TextSpan[] {
+  spans: readonly Span[],
+  strings: typeof stringsOf = stringsOf,
+): Span[] {
   const sorted = spans.flatMap((span) => byLine(text, span))
-  const kept: TextSpan[] = []
+  const kept: Span[] = []
   for (let n = 0; n < sorted.length; ) {
     const lineStart = text.lastIndexOf("\n", sorted[n]!.start - 1) + 1
     const newline = text.indexOf("\n", sorted[n]!.start)
     const lineEnd = newline < 0 ? text.length : newline
-    const here: TextSpan[] = []
+    const here: Span[] = []
     for (; n < sorted.length && sorted[n]!.start < lineEnd; n++) here.push(sorted[n]!)
     if (!isJsonLine(text, lineStart)) kept.push(...here)
     else kept.push(...inLine(text, here, strings(text, lineStart, lineEnd)))
@@ -221,8 +221,8 @@ export function withinStrings(
 }
 
 /** Splits a span by line. No piece is empty, so each begins before its line ends. */
-function byLine(text: string, { start, end }: TextSpan): TextSpan[] {
-  const found: TextSpan[] = []
+function byLine(text: string, { start, end }: Span): Span[] {
+  const found: Span[] = []
   let at = start
   for (const piece of text.slice(start, end).split("\n")) {
     if (piece !== "") found.push({ start: at, end: at + piece.length })
@@ -231,8 +231,8 @@ function byLine(text: string, { start, end }: TextSpan): TextSpan[] {
   return found
 }
 
-function inLine(text: string, spans: readonly TextSpan[], strings: Iterable<JsonString>): TextSpan[] {
-  const kept: TextSpan[] = []
+function inLine(text: string, spans: readonly Span[], strings: Iterable<JsonString>): Span[] {
+  const kept: Span[] = []
   let first = 0
   for (const string of strings) {
     while (first < spans.length && spans[first]!.end <= string.start) first++
@@ -248,7 +248,7 @@ function inLine(text: string, spans: readonly TextSpan[], strings: Iterable<Json
 const isContinuation = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80
 
 /** A copy with the spans filled; a multi-byte character is filled whole. */
-export function fill(bytes: Uint8Array, spans: readonly TextSpan[]): Uint8Array {
+export function fill(bytes: Uint8Array, spans: readonly Span[]): Uint8Array {
   const filled = new Uint8Array(bytes)
   for (const { start, end } of spans) {
     let from = start

@@ -6,10 +6,10 @@
  */
 import { findEncoded } from "./base64.ts"
 import { type AddSpan, findKeys } from "./blocks.ts"
+import { look, tick } from "./clock.ts"
 import { ECHOED, INTRODUCTIONS, SPOKEN, urlGate } from "./introductions.ts"
 import { assignments, options, otherKeys, speech, urls } from "./rules.ts"
 import type { Seek, SequencePlaces } from "./seek.ts"
-import { look, tick } from "./time-limit.ts"
 import { findTokens } from "./tokens.ts"
 import type { Value } from "./value-end.ts"
 import { hasFewer } from "./variety.ts"

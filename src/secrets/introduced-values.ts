@@ -1,7 +1,7 @@
 /** Finds secrets after commands, headers and statements that take them without a name. Pure. */
 
 import { joinedAt } from "./assignment.ts"
-import { isChosen, isOpaque, isWords } from "./chosen-values.ts"
+import { isChosen, isOpaque, isWords } from "./chosen.ts"
 import type { INTRODUCTIONS } from "./introductions.ts"
 import { isMixed, isPlaceholder, isQuotedPassword, isRandom, wordiness } from "./value.ts"
 import { bareAt, quotedAt, type Value } from "./value-end.ts"

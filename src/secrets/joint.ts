@@ -3,7 +3,6 @@
  * since a hook comes here often, and compiling a regular expression costs more than reading a hundred names. Pure.
  */
 
-import { isBlankUnit, isBreak, isQuote, pastBlanks, pastMarks } from "./value-end.ts"
 import {
   pastDump,
   pastElement,
@@ -14,7 +13,8 @@ import {
   pastParticiple,
   pastSchema,
   pastVariable,
-} from "./values-apart.ts"
+} from "./apart.ts"
+import { isBlankUnit, isBreak, isQuote, pastBlanks, pastMarks } from "./value-end.ts"
 
 /**
  * `assigned`: by an operator. `quoted`: only a value in quotation marks may follow. `named`: the name itself is a value,

@@ -1,6 +1,6 @@
 /** Finds private keys that are not in PEM: PuTTY's, and the private members of JSON Web Keys. Pure. */
 import type { AddSpan } from "./blocks.ts"
-import { tick } from "./time-limit.ts"
+import { tick } from "./clock.ts"
 
 /** Lines of base64, perhaps with line numbers or the marks of a diff before each. */
 const linesAt = (): RegExp =>

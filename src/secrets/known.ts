@@ -3,8 +3,8 @@
  * Loaded only when something was recognised. Pure.
  */
 import { fill, merged, withinStrings } from "./filter.ts"
-import { type JsonString, jsonStrings, type TextSpan } from "./json-strings.ts"
-import { structure } from "./said-strings.ts"
+import { type JsonString, type Span, stringsOf } from "./lines.ts"
+import { structure } from "./said.ts"
 import { hasFewer } from "./variety.ts"
 
 const SHORTEST = 8
@@ -80,13 +80,13 @@ export type Known = ReadonlyMap<string, readonly string[]>
  *
  * @param text made from `bytes`, one character per byte
  */
-export function knownPlaces(bytes: Buffer, text: string, forms: readonly string[]): TextSpan[] {
+export function knownPlaces(bytes: Buffer, text: string, forms: readonly string[]): Span[] {
   const places = placesOf(bytes, forms)
   return places.length === 0 ? places : withinStrings(text, places, freeStrings)
 }
 
-function placesOf(bytes: Buffer, forms: readonly string[]): TextSpan[] {
-  const found: TextSpan[] = []
+function placesOf(bytes: Buffer, forms: readonly string[]): Span[] {
+  const found: Span[] = []
   for (const form of forms) {
     for (let at = bytes.indexOf(form, 0, "latin1"); at >= 0; at = bytes.indexOf(form, at + 1, "latin1"))
       found.push({ start: at, end: at + form.length })
@@ -97,7 +97,7 @@ function placesOf(bytes: Buffer, forms: readonly string[]): TextSpan[] {
 function* freeStrings(text: string, start: number, end: number): Generator<JsonString> {
   const isStructure = structure()
   let key = ""
-  for (const one of jsonStrings(text, start, end)) {
+  for (const one of stringsOf(text, start, end)) {
     if (one.isKey) key = text.slice(one.start, one.end)
     if (one.isKey || !isStructure.test(key)) yield one
   }

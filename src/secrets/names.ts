@@ -7,7 +7,7 @@
  */
 export type Introduced = "password" | "secret" | "key" | "pin" | "hex"
 
-export interface SecretName {
+export interface Name {
   readonly kind: Introduced
   readonly start: number
   readonly end: number
@@ -68,7 +68,7 @@ export function nameEnd(text: string, at: number): number {
  * @param at index of the character
  * @param end of the name
  */
-export function nameAt(text: string, at: number, end: number): SecretName | undefined {
+export function nameAt(text: string, at: number, end: number): Name | undefined {
   let start = at
   while (start > 0 && at - start < LONGEST && isNamePart(text.charCodeAt(start - 1))) start--
   // The letter of an escape, as in `\nPASSWORD`, which the name does not begin with.

@@ -3,10 +3,10 @@
  * the text, and those that cannot be are refused. Pure.
  */
 import type { AddSpan } from "./blocks.ts"
+import { look } from "./clock.ts"
 import { expressionOf, Unusable } from "./expression.ts"
-import { isJsonLine, jsonStrings } from "./json-strings.ts"
+import { isJsonLine, stringsOf } from "./lines.ts"
 import { Matcher } from "./matcher.ts"
-import { look } from "./time-limit.ts"
 
 const LONGEST_PATTERN = 300
 /** How much text a pattern sees at a time, and how much of it again with the next: longer matches may be missed. */
@@ -44,7 +44,7 @@ export function finderOf(patterns: readonly string[]): FindOwn {
     for (let start = 0; start < text.length; ) {
       const newline = text.indexOf("\n", start)
       const end = newline < 0 ? text.length : newline
-      const pieces = isJsonLine(text, start) ? jsonStrings(text, start, end) : [{ start, end, isKey: false }]
+      const pieces = isJsonLine(text, start) ? stringsOf(text, start, end) : [{ start, end, isKey: false }]
       for (const piece of pieces) if (!piece.isKey) inPiece(text, piece.start, piece.end, asked, add)
       start = end + 1
     }

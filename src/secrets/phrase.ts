@@ -1,5 +1,5 @@
 /** Passphrases of several words, where no quotation marks say where they end. Pure. */
-import { isWords } from "./chosen-values.ts"
+import { isWords } from "./chosen.ts"
 import { isPhrase } from "./value.ts"
 import type { Value } from "./value-end.ts"
 

@@ -7,8 +7,8 @@
  * variables as `var<private> name : type`, which is no tag.
  */
 import type { AddSpan } from "./blocks.ts"
-import type { JsonString } from "./json-strings.ts"
-import { saidIn } from "./said-strings.ts"
+import type { JsonString } from "./lines.ts"
+import { saidIn } from "./said.ts"
 
 /** Maximum number of records hidden after the one with the tag. */
 const RECORDS = 8

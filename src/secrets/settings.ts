@@ -1,12 +1,12 @@
 /** Whether settings plainly give a value to a name: then it may be of any look but that of a reference. Pure. */
 import type { How } from "./joint.ts"
-import type { SecretName } from "./names.ts"
+import type { Name } from "./names.ts"
 
 const lineStart = (): RegExp =>
   /(?:^|[\r\n"]|\\{1,7}[nr])(?:[ \t]|\\{1,7}t){0,40}(?:(?:export|setx?|ENV|ARG|declare -x|readonly|[-+>]|-e|--env|--build-arg|\d{1,6}[\x80-\xff|:]{1,3}|\d{1,6}\\{1,7}t|\$env:)[ \t]{0,4}){0,2}(?:[\w.-]{1,24}:)?$/
 
 /** Whether the name begins its line, or its string. */
-export function isSetting(text: string, { start }: SecretName): boolean {
+export function isSetting(text: string, { start }: Name): boolean {
   const from = Math.max(0, start - 64)
   return lineStart().test((from === 0 ? "" : "x") + text.slice(from, start))
 }
@@ -20,13 +20,13 @@ const isLast = (text: string, end: number): boolean =>
   /^(?:\\{1,7}[nr]|[\r\n"]|[ \t]{1,8}(?:#|;|\/\/|\\\\?[\r\n])|$)/.test(text.slice(end, end + 12))
 
 /** A name in capitals directly before `=`, as in a shell. */
-const isVariable = (text: string, name: SecretName): boolean =>
+const isVariable = (text: string, name: Name): boolean =>
   text[name.end] === "=" && /^[A-Z][A-Z_\d]+$/.test(name.text)
 
 /** @param start where the value begins, without its quotation mark */
 export function isPlainlySet(
   text: string,
-  name: SecretName,
+  name: Name,
   how: How,
   start: number,
   end: number,
@@ -71,7 +71,7 @@ const before = (): RegExp =>
   /(?:(?:ENV|ARG|setx?|setenv|env:set|secrets? set|variables? set)[ \t]{1,4}|-g?x |(?:login|user)(?:[ \t]|\\{1,7}t){1,4}\S{1,64}(?:\s|\\{1,7}[nrt]){1,8}|\b(?:WITH|LOGIN|ENCRYPTED|(?:ROLE|USER) [\w"'@%\\]{1,64}) )$/i
 
 /** `--password x`, `password x` in .netrc, `ENV PASSWORD x` */
-function isOption(text: string, name: SecretName, end: number, isQuoted: boolean): boolean {
+function isOption(text: string, name: Name, end: number, isQuoted: boolean): boolean {
   if (/^(?:requirepass|masterauth|bindpw)$/.test(name.text)) return isLast(text, end)
   if (name.text.startsWith("-"))
     return (
@@ -94,4 +94,4 @@ export function isTaken(text: string, at: number): boolean {
   )
 }
 
-const isVariableName = (name: SecretName): boolean => /^[A-Z][A-Z_\d]+$/.test(name.text)
+const isVariableName = (name: Name): boolean => /^[A-Z][A-Z_\d]+$/.test(name.text)

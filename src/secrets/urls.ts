@@ -1,5 +1,5 @@
 /** Finds the passwords, tokens and secret paths in addresses. Pure. */
-import { isChosen } from "./chosen-values.ts"
+import { isChosen } from "./chosen.ts"
 import { isPlaceholder, isRandom, wordiness } from "./value.ts"
 import type { Value } from "./value-end.ts"
 

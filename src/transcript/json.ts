@@ -16,7 +16,7 @@ export function stringOf(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined
 }
 
-export const stringsOf = (value: unknown): string[] =>
+export const listedStrings = (value: unknown): string[] =>
   Array.isArray(value) ? value.filter((one) => typeof one === "string") : []
 
 export function isBlank(text: string): boolean {

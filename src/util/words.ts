@@ -28,7 +28,7 @@ export const isHalfPair = (word: string): boolean =>
   word.length <= 2 && word > "\u0dff" && /^\p{L}$/u.test(word) && word.replace(UNSPACED, "") === ""
 
 /** A name in the text: the words it gives, and where it is. */
-export interface Name {
+export interface FoundName {
   /** Stems; the one of the whole name comes last. */
   readonly words: readonly string[]
   readonly at: number
@@ -36,11 +36,11 @@ export interface Name {
 }
 
 /** Every name in `text`, in order. */
-export function namesIn(text: string): Name[] {
+export function namesIn(text: string): FoundName[] {
   if (isOneWord(text) && text.length <= LONGEST) {
     return text === "" ? [] : [{ words: wordsOf(text), at: 0, length: text.length }]
   }
-  const names: Name[] = []
+  const names: FoundName[] = []
   for (const { 0: name, index: at } of text.matchAll(ASCII.test(text) ? ASCII_NAME : NAME)) {
     if (name.length > LONGEST && ASCII.test(name)) {
       for (const part of partsOf(name)) names.push({ ...part, at: at + part.at })
@@ -53,7 +53,7 @@ export function namesIn(text: string): Name[] {
 }
 
 /** The words in a long ASCII name, each as a name of its own. What is not plainly a word is left out. */
-function partsOf(name: string): Name[] {
+function partsOf(name: string): FoundName[] {
   if (name.length > LONGEST_OF_PARTS) return []
   const parts = name.matchAll(/(?<![A-Za-z0-9])[A-Za-z]{2,60}\d{0,4}(?![A-Za-z0-9])/g)
   return [...parts].map(({ 0: part, index: at }) => ({ words: wordsOf(part), at, length: part.length }))
@@ -68,7 +68,7 @@ export function splitPrefix(text: string): [before: string, prefix: string] {
 }
 
 /** The name at position `at`; undefined when there is none or it is too long. */
-export function nameAround(text: string, at: number): Name | undefined {
+export function nameAround(text: string, at: number): FoundName | undefined {
   const [start, end] = [edgeOf(text, at, -1), edgeOf(text, at, 1)]
   if (start !== undefined && end !== undefined && end - start < LONGEST) {
     const words = remembered(text.slice(start, end + 1))

@@ -2,12 +2,12 @@
 import { typedPath } from "../../search/narrowing.ts"
 import { type Touch, touchesOf } from "../../search/topic-files.ts"
 import { oneLine } from "../../util/text.ts"
-import { answerTopic, topicArgs } from "../answer-topic.ts"
+import { wholePath } from "../block.ts"
 import { type Command, flag } from "../command.ts"
 import type { Screen } from "../screen.ts"
 import { dotted, indented } from "../style.ts"
-import { wholePath } from "../text-block.ts"
-import { ago } from "../times.ts"
+import { answerTopic, topicArgs } from "../topic.ts"
+import { ago } from "../when.ts"
 
 const LIMIT = 20
 

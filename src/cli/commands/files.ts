@@ -2,12 +2,12 @@
 import { rankedTurns } from "../../search/search-turns.ts"
 import { filesAbout, type TopicFile } from "../../search/topic-files.ts"
 import { count } from "../../util/text.ts"
-import { answerTopic, topicArgs } from "../answer-topic.ts"
+import { wholePath } from "../block.ts"
 import type { Command } from "../command.ts"
 import type { Screen } from "../screen.ts"
 import { dotted, indented } from "../style.ts"
-import { wholePath } from "../text-block.ts"
-import { ago } from "../times.ts"
+import { answerTopic, topicArgs } from "../topic.ts"
+import { ago } from "../when.ts"
 
 const LIMIT = 15
 /** Number of turns whose files are considered. */

@@ -4,12 +4,12 @@ import { bestMessages } from "../../search/search-turns.ts"
 import { WholeCalls } from "../../search/whole-calls.ts"
 import { fromError } from "../../transcript/error-lines.ts"
 import { oneLine } from "../../util/text.ts"
-import { answerTopic, topicArgs } from "../answer-topic.ts"
+import { block } from "../block.ts"
 import type { Command } from "../command.ts"
 import type { Screen } from "../screen.ts"
 import { dotted, indented } from "../style.ts"
-import { block } from "../text-block.ts"
-import { ago } from "../times.ts"
+import { answerTopic, topicArgs } from "../topic.ts"
+import { ago } from "../when.ts"
 
 const LIMIT = 5
 /** Number of errors considered. The solved ones among them come first. */

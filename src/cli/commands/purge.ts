@@ -6,7 +6,7 @@ import { usageError } from "../../util/errors.ts"
 import { stringArg } from "../args.ts"
 import { type Command, flag, option } from "../command.ts"
 import { YES_ARG } from "../confirm.ts"
-import { ageOf } from "../times.ts"
+import { ageOf } from "../when.ts"
 import { finishFormer, leave, withViews } from "./forget.ts"
 
 export default {

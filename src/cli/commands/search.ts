@@ -16,7 +16,7 @@ import { notFound } from "../not-found.ts"
 import { IN_PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
 import { renderHits } from "../render-hits.ts"
 import { screenOf } from "../screen.ts"
-import { timeArg } from "../times.ts"
+import { timeArg } from "../when.ts"
 
 const LIMIT = 10
 const LOOSE = "no exact match; these have some of the words"

@@ -15,7 +15,7 @@ import { type Command, type Context, flag, option } from "../command.ts"
 import { renderSessionHead, renderTurns } from "../render-session.ts"
 import { screenOf } from "../screen.ts"
 import { createStyle, dotted, type Style, safe } from "../style.ts"
-import { clock } from "../times.ts"
+import { clock } from "../when.ts"
 
 /** Characters of a turn per page. */
 const PAGE_CHARACTERS = 20_000

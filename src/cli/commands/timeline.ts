@@ -8,7 +8,7 @@ import { positive } from "../args.ts"
 import { type Command, option } from "../command.ts"
 import { screenOf } from "../screen.ts"
 import { dotted, fit, indented } from "../style.ts"
-import { ago } from "../times.ts"
+import { ago } from "../when.ts"
 
 const AROUND = 3
 

@@ -1,8 +1,8 @@
 /** Every rule: what it must find, and what it must leave. */
 import { describe, expect, test } from "bun:test"
+import { searchWithin } from "../../../src/secrets/clock.ts"
 import { FILTERED, filterLines, filterText } from "../../../src/secrets/filter.ts"
 import { finderOf } from "../../../src/secrets/patterns.ts"
-import { searchWithin } from "../../../src/secrets/time-limit.ts"
 import { inContext, type Kind, Noise, privateKey, TOKENS, VALUES } from "../../support/planted.ts"
 
 const line = (text: string): string => `${JSON.stringify({ type: "user", message: { content: text } })}\n`

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { ageOf, ago, clock } from "../../../src/cli/times.ts"
+import { ageOf, ago, clock } from "../../../src/cli/when.ts"
 
 const now = Date.parse("2026-03-10T12:00:00Z")
 

@@ -12,7 +12,7 @@ export interface JsonString {
 }
 
 /** The strings in the line from `start` to `end`, in order. An unclosed string at the end counts. */
-export function* jsonStrings(text: string, start: number, end: number): Generator<JsonString> {
+export function* stringsOf(text: string, start: number, end: number): Generator<JsonString> {
   for (let open = text.indexOf('"', start); open >= 0 && open < end; ) {
     let close = text.indexOf('"', open + 1)
     while (close >= 0 && close < end && isEscaped(text, close, open)) close = text.indexOf('"', close + 1)
@@ -32,13 +32,13 @@ function isEscaped(text: string, at: number, floor: number): boolean {
   return n % 2 === 1
 }
 
-export interface TextSpan {
+export interface Span {
   readonly start: number
   readonly end: number
 }
 
 /** The part of a span that can be overwritten without damaging the line's structure or cutting an escape in half. */
-export function clipped(text: string, span: TextSpan, string: JsonString): TextSpan | undefined {
+export function clipped(text: string, span: Span, string: JsonString): Span | undefined {
   let start = Math.max(span.start, string.start)
   let end = Math.min(span.end, string.end)
   if (start >= end) return undefined

@@ -1,5 +1,5 @@
 /** Which strings of a line may hold what was said. Pure. */
-import { isJsonLine, type JsonString, jsonStrings } from "./json-strings.ts"
+import { isJsonLine, type JsonString, stringsOf } from "./lines.ts"
 
 /** Fields that describe a record and never hold what was said. */
 export const structure = (): RegExp =>
@@ -13,7 +13,7 @@ export function* saidIn(text: string, start: number, end: number): Generator<Jso
   }
   const isStructure = structure()
   let key = ""
-  for (const one of jsonStrings(text, start, end)) {
+  for (const one of stringsOf(text, start, end)) {
     if (one.isKey) key = one.end - one.start < 40 ? text.slice(one.start, one.end) : ""
     else if (!isStructure.test(key)) yield one
   }
