@@ -1,6 +1,6 @@
 /** What the pages say of the code is what the code says. `npm run docs` writes the generated blocks. */
 import { describe, expect, test } from "bun:test"
-import { existsSync, readFileSync, statSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { blockOf, optionsTable, withBlock } from "../docs/blocks.ts"
 import { commandBlock } from "../docs/generate.ts"
@@ -64,6 +64,18 @@ test("what CONTRIBUTING.md says where to find is there", () => {
   const paths = [...table.matchAll(/\| `([\w/.-]+)` *\|$/gm)].map(([, path]) => `src/${path}`)
   expect(paths.length).toBeGreaterThan(20)
   expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
+})
+
+test("files of src/ that pages name are there", () => {
+  const folders = readdirSync(join(ROOT, "src")).filter((name) => !name.includes("."))
+  const named = new RegExp(`\`(?:src/)?((?:${folders.join("|")})/[\\w/-]+)(?:\\.ts)?/?\``, "g")
+  const isThere = (path: string): boolean =>
+    ["src", "."].some((top) => ["", ".ts"].some((end) => existsSync(join(ROOT, top, path + end))))
+  const missing = PAGES.flatMap((page) => {
+    const paths = [...read(page).matchAll(named)].map(([, path]) => path!)
+    return paths.filter((path) => !isThere(path)).map((path) => `${page}: ${path}`)
+  })
+  expect(missing).toEqual([])
 })
 
 test("AGENTS.md stays short", () => {

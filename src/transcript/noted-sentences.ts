@@ -1,7 +1,7 @@
 /**
  * Finds sentences worth keeping by their wording. Pure.
  *
- * A constraint is what a human isWorded the model to do or not to do for good; a decision is what the model settled and
+ * A constraint is what a human told the model to do or not to do for good; a decision is what the model settled and
  * why; a refuted approach is what it tried in vain. All are kept verbatim. Covers English, German, Spanish and Chinese;
  * test/unit/transcript/extract-languages.test.ts tells how well.
  */
