@@ -84,8 +84,8 @@ function findInPiece(bytes: Buffer, text: string, isLines: boolean, seek: Seek, 
 
 function isExample(value: string): boolean {
   if (EXAMPLES.some((one) => value.includes(one))) return true
-  // A key that ends in one repeated letter: `ghp_xxxxxxxxxxxxxxxxxxxx`.
-  return hasFewer(4, value.slice(-16)) && !value.includes("*")
+  // A key that ends in one repeated letter: `ghp_xxxxxxxxxxxxxxxxxxxx`. A PIN has few digits.
+  return hasFewer(value.length > 12 ? 4 : 3, value.slice(-16)) && !value.includes("*")
 }
 
 function findValues(text: string, sought: Sought, add: AddSpan): void {
@@ -125,14 +125,22 @@ const MOST_LINES = 3
  */
 function mayBeNamed(text: string, start: number, end: number): boolean {
   // Passwords may be like any word. Or the value comes first: "… is the key".
-  if ("pP".includes(text[start]!) || text.startsWith("authtok", start) || isBehindValue(text, start))
+  if (
+    "pPsS".includes(text[start]!)
+      ? !/^(?:se[ct]|sess|si)/i.test(text.slice(start, start + 4))
+      : text.startsWith("authtok", start) || text.startsWith("master", start - 6)
+  )
     return true
+  if (isBehindValue(text, start)) return true
   let words = 0
   let lines = 0
   let run = 0
   let isMarked = false
   let hasCapital = false
   let isSmall = true
+  let turns = 0
+  let letters = 0
+  let vowels = 0
   for (let at = end; at < end + FARTHEST; at++) {
     const code = text.charCodeAt(at)
     if (
@@ -144,11 +152,17 @@ function mayBeNamed(text: string, start: number, end: number): boolean {
       run++
       isMarked ||= (code < 0x3a && code > 0x2f) || (run > 1 && "#$%^!@~".includes(text[at]!))
       hasCapital ||= code > 0x40 && code < 0x5b
+      if (run > 1 && code > 0x40 && code < 0x60 !== text.charCodeAt(at - 1) < 0x60) turns++
+      letters++
+      if ("aeiou".includes(text[at]!)) vowels++
       isSmall &&= code > 0x60
       // On lines below there are hashes, dates and paths.
       if (
         (isMarked && run > (lines === 0 ? 7 : 11)) ||
         (hasCapital && run > (lines === 0 ? 13 : 19)) ||
+        // Random letters have as many turns between capitals and others; of words, four with so few vowels are rare.
+        (turns * 5 > run * 2 && run > 7) ||
+        (words > 2 && letters > 15 && vowels * 4 < letters) ||
         (isSmall && run > 15)
       )
         return true
@@ -159,6 +173,7 @@ function mayBeNamed(text: string, start: number, end: number): boolean {
     // The end of a string of JSON, with the next field behind it.
     if (code === 0x22 && text.startsWith(',"', at + 1)) return false
     run = 0
+    turns = 0
     isMarked = false
     hasCapital = false
     isSmall = lines === 0

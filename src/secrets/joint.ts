@@ -7,6 +7,7 @@ import {
   pastElement,
   pastExpected,
   pastForeign,
+  pastHost,
   pastLine,
   pastOption,
   pastParticiple,
@@ -136,7 +137,8 @@ function assigned(text: string, start: number): Joint | undefined {
   // A count or a flag, and code.
   const code = text.charCodeAt(at)
   if (code > 0x2f && code < 0x3a && isCount(text, at)) return undefined
-  return { how: "assigned", at: pastScheme(text, pastWrap(text, at)) }
+  const host = text[at] === "{" ? pastHost(text, at) : -1
+  return { how: "assigned", at: host > 0 ? host : pastScheme(text, pastWrap(text, at)) }
 }
 
 function isCount(text: string, start: number): boolean {
@@ -193,12 +195,12 @@ function fallback(text: string, at: number): Joint | undefined {
   return text[at] === "," ? quoted(text, at + 1) : undefined
 }
 
-const value = (): RegExp => /-?\\{0,7}["']?(?:value|default)\\{0,7}["']?[ \t]{0,12}[:=][ \t]{0,4}/iy
+const value = (): RegExp => /-?\\{0,7}["']?(?:parameter)?(?:value|default)\\{0,7}["']?[ \t]{0,12}[:=][ \t]{0,4}/iy
 
 /** `"value": "…"` or `default = "…"`, perhaps on the next line */
 function named(text: string, start: number): Joint | undefined {
   const at = pastGap(text, start)
-  if (!/value|default/i.test(text.slice(at, at + 16))) return undefined
+  if (!/value|default/i.test(text.slice(at, at + 24))) return undefined
   const regex = value()
   regex.lastIndex = at
   return regex.test(text) ? { how: "named", at: regex.lastIndex } : undefined

@@ -13,6 +13,8 @@ const user = (): RegExp => /(\\{0,7}["'])?[\w.@+-]{0,64}:/y
 const passwordOption = (): RegExp =>
   /: [\w.@+-]{1,64} \/ |[ ](?:[^\n;|&\\]{0,160}?[ ])?(?:-p|--password)[ =]/y
 
+const passwordArgument = (): RegExp => /[^\n;|&\\]{0,160}?[ ](?:-p|--password)[ =]/y
+
 /** What is so long and random is no user's name but a token. */
 const login = (): RegExp =>
   /\\{0,7}["'\]]{0,2}(?:[ \t]{0,8}(?::=|\?=|=>?|[:|>,]| is)|[ ])[ \t]{0,8}\\{0,7}["'`]{0,2}(?=[\w+/=-]{32})/y
@@ -26,6 +28,8 @@ const VALUES: Readonly<Record<(typeof INTRODUCTIONS)[number], () => RegExp>> = {
   "--pass": () => /(?:word|phrase|wd)?[ ]/y,
   sshpass: () => /[ ]{1,4}-p[ ]?/y,
   mysql: () => /(?:dump|admin)?[^\n;|&\\]{0,160}?[ ]-p(?=[^ ])/y,
+  mongosh: passwordArgument,
+  mongodump: passwordArgument,
   ogin: passwordOption,
   OGIN: passwordOption,
   eporter: passwordOption,
@@ -113,6 +117,7 @@ function behind(
     introduction === "sshpass" ||
     introduction === "redis-cli" ||
     introduction === "mysql" ||
+    introduction.startsWith("mongo") ||
     isCommand(text, at, introduction)
   if (taken && isReal(text.slice(bare.start, bare.end))) return bare
   return passwordIn(text, bare, false)
@@ -123,6 +128,8 @@ const TAKING: readonly string[] = [
   "sshpass",
   "redis-cli",
   "mysql",
+  "mongosh",
+  "mongodump",
   "DENTIFIED BY ",
   "dentified by ",
   "SecureString",

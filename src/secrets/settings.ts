@@ -70,9 +70,12 @@ const endsWord = (text: string, end: number): boolean =>
 const before = (): RegExp =>
   /(?:(?:ENV|ARG|setx?|setenv|env:set|secrets? set|variables? set)[ \t]{1,4}|-g?x |(?:login|user)(?:[ \t]|\\{1,7}t){1,4}\S{1,64}(?:\s|\\{1,7}[nrt]){1,8}|\b(?:WITH|LOGIN|ENCRYPTED|(?:ROLE|USER) [\w"'@%\\]{1,64}) )$/i
 
+/** Settings of Redis, LDAP and Gradle that take a value after a blank. */
+const takesBlank = (): RegExp => /^(?:requirepass|masterauth|bindpw|(?:store|key)Password)$/
+
 /** `--password x`, `password x` in .netrc, `ENV PASSWORD x` */
 function isOption(text: string, name: Name, end: number, isQuoted: boolean): boolean {
-  if (/^(?:requirepass|masterauth|bindpw)$/.test(name.text)) return isLast(text, end)
+  if (takesBlank().test(name.text)) return isLast(text, isQuoted ? end + 1 : end)
   if (name.text.startsWith("-"))
     return (
       isQuoted ||
@@ -89,7 +92,7 @@ export function isTaken(text: string, at: number): boolean {
   if (text[start - 1] === "\\" && "nrt".includes(text[start]!)) start++
   return (
     text[start] === "-" ||
-    /^(?:requirepass|masterauth|bindpw)/.test(text.slice(start, start + 12)) ||
+    /^(?:requirepass|masterauth|bindpw|(?:store|key)Password)/.test(text.slice(start, start + 13)) ||
     before().test(text.slice(Math.max(0, start - 96), start))
   )
 }
