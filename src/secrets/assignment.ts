@@ -4,7 +4,7 @@ import { isChosen, isIrregular, isOpaque, isWords } from "./chosen.ts"
 import { type How, type Joint, jointAt } from "./joint.ts"
 import { type Name, nameAt, nameEnd } from "./names.ts"
 import { phraseAt } from "./phrase.ts"
-import { isPlainlySet, isSetting, isTaken } from "./settings.ts"
+import { hasTaker, isBesideUser, isPassOption, isPlainlySet, isSetting, isTaken } from "./settings.ts"
 import { type Bare, bareAt, quotedAt, type Value } from "./text.ts"
 import {
   isLetters,
@@ -72,7 +72,7 @@ function behind(text: string, at: number, end: number): Value | undefined {
   const phrase = phraseAt(text, isBlock ? start + belowAt(text, start) : start)
   if (phrase !== undefined) {
     const name = nameAt(text, at, end)
-    if (name === undefined || name.kind === "key") return undefined
+    if (name === undefined || (name.kind === "key" && !isHeader(name))) return undefined
     if (isPhrase(text.slice(phrase.start, phrase.end))) return phrase
     return name.kind === "password" && isOperator(how) ? phrase : undefined
   }
@@ -185,7 +185,8 @@ function isSecret(text: string, name: Name, how: How, { start, end }: Value, isQ
   if (name.kind === "pin" || name.kind === "hex")
     return isDigits(text.slice(start, end), name.kind) && isPlainlySet(text, name, how, start, end, isQuoted)
   if (name.kind !== "password" && end - start < 20 && !hasDigit(text, start, end)) {
-    if ((name.kind === "key" && !isHeader(name)) || end - start < 8 || !isIrregular(text.slice(start, end)))
+    if (name.kind === "key" && !isHeader(name)) return false
+    if (!mayBeChosen(text, name, isQuoted) && (end - start < 8 || !isIrregular(text.slice(start, end))))
       return false
   }
   const value = text.slice(start, end)
@@ -218,7 +219,9 @@ function isPlainly(
         (isQuoted && value.includes(" ") && isWords(value))
       : isOpaque(value) ||
         (isQuoted && how !== "quoted" && !/\s/.test(value) && isMarked(value)) ||
-        (isOfPeople(name) && value.length > 7 && isChosen(value, isQuoted))
+        (isOfPeople(name) &&
+          value.length > (mayBeChosen(text, name, isQuoted) ? 4 : 7) &&
+          isChosen(value, isQuoted))
   // "Passwort: erforderlich"
   if (!isQuoted && text[name.end] === ":" && /^[A-Z][a-z]+$/.test(name.text) && /^[a-z]+$/.test(value))
     return false
@@ -227,14 +230,19 @@ function isPlainly(
 
 /** Secrets that an application signs with, which people also choose themselves. */
 const isOfPeople = (name: Name): boolean =>
-  /(?:jwt|session|cookie|app|client|webhook|signing|shared|auth|secret)[_.-]?(?:secret|key)(?:[_-]?base)?$/i.test(
+  /(?:(?:jwt|session|cookie|app|client|webhook|signing|shared|auth|secret)[_.-]?(?:secret|key)(?:[_-]?base)?|salt)$/i.test(
     name.text,
   )
 
+/** Whether a word may be a secret there: in a line of settings, behind a name in capitals or with `_`. */
+const mayBeChosen = (text: string, name: Name, isQuoted: boolean): boolean =>
+  /salt$/i.test(name.text) || (!isQuoted && isOfPeople(name) && isSetting(text, name) && isSettingName(name))
+
+const isSettingName = (name: Name): boolean => /^(?:[A-Z\d]+_[A-Z_\d]+|[a-z]+_[a-z_]+)$/.test(name.text)
+
 /** Tests and compilers have passes. */
 const isBarePass = (text: string, name: Name): boolean =>
-  /^-{0,2}pass$/i.test(name.text) &&
-  !/-pass(?:in|out)? \\{0,7}["']?$/.test(text.slice(Math.max(0, name.start - 16), name.start))
+  /^-{0,2}pass$/i.test(name.text) && !isPassOption(text, name) && !isBesideUser(text, name)
 
 const isHeader = (name: Name): boolean => /^authorization$/i.test(name.text)
 
@@ -252,7 +260,8 @@ function isPasswordOf(
     /^pass$/i.test(name.text) &&
     how !== "named" &&
     how !== "element" &&
-    (how !== "assigned" || (!isQuoted && end - value.length !== name.end + 1))
+    (how !== "assigned" || (!isQuoted && end - value.length !== name.end + 1)) &&
+    !isBesideUser(text, name)
   )
     return false
   if (how === "apart") return isApart(value)
@@ -284,9 +293,7 @@ const isApart = (value: string): boolean =>
 const isArgument = (text: string, name: Name): boolean =>
   name.text.startsWith("-") ||
   /^(?:password|requirepass|masterauth|[a-z]+_[a-z_]+)$/.test(name.text) ||
-  (/^[A-Z_\d]+$/.test(name.text) &&
-    isSetting(text, name) &&
-    /(?:ENV|ARG|setx?)[ \t]+$|-gx $/.test(text.slice(Math.max(0, name.start - 12), name.start)))
+  (/^[A-Z_\d]+$/.test(name.text) && hasTaker(text, name))
 
 /** `DB_PASSWORD=` or `password: `, but not `password = `, which is mostly code. */
 const isConstant = (text: string, name: Name): boolean =>
@@ -302,7 +309,7 @@ const isQuotedName = (text: string, name: Name): boolean =>
   isCapitals(name) || text.slice(Math.max(0, name.start - 8), name.start) === "invalid "
 
 /** A name of several words. */
-const isLong = (name: Name): boolean => /[a-z][A-Z_-]/.test(name.text)
+const isLong = (name: Name): boolean => /[a-z][A-Z_.-]/.test(name.text)
 
 /** A name in capitals with a word before `KEY`. */
 const isCapitals = (name: Name): boolean => /^[A-Z\d]+_[A-Z_\d]+$/.test(name.text)
@@ -338,6 +345,8 @@ function isKeyOf(text: string, name: Name, how: How, value: string, isQuoted: bo
   )
     return true
   if (kind === "key" || hasFewer(6, value)) return false
+  // In base32, as one-time passwords have it.
+  if (/seed$/i.test(name.text) && /^[A-Z2-7]{16,64}$/.test(value)) return true
   if (value.length >= 24 && !/[\s\\{}()]/.test(value) && isMarked(value) && wordiness(value) < 0.15)
     return true
   // Shorter, or of more characters than keys have: where it is plainly a value.

@@ -15,7 +15,7 @@ export function isChosen(value: string, isQuoted: boolean): boolean {
   if (value.length > 64 || meant().test(value)) return false
   if (/^\d{6,20}$/.test(value)) return !COUNTED.includes(value) && !hasFewer(3, value)
   if (/^[a-z]+$/.test(value)) return isWord(value)
-  if (isIrregular(value.replace(/[=:/.-]/, ""), 0.5)) return true
+  if (isIrregular(value.replace(value.length > 15 ? /:/ : /[=:/.-]/, ""), 0.5)) return true
   // `Lantern7` and the like are told elsewhere.
   if (/^(?:[A-Z][a-z]{2,12}){2,4}\d{0,4}[!?.]?$/.test(value)) return true
   if (/^[A-Za-z]{2,14}(?:[-_][A-Za-z\d]{1,14}){1,5}[!?.]?$/.test(value)) return !/^[A-Z_]+$/.test(value)
@@ -51,7 +51,9 @@ const isMingledCase = (value: string): boolean =>
   (value.match(/[a-z][A-Z]|[A-Z][a-z]/g) ?? []).length > value.length / 5
 
 /** Whether capitals and small letters alternate as in no word or name. */
-export function isIrregular(value: string, most = 0.34): boolean {
+export function isIrregular(written: string, most = 0.34): boolean {
+  // Of base64, which a long text without a digit may be.
+  const value = written.length > 15 ? written.replaceAll(/[-_+/]|={1,2}$/g, "") : written
   if (!/^[A-Za-z]+$/.test(value)) return false
   // No name of 16 capitals lacks a `_`.
   if (/^(?:[A-Z]{16,}|[a-z]{14,})$/.test(value)) return wordiness(value) < (value < "a" ? 0.45 : 0.34)

@@ -162,7 +162,7 @@ function mayBeNamed(text: string, start: number, end: number): boolean {
         (hasCapital && run > (lines === 0 ? 13 : 19)) ||
         // Random letters have as many turns between capitals and others; of words, four with so few vowels are rare.
         (turns * 5 > run * 2 && run > 7) ||
-        (words > 2 && letters > 15 && vowels * 4 < letters) ||
+        (words > 2 && letters > 15 && vowels * 10 < letters * 3) ||
         (isSmall && run > 15)
       )
         return true

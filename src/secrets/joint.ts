@@ -195,7 +195,8 @@ function fallback(text: string, at: number): Joint | undefined {
   return text[at] === "," ? quoted(text, at + 1) : undefined
 }
 
-const value = (): RegExp => /-?\\{0,7}["']?(?:parameter)?(?:value|default)\\{0,7}["']?[ \t]{0,12}[:=][ \t]{0,4}/iy
+const value = (): RegExp =>
+  /-?\\{0,7}["']?(?:parameter)?(?:value|default)\\{0,7}["']?[ \t]{0,12}[:=][ \t]{0,4}/iy
 
 /** `"value": "…"` or `default = "…"`, perhaps on the next line */
 function named(text: string, start: number): Joint | undefined {

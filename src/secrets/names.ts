@@ -49,7 +49,7 @@ const isNamePart = (code: number): boolean =>
   code === 0x2e
 
 /** The last words of names in Java's properties. */
-const DOTTED = [".base", ".hash", ".private", ".id", ".certificate", ".code"]
+const DOTTED = [".base", ".hash", ".private", ".id", ".prod", ".certificate", ".code"]
 
 const endsWith = (text: string, at: number, part: string): boolean =>
   text.startsWith(part, at) && !isNamePart(text.charCodeAt(at + part.length))

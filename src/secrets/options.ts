@@ -3,6 +3,7 @@
 import { joinedAt } from "./assignment.ts"
 import { isChosen, isOpaque, isWords } from "./chosen.ts"
 import type { INTRODUCTIONS } from "./introductions.ts"
+import { phraseAt } from "./phrase.ts"
 import { bareAt, quotedAt, type Value } from "./text.ts"
 import { isMixed, isPlaceholder, isQuotedPassword, isRandom, wordiness } from "./value.ts"
 
@@ -106,11 +107,14 @@ function behind(
   if (quoted !== undefined)
     return (
       passwordIn(text, quoted, true) ??
-      (TAKING.includes(introduction) && isReal(text.slice(quoted.start, quoted.end)) ? quoted : undefined)
+      ((TAKING.includes(introduction) || isCommand(text, at, introduction)) &&
+      isReal(text.slice(quoted.start, quoted.end))
+        ? quoted
+        : undefined)
     )
   const isLine = introduction === ":5432:" || introduction === "*:*:"
   if (isLine && !lineOf().test(text.slice(Math.max(0, at - 96), at))) return undefined
-  const bare = bareAt(text, start, isLine ? "line" : "word")
+  const bare = (isLine ? phraseAt(text, start) : undefined) ?? bareAt(text, start, isLine ? "line" : "word")
   if (bare === undefined) return undefined
   const taken =
     isLine ||

@@ -49,6 +49,8 @@ export function isPlainlySet(
       .startsWith(mark)
   )
     return true
+  if (/^pass$/i.test(name.text) && text[name.end] === ":" && isPassOption(text, name))
+    return endsWord(text, end)
   if (isVariable(text, name)) return start === name.end + 1 && endsWord(text, end)
   if (text[name.end] === "=" && taker().test(text.slice(Math.max(0, name.start - 80), name.start)))
     return endsWord(text, end)
@@ -58,6 +60,18 @@ export function isPlainlySet(
 /** Functions that set or read a variable of the environment. */
 const setter = (): RegExp =>
   /(?:define|env|environ\.get|setenv|setProperty)\(\s?\\{0,7}["']$|"String", ?\\{0,7}"$/i
+
+/** `-passin pass:…` */
+export const isPassOption = (text: string, name: Name): boolean =>
+  /-pass(?:in|out)? \\{0,7}["']?$/.test(text.slice(Math.max(0, name.start - 16), name.start))
+
+/** Whether a user's name is set in the line before it or in its own: in code, other things are a pass. */
+export const isBesideUser = (text: string, name: Name): boolean =>
+  /(?:^|[\s"'{,;]|\\{1,7}["nr])(?:user(?:_?name|id)?|login)\\{0,7}["']?[ \t]{0,8}[=:][ \t]{0,8}[^\r\n=:]{1,80}$/i.test(
+    text
+      .slice(Math.max(0, name.start - 120), name.start)
+      .replace(/(?:\r?\n|\\{1,7}n)[ \t]{0,40}(?:\\{0,7}["'])?$/, ""),
+  )
 
 /** Whether a word ends here that is the whole value: what follows is not a third and a fourth word of it. */
 const endsWord = (text: string, end: number): boolean =>
@@ -96,5 +110,9 @@ export function isTaken(text: string, at: number): boolean {
     before().test(text.slice(Math.max(0, start - 96), start))
   )
 }
+
+/** Whether a command stands before the name that takes its value after a blank. */
+export const hasTaker = (text: string, name: Name): boolean =>
+  before().test(text.slice(Math.max(0, name.start - 96), name.start))
 
 const isVariableName = (name: Name): boolean => /^[A-Z][A-Z_\d]+$/.test(name.text)
