@@ -127,7 +127,7 @@ function mayBeNamed(text: string, start: number, end: number): boolean {
   // Passwords may be like any word. Or the value comes first: "… is the key".
   if (
     "pPsS".includes(text[start]!)
-      ? !/^(?:se[ct]|sess|si)/i.test(text.slice(start, start + 4))
+      ? !/^(?:secret(?!_key ?=)|ses|si)/i.test(text.slice(start, start + 12))
       : text.startsWith("authtok", start) || text.startsWith("master", start - 6)
   )
     return true
@@ -153,7 +153,7 @@ function mayBeNamed(text: string, start: number, end: number): boolean {
       isMarked ||= (code < 0x3a && code > 0x2f) || (run > 1 && "#$%^!@~".includes(text[at]!))
       hasCapital ||= code > 0x40 && code < 0x5b
       if (run > 1 && code > 0x40 && code < 0x60 !== text.charCodeAt(at - 1) < 0x60) turns++
-      letters++
+      letters = code > 0x60 ? letters + 1 : -FARTHEST
       if ("aeiou".includes(text[at]!)) vowels++
       isSmall &&= code > 0x60
       // On lines below there are hashes, dates and paths.

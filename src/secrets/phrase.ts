@@ -5,7 +5,7 @@ import { isPhrase } from "./value.ts"
 
 /** Several words of random letters, as app passwords of Google and some passphrases are. */
 const phrase = (): RegExp =>
-  /[A-Za-z][a-z]{2,11}(?: (?:[a-z]{3,12}|\d{1,6}\b)){3,7}(?=["'`<;]|\s*(?:$|[\r\n|]|\\{1,7}["nr]| --?\w)| (?:node|npm|npx|yarn|pnpm|bun|make|docker|cargo|go|sudo|kubectl|exec|python3?) )/y
+  /[A-Za-z][a-z]{2,11}(?: (?:[a-z]{3,12}|\d{1,6}\b)){3,7}?(?=["'`<;]|\s*(?:$|[\r\n|]|\\{1,7}["nr]| --?\w)| (?:node|npm|npx|yarn|pnpm|bun|make|docker|cargo|go|sudo|kubectl|exec|python3?) )/y
 /** Three make a value only in a line of settings. */
 const three = (): RegExp => /[A-Za-z][a-z]{2,11}(?: [a-z]{3,12}){2}(?=["']?\s*(?:$|[\r\n]|\\{1,7}["nr]))/y
 const variable = (): RegExp => /(?:^|[\s"'`]|\\{1,7}[nrt])[A-Z][A-Z\d_]{2,60}=$/

@@ -95,9 +95,15 @@ function isOption(text: string, name: Name, end: number, isQuoted: boolean): boo
       isQuoted ||
       /^(?:[ ](?:--?[a-z]|[|>&\\\d]|[\w.-]+[@:/]|ssh)|\\{1,7}[nr]|[\r\n"]|$)/.test(text.slice(end, end + 48))
     )
+  if (isColumn(text, name.start)) return isLast(text, end)
   if (!before().test(text.slice(Math.max(0, name.start - 96), name.start))) return false
   return isQuoted || /^(?:\\{1,7}[nr]|[\r\n"]|$)/.test(text.slice(end, end + 8)) || isVariableName(name)
 }
+
+/** Whether they are a row of two columns, below a rule of dashes, as `vault kv get` prints it. */
+const isColumn = (text: string, start: number): boolean =>
+  /(?:^|[\r\n]|\\{1,7}[nr])[\w.-]{1,40} {2,40}[^ ]/y.test(text.slice(start - 1, start + 84)) &&
+  /-{3} {2,40}-{3,40}(?:[\r\n]|\\{1,7}[nr])/.test(text.slice(Math.max(0, start - 400), start))
 
 /** Whether the word found at `at` ends a name that may take a value after a blank. */
 export function isTaken(text: string, at: number): boolean {
@@ -107,6 +113,7 @@ export function isTaken(text: string, at: number): boolean {
   return (
     text[start] === "-" ||
     /^(?:requirepass|masterauth|bindpw|(?:store|key)Password)/.test(text.slice(start, start + 13)) ||
+    isColumn(text, start) ||
     before().test(text.slice(Math.max(0, start - 96), start))
   )
 }

@@ -50,7 +50,7 @@ export function isPlaceholder(value: string): boolean {
     (standIn().test(start) &&
       wordiness(start) > 0.15 - 0.05 * Number(/\d{3}/.test(start)) &&
       !/\d{4}/.test(start)) ||
-    hasFewer(/^\d{6,12}$/.test(start) ? 3 : 4, start)
+    hasFewer(/^(?:[a-z]{6,12}|\d{6,12})$/.test(start) ? 3 : 4, start)
   )
 }
 
