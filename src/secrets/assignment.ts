@@ -218,6 +218,7 @@ function isPlainly(
         isChosen(value, isQuoted) ||
         (isQuoted && value.includes(" ") && isWords(value))
       : isOpaque(value) ||
+        (isQuoted && isPhrase(value)) ||
         (isQuoted && how !== "quoted" && !/\s/.test(value) && isMarked(value)) ||
         (isOfPeople(name) &&
           value.length > (mayBeChosen(text, name, isQuoted) ? 4 : 7) &&

@@ -96,6 +96,8 @@ function behind(
     return isOfCurl ? { start, end: whole.end } : passwordIn(text, { start, end: whole.end }, true)
   }
   if (kind === header) {
+    const phrase = isAuthorization(text, at) ? phraseAt(text, start) : undefined
+    if (phrase !== undefined) return phrase
     const value = bareAt(text, start, "word")
     if (value === undefined) return undefined
     const key = text.slice(value.start, value.end)
