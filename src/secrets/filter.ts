@@ -3,13 +3,12 @@
  * valid. Pure.
  */
 
-import type { AddSpan } from "./blocks.ts"
 import { type Limits, searchWithin } from "./clock.ts"
 import { findSecrets } from "./find.ts"
-import { clipped, isJsonLine, type JsonString, type Span, stringsOf } from "./lines.ts"
+import { clipped, isJsonLine, type JsonString, type Span, saidIn, stringsOf } from "./lines.ts"
 import type { FindOwn } from "./patterns.ts"
 import { privateTags, RULES_NUMBER, sweeping } from "./rules.ts"
-import { saidIn } from "./said.ts"
+import type { AddSpan } from "./seek.ts"
 import { type Seek, seekEach } from "./seek.ts"
 
 export interface SecretSettings {

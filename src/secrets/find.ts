@@ -5,11 +5,10 @@
  * closely.
  */
 import { findEncoded } from "./base64.ts"
-import { type AddSpan, findKeys } from "./blocks.ts"
 import { look, tick } from "./clock.ts"
 import { ECHOED, INTRODUCTIONS, SPOKEN, urlGate } from "./introductions.ts"
-import { assignments, options, otherKeys, speech, urls } from "./rules.ts"
-import type { Seek, Sought } from "./seek.ts"
+import { assignments, options, privateKeys, urls } from "./rules.ts"
+import type { AddSpan, Seek, Sought } from "./seek.ts"
 import type { Value } from "./text.ts"
 import { findTokens } from "./tokens.ts"
 import { hasFewer } from "./variety.ts"
@@ -77,9 +76,9 @@ function findInPiece(bytes: Buffer, text: string, isLines: boolean, seek: Seek, 
     const value = addresses.test(text) ? urls().urlSecretAt(text, at) : undefined
     if (value !== undefined) found(value.start, value.end)
   }
-  if (sought.places("PRIVATE KEY").length > 0) findKeys(text, isLines, add)
+  if (sought.places("PRIVATE KEY").length > 0) privateKeys().findKeys(text, isLines, add)
   if (sought.places("Private-Lines:").length > 0 || sought.places("kty").length > 0)
-    otherKeys().findOtherKeys(bytes, text, add)
+    privateKeys().findOtherKeys(bytes, text, add)
 }
 
 function isExample(value: string): boolean {
@@ -108,8 +107,8 @@ function findValues(text: string, sought: Sought, add: AddSpan): void {
   }
   for (const one of INTRODUCTIONS) each(one, (at) => options().introducedAt(text, one, at))
   for (const one of ECHOED) each(one, (at) => options().echoedBefore(text, at - one.length))
-  for (const one of SPOKEN.passwords) each(one, (at) => speech().spokenAt(text, at, false))
-  for (const one of SPOKEN.keys) each(one, (at) => speech().spokenAt(text, at, true))
+  for (const one of SPOKEN.passwords) each(one, (at) => options().spokenAt(text, at, false))
+  for (const one of SPOKEN.keys) each(one, (at) => options().spokenAt(text, at, true))
 }
 
 /** How far behind its name a value begins, at most, and how many words and line breaks may stand between them. */

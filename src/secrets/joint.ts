@@ -22,6 +22,9 @@ import { isBlank, isBreak, isQuote, pastBlanks, pastMarks } from "./text.ts"
  */
 export type How = "assigned" | "quoted" | "named" | "element" | "cell" | "said" | "spaced" | "word" | "apart"
 
+/** Whether it is plainly a value: by an operator, or as one in an element or a pair. */
+export const isOperator = (how: How): boolean => how === "assigned" || how === "element" || how === "named"
+
 export interface Joint {
   readonly how: How
   /** Where the value begins. */

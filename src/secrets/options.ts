@@ -1,9 +1,11 @@
-/** Finds secrets after commands, headers and statements that take them without a name. Pure. */
+/**
+ * Finds secrets after commands, headers and statements that take them without a name, and after the words for them in
+ * languages whose words are not found in code. Pure.
+ */
 
 import { joinedAt } from "./assignment.ts"
-import { isChosen, isOpaque, isWords } from "./chosen.ts"
+import { isChosen, isOpaque, isWords, phraseAt } from "./chosen.ts"
 import type { INTRODUCTIONS } from "./introductions.ts"
-import { phraseAt } from "./phrase.ts"
 import { bareAt, quotedAt, type Value } from "./text.ts"
 import { isMixed, isPlaceholder, isQuotedPassword, isRandom, wordiness } from "./value.ts"
 
@@ -188,4 +190,21 @@ export function echoedBefore(text: string, at: number): Value | undefined {
   const quoted = quotedAt(text, start)
   const found = quoted ?? bareAt(text, start, "word")
   return found === undefined || found.end > at ? undefined : passwordIn(text, found, quoted !== undefined)
+}
+
+/** Up to three words, then what joins a value: a colon, a dash, a blank, or a word for "is". */
+const spokenJoint = (): RegExp =>
+  /[\x80-\xff]{0,16}?\*{0,2}(?: [\x80-\xff]{1,24}){0,3}?(?: (?:de|del|do|da|para|\xd0\xbe\xd1\x82|\xd0\xb4\xd0\xbb\xd1\x8f) [\w.@-]{1,24})?(?: ?(?:[:=]|\xef\xbc\x9a|\xe2\x80\x94|\xe6\x98\xaf|\xe4\xb8\xba|\xe3\x81\xaf| \xc3\xa9| es| ist| lautet| -):?)?\*{0,2} {0,3}(?=[!-~]{4})/y
+
+/** @param at index after one of the words */
+export function spokenAt(text: string, at: number, isKey: boolean): Value | undefined {
+  const regex = spokenJoint()
+  regex.lastIndex = at
+  if (!regex.test(text)) return undefined
+  const start = regex.lastIndex
+  const found = quotedAt(text, start) ?? bareAt(text, start, "ascii")
+  if (found === undefined) return undefined
+  const value = text.slice(found.start, found.end)
+  if (isPlaceholder(value)) return undefined
+  return (isKey ? isRandom(value) : isMixed(value)) ? found : undefined
 }

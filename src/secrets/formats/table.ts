@@ -4,14 +4,14 @@
  */
 
 import { isBeginning } from "../beginning.ts"
+import type { Span } from "../lines.ts"
 import { CLOUDS } from "./clouds.ts"
 import { CODE } from "./code.ts"
-import type { Format } from "./format.ts"
 import { MESSAGES } from "./messages.ts"
 import { MODELS } from "./models.ts"
 import { MONEY } from "./money.ts"
 import { ROWS } from "./rows.ts"
-import { ALPHABETS, expressionOf, middleOf, parseShape, type Shape } from "./shape.ts"
+import { ALPHABETS, expressionOf, type Format, middleOf, parseShape, type Shape } from "./shape.ts"
 import { TOOLS } from "./tools.ts"
 
 export const FORMATS: readonly Format[] = [...MODELS, ...CODE, ...CLOUDS, ...MESSAGES, ...MONEY, ...TOOLS]
@@ -25,11 +25,6 @@ interface Rule {
   readonly before: { readonly least: number; readonly greatest: number }
   /** Whether a dot that ends a sentence would match, too. */
   readonly mayEndInDot: boolean
-}
-
-export interface Span {
-  readonly start: number
-  readonly end: number
 }
 
 let rules: Map<string, readonly Rule[]> | undefined
