@@ -10,7 +10,7 @@ import { bareAt, quotedAt, type Value } from "./text.ts"
 import { isMixed, isPlaceholder, isQuotedPassword, isRandom, wordiness } from "./value.ts"
 
 /** A header's value. */
-const header = (): RegExp => /[ \t]{0,4}\\{0,7}["']?(?=[\w.~+/%=$!^*:-]{8})/y
+const header = (): RegExp => /[ \t]{0,4}\\{0,7}["']?(?=[\w.~+/%=$!^*:-]{8}|[a-z]{3,7} [a-z]{3})/y
 const user = (): RegExp => /(\\{0,7}["'])?[\w.@+-]{0,64}:/y
 /** `docker login …`, `login: name / …` */
 const passwordOption = (): RegExp =>

@@ -3,7 +3,7 @@ import type { How } from "./joint.ts"
 import type { Name } from "./names.ts"
 
 const lineStart = (): RegExp =>
-  /(?:^|[\r\n"]|\\{1,7}[nr])(?:[ \t]|\\{1,7}t){0,40}(?:(?:export|setx?|ENV|ARG|declare -x|readonly|[-+>]|-e|--env|--build-arg|\d{1,6}[\x80-\xff|:]{1,3}|\d{1,6}\\{1,7}t|\$env:)[ \t]{0,4}){0,2}(?:[\w.-]{1,24}:)?$/
+  /(?:^|[\r\n"]|\\{1,7}[nr])(?:[ \t]|\\{1,7}t){0,40}(?:\$ |[A-Z]:\\{1,8}> )?(?:(?:export|setx?|ENV|ARG|declare -x|readonly|[-+>]|-e|--env|--build-arg|\d{1,6}[\x80-\xff|:]{1,3}|\d{1,6}\\{1,7}t|\$env:)[ \t]{0,4}){0,2}(?:[\w.-]{1,24}:)?$/
 
 /** Whether the name begins its line, or its string. */
 export function isSetting(text: string, { start }: Name): boolean {
