@@ -132,6 +132,8 @@ function afterColon(text: string, at: number): Joint | undefined {
 function assigned(text: string, start: number): Joint | undefined {
   let at = start
   while (text[at] === "*") at++
+  // More than mark bold text are a value that was filled.
+  if (at > start + 3) return undefined
   at = pastBlanks(text, at, WIDEST)
   // What PHP prints, and the marks of reStructuredText.
   const dump = "s\n\\".includes(text[at] ?? " ") ? pastDump(text, at) : -1
