@@ -13,10 +13,11 @@ import { SET_1 } from "./secrets/set-1.ts"
 import { SET_2 } from "./secrets/set-2.ts"
 import { SET_3 } from "./secrets/set-3.ts"
 import { SET_4 } from "./secrets/set-4.ts"
+import { SET_5 } from "./secrets/set-5.ts"
 import type { Place, SecretSet, Service } from "./secrets/types.ts"
 import { secretOf } from "./secrets/value.ts"
 
-const SETS: readonly SecretSet[] = [SET_1, SET_2, SET_3, SET_4]
+const SETS: readonly SecretSet[] = [SET_1, SET_2, SET_3, SET_4, SET_5]
 
 interface Share {
   total: number
@@ -42,13 +43,15 @@ function textAfter(text: string, isRecord: boolean): string {
   return JSON.parse(Buffer.from(content).toString()).message.content[0].content
 }
 
-/** How places write a value: as it is, in a URL, in XML, or with a backslash before what would end it. */
+/** How places write a value: as it is, in a URL, in XML, with a backslash before what would end it, or in base64. */
 const writingsOf = (secret: string): string[] => [
   secret,
   encodeURIComponent(secret),
   secret.replaceAll("&", "&amp;"),
   secret.replaceAll("$", "\\$"),
   secret.replaceAll(/[:']/g, "\\$&"),
+  Buffer.from(secret).toString("base64"),
+  secret.replaceAll(/[ :]/g, (one) => (one === " " ? "-" : "")),
 ]
 
 /** How much of the value is left in a text as long as the original. */
@@ -72,6 +75,7 @@ function measure(set: SecretSet, seed: number): { shares: Map<string, Share>; mi
   const tryOne = (service: Service, place: Place, kind: string): void => {
     const { text, secret } = secretOf(service.shape, dice)
     const before = place.write(service.variable, text)
+    if (before === "") return
     const written = writingsOf(secret).find((one) => before.includes(one))
     if (written === undefined) throw new Error(`place ${place.name} does not hold its secret`)
     for (const isRecord of [false, true]) {

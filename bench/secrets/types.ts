@@ -14,6 +14,7 @@ export interface Place {
   readonly name: string
   /** `strong`: configuration, headers and options, in which a name says what follows. `weak`: prose, code, output. */
   readonly kind: "strong" | "weak"
+  /** Empty if such a value never stands there. */
   readonly write: (variable: string, value: string) => string
 }
 

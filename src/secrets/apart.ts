@@ -33,6 +33,11 @@ export const pastSchema = matcher(
   `:(?:${BREAKS}(?:type|description|format|title):${REST}){1,4}${BREAKS}(?:example|default):[ ]{1,4}`,
 )
 
+/** `{"git.example.com": …`: what belongs to each host. */
+export const pastHost = matcher(
+  `\\{(?:${BREAKS}|${BLANKS})\\\\{0,7}"[\\w-]{1,60}(?:\\.[\\w-]{1,60}){1,4}(?::\\d{1,5})?\\\\{0,7}":[ ]?`,
+)
+
 /** What a dump says of the value before it. */
 export const pastDump = matcher(`(?:${BREAKS})?string\\(\\d{1,6}\\) (?=\\\\{0,7}")`)
 

@@ -1,5 +1,7 @@
 /** What passwords and keys may look like where a setting plainly holds one. Pure. */
-import { isWord, wordiness } from "./value.ts"
+
+import { isPhrase, isWord, wordiness } from "./value.ts"
+import type { Value } from "./value-end.ts"
 import { hasFewer } from "./variety.ts"
 
 /** In names of fields, of types and of where a password is kept; what stands for one; and what is said of one. */
@@ -15,7 +17,7 @@ export function isChosen(value: string, isQuoted: boolean): boolean {
   if (value.length > 64 || meant().test(value)) return false
   if (/^\d{6,20}$/.test(value)) return !COUNTED.includes(value) && !hasFewer(3, value)
   if (/^[a-z]+$/.test(value)) return isWord(value)
-  if (isIrregular(value.replace(/[=:/.-]/, ""), 0.5)) return true
+  if (isIrregular(value.replace(value.length > 15 ? /:/ : /[=:/.-]/, ""), 0.5)) return true
   // `Lantern7` and the like are told elsewhere.
   if (/^(?:[A-Z][a-z]{2,12}){2,4}\d{0,4}[!?.]?$/.test(value)) return true
   if (/^[A-Za-z]{2,14}(?:[-_][A-Za-z\d]{1,14}){1,5}[!?.]?$/.test(value)) return !/^[A-Z_]+$/.test(value)
@@ -51,7 +53,9 @@ const isMingledCase = (value: string): boolean =>
   (value.match(/[a-z][A-Z]|[A-Z][a-z]/g) ?? []).length > value.length / 5
 
 /** Whether capitals and small letters alternate as in no word or name. */
-export function isIrregular(value: string, most = 0.34): boolean {
+export function isIrregular(written: string, most = 0.34): boolean {
+  // Of base64, which a long text without a digit may be.
+  const value = written.length > 15 ? written.replaceAll(/[-_+/]|={1,2}$/g, "") : written
   if (!/^[A-Za-z]+$/.test(value)) return false
   // No name of 16 capitals lacks a `_`.
   if (/^(?:[A-Z]{16,}|[a-z]{14,})$/.test(value)) return wordiness(value) < (value < "a" ? 0.45 : 0.34)
@@ -87,3 +91,30 @@ export function isOpaque(value: string): boolean {
     value.length > 13 && /^[A-Za-z\d]+$/.test(value) && /\d[A-Za-z]/.test(value) && isMingledCase(value)
   return wordiness(value) < (isMixture ? 0.55 : value.length < 12 && !/[!@#$%^*&]/.test(value) ? 0.25 : 0.4)
 }
+
+/** Several words of random letters, as app passwords of Google and some passphrases are. */
+const phrase = (): RegExp =>
+  /[A-Za-z][a-z]{2,11}(?: (?:[a-z]{3,12}|\d{1,6}\b)){3,7}?(?=["'`<;]|\s*(?:$|[\r\n|]|\\{1,7}["nr]| --?\w)| (?:node|npm|npx|yarn|pnpm|bun|make|docker|cargo|go|sudo|kubectl|exec|python3?) )/y
+/** Three make a value only in a line of settings. */
+const three = (): RegExp => /[A-Za-z][a-z]{2,11}(?: [a-z]{3,12}){2}(?=["']?\s*(?:$|[\r\n]|\\{1,7}["nr]))/y
+const variable = (): RegExp => /(?:^|[\s"'`]|\\{1,7}[nrt])[A-Z][A-Z\d_]{2,60}=$/
+
+export function phraseAt(text: string, start: number): Value | undefined {
+  let blank = start + 1
+  while (blank < start + 13 && text.charCodeAt(blank) > 96 && text.charCodeAt(blank) < 123) blank++
+  if (blank < start + 3 || text[blank] !== " " || !hasLetters(text, blank + 1)) return undefined
+  let regex = phrase()
+  regex.lastIndex = start
+  if (!regex.test(text)) {
+    if (text[start - 1] !== "=" || !variable().test(text.slice(Math.max(0, start - 66), start)))
+      return undefined
+    regex = three()
+    regex.lastIndex = start
+    if (!regex.test(text)) return undefined
+  }
+  const value = text.slice(start, regex.lastIndex)
+  return isPhrase(value) || isWords(value) ? { start, end: regex.lastIndex } : undefined
+}
+
+const hasLetters = (text: string, at: number): boolean =>
+  text.charCodeAt(at) > 96 && text.charCodeAt(at + 1) > 96 && text.charCodeAt(at + 2) > 96

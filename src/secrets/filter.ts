@@ -3,13 +3,12 @@
  * valid. Pure.
  */
 
-import type { AddSpan } from "./blocks.ts"
 import { type Limits, searchWithin } from "./clock.ts"
 import { findSecrets } from "./find.ts"
-import { clipped, isJsonLine, type JsonString, type Span, stringsOf } from "./lines.ts"
+import { clipped, isJsonLine, type JsonString, type Span, saidIn, stringsOf } from "./lines.ts"
 import type { FindOwn } from "./patterns.ts"
 import { privateTags, RULES_NUMBER, sweeping } from "./rules.ts"
-import { saidIn } from "./said.ts"
+import type { AddSpan } from "./seek.ts"
 import { type Seek, seekEach } from "./seek.ts"
 
 export interface SecretSettings {
@@ -157,7 +156,7 @@ function hiddenLine(text: string, hidden: number): Searched {
 }
 
 /** Matches what every secret has: a long word, an operator, or a word for secrets. Most short prompts do not. */
-const ANY = /[\w.~+/-]{16}|[=:<>%@]|-[ap]|pass|pw|key|token|secret|kenn|[\x80-\uffff]/i
+const ANY = /[\w.~+/-]{16}|[=:<>%@]|-[ap]|pass|pw|key|token|secret|kenn|auth|salt|seed|_pin|[\x80-\uffff]/i
 
 /** ms of CPU time for a text, which is short. */
 const FOR_TEXT = 250

@@ -5,11 +5,10 @@
  * closely.
  */
 import { findEncoded } from "./base64.ts"
-import { type AddSpan, findKeys } from "./blocks.ts"
 import { look, tick } from "./clock.ts"
 import { ECHOED, INTRODUCTIONS, SPOKEN, urlGate } from "./introductions.ts"
-import { assignments, options, otherKeys, speech, urls } from "./rules.ts"
-import type { Seek, SequencePlaces } from "./seek.ts"
+import { assignments, options, privateKeys, urls } from "./rules.ts"
+import type { AddSpan, Seek, SequencePlaces } from "./seek.ts"
 import { findTokens } from "./tokens.ts"
 import type { Value } from "./value-end.ts"
 import { hasFewer } from "./variety.ts"
@@ -77,15 +76,15 @@ function findInPiece(bytes: Buffer, text: string, isLines: boolean, seek: Seek, 
     const value = addresses.test(text) ? urls().urlSecretAt(text, at) : undefined
     if (value !== undefined) found(value.start, value.end)
   }
-  if (sought.places("PRIVATE KEY").length > 0) findKeys(text, isLines, add)
+  if (sought.places("PRIVATE KEY").length > 0) privateKeys().findKeys(text, isLines, add)
   if (sought.places("Private-Lines:").length > 0 || sought.places("kty").length > 0)
-    otherKeys().findOtherKeys(bytes, text, add)
+    privateKeys().findOtherKeys(bytes, text, add)
 }
 
 function isExample(value: string): boolean {
   if (EXAMPLES.some((one) => value.includes(one))) return true
-  // A key that ends in one repeated letter: `ghp_xxxxxxxxxxxxxxxxxxxx`.
-  return hasFewer(4, value.slice(-16)) && !value.includes("*")
+  // A key that ends in one repeated letter: `ghp_xxxxxxxxxxxxxxxxxxxx`. A PIN has few digits.
+  return hasFewer(value.length > 12 ? 4 : 3, value.slice(-16)) && !value.includes("*")
 }
 
 function findValues(text: string, sought: SequencePlaces, add: AddSpan): void {
@@ -108,8 +107,8 @@ function findValues(text: string, sought: SequencePlaces, add: AddSpan): void {
   }
   for (const one of INTRODUCTIONS) each(one, (at) => options().introducedAt(text, one, at))
   for (const one of ECHOED) each(one, (at) => options().echoedBefore(text, at - one.length))
-  for (const one of SPOKEN.passwords) each(one, (at) => speech().spokenAt(text, at, false))
-  for (const one of SPOKEN.keys) each(one, (at) => speech().spokenAt(text, at, true))
+  for (const one of SPOKEN.passwords) each(one, (at) => options().spokenAt(text, at, false))
+  for (const one of SPOKEN.keys) each(one, (at) => options().spokenAt(text, at, true))
 }
 
 /** How far behind its name a value begins, at most, and how many words and line breaks may stand between them. */
@@ -125,14 +124,22 @@ const MOST_LINES = 3
  */
 function mayBeNamed(text: string, start: number, end: number): boolean {
   // Passwords may be like any word. Or the value comes first: "… is the key".
-  if ("pP".includes(text[start]!) || text.startsWith("authtok", start) || isBehindValue(text, start))
+  if (
+    "pPsS".includes(text[start]!)
+      ? !/^(?:secret(?!_key ?=)|ses|si)/i.test(text.slice(start, start + 12))
+      : text.startsWith("authtok", start) || text.startsWith("master", start - 6)
+  )
     return true
+  if (isBehindValue(text, start)) return true
   let words = 0
   let lines = 0
   let run = 0
   let isMarked = false
   let hasCapital = false
   let isSmall = true
+  let turns = 0
+  let letters = 0
+  let vowels = 0
   for (let at = end; at < end + FARTHEST; at++) {
     const code = text.charCodeAt(at)
     if (
@@ -144,11 +151,17 @@ function mayBeNamed(text: string, start: number, end: number): boolean {
       run++
       isMarked ||= (code < 0x3a && code > 0x2f) || (run > 1 && "#$%^!@~".includes(text[at]!))
       hasCapital ||= code > 0x40 && code < 0x5b
+      if (run > 1 && code > 0x40 && code < 0x60 !== text.charCodeAt(at - 1) < 0x60) turns++
+      letters = code > 0x60 ? letters + 1 : -FARTHEST
+      if ("aeiou".includes(text[at]!)) vowels++
       isSmall &&= code > 0x60
       // On lines below there are hashes, dates and paths.
       if (
         (isMarked && run > (lines === 0 ? 7 : 11)) ||
         (hasCapital && run > (lines === 0 ? 13 : 19)) ||
+        // Random letters have as many turns between capitals and others; of words, four with so few vowels are rare.
+        (turns * 5 > run * 2 && run > 7) ||
+        (words > 2 && letters > 15 && vowels * 10 < letters * 3) ||
         (isSmall && run > 15)
       )
         return true
@@ -159,6 +172,7 @@ function mayBeNamed(text: string, start: number, end: number): boolean {
     // The end of a string of JSON, with the next field behind it.
     if (code === 0x22 && text.startsWith(',"', at + 1)) return false
     run = 0
+    turns = 0
     isMarked = false
     hasCapital = false
     isSmall = lines === 0

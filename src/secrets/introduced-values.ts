@@ -1,17 +1,22 @@
-/** Finds secrets after commands, headers and statements that take them without a name. Pure. */
+/**
+ * Finds secrets after commands, headers and statements that take them without a name, and after the words for them in
+ * languages whose words are not found in code. Pure.
+ */
 
 import { joinedAt } from "./assignment.ts"
-import { isChosen, isOpaque, isWords } from "./chosen.ts"
+import { isChosen, isOpaque, isWords, phraseAt } from "./chosen.ts"
 import type { INTRODUCTIONS } from "./introductions.ts"
 import { isMixed, isPlaceholder, isQuotedPassword, isRandom, wordiness } from "./value.ts"
 import { bareAt, quotedAt, type Value } from "./value-end.ts"
 
 /** A header's value. */
-const header = (): RegExp => /[ \t]{0,4}\\{0,7}["']?(?=[\w.~+/%=$!^*:-]{8})/y
+const header = (): RegExp => /[ \t]{0,4}\\{0,7}["']?(?=[\w.~+/%=$!^*:-]{8}|[a-z]{3,7} [a-z]{3})/y
 const user = (): RegExp => /(\\{0,7}["'])?[\w.@+-]{0,64}:/y
 /** `docker login …`, `login: name / …` */
 const passwordOption = (): RegExp =>
   /: [\w.@+-]{1,64} \/ |[ ](?:[^\n;|&\\]{0,160}?[ ])?(?:-p|--password)[ =]/y
+
+const passwordArgument = (): RegExp => /[^\n;|&\\]{0,160}?[ ](?:-p|--password)[ =]/y
 
 /** What is so long and random is no user's name but a token. */
 const login = (): RegExp =>
@@ -26,6 +31,8 @@ const VALUES: Readonly<Record<(typeof INTRODUCTIONS)[number], () => RegExp>> = {
   "--pass": () => /(?:word|phrase|wd)?[ ]/y,
   sshpass: () => /[ ]{1,4}-p[ ]?/y,
   mysql: () => /(?:dump|admin)?[^\n;|&\\]{0,160}?[ ]-p(?=[^ ])/y,
+  mongosh: passwordArgument,
+  mongodump: passwordArgument,
   ogin: passwordOption,
   OGIN: passwordOption,
   eporter: passwordOption,
@@ -91,6 +98,8 @@ function behind(
     return isOfCurl ? { start, end: whole.end } : passwordIn(text, { start, end: whole.end }, true)
   }
   if (kind === header) {
+    const phrase = isAuthorization(text, at) ? phraseAt(text, start) : undefined
+    if (phrase !== undefined) return phrase
     const value = bareAt(text, start, "word")
     if (value === undefined) return undefined
     const key = text.slice(value.start, value.end)
@@ -102,17 +111,21 @@ function behind(
   if (quoted !== undefined)
     return (
       passwordIn(text, quoted, true) ??
-      (TAKING.includes(introduction) && isReal(text.slice(quoted.start, quoted.end)) ? quoted : undefined)
+      ((TAKING.includes(introduction) || isCommand(text, at, introduction)) &&
+      isReal(text.slice(quoted.start, quoted.end))
+        ? quoted
+        : undefined)
     )
   const isLine = introduction === ":5432:" || introduction === "*:*:"
   if (isLine && !lineOf().test(text.slice(Math.max(0, at - 96), at))) return undefined
-  const bare = bareAt(text, start, isLine ? "line" : "word")
+  const bare = (isLine ? phraseAt(text, start) : undefined) ?? bareAt(text, start, isLine ? "line" : "word")
   if (bare === undefined) return undefined
   const taken =
     isLine ||
     introduction === "sshpass" ||
     introduction === "redis-cli" ||
     introduction === "mysql" ||
+    introduction.startsWith("mongo") ||
     isCommand(text, at, introduction)
   if (taken && isReal(text.slice(bare.start, bare.end))) return bare
   return passwordIn(text, bare, false)
@@ -123,6 +136,8 @@ const TAKING: readonly string[] = [
   "sshpass",
   "redis-cli",
   "mysql",
+  "mongosh",
+  "mongodump",
   "DENTIFIED BY ",
   "dentified by ",
   "SecureString",
@@ -175,4 +190,21 @@ export function echoedBefore(text: string, at: number): Value | undefined {
   const quoted = quotedAt(text, start)
   const found = quoted ?? bareAt(text, start, "word")
   return found === undefined || found.end > at ? undefined : passwordIn(text, found, quoted !== undefined)
+}
+
+/** Up to three words, then what joins a value: a colon, a dash, a blank, or a word for "is". */
+const spokenJoint = (): RegExp =>
+  /[\x80-\xff]{0,16}?\*{0,2}(?: [\x80-\xff]{1,24}){0,3}?(?: (?:de|del|do|da|para|\xd0\xbe\xd1\x82|\xd0\xb4\xd0\xbb\xd1\x8f) [\w.@-]{1,24})?(?: ?(?:[:=]|\xef\xbc\x9a|\xe2\x80\x94|\xe6\x98\xaf|\xe4\xb8\xba|\xe3\x81\xaf| \xc3\xa9| es| ist| lautet| -):?)?\*{0,2} {0,3}(?=[!-~]{4})/y
+
+/** @param at index after one of the words */
+export function spokenAt(text: string, at: number, isKey: boolean): Value | undefined {
+  const regex = spokenJoint()
+  regex.lastIndex = at
+  if (!regex.test(text)) return undefined
+  const start = regex.lastIndex
+  const found = quotedAt(text, start) ?? bareAt(text, start, "ascii")
+  if (found === undefined) return undefined
+  const value = text.slice(found.start, found.end)
+  if (isPlaceholder(value)) return undefined
+  return (isKey ? isRandom(value) : isMixed(value)) ? found : undefined
 }

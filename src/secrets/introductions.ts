@@ -6,7 +6,7 @@
 
 /** Finds words for secrets at the end of a name, before what may join them to a value, which joint.ts examines. */
 export const wordGate = (): RegExp =>
-  /(?:pass(?:w(?:or)?[dt]|phrase|code|e|(?=[\\"'`\]]{0,8} {0,24}(?:[:=>,"']|--[bv])| encoding)|[_-]?(?:prod|dev|stag|live)|(?<=(?:require|store|key)pass)(?= ))|(?:p(?:in|sk)|s(?:alt|eed))(?=[\\"'`\]]{0,8} {0,24}(?:[:=>,<"']|--v)|[\s\\n"',]{1,16}value)|pwd?(?![^\w/]{1,20}\/)|secret|token|key(?:base|string|private)?|auth(?:orization|z|tok|.?code)?|ap(?:i.?hash|p.?(?:id|certificate))|c(?:red(?:ential)?s?|ookie)|kennwort|jwt|pat|(?:session(?:id)?|sid|sig(?:nature)?)(?==))(?![a-z])(?:[_-][\w-]{0,20}|\.(?:base|private)(?![\w.]))?[\\"'`[\]}*]{0,9}(?:[\s:=>,|?(<{!\xe2-\xefnt]|\) ?[?|o,.]|\.[\n\\]|$)/gi
+  /(?:pass(?:w(?:or)?[dt]|phrase|code|e|(?=[\\"'`\]]{0,8} {0,24}(?:[:=>,"']|\\{1,7}["']|--[bv])| encoding)|[_.-]?(?:prod|dev|stag|live)|(?<=(?:require|store|key|_|-)pass)(?=[ \\\n]))|(?:p(?:in|sk)|s(?:alt|eed))(?=[\\"'`\]]{0,8} {0,24}(?:[:=>,<"']|--[bv])|[\s\\n"',]{1,16}value| \\{0,7}["']?(?=\S{0,32}\d))|pwd?(?![^\w/]{1,20}\/)|secret|token|key(?:base|string|private)?|auth(?:orization|z|tok|.?code)?|ap(?:i.?hash|p.?(?:id|certificate))|c(?:red(?:ential)?s?|ookie)|kennwort|jwt|pat|(?:session(?:id)?|sid|sig(?:nature)?)(?==))(?![a-z])(?:[_-][\w-]{0,20}|\.(?:base|private)(?![\w.]))?[\\"'`[\]}*]{0,9}(?:[\s:=>,|?(<{!\xe2-\xefnt]|\) ?[?|o,.]|\.[\n\\]|$)/gi
 
 /** Matches at the `://` of an address that may hold a password, a token or the secret path of a web hook. */
 export const urlGate = (): RegExp => /:\/\/(?=[^\s"'`\\<>]{0,600}?(?:@|hook|bot))/y
@@ -20,6 +20,8 @@ export const INTRODUCTIONS = [
   "--pass",
   "sshpass",
   "mysql",
+  "mongosh",
+  "mongodump",
   "ogin",
   "OGIN",
   "eporter",

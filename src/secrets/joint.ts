@@ -8,6 +8,7 @@ import {
   pastElement,
   pastExpected,
   pastForeign,
+  pastHost,
   pastLine,
   pastOption,
   pastParticiple,
@@ -21,6 +22,9 @@ import { isBlankUnit, isBreak, isQuote, pastBlanks, pastMarks } from "./value-en
  * as in `{"name": "PASSWORD", "value": "…"}`. `spaced`: by a blank. `apart`: by so little that only random text counts.
  */
 export type How = "assigned" | "quoted" | "named" | "element" | "cell" | "said" | "spaced" | "word" | "apart"
+
+/** Whether it is plainly a value: by an operator, or as one in an element or a pair. */
+export const isOperator = (how: How): boolean => how === "assigned" || how === "element" || how === "named"
 
 export interface Joint {
   readonly how: How
@@ -129,6 +133,8 @@ function afterColon(text: string, at: number): Joint | undefined {
 function assigned(text: string, start: number): Joint | undefined {
   let at = start
   while (text[at] === "*") at++
+  // More than mark bold text are a value that was filled.
+  if (at > start + 3) return undefined
   at = pastBlanks(text, at, WIDEST)
   // What PHP prints, and the marks of reStructuredText.
   const dump = "s\n\\".includes(text[at] ?? " ") ? pastDump(text, at) : -1
@@ -137,7 +143,8 @@ function assigned(text: string, start: number): Joint | undefined {
   // A count or a flag, and code.
   const code = text.charCodeAt(at)
   if (code > 0x2f && code < 0x3a && isCount(text, at)) return undefined
-  return { how: "assigned", at: pastScheme(text, pastWrap(text, at)) }
+  const host = text[at] === "{" ? pastHost(text, at) : -1
+  return { how: "assigned", at: host > 0 ? host : pastScheme(text, pastWrap(text, at)) }
 }
 
 function isCount(text: string, start: number): boolean {
@@ -194,12 +201,13 @@ function fallback(text: string, at: number): Joint | undefined {
   return text[at] === "," ? quoted(text, at + 1) : undefined
 }
 
-const value = (): RegExp => /-?\\{0,7}["']?(?:value|default)\\{0,7}["']?[ \t]{0,12}[:=][ \t]{0,4}/iy
+const value = (): RegExp =>
+  /-?\\{0,7}["']?(?:parameter)?(?:value|default)\\{0,7}["']?[ \t]{0,12}[:=][ \t]{0,4}/iy
 
 /** `"value": "…"` or `default = "…"`, perhaps on the next line */
 function named(text: string, start: number): Joint | undefined {
   const at = pastGap(text, start)
-  if (!/value|default/i.test(text.slice(at, at + 16))) return undefined
+  if (!/value|default/i.test(text.slice(at, at + 24))) return undefined
   const regex = value()
   regex.lastIndex = at
   return regex.test(text) ? { how: "named", at: regex.lastIndex } : undefined

@@ -3,8 +3,7 @@
  * Loaded only when something was recognised. Pure.
  */
 import { fill, merged, withinStrings } from "./filter.ts"
-import { type JsonString, type Span, stringsOf } from "./lines.ts"
-import { structure } from "./said.ts"
+import { type JsonString, type Span, stringsOf, structure } from "./lines.ts"
 import { hasFewer } from "./variety.ts"
 
 const SHORTEST = 8

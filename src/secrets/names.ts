@@ -38,7 +38,7 @@ const ENVIRONMENTS = " prod production dev development staging live "
 const NO_KEY =
   " public primary foreign sort partition cache hash hot map unique query route react row column index item object i18n translation locale registry idempotency dedupe routing message event group lookup composite shortcut arrow enter pub range meta ctrl alt shift escape delete tab home end composed sorted ordering data array dict json xml next prev last first state legacy is has on no by get for each data natural surrogate candidate super alternate context field form filter menu tree list node entry prop property attr attribute metadata label section child parent cache-control authority identifier thumb "
 const gluedIn = (): RegExp =>
-  /(?:(api|secret|access|auth|private|master|signing|encryption|account|accesskey|shared|consumer)key|(access|auth|api|bearer|refresh|bot|personal)token|(client|app|api|consumer|shared)secret|(password|passwd|passphrase|passwort|kennwort|pwd|(?:store|key|db|user|root|admin|smtp|mail|ssh|become|require)pass|masterauth|(?:bind|root|admin|ldap|user)pw))$/
+  /(?:(api|secret|access|auth|private|master|signing|encryption|account|accesskey|shared|consumer)key|(access|auth|api|bearer|refresh|bot|personal)token|(client|app|api|consumer|shared|cookie|session|jwt|auth|webhook)secret|(password|passwd|passphrase|passwort|kennwort|pwd|(?:store|key|db|user|root|admin|smtp|mail|ssh|become|require)pass|masterauth|(?:bind|root|admin|ldap|user)pw))$/
 
 const isNamePart = (code: number): boolean =>
   (code > 47 && code < 58) ||
@@ -49,7 +49,7 @@ const isNamePart = (code: number): boolean =>
   code === 0x2e
 
 /** The last words of names in Java's properties. */
-const DOTTED = [".base", ".hash", ".private", ".id", ".certificate", ".code"]
+const DOTTED = [".base", ".hash", ".private", ".id", ".prod", ".certificate", ".code"]
 
 const endsWith = (text: string, at: number, part: string): boolean =>
   text.startsWith(part, at) && !isNamePart(text.charCodeAt(at + part.length))

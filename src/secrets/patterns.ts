@@ -2,11 +2,12 @@
  * The user's own patterns. Loaded only if there are any. They run in hooks, so they are searched in time proportional to
  * the text, and those that cannot be are refused. Pure.
  */
-import type { AddSpan } from "./blocks.ts"
+
 import { look } from "./clock.ts"
 import { expressionOf, Unusable } from "./expression.ts"
 import { isJsonLine, stringsOf } from "./lines.ts"
 import { Matcher } from "./matcher.ts"
+import type { AddSpan } from "./seek.ts"
 
 const LONGEST_PATTERN = 300
 /** How much text a pattern sees at a time, and how much of it again with the next: longer matches may be missed. */

@@ -6,9 +6,10 @@
  * is only mentioned, in backticks or quotes or in a tool's output, does not reach beyond its record. Shaders declare
  * variables as `var<private> name : type`, which is no tag.
  */
-import type { AddSpan } from "./blocks.ts"
+
 import type { JsonString } from "./lines.ts"
-import { saidIn } from "./said.ts"
+import { saidIn } from "./lines.ts"
+import type { AddSpan } from "./seek.ts"
 
 /** Maximum number of records hidden after the one with the tag. */
 const RECORDS = 8

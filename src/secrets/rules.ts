@@ -12,11 +12,8 @@ export const formats = (): typeof import("./formats/table.ts") => require("./for
 /** Values after a name. */
 export const assignments = (): typeof import("./assignment.ts") => require("./assignment.ts")
 
-/** Values after commands, headers and statements. */
+/** Values after commands, headers and statements, and in sentences. */
 export const options = (): typeof import("./introduced-values.ts") => require("./introduced-values.ts")
-
-/** Values in sentences. */
-export const speech = (): typeof import("./speech.ts") => require("./speech.ts")
 
 /** Secrets in addresses. */
 export const urls = (): typeof import("./urls.ts") => require("./urls.ts")
@@ -24,8 +21,8 @@ export const urls = (): typeof import("./urls.ts") => require("./urls.ts")
 /** What people hide themselves. */
 export const privateTags = (): typeof import("./private.ts") => require("./private.ts")
 
-/** Private keys that are not in PEM. */
-export const otherKeys = (): typeof import("./keys.ts") => require("./keys.ts")
+/** Private keys. */
+export const privateKeys = (): typeof import("./keys.ts") => require("./keys.ts")
 
 /** The search for all sequences at once, for those that nobody waits for. */
 export const sweeping = (): typeof import("./sweep.ts") => require("./sweep.ts")

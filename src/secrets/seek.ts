@@ -11,6 +11,12 @@ export interface SequencePlaces {
 /** @param bytes what `text` was made from, one character per byte */
 export type Seek = (bytes: Buffer, text: string) => SequencePlaces
 
+/**
+ * @param isValue whether it is a password, key or token by itself, in plain text, rather than something that holds or
+ * surrounds one
+ */
+export type AddSpan = (start: number, end: number, isValue?: boolean) => void
+
 const NONE: readonly number[] = []
 let gate: RegExp | undefined
 

@@ -7,11 +7,10 @@
  */
 import { HEADS, LITERALS, MIDDLES, ORDINARY, plainGate, WORDS } from "./anchors.ts"
 import { afterEscape, isAlphanumeric, isBeginning, wordBefore } from "./beginning.ts"
-import type { AddSpan } from "./blocks.ts"
 import { tick } from "./clock.ts"
 import { PLUS } from "./introductions.ts"
 import { formats } from "./rules.ts"
-import type { SequencePlaces } from "./seek.ts"
+import type { AddSpan, SequencePlaces } from "./seek.ts"
 
 /**
  * Matches up to a separator with a long rest, which one position in a thousand has. The groups of a UUID are the most

@@ -137,7 +137,9 @@ function bareEnd(text: string, start: number, how: Bare): number {
 
 /** Whether a quotation mark ends a bare value. In a line of settings, it may be a part of it. */
 const endsAt = (text: string, at: number, how: Bare): boolean =>
-  how !== "line" || !/[\w!@#$%^*+=-]/.test(text[at + 1] ?? " ")
+  how === "element"
+    ? /\s/.test(text[at + 1] ?? " ")
+    : how !== "line" || !/[\w!@#$%^*+=-]/.test(text[at + 1] ?? " ")
 
 const pair = (): RegExp => /[&;] ?[A-Za-z][A-Za-z_. -]{2,40}=/y
 const pairOfWord = (): RegExp => /[&;,] ?\\{0,7}["']?[A-Za-z][\w.-]{0,40}\\{0,7}["']?[=:]/y

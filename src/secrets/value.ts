@@ -39,7 +39,7 @@ const standIn = (): RegExp =>
 /** An alphabet, or the digits in order. */
 const sequence = (): RegExp => /abcdefghij|0123456789/i
 const expression = (): RegExp =>
-  /^(?:[A-Za-z_$][\w$]*(?:\.|\?\.|::|->))+[\w$]+(?:\(|\[|$)|^\*?[A-Za-z_$]+\(|^[\w$.]+\((?:[\w$.,\s"'\\]*\)|$)|^[\w$]+\[\d+\]|=>|^!!|^![\w$]+[.,]|\$\{[\w.:()[\]"' -]{1,64}\}|\{\{ ?[\w.]{1,64} ?(?:\}\}|\|)|\s[+?]\s|\|\||&&|\/\*|\)\(|\}\)|\[[\^A]|^[-+!]?[\d.,_]+(?:e[-+]?\d+)?$|^0x[0-9a-f]+$|^#[0-9a-f]{3,8}$/i
+  /^(?:[A-Za-z_$][\w$]*(?:\.|\?\.|::|->))+[\w$]+(?:\(|\[|$)|^\*?[A-Za-z_$]+\((?!\w+\)\w)|^[\w$.]+\((?:[\w$.,\s"'\\]*\)(?!\w)|$)|^[\w$]+\[\d+\]|=>|^!!|^![\w$]+[.,]|\$\{[\w.:()[\]"' -]{1,64}\}|\{\{ ?[\w.]{1,64} ?(?:\}\}|\|)|\s[+?]\s|\|\||&&|\/\*|\)\(|\}\)|\[[\^A]|^[-+!]?[\d.,_]+(?:e[-+]?\d+)?$|^0x[0-9a-f]+$|^#[0-9a-f]{3,8}$/i
 
 export function isPlaceholder(value: string): boolean {
   const start = value.slice(0, JUDGED)
@@ -50,7 +50,7 @@ export function isPlaceholder(value: string): boolean {
     (standIn().test(start) &&
       wordiness(start) > 0.15 - 0.05 * Number(/\d{3}/.test(start)) &&
       !/\d{4}/.test(start)) ||
-    hasFewer(4, start)
+    hasFewer(/^(?:[a-z]{6,12}|\d{6,12})$/.test(start) ? 3 : 4, start)
   )
 }
 
@@ -71,7 +71,8 @@ export function isRandom(value: string, least = 16): boolean {
   )
     return false
   // A name with a number has long runs of letters or digits.
-  if (/[a-z]{9}|[A-Z]{9}|^\.{0,2}\//.test(start) && words > 0.2) return false
+  if (/[a-z]{9}|[A-Z]{9}|^\.{0,2}\//.test(start) && words > 0.2 && !/^[A-Z\d]{20,64}$/.test(start))
+    return false
   return start.length >= least && entropy(start) >= (start.length < 16 ? 2.5 : 3)
 }
 

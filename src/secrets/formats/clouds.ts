@@ -1,5 +1,5 @@
 /** Formats of the tokens of clouds, databases, secret stores, networks and monitoring. Pure. */
-import type { Format } from "./format.ts"
+import type { Format } from "./shape.ts"
 
 export const CLOUDS: readonly Format[] = [
   // clouds

@@ -1,5 +1,5 @@
 /** Formats of the tokens of source code, builds, packages and security scanners. Pure. */
-import type { Format } from "./format.ts"
+import type { Format } from "./shape.ts"
 
 export const CODE: readonly Format[] = [
   // repositories

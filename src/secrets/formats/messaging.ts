@@ -1,5 +1,5 @@
 /** Formats of the tokens of chats, mail, phones and social networks. Pure. */
-import type { Format } from "./format.ts"
+import type { Format } from "./shape.ts"
 
 export const MESSAGES: readonly Format[] = [
   // chats

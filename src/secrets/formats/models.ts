@@ -1,5 +1,5 @@
 /** Formats of the tokens of model providers and of the tools around models. Pure. */
-import type { Format } from "./format.ts"
+import type { Format } from "./shape.ts"
 
 export const MODELS: readonly Format[] = [
   ["Anthropic", "sk-ant-(api|admin|oat|ort|sid|usr){d 2}-{url 20..110}", "gitleaks"],

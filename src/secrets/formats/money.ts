@@ -1,5 +1,5 @@
 /** Formats of the tokens of payments, shops and banks. Pure. */
-import type { Format } from "./format.ts"
+import type { Format } from "./shape.ts"
 
 export const MONEY: readonly Format[] = [
   ["Stripe", "(sk|rk)_(live|test|prod)_{an 10..110}", "gitleaks"],

@@ -10,6 +10,12 @@
  *     #airtable:pat{an 14}  found by its first word's form (see ../tokens.ts)
  */
 
+/**
+ * A row of the tables: whose token, its shape, and where that is documented: the service's own site, or the scanner
+ * that lists it.
+ */
+export type Format = readonly [service: string, shape: string, source: string]
+
 /** Sets of characters, as in a character class. */
 export const ALPHABETS = {
   d: "0-9",

@@ -2,16 +2,15 @@
  * All formats, and where a token found by one of its anchors begins and ends. Loaded only when there is something that
  * may be a token: see ../rules.ts. Pure.
  */
-
 import { isBeginning } from "../beginning.ts"
+import type { Span } from "../lines.ts"
 import { CLOUDS } from "./clouds.ts"
 import { CODE } from "./code.ts"
-import type { Format } from "./format.ts"
 import { MESSAGES } from "./messaging.ts"
 import { MODELS } from "./models.ts"
 import { MONEY } from "./money.ts"
 import { ROWS } from "./rows.ts"
-import { ALPHABETS, middleOf, parseShape, type Shape, shapeExpression } from "./shape.ts"
+import { ALPHABETS, type Format, middleOf, parseShape, type Shape, shapeExpression } from "./shape.ts"
 import { TOOLS } from "./tools.ts"
 
 export const FORMATS: readonly Format[] = [...MODELS, ...CODE, ...CLOUDS, ...MESSAGES, ...MONEY, ...TOOLS]
@@ -25,11 +24,6 @@ interface Rule {
   readonly before: { readonly least: number; readonly greatest: number }
   /** Whether a dot that ends a sentence would match, too. */
   readonly mayEndInDot: boolean
-}
-
-interface Span {
-  readonly start: number
-  readonly end: number
 }
 
 let rules: Map<string, readonly Rule[]> | undefined

@@ -1,5 +1,5 @@
 /** Formats of the tokens of what people work with: documents, tasks, design, data, features, maps, devices. Pure. */
-import type { Format } from "./format.ts"
+import type { Format } from "./shape.ts"
 
 export const TOOLS: readonly Format[] = [
   // documents and tasks
