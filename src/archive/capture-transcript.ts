@@ -1,5 +1,4 @@
 /** Brings a transcript into the vault. Needs no database. */
-
 import { transcriptName } from "../agents/claude-code/transcript-name.ts"
 import type { SecretSettings } from "../secrets/filter.ts"
 import { closeSync, openSync } from "../util/fs.ts"

@@ -4,7 +4,6 @@
  * A hook only leaves a marker, because indexing costs it twice as much as archiving (docs/adr/0003). The background
  * job, and whoever reads the views, index first.
  */
-
 import { isMissing } from "../util/errors.ts"
 import { readFileSync, rmSync, statSync } from "../util/fs.ts"
 import { dropFile, fileNamesIn, hashName, takeFile, writeJson } from "../util/json-files.ts"

@@ -4,7 +4,6 @@
  * A pointer is valid until something is indexed. Pointers are written, and all of them removed by whoever indexes,
  * inside a write transaction. So none is older than the views it is read with.
  */
-
 import { tryTo } from "../util/files.ts"
 import { existsSync, rmSync } from "../util/fs.ts"
 import { hashName, readJson, writeJson } from "../util/json-files.ts"

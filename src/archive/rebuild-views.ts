@@ -2,7 +2,6 @@
  * Makes all views anew from the vault, in a separate database that replaces the old one at the end. If killed at any
  * moment, the old views remain.
  */
-
 import { codeOf, messageOf, throwBusy } from "../util/errors.ts"
 import { mkdirSync, readdirSync, rmSync } from "../util/fs.ts"
 import { isLockFree, withLockFile } from "../util/lock.ts"

@@ -1,5 +1,4 @@
 /** When the views were last rebuilt because they were damaged or lost; for `status`. */
-
 import { tryTo } from "../util/files.ts"
 import { readJson, writeJson } from "../util/json-files.ts"
 import { join } from "../util/path.ts"

@@ -1,5 +1,4 @@
 /** Puts another database in the archive's place while nobody has it open. If killed at any moment, either is there. */
-
 import { CtxError, codeOf, isDamage } from "../util/errors.ts"
 import { flush, statsOf } from "../util/files.ts"
 import { closeSync, copyFileSync, existsSync, readdirSync, renameSync, rmSync } from "../util/fs.ts"

@@ -1,5 +1,4 @@
 /** What hooks remember of sessions: small files beside vault and views. */
-
 import { isMissing } from "../util/errors.ts"
 import { asideOf, readReplaced, tryTo } from "../util/files.ts"
 import { closeSync, existsSync, readFileSync, rmSync } from "../util/fs.ts"

@@ -3,7 +3,6 @@
  *
  * Most results follow their calls soon, and turns touch the same files again, so rows are collected and written once.
  */
-
 import {
   createdTaskId,
   exitCode,

@@ -1,5 +1,4 @@
 /** Explains errors of a data folder that cannot be written, in words that a person can act on. */
-
 import { CtxError, codeOf, messageOf } from "../util/errors.ts"
 import { mkdirSync, rmSync } from "../util/fs.ts"
 import { withLockFile } from "../util/lock.ts"

@@ -1,5 +1,4 @@
 /** Stores vectors of what was said, one row per turn and embedder. Only embed/ knows what they mean. */
-
 import { codeOf } from "../util/errors.ts"
 import { existsSync } from "../util/fs.ts"
 import { type Database, openFile } from "./database.ts"

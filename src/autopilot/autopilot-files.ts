@@ -2,7 +2,6 @@
  * The autopilot's small files: the window size that the host told the status line (per session, since the model's name
  * does not imply it), the points at which the host was seen to compact, and the state document for other tools.
  */
-
 import { sessionFolder, sharedState } from "../archive/session-files.ts"
 import { replaceSoon, writeWhole } from "../util/files.ts"
 import { lstatSync } from "../util/fs.ts"

@@ -1,5 +1,4 @@
 /** Tool calls for the corpus, each with the two forms of its result that the host keeps. */
-
 import { capital, FILE_LINES, type Project } from "./corpus-project.ts"
 import { type Dice, quantiles } from "./seeded-random.ts"
 

@@ -1,6 +1,5 @@
 /** The report of `bench hooks` for people. Pure. */
 import { markdownTable } from "../util/markdown-table.ts"
-
 import type { FirstRead, Report, Scenario, Verdict } from "./hook-report.ts"
 import type { Result, Spread } from "./measure-processes.ts"
 

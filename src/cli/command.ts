@@ -1,5 +1,4 @@
 /** The shape of a command file. */
-
 import type { PathsAndPolicy } from "../config/load.ts"
 import type { Config, Resolved } from "../config/options.ts"
 

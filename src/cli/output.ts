@@ -1,5 +1,4 @@
 /** Writes everything that a command prints. */
-
 import { columnsFromEnv } from "../config/load.ts"
 import { CtxError, codeOf, messageOf } from "../util/errors.ts"
 import { tryTo } from "../util/files.ts"

@@ -1,5 +1,4 @@
 /** Shows people how full the context window is. Pure. */
-
 import { report } from "../autopilot/advice.ts"
 import type { ContextReport } from "../autopilot/context-report.ts"
 import { formatTokens, percent } from "../autopilot/token-figures.ts"

@@ -1,5 +1,4 @@
 /** Renders receipts as tables for people. Pure. */
-
 import type { DeliveryProof, KindCounts, Receipt } from "../restore/receipt.ts"
 import { tokensOf } from "../restore/receipt-line.ts"
 import { HELD_KINDS } from "../restore/summary-holds.ts"

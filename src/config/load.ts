@@ -1,5 +1,4 @@
 /** The only file that reads the process environment and configuration files. */
-
 import { configFolder, stateFile } from "../agents/claude-code/host-places.ts"
 import type { SecretSettings } from "../secrets/filter.ts"
 import { readOrdinary } from "../util/files.ts"

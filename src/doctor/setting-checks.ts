@@ -1,5 +1,4 @@
 /** Variables, option values and excluded folders that do not do what they seem to do. */
-
 import { existsSync } from "node:fs"
 import { absolutePattern, isExcludedFolder } from "../archive/excluded.ts"
 import { readIfPossible } from "../archive/open-for-reading.ts"

@@ -3,7 +3,6 @@
  * that share words or fragments come close; meaning plays no part. The same text gives the same vector on every
  * machine. Pure.
  */
-
 import { toLengthOne } from "./quantise.ts"
 
 /** Identifies this method: change it whenever anything below changes. */

@@ -1,5 +1,4 @@
 /** Indexes what a reply needs before it reads the views, within its transaction. */
-
 import type { Taken } from "../archive/capture-transcript.ts"
 import type { Database } from "../archive/database.ts"
 import { listPending, type Pending, settlePending } from "../archive/pending.ts"

@@ -1,5 +1,4 @@
 /** Gives a new session the pointer that was rendered beforehand. Opens no database. */
-
 import { additionalContext } from "../agents/claude-code/host-hooks.ts"
 import type { HookEvent } from "../agents/hook-event.ts"
 import { listPending } from "../archive/pending.ts"

@@ -3,7 +3,6 @@
  *
  * Uses poll(2) and read(2), because Bun's stream costs 0.8 ms more and its pending read would keep the process alive.
  */
-
 import { codeOf } from "../util/errors.ts"
 import { readSync } from "../util/fs.ts"
 import { readable } from "../util/libc.ts"

@@ -1,5 +1,4 @@
 /** Archives transcripts and brings the views up to date with them, slice by slice. */
-
 import type { CapturePlace, Taken } from "../archive/capture-transcript.ts"
 import type { Database } from "../archive/database.ts"
 import { type Exclusion, isExcluded } from "../archive/excluded.ts"

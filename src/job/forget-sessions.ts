@@ -1,5 +1,4 @@
 /** Sessions to forget as a whole: what the vault holds of them, and their tombstones. */
-
 import { isNotesSession } from "../archive/notes-session.ts"
 import { type Source, sources } from "../archive/view-sources.ts"
 import { statsOf } from "../util/files.ts"

@@ -2,7 +2,6 @@
  * Requests from hooks to the background job, each a small file, so that a running job finds later requests as well as
  * those left by a killed job.
  */
-
 import { listedStrings } from "../transcript/json.ts"
 import { isMissing } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"

@@ -1,5 +1,4 @@
 /** `status`: what the archive holds, and whether it is up to date. */
-
 import { readStatus } from "../archive/archive-status.ts"
 import { readIfPossible } from "../archive/open-for-reading.ts"
 import { listSessions } from "../archive/queries/sessions.ts"

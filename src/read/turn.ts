@@ -1,5 +1,4 @@
 /** Turns as they are shown, exported and sent: in short from the views, whole from the vault. */
-
 import { decodeLine } from "../agents/claude-code/decode.ts"
 import { type Origin, originsOf, withoutForgedRefusals } from "../agents/origin.ts"
 import type { Database } from "../archive/database.ts"

@@ -2,7 +2,6 @@
  * Reads files that are not ours: never more than asked for, never a pipe or device. A file that cannot be read counts
  * as missing.
  */
-
 import { tryTo } from "../util/files.ts"
 import { readExactly } from "../vault/copy-file.ts"
 import { withSource } from "../vault/source-file.ts"

@@ -1,5 +1,4 @@
 /** What passwords and keys may look like where a setting plainly holds one. Pure. */
-
 import { isPhrase, isWord, wordiness } from "./value.ts"
 import type { Value } from "./value-end.ts"
 import { hasFewer } from "./variety.ts"

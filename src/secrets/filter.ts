@@ -2,7 +2,6 @@
  * Filters secrets before anything is archived. A filler of the same length replaces them, so offsets and JSON stay
  * valid. Pure.
  */
-
 import { type Limits, searchWithin } from "./clock.ts"
 import { findSecrets } from "./find.ts"
 import { clipped, isJsonLine, type JsonString, type Span, saidIn, stringsOf } from "./lines.ts"

@@ -2,7 +2,6 @@
  * Finds secrets after commands, headers and statements that take them without a name, and after the words for them in
  * languages whose words are not found in code. Pure.
  */
-
 import { joinedAt } from "./assignment.ts"
 import { isChosen, isOpaque, isWords, phraseAt } from "./chosen.ts"
 import type { INTRODUCTIONS } from "./introductions.ts"

@@ -2,7 +2,6 @@
  * What joins a name and its value: an operator, a comma in a call, a bar in a table, a verb in a sentence. Read by hand,
  * since a hook comes here often, and compiling a regular expression costs more than reading a hundred names. Pure.
  */
-
 import {
   pastDump,
   pastElement,

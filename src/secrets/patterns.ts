@@ -2,7 +2,6 @@
  * The user's own patterns. Loaded only if there are any. They run in hooks, so they are searched in time proportional to
  * the text, and those that cannot be are refused. Pure.
  */
-
 import { look } from "./clock.ts"
 import { expressionOf, Unusable } from "./expression.ts"
 import { isJsonLine, stringsOf } from "./lines.ts"

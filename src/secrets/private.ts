@@ -6,7 +6,6 @@
  * is only mentioned, in backticks or quotes or in a tool's output, does not reach beyond its record. Shaders declare
  * variables as `var<private> name : type`, which is no tag.
  */
-
 import type { JsonString } from "./lines.ts"
 import { saidIn } from "./lines.ts"
 import type { AddSpan } from "./seek.ts"

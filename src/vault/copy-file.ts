@@ -1,5 +1,4 @@
 /** One open copy in the vault. Needs no database. */
-
 import { isMissing } from "../util/errors.ts"
 import { tryTo } from "../util/files.ts"
 import {

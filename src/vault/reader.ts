@@ -1,5 +1,4 @@
 /** Reads any part of a transcript from its copy. Walks the notes only once, and keeps the last frame. */
-
 import { CtxError, messageOf } from "../util/errors.ts"
 import { closeSync } from "../util/fs.ts"
 import {

@@ -1,5 +1,4 @@
 /** The host's transcript, and whether a copy still matches it. */
-
 import { FILLER } from "../secrets/filter.ts"
 import { closeSync, type FileStats } from "../util/fs.ts"
 import {

@@ -1,5 +1,4 @@
 /** Lists the vault's folder. */
-
 import { isMissing } from "../util/errors.ts"
 import { readdirSync, statSync } from "../util/fs.ts"
 import { join } from "../util/path.ts"

@@ -3,7 +3,6 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import { closeSync, copyFileSync, cpSync, existsSync, mkdirSync, openSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { databasePath, openDatabase } from "../../src/archive/database.ts"
-
 import { fillDisk, MOUNTS_REFUSED, smallDisk } from "../../src/bench/torture/own-disks.ts"
 import type { HookName } from "../../src/fake-host/payload.ts"
 import { binary, run } from "../support/binary.ts"

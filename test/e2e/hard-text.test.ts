@@ -2,7 +2,6 @@
  * Transcripts with text that is hard to search for secrets: hooks stay quick, the job gets through, and whatever comes
  * behind it is archived.
  */
-
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { readFileSync } from "node:fs"
 import { binary } from "../support/binary.ts"

@@ -1,5 +1,4 @@
 /** `ctxbridge redact`, interrupted and beside damage. */
-
 import { Database } from "bun:sqlite"
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import { closeSync, openSync, readdirSync, readFileSync, truncateSync, writeSync } from "node:fs"

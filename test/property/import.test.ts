@@ -1,5 +1,4 @@
 /** Importing a part of a transcript and then the whole of it is importing it once. */
-
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,5 +1,4 @@
 /** All the real transcripts at hand: every byte, every human turn, nothing twice. */
-
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

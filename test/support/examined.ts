@@ -1,5 +1,4 @@
 /** What single checks of `doctor` find, without processes: none of these starts one. */
-
 import type { Finding, Patient } from "../../src/doctor/finding.ts"
 import { folderChecks } from "../../src/doctor/folder-checks.ts"
 import { installedChecks } from "../../src/doctor/registration-checks.ts"

@@ -1,5 +1,4 @@
 /** Claude Code, the first of the agents. Hooks import its parts instead: most of them need no decoder. */
-
 import { join } from "../../util/path.ts"
 import type { Agent } from "../agent.ts"
 import { decodeLine } from "./decode.ts"

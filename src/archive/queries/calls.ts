@@ -1,5 +1,4 @@
 /** Rows of tool calls: what was run, read or changed, and how it ended. */
-
 import { NOT_RUN } from "../../agents/claude-code/content.ts"
 import { isTool, SHELL_KINDS } from "../../agents/tool-kinds.ts"
 import type { Database } from "../database.ts"

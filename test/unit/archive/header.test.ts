@@ -1,5 +1,4 @@
 /** A number in the database's header that cannot be: it is damage, while a later version's database is left alone. */
-
 import { Database } from "bun:sqlite"
 import { expect, test } from "bun:test"
 import { databasePath, openDatabase, SCHEMA_VERSION, schemaVersion } from "../../../src/archive/database.ts"

@@ -1,5 +1,4 @@
 /** `ctxbridge preview` says what the hook then gives, to the character. */
-
 import { expect, setDefaultTimeout, test } from "bun:test"
 import type { Ran } from "../../support/binary.ts"
 import { Inside, run } from "../../support/inside.ts"

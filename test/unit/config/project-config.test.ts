@@ -1,5 +1,4 @@
 /** A project's file reaches the hooks, and can set only what it may. */
-
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"

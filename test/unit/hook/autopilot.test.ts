@@ -1,5 +1,4 @@
 /** The autopilot: hooks that follow the context, what they say, and what status tells. */
-
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync, lstatSync, mkdirSync, readFileSync, symlinkSync } from "node:fs"
 import { join } from "node:path"

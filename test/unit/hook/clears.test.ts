@@ -1,5 +1,4 @@
 /** What a session is given after `/clear`. */
-
 import { Database } from "bun:sqlite"
 import { describe, expect, test } from "bun:test"
 import { join } from "node:path"

@@ -1,5 +1,4 @@
 /** What the new context holds already is not given back, and nothing at all when nothing is missing. */
-
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { execFileSync } from "node:child_process"
 import { mkdirSync, rmSync, writeFileSync } from "node:fs"

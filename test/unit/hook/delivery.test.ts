@@ -1,5 +1,4 @@
 /** A restore that the host has dropped is given once more at a prompt, never a third time; one that arrived never. */
-
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"

@@ -1,5 +1,4 @@
 /** What a restore or pointer gives of the project's other sessions: the turn that a prompt goes on from, else nothing. */
-
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { join } from "node:path"
 import { longPrompts, RELATED, UNRELATED } from "../../../bench/related/prompts.ts"

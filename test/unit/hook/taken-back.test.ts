@@ -1,10 +1,7 @@
 /** Turns that the user took back: whoever shows one says so, and a compaction does not give it back. */
-
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { Inside, Peer, run } from "../../support/inside.ts"
-
 import { contextOf, type Machine } from "../../support/machine.ts"
-
 import type { Transcript } from "../../support/transcript.ts"
 
 /** None that the index holds. */

@@ -1,5 +1,4 @@
 /** No order planted in the archive leaves the MCP server as more than a quotation. */
-
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { disguiseProblems, withoutItems } from "../../support/frame.ts"
 import { Inside, Peer } from "../../support/inside.ts"

@@ -1,13 +1,10 @@
 /** What the host itself shows after a compaction is not given back: each source of it, and what only looks like one. */
-
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { execFileSync } from "node:child_process"
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { Inside, Peer, run } from "../../support/inside.ts"
-
 import { contextOf, type Machine } from "../../support/machine.ts"
-
 import type { Transcript } from "../../support/transcript.ts"
 
 setDefaultTimeout(60_000)

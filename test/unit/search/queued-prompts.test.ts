@@ -1,5 +1,4 @@
 /** Prompts that waited in the host's queue. */
-
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import { Inside, run } from "../../support/inside.ts"
 

@@ -1,12 +1,10 @@
 /** `ctxbridge search`, on an archive that hooks have filled. */
-
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { mkdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import fc from "fast-check"
 import type { Hit } from "../../../src/search/hit.ts"
 import { Inside, run } from "../../support/inside.ts"
-
 import type { Machine } from "../../support/machine.ts"
 import type { Transcript } from "../../support/transcript.ts"
 

@@ -1,7 +1,6 @@
 /** Labelled sentences in four languages: how many of those found are right, and how many are found. */
 import { describe, expect, test } from "bun:test"
 import { constraintsIn, decisionsIn, refutedIn } from "../../../src/transcript/noted-sentences.ts"
-
 import { CONSTRAINTS, DECISIONS, REFUTED } from "../../fixtures/labelled.ts"
 
 describe.each([
