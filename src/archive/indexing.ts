@@ -1,4 +1,5 @@
 /** Brings what is in the vault into the views. */
+import { NEWLINE } from "../util/byte-lines.ts"
 import { CtxError, codeOf } from "../util/errors.ts"
 import { type Captured, LONGEST_UNCUT } from "../vault/capture.ts"
 import { vaultFile } from "../vault/layout.ts"
@@ -26,8 +27,6 @@ export const untilDone =
   (stop: number): Until =>
   (isStuck) =>
     !isStuck && performance.now() >= stop
-
-const NEWLINE = 0x0a
 
 /** Error code if the host rewrote the transcript while we read its copy, and the copy was set aside. */
 const REPLACED = "copy-replaced"

@@ -4,12 +4,11 @@
  * Applying a line twice changes nothing, nor does applying a copy of it made by fork or resume (identity.ts).
  */
 import { decodeLine } from "../agents/claude-code/decode.ts"
+import { NEWLINE } from "../util/byte-lines.ts"
 import type { Database } from "./database.ts"
 import type { TranscriptRow } from "./transcript-rows.ts"
 import { TurnWriter } from "./turn-writer.ts"
 import type { WordWriter } from "./word-index.ts"
-
-const NEWLINE = 0x0a
 
 /** Applies a transcript's lines, inside the caller's transaction. What many lines have in common is written at its end. */
 export class Ingestion {

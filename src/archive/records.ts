@@ -1,6 +1,7 @@
 /** The decoded lines of a copy in the vault, one by one. */
 import { decodeLine } from "../agents/claude-code/decode.ts"
 import type { TranscriptRecord } from "../transcript/types.ts"
+import { NEWLINE } from "../util/byte-lines.ts"
 import { stretchesFrom } from "../vault/reader.ts"
 
 export interface PlacedRecord {
@@ -9,7 +10,6 @@ export interface PlacedRecord {
   readonly offset: number
 }
 
-const NEWLINE = 0x0a
 const utf8 = new TextDecoder()
 
 /** @param from offset at which a line begins */
