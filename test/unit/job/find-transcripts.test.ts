@@ -1,9 +1,19 @@
 /** Which files below a folder are transcripts, in which order, and what is told of the rest. */
 import { expect, test } from "bun:test"
-import { mkdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs"
+import { mkdirSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { isQuiet, transcriptsBelow } from "../../../src/job/find-transcripts.ts"
 import { tempFolder } from "../../support/temp.ts"
+
+/** Until the file system would give a new file another time: its clock may tick only every few milliseconds. */
+function untilLater(file: string): void {
+  const probe = `${file}.probe`
+  const born = (path: string): number => statSync(path).birthtimeMs || statSync(path).mtimeMs
+  for (let later = false; !later; rmSync(probe)) {
+    writeFileSync(probe, "")
+    later = born(probe) > born(file)
+  }
+}
 
 test("transcripts are found in folders of any project, oldest first; links are told, and not followed", () => {
   using folder = tempFolder()
@@ -17,8 +27,7 @@ test("transcripts are found in folders of any project, oldest first; links are t
   ]) {
     mkdirSync(dirname(path(name)), { recursive: true })
     writeFileSync(path(name), "")
-    // So that the file system gives each its own time.
-    Bun.sleepSync(2)
+    untilLater(path(name))
   }
   symlinkSync(path("p/a.jsonl"), path("q/link.jsonl"))
   symlinkSync(path("p"), path("q/folder"))
