@@ -1,26 +1,21 @@
 /** The places of the fourth set: the settings, commands and code of many tools, with what stands beside a secret. */
+import {
+  camel,
+  capitalised,
+  dotted,
+  header,
+  kebab,
+  pascal,
+  snake,
+  spoken,
+  titled,
+  upper,
+  wordsOf,
+} from "./spellings.ts"
 import type { Place } from "./types.ts"
 
 type Write = Place["write"]
 
-const wordsOf = (variable: string): string[] =>
-  variable
-    .replace(/([a-z])([A-Z])/g, "$1_$2")
-    .toLowerCase()
-    .split("_")
-const capitalised = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1)
-const snake = (variable: string): string => wordsOf(variable).join("_")
-const upper = (variable: string): string => snake(variable).toUpperCase()
-const kebab = (variable: string): string => wordsOf(variable).join("-")
-const dotted = (variable: string): string => wordsOf(variable).join(".")
-const spoken = (variable: string): string => wordsOf(variable).join(" ")
-const titled = (variable: string): string => wordsOf(variable).map(capitalised).join(" ")
-const pascal = (variable: string): string => wordsOf(variable).map(capitalised).join("")
-const header = (variable: string): string => wordsOf(variable).map(capitalised).join("-")
-const camel = (variable: string): string => {
-  const [first, ...rest] = wordsOf(variable)
-  return first + rest.map(capitalised).join("")
-}
 /** What the name's owner is called in a file that nests it, and the rest. */
 const nested = (variable: string): [section: string, key: string] => {
   const [section, ...rest] = wordsOf(variable)
