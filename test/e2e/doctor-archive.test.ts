@@ -1,10 +1,12 @@
 /** What doctor says of the archive, the transcripts and the host's settings. */
+
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
-import { mkdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs"
+import { symlinkSync } from "node:fs"
 import { join } from "node:path"
 import { archivedIn } from "../../src/vault/reader.ts"
 import { run } from "../support/binary.ts"
 import { findings } from "../support/doctor.ts"
+import { left } from "../support/leftovers.ts"
 import { Machine } from "../support/machine.ts"
 
 setDefaultTimeout(60_000)
@@ -14,18 +16,6 @@ setDefaultTimeout(60_000)
  * background job could do it. What a killed rebuild had left was not told of.
  */
 describe("what killed processes have left", () => {
-  const HOUR = 3600
-
-  /** Left two hours ago by a process that has ended. */
-  function left(machine: Machine, name: (pid: number) => string, text: string): string {
-    const file = join(machine.dataHome, name(Bun.spawnSync(["true"]).pid))
-    mkdirSync(join(file, ".."), { recursive: true, mode: 0o700 })
-    writeFileSync(file, text, { mode: 0o600 })
-    const then = Date.now() / 1000 - 2 * HOUR
-    utimesSync(file, then, then)
-    return file
-  }
-
   test("the request is done", async () => {
     using machine = new Machine()
     // Elsewhere than the host's folder, where doctor itself would find it.

@@ -1,19 +1,12 @@
 /** What doctor says of the data folder and what lies in it. */
+
 import { describe, expect, test } from "bun:test"
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  renameSync,
-  statSync,
-  symlinkSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs"
+import { chmodSync, existsSync, renameSync, statSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { databasePath } from "../../../src/archive/database.ts"
 import { findings } from "../../support/examined.ts"
 import { Inside } from "../../support/inside.ts"
+import { left } from "../../support/leftovers.ts"
 import type { Machine } from "../../support/machine.ts"
 
 /**
@@ -66,18 +59,6 @@ describe("an archive behind a link", () => {
     expect(await findings(machine, "space")).toHaveLength(1)
   })
 })
-
-const HOUR = 3600
-
-/** Left two hours ago by a process that has ended. */
-function left(machine: Machine, name: (pid: number) => string, text: string): string {
-  const file = join(machine.dataHome, name(Bun.spawnSync(["true"]).pid))
-  mkdirSync(join(file, ".."), { recursive: true, mode: 0o700 })
-  writeFileSync(file, text, { mode: 0o600 })
-  const then = Date.now() / 1000 - 2 * HOUR
-  utimesSync(file, then, then)
-  return file
-}
 
 test("views that were being rebuilt are a leftover", async () => {
   using machine = new Inside()

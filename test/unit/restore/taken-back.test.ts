@@ -4,30 +4,8 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { gather } from "../../../src/restore/gather.ts"
 import { Archive } from "../../support/archive.ts"
+import { begun, PLAN, SESSION, told } from "../../support/taken-back.ts"
 import { Transcript } from "../../support/transcript.ts"
-
-const SESSION = "5e551011-0000-4000-8000-000000000001"
-
-const PLAN = (...contents: string[]) => ({
-  tool: "TodoWrite",
-  input: { todos: contents.map((content) => ({ content, status: "pending", activeForm: content })) },
-  output: "ok",
-})
-
-/** Prompts of turns, in their order, those that were taken back in brackets. */
-const told = (archive: Archive): string[] =>
-  archive.db
-    .query<{ prompt: string; takenBack: number }, []>(
-      "SELECT prompt, taken_back AS takenBack FROM turns ORDER BY id",
-    )
-    .all()
-    .map(({ prompt, takenBack }) => (takenBack === 1 ? `[${prompt}]` : prompt))
-
-/** A session of one turn, and where it ended. */
-function begun(archive: Archive): { session: Transcript; first: string } {
-  const session = archive.session(SESSION).turn("one")
-  return { session, first: session.tip! }
-}
 
 /** Words that stand in no other turn, in every place that a restore draws from. */
 const LEFT = ["walrus", "pangolin", "ocelot", "ibex", "quokka", "tapir"]
