@@ -61,18 +61,18 @@ function sequenceOf(text: string, more?: string): Sequence {
   return { text, codes: Array.from(text, (unit) => unit.charCodeAt(0)), pair, more }
 }
 
-const SEQUENCES = [
-  ...[
-    PLUS,
-    ...LITERALS,
-    ...MIDDLES,
-    ...INTRODUCTIONS,
-    ...ECHOED,
-    ...OTHERS,
-    ...SPOKEN.passwords,
-    ...SPOKEN.keys,
-  ],
-].map((text) => sequenceOf(text))
+/** All that is looked for besides the gate's words. */
+export const SOUGHT_SEQUENCES: readonly string[] = [
+  PLUS,
+  ...LITERALS,
+  ...MIDDLES,
+  ...INTRODUCTIONS,
+  ...ECHOED,
+  ...OTHERS,
+  ...SPOKEN.passwords,
+  ...SPOKEN.keys,
+]
+const SEQUENCES = SOUGHT_SEQUENCES.map((text) => sequenceOf(text))
 const KNOWN = new Set(SEQUENCES.map(({ text }) => text))
 
 /** By pair of bytes: 0, or the number of a group of sequences. */

@@ -1,31 +1,17 @@
 /** The pass that finds all sequences at once finds what searches for each of them find. */
 import { expect, test } from "bun:test"
 import { Dice } from "../../../src/bench/seeded-random.ts"
-import { LITERALS, MIDDLES } from "../../../src/secrets/anchors.ts"
 import { FILTERED, filterLines, hurried } from "../../../src/secrets/filter.ts"
-import { ECHOED, INTRODUCTIONS, OTHERS, PLUS, SPOKEN } from "../../../src/secrets/introductions.ts"
 import { type SequencePlaces, seekEach } from "../../../src/secrets/seek.ts"
-import { sweep } from "../../../src/secrets/sweep.ts"
+import { SOUGHT_SEQUENCES, sweep } from "../../../src/secrets/sweep.ts"
 
-const SEQUENCES: readonly string[] = [
-  ...[
-    PLUS,
-    ...LITERALS,
-    ...MIDDLES,
-    ...INTRODUCTIONS,
-    ...ECHOED,
-    ...OTHERS,
-    ...SPOKEN.passwords,
-    ...SPOKEN.keys,
-  ],
-]
 const WORDS =
   "pass password Passwort passwd PASSPHRASE passcode passe pw PWD secret Token key keyBase keystring keyprivate auth " +
   "Authorization api_hash apihash credential credentials cookie kennwort JWT pat session= sessionId= sid= sig= signature= " +
   "passProd pass_dev passlive requirepass pin PSK salt seed nvalue authz authTok auth_code authxcode AppId app_id " +
   "appCertificate cred creds Creds"
 const PIECES = [
-  ...SEQUENCES,
+  ...SOUGHT_SEQUENCES,
   ...WORDS.split(" "),
   ...'= : _x= s . \n " ) < a A1b2C3d4e5 K9'.split(" "),
   " ",
@@ -55,7 +41,7 @@ test("every sequence and every word, at the same places", () => {
     const text = textOf(dice, 400)
     const bytes = Buffer.from(text, "latin1")
     const [once, each] = [sweep(bytes, text), seekEach(bytes, text)]
-    for (const sequence of SEQUENCES) {
+    for (const sequence of SOUGHT_SEQUENCES) {
       expect(once.places(sequence)).toEqual([...each.places(sequence)])
       places += each.places(sequence).length
     }
