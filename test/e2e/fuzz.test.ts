@@ -6,6 +6,7 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import { readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { EVENTS } from "../../src/agents/hook-event.ts"
 import { openDatabase } from "../../src/archive/database.ts"
 import { ingest } from "../../src/archive/ingest.ts"
 import { transcriptById } from "../../src/archive/transcript-rows.ts"
@@ -24,17 +25,7 @@ const AT_ONCE = 4
 /** ms; an own deadline of 1.5 s, and half a second for a busy machine. */
 const SOON = 2000
 
-const EVENTS = [
-  "session-start",
-  "user-prompt-submit",
-  "pre-compact",
-  "stop",
-  "subagent-stop",
-  "session-end",
-  "notification",
-  "post-tool-use",
-  "SessionStart",
-]
+const NAMES = [...EVENTS, "notification", "post-tool-use", "SessionStart"]
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 
@@ -196,7 +187,7 @@ describe("stdin", () => {
       const nonsense = new Nonsense(dice, paths)
       const late: string[] = []
       await pooled(Array.from({ length: COUNT }), AT_ONCE, async (_, n) => {
-        const event = dice.pick(EVENTS)
+        const event = dice.pick(NAMES)
         const transcript: Transcript = dice.pick(sessions)
         // A background job for each of them would be another test.
         const golden = dice.pick(
@@ -232,7 +223,7 @@ describe("stdin", () => {
 
   test("may be closed at once, empty or blank", async () => {
     using machine = new Machine()
-    for (const event of EVENTS) {
+    for (const event of NAMES) {
       for (const stdin of ["", "\n", "   "]) {
         expect(await run(["hook", event], { stdin, env: machine.env })).toMatchObject({
           code: 0,

@@ -8,13 +8,12 @@ import { decodeEvent } from "../../src/agents/claude-code/host-hooks.ts"
 import { type Environment, GLOBAL_ARGS, type Output } from "../../src/cli/command.ts"
 import { COMMANDS } from "../../src/cli/commands.ts"
 import { endOfFlags, parseArguments } from "../../src/cli/parse.ts"
+import { serverWorld } from "../../src/cli/server-world.ts"
 import { safe, safeJson } from "../../src/cli/style.ts"
 import { hostPlace, loadSettings, type Settings } from "../../src/config/load.ts"
 import { withOwnPatterns } from "../../src/config/own-patterns.ts"
 import type { HookName } from "../../src/fake-host/payload.ts"
 import { handle } from "../../src/hook/handle-event.ts"
-import { readState } from "../../src/hook/state.ts"
-import { waitingPrompt } from "../../src/hook/waiting-prompt.ts"
 import type { ServerWorld } from "../../src/mcp/tool.ts"
 import { EXIT, isCtxError } from "../../src/util/errors.ts"
 import { oneLine } from "../../src/util/text.ts"
@@ -112,20 +111,7 @@ export async function run([name = "", ...words]: readonly string[], options: Opt
   }
 }
 
-function worldOf(options: Options): ServerWorld {
-  const env = environmentOf(options)
-  const host = hostPlace(options.env)
-  return {
-    ...env,
-    folder: host.project ?? env.cwd,
-    session: host.session,
-    restores: env.config["restore.enabled"],
-    restoreBudget: env.config["restore.budget"],
-    restoreRelated: env.config["restore.related"],
-    waiting: (session) => waitingPrompt(readState(env.dataHome, session)),
-    now: Date.now,
-  }
-}
+const worldOf = (options: Options): ServerWorld => serverWorld(environmentOf(options), hostPlace(options.env))
 
 /** Gives the server all lines at once, and collects its replies. */
 export async function exchange(lines: readonly string[], options: Options) {

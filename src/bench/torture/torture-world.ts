@@ -1,6 +1,7 @@
 /** A separate environment for one case: plays the host with the compiled binary, and keeps track of what it says. */
 import { mkdirSync, readdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
+import { EVENTS } from "../../agents/hook-event.ts"
 import { isolatedEnvironment } from "../../config/load.ts"
 import { contextIn, type HookName, hookPayload } from "../../fake-host/payload.ts"
 import { tryTo } from "../../util/files.ts"
@@ -8,15 +9,6 @@ import { killAll, processesIn } from "../../util/processes.ts"
 import type { Dice } from "../seeded-random.ts"
 import { allLines, archivedLines } from "./archived-lines.ts"
 import { GrowingSession, linesOf, promptsAmong } from "./growing-session.ts"
-
-const EVENTS = [
-  "session-start",
-  "user-prompt-submit",
-  "pre-compact",
-  "stop",
-  "subagent-stop",
-  "session-end",
-] as const satisfies readonly HookName[]
 
 interface Ended {
   readonly code: number

@@ -1,11 +1,10 @@
 /** `ctxbridge mcp`: gives Claude access to the archive, as a Model Context Protocol server on stdin and stdout. */
 import { isatty } from "node:tty"
 import { hostPlace } from "../../config/load.ts"
-import { readState } from "../../hook/state.ts"
-import { waitingPrompt } from "../../hook/waiting-prompt.ts"
 import { compileLate } from "../../util/compiling.ts"
 import { usageError } from "../../util/errors.ts"
 import type { Command } from "../command.ts"
+import { serverWorld } from "../server-world.ts"
 
 export default {
   meta: {
@@ -17,19 +16,6 @@ export default {
     if (isatty(0)) throw usageError("mcp is started by Claude Code", "`ctxbridge install` registers it there")
     compileLate()
     const { serveArchive } = await import("../../mcp/server.ts")
-    const host = hostPlace()
-    await serveArchive(
-      {
-        ...env,
-        folder: host.project ?? env.cwd,
-        session: host.session,
-        restores: env.config["restore.enabled"],
-        restoreBudget: env.config["restore.budget"],
-        restoreRelated: env.config["restore.related"],
-        waiting: (session) => waitingPrompt(readState(env.dataHome, session)),
-        now: Date.now,
-      },
-      (line) => out.raw(Buffer.from(line)),
-    )
+    await serveArchive(serverWorld(env, hostPlace()), (line) => out.raw(Buffer.from(line)))
   },
 } satisfies Command
