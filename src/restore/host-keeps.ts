@@ -38,8 +38,8 @@ export function endsWithAnswer(db: Database, handle: string): boolean {
   for (const kind of lastKinds(db, handle, MOST_LINES)) {
     if (kind === "answer") return true
     // A result before a call is that of an earlier message, or of another call in the same: there is no telling.
-    if (kind === "result" && isCall) return false
-    isCall ||= kind === "call"
+    if (kind === "call") isCall = true
+    else if (isCall) return false
   }
   return false
 }

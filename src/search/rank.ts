@@ -33,7 +33,9 @@ const KINDS: Readonly<Record<string, number>> = {
   answer: 1,
   thinking: 0.7,
   call: 0.8,
-  result: 0.8,
+  result: 0.7,
+  // Rare among what was put out, and often what is looked for.
+  failure: 1.25,
   host: 0.4,
 }
 

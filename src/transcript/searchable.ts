@@ -4,7 +4,7 @@ import { isObject } from "./json.ts"
 import type { Part } from "./types.ts"
 
 /** What kind of text a message is to a search: that of its weightiest part. */
-export type Kind = "prompt" | "answer" | "thinking" | "call" | "result" | "host"
+export type Kind = "prompt" | "answer" | "thinking" | "call" | "result" | "failure" | "host"
 
 interface Searchable {
   readonly kind: Kind
@@ -33,14 +33,17 @@ const KINDS: Readonly<Record<Part["kind"], Kind>> = {
   media: "host",
 }
 
-const ORDER: readonly Kind[] = ["prompt", "answer", "call", "result", "thinking", "host"]
+const ORDER: readonly Kind[] = ["prompt", "answer", "call", "failure", "result", "thinking", "host"]
 
 /** @param injected whether the host's or a plugin's words take the place of a human's */
 export function searchable(parts: readonly Part[], injected: boolean): Searchable {
-  const kinds = new Set(parts.map((part) => KINDS[part.kind]))
+  const kinds = new Set(parts.map(kindOf))
   const kind = injected ? "host" : (ORDER.find((one) => kinds.has(one)) ?? "host")
   return { kind, text: parts.map(textOf).filter(Boolean).join("\n") }
 }
+
+const kindOf = (part: Part): Kind =>
+  part.kind === "toolResult" && part.isError ? "failure" : KINDS[part.kind]
 
 function textOf(part: Part): string {
   switch (part.kind) {

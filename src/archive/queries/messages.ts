@@ -117,12 +117,12 @@ export function lastAnswers(db: Database, turns: readonly number[]): Map<number,
   return new Map(found.flatMap(({ turn, id }) => (id === null ? [] : [[turn, id] as const])))
 }
 
-/** Kinds of the turn's last messages, latest first: answer, call, result. */
+/** Kinds of the turn's last messages, latest first: answer, call, result, failure. */
 export const lastKinds = (db: Database, handle: string, most: number): string[] =>
   db
     .query<{ kind: string }, [string]>(
       `SELECT kind FROM messages
-       WHERE turn = (SELECT id FROM turns WHERE handle = ?) AND sidechain = 0 AND kind IN ('answer', 'call', 'result')
+       WHERE turn = (SELECT id FROM turns WHERE handle = ?) AND sidechain = 0 AND kind IN ('answer', 'call', 'result', 'failure')
        ORDER BY id DESC LIMIT ${most}`,
     )
     .all(handle)

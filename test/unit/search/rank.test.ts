@@ -53,6 +53,16 @@ describe("rank", () => {
     expect(order[0]!.message).toBe(1)
   })
 
+  test("the output of a failed call counts more than other outputs, and than a call", () => {
+    const found = candidates([0b1, 0, 0, 0, 0b1, 0, 0, 0, 0b1], [2])
+    const order = rank(found, [
+      row(1, { session: "a", kind: "failure" }),
+      row(5, { session: "b", kind: "result" }),
+      row(9, { session: "c", kind: "call" }),
+    ])
+    expect(order.map(({ message }) => message)).toEqual([1, 9, 5])
+  })
+
   test("a turn's other messages: best first, at most two, without its prompt and what is already shown", () => {
     const masks = [0b11, 0b01, 0b11, 0b10, 0b11, 0b11, 0]
     const found = candidates(masks, [2, 3])
