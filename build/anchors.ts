@@ -7,6 +7,7 @@ import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { ALPHABETS, type Anchor, anchorsOf, parseShape, type Shape } from "../src/secrets/formats/shape.ts"
 import { FORMATS } from "../src/secrets/formats/table.ts"
+import { BETWEEN } from "../src/secrets/seek.ts"
 
 const SECRETS = join(import.meta.dir, "../src/secrets")
 export const ANCHORS_FILE = join(SECRETS, "anchors.ts")
@@ -70,10 +71,10 @@ export const plainGate = (): RegExp =>
   /${gateSource(heads)}/g
 
 /** Other beginnings, which are searched for directly. */
-${listOf("LITERALS", anchorsOfKind("literal"))}
+${textOf("LITERALS", anchorsOfKind("literal").join(BETWEEN))}
 
 /** Texts in the middle of formats that begin with random characters. */
-${listOf("MIDDLES", anchorsOfKind("middle"))}
+${textOf("MIDDLES", anchorsOfKind("middle").join(BETWEEN))}
 `
 }
 
@@ -81,14 +82,6 @@ ${listOf("MIDDLES", anchorsOfKind("middle"))}
 function textOf(name: string, text: string): string {
   const line = `export const ${name} = ${JSON.stringify(text)}`
   return line.length > WIDTH ? line.replace(" = ", " =\n  ") : line
-}
-
-/** As the formatter writes it. */
-function listOf(name: string, texts: readonly string[]): string {
-  const quoted = texts.map((one) => JSON.stringify(one))
-  const start = `export const ${name}: readonly string[] = [`
-  const line = `${start}${quoted.join(", ")}]`
-  return line.length > WIDTH ? `${start}\n${quoted.map((one) => `  ${one},\n`).join("")}]` : line
 }
 
 /** What precedes is no part of a word, unless it ends an escape (\`\\n\`) or a colour (\`[32m\`). */

@@ -43,16 +43,18 @@ const share = number(
   () => true,
 )
 
+function truth(raw: Raw): boolean | undefined {
+  if (typeof raw === "boolean") return raw
+  if (/^(1|true|on|yes)$/i.test(String(raw))) return true
+  return /^(0|false|off|no)$/i.test(String(raw)) ? false : undefined
+}
+
 const flag = (scope: Scope, standard: boolean, ...env: readonly string[]): Row<boolean> => ({
   env,
   scope,
   default: standard,
   allowed: "true or false",
-  parse(raw) {
-    if (typeof raw === "boolean") return raw
-    if (/^(1|true|on|yes)$/i.test(String(raw))) return true
-    return /^(0|false|off|no)$/i.test(String(raw)) ? false : undefined
-  },
+  parse: truth,
 })
 
 /** Only in the user's own file. One of them, or a list. */
@@ -178,7 +180,8 @@ export function resolveOptions(layers: Layers): Resolved {
   const config: Record<string, unknown> = {}
   const origin: Record<string, Origin> = {}
   const problems: Problem[] = []
-  for (const key of Object.keys(OPTIONS) as Key[]) {
+  for (const name in OPTIONS) {
+    const key = name as Key
     const row: Row<number> | Row<boolean> | Row<readonly string[]> = OPTIONS[key]
     config[key] = row.default
     origin[key] = "default"

@@ -38,7 +38,10 @@ async function answer(name: string | undefined): Promise<string> {
     const known = eventNamed(name)
     if (!known) throw new Error("unknown event")
     const event = decodeEvent(known, document)
-    const own = await ready(withProject(settings, event?.cwd))
+    const set = withProject(settings, event?.cwd)
+    // Few people have patterns of their own.
+    const hasPatterns = set.paths.secrets.patterns.length > 0
+    const own = hasPatterns ? (await import("../config/own-patterns.ts")).withOwnPatterns(set) : set
     if (known === "session-start" && event?.source !== "compact") await noteBadOptions(own)
     return event === undefined ? "" : await handle(event, own, deadline)
   } catch (error) {
@@ -46,12 +49,6 @@ async function answer(name: string | undefined): Promise<string> {
     return ""
   }
 }
-
-/** With the user's own patterns, which few people have. */
-const ready = async (settings: Settings): Promise<Settings> =>
-  settings.paths.secrets.patterns.length === 0
-    ? settings
-    : (await import("../config/own-patterns.ts")).withOwnPatterns(settings)
 
 /** Logs bad options, once per session. Hooks carry on without them; commands stop and tell the user. */
 async function noteBadOptions(settings: Settings): Promise<void> {

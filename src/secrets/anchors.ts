@@ -17,45 +17,8 @@ export const plainGate = (): RegExp =>
   /[^A-Za-lo-qsu-z0-9][ABDEFGIKLMSTY][123ABCDEGHIKLOQRSTXZw][0123456789ABCDEFILMNOPQSTVWYabcdefoz](?=[\w+/:.|-]{12})/g
 
 /** Other beginnings, which are searched for directly. */
-export const LITERALS: readonly string[] = [
-  "0.A",
-  "00D",
-  "1.A",
-  "1//0",
-  "4b1d",
-  "6L",
-  "FlyV1",
-  "aivenv1",
-  "cflt",
-  "cio",
-  "cmVmd",
-  "cnvca",
-  "dG9rO",
-  "dapi",
-  "eyJ",
-  "oy2",
-]
+export const LITERALS = "0.A|00D|1.A|1//0|4b1d|6L|FlyV1|aivenv1|cflt|cio|cmVmd|cnvca|dG9rO|dapi|eyJ|oy2"
 
 /** Texts in the middle of formats that begin with random characters. */
-export const MIDDLES: readonly string[] = [
-  "+ABa",
-  "+ACR",
-  "+AEh",
-  "+ARm",
-  "+ASb",
-  "+ASt",
-  "-us",
-  ":AA",
-  ":fx",
-  "ACDb",
-  "AIoT",
-  "AZDO",
-  "AzCa",
-  "AzFu",
-  "AzSe",
-  "JQQJ99",
-  "NRAL",
-  "Q~",
-  "_mmk",
-  "msh",
-]
+export const MIDDLES =
+  "+ABa|+ACR|+AEh|+ARm|+ASb|+ASt|-us|:AA|:fx|ACDb|AIoT|AZDO|AzCa|AzFu|AzSe|JQQJ99|NRAL|Q~|_mmk|msh"

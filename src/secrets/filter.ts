@@ -4,9 +4,9 @@
  */
 import { type Limits, searchWithin } from "./clock.ts"
 import { findSecrets } from "./find.ts"
-import { clipped, isJsonLine, type JsonString, type Span, saidIn, stringsOf } from "./lines.ts"
+import type { Span } from "./lines.ts"
 import type { FindOwn } from "./patterns.ts"
-import { privateTags, RULES_NUMBER, sweeping } from "./rules.ts"
+import { filling, privateTags, RULES_NUMBER, sweeping } from "./rules.ts"
 import type { AddSpan } from "./seek.ts"
 import { type Seek, seekEach } from "./seek.ts"
 
@@ -19,9 +19,6 @@ export interface SecretSettings {
 }
 
 export const FILTERED: SecretSettings = { enabled: true, patterns: [] }
-
-/** `*`. No secret format contains it, so filled text is not found again. */
-export const FILLER = 0x2a
 
 export interface FilteredLines {
   /** As long as the original, or as what of it was searched in time; the same object when nothing was filled. */
@@ -82,7 +79,7 @@ export function filterLines(
   }
   const searched = done < text.length ? content.subarray(0, done) : content
   return {
-    content: spans.length === 0 ? searched : fill(searched, spans),
+    content: spans.length === 0 ? searched : filling().fill(searched, spans),
     hidden: left,
     rules: RULES_NUMBER,
     values,
@@ -122,9 +119,9 @@ function spansIn(
   const first = spans.length
   const left = hidden > 0 || mentionsPrivate(bytes) ? privateTags().findPrivate(text, hidden, add) : 0
   const hides = spans.slice(first)
-  findOwn(text, settings, add)
+  if (settings.patterns.length > 0) findOwn(text, settings, add)
   return {
-    spans: spans.length === 0 ? spans : withinStrings(text, merged(spans)),
+    spans: spans.length === 0 ? spans : filling().withinStrings(text, filling().merged(spans)),
     // Asked first, because the engine compiles `filter` when it is first called.
     values: hides.length === 0 ? values : values.filter((value) => !hides.some((one) => meet(one, value))),
     left,
@@ -139,8 +136,7 @@ const mentionsPrivate = (bytes: Buffer): boolean =>
 
 const meet = (one: Span, other: Span): boolean => one.start < other.end && one.end > other.start
 
-function findOwn(text: string, { patterns, findOwn: find }: SecretSettings, add: AddSpan): void {
-  if (patterns.length === 0) return
+function findOwn(text: string, { findOwn: find }: SecretSettings, add: AddSpan): void {
   // Better nothing than what the user wants kept out.
   if (find === undefined) throw new Error("the user's patterns are not loaded")
   find(text, add)
@@ -148,10 +144,8 @@ function findOwn(text: string, { patterns, findOwn: find }: SecretSettings, add:
 
 /** What is said in a line that cannot be searched in bounded time: better nothing of it than its secrets. */
 function hiddenLine(text: string, hidden: number): Searched {
-  const spans: Span[] = []
-  const end = text.endsWith("\n") ? text.length - 1 : text.length
-  for (const one of saidIn(text, 0, end)) spans.push(one)
-  return { spans, values: [], left: privateTags().findPrivate(text, hidden, () => {}) }
+  const left = privateTags().findPrivate(text, hidden, () => {})
+  return { spans: filling().wholeLine(text), values: [], left }
 }
 
 /** Matches what every secret has: a long word, an operator, or a word for secrets. Most short prompts do not. */
@@ -171,90 +165,11 @@ export function filterText(text: string, settings: SecretSettings): string {
   const isDone = searchWithin({ until: undefined, cpu: FOR_TEXT }, () => {
     findSecrets(bytes, plain, "text", seekEach, add)
     if (mentionsPrivate(bytes)) privateTags().findPrivateText(plain, add)
-    findOwn(plain, settings, add)
+    if (settings.patterns.length > 0) findOwn(plain, settings, add)
     return true
   })
   if (isDone === undefined) add(1, bytes.length)
-  return spans.length === 0 ? text : Buffer.from(fill(bytes, merged(spans))).toString("utf8", 1)
-}
-
-/** Sorted, and those that meet joined: there may be thousands that overlap. */
-export function merged(spans: readonly Span[]): Span[] {
-  const sorted = [...spans].sort((a, b) => a.start - b.start)
-  const found: Span[] = []
-  let last: { start: number; end: number } | undefined
-  for (const { start, end } of sorted) {
-    if (last !== undefined && start <= last.end) last.end = Math.max(last.end, end)
-    else {
-      last = { start, end }
-      found.push(last)
-    }
-  }
-  return found
-}
-
-/**
- * In lines of JSON, only the content of strings may change; other lines may change anywhere.
- *
- * @param spans sorted, without overlaps
- * @param strings those that may change
- */
-export function withinStrings(
-  text: string,
-  spans: readonly Span[],
-  strings: typeof stringsOf = stringsOf,
-): Span[] {
-  const sorted = spans.flatMap((span) => byLine(text, span))
-  const kept: Span[] = []
-  for (let n = 0; n < sorted.length; ) {
-    const lineStart = text.lastIndexOf("\n", sorted[n]!.start - 1) + 1
-    const newline = text.indexOf("\n", sorted[n]!.start)
-    const lineEnd = newline < 0 ? text.length : newline
-    const here: Span[] = []
-    for (; n < sorted.length && sorted[n]!.start < lineEnd; n++) here.push(sorted[n]!)
-    if (!isJsonLine(text, lineStart)) kept.push(...here)
-    else kept.push(...inLine(text, here, strings(text, lineStart, lineEnd)))
-  }
-  return kept
-}
-
-/** Splits a span by line. No piece is empty, so each begins before its line ends. */
-function byLine(text: string, { start, end }: Span): Span[] {
-  const found: Span[] = []
-  let at = start
-  for (const piece of text.slice(start, end).split("\n")) {
-    if (piece !== "") found.push({ start: at, end: at + piece.length })
-    at += piece.length + 1
-  }
-  return found
-}
-
-function inLine(text: string, spans: readonly Span[], strings: Iterable<JsonString>): Span[] {
-  const kept: Span[] = []
-  let first = 0
-  for (const string of strings) {
-    while (first < spans.length && spans[first]!.end <= string.start) first++
-    for (let n = first; n < spans.length && spans[n]!.start < string.end; n++) {
-      const part = clipped(text, spans[n]!, string)
-      if (part !== undefined) kept.push(part)
-    }
-    if (first >= spans.length) break
-  }
-  return kept
-}
-
-const isContinuation = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80
-
-/** A copy with the spans filled; a multi-byte character is filled whole. */
-export function fill(bytes: Uint8Array, spans: readonly Span[]): Uint8Array {
-  const filled = new Uint8Array(bytes)
-  for (const { start, end } of spans) {
-    let from = start
-    let to = end
-    // Bytes that are no UTF-8 may continue for ever.
-    while (from > 0 && start - from < 3 && isContinuation(bytes[from])) from--
-    while (to - end < 3 && isContinuation(bytes[to])) to++
-    filled.fill(FILLER, from, to)
-  }
-  return filled
+  if (spans.length === 0) return text
+  const { fill, merged } = filling()
+  return Buffer.from(fill(bytes, merged(spans))).toString("utf8", 1)
 }

@@ -6,13 +6,14 @@
  */
 import { findEncoded } from "./base64.ts"
 import { look, tick } from "./clock.ts"
-import { ECHOED, INTRODUCTIONS, SPOKEN, urlGate } from "./introductions.ts"
+import { ECHOED, INTRODUCTIONS, type Introduction, SPOKEN } from "./introductions.ts"
 import { assignments, options, privateKeys, urls } from "./rules.ts"
-import type { AddSpan, Seek, SequencePlaces } from "./seek.ts"
+import { type AddSpan, eachIn, type Seek, type SequencePlaces } from "./seek.ts"
 import { findTokens } from "./tokens.ts"
 import type { Value } from "./value-end.ts"
 import { hasFewer } from "./variety.ts"
 
+/** Matches at the `://` of an address that may hold a password, a token or the secret path of a web hook. */
 let addresses: RegExp | undefined
 
 /** In values from documentation, which are nobody's secrets. AWS marks all of its own with the word. */
@@ -69,7 +70,7 @@ function findInPiece(bytes: Buffer, text: string, isLines: boolean, seek: Seek, 
   const sought = seek(bytes, text)
   findTokens(text, sought, found)
   findValues(text, sought, found)
-  addresses ??= urlGate()
+  addresses ??= /:\/\/(?=[^\s"'`\\<>]{0,600}?(?:@|hook|bot))/y
   for (const at of sought.places("://")) {
     tick()
     addresses.lastIndex = at
@@ -95,20 +96,21 @@ function findValues(text: string, sought: SequencePlaces, add: AddSpan): void {
     // What follows may be a name itself: `"name": "PASSWORD", "value": …`.
     return Math.max(start + 3, value?.end ?? 0)
   })
-  const each = (sequence: string, valueBehind: (at: number) => Value | undefined): void => {
-    let past = 0
-    for (const at of sought.places(sequence)) {
-      if (at < past) continue
-      past = at + sequence.length
-      tick()
-      const value = valueBehind(past)
-      if (value !== undefined) add(value.start, value.end)
-    }
-  }
-  for (const one of INTRODUCTIONS) each(one, (at) => options().introducedAt(text, one, at))
-  for (const one of ECHOED) each(one, (at) => options().echoedBefore(text, at - one.length))
-  for (const one of SPOKEN.passwords) each(one, (at) => options().spokenAt(text, at, false))
-  for (const one of SPOKEN.keys) each(one, (at) => options().spokenAt(text, at, true))
+  const near = (list: string, valueNear: (at: number, sequence: string) => Value | undefined): void =>
+    eachIn(list, (sequence) => {
+      let past = 0
+      for (const at of sought.places(sequence)) {
+        if (at < past) continue
+        past = at + sequence.length
+        tick()
+        const value = valueNear(past, sequence)
+        if (value !== undefined) add(value.start, value.end)
+      }
+    })
+  near(INTRODUCTIONS, (at, one) => options().introducedAt(text, one as Introduction, at))
+  near(ECHOED, (at, one) => options().echoedBefore(text, at - one.length))
+  near(SPOKEN.passwords, (at) => options().spokenAt(text, at, false))
+  near(SPOKEN.keys, (at) => options().spokenAt(text, at, true))
 }
 
 /** How far behind its name a value begins, at most, and how many words and line breaks may stand between them. */
@@ -199,7 +201,6 @@ function isBehindValue(text: string, start: number): boolean {
 const ENDS = "\"'`\\,:;()[]<>"
 
 const HEX = "0123456789ABCDEFabcdef"
-const encodedAt = (): RegExp => /(?:%[0-9A-Fa-f]{2}|[\w.~!*()+/:@&=?,;$#-])+/y
 /** No URL that anyone writes is longer. */
 const LONGEST_BEFORE = 2048
 
@@ -208,7 +209,7 @@ const SHORTEST_ENCODED = 12
 
 /** Finds secrets of which a URL encodes a part, for instance as `%3D`. */
 function findPercent(text: string, seek: Seek, add: AddSpan): void {
-  const encoded = encodedAt()
+  const encoded = /(?:%[0-9A-Fa-f]{2}|[\w.~!*()+/:@&=?,;$#-])+/y
   for (let at = text.indexOf("%"); at >= 0; at = text.indexOf("%", at + 1)) {
     tick()
     if (!HEX.includes(text[at + 1] ?? " ") || !HEX.includes(text[at + 2] ?? " ")) continue

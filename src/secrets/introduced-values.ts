@@ -4,7 +4,7 @@
  */
 import { joinedAt } from "./assignment.ts"
 import { isChosen, isOpaque, isWords, phraseAt } from "./chosen.ts"
-import type { INTRODUCTIONS } from "./introductions.ts"
+import type { Introduction } from "./introductions.ts"
 import { isMixed, isPlaceholder, isQuotedPassword, isRandom, wordiness } from "./value.ts"
 import { bareAt, quotedAt, type Value } from "./value-end.ts"
 
@@ -22,7 +22,7 @@ const login = (): RegExp =>
   /\\{0,7}["'\]]{0,2}(?:[ \t]{0,8}(?::=|\?=|=>?|[:|>,]| is)|[ ])[ \t]{0,8}\\{0,7}["'`]{0,2}(?=[\w+/=-]{32})/y
 
 /** What stands between an introduction and its value. */
-const VALUES: Readonly<Record<(typeof INTRODUCTIONS)[number], () => RegExp>> = {
+const VALUES: Readonly<Record<Introduction, () => RegExp>> = {
   "earer ": header,
   "asic ": header,
   "-u ": user,
@@ -54,11 +54,7 @@ const VALUES: Readonly<Record<(typeof INTRODUCTIONS)[number], () => RegExp>> = {
  *
  * @param at index after the introduction
  */
-export function introducedAt(
-  text: string,
-  introduction: (typeof INTRODUCTIONS)[number],
-  at: number,
-): Value | undefined {
+export function introducedAt(text: string, introduction: Introduction, at: number): Value | undefined {
   if (introduction === "OGIN") return joinedAt(text, at, isHex)
   if (introduction === "eporter" || introduction === "EPORTER")
     return /^[ ._-]?id/i.test(text.slice(at, at + 3))
@@ -79,12 +75,7 @@ function loginAt(text: string, at: number): Value | undefined {
   return value !== undefined && isKey(text.slice(value.start, value.end)) ? value : undefined
 }
 
-function behind(
-  text: string,
-  at: number,
-  introduction: (typeof INTRODUCTIONS)[number],
-  kind: () => RegExp,
-): Value | undefined {
+function behind(text: string, at: number, introduction: Introduction, kind: () => RegExp): Value | undefined {
   const regex = kind()
   regex.lastIndex = at
   const match = regex.exec(text)
@@ -150,7 +141,7 @@ const isReal = (value: string): boolean =>
   !isPlaceholder(value) && (isChosen(value, false) || isOpaque(value) || isWords(value))
 
 /** Whether what takes a word as its password is a command. */
-function isCommand(text: string, at: number, introduction: (typeof INTRODUCTIONS)[number]): boolean {
+function isCommand(text: string, at: number, introduction: Introduction): boolean {
   const before = text.slice(Math.max(0, at - 160), at)
   if (introduction === "-u " || introduction === "--user ") return /\bcurl [^\n|;]{0,140}$/.test(before)
   return (

@@ -2,7 +2,7 @@
  * Values that were recognised once, wherever else they occur in a text: as they are, and as other formats write them.
  * Loaded only when something was recognised. Pure.
  */
-import { fill, merged, withinStrings } from "./filter.ts"
+import { fill, merged, withinStrings } from "./fill.ts"
 import { type JsonString, type Span, stringsOf, structure } from "./lines.ts"
 import { hasFewer } from "./variety.ts"
 

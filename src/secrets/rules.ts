@@ -6,6 +6,9 @@
 /** Raised whenever the filter finds something new: the vault's notes record which rules filtered a frame. */
 export const RULES_NUMBER = 5
 
+/** What is done with what was found. */
+export const filling = (): typeof import("./fill.ts") => require("./fill.ts")
+
 /** The formats of tokens. */
 export const formats = (): typeof import("./formats/table.ts") => require("./formats/table.ts")
 

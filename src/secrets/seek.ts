@@ -17,6 +17,22 @@ export type Seek = (bytes: Buffer, text: string) => SequencePlaces
  */
 export type AddSpan = (start: number, end: number, isValue?: boolean) => void
 
+/** What separates the sequences of a list. */
+export const BETWEEN = "|"
+
+/**
+ * Calls `use` with each sequence of a list, which is one string: the engine would take a block of 16 kB for arrays of
+ * each length (docs/adr/0013).
+ */
+export function eachIn(list: string, use: (sequence: string) => void): void {
+  for (let from = 0; from < list.length; ) {
+    const end = list.indexOf(BETWEEN, from)
+    const to = end < 0 ? list.length : end
+    use(list.slice(from, to))
+    from = to + 1
+  }
+}
+
 const NONE: readonly number[] = []
 let gate: RegExp | undefined
 

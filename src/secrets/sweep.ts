@@ -4,7 +4,7 @@
  */
 import { LITERALS, MIDDLES } from "./anchors.ts"
 import { ECHOED, INTRODUCTIONS, OTHERS, PLUS, SPOKEN, wordGate } from "./introductions.ts"
-import type { Seek } from "./seek.ts"
+import { BETWEEN, type Seek } from "./seek.ts"
 
 const ANY = "abcdefghijklmnopqrstuvwxyz"
 
@@ -63,15 +63,15 @@ function sequenceOf(text: string, more?: string): Sequence {
 
 /** All that is looked for besides the gate's words. */
 export const SOUGHT_SEQUENCES: readonly string[] = [
-  PLUS,
-  ...LITERALS,
-  ...MIDDLES,
-  ...INTRODUCTIONS,
-  ...ECHOED,
-  ...OTHERS,
-  ...SPOKEN.passwords,
-  ...SPOKEN.keys,
+  LITERALS,
+  MIDDLES,
+  INTRODUCTIONS,
+  ECHOED,
+  SPOKEN.passwords,
+  SPOKEN.keys,
 ]
+  .flatMap((list) => list.split(BETWEEN))
+  .concat(PLUS, OTHERS)
 const SEQUENCES = SOUGHT_SEQUENCES.map((text) => sequenceOf(text))
 const KNOWN = new Set(SEQUENCES.map(({ text }) => text))
 

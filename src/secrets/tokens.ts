@@ -10,28 +10,25 @@ import { afterEscape, isAlphanumeric, isBeginning, wordBefore } from "./beginnin
 import { tick } from "./clock.ts"
 import { PLUS } from "./introductions.ts"
 import { formats } from "./rules.ts"
-import type { AddSpan, SequencePlaces } from "./seek.ts"
-
-/**
- * Matches up to a separator with a long rest, which one position in a thousand has. The groups of a UUID are the most
- * common long rest and no token; a rest without a digit or capital is a name or a path.
- */
-const separatedGate = (): RegExp =>
-  /[_.:$~-](?![0-9a-f]{4}-)(?=[\w.$+/-]{14})(?=[a-z_.:$~+/-]{0,48}[A-Z0-9])/g
+import { type AddSpan, eachIn, type SequencePlaces } from "./seek.ts"
 
 type Found = ReturnType<ReturnType<typeof formats>["spanAt"]>
 
+/**
+ * `separated` matches up to a separator with a long rest, which one position in a thousand has. The groups of a UUID are
+ * the most common long rest and no token; a rest without a digit or capital is a name or a path.
+ */
 let gates: { separated: RegExp; plain: RegExp } | undefined
 
 export function findTokens(text: string, { places }: SequencePlaces, add: AddSpan): void {
-  gates ??= { separated: separatedGate(), plain: plainGate() }
+  gates ??= {
+    separated: /[_.:$~-](?![0-9a-f]{4}-)(?=[\w.$+/-]{14})(?=[a-z_.:$~+/-]{0,48}[A-Z0-9])/g,
+    plain: plainGate(),
+  }
   findSeparated(text, gates.separated, add)
   findPlain(text, gates.plain, add)
-  for (const literal of LITERALS) findLiteral(text, literal, places(literal), isBeginning, add)
-  // A third of them begin alike: most texts have none of these.
-  const isPlus = places(PLUS).length > 0
-  for (const middle of MIDDLES)
-    if (isPlus || !middle.startsWith(PLUS)) findLiteral(text, middle, places(middle), isMiddle, add)
+  findSequences(text, LITERALS, places, isBeginning, add)
+  findSequences(text, MIDDLES, places, isMiddle, add)
 }
 
 /** No word is longer, with what a colour puts before it. */
@@ -143,21 +140,26 @@ function headAt(text: string, start: number): string {
   return isHead(short) ? short : ""
 }
 
-function findLiteral(
+function findSequences(
   text: string,
-  literal: string,
-  places: readonly number[],
+  list: string,
+  places: SequencePlaces["places"],
   isPossible: (text: string, at: number) => boolean,
   add: AddSpan,
 ): void {
-  let past = 0
-  for (const at of places) {
-    if (at < past) continue
-    tick()
-    const span = isPossible(text, at) ? formats().spanAt(text, literal, at) : undefined
-    if (span !== undefined) add(span.start, span.end)
-    past = span?.end ?? pastFailure(text, at, literal)
-  }
+  // A third of the middles begin alike: most texts have none of these.
+  const isPlus = list !== MIDDLES || places(PLUS).length > 0
+  eachIn(list, (sequence) => {
+    if (!isPlus && sequence.startsWith(PLUS)) return
+    let past = 0
+    for (const at of places(sequence)) {
+      if (at < past) continue
+      tick()
+      const span = isPossible(text, at) ? formats().spanAt(text, sequence, at) : undefined
+      if (span !== undefined) add(span.start, span.end)
+      past = span?.end ?? pastFailure(text, at, sequence)
+    }
+  })
 }
 
 /** Whether random characters precede `at`, of which one in eight is a digit or a capital. No expression: it is cold. */

@@ -45,6 +45,10 @@ const AT_EMPTY_PATH = 0x1000
 const STATX_BASIC = 0x7ff
 /** Length of struct statx, in units of four bytes. */
 const STATX_LENGTH = 64
+/** The one that statx(2) fills: each call is read before the next. */
+const status = new Uint32Array(STATX_LENGTH)
+/** Bits of a mode that say what a file is (inode(7)). */
+const KIND = 0o170000
 const MODE = 0o666
 const BLOCK = 1 << 14
 
@@ -117,10 +121,9 @@ const isWithin = (bytes: Uint8Array, offset: number, length: number): boolean =>
   offset >= 0 && length >= 0 && length <= 0x7fff_0000 && offset + length <= bytes.length
 
 export function fstatSync(fd: number): FileStats {
-  const into = new Uint32Array(STATX_LENGTH)
-  if (calls === undefined || calls.statx(fd, EMPTY, AT_EMPTY_PATH, STATX_BASIC, into) !== 0)
+  if (calls === undefined || calls.statx(fd, EMPTY, AT_EMPTY_PATH, STATX_BASIC, status) !== 0)
     return node().fstatSync(fd)
-  return statsIn(into)
+  return new Status(status)
 }
 
 const EMPTY = new Uint8Array(1)
@@ -132,25 +135,37 @@ export function statSync(path: string, options?: { throwIfNoEntry: false }): Fil
   const again = (): FileStats | undefined =>
     options === undefined ? node().statSync(path) : node().statSync(path, { throwIfNoEntry: false })
   if (name === undefined) return again()
-  const into = new Uint32Array(STATX_LENGTH)
-  if (calls!.statx(AT_FDCWD, name, 0, STATX_BASIC, into) === 0) return statsIn(into)
+  if (calls!.statx(AT_FDCWD, name, 0, STATX_BASIC, status) === 0) return new Status(status)
   return options !== undefined && errno() === ENOENT ? undefined : again()
 }
 
 /** Reads struct statx, which is the same on every Linux (linux/stat.h); all its machines are little-endian. */
-function statsIn(fields: Uint32Array): FileStats {
-  const mode = fields[7]! & 0xffff
-  const kind = mode & 0o170000
-  return {
-    dev: deviceOf(fields[34]!, fields[35]!),
-    ino: fields[9]! * 2 ** 32 + fields[8]!,
-    mode,
+class Status implements FileStats {
+  readonly dev: number
+  readonly ino: number
+  readonly mode: number
+  readonly mtimeMs: number
+  readonly size: number
+
+  constructor(fields: Uint32Array) {
+    this.dev = deviceOf(fields[34]!, fields[35]!)
+    this.ino = fields[9]! * 2 ** 32 + fields[8]!
+    this.mode = fields[7]! & 0xffff
     // Signed, since a file may date from before 1970.
-    mtimeMs: ((fields[29]! | 0) * 2 ** 32 + fields[28]!) * 1000 + fields[30]! / 1e6,
-    size: fields[11]! * 2 ** 32 + fields[10]!,
-    isFile: () => kind === 0o100000,
-    isDirectory: () => kind === 0o040000,
-    isCharacterDevice: () => kind === 0o020000,
+    this.mtimeMs = ((fields[29]! | 0) * 2 ** 32 + fields[28]!) * 1000 + fields[30]! / 1e6
+    this.size = fields[11]! * 2 ** 32 + fields[10]!
+  }
+
+  isFile(): boolean {
+    return (this.mode & KIND) === 0o100000
+  }
+
+  isDirectory(): boolean {
+    return (this.mode & KIND) === 0o040000
+  }
+
+  isCharacterDevice(): boolean {
+    return (this.mode & KIND) === 0o020000
   }
 }
 
@@ -160,9 +175,7 @@ const deviceOf = (major: number, minor: number): number =>
 
 export function existsSync(path: string): boolean {
   const name = native(path)
-  return name === undefined
-    ? node().existsSync(path)
-    : calls!.statx(AT_FDCWD, name, 0, 0, new Uint32Array(STATX_LENGTH)) === 0
+  return name === undefined ? node().existsSync(path) : calls!.statx(AT_FDCWD, name, 0, 0, status) === 0
 }
 
 const onNames =

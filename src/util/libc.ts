@@ -155,7 +155,8 @@ const PATH_MAX = 4096
 export const seldomCalled = <const F extends FFIFunction>(name: string, call: F) =>
   once(() => first((library) => dlopen(library, { [name]: call })).symbols[name]!)
 
-const realpathOf = seldomCalled("realpath", { args: ["ptr", "ptr"], returns: "ptr" })
+const openRealpath = () => seldomCalled("realpath", { args: ["ptr", "ptr"], returns: "ptr" })
+let realpathOf: ReturnType<typeof openRealpath> | undefined
 
 /**
  * realpath(3).
@@ -165,6 +166,7 @@ const realpathOf = seldomCalled("realpath", { args: ["ptr", "ptr"], returns: "pt
  */
 export function realPath(path: Uint8Array): string | undefined {
   const into = new Uint8Array(PATH_MAX)
+  realpathOf ??= openRealpath()
   return realpathOf()(path, into) === null ? undefined : new CString(ptr(into)).toString()
 }
 

@@ -140,60 +140,59 @@ export function contentStart(frame: Uint8Array, length: number): Uint8Array | un
   }
 }
 
-function skippable(payloadSize: number): { bytes: Uint8Array; payload: DataView } {
+/** The bytes of a note, and a view of them. */
+function skippable(payloadSize: number): { bytes: Uint8Array; view: DataView } {
   const bytes = new Uint8Array(8 + payloadSize)
-  const frame = new DataView(bytes.buffer)
-  frame.setUint32(0, SKIPPABLE_MAGIC, true)
-  frame.setUint32(4, payloadSize, true)
-  const payload = new DataView(bytes.buffer, 8)
-  payload.setUint32(0, MARK, true)
-  payload.setUint8(4, FORMAT)
-  return { bytes, payload }
+  const view = new DataView(bytes.buffer)
+  view.setUint32(0, SKIPPABLE_MAGIC, true)
+  view.setUint32(4, payloadSize, true)
+  view.setUint32(8, MARK, true)
+  view.setUint8(12, FORMAT)
+  return { bytes, view }
 }
 
 export function encodeNote(note: RangeNote): Uint8Array {
-  const { bytes, payload } = skippable(PAYLOAD_SIZE)
-  payload.setUint8(5, KIND_RANGE)
-  payload.setUint8(6, note.rules)
-  payload.setUint8(7, note.hidden)
-  payload.setBigUint64(8, BigInt(note.from), true)
-  payload.setBigUint64(16, BigInt(note.to), true)
-  payload.setUint32(24, note.frameLength, true)
-  payload.setBigUint64(32, note.inode, true)
-  payload.setBigUint64(40, note.tailHash, true)
-  bytes.set(note.sha256, 8 + 48)
-  payload.setBigUint64(80, BigInt(note.time), true)
-  payload.setBigUint64(88, xxh64(bytes.subarray(8, 8 + 88)), true)
+  const { bytes, view } = skippable(PAYLOAD_SIZE)
+  view.setUint8(13, KIND_RANGE)
+  view.setUint8(14, note.rules)
+  view.setUint8(15, note.hidden)
+  view.setBigUint64(16, BigInt(note.from), true)
+  view.setBigUint64(24, BigInt(note.to), true)
+  view.setUint32(32, note.frameLength, true)
+  view.setBigUint64(40, note.inode, true)
+  view.setBigUint64(48, note.tailHash, true)
+  bytes.set(note.sha256, 56)
+  view.setBigUint64(88, BigInt(note.time), true)
+  view.setBigUint64(96, xxh64(bytes.subarray(8, 96)), true)
   return bytes
 }
 
 /** Decodes a note from exactly NOTE_SIZE bytes; undefined if they are anything else. */
 export function decodeNote(bytes: Uint8Array): RangeNote | undefined {
   if (bytes.length !== NOTE_SIZE) return undefined
-  const frame = new DataView(bytes.buffer, bytes.byteOffset, NOTE_SIZE)
-  if (frame.getUint32(0, true) !== SKIPPABLE_MAGIC || frame.getUint32(4, true) !== PAYLOAD_SIZE)
+  const view = new DataView(bytes.buffer, bytes.byteOffset, NOTE_SIZE)
+  if (view.getUint32(0, true) !== SKIPPABLE_MAGIC || view.getUint32(4, true) !== PAYLOAD_SIZE)
     return undefined
-  const payload = new DataView(bytes.buffer, bytes.byteOffset + 8, PAYLOAD_SIZE)
-  if (payload.getUint32(0, true) !== MARK || payload.getUint8(4) !== FORMAT) return undefined
-  if (payload.getUint8(5) !== KIND_RANGE) return undefined
-  if (payload.getBigUint64(88, true) !== xxh64(bytes.subarray(8, 8 + 88))) return undefined
+  if (view.getUint32(8, true) !== MARK || view.getUint8(12) !== FORMAT) return undefined
+  if (view.getUint8(13) !== KIND_RANGE) return undefined
+  if (view.getBigUint64(96, true) !== xxh64(bytes.subarray(8, 96))) return undefined
   return {
-    from: Number(payload.getBigUint64(8, true)),
-    to: Number(payload.getBigUint64(16, true)),
-    frameLength: payload.getUint32(24, true),
-    inode: payload.getBigUint64(32, true),
-    tailHash: payload.getBigUint64(40, true),
-    sha256: bytes.slice(8 + 48, 8 + 80),
-    time: Number(payload.getBigUint64(80, true)),
-    rules: payload.getUint8(6),
-    hidden: payload.getUint8(7),
+    from: Number(view.getBigUint64(16, true)),
+    to: Number(view.getBigUint64(24, true)),
+    frameLength: view.getUint32(32, true),
+    inode: view.getBigUint64(40, true),
+    tailHash: view.getBigUint64(48, true),
+    sha256: bytes.slice(56, 88),
+    time: Number(view.getBigUint64(88, true)),
+    rules: view.getUint8(14),
+    hidden: view.getUint8(15),
   }
 }
 
 export function encodeHeader(header: VaultHeader): Uint8Array {
   const json = Buffer.from(JSON.stringify(header))
-  const { bytes, payload } = skippable(8 + json.length)
-  payload.setUint8(5, KIND_HEADER)
+  const { bytes, view } = skippable(8 + json.length)
+  view.setUint8(13, KIND_HEADER)
   bytes.set(json, 16)
   return bytes
 }
@@ -225,7 +224,7 @@ export function isHalfHeader(start: Uint8Array, size: number): boolean {
 
 /** The bytes with which every range note begins, for finding the last one. Made on demand, as few starts need them. */
 export function notePrefix(): Uint8Array {
-  const { bytes, payload } = skippable(PAYLOAD_SIZE)
-  payload.setUint8(5, KIND_RANGE)
+  const { bytes, view } = skippable(PAYLOAD_SIZE)
+  view.setUint8(13, KIND_RANGE)
   return bytes.slice(0, 14)
 }

@@ -4,7 +4,8 @@
  * Nothing of a value is kept: `known/` has one file per session, which says where in the host's transcripts its values
  * are. They are read there when they are needed.
  */
-import { fill, filterLines, type SecretSettings } from "../secrets/filter.ts"
+import { fill } from "../secrets/fill.ts"
+import { filterLines, type SecretSettings } from "../secrets/filter.ts"
 import { formsOf, isMemorable, type Known, knownPlaces } from "../secrets/known.ts"
 import { statsOf, tryTo, writeWhole } from "../util/files.ts"
 import {

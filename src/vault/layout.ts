@@ -4,6 +4,8 @@ import { basename, dirname, join } from "../util/path.ts"
 const label = (root: string): string =>
   `root-${Bun.hash.xxHash64(root, 0n).toString(16).padStart(16, "0").slice(0, 8)}`
 
+const PROJECTS = "/projects/"
+
 /**
  * The copy's path below `vault/`: the transcript's own path below the host's `projects` folder.
  *
@@ -13,11 +15,11 @@ const label = (root: string): string =>
  * label of it, so that the files of two hosts never share a copy
  */
 export function vaultPath(transcript: string, home: string): string {
-  const parts = transcript.split("/")
-  const at = parts.lastIndexOf("projects")
-  const nested = at > 0 && parts.length - at > 2
-  const root = nested ? parts.slice(0, at + 1).join("/") : dirname(transcript)
-  const below = nested ? parts.slice(at + 1).join("/") : basename(transcript)
+  const at = `${transcript}/`.lastIndexOf(PROJECTS)
+  const rest = at < 0 ? "" : transcript.slice(at + PROJECTS.length)
+  const nested = rest.includes("/")
+  const root = nested ? transcript.slice(0, at + PROJECTS.length - 1) : dirname(transcript)
+  const below = nested ? rest : basename(transcript)
   const top = root === join(home, ".claude", "projects") ? "home" : label(root)
   return join(top, `${below}.zst`)
 }

@@ -1,5 +1,6 @@
 /** Applies the filter for secrets to what was archived before the filter existed, or by other rules. */
-import { FILLER, filterLines, type SecretSettings } from "../secrets/filter.ts"
+import { FILLER } from "../secrets/fill.ts"
+import { filterLines, type SecretSettings } from "../secrets/filter.ts"
 import { RULES_NUMBER } from "../secrets/rules.ts"
 import { readTail, segmentsBackwards, segmentsFrom } from "./copy-file.ts"
 import { withCopy } from "./reader.ts"

@@ -1,5 +1,5 @@
 /** The host's transcript, and whether a copy still matches it. */
-import { FILLER } from "../secrets/filter.ts"
+import { FILLER } from "../secrets/fill.ts"
 import { closeSync, type FileStats } from "../util/fs.ts"
 import {
   type LockedCopy,

@@ -23,6 +23,17 @@ test("a file that is in no projects folder stands under a label of its own folde
   expect(vaultPath("/tmp/projects/x.jsonl", "/home/me")).toMatch(/^root-[0-9a-f]{8}\/x\.jsonl\.zst$/)
 })
 
+test("the last projects folder counts, if a folder of a project is in it", () => {
+  expect(vaultPath("/projects/p/x.jsonl", "/")).toMatch(/^root-[0-9a-f]{8}\/p\/x\.jsonl\.zst$/)
+  expect(vaultPath("/home/me/.claude/projects/projects/x.jsonl", "/home/me")).toMatch(
+    /^root-[0-9a-f]{8}\/x\.jsonl\.zst$/,
+  )
+  expect(vaultPath("/h/projects/p/projects", "/home/me")).toMatch(/^root-[0-9a-f]{8}\/projects\.zst$/)
+  expect(vaultPath("/h/projects/p/projects/q/x.jsonl", "/home/me")).toMatch(
+    /^root-[0-9a-f]{8}\/q\/x\.jsonl\.zst$/,
+  )
+})
+
 test("names of sessions and subagents, old and new", () => {
   expect(transcriptName("/p/abc.jsonl")).toEqual({ session: "abc", agent: undefined })
   expect(transcriptName("/p/agent-12.jsonl")).toEqual({ session: undefined, agent: "12" })
