@@ -19,8 +19,7 @@ export const OPTIONS_DOC: Readonly<Record<Key, string>> = {
   "autopilot.window": "Tokens in the window; 0: what the host says, else what the model is known to have.",
   "autopilot.warn":
     "Share of the host's compaction point at which the line turns yellow and the user is told, once until the next compaction.",
-  "autopilot.critical":
-    "The same for red; the model is told, too.",
+  "autopilot.critical": "The same for red; the model is told, too.",
   "autopilot.project-state":
     "Also write `autopilot-state.json` to the project's `.claude-flow/data`, where that folder exists.",
   "statusline.enabled":
