@@ -107,6 +107,7 @@ const DYNAMIC_DOORS = [
   "hook/handle-event.ts",
   "hook/run.ts",
   "hook/reply.ts",
+  "hook/run-status-line.ts",
   "embed/embedder.ts",
   "search/local-finder.ts",
 ]

@@ -85,7 +85,7 @@ function readViews(dataHome: string): Views {
         totals: totals(db),
         behind,
         index: { ...words, complete: followed && words.indexed === words.messages },
-        sessions: listSessions(db, { limit: LATEST }),
+        sessions: listSessions(db, { spoken: true, limit: LATEST }),
         problem: null,
         lost: false,
       }

@@ -8,19 +8,43 @@ import { formatTokens, percent } from "./token-figures.ts"
 import { type Judgement, rounded } from "./track-context.ts"
 import type { Zone } from "./zone.ts"
 
-/** The model is told this once. */
-export function warning({ tokens, compactsAt, pressure }: Judgement): string {
-  const figures = `~${formatTokens(tokens)} of ${formatTokens(compactsAt)} tokens`
+/** What is told once on the way to a compaction. */
+export interface Advice {
+  readonly zone: Zone
+  /** For the model; empty below the critical zone. */
+  readonly warning: string
+  /** One line for the user, which the model does not see. */
+  readonly notice: string
+}
+
+export function adviceOn(judgement: Judgement): Advice {
+  const { zone } = judgement
+  return { zone, warning: zone === "critical" ? warning(judgement) : "", notice: notice(judgement) }
+}
+
+const figures = ({ tokens, compactsAt }: Judgement): string =>
+  `${formatTokens(tokens)} of ${formatTokens(compactsAt)} tokens`
+
+const limit = ({ compacts }: Judgement): string =>
+  compacts === "automatic" ? "the point where it is compacted" : "what Claude Code takes"
+
+const warning = (judgement: Judgement): string =>
+  `[ContextAutopilot] Context at ${percent(judgement.pressure)} of ${limit(judgement)} (~${figures(judgement)}). ` +
+  "Keep responses concise to extend session."
+
+function notice(judgement: Judgement): string {
+  const { zone, compacts, pressure } = judgement
+  const near = zone === "critical" && compacts === "automatic" ? ", so compaction is near" : ""
   return (
-    `[ContextAutopilot] Context at ${percent(pressure)} of the point where it is compacted (${figures}). ` +
-    "Keep responses concise to extend session."
+    `ctxbridge: context at ${Math.round(pressure * 100)}% of ${limit(judgement)} (${figures(judgement)})${near}. ` +
+    "/clear is safe at any time: everything is archived."
   )
 }
 
 /** `autopilot-state.json` in the format of the design documents. */
 export function stateDocument(
   session: string,
-  { compactions, warned = false, history }: ContextState,
+  { compactions, told, history }: ContextState,
   { tokens, share }: Judgement,
   now: number,
 ): string {
@@ -29,7 +53,7 @@ export function stateDocument(
     lastTokenEstimate: tokens,
     lastPercentage: rounded(share),
     pruneCount: compactions,
-    warningIssued: warned,
+    warningIssued: told !== undefined,
     lastCheck: now,
     history,
   })

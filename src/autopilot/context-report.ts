@@ -24,8 +24,6 @@ export interface ContextReport extends Judgement {
   readonly compactions: number
   /** Tokens that recent turns add on average; null when unknown. */
   readonly trend: number | null
-  /** Whether the host compacts by itself; otherwise `compactsAt` is the whole window. */
-  readonly automatic: boolean
   /** Turns until the critical zone; null when unknown. */
   readonly runway: number | null
   readonly fill: Fill
@@ -73,7 +71,6 @@ export function examineContext(
     model: model ?? null,
     estimated: seen.estimated,
     ...promptsAndCompactions(db, session),
-    automatic: circumstances.limits.never !== true,
     trend: trend ?? null,
     runway: runwayOf(tokens, limit, trend) ?? null,
     fill: seen.fill,

@@ -1,4 +1,5 @@
 /** What is known about a session's context: a part of its state file, carried from hook to hook. Pure. */
+import type { Zone } from "./zone.ts"
 
 /** As the design documents define it. */
 interface HistoryEntry {
@@ -29,8 +30,8 @@ export interface ContextState {
   readonly most?: number
   /** `preTokens` of the last automatic compactions. Undefined: those of other sessions have not been looked up yet. */
   readonly points?: readonly number[]
-  /** Whether the model has been told, since the last compaction, that the window is nearly full. */
-  readonly warned?: boolean
+  /** The fullest zone that was told of since the last compaction. */
+  readonly told?: Zone
   /** The result of the last close examination. */
   readonly judged?: Judged
   /** Readings since the last compaction. */
@@ -40,10 +41,10 @@ export interface ContextState {
 export interface Judged {
   /** The user's options at that time. If they change, the context is examined again. */
   readonly option: number
+  readonly warn: number
   readonly critical: number
   readonly window: number
-  /** From this many tokens on, the model is told. */
-  readonly limit: number
+  readonly compactsAt: number
   /** Percentage of the window, as other tools were last told. */
   readonly percent: number
 }

@@ -1,14 +1,21 @@
 /** What the host tells the status line about the context. A field of the wrong type counts as missing. Pure. */
+import { transcriptPath } from "../agents/claude-code/host-hooks.ts"
 import { contextTokens, tokenCount, tokensIn } from "../agents/claude-code/usage.ts"
-import { objectOf, stringOf } from "../transcript/json.ts"
+import { isObject, objectOf, stringOf } from "../transcript/json.ts"
 
 interface HostContext {
   readonly session: string | undefined
+  readonly transcript: string | undefined
+  readonly model: string | undefined
+  /** The host's version. */
+  readonly version: string | undefined
   /** Size of the window in tokens; undefined for hosts that do not report it. */
   readonly window: number | undefined
   /** Tokens after the last answer; undefined before the first and right after a compaction. */
   readonly tokens: number | undefined
   readonly share: number | undefined
+  /** Whether the host counts, and counts nothing: newer ones say so right after a compaction. */
+  readonly isEmptied: boolean
 }
 
 export function readHostContext(document: unknown): HostContext {
@@ -16,12 +23,17 @@ export function readHostContext(document: unknown): HostContext {
   const id = stringOf(fields["session_id"])
   const context = objectOf(fields["context_window"])
   const window = tokenCount(context["context_window_size"]) || undefined
-  const tokens = contextTokens(tokensIn(objectOf(context["current_usage"]))) || undefined
+  const counted = contextTokens(tokensIn(objectOf(context["current_usage"])))
+  const tokens = counted || undefined
   return {
     session: id !== undefined && /^[\w.-]{1,200}$/.test(id) ? id : undefined,
+    transcript: transcriptPath(fields["transcript_path"]),
+    model: stringOf(objectOf(fields["model"])["id"]),
+    version: stringOf(fields["version"]),
     window,
     tokens,
     share: tokens !== undefined && window !== undefined ? tokens / window : toldShare(context),
+    isEmptied: counted === 0 && isObject(context["current_usage"]),
   }
 }
 

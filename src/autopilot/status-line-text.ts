@@ -1,36 +1,55 @@
 /** The status line: `🛡️ 43% 86.7K ⊘`. Pure. */
 import { shortTokens } from "./token-figures.ts"
+import type { Zone } from "./zone.ts"
 
 export interface LineFacts {
-  /** `host`: the document that the host has just sent. `state`: what hooks have tracked. */
+  /** Whether hooks track the session; otherwise there is only what the host itself says. */
+  readonly tracked: boolean
+  /** `host`: the figures are the host's own, sent just now. `state`: the hooks'. */
   readonly source: "host" | "state"
   readonly tokens: number | undefined
+  /** Whether nobody has counted these tokens. */
+  readonly estimated: boolean
+  /** Share of the window. */
   readonly share: number | undefined
+  /** Share of the point at which the host compacts. */
+  readonly pressure: number | undefined
+  readonly zone: Zone
   readonly compactions: number
 }
 
-/** Percentages from which each colour applies, highest first. */
-const COLOURS: readonly (readonly [from: number, code: number])[] = [
-  [85, 31],
-  [70, 33],
-  [50, 36],
-  [0, 32],
-]
+export const NOTHING_KNOWN: LineFacts = {
+  tracked: false,
+  source: "state",
+  tokens: undefined,
+  estimated: false,
+  share: undefined,
+  pressure: undefined,
+  zone: "ok",
+  compactions: 0,
+}
+
+const GREEN = 32
+const CYAN = 36
+const COLOURS: Readonly<Record<Zone, number>> = { ok: GREEN, warning: 33, critical: 31 }
+/** Pressure from which an unremarkable fill is cyan. */
+const HALF = 0.5
 
 /** Maximum width in columns, whatever the figures. */
 export const LINE_COLUMNS = 24
 
 /** Without a line break. */
-export function renderLine({ source, tokens, share, compactions }: LineFacts, color: boolean): string {
-  const mark = source === "host" ? "🛡️" : "📂"
+export function renderLine(facts: LineFacts, color: boolean): string {
+  const { tracked, tokens, estimated, share, pressure = 0, zone, compactions } = facts
+  const mark = tracked ? "🛡️" : "📂"
   if (share === undefined) return `${mark} –`
-  // Rounded as the host does; the colour follows the figure shown.
+  // Rounded as the host does.
   const percent = Math.min(999, Math.max(0, Math.round(share * 100)))
-  const used = tokens === undefined ? "" : ` ${shortTokens(tokens)}`
+  const used = tokens === undefined ? "" : ` ${estimated ? "~" : ""}${shortTokens(tokens)}`
   const cycles = compactions === 0 ? "⊘" : `⟳${Math.min(compactions, 999)}`
   const text = `${percent}%${used} ${cycles}`
   if (!color) return `${mark} ${text}`
-  const code = COLOURS.find(([from]) => percent >= from)?.[1]
+  const code = zone === "ok" && pressure >= HALF ? CYAN : COLOURS[zone]
   return `${mark} \x1b[${code}m${text}\x1b[0m`
 }
 

@@ -3,7 +3,15 @@ import type { Glance } from "../agents/claude-code/glance.ts"
 import { contextTokens } from "../agents/claude-code/usage.ts"
 import type { ContextState } from "./context-state.ts"
 import { charsOf, tokensOfText } from "./token-figures.ts"
-import { type Circumstances, compactionPoint, POINTS_KEPT, type Reading, windowOf } from "./window.ts"
+import {
+  type Circumstances,
+  type Compacts,
+  compactionPoint,
+  compactsHow,
+  POINTS_KEPT,
+  type Reading,
+  windowOf,
+} from "./window.ts"
 import { type Zone, zoneOf } from "./zone.ts"
 
 /** A compaction also counts what was not sent yet. Surely no more than half of it all. */
@@ -36,7 +44,7 @@ export function follow(before: ContextState, seen: Glance): ContextState {
   return { ...after, estimated: true, chars: total, tokens: (after.base ?? 0) + tokensOfText(total) }
 }
 
-function compacted(before: ContextState, { compactions }: Glance): ContextState {
+function compacted({ told: _told, ...before }: ContextState, { compactions }: Glance): ContextState {
   const automatic = compactions.flatMap(({ trigger, preTokens }) =>
     trigger === "auto" && preTokens !== undefined ? [preTokens] : [],
   )
@@ -50,7 +58,6 @@ function compacted(before: ContextState, { compactions }: Glance): ContextState 
     ...(automatic.length === 0
       ? {}
       : { points: [...(before.points ?? []), ...automatic].slice(-POINTS_KEPT) }),
-    warned: false,
     estimated: true,
     chars: 0,
     history: [],
@@ -62,6 +69,7 @@ export interface Judgement {
   readonly window: number
   readonly share: number
   readonly compactsAt: number
+  readonly compacts: Compacts
   /** Whether the compaction point was observed and not only computed by the host's formula. */
   readonly learnt: boolean
   readonly pressure: number
@@ -78,7 +86,8 @@ export function judge(
   const { at, learnt } = compactionPoint({ window, version, points, tokens, limits })
   const pressure = tokens / at
   const zone = zoneOf(pressure, thresholds)
-  return { tokens, window, share: tokens / window, compactsAt: at, learnt, pressure, zone }
+  const compacts = compactsHow({ limits, version })
+  return { tokens, window, share: tokens / window, compactsAt: at, compacts, learnt, pressure, zone }
 }
 
 /** Length of the history, as the design documents specify. */

@@ -2,6 +2,7 @@
  * How large the window is, and at which point the host compacts. Measured on three versions (docs/autopilot.md). Pure.
  */
 import type { HostLimits } from "../config/load.ts"
+import type { Config } from "../config/options.ts"
 import type { Thresholds } from "./zone.ts"
 
 const SMALL = 200_000
@@ -11,6 +12,8 @@ const MARGIN = 13_000
 /** Tokens that the host reserves for the answer or summary: at most this many, more in versions up to 2.0. */
 const RESERVE = 20_000
 const RESERVE_TO_2_0 = 32_000
+/** Tokens before its reserve at which a host that may not compact refuses to go on; up to 2.0, at the reserve. */
+const REFUSAL = 3000
 /** From this generation on, all models have the large window. */
 const LARGE_SINCE = 5
 /**
@@ -23,14 +26,23 @@ const EXCESS = 1.02
 /** Only this many recent compactions count, since a user may change the window. */
 export const POINTS_KEPT = 3
 
-export interface Circumstances {
+interface Wishes {
   /** The user's option for the window; 0: unset. */
   readonly option: number
+  readonly thresholds: Thresholds
+}
+
+export interface Circumstances extends Wishes {
   /** What the host told the status line. */
   readonly told?: number | undefined
   readonly limits: HostLimits
-  readonly thresholds: Thresholds
 }
+
+/** What the user's options say of the window. */
+export const wishesIn = (config: Config): Wishes => ({
+  option: config["autopilot.window"],
+  thresholds: { warn: config["autopilot.warn"], critical: config["autopilot.critical"] },
+})
 
 export interface Reading {
   readonly tokens?: number | undefined
@@ -73,7 +85,7 @@ type PointClues = Pick<Reading, "version"> &
   }
 
 interface CompactionPoint {
-  /** From this many tokens on, the host compacts by itself. */
+  /** From this many tokens on, the host compacts by itself, or goes no further if it may not. */
   readonly at: number
   /** Whether it was observed; otherwise it comes from the host's formula. */
   readonly learnt: boolean
@@ -84,10 +96,10 @@ interface CompactionPoint {
  * is the closest. If the formula gives a value just below that, the formula is right.
  */
 export function compactionPoint(clues: PointClues): CompactionPoint {
-  const { window, points, tokens, limits } = clues
+  const { window, points, tokens } = clues
   const formula = pointByFormula(clues)
   const recent = points.slice(-POINTS_KEPT)
-  if (recent.length === 0 || limits.never === true) return { at: formula, learnt: false }
+  if (recent.length === 0 || compactsHow(clues) !== "automatic") return { at: formula, learnt: false }
   const lowest = Math.min(window, ...recent)
   // A context that has grown past it without being compacted has a different threshold.
   if (tokens > lowest * EXCESS && tokens > Math.max(...recent))
@@ -96,10 +108,22 @@ export function compactionPoint(clues: PointClues): CompactionPoint {
   return { at: confirmed ? formula : lowest, learnt: true }
 }
 
-function pointByFormula({ window, version = "", limits }: PointClues): number {
-  if (limits.never === true) return window
-  const isOld = /^(?:[01]|2\.0)\./.test(version)
-  const usable = Math.min(window, limits.window ?? window) - (isOld ? RESERVE_TO_2_0 : RESERVE)
+/** How the host compacts: by itself, only when the user asks for it, or not at all. */
+export type Compacts = "automatic" | "manual" | "never"
+
+/** Hosts up to 2.0 do not know `DISABLE_AUTO_COMPACT`. */
+export function compactsHow({ limits: { off }, version }: Pick<PointClues, "limits" | "version">): Compacts {
+  if (off === "all") return "never"
+  return off === undefined || isOld(version) ? "automatic" : "manual"
+}
+
+const isOld = (version = ""): boolean => /^(?:[01]|2\.0)\./.test(version)
+
+function pointByFormula(clues: PointClues): number {
+  const { window, version, limits } = clues
+  const old = isOld(version)
+  const usable = Math.min(window, limits.window ?? window) - (old ? RESERVE_TO_2_0 : RESERVE)
+  if (compactsHow(clues) !== "automatic") return Math.max(1, old ? usable : usable - REFUSAL)
   const percent = Math.floor(usable * ((limits.percent ?? 100) / 100))
   // A window chosen by the user may be smaller than the reserve.
   return Math.max(1, Math.min(usable - MARGIN, percent))

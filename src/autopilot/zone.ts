@@ -14,6 +14,10 @@ export function zoneOf(pressure: number, { warn, critical }: Thresholds): Zone {
   return pressure >= warn ? "warning" : "ok"
 }
 
+/** Whether a zone is worth a word to whoever was last told of `told`: each is told once, and only upwards. */
+export const isNews = (zone: Zone, told: Zone = "ok"): boolean =>
+  zone !== "ok" && zone !== told && told !== "critical"
+
 const RECENT = 5
 
 /**

@@ -12,19 +12,26 @@ const SHOWN = 5
 /** Characters shown of a name. */
 const NAME = 24
 
+const SWITCHED_OFF = {
+  manual: "only on /compact: automatic compaction is switched off",
+  never: "never: DISABLE_COMPACT is set",
+} as const
+
 export function renderContext(context: ContextReport, { style, columns }: Screen): string[] {
-  const { compactsAt, automatic, learnt, pressure, trend, estimated, fill } = context
+  const { compactsAt, compacts, learnt, pressure, trend, estimated, fill } = context
   const head = report({ ...context, judgement: context, runway: context.runway ?? undefined })
   const how = learnt ? "seen in earlier compactions" : "by the host's formula"
   const width = columns - 14
-  const point = automatic
-    ? ([
-        "compacts at",
-        `${formatTokens(compactsAt)} tokens, ${how}; ${percent(pressure)} of that is used`,
-      ] as const)
-    : (["compacts", "only on /compact: automatic compaction is switched off"] as const)
+  const used = `${percent(pressure)} of that is used`
+  const point =
+    compacts === "automatic"
+      ? ([["compacts at", `${formatTokens(compactsAt)} tokens, ${how}; ${used}`]] as const)
+      : ([
+          ["compacts", SWITCHED_OFF[compacts]],
+          ["full at", `${formatTokens(compactsAt)} tokens; ${used}`],
+        ] as const)
   const pairs = [
-    point,
+    ...point,
     ...(trend === null ? [] : [["a turn adds", `~${formatTokens(trend)} tokens`] as const]),
     ...(estimated
       ? [["estimated", "from the length of the text: the host has not counted since"] as const]

@@ -153,12 +153,12 @@ export function wantsColor(isTerminal: boolean, env: Env = process.env): boolean
 export function hostLimits(env: Env = process.env): HostLimits {
   const percent = Number(env["CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"])
   const window = Number(env["CLAUDE_CODE_AUTO_COMPACT_WINDOW"])
-  const isOn = (name: string): boolean => /^(?:1|true|yes|on)$/i.test(env[name] ?? "")
+  const isOn = (name: string): boolean => /^\s*(?:1|true|yes|on)\s*$/i.test(env[name] ?? "")
   return {
     ...(percent > 0 && percent <= 100 ? { percent } : {}),
     ...(window >= 100_000 ? { window } : {}),
     ...(isOn("CLAUDE_CODE_DISABLE_1M_CONTEXT") ? { no1M: true } : {}),
-    ...(isOn("DISABLE_COMPACT") || isOn("DISABLE_AUTO_COMPACT") ? { never: true } : {}),
+    ...(isOn("DISABLE_COMPACT") ? { off: "all" } : isOn("DISABLE_AUTO_COMPACT") ? { off: "automatic" } : {}),
   }
 }
 
@@ -170,8 +170,8 @@ export interface HostLimits {
   readonly window?: number
   /** No window larger than 200,000 tokens. */
   readonly no1M?: boolean
-  /** The host never compacts by itself. */
-  readonly never?: boolean
+  /** Compactions that are switched off: those that the host begins by itself, or `/compact` too. */
+  readonly off?: "automatic" | "all"
 }
 
 /** What the host (from 2.1 on) tells a server that it starts: its project's folder and its session. */

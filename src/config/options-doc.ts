@@ -15,11 +15,11 @@ export const OPTIONS_DOC: Readonly<Record<Key, string>> = {
   "embed.enabled": "Make vectors of what is archived, in the background, for search by meaning.",
   "hook.deadline": "Milliseconds after which a hook stops reading, commits what it has, and returns.",
   "autopilot.enabled":
-    "Track how full the window is at every prompt, and tell the model once when it is nearly full.",
+    "Track how full the window is at every prompt, tell the user when it fills up, and the model when it is nearly full.",
   "autopilot.window": "Tokens in the window; 0: what the host says, else what the model is known to have.",
-  "autopilot.warn": "Share of the host's compaction point at which `status` begins to say WARNING.",
-  "autopilot.critical":
-    "Share of the host's compaction point at which the model is told, once until the next compaction.",
+  "autopilot.warn":
+    "Share of the host's compaction point at which the line turns yellow and the user is told, once until the next compaction.",
+  "autopilot.critical": "The same for red; the model is told, too.",
   "autopilot.project-state":
     "Also write `autopilot-state.json` to the project's `.claude-flow/data`, where that folder exists.",
   "statusline.enabled":

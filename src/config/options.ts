@@ -18,6 +18,8 @@ interface Row<T> {
   parse(raw: Raw): T | undefined
   /** The part of a disallowed value that still counts. */
   salvage?(raw: Raw): T
+  /** Variables of the design documents whose value there means nothing: whoever copied it has chosen nothing. */
+  readonly copied?: Readonly<Record<string, string>>
 }
 
 type Scope = Row<unknown>["scope"]
@@ -104,13 +106,10 @@ export const OPTIONS = {
   "embed.enabled": flag("user", true, "CTXBRIDGE_EMBED"),
   "hook.deadline": integer("user", 1500, [100, 4000], "CTXBRIDGE_HOOK_DEADLINE"),
   "autopilot.enabled": flag("any", true, "CTXBRIDGE_AUTOPILOT", "CLAUDE_FLOW_CONTEXT_AUTOPILOT"),
-  "autopilot.window": integer(
-    "any",
-    0,
-    [0, 10_000_000],
-    "CTXBRIDGE_CONTEXT_WINDOW",
-    "CLAUDE_FLOW_CONTEXT_WINDOW",
-  ),
+  "autopilot.window": {
+    ...integer("any", 0, [0, 10_000_000], "CTXBRIDGE_CONTEXT_WINDOW", "CLAUDE_FLOW_CONTEXT_WINDOW"),
+    copied: { CLAUDE_FLOW_CONTEXT_WINDOW: "200000" },
+  },
   "autopilot.warn": share("any", 0.7, [0.05, 1], "CTXBRIDGE_AUTOPILOT_WARN", "CLAUDE_FLOW_AUTOPILOT_WARN"),
   "autopilot.critical": share(
     "any",
@@ -165,10 +164,10 @@ const isRaw = (value: unknown): value is Raw =>
 
 const SOURCES = ["flag", "env", "project", "user"] as const
 
-/** The first of these variables that has a value. */
-function setIn(env: Layers["env"], names: readonly string[]): string | undefined {
+/** The first of an option's variables that has a value. */
+function setIn(env: Layers["env"], { env: names, copied }: Row<unknown>): string | undefined {
   if (env === undefined) return undefined
-  for (const name of names) if ((env[name] ?? "") !== "") return name
+  for (const name of names) if ((env[name] ?? "") !== "" && env[name] !== copied?.[name]) return name
   return undefined
 }
 
@@ -186,7 +185,7 @@ export function resolveOptions(layers: Layers): Resolved {
     config[key] = row.default
     origin[key] = "default"
     for (const from of SOURCES) {
-      const variable = from === "env" ? setIn(layers.env, row.env) : undefined
+      const variable = from === "env" ? setIn(layers.env, row) : undefined
       const raw = variable === undefined ? layers[from]?.[key] : layers.env?.[variable]
       if (raw === undefined) continue
       if (from === "project" && row.scope === "user") {

@@ -5,24 +5,20 @@
 import { glance } from "../agents/claude-code/glance.ts"
 import type { HookEvent } from "../agents/hook-event.ts"
 import type { Taken } from "../archive/capture-transcript.ts"
-import { stateDocument, warning } from "../autopilot/advice.ts"
+import { type Advice, adviceOn, stateDocument } from "../autopilot/advice.ts"
 import { learnPoints, learntPoints, publishState, toldWindow } from "../autopilot/autopilot-files.ts"
 import type { ContextState } from "../autopilot/context-state.ts"
 import { follow, type Judgement, judge, withPrompt } from "../autopilot/track-context.ts"
+import { wishesIn } from "../autopilot/window.ts"
+import { isNews } from "../autopilot/zone.ts"
 import { hostLimits, type Settings } from "../config/load.ts"
-import { NEWLINE } from "../util/byte-lines.ts"
-import { readExactly } from "../vault/copy-file.ts"
-import { withSource } from "../vault/source-file.ts"
-
-/** Bytes to read at the end of the transcript when another process archived the new part. */
-const TAIL = 1 << 20
+import { followFile } from "./follow-file.ts"
 
 export interface CloseLook {
   readonly context: ContextState
   /** Set at a human's prompt, once there is a reading. */
   readonly judgement: Judgement | undefined
-  /** For the model. */
-  readonly advice: string | undefined
+  readonly advice: Advice | undefined
 }
 
 export interface Watch {
@@ -49,21 +45,16 @@ export function watch({ event, settings, known, own, isPrompt, now }: Watch): Cl
   if (!isPrompt) return { context, judgement: undefined, advice: undefined }
   const points = context.points ?? (model === undefined ? undefined : learntPoints(dataHome, model))
   const ready = points === undefined ? context : { ...context, points }
-  const { config } = settings.resolved
-  const critical = config["autopilot.critical"]
-  const judgement = judge(ready, {
-    option: config["autopilot.window"],
-    told: toldWindow(dataHome, event.session),
-    limits: hostLimits(),
-    thresholds: { warn: config["autopilot.warn"], critical },
-  })
+  const { option, thresholds } = wishesIn(settings.resolved.config)
+  const told = toldWindow(dataHome, event.session)
+  const judgement = judge(ready, { option, told, limits: hostLimits(), thresholds })
   const counted = withPrompt(ready, judgement?.share, now)
   if (judgement === undefined) return { context: counted, judgement, advice: undefined }
   const { window, share, compactsAt, zone } = judgement
-  const option = config["autopilot.window"]
-  const judged = { option, critical, window, limit: compactsAt * critical, percent: Math.round(share * 100) }
-  const advice = zone === "critical" && ready.warned !== true ? warning(judgement) : undefined
-  return { context: { ...counted, judged }, judgement, advice }
+  const judged = { option, ...thresholds, window, compactsAt, percent: Math.round(share * 100) }
+  // Told only once it is true that all is archived.
+  const isTime = isNews(zone, ready.told) && own?.captured.state === "current"
+  return { context: { ...counted, judged }, judgement, advice: isTime ? adviceOn(judgement) : undefined }
 }
 
 /** Writes the state file defined in the design documents, for other tools to read. */
@@ -81,21 +72,7 @@ function followed(context: ContextState, { path, captured, fresh }: Taken): Cont
   if (captured.state === "current" && fresh[0]?.from === at) {
     for (const { content } of fresh) next = follow(next, glance(content, next.base === undefined))
   } else {
-    const { content, whole } = endOf(path, at)
-    const seen = glance(content, next.base === undefined)
-    // The end of the transcript gives everything except what an estimate needs.
-    next = whole ? follow(next, seen) : follow({ ...next, base: next.base ?? 0 }, { ...seen, chars: 0 })
+    next = followFile(next, path, at)
   }
   return { ...next, at: archived }
-}
-
-/** Whole lines at the end of the transcript, from `from` on unless that is too much. */
-function endOf(path: string, from: number): { content: Uint8Array; whole: boolean } {
-  const found = withSource(path, (fd, size) => {
-    const begin = Math.max(size - TAIL, from > size ? 0 : from)
-    const bytes = readExactly(fd, begin, size - begin)
-    const whole = begin === from
-    return { content: whole ? bytes : bytes.subarray(bytes.indexOf(NEWLINE) + 1), whole }
-  })
-  return found ?? { content: new Uint8Array(), whole: false }
 }

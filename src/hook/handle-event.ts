@@ -98,8 +98,9 @@ export async function handle(called: HookEvent, settings: Settings, deadline: nu
     lost = answer.lost === true
   }
   if (text === "" && watched?.advice !== undefined) {
-    text = additionalContext(event, watched.advice)
-    state = { ...state, context: { ...watched.context, warned: true } }
+    const { zone, warning, notice } = watched.advice
+    text = additionalContext(event, warning, notice)
+    state = { ...state, context: { ...watched.context, told: zone } }
   }
   try {
     if (lost) askForRebuild(dataHome)

@@ -98,7 +98,11 @@ function answer(db: Database, indexer: Indexer, request: ReplyRequest): Reply {
   const { event, state, settings } = request
   const { config } = settings.resolved
   if (event.name === "pre-compact") {
-    return { text: renderInstructions(gather(db, event.session), config["instructions.budget"]), state }
+    const isShown = event.trigger === "manual"
+    return {
+      text: renderInstructions(gather(db, event.session), config["instructions.budget"], isShown),
+      state,
+    }
   }
   const isPrompt = event.name === "user-prompt-submit"
   if (isPrompt && !compactionUnanswered(state)) {

@@ -3,10 +3,11 @@
  * nothing on stderr, one line of ours.
  */
 import { rememberWindow } from "../autopilot/autopilot-files.ts"
+import type { ContextState } from "../autopilot/context-state.ts"
 import { readHostContext } from "../autopilot/host-context.ts"
-import { joinLines, type LineFacts, renderLine } from "../autopilot/status-line-text.ts"
+import { joinLines, type LineFacts, NOTHING_KNOWN, renderLine } from "../autopilot/status-line-text.ts"
 import { judge } from "../autopilot/track-context.ts"
-import { windowOf } from "../autopilot/window.ts"
+import { wishesIn } from "../autopilot/window.ts"
 import { hostLimits, loadSettings, type Settings, wantsColor } from "../config/load.ts"
 import { parseJson } from "../util/parse-json.ts"
 import { answerHost } from "../util/write-output.ts"
@@ -28,55 +29,69 @@ export async function runStatusLine(other: string | undefined): Promise<void> {
   process.umask(0o077)
   const input = readInput(STDIN_DEADLINE)
   const theirs = other === undefined ? undefined : said(other, input)
-  const line = own(input)
+  const line = await own(input)
   const text = theirs === undefined ? line : joinLines(line, await theirs)
   if (text !== "") answerHost(`${text}\n`)
   endNow()
 }
 
-function own(input: Uint8Array): string {
+async function own(input: Uint8Array): Promise<string> {
   const settings = loadSettings()
   if (!settings.resolved.config["statusline.enabled"]) return ""
   try {
-    return renderLine(factsOf(parse(input), settings), wantsColor(true))
+    return renderLine(await factsOf(parse(input), settings), wantsColor(true))
   } catch {
     // Not logged: the log would load the filter for secrets, which costs more than everything else here.
-    return renderLine({ source: "state", tokens: undefined, share: undefined, compactions: 0 }, false)
+    return renderLine(NOTHING_KNOWN, false)
   }
 }
 
 const parse = (input: Uint8Array): unknown => parseJson(Buffer.from(input).toString("utf8"))
 
 /** The figures of the document on stdin. */
-export const readStatusLine = (): LineFacts => factsOf(parse(readInput(STDIN_DEADLINE)), loadSettings())
+export const readStatusLine = (): Promise<LineFacts> =>
+  factsOf(parse(readInput(STDIN_DEADLINE)), loadSettings())
 
 /** The host's figures, or else what the hooks know of the session. */
-function factsOf(document: unknown, { paths, resolved }: Settings): LineFacts {
-  const { session, window, tokens, share: told } = readHostContext(document)
-  const option = resolved.config["autopilot.window"]
-  const believed = windowOf({ option, told: window, seen: tokens ?? 0, limits: {} })
-  const share = tokens !== undefined && believed === option ? tokens / option : told
-  const context = session === undefined ? undefined : readState(paths.dataHome, session).context
-  const compactions = context?.compactions ?? 0
+async function factsOf(document: unknown, { paths, resolved }: Settings): Promise<LineFacts> {
+  const host = readHostContext(document)
+  const { session, window: told } = host
+  const isTracked = session !== undefined && resolved.config["autopilot.enabled"]
+  const state = isTracked ? readState(paths.dataHome, session) : {}
+  const { context } = state
   // Only for sessions that hooks know: a status line must not be what creates an archive.
-  if (context !== undefined && session !== undefined && window !== undefined)
-    rememberWindow(paths.dataHome, session, window)
-  if (tokens !== undefined && share !== undefined) return { source: "host", tokens, share, compactions }
-  const judgement =
-    context &&
-    judge(context, {
-      option,
-      told: window,
-      limits: hostLimits(),
-      thresholds: {
-        warn: resolved.config["autopilot.warn"],
-        critical: resolved.config["autopilot.critical"],
-      },
-    })
-  if (judgement !== undefined) {
-    return { source: "state", tokens: judgement.tokens, share: judgement.share, compactions }
-  }
-  return { source: share === undefined ? "state" : "host", tokens, share, compactions }
+  if (isTracked && context !== undefined && told !== undefined) rememberWindow(paths.dataHome, session, told)
+  const now = host.tokens === undefined && context !== undefined ? await sinceThen(context, host) : context
+  const { tokens = now?.tokens, model = now?.model, version = now?.version } = host
+  const circumstances = { ...wishesIn(resolved.config), told, limits: hostLimits() }
+  const judgement = judge({ ...now, tokens, model, version }, circumstances)
+  const known = { tracked: Object.keys(state).length > 0, compactions: now?.compactions ?? 0 }
+  if (judgement === undefined) return { ...NOTHING_KNOWN, ...known, ...toldShare(host.share) }
+  const { share, pressure, zone } = judgement
+  const isTold = host.tokens !== undefined
+  const estimated = !isTold && now?.estimated === true
+  return { ...known, source: isTold ? "host" : "state", tokens, estimated, share, pressure, zone }
+}
+
+/** All that is known when the host reports a percentage and no counts. */
+const toldShare = (share: number | undefined): Partial<LineFacts> =>
+  share === undefined ? {} : { source: "host", share }
+
+/**
+ * The context when the host has counted nothing: right after a compaction, before any hook has seen it.
+ *
+ * @param context as the last hook left it
+ */
+async function sinceThen(
+  context: ContextState,
+  { transcript, isEmptied }: ReturnType<typeof readHostContext>,
+): Promise<ContextState> {
+  if (transcript === undefined) return context
+  const now = (await import("./follow-file.ts")).followFile(context, transcript, context.at ?? 0)
+  if (!isEmptied || now.estimated === true) return now
+  // The compaction is not even in the transcript yet.
+  const { tokens: _before, base, ...rest } = now
+  return base ? { ...rest, base, tokens: base, estimated: true } : rest
 }
 
 /** Output of another status line given the same document, as far as it comes in time. */

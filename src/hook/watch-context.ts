@@ -7,7 +7,10 @@ import { isHumanPrompt } from "../agents/claude-code/host-hooks.ts"
 import { contextTokens } from "../agents/claude-code/usage.ts"
 import type { HookEvent } from "../agents/hook-event.ts"
 import type { Taken } from "../archive/capture-transcript.ts"
+import type { Advice } from "../autopilot/advice.ts"
 import { type ContextState, NEW_CONTEXT } from "../autopilot/context-state.ts"
+import { wishesIn } from "../autopilot/window.ts"
+import { isNews, zoneOf } from "../autopilot/zone.ts"
 import type { Settings } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
 import { publish, watch } from "./autopilot.ts"
@@ -15,8 +18,8 @@ import type { SessionState } from "./state.ts"
 
 export interface Watched {
   readonly context: ContextState
-  /** For the model, if nothing else is given back. */
-  readonly advice?: string | undefined
+  /** Told if nothing else is given back. */
+  readonly advice?: Advice | undefined
   /** Publishes the state for other tools. */
   readonly publish?: ((context: ContextState) => void) | undefined
 }
@@ -56,7 +59,7 @@ export function watchContext(call: WatchedCall): Watched | undefined {
 }
 
 /**
- * The new context if nothing noteworthy has happened: same model, same percentage, no compaction, not nearly full.
+ * The new context if nothing noteworthy has happened: same model, same percentage, no compaction, no zone to tell of.
  *
  * @param isPrompt whether this is a human's prompt
  * @returns undefined if a closer look is needed
@@ -74,10 +77,11 @@ function glancedAt(
   if (own === undefined || tokens === undefined) return undefined
   const context = { ...known, tokens, at: own.captured.archived }
   if (!isPrompt) return context
-  const { judged, warned } = known
-  if (judged?.option !== config["autopilot.window"] || judged.critical !== config["autopilot.critical"])
+  const { judged, told } = known
+  const { option, thresholds } = wishesIn(config)
+  if (judged?.option !== option || judged.warn !== thresholds.warn || judged.critical !== thresholds.critical)
     return undefined
-  if (tokens >= judged.limit && warned !== true) return undefined
+  if (isNews(zoneOf(tokens / judged.compactsAt, thresholds), told)) return undefined
   const share = tokens / judged.window
   // The history gets an entry whenever the percentage changes. The smaller the file, the faster it is replaced.
   return Math.round(share * 100) === judged.percent ? { ...context, turns: known.turns + 1 } : undefined

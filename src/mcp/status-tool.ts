@@ -25,7 +25,8 @@ export const statusTool: ServerTool = {
     if (database.lost) askForRebuild(dataHome)
     const project = projectIn(world)
     // Whatever is wrong with the views is told as a problem.
-    const sessions = readIfPossible(dataHome, (db) => listSessions(db, { project, limit: LATEST })) ?? []
+    const sessions =
+      readIfPossible(dataHome, (db) => listSessions(db, { project, spoken: true, limit: LATEST })) ?? []
     const latest = sessions.map(({ id, ended, turns, title, firstPrompt }) => ({
       session: name(id, 80),
       ended: minute(ended),

@@ -102,11 +102,20 @@ class Play {
   }
 
   /** A prompt, and the announcement of a compaction before it is answered. */
-  async fill(): Promise<Ran> {
+  async fill(trigger = "auto"): Promise<Ran> {
     await this.prompt(PENDING)
     // Print mode of the oldest hosts writes the prompt after the compaction only.
     if (!this.isOld) this.session.user(PENDING).flush()
-    return this.machine.hook("pre-compact", this.session, { trigger: "auto", custom_instructions: null })
+    return this.machine.hook("pre-compact", this.session, { trigger, custom_instructions: null })
+  }
+
+  /** A prompt after an answer that filled the window so far. */
+  filled(tokens: number): Promise<Ran> {
+    const usage = { input_tokens: 20, cache_read_input_tokens: tokens - 60, output_tokens: 40 }
+    const content = [{ type: "text", text: "It is done." }]
+    const message = { id: "msg_fill", role: "assistant", model: "claude-sonnet-4-6", content, usage }
+    this.session.user("Go on").line({ type: "assistant", message }).flush()
+    return this.prompt("And the tests, please")
   }
 
   /** What the host's model made of the conversation; older hosts do not tell. */
@@ -169,6 +178,9 @@ const PLAYS: Readonly<Record<string, (play: Play) => Promise<Ran>>> = {
     return play.prompt("And now the tests, please")
   },
   "pre-compact": (play) => play.fill(),
+  "pre-compact-manual": (play) => play.fill("manual"),
+  "user-prompt-submit-warning": (play) => play.filled(120_000),
+  "user-prompt-submit-critical": (play) => play.filled(150_000),
   stop: (play) => play.machine.hook("stop", play.session, { stop_hook_active: false }),
   "subagent-stop": (play) => play.summarized(),
   "session-end": (play) => play.machine.hook("session-end", play.session, { reason: "other" }),

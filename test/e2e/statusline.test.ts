@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join } from "node:path"
 import fc from "fast-check"
 import { LINE_COLUMNS } from "../../src/autopilot/status-line-text.ts"
+import { shortTokens } from "../../src/autopilot/token-figures.ts"
 import { type Ran, run, start } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 
@@ -47,38 +48,59 @@ function filled(version: string, tokens: number, window = 200_000) {
 describe.each(VERSIONS)("%s", (version) => {
   test("answers its recorded payload with and without colour", async () => {
     using machine = new Machine()
-    expect(await said(line(machine, payloadOf(version)))).toBe("🛡️ 10% 20.0K ⊘\n")
+    // No hook has heard of the session: these are the host's figures alone.
+    expect(await said(line(machine, payloadOf(version)))).toBe("📂 10% 20.0K ⊘\n")
     expect(await said(line(machine, payloadOf(version), [], { NO_COLOR: "" }))).toBe(
-      "🛡️ \x1b[32m10% 20.0K ⊘\x1b[0m\n",
+      "📂 \x1b[32m10% 20.0K ⊘\x1b[0m\n",
     )
     // It is nobody's archive until a hook has come.
     expect(existsSync(machine.dataHome)).toBe(false)
   })
 
-  test("shows the design documents' figures and colours", async () => {
+  test("shows the design documents' figures, in the colours of the point at which the host compacts", async () => {
     using machine = new Machine()
     const session = machine.session({ id: payloadOf(version).session_id })
-    const colours: [number, string, number][] = [
-      [86_736, "43% 86.7K ⊘", 32],
-      [100_000, "50% 100K ⊘", 36],
-      [144_000, "72% 144K ⊘", 33],
-      [176_000, "88% 176K ⊘", 31],
+    session.turn("begin").flush()
+    await machine.hook("user-prompt-submit", session, { prompt: "next" })
+    const point = version === "2.0.76" ? 155_000 : 167_000
+    const colours: [number, number][] = [
+      [0.49, 32],
+      [0.5, 36],
+      [0.69, 36],
+      [0.7, 33],
+      [0.84, 33],
+      [0.85, 31],
+      [1, 31],
     ]
-    for (const [tokens, text, code] of colours) {
-      expect(await said(line(machine, filled(version, tokens), [], { NO_COLOR: "" }))).toBe(
-        `🛡️ \x1b[${code}m${text}\x1b[0m\n`,
-      )
+    for (const [pressure, code] of colours) {
+      const tokens = Math.ceil(point * pressure)
+      const told = await said(line(machine, filled(version, tokens), [], { NO_COLOR: "" }))
+      const text = `${Math.round(tokens / 2000)}% ${shortTokens(tokens)} ⊘`
+      expect([pressure, told]).toEqual([pressure, `🛡️ \x1b[${code}m${text}\x1b[0m\n`])
     }
-    session.turn("begin").boundary().summary("s").turn("on").boundary().summary("t").turn("and on").flush()
+    expect(await said(line(machine, filled(version, 86_736)))).toBe("🛡️ 43% 86.7K ⊘\n")
+    session.boundary().summary("s").turn("on").boundary().summary("t").turn("and on").flush()
     await machine.hook("user-prompt-submit", session, { prompt: "next" })
     expect(await said(line(machine, filled(version, 176_000)))).toBe("🛡️ 88% 176K ⟳2\n")
     expect(await said(line(machine, filled(version, 470_600, 1_000_000)))).toBe("🛡️ 47% 471K ⟳2\n")
   })
 
-  test("the user's own window counts", async () => {
+  test("a compaction point that the user has moved or switched off moves the colours", async () => {
+    using machine = new Machine()
+    const red = async (env: Record<string, string>, tokens: number): Promise<boolean> =>
+      (await said(line(machine, filled(version, tokens), [], { NO_COLOR: "", ...env }))).includes("[31m")
+    expect(await red({}, 150_000)).toBe(true)
+    expect(await red({ DISABLE_COMPACT: "true" }, 141_000)).toBe(false)
+    expect(await red({ CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: "50" }, 80_000)).toBe(true)
+    expect(await red({ CLAUDE_FLOW_CONTEXT_WINDOW: "200000" }, 80_000)).toBe(false)
+  })
+
+  test("the user's own window counts, and not the one that the design documents give", async () => {
     using machine = new Machine()
     const window = { CTXBRIDGE_CONTEXT_WINDOW: "100000" }
-    expect(await said(line(machine, filled(version, 43_000), [], window))).toBe("🛡️ 43% 43.0K ⊘\n")
+    expect(await said(line(machine, filled(version, 43_000), [], window))).toBe("📂 43% 43.0K ⊘\n")
+    const copied = { CLAUDE_FLOW_CONTEXT_WINDOW: "200000" }
+    expect(await said(line(machine, filled(version, 43_000, 1_000_000), [], copied))).toBe("📂 4% 43.0K ⊘\n")
   })
 
   test("shows what the hooks know when the host does not say", async () => {
@@ -87,12 +109,29 @@ describe.each(VERSIONS)("%s", (version) => {
     const session = machine.session({ id: payload.session_id }).turn("begin").flush()
     await machine.hook("user-prompt-submit", session, { prompt: "next" })
     const { context_window: _, ...silent } = payload
-    expect(await said(line(machine, silent))).toBe("📂 10% 20.4K ⊘\n")
-    // Just after a compaction the host has counted nothing, but knows the window.
+    expect(await said(line(machine, silent))).toBe("🛡️ 10% 20.4K ⊘\n")
+    // The host has counted nothing yet, but knows the window.
     const window = { context_window_size: 1_000_000, current_usage: null }
-    expect(await said(line(machine, { ...payload, context_window: window }))).toBe("📂 2% 20.4K ⊘\n")
+    expect(await said(line(machine, { ...payload, context_window: window }))).toBe("🛡️ 2% 20.4K ⊘\n")
     expect(await said(line(machine, { ...silent, session_id: "another" }))).toBe("📂 –\n")
     expect(await said(line(machine, { ...silent, session_id: "../../etc/passwd" }))).toBe("📂 –\n")
+  })
+
+  test("shows what is left right after a compaction, before any hook has seen it", async () => {
+    using machine = new Machine()
+    const payload = payloadOf(version)
+    const session = machine.session({ id: payload.session_id }).turn("begin").flush()
+    await machine.hook("user-prompt-submit", session, { prompt: "next" })
+    const counted = { input_tokens: 0, output_tokens: 0, cache_read_input_tokens: 0 }
+    const emptied = { context_window_size: 200_000, current_usage: counted, used_percentage: 0 }
+    const after = { ...payload, transcript_path: session.path, context_window: emptied }
+    // The host has not written of it yet: what it puts before each conversation is left.
+    expect(await said(line(machine, after))).toBe("🛡️ 10% ~20.3K ⊘\n")
+    session.boundary("manual", 150_000).summary("s".repeat(35_000)).flush()
+    expect(await said(line(machine, after))).toBe("🛡️ 15% ~30.3K ⟳1\n")
+    // Nothing is recorded by a status line.
+    await machine.hook("user-prompt-submit", session, { prompt: "next" })
+    expect(await said(line(machine, after))).toBe("🛡️ 15% ~30.3K ⟳1\n")
   })
 })
 
@@ -110,11 +149,15 @@ test("the window that the host reports is used by the hooks as well", async () =
 test("--json and --help are heeded, and an unknown option is an error", async () => {
   using machine = new Machine()
   expect(JSON.parse(await said(line(machine, payloadOf("2.1.329"), ["--json"])))).toEqual({
+    tracked: false,
     source: "host",
     tokens: 20_010,
+    estimated: false,
     percentage: 10,
+    pressure: 12,
+    zone: "ok",
     compactions: 0,
-    line: "🛡️ 10% 20.0K ⊘",
+    line: "📂 10% 20.0K ⊘",
   })
   expect(await said(line(machine, "", ["--help"]))).toContain("--chain")
   expect((await line(machine, "", ["--nonsense"])).code).toBe(64)
@@ -137,7 +180,7 @@ test("garbage, no input and a pipe that is never closed are answered, too", asyn
   const open = start(["statusline"], { cwd: machine.cwd, env: { ...machine.env, NO_COLOR: "1" } })
   open.child.stdin.write(JSON.stringify(payloadOf("2.1.112")))
   open.child.stdin.flush()
-  expect(await said(open.ended)).toBe("🛡️ 10% 20.0K ⊘\n")
+  expect(await said(open.ended)).toBe("📂 10% 20.0K ⊘\n")
   open.child.stdin.end()
 })
 
@@ -176,7 +219,7 @@ describe("next to another status line", () => {
     const payload = JSON.stringify(payloadOf("2.1.329"))
     const other = `cat > '${join(machine.root, "seen")}'; printf 'it'\\''s theirs\\nsecond\\n'`
     expect(await said(line(machine, payload, ["--chain", other]))).toBe(
-      "🛡️ 10% 20.0K ⊘ │ it's theirs\nsecond\n",
+      "📂 10% 20.0K ⊘ │ it's theirs\nsecond\n",
     )
     expect(readFileSync(join(machine.root, "seen"), "utf8")).toBe(payload)
   })
@@ -190,7 +233,7 @@ describe("next to another status line", () => {
       "printf begun; exec sleep 1000",
     ]) {
       const text = await said(line(machine, payloadOf("2.1.329"), ["--chain", other]))
-      expect([other, text.replace(" │ begun", "")]).toEqual([other, "🛡️ 10% 20.0K ⊘\n"])
+      expect([other, text.replace(" │ begun", "")]).toEqual([other, "📂 10% 20.0K ⊘\n"])
     }
     // Who is killed is gone when the system gets round to it.
     await machine.idle()
@@ -222,7 +265,7 @@ describe("install and uninstall", () => {
       env: { ...machine.env, NO_COLOR: "1" },
       stdin: Buffer.from(JSON.stringify(payloadOf("2.1.112"))),
     })
-    expect(child.stdout.toString()).toBe("🛡️ 10% 20.0K ⊘\n")
+    expect(child.stdout.toString()).toBe("📂 10% 20.0K ⊘\n")
     expect(await said(cli(machine, "install"))).toStartWith("Already installed")
     await said(cli(machine, "uninstall"))
     expect(existsSync(settingsOf(machine))).toBe(false)
@@ -247,7 +290,7 @@ describe("install and uninstall", () => {
       env: { ...machine.env, NO_COLOR: "1" },
       stdin: Buffer.from(JSON.stringify(payloadOf("2.1.112"))),
     })
-    expect(child.stdout.toString()).toBe("🛡️ 10% 20.0K ⊘ │ mine\n")
+    expect(child.stdout.toString()).toBe("📂 10% 20.0K ⊘ │ mine\n")
     await said(cli(machine, "uninstall"))
     expect(readFileSync(settingsOf(machine), "utf8")).toBe(before)
   })

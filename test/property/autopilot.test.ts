@@ -3,7 +3,7 @@ import { expect, test } from "bun:test"
 import fc from "fast-check"
 import { glance } from "../../src/agents/claude-code/glance.ts"
 import { readHostContext } from "../../src/autopilot/host-context.ts"
-import { joinLines, LINE_COLUMNS, renderLine } from "../../src/autopilot/status-line-text.ts"
+import { joinLines, LINE_COLUMNS, NOTHING_KNOWN, renderLine } from "../../src/autopilot/status-line-text.ts"
 import { FillCounter, UNSEEN } from "../../src/autopilot/window-fill.ts"
 import { addStatusLine, chainedCommand, removeStatusLine } from "../../src/host/status-line.ts"
 import type { Part } from "../../src/transcript/types.ts"
@@ -70,9 +70,12 @@ test("a line is one line, of at most 24 columns", () => {
       fc.nat(),
       fc.boolean(),
       fc.boolean(),
-      (tokens, share, compactions, host, color) => {
-        const source = host ? "host" : "state"
-        const line = renderLine({ source, tokens: tokens && Math.round(tokens), share, compactions }, color)
+      fc.constantFrom("ok" as const, "warning" as const, "critical" as const),
+      fc.boolean(),
+      (tokens, share, compactions, tracked, estimated, zone, color) => {
+        const rounded = tokens && Math.round(tokens)
+        const facts = { ...NOTHING_KNOWN, tracked, tokens: rounded, estimated, share, pressure: share, zone }
+        const line = renderLine({ ...facts, compactions }, color)
         expect(line).not.toContain("\n")
         expect(Bun.stringWidth(Bun.stripANSI(line))).toBeLessThanOrEqual(LINE_COLUMNS)
         expect(line.includes("\x1b")).toBe(color && share !== undefined)

@@ -32,7 +32,7 @@ const text = (value: unknown): string | undefined =>
   typeof value === "string" ? value.toWellFormed() : undefined
 
 /** Accepts only paths that a host writes, so hooks read no other files. Removes `..`, which might leave the vault. */
-const transcriptPath = (value: unknown): string | undefined =>
+export const transcriptPath = (value: unknown): string | undefined =>
   typeof value === "string" && value.startsWith("/") && value.endsWith(".jsonl") && !value.includes("\0")
     ? normalize(value)
     : undefined
@@ -62,18 +62,16 @@ export function decodeEvent(name: EventName, document: unknown): HookEvent | und
 }
 
 /**
- * Wraps text for the model in the host's format; empty if there is no text.
+ * Wraps text for the model in the host's format; empty if there is neither text nor note.
  *
  * @param note shown to the user only
  */
 export function additionalContext({ name }: HookEvent, text: string, note = ""): string {
-  if (text === "") return ""
+  if (text + note === "") return ""
   const hookEventName = name === "session-start" ? "SessionStart" : "UserPromptSubmit"
   const systemMessage = note === "" ? {} : { systemMessage: note }
-  return JSON.stringify({
-    ...systemMessage,
-    hookSpecificOutput: { hookEventName, additionalContext: text },
-  })
+  const forModel = text === "" ? {} : { hookSpecificOutput: { hookEventName, additionalContext: text } }
+  return JSON.stringify({ ...systemMessage, ...forModel })
 }
 
 /** From 2.1 on, the host reports the start and end of a subagent's compaction under the session it works for. */

@@ -37,20 +37,23 @@ const SESSION = `
 export interface SessionFilter {
   readonly project?: string | undefined
   readonly agents?: boolean
+  /** Leaves out the sessions that hold only what the model wanted kept. */
+  readonly spoken?: boolean
   readonly limit: number
 }
 
 /** Newest first. */
 export function listSessions(db: Database, filter: SessionFilter): Session[] {
   return db
-    .query<Session, [string | null, number, number]>(
+    .query<Session, [string | null, number, number, number, string]>(
       // Selected first and counted later, because sorting would otherwise count every session of the archive.
       `${SESSION} WHERE s.id IN (
          SELECT i.id FROM sessions i LEFT JOIN projects q ON q.id = i.project
-         WHERE (?1 IS NULL OR q.path = ?1) AND (?2 OR i.parent IS NULL) ORDER BY i.ended DESC, i.id LIMIT ?3)
+         WHERE (?1 IS NULL OR q.path = ?1) AND (?2 OR i.parent IS NULL) AND (?4 = 0 OR i.id NOT GLOB ?5)
+         ORDER BY i.ended DESC, i.id LIMIT ?3)
        ORDER BY s.ended DESC, s.id`,
     )
-    .all(filter.project ?? null, filter.agents ? 1 : 0, filter.limit)
+    .all(filter.project ?? null, filter.agents ? 1 : 0, filter.limit, filter.spoken ? 1 : 0, NOTES_SESSIONS)
 }
 
 /** Sessions whose id begins with `prefix`. */

@@ -4,17 +4,21 @@ import { readStatus } from "../../archive/archive-status.ts"
 import type { Database } from "../../archive/database.ts"
 import { readIfPossible } from "../../archive/open-for-reading.ts"
 import { projectOf } from "../../archive/project.ts"
-import { latestSession } from "../../archive/queries/sessions.ts"
+import { aboutSession, latestSession } from "../../archive/queries/sessions.ts"
 import { spoolStatus } from "../../archive/spool.ts"
+import { currentTranscript } from "../../archive/transcript-rows.ts"
 import { type ContextReport, examineContext } from "../../autopilot/context-report.ts"
-import { hostLimits } from "../../config/load.ts"
+import { wishesIn } from "../../autopilot/window.ts"
+import { hostLimits, hostPlace } from "../../config/load.ts"
 import { standingOf } from "../../embed/embedding-state.ts"
 import { hookStatus } from "../../host/hook-status.ts"
 import { serverStatus } from "../../host/server-status.ts"
+import { archiveAll } from "../../job/archive-all.ts"
 import { unfinished } from "../../job/forget-steps.ts"
 import { importUnderWay } from "../../job/history-import.ts"
 import { askForRebuild } from "../../job/spawn.ts"
 import { type LastRestore, lastRestore } from "../../restore/last-restore.ts"
+import { statsOf } from "../../util/files.ts"
 import { lastError } from "../../util/log.ts"
 import { tombstoneCount } from "../../vault/tombstones.ts"
 import type { Command, Environment } from "../command.ts"
@@ -27,6 +31,7 @@ export default {
     const { dataHome, exePath } = env
     // Before the archive: an import that ends in between has left one.
     const underWay = importUnderWay(env) ?? null
+    takeLatest(env)
     const archive = readStatus(dataHome)
     if (archive.database.lost) askForRebuild(dataHome)
     const status = {
@@ -51,12 +56,24 @@ export default {
   },
 } satisfies Command
 
+/** ms to spend on what the host has written since its last hook. */
+const LATEST_LASTS = 300
+
+/** Archives what the latest session has grown by, or the context would still be that from before a `/compact`. */
+function takeLatest(env: Environment): void {
+  if (!env.config["capture.enabled"]) return
+  ofLatest(env, (db, session) => {
+    const row = currentTranscript(db, session)
+    if (row !== undefined && (statsOf(row.path)?.size ?? 0) > row.archived)
+      archiveAll(db, env, row.path, performance.now() + LATEST_LASTS)
+  })
+}
+
 /** null if nothing was said in the session. */
 function contextOf(env: Environment): ContextReport | null {
   const { dataHome, config } = env
   if (!config["autopilot.enabled"]) return null
-  const thresholds = { warn: config["autopilot.warn"], critical: config["autopilot.critical"] }
-  const circumstances = { option: config["autopilot.window"], limits: hostLimits(), thresholds }
+  const circumstances = { ...wishesIn(config), limits: hostLimits() }
   return ofLatest(env, (db, session) => examineContext(db, dataHome, session, circumstances))
 }
 
@@ -65,8 +82,8 @@ const lastRestoreOf = (env: Environment): LastRestore | null =>
   ofLatest(env, (db, session) => lastRestore(db, env.dataHome, session))
 
 /**
- * Reads something about the latest session of this folder's project; null if there is none. Damage is reported in the
- * archive's own lines.
+ * Reads something about the session that the host is in, if it started us, or else the latest one of this folder's
+ * project; null if there is none. Damage is reported in the archive's own lines.
  */
 function ofLatest<T>(
   { dataHome, cwd }: Environment,
@@ -74,7 +91,8 @@ function ofLatest<T>(
 ): T | null {
   const found = readIfPossible(dataHome, (db) => {
     // Notes of the model's have a session of their own, which nobody works in.
-    const session = latestSession(db, projectOf(cwd))
+    const own = hostPlace().session
+    const session = own && aboutSession(db, own) !== null ? own : latestSession(db, projectOf(cwd))
     return session && read(db, session)
   })
   return found || null

@@ -15,13 +15,17 @@ export default {
   args: {
     chain: option("Shell command of another status line, shown after ours", "COMMAND"),
   },
-  run({ out }) {
-    const facts = readStatusLine()
+  async run({ out }) {
+    const facts = await readStatusLine()
     out.print(renderLine(facts, out.color))
     out.json({
+      tracked: facts.tracked,
       source: facts.source,
       tokens: facts.tokens ?? null,
+      estimated: facts.estimated,
       percentage: facts.share === undefined ? null : Math.round(facts.share * 1000) / 10,
+      pressure: facts.pressure === undefined ? null : Math.round(facts.pressure * 1000) / 10,
+      zone: facts.zone,
       compactions: facts.compactions,
       line: renderLine(facts, false),
     })

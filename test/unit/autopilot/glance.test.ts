@@ -86,7 +86,7 @@ describe("follow", () => {
   test("after a compaction, counts the first request and the summary once, until the next answer", () => {
     const started = after(NEW_CONTEXT, user("hi"), usage(20_000))
     expect(started).toMatchObject({ tokens: 21_055, base: 21_005 })
-    const full = after({ ...started, warned: true }, usage(160_000))
+    const full = after({ ...started, told: "critical" }, usage(160_000))
     const compacted = after(
       full,
       boundary("auto", 161_055),
@@ -97,9 +97,9 @@ describe("follow", () => {
       estimated: true,
       compactions: 1,
       points: [161_055],
-      warned: false,
       history: [],
     })
+    expect(compacted.told).toBeUndefined()
     const { estimated, ...answered } = after(compacted, usage(23_000))
     expect(answered).toMatchObject({ tokens: 24_055, base: 21_005, compactions: 1 })
     expect(estimated).toBeUndefined()

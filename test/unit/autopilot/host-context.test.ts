@@ -8,13 +8,27 @@ const usage = { input_tokens: 1000, cache_read_input_tokens: 48_000, cache_creat
 test("tokens and window if the host reports both, or else its own percentage, or else nothing", () => {
   const of = (context: object) => readHostContext({ session_id: "s-1", context_window: context })
   const whole = of({ context_window_size: 200_000, current_usage: usage, used_percentage: 99 })
-  expect(whole).toEqual({ session: "s-1", window: 200_000, tokens: 50_000, share: 0.25 })
+  expect(whole).toMatchObject({ session: "s-1", window: 200_000, tokens: 50_000, share: 0.25 })
   expect(of({ current_usage: usage })).toMatchObject({ window: undefined, tokens: 50_000, share: undefined })
   expect(of({ current_usage: usage, used_percentage: 30 })).toMatchObject({ tokens: 50_000, share: 0.3 })
   expect(of({ context_window_size: 200_000, remaining_percentage: 75 })).toMatchObject({ share: 0.25 })
   // Before the first answer.
   const none = { context_window_size: 200_000, current_usage: null, used_percentage: null }
-  expect(of(none)).toEqual({ session: "s-1", window: 200_000, tokens: undefined, share: undefined })
+  expect(of(none)).toMatchObject({ window: 200_000, tokens: undefined, share: undefined, isEmptied: false })
+  // Newer hosts right after a compaction.
+  const emptied = { ...none, current_usage: { input_tokens: 0, output_tokens: 0 }, used_percentage: 0 }
+  expect(of(emptied)).toMatchObject({ tokens: undefined, share: 0, isEmptied: true })
+})
+
+test("the model, the host's version and the transcript, unless it is no path that a host writes", () => {
+  const of = (transcript_path: unknown) =>
+    readHostContext({ model: { id: "claude-sonnet-4-6" }, version: "2.1.112", transcript_path })
+  expect(of("/home/dev/.claude/projects/-p/s.jsonl")).toMatchObject({
+    model: "claude-sonnet-4-6",
+    version: "2.1.112",
+    transcript: "/home/dev/.claude/projects/-p/s.jsonl",
+  })
+  for (const path of ["s.jsonl", "/etc/passwd", 7]) expect(of(path).transcript).toBeUndefined()
 })
 
 test("for any document: no invalid number or session name", () => {

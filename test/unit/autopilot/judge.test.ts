@@ -1,11 +1,11 @@
 /** Windows, compaction points, zones, trend, report. */
 import { describe, expect, test } from "bun:test"
-import { report, stateDocument, warning } from "../../../src/autopilot/advice.ts"
+import { adviceOn, report, stateDocument } from "../../../src/autopilot/advice.ts"
 import { NEW_CONTEXT } from "../../../src/autopilot/context-state.ts"
 import { formatTokens, shortTokens } from "../../../src/autopilot/token-figures.ts"
 import { type Judgement, judge, withPrompt } from "../../../src/autopilot/track-context.ts"
 import { compactionPoint, windowOf } from "../../../src/autopilot/window.ts"
-import { runwayOf, trendOf, zoneOf } from "../../../src/autopilot/zone.ts"
+import { isNews, runwayOf, trendOf, zoneOf } from "../../../src/autopilot/zone.ts"
 import { hostLimits } from "../../../src/config/load.ts"
 
 const thresholds = { warn: 0.7, critical: 0.85 }
@@ -49,7 +49,15 @@ describe("the compaction point", () => {
     expect(limited({ CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: "50" }, { window: 1_000_000 })).toBe(490_000)
     expect(limited({ CLAUDE_CODE_AUTO_COMPACT_WINDOW: "100000" })).toBe(67_000)
     expect(limited({ CLAUDE_CODE_AUTO_COMPACT_WINDOW: "200000" }, { window: 1_000_000 })).toBe(167_000)
-    expect(limited({ DISABLE_AUTO_COMPACT: "1" })).toBe(200_000)
+    // Where it may not compact, it goes on to just before the reserve. Hosts up to 2.0 know only one of the variables.
+    for (const value of ["1", " Yes ", "on", "TRUE"]) {
+      expect([value, limited({ DISABLE_AUTO_COMPACT: value })]).toEqual([value, 177_000])
+      expect([value, limited({ DISABLE_COMPACT: value })]).toEqual([value, 177_000])
+    }
+    expect(limited({ DISABLE_COMPACT: "0", DISABLE_AUTO_COMPACT: "false" })).toBe(167_000)
+    expect(limited({ DISABLE_AUTO_COMPACT: "1" }, { version: "2.0.76" })).toBe(155_000)
+    expect(limited({ DISABLE_COMPACT: "1" }, { version: "2.0.76" })).toBe(168_000)
+    expect(limited({ DISABLE_COMPACT: "1" }, { points: [90_300] })).toBe(177_000)
     expect(limited({ CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: "nonsense" })).toBe(167_000)
   })
 
@@ -114,8 +122,37 @@ test("the report has the format of the design documents", () => {
     "[ContextAutopilot] [!!!!!!!!!!!!!!!!!!--] 88.0% context used (~176.0K/200.0K tokens, 9 turns) " +
       "Status: OPTIMIZING | Optimizations: 2 prune cycles | ~0 turns until optimization needed",
   )
-  expect(warning(judged(145_290))).not.toContain("\n")
-  expect(warning(judged(145_290))).toContain("Context at 87.0%")
+})
+
+test("the user is told of both zones, the model only of the second, each in one line", () => {
+  expect(adviceOn(judged(120_000))).toEqual({
+    zone: "warning",
+    warning: "",
+    notice:
+      "ctxbridge: context at 72% of the point where it is compacted (120.0K of 167.0K tokens). " +
+      "/clear is safe at any time: everything is archived.",
+  })
+  expect(adviceOn(judged(145_290))).toEqual({
+    zone: "critical",
+    warning:
+      "[ContextAutopilot] Context at 87.0% of the point where it is compacted (~145.3K of 167.0K tokens). " +
+      "Keep responses concise to extend session.",
+    notice:
+      "ctxbridge: context at 87% of the point where it is compacted (145.3K of 167.0K tokens), so compaction is near. " +
+      "/clear is safe at any time: everything is archived.",
+  })
+  const limits = hostLimits({ DISABLE_COMPACT: "1" })
+  const off = judge({ tokens: 170_000, version: "2.1.112" }, { option: 0, limits, thresholds })!
+  expect(adviceOn(off).notice).toStartWith(
+    "ctxbridge: context at 96% of what Claude Code takes (170.0K of 177.0K tokens). /clear",
+  )
+})
+
+test("a zone is news on the way up, once", () => {
+  const told = [undefined, "warning", "critical"] as const
+  expect(told.map((before) => isNews("ok", before))).toEqual([false, false, false])
+  expect(told.map((before) => isNews("warning", before))).toEqual([true, false, false])
+  expect(told.map((before) => isNews("critical", before))).toEqual([true, true, false])
 })
 
 test("the state document has the format of the design documents and at most 50 entries", () => {

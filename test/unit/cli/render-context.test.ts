@@ -28,7 +28,7 @@ const context: ContextReport = {
   window: 200_000,
   share: 0.1,
   compactsAt: 167_000,
-  automatic: true,
+  compacts: "automatic",
   learnt: false,
   pressure: 0.12,
   zone: "ok",
@@ -60,10 +60,12 @@ test("what is shown of the window sums to 100 %, however narrow the terminal", (
 })
 
 test("where the host compacts, if it does so by itself", () => {
-  const told = (more: Partial<ContextReport>): string =>
-    renderContext({ ...context, ...more }, { columns: 100, style: createStyle(false), now: 0 })[1]!
-  expect(told({})).toStartWith("compacts at  167.0K tokens, by the host's formula")
-  expect(told({ automatic: false, compactsAt: 200_000 })).toMatch(
-    /^compacts +only on \/compact: automatic compaction is switched off$/,
-  )
+  const told = (more: Partial<ContextReport>): string[] =>
+    renderContext({ ...context, ...more }, { columns: 100, style: createStyle(false), now: 0 }).slice(1, 3)
+  expect(told({})[0]).toStartWith("compacts at  167.0K tokens, by the host's formula")
+  expect(told({ compacts: "manual", compactsAt: 177_000 })).toEqual([
+    "compacts   only on /compact: automatic compaction is switched off",
+    "full at    177.0K tokens; 12.0% of that is used",
+  ])
+  expect(told({ compacts: "never" })[0]).toBe("compacts   never: DISABLE_COMPACT is set")
 })

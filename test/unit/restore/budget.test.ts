@@ -156,7 +156,7 @@ test("decisions have room before the files that were changed long ago", async ()
   }))
   const decision = "I chose a slow kiln rather than a hot one because the glaze cracks otherwise."
   await machine.hook("stop", session.turn("Write them", steps, decision).flush())
-  const { stdout } = await machine.hook("pre-compact", session, { trigger: "manual" })
+  const { stdout } = await machine.hook("pre-compact", session, { trigger: "auto" })
   expect(stdout).toContain(decision)
   const files = [...stdout.matchAll(/^- file in flight: .*\/(\d)\.ts/gm)].map(([, n]) => Number(n))
   expect(files.slice(0, 5)).toEqual([9, 8, 7, 6, 5])

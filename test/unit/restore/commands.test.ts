@@ -62,7 +62,7 @@ describe("both commands have room", () => {
     expect(given).toMatch(
       /^- last failing: `make release .{60,}…` → "error: the key for signing the package has expired/m,
     )
-    const { stdout } = await machine.hook("pre-compact", session, { trigger: "manual" })
+    const { stdout } = await machine.hook("pre-compact", session, { trigger: "auto" })
     expect(stdout).toMatch(/^- failing command: `make release .{60,}…` \("error: the key for signing/m)
     expect(given).toMatch(/^- last good: `make check .{60,}…` \(ctx:/m)
   })

@@ -317,6 +317,16 @@ test("instructions that would quote nothing are none", () => {
   expect(renderInstructions(MATERIAL, introduction.length + 5)).toBe("")
 })
 
+test("where the host shows them to the user, instructions are one line without a word of the archive", () => {
+  const shown = renderInstructions(MATERIAL, 2000, true)
+  expect(shown).toMatchSnapshot()
+  expect(shown).not.toContain("\n")
+  expect(shown.length).toBeLessThanOrEqual(200)
+  const nothing = { ...MATERIAL, constraints: [], todos: [], failing: undefined, files: [], decisions: [] }
+  expect(renderInstructions(nothing, 2000, true)).toBe("")
+  expect(renderInstructions(MATERIAL, 0, true)).toBe("")
+})
+
 test("instructions keep to their budget and are plain text", () => {
   expect(renderInstructions(MATERIAL, 2000)).toMatchSnapshot()
   fc.assert(
