@@ -13,6 +13,9 @@ import {
   toolTarget,
 } from "../agents/claude-code/tool-input.ts"
 import { toolOrigin } from "../agents/origin.ts"
+import { toolKind } from "../agents/tool-kinds.ts"
+import { fromError } from "../transcript/error-lines.ts"
+import { type HiddenRun, hiddenRunners, saysFailed } from "../transcript/failed-runs.ts"
 import { commandPaths } from "../transcript/path-words.ts"
 import { showsText } from "../transcript/showing-commands.ts"
 import type { Part } from "../transcript/types.ts"
@@ -55,6 +58,7 @@ interface Use {
 interface Result {
   readonly message: number
   readonly isError: number
+  /** 0: the script succeeded, but its output tells of a failure. */
   readonly exitCode: number | null
   readonly error: string | null
 }
@@ -74,6 +78,8 @@ interface Called {
   readonly names: Map<string, string>
   /** Calls of commands that show text that others wrote. */
   readonly showing: Set<string>
+  /** Calls whose exit status does not tell how what they ran ended. */
+  readonly hidden: Map<string, HiddenRun>
 }
 
 /** Of the session at hand. Outlives a transaction, because what a result means must not depend on where one ends. */
@@ -82,7 +88,12 @@ const called = new WeakMap<Database, Called>()
 function calledIn(db: Database, session: string): Called {
   const known = called.get(db)
   if (known?.session === session) return known
-  const made = { session, names: new Map<string, string>(), showing: new Set<string>() }
+  const made = {
+    session,
+    names: new Map<string, string>(),
+    showing: new Set<string>(),
+    hidden: new Map<string, HiddenRun>(),
+  }
   called.set(db, made)
   return made
 }
@@ -111,14 +122,26 @@ export class ToolRows {
   /** Whether a call's command shows text that others wrote; by its beginning if it was read some time ago. */
   showsText(id: string): boolean {
     if (this.#called.names.has(id)) return this.#called.showing.has(id)
-    const use = this.#calls.get(id)?.use
-    if (use !== undefined) return showsText(use.target)
-    const call = this.#db
-      .query<{ target: string }, [string, string]>(
-        "SELECT target FROM tool_calls WHERE session = ? AND id = ?",
-      )
-      .get(this.#session, id)
-    return showsText(call?.target ?? "")
+    return showsText(this.#earlier(id)?.target ?? "")
+  }
+
+  /** Whether a call's output tells of a failure that its exit status hides. The same is done without its whole script. */
+  #saysFailed(id: string, output: string): boolean {
+    if (this.#called.names.has(id)) return saysFailed(this.#called.hidden.get(id), output)
+    const call = this.#earlier(id)
+    return toolKind(call?.name) === "run" && saysFailed(hiddenRunners(call!.target), output)
+  }
+
+  /** A call that was read some time ago. */
+  #earlier(id: string): { readonly name: string; readonly target: string } | null {
+    return (
+      this.#calls.get(id)?.use ??
+      this.#db
+        .query<{ name: string; target: string }, [string, string]>(
+          "SELECT name, target FROM tool_calls WHERE session = ? AND id = ?",
+        )
+        .get(this.#session, id)
+    )
   }
 
   use(part: Extract<Part, { kind: "toolUse" }>, { turn, message, sidechain, main, imported }: At): void {
@@ -133,6 +156,8 @@ export class ToolRows {
     if (script !== undefined) {
       for (const path of commandPaths(script)) this.#file(turn, path, "command")
       if (showsText(script)) this.#called.showing.add(part.id)
+      const run = hiddenRunners(script)
+      if (run !== undefined) this.#called.hidden.set(part.id, run)
     }
     if (main && !imported) this.tasks(part)
   }
@@ -244,17 +269,21 @@ export class ToolRows {
     this.#db.query("DELETE FROM files WHERE turn = ? AND path = ? AND op = ? AND count = 0").run(...values)
   }
 
-  result(part: Extract<Part, { kind: "toolResult" }>, at: At): void {
+  /** @returns whether the call failed, by the host or by what its output says */
+  result(part: Extract<Part, { kind: "toolResult" }>, at: At): boolean {
     const { turn, message, sidechain, imported } = at
     if (!imported) this.tasks(part)
     if (part.isError) this.#takeBack(part.id)
+    const isHidden = !part.isError && this.#saysFailed(part.id, part.text)
+    const isError = part.isError || isHidden
     const call = this.#callOf(part.id, turn, sidechain, imported ? "import" : "tool")
     call.result = {
       message,
-      isError: part.isError ? 1 : 0,
-      exitCode: exitCode(part.isError, part.text) ?? null,
-      error: part.isError ? cut(part.text, ERROR_KEPT) : null,
+      isError: isError ? 1 : 0,
+      exitCode: isHidden ? 0 : (exitCode(part.isError, part.text) ?? null),
+      error: isError ? cut(isHidden ? fromError(part.text) : part.text, ERROR_KEPT) : null,
     }
+    return isError
   }
 }
 

@@ -317,8 +317,7 @@ export class TurnWriter {
         this.#tools.use(part, at)
         return
       case "toolResult":
-        if (part.isError) effect.errors++
-        this.#tools.result(part, at)
+        if (this.#tools.result(part, at)) effect.errors++
         return
       case "interrupt":
         effect.interrupted = 1

@@ -1,8 +1,13 @@
-/** How commands were run: each command with its runs, how the last one ended, and where. */
+/**
+ * How commands were run: each command with its runs, how the last one ended, and where. Runs whose outputs only went
+ * through other filters are runs of the same command.
+ */
 import type { Database } from "../archive/database.ts"
 import { runsOfCommands, type ShellRun } from "../archive/queries/calls.ts"
 import { type TakenBack, takenBackOf } from "../archive/taken-back-mark.ts"
 import { errorLinesIn } from "../transcript/error-lines.ts"
+import { unfiltered } from "../transcript/filters.ts"
+import { oneLine } from "../util/text.ts"
 import { wordSet } from "../util/words.ts"
 import { hasWord } from "./fts-expression.ts"
 import { parseQuery } from "./parse-query.ts"
@@ -36,7 +41,8 @@ export interface CommandsRequest {
 }
 
 /**
- * Best first: of two commands with the same words, the shorter is more to the point.
+ * Best first: commands that begin as asked, then those that have these words in a row. Of two commands with the same
+ * words, the shorter is more to the point.
  *
  * @param messages calls that contain words of the query, best first
  */
@@ -51,17 +57,25 @@ export function commandsRun(
     const own = wordSet(command)
     return terms.filter(({ word, isPrefix }) => hasWord(own, word, isPrefix)).length / Math.sqrt(own.size + 1)
   }
+  const asked = RegExp.escape(oneLine(query))
+  const begins = new RegExp(`(?:^|[;&|] )${asked}(?![\\w-])`, "i")
+  const holds = new RegExp(`(?<![\\w-])${asked}(?![\\w-])`, "i")
+  const nearness = (command: string): number => (begins.test(command) ? 2 : holds.test(command) ? 1 : 0)
   const rank = new Map(messages.map((id, n) => [id, n]))
   return (
     runsOf(db, messages, project, calls)
-      .map((runs) => ({
-        runs,
-        best: runs.reduce((least, { use }) => Math.min(least, rank.get(use!) ?? least), messages.length),
-        score: closeness(runs[0]!.target),
-      }))
+      .map((runs) => {
+        const command = unfiltered(runs[0]!.target)
+        return {
+          runs,
+          best: runs.reduce((least, { use }) => Math.min(least, rank.get(use!) ?? least), messages.length),
+          near: nearness(command),
+          score: closeness(command),
+        }
+      })
       // A command may only begin like one that was found.
       .filter(({ best }) => best < messages.length)
-      .sort((a, b) => b.score - a.score || a.best - b.best)
+      .sort((a, b) => b.near - a.near || b.score - a.score || a.best - b.best)
       .map(({ runs }, n) => {
         const last = latestOf(runs)
         const whole = n < limit ? calls.target(last) : undefined
@@ -80,9 +94,9 @@ function runsOf(
   calls: WholeCalls,
 ): ShellRun[][] {
   const rows = runsOfCommands(db, messages, project)
-  const alike = Map.groupBy(rows, ({ target }) => target)
+  const alike = Map.groupBy(rows, ({ target }) => unfiltered(target))
   return [...alike.values()].flatMap((runs) =>
-    runs.length === 1 ? [runs] : [...Map.groupBy(runs, (run) => calls.key(run)).values()],
+    runs.length === 1 ? [runs] : [...Map.groupBy(runs, (run) => unfiltered(calls.key(run))).values()],
   )
 }
 

@@ -1,8 +1,11 @@
 /** What followed an error: the calls made until the same thing next succeeded. */
+import { isShell } from "../agents/tool-kinds.ts"
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { type CallInTurn, callsAfter, failedCall } from "../archive/queries/calls.ts"
 import { type TakenBack, takenBackOf } from "../archive/taken-back-mark.ts"
+import { unfiltered } from "../transcript/filters.ts"
+import { once } from "../util/once.ts"
 import type { WholeCalls } from "./whole-calls.ts"
 
 /** `takenBack` is that of the turn of the error. */
@@ -44,16 +47,31 @@ export function fixesFor(
   messages: readonly number[],
   calls: WholeCalls,
 ): (readonly [Fix, WholeFix])[] {
+  // The calls after one error are mostly those after the next as well.
+  const scripts = new Map<string, string>()
+  const scriptOf = (text: string): string => {
+    const known = scripts.get(text) ?? unfiltered(text)
+    scripts.set(text, known)
+    return known
+  }
   return messages.flatMap((message) => {
     const failed = failedCall(db, message)
-    return failed === null ? [] : [fixOf(db, failed, calls)]
+    return failed === null ? [] : [fixOf(db, failed, calls, isShell(failed.name) ? scriptOf : (text) => text)]
   })
 }
 
-function fixOf(db: Database, failed: CallInTurn, calls: WholeCalls): readonly [Fix, WholeFix] {
+/** @param essence what calls must share to be the same */
+function fixOf(
+  db: Database,
+  failed: CallInTurn,
+  calls: WholeCalls,
+  essence: (target: string) => string,
+): readonly [Fix, WholeFix] {
   const after = callsAfter(db, failed, LOOKED_AT)
+  const target = essence(failed.target)
+  const key = once(() => essence(calls.key(failed)))
   const isSame = (one: CallInTurn): boolean =>
-    one.name === failed.name && one.target === failed.target && calls.key(one) === calls.key(failed)
+    one.name === failed.name && essence(one.target) === target && essence(calls.key(one)) === key()
   const at = after.findIndex((one) => one.isError === 0 && isSame(one))
   const solved = at < 0 ? undefined : after[at]!
   const until = at < 0 ? after.slice(0, TOLD) : after.slice(0, at).slice(-TOLD)
@@ -74,10 +92,10 @@ function fixOf(db: Database, failed: CallInTurn, calls: WholeCalls): readonly [F
     ...takenBackOf(failed),
     ...(solved?.takenBack === 1 ? { solutionTakenBack: true } : {}),
   }
-  const whole: WholeFix = () => ({
+  const wholeFix: WholeFix = () => ({
     target: calls.target(failed) ?? fix.target,
     error: calls.output(failed) ?? fix.error,
     steps: until.map((call) => stepOf(call, calls.target(call) ?? call.target)),
   })
-  return [fix, whole]
+  return [fix, wholeFix]
 }

@@ -110,7 +110,7 @@ const LOGGED =
 export function errorLinesIn(output: string, failed = false): string[] {
   if (failed && REFUSED.test(output)) return []
   const found = new Set<string>()
-  const lines = output.slice(0, LOOKED_AT).replace(HOST_TAG, "").replace(COLOURS, "").split("\n")
+  const lines = withoutColours(output.slice(0, LOOKED_AT).replace(HOST_TAG, "")).split("\n")
   let traced: string | undefined
   for (const raw of lines) {
     if (raw.length > 4 * LONGEST || found.size >= MOST) continue
@@ -134,13 +134,15 @@ export function fromError(output: string): string {
   const [named] = errorLinesIn(output, true)
   if (named === undefined) return output
   const lines = output.split("\n")
-  const at = lines.findIndex((line) => cleaned(line.replace(COLOURS, "")).endsWith(named))
+  const at = lines.findIndex((line) => cleaned(withoutColours(line)).endsWith(named))
   return at < 0 ? named : lines.slice(at).join("\n")
 }
 
 /** How a failed command ended, in the host's words: `Exit code 2`. */
 export const exitStatusIn = (output: string): string | undefined =>
   STATUS.exec(output.slice(0, 40).split("\n", 1)[0]!.trim())?.[1]
+
+export const withoutColours = (text: string): string => text.replace(COLOURS, "")
 
 function cleaned(raw: string): string {
   return raw.replace(LOGGED, "").replace(/\s+/g, " ").trim()

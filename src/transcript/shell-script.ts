@@ -53,6 +53,10 @@ export function shellWords(script: string): Word[] {
   return found
 }
 
+/** Not a here-string (`<<<`) or a shift (`1<<3`). */
+const DOCUMENT = /(?<!<)<<(?!<)-?\s*(["']?)([A-Za-z_]\w*)\1/
+const DOCUMENTS = new RegExp(DOCUMENT, "g")
+
 function withoutHereDocuments(command: string): string {
   if (!command.includes("<<")) return command
   const kept: string[] = []
@@ -63,8 +67,7 @@ function withoutHereDocuments(command: string): string {
       continue
     }
     kept.push(line)
-    // Not a here-string (`<<<`) or a shift (`1<<3`).
-    until = /(?<!<)<<(?!<)-?\s*(["']?)([A-Za-z_]\w*)\1/.exec(line)?.[2]
+    until = DOCUMENT.exec(line)?.[2]
   }
   return kept.join("\n")
 }
@@ -134,14 +137,35 @@ const folded = (text: string): string => text.replace(/[ \t]+/g, " ").trim()
 
 /** What a comment begins after, besides a line's start: elsewhere, as in `$#` and `a#b`, the mark is a letter. */
 const BEFORE_COMMENT = /[\s;&|()]/
+/** What precedes a `>` that redirects errors, and the second of `>>`. */
+const NOT_OUTPUT = /\s2$|>$/
+
+/** Commands joined by `|`. The first is without its redirections. */
+export interface Pipeline extends CommandUse {
+  /** The commands after the first. */
+  readonly filters: readonly string[]
+  /** Whether the first command's output goes to a file instead. */
+  readonly isWritten: boolean
+  /** What ends it: `&&`, `||`, `;`, a line break; empty at the script's end. */
+  readonly end: string
+}
 
 /** Pipelines and their first commands, up to any redirection. Passes over comments, stops at a here-document. */
-function* pipelines(script: string): Generator<CommandUse> {
+function* pipelines(script: string): Generator<Pipeline> {
   let command = ""
   let start = 0
   let quote = ""
   let isPast = false
   let isDocument = false
+  let isWritten = false
+  let bars: number[] = []
+  const piece = (upTo: number, end: string): Pipeline => ({
+    command,
+    line: script.slice(start, upTo),
+    filters: bars.map((bar, at) => script.slice(bar + 1, bars[at + 1] ?? upTo)),
+    isWritten,
+    end,
+  })
   for (let n = 0; n < script.length; n++) {
     const letter = script[n]!
     const next = script[n + 1]
@@ -155,15 +179,26 @@ function* pipelines(script: string): Generator<CommandUse> {
       // Not up to the line's end, which ends the command.
       while (n + 1 < script.length && script[n + 1] !== "\n") n++
     } else if (letter === "\n" || letter === ";" || (letter === next && (letter === "&" || letter === "|"))) {
-      yield { command, line: script.slice(start, n) }
-      if (letter === next && letter !== "\n") n++
+      const end = letter === next && letter !== "\n" ? letter + next : letter
+      yield piece(n, end)
+      n += end.length - 1
       command = ""
       start = n + 1
       isPast = false
+      isWritten = false
+      bars = []
     } else if (letter === "<" && next === "<") {
       isDocument = true
       break
     } else if (letter === "|" || letter === "<" || letter === ">") {
+      if (letter === "|") bars.push(n)
+      else if (
+        letter === ">" &&
+        bars.length === 0 &&
+        next !== "&" &&
+        !NOT_OUTPUT.test(script.slice(Math.max(0, n - 2), n))
+      )
+        isWritten = true
       if (!isPast && letter !== "|") command = command.replace(/ [\d&]$/, "")
       isPast = true
     } else {
@@ -172,8 +207,14 @@ function* pipelines(script: string): Generator<CommandUse> {
     }
   }
   if (quote !== "") return
-  const line = script.slice(start)
-  yield { command, line: isDocument ? line.split("\n", 1)[0]! : line }
+  const last = piece(script.length, "")
+  yield isDocument ? { ...last, line: last.line.split("\n", 1)[0]! } : last
+}
+
+/** All pipelines of a script, passing over here-documents; undefined if a quotation does not end. */
+export function pipelinesIn(script: string): Pipeline[] | undefined {
+  const found = [...pipelines(withoutHereDocuments(script).replace(DOCUMENTS, ""))]
+  return found.at(-1)?.end === "" ? found : undefined
 }
 
 /** A pattern for one word with any quoting. Its alternatives start with different characters: no backtracking. */

@@ -21,6 +21,9 @@ const wasRun = (call: string): string => {
     OR (coalesce(${version}, '0.') ${TELLS_NO_STATUS} AND ${refusals.join(" AND ")}))`
 }
 
+/** That of a script which succeeded says nothing of a call that failed nevertheless (tool-rows.ts). */
+const EXIT_CODE = "nullif(exit_code, 0)"
+
 /** A call and the messages that hold it. */
 export interface CallPlace {
   /** tool_use_id. */
@@ -52,7 +55,7 @@ export interface ToolCall {
 export function toolCallsOf(db: Database, turn: number): ToolCall[] {
   return db
     .query<Omit<ToolCall, "isError"> & { isError: number | null }, [number]>(
-      `SELECT id, name, target, is_error AS isError, exit_code AS exitCode FROM tool_calls
+      `SELECT id, name, target, is_error AS isError, ${EXIT_CODE} AS exitCode FROM tool_calls
        WHERE turn = ? ORDER BY coalesce(use, result), id`,
     )
     .all(turn)
@@ -83,7 +86,7 @@ export const runsOfCommands = (
 ): ShellRun[] =>
   db
     .query<ShellRun, [string, string, string | null]>(
-      `SELECT c.target, c.is_error AS isError, c.exit_code AS exitCode, c.error, m.time, m.length,
+      `SELECT c.target, c.is_error AS isError, ${EXIT_CODE} AS exitCode, c.error, m.time, m.length,
          ?1 || t.handle AS handle, t.taken_back AS takenBack, c.id, c.use, c.result
        FROM tool_calls c JOIN messages m ON m.id = c.use JOIN turns t ON t.id = c.turn
        LEFT JOIN sessions s ON s.id = t.session LEFT JOIN projects p ON p.id = s.project
@@ -144,7 +147,7 @@ export const lastRun = (db: Database, scope: Scope, isError: 0 | 1): LastRun | u
   rowsIn<LastRun>(
     db,
     scope,
-    `SELECT c.session, c.target AS command, c.exit_code AS exitCode, c.error, t.handle, c.result
+    `SELECT c.session, c.target AS command, ${EXIT_CODE} AS exitCode, c.error, t.handle, c.result
      FROM tool_calls c JOIN turns t ON t.id = c.turn
      WHERE c.session = ?1 AND c.turn <= ?2 AND ${isTool("c.name", "run")} AND c.is_error = ${isError}
        AND c.origin <> 'import' AND ${wasRun("c")} AND ${STANDS}
@@ -178,7 +181,7 @@ interface ScriptRun {
 /** The latest runs of each outcome, latest first. */
 export function latestRuns(db: Database, scope: Scope, most: number): ScriptRun[] {
   const query = db.query<ScriptRun, [string, number, number, number]>(
-    `SELECT c.target AS script, c.is_error AS isError, c.exit_code AS exitCode, c.result
+    `SELECT c.target AS script, c.is_error AS isError, ${EXIT_CODE} AS exitCode, c.result
      FROM tool_calls c JOIN turns t ON t.id = c.turn
      WHERE c.session = ?1 AND c.turn <= ?2 AND ${isTool("c.name", "run")} AND c.is_error = ?3 AND c.origin <> 'import'
        AND ${wasRun("c")} AND (t.taken_back = 0 OR ?4)

@@ -108,3 +108,57 @@ describe("commands that begin alike", () => {
     expect(away!["solvedIn"]).toMatch(/^ctx:/)
   })
 })
+
+/** Of 2,500 commands in real sessions a third ended in a filter, and each counted as a command of its own. */
+describe("commands that differ only in their filters and redirections", () => {
+  const FAILED = "--- FAIL: TestWalrus (0.00s)\nFAIL\texample.com/shop\t0.1s\nFAIL"
+  const PASSED = "ok  \texample.com/shop\t0.1s"
+  const bash = (command: string, output: string) => ({ tool: "Bash", input: { command }, output })
+
+  let machine: Machine
+
+  beforeAll(async () => {
+    machine = new Inside()
+    const session = machine.session()
+    session.turn("Test it", [
+      bash("tail -5 go-test.log # of go test", "FAIL"),
+      bash("go test ./... 2>&1 | tail -20", FAILED),
+      bash("ls shop", "basket.go"),
+      bash("go test ./... 2>&1 | grep -E 'ok|FAIL'", PASSED),
+      bash("go test ./... > out.log 2>&1 || true", ""),
+      bash("go vet ./... && go test -race ./... | head", PASSED),
+    ])
+    await machine.hook("stop", session.flush())
+  })
+
+  afterAll(() => machine[Symbol.dispose]())
+
+  async function found(...args: string[]): Promise<Record<string, unknown>[]> {
+    const { code, stdout, stderr } = await run([...args, "--json"], machine)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+    return JSON.parse(stdout).found
+  }
+
+  test("how: runs of one command, and those that begin as asked come first", async () => {
+    const all = await found("how", "go test")
+    expect(all).toMatchObject([
+      { command: "go test ./... > out.log 2>&1 || true", runs: 3, failures: 1, failed: false },
+      { command: "go vet ./... && go test -race ./... | head", runs: 1, failures: 0 },
+      { command: "tail -5 go-test.log # of go test", runs: 1 },
+    ])
+  })
+
+  test("fix: a run with another filter solved it", async () => {
+    const [fix] = await found("fix", "TestWalrus")
+    expect(fix).toMatchObject({
+      target: "go test ./... 2>&1 | tail -20",
+      solvedIn: expect.stringMatching(/^ctx:/),
+      steps: [{ target: "ls shop", failed: false }],
+    })
+  })
+
+  test("search --error finds what the pipe hid", async () => {
+    const { code, stdout } = await run(["search", "TestWalrus", "--error", "--json"], machine)
+    expect([code, JSON.parse(stdout).hits.length]).toEqual([0, 1])
+  })
+})
