@@ -202,6 +202,8 @@ export class TurnWriter {
     const { sidechain, version } = record
     const at = { turn, message, sidechain, main, imported, version }
     for (const [n, part] of parts.entries()) this.#project(part, origins[n]!, line, at, effect)
+    if (effect.errors > 0 && said.kind === "result")
+      this.#db.query("UPDATE messages SET kind = 'failure' WHERE id = ?").run(message)
     if (main && !injected) {
       const toolOf = (part: Part) => this.#toolOf(part)
       this.#facts.note(parts, origins, at, toolOf, (id) => this.#tools.showsText(id))

@@ -3,7 +3,10 @@ import { cut } from "../util/text.ts"
 import { isObject } from "./json.ts"
 import type { Part } from "./types.ts"
 
-/** What kind of text a message is to a search: that of its weightiest part. */
+/**
+ * What kind of text a message is to a search: that of its weightiest part. A `failure` is a result that tells of one,
+ * which is known once its call is (archive/turn-writer.ts).
+ */
 export type Kind = "prompt" | "answer" | "thinking" | "call" | "result" | "failure" | "host"
 
 interface Searchable {
@@ -33,17 +36,14 @@ const KINDS: Readonly<Record<Part["kind"], Kind>> = {
   media: "host",
 }
 
-const ORDER: readonly Kind[] = ["prompt", "answer", "call", "failure", "result", "thinking", "host"]
+const ORDER: readonly Kind[] = ["prompt", "answer", "call", "result", "thinking", "host"]
 
 /** @param injected whether the host's or a plugin's words take the place of a human's */
 export function searchable(parts: readonly Part[], injected: boolean): Searchable {
-  const kinds = new Set(parts.map(kindOf))
+  const kinds = new Set(parts.map((part) => KINDS[part.kind]))
   const kind = injected ? "host" : (ORDER.find((one) => kinds.has(one)) ?? "host")
   return { kind, text: parts.map(textOf).filter(Boolean).join("\n") }
 }
-
-const kindOf = (part: Part): Kind =>
-  part.kind === "toolResult" && part.isError ? "failure" : KINDS[part.kind]
 
 function textOf(part: Part): string {
   switch (part.kind) {
