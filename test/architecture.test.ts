@@ -16,7 +16,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["util"],
   ["transcript"],
   ["agents"],
-  ["config", "vault"],
+  ["config", "prune", "vault"],
   ["archive"],
   ["read"],
   ["embed"],
@@ -113,6 +113,7 @@ const DYNAMIC_DOORS = [
 /** Functions of their arguments. So is every file whose first comment says "Pure". */
 const PURE: readonly RegExp[] = [
   /^transcript\//,
+  /^prune\//,
   /^restore\/(render|explain|complement|pack-names|page|quote|neutral|instructions|pointer|material)\.ts$/,
   /^vault\/(frame|layout)\.ts$/,
   /^agents\//,
