@@ -18,7 +18,10 @@ export interface Client {
 export const calledByName = ({ command }: Pick<Agent, "command">): string | undefined =>
   Bun.which(command) ?? undefined
 
-/** An agent's programs: first the one that is called by name, then those where installers put them. */
+/**
+ * An agent's programs: first the one that is called by name, then those where installers put them. Nothing calls it
+ * yet: `doctor` asks only the first one, but whatever changes a program has to know them all.
+ */
 export function clientsOf({ command, places }: Pick<Agent, "command" | "places">, home: string): Client[] {
   const others = places.programs(home).map((folder) => Bun.which(command, { PATH: folder }) ?? undefined)
   const found = new Map<string, Client>()
