@@ -88,7 +88,7 @@ function archive(messages: number): string {
       paths.push(path)
     }
     const report = importTranscripts(
-      { dataHome, home, stateHome: join(home, "state"), secrets: FILTERED },
+      { dataHome, home, stateHome: join(home, "state"), secrets: FILTERED, exclude: [] },
       paths,
       { dryRun: false, check: false },
     )

@@ -53,7 +53,7 @@ export async function compareSearches(options: RecallOptions): Promise<RecallRep
     const dataHome = join(work, conversation.name)
     mkdirSync(dataHome, { recursive: true })
     importTranscripts(
-      { dataHome, home: work, stateHome: join(work, "state"), secrets: FILTERED },
+      { dataHome, home: work, stateHome: join(work, "state"), secrets: FILTERED, exclude: [] },
       conversation.transcripts,
       { dryRun: false, check: false },
     )

@@ -119,7 +119,7 @@ async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
 }
 
 function archive(work: string, dataHome: string, transcripts: readonly string[]): void {
-  const place = { dataHome, home: work, stateHome: join(work, "state"), secrets: FILTERED }
+  const place = { dataHome, home: work, stateHome: join(work, "state"), secrets: FILTERED, exclude: [] }
   importTranscripts(place, transcripts, { dryRun: false, check: false })
 }
 

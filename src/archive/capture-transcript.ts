@@ -1,6 +1,6 @@
 /** Brings a transcript into the vault. Needs no database. */
 import { transcriptName } from "../agents/claude-code/transcript-name.ts"
-import type { SecretSettings } from "../secrets/filter.ts"
+import type { Paths, Policy } from "../config/load.ts"
 import { closeSync, openSync } from "../util/fs.ts"
 import { relative } from "../util/path.ts"
 import { type Captured, type Chunk, capture, type KnownValues } from "../vault/capture.ts"
@@ -13,15 +13,6 @@ import { markPending, type Pending } from "./pending.ts"
 /** Bytes of content kept in memory between capture and indexing; if there is more, indexing reads the vault. */
 const KEPT_BYTES = 4 << 20
 
-export interface CapturePlace {
-  /** Folder of vault and database. */
-  readonly dataHome: string
-  /** The user's home folder. */
-  readonly home: string
-  /** What must not get into the vault; undefined: the known formats of secrets. */
-  readonly secrets?: SecretSettings | undefined
-}
-
 export interface Taken extends Pending {
   readonly captured: Captured
   /** The bytes just taken, from the first one on, unless they were too many to keep. */
@@ -31,7 +22,7 @@ export interface Taken extends Pending {
 }
 
 /** `knownOf` in vault/known-values.ts. */
-type KnownFactory = (place: CapturePlace, session: string, path: string) => KnownValues
+type KnownFactory = (paths: Pick<Paths, "dataHome" | "home">, session: string, path: string) => KnownValues
 
 export interface TakeOptions {
   /** ms since the epoch. */
@@ -52,9 +43,16 @@ export interface TakeOptions {
 /** zstd level when nobody waits: twice the time of a hook's, and 3 % smaller. Level 6 takes a third more for 1 %. */
 export const UNHURRIED = 4
 
-/** Brings the vault's copy of a transcript up to date. Callers first check if it is excluded (excluded.ts). */
-export function captureTranscript(place: CapturePlace, path: string, options: TakeOptions): Taken {
-  const copy = vaultPath(path, place.home)
+/**
+ * Brings the vault's copy of a transcript up to date. Callers first check if it is excluded (excluded.ts). Without a
+ * policy, the known formats of secrets are filtered.
+ */
+export function captureTranscript(
+  paths: Pick<Paths, "dataHome" | "home"> & Partial<Policy>,
+  path: string,
+  options: TakeOptions,
+): Taken {
+  const copy = vaultPath(path, paths.home)
   const session = sessionOf(path, options.parent)
   const fresh: Stretch[] = []
   let kept = 0
@@ -63,7 +61,7 @@ export function captureTranscript(place: CapturePlace, path: string, options: Ta
   // again after each frame, in case somebody has settled the marker meanwhile.
   const mark = (grown: string): void => {
     try {
-      markPending(place.dataHome, { path, copy: grown, session })
+      markPending(paths.dataHome, { path, copy: grown, session })
     } catch {
       // The vault matters more than the views.
       unmarked = true
@@ -76,17 +74,17 @@ export function captureTranscript(place: CapturePlace, path: string, options: Ta
   }
   const captured = capture({
     transcript: path,
-    copy: vaultFile(place.dataHome, copy),
+    copy: vaultFile(paths.dataHome, copy),
     now: options.now,
     deadline: options.deadline,
     hurried: options.hurried,
     lastLine: options.lastLine,
     level: options.level,
-    forgotten: () => forgottenOf(place.dataHome, session, path),
-    secrets: place.secrets,
-    known: typeof options.known === "function" ? options.known(place, session, path) : options.known,
+    forgotten: () => forgottenOf(paths.dataHome, session, path),
+    secrets: paths.secrets,
+    known: typeof options.known === "function" ? options.known(paths, session, path) : options.known,
     // The views may not have followed the old copy to its end.
-    onSuperseded: (file) => mark(relative(vaultFile(place.dataHome, ""), file)),
+    onSuperseded: (file) => mark(relative(vaultFile(paths.dataHome, ""), file)),
     onBegin: () => mark(copy),
     onChunk,
   })

@@ -3,6 +3,7 @@
  * folder that its transcript names. Until it names one, it could belong to any, so it is not archived yet.
  */
 import { transcriptName } from "../agents/claude-code/transcript-name.ts"
+import type { Paths, Policy } from "../config/load.ts"
 import { endOfLines } from "../util/byte-lines.ts"
 import { realpathSync } from "../util/fs.ts"
 import { isWithin, literalStart } from "../util/globs.ts"
@@ -10,34 +11,34 @@ import { dirname, join } from "../util/path.ts"
 import { readExactly } from "../vault/copy-file.ts"
 import { withSource } from "../vault/source-file.ts"
 
-export interface Exclusion {
-  /** The user's home folder. */
-  readonly home: string
-  /** Patterns of folders: absolute, or starting with `~`. */
-  readonly exclude?: readonly string[] | undefined
-}
-
 /** A transcript names its folder within this many bytes, which are read STEP at a time. */
 const NAMED_WITHIN = 8 << 20
 const STEP = 64 << 10
 const CWD = '"cwd"'
 
 /** @param told the session's folder according to the host, for a transcript that does not name one yet */
-export function isExcluded(place: Exclusion, transcript: string, told?: string): boolean {
-  if (place.exclude === undefined || place.exclude.length === 0) return false
+export function isExcluded(
+  paths: Pick<Paths, "home"> & Partial<Policy>,
+  transcript: string,
+  told?: string,
+): boolean {
+  if (paths.exclude === undefined || paths.exclude.length === 0) return false
   const named = namedIn(transcript)
   const parent = parentOf(transcript, named)
   const its = parent === undefined ? undefined : namedIn(parent)
   const folder = named?.folder ?? told ?? (isJournal(transcript) ? its?.folder : undefined)
-  if (folder === undefined || isExcludedFolder(place, folder)) return true
+  if (folder === undefined || isExcludedFolder(paths, folder)) return true
   // A subagent may work in another folder than its session.
-  return its !== undefined && isExcludedFolder(place, its.folder)
+  return its !== undefined && isExcludedFolder(paths, its.folder)
 }
 
 /** A workflow's journal, whose lines name no folder. */
 const isJournal = (transcript: string): boolean => transcript.endsWith("/journal.jsonl")
 
-export function isExcludedFolder({ home, exclude = [] }: Exclusion, folder: string): boolean {
+export function isExcludedFolder(
+  { home, exclude = [] }: Pick<Paths, "home"> & Partial<Policy>,
+  folder: string,
+): boolean {
   const folders = [folder, real(folder)]
   return exclude.some((pattern) => {
     const whole = absolutePattern(pattern, home)

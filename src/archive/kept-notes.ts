@@ -4,6 +4,7 @@
  */
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
+import type { Paths, Policy } from "../config/load.ts"
 import { CtxError, throwBusy } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
 import { withLockFile } from "../util/lock.ts"
@@ -11,8 +12,8 @@ import { knownOf } from "../vault/known-values.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { CopyReader } from "../vault/reader.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
-import { type CapturePlace, captureTranscript } from "./capture-transcript.ts"
-import { type Exclusion, isExcludedFolder } from "./excluded.ts"
+import { captureTranscript } from "./capture-transcript.ts"
+import { isExcludedFolder } from "./excluded.ts"
 import { notesSession } from "./notes-session.ts"
 
 const TITLE = "Notes that Claude has kept with `remember`"
@@ -35,15 +36,18 @@ interface Note {
  *
  * @throws CtxError if the vault does not hold it
  */
-export function keepNote(place: CapturePlace & Exclusion, { text, project, folder, now }: Note): void {
+export function keepNote(
+  paths: Pick<Paths, "dataHome" | "home"> & Partial<Policy>,
+  { text, project, folder, now }: Note,
+): void {
   const session = notesSession(project)
-  const path = join(folderOf(place.dataHome), `${session}.jsonl`)
-  if (forgottenOf(place.dataHome, session, path)?.whole === true) {
+  const path = join(folderOf(paths.dataHome), `${session}.jsonl`)
+  if (forgottenOf(paths.dataHome, session, path)?.whole === true) {
     throw new CtxError("forgotten", "the notes of this project are to stay forgotten", {
       hint: `ctxbridge forget --undo ${session} allows new ones`,
     })
   }
-  if (isExcludedFolder(place, folder)) {
+  if (isExcludedFolder(paths, folder)) {
     throw new CtxError("excluded", "nothing of this folder is archived: it is in capture.exclude", {
       hint: "ctxbridge config get capture.exclude",
     })
@@ -53,22 +57,22 @@ export function keepNote(place: CapturePlace & Exclusion, { text, project, folde
     ...(existsSync(path) ? [] : [{ type: "ai-title", aiTitle: TITLE, ...common }]),
     { type: "ctxbridge-note", uuid: crypto.randomUUID(), ...common, text },
   ]
-  mkdirSync(folderOf(place.dataHome), { recursive: true, mode: 0o700 })
-  alone(place.dataHome, () => {
+  mkdirSync(folderOf(paths.dataHome), { recursive: true, mode: 0o700 })
+  alone(paths.dataHome, () => {
     // In one call, so that nobody reads half a note.
     appendFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""), { mode: 0o600 })
-    archive(place, path, now)
+    archive(paths, path, now)
   })
 }
 
-function archive(place: CapturePlace, path: string, now: number): void {
+function archive(paths: Pick<Paths, "dataHome" | "home"> & Partial<Policy>, path: string, now: number): void {
   const deadline = performance.now() + PATIENCE
-  let state = captureTranscript(place, path, { now, deadline, lastLine: "whole", known: knownOf }).captured
+  let state = captureTranscript(paths, path, { now, deadline, lastLine: "whole", known: knownOf }).captured
     .state
   // A command is archiving the same file: it takes our note as well, or we get our turn in a moment.
   while (state === "busy" && performance.now() < deadline) {
     Bun.sleepSync(10)
-    state = captureTranscript(place, path, { now, deadline, lastLine: "whole", known: knownOf }).captured
+    state = captureTranscript(paths, path, { now, deadline, lastLine: "whole", known: knownOf }).captured
       .state
   }
   if (state !== "current") {

@@ -3,7 +3,7 @@
  * only after something went wrong.
  */
 import { join } from "node:path"
-import type { PathsAndPolicy } from "../config/load.ts"
+import type { Paths, PathsAndPolicy } from "../config/load.ts"
 import { codeOf, messageOf } from "../util/errors.ts"
 import { statsOf, tryTo, writeWhole } from "../util/files.ts"
 import { rmSync } from "../util/fs.ts"
@@ -11,7 +11,7 @@ import { fileNamesIn, readJson, writeJson } from "../util/json-files.ts"
 import { captureToSpool } from "../vault/capture-to-spool.ts"
 import { knownOf } from "../vault/known-values.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
-import { existingSpools, prepareSpool, type SpoolPaths, spoolFolders } from "../vault/spool-folders.ts"
+import { existingSpools, prepareSpool, spoolFolders } from "../vault/spool-folders.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
 import { vaultFiles } from "../vault/vault-files.ts"
 import { sessionOf, type Taken, type TakeOptions } from "./capture-transcript.ts"
@@ -126,7 +126,7 @@ export interface SpoolStatus {
 }
 
 /** Spool folders with transcripts in them. */
-export function spoolStatus(paths: SpoolPaths): SpoolStatus[] {
+export function spoolStatus(paths: Paths): SpoolStatus[] {
   return existingSpools(paths).flatMap((folder) => {
     const files = vaultFiles(folder)
     if (files.length === 0) return []

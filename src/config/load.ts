@@ -9,6 +9,7 @@ import { type Layer, OPTIONS, type Resolved, resolveOptions } from "./options.ts
 
 /** Where everything lives. */
 export interface Paths {
+  /** The user's home folder. */
   readonly home: string
   /** The vault and the archive. */
   readonly dataHome: string
@@ -26,7 +27,7 @@ export interface Paths {
 /** What must not get into the archive. */
 export interface Policy {
   readonly secrets: SecretSettings
-  /** Patterns of folders whose sessions are left out. */
+  /** Patterns of folders whose sessions are left out: absolute, or starting with `~`. */
   readonly exclude: readonly string[]
 }
 

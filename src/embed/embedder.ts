@@ -29,8 +29,6 @@ export interface Embedder {
   embed(piece: string): Promise<Float32Array>
 }
 
-export type EmbedderPlace = Pick<Paths, "dataHome" | "stateHome">
-
 /** The id of the embedder that `openEmbedder` would return, without loading it. */
 export function embedderId(dataHome: string): string {
   return modelState(dataHome).installed?.embedder ?? HASHED_ID
@@ -40,18 +38,21 @@ export function embedderId(dataHome: string): string {
  * @param only the one runtime to use
  * @throws when `only` does not work here; without it there is always an embedder
  */
-export async function openEmbedder(place: EmbedderPlace, only?: RuntimeName): Promise<Embedder> {
-  const installed = only === "hashed" ? undefined : modelState(place.dataHome).installed
+export async function openEmbedder(
+  paths: Pick<Paths, "dataHome" | "stateHome">,
+  only?: RuntimeName,
+): Promise<Embedder> {
+  const installed = only === "hashed" ? undefined : modelState(paths.dataHome).installed
   if (installed === undefined) return hashed
   for (const name of ["native", "wasm"] as const) {
     if (only !== undefined && only !== name) continue
     try {
-      if (name === "native" && deaths(place.stateHome) > 0) await mendRuntime(place)
-      if (only === undefined && name === "native" && !isNativeTrusted(place.stateHome)) continue
-      return await modelEmbedder(installed, name, place)
+      if (name === "native" && deaths(paths.stateHome) > 0) await mendRuntime(paths)
+      if (only === undefined && name === "native" && !isNativeTrusted(paths.stateHome)) continue
+      return await modelEmbedder(installed, name, paths)
     } catch (error) {
       if (only !== undefined) throw error
-      logError(place.stateHome, { event: `embed-${name}`, error })
+      logError(paths.stateHome, { event: `embed-${name}`, error })
     }
   }
   return hashed
@@ -61,11 +62,11 @@ export async function openEmbedder(place: EmbedderPlace, only?: RuntimeName): Pr
  * For callers that store vectors: a model whose files changed after installation would make different vectors under the
  * same id. Reads every byte of the model, which takes 30 ms.
  */
-export async function openSoundEmbedder(place: EmbedderPlace): Promise<Embedder> {
-  const { installed } = modelState(place.dataHome)
+export async function openSoundEmbedder(paths: Pick<Paths, "dataHome" | "stateHome">): Promise<Embedder> {
+  const { installed } = modelState(paths.dataHome)
   const damage = installed && damageOfModel(installed)
-  if (damage === undefined) return openEmbedder(place)
-  logError(place.stateHome, { event: "embed", error: new CtxError("model-damaged", damage) })
+  if (damage === undefined) return openEmbedder(paths)
+  logError(paths.stateHome, { event: "embed", error: new CtxError("model-damaged", damage) })
   return hashed
 }
 
@@ -74,7 +75,7 @@ export async function openSoundEmbedder(place: EmbedderPlace): Promise<Embedder>
  *
  * @returns whether any were damaged
  */
-export async function mendRuntime({ stateHome }: Pick<EmbedderPlace, "stateHome">): Promise<boolean> {
+export async function mendRuntime({ stateHome }: Pick<Paths, "stateHome">): Promise<boolean> {
   try {
     const mended = await (await import("./runtime-files.ts")).mendNative(stateHome)
     if (mended) forgiveDeaths(stateHome)
@@ -88,13 +89,13 @@ export async function mendRuntime({ stateHome }: Pick<EmbedderPlace, "stateHome"
 /** Whether the native runtime would be used, for `model status`. */
 export async function nativeState({
   stateHome,
-}: Pick<EmbedderPlace, "stateHome">): Promise<NativeFiles | "distrusted"> {
+}: Pick<Paths, "stateHome">): Promise<NativeFiles | "distrusted"> {
   const found = (await import("./runtime-files.ts")).nativeFiles(stateHome, true)
   return found === "ok" && !isNativeTrusted(stateHome) ? "distrusted" : found
 }
 
 /** Writes the native runtime to disk so that the first vector need not wait for it. A failure does no harm. */
-export async function prepareRuntime({ stateHome }: Pick<EmbedderPlace, "stateHome">): Promise<void> {
+export async function prepareRuntime({ stateHome }: Pick<Paths, "stateHome">): Promise<void> {
   try {
     await (await import("./runtime-files.ts")).nativeRuntime(stateHome)
   } catch (error) {
@@ -114,7 +115,7 @@ const hashed: Embedder = {
 async function modelEmbedder(
   { manifest, folder, embedder }: InstalledModel,
   name: Runtime["name"],
-  { stateHome }: EmbedderPlace,
+  { stateHome }: Pick<Paths, "stateHome">,
 ): Promise<Embedder> {
   const load = async (runtime: Runtime): Promise<SentenceModel> => {
     // The package reads this once, when the import below evaluates it.
@@ -139,8 +140,11 @@ async function modelEmbedder(
 }
 
 /** Uses the embedder that made the archive's vectors. Loads the model, which takes 0.1 to 0.4 s. */
-export async function queryVector(place: EmbedderPlace, text: string): Promise<QueryVector> {
-  return vectorOf(await openEmbedder(place), text)
+export async function queryVector(
+  paths: Pick<Paths, "dataHome" | "stateHome">,
+  text: string,
+): Promise<QueryVector> {
+  return vectorOf(await openEmbedder(paths), text)
 }
 
 /** For a text longer than one piece, the mean of its pieces. */

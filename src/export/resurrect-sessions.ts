@@ -6,6 +6,7 @@ import { existsSync } from "node:fs"
 import { basename, dirname, isAbsolute, join, normalize } from "node:path"
 import { configFolder, projectSlug, transcriptsFolder } from "../agents/claude-code/host-places.ts"
 import { type Source, sources } from "../archive/view-sources.ts"
+import type { Paths } from "../config/load.ts"
 import { CtxError, EXIT, usageError } from "../util/errors.ts"
 import { parseJson } from "../util/parse-json.ts"
 import { isImportedCopy, isLooseCopy, vaultFile, withoutVersion } from "../vault/layout.ts"
@@ -35,10 +36,7 @@ export interface Resume {
   readonly configDir: string | undefined
 }
 
-interface ResurrectOptions extends PutOptions {
-  readonly dataHome: string
-  readonly home: string
-  readonly claudeDir: string
+interface ResurrectOptions extends PutOptions, Pick<Paths, "dataHome" | "home" | "claudeDir"> {
   /** Absolute path of the folder to write to instead of the host's. */
   readonly to: string | undefined
   /** Include former versions of rewritten transcripts. */

@@ -1,8 +1,8 @@
 /** Imports another tool's archive into the vault, one copy per session. Needs no database of ours. */
 import { join } from "node:path"
-import { type Exclusion, isExcludedFolder } from "../archive/excluded.ts"
+import { isExcludedFolder } from "../archive/excluded.ts"
 import { markPending } from "../archive/pending.ts"
-import type { SecretSettings } from "../secrets/filter.ts"
+import type { Paths, Policy } from "../config/load.ts"
 import { messageOf } from "../util/errors.ts"
 import { sha256Of } from "../util/sha256.ts"
 import { appendMade } from "../vault/append-made.ts"
@@ -47,15 +47,12 @@ export interface TakenArchive {
   readonly error: string | undefined
 }
 
-interface TakeArchiveOptions {
-  readonly dataHome: string
+interface TakeArchiveOptions extends Pick<Paths, "dataHome" | "home">, Policy {
   /** Folder for a copy of a database that is in use. */
   readonly scratch: string
   readonly dryRun: boolean
   /** First set aside copies that are damaged, so that their sessions are taken again. */
   readonly check: boolean
-  readonly secrets: SecretSettings
-  readonly exclusion: Exclusion
 }
 
 /**
@@ -102,10 +99,11 @@ function takeSession(
   session: ForeignSession,
   from: Provenance,
   copies: Copies,
-  { dataHome, dryRun, check, secrets, exclusion }: TakeArchiveOptions,
+  options: TakeArchiveOptions,
 ): TakenSession {
+  const { dataHome, dryRun, check, secrets } = options
   const all = session.items.length
-  if (session.cwd !== undefined && isExcludedFolder(exclusion, session.cwd)) return nothing({ excluded: all })
+  if (session.cwd !== undefined && isExcludedFolder(options, session.cwd)) return nothing({ excluded: all })
   const name = sessionName(session.id, from.tool)
   // No such file exists: the path records the source and the session. Without `~` it would be below the archive, which
   // is not a folder.

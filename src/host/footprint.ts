@@ -5,16 +5,14 @@
 import { type Dirent, lstatSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
+import type { Paths } from "../config/load.ts"
 import { listedStrings } from "../transcript/json.ts"
 import { isMissing } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
 import { existingSpools } from "../vault/spool-folders.ts"
 import { removeIfEmpty } from "./install-record.ts"
 
-interface Homes {
-  readonly dataHome: string
-  readonly stateHome: string
-}
+type Homes = Pick<Paths, "dataHome" | "stateHome">
 
 const RECORD = "folders.json"
 

@@ -4,7 +4,8 @@
  */
 import { existsSync, realpathSync } from "node:fs"
 import { basename, join } from "node:path"
-import { configFolder, PROJECT_SETTINGS, stateFile, userSettings } from "../agents/claude-code/host-places.ts"
+import { PROJECT_SETTINGS, userSettings } from "../agents/claude-code/host-places.ts"
+import type { Paths } from "../config/load.ts"
 import { tryTo } from "../util/files.ts"
 import { withHostLock } from "./host-lock.ts"
 import { recordedTargets } from "./install-record.ts"
@@ -26,14 +27,9 @@ export type SettingsScope = "user" | "project" | "local"
 
 export const SCOPES: readonly SettingsScope[] = ["user", "project", "local"]
 
-export interface HostFolders {
-  readonly home: string
-  /** The host's configuration folder if it is not `<home>/.claude`. */
-  readonly claudeDir?: string
-  /** Where the host keeps its own state, if not in `.claude.json` in `claudeDir` or the home folder. */
-  readonly hostConfig?: string
+export interface HostFolders extends Pick<Paths, "claudeDir" | "hostConfig" | "dataHome"> {
+  /** The folder whose project's settings are meant. */
   readonly cwd: string
-  readonly dataHome: string
 }
 
 interface RemovalOptions extends HostFolders {
@@ -55,11 +51,9 @@ export interface HooksChange extends SettingsChange {
   readonly statusLine: StatusLineState
 }
 
-const configFolderOf = ({ claudeDir, home }: HostFolders): string => claudeDir ?? configFolder(home)
-
 /** Path of a scope's settings file. */
 export function settingsPath(scope: SettingsScope, places: HostFolders): string {
-  if (scope === "user") return userSettings(configFolderOf(places))
+  if (scope === "user") return userSettings(places.claudeDir)
   return join(places.cwd, PROJECT_SETTINGS[scope])
 }
 
@@ -79,9 +73,9 @@ export function serverPath(scope: SettingsScope, places: HostFolders): string | 
   if (scope === "local") return undefined
   if (scope === "project") return join(places.cwd, ".mcp.json")
   // A host that has kept its state here since its first versions still does.
-  const legacy = join(configFolderOf(places), ".config.json")
+  const legacy = join(places.claudeDir, ".config.json")
   if (existsSync(legacy)) return legacy
-  return places.hostConfig ?? stateFile(places.home, places.claudeDir)
+  return places.hostConfig
 }
 
 /** The user's folder is private; a project's gets the usual mode. */
@@ -117,7 +111,7 @@ export function uninstall(options: RemovalOptions): SettingsChange {
 
 /** Does the same for every file that an install has written, in any project, and for everything of ours in it. */
 export function uninstallAll(
-  options: Pick<HostFolders, "dataHome"> & { readonly dryRun: boolean },
+  options: Pick<Paths, "dataHome"> & { readonly dryRun: boolean },
 ): SettingsChange[] {
   // Latest first: folders are removed with the install that created them.
   return recordedTargets(options.dataHome)

@@ -1,9 +1,10 @@
 /** Archives transcripts and brings the views up to date with them, slice by slice. */
-import type { CapturePlace, Taken } from "../archive/capture-transcript.ts"
+import type { Taken } from "../archive/capture-transcript.ts"
 import type { Database } from "../archive/database.ts"
-import { type Exclusion, isExcluded } from "../archive/excluded.ts"
+import { isExcluded } from "../archive/excluded.ts"
 import { index, untilDone } from "../archive/indexing.ts"
 import { isPending, type Pending, settlePending } from "../archive/pending.ts"
+import type { Paths, Policy } from "../config/load.ts"
 import { takeSlice } from "./take-slice.ts"
 
 /** Maximum ms of work between two commits. */
@@ -22,18 +23,18 @@ interface ArchiveOptions {
  */
 export function archiveAll(
   db: Database,
-  place: CapturePlace & Exclusion,
+  paths: Pick<Paths, "dataHome" | "home"> & Partial<Policy>,
   path: string,
   end: number,
   { lastLine = "whole", onProgress }: ArchiveOptions = {},
 ): void {
-  if (isExcluded(place, path)) return
+  if (isExcluded(paths, path)) return
   for (;;) {
-    const taken = takeSlice(place, path, lastLine, SLICE)
+    const taken = takeSlice(paths, path, lastLine, SLICE)
     const { captured } = taken
     if (captured.id === undefined) return
-    if (captured.taken === 0 && !isPending(place.dataHome, taken.copy)) return
-    indexTaken(db, place.dataHome, taken, end, () => onProgress?.(captured.archived))
+    if (captured.taken === 0 && !isPending(paths.dataHome, taken.copy)) return
+    indexTaken(db, paths.dataHome, taken, end, () => onProgress?.(captured.archived))
     if (captured.state !== "behind" || performance.now() >= end) return
   }
 }

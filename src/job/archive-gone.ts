@@ -3,6 +3,7 @@
  * nothing of them back, so the job ends, and makes no folder on its way.
  */
 import { databasePath } from "../archive/database.ts"
+import type { Paths } from "../config/load.ts"
 import { CtxError } from "../util/errors.ts"
 import { statsOf } from "../util/files.ts"
 import { beforeMaking } from "../util/fs.ts"
@@ -14,7 +15,7 @@ export class Ground {
   readonly #folder: string | undefined
   #database: string | undefined
 
-  constructor({ dataHome, stateHome }: { readonly dataHome: string; readonly stateHome: string }) {
+  constructor({ dataHome, stateHome }: Pick<Paths, "dataHome" | "stateHome">) {
     this.#dataHome = dataHome
     this.#stateHome = stateHome
     this.#folder = fileAt(dataHome)

@@ -127,7 +127,7 @@ export class CaptureAhead {
 }
 
 /** Only what the child needs: whoever imports may pass more. */
-const taskPlace = ({ dataHome, home, stateHome, secrets, exclude = [] }: ImportPlace): ImportPlace => ({
+const taskPlace = ({ dataHome, home, stateHome, secrets, exclude }: ImportPlace): ImportPlace => ({
   dataHome,
   home,
   stateHome,

@@ -4,8 +4,9 @@
 import type { Database } from "../archive/database.ts"
 import { isUnusable } from "../archive/schema-shape.ts"
 import { dropDamagedVectors, dropOtherVectors, dueTurns } from "../archive/vectors.ts"
+import type { Paths } from "../config/load.ts"
 import { embedCycle } from "../embed/embed-turns.ts"
-import { type Embedder, type EmbedderPlace, embedderId, openSoundEmbedder } from "../embed/embedder.ts"
+import { type Embedder, embedderId, openSoundEmbedder } from "../embed/embedder.ts"
 import { DIMENSION } from "../embed/model-manifest.ts"
 import { logError } from "../util/log.ts"
 import { vectorsDue } from "./due-work.ts"
@@ -13,7 +14,7 @@ import { vectorsDue } from "./due-work.ts"
 const NEWEST = Number.MAX_SAFE_INTEGER
 
 export class Embedding {
-  readonly #place: EmbedderPlace
+  readonly #paths: Pick<Paths, "dataHome" | "stateHome">
   #embedder: Embedder | undefined
   /** Id of the embedder wanted when this one was opened. The model may be installed or removed while the job runs. */
   #wanted: string | undefined
@@ -23,8 +24,8 @@ export class Embedding {
   readonly #until: () => boolean
 
   /** @param until checked between turns; true stops the embedding */
-  constructor(place: EmbedderPlace, until: () => boolean) {
-    this.#place = place
+  constructor(paths: Pick<Paths, "dataHome" | "stateHome">, until: () => boolean) {
+    this.#paths = paths
     this.#until = until
   }
 
@@ -34,16 +35,16 @@ export class Embedding {
     try {
       return await this.#cycle(db)
     } catch (error) {
-      if (isUnusable(this.#place.dataHome, error, db)) throw error
+      if (isUnusable(this.#paths.dataHome, error, db)) throw error
       // The archive is safe without vectors, and the next job tries again.
       this.#failed = true
-      logError(this.#place.stateHome, { event: "embed", error })
+      logError(this.#paths.stateHome, { event: "embed", error })
       return false
     }
   }
 
   async #cycle(db: Database): Promise<boolean> {
-    const { dataHome, stateHome } = this.#place
+    const { dataHome, stateHome } = this.#paths
     const wanted = embedderId(dataHome)
     if (vectorsDue(stateHome, Date.now())) dropDamagedVectors(db, wanted, DIMENSION)
     if (this.#wanted !== wanted) {
@@ -56,7 +57,7 @@ export class Embedding {
         dropOtherVectors(db, wanted)
         return false
       }
-      this.#embedder = await openSoundEmbedder(this.#place)
+      this.#embedder = await openSoundEmbedder(this.#paths)
     }
     const until = (): boolean => this.#until() || embedderId(dataHome) !== wanted
     const oldest = await embedCycle(db, dataHome, this.#embedder, this.#below, until)

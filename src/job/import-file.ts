@@ -1,7 +1,7 @@
 /** Imports one transcript into the vault, slice by slice. Needs no database: the views are the caller's. */
 import { forgottenTranscript, type Taken } from "../archive/capture-transcript.ts"
 import { isExcluded } from "../archive/excluded.ts"
-import type { Paths, PathsAndPolicy } from "../config/load.ts"
+import type { Paths, Policy } from "../config/load.ts"
 import type { TakenArchive } from "../foreign/import-archive.ts"
 import { messageOf } from "../util/errors.ts"
 import { statsOf } from "../util/files.ts"
@@ -14,8 +14,7 @@ import { follows } from "../vault/source-file.ts"
 import { isQuiet } from "./find-transcripts.ts"
 import { takeSlice } from "./take-slice.ts"
 
-export type ImportPlace = Pick<PathsAndPolicy, "dataHome" | "home" | "stateHome" | "secrets"> &
-  Partial<Pick<PathsAndPolicy, "exclude">>
+export type ImportPlace = Pick<Paths, "dataHome" | "home" | "stateHome"> & Policy
 
 export interface ImportedFile {
   readonly path: string

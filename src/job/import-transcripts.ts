@@ -96,10 +96,9 @@ export function importTranscripts(
 
 /** Takes everything from another tool's archive that the vault lacks, without indexing it. */
 function importArchive(place: ImportPlace, path: string, { dryRun, check }: ImportOptions): ImportedFile {
-  const { dataHome, stateHome, secrets } = place
   const file = { path, size: sizeOf(path), waiting: 0, forgotten: false, excluded: false }
   try {
-    const options = { dataHome, scratch: stateHome, dryRun, check, secrets, exclusion: place }
+    const options = { ...place, scratch: place.stateHome, dryRun, check }
     const { before, taken, error, ...archive } = takeArchive(path, options)
     return { ...file, before, archived: before + taken, taken, archive, error }
   } catch (cause) {

@@ -4,6 +4,7 @@
  * Nothing of a value is kept: `known/` has one file per session, which says where in the host's transcripts its values
  * are. They are read there when they are needed.
  */
+import type { Paths } from "../config/load.ts"
 import { fill, filterLines, type SecretSettings } from "../secrets/filter.ts"
 import { formsOf, isMemorable, type Known, knownPlaces } from "../secrets/known.ts"
 import { statsOf, tryTo, writeWhole } from "../util/files.ts"
@@ -36,10 +37,7 @@ interface Place {
   readonly spans: readonly (readonly [from: number, to: number])[]
 }
 
-interface KnownPlace {
-  readonly dataHome: string
-  readonly home: string
-}
+type KnownPlace = Pick<Paths, "dataHome" | "home">
 
 /** @param session as named in the views */
 export const knownOf = (place: KnownPlace, session: string, path: string): SessionValues =>

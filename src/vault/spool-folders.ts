@@ -2,22 +2,21 @@
  * Where bytes go while the vault cannot be written: the state folder, or else the temporary one. Both use its format
  * and layout.
  */
+import type { Paths } from "../config/load.ts"
 import { existsSync, lstatSync, mkdirSync, rmdirSync } from "../util/fs.ts"
 import { dirname } from "../util/path.ts"
 
-export interface SpoolPaths {
-  /** The data folder. Each one has its own spool, because names repeat among them. */
-  readonly dataHome: string
-  readonly stateHome: string
-  readonly temporary: string
-}
+type SpoolPaths = Pick<Paths, "dataHome" | "stateHome" | "temporary">
 
 const PRIVATE = 0o700
 const OF_OTHERS = 0o077
 
 const uid = (): number => process.getuid?.() ?? 0
 
-/** All places, best first. A hook may have been given another temporary folder than a shell. */
+/**
+ * All places, best first. Each data folder has its own, because names repeat among them. A hook may have been given
+ * another temporary folder than a shell.
+ */
 export function spoolFolders({ dataHome, stateHome, temporary }: SpoolPaths): string[] {
   const key = Bun.hash.xxHash64(dataHome, 0n).toString(16)
   // Not joined with `join`: hooks come here twice, and a function called thirty times gets compiled.

@@ -1,5 +1,6 @@
 /** Proves that every byte of every transcript is in the vault, and that the vault is sound. Needs no database. */
 import { closeSync } from "node:fs"
+import type { Paths } from "../config/load.ts"
 import { codeOf, messageOf } from "../util/errors.ts"
 import { type CopyCheck, checkCopy, NOTHING_FOUND, type Remainder, remainderOf } from "./check-copy.ts"
 import { isImportedCopy, isSuperseded, vaultFile, vaultPath } from "./layout.ts"
@@ -61,9 +62,7 @@ export interface VerifyReport {
   }
 }
 
-interface VerifyOptions {
-  readonly dataHome: string
-  readonly home: string
+interface VerifyOptions extends Pick<Paths, "dataHome" | "home"> {
   /** Absolute paths of transcripts that should be in the vault. */
   readonly transcripts: readonly string[]
   /** Says what of a transcript must not be in the vault. */

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import fc from "fast-check"
+import { resolvePlaces } from "../../src/config/load.ts"
 import { HOST_EVENTS, hookCommand } from "../../src/host/hooks-table.ts"
 import { install, uninstall } from "../../src/host/registration.ts"
 import { addHooks, removeHooks } from "../../src/host/settings-edit.ts"
@@ -90,10 +91,9 @@ test("adding twice is adding once, from whatever binary", () => {
 test("uninstall after install restores every byte, or the value where someone has edited in between", () => {
   const root = mkdtempSync(join(tmpdir(), "ctxbridge-property-"))
   const options = {
+    ...resolvePlaces({ HOME: root, CTXBRIDGE_HOME: join(root, "data") }),
     scope: "project",
-    home: root,
     cwd: root,
-    dataHome: join(root, "data"),
     exePath: EXE,
   } as const
   const file = join(root, ".claude", "settings.json")

@@ -40,7 +40,13 @@ export function writeHistory(machine: Machine, sessions: number): void {
 /** Imports the machine's history in this process, into another archive. */
 export function importedAlone(machine: Machine, folder: string): string {
   const dataHome = join(machine.root, "alone")
-  const place = { dataHome, home: machine.home, stateHome: join(dataHome, "state"), secrets: FILTERED }
+  const place = {
+    dataHome,
+    home: machine.home,
+    stateHome: join(dataHome, "state"),
+    secrets: FILTERED,
+    exclude: [],
+  }
   const report = importTranscripts(place, transcriptsBelow(folder), { dryRun: false, check: false })
   if (!report.ok) throw new Error(JSON.stringify(report.files.filter(({ error }) => error !== undefined)))
   return dataHome

@@ -22,12 +22,13 @@ test("an import compiles each statement once", () => {
     writeFileSync(path, [...generateTranscript(session)].join(""))
     return path
   })
-  const place = { dataHome: join(folder.path, "archive"), home: folder.path, stateHome: folder.path }
+  const places = { dataHome: join(folder.path, "archive"), home: folder.path, stateHome: folder.path }
+  const place = { ...places, secrets: FILTERED, exclude: [] }
   /** By connection and text: Bun gives the same object again as long as it keeps the statement. */
   const compiled = new Map<Database, Map<string, Set<unknown>>>()
   const query = spyOn(Database.prototype, "query")
   try {
-    const report = importTranscripts({ ...place, secrets: FILTERED }, paths, { dryRun: false, check: false })
+    const report = importTranscripts(place, paths, { dryRun: false, check: false })
     expect(report.ok).toBe(true)
     for (const [n, [sql]] of query.mock.calls.entries()) {
       const connection = query.mock.contexts[n] as Database

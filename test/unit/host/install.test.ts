@@ -14,6 +14,7 @@ import {
 } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
+import { type Paths, resolvePlaces } from "../../../src/config/load.ts"
 import {
   install,
   type RegistrationOptions,
@@ -24,16 +25,15 @@ import {
 import type { CtxError } from "../../../src/util/errors.ts"
 
 let root: string
-let options: RegistrationOptions
+let options: RegistrationOptions & Paths
 
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), "ctxbridge-install-"))
   for (const name of ["home", "project"]) mkdirSync(join(root, name))
   options = {
+    ...resolvePlaces({ HOME: join(root, "home"), CTXBRIDGE_HOME: join(root, "data", "ctxbridge") }),
     scope: "user",
-    home: join(root, "home"),
     cwd: join(root, "project"),
-    dataHome: join(root, "data", "ctxbridge"),
     exePath: "/opt/ctxbridge",
   }
 })
@@ -60,7 +60,7 @@ const caught = (work: () => unknown): CtxError => {
 
 describe("where", () => {
   test("each scope has its file", () => {
-    const places = { home: "/h", cwd: "/p", dataHome: "/d" }
+    const places = { ...resolvePlaces({ HOME: "/h" }), cwd: "/p" }
     expect(SCOPES.map((scope) => settingsPath(scope, places))).toEqual([
       "/h/.claude/settings.json",
       "/p/.claude/settings.json",
