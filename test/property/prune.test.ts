@@ -14,8 +14,8 @@ type Block = Readonly<Record<string, unknown>>
 const RUNS = 200
 
 const words = fc.oneof(
-  fc.string({ unit: "binary", maxLength: 300 }),
-  fc.string({ unit: "grapheme", maxLength: 300 }),
+  fc.string({ unit: "binary", maxLength: 200, size: "max" }),
+  fc.string({ unit: "grapheme", maxLength: 200, size: "max" }),
   fc.constantFrom("", "\n \n", "\ud83d".repeat(90), "🛡️".repeat(60), `${"x".repeat(79)}😀${"y".repeat(90)}`),
 )
 
@@ -101,7 +101,7 @@ const turn = fc
   ])
 
 const conversation: fc.Arbitrary<Message[]> = fc
-  .array(turn, { minLength: 1, maxLength: 14 })
+  .array(turn, { minLength: 1, maxLength: 14, size: "max" })
   .map((turns) => turns.flatMap((made, n) => made(n)))
 
 const options: fc.Arbitrary<PruneOptions> = fc.record({
