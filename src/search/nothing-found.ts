@@ -9,7 +9,7 @@ import type { CopyReaders } from "../vault/reader.ts"
 import { quoted } from "./fts-expression.ts"
 import type { Narrowing } from "./narrowing.ts"
 import { fieldsOf, parseQuery } from "./parse-query.ts"
-import { countTurns, type SearchRequest } from "./search-turns.ts"
+import { matchingTurns, type SearchRequest } from "./search-turns.ts"
 
 export interface NothingFound {
   readonly unknownTool?: {
@@ -57,7 +57,7 @@ export function whyNothing(
   const given = FILTERS.filter((name) => request[name] !== undefined && request[name] !== false)
   const without = (...filters: readonly (keyof Narrowing)[]) => {
     const wider = { ...request, ...Object.fromEntries(filters.map((name) => [name, undefined])) }
-    return { filters, ...countTurns(db, dataHome, wider, readers) }
+    return { filters, ...matchingTurns(db, dataHome, wider, readers) }
   }
   if (given.length === 0) return {}
   const all = without(...given)

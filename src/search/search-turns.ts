@@ -94,7 +94,7 @@ export function rankedTurns(
 const COUNTED = 40
 
 /** How many turns match, as far as they are counted, and whether there are more. */
-export function countTurns(
+export function matchingTurns(
   db: Database,
   dataHome: string,
   request: Unlimited,
