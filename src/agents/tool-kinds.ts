@@ -6,6 +6,9 @@ import { CLAUDE_CODE_TOOLS } from "./claude-code/tool-table.ts"
 export const toolKind = (name: string | undefined): ToolKind | undefined =>
   name !== undefined && Object.hasOwn(CLAUDE_CODE_TOOLS, name) ? CLAUDE_CODE_TOOLS[name]!.kind : undefined
 
+/** Names of all tools of agents. */
+export const toolsKnown = (): string[] => Object.keys(CLAUDE_CODE_TOOLS)
+
 /** Whether a tool runs commands, of whatever shell. */
 export const isShell = (name: string | undefined): boolean =>
   SHELL_KINDS.some((kind) => kind === toolKind(name))

@@ -125,7 +125,7 @@ export class ToolRows {
     return showsText(this.#earlier(id)?.target ?? "")
   }
 
-  /** Whether a call's output tells of a failure that its exit status hides. The same is done without its whole script. */
+  /** Whether output tells of a failure that the exit status hides; by the call's beginning if it was read some time ago. */
   #saysFailed(id: string, output: string): boolean {
     if (this.#called.names.has(id)) return saysFailed(this.#called.hidden.get(id), output)
     const call = this.#earlier(id)

@@ -1,4 +1,5 @@
 /** Converts argument values, which the command line leaves as strings. */
+import { nearNames } from "../util/edit-distance.ts"
 import { usageError } from "../util/errors.ts"
 
 type Args = Readonly<Record<string, unknown>>
@@ -25,6 +26,7 @@ export function oneOf<T extends string>(args: Args, name: string, choices: reado
   const value = stringArg(args, name)?.toLowerCase()
   if (value === undefined) return undefined
   const found = choices.find((choice) => choice === value)
-  if (found === undefined) throw usageError(`--${name} must be one of ${choices.join(", ")}`)
-  return found
+  if (found !== undefined) return found
+  const [near] = nearNames(value, choices, 1)
+  throw usageError(`--${name} must be one of ${choices.join(", ")}`, near && `did you mean ${near}?`)
 }

@@ -13,17 +13,18 @@ const TOLD = 200
 /**
  * @param project undefined if every project was searched
  * @param note what the user should know about how it was searched
+ * @param because what follows in the sentence
  */
 export function notFound(
   db: Database,
   text: string,
   project: string | undefined,
-  note?: string | undefined,
+  { note, because = "" }: { readonly note?: string | undefined; readonly because?: string } = {},
 ): CtxError {
   const place = project === undefined ? "the archive" : folderOf(project)
   const isKnown = project === undefined || projectPaths(db).includes(project)
   const what = text === "" ? "is what was asked for" : `matches ${JSON.stringify(cut(text, TOLD))}`
-  const message = isKnown ? `nothing in ${place} ${what}` : `no session of ${place} is archived`
+  const message = isKnown ? `nothing in ${place} ${what}${because}` : `no session of ${place} is archived`
   return new CtxError("not-found", message, {
     hint: isKnown ? (note ?? hintOn(text, project)) : whereElse(db, place),
     exit: EXIT.notFound,

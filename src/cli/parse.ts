@@ -2,6 +2,7 @@
  * Parses the words of the command line into a command's arguments. Nothing is ignored: unknown options, surplus words
  * and missing values are errors. Pure.
  */
+import { distance } from "../util/edit-distance.ts"
 import { type CtxError, usageError } from "../util/errors.ts"
 import type { ArgSpec } from "./command.ts"
 
@@ -104,18 +105,4 @@ function unknown(flag: string, specs: Specs, command: string): CtxError {
   const takesWords = Object.values(specs).some(({ rest }) => rest === true)
   const dash = takesWords || !isWord ? "; put -- before words that begin with a dash" : ""
   return usageError(`unknown option: ${flag}`, `ctxbridge ${command} --help lists them${dash}`)
-}
-
-/** How far a typo is from what was meant: the Levenshtein distance. */
-export function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, n) => n)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const change = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)
-      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, change))
-    }
-    row = next
-  }
-  return row[b.length]!
 }

@@ -1,10 +1,14 @@
 /** The project meant by `--project`, `--all-projects` and `--session`; by default, that of the current folder. */
-import { projectOf } from "../archive/project.ts"
-import { usageError } from "../util/errors.ts"
+import type { Database } from "../archive/database.ts"
+import { folderOf, projectOf } from "../archive/project.ts"
+import { knownAs, projectPaths } from "../archive/queries/projects.ts"
+import { nearNames } from "../util/edit-distance.ts"
+import { CtxError, EXIT, usageError } from "../util/errors.ts"
 import { existsSync, realpathSync } from "../util/fs.ts"
-import { resolve } from "../util/path.ts"
+import { basename, resolve } from "../util/path.ts"
 import { stringArg } from "./args.ts"
 import { type Context, flag, option } from "./command.ts"
+import { whereElse } from "./not-found.ts"
 
 /** The options, for commands that look for something in projects, and for those that list something of them. */
 export const IN_PROJECT_ARGS = {
@@ -27,6 +31,33 @@ export function projectWanted({ args, env }: Pick<Context, "args" | "env">): str
   // The system reports the current folder with links already resolved.
   if (path === undefined) return projectOf(env.cwd)
   return projectAt(resolve(env.cwd, path))
+}
+
+/**
+ * The project under the name that the archive uses.
+ *
+ * @param wanted as \`projectWanted\` says
+ * @throws CtxError exit 3 if \`--project\` names neither a folder nor anything that is archived
+ */
+export function knownProject(
+  db: Database,
+  { args, env }: Pick<Context, "args" | "env">,
+  wanted: string | undefined,
+): string | undefined {
+  const path = stringArg(args, "project")
+  const folder = path === undefined ? undefined : resolve(env.cwd, path)
+  if (folder === undefined || existsSync(folder)) return knownAs(db, wanted)
+  // A folder that is gone may lie in another project's.
+  const known = knownAs(db, folder)!
+  const all = projectPaths(db)
+  if (all.includes(known)) return known
+  const folders = all.map(folderOf)
+  const near = nearNames(basename(folder), [...new Set(folders.map(basename))])
+  const meant = folders.filter((one) => near.includes(basename(one))).slice(0, 3)
+  throw new CtxError("not-found", `--project ${path} is no folder, and no session of it is archived`, {
+    hint: meant.length > 0 ? `did you mean ${meant.join(" or ")}?` : whereElse(db, folder),
+    exit: EXIT.notFound,
+  })
 }
 
 /** @param folder an absolute path; it may be a link, or not exist any more */

@@ -10,6 +10,7 @@ import {
   wantsColor,
 } from "../config/load.ts"
 import { refusalOf } from "../config/refused-options.ts"
+import { distance } from "../util/edit-distance.ts"
 import {
   CtxError,
   codeOf,
@@ -26,7 +27,7 @@ import { mayBeSpooled } from "../vault/spool-folders.ts"
 import { type ArgSpec, type Command, type Environment, GLOBAL_ARGS } from "./command.ts"
 import { COMMANDS } from "./commands.ts"
 import { createOutput, isTerminal, UNWRITTEN, writeError, writeOut } from "./output.ts"
-import { distance, endOfFlags, parseArguments } from "./parse.ts"
+import { endOfFlags, parseArguments } from "./parse.ts"
 import { createStyle, safe, safeJson } from "./style.ts"
 
 /** Maximum ms that a command spends on moving over what hooks had to write elsewhere. */

@@ -1,13 +1,12 @@
 /** What commands that answer one question share: their words, the project to search, and the error for no result. */
 import type { Database } from "../archive/database.ts"
 import { openForReading } from "../archive/open-for-reading.ts"
-import { knownAs } from "../archive/queries/projects.ts"
 import { usageError } from "../util/errors.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import { positive, words } from "./args.ts"
 import { type ArgSpec, type Context, option } from "./command.ts"
 import { notFound } from "./not-found.ts"
-import { IN_PROJECT_ARGS, projectWanted } from "./project-wanted.ts"
+import { IN_PROJECT_ARGS, knownProject, projectWanted } from "./project-wanted.ts"
 import { type Screen, screenOf } from "./screen.ts"
 
 export const topicArgs = (
@@ -46,7 +45,7 @@ export function answerTopic<T>(
   const most = positive(args, "limit") ?? limit
   using db = openForReading(env.dataHome)
   using readers = new CopyReaders()
-  const project = knownAs(db, wanted)
+  const project = knownProject(db, context, wanted)
   const all = answer({ db, readers, text, project, limit: most })
   if (all.length === 0) throw notFound(db, text, project)
   const found = all.slice(0, most)

@@ -2,6 +2,7 @@
 import type { Database } from "../archive/database.ts"
 import { isNotesSession } from "../archive/notes-session.ts"
 import { openForReading } from "../archive/open-for-reading.ts"
+import { correctionNote } from "../search/corrected-query.ts"
 import type { Hit } from "../search/hit.ts"
 import { localFinder } from "../search/local-finder.ts"
 import { typedPath } from "../search/narrowing.ts"
@@ -62,7 +63,7 @@ export const searchTool: ServerTool = {
     const everywhere = args.flag("all_projects") || session !== undefined
     const [since, until] = span(args, world.now())
     const file = args.text("file")
-    const { hits, more, isLoose } = localFinder(db, world.dataHome, readers).find({
+    const { hits, more, isLoose, corrections } = localFinder(db, world.dataHome, readers).find({
       query,
       limit,
       isBrief: true,
@@ -78,8 +79,9 @@ export const searchTool: ServerTool = {
     const scope = session !== undefined ? "the session" : everywhere ? "all projects" : "this project"
     const found = hits.map(shownOf)
     const next = nextStep(hits.length, more, everywhere, limit)
-    const exact = isLoose && hits.length > 0 ? { exact: NOT_EXACT } : {}
-    const head = `${count(hits.length, "hit")} in ${scope}. ${exact.exact === undefined ? "" : `${NOT_EXACT} `}${DATA}`
+    const note = isLoose && hits.length > 0 ? NOT_EXACT : correctionNote(corrections)
+    const exact = note === undefined ? {} : { exact: note }
+    const head = `${count(hits.length, "hit")} in ${scope}. ${note === undefined ? "" : `${note} `}${DATA}`
     return {
       text: [head, ...found.map(lineOf), next].join("\n"),
       structured: { note: DATA, scope, ...exact, hits: found, more, next },

@@ -1,5 +1,6 @@
 /** Finding turns, wherever they are kept. What a finder tells names nothing by a row of its database. */
 import type { WholeTurn } from "../read/turn.ts"
+import type { Correction } from "./corrected-query.ts"
 import type { Hit } from "./hit.ts"
 import type { Narrowing } from "./narrowing.ts"
 
@@ -7,6 +8,8 @@ export interface FinderRequest extends Narrowing {
   /** Any text. Empty: the newest of what passes the filters. */
   readonly query: string
   readonly limit: number
+  /** Whether words that no message has stay as they are. Default: false, the nearest words are searched for. */
+  readonly isExact?: boolean | undefined
   /** Whether to show only a hit's best message. Default: false. */
   readonly isBrief?: boolean | undefined
 }
@@ -18,6 +21,8 @@ export interface FinderResult {
   readonly more: boolean
   /** Whether nothing had the query's phrases and fields, so these hits only contain words of it. */
   readonly isLoose: boolean
+  /** Words that no message has, and what was searched for instead. */
+  readonly corrections?: readonly Correction[]
 }
 
 export interface Finder {

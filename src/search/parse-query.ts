@@ -53,6 +53,12 @@ export function parseQuery(text: string): Query {
   return { text, terms: termsOf(tokens, strict), must: required, isStrict: strict }
 }
 
+/** The values of a field that is required, or one of those that are. */
+export function fieldsOf(node: Node | undefined, field: Field): string[] {
+  if (node?.kind === "field") return node.field === field ? [node.value] : []
+  return node?.kind === "and" || node?.kind === "or" ? node.nodes.flatMap((one) => fieldsOf(one, field)) : []
+}
+
 /**
  * Whether the query has only punctuation. The index holds none, so nothing matches; only an empty query shows the
  * newest.

@@ -4,6 +4,7 @@ import { population, type RankRow, rankRows, type TimedRow } from "../archive/qu
 import { matchesAmong } from "../archive/queries/word-matches.ts"
 import type { CopyReaders } from "../vault/reader.ts"
 import { type Candidates, candidatesOf } from "./candidates.ts"
+import { correctedQuery } from "./corrected-query.ts"
 import type { FinderRequest, FinderResult } from "./finder.ts"
 import { allOf, ftsExpression, isExact, needsWord, wordsGivenBy } from "./fts-expression.ts"
 import { fuse, type Similar } from "./fuse-rankings.ts"
@@ -50,13 +51,33 @@ export function search(
   readers: CopyReaders,
 ): FoundTurns {
   const texts = new MessageTexts(db, dataHome, readers)
-  const ranking = rankedIn(db, texts, request)
+  const { ranking, corrections } = rankedForgivingly(db, texts, request)
   const { turns, candidates, rows, isFused, isLoose = false, isMoreLeft = () => false } = ranking
   const shown = turns.slice(0, request.limit)
   const beside = (some: readonly Ranked[]) => besides(candidates, rows, some)
   const hits = hitsOf(db, shown, candidates, { texts, isFused, isBrief: request.isBrief === true, beside })
   const more = turns.length > shown.length || isMoreLeft()
-  return { hits, more, turns: turns.map(({ turn }) => turn), isLoose }
+  return { hits, more, turns: turns.map(({ turn }) => turn), isLoose, ...corrections }
+}
+
+/** In a longer query that finds something, a word that nobody has written is mostly another word, not a typo. */
+const FEW = 3
+
+/** Once more with the nearest words, if words of the query are in no message. */
+function rankedForgivingly(db: Database, texts: MessageTexts, request: SearchRequest) {
+  const ranking = rankedIn(db, texts, request)
+  if (request.isExact === true || request.similar !== undefined) return { ranking }
+  const query = parseQuery(request.query)
+  if (ranking.turns.length > 0 && query.terms.length > FEW) return { ranking }
+  const known = new Set(ranking.candidates.terms.map(({ word }) => word))
+  const missing = query.terms.filter(({ word, isPrefix }) => !isPrefix && !known.has(word))
+  const filter = missing.length === 0 ? undefined : filterOf(db, request)
+  const better = filter && correctedQuery(db, query, missing, filter, texts)
+  if (better === undefined) return { ranking }
+  const again = rankedIn(db, texts, { ...request, query: better.text })
+  return again.turns.length === 0
+    ? { ranking }
+    : { ranking: again, corrections: { corrections: better.corrections } }
 }
 
 /** All turns that match the query, best first, each with its best message. */
@@ -67,6 +88,20 @@ export function rankedTurns(
   readers: CopyReaders,
 ): Ranking {
   return rankedIn(db, new MessageTexts(db, dataHome, readers), request)
+}
+
+/** About as many turns are counted. */
+const COUNTED = 40
+
+/** How many turns match, as far as they are counted, and whether there are more. */
+export function matchingTurns(
+  db: Database,
+  dataHome: string,
+  request: Unlimited,
+  readers: CopyReaders,
+): { turns: number; isMore: boolean } {
+  const { turns, isMoreLeft } = rankedTurns(db, dataHome, { ...request, limit: COUNTED }, readers)
+  return { turns: turns.length, isMore: isMoreLeft?.() ?? turns.length > COUNTED }
 }
 
 interface Ranking {

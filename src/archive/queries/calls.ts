@@ -142,6 +142,15 @@ export interface LastRun {
   readonly result: number
 }
 
+/** Names of all tools that were called, the most used first. */
+export const toolsCalled = (db: Database): string[] =>
+  db
+    .query<{ name: string }, []>(
+      "SELECT name FROM tool_calls WHERE name <> '' GROUP BY name ORDER BY count(*) DESC",
+    )
+    .all()
+    .map(({ name }) => name)
+
 /** The last command that succeeded (0) or failed (1). */
 export const lastRun = (db: Database, scope: Scope, isError: 0 | 1): LastRun | undefined =>
   rowsIn<LastRun>(

@@ -1,14 +1,13 @@
 /** `ctxbridge receipts`: what each compaction kept, what was given back, and what was lost. */
 import { openForReading } from "../../archive/open-for-reading.ts"
 import { folderOf } from "../../archive/project.ts"
-import { knownAs } from "../../archive/queries/projects.ts"
 import { findSessionByName } from "../../read/by-name.ts"
 import { tokensOf } from "../../restore/receipt-line.ts"
 import { receiptsOf } from "../../restore/session-receipts.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { positive, stringArg } from "../args.ts"
 import { type Command, option } from "../command.ts"
-import { OF_PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
+import { knownProject, OF_PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
 import { renderReceipts, totalOf } from "../render-receipts.ts"
 import { screenOf } from "../screen.ts"
 
@@ -30,7 +29,7 @@ export default {
     const wanted = stringArg(args, "session")
     const place = projectWanted(context)
     using db = openForReading(env.dataHome)
-    const project = knownAs(db, place)
+    const project = knownProject(db, context, place)
     const session = wanted === undefined ? undefined : findSessionByName(db, wanted).id
     const onProgress = (done: number, total: number): void => out.progress("sessions", done, total)
     const found = receiptsOf(db, env.dataHome, { project, session, limit, onProgress })

@@ -1,19 +1,20 @@
 /** `ctxbridge search`: finds turns of any session by what was said, run, read or failed. */
 import type { Database } from "../../archive/database.ts"
 import { openAtOnce } from "../../archive/open-at-once.ts"
-import { knownAs } from "../../archive/queries/projects.ts"
 import type { ColdHit, ColdRequest } from "../../search/cold-search.ts"
+import { type Correction, correctionNote } from "../../search/corrected-query.ts"
 import type { Hit } from "../../search/hit.ts"
 import { localFinder } from "../../search/local-finder.ts"
 import { typedPath } from "../../search/narrowing.ts"
+import type { NothingFound } from "../../search/nothing-found.ts"
 import { ROLES } from "../../search/parse-query.ts"
-import { usageError } from "../../util/errors.ts"
+import { CtxError, EXIT, usageError } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import { oneOf, positive, stringArg, words } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
 import { notFound } from "../not-found.ts"
-import { IN_PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
+import { IN_PROJECT_ARGS, knownProject, projectWanted } from "../project-wanted.ts"
 import { renderHits } from "../render-hits.ts"
 import { screenOf } from "../screen.ts"
 import { timeArg } from "../when.ts"
@@ -43,6 +44,7 @@ export default {
     tool: option("Calls of this tool, and their results", "NAME"),
     file: option("In turns that touched this file", "PATH"),
     error: flag("Only what failed"),
+    exact: flag("Take no word for a mistyped one"),
     limit: option(`At most this many hits (${LIMIT})`, "N"),
     cold: flag("Also search the vault itself, for what the index lacks: slow"),
     mode: option("By words (default), by meaning, or both", MODES.join("|")),
@@ -57,8 +59,9 @@ export default {
     using db = await openedFor(env.dataHome)
     using readers = new CopyReaders()
     const session = await sessionWanted(context, db)
-    const project = knownAs(db, projectWanted(context))
-    const request = { query, limit, project, session, ...narrowing }
+    const project = knownProject(db, context, projectWanted(context))
+    const isExact = args["exact"] === true
+    const request = { query, limit, project, session, isExact, ...narrowing }
     const sense =
       mode === "lexical"
         ? undefined
@@ -77,8 +80,13 @@ export default {
     const found: Answer =
       args["cold"] === true ? await withCold(context, db, request, indexed, turns) : indexed
     const isOnlyLoose = isLoose && found.hits.length > 0 && !found.hits.some((hit) => "cold" in hit)
-    const note = sense?.note ?? (isOnlyLoose ? LOOSE : undefined)
-    if (found.hits.length === 0) throw notFound(db, query, project, note)
+    const note = sense?.note ?? (isOnlyLoose ? LOOSE : correctionNote(indexed.corrections))
+    if (found.hits.length === 0) {
+      const { whyNothing } = await import("../../search/nothing-found.ts")
+      const { unknownTool, emptiedBy } = whyNothing(db, env.dataHome, request, readers)
+      if (unknownTool !== undefined) throw noSuchTool(unknownTool)
+      throw notFound(db, query, project, { note, because: becauseOf(context, emptiedBy) })
+    }
     if (out.wantsJson) out.json({ query, mode, ...(note && { note }), project: project ?? null, ...found })
     else print(context, found, { note, limit, everywhere: project === undefined, now })
   },
@@ -101,9 +109,30 @@ function narrowingOf({ args, env }: Context, now: number) {
   }
 }
 
+function noSuchTool({ name, near }: NonNullable<NothingFound["unknownTool"]>): CtxError {
+  return new CtxError("not-found", `no call of a tool named ${JSON.stringify(name)} is archived`, {
+    hint: near.length > 0 ? `did you mean ${near.join(" or ")}?` : "ctxbridge show names the tools of a turn",
+    exit: EXIT.notFound,
+  })
+}
+
+/** The filters that let nothing through, as they were typed. */
+function becauseOf({ args }: Context, emptied: NothingFound["emptiedBy"]): string {
+  if (emptied === undefined) return ""
+  const { filters, turns, isMore } = emptied
+  const number = isMore ? `more than ${turns}` : `${turns}`
+  if (filters.includes("project") && filters.length === 1) return `; ${number} in other projects`
+  const typed = filters.flatMap((name) => {
+    const value = stringArg(args, name)
+    return name === "error" ? "--error" : value === undefined ? [] : `--${name} ${value}`
+  })
+  return ` with ${typed.join(" ")}; ${number} without ${typed.length === 1 ? "it" : "them"}`
+}
+
 interface Answer {
   readonly hits: readonly (Hit | ColdHit)[]
   readonly more: boolean
+  readonly corrections?: readonly Correction[]
   /** Number of copies that a search of the vault could not read. */
   readonly unreadable?: number
 }
@@ -137,6 +166,7 @@ async function withCold(
   const onProgress = (done: number, total: number): void => out.progress("searching the vault", done, total)
   const cold = searchVault(db, env.dataHome, { ...request, found: new Set(turns), onProgress })
   return {
+    ...indexed,
     hits: [...indexed.hits, ...cold.hits],
     more: indexed.more || cold.more,
     unreadable: cold.unreadable,

@@ -2,13 +2,12 @@
 import type { Database } from "../../archive/database.ts"
 import { openForReading } from "../../archive/open-for-reading.ts"
 import { folderOf } from "../../archive/project.ts"
-import { knownAs } from "../../archive/queries/projects.ts"
 import { sessionList } from "../../read/session-list.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { positive } from "../args.ts"
 import { type Command, flag, option } from "../command.ts"
 import { whereElse } from "../not-found.ts"
-import { OF_PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
+import { knownProject, OF_PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
 import { renderSessions } from "../render-session.ts"
 import { screenOf } from "../screen.ts"
 
@@ -26,7 +25,7 @@ export default {
     const limit = positive(args, "limit") ?? LIMIT
     const wanted = projectWanted(context)
     using db = openForReading(env.dataHome)
-    const project = knownAs(db, wanted)
+    const project = knownProject(db, context, wanted)
     const { sessions, more } = sessionList(db, { project, agents: args["agents"] === true, limit })
     if (sessions.length === 0) throw noSessions(db, project)
     out.print(renderSessions(sessions, screenOf(out)))
