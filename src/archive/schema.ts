@@ -2,7 +2,7 @@
  * Version of the decoding: goes up when lines are decoded differently. Views with another number are rebuilt
  * (open-or-repair.ts).
  */
-export const PARSER = 16
+export const PARSER = 17
 
 /** SQLite's `application_id` once every copy in the vault has been seen: "ctxb". */
 export const SEEN_ALL = 0x63747862
@@ -250,5 +250,27 @@ export const MIGRATIONS: readonly string[] = [
   `
   -- Orders what was said in one turn: offset of the line, plus the number of the sentence in it.
   ALTER TABLE notes ADD COLUMN place INTEGER NOT NULL DEFAULT 0;
+  `,
+  `
+  -- What the host itself says of cost and work (transcript/types.ts, HostResult).
+  CREATE TABLE results (
+    key            INTEGER PRIMARY KEY,  -- hash: forks copy lines
+    session        TEXT NOT NULL,
+    transcript     INTEGER NOT NULL REFERENCES transcripts,
+    offset         INTEGER NOT NULL,
+    kind           TEXT NOT NULL,        -- success, error_max_turns, …, cost-state
+    is_error       INTEGER NOT NULL,
+    cost           REAL,                 -- US dollars, of the host's process so far
+    requests       INTEGER,              -- to the model
+    duration       REAL,                 -- ms
+    input          INTEGER,
+    output         INTEGER,
+    cache_creation INTEGER,
+    cache_read     INTEGER,
+    time           TEXT
+  ) STRICT;
+  CREATE INDEX results_session ON results (session, transcript, offset);
+
+  ALTER TABLE transcripts ADD COLUMN malformed INTEGER NOT NULL DEFAULT 0; -- lines that are no JSON object
   `,
 ]
