@@ -7,7 +7,7 @@ import { type Backlog, backlog } from "./backlog.ts"
 import { isOutdated } from "./completeness.ts"
 import { databasePath } from "./database.ts"
 import { openForReading } from "./open-for-reading.ts"
-import { listSessions, type Session } from "./queries/sessions.ts"
+import { type CountedSession, listSessions, withUse } from "./queries/sessions.ts"
 import { type Totals, totals } from "./queries/totals.ts"
 import { lastRepair, type ViewsRepair } from "./repairs.ts"
 import { type WordTotals, wordTotals } from "./word-index.ts"
@@ -48,7 +48,7 @@ export interface ArchiveStatus {
     | (WordTotals & { /** Nothing that is archived is missing in it. */ readonly complete: boolean })
     | null
   /** The latest, newest first. */
-  readonly sessions: readonly Session[]
+  readonly sessions: readonly CountedSession[]
 }
 
 /** Never fails because something is missing or broken, as its purpose is to tell that. */
@@ -85,7 +85,7 @@ function readViews(dataHome: string): Views {
         totals: totals(db),
         behind,
         index: { ...words, complete: followed && words.indexed === words.messages },
-        sessions: listSessions(db, { spoken: true, limit: LATEST }),
+        sessions: withUse(db, listSessions(db, { spoken: true, limit: LATEST })),
         problem: null,
         lost: false,
       }

@@ -4,6 +4,7 @@
  * Applying a line twice changes nothing, nor does applying a copy of it made by fork or resume (identity.ts).
  */
 import { decodeLine } from "../agents/claude-code/decode.ts"
+import { FILLER } from "../secrets/filter.ts"
 import { NEWLINE } from "../util/byte-lines.ts"
 import type { Database } from "./database.ts"
 import type { TranscriptRow } from "./transcript-rows.ts"
@@ -15,6 +16,7 @@ export class Ingestion {
   readonly #writer: TurnWriter
   /** Offset up to which lines have been applied. */
   #done: number
+  #malformed = 0
 
   /**
    * @param from offset at which the first line begins
@@ -42,6 +44,8 @@ export class Ingestion {
       const end = newline < 0 ? text.length : newline
       if (end > at) {
         const record = decodeLine(text.toString("utf8", at, end))
+        // A line that was forgotten is filler throughout.
+        if (record.type === "malformed" && text[at] !== FILLER) this.#malformed++
         this.#writer.apply({ record, offset: from + at, length: end - at })
       }
       at = newline < 0 ? end : end + 1
@@ -58,7 +62,8 @@ export class Ingestion {
 
   /** Call before the transaction ends, even if a line could not be applied. */
   finish(): void {
-    this.#writer.finish(this.#done)
+    this.#writer.finish(this.#done, this.#malformed)
+    this.#malformed = 0
   }
 }
 

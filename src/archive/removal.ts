@@ -184,7 +184,7 @@ function deleteRows(db: Database, sessions: readonly string[]): void {
   for (const where of [
     `messages WHERE ${turns}`,
     `files WHERE ${turns}`,
-    ...["tool_calls", "usage", "notes", "boundaries", "turns", "transcripts"].map(
+    ...["tool_calls", "usage", "results", "notes", "boundaries", "turns", "transcripts"].map(
       (table) => `${table} WHERE session ${their}`,
     ),
     `sessions WHERE id ${their}`,

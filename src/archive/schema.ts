@@ -251,4 +251,26 @@ export const MIGRATIONS: readonly string[] = [
   -- Orders what was said in one turn: offset of the line, plus the number of the sentence in it.
   ALTER TABLE notes ADD COLUMN place INTEGER NOT NULL DEFAULT 0;
   `,
+  `
+  -- What the host itself says of cost and work (transcript/types.ts, HostResult).
+  CREATE TABLE results (
+    key            INTEGER PRIMARY KEY,  -- hash: forks copy lines
+    session        TEXT NOT NULL,
+    transcript     INTEGER NOT NULL REFERENCES transcripts,
+    offset         INTEGER NOT NULL,
+    kind           TEXT NOT NULL,        -- success, error_max_turns, …, cost-state
+    is_error       INTEGER NOT NULL,
+    cost           REAL,                 -- US dollars, of the host's process so far
+    requests       INTEGER,              -- to the model
+    duration       REAL,                 -- ms
+    input          INTEGER,
+    output         INTEGER,
+    cache_creation INTEGER,
+    cache_read     INTEGER,
+    time           TEXT
+  ) STRICT;
+  CREATE INDEX results_session ON results (session, transcript, offset);
+
+  ALTER TABLE transcripts ADD COLUMN malformed INTEGER NOT NULL DEFAULT 0; -- lines that are no JSON object
+  `,
 ]

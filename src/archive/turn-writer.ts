@@ -17,6 +17,7 @@ import type { Database } from "./database.ts"
 import { FactRows } from "./fact-rows.ts"
 import { type Identity, identify, opensTurn, role } from "./identity.ts"
 import { queuedAlias, takeFromQueue } from "./queued-prompts.ts"
+import { noteResult } from "./result-rows.ts"
 import { SessionRows } from "./session-rows.ts"
 import { followedBy, mayReplace, takeBack } from "./take-back.ts"
 import { type At, isOwnTool, ToolRows } from "./tool-rows.ts"
@@ -77,6 +78,7 @@ export class TurnWriter {
   apply(line: Line): void {
     const { record } = line
     this.#sessions.note(record)
+    if (record.result !== undefined) noteResult(this.#db, this.#transcript, line, record.result)
     for (const part of record.parts) {
       if (part.kind === "title") this.#sessions.name(part.text, this.#titleOrigin(record))
     }
@@ -93,14 +95,18 @@ export class TurnWriter {
     else this.#copied(known, record, parts)
   }
 
-  finish(indexed: number): void {
+  /**
+   * @param indexed offset up to which lines have been applied
+   * @param malformed how many of them were no JSON objects
+   */
+  finish(indexed: number, malformed: number): void {
     this.#growth.flush()
     this.#usage.flush()
     this.#facts.flush()
     this.#tools.flush()
     this.#db
-      .query("UPDATE transcripts SET indexed = ?, turn = ? WHERE id = ?")
-      .run(indexed, this.#turn ?? null, this.#transcript.id)
+      .query("UPDATE transcripts SET indexed = ?, turn = ?, malformed = malformed + ? WHERE id = ?")
+      .run(indexed, this.#turn ?? null, malformed, this.#transcript.id)
     this.#sessions.flush()
   }
 

@@ -2,7 +2,9 @@
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { folderOf } from "../archive/project.ts"
 import type { Lineage } from "../archive/queries/lineage.ts"
-import type { Session } from "../archive/queries/sessions.ts"
+import type { CountedSession, Session } from "../archive/queries/sessions.ts"
+import type { SessionUse } from "../archive/queries/token-use.ts"
+import { formatTokens } from "../autopilot/token-figures.ts"
 import type { Turn } from "../read/turn.ts"
 import { bytes, count, oneLine } from "../util/text.ts"
 import type { Screen } from "./screen.ts"
@@ -40,10 +42,33 @@ const projectName = ({ project }: Session): string =>
     .split(/[/\\]/)
     .findLast(Boolean) ?? ""
 
-/** Adds the projects' names if there are several. */
-export function renderSessions(rows: readonly Session[], screen: Screen): string[] {
+/** Of all four kinds. */
+const allTokens = ({ tokens: { input, output, cacheCreation, cacheRead } }: SessionUse): number =>
+  input + output + cacheCreation + cacheRead
+
+/** `$12.30`; cents and less in full. */
+const dollars = (cost: number): string => `$${cost < 0.1 ? cost.toFixed(4) : cost.toFixed(2)}`
+
+/** Tokens and cost in words; empty if nothing is known. */
+export function useText(use: SessionUse): string {
+  const { input, output, cacheCreation, cacheRead } = use.tokens
+  const kinds = [
+    `${formatTokens(input)} input`,
+    `${formatTokens(cacheCreation)} written to cache`,
+    `${formatTokens(cacheRead)} read from cache`,
+    `${formatTokens(output)} output`,
+  ]
+  return dotted(
+    allTokens(use) > 0 && `tokens ${kinds.join(", ")}`,
+    use.cost !== null && `${dollars(use.cost)} by Claude Code's account`,
+  )
+}
+
+/** Adds the projects' names if there are several, and what each has cost if that is known of one. */
+export function renderSessions(rows: readonly CountedSession[], screen: Screen): string[] {
   const names = shortIds(rows.map(({ id }) => id))
   const isMixed = new Set(rows.map(({ project }) => project)).size > 1
+  const isPriced = rows.some(({ cost }) => cost !== null)
   return renderTable(
     [
       { title: "session" },
@@ -52,6 +77,8 @@ export function renderSessions(rows: readonly Session[], screen: Screen): string
       { title: "turns", align: "right" },
       { title: "tools", align: "right", optional: true },
       { title: "errors", align: "right", optional: true },
+      { title: "tokens", align: "right", optional: true },
+      ...(isPriced ? [{ title: "cost", align: "right", optional: true } as const] : []),
       { title: "size", align: "right", optional: true },
       { title: "title", flexible: true },
     ],
@@ -62,6 +89,8 @@ export function renderSessions(rows: readonly Session[], screen: Screen): string
       String(row.turns),
       String(row.tools),
       String(row.errors),
+      formatTokens(allTokens(row)),
+      ...(isPriced ? [row.cost === null ? "" : dollars(row.cost)] : []),
       bytes(row.archived),
       titleOf(row),
     ]),
@@ -70,7 +99,11 @@ export function renderSessions(rows: readonly Session[], screen: Screen): string
   )
 }
 
-export function renderSessionHead(row: Session, lineage: Lineage, { style, columns }: Screen): string[] {
+export function renderSessionHead(
+  row: CountedSession,
+  lineage: Lineage,
+  { style, columns }: Screen,
+): string[] {
   const calls = `${count(row.tools, "tool call")}${row.errors > 0 ? `, ${count(row.errors, "error")}` : ""}`
   return [
     style.bold(`session ${safe(row.id)}`),
@@ -87,6 +120,7 @@ export function renderSessionHead(row: Session, lineage: Lineage, { style, colum
       calls,
       `${bytes(row.archived)} archived`,
     ),
+    useText(row),
     ...lineageLines(row, lineage),
   ].filter(Boolean)
 }

@@ -1,5 +1,6 @@
 /** Renders `status` for people. Pure. */
 import type { ArchiveStatus } from "../archive/archive-status.ts"
+import type { ProjectUse } from "../archive/queries/token-use.ts"
 import type { SpoolStatus } from "../archive/spool.ts"
 import type { ContextReport } from "../autopilot/context-report.ts"
 import type { Standing } from "../embed/embedding-state.ts"
@@ -11,7 +12,7 @@ import type { LoggedError } from "../util/log.ts"
 import { bytes, count } from "../util/text.ts"
 import { renderContext } from "./render-context.ts"
 import { PROOFS } from "./render-receipts.ts"
-import { renderSessions } from "./render-session.ts"
+import { renderSessions, useText } from "./render-session.ts"
 import type { Screen } from "./screen.ts"
 import { safe } from "./style.ts"
 import { renderPairs } from "./text-table.ts"
@@ -28,6 +29,8 @@ interface StatusReport extends ArchiveStatus {
   readonly excluded: readonly string[]
   /** Context use of the latest session here. */
   readonly context: ContextReport | null
+  /** What this folder's project has cost. */
+  readonly use: ProjectUse | null
   /** What that session was last given after a compaction or `/clear`, and whether it arrived. */
   readonly lastRestore: LastRestore | null
   /** An import running in the background. */
@@ -46,6 +49,7 @@ export function renderStatus(status: StatusReport, screen: Screen): string[] {
     [
       ["data", safe(status.dataHome) + (status.exists ? "" : " (not there yet)")],
       ...archivePairs(status),
+      ...usePairs(status.use),
       ...spoolPairs(status),
       ...restorePairs(status.lastRestore, screen.now),
       ...forgottenPairs(status.forgotten),
@@ -95,6 +99,11 @@ function archivePairs({ vault, database, disk, totals, behind }: ArchiveStatus):
     ["not archived", behindText(behind.vault)],
     ["not indexed", behindText(behind.views)],
   ]
+}
+
+function usePairs(use: ProjectUse | null): Pair[] {
+  const text = use === null ? "" : useText(use)
+  return text === "" ? [] : [["used here", text]]
 }
 
 /** The command has just tried to empty the spool, so whatever is left could not be moved. */

@@ -12,13 +12,14 @@ import {
   schemaVersion,
 } from "../archive/database.ts"
 import { repair } from "../archive/open-or-repair.ts"
+import { malformedLines } from "../archive/queries/malformed-lines.ts"
 import { shapeProblem } from "../archive/schema-shape.ts"
 import { wordTotals } from "../archive/word-index.ts"
 import { standingOf } from "../embed/embedding-state.ts"
 import { isDamage, messageOf } from "../util/errors.ts"
 import { bytes, count } from "../util/text.ts"
 import { vaultFiles } from "../vault/vault-files.ts"
-import { type Finding, finding, type Patient, type Repair } from "./finding.ts"
+import { type Finding, finding, type Patient, type Repair, SHOWN } from "./finding.ts"
 import { existing } from "./folder-checks.ts"
 
 /** Bytes that can be checked in about a second. */
@@ -83,7 +84,20 @@ function looked({ dataHome, deep }: Patient, db: Database, size: number): Findin
     const behind = `${bytes(views.bytes)} of ${count(views.transcripts, "transcript")} are not indexed yet`
     found.push(finding("views", "ok", behind, { hint: "the next command or the background job does it" }))
   }
+  if (version === SCHEMA_VERSION) found.push(...unreadableLines(db))
   return found
+}
+
+/** Nothing is wrong with the archive then: the host, or whoever wrote the file, has left half a line. */
+function unreadableLines(db: Database): Finding[] {
+  const all = malformedLines(db)
+  if (all.length === 0) return []
+  const sum = all.reduce((n, { lines }) => n + lines, 0)
+  const text = `${count(sum, "line")} of ${count(all.length, "session")} ${sum === 1 ? "is" : "are"} no JSON`
+  const details = all.slice(0, SHOWN).map(({ session, lines }) => `${session}: ${count(lines, "line")}`)
+  return [
+    finding("lines", "ok", `${text}; the vault has the bytes, and every other line is read`, { details }),
+  ]
 }
 
 function problemOf(db: Database, deep: boolean): string | undefined {

@@ -28,6 +28,22 @@ export interface Usage extends Tokens {
   readonly model: string
 }
 
+/** What the host itself says of its work, at the end of a query (`result`) or of its process (`cost-state`). */
+export interface HostResult {
+  /** `success`, `error_max_turns` and the like, or `cost-state`. */
+  readonly kind: string
+  readonly isError: boolean
+  /** US dollars, of all that this process has done so far; newer hosts go on counting after a resume. */
+  readonly cost: number | undefined
+  /** Requests to the model in this query. */
+  readonly requests: number | undefined
+  /** ms that this query took. */
+  readonly duration: number | undefined
+  readonly tokens: Tokens | undefined
+  /** The same for each copy of the line. */
+  readonly mark: string
+}
+
 /** One meaningful piece of a record, in the record's order. */
 export type Part =
   /** Words of a human; opens a turn. */
@@ -97,5 +113,6 @@ export interface TranscriptRecord {
   /** Whether it is a line of a subagent, wherever it was written. */
   readonly sidechain: boolean
   readonly usage: Usage | undefined
+  readonly result?: HostResult | undefined
   readonly parts: readonly Part[]
 }

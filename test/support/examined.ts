@@ -10,6 +10,7 @@ import type { Machine } from "./machine.ts"
 
 const CHECKS = {
   database: databaseChecks,
+  lines: databaseChecks,
   vault: vaultChecks,
   archived: transcriptChecks,
   "clean-up": transcriptChecks,

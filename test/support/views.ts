@@ -11,6 +11,7 @@ const TABLES = [
   "tool_calls",
   "files",
   "usage",
+  "results",
   "notes",
   "facts",
   "boundaries",

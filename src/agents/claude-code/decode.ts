@@ -7,6 +7,7 @@ import { isObject, type JsonObject, objectOf, stringOf } from "../../transcript/
 import type { Part, TranscriptRecord, Usage } from "../../transcript/types.ts"
 import { assistantParts, userParts } from "./content.ts"
 import { attachmentParts, isForeign, queueParts, systemParts, titleParts } from "./host-lines.ts"
+import { resultIn } from "./host-result.ts"
 import { messageUsage, SYNTHETIC } from "./usage.ts"
 import type { Speaker } from "./user-text.ts"
 
@@ -53,6 +54,12 @@ function decodeObject(line: JsonObject): TranscriptRecord {
     case "custom-title":
     case "ai-title":
       return record(type, line, sidechain, titleParts(line), undefined)
+    case "result":
+    case "cost-state":
+      return {
+        ...record(subtyped(type, line["subtype"]), line, sidechain, [], undefined),
+        result: resultIn(type, line),
+      }
     default:
       return record(subtyped(type, line["subtype"]), line, sidechain, [], undefined)
   }

@@ -1,6 +1,7 @@
 /** Rows of sessions: listed, found by name, the latest of a project. */
 import type { Database } from "../database.ts"
 import { NOTES_SESSIONS } from "../notes-session.ts"
+import { type SessionUse, useOfSessions } from "./token-use.ts"
 
 /** A session as it is listed; its own numbers, without its subagents'. */
 export interface Session {
@@ -21,6 +22,17 @@ export interface Session {
   /** Bytes of its transcripts in the vault. */
   readonly archived: number
   readonly firstPrompt: string | null
+}
+
+/** With what it has cost, its subagents included. */
+export interface CountedSession extends Session, SessionUse {}
+
+export function withUse(db: Database, sessions: readonly Session[]): CountedSession[] {
+  const uses = useOfSessions(
+    db,
+    sessions.map(({ id }) => id),
+  )
+  return sessions.map((session) => ({ ...session, ...uses.get(session.id)! }))
 }
 
 const SESSION = `

@@ -27,6 +27,87 @@ interface ModelRequests {
   readonly most: number
 }
 
+/** What a session has cost, its subagents included. */
+export interface SessionUse {
+  /** Of the API's messages, each counted once. */
+  readonly tokens: Tokens
+  /** US dollars by the host's own account; null if it gives none, as up to 2.1.328 in its own transcripts. */
+  readonly cost: number | null
+  /** Requests to the model and ms, as the host sums them up at the end of a query; null if it does not. */
+  readonly requests: number | null
+  readonly duration: number | null
+}
+
+interface UseRow extends Tokens, Omit<SessionUse, "tokens"> {
+  readonly id: string
+}
+
+/** Sessions named in a JSON list, each with its own rows and with those of its subagents. */
+const WITH_SUBAGENTS = `
+  wanted (id) AS (SELECT DISTINCT value FROM json_each(?1)),
+  own (id, session) AS (SELECT id, id FROM wanted
+    UNION ALL SELECT w.id, s.id FROM wanted w JOIN sessions s ON s.parent = w.id)`
+
+/** By session. What a process has cost goes on growing until the next process begins with less. */
+export function useOfSessions(db: Database, sessions: readonly string[]): Map<string, SessionUse> {
+  const rows = db
+    .query<UseRow, [string]>(
+      `WITH ${WITH_SUBAGENTS},
+       spent AS (SELECT o.id, sum(u.input) AS input, sum(u.output) AS output,
+           sum(u.cache_creation) AS cacheCreation, sum(u.cache_read) AS cacheRead
+         FROM own o JOIN usage u ON u.session = o.session GROUP BY o.id),
+       told AS (SELECT o.id, r.requests, r.duration, r.cost,
+           lead(r.cost) OVER (PARTITION BY r.session, r.transcript ORDER BY r.offset) AS next
+         FROM own o JOIN results r ON r.session = o.session),
+       paid AS (SELECT id, sum(requests) AS requests, sum(duration) AS duration,
+           sum(cost) FILTER (WHERE next IS NULL OR next < cost) AS cost
+         FROM told GROUP BY id)
+       SELECT w.id, coalesce(s.input, 0) AS input, coalesce(s.output, 0) AS output,
+         coalesce(s.cacheCreation, 0) AS cacheCreation, coalesce(s.cacheRead, 0) AS cacheRead,
+         p.cost, p.requests, p.duration
+       FROM wanted w LEFT JOIN spent s ON s.id = w.id LEFT JOIN paid p ON p.id = w.id`,
+    )
+    .all(JSON.stringify(sessions))
+  return new Map(
+    rows.map(({ id, cost, requests, duration, ...tokens }) => [id, { tokens, cost, requests, duration }]),
+  )
+}
+
+export interface ProjectUse extends SessionUse {
+  readonly project: string
+  /** Sessions without subagents, whose figures are in. */
+  readonly sessions: number
+}
+
+/** The sum of its sessions. */
+export function useOfProject(db: Database, project: string): ProjectUse {
+  const ids = db
+    .query<{ id: string }, [string]>(
+      "SELECT s.id FROM sessions s JOIN projects p ON p.id = s.project WHERE p.path = ? AND s.parent IS NULL",
+    )
+    .all(project)
+    .map(({ id }) => id)
+  const uses = [...useOfSessions(db, ids).values()]
+  const tokensOf = (kind: keyof Tokens): number => uses.reduce((sum, { tokens }) => sum + tokens[kind], 0)
+  const told = (kind: "cost" | "requests" | "duration"): number | null => {
+    const known = uses.flatMap((use) => use[kind] ?? [])
+    return known.length === 0 ? null : known.reduce((sum, n) => sum + n)
+  }
+  return {
+    project,
+    sessions: ids.length,
+    tokens: {
+      input: tokensOf("input"),
+      output: tokensOf("output"),
+      cacheCreation: tokensOf("cacheCreation"),
+      cacheRead: tokensOf("cacheRead"),
+    },
+    cost: told("cost"),
+    requests: told("requests"),
+    duration: told("duration"),
+  }
+}
+
 /** The latest first. */
 export const modelsIn = (db: Database, session: string): ModelRequests[] =>
   db

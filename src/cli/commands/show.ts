@@ -68,10 +68,10 @@ function showTurn(context: Context, db: Database, short: Turn): void {
   footer(context, page, turn.handle)
 }
 
-function showSession(context: Context, db: Database, session: Session): void {
+function showSession(context: Context, db: Database, found: Session): void {
   const { out } = context
   const { number, room } = paging(context, PAGE_TURNS)
-  const { lineage, turns } = openSession(db, session)
+  const { session, lineage, turns } = openSession(db, found)
   const page = pageOf(turns, number, room, () => 1)
   if (out.wantsJson) {
     out.json({ session, lineage, turns: page.items, page: pageNote(page, session.id) })

@@ -4,7 +4,9 @@ import { readStatus } from "../../archive/archive-status.ts"
 import type { Database } from "../../archive/database.ts"
 import { readIfPossible } from "../../archive/open-for-reading.ts"
 import { projectOf } from "../../archive/project.ts"
+import { knownAs } from "../../archive/queries/projects.ts"
 import { aboutSession, latestSession } from "../../archive/queries/sessions.ts"
+import { type ProjectUse, useOfProject } from "../../archive/queries/token-use.ts"
 import { spoolStatus } from "../../archive/spool.ts"
 import { currentTranscript } from "../../archive/transcript-rows.ts"
 import { type ContextReport, examineContext } from "../../autopilot/context-report.ts"
@@ -42,6 +44,7 @@ export default {
       excluded: env.exclude,
       forgotten: { sessions: tombstoneCount(dataHome), unfinished: unfinished(dataHome).length },
       context: archive.totals === null ? null : contextOf(env),
+      use: archive.totals === null ? null : useHere(env),
       lastRestore: archive.totals === null ? null : lastRestoreOf(env),
       import: underWay,
       embedding:
@@ -80,6 +83,12 @@ function contextOf(env: Environment): ContextReport | null {
 /** null if the session was given nothing. */
 const lastRestoreOf = (env: Environment): LastRestore | null =>
   ofLatest(env, (db, session) => lastRestore(db, env.dataHome, session))
+
+/** What this folder's project has cost; null if nothing of it is archived. */
+function useHere({ dataHome, cwd }: Environment): ProjectUse | null {
+  const found = readIfPossible(dataHome, (db) => useOfProject(db, knownAs(db, projectOf(cwd))!))
+  return found?.sessions ? found : null
+}
 
 /**
  * Reads something about the session that the host is in, if it started us, or else the latest one of this folder's
