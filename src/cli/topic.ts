@@ -1,7 +1,7 @@
 /** What commands that answer one question share: their words, the project to search, and the error for no result. */
-import type { Database } from "../archive/database.ts"
 import { openForReading } from "../archive/open-for-reading.ts"
 import { knownAs } from "../archive/queries/projects.ts"
+import type { Topic } from "../search/topics.ts"
 import { usageError } from "../util/errors.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import { positive, words } from "./args.ts"
@@ -19,14 +19,6 @@ export const topicArgs = (
   ...IN_PROJECT_ARGS,
   limit: option(`At most this many (${limit})`, "N"),
 })
-
-interface Topic {
-  readonly db: Database
-  readonly readers: CopyReaders
-  readonly text: string
-  readonly project: string | undefined
-  readonly limit: number
-}
 
 /**
  * Prints what `answer` finds.
@@ -47,7 +39,7 @@ export function answerTopic<T>(
   using db = openForReading(env.dataHome)
   using readers = new CopyReaders()
   const project = knownAs(db, wanted)
-  const all = answer({ db, readers, text, project, limit: most })
+  const all = answer({ db, dataHome: env.dataHome, readers, text, project, limit: most })
   if (all.length === 0) throw notFound(db, text, project)
   const found = all.slice(0, most)
   if (out.wantsJson) out.json({ query: text, project: project ?? null, found, more: all.length > most })

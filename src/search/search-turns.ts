@@ -3,7 +3,7 @@ import type { Database } from "../archive/database.ts"
 import { population, type RankRow, rankRows, type TimedRow } from "../archive/queries/messages.ts"
 import { matchesAmong } from "../archive/queries/word-matches.ts"
 import type { CopyReaders } from "../vault/reader.ts"
-import { type Candidates, candidatesOf } from "./candidates.ts"
+import { type Candidates, candidatesOf, type Weighted } from "./candidates.ts"
 import type { FinderRequest, FinderResult } from "./finder.ts"
 import { allOf, ftsExpression, isExact, needsWord, wordsGivenBy } from "./fts-expression.ts"
 import { fuse, type Similar } from "./fuse-rankings.ts"
@@ -11,7 +11,7 @@ import { hitsOf } from "./hit.ts"
 import { MessageTexts } from "./message-text.ts"
 import { type Filter, filterOf, type Narrowing } from "./narrowing.ts"
 import { newestTurns } from "./newest-turns.ts"
-import { isWordless, type Node, parseQuery, type Query } from "./parse-query.ts"
+import { isWordless, type Node, parseQuery, type Query, type Term } from "./parse-query.ts"
 import { besides, bestFirst, type Ranked, rank, scorer, shortlist, WEIGHTS } from "./rank.ts"
 import { verified } from "./verify-candidates.ts"
 
@@ -26,8 +26,12 @@ export interface SearchRequest extends FinderRequest {
 }
 
 export interface FoundTurns extends FinderResult {
-  /** Ids of all turns that were found, best first. */
-  readonly turns: readonly number[]
+  /** All turns that were found, best first. */
+  readonly ranked: readonly Ranked[]
+  /** What was looked for, by rarity. */
+  readonly terms: readonly Weighted[]
+  /** Words of the query as they were typed: all, and those that the best turn does not have. */
+  readonly words: { readonly asked: readonly string[]; readonly lacking: readonly string[] }
 }
 
 /** Minimum number of messages that are ranked. 250 found no more (docs/measurements/search.md) and cost twice as much. */
@@ -51,12 +55,26 @@ export function search(
 ): FoundTurns {
   const texts = new MessageTexts(db, dataHome, readers)
   const ranking = rankedIn(db, texts, request)
-  const { turns, candidates, rows, isFused, isLoose = false, isMoreLeft = () => false } = ranking
-  const shown = turns.slice(0, request.limit)
+  const { turns: ranked, candidates, rows, isFused, isLoose = false, isMoreLeft = () => false } = ranking
+  const shown = ranked.slice(0, request.limit)
   const beside = (some: readonly Ranked[]) => besides(candidates, rows, some)
   const hits = hitsOf(db, shown, candidates, { texts, isFused, isBrief: request.isBrief === true, beside })
-  const more = turns.length > shown.length || isMoreLeft()
-  return { hits, more, turns: turns.map(({ turn }) => turn), isLoose }
+  const more = ranked.length > shown.length || isMoreLeft()
+  const words = wordsIn(parseQuery(request.query).terms, candidates, rows, ranked[0])
+  return { hits, more, isLoose, ranked, terms: candidates.terms, words }
+}
+
+function wordsIn(
+  asked: readonly Term[],
+  { terms, masks }: Candidates,
+  rows: readonly RankRow[],
+  best: Ranked | undefined,
+): FoundTurns["words"] {
+  let mask = 0
+  for (const { id, turn } of rows) if (turn === best?.turn) mask |= masks[id]!
+  const has = new Set(terms.filter((_, n) => (mask >>> n) & 1).map(({ typed }) => typed.toLowerCase()))
+  const typed = [...new Set(asked.map((term) => term.typed.toLowerCase()))]
+  return { asked: typed, lacking: typed.filter((word) => !has.has(word)) }
 }
 
 /** All turns that match the query, best first, each with its best message. */
