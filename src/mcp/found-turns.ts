@@ -7,8 +7,8 @@ import type { WholeHit } from "./hit-passages.ts"
 import { minute, nameOr, plain, strange } from "./quoting.ts"
 
 /** UTF-16 units of a line's texts. */
-const LINE = 90
-const ASKED = 60
+const LINE = 80
+const ASKED = 40
 /** How many of these may precede the first word that was searched for. */
 const LEAD = 30
 /** The least that a text is shortened to. */
@@ -96,7 +96,7 @@ export const projectName = (project: string | null): string =>
 
 /** As much of the host's name of a session as tells it from others. */
 const sessionName = (session: string): string =>
-  /^[\da-f]{8}-[\da-f]{4}-/.test(session) ? session.slice(0, 8) : name(session, 60)
+  /^[\da-f]{8}-[\da-f]{4}-/.test(session) ? session.slice(0, 8) : name(session, 24)
 
 /** Starts the snippet late enough that the first word that was searched for is within what is shown. */
 function around(snippet: string, [first]: Hit["marks"]): string {

@@ -17,7 +17,7 @@ import { DATA, minute, plain } from "./quoting.ts"
 import { lineOfMatch, type ToldLine, toldLines } from "./told-turn.ts"
 import type { ServerTool, ServerWorld } from "./tool.ts"
 import { outlineOf } from "./turn-outline.ts"
-import { type Stretch, sizeOf, stretchAfter, stretchAround, stretchBefore } from "./turn-stretch.ts"
+import { type LineRange, sizeOfLines, stretchAfter, stretchAround, stretchBefore } from "./turn-stretch.ts"
 import { turnOrSession } from "./what-is-meant.ts"
 
 /** UTF-16 units. Hosts refuse results of more than 25,000 tokens. */
@@ -38,11 +38,11 @@ export const getTool: ServerTool = {
   name: "get",
   title: "Open a turn",
   description:
-    "Open turns of the archive by handle. Copied from search (ctx:ab12cd@87) it opens at the match; without @, it gives " +
-    "the prompt, an outline and the last answer. Long turns are read on with @88- (from line 88) and @-87 (up to it).",
+    "Open turns by handle: with the handle as search writes it (ctx:ab12cd@87) at the match, and with `query` where its " +
+    "words are; else prompt, outline and last answer. @88- reads on from line 88, @-87 what precedes it.",
   properties: {
     handle: { type: "string", description: "As search and timeline give it; several: separated by spaces" },
-    query: { type: "string", description: "Open where these words are instead" },
+    query: { type: "string", description: "What is looked for in them" },
     size: { type: "integer", description: `Characters (${SIZE})`, minimum: LEAST, maximum: MOST },
   },
   required: ["handle"],
@@ -81,7 +81,7 @@ function openedAt(
   const room = Math.max(LEAST / 2, size - FRAME)
   if (place.from !== undefined || place.to !== undefined) return readOn(turn, lines, place, room)
   const whole = { from: 0, to: lines.length }
-  if (sizeOf(lines, whole) <= room) return shown(turn, lines, whole)
+  if (sizeOfLines(lines, whole) <= room) return shown(turn, lines, whole)
   const sought = query === undefined ? undefined : soughtIn(db, world, readers, found.turn, query)
   const at = sought && lineOfMatch(lines, sought.message, sought)
   if (at !== undefined) return atMatch(turn, lines, at, sought, room)
@@ -135,11 +135,12 @@ function atMatch(
 ): string {
   const last = lastAnswer(lines)
   const isApart = last !== undefined && at < last.from
-  const stretch = stretchAround(lines, at, isApart ? room * (1 - LAST) - ASKED : room - ASKED)
+  const left = Math.floor(isApart ? room * (1 - LAST) - ASKED : room - ASKED)
+  const stretch = stretchAround(lines, at, left)
   const asked = stretch.from === 0 ? [] : [`Asked: ${JSON.stringify(plain(turn.prompt, ASKED))}`]
   const isShown = last === undefined || stretch.to >= last.to
   const end = isShown || !isApart ? [] : endOf(last, sought, Math.floor(room * LAST))
-  return shown(turn, lines, stretch, { before: asked, after: end })
+  return shown(turn, lines, stretch, { before: asked, after: end, room: left })
 }
 
 /** For a turn of which nothing particular is sought. */
@@ -164,7 +165,7 @@ function outlined(
   ].join("\n")
 }
 
-interface LastAnswer extends Stretch {
+interface LastAnswer extends LineRange {
   readonly text: string
 }
 
@@ -188,11 +189,18 @@ const head = (turn: WholeTurn, place: string): string =>
   `${turn.handle}, turn ${turn.seq} of session ${name(turn.session, 80)}, ${minute(turn.started)}; ${place}.` +
   `${turn.takenBack ? " The user took it back." : ""} ${DATA}`
 
+interface Frame {
+  readonly before?: readonly string[]
+  readonly after?: readonly string[]
+  /** UTF-16 units of a line, which may be longer than what is shown of the turn. */
+  readonly room?: number
+}
+
 function shown(
   turn: WholeTurn,
   lines: readonly ToldLine[],
-  { from, to }: Stretch,
-  { before = [], after = [] }: { before?: readonly string[]; after?: readonly string[] } = {},
+  { from, to }: LineRange,
+  { before = [], after = [], room = MOST }: Frame = {},
 ): string {
   const first = lines[from]
   const isWhole = from === 0 && to === lines.length
@@ -207,7 +215,7 @@ function shown(
     head(turn, place),
     ...before,
     ...title,
-    ...lines.slice(from, to).map(({ text }) => text),
+    ...lines.slice(from, to).map(({ text }) => cut(text, room)),
     ...after,
     ...(ways.length > 0 ? ["", `More ${ways.join("; ")}.`] : []),
   ].join("\n")

@@ -26,6 +26,10 @@ export interface WholeHit {
   passages(room: number): Passage[]
 }
 
+/** Bytes of a turn that is read for a hit: more would take longer than a second. */
+const LARGEST = 16 << 20
+
+/** @returns undefined for a turn that is too large, or that the archive no longer holds */
 export function wholeHit(
   db: Database,
   dataHome: string,
@@ -33,11 +37,13 @@ export function wholeHit(
   { ranked, terms }: FoundTurns,
   { handle }: Hit,
 ): WholeHit | undefined {
+  const id = turnId(db, handle)
+  const rows = messagesOf(db, id)
+  if (rows.reduce((sum, { length }) => sum + length, 0) > LARGEST) return undefined
   const turn = openTurn(db, dataHome, handle, readers)
   if (turn === undefined) return undefined
-  const id = turnId(db, handle)
   const best = ranked.find((one) => one.turn === id)?.message
-  const at = best === undefined ? -1 : messagesOf(db, id).findIndex((one) => one.id === best)
+  const at = best === undefined ? -1 : rows.findIndex((one) => one.id === best)
   const sought = soughtBy(terms)
   const lines = toldLines(turn)
   const parts = partsOf(turn.messages, at)

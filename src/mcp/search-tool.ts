@@ -24,7 +24,7 @@ const MOST = 30
 const AT_LENGTH = 3
 /** UTF-16 units of everything, of the passages of all hits, and of what a search finds for a line. */
 const ROOM = 3500
-const PASSAGES = 2700
+const PASSAGES = 2600
 const LEAST_PASSAGES = 1000
 /** What a line takes of the passages' room when more of them are asked for. */
 const TAKEN = 100
@@ -98,6 +98,8 @@ export const searchTool: ServerTool = {
   },
 }
 
+const MORE = "There are more hits: other words or filters."
+
 interface Told {
   readonly budget: number
   readonly scope: string
@@ -117,9 +119,9 @@ function told(
   const next =
     hits.length === 0
       ? `Nothing found: try fewer or other words, fewer filters${isMixed ? "" : " or all_projects"}.`
-      : "Next: `get` with a handle as written (with its @line) opens the turn at the match; `query` opens it elsewhere."
+      : "Next: `get` with a handle as written (@ is the line of the match) and the query shows more of that turn."
   const sizeOf = (lines: readonly string[]): number => lines.reduce((sum, { length }) => sum + length + 1, 0)
-  let left = ROOM - sizeOf(head) - next.length - 40
+  let left = ROOM - sizeOf([...head, "", MORE, next])
   const whole = hits.slice(0, AT_LENGTH).map((hit) => wholeHit(db, world.dataHome, readers, found, hit))
   const rooms = roomOfHits(
     hits.slice(0, AT_LENGTH).map(({ score }, n) => ({ score, wants: whole[n]?.wants ?? 0 })),
@@ -136,9 +138,7 @@ function told(
     left -= text.length + 1
   }
   const isCut = more || shown.length < hits.length
-  return [...head, ...shown, "", isCut ? `There are more hits: other words or filters. ${next}` : next].join(
-    "\n",
-  )
+  return [...head, ...shown, "", isCut ? `${MORE} ${next}` : next].join("\n")
 }
 
 const isGood = ({ hits, words, isLoose }: FoundTurns): boolean =>

@@ -125,8 +125,11 @@ function addPieces(
     pieces[n]!.extra = BESIDE * Math.max(before, after)
   }
   if (end > first && !isAside) pieces[first]!.extra += OPENS * all
-  for (let n = 0; isLast && from === text.length && n < CONCLUDES.length && end - 1 - n >= first; n++)
-    pieces[end - 1 - n]!.extra += CONCLUDES[n]! * all
+  for (let n = 0, at = end - 1; isLast && from === text.length && n < CONCLUDES.length && at >= first; at--) {
+    // What is asked at the end is an offer rather than a conclusion.
+    if (isQuestion(text.slice(pieces[at]!.from, pieces[at]!.to))) continue
+    pieces[at]!.extra += CONCLUDES[n++]! * all
+  }
 }
 
 function chosen(
@@ -174,6 +177,8 @@ function chosen(
   for (const spans of shown) spans.sort((a, b) => a.from - b.from)
   return shown.map((spans, part) => (spans.length === 1 && isTool(parts[part]!, spans[0]!) ? [] : spans))
 }
+
+const isQuestion = (piece: string): boolean => /[?？][*_)"'\s]*$/.test(piece)
 
 const factorOf = ({ isProse, isAside }: SearchedMessage): number => (!isProse ? OTHER : isAside ? ASIDE : 1)
 
