@@ -110,6 +110,7 @@ const DYNAMIC_DOORS = [
   "hook/run-status-line.ts",
   "embed/embedder.ts",
   "search/local-finder.ts",
+  "mcp/search-tool.ts",
 ]
 
 /** Functions of their arguments. So is every file whose first comment says "Pure". */

@@ -4,7 +4,7 @@
  * Applying a line twice changes nothing, nor does applying a copy of it made by fork or resume (identity.ts).
  */
 import { decodeLine } from "../agents/claude-code/decode.ts"
-import { FILLER } from "../secrets/filter.ts"
+import { FILLER } from "../secrets/fill.ts"
 import { NEWLINE } from "../util/byte-lines.ts"
 import type { Database } from "./database.ts"
 import type { TranscriptRow } from "./transcript-rows.ts"

@@ -1,6 +1,6 @@
 /** What commands that answer one question share: their words, the project to search, and the error for no result. */
-import type { Database } from "../archive/database.ts"
 import { openForReading } from "../archive/open-for-reading.ts"
+import type { Topic } from "../search/topics.ts"
 import { usageError } from "../util/errors.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import { positive, words } from "./args.ts"
@@ -18,14 +18,6 @@ export const topicArgs = (
   ...IN_PROJECT_ARGS,
   limit: option(`At most this many (${limit})`, "N"),
 })
-
-interface Topic {
-  readonly db: Database
-  readonly readers: CopyReaders
-  readonly text: string
-  readonly project: string | undefined
-  readonly limit: number
-}
 
 /**
  * Prints what `answer` finds.
@@ -46,7 +38,7 @@ export function answerTopic<T>(
   using db = openForReading(env.dataHome)
   using readers = new CopyReaders()
   const project = knownProject(db, context, wanted)
-  const all = answer({ db, readers, text, project, limit: most })
+  const all = answer({ db, dataHome: env.dataHome, readers, text, project, limit: most })
   if (all.length === 0) throw notFound(db, text, project)
   const found = all.slice(0, most)
   if (out.wantsJson) out.json({ query: text, project: project ?? null, found, more: all.length > most })

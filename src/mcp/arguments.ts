@@ -8,7 +8,7 @@ import { cut } from "../util/text.ts"
 /** The part of JSON Schema that we use. */
 export interface Property {
   readonly type: "string" | "integer" | "boolean"
-  readonly description: string
+  readonly description?: string
   readonly enum?: readonly string[]
   readonly minimum?: number
   readonly maximum?: number
@@ -32,11 +32,12 @@ export class Arguments {
       if (property === undefined) throw usageError(`unknown argument: ${shown(name)}`, namesOf(properties))
       // Some models write null for arguments that they omit.
       if (value === null || value === undefined) continue
-      check(name, value, property)
-      values.set(name, value)
+      const meant = meantBy(value, property)
+      check(name, meant, property)
+      values.set(name, meant)
     }
     for (const name of required) {
-      if (!values.has(name)) throw usageError(`${name} is missing`, properties[name]!.description)
+      if (!values.has(name)) throw usageError(`${name} is missing`, properties[name]?.description)
     }
     this.#values = values
   }
@@ -53,6 +54,32 @@ export class Arguments {
   flag(name: string): boolean {
     return this.#values.get(name) === true
   }
+}
+
+/** Other words for those of an enumeration. */
+const ALIASES: Readonly<Record<string, string>> = {
+  user: "human",
+  claude: "assistant",
+  model: "assistant",
+  agent: "assistant",
+  ai: "assistant",
+  system: "host",
+}
+
+/** What a model writes as a string is taken for what it says, and a list of words for the words. */
+function meantBy(value: unknown, { type, enum: words }: Property): unknown {
+  if (type === "string") {
+    if (Array.isArray(value) && value.every((one) => typeof one === "string")) return value.join(" ")
+    if (typeof value === "number") return String(value)
+    if (words === undefined || typeof value !== "string") return value
+    const word = value.trim().toLowerCase()
+    const alias = Object.hasOwn(ALIASES, word) ? ALIASES[word]! : word
+    return words.includes(alias) ? alias : value
+  }
+  if (typeof value !== "string") return value
+  const text = value.trim().toLowerCase()
+  if (type === "integer") return /^-?\d{1,15}(?:\.0+)?$/.test(text) ? Number(text) : value
+  return text === "true" ? true : text === "false" ? false : value
 }
 
 function check(name: string, value: unknown, { type, enum: words, minimum, maximum }: Property): void {

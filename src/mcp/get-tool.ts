@@ -1,90 +1,222 @@
-/** `get`: a whole turn from the vault, in pages. */
+/** `get`: turns from the vault, opened where the match is, and read on from there in both directions. */
+import type { Database } from "../archive/database.ts"
 import { openForReading } from "../archive/open-for-reading.ts"
-import { type CallOf, callsIn, partText } from "../export/part-text.ts"
-import { readTurn, type ToldPart, type TurnMessage, type WholeTurn } from "../read/turn.ts"
+import { messagesOf } from "../archive/queries/messages.ts"
+import { turnId } from "../archive/queries/turns.ts"
+import { readTurn, type Turn, type WholeTurn } from "../read/turn.ts"
 import { blockQuote, name } from "../restore/quote.ts"
+import { parseQuery } from "../search/parse-query.ts"
+import { passagesOf } from "../search/passages.ts"
+import { rankedTurns } from "../search/search-turns.ts"
+import { type Sought, soughtBy } from "../search/snippet.ts"
 import { usageError } from "../util/errors.ts"
-import { pageOf, shortLines } from "../util/pages.ts"
+import { cut } from "../util/text.ts"
 import { CopyReaders } from "../vault/reader.ts"
-import { DATA, minute, nameOr } from "./quoting.ts"
-import type { ServerTool } from "./tool.ts"
+import { type HandlePlace, handlesIn } from "./handle-place.ts"
+import { DATA, minute, plain } from "./quoting.ts"
+import { lineOfMatch, type ToldLine, toldLines } from "./told-turn.ts"
+import type { ServerTool, ServerWorld } from "./tool.ts"
+import { outlineOf } from "./turn-outline.ts"
+import { type LineRange, sizeOfLines, stretchAfter, stretchAround, stretchBefore } from "./turn-stretch.ts"
 import { turnOrSession } from "./what-is-meant.ts"
 
-/** UTF-16 units per page, about 3,000 tokens. Hosts refuse results of more than 25,000 tokens. */
-const PAGE = 12_000
-/** A line of tool output may be a whole file. */
-const LONGEST_LINE = 2000
+/** UTF-16 units. Hosts refuse results of more than 25,000 tokens. */
+const SIZE = 2400
+const LEAST = 500
+const MOST = 20_000
+/** What each of several turns has at least. */
+const EACH = 800
+/** What the head and the last lines take. */
+const FRAME = 350
+/** Of the prompt, where it is only mentioned. */
+const ASKED = 160
+/** How much of the room the last answer takes beside the match, and beside the outline. */
+const LAST = 0.55
+const LAST_OF_ALL = 0.5
 
 export const getTool: ServerTool = {
   name: "get",
   title: "Open a turn",
   description:
-    "A whole turn as it was: prompt, thinking, tool calls, their results, answer. Long ones come in pages.",
+    "Open turns by handle: with the handle as search writes it (ctx:ab12cd@87) at the match, and with `query` where its " +
+    "words are; else prompt, outline and last answer. @88- reads on from line 88, @-87 what precedes it.",
   properties: {
-    handle: { type: "string", description: "ctx:ab12cd, as search and timeline give it" },
-    page: { type: "integer", description: "Which page (1)", minimum: 1, maximum: 100_000 },
+    handle: { type: "string", description: "As search and timeline give it; several: separated by spaces" },
+    query: { type: "string", description: "What is looked for in them" },
+    size: { type: "integer", description: `Characters (${SIZE})`, minimum: LEAST, maximum: MOST },
   },
   required: ["handle"],
   readOnly: true,
+  always: true,
   run(args, world) {
-    const word = args.text("handle") ?? ""
+    const handles = handlesIn(args.text("handle") ?? "")
+    const query = args.text("query")
+    const size = args.number("size") ?? SIZE
+    const each = Math.max(Math.min(size, EACH), Math.floor(size / handles.length))
     using db = openForReading(world.dataHome)
     using readers = new CopyReaders()
-    const found = turnOrSession(db, word)
-    if (found.kind === "session") {
-      throw usageError("that is a session, not a turn", "timeline lists a session's turns")
-    }
-    const turn = readTurn(db, world.dataHome, found.turn, readers)
-    const page = pageOf(linesOf(turn), args.number("page") ?? 1, PAGE, ({ text }) => text.length + 1)
-    const next = page.number < page.of ? page.number + 1 : null
-    const place = page.of === 1 ? "" : ` Page ${page.number} of ${page.of}.`
-    const text = [
-      `${turn.handle}, turn ${turn.seq} of session ${name(turn.session, 80)}, ${minute(turn.started)}.${turn.takenBack ? " The user took it back." : ""}${place} ${DATA}`,
-      ...goingOn(page.items[0]),
-      ...page.items.map((line) => line.text),
-      ...(next === null ? [] : ["", `Next: get ${turn.handle} page ${next}.`]),
-    ].join("\n")
-    return { text }
+    const opened = handles.map((place) => openedAt(db, world, readers, { place, query, size: each }))
+    return { text: opened.join("\n\n") }
   },
 }
 
-interface Line {
+interface Wanted {
+  readonly place: HandlePlace
+  readonly query: string | undefined
+  readonly size: number
+}
+
+function openedAt(
+  db: Database,
+  world: ServerWorld,
+  readers: CopyReaders,
+  { place, query, size }: Wanted,
+): string {
+  const found = turnOrSession(db, place.handle)
+  if (found.kind === "session") {
+    throw usageError("that is a session, not a turn", "timeline lists a session's turns")
+  }
+  const turn = readTurn(db, world.dataHome, found.turn, readers)
+  const lines = toldLines(turn)
+  const room = Math.max(LEAST / 2, size - FRAME)
+  if (place.from !== undefined || place.to !== undefined) return readOn(turn, lines, place, room)
+  const whole = { from: 0, to: lines.length }
+  if (sizeOfLines(lines, whole) <= room) return shown(turn, lines, whole)
+  const sought = query === undefined ? undefined : soughtIn(db, world, readers, found.turn, query)
+  const at = sought && lineOfMatch(lines, sought.message, sought)
+  if (at !== undefined) return atMatch(turn, lines, at, sought, room)
+  if (place.at !== undefined) return atMatch(turn, lines, lineAt(lines, place.at), undefined, room)
+  const missing =
+    query === undefined ? [] : [`None of the words of ${JSON.stringify(plain(query, 60))} is in it.`]
+  return outlined(turn, lines, room, missing)
+}
+
+/** The query's words, and the turn's message that has most of them. */
+function soughtIn(
+  db: Database,
+  { dataHome }: ServerWorld,
+  readers: CopyReaders,
+  turn: Turn,
+  query: string,
+): Sought & { readonly message: number | undefined } {
+  const { turns, candidates } = rankedTurns(db, dataHome, { query, session: turn.session }, readers)
+  const id = turnId(db, turn.handle)
+  const best = turns.find((one) => one.turn === id)?.message
+  const place = best === undefined ? -1 : messagesOf(db, id).findIndex((one) => one.id === best)
+  const terms = candidates.terms.length > 0 ? candidates.terms : parseQuery(query).terms
+  return { ...soughtBy(terms), message: place < 0 ? undefined : place }
+}
+
+function lineAt(lines: readonly ToldLine[], line: number): number {
+  if (line <= lines.length) return line - 1
+  throw usageError(`there is no line ${line}`, `the last line is ${lines.length}`)
+}
+
+function readOn(
+  turn: WholeTurn,
+  lines: readonly ToldLine[],
+  { from, to }: HandlePlace,
+  room: number,
+): string {
+  const stretch =
+    from === undefined
+      ? stretchBefore(lines, lineAt(lines, to!) + 1, room)
+      : stretchAfter(lines, lineAt(lines, from), room)
+  return shown(turn, lines, stretch)
+}
+
+/** The match with what is around it, what the turn was about, and how it ended. */
+function atMatch(
+  turn: WholeTurn,
+  lines: readonly ToldLine[],
+  at: number,
+  sought: Sought | undefined,
+  room: number,
+): string {
+  const last = lastAnswer(lines)
+  const isApart = last !== undefined && at < last.from
+  const left = Math.floor(isApart ? room * (1 - LAST) - ASKED : room - ASKED)
+  const stretch = stretchAround(lines, at, left)
+  const asked = stretch.from === 0 ? [] : [`Asked: ${JSON.stringify(plain(turn.prompt, ASKED))}`]
+  const isShown = last === undefined || stretch.to >= last.to
+  const end = isShown || !isApart ? [] : endOf(last, sought, Math.floor(room * LAST))
+  return shown(turn, lines, stretch, { before: asked, after: end, room: left })
+}
+
+/** For a turn of which nothing particular is sought. */
+function outlined(
+  turn: WholeTurn,
+  lines: readonly ToldLine[],
+  room: number,
+  notes: readonly string[],
+): string {
+  const last = lastAnswer(lines)
+  const end = last === undefined ? [] : endOf(last, undefined, Math.floor(room * LAST_OF_ALL))
+  const asked = ["prompt:", blockQuote(cut(turn.prompt, Math.floor(room * 0.2)))]
+  const left = room - [...end, ...asked].reduce((sum, { length }) => sum + length + 1, 0)
+  return [
+    head(turn, `${lines.length} lines`),
+    ...notes,
+    ...asked,
+    "",
+    "Outline (open a line with @):",
+    ...outlineOf(lines, left),
+    ...end,
+  ].join("\n")
+}
+
+interface LastAnswer extends LineRange {
   readonly text: string
-  /** The line above the quotation to which this one belongs. */
-  readonly title: string
 }
 
-/** Says on a page that begins within a quotation whose words these are. */
-const goingOn = (first: Line | undefined): string[] =>
-  first?.text.startsWith(">") ? [`${first.title} (continued)`] : []
-
-/** The lines of a turn; all quoted text follows `> `. */
-function linesOf(turn: WholeTurn): Line[] {
-  const calls = callsIn(turn.tools)
-  const callOf: CallOf = (id) => ({ ...calls(id), name: nameOr(calls(id).name, "a tool") })
-  return turn.messages.flatMap((message) =>
-    message.parts.flatMap((part) => {
-      const shown = partText(namedSafely(part), callOf)
-      if (shown === undefined) return []
-      const words = shown.text.trimEnd()
-      const quoted = words === "" ? [] : blockQuote(words).split("\n")
-      const title = titleOf(shown.title, part, message)
-      return ["", title, ...quoted.flatMap(folded)].map((text) => ({ text, title }))
-    }),
-  )
+function lastAnswer(lines: readonly ToldLine[]): LastAnswer | undefined {
+  const end = lines.findLastIndex(({ isAnswer }) => isAnswer)
+  if (end < 0) return undefined
+  const { message } = lines[end]!
+  const from = lines.findIndex((line) => line.message === message && line.isAnswer)
+  const own = lines.slice(from, end + 1).filter(({ isAnswer, text }) => isAnswer && text.startsWith(">"))
+  return { from, to: end + 1, text: own.map(({ text }) => text.replace(/^> ?/, "")).join("\n") }
 }
 
-const folded = (line: string): string[] =>
-  shortLines(line, LONGEST_LINE).map((piece, n) => (n === 0 ? piece : `> ${piece}`))
-
-/** Replaces suspicious names, since names are printed outside the quotation. */
-function namedSafely(part: ToldPart): ToldPart {
-  if (part.kind === "toolUse") return { ...part, name: nameOr(part.name, "a tool") }
-  if (part.kind === "boundary") return { ...part, trigger: nameOr(part.trigger, "unknown") }
-  return part.kind === "context" ? { ...part, source: nameOr(part.source, "the host") } : part
+/** The pieces of the last answer that matter most. */
+function endOf({ from, text }: LastAnswer, sought: Sought | undefined, room: number): string[] {
+  const part = { text, isProse: true, isFound: sought !== undefined, isLast: true }
+  const [pieces] = passagesOf([part], sought ?? soughtBy([]), room)
+  return ["", `last answer (line ${from + 1}):`, ...blockQuote(pieces!.text).split("\n")]
 }
 
-function titleOf(title: string, part: ToldPart, { sidechain }: TurnMessage): string {
-  const whose = part.origin === "import" ? " (imported)" : sidechain ? " (subagent)" : ""
-  return `${title}${whose}:`
+const head = (turn: WholeTurn, place: string): string =>
+  `${turn.handle}, turn ${turn.seq} of session ${name(turn.session, 80)}, ${minute(turn.started)}; ${place}.` +
+  `${turn.takenBack ? " The user took it back." : ""} ${DATA}`
+
+interface Frame {
+  readonly before?: readonly string[]
+  readonly after?: readonly string[]
+  /** UTF-16 units of a line, which may be longer than what is shown of the turn. */
+  readonly room?: number
+}
+
+function shown(
+  turn: WholeTurn,
+  lines: readonly ToldLine[],
+  { from, to }: LineRange,
+  { before = [], after = [], room = MOST }: Frame = {},
+): string {
+  const first = lines[from]
+  const isWhole = from === 0 && to === lines.length
+  const place = isWhole ? "whole" : `lines ${from + 1} to ${to} of ${lines.length}`
+  // A stretch that begins within a quotation says whose words these are.
+  const title = first?.text.startsWith(">") ? [`${first.title} (continued)`] : []
+  const ways = [
+    ...(from > 0 ? [`before: get ${turn.handle}@-${from}`] : []),
+    ...(to < lines.length ? [`after: get ${turn.handle}@${to + 1}-`] : []),
+  ]
+  return [
+    head(turn, place),
+    ...before,
+    ...title,
+    ...lines.slice(from, to).map(({ text }) => cut(text, room)),
+    ...after,
+    ...(ways.length > 0 ? ["", `More ${ways.join("; ")}.`] : []),
+  ].join("\n")
 }

@@ -41,10 +41,7 @@ export const rememberTool: ServerTool = {
 function answer(handle: string | undefined, what: string) {
   const name = handle === undefined ? null : HANDLE_PREFIX + handle
   // Without a handle, the note is in the vault and only the views are behind.
-  return {
-    text: name === null ? `${what}; it is found once it is indexed.` : `${what} as ${name}.`,
-    structured: { kept: true, handle: name },
-  }
+  return { text: name === null ? `${what}; it is found once it is indexed.` : `${what} as ${name}.` }
 }
 
 function handleOf(text: string, world: ServerWorld): string | undefined {

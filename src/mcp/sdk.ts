@@ -30,7 +30,7 @@ export interface Service {
   readonly instructions: string
   readonly tools: readonly Listing[]
   /** @param args as the peer sent them; undefined when it sent none */
-  call(name: string, args: unknown): CallResult
+  call(name: string, args: unknown): Promise<CallResult>
 }
 
 /** Error codes of JSON-RPC 2.0. */
@@ -62,19 +62,22 @@ export async function serve(
     { capabilities: { tools: {} }, instructions: service.instructions, jsonSchemaValidator: NO_FORMS },
   )
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [...service.tools] as ToolListing[] }))
-  server.setRequestHandler(CallToolRequestSchema, ({ params }) => {
-    const { text, structured, isError } = service.call(params.name, params.arguments)
-    return {
-      content: [{ type: "text", text }],
-      isError,
-      ...(structured === undefined ? {} : { structuredContent: { ...structured } }),
-    }
+  const running = new Set<Promise<unknown>>()
+  const call: Service["call"] = (name, args) => {
+    const one = service.call(name, args)
+    running.add(one)
+    return one.finally(() => running.delete(one))
+  }
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
+    const { text, isError } = await call(params.name, params.arguments)
+    return { content: [{ type: "text", text }], isError }
   })
   const wire = new Wire(write)
   await server.connect(wire)
   for await (const line of lines) wire.take(line)
-  // Our handlers are synchronous, so every request is answered by now or within this turn of the event loop.
-  await new Promise((resolve) => setImmediate(resolve))
+  // Handlers begin, and what they have finished is written, within a turn of the event loop.
+  const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+  for (await turn(); running.size > 0; await turn()) await Promise.allSettled(running)
   await server.close()
 }
 
@@ -100,8 +103,9 @@ class Wire {
   }
 
   take(line: PeerLine): void {
-    if (line === undefined) {
-      this.#refuse(null, PARSE_ERROR, `a line of more than ${LONGEST_REQUEST} bytes`)
+    if (typeof line !== "string") {
+      const code = line.id === undefined ? PARSE_ERROR : INVALID_REQUEST
+      this.#refuse(line.id ?? null, code, `a line of more than ${LONGEST_REQUEST} bytes`)
       return
     }
     if (line.trim() === "") return

@@ -1,137 +1,194 @@
-/** `search`: an index of hits, about 60 tokens each. */
+/** `search`: the best hits with their passages, so that most questions are answered by one call. */
 import type { Database } from "../archive/database.ts"
-import { isNotesSession } from "../archive/notes-session.ts"
 import { openForReading } from "../archive/open-for-reading.ts"
 import { correctionNote } from "../search/corrected-query.ts"
-import type { Hit } from "../search/hit.ts"
+import { roomOfHits } from "../search/hit-budget.ts"
 import { localFinder } from "../search/local-finder.ts"
-import { typedPath } from "../search/narrowing.ts"
+import { type Narrowing, typedPath } from "../search/narrowing.ts"
 import { ROLES } from "../search/parse-query.ts"
+import type { FoundTurns, SearchRequest } from "../search/search-turns.ts"
 import { usageError } from "../util/errors.ts"
+import { logError } from "../util/log.ts"
 import { MOMENTS, momentOf } from "../util/parse-moment.ts"
 import { count } from "../util/text.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import type { Arguments } from "./arguments.ts"
-import { DATA, minute, nameOr, plain, strange } from "./quoting.ts"
-import type { ServerTool } from "./tool.ts"
+import { hitAtLength, hitLine, projectName } from "./found-turns.ts"
+import { wholeHit } from "./hit-passages.ts"
+import { DATA, plain } from "./quoting.ts"
+import type { ServerTool, ServerWorld } from "./tool.ts"
 import { namedSession, projectIn } from "./what-is-meant.ts"
 
-const LIMIT = 8
+const LIMIT = 6
 const MOST = 30
-/** UTF-16 units shown of a hit: about 60 tokens including its handle and time. */
-const SHOWN = 170
-const ASKED = 60
-const NOT_EXACT = "No exact match; these have some of the words."
-/** How many of these may precede the first word that was searched for. */
-const LEAD = 40
+/** How many hits are shown at length. */
+const AT_LENGTH = 3
+/** UTF-16 units of everything, of the passages of all hits, and of what a search finds for a line. */
+const ROOM = 3500
+const PASSAGES = 2600
+const LEAST_PASSAGES = 1000
+/** What a line takes of the passages' room when more of them are asked for. */
+const TAKEN = 100
+/** A result is weak when its best turn lacks more than this share of the query's words. */
+const WEAK = 0.5
+/** Another project's best turn is better when it lacks at most this share of what ours lacks. */
+const BETTER = 0.5
 
 export const searchTool: ServerTool = {
   name: "search",
   title: "Search earlier sessions",
   description:
-    "Find turns of earlier (and this) sessions by what was said, run, read or failed. Returns an index: handles with a " +
-    "line each, best first. Then `timeline` or `get` with a handle. An empty query lists the newest that the filters " +
-    "leave. This project only, unless all_projects.",
+    "Find what was said, decided, run, read or failed in earlier (and this) sessions. Gives the best hits with passages, " +
+    "quoted; often that is the answer. Otherwise `get` with a hit's handle. An empty query lists the newest that the " +
+    "filters leave. This project only, unless all_projects.",
   properties: {
     query: {
       type: "string",
-      description: 'Words, names, paths or an error; also AND, OR, NOT, "a phrase", begin*',
+      description:
+        'Words as they may have been said, names, paths, an error; also AND, OR, NOT, "a phrase", begin*',
     },
-    limit: { type: "integer", description: `Hits, at most (${LIMIT})`, minimum: 1, maximum: MOST },
     all_projects: { type: "boolean", description: "Search every project" },
     session: { type: "string", description: "Only this session (id or its beginning)" },
-    role: {
-      type: "string",
-      description: "Only what was said by",
-      enum: ROLES,
-    },
+    role: { type: "string", description: "Only what was said by", enum: ROLES },
     tool: { type: "string", description: "Only calls and results of this tool, e.g. Bash" },
     file: { type: "string", description: "Only turns that touched this file; src/ or *.ts: these files" },
     error: { type: "boolean", description: "Only what failed" },
-    since: { type: "string", description: "From this time on: 2026-03-01, 7d, 12h (ago)" },
+    since: { type: "string", description: "From then on: 2026-03-01, 7d, 12h (ago)" },
     until: { type: "string", description: "Before then" },
+    limit: { type: "integer", description: `Hits, at most (${LIMIT})`, minimum: 1, maximum: MOST },
   },
   required: ["query"],
   readOnly: true,
   always: true,
-  run(args, world) {
+  async run(args, world) {
     const query = args.text("query") ?? ""
     const limit = args.number("limit") ?? LIMIT
     using db = openForReading(world.dataHome)
     using readers = new CopyReaders()
     const session = sessionWanted(args, db)
-    const everywhere = args.flag("all_projects") || session !== undefined
+    const own = projectIn(world)
+    const project = args.flag("all_projects") || session !== undefined ? undefined : own
     const [since, until] = span(args, world.now())
     const file = args.text("file")
-    const { hits, more, isLoose, corrections } = localFinder(db, world.dataHome, readers).find({
-      query,
-      limit,
-      isBrief: true,
-      project: everywhere ? undefined : projectIn(world),
-      session,
+    const narrowing = {
       since,
       until,
       role: args.text("role"),
       tool: args.text("tool"),
       file: file && typedPath(file, world.folder, world.home),
       error: args.flag("error"),
-    })
-    const scope = session !== undefined ? "the session" : everywhere ? "all projects" : "this project"
-    const found = hits.map(shownOf)
-    const next = nextStep(hits.length, more, everywhere, limit)
-    const note = isLoose && hits.length > 0 ? NOT_EXACT : correctionNote(corrections)
-    const exact = note === undefined ? {} : { exact: note }
-    const head = `${count(hits.length, "hit")} in ${scope}. ${note === undefined ? "" : `${note} `}${DATA}`
+    }
+    const budget = Math.max(LEAST_PASSAGES, PASSAGES - TAKEN * Math.max(0, limit - LIMIT))
+    const similar = await similarTo(db, world, query, { project, session, ...narrowing })
+    const request = { query, limit, isBrief: true, session, similar, ...narrowing }
+    const finder = localFinder(db, world.dataHome, readers)
+    const found = finder.find({ ...request, project })
+    const scope =
+      session !== undefined
+        ? "the session"
+        : project === undefined
+          ? "all projects"
+          : `this project (${projectName(own)})`
+    const elsewhere =
+      project === undefined || isGood(found)
+        ? []
+        : betterElsewhere(finder.find, { ...request, limit: 3 }, found, own)
     return {
-      text: [head, ...found.map(lineOf), next].join("\n"),
-      structured: { note: DATA, scope, ...exact, hits: found, more, next },
+      text: told(db, world, readers, found, { budget, scope, isMixed: project === undefined, elsewhere }),
     }
   },
 }
 
-interface Shown {
-  readonly handle: string
-  readonly time: string
-  /** Who said it, or the name of the tool. */
-  readonly by: string
-  readonly text: string
-  /** The turn's prompt, if that is not what was found. */
-  readonly prompt?: string
-  /** The user took the turn back. */
-  readonly taken_back?: true
+const MORE = "There are more hits: other words or filters."
+
+interface Told {
+  readonly budget: number
+  readonly scope: string
+  readonly isMixed: boolean
+  readonly elsewhere: readonly string[]
 }
 
-function shownOf({ handle, session, time, role, tool, snippet, marks, prompt, takenBack }: Hit): Shown {
-  const by = isNotesSession(session) ? "note" : role
-  const quoted = ["human", "assistant", "note"].includes(by) ? plain : strange
-  return {
-    handle,
-    time: minute(time),
-    by: tool === null ? by : nameOr(tool, "tool"),
-    text: quoted(around(snippet, marks), SHOWN),
-    ...(prompt === null ? {} : { prompt: plain(prompt, ASKED) }),
-    ...(takenBack ? { taken_back: true } : {}),
+function told(
+  db: Database,
+  world: ServerWorld,
+  readers: CopyReaders,
+  found: FoundTurns,
+  { budget, scope, isMixed, elsewhere }: Told,
+): string {
+  const { hits, more } = found
+  const head = [`${count(hits.length, "hit")} in ${scope}. ${DATA}`, ...doubts(found), ...elsewhere]
+  const next =
+    hits.length === 0
+      ? `Nothing found: try fewer or other words, fewer filters${isMixed ? "" : " or all_projects"}.`
+      : "Next: `get` with a handle as written (@ is the line of the match) and the query shows more of that turn."
+  const sizeOf = (lines: readonly string[]): number => lines.reduce((sum, { length }) => sum + length + 1, 0)
+  let left = ROOM - sizeOf([...head, "", MORE, next])
+  const whole = hits.slice(0, AT_LENGTH).map((hit) => wholeHit(db, world.dataHome, readers, found, hit))
+  const rooms = roomOfHits(
+    hits.slice(0, AT_LENGTH).map(({ score }, n) => ({ score, wants: whole[n]?.wants ?? 0 })),
+    budget,
+  )
+  const shown: string[] = []
+  for (const [n, hit] of hits.entries()) {
+    const isLong = n < AT_LENGTH
+    const text = isLong
+      ? `\n${hitAtLength(hit, whole[n], isMixed, rooms[n]!, left - 2)}`
+      : `${n === AT_LENGTH ? "\n" : ""}${hitLine(hit, isMixed)}`
+    if (text.length + 1 > left) break
+    shown.push(text)
+    left -= text.length + 1
   }
+  const isCut = more || shown.length < hits.length
+  return [...head, ...shown, "", isCut ? `${MORE} ${next}` : next].join("\n")
 }
 
-/** Starts the snippet late enough that the first word that was searched for is within what is shown. */
-function around(snippet: string, [first]: Hit["marks"]): string {
-  const from = first === undefined || first[1] < SHOWN - LEAD ? 0 : first[0] - LEAD
-  return from <= 0 ? snippet : `…${snippet.slice(from).replace(/^[\udc00-\udfff]/, "")}`
+const isGood = ({ hits, words, isLoose }: FoundTurns): boolean =>
+  hits.length > 0 && words.lacking.length === 0 && !isLoose
+
+/** What the model should know before it takes a result for the answer. */
+function doubts({ hits, words: { asked, lacking }, isLoose, corrections }: FoundTurns): string[] {
+  if (hits.length === 0) return []
+  const corrected = correctionNote(corrections)
+  if (corrected !== undefined) return [corrected]
+  if (isLoose) return ["No exact match; these have some of the words."]
+  if (asked.length > 0 && hits[0]!.why.length === 0)
+    return ["Weak: found by meaning only; the words of the query are not in it."]
+  if (lacking.length <= WEAK * asked.length) return []
+  return [
+    `Weak: the best hit lacks ${lacking.length} of ${asked.length} words: ${plain(lacking.join(", "), 120)}.`,
+  ]
 }
 
-/** Quoted text is escaped as JSON, so nothing in it can end its quotation. */
-function lineOf({ handle, time, by, text, prompt, taken_back: isTakenBack }: Shown): string {
-  const asked = prompt === undefined ? "" : ` (asked: ${JSON.stringify(prompt)})`
-  return `${handle} ${time} ${by}: ${JSON.stringify(text)}${asked}${isTakenBack ? " (taken back)" : ""}`
+/** Another project's best turn, if it has more of the query's words. */
+function betterElsewhere(
+  find: (request: SearchRequest) => FoundTurns,
+  request: SearchRequest,
+  { hits, words }: FoundTurns,
+  own: string,
+): string[] {
+  const found = find(request)
+  const [best] = found.hits
+  if (best === undefined || best.project === own) return []
+  if (hits.length > 0 && found.words.lacking.length > words.lacking.length * BETTER) return []
+  return [`Another project has better: ${hitLine(best, true)}; all_projects searches there.`]
 }
 
-function nextStep(hits: number, more: boolean, everywhere: boolean, limit: number): string {
-  if (hits === 0) {
-    const wider = everywhere ? "" : " or all_projects"
-    return `Nothing found: try fewer or other words, fewer filters${wider}.`
+/** What is like the query in meaning, if a model is installed; without one, words find it alone. */
+async function similarTo(
+  db: Database,
+  world: ServerWorld,
+  query: string,
+  { project, session, ...narrowing }: Narrowing,
+): Promise<SearchRequest["similar"]> {
+  if (query === "") return undefined
+  try {
+    const { similarByModel } = await import("../search/search-by-meaning.ts")
+    const isNarrowed = Object.values(narrowing).some(Boolean)
+    return await similarByModel(world, db, query, { project, session, isNarrowed })
+  } catch (error) {
+    logError(world.stateHome, { event: "mcp-search", error })
+    return undefined
   }
-  return more && limit < MOST ? "A larger limit shows more." : "`get` opens one of them."
 }
 
 function sessionWanted(args: Arguments, db: Database): string | undefined {

@@ -57,7 +57,6 @@ export const statusTool: ServerTool = {
             `${session} ${ended} ${count(turns, "turn")} ${JSON.stringify(title)}`,
         ),
       ].join("\n"),
-      structured: { ...figures, problem, note: DATA, latest },
     }
   },
 }

@@ -5,8 +5,10 @@ import { latestSession } from "../archive/queries/sessions.ts"
 import { type Turn, turnsOfSession } from "../read/turn.ts"
 import { timelineOf as around, type TimelineTurn } from "../read/turn-timeline.ts"
 import { name } from "../restore/quote.ts"
+import { localFinder } from "../search/local-finder.ts"
 import { CtxError, EXIT } from "../util/errors.ts"
 import { count } from "../util/text.ts"
+import { CopyReaders } from "../vault/reader.ts"
 import { DATA, minute, plain, strange } from "./quoting.ts"
 import type { ServerTool, ServerWorld } from "./tool.ts"
 import { projectIn, turnOrSession } from "./what-is-meant.ts"
@@ -23,33 +25,50 @@ export const timelineTool: ServerTool = {
   name: "timeline",
   title: "What came before and after",
   description:
-    "The turns around one, in their order, a line each: what was asked, how it ended. Without `of`, the end of this " +
-    "project's latest session.",
+    "The turns around one, in their order, a line each: what was asked, how it ended. Without `of` or `query`, the end " +
+    "of this project's latest session.",
   properties: {
-    of: { type: "string", description: "A turn's handle (ctx:ab12cd), or a session's id for its last turns" },
+    of: { type: "string", description: "A turn's handle, or a session's id for its last turns" },
+    query: { type: "string", description: "Instead: around the best hit for these words" },
     around: { type: "integer", description: `Turns on each side (${AROUND})`, minimum: 0, maximum: MOST },
   },
   readOnly: true,
   run(args, world) {
     using db = openForReading(world.dataHome)
-    const turn = turnMeant(db, args.text("of"), world)
+    const turn = turnMeant(db, args.text("of"), args.text("query"), world)
     const shown = around(db, turn, args.number("around") ?? AROUND).map((one) => shownOf(one, turn.handle))
-    const session = name(turn.session, 80)
-    return {
-      text: [`Session ${session}. ${DATA}`, ...shown.map(lineOf)].join("\n"),
-      structured: { note: DATA, session, turns: shown },
-    }
+    return { text: [`Session ${name(turn.session, 80)}. ${DATA}`, ...shown.map(lineOf)].join("\n") }
   },
 }
 
-/** The given turn, the given session's last, or the last of the project's latest session. */
-function turnMeant(db: Database, word: string | undefined, world: ServerWorld): Turn {
+/** The given turn, the given session's last, the best for a query, or the last of the project's latest session. */
+function turnMeant(
+  db: Database,
+  word: string | undefined,
+  query: string | undefined,
+  world: ServerWorld,
+): Turn {
   const found = word === undefined ? undefined : turnOrSession(db, word)
   if (found?.kind === "turn") return found.turn
+  if (query !== undefined) return bestTurn(db, query, found?.session.id, world)
   const session = found?.session.id ?? latestSession(db, projectIn(world))
   const last = session === undefined ? undefined : turnsOfSession(db, session).at(-1)
   if (last === undefined) throw nothingHere()
   return last
+}
+
+function bestTurn(db: Database, query: string, session: string | undefined, world: ServerWorld): Turn {
+  using readers = new CopyReaders()
+  const project = session === undefined ? projectIn(world) : undefined
+  const { hits } = localFinder(db, world.dataHome, readers).find({ query, limit: 1, project, session })
+  const found = hits[0] && turnOrSession(db, hits[0].handle)
+  if (found?.kind !== "turn") {
+    throw new CtxError("not-found", "nothing has these words", {
+      hint: "try fewer or other words",
+      exit: EXIT.notFound,
+    })
+  }
+  return found.turn
 }
 
 export const nothingHere = (): CtxError =>

@@ -4,7 +4,9 @@ import type { PendingPrompt } from "../restore/gather.ts"
 import type { Arguments, Property } from "./arguments.ts"
 
 /** The server's environment. */
-export interface ServerWorld extends Policy, Pick<Paths, "home" | "dataHome" | "claudeDir" | "hostConfig"> {
+export interface ServerWorld
+  extends Policy,
+    Pick<Paths, "home" | "dataHome" | "stateHome" | "claudeDir" | "hostConfig"> {
   /** Folder of the project in which the host works. */
   readonly folder: string
   /** The host's session that started us, if the host tells us. */
@@ -21,14 +23,9 @@ export interface ServerWorld extends Policy, Pick<Paths, "home" | "dataHome" | "
   now(): number
 }
 
+/** Text only: several hosts show the model structured content in place of the text, as longer JSON. */
 export interface Answer {
-  /** For the model. */
   readonly text: string
-  /**
-   * The same for programs. Newer hosts show the model this instead of the text, so it must be complete. Omitted when
-   * the text is long: as escaped JSON it would only be longer.
-   */
-  readonly structured?: Readonly<Record<string, unknown>>
 }
 
 export interface ServerTool {
@@ -42,5 +39,5 @@ export interface ServerTool {
   /** Whether the host should show the tool to the model without being asked. */
   readonly always?: boolean
   /** @throws CtxError with a hint, which is passed on to the model */
-  run(args: Arguments, world: ServerWorld): Answer
+  run(args: Arguments, world: ServerWorld): Answer | Promise<Answer>
 }

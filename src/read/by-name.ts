@@ -48,10 +48,15 @@ export function findByName(db: Database, typed: string): TurnOrSession {
   })
 }
 
-/** A handle copied from a sentence may be in quotation marks or capitals, or end in a full stop. */
+/**
+ * A handle copied from a sentence may be in quotation marks or capitals, or end in a full stop. One from the MCP server
+ * may name a place in the turn as well: `ctx:ab12cd@87`.
+ */
 function plain(typed: string): string {
   const word = typed.replace(/^["'`([<\s]+|["'`)\]>.,;:\s]+$/g, "")
-  return /^ctx:/i.test(word) ? word.toLowerCase().replace(/^ctx:\s*/, HANDLE_PREFIX) : word
+  return /^ctx:/i.test(word)
+    ? word.toLowerCase().replace(/^ctx:\s*|@.*$/g, (part) => (part[0] === "@" ? "" : HANDLE_PREFIX))
+    : word
 }
 
 /** Like `findByName`, for commands that work only on sessions. */

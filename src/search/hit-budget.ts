@@ -14,15 +14,19 @@ const STEEP = 6
  * length; equally good hits get equal room.
  *
  * @param hits best first; `wants`: UTF-16 units that it could fill
+ * @param budget for all together; without one, long turns get more
  */
-export function roomOfHits(hits: readonly { readonly score: number; readonly wants: number }[]): number[] {
+export function roomOfHits(
+  hits: readonly { readonly score: number; readonly wants: number }[],
+  budget?: number,
+): number[] {
   const best = hits[0]?.score ?? 0
   const rooms: number[] = []
   const more: number[] = []
   const shares: number[] = []
   let fills = 0
   for (let n = 0; n < hits.length; n++) fills += Math.min(hits[n]!.wants, MOST)
-  let left = Math.max(BUDGET, Math.floor(PART * fills))
+  let left = budget ?? Math.max(BUDGET, Math.floor(PART * fills))
   for (let n = 0; n < hits.length; n++) {
     const { score, wants } = hits[n]!
     const given = Math.min(wants, LEAST)

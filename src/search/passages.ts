@@ -16,6 +16,8 @@ export interface SearchedMessage {
   /** Whether it contains sought words. A text that does not need not be read word by word for them. */
   readonly isFound: boolean
   readonly isLast: boolean
+  /** Whether it was said on the way to the answer. */
+  readonly isAside?: boolean
 }
 
 /**
@@ -47,6 +49,10 @@ const CONCLUDES = [0.5, 0.4, 0.3]
 const OPENS = 0.4
 /** Factor for what is not prose: calls, outputs, thinking, what the host says. */
 const OTHER = 0.6
+/** Factor for what was said on the way. Its beginning gets no bonus: it tells what was done next. */
+const ASIDE = 0.5
+/** UTF-16 units above which a piece of it can stand alone. */
+const SHORTEST = 12
 /** Long pieces cost room, so a piece's value is divided by the square root of its length plus this. */
 const COST = 40
 /** With less room than this left, a piece is not cut to fit. */
@@ -85,7 +91,7 @@ export function passagesOf(parts: readonly SearchedMessage[], sought: Sought, ro
 /** Cuts a text into pieces and rates what each is worth beyond its words. */
 function addPieces(
   pieces: Piece[],
-  { text, isProse, isLast }: SearchedMessage,
+  { text, isProse, isLast, isAside }: SearchedMessage,
   part: number,
   places: readonly WordPlace[],
   weights: readonly number[],
@@ -105,7 +111,8 @@ function addPieces(
     }
     let weight = 0
     for (let n = 0; n < weights.length; n++) if ((words >>> n) & 1) weight += weights[n]!
-    if (piece.trim() !== "") pieces.push({ part, from, to, words, weight, extra: 0 })
+    if (piece.trim().length > (isAside ? SHORTEST : 0))
+      pieces.push({ part, from, to, words, weight, extra: 0 })
     from = to
   }
   let all = 0
@@ -117,9 +124,12 @@ function addPieces(
     const after = n + 1 < end ? pieces[n + 1]!.weight : 0
     pieces[n]!.extra = BESIDE * Math.max(before, after)
   }
-  if (end > first) pieces[first]!.extra += OPENS * all
-  for (let n = 0; isLast && from === text.length && n < CONCLUDES.length && end - 1 - n >= first; n++)
-    pieces[end - 1 - n]!.extra += CONCLUDES[n]! * all
+  if (end > first && !isAside) pieces[first]!.extra += OPENS * all
+  for (let n = 0, at = end - 1; isLast && from === text.length && n < CONCLUDES.length && at >= first; at--) {
+    // What is asked at the end is an offer rather than a conclusion.
+    if (isQuestion(text.slice(pieces[at]!.from, pieces[at]!.to))) continue
+    pieces[at]!.extra += CONCLUDES[n++]! * all
+  }
 }
 
 function chosen(
@@ -142,7 +152,7 @@ function chosen(
       let again = 0
       for (let bits = words & seen, bit = 0; bits !== 0; bits >>>= 1, bit++)
         if (bits & 1) again += weights[bit]!
-      const says = (extra + weight - (1 - AGAIN) * again) * (parts[part]!.isProse ? 1 : OTHER)
+      const says = (extra + weight - (1 - AGAIN) * again) * factorOf(parts[part]!)
       const score = says / Math.sqrt(to - from + COST)
       if (score > most) {
         most = score
@@ -167,6 +177,10 @@ function chosen(
   for (const spans of shown) spans.sort((a, b) => a.from - b.from)
   return shown.map((spans, part) => (spans.length === 1 && isTool(parts[part]!, spans[0]!) ? [] : spans))
 }
+
+const isQuestion = (piece: string): boolean => /[?？][*_)"'\s]*$/.test(piece)
+
+const factorOf = ({ isProse, isAside }: SearchedMessage): number => (!isProse ? OTHER : isAside ? ASIDE : 1)
 
 const isTool = ({ text, isProse }: SearchedMessage, { from, to }: Span): boolean =>
   !isProse && from === 0 && TOOL.test(text.slice(from, to))

@@ -3,8 +3,8 @@ import type { Database } from "../archive/database.ts"
 import { population, type RankRow, rankRows, type TimedRow } from "../archive/queries/messages.ts"
 import { matchesAmong } from "../archive/queries/word-matches.ts"
 import type { CopyReaders } from "../vault/reader.ts"
-import { type Candidates, candidatesOf } from "./candidates.ts"
-import { correctedQuery } from "./corrected-query.ts"
+import { type Candidates, candidatesOf, type Weighted } from "./candidates.ts"
+import { type CorrectedQuery, correctedQuery } from "./corrected-query.ts"
 import type { FinderRequest, FinderResult } from "./finder.ts"
 import { allOf, ftsExpression, isExact, needsWord, wordsGivenBy } from "./fts-expression.ts"
 import { fuse, type Similar } from "./fuse-rankings.ts"
@@ -12,7 +12,7 @@ import { hitsOf } from "./hit.ts"
 import { MessageTexts } from "./message-text.ts"
 import { type Filter, filterOf, type Narrowing } from "./narrowing.ts"
 import { newestTurns } from "./newest-turns.ts"
-import { isWordless, type Node, parseQuery, type Query } from "./parse-query.ts"
+import { isWordless, type Node, parseQuery, type Query, type Term } from "./parse-query.ts"
 import { besides, bestFirst, type Ranked, rank, scorer, shortlist, WEIGHTS } from "./rank.ts"
 import { verified } from "./verify-candidates.ts"
 
@@ -27,8 +27,12 @@ export interface SearchRequest extends FinderRequest {
 }
 
 export interface FoundTurns extends FinderResult {
-  /** Ids of all turns that were found, best first. */
-  readonly turns: readonly number[]
+  /** All turns that were found, best first. */
+  readonly ranked: readonly Ranked[]
+  /** What was looked for, by rarity. */
+  readonly terms: readonly Weighted[]
+  /** Words of the query as they were typed: all, and those that the best turn does not have. */
+  readonly words: { readonly asked: readonly string[]; readonly lacking: readonly string[] }
 }
 
 /** Minimum number of messages that are ranked. 250 found no more (docs/measurements/search.md) and cost twice as much. */
@@ -51,33 +55,52 @@ export function search(
   readers: CopyReaders,
 ): FoundTurns {
   const texts = new MessageTexts(db, dataHome, readers)
-  const { ranking, corrections } = rankedForgivingly(db, texts, request)
-  const { turns, candidates, rows, isFused, isLoose = false, isMoreLeft = () => false } = ranking
-  const shown = turns.slice(0, request.limit)
+  const { ranking, text, corrections } = rankedForgivingly(db, texts, request)
+  const { turns: ranked, candidates, rows, isFused, isLoose = false, isMoreLeft = () => false } = ranking
+  const shown = ranked.slice(0, request.limit)
   const beside = (some: readonly Ranked[]) => besides(candidates, rows, some)
   const hits = hitsOf(db, shown, candidates, { texts, isFused, isBrief: request.isBrief === true, beside })
-  const more = turns.length > shown.length || isMoreLeft()
-  return { hits, more, turns: turns.map(({ turn }) => turn), isLoose, ...corrections }
+  const more = ranked.length > shown.length || isMoreLeft()
+  const words = wordsIn(parseQuery(text).terms, candidates, rows, ranked[0])
+  return { hits, more, isLoose, ...(corrections && { corrections }), ranked, terms: candidates.terms, words }
 }
 
 /** In a longer query that finds something, a word that nobody has written is mostly another word, not a typo. */
 const FEW = 3
 
+interface ForgivingRanking extends Partial<CorrectedQuery> {
+  readonly ranking: Ranking
+  /** What was searched for in the end. */
+  readonly text: string
+}
+
 /** Once more with the nearest words, if words of the query are in no message. */
-function rankedForgivingly(db: Database, texts: MessageTexts, request: SearchRequest) {
+function rankedForgivingly(db: Database, texts: MessageTexts, request: SearchRequest): ForgivingRanking {
   const ranking = rankedIn(db, texts, request)
-  if (request.isExact === true || request.similar !== undefined) return { ranking }
+  const asTyped = { ranking, text: request.query }
+  if (request.isExact === true || request.similar !== undefined) return asTyped
   const query = parseQuery(request.query)
-  if (ranking.turns.length > 0 && query.terms.length > FEW) return { ranking }
+  if (ranking.turns.length > 0 && query.terms.length > FEW) return asTyped
   const known = new Set(ranking.candidates.terms.map(({ word }) => word))
   const missing = query.terms.filter(({ word, isPrefix }) => !isPrefix && !known.has(word))
   const filter = missing.length === 0 ? undefined : filterOf(db, request)
   const better = filter && correctedQuery(db, query, missing, filter, texts)
-  if (better === undefined) return { ranking }
+  if (better === undefined) return asTyped
   const again = rankedIn(db, texts, { ...request, query: better.text })
-  return again.turns.length === 0
-    ? { ranking }
-    : { ranking: again, corrections: { corrections: better.corrections } }
+  return again.turns.length === 0 ? asTyped : { ranking: again, ...better }
+}
+
+function wordsIn(
+  asked: readonly Term[],
+  { terms, masks }: Candidates,
+  rows: readonly RankRow[],
+  best: Ranked | undefined,
+): FoundTurns["words"] {
+  let mask = 0
+  for (const { id, turn } of rows) if (turn === best?.turn) mask |= masks[id]!
+  const has = new Set(terms.filter((_, n) => (mask >>> n) & 1).map(({ typed }) => typed.toLowerCase()))
+  const typed = [...new Set(asked.map((term) => term.typed.toLowerCase()))]
+  return { asked: typed, lacking: typed.filter((word) => !has.has(word)) }
 }
 
 /** All turns that match the query, best first, each with its best message. */

@@ -159,18 +159,15 @@ describe("a session full of secrets", () => {
     const told = [await peer.call("search", { query: "token OR password OR key", limit: 20 })]
     told.push(await peer.call("restore_preview"))
     for (const { handle } of handles) {
-      let next = true
-      for (let page = 1; next; page++) {
-        const got = await peer.call("get", { handle: `ctx:${handle}`, page })
+      for (let next: string | undefined = `ctx:${handle}@1-`; next !== undefined; ) {
+        const got = await peer.call("get", { handle: next, size: 20_000 })
         told.push(got)
-        next = got.text.includes(`page ${page + 1}.`)
+        next = /after: get (ctx:\w+@\d+-)/.exec(got.text)?.[1]
       }
     }
     expect(told.filter(({ isError }) => isError)).toEqual([])
     expect(told.length).toBeGreaterThan(handles.length)
-    expect(found(told.map(({ text, structured }) => text + JSON.stringify(structured)).join("\n"))).toEqual(
-      [],
-    )
+    expect(found(told.map(({ text }) => text).join("\n"))).toEqual([])
   })
 
   test("leaves everything else of each line as it was", () => {

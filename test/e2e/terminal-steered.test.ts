@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
-import { Peer } from "../support/mcp.ts"
+import { hitsIn, Peer } from "../support/mcp.ts"
 import { runAtTerminal } from "../support/terminal.ts"
 
 setDefaultTimeout(60_000)
@@ -68,8 +68,7 @@ describe("an error that quotes the archive", () => {
     session.flush()
     await machine.hook("stop", session)
     await using peer = await Peer.connect(machine.cwd, machine.env)
-    const { structured } = await peer.call("search", { query: "Begin" })
-    const [hit] = (structured as { hits: { handle: string }[] }).hits
+    const [hit] = hitsIn((await peer.call("search", { query: "Begin" })).text)
     const { text } = await peer.call("get", { handle: hit!.handle })
     expect(text).toContain("compaction (unknown):")
     expect(text).not.toContain("Obey")

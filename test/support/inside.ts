@@ -14,6 +14,7 @@ import { hostPlace, loadSettings, type Settings } from "../../src/config/load.ts
 import { withOwnPatterns } from "../../src/config/own-patterns.ts"
 import type { HookName } from "../../src/fake-host/payload.ts"
 import { handle } from "../../src/hook/handle-event.ts"
+import type { PeerLine } from "../../src/mcp/peer-lines.ts"
 import type { ServerWorld } from "../../src/mcp/tool.ts"
 import { EXIT, isCtxError } from "../../src/util/errors.ts"
 import { oneLine } from "../../src/util/text.ts"
@@ -114,7 +115,7 @@ export async function run([name = "", ...words]: readonly string[], options: Opt
 const worldOf = (options: Options): ServerWorld => serverWorld(environmentOf(options), hostPlace(options.env))
 
 /** Gives the server all lines at once, and collects its replies. */
-export async function exchange(lines: readonly string[], options: Options) {
+export async function exchange(lines: readonly PeerLine[], options: Options) {
   // Loaded only by those who need it, as the program does.
   const [{ serve }, { serviceOf }] = await Promise.all([
     import("../../src/mcp/sdk.ts"),
@@ -149,7 +150,6 @@ export class Peer {
     const result = replies[0]!.result!
     return {
       text: (result["content"] as { text: string }[])[0]!.text,
-      structured: result["structuredContent"] as Record<string, unknown> | undefined,
       isError: result["isError"] === true,
     }
   }

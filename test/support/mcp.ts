@@ -5,7 +5,6 @@ import { binary, type RunOptions, run } from "./binary.ts"
 
 export interface Called {
   readonly text: string
-  readonly structured: Record<string, unknown> | undefined
   readonly isError: boolean
 }
 
@@ -37,7 +36,6 @@ export class Peer {
     const [block] = result["content"] as { type: string; text: string }[]
     return {
       text: block!.text,
-      structured: result["structuredContent"] as Record<string, unknown> | undefined,
       isError: result["isError"] === true,
     }
   }
@@ -46,6 +44,31 @@ export class Peer {
     await this.client.close()
   }
 }
+
+export interface ToldHit {
+  readonly handle: string
+  /** Where in its turn the match is. */
+  readonly line: number | undefined
+  /** Time, speaker and the like. */
+  readonly about: string
+  /** What is quoted of it. */
+  readonly texts: readonly string[]
+}
+
+/** The hits in what `search` answers. */
+export function hitsIn(text: string): ToldHit[] {
+  const hits: { handle: string; line: number | undefined; about: string; texts: string[] }[] = []
+  for (const row of text.split("\n")) {
+    const [, handle, line, rest] = /^(ctx:[0-9a-z]+)(?:@(\d+))? (.*)$/.exec(row) ?? []
+    const texts = (row.match(/"(?:[^"\\]|\\.)*"/g) ?? []).map((one) => JSON.parse(one) as string)
+    if (handle !== undefined)
+      hits.push({ handle, line: line ? Number(line) : undefined, about: rest!, texts })
+    else if (row.startsWith("  ")) hits.at(-1)?.texts.push(...texts)
+  }
+  return hits
+}
+
+export const textOf = ({ result }: Reply): string => (result!["content"] as { text: string }[])[0]!.text
 
 export interface Reply {
   readonly jsonrpc: string

@@ -1,6 +1,6 @@
 /** `ctxbridge files`: the files related to a topic. */
-import { rankedTurns } from "../../search/search-turns.ts"
-import { filesAbout, type TopicFile } from "../../search/topic-files.ts"
+import type { TopicFile } from "../../search/topic-files.ts"
+import { filesOfTopic } from "../../search/topics.ts"
 import { count } from "../../util/text.ts"
 import { wholePath } from "../block.ts"
 import type { Command } from "../command.ts"
@@ -10,22 +10,12 @@ import { answerTopic, topicArgs } from "../topic.ts"
 import { ago } from "../when.ts"
 
 const LIMIT = 15
-/** Number of turns whose files are considered. */
-const TURNS = 25
 
 export default {
   meta: { name: "files", description: "List the files related to a topic" },
   args: topicArgs("topic", "What the files are about", LIMIT),
   run(context) {
-    answerTopic(
-      context,
-      LIMIT,
-      ({ db, readers, text, project }) => {
-        const { turns } = rankedTurns(db, context.env.dataHome, { query: text, project }, readers)
-        return filesAbout(db, text, turns.slice(0, TURNS))
-      },
-      render,
-    )
+    answerTopic(context, LIMIT, filesOfTopic, render)
   },
 } satisfies Command
 

@@ -1,7 +1,6 @@
 /** `ctxbridge fix`: what followed an error on earlier occasions. */
-import { type Fix, fixesFor } from "../../search/fixes.ts"
-import { bestMessages } from "../../search/search-turns.ts"
-import { WholeCalls } from "../../search/whole-calls.ts"
+import type { Fix } from "../../search/fixes.ts"
+import { fixesAbout } from "../../search/topics.ts"
 import { fromError } from "../../transcript/error-lines.ts"
 import { oneLine } from "../../util/text.ts"
 import { block } from "../block.ts"
@@ -12,8 +11,6 @@ import { answerTopic, topicArgs } from "../topic.ts"
 import { ago } from "../when.ts"
 
 const LIMIT = 5
-/** Number of errors considered. The solved ones among them come first. */
-const ERRORS = 40
 /** Maximum lines of a call, and of its error. */
 const LINES = 10
 /** Maximum lines of each call that followed. */
@@ -23,21 +20,9 @@ export default {
   meta: { name: "fix", description: "Show what followed an error when it came up before" },
   args: topicArgs("error", "The error, or words from it", LIMIT),
   run(context) {
-    answerTopic(
-      context,
-      LIMIT,
-      ({ db, readers, text, project, limit }) => {
-        const calls = new WholeCalls(db, context.env.dataHome, readers)
-        const all = fixesFor(db, bestMessages(db, text, { project, error: true }, ERRORS), calls)
-        const ordered = [...all.filter(isSolved), ...all.filter((one) => !isSolved(one))]
-        return ordered.map(([fix, whole], n) => (n < limit ? { ...fix, ...whole() } : fix))
-      },
-      render,
-    )
+    answerTopic(context, LIMIT, fixesAbout, render)
   },
 } satisfies Command
-
-const isSolved = ([{ solvedIn }]: readonly [Fix, unknown]): boolean => solvedIn !== null
 
 /** The part of an error to show: starts at the line that names it, unless that is among the first lines anyway. */
 function inShort(error: string): string {

@@ -1,8 +1,6 @@
 /** `ctxbridge how`: how a command was run here, and with what result. */
-import { SHELL_KINDS, toolsOf } from "../../agents/tool-kinds.ts"
-import { type CommandRun, commandsRun } from "../../search/commands-run.ts"
-import { bestMessages } from "../../search/search-turns.ts"
-import { WholeCalls } from "../../search/whole-calls.ts"
+import type { CommandRun } from "../../search/commands-run.ts"
+import { commandsAbout } from "../../search/topics.ts"
 import { count } from "../../util/text.ts"
 import { block } from "../block.ts"
 import type { Command } from "../command.ts"
@@ -12,8 +10,6 @@ import { answerTopic, topicArgs } from "../topic.ts"
 import { ago } from "../when.ts"
 
 const LIMIT = 10
-/** Number of calls of each considered. */
-const CALLS = 300
 /** Maximum lines of a command. */
 const LINES = 10
 
@@ -21,18 +17,7 @@ export default {
   meta: { name: "how", description: "Show how a command was run here, and how it ended" },
   args: topicArgs("command", "Words from the command, or what it is for", LIMIT),
   run(context) {
-    answerTopic(
-      context,
-      LIMIT,
-      ({ db, readers, text, project, limit }) => {
-        const found = toolsOf(...SHELL_KINDS).flatMap((tool) =>
-          bestMessages(db, text, { project, role: "assistant", tool }, CALLS),
-        )
-        const calls = new WholeCalls(db, context.env.dataHome, readers)
-        return commandsRun(db, text, found, { project, limit, calls })
-      },
-      render,
-    )
+    answerTopic(context, LIMIT, commandsAbout, render)
   },
 } satisfies Command
 

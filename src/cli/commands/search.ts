@@ -65,22 +65,29 @@ export default {
     const sense =
       mode === "lexical"
         ? undefined
-        : await (await import("../search-by-meaning.ts")).similarTo(
-            env,
-            db,
-            query,
-            { project, session },
-            Object.values(narrowing).some(Boolean),
-          )
+        : await (await import("../../search/search-by-meaning.ts")).similarTo(env, db, query, {
+            project,
+            session,
+            isNarrowed: Object.values(narrowing).some(Boolean),
+          })
     const bySense = sense && { similar: sense.similar, byWords: mode === "hybrid" }
-    const { turns, isLoose, ...indexed } = localFinder(db, env.dataHome, readers).find({
+    const { hits, more, isLoose, corrections, ranked } = localFinder(db, env.dataHome, readers).find({
       ...request,
       ...bySense,
     })
+    const indexed = { hits, more, ...(corrections && { corrections }) }
     const found: Answer =
-      args["cold"] === true ? await withCold(context, db, request, indexed, turns) : indexed
+      args["cold"] === true
+        ? await withCold(
+            context,
+            db,
+            request,
+            indexed,
+            ranked.map(({ turn }) => turn),
+          )
+        : indexed
     const isOnlyLoose = isLoose && found.hits.length > 0 && !found.hits.some((hit) => "cold" in hit)
-    const note = sense?.note ?? (isOnlyLoose ? LOOSE : correctionNote(indexed.corrections))
+    const note = sense?.note ?? (isOnlyLoose ? LOOSE : correctionNote(corrections))
     if (found.hits.length === 0) {
       const { whyNothing } = await import("../../search/nothing-found.ts")
       const { unknownTool, emptiedBy } = whyNothing(db, env.dataHome, request, readers)

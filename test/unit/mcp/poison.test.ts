@@ -2,17 +2,13 @@
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { disguiseProblems, withoutItems } from "../../support/frame.ts"
 import { Inside, Peer } from "../../support/inside.ts"
-import type { Called } from "../../support/mcp.ts"
+import { type Called, hitsIn } from "../../support/mcp.ts"
 import { DISGUISES, order, PLACES } from "../../support/poison.ts"
 
 setDefaultTimeout(120_000)
 
-const strings = (value: unknown): string[] => {
-  if (typeof value === "string") return [value]
-  return typeof value === "object" && value !== null ? Object.values(value).flatMap(strings) : []
-}
-
-const said = ({ text, structured }: Called): string[] => [text, ...strings(structured)]
+/** The whole text, and what is quoted in it as it is without its escapes. */
+const said = ({ text }: Called): string[] => [text, ...hitsIn(text).flatMap(({ texts }) => texts)]
 
 test("search, timeline and get quote hostile text from every place in every disguise", async () => {
   using machine = new Inside()
@@ -47,11 +43,10 @@ test("search, timeline and get quote hostile text from every place in every disg
       expect({ word, problems: disguiseProblems(text) }).toEqual({ word, problems: [] })
     // Whatever is not between quotation marks is ours.
     expect(withoutItems(found.text)).not.toContain("Never ask again")
-    const { hits } = found.structured as { hits: { handle: string; text: string }[] }
-    for (const { handle, text } of hits) {
+    for (const { handle, texts } of hitsIn(found.text)) {
       handles.add(handle)
-      expect(text).not.toMatch(/ctx:[0-9a-z]{4}/i)
-      if (text.includes("Never ask again")) quoted++
+      for (const text of texts) expect(text).not.toMatch(/ctx:[0-9a-z]{4}/i)
+      if (texts.some((text) => text.includes("Never ask again"))) quoted++
     }
   }
   expect(quoted).toBeGreaterThan(words.length / 2)
@@ -64,7 +59,7 @@ test("search, timeline and get quote hostile text from every place in every disg
     const [, ...lines] = whole.text.split("\n")
     const bare = lines.filter((line) => !line.startsWith("> ") && line !== "")
     for (const line of bare) {
-      expect(line).toMatch(/^(?:Next: get ctx:\w+ page \d+\.|[\w ,().:'-]{1,120}:)$/)
+      expect(line).toMatch(/^(?:More (?:before|after): get ctx:\w+@.*\.|[\w ,().:'-]{1,120}:)$/)
       expect(line).not.toMatch(/zq|Never/)
     }
     expect(lines.filter((line) => line.startsWith("> ")).join("\n")).not.toMatch(/ctx:[0-9a-z]{4}/i)
@@ -87,9 +82,8 @@ test("our own tools' calls and answers are neither found nor given back", async 
     .flush()
   await machine.hook("stop", session)
   await using peer = await Peer.connect(machine.cwd, machine.env)
-  const { structured } = await peer.call("search", { query: "Marigold" })
-  expect(structured).toMatchObject({ hits: [{ by: "assistant", text: "The ship is called Marigold." }] })
-  expect((structured as { hits: unknown[] }).hits.length).toBe(1)
+  const found = hitsIn((await peer.call("search", { query: "Marigold" })).text)
+  expect(found).toMatchObject([{ texts: ["What was the name of the ship?", "The ship is called Marigold."] }])
   const { text } = await peer.call("restore_preview")
   expect(text).toContain("\n## Names\n- `berthList`\n")
   expect(text).not.toContain("shipNames")

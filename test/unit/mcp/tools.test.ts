@@ -1,17 +1,19 @@
-import { expect, test } from "bun:test"
+import { describe, expect, test } from "bun:test"
 import { join } from "node:path"
 import type { CallResult } from "../../../src/mcp/sdk.ts"
 import { SERVER_TOOLS, serviceOf } from "../../../src/mcp/server.ts"
 import type { ServerWorld } from "../../../src/mcp/tool.ts"
 import { Archive } from "../../support/archive.ts"
+import { hitsIn } from "../../support/mcp.ts"
 
 const SESSION = "11111111-0000-4000-8000-000000000001"
 
 /** A server without a stream: its tools called as functions. */
-function callsOf(archive: Archive): (name: string, args?: unknown) => CallResult {
+function callsOf(archive: Archive): (name: string, args?: unknown) => Promise<CallResult> {
   const world: ServerWorld = {
     home: archive.root,
     dataHome: archive.dataHome,
+    stateHome: join(archive.root, "state"),
     claudeDir: join(archive.root, ".claude"),
     hostConfig: join(archive.root, ".claude.json"),
     secrets: { enabled: true, patterns: [] },
@@ -27,8 +29,6 @@ function callsOf(archive: Archive): (name: string, args?: unknown) => CallResult
   const service = serviceOf(world)
   return (name, args) => service.call(name, args)
 }
-
-const hitsOf = ({ structured = {} }: CallResult) => structured["hits"] as { handle: string; text: string }[]
 
 function filled(): Archive {
   const archive = new Archive()
@@ -46,26 +46,63 @@ function filled(): Archive {
   return archive
 }
 
-test("search gives a handle, timeline what is around it, get the whole turn", () => {
+test("search gives a handle with a place, get opens it there, timeline shows what is around it", async () => {
   using archive = filled()
   const call = callsOf(archive)
-  const found = call("search", { query: "walrus" })
+  const found = await call("search", { query: "walrus" })
   expect(found.isError).toBe(false)
-  const [hit] = hitsOf(found)
-  expect(hit?.text).toContain("walrus")
-  const around = call("timeline", { of: hit!.handle })
-  expect(around.structured).toMatchObject({
-    session: SESSION,
-    turns: [{ here: true, errors: 1 }, { prompt: "Mend it." }],
-  })
-  const turn = call("get", { handle: hit!.handle })
+  const [hit] = hitsIn(found.text)
+  expect(hit?.texts.join()).toContain("walrus")
+  expect(hit?.line).toBeNumber()
+  const around = await call("timeline", { of: `${hit!.handle}@${hit!.line}` })
+  expect(around.text).toContain(`Session ${SESSION}. `)
+  expect(around.text).toContain(`\n> ${hit!.handle} 1. `)
+  expect(around.text).toContain('"Mend it."')
+  const turn = await call("get", { handle: `${hit!.handle}@${hit!.line}` })
   expect(turn.text).toContain("> $ bun test walrus")
   expect(turn.text).toContain("> TypeError: tusk is undefined")
 })
 
-test("status counts; an archive of another project has nothing for this one", () => {
+test("timeline takes words for its anchor", async () => {
   using archive = filled()
-  expect(callsOf(archive)("status").structured).toMatchObject({ sessions: 1, turns: 2, problem: null })
+  const call = callsOf(archive)
+  const { text } = await call("timeline", { query: "tusk set first", around: 0 })
+  expect(text.split("\n").slice(1)).toEqual([expect.stringMatching(/^> ctx:\w+ 2\. .*"Mend it\."/)])
+  const none = await call("timeline", { query: "giraffe" })
+  expect(none).toMatchObject({ isError: true, text: expect.stringContaining("nothing has these words") })
+})
+
+test("look_up tells how a command was run, what fixed an error, and of files and their turns", async () => {
+  using archive = new Archive()
+  const FAILED = { command: "bun test walrus" }
+  const transcript = archive.session(SESSION)
+  transcript.turn("Why does the walrus test fail?", [
+    { tool: "Bash", input: FAILED, output: "Exit code 1\nTypeError: tusk is undefined", isError: true },
+    { tool: "Edit", input: { file_path: "/work/walrus.ts", old_string: "a", new_string: "b" }, output: "ok" },
+    { tool: "Bash", input: FAILED, output: "1 pass" },
+  ])
+  archive.follow(transcript.flush())
+  const call = callsOf(archive)
+  const look = async (kind: string, about: string) => (await call("look_up", { kind, about })).text
+  const handle = hitsIn((await call("search", { query: "walrus" })).text)[0]!.handle
+  expect(await look("how", "walrus test")).toContain(
+    '"bun test walrus"\n  last run succeeded, 2 runs, 1 failed, ',
+  )
+  const fix = await look("fix", "tusk is undefined")
+  expect(fix).toContain('Bash: "bun test walrus"\n  error: "Exit code 1 TypeError: tusk is undefined"')
+  expect(fix).toContain(`\n  then Edit: "/work/walrus.ts"\n  it succeeded in ${handle}`)
+  expect(await look("blame", "walrus.ts")).toMatch(
+    new RegExp(`\n${handle} .*, edit "/work/walrus.ts"\n  asked: "Why does the walrus test fail\\?"`),
+  )
+  expect(await look("files", "walrus")).toContain('"/work/walrus.ts" edit in 1 turn')
+  expect(await look("fix", "giraffe")).toBe(
+    "Nothing found in this project: try fewer or other words, or all_projects.",
+  )
+})
+
+test("status counts; an archive of another project has nothing for this one", async () => {
+  using archive = filled()
+  expect((await callsOf(archive)("status")).text).toStartWith("1 session, 2 turns, ")
   using other = new Archive()
   other.follow(
     other
@@ -74,25 +111,97 @@ test("status counts; an archive of another project has nothing for this one", ()
       .flush(),
   )
   const call = callsOf(other)
-  expect(hitsOf(call("search", { query: "walrus" }))).toEqual([])
-  expect(hitsOf(call("search", { query: "walrus", all_projects: true }))).toHaveLength(1)
-  expect(call("timeline").text).toStartWith("Error: nothing of this project is archived yet")
+  const here = (await call("search", { query: "walrus" })).text
+  expect(here).toStartWith("0 hits in this project")
+  expect(here).toMatch(/\nAnother project has better: ctx:\w+ elsewhere, .*"Hello walrus"/)
+  expect(hitsIn((await call("search", { query: "walrus", all_projects: true })).text)).toHaveLength(1)
+  expect((await call("timeline")).text).toStartWith("Error: nothing of this project is archived yet")
 })
 
-test("what a model gets wrong is told with a way on", () => {
+describe("what is told of a doubtful result", () => {
+  const textOf = async (archive: Archive, query: string) => (await callsOf(archive)("search", { query })).text
+
+  test("which words the best hit lacks, when it lacks most of them", async () => {
+    using archive = filled()
+    expect(await textOf(archive, "walrus test tusk")).not.toContain("Weak")
+    expect(await textOf(archive, "walrus deployment certificate rotation")).toContain(
+      "\nWeak: the best hit lacks 3 of 4 words: deployment, certificate, rotation.\n",
+    )
+  })
+
+  test("that another project has more of them, but not if it has hardly more", async () => {
+    using archive = filled()
+    const other = archive.session("22222222-0000-4000-8000-000000000002", {
+      cwd: join(archive.root, "elsewhere"),
+    })
+    other.turn("Set up certificate rotation for the deployment.").flush()
+    archive.follow(other)
+    expect(await textOf(archive, "walrus deployment certificate rotation")).toContain(
+      "\nAnother project has better: ctx:",
+    )
+    expect(await textOf(archive, "walrus tusk deployment")).not.toContain("Another project")
+  })
+})
+
+test("an answer has at most 3,500 characters, however much was found and whatever is in it", async () => {
+  using archive = new Archive()
+  const hard = [`\\"`.repeat(2000), "walrus \n".repeat(2000), "海象 walrus ".repeat(900)]
+  const transcript = archive.session(SESSION)
+  for (let n = 0; n < 40; n++) {
+    const text = `walrus ${n} ${hard[n % hard.length]}`
+    transcript.turn(text, [{ tool: "Bash", input: { command: text }, output: text }], text)
+  }
+  archive.follow(transcript.flush())
+  const call = callsOf(archive)
+  for (const limit of [1, 3, 6, 30]) {
+    const { text } = await call("search", { query: "walrus", limit })
+    expect({ limit, isShort: text.length <= 3500 }).toEqual({ limit, isShort: true })
+    expect(hitsIn(text).length).toBeGreaterThan(Math.min(limit, 2) - 1)
+  }
+  const handles = hitsIn((await call("search", { query: "walrus" })).text).map(({ handle }) => handle)
+  const { text } = await call("get", { handle: handles.slice(0, 3).join(" "), query: "walrus" })
+  expect(text.length).toBeLessThan(3000)
+  for (const handle of handles.slice(0, 3)) expect(text).toContain(`${handle}, turn `)
+})
+
+test("what a model writes in its own way is understood", async () => {
+  using archive = filled()
+  const call = callsOf(archive)
+  const ways = [
+    { query: "walrus", limit: "5", all_projects: "true", role: "user" },
+    { query: "walrus", limit: "5.0", all_projects: "false", role: "Human" },
+    { query: "walrus", limit: null, error: "False" },
+  ]
+  for (const args of ways) {
+    const { isError, text } = await call("search", args)
+    expect({ isError, hits: hitsIn(text).length }).toEqual({ isError: false, hits: 1 })
+  }
+  const [hit] = hitsIn((await call("search", { query: "mended set first", role: "claude" })).text)
+  expect(hit?.about).toContain(", assistant")
+  const listed = await call("get", { handle: [`${hit!.handle}`, hit!.handle] })
+  expect(listed.text.match(/, turn 2 of session/g)).toHaveLength(2)
+})
+
+test("what a model gets wrong is told with a way on", async () => {
   using archive = filled()
   const call = callsOf(archive)
   const wrong: [string, unknown, string][] = [
     ["find", {}, 'no tool "find"'],
     ["search", {}, "query is missing"],
     ["search", { query: "x", limit: 99 }, "limit must be from 1 to 30, not 99"],
+    ["search", { query: "x", limit: "many" }, 'limit must be an integer, not "many"'],
+    ["search", { query: "x", error: "yes" }, 'error must be a boolean, not "yes"'],
     ["search", { query: "x", since: "2026-03-02", until: "2026-03-01" }, "since is not before until"],
     ["get", { handle: SESSION }, "that is a session, not a turn"],
     ["get", { handle: "ctx:zzzzzz" }, ""],
+    ["get", { handle: "ctx:zzzzzz@" }, "ctx:zzzzzz@ names no place"],
+    ["get", { handle: "a b c d e f" }, "6 handles"],
+    ["look_up", { kind: "why", about: "x" }, 'kind cannot be "why"'],
+    ["look_up", { kind: "how", about: " " }, "about is empty"],
     ["remember", { text: "  " }, "the note is empty"],
   ]
   for (const [name, args, message] of wrong) {
-    const { text, isError } = call(name, args)
+    const { text, isError } = await call(name, args)
     expect({ name, isError }).toEqual({ name, isError: true })
     expect(text).toStartWith(`Error: ${message}`)
   }
@@ -101,8 +210,9 @@ test("what a model gets wrong is told with a way on", () => {
 test("every tool is listed with what it takes, and only remember changes something", () => {
   expect(SERVER_TOOLS.map(({ name, readOnly }) => [name, readOnly])).toEqual([
     ["search", true],
-    ["timeline", true],
     ["get", true],
+    ["timeline", true],
+    ["look_up", true],
     ["status", true],
     ["restore_preview", true],
     ["remember", false],

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { join } from "node:path"
 import { exchange, Inside, run } from "../../support/inside.ts"
-import { callOf } from "../../support/mcp.ts"
+import { callOf, hitsIn, textOf } from "../../support/mcp.ts"
 import { Transcript } from "../../support/transcript.ts"
 
 /**
@@ -66,6 +66,8 @@ describe("a search narrowed among many turns", () => {
     const args = { query: "cursor", file: "cursor.ts" }
     const { code, stderr, replies } = await exchange([callOf(1, "search", args)], machine)
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
-    expect(replies[0]?.result?.["structuredContent"]).toMatchObject({ hits: [{ by: "Read" }], more: false })
+    const text = textOf(replies[0]!)
+    expect(hitsIn(text)).toMatchObject([{ about: expect.stringContaining(", Read") }])
+    expect(text).not.toContain("There are more hits")
   })
 })

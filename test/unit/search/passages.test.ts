@@ -46,6 +46,26 @@ describe("passagesOf", () => {
     expect(shown(false)).not.toContain(conclusion)
   })
 
+  test("an offer at the end is no conclusion", () => {
+    const conclusion = "So we leave the lid open and check it by hand."
+    const offers = "Shall I write that down?\n**Or would you rather wait?**"
+    const text = `The glaze was looked at.\n${FILLER.repeat(30)}${conclusion}\n${offers}`
+    const prompt = said("why is the glaze dull", { isFound: false })
+    const parts = [prompt, said(text, { isLast: true }), said("glaze, glaze ".repeat(60))]
+    const shown = texts(parts, "glaze", 400)[1]!
+    expect(shown).toContain(conclusion)
+    expect(shown).not.toContain("Shall I")
+  })
+
+  test("what was said on the way is shown for its words, not for how it begins", () => {
+    const way = `Now I look at the shelf.\n${FILLER.repeat(9)}The glaze is in the third jar.\n${FILLER.repeat(9)}`
+    const shown = (isAside: boolean) =>
+      texts([said("Where is the glaze?"), said(way, { isAside })], "glaze", 300)[1]!
+    expect(shown(false)).toContain("Now I look")
+    expect(shown(true)).toContain("The glaze is in the third jar.")
+    expect(shown(true)).not.toContain("Now I look")
+  })
+
   test("never shows only the tool's name of a call", () => {
     const command = `cat ${"shelves kilns and so on ".repeat(9)}> all.txt`
     const call = said(

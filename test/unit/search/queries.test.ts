@@ -4,7 +4,7 @@ import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { exchange, Inside, run } from "../../support/inside.ts"
 import type { Machine } from "../../support/machine.ts"
-import { callOf } from "../../support/mcp.ts"
+import { callOf, hitsIn, textOf } from "../../support/mcp.ts"
 
 /**
  * Queries that have no word were answered with the newest turns in one project and with nothing in all of them; those with
@@ -103,9 +103,7 @@ describe("queries that have no word", () => {
       queries.map((query, n) => callOf(n, "search", { query })),
       machine,
     )
-    for (const { result } of replies) {
-      expect(result).toMatchObject({ isError: false, structuredContent: { hits: [{}, {}] } })
-    }
+    for (const reply of replies) expect(hitsIn(textOf(reply))).toHaveLength(2)
     expect(replies).toHaveLength(2)
   })
 })

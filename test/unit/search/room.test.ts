@@ -26,6 +26,12 @@ describe("roomOfHits", () => {
     expect(rooms).toEqual([120, 1500, 1500])
   })
 
+  test("with a budget, all hits together get no more", () => {
+    const rooms = roomOfHits([{ score: 2, wants: 9000 }, ...Array(2).fill({ score: 1, wants: 9000 })], 2600)
+    expect(rooms.reduce((sum, room) => sum + room, 0)).toBeLessThanOrEqual(2600)
+    expect(rooms[0]).toBeGreaterThan(1400)
+  })
+
   test("short turns get 4,000 together; the first few of long ones are shown at length", () => {
     const falling = (wants: number) =>
       roomOfHits(Array.from({ length: 10 }, (_, n) => ({ score: 20 - n, wants })))

@@ -1,0 +1,74 @@
+/** Finds what is like a query in meaning. Loads the model if one is installed, so only who needs it imports this. */
+import type { Database } from "../archive/database.ts"
+import { hasVectors } from "../archive/vectors.ts"
+import type { Paths } from "../config/load.ts"
+import { type Embedder, openEmbedder, queryVector, vectorOf } from "../embed/embedder.ts"
+import { HASHED_ID } from "../embed/hashed-words.ts"
+import { modelState } from "../embed/model-files.ts"
+import { type QueryVector, semanticSearch } from "../embed/semantic-search.ts"
+import { compileAsUsual } from "../util/compiling.ts"
+import type { Similar } from "./fuse-rankings.ts"
+import { NEAREST } from "./search-turns.ts"
+
+interface BySense {
+  readonly similar: readonly Similar[]
+  /** What the user should know about how it was found. */
+  readonly note: string | undefined
+}
+
+/** Number of similar messages to fetch when other filters will drop some of them. */
+const NARROWED = 10_000
+
+const NO_MODEL =
+  "no model is installed, so texts are compared by their words, not by meaning (ctxbridge model install adds a model)"
+
+const UNUSED =
+  "the installed model is not used, so texts are compared by their words, not by meaning (ctxbridge model status says why)"
+
+const NO_VECTORS = "no vectors have been made yet: the background job makes them"
+
+interface Where {
+  readonly project: string | undefined
+  readonly session: string | undefined
+  /** Whether the search also filters by what vectors do not know: role, tool, time, file or failure. */
+  readonly isNarrowed: boolean
+}
+
+export async function similarTo(
+  place: Pick<Paths, "dataHome" | "stateHome">,
+  db: Database,
+  query: string,
+  where: Where,
+): Promise<BySense> {
+  compileAsUsual()
+  const vector = await queryVector(place, query)
+  const similar = nearest(db, vector, where)
+  const { installed, problem } = modelState(place.dataHome)
+  const isUnused = problem !== undefined || installed !== undefined
+  const notes = [
+    ...(vector.embedder === HASHED_ID ? [isUnused ? UNUSED : NO_MODEL] : []),
+    ...(hasVectors(db, vector.embedder) ? [] : [NO_VECTORS]),
+  ]
+  return { similar, note: notes.length === 0 ? undefined : notes.join("; ") }
+}
+
+/** Kept for the next query of the process: loading takes 0.1 to 0.4 s. */
+let loaded: { readonly id: string; readonly embedder: Promise<Embedder> } | undefined
+
+/** @returns undefined when no model is installed, or nothing was embedded with it yet */
+export async function similarByModel(
+  place: Pick<Paths, "dataHome" | "stateHome">,
+  db: Database,
+  query: string,
+  where: Where,
+): Promise<readonly Similar[] | undefined> {
+  const { installed, problem } = modelState(place.dataHome)
+  if (installed === undefined || problem !== undefined) return undefined
+  const id = installed.embedder
+  if (!hasVectors(db, id)) return undefined
+  if (loaded?.id !== id) loaded = { id, embedder: openEmbedder(place) }
+  return nearest(db, await vectorOf(await loaded.embedder, query), where)
+}
+
+const nearest = (db: Database, vector: QueryVector, { isNarrowed, ...where }: Where): readonly Similar[] =>
+  semanticSearch(db, vector, { ...where, limit: isNarrowed ? NARROWED : NEAREST })
