@@ -21,7 +21,7 @@ import { movesOfSession, whereNow } from "./moved-files.ts"
 import { belowFolder } from "./paths.ts"
 import { gatherFacts } from "./ranked-facts.ts"
 import { gatherRelated } from "./related-lines.ts"
-import { scopeOf } from "./restore-scope.ts"
+import { clearedBefore, scopeOf } from "./restore-scope.ts"
 import { runsAgain, typed } from "./typed-command.ts"
 
 const MOST_TURNS = 60
@@ -58,7 +58,7 @@ export function gather(db: Database, session: string, options: GatherOptions = {
     // A prompt whose author interrupted the model is not waiting for an answer.
     pending: stored?.interrupted === 1 ? undefined : asked?.text,
     pendingBegun: stored !== undefined && begun(stored),
-    constraints: notes(db, scope, "constraint"),
+    constraints: constraints(db, scope),
     decisions: notes(db, scope, "decision"),
     refuted: notes(db, scope, "refuted"),
     files: filesInFlight(db, scope, brief.cwd),
@@ -111,6 +111,17 @@ const isOf = (turn: TurnLine, { text, at }: PendingPrompt): boolean =>
   turn.offset >= at && turn.prompt === cut(text, turn.prompt.length)
 
 const begun = (turn: TurnLine): boolean => turn.tools > 0 || turn.answer !== ""
+
+/** Those of the sessions that `/clear` ended come after the session's own: what the user ruled out stays so. */
+function constraints(db: Database, scope: Scope): Quote[] {
+  const found = notes(db, scope, "constraint")
+  for (const former of clearedBefore(db, scope)) {
+    if (found.length >= MOST_NOTES) break
+    const known = new Set(found.map(({ text }) => text))
+    found.push(...notes(db, former, "constraint").filter(({ text }) => !known.has(text)))
+  }
+  return found.slice(0, MOST_NOTES)
+}
 
 /** Newest first, without duplicates. */
 function notes(db: Database, scope: Scope, kind: "constraint" | "decision" | "refuted"): Quote[] {
