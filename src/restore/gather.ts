@@ -11,7 +11,7 @@ import {
 import { notesIn } from "../archive/queries/notes.ts"
 import type { Scope } from "../archive/queries/scope.ts"
 import { aboutSession, archivedOf, keptNotes } from "../archive/queries/sessions.ts"
-import { timesChanged, turnsWithChanges } from "../archive/queries/touched-files.ts"
+import { turnsWithChanges } from "../archive/queries/touched-files.ts"
 import { countTurns, latestTurns, type TurnLine } from "../archive/queries/turns.ts"
 import { openTodos, parseTodos } from "../archive/todos.ts"
 import { cut } from "../util/text.ts"
@@ -21,7 +21,7 @@ import { movesOfSession, whereNow } from "./moved-files.ts"
 import { belowFolder } from "./paths.ts"
 import { gatherFacts } from "./ranked-facts.ts"
 import { gatherRelated } from "./related-lines.ts"
-import { scopeOf } from "./restore-scope.ts"
+import { clearedBefore, scopeOf } from "./restore-scope.ts"
 import { runsAgain, typed } from "./typed-command.ts"
 
 const MOST_TURNS = 60
@@ -58,7 +58,7 @@ export function gather(db: Database, session: string, options: GatherOptions = {
     // A prompt whose author interrupted the model is not waiting for an answer.
     pending: stored?.interrupted === 1 ? undefined : asked?.text,
     pendingBegun: stored !== undefined && begun(stored),
-    constraints: notes(db, scope, "constraint"),
+    constraints: constraints(db, scope),
     decisions: notes(db, scope, "decision"),
     refuted: notes(db, scope, "refuted"),
     files: filesInFlight(db, scope, brief.cwd),
@@ -112,6 +112,17 @@ const isOf = (turn: TurnLine, { text, at }: PendingPrompt): boolean =>
 
 const begun = (turn: TurnLine): boolean => turn.tools > 0 || turn.answer !== ""
 
+/** Those of the sessions that `/clear` ended come after the session's own: what the user ruled out stays so. */
+function constraints(db: Database, scope: Scope): Quote[] {
+  const found = notes(db, scope, "constraint")
+  for (const former of clearedBefore(db, scope)) {
+    if (found.length >= MOST_NOTES) break
+    const known = new Set(found.map(({ text }) => text))
+    found.push(...notes(db, former, "constraint").filter(({ text }) => !known.has(text)))
+  }
+  return found.slice(0, MOST_NOTES)
+}
+
 /** Newest first, without duplicates. */
 function notes(db: Database, scope: Scope, kind: "constraint" | "decision" | "refuted"): Quote[] {
   const found = notesIn(db, scope, kind, 2 * MOST_NOTES).sort((a, b) => b.turn - a.turn)
@@ -128,24 +139,19 @@ function filesInFlight(db: Database, scope: Scope, cwd: string | undefined): Fil
   const turns = turnsWithChanges(db, scope, MOST_TURNS).sort((a, b) => b - a)
   const moves = movesOfSession(db, scope, cwd)
   const latest = new Map<string, ChangedFile>()
-  const formerly = new Map<string, string[]>()
   for (const turn of turns) {
     if (latest.size >= MOST_FILES) break
     for (const file of filesChangedIn(db, turn, MOST_FILES)) {
       const now = whereNow(file.path, file.latest, moves)
       if (now === undefined) continue
       if (!latest.has(now)) latest.set(now, file)
-      formerly.set(now, [...(formerly.get(now) ?? []), file.path])
     }
   }
-  const told = [...latest].slice(0, MOST_FILES)
-  const former = told.flatMap(([path]) => formerly.get(path)!)
-  const times = timesChanged(db, scope, [...new Set(former)])
-  return told.map(([path, { name, handle }]) => ({
+  return [...latest].slice(0, MOST_FILES).map(([path, { name, handle, call, latest, bySubagent }]) => ({
     path,
     op: toolKind(name) === "write" ? "write" : "edit",
-    times: [...new Set(formerly.get(path))].reduce((sum, one) => sum + (times.get(one) ?? 0), 0) || 1,
     handle,
+    call: bySubagent ? undefined : { id: call, message: latest },
   }))
 }
 

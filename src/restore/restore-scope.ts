@@ -1,9 +1,11 @@
 /** Which sessions and turns a restore may draw from. */
 import type { Database } from "../archive/database.ts"
 import {
+  clearedWithConstraints,
   firstReplaced,
   forkParents,
   hasTakenBack,
+  type Scope,
   type ScopePart,
   subagentsOf,
 } from "../archive/queries/scope.ts"
@@ -30,4 +32,18 @@ export function scopeOf(db: Database, session: string, last = ALL): ScopePart[] 
   }
   visit(session, last, 0, 0)
   return scope
+}
+
+/**
+ * The sessions that `/clear` ended before those of the scope and that may have constraints, nearest first: each with
+ * what it shares with others, and only once.
+ */
+export function* clearedBefore(db: Database, scope: Scope): Generator<Scope> {
+  const sessions = scope.map(({ session }) => session)
+  const seen = new Set(sessions)
+  for (const former of clearedWithConstraints(db, sessions)) {
+    const parts = seen.has(former) ? [] : scopeOf(db, former).filter(({ session }) => !seen.has(session))
+    for (const { session } of parts) seen.add(session)
+    yield parts
+  }
 }

@@ -52,6 +52,23 @@ export const forkParents = (db: Database, fork: string): ForkParent[] =>
     )
     .all(fork)
 
+/**
+ * The sessions that `/clear` ended before these, nearest first, in which a human may have said a constraint: there is
+ * one, or they are forks and share it with their origin. A circle ends where it began, since no row comes twice.
+ */
+export const clearedWithConstraints = (db: Database, sessions: readonly string[]): string[] =>
+  db
+    .query<{ id: string }, [string]>(
+      `WITH RECURSIVE line (id, cleared) AS (
+         SELECT value, 0 FROM json_each(?)
+         UNION SELECT l.parent, l.kind = 'clear' FROM line JOIN lineage l ON l.child = line.id)
+       SELECT id FROM line WHERE cleared
+         AND (EXISTS (SELECT 1 FROM notes n WHERE n.session = line.id AND n.kind = 'constraint')
+           OR EXISTS (SELECT 1 FROM lineage f WHERE f.child = line.id AND f.kind = 'fork'))`,
+    )
+    .all(JSON.stringify(sessions))
+    .map(({ id }) => id)
+
 export const hasTakenBack = (db: Database, session: string): boolean =>
   db
     .query<{ found: number }, [string]>(

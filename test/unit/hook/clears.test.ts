@@ -33,7 +33,8 @@ describe("clears in a row", () => {
     thrice.next.turn("Always run the linter.").flush()
     const { given } = await clear(machine, thrice.next)
     expect(given).toContain("Always run the linter.")
-    expect(given).not.toContain("grammar file")
+    // What was ruled out before stays so; the conversation is over.
+    expect(given.match(/grammar file/g)).toHaveLength(1)
     using views = machine.views()
     expect(views.query("SELECT count(*) FROM lineage WHERE kind = 'clear'").values()).toEqual([[4]])
   })
