@@ -1,12 +1,12 @@
 /** The only file that imports the Model Context Protocol's SDK: serves our tools over a stream of lines. */
-import { Server } from "@modelcontextprotocol/sdk/server/index.js"
 import {
-  CallToolRequestSchema,
   type JSONRPCMessage,
-  JSONRPCMessageSchema,
-  ListToolsRequestSchema,
+  parseJSONRPCMessage,
+  Server,
   type Tool as ToolListing,
-} from "@modelcontextprotocol/sdk/types.js"
+} from "@modelcontextprotocol/server"
+import { serveStdio } from "@modelcontextprotocol/server/stdio"
+import { parseJson } from "../util/parse-json.ts"
 import { LONGEST_REQUEST, type PeerLine } from "./peer-lines.ts"
 import type { Answer } from "./tool.ts"
 
@@ -37,7 +37,6 @@ export interface Service {
 const PARSE_ERROR = -32700
 const INVALID_REQUEST = -32600
 const INVALID_PARAMS = -32602
-const INTERNAL_ERROR = -32603
 
 /**
  * We never ask the user for input, so there are no answers to validate. Creating the SDK's own validator would slow
@@ -57,12 +56,21 @@ export async function serve(
   lines: AsyncIterable<PeerLine>,
   write: (line: string) => void,
 ): Promise<void> {
+  const wire = new Wire(write)
+  const peer = serveStdio(() => serverOf(service), { transport: wire })
+  for await (const line of lines) wire.take(line)
+  // Our handlers are synchronous, so every request is answered by now or within this turn of the event loop.
+  await new Promise((resolve) => setImmediate(resolve))
+  await peer.close()
+}
+
+function serverOf(service: Service): Server {
   const server = new Server(
     { name: service.name, version: service.version },
     { capabilities: { tools: {} }, instructions: service.instructions, jsonSchemaValidator: NO_FORMS },
   )
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [...service.tools] as ToolListing[] }))
-  server.setRequestHandler(CallToolRequestSchema, ({ params }) => {
+  server.setRequestHandler("tools/list", () => ({ tools: [...service.tools] as ToolListing[] }))
+  server.setRequestHandler("tools/call", ({ params }) => {
     const { text, structured, isError } = service.call(params.name, params.arguments)
     return {
       content: [{ type: "text", text }],
@@ -70,12 +78,7 @@ export async function serve(
       ...(structured === undefined ? {} : { structuredContent: { ...structured } }),
     }
   })
-  const wire = new Wire(write)
-  await server.connect(wire)
-  for await (const line of lines) wire.take(line)
-  // Our handlers are synchronous, so every request is answered by now or within this turn of the event loop.
-  await new Promise((resolve) => setImmediate(resolve))
-  await server.close()
+  return server
 }
 
 /** Replaces the SDK's transport, which silently drops what it cannot parse and stops at a line that is too long. */
@@ -112,9 +115,14 @@ class Wire {
       this.#refuse(null, PARSE_ERROR, "not JSON")
       return
     }
-    const message = JSONRPCMessageSchema.safeParse(value)
-    if (message.success) this.onmessage?.(message.data)
-    else this.#refuse(idOf(value), INVALID_REQUEST, "not a message of JSON-RPC 2.0")
+    let message: JSONRPCMessage
+    try {
+      message = parseJSONRPCMessage(value)
+    } catch {
+      this.#refuse(idOf(value), INVALID_REQUEST, "not a message of JSON-RPC 2.0")
+      return
+    }
+    this.onmessage?.(message)
   }
 
   #refuse(id: string | number | null, code: number, message: string): void {
@@ -122,20 +130,13 @@ class Wire {
   }
 }
 
-/**
- * Rewrites errors about invalid parameters: the SDK reports them as internal errors, with its validator's full output.
- */
+/** Shortens errors about invalid parameters: the SDK sends its validator's full output. */
 function legible(message: JSONRPCMessage): JSONRPCMessage {
-  if (!("error" in message) || message.error.code !== INTERNAL_ERROR) return message
-  let issues: unknown
-  try {
-    issues = JSON.parse(message.error.message)
-  } catch {
-    return message
-  }
+  if (!("error" in message) || message.error.code !== INVALID_PARAMS) return message
+  const issues = parseJson(message.error.message.replace(/^[^[]*/, ""))
   if (!Array.isArray(issues)) return message
   const told = issues.map(({ path, message: problem }: Issue) => `${path.join(".")}: ${problem}`)
-  return { ...message, error: { code: INVALID_PARAMS, message: told.join("; ") } }
+  return { ...message, error: { ...message.error, message: told.join("; ") } }
 }
 
 interface Issue {
