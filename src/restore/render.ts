@@ -125,10 +125,9 @@ export function renderRestore(material: Material, options: RenderOptions): strin
       .slice(0, MOST_FILES)
       .filter(({ path }) => !held(lastTwo(path)))
       // For a file that the model is shown anyway, what was done to it is still new.
-      .map((file) => ({ ...file, path: shownAgain.includes(file.path) ? inProject(file.path) : file.path }))
       .map(
-        (file) =>
-          `- ${code(file.path, 200)}: ${file.op}, ${count(file.times, "time")} (${HANDLE_PREFIX}${file.handle})`,
+        ({ path, op, times, handle }) =>
+          `- ${code(inProject(path), 200)}: ${op}, ${count(times, "time")} (${HANDLE_PREFIX}${handle})`,
       ),
     share(0.1),
   )

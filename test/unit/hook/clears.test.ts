@@ -39,6 +39,29 @@ describe("clears in a row", () => {
   })
 })
 
+/** After `/clear` a changed file's whole path was told, after a compaction what follows the project's folder. */
+test("paths are told as after a compaction: from the project's folder on", async () => {
+  using machine = new Inside()
+  const edit = (path: string) => ({
+    tool: "Write",
+    input: { file_path: path, content: "export {}" },
+    output: "File created successfully",
+  })
+  const session = machine.session()
+  session.turn("Write both", [edit(join(machine.cwd, "src", "kiln.ts")), edit("/etc/kiln.conf")]).flush()
+  await machine.hook("stop", session)
+  await machine.hook("session-end", session, { reason: "clear" })
+  const given = [
+    contextOf(await machine.hook("session-start", machine.session(), { source: "clear" })),
+    contextOf(await machine.hook("session-start", session, { source: "compact" })),
+  ]
+  for (const text of given) {
+    expect(text).toContain("- `src/kiln.ts`: write, 1 time (ctx:")
+    expect(text).toContain("- `/etc/kiln.conf`: write, 1 time (ctx:")
+    expect(text).not.toContain(machine.cwd)
+  }
+})
+
 /** After a second `/clear`, while another program was writing the database, nothing was given back. */
 describe("a clear while another program writes the database", () => {
   test("each clear is given the same, also from a database that can only be read", async () => {
