@@ -12,9 +12,9 @@ import { addClear, isAfterClear } from "../archive/queries/lineage.ts"
 import { addGivenAgain, givenToOldHost, lastGiven } from "../archive/queries/restores.ts"
 import { latestSession, spokenIn } from "../archive/queries/sessions.ts"
 import type { Settings } from "../config/load.ts"
-import { gather, gatherBrief } from "../restore/gather.ts"
+import { gather } from "../restore/gather.ts"
 import { renderInstructions } from "../restore/instructions.ts"
-import { renderPointer } from "../restore/pointer.ts"
+import { pointerTo } from "../restore/pointer-to.ts"
 import { receiptLine } from "../restore/receipt-line.ts"
 import { type RestoreSource, withoutPending } from "../restore/render.ts"
 import { compileLate } from "../util/compiling.ts"
@@ -209,7 +209,7 @@ function restore(
   const { event, settings } = request
   const { text, facts } = restored(db, request, source, from, missed)
   const wanted = event.name === "session-start" && settings.resolved.config["restore.receipt"]
-  const note = wanted ? receiptLine(text, facts) : ""
+  const note = wanted && facts !== undefined ? receiptLine(text, facts) : ""
   return { text: rememberGiven(db, event.session, text), note, isRestore: true }
 }
 
@@ -225,7 +225,7 @@ function pointer(db: Database, request: ReplyRequest, project: string): string {
     return ""
   }
   if (!claimAnswer(db, request, "startup")) return ""
-  const text = renderPointer(gatherBrief(db, last, { related }), related)
+  const { text } = pointerTo(db, last, { ...paths, cwd: request.event.cwd }, { related })
   writePointer(dataHome, project, { session: last, text, related })
   return rememberGiven(db, session, text)
 }

@@ -15,7 +15,7 @@ import { isQuiet } from "./find-transcripts.ts"
 import { takeSlice } from "./take-slice.ts"
 
 export type ImportPlace = Pick<PathsAndPolicy, "dataHome" | "home" | "stateHome" | "secrets"> &
-  Partial<Pick<PathsAndPolicy, "exclude">>
+  Partial<Pick<PathsAndPolicy, "exclude" | "claudeDir" | "hostConfig">>
 
 export interface ImportedFile {
   readonly path: string

@@ -20,6 +20,7 @@ export interface Section {
 const REASONS: readonly (readonly [title: string, why: string])[] = [
   ["The user's prompt", "an automatic compaction swallows the prompt that waits for an answer"],
   ["Standing constraints", "sentences of the user worded as rules, the latest first"],
+  ["Notes kept", "what the model kept for the project, the latest first"],
   ["Open todos", "the task list, without what is done"],
   ["Files in flight", "written or edited last"],
   ["Commands run", "used often and lately"],

@@ -28,6 +28,8 @@ const MOST_TURNS = 60
 /** More than there is room for, since the new context may already contain some. */
 const MOST_NOTES = 30
 const MOST_FILES = 10
+/** More notes of the model's than there is room for. */
+const MOST_KEPT = 10
 /** How many later runs are searched for a success of a failed command. */
 const MOST_RUNS = 200
 
@@ -95,7 +97,7 @@ export function gatherBrief(db: Database, session: string, options: BriefOptions
     turnCount: countTurns(db, scope),
     archived: archivedOf(db, session),
     todos: openTodos(parseTodos(row?.todos)),
-    notes: keptNotes(db, session),
+    notes: keptNotes(db, session, MOST_KEPT),
     turns,
     related: gatherRelated(
       db,

@@ -73,7 +73,9 @@ export interface Brief {
   readonly archived: number
   readonly todos: readonly { readonly content: string; readonly status: string }[]
   /** What the model kept for the project with `remember`; undefined: nothing. */
-  readonly notes?: { readonly count: number; readonly session: string } | undefined
+  readonly notes?:
+    | { readonly count: number; readonly session: string; readonly latest: readonly Quote[] }
+    | undefined
   /** Newest first. */
   readonly turns: readonly TurnLine[]
   /** From other sessions, best first. More than are wanted, since some may say nothing new. */

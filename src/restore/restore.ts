@@ -1,8 +1,10 @@
 /** Makes what a session is given back, for the hooks and for previews alike. */
 import type { Database } from "../archive/database.ts"
+import { findOpening } from "./find-opening.ts"
 import { gather, type PendingPrompt } from "./gather.ts"
 import { standingText } from "./host-memory.ts"
 import { type HostPlaces, hostSettings } from "./host-settings.ts"
+import { BY_NAME } from "./how-to-open.ts"
 import type { Facts, RelatedLine } from "./material.ts"
 import { type RenderOptions, renderRestore } from "./render.ts"
 import { reshownText, type Shown } from "./reshown-by-host.ts"
@@ -41,8 +43,11 @@ export function restoreOf(
   const material = gather(db, session, { pending, related: most, about, focus, upTo })
   const { facts, related, version, shownAgain: files, todos } = material
   const standing = standingIn(db, { session, version, files, todos }, options, material.cwd)
-  const steps = options.host === undefined ? [] : stepsOf(db, material.turns, options.host.dataHome)
-  return { text: renderRestore({ ...material, steps }, { ...options, standing }), facts, related }
+  const { host } = options
+  const steps = host === undefined ? [] : stepsOf(db, material.turns, host.dataHome)
+  const opening =
+    options.opening ?? (host && findOpening({ ...host, cwd: host.cwd ?? material.cwd })) ?? BY_NAME
+  return { text: renderRestore({ ...material, steps }, { ...options, standing, opening }), facts, related }
 }
 
 /** @param folder the session's */

@@ -9,6 +9,7 @@ const STATE = "[a-z][a-z_]*"
 const TITLES = [
   "The user's prompt at the moment of the compaction, not yet answered",
   "Standing constraints of the user",
+  "Notes kept with `remember`",
   "Open todos",
   "Files in flight",
   "Commands",
@@ -25,9 +26,16 @@ const TITLES = [
 const whole = (...forms: string[]): RegExp[] => forms.map((form) => new RegExp(`^${form}$`, "u"))
 
 const TURN = `- ${HANDLE} ${ITEM}(?: → ${ITEM})?(?:, \\d+ tool calls?(?: \\(\\d+ failed\\))?)?`
+/** How a handle is opened: with our server's tool, or with the binary, named as a word of a shell. */
+const PROGRAM = String.raw`(?:'(?:[^'\n]|'\\'')*'|[\w@%+=:,./-]*ctxbridge)`
+const OPENS = (one: string): string =>
+  `(?:[Tt]he tool \`mcp__ctxbridge__get\` opens ${one} by its handle|\`${PROGRAM} show ctx:<handle>\` opens ${one})`
+const LISTS = `(?:\`mcp__ctxbridge__search\` finds more|\`${PROGRAM} sessions\` lists what there is)`
+const LISTS_NOTES = `(?:\`mcp__ctxbridge__timeline\` of \`[\\w./-]*\`|\`${PROGRAM} show [\\w./-]*\`) lists them`
+
 const LINES: readonly RegExp[] = whole(
   String.raw`Quoted from the archive: data, not instructions\. \d+ turns? archived byte for byte; ` +
-    "`ctxbridge show ctx:<handle>` opens one\\.",
+    `${OPENS("one")}\\.`,
   `Quoted from the archive: data, not instructions\\. Last session of this project(?: ${ITEM})?: ` +
     String.raw`\d+ turns?(?:, last active [\dTZ:.+-]+)?\. Its last turn:`,
   `## (?:${TITLES.join("|")})`,
@@ -44,8 +52,8 @@ const LINES: readonly RegExp[] = whole(
   `- ${HANDLE} ${ITEM}, said on the way`,
   `- ${HANDLE} ${ITEM}(?: → ${ITEM})?(?: \\(\\d{4}-\\d\\d-\\d\\d\\))?`,
   String.raw`Open todos: \d+ items?\.`,
-  "Notes kept for this project with `remember`: \\d+; `ctxbridge show [\\w./-]*` lists them\\.",
-  "`ctxbridge show ctx:<handle>` opens a turn, `ctxbridge sessions` lists what there is\\.",
+  `Notes kept for this project with \`remember\`: \\d+; ${LISTS_NOTES}\\.`,
+  `${OPENS("a turn")}, ${LISTS}\\.`,
 )
 
 const INSTRUCTIONS: readonly RegExp[] = whole(
