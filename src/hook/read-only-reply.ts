@@ -24,7 +24,13 @@ function answer(db: Database, request: ReplyRequest): Reply {
   const { event, state, settings, now } = request
   const { config } = settings.resolved
   if (event.name === "pre-compact") {
-    return { text: renderInstructions(gather(db, event.session), config["instructions.budget"]), state }
+    return {
+      text: renderInstructions(
+        gather(db, event.session, { focus: state.focus }),
+        config["instructions.budget"],
+      ),
+      state,
+    }
   }
   // Only lines that are not indexed yet would show whether this prompt follows a compaction.
   if (event.name === "user-prompt-submit") return { text: "", state }

@@ -98,7 +98,13 @@ function answer(db: Database, indexer: Indexer, request: ReplyRequest): Reply {
   const { event, state, settings } = request
   const { config } = settings.resolved
   if (event.name === "pre-compact") {
-    return { text: renderInstructions(gather(db, event.session), config["instructions.budget"]), state }
+    return {
+      text: renderInstructions(
+        gather(db, event.session, { focus: state.focus }),
+        config["instructions.budget"],
+      ),
+      state,
+    }
   }
   const isPrompt = event.name === "user-prompt-submit"
   if (isPrompt && !compactionUnanswered(state)) {

@@ -83,6 +83,8 @@ export interface Brief {
 }
 
 export interface Material extends Brief {
+  /** Turns of the session itself about the user's words for the compaction, best first. */
+  readonly focused?: readonly RelatedLine[]
   readonly pending: string | undefined
   readonly pendingBegun: boolean
   readonly constraints: readonly Quote[]

@@ -82,6 +82,9 @@ const PENDING_TITLE = "The user's prompt at the moment of the compaction, not ye
 
 export const NOTES_TITLE = "Notes kept with `remember`"
 
+export const FOCUSED_TITLE = "Turns about the user's words for this compaction"
+const MOST_FOCUSED = 5
+
 export const RELATED_TITLE = "Related turns of the project's other sessions"
 /** Characters of a related turn's prompt and of its answer. */
 const RELATED_SHOWN = 90
@@ -135,6 +138,7 @@ export function renderRestore(material: Material, options: RenderOptions): strin
       ),
     share(0.1),
   )
+  page.section(FOCUSED_TITLE, relatedLines(page, material.focused ?? [], MOST_FOCUSED, held), share(0.15))
   page.section(COMMANDS, commands(material, held, share(0.1)), share(0.1))
   page.section("Decisions", quotes(material.decisions, 240), share(0.07))
   const decided = new Set(material.decisions.map(({ text }) => text))
@@ -147,12 +151,19 @@ export function renderRestore(material: Material, options: RenderOptions): strin
   if (page.text() === head && turns.every(({ prompt }) => held(uncut(cut(prompt, PROMPT_HELD))))) return ""
   // A decision may also be one of these lines.
   const untold = onTheWay.filter(({ text }) => !page.holds(shownOf(text, STEP_SHORT)))
-  turnLines(page, withSteps(turns, untold))
+  turnLines(page, withSteps(turns.filter(isUnshown(page)), untold))
   return page.text() === head ? "" : `${page.text()}\n${CLOSE}`
 }
 
 export const quoteLine = ({ text, handle }: Quote, shown: number): string =>
   `- ${quoteSpoken(text, shown)} (${HANDLE_PREFIX}${handle})`
+
+/** Whether a turn has no line of its own among those about the user's words. */
+function isUnshown(page: Page): (turn: TurnLine) => boolean {
+  const [, focused = ""] = page.text().split(`\n## ${FOCUSED_TITLE}\n`)
+  const lines = focused.split("\n## ")[0]!
+  return ({ handle }) => !lines.includes(`- ${HANDLE_PREFIX}${handle} `)
+}
 
 const withoutFirstAnswer = ([first, ...others]: readonly TurnLine[]): TurnLine[] =>
   first === undefined ? [] : [{ ...first, answer: "" }, ...others]

@@ -19,6 +19,7 @@ const TITLES = [
   "Paths",
   "Names",
   "Commands run",
+  "Turns about the user's words for this compaction",
   "Related turns of the project's other sessions",
   "Turns",
 ]
