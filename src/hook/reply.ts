@@ -21,6 +21,7 @@ import { compileLate } from "../util/compiling.ts"
 import { statSync } from "../util/fs.ts"
 import { dirname } from "../util/path.ts"
 import { knownOf } from "../vault/known-values.ts"
+import type { AskedForEarlier } from "./asks-for-earlier.ts"
 import { claimAnswer, rememberGiven } from "./claim-answer.ts"
 import { CLEAR_LASTS, claimClear, isCleared, SILENT_CLEAR_LASTS } from "./cleared-sessions.ts"
 import { restored } from "./event-restore.ts"
@@ -35,6 +36,8 @@ export interface ReplyRequest {
   /** Whether the prompt before this event was still without a complete answer. */
   readonly lastPromptOpen: boolean
   readonly taken: readonly Taken[]
+  /** What the prompt asks for of what came before the compaction. */
+  readonly earlier?: AskedForEarlier | undefined
   /** ms since the epoch. */
   readonly now: number
   /** ms of performance.now(). */
@@ -63,12 +66,17 @@ export async function reply(request: ReplyRequest): Promise<Reply> {
   const left = deadline - start
   // Most sessions start with nothing left to index, and then the decoder is not even loaded.
   const index = needsIndexing(request) ? (await import("../archive/indexing.ts")).index : undefined
+  const { earlier } = request
+  const recall = earlier && (await import("./recall.ts")).recalled
   const lost = statSync(databasePath(dataHome), { throwIfNoEntry: false }) === undefined
   const db = openDatabase(dataHome, { wait: left * WAIT_SHARE })
   const indexer = new Indexer(db, dataHome, index)
   // Never closed: closing the last connection would copy the log into the database and wait for the disk.
   const answering = db.transaction(() => {
     for (const one of taken) indexer.indexOwn(one, start + left * VIEWS_SHARE)
+    if (earlier !== undefined && recall !== undefined && !compactionUnanswered(request.state)) {
+      return { text: additionalContext(request.event, recall(db, request, earlier)), state: request.state }
+    }
     return answer(db, indexer, request)
   })
   let answered: Reply
