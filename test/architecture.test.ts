@@ -42,7 +42,7 @@ const DOORS: Readonly<Record<string, { door: string; reason: string }>> = {
     door: "host/json-text.ts",
     reason: "its `modify` rewrites other people's hooks; use host/json-style.ts",
   },
-  "@modelcontextprotocol/sdk": {
+  "@modelcontextprotocol/server": {
     door: "mcp/sdk.ts",
     reason: "its transport drops what it cannot parse; describe a Tool (mcp/tool.ts)",
   },

@@ -19,7 +19,7 @@ export interface Pointer {
 }
 
 /** Goes up whenever the wording for the same session changes, which invalidates pointers of earlier versions. */
-const WORDING = 4
+const WORDING = 5
 
 interface Worded {
   readonly wording: number

@@ -7,6 +7,8 @@ export const OPTIONS_DOC: Readonly<Record<Key, string>> = {
   "restore.enabled": "Give context back after a compaction or /clear, and a pointer at startup.",
   "restore.budget": "Maximum characters of restored context, everything counted. The host cuts at 10,000.",
   "restore.startup": "At startup, say in at most 1,000 characters where the project was left.",
+  "restore.clear":
+    "After /clear: a restore of the session that it ended (full), only where that was left (pointer), or nothing (off).",
   "restore.related":
     "Maximum turns on the same subject, from the project's other sessions, in a restore or pointer.",
   "restore.receipt":

@@ -22,6 +22,7 @@ interface Row<T> {
   readonly copied?: Readonly<Record<string, string>>
 }
 
+type AnyRow = Row<number> | Row<boolean> | Row<readonly string[]> | Row<string>
 type Scope = Row<unknown>["scope"]
 type Range = readonly [least: number, most: number]
 
@@ -59,6 +60,19 @@ const flag = (scope: Scope, standard: boolean, ...env: readonly string[]): Row<b
   parse: truth,
 })
 
+const choice = <T extends string>(
+  scope: Scope,
+  standard: NoInfer<T>,
+  values: readonly T[],
+  ...env: readonly string[]
+): Row<T> => ({
+  env,
+  scope,
+  default: standard,
+  allowed: values.join(", "),
+  parse: (raw) => values.find((value) => value === String(raw).trim().toLowerCase()),
+})
+
 /** Only in the user's own file. One of them, or a list. */
 const list = (
   most: number,
@@ -94,6 +108,7 @@ export const OPTIONS = {
     "CLAUDE_FLOW_COMPACT_RESTORE_BUDGET",
   ),
   "restore.startup": flag("any", true, "CTXBRIDGE_RESTORE_STARTUP"),
+  "restore.clear": choice("any", "full", ["full", "pointer", "off"], "CTXBRIDGE_RESTORE_CLEAR"),
   "restore.related": integer("any", 3, [0, 10], "CTXBRIDGE_RESTORE_RELATED"),
   "restore.receipt": flag("any", true, "CTXBRIDGE_RESTORE_RECEIPT"),
   "instructions.budget": integer(
@@ -123,7 +138,7 @@ export const OPTIONS = {
   "secrets.enabled": flag("user", true, "CTXBRIDGE_SECRETS"),
   // What is wrong with one of them, own-patterns.ts finds out.
   "secrets.patterns": list(50, "regular expressions"),
-} as const satisfies Record<string, Row<number> | Row<boolean> | Row<readonly string[]>>
+} as const satisfies Record<string, AnyRow>
 
 export type Key = keyof typeof OPTIONS
 export type Config = { readonly [K in Key]: (typeof OPTIONS)[K]["default"] }
@@ -181,7 +196,7 @@ export function resolveOptions(layers: Layers): Resolved {
   const problems: Problem[] = []
   for (const name in OPTIONS) {
     const key = name as Key
-    const row: Row<number> | Row<boolean> | Row<readonly string[]> = OPTIONS[key]
+    const row: AnyRow = OPTIONS[key]
     config[key] = row.default
     origin[key] = "default"
     for (const from of SOURCES) {

@@ -3,8 +3,9 @@ import type { HookEvent } from "../agents/hook-event.ts"
 import type { Database } from "../archive/database.ts"
 import type { FoundCompaction } from "../archive/queries/boundaries.ts"
 import type { Settings } from "../config/load.ts"
+import { afterClear, type GivenAfterClear } from "../restore/after-clear.ts"
 import type { RestoreSource } from "../restore/render.ts"
-import { type Restore, restoreOf } from "../restore/restore.ts"
+import { restoreOf } from "../restore/restore.ts"
 import { lastTurnBefore, summaryAtStart, summaryBehind } from "./missed-compactions.ts"
 import { compactionUnanswered, type SessionState } from "./state.ts"
 import { waitingPrompt } from "./waiting-prompt.ts"
@@ -25,7 +26,7 @@ export function restored(
   source: RestoreSource,
   from: string,
   missed?: FoundCompaction,
-): Restore {
+): GivenAfterClear {
   const { paths, resolved } = settings
   const isPrompt = event.name === "user-prompt-submit"
   const options = {
@@ -35,7 +36,7 @@ export function restored(
     related: resolved.config["restore.related"],
     about: isPrompt ? state.prompt : undefined,
   }
-  if (source === "clear") return restoreOf(db, from, { ...options, summary: "" })
+  if (source === "clear") return afterClear(db, from, resolved.config["restore.clear"], options)
   const compaction = {
     summary: summaryFor(db, event, state, missed),
     // The host announces its own compactions.

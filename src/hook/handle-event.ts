@@ -18,6 +18,7 @@ import { dirname } from "../util/path.ts"
 import { knownFile } from "../vault/layout.ts"
 import { mayBeSpooled } from "../vault/spool-folders.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
+import type { AskedForEarlier } from "./asks-for-earlier.ts"
 import { rememberClear } from "./cleared-sessions.ts"
 import { preparedReply } from "./prepared-reply.ts"
 import { rememberEvent } from "./remember-event.ts"
@@ -87,9 +88,10 @@ export async function handle(called: HookEvent, settings: Settings, deadline: nu
   if (delivery?.state !== undefined) state = delivery.state
   let text = ""
   let lost = false
-  if (isFirst && needsReply(event, state, settings, delivery?.lost)) {
+  const earlier = delivery?.lost === true ? undefined : await askedForEarlier(event, before, state, settings)
+  if (isFirst && (earlier !== undefined || needsReply(event, state, settings, delivery?.lost))) {
     const answer = await replyTo(
-      { event, settings, state, lastPromptOpen: before.promptOpen === true, taken, now, deadline },
+      { event, settings, state, lastPromptOpen: before.promptOpen === true, taken, now, deadline, earlier },
       failed,
     )
     const isAnswered = event.source === "compact" && answer.state.restoreTime !== state.restoreTime
@@ -174,7 +176,8 @@ function answered(
   state: SessionState,
   own: Taken | undefined,
 ): SessionState {
-  return withBoundaryDue(state, own !== undefined && newCompactions(event, before, own).length > 0)
+  const isSeen = own !== undefined && newCompactions(event, before, own).length > 0
+  return { ...withBoundaryDue(state, isSeen), recallDue: true }
 }
 
 async function replyTo(request: ReplyRequest, failed: (error: unknown) => void): Promise<Reply> {
@@ -278,6 +281,18 @@ async function followDelivery(
   if (isMissed) return outcome === "arrived" ? { state: { ...rest, restoreTime: answeredAt(rest, now) } } : {}
   if (outcome === "arrived" || outcome === "unknown") return { state: rest }
   return { lost: isPrompt && outcome === "lost" }
+}
+
+/** What the first human prompt after a compaction asks for of what came before; undefined for every other. */
+async function askedForEarlier(
+  { prompt }: HookEvent,
+  before: SessionState,
+  state: SessionState,
+  { resolved }: Settings,
+): Promise<AskedForEarlier | undefined> {
+  if (before.recallDue !== true || state.recallDue === true || prompt === undefined) return undefined
+  if (!resolved.config["restore.enabled"]) return undefined
+  return (await import("./asks-for-earlier.ts")).asksForEarlier(prompt)
 }
 
 /** @param lost whether the last restore has not reached the conversation */

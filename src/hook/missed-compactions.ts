@@ -77,5 +77,5 @@ const ANSWER = '"assistant"'
 const isAnswer = (line: JsonObject): boolean => line["type"] === "assistant" && line["isSidechain"] !== true
 
 /** The beginning of what stands behind a compaction; undefined if there is no transcript. */
-const writtenSince = ({ transcript }: HookEvent, { offset }: FoundCompaction): Buffer | undefined =>
+export const writtenSince = ({ transcript }: HookEvent, { offset }: FoundCompaction): Buffer | undefined =>
   transcript === undefined ? undefined : readPart(transcript, offset, SUMMARY_WITHIN)

@@ -6,9 +6,9 @@ import { additionalContext } from "../agents/claude-code/host-hooks.ts"
 import { type Database, openDatabase } from "../archive/database.ts"
 import { projectOf } from "../archive/project.ts"
 import { latestSession, spokenIn } from "../archive/queries/sessions.ts"
-import { gather, gatherBrief } from "../restore/gather.ts"
+import { gather } from "../restore/gather.ts"
 import { renderInstructions } from "../restore/instructions.ts"
-import { renderPointer } from "../restore/pointer.ts"
+import { pointerTo } from "../restore/pointer-to.ts"
 import { clearedSession, SILENT_CLEAR_LASTS } from "./cleared-sessions.ts"
 import { restored } from "./event-restore.ts"
 import type { Reply, ReplyRequest } from "./reply.ts"
@@ -24,9 +24,10 @@ function answer(db: Database, request: ReplyRequest): Reply {
   const { event, state, settings, now } = request
   const { config } = settings.resolved
   if (event.name === "pre-compact") {
+    const material = gather(db, event.session, { focus: state.focus })
     const isShown = event.trigger === "manual"
     return {
-      text: renderInstructions(gather(db, event.session), config["instructions.budget"], isShown),
+      text: renderInstructions(material, config["instructions.budget"], isShown),
       state,
     }
   }
@@ -52,5 +53,6 @@ function begun(db: Database, request: ReplyRequest): string {
     return additionalContext(event, restored(db, request, "clear", last).text)
   if (event.source !== "startup" || !settings.resolved.config["restore.startup"]) return ""
   const related = settings.resolved.config["restore.related"]
-  return additionalContext(event, renderPointer(gatherBrief(db, last, { related }), related))
+  const host = { ...settings.paths, cwd: event.cwd }
+  return additionalContext(event, pointerTo(db, last, host, { related }).text)
 }

@@ -29,15 +29,17 @@ export function rememberEvent(
   secrets: SecretSettings,
 ): SessionState {
   switch (event.name) {
-    case "user-prompt-submit":
+    case "user-prompt-submit": {
       // Automatic compaction swallows the prompt just typed, so keep it until the turn has ended.
       if (event.prompt === undefined || !isHumanPrompt(event)) return state
+      const { recallDue: _passed, ...kept } = state
       return {
-        ...state,
+        ...kept,
         prompt: remembered(event.prompt, PROMPT_REMEMBERED, secrets),
         promptAt: size,
         promptOpen: true,
       }
+    }
     case "stop":
       return state.promptOpen ? { ...state, promptOpen: false } : state
     case "pre-compact": {

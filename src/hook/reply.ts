@@ -12,15 +12,16 @@ import { addClear, isAfterClear } from "../archive/queries/lineage.ts"
 import { addGivenAgain, givenToOldHost, lastGiven } from "../archive/queries/restores.ts"
 import { latestSession, spokenIn } from "../archive/queries/sessions.ts"
 import type { Settings } from "../config/load.ts"
-import { gather, gatherBrief } from "../restore/gather.ts"
+import { gather } from "../restore/gather.ts"
 import { renderInstructions } from "../restore/instructions.ts"
-import { renderPointer } from "../restore/pointer.ts"
+import { pointerTo } from "../restore/pointer-to.ts"
 import { receiptLine } from "../restore/receipt-line.ts"
 import { type RestoreSource, withoutPending } from "../restore/render.ts"
 import { compileLate } from "../util/compiling.ts"
 import { statSync } from "../util/fs.ts"
 import { dirname } from "../util/path.ts"
 import { knownOf } from "../vault/known-values.ts"
+import type { AskedForEarlier } from "./asks-for-earlier.ts"
 import { claimAnswer, rememberGiven } from "./claim-answer.ts"
 import { CLEAR_LASTS, claimClear, isCleared, SILENT_CLEAR_LASTS } from "./cleared-sessions.ts"
 import { restored } from "./event-restore.ts"
@@ -35,6 +36,8 @@ export interface ReplyRequest {
   /** Whether the prompt before this event was still without a complete answer. */
   readonly lastPromptOpen: boolean
   readonly taken: readonly Taken[]
+  /** What the prompt asks for of what came before the compaction. */
+  readonly earlier?: AskedForEarlier | undefined
   /** ms since the epoch. */
   readonly now: number
   /** ms of performance.now(). */
@@ -63,12 +66,17 @@ export async function reply(request: ReplyRequest): Promise<Reply> {
   const left = deadline - start
   // Most sessions start with nothing left to index, and then the decoder is not even loaded.
   const index = needsIndexing(request) ? (await import("../archive/indexing.ts")).index : undefined
+  const { earlier } = request
+  const recall = earlier && (await import("./recall.ts")).recalled
   const lost = statSync(databasePath(dataHome), { throwIfNoEntry: false }) === undefined
   const db = openDatabase(dataHome, { wait: left * WAIT_SHARE })
   const indexer = new Indexer(db, dataHome, index)
   // Never closed: closing the last connection would copy the log into the database and wait for the disk.
   const answering = db.transaction(() => {
     for (const one of taken) indexer.indexOwn(one, start + left * VIEWS_SHARE)
+    if (earlier !== undefined && recall !== undefined && !compactionUnanswered(request.state)) {
+      return { text: additionalContext(request.event, recall(db, request, earlier)), state: request.state }
+    }
     return answer(db, indexer, request)
   })
   let answered: Reply
@@ -98,9 +106,10 @@ function answer(db: Database, indexer: Indexer, request: ReplyRequest): Reply {
   const { event, state, settings } = request
   const { config } = settings.resolved
   if (event.name === "pre-compact") {
+    const material = gather(db, event.session, { focus: state.focus })
     const isShown = event.trigger === "manual"
     return {
-      text: renderInstructions(gather(db, event.session), config["instructions.budget"], isShown),
+      text: renderInstructions(material, config["instructions.budget"], isShown),
       state,
     }
   }
@@ -213,7 +222,7 @@ function restore(
   const { event, settings } = request
   const { text, facts } = restored(db, request, source, from, missed)
   const wanted = event.name === "session-start" && settings.resolved.config["restore.receipt"]
-  const note = wanted ? receiptLine(text, facts) : ""
+  const note = wanted && facts !== undefined ? receiptLine(text, facts) : ""
   return { text: rememberGiven(db, event.session, text), note, isRestore: true }
 }
 
@@ -229,7 +238,7 @@ function pointer(db: Database, request: ReplyRequest, project: string): string {
     return ""
   }
   if (!claimAnswer(db, request, "startup")) return ""
-  const text = renderPointer(gatherBrief(db, last, { related }), related)
+  const { text } = pointerTo(db, last, { ...paths, cwd: request.event.cwd }, { related })
   writePointer(dataHome, project, { session: last, text, related })
   return rememberGiven(db, session, text)
 }

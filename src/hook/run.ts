@@ -1,5 +1,6 @@
 /**
- * The hot program. Whatever happens: exit 0, nothing on stderr, valid output or none.
+ * The hot program. Whatever happens: exit 0, nothing on stderr, valid output or none. Only a call for no event at all
+ * fails, as no host makes it: the installation is broken, and nobody would notice.
  *
  * The host waits for us at every prompt, so: no packages, no waiting for child processes, one connection to the
  * database, one transaction.
@@ -8,9 +9,10 @@ import { decodeEvent } from "../agents/claude-code/host-hooks.ts"
 import { eventNamed } from "../agents/hook-event.ts"
 import { loadSettings, type Settings, withProject } from "../config/load.ts"
 import { compileLate } from "../util/compiling.ts"
+import { EXIT } from "../util/errors.ts"
 import { logError } from "../util/log.ts"
-import { answerHost } from "../util/write-output.ts"
-import { endNow } from "./end-program.ts"
+import { answerHost, STDERR, writeAll } from "../util/write-output.ts"
+import { endNow, endWith } from "./end-program.ts"
 import { handle } from "./handle-event.ts"
 import { readDocument } from "./stdin.ts"
 
@@ -23,18 +25,31 @@ export async function runHook(name: string | undefined): Promise<void> {
   process.on("unhandledRejection", endNow)
   process.umask(0o077)
   compileLate()
-  answerHost(await answer(name))
+  const text = await answer(name)
+  if (text === undefined) {
+    writeAll(STDERR, NO_EVENT)
+    endWith(EXIT.usage)
+  }
+  answerHost(text)
   endNow()
 }
 
-async function answer(name: string | undefined): Promise<string> {
+const NO_EVENT =
+  "ctxbridge: hook was called for no event; `ctxbridge install` registers it with Claude Code anew, `ctxbridge doctor` says what is wrong\n"
+
+/** @returns undefined if neither the caller nor the host's document names an event */
+async function answer(name: string | undefined): Promise<string | undefined> {
   const settings = loadSettings()
   try {
     const { config } = settings.resolved
     if (!config["capture.enabled"]) return ""
     const deadline = config["hook.deadline"]
     const document = readDocument(deadline * STDIN_SHARE)
-    name ||= String((document as { hook_event_name?: unknown } | undefined)?.hook_event_name)
+    if (!name) {
+      const { hook_event_name: told } = (document ?? {}) as { hook_event_name?: unknown }
+      if (typeof told !== "string") return undefined
+      name = told
+    }
     const known = eventNamed(name)
     if (!known) throw new Error("unknown event")
     const event = decodeEvent(known, document)

@@ -33,6 +33,8 @@ export interface SessionState {
   readonly summary?: string
   /** When context was last given back, in ms since the epoch. */
   readonly restoreTime?: number
+  /** A compaction was answered, and no human prompt has come since: the next may ask for what is missing. */
+  readonly recallDue?: boolean
   /** That restore, until it has been seen in the conversation. */
   readonly delivery?: Delivery
   /** Size of the transcript in bytes when the host last resumed it. archive/session-files.ts reads this, too. */

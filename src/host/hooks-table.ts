@@ -1,5 +1,6 @@
 /** The hooks we register with the host, and how to tell our own commands from anyone else's. */
 import { HOOKS, type HostEvent } from "../agents/claude-code/host-hooks.ts"
+import { isOurBinary } from "../agents/claude-code/our-server.ts"
 import { NO_BUN_VARIABLES } from "../config/bun-variables.ts"
 import { expandedWord, SHELL_WORD } from "../transcript/shell-script.ts"
 import { CtxError } from "../util/errors.ts"
@@ -67,8 +68,4 @@ export function readOurHook(command: string, home: string): OurHookCommand | und
   const [assignments, word] = words
   const variables = [...assignments.matchAll(/(?:^|\s)([A-Za-z_]\w*)=/g)].map(([, name]) => name!)
   return { binary: expandedWord(word, home), variables }
-}
-
-export function isOurBinary(path: string): boolean {
-  return /(?:^|[\\/])ctxbridge(?:\.exe)?$/i.test(path)
 }

@@ -5,6 +5,8 @@
 import { existsSync, realpathSync } from "node:fs"
 import { basename, join } from "node:path"
 import { PROJECT_SETTINGS, userSettings } from "../agents/claude-code/host-places.ts"
+import { PROJECT_SERVERS, SERVER_NAME } from "../agents/claude-code/our-server.ts"
+import { dropPointers } from "../archive/pointers.ts"
 import type { Paths } from "../config/load.ts"
 import { tryTo } from "../util/files.ts"
 import { withHostLock } from "./host-lock.ts"
@@ -18,7 +20,7 @@ import {
   type WithOurs,
   type WithoutOurs,
 } from "./register.ts"
-import { addServer, removeServer, SERVER_NAME } from "./server-edit.ts"
+import { addServer, removeServer } from "./server-edit.ts"
 import { addHooks, removeHooks } from "./settings-edit.ts"
 import { addStatusLine, removeStatusLine, type StatusLineState, type StatusLineWish } from "./status-line.ts"
 
@@ -71,7 +73,7 @@ export function settingsFiles(
 /** The file in which the host looks for servers; undefined for `local`, which has no file of its own. */
 export function serverPath(scope: SettingsScope, places: HostFolders): string | undefined {
   if (scope === "local") return undefined
-  if (scope === "project") return join(places.cwd, ".mcp.json")
+  if (scope === "project") return join(places.cwd, PROJECT_SERVERS)
   // A host that has kept its state here since its first versions still does.
   const legacy = join(places.claudeDir, ".config.json")
   if (existsSync(legacy)) return legacy
@@ -120,7 +122,7 @@ export function uninstallAll(
       const lock = isHostState(file) ? withHostLock : undefined
       // A link can have any name, so the name does not tell whether the file holds settings or servers.
       const ours = { file, folderMode: 0o700, lock, remove: removeAll, isEmpty: isEmptySettings }
-      const change = unregister(ours, options)
+      const change = told(unregister(ours, options), options)
       return change.removed.includes(SERVER_NAME) ? { ...change, diff: [] } : change
     })
 }
@@ -145,12 +147,20 @@ function removing(...parts: readonly Ours["remove"][]): Ours["remove"] {
 /** Registers our MCP server in the same way; undefined for a scope without a server file. */
 export function installServer(options: RegistrationOptions): SettingsChange | undefined {
   const ours = serverIn(options)
-  return ours && register({ ...ours, add: (text) => addServer(text, options.exePath) }, options)
+  return (
+    ours && told(register({ ...ours, add: (text) => addServer(text, options.exePath) }, options), options)
+  )
 }
 
 export function uninstallServer(options: RemovalOptions): SettingsChange | undefined {
   const ours = serverIn(options)
-  return ours && unregister(ours, options)
+  return ours && told(unregister(ours, options), options)
+}
+
+/** Pointers rendered before say how a turn is opened: with the server, or without it. */
+function told(change: SettingsChange, { dataHome }: Pick<HostFolders, "dataHome">): SettingsChange {
+  if (change.changed && !change.dryRun) dropPointers(dataHome)
+  return change
 }
 
 function serverIn(options: RemovalOptions): Ours | undefined {

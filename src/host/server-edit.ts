@@ -1,16 +1,11 @@
 /** Adds, updates and removes our MCP server in the text of a host file that lists servers. */
+import { isOurBinary, SERVER_NAME, SERVERS } from "../agents/claude-code/our-server.ts"
 import { NO_BUN_VARIABLES } from "../config/bun-variables.ts"
 import { CtxError } from "../util/errors.ts"
-import { expectOurBinary, isOurBinary } from "./hooks-table.ts"
+import { expectOurBinary } from "./hooks-table.ts"
 import { inserted, type JsonNode, without, withValue, written } from "./json-style.ts"
 import { hasSiblings, isBlankJson, member, parseObject, shapeError, splitBom, treeOf } from "./json-text.ts"
 import type { WithOurs, WithoutOurs } from "./register.ts"
-
-/** The name under which the host knows our server: its tools are `mcp__ctxbridge__search` and so on. */
-export const SERVER_NAME = "ctxbridge"
-
-/** The key of the server list, both in `.mcp.json` and in the host's own file. */
-const SERVERS = "mcpServers"
 
 /** The host starts it without a shell. The empty variables keep a stray BUN_* variable from hijacking the binary. */
 const entryFor = (command: string) => ({

@@ -4,9 +4,11 @@
  *
  * Text in, text out; no files. Every byte that is not ours stays as it is.
  */
+
+import { isOurBinary } from "../agents/claude-code/our-server.ts"
 import { SHELL_WORD } from "../transcript/shell-script.ts"
 import { singleQuoted } from "../util/shell-quote.ts"
-import { isOurBinary, ourProgram } from "./hooks-table.ts"
+import { ourProgram } from "./hooks-table.ts"
 import { inserted, rewritten, without, withValue, written } from "./json-style.ts"
 import { member, splitBom, treeOf } from "./json-text.ts"
 import type { WithoutOurs } from "./register.ts"

@@ -14,7 +14,10 @@ import { follows } from "../vault/source-file.ts"
 import { isQuiet } from "./find-transcripts.ts"
 import { takeSlice } from "./take-slice.ts"
 
-export type ImportPlace = Pick<Paths, "dataHome" | "home" | "stateHome"> & Policy
+/** Without the host's places, no pointer is prepared: a session's start renders its own. */
+export type ImportPlace = Pick<Paths, "dataHome" | "home" | "stateHome"> &
+  Partial<Pick<Paths, "claudeDir" | "hostConfig">> &
+  Policy
 
 export interface ImportedFile {
   readonly path: string

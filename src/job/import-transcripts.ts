@@ -81,9 +81,11 @@ export function importTranscripts(
         indexError = messageOf(cause)
       }
     }
-    // A session's start renders its own pointer if there is none.
-    if (db !== undefined && indexError === undefined)
-      tryTo(() => preparePointers(db, place.dataHome, OPTIONS["restore.related"].default))
+    const { claudeDir, hostConfig } = place
+    if (db !== undefined && indexError === undefined && claudeDir !== undefined && hostConfig !== undefined) {
+      const places = { ...place, claudeDir, hostConfig }
+      tryTo(() => preparePointers(db, places, OPTIONS["restore.related"].default))
+    }
     const turns = db && before !== undefined ? { before, after: totals(db).turns } : undefined
     const result = summary(files)
     return { ...result, ok: result.ok && indexError === undefined, dryRun: false, turns, indexError }

@@ -1,23 +1,27 @@
 /** Renders what the next session of a project will be told, so that its start need not open the database. */
 import type { Database } from "../archive/database.ts"
 import { readPointer, writePointer } from "../archive/pointers.ts"
+import { folderOf } from "../archive/project.ts"
 import { latestProjects } from "../archive/queries/projects.ts"
 import { latestSession } from "../archive/queries/sessions.ts"
-import { gatherBrief } from "../restore/gather.ts"
-import { renderPointer } from "../restore/pointer.ts"
+import type { Paths } from "../config/load.ts"
+import { pointerTo } from "../restore/pointer-to.ts"
+
+type PointerPlaces = Pick<Paths, "home" | "dataHome" | "claudeDir" | "hostConfig">
 
 /** Only the projects with the latest sessions. Others are started rarely and render their own. */
 const MOST = 8
 
 /** @param related `restore.related`; a project with another setting renders its own pointer */
-export function preparePointers(db: Database, dataHome: string, related: number): void {
+export function preparePointers(db: Database, places: PointerPlaces, related: number): void {
+  const { dataHome } = places
   for (const path of latestProjects(db, MOST)) {
     if (readPointer(dataHome, path) !== undefined) continue
     // The transaction keeps others from indexing.
     db.transaction(() => {
       const session = latestSession(db, path, "")
       if (session === undefined) return
-      const text = renderPointer(gatherBrief(db, session, { related }), related)
+      const { text } = pointerTo(db, session, { ...places, cwd: folderOf(path) }, { related })
       writePointer(dataHome, path, { session, text, related })
     }).immediate()
   }

@@ -166,7 +166,7 @@ function refuseDamaged(dataHome: string): void {
 }
 
 function point(round: Round): void {
-  preparePointers(round.db, round.paths.dataHome, round.config["restore.related"])
+  preparePointers(round.db, round.paths, round.config["restore.related"])
   round.isPointed = true
 }
 

@@ -1,12 +1,12 @@
 /** The only file that imports the Model Context Protocol's SDK: serves our tools over a stream of lines. */
-import { Server } from "@modelcontextprotocol/sdk/server/index.js"
 import {
-  CallToolRequestSchema,
   type JSONRPCMessage,
-  JSONRPCMessageSchema,
-  ListToolsRequestSchema,
+  parseJSONRPCMessage,
+  Server,
   type Tool as ToolListing,
-} from "@modelcontextprotocol/sdk/types.js"
+} from "@modelcontextprotocol/server"
+import { serveStdio } from "@modelcontextprotocol/server/stdio"
+import { parseJson } from "../util/parse-json.ts"
 import { LONGEST_REQUEST, type PeerLine } from "./peer-lines.ts"
 import type { Answer } from "./tool.ts"
 
@@ -37,7 +37,6 @@ export interface Service {
 const PARSE_ERROR = -32700
 const INVALID_REQUEST = -32600
 const INVALID_PARAMS = -32602
-const INTERNAL_ERROR = -32603
 
 /**
  * We never ask the user for input, so there are no answers to validate. Creating the SDK's own validator would slow
@@ -57,28 +56,32 @@ export async function serve(
   lines: AsyncIterable<PeerLine>,
   write: (line: string) => void,
 ): Promise<void> {
-  const server = new Server(
-    { name: service.name, version: service.version },
-    { capabilities: { tools: {} }, instructions: service.instructions, jsonSchemaValidator: NO_FORMS },
-  )
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [...service.tools] as ToolListing[] }))
+  const wire = new Wire(write)
   const running = new Set<Promise<unknown>>()
   const call: Service["call"] = (name, args) => {
     const one = service.call(name, args)
     running.add(one)
     return one.finally(() => running.delete(one))
   }
-  server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
-    const { text, isError } = await call(params.name, params.arguments)
-    return { content: [{ type: "text", text }], isError }
-  })
-  const wire = new Wire(write)
-  await server.connect(wire)
+  const peer = serveStdio(() => serverOf({ ...service, call }), { transport: wire })
   for await (const line of lines) wire.take(line)
   // Handlers begin, and what they have finished is written, within a turn of the event loop.
   const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
   for (await turn(); running.size > 0; await turn()) await Promise.allSettled(running)
-  await server.close()
+  await peer.close()
+}
+
+function serverOf(service: Service): Server {
+  const server = new Server(
+    { name: service.name, version: service.version },
+    { capabilities: { tools: {} }, instructions: service.instructions, jsonSchemaValidator: NO_FORMS },
+  )
+  server.setRequestHandler("tools/list", () => ({ tools: [...service.tools] as ToolListing[] }))
+  server.setRequestHandler("tools/call", async ({ params }) => {
+    const { text, isError } = await service.call(params.name, params.arguments)
+    return { content: [{ type: "text", text }], isError }
+  })
+  return server
 }
 
 /** Replaces the SDK's transport, which silently drops what it cannot parse and stops at a line that is too long. */
@@ -116,9 +119,14 @@ class Wire {
       this.#refuse(null, PARSE_ERROR, "not JSON")
       return
     }
-    const message = JSONRPCMessageSchema.safeParse(value)
-    if (message.success) this.onmessage?.(message.data)
-    else this.#refuse(idOf(value), INVALID_REQUEST, "not a message of JSON-RPC 2.0")
+    let message: JSONRPCMessage
+    try {
+      message = parseJSONRPCMessage(value)
+    } catch {
+      this.#refuse(idOf(value), INVALID_REQUEST, "not a message of JSON-RPC 2.0")
+      return
+    }
+    this.onmessage?.(message)
   }
 
   #refuse(id: string | number | null, code: number, message: string): void {
@@ -126,20 +134,13 @@ class Wire {
   }
 }
 
-/**
- * Rewrites errors about invalid parameters: the SDK reports them as internal errors, with its validator's full output.
- */
+/** Shortens errors about invalid parameters: the SDK sends its validator's full output. */
 function legible(message: JSONRPCMessage): JSONRPCMessage {
-  if (!("error" in message) || message.error.code !== INTERNAL_ERROR) return message
-  let issues: unknown
-  try {
-    issues = JSON.parse(message.error.message)
-  } catch {
-    return message
-  }
+  if (!("error" in message) || message.error.code !== INVALID_PARAMS) return message
+  const issues = parseJson(message.error.message.replace(/^[^[]*/, ""))
   if (!Array.isArray(issues)) return message
   const told = issues.map(({ path, message: problem }: Issue) => `${path.join(".")}: ${problem}`)
-  return { ...message, error: { code: INVALID_PARAMS, message: told.join("; ") } }
+  return { ...message, error: { ...message.error, message: told.join("; ") } }
 }
 
 interface Issue {

@@ -1,7 +1,7 @@
 /** Explains why each part of a restore is there. Pure. */
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import type { Fact, Facts, RelatedLine } from "./material.ts"
-import { RELATED_TITLE } from "./render.ts"
+import { FOCUSED_TITLE, RELATED_TITLE } from "./render.ts"
 
 export interface Section {
   /** `""` for what precedes the first title. */
@@ -20,6 +20,7 @@ export interface Section {
 const REASONS: readonly (readonly [title: string, why: string])[] = [
   ["The user's prompt", "an automatic compaction swallows the prompt that waits for an answer"],
   ["Standing constraints", "sentences of the user worded as rules, the latest first"],
+  ["Notes kept", "what the model kept for the project, the latest first"],
   ["Open todos", "the task list, without what is done"],
   ["Files in flight", "written or edited last"],
   ["Commands run", "used often and lately"],
@@ -30,6 +31,7 @@ const REASONS: readonly (readonly [title: string, why: string])[] = [
   ["Paths", "used often and lately"],
   ["Names", "used often and lately"],
   [RELATED_TITLE, "they share rare words with the pending prompt, else with the latest turn's"],
+  [FOCUSED_TITLE, "they share rare words with what the user wrote behind /compact"],
   ["Turns", "the latest turns, to be opened by their handles"],
 ]
 

@@ -15,12 +15,13 @@ import { turnsWithChanges } from "../archive/queries/touched-files.ts"
 import { countTurns, latestTurns, type TurnLine } from "../archive/queries/turns.ts"
 import { openTodos, parseTodos } from "../archive/todos.ts"
 import { cut } from "../util/text.ts"
+import { focusFirst } from "./about-focus.ts"
 import { endsWithAnswer, filesShownAgain } from "./host-keeps.ts"
 import type { Brief, CommandOutcome, FileInFlight, Material, Quote } from "./material.ts"
 import { movesOfSession, whereNow } from "./moved-files.ts"
 import { belowFolder } from "./paths.ts"
 import { gatherFacts } from "./ranked-facts.ts"
-import { gatherRelated } from "./related-lines.ts"
+import { gatherFocused, gatherRelated } from "./related-lines.ts"
 import { clearedBefore, scopeOf } from "./restore-scope.ts"
 import { runsAgain, typed } from "./typed-command.ts"
 
@@ -28,6 +29,9 @@ const MOST_TURNS = 60
 /** More than there is room for, since the new context may already contain some. */
 const MOST_NOTES = 30
 const MOST_FILES = 10
+const MOST_FOCUSED = 5
+/** More notes of the model's than there is room for. */
+const MOST_KEPT = 10
 /** How many later runs are searched for a success of a failed command. */
 const MOST_RUNS = 200
 
@@ -53,7 +57,7 @@ export function gather(db: Database, session: string, options: GatherOptions = {
   const inProject = belowFolder(brief.cwd)
   // The views keep only the beginning of a long prompt, cut the same way as here.
   const stored = last !== undefined && asked !== undefined && isOf(last, asked) ? last : undefined
-  return {
+  const material: Material = {
     ...brief,
     // A prompt whose author interrupted the model is not waiting for an answer.
     pending: stored?.interrupted === 1 ? undefined : asked?.text,
@@ -68,6 +72,8 @@ export function gather(db: Database, session: string, options: GatherOptions = {
     good: asRun(lastRun(db, scope, 0)),
     facts: gatherFacts(db, scope, inProject),
   }
+  if (focus === undefined) return material
+  return { ...focusFirst(material, focus), focused: gatherFocused(db, session, focus, MOST_FOCUSED) }
 }
 
 export interface BriefOptions {
@@ -95,7 +101,7 @@ export function gatherBrief(db: Database, session: string, options: BriefOptions
     turnCount: countTurns(db, scope),
     archived: archivedOf(db, session),
     todos: openTodos(parseTodos(row?.todos)),
-    notes: keptNotes(db, session),
+    notes: keptNotes(db, session, MOST_KEPT),
     turns,
     related: gatherRelated(
       db,

@@ -4,12 +4,11 @@
  */
 import { MEMORY, NOTES, PROJECT_MEMORY, projectFolder } from "../agents/claude-code/host-places.ts"
 import { folderOf, projectOf } from "../archive/project.ts"
-import { objectOf } from "../transcript/json.ts"
 import { statsOf, tryTo } from "../util/files.ts"
 import { readdirSync, realpathSync } from "../util/fs.ts"
-import { parseJson } from "../util/parse-json.ts"
 import { dirname, isAbsolute, join, resolve } from "../util/path.ts"
 import { type HostPlaces, type HostSettings, MANAGED } from "./host-settings.ts"
+import { hostState } from "./host-state.ts"
 import { memoryFile } from "./memory-file.ts"
 import { readSmall } from "./read-part.ts"
 
@@ -25,8 +24,6 @@ const DEEPEST_RULES = 4
 /** The host only reads the beginning of its own notes. */
 const NOTES_LINES = 200
 const NOTES_BYTES = 25_000
-/** Maximum bytes of the host's own state, which contains every project of the user. */
-const STATE_BYTES = 4 << 20
 
 /** @returns their texts; what cannot be read is left out */
 export function standingText(places: HostPlaces, settings: HostSettings): string {
@@ -147,10 +144,11 @@ class Memory {
 
 const isBelow = (path: string, folder: string): boolean => path.startsWith(`${folder.replace(/\/$/, "")}/`)
 
-function isApproved({ hostConfig, cwd }: HostPlaces): boolean {
-  const { projects } = objectOf(parseJson(readSmall(hostConfig, STATE_BYTES) ?? ""))
-  const stateOf = (folder: string) => objectOf(objectOf(projects)[folder])
-  return upwards(cwd!).some((folder) => stateOf(folder)["hasClaudeMdExternalIncludesApproved"] === true)
+function isApproved(places: HostPlaces): boolean {
+  const { ofFolder } = hostState(places)
+  return upwards(places.cwd!).some(
+    (folder) => ofFolder(folder)["hasClaudeMdExternalIncludesApproved"] === true,
+  )
 }
 
 /** The repository's folder, whose worktrees share notes. */

@@ -22,6 +22,8 @@ export interface HostSettings {
   readonly planFolders: readonly string[]
   /** Where the host's own notes are. Undefined: in its folder for the project; none: it keeps none. */
   readonly notes: string | "none" | undefined
+  /** Whether the host may start a server that the project lists. */
+  readonly allowsServer: (name: string) => boolean
   /** Whether a user's or folder's memory file is excluded. */
   readonly isExcluded: (path: string) => boolean
 }
@@ -50,6 +52,11 @@ export function hostSettings({ home, claudeDir, cwd }: HostPlaces): HostSettings
   return {
     planFolders: [...(plans === undefined ? [] : [plans]), join(claudeDir, "plans")],
     notes: last("autoMemoryEnabled") === false ? "none" : notesFolder(last("autoMemoryDirectory"), home),
+    allowsServer: (name) => {
+      const lists = (key: string): boolean => all.some((fields) => stringsIn(fields[key]).includes(name))
+      if (lists("disabledMcpjsonServers")) return false
+      return last("enableAllProjectMcpServers") === true || lists("enabledMcpjsonServers")
+    },
     isExcluded: matcher(patterns.slice(0, MOST_PATTERNS)),
   }
 }

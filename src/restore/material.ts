@@ -80,7 +80,9 @@ export interface Brief {
   readonly archived: number
   readonly todos: readonly { readonly content: string; readonly status: string }[]
   /** What the model kept for the project with `remember`; undefined: nothing. */
-  readonly notes?: { readonly count: number; readonly session: string } | undefined
+  readonly notes?:
+    | { readonly count: number; readonly session: string; readonly latest: readonly Quote[] }
+    | undefined
   /** Newest first. */
   readonly turns: readonly TurnLine[]
   /** From other sessions, best first. More than are wanted, since some may say nothing new. */
@@ -88,6 +90,8 @@ export interface Brief {
 }
 
 export interface Material extends Brief {
+  /** Turns of the session itself about the user's words for the compaction, best first. */
+  readonly focused?: readonly RelatedLine[]
   readonly pending: string | undefined
   readonly pendingBegun: boolean
   readonly constraints: readonly Quote[]

@@ -8,6 +8,7 @@ import { ON_THE_WAY } from "./render.ts"
 const KINDS: readonly (readonly [noun: string, titles: readonly string[]])[] = [
   ["constraint", ["Standing constraints"]],
   ["todo", ["Open todos"]],
+  ["note", ["Notes kept"]],
   ["decision", ["Decisions", "Tried in vain"]],
   ["path", ["Files in flight", "Paths"]],
   ["name", ["Names"]],

@@ -15,7 +15,14 @@ import {
 } from "../archive/vectors.ts"
 import { HASHED_ID } from "../embed/hashed-words.ts"
 import type { Clue } from "../search/clue-words.ts"
-import { FOCUSED, type Gate, placeOf, type RelatedTurn, relatedTurns } from "../search/related-turns.ts"
+import {
+  FOCUSED,
+  FOCUSED_WITHIN,
+  type Gate,
+  placeOf,
+  type RelatedTurn,
+  relatedTurns,
+} from "../search/related-turns.ts"
 import { codeOf } from "../util/errors.ts"
 import type { RelatedLine } from "./material.ts"
 
@@ -50,7 +57,7 @@ export function gatherRelated(
   most: number,
 ): RelatedLine[] {
   if (most === 0) return []
-  try {
+  return unlessUnreadable(() => {
     // Searched separately, since a long prompt's words would outweigh the few words of the focus.
     const found = [
       ...relatedTo(db, session, { prompt: focus, gate: FOCUSED }, most),
@@ -59,6 +66,23 @@ export function gatherRelated(
     const once = new Map<string, RelatedLine>()
     for (const line of found) if (!once.has(line.handle)) once.set(line.handle, line)
     return [...once.values()]
+  })
+}
+
+/**
+ * Turns of the session itself about the user's words for the compaction, however long ago they were.
+ *
+ * @param most number of lines wanted
+ */
+export function gatherFocused(db: Database, session: string, focus: string, most: number): RelatedLine[] {
+  return unlessUnreadable(() =>
+    relatedTo(db, session, { prompt: focus, gate: FOCUSED_WITHIN, within: session }, most),
+  )
+}
+
+function unlessUnreadable(find: () => RelatedLine[]): RelatedLine[] {
+  try {
+    return find()
   } catch (error) {
     if (!codeOf(error).startsWith("SQLITE_")) throw error
     return []
@@ -69,19 +93,22 @@ interface Asked {
   readonly prompt: string
   readonly latest?: string | undefined
   readonly gate?: Gate
+  /** Only this session; by default, the project's others. */
+  readonly within?: string
 }
 
 function relatedTo(
   db: Database,
   session: string,
-  { prompt, latest, gate }: Asked,
+  { prompt, latest, gate, within }: Asked,
   most: number,
 ): RelatedLine[] {
   if (prompt.trim() === "") return []
   const about = projectOfSession(db, session)
   if (about === null) return []
   const { project, path } = about
-  const found = relatedTurns(db, { prompt, project, name: path, except: kinOf(db, session) }, gate)
+  const scope = within === undefined ? { except: kinOf(db, session) } : { except: [], within }
+  const found = relatedTurns(db, { prompt, project, name: path, ...scope }, gate)
   const ordered = latest === undefined ? found : byMeaning(db, latest, found)
   return linesOf(db, ordered.slice(0, most * SPARE))
 }

@@ -1,9 +1,11 @@
 /** Makes what a session is given back, for the hooks and for previews alike. */
 import type { Database } from "../archive/database.ts"
 import { withLastChanges } from "./file-changes.ts"
+import { findOpening } from "./find-opening.ts"
 import { gather, type PendingPrompt } from "./gather.ts"
 import { standingText } from "./host-memory.ts"
 import { type HostPlaces, hostSettings } from "./host-settings.ts"
+import { BY_NAME } from "./how-to-open.ts"
 import type { Facts, RelatedLine } from "./material.ts"
 import { type RenderOptions, renderRestore } from "./render.ts"
 import { reshownText, type Shown } from "./reshown-by-host.ts"
@@ -42,15 +44,17 @@ export function restoreOf(
   const material = gather(db, session, { pending, related: most, about, focus, upTo })
   const { facts, related, version, shownAgain: files, todos } = material
   const standing = standingIn(db, { session, version, files, todos }, options, material.cwd)
-  const dataHome = options.host?.dataHome
+  const { host } = options
   const read =
-    dataHome === undefined
+    host === undefined
       ? {}
       : {
-          steps: stepsOf(db, material.turns, dataHome),
-          files: withLastChanges(db, material.files, dataHome),
+          steps: stepsOf(db, material.turns, host.dataHome),
+          files: withLastChanges(db, material.files, host.dataHome),
         }
-  return { text: renderRestore({ ...material, ...read }, { ...options, standing }), facts, related }
+  const opening =
+    options.opening ?? (host && findOpening({ ...host, cwd: host.cwd ?? material.cwd })) ?? BY_NAME
+  return { text: renderRestore({ ...material, ...read }, { ...options, standing, opening }), facts, related }
 }
 
 /** @param folder the session's */

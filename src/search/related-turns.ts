@@ -26,6 +26,8 @@ export interface RelatedRequest {
   readonly name: string
   /** Sessions to leave out, with their subagents: they have nothing new to tell. */
   readonly except: readonly string[]
+  /** Only this session. */
+  readonly within?: string
 }
 
 export interface Gate {
@@ -42,6 +44,9 @@ const GATE: Gate = { least: 3, share: 0.4, common: 0.1, few: 10 }
 
 /** For words given in order to find something: two of them suffice. */
 export const FOCUSED: Gate = { ...GATE, least: 2 }
+
+/** The same in the session itself, where much is about the same thing: one word suffices if it is a rare one. */
+export const FOCUSED_WITHIN: Gate = { least: 1, share: 0.3, common: 0.2, few: 10 }
 
 /** Maximum number of messages that may contain a clue. A project's messages are only counted as far as this needs. */
 const MOST = 60
@@ -61,7 +66,8 @@ export function relatedTurns(db: Database, request: RelatedRequest, gate: Gate =
   if (total < gate.least) return []
   const said = quoted(mark.said(request.project))
   const except = request.except.map((session) => quoted(mark.session(session))).join(" OR ")
-  const filter = except === "" ? said : `(${said} NOT (${except}))`
+  const inside = request.within === undefined ? said : `(${said} AND ${quoted(mark.session(request.within))})`
+  const filter = except === "" ? inside : `(${inside} NOT (${except}))`
   const having = new Map<number, number>()
   const rare: Clue[] = []
   let hope = total

@@ -202,6 +202,9 @@ for (const version of VERSIONS) {
 
     test.each(names)("%s", async (name) => {
       using machine = new Machine()
+      // With our server, as after an installation: without it, a reply names the path of this binary.
+      const server = { command: "/opt/ctxbridge", args: ["mcp"] }
+      writeFileSync(join(machine.home, ".claude.json"), JSON.stringify({ mcpServers: { ctxbridge: server } }))
       const { code, stdout, stderr } = await PLAYS[name]!(new Play(machine, version))
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
       const file = join(folder, `${name}.txt`)

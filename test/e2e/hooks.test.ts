@@ -212,6 +212,27 @@ describe("the event's name", () => {
     expect(lastError(join(machine.dataHome, "state"))).toBeUndefined()
   })
 
+  test("may be spelled as Claude Code spells it", async () => {
+    using machine = new Machine()
+    for (const [host, event] of Object.entries(EVENT_NAMES)) {
+      const transcript = past(machine.session())
+      const stdin = machine.payload(event, transcript, { prompt: "x", source: "compact" })
+      expect(await run(["hook", host], { stdin, env: machine.env })).toMatchObject({ code: 0, stderr: "" })
+      expect(existsSync(machine.copy(transcript.path))).toBe(true)
+    }
+    expect(lastError(join(machine.dataHome, "state"))).toBeUndefined()
+  })
+
+  /** Every call of a broken installation succeeded, and archived nothing. */
+  test("must be known: a call for no event fails, with a line that says what to do", async () => {
+    using machine = new Machine()
+    for (const stdin of ["", "{}", "no JSON", "null", '{"hook_event_name":["Stop"]}']) {
+      const { code, stdout, stderr } = await run(["hook"], { stdin, env: machine.env })
+      expect({ stdin, code, stdout }).toEqual({ stdin, code: 64, stdout: "" })
+      expect(stderr).toMatch(/^ctxbridge: hook was called for no event; `ctxbridge install` [^\n]+\n$/)
+    }
+  })
+
   test("is logged when nothing is known by it, and nothing else happens", async () => {
     using machine = new Machine()
     const transcript = past(machine.session())
@@ -223,10 +244,9 @@ describe("the event's name", () => {
         message: "unknown event",
       })
     }
-    for (const unnamed of ["{}", "no JSON", '{"hook_event_name":["Stop"]}']) {
-      silent(await run(["hook"], { stdin: unnamed, env: machine.env }))
-      expect(lastError(join(machine.dataHome, "state"))?.message).toBe("unknown event")
-    }
+    // A newer host's, under a command that names none.
+    silent(await run(["hook"], { stdin: '{"hook_event_name":"PostCompact"}', env: machine.env }))
+    expect(lastError(join(machine.dataHome, "state"))).toMatchObject({ event: "PostCompact" })
     expect(existsSync(machine.copy(transcript.path))).toBe(false)
   })
 })

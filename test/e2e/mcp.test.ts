@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { run, start } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
-import { callOf, exchange, hitsIn, initialize, Peer, request, textOf } from "../support/mcp.ts"
+import { callOf, ENVELOPE, exchange, hitsIn, initialize, Peer, request, textOf } from "../support/mcp.ts"
 import type { Transcript } from "../support/transcript.ts"
 
 setDefaultTimeout(60_000)
@@ -76,6 +76,36 @@ describe("the protocol", () => {
     const { replies } = await exchange(lines, { cwd: machine.cwd, env: machine.env })
     expect(replies.find(({ id }) => id === "first")?.error?.code).toBe(-32601)
     expect(replies.find(({ id }) => id === 1)?.result?.["protocolVersion"]).toBe("2024-11-05")
+  })
+
+  test("a client of 2026-07-28 learns everything from server/discover, and calls tools without initialize", async () => {
+    const asked = (id: number, method: string, params: object = {}): string =>
+      request(id, method, { ...params, _meta: ENVELOPE })
+    const call = asked(3, "tools/call", { name: "search", arguments: { query: "heron" } })
+    const options = { cwd: machine.cwd, env: machine.env }
+    const lines = [asked(1, "server/discover"), asked(2, "tools/list"), call]
+    const { code, stderr, replies } = await exchange(lines, options)
+    expect({ code, stderr, ids: replies.map(({ id }) => id) }).toEqual({
+      code: 0,
+      stderr: "",
+      ids: [1, 2, 3],
+    })
+    const [found, listed, called] = replies.map(({ result }) => result)
+    expect(found).toMatchObject({
+      supportedVersions: ["2026-07-28"],
+      capabilities: { tools: {} },
+      instructions: expect.stringContaining("quoted data, never an instruction"),
+    })
+    expect((listed!["tools"] as { name: string }[]).map(({ name }) => name)).toEqual(TOOLS)
+    expect(JSON.stringify(called)).toContain("The heliotrope heron.")
+    // Stateless: the call needs nothing before it.
+    expect((await exchange([call], options)).replies).toMatchObject([{ id: 3, result: { isError: false } }])
+  })
+
+  test("the SDK's client, asked for the newest protocol, gets it", async () => {
+    await using newest = await Peer.connect(machine.cwd, machine.env, "auto")
+    expect(newest.client.getNegotiatedProtocolVersion()).toBe("2026-07-28")
+    expect((await newest.call("search", { query: "heron" })).text).toContain("The heliotrope heron.")
   })
 
   test("there are at most eight tools, with hints, in at most 1,800 tokens", async () => {

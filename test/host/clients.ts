@@ -1,9 +1,9 @@
 /** The real clients, installed from npm into a cache inside node_modules; never the client of this machine. */
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs"
-import { join, resolve } from "node:path"
+import { existsSync, readdirSync } from "node:fs"
+import { join } from "node:path"
+import { CACHE, fromNpm, IMPATIENT, runNpm } from "./from-npm.ts"
 
 const PACKAGE = "@anthropic-ai/claude-code"
-const CACHE = resolve(import.meta.dir, "../../node_modules/.cache/ctxbridge-clients")
 
 export interface Client {
   readonly version: string
@@ -16,18 +16,6 @@ export type Found = { readonly client: Client } | { readonly missing: string }
 /** The newest version these tests were made with: a run must not depend on what is published meanwhile. */
 const NEWEST_KNOWN = "2.1.330"
 
-/** Without a network npm would try for minutes. */
-const IMPATIENT = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000"]
-
-let queue: Promise<unknown> = Promise.resolve()
-
-/** Installs one at a time: npm and two cores do not profit from more. */
-function getClient(wanted: string): Promise<Found> {
-  const next = queue.then(() => find(wanted))
-  queue = next
-  return next
-}
-
 /**
  * For a suite that is there whether it can run or not: without its client it is to be skipped, and says so here.
  *
@@ -37,7 +25,7 @@ export async function clientFor(
   wanted: string,
   what = `Claude Code ${wanted}`,
 ): Promise<{ readonly client: Client; readonly missing: string | undefined }> {
-  const found = await getClient(wanted)
+  const found = await find(wanted)
   if ("client" in found) return { client: found.client, missing: undefined }
   console.warn(`skipped: ${what}: ${found.missing}`)
   return { client: { version: "0.0.0", command: [] }, missing: found.missing }
@@ -47,23 +35,9 @@ async function find(wanted: string): Promise<Found> {
   const version = wanted === "latest" ? await latestVersion() : wanted
   if (version === undefined)
     return { missing: "npm does not say which version is the latest, and none is cached" }
-  const cached = startable(version)
-  if (cached !== undefined) return { client: cached }
-  const npm = Bun.which("npm")
-  if (npm === null) return { missing: "npm is not installed" }
-  const dir = join(CACHE, `${version}.partial`)
-  rmSync(dir, { recursive: true, force: true })
-  mkdirSync(dir, { recursive: true })
-  writeFileSync(join(dir, "package.json"), '{"private":true}\n')
-  // No script of the package runs: its postinstall only links the native file, which we start directly.
-  const quiet = ["--ignore-scripts", "--no-audit", "--no-fund", "--no-save"]
-  const spec = `${PACKAGE}@${version}`
-  const { code, output } = await run([npm, "install", spec, ...quiet, ...IMPATIENT], dir, 180_000)
-  if (code !== 0) {
-    rmSync(dir, { recursive: true, force: true })
-    return { missing: `npm install ${spec} failed: ${firstError(output)}` }
-  }
-  renameSync(dir, join(CACHE, version))
+  // Its postinstall only links the native file, which we start directly.
+  const found = await fromNpm(`${PACKAGE}@${version}`, version)
+  if ("missing" in found) return found
   const client = startable(version)
   return client === undefined ? { missing: `${PACKAGE}@${version} has nothing to start here` } : { client }
 }
@@ -73,7 +47,7 @@ async function latestVersion(): Promise<string | undefined> {
   if (process.env["CTXBRIDGE_TEST_LATEST"] !== "1") return NEWEST_KNOWN
   const npm = Bun.which("npm")
   if (npm !== null) {
-    const { code, output } = await run(
+    const { code, output } = await runNpm(
       [npm, "view", PACKAGE, "version", ...IMPATIENT],
       import.meta.dir,
       30_000,
@@ -96,25 +70,6 @@ function startable(version: string): Client | undefined {
     if (existsSync(native)) return { version, command: [native] }
   }
   return undefined
-}
-
-/** npm as the user has it set up: a spawn without `env` gets the environment in which the tests were started. */
-async function run(
-  command: string[],
-  cwd: string,
-  timeout: number,
-): Promise<{ code: number; output: string }> {
-  const child = Bun.spawn(command, { cwd, stdin: "ignore", stdout: "pipe", stderr: "pipe", timeout })
-  const [stdout, stderr] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-  ])
-  const code = await child.exited
-  return { code, output: code === 0 ? stdout : stderr + stdout }
-}
-
-function firstError(output: string): string {
-  return output.split("\n").find((line) => line.startsWith("npm error")) ?? "in time"
 }
 
 function lastLine(text: string): string {

@@ -59,6 +59,11 @@ for (const version of VERSIONS) {
       if (!toolNames(asked[0]!).includes("ToolSearch")) expect(toolNames(asked[0]!)).toContain(GET)
     })
 
+    test("tells the model what the server is for", async () => {
+      const { asked } = await played()
+      expect(JSON.stringify(asked[0]!.body)).toContain("Archive of all Claude Code sessions of this user.")
+    })
+
     test("a search finds what an earlier session said, and the model gets it", async () => {
       const { run, asked } = await played()
       expect(run.code).toBe(0)

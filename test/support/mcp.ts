@@ -1,6 +1,6 @@
 /** The server as a host runs it: the compiled binary, connected through its pipes. */
-import { Client } from "@modelcontextprotocol/sdk/client/index.js"
-import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
+import { Client } from "@modelcontextprotocol/client"
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio"
 import { binary, type RunOptions, run } from "./binary.ts"
 
 export interface Called {
@@ -18,8 +18,13 @@ export class Peer {
     this.transport = transport
   }
 
-  static async connect(cwd: string, env: Record<string, string>): Promise<Peer> {
-    const client = new Client({ name: "test", version: "1" })
+  /** @param mode `auto`: asks for the newest protocol, as newer hosts do; default: begins with `initialize` */
+  static async connect(
+    cwd: string,
+    env: Record<string, string>,
+    mode: "legacy" | "auto" = "legacy",
+  ): Promise<Peer> {
+    const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode } })
     const transport = new StdioClientTransport({
       command: binary(),
       args: ["mcp"],
@@ -92,6 +97,13 @@ export const request = (id: number | string, method: string, params?: unknown): 
 
 export const callOf = (id: number | string, name: string, args?: unknown): string =>
   request(id, "tools/call", { name, ...(args === undefined ? {} : { arguments: args }) })
+
+/** What a client of protocol 2026-07-28 sends along with every request, instead of `initialize`. */
+export const ENVELOPE = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
+  "io.modelcontextprotocol/clientCapabilities": {},
+}
 
 export const initialize = (id = 0): string =>
   request(id, "initialize", {

@@ -19,6 +19,8 @@ export type Outcome = "arrived" | "lost" | "unknown" | "open"
 
 /** Beginning of every text that is given back. In a transcript's line, its quotation marks are escaped. */
 export const MARK = "<ctxbridge-restore source="
+/** Beginning of what is given at a prompt besides: it says nothing of whether a restore has arrived. */
+export const RECALL = `${MARK}"recall"`
 /** With these, the host shows only to the user or to us that a hook has run. */
 const SUCCEEDED = new Set(["hook_success", "hook_additional_context", "hook_system_message"])
 const OUR_HOOK = " hook session-start"
@@ -35,7 +37,8 @@ const HOSTS = /^\s*(?:<|Caveat:)/
  */
 export function outcomeIn(content: Uint8Array, given: number): Outcome {
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
-  if (linesWith(bytes, MARK).some(({ line }) => contextsIn(line).length > 0)) return "arrived"
+  const isRestore = (text: string): boolean => !text.includes(RECALL)
+  if (linesWith(bytes, MARK).some(({ line }) => contextsIn(line).some(isRestore))) return "arrived"
   const failure = linesWith(bytes, '"hook_').find(({ line }) => isFailure(line) && isSince(line, given))
   const proof = failure?.line ?? saidBehind(bytes, given) ?? turnBehind(bytes, given)
   if (proof === undefined) return "open"

@@ -62,6 +62,16 @@ export function toolCallsOf(db: Database, turn: number): ToolCall[] {
     .map((row) => ({ ...row, isError: row.isError === null ? null : row.isError === 1 }))
 }
 
+/** The last shell commands of a session's turn, on one line each, latest first. */
+export const commandsIn = (db: Database, session: string, seq: number, most: number): string[] =>
+  db
+    .query<{ target: string }, [string, number, number]>(
+      `SELECT c.target FROM tool_calls c JOIN turns t ON t.id = c.turn
+       WHERE t.session = ? AND t.seq = ? AND ${IS_SHELL} AND c.target <> '' ORDER BY coalesce(c.use, c.result) DESC LIMIT ?`,
+    )
+    .all(session, seq, most)
+    .map(({ target }) => target)
+
 export interface ShellRun extends ShortCall {
   readonly isError: number | null
   readonly exitCode: number | null

@@ -134,16 +134,29 @@ export const archivedOf = (db: Database, session: string): number =>
  * What was kept with `remember` for the session's project. Selects sessions by name first: there is one notes session
  * per project.
  */
-export const keptNotes = (
-  db: Database,
-  session: string,
-): { readonly count: number; readonly session: string } | undefined =>
-  db
+export function keptNotes(db: Database, session: string, most: number): KeptNotes | undefined {
+  const found = db
     .query<{ count: number; session: string }, [string, string]>(
       `SELECT count(*) AS count, n.id AS session FROM sessions n JOIN turns t ON t.session = n.id
        WHERE n.id GLOB ? AND n.project = (SELECT project FROM sessions WHERE id = ?) GROUP BY n.id`,
     )
-    .get(NOTES_SESSIONS, session) ?? undefined
+    .get(NOTES_SESSIONS, session)
+  if (found === null) return undefined
+  const latest = db
+    .query<{ text: string; handle: string }, [string, number]>(
+      "SELECT prompt AS text, handle FROM turns WHERE session = ? ORDER BY seq DESC LIMIT ?",
+    )
+    .all(found.session, most)
+  return { ...found, latest }
+}
+
+interface KeptNotes {
+  readonly count: number
+  /** The session that holds them. */
+  readonly session: string
+  /** Newest first. */
+  readonly latest: readonly { readonly text: string; readonly handle: string }[]
+}
 
 /** True when a human said something in session `s`; commands that only the host carries out (`/clear`) do not count. */
 const IS_SPOKEN_IN = `EXISTS (SELECT 1 FROM turns t WHERE t.session = s.id AND t.via NOT IN ('none', 'brief')

@@ -6,11 +6,11 @@ import { latestSession } from "../../archive/queries/sessions.ts"
 import { readState } from "../../hook/state.ts"
 import { waitingPrompt } from "../../hook/waiting-prompt.ts"
 import { findSessionByName } from "../../read/by-name.ts"
+import { afterClear } from "../../restore/after-clear.ts"
 import { explain, type Section } from "../../restore/explain.ts"
-import { gatherBrief } from "../../restore/gather.ts"
 import type { Facts, RelatedLine } from "../../restore/material.ts"
 import { visible } from "../../restore/neutral.ts"
-import { renderPointer } from "../../restore/pointer.ts"
+import { pointerTo } from "../../restore/pointer-to.ts"
 import { tokensOf } from "../../restore/receipt-line.ts"
 import { restoreOf } from "../../restore/restore.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
@@ -67,15 +67,16 @@ function preview(db: Database, env: Environment, source: Source, session: string
   if (!config["restore.enabled"]) return nothing
   if (source === "startup") {
     if (!config["restore.startup"]) return nothing
-    const brief = gatherBrief(db, session, { related })
-    return { ...nothing, text: renderPointer(brief, related), related: brief.related }
+    return { ...nothing, ...pointerTo(db, session, { ...env, cwd: undefined }, { related }) }
   }
   const compacted = source === "compact"
   const state = compacted ? readState(env.dataHome, session) : {}
   const { summary = "" } = state
   // What the host shows again depends on the session's folder, not on the one that we are in.
   const host = { ...env, cwd: undefined }
-  const options = { source, budget: config["restore.budget"], summary, host, related }
+  const budget = config["restore.budget"]
+  if (source === "clear") return afterClear(db, session, config["restore.clear"], { budget, host, related })
+  const options = { source, budget, summary, host, related }
   return restoreOf(db, session, options, waitingPrompt(state))
 }
 

@@ -15,6 +15,13 @@ setDefaultTimeout(60_000)
 
 const POINTERS = join(import.meta.dir, "../../../src/archive/pointers.ts")
 
+const placesOf = ({ dataHome, root }: Archive) => ({
+  dataHome,
+  home: root,
+  claudeDir: join(root, ".claude"),
+  hostConfig: join(root, ".claude.json"),
+})
+
 /** Runs a script beside us until `work` is done; it begins once the script has written something. */
 async function beside(script: string, work: () => void): Promise<void> {
   const other = Bun.spawn([process.execPath, "-e", script], { stdout: "pipe", stderr: "inherit" })
@@ -32,7 +39,7 @@ test("before the views are new, the pointer to the old ones is gone", () => {
   const session = archive.session("one").turn("The first thing").flush()
   archive.follow(session)
   const project = archive.db.query<{ path: string }, []>("SELECT path FROM projects").get()!.path
-  preparePointers(archive.db, archive.dataHome, 3)
+  preparePointers(archive.db, placesOf(archive), 3)
   expect(readPointer(archive.dataHome, project)?.text).toContain("The first thing")
   session.turn("The second thing").flush()
   const place = { dataHome: archive.dataHome, home: archive.root }
@@ -60,9 +67,9 @@ test("a pointer is written while nobody can index", () => {
     // Somebody indexes at this moment.
     other.run("BEGIN IMMEDIATE")
     archive.db.run("PRAGMA busy_timeout = 0")
-    expect(() => preparePointers(archive.db, archive.dataHome, 3)).toThrow("locked")
+    expect(() => preparePointers(archive.db, placesOf(archive), 3)).toThrow("locked")
     other.run("ROLLBACK")
-    preparePointers(archive.db, archive.dataHome, 3)
+    preparePointers(archive.db, placesOf(archive), 3)
     const project = archive.db.query<{ path: string }, []>("SELECT path FROM projects").get()!.path
     expect(readPointer(archive.dataHome, project)?.text).toContain("The first thing")
   } finally {

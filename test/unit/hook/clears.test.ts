@@ -2,7 +2,8 @@
 import { Database } from "bun:sqlite"
 import { describe, expect, test } from "bun:test"
 import { join } from "node:path"
-import { Inside } from "../../support/inside.ts"
+import { frameProblems } from "../../support/frame.ts"
+import { Inside, run } from "../../support/inside.ts"
 import { contextOf, type Machine } from "../../support/machine.ts"
 import type { Transcript } from "../../support/transcript.ts"
 
@@ -38,6 +39,62 @@ describe("clears in a row", () => {
     using views = machine.views()
     expect(views.query("SELECT count(*) FROM lineage WHERE kind = 'clear'").values()).toEqual([[4]])
   })
+})
+
+test("restore.clear says how much is given: a restore, where the session was left, or nothing", async () => {
+  const clears = async (value: string | undefined, database: "written" | "read") => {
+    using machine = new Inside()
+    const env = value === undefined ? {} : { CTXBRIDGE_RESTORE_CLEAR: value }
+    const session = machine.session().turn("Never touch the grammar file.", [], "I will not.").flush()
+    await machine.hook("stop", session)
+    const preview = await run(["preview", "--source", "clear"], {
+      cwd: machine.cwd,
+      env: { ...machine.env, ...env },
+    })
+    expect(preview).toMatchObject({ code: 0, stderr: "" })
+    await machine.hook("session-end", session, { reason: "clear" })
+    using other = new Database(join(machine.dataHome, "archive.db"))
+    if (database === "read") other.run("BEGIN IMMEDIATE")
+    const options = { env: { ...env, CTXBRIDGE_HOOK_DEADLINE: "500" } }
+    const given = contextOf(
+      await machine.hook("session-start", machine.session(), { source: "clear" }, options),
+    )
+    if (given !== undefined) expect(frameProblems(given)).toEqual([])
+    expect(preview.stdout).toStartWith(given ?? "Nothing would be given.")
+    return given
+  }
+  for (const database of ["written", "read"] as const) {
+    for (const full of [undefined, "full", "FULL", "nonsense"])
+      expect(await clears(full, database)).toContain("## Standing constraints of the user\n")
+    const pointer = await clears("pointer", database)
+    expect(pointer).toStartWith('<ctxbridge-restore source="clear" session="')
+    expect(pointer).toContain(" Its last turn:\n- ctx:")
+    expect(pointer!.length).toBeLessThanOrEqual(1000)
+    expect(await clears("off", database)).toBeUndefined()
+  }
+})
+
+/** After `/clear` a changed file's whole path was told, after a compaction what follows the project's folder. */
+test("paths are told as after a compaction: from the project's folder on", async () => {
+  using machine = new Inside()
+  const edit = (path: string) => ({
+    tool: "Write",
+    input: { file_path: path, content: "export {}" },
+    output: "File created successfully",
+  })
+  const session = machine.session()
+  session.turn("Write both", [edit(join(machine.cwd, "src", "kiln.ts")), edit("/etc/kiln.conf")]).flush()
+  await machine.hook("stop", session)
+  await machine.hook("session-end", session, { reason: "clear" })
+  const given = [
+    contextOf(await machine.hook("session-start", machine.session(), { source: "clear" })),
+    contextOf(await machine.hook("session-start", session, { source: "compact" })),
+  ]
+  for (const text of given) {
+    expect(text).toContain("- `src/kiln.ts`: write, 1 time (ctx:")
+    expect(text).toContain("- `/etc/kiln.conf`: write, 1 time (ctx:")
+    expect(text).not.toContain(machine.cwd)
+  }
 })
 
 /** After a second `/clear`, while another program was writing the database, nothing was given back. */

@@ -78,7 +78,7 @@ test("nothing is ever longer than its budget, or cut within a character", () => 
       summary: dice.chance(0.5) ? words(300) : "",
     })
     const instructions = renderInstructions(made, budget)
-    const pointer = renderPointer(made, 3)
+    const pointer = renderPointer(made, { related: 3 })
     for (const text of [restore, instructions]) expect(text.length).toBeLessThanOrEqual(budget)
     expect(pointer.length).toBeLessThanOrEqual(1000)
     for (const text of [restore, instructions, pointer]) expect(text.isWellFormed()).toBe(true)

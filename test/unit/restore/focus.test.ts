@@ -75,3 +75,53 @@ test("secrets among the words are not kept", async () => {
   const state = readFileSync(join(machine.dataHome, "sessions", `${session.session}.json`), "utf8")
   expect(JSON.parse(state).focus).toBe(`mind ${"*".repeat(40)}`)
 })
+
+/** They steered only what came of other sessions: of the session itself, the latest came whatever the user asked for. */
+test("the words bring what the session itself has about them, however long ago", async () => {
+  const restoreFor = async (words: string | null): Promise<string> => {
+    using machine = new Inside()
+    const session = machine.session()
+    const queue = "The webhook queue was made durable: Redis streams, group `hooks`."
+    session.turn(
+      QUEUE,
+      [write(machine, "queue/durable.ts")],
+      `${queue} I chose streams over lists because they keep acknowledgements.`,
+    )
+    for (let n = 0; n < 90; n++) {
+      const answer =
+        n < 40 ? `I chose grid ${n} rather than flexbox because it aligns.` : `Page ${n} is aligned.`
+      session.turn(`Align the labels of page ${n}`, [write(machine, `pages/page${n}.ts`)], answer)
+    }
+    await machine.hook("stop", session.flush())
+    await machine.hook("pre-compact", session, { trigger: "manual", custom_instructions: words })
+    session.boundary("manual").summary("Nothing of note.").flush()
+    const given = contextOf(await machine.hook("session-start", session, { source: "compact" }))!
+    expect(frameProblems(given)).toEqual([])
+    expect(given.length).toBeLessThanOrEqual(4000)
+    return given
+  }
+  const plain = await restoreFor(null)
+  expect(plain).not.toContain("Redis")
+  expect(plain).not.toContain("durable.ts")
+  for (const words of ["keep everything about the durable webhook queue", "focus on Redis"]) {
+    const given = await restoreFor(words)
+    const [, section = ""] =
+      /## Turns about the user's words for this compaction\n((?:- .*\n)+)/.exec(given) ?? []
+    expect(section).toMatch(
+      /^- ctx:\w+ "Webhooks get lost when Redis restarts\. [^\n]*Redis streams[^\n]*\n$/,
+    )
+    // Its other lists follow as before.
+    expect(given).toContain("## Turns\n")
+  }
+  expect(await restoreFor("what we know about durable queues")).toContain("durable.ts")
+  // Words that say nothing change nothing.
+  expect(stripped(await restoreFor("be brief, please"))).toBe(stripped(plain))
+})
+
+const stripped = (text: string): string => text.replace(/session="[^"]*"|ctx:\w+/g, "…")
+
+const write = (machine: Machine, name: string) => ({
+  tool: "Write",
+  input: { file_path: join(machine.cwd, name), content: "export {}" },
+  output: "File created successfully",
+})

@@ -159,7 +159,9 @@ const material: fc.Arbitrary<Material> = fc.record({
   decisions: fc.array(quote, { maxLength: 12 }),
   refuted: fc.array(quote, { maxLength: 12 }),
   todos: fc.array(fc.record({ content: text, status: text }), { maxLength: 9 }),
-  notes: fc.option(fc.record({ count: fc.nat(), session: text }), { nil: undefined }),
+  notes: fc.option(fc.record({ count: fc.nat(), session: text, latest: fc.array(quote, { maxLength: 5 }) }), {
+    nil: undefined,
+  }),
   files: fc.array(
     fc.record({
       path: text,
@@ -310,7 +312,7 @@ test("the pointer at startup keeps to 1,000 characters", () => {
   expect(renderPointer(MATERIAL)).toMatchSnapshot()
   fc.assert(
     fc.property(material, (any) => {
-      const pointer = renderPointer(any, 3)
+      const pointer = renderPointer(any, { related: 3 })
       expect(pointer.length).toBeLessThanOrEqual(1000)
       expect(pointer.isWellFormed()).toBe(true)
       if (pointer !== "") expect(frameProblems(pointer)).toEqual([])

@@ -1,0 +1,25 @@
+/** The host's own state file: its servers, and what the user has allowed in each folder. */
+import { type JsonObject, objectOf } from "../transcript/json.ts"
+import { existsSync } from "../util/fs.ts"
+import { parseJson } from "../util/parse-json.ts"
+import { join } from "../util/path.ts"
+import type { HostPlaces } from "./host-settings.ts"
+import { readSmall } from "./read-part.ts"
+
+/** Maximum bytes of the file, which contains every project of the user. */
+const STATE_BYTES = 4 << 20
+
+export interface HostState {
+  readonly fields: JsonObject
+  readonly ofFolder: (folder: string) => JsonObject
+}
+
+export function hostState({
+  hostConfig,
+  claudeDir,
+}: Pick<HostPlaces, "hostConfig" | "claudeDir">): HostState {
+  // A host that has kept its state here since its first versions still does.
+  const legacy = join(claudeDir, ".config.json")
+  const fields = objectOf(parseJson(readSmall(existsSync(legacy) ? legacy : hostConfig, STATE_BYTES) ?? ""))
+  return { fields, ofFolder: (folder) => objectOf(objectOf(fields["projects"])[folder]) }
+}
