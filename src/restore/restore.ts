@@ -1,5 +1,6 @@
 /** Makes what a session is given back, for the hooks and for previews alike. */
 import type { Database } from "../archive/database.ts"
+import { existsSync } from "../util/fs.ts"
 import { gather, type PendingPrompt } from "./gather.ts"
 import { standingText } from "./host-memory.ts"
 import { type HostPlaces, hostSettings } from "./host-settings.ts"
@@ -38,11 +39,18 @@ export function restoreOf(
   pending?: PendingPrompt,
 ): Restore {
   const { related: most, about, focus, upTo } = options
-  const material = gather(db, session, { pending, related: most, about, focus, upTo })
-  const { facts, related, version, shownAgain: files, todos } = material
-  const standing = standingIn(db, { session, version, files, todos }, options, material.cwd)
-  const steps = options.host === undefined ? [] : stepsOf(db, material.turns, options.host.dataHome)
-  return { text: renderRestore({ ...material, steps }, { ...options, standing }), facts, related }
+  const dataHome = options.host?.dataHome
+  const material = gather(db, session, { pending, related: most, about, focus, upTo, dataHome })
+  const { facts, related, version, todos } = material
+  // The host does not show what is no longer there.
+  const shownAgain = material.shownAgain.filter(existsSync)
+  const standing = standingIn(db, { session, version, files: shownAgain, todos }, options, material.cwd)
+  const steps = dataHome === undefined ? [] : stepsOf(db, material.turns, dataHome)
+  return {
+    text: renderRestore({ ...material, shownAgain, steps }, { ...options, standing }),
+    facts,
+    related,
+  }
 }
 
 /** @param folder the session's */

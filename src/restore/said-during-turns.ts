@@ -4,11 +4,11 @@
  */
 import { answerText } from "../agents/claude-code/line-texts.ts"
 import type { Database } from "../archive/database.ts"
-import { type AnswerPlace, answersOnTheWay } from "../archive/queries/messages.ts"
+import { answersOnTheWay } from "../archive/queries/messages.ts"
 import type { TurnLine } from "../archive/queries/turns.ts"
-import { vaultFile } from "../vault/layout.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import { LEAST_TURNS, type Quote } from "./material.ts"
+import { lineAt } from "./vault-line.ts"
 
 /** More than there is room for, since the new context may already contain some. */
 const SPARE = 3
@@ -36,19 +36,10 @@ export function stepsOf(db: Database, turns: readonly TurnLine[], dataHome: stri
   const readers = new CopyReaders()
   try {
     return chosen.flatMap((place) => {
-      const text = textAt(readers, dataHome, place)
+      const text = answerText(lineAt(readers, dataHome, place))
       return text.length < SHORTEST ? [] : { text: text.slice(0, SHOWN), handle: place.handle }
     })
   } finally {
     readers.close()
-  }
-}
-
-function textAt(readers: CopyReaders, dataHome: string, { copy, offset, length }: AnswerPlace): string {
-  try {
-    const line = readers.of(vaultFile(dataHome, copy)).readLine(offset, offset + length)
-    return answerText(Buffer.from(line.buffer, line.byteOffset, line.length).toString())
-  } catch {
-    return ""
   }
 }
