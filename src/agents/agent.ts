@@ -13,6 +13,8 @@ export type ToolKind =
   | "edit"
   /** Looks for files or text in them. */
   | "search"
+  /** Looks for tools, and so brings the words of servers. */
+  | "search-tools"
   /** Brings strangers' pages. */
   | "fetch"
   /** Has another agent work. */

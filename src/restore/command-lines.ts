@@ -81,6 +81,12 @@ const alsoLine = (words: string): string => `- also: ${code(words, 2 * ALSO_LINE
 
 const often = (times = 1): string => (times > 1 ? ` ×${times}` : "")
 
-export const ended = (exit: string | undefined): string => (exit === undefined ? "" : ` (${exit})`)
+/** `Exit code 2` takes more room in the host's words than in ours. */
+export const ended = (exit: string | undefined): string =>
+  exit === undefined ? "" : ` (${exit.replace("Exit code", "exit")})`
 
-const shown = ({ text, form = text }: Fact): string => (form.length > FORM_SHOWN ? text : form)
+/** What only shortens or joins the output says nothing of the command. */
+const TRIMMED = /(?: 2>&1| 2>\/dev\/null| \| (?:head|tail)(?: -n?\s?\d+)?)+$/
+
+const shown = ({ text, form = text }: Fact): string =>
+  (form.length > FORM_SHOWN ? text : form).replace(TRIMMED, "")

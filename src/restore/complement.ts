@@ -11,7 +11,7 @@ import type { Held } from "./whole-words.ts"
  * Shares of the room, in the order in which the lists are written; what one does not use goes to the following. They
  * were chosen on cuts at arbitrary points of sessions, not at compactions (docs/measurements/restore.md).
  */
-const SHARES = { errors: 0.18, paths: 0.27, names: 0.27, commands: 0.28 } as const
+const SHARES = { errors: 0.18, paths: 0.25, commands: 0.29, names: 0.28 } as const
 
 const COMMANDS = "Commands run"
 const ERROR_SHOWN = 200
@@ -25,12 +25,15 @@ const TITLED = "\n## ".length
 /** How many facts of each kind are looked up in the summary; no budget has room for more. */
 const MOST = 200
 
-/**
- * @param room characters for all lists together
- * @param held whether the new context already contains a text
- * @param heldPath the same for a path
- */
-export function complement(page: Page, facts: Facts, room: number, held: Held, heldPath: Held): void {
+/** Whether the new context already contains something. */
+export interface HeldFacts {
+  readonly text: Held
+  readonly path: Held
+  readonly name: Held
+}
+
+/** @param room characters for all lists together */
+export function complement(page: Page, facts: Facts, room: number, held: HeldFacts): void {
   const end = page.left - Math.min(room, page.left)
   let shares = 1
   const share = (part: number): number => {
@@ -40,14 +43,14 @@ export function complement(page: Page, facts: Facts, room: number, held: Held, h
   }
   const packed = (title: string, words: readonly string[], most: number): void =>
     page.section(title, pack(words, most - title.length - TITLED), most)
-  page.section("Errors met", errorLines(inOrder(facts.errors), page, held), share(SHARES.errors))
+  page.section("Errors met", errorLines(inOrder(facts.errors), page, held.text), share(SHARES.errors))
   const pathRoom = share(SHARES.paths)
-  packed("Paths", textsOf(wanted(facts.paths, page, heldPath, pathRoom)), pathRoom)
-  const nameRoom = share(SHARES.names)
-  packed("Names", withoutParts(textsOf(wanted(facts.names, page, held, nameRoom))), nameRoom)
-  const last = share(SHARES.commands)
-  const commands = wanted(facts.commands, page, held, Number.POSITIVE_INFINITY)
-  page.section(COMMANDS, commandLines(commands, last - COMMANDS.length - TITLED, held), last)
+  packed("Paths", withoutTails(textsOf(wanted(facts.paths, page, held.path, pathRoom))), pathRoom)
+  const runRoom = share(SHARES.commands)
+  const commands = wanted(facts.commands, page, held.text, Number.POSITIVE_INFINITY)
+  page.section(COMMANDS, commandLines(commands, runRoom - COMMANDS.length - TITLED, held.text), runRoom)
+  const rest = share(SHARES.names)
+  packed("Names", withoutParts(textsOf(wanted(facts.names, page, held.name, rest))), rest)
 }
 
 /** As many facts as fill twice the room, since some will not fit. */
@@ -66,15 +69,22 @@ function wanted(facts: readonly Fact[], page: Page, held: Held, room: number): F
 const textsOf = (facts: readonly Fact[]): string[] => facts.map(({ text }) => text)
 
 /** `gradle_utils.dart` also mentions `gradle_utils`, so it replaces it. */
-function withoutParts(names: readonly string[]): string[] {
+const withoutParts = (names: readonly string[]): string[] =>
+  withoutMentioned(names, function* (name) {
+    for (let end = name.indexOf("."); end > 0; end = name.indexOf(".", end + 1)) yield name.slice(0, end)
+  })
+
+/** `src/app.ts` also mentions `app.ts`. */
+const withoutTails = (paths: readonly string[]): string[] =>
+  withoutMentioned(paths, function* (path) {
+    for (let at = path.indexOf("/"); at >= 0; at = path.indexOf("/", at + 1)) yield path.slice(at + 1)
+  })
+
+/** Replaces each text by the first that also mentions it. */
+function withoutMentioned(texts: readonly string[], mentioned: (text: string) => Iterable<string>): string[] {
   const wholes = new Map<string, string>()
-  for (const name of names) {
-    for (let end = name.indexOf("."); end > 0; end = name.indexOf(".", end + 1)) {
-      const part = name.slice(0, end)
-      if (!wholes.has(part)) wholes.set(part, name)
-    }
-  }
-  return [...new Set(names.map((name) => wholes.get(name) ?? name))]
+  for (const text of texts) for (const part of mentioned(text)) if (!wholes.has(part)) wholes.set(part, text)
+  return [...new Set(texts.map((text) => wholes.get(text) ?? text))]
 }
 
 function inOrder(errors: readonly Fact[]): Fact[] {

@@ -45,7 +45,8 @@ export function* diverse(commands: readonly Fact[], shownOf: (fact: Fact) => str
   for (let best = worthiest(candidates); best !== undefined; best = worthiest(candidates)) {
     yield best.fact
     best.isTold = true
-    for (const one of candidates) one.isTold ||= best.shown.includes(one.fact.text)
+    for (const one of candidates)
+      one.isTold ||= best.shown.includes(one.fact.text) || best.shown.includes(one.shown)
     for (const name of best.stems) {
       const stem = stems.get(name)!
       const isEnough = ++stem.told >= MOST_ALIKE

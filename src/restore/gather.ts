@@ -23,6 +23,7 @@ import { belowFolder } from "./paths.ts"
 import { gatherFacts } from "./ranked-facts.ts"
 import { gatherFocused, gatherRelated } from "./related-lines.ts"
 import { clearedBefore, scopeOf } from "./restore-scope.ts"
+import { shownNames } from "./shown-names.ts"
 import { runsAgain, typed } from "./typed-command.ts"
 
 const MOST_TURNS = 60
@@ -46,11 +47,13 @@ export interface GatherOptions extends Pick<BriefOptions, "related" | "about" | 
   readonly pending?: PendingPrompt | undefined
   /** Id of the last turn that counts. Default: the session's last. */
   readonly upTo?: number | undefined
+  /** Where the vault is. If absent, what files have shown is not looked at. */
+  readonly dataHome?: string | undefined
 }
 
 /** Everything a restore may need. The cost does not depend on the length of the session. */
 export function gather(db: Database, session: string, options: GatherOptions = {}): Material {
-  const { pending: asked, related, about = asked?.text, focus, upTo } = options
+  const { pending: asked, related, about = asked?.text, focus, upTo, dataHome } = options
   const scope = scopeOf(db, session, upTo)
   const brief = gatherBrief(db, session, { scope, turns: MOST_TURNS, related, about, focus })
   const last = brief.turns[0]
@@ -70,7 +73,7 @@ export function gather(db: Database, session: string, options: GatherOptions = {
     lastAnswer: last !== undefined && endsWithAnswer(db, last.handle) ? last.answer : undefined,
     failing: failingCommand(db, scope),
     good: asRun(lastRun(db, scope, 0)),
-    facts: gatherFacts(db, scope, inProject),
+    facts: gatherFacts(db, scope, inProject, shownNames(db, scope, inProject, dataHome)),
   }
   if (focus === undefined) return material
   return { ...focusFirst(material, focus), focused: gatherFocused(db, session, focus, MOST_FOCUSED) }

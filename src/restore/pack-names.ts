@@ -1,11 +1,14 @@
 /** Puts many short names on few lines, each line a code span of words as in a shell. Pure. */
+import { lastTwo } from "./paths.ts"
 import { code } from "./quote.ts"
 
-const LINE = 110
+const LINE = 160
+/** A longer name is cut. */
+const SHOWN = 220
 /** A folder is shown only once if its path is this long and contains this many of the likeliest names. */
-const FOLDER_LONG = 16
+const FOLDER_LONG = 10
 const FOLDER_SHARED = 3
-const LIKELIEST = 40
+const LIKELIEST = 20
 
 /** Lines of a list and the characters they take, including newlines. */
 class Lines {
@@ -40,7 +43,7 @@ class Lines {
 }
 
 const shown = (folder: string, words: string): string =>
-  folder === "" ? `- ${code(words, 2 * LINE)}` : `- in ${code(folder, 2 * LINE)}: ${code(words, 2 * LINE)}`
+  folder === "" ? `- ${code(words, SHOWN)}` : `- in ${code(folder, SHOWN)}: ${code(words, SHOWN)}`
 
 /**
  * As many words as fit, in order.
@@ -60,7 +63,8 @@ export function pack(words: readonly string[], room: number): Iterable<string> {
   return lines.all()
 }
 
-const folderOf = (path: string): string => path.slice(0, path.lastIndexOf("/") + 1)
+/** A path's folder without its last part, which stays with the name: both together identify a file. */
+const folderOf = (path: string): string => path.slice(0, path.length - lastTwo(path).length)
 
 function sharedFolders(words: readonly string[]): ReadonlySet<string> {
   const counts = new Map<string, number>()

@@ -11,6 +11,7 @@ import { type FactRow, factsIn } from "../archive/queries/fact-uses.ts"
 import type { Scope } from "../archive/queries/scope.ts"
 import { simpleCommands } from "../transcript/shell-script.ts"
 import { type Fact, type Facts, SETTLING } from "./material.ts"
+import type { ShownNames } from "./shown-names.ts"
 
 /** How many of the latest facts of a kind are considered; older ones have hardly a chance. */
 const LOOKED_AT = 120
@@ -20,18 +21,29 @@ const NAMES_LOOKED_AT = 300
 const MOST_RUNS = 60
 /** How many commands are looked up in those calls; no budget has room for more. */
 const MOST_COMMANDS = 60
+/** What was only shown is needed less often. */
+const SHOWN_WORTH = 0.5
+const PROGRAM = /^(?:\/usr(?:\/local)?|\/opt\/\w+)?\/s?bin\//
 /** Characters that a fact takes besides its own. */
 const FRAME = 8
 
-/** @param inProject how a path is shown: relative to the session's folder when it is below it */
-export function gatherFacts(db: Database, scope: Scope, inProject: (path: string) => string): Facts {
+/**
+ * @param inProject how a path is shown: relative to the session's folder when it is below it
+ * @param shown names and paths that files and searches have shown
+ */
+export function gatherFacts(
+  db: Database,
+  scope: Scope,
+  inProject: (path: string) => string,
+  shown: ShownNames,
+): Facts {
   const told = factsIn(db, scope, "path", LOOKED_AT)
-    // The folder itself needs no mention.
-    .filter(({ text }) => inProject(`${text}/`) !== "")
+    // The folder itself needs no mention, nor do programs.
+    .filter(({ text }) => inProject(`${text}/`) !== "" && !PROGRAM.test(text))
     .map((row) => ({ ...row, text: inProject(row.text) }))
-  const paths = merged(told.map((row) => ({ ...row, form: row.text })))
+  const paths = withShown(merged(told.map((row) => ({ ...row, form: row.text }))), shown.paths)
   const commands = merged(factsIn(db, scope, "command", LOOKED_AT))
-  const names = merged(factsIn(db, scope, "name", NAMES_LOOKED_AT))
+  const names = withShown(merged(factsIn(db, scope, "name", NAMES_LOOKED_AT)), shown.names)
   const errors = merged(factsIn(db, scope, "error", LOOKED_AT))
   const statuses = new Map(errors.map(({ text, form }) => [text, form]))
   const ages = agesOf([paths, commands, names, errors])
@@ -51,6 +63,19 @@ export function gatherFacts(db: Database, scope: Scope, inProject: (path: string
       return status === fact.text ? fact : { ...fact, exit: status }
     }),
   }
+}
+
+interface Candidate extends FactRow {
+  /** How much likelier it is needed than what the human and the model have mentioned as often. */
+  readonly worth?: number
+}
+
+/** What was shown counts as used where it was used at all. */
+function withShown(used: readonly FactRow[], shown: readonly FactRow[]): Candidate[] {
+  const known = new Set(used.map(({ text }) => text))
+  return merged([...used, ...shown]).map((row) =>
+    known.has(row.text) ? row : { ...row, worth: SHOWN_WORTH },
+  )
 }
 
 /** Merges equal texts: from a fork and its origin, or a path written in two ways. */
@@ -75,9 +100,9 @@ function agesOf(kinds: readonly (readonly FactRow[])[]): ReadonlyMap<number, num
 }
 
 /** @param brevity exponent of the length: error lines are equally likely at any length, so short ones go first */
-function ranked(rows: readonly FactRow[], ages: ReadonlyMap<number, number>, brevity = 0.5): Fact[] {
-  const need = ({ form, times, latest }: FactRow): number =>
-    Math.sqrt(times / (ages.get(latest)! + SETTLING)) / (form.length + FRAME) ** brevity
+function ranked(rows: readonly Candidate[], ages: ReadonlyMap<number, number>, brevity = 0.5): Fact[] {
+  const need = ({ form, times, latest, worth = 1 }: Candidate): number =>
+    (worth * Math.sqrt(times / (ages.get(latest)! + SETTLING))) / (form.length + FRAME) ** brevity
   return rows
     .map((row) => ({ row, need: need(row) }))
     .sort((a, b) => b.need - a.need || (a.row.text < b.row.text ? -1 : 1))

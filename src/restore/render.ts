@@ -19,7 +19,7 @@ import {
 import { Page } from "./page.ts"
 import { belowFolder, lastTwo } from "./paths.ts"
 import { blockQuote, code, commandIn, errorIn, name, quoteInert, quoteSpoken, time, word } from "./quote.ts"
-import { type Held, heldIn, uncut } from "./whole-words.ts"
+import { type Held, heldIn, nameHeldIn, uncut } from "./whole-words.ts"
 
 export type RestoreSource = "compact" | "clear"
 
@@ -110,10 +110,12 @@ export function renderRestore(material: Material, options: RenderOptions): strin
   const byHost = options.source === "compact" && options.byPlugin !== true
   const lastAnswer = byHost && atLeast(version, KEEPS_LAST) ? (material.lastAnswer ?? "") : ""
   const shownAgain = byHost && atLeast(version, SHOWS_FILES) ? material.shownAgain : []
-  const shownEnds = shownAgain.map((path) => `/${path}`)
-  const held = heldIn(options.summary, [options.standing ?? "", lastAnswer])
+  const others = [options.standing ?? "", lastAnswer]
+  const held = heldIn(options.summary, others)
   const inProject = belowFolder(material.cwd)
+  const shownEnds = shownAgain.map((path) => `/${path}`)
   const heldPath: Held = (path) => held(lastTwo(path)) || shownEnds.some((one) => one.endsWith(`/${path}`))
+  const heldFacts = { text: held, path: heldPath, name: nameHeldIn(options.summary, others) }
   pendingPrompt(page, material, options)
   // Reserve room for what comes last.
   const onTheWay = (material.steps ?? []).filter(({ text }) => !held(shownOf(text, STEP_SHORT)))
@@ -150,7 +152,7 @@ export function renderRestore(material: Material, options: RenderOptions): strin
   const refuted = material.refuted.filter(({ text }) => !decided.has(text))
   page.section("Tried in vain", quotes(refuted, 200), share(0.06))
   page.section(RELATED_TITLE, relatedLines(page, material.related, options.related ?? 0, held), share(0.12))
-  complement(page, withoutTold(material, page), page.left - kept, held, heldPath)
+  complement(page, withoutTold(material, page), page.left - kept, heldFacts)
   const turns = lastAnswer === "" ? material.turns : withoutFirstAnswer(material.turns)
   // If there are only turns and the summary contains their prompts, nothing was lost.
   if (page.text() === head && turns.every(({ prompt }) => held(uncut(cut(prompt, PROMPT_HELD))))) return ""

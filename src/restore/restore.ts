@@ -1,5 +1,6 @@
 /** Makes what a session is given back, for the hooks and for previews alike. */
 import type { Database } from "../archive/database.ts"
+import { existsSync } from "../util/fs.ts"
 import { withLastChanges } from "./file-changes.ts"
 import { findOpening } from "./find-opening.ts"
 import { gather, type PendingPrompt } from "./gather.ts"
@@ -41,20 +42,24 @@ export function restoreOf(
   pending?: PendingPrompt,
 ): Restore {
   const { related: most, about, focus, upTo } = options
-  const material = gather(db, session, { pending, related: most, about, focus, upTo })
-  const { facts, related, version, shownAgain: files, todos } = material
-  const standing = standingIn(db, { session, version, files, todos }, options, material.cwd)
   const { host } = options
+  const dataHome = host?.dataHome
+  const material = gather(db, session, { pending, related: most, about, focus, upTo, dataHome })
+  const { facts, related, version, todos } = material
+  // The host does not show what is no longer there.
+  const shownAgain = material.shownAgain.filter(existsSync)
+  const standing = standingIn(db, { session, version, files: shownAgain, todos }, options, material.cwd)
   const read =
-    host === undefined
+    dataHome === undefined
       ? {}
       : {
-          steps: stepsOf(db, material.turns, host.dataHome),
-          files: withLastChanges(db, material.files, host.dataHome),
+          steps: stepsOf(db, material.turns, dataHome),
+          files: withLastChanges(db, material.files, dataHome),
         }
   const opening =
     options.opening ?? (host && findOpening({ ...host, cwd: host.cwd ?? material.cwd })) ?? BY_NAME
-  return { text: renderRestore({ ...material, ...read }, { ...options, standing, opening }), facts, related }
+  const text = renderRestore({ ...material, ...read, shownAgain }, { ...options, standing, opening })
+  return { text, facts, related }
 }
 
 /** @param folder the session's */

@@ -4,21 +4,28 @@
  */
 import { oneLine } from "../util/text.ts"
 
-/** Whether a text is already there verbatim, in whole words, apart from white space and case. */
+/** Whether a text is already there verbatim, in whole words, apart from white space, and mostly from case. */
 export type Held = (text: string) => boolean
 
 /**
  * @param summary as the host made it
  * @param others other texts in the context: what the host keeps and what it adds again
  */
-export function heldIn(summary: string, others: readonly string[]): Held {
+export const heldIn = (summary: string, others: readonly string[]): Held =>
+  holder(summary, others, (text) => text.toLowerCase())
+
+/** The same for names of code, which differ in case: `sessionId` is not `SessionId`. */
+export const nameHeldIn = (summary: string, others: readonly string[]): Held =>
+  holder(summary, others, (text) => text)
+
+function holder(summary: string, others: readonly string[], folded: (text: string) => string): Held {
   // What the model thought before the summary does not reach the new context (from 2.1 on).
   const kept = /<summary>([\s\S]*)<\/summary>/.exec(summary)?.[1] ?? summary
-  const texts = [kept, ...others].map((text) => oneLine(text).toLowerCase()).join("\n")
+  const texts = [kept, ...others].map((text) => folded(oneLine(text))).join("\n")
   if (texts.trim() === "") return () => false
   // Searched some hundred times, and searching bytes takes less than half the time.
   const known = Buffer.from(texts)
-  return (text) => containsWhole(known, oneLine(text).toLowerCase())
+  return (text) => containsWhole(known, folded(oneLine(text)))
 }
 
 /** Whether `known` contains the text with no further letter, digit or underscore at its ends. */

@@ -125,6 +125,19 @@ export function pathsIn(text: string): string[] {
   return [...found]
 }
 
+/** A file without its folder, in quotation marks: elsewhere, `user.name` and `e.g.` look the same. */
+const FILE_NAME = /(["'`])([\w-][\w.-]{0,60}\.[A-Za-z][A-Za-z0-9]{0,9})\1/g
+
+/** Names of files that stand in quotation marks without their folder. */
+export function fileNamesIn(text: string): string[] {
+  const found = new Set<string>()
+  for (const [, , name] of text.slice(0, LOOKED_AT).matchAll(FILE_NAME)) {
+    if (asPath(name!, false) === name) found.add(name!)
+    if (found.size >= MOST) break
+  }
+  return [...found]
+}
+
 /** A figure that is not part of a name, path, version, date, time or address. */
 const FIGURE =
   /(?<![\p{L}\d_.,:/#@+\-$\\])\d{1,12}(?:,\d{3})*(?:\.\d{1,6})?(?:\s?(?:%|ms|s|min|h|[kKMGT]?B|K|M|px|x)(?![\p{L}\d]))?(?![\p{L}\d_/\\-]|[.,:]\d)/gu

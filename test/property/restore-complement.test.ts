@@ -69,11 +69,14 @@ const all = ({ constraints, decisions, refuted, todos, facts: lists }: Material)
   ...[...lists.paths, ...lists.commands, ...lists.names, ...lists.errors].map(({ text }) => text),
 ]
 
-/** A text that holds some of what there is, written in other letters and over lines. */
-const holding = (any: Material): fc.Arbitrary<string> =>
-  fc
+/** A text that holds some of what there is over lines and, but for names of code, in other letters. */
+const holding = (any: Material): fc.Arbitrary<string> => {
+  const names = any.facts.names.map(({ text }) => text)
+  const written = (text: string): string => (names.includes(text) ? text : text.toUpperCase())
+  return fc
     .subarray(all(any))
-    .map((some) => `<summary>${some.join(";\n").toUpperCase().replaceAll(" ", "  \n")}</summary>`)
+    .map((some) => `<summary>${some.map(written).join(";\n").replaceAll(" ", "  \n")}</summary>`)
+}
 
 const givenIn = (restored: string): string =>
   explain(restored)

@@ -30,6 +30,22 @@ export function answerText(line: string): string {
   return fields["type"] === "assistant" ? messageTexts(fields).join("\n") : ""
 }
 
+/**
+ * What tools gave back.
+ *
+ * @returns `""` for any other line
+ */
+export function resultText(line: string): string {
+  const fields = fieldsOf(line)
+  const content = fields["type"] === "user" ? objectOf(fields["message"])["content"] : undefined
+  if (!Array.isArray(content)) return ""
+  return content
+    .map(objectOf)
+    .filter(({ type }) => type === "tool_result")
+    .flatMap((block) => textsOf(block["content"]))
+    .join("\n")
+}
+
 const messageTexts = (fields: JsonObject): string[] => textsOf(objectOf(fields["message"])["content"])
 
 const fieldsOf = (line: string): JsonObject => objectOf(parseJson(line))

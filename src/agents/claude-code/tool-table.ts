@@ -22,7 +22,7 @@ export const CLAUDE_CODE_TOOLS: Readonly<Record<string, AgentTool>> = {
   // What these say most is in more than one field, or in a list (tool-input.ts).
   Grep: { kind: "search" },
   Glob: { kind: "search" },
-  ToolSearch: { kind: "search", target: ["query"] },
+  ToolSearch: { kind: "search-tools", target: ["query"] },
   WebFetch: { kind: "fetch", target: ["url"] },
   WebSearch: { kind: "fetch", target: ["query"] },
   // At the API.

@@ -3,6 +3,7 @@ import { NOT_RUN } from "../../agents/claude-code/content.ts"
 import { isTool, SHELL_KINDS } from "../../agents/tool-kinds.ts"
 import type { Database } from "../database.ts"
 import { HANDLE_PREFIX } from "../handle-prefix.ts"
+import type { LinePlace } from "./messages.ts"
 import { rowsIn, type Scope, STANDS } from "./scope.ts"
 
 /** Hosts before 2.0 do not tell how a command ended. */
@@ -266,6 +267,23 @@ export const filesOpenedIn = (db: Database, turn: number, most: number): string[
     )
     .all(turn)
     .map(({ path }) => path)
+
+/** A message with what a file or a search showed. */
+export interface ShownPlace extends LinePlace {
+  readonly message: number
+}
+
+/** What a turn itself read of files and found by searching them, latest first, in lines of less than `longest` bytes. */
+export const shownIn = (db: Database, turn: number, longest: number, most: number): ShownPlace[] =>
+  db
+    .query<ShownPlace, [number]>(
+      `SELECT m.id AS message, m.offset, m.length, t.copy
+     FROM tool_calls c JOIN messages m ON m.id = c.result JOIN transcripts t ON t.id = m.transcript
+     WHERE c.turn = ?1 AND ${isTool("c.name", "read", "search")} AND c.sidechain = 0
+       AND c.is_error = 0 AND c.origin = 'tool' AND m.length < ${longest}
+     ORDER BY m.id DESC LIMIT ${most}`,
+    )
+    .all(turn)
 
 /** A skill or command and the message that its text follows. */
 export interface Invocation {

@@ -121,7 +121,7 @@ function compared(moment: Moment, { budget }: SurviveOptions): CompactionResult 
   const records = past.map(({ record }) => record)
   const { trigger, preserved } = boundary.record.parts.find((part) => part.kind === "boundary")!
   const pending = trigger === "auto" ? pendingIn(past) : undefined
-  const material = gather(views.db, session, { pending })
+  const material = gather(views.db, session, { pending, dataHome: views.dataHome })
   const steps = stepsOf(views.db, material.turns, views.dataHome)
   const restored = renderRestore({ ...material, steps }, { source: "compact", budget, summary })
   const turns = oldTurns(records)

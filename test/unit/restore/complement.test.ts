@@ -62,22 +62,22 @@ test("what was used often and recently comes first", () => {
   expect(names.indexOf("justNow")).toBeLessThan(names.indexOf("onceLongAgo"))
 })
 
-test("commands are shown as last typed, with the exit status if they failed", () => {
+test("commands are shown as last typed without what trims their output, with the exit status if they failed", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")
   transcript.turn("test it", [
     bash("npm run check -- all", "fine"),
     bash("npm run check -- all 2>&1 | tail -5", "Exit code 3\nError: no such table: users", true),
-    bash("git status --short", "M a.ts"),
+    bash("git status --short 2>/dev/null | head -n 20", "M a.ts"),
+    bash("npm run list | grep kiln", "kiln"),
     bash("npm run other -- thing", "Exit code 1\nno", true),
     bash("git log --oneline", "abc"),
   ])
   archive.follow(transcript.flush())
-  const text = restored(archive)
-  expect(sectionOf(text, "Commands run")).toContain(
-    "- `npm run check -- all 2>&1 | tail -5` ×2 (Exit code 3)",
-  )
-  expect(sectionOf(text, "Commands run")).toContain("- `git status --short`")
+  const lines = sectionOf(restored(archive), "Commands run").split("\n")
+  expect(lines).toContain("- `npm run check -- all` ×2 (exit 3)")
+  expect(lines).toContain("- `git status --short`")
+  expect(lines).toContain("- `npm run list | grep kiln`")
 })
 
 test("one of several similar commands is shown, others later", () => {
@@ -170,9 +170,9 @@ test("why calls failed, with their command's exit status", () => {
   const errors = sectionOf(restored(archive), "Errors met").split("\n").slice(1).sort()
   expect(errors).toEqual([
     '- "Not read yet."',
-    '- "make: *** no rule to make one" (Exit code 2)',
+    '- "make: *** no rule to make one" (exit 2)',
     '- "make: *** no rule to make two"',
-    '- "nothing here to make" (Exit code 2)',
+    '- "nothing here to make" (exit 2)',
   ])
 })
 
@@ -219,6 +219,24 @@ test("nothing that the summary contains", () => {
   for (const fact of ["two.ts", "bazQux"]) expect(lists).toContain(fact)
 })
 
+test("a name of code counts as told only in its own letters", () => {
+  using archive = new Archive()
+  const transcript = archive.session("s1").turn("look", [], "userId and UserName")
+  archive.follow(transcript.flush())
+  const [names] = sectionOf(restored(archive, "It has a UserId and a UserName."), "Names")
+    .split("\n")
+    .slice(1)
+  expect(names).toBe("- `userId`")
+})
+
+test("a path gives way to one that says more of it, and programs are not named", () => {
+  using archive = new Archive()
+  const transcript = archive.session("s1", { cwd: "/srv/app" })
+  transcript.turn("look", [bash("/usr/bin/sed -n 3p kiln.ts")], "it is in src/oven/kiln.ts")
+  archive.follow(transcript.flush())
+  expect(sectionOf(restored(archive), "Paths")).toBe("Paths\n- `src/oven/kiln.ts`")
+})
+
 test("neither names and paths from tools nor subagents' words are given back", () => {
   using archive = new Archive()
   const transcript = archive.session("s1")
@@ -238,7 +256,10 @@ test("a folder shared by many paths is shown once", () => {
   const transcript = archive.session("s1")
   transcript.turn("look", [], ["a", "b", "c"].map((name) => `${folder}/${name}.txt`).join(" "))
   archive.follow(transcript.flush())
-  expect(sectionOf(restored(archive), "Paths")).toContain(`- in \`${folder}/\`: \`a.txt b.txt c.txt\``)
+  // A file and its folder stand together, as elsewhere in the session.
+  expect(sectionOf(restored(archive), "Paths")).toContain(
+    "- in `/var/long/folder/of/somebody/`: `else/a.txt else/b.txt else/c.txt`",
+  )
 })
 
 test("five turns keep their room, and the budget is used up", () => {

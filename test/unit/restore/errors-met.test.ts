@@ -73,7 +73,7 @@ describe("errors that a call has met", () => {
     await machine.hook("stop", session.flush())
     const given = contextOf(await machine.hook("session-start", session, { source: "compact" })) ?? ""
     const [, lines = ""] = /## Errors met\n((?:- .*\n)*)/.exec(given) ?? []
-    expect(lines.split("\n")[0]).toBe('- "kiln: no such door" (Exit code 3)')
+    expect(lines.split("\n")[0]).toBe('- "kiln: no such door" (exit 3)')
     expect(lines.match(/^- "(?:File|String)/gm)).toHaveLength(2)
   })
 })

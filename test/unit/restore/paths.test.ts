@@ -1,6 +1,6 @@
 /** How paths are written in a restore, and found in it. */
 import { describe, expect, test } from "bun:test"
-import { mkdirSync } from "node:fs"
+import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import fc from "fast-check"
 import { pack } from "../../../src/restore/pack-names.ts"
@@ -18,6 +18,9 @@ describe("a file in a folder with blanks", () => {
     const session = machine.session({ cwd })
     const input = { file_path: join(cwd, "src", "pärser.ts"), content: "see `src/lexer.ts`\n" }
     session.turn("Write the parser", [{ tool: "Write", input, output: "written" }]).flush()
+    // The host shows it again, since it is there.
+    mkdirSync(join(cwd, "src"))
+    writeFileSync(input.file_path, "…")
     await machine.hook("stop", session)
     await machine.hook("pre-compact", session, { trigger: "manual" })
     const given = contextOf(await machine.hook("session-start", session, { source: "compact" })) ?? ""
@@ -95,13 +98,13 @@ describe("names with blanks", () => {
 /** A file with blanks in its name, in a folder that a restore tells once, was given back, and its receipt said that it was lost. */
 test("paths are found as a restore tells them, with blanks or without", () => {
   const names = ["lexer.ts", "my notes.md", "parser.ts", "ein Plan.md"]
-  const paths = names.map((name) => `/srv/app/a-long-folder/${name}`)
+  const paths = names.map((name) => `/srv/app/a-long-folder/kiln/${name}`)
   const lines = [...pack(paths, 1000)]
-  expect(lines).toContain("- in `/srv/app/a-long-folder/`: `my notes.md`")
+  expect(lines).toContain("- in `/srv/app/a-long-folder/`: `kiln/my notes.md`")
   const holds = holderOf(lines.join("\n"))
   for (const path of paths) expect([path, holds("path", path)]).toEqual([path, true])
-  for (const name of ["other.ts", "notes", "my notes", "my notes.md lexer.ts"])
-    expect([name, holds("path", `/srv/app/a-long-folder/${name}`)]).toEqual([name, false])
+  for (const name of ["other.ts", "notes", "notes.md", "my notes.md lexer.ts"])
+    expect([name, holds("path", `/srv/app/a-long-folder/kiln/${name}`)]).toEqual([name, false])
 })
 
 /** A file on Windows stood in the archive under two names, was not told from the session's folder, and `blame` missed it. */

@@ -1,5 +1,6 @@
 /** What comes first in a restore, and what is not said again. */
 import { describe, expect, test } from "bun:test"
+import { writeFileSync } from "node:fs"
 import { withoutPending } from "../../../src/restore/render.ts"
 import { Inside, run } from "../../support/inside.ts"
 import { contextOf, type Machine } from "../../support/machine.ts"
@@ -71,8 +72,9 @@ describe("words that begin alike", () => {
     using machine = new Inside()
     const session = machine.session()
     const read = (path: string) => ({ tool: "Read", input: { file_path: path }, output: "…" })
-    // The host shows the files that were used last by itself.
-    const others = [1, 2, 3, 4].map((n) => read(`/app/doc/${n}.md`))
+    // The host shows the files that were used last by itself, unless they are gone.
+    const others = [1, 2, 3, 4].map((n) => read(`${machine.cwd}/doc${n}.md`))
+    for (const { input } of others) writeFileSync(input.file_path, "…")
     session.turn("Look", [read("/app/src/kiln.ts"), ...others], "`userId` opens the `kiln_door`.")
     const given = await compacted(machine, session, "In src/kiln.tsx: userIds, _userId and the kiln_door.")
     expect(given).toContain("## Paths\n- `/app/src/kiln.ts`\n")
