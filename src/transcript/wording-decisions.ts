@@ -5,8 +5,10 @@
 import { once } from "../util/once.ts"
 import { begins, MARKS, plainWords, type Wording, type Wordings, wholeWords } from "./wording.ts"
 
-/** "I", "we'll", "I have only", "let me" and what else may stand before a verb of choosing. */
-const WHO = String.raw`\b(?:(?:I|we)(?:['’](?:ll|ve|m|re)| will| have| am| are)?|let me|let['’]s)(?: (?:just|only|also|now|then|therefore|simply|instead|deliberately|still))*`
+/** "I", "we'll", "I have only" and what else may stand before a verb of choosing. */
+const WE = String.raw`\b(?:I|we)(?:['’](?:ll|ve|m|re)| will| have| am| are)?(?: (?:just|only|also|now|then|therefore|simply|instead|deliberately|still))*`
+/** "Let me" only announces a step, unless it names the other way. */
+const WHO = String.raw`(?:${WE}|\blet me|\blet['’]s)`
 /** What one does with a way: takes it, or not. Looking, checking and running are no choices. */
 const TAKE =
   "use|using|keep|keeping|leave|leaving|skip|skipping|defer|deferring|drop|dropping|stay|stick|split|switch|convert|replace|fold|pin|treat|restore|revert|delete|remove|inline"
@@ -30,10 +32,8 @@ const english = (): Wording => ({
     /\b(?:I|we)(?:['’]m|['’]re| am| are)(?: now| deliberately)? (?:choosing|picking|opting|settling on|deferring|dropping)\b/i,
     begins("(?:decided|chose|opted|picked|went with|choosing|option \\p{L}{0,6}\\d{0,2} it is)"),
     /\b(?:final )?decision\s*(?:\*\*)?:|\b(?:the|our|this) decision (?:is|was) to\b|\bnow decided\b/i,
-    new RegExp(
-      `${WHO} (?:(?:${TAKE}|${TOOK})\\b${REASON}|(?:${TAKE}|${TOOK}|${MAKE}|${MADE})\\b${CONTRAST})`,
-      "i",
-    ),
+    new RegExp(`${WE} (?:${TAKE}|${TOOK})\\b${REASON}`, "i"),
+    new RegExp(`${WHO} (?:${TAKE}|${TOOK}|${MAKE}|${MADE})\\b${CONTRAST}`, "i"),
     new RegExp(
       `^(?:instead of|rather than|because|since)\\b.*,\\s+${WHO} (?:${TAKE}|${TOOK}|${MAKE}|${MADE})\\b`,
       "i",
@@ -63,6 +63,8 @@ const english = (): Wording => ({
       "wrong|wrongly|mistaken(?:ly)?|accidentally|by (?:accident|mistake)|root cause|culprit",
     ),
     /\b(?:rather than|instead of) (?:assum|guess|infer|trust|rel(?:y|ied)|hop|speculat|tak(?:e|ing) .* (?:on faith|for granted))\w*/i,
+    // "I'll leave it as is": nobody knows what.
+    /^I(?:['’]ll| will) \p{L}+(?: (?:it|that|this|them|those))?(?: (?:as[ -](?:it )?is|alone|out|there))?[.!]?$/iu,
     /\b(?:deferred|open|pending|unresolved|outstanding|postponed) (?:decision|question)/i,
     /^(?:(?:now|so|first|okay|ok),? )?let me (?:first |now |also )?(?:dig|look|check|verify|see|find|trace|investigate|confirm|understand)\b/i,
     /^(?:if|should|whether|once|when|unless|before)\b|\b(?:if|whether|unless|before) (?:you|we|i|they)(?:['’]ve| have)? (?:decide|chose|choose|opt|settle|pick)/i,

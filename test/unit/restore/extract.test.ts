@@ -85,6 +85,8 @@ describe("decisions of the model", () => {
     "I'll keep the flag because:",
     "**I went with the queue:**",
     "Root Cause",
+    "I'll leave it as is.",
+    "I'll skip that.",
     // Findings, advice and choices.
     "The root cause was a stale cache.",
     "The real issue was a lock that nobody let go of.",
