@@ -2,7 +2,7 @@
  * Parses the words of the command line into a command's arguments. Nothing is ignored: unknown options, surplus words
  * and missing values are errors. Pure.
  */
-import { distance } from "../util/edit-distance.ts"
+import { nearest } from "../util/edit-distance.ts"
 import { type CtxError, usageError } from "../util/errors.ts"
 import type { ArgSpec } from "./command.ts"
 
@@ -100,7 +100,7 @@ function unknown(flag: string, specs: Specs, command: string): CtxError {
     type === "positional" ? [] : alias === undefined ? [`--${name}`] : [`--${name}`, `-${alias}`],
   )
   const isWord = /[a-z]/i.test(flag)
-  const near = isWord ? flags.find((one) => distance(one, flag) <= 2) : undefined
+  const near = isWord ? nearest(flag, flags, 2) : undefined
   if (near !== undefined) return usageError(`unknown option: ${flag}`, `did you mean ${near}?`)
   const takesWords = Object.values(specs).some(({ rest }) => rest === true)
   const dash = takesWords || !isWord ? "; put -- before words that begin with a dash" : ""

@@ -10,7 +10,7 @@ import {
   wantsColor,
 } from "../config/load.ts"
 import { refusalOf } from "../config/refused-options.ts"
-import { distance } from "../util/edit-distance.ts"
+import { nearest } from "../util/edit-distance.ts"
 import {
   CtxError,
   codeOf,
@@ -171,7 +171,7 @@ function environment(places: Paths, settings: () => Settings): Environment {
 
 function unknownCommand(name: string): CtxError {
   if (name.startsWith("-")) return usageError(`no command before ${name}`, "ctxbridge --help lists them")
-  const near = Object.keys(COMMANDS).find((one) => distance(one, name) <= 2)
+  const near = nearest(name, Object.keys(COMMANDS), 2)
   return usageError(
     `unknown command: ${name}`,
     near === undefined ? "ctxbridge --help lists them" : `did you mean ${near}?`,

@@ -64,7 +64,7 @@ export function correctedQuery(
     const place = new RegExp(`(?<![\\p{L}\\p{N}_.-])${typed}(?![\\p{L}\\p{N}_*.:-])`, "u")
     const at = unquoted.search(place)
     if (at < 0 || newestMatches(db, wordExpression(word), undefined, 1).length > 0) continue
-    const better = nearest(db, word, filter, deadline)
+    const better = nearestWord(db, word, filter, deadline)
     if (better === undefined) continue
     const shown = asWritten(texts, better, endedAs(plain, word, better.term))
     corrections.push({ typed, word: shown })
@@ -74,14 +74,14 @@ export function correctedQuery(
   return corrections.length === 0 ? undefined : { text: corrected, corrections }
 }
 
-interface Nearest {
+interface NearWord {
   readonly term: string
   /** A message that has it. */
   readonly message: number
 }
 
 /** The indexed word that is nearest, the most frequent among equals. */
-function nearest(db: Database, word: string, filter: Filter, deadline: number): Nearest | undefined {
+function nearestWord(db: Database, word: string, filter: Filter, deadline: number): NearWord | undefined {
   const furthest = word.length < LONG ? 1 : 2
   const found = new Map<string, IndexedWord & { readonly far: number }>()
   let least = furthest + 1
@@ -109,7 +109,7 @@ function nearest(db: Database, word: string, filter: Filter, deadline: number): 
 const beginningsOf = (word: string): string[] => [word.slice(0, 2), `${word[1]}${word[0]}`, word[0]!]
 
 /** The index has stems. A word of this stem: the one given if the message has it, else another that it has. */
-function asWritten(texts: MessageTexts, { term, message }: Nearest, likely: string): string {
+function asWritten(texts: MessageTexts, { term, message }: NearWord, likely: string): string {
   const forms = (texts.of(message)?.text ?? "").toLowerCase().match(/[a-z]+/g) ?? []
   const own = forms.filter((form) => stem(form) === term)
   return own.includes(likely) ? likely : (own[0] ?? likely)

@@ -21,6 +21,13 @@ export function distance(a: string, b: string): number {
   return row[b.length]!
 }
 
+/** The nearest of these names, if it is no further than this. */
+export const nearest = (word: string, names: readonly string[], furthest: number): string | undefined =>
+  names
+    .map((name) => ({ name, far: distance(word, name) }))
+    .filter(({ far }) => far <= furthest)
+    .sort((a, b) => a.far - b.far)[0]?.name
+
 /** The names that are like a mistyped one, nearest first; those that contain it come last. */
 export function nearNames(word: string, names: readonly string[], most = 3): string[] {
   const typed = word.toLowerCase()
