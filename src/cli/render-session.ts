@@ -46,8 +46,8 @@ const projectName = ({ project }: Session): string =>
 const allTokens = ({ tokens: { input, output, cacheCreation, cacheRead } }: SessionUse): number =>
   input + output + cacheCreation + cacheRead
 
-/** `$12.30`; cents and less in full. */
-const dollars = (cost: number): string => `$${cost < 0.1 ? cost.toFixed(4) : cost.toFixed(2)}`
+/** `$12.30` */
+const dollars = (cost: number): string => (cost > 0 && cost < 0.01 ? "<$0.01" : `$${cost.toFixed(2)}`)
 
 /** Tokens and cost in words; empty if nothing is known. */
 export function useText(use: SessionUse): string {
@@ -75,10 +75,10 @@ export function renderSessions(rows: readonly CountedSession[], screen: Screen):
       { title: "last active" },
       ...(isMixed ? [{ title: "project", optional: true }] : []),
       { title: "turns", align: "right" },
-      { title: "tools", align: "right", optional: true },
-      { title: "errors", align: "right", optional: true },
       { title: "tokens", align: "right", optional: true },
       ...(isPriced ? [{ title: "cost", align: "right", optional: true } as const] : []),
+      { title: "tools", align: "right", optional: true },
+      { title: "errors", align: "right", optional: true },
       { title: "size", align: "right", optional: true },
       { title: "title", flexible: true },
     ],
@@ -87,10 +87,10 @@ export function renderSessions(rows: readonly CountedSession[], screen: Screen):
       ago(row.ended, screen.now),
       ...(isMixed ? [fit(projectName(row), PROJECT)] : []),
       String(row.turns),
-      String(row.tools),
-      String(row.errors),
       formatTokens(allTokens(row)),
       ...(isPriced ? [row.cost === null ? "" : dollars(row.cost)] : []),
+      String(row.tools),
+      String(row.errors),
       bytes(row.archived),
       titleOf(row),
     ]),

@@ -79,6 +79,8 @@ describe.each(VERSIONS)("%s", (version) => {
       expect([pressure, told]).toEqual([pressure, `🛡️ \x1b[${code}m${text}\x1b[0m\n`])
     }
     expect(await said(line(machine, filled(version, 86_736)))).toBe("🛡️ 43% 86.7K ⊘\n")
+    const off = { CLAUDE_FLOW_CONTEXT_AUTOPILOT: "false" }
+    expect(await said(line(machine, filled(version, 86_736), [], off))).toBe("📂 43% 86.7K ⊘\n")
     session.boundary().summary("s").turn("on").boundary().summary("t").turn("and on").flush()
     await machine.hook("user-prompt-submit", session, { prompt: "next" })
     expect(await said(line(machine, filled(version, 176_000)))).toBe("🛡️ 88% 176K ⟳2\n")

@@ -42,6 +42,8 @@ const step = fc.record({
     "rewrite unseen",
     "mark",
     "rewind",
+    "cost",
+    "broken",
   ),
 })
 
@@ -55,6 +57,10 @@ test("sessions, forks, subagents, compactions, rewritten transcripts", () => {
       for (const [n, { session, what }] of steps.entries()) {
         const transcript = sessions[session]!
         if (what === "boundary") transcript.boundary().summary(`summary ${n}`)
+        else if (what === "cost") {
+          const cost = { totalCostUSD: n / 10, totalDuration: n, startTime: session }
+          transcript.line({ type: n % 2 === 0 ? "cost-state" : "result", ...cost })
+        } else if (what === "broken") transcript.raw('{"type":"user","mess')
         else if (what === "agent") {
           // A host of 2.0: nothing but its lines say whose it is.
           const agent = archive.session(transcript.session, { version: "2.0.76", agent: `a${n}` })
