@@ -13,7 +13,7 @@ import { usageError } from "../util/errors.ts"
 import { cut } from "../util/text.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import { type HandlePlace, handlesIn } from "./handle-place.ts"
-import { DATA, minute, plain } from "./quoting.ts"
+import { DATA, lengthOf, minute, plain } from "./quoting.ts"
 import { lineOfMatch, type ToldLine, toldLines } from "./told-turn.ts"
 import type { ServerTool, ServerWorld } from "./tool.ts"
 import { outlineOf } from "./turn-outline.ts"
@@ -153,7 +153,7 @@ function outlined(
   const last = lastAnswer(lines)
   const end = last === undefined ? [] : endOf(last, undefined, Math.floor(room * LAST_OF_ALL))
   const asked = ["prompt:", blockQuote(cut(turn.prompt, Math.floor(room * 0.2)))]
-  const left = room - [...end, ...asked].reduce((sum, { length }) => sum + length + 1, 0)
+  const left = room - lengthOf([...end, ...asked])
   return [
     head(turn, `${lines.length} lines`),
     ...notes,

@@ -1,7 +1,6 @@
 /** `search`: the best hits with their passages, so that most questions are answered by one call. */
 import type { Database } from "../archive/database.ts"
 import { openForReading } from "../archive/open-for-reading.ts"
-import { correctionNote } from "../search/corrected-query.ts"
 import { roomOfHits } from "../search/hit-budget.ts"
 import { localFinder } from "../search/local-finder.ts"
 import { type Narrowing, typedPath } from "../search/narrowing.ts"
@@ -13,9 +12,10 @@ import { MOMENTS, momentOf } from "../util/parse-moment.ts"
 import { count } from "../util/text.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import type { Arguments } from "./arguments.ts"
+import { betterElsewhere, doubts } from "./doubts.ts"
 import { hitAtLength, hitLine, projectName } from "./found-turns.ts"
 import { wholeHit } from "./hit-passages.ts"
-import { DATA, plain } from "./quoting.ts"
+import { DATA, lengthOf } from "./quoting.ts"
 import type { ServerTool, ServerWorld } from "./tool.ts"
 import { namedSession, projectIn } from "./what-is-meant.ts"
 
@@ -29,10 +29,6 @@ const PASSAGES = 2600
 const LEAST_PASSAGES = 1000
 /** What a line takes of the passages' room when more of them are asked for. */
 const TAKEN = 100
-/** A result is weak when its best turn lacks more than this share of the query's words. */
-const WEAK = 0.5
-/** Another project's best turn is better when it lacks at most this share of what ours lacks. */
-const BETTER = 0.5
 
 export const searchTool: ServerTool = {
   name: "search",
@@ -90,9 +86,9 @@ export const searchTool: ServerTool = {
           ? "all projects"
           : `this project (${projectName(own)})`
     const elsewhere =
-      project === undefined || isGood(found)
+      project === undefined
         ? []
-        : betterElsewhere(finder.find, { ...request, limit: 3 }, found, own)
+        : betterElsewhere(() => finder.find({ ...request, similar: undefined }), found, own)
     return {
       text: told(db, world, readers, found, { budget, scope, isMixed: project === undefined, elsewhere }),
     }
@@ -121,8 +117,7 @@ function told(
     hits.length === 0
       ? `Nothing found: try fewer or other words, fewer filters${isMixed ? "" : " or all_projects"}.`
       : "Next: `get` with a handle as written (@ is the line of the match) and the query shows more of that turn."
-  const sizeOf = (lines: readonly string[]): number => lines.reduce((sum, { length }) => sum + length + 1, 0)
-  let left = ROOM - sizeOf([...head, "", MORE, next])
+  let left = ROOM - lengthOf([...head, "", MORE, next])
   const whole = hits.slice(0, AT_LENGTH).map((hit) => wholeHit(db, world.dataHome, readers, found, hit))
   const rooms = roomOfHits(
     hits.slice(0, AT_LENGTH).map(({ score }, n) => ({ score, wants: whole[n]?.wants ?? 0 })),
@@ -140,37 +135,6 @@ function told(
   }
   const isCut = more || shown.length < hits.length
   return [...head, ...shown, "", isCut ? `${MORE} ${next}` : next].join("\n")
-}
-
-const isGood = ({ hits, words, isLoose }: FoundTurns): boolean =>
-  hits.length > 0 && words.lacking.length === 0 && !isLoose
-
-/** What the model should know before it takes a result for the answer. */
-function doubts({ hits, words: { asked, lacking }, isLoose, corrections }: FoundTurns): string[] {
-  if (hits.length === 0) return []
-  const corrected = correctionNote(corrections)
-  if (corrected !== undefined) return [corrected]
-  if (isLoose) return ["No exact match; these have some of the words."]
-  if (asked.length > 0 && hits[0]!.why.length === 0)
-    return ["Weak: found by meaning only; the words of the query are not in it."]
-  if (lacking.length <= WEAK * asked.length) return []
-  return [
-    `Weak: the best hit lacks ${lacking.length} of ${asked.length} words: ${plain(lacking.join(", "), 120)}.`,
-  ]
-}
-
-/** Another project's best turn, if it has more of the query's words. */
-function betterElsewhere(
-  find: (request: SearchRequest) => FoundTurns,
-  request: SearchRequest,
-  { hits, words }: FoundTurns,
-  own: string,
-): string[] {
-  const found = find(request)
-  const [best] = found.hits
-  if (best === undefined || best.project === own) return []
-  if (hits.length > 0 && found.words.lacking.length > words.lacking.length * BETTER) return []
-  return [`Another project has better: ${hitLine(best, true)}; all_projects searches there.`]
 }
 
 /** What is like the query in meaning, if a model is installed; without one, words find it alone. */

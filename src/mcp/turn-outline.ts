@@ -1,6 +1,6 @@
 /** What happened in a long turn, a line for each thing that was said or failed. Pure. */
 import { count } from "../util/text.ts"
-import { plain, strange } from "./quoting.ts"
+import { lengthOf, plain, strange } from "./quoting.ts"
 import type { ToldLine } from "./told-turn.ts"
 
 /** UTF-16 units of what was said. */
@@ -39,10 +39,9 @@ export function outlineOf(lines: readonly ToldLine[], room: number): string[] {
 
 /** The first ones and as many of the last as there is room for. */
 function fitting(lines: readonly string[], room: number): string[] {
-  const size = (some: readonly string[]): number => some.reduce((sum, { length }) => sum + length + 1, 0)
-  if (size(lines) <= room) return [...lines]
+  if (lengthOf(lines) <= room) return [...lines]
   const first = lines.slice(0, FIRST)
-  let left = room - size(first) - 20
+  let left = room - lengthOf(first) - 20
   let from = lines.length
   while (from > FIRST && left >= lines[from - 1]!.length + 1) left -= lines[--from]!.length + 1
   return [...first, `… ${from - FIRST} more`, ...lines.slice(from)]

@@ -1,0 +1,42 @@
+/** What may be wrong with a result: that it is weak, and that another project has a better one. Pure. */
+import { correctionNote } from "../search/corrected-query.ts"
+import type { FoundTurns } from "../search/search-turns.ts"
+import { hitLine } from "./found-turns.ts"
+import { plain } from "./quoting.ts"
+
+/** A result is weak when its best turn lacks more than this share of the query's words. */
+const WEAK = 0.5
+/** Another project's best turn is better when it lacks at most this share of what ours lacks. */
+const BETTER = 0.5
+
+/** What the model should know before it takes a result for the answer. */
+export function doubts({ hits, words: { asked, lacking }, isLoose, corrections }: FoundTurns): string[] {
+  if (hits.length === 0) return []
+  const corrected = correctionNote(corrections)
+  if (corrected !== undefined) return [corrected]
+  if (isLoose) return ["No exact match; these have some of the words."]
+  if (asked.length > 0 && hits[0]!.why.length === 0)
+    return ["Weak: found by meaning only; the words of the query are not in it."]
+  if (lacking.length <= WEAK * asked.length) return []
+  return [
+    `Weak: the best hit lacks ${lacking.length} of ${asked.length} words: ${plain(lacking.join(", "), 120)}.`,
+  ]
+}
+
+/**
+ * Another project's best turn, if it has more of the query's words.
+ *
+ * @param find searches all projects
+ */
+export function betterElsewhere(
+  find: () => FoundTurns,
+  { hits, words, isLoose }: FoundTurns,
+  own: string,
+): string[] {
+  if (hits.length > 0 && words.lacking.length === 0 && !isLoose) return []
+  const found = find()
+  const [best] = found.hits
+  if (best === undefined || best.project === own) return []
+  if (hits.length > 0 && found.words.lacking.length > words.lacking.length * BETTER) return []
+  return [`Another project has better: ${hitLine(best, true)}; all_projects searches there.`]
+}
