@@ -808,7 +808,8 @@ describe("hostile content", () => {
   })
 })
 
-describe("a pointer rendered beforehand", () => {
+// Their jobs look again for four seconds: waiting for one is waiting for all.
+describe.concurrent("a pointer rendered beforehand", () => {
   test("is what the views would say, and follows what is archived since", async () => {
     using machine = new Machine()
     const old = past(machine.session())

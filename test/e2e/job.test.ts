@@ -105,7 +105,7 @@ describe("a job whose data folder is removed ends, and makes nothing again", () 
  * A request whose writer was killed before it could rename it was never done, and `status` counted it as waiting for as
  * long as it lay there.
  */
-describe("a request whose writer was killed", () => {
+describe.concurrent("a request whose writer was killed", () => {
   /** Of a process that has ended. */
   function endedPid(): number {
     return Bun.spawnSync(["true"]).pid

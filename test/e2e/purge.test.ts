@@ -85,7 +85,7 @@ async function use(machine: Machine, env: Record<string, string>): Promise<() =>
   }
 }
 
-describe("uninstall --purge", () => {
+describe.concurrent("uninstall --purge", () => {
   for (const fresh of [true, false]) {
     test(`home and repository are what they were, ${fresh ? "in a home with nothing" : "among what others have"}`, async () => {
       using machine = new Machine()

@@ -171,27 +171,36 @@ exit "$(cat "$d/code")"
   writeFileSync(settingsFile(world.home), JSON.stringify(settings, null, 2))
 }
 
+/** By folder: they are asked for many times a second. */
+const finished = new Map<string, { readonly began: bigint; readonly call: HookCall }>()
+
 /** The finished calls, in the order in which they began. */
 export function hookCalls(world: World): HookCall[] {
   const calls = join(world.root, "calls")
   return readdirSync(calls)
-    .map((name) => join(calls, name))
-    .filter((dir) => existsSync(join(dir, "done")))
-    .map((dir) => ({ dir, began: statSync(join(dir, "stdin"), { bigint: true }).mtimeNs }))
+    .map((name) => finishedCall(join(calls, name)))
+    .filter((one) => one !== undefined)
     .sort((a, b) => (a.began < b.began ? -1 : 1))
-    .map(({ dir, began }) => {
-      const text = (name: string) => readFileSync(join(dir, name), "utf8")
-      const stdin = JSON.parse(text("stdin")) as Record<string, unknown>
-      return {
-        event: String(stdin["hook_event_name"]),
-        detail: String(stdin["source"] ?? stdin["trigger"] ?? stdin["reason"] ?? ""),
-        began: Number(began / 1_000_000n),
-        stdin,
-        stdout: text("stdout"),
-        stderr: text("stderr"),
-        code: Number(text("code")),
-      }
-    })
+    .map(({ call }) => call)
+}
+
+function finishedCall(dir: string) {
+  const known = finished.get(dir)
+  if (known !== undefined || !existsSync(join(dir, "done"))) return known
+  const text = (name: string) => readFileSync(join(dir, name), "utf8")
+  const stdin = JSON.parse(text("stdin")) as Record<string, unknown>
+  const began = statSync(join(dir, "stdin"), { bigint: true }).mtimeNs
+  const call = {
+    event: String(stdin["hook_event_name"]),
+    detail: String(stdin["source"] ?? stdin["trigger"] ?? stdin["reason"] ?? ""),
+    began: Number(began / 1_000_000n),
+    stdin,
+    stdout: text("stdout"),
+    stderr: text("stderr"),
+    code: Number(text("code")),
+  }
+  finished.set(dir, { began, call })
+  return finished.get(dir)
 }
 
 /** Calls that began and did not end: the client has killed them, or they hang. */

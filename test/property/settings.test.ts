@@ -49,7 +49,7 @@ test("what is added and taken out again leaves no byte behind", () => {
       expect(replaced).toEqual([])
       expect(removeHooks(after, before)).toEqual({ text: before, removed: expect.arrayContaining(added) })
     }),
-    { numRuns: 500 },
+    { numRuns: 200 },
   )
 })
 

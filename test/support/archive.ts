@@ -1,13 +1,23 @@
 /** The archive without processes: captures and indexes by direct function calls, which is fast. */
-import { mkdtempSync, rmSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { captureTranscript, type Taken } from "../../src/archive/capture-transcript.ts"
-import { type Database, openDatabase } from "../../src/archive/database.ts"
+import { type Database, databasePath, openDatabase } from "../../src/archive/database.ts"
 import { index } from "../../src/archive/indexing.ts"
 import { settlePending } from "../../src/archive/pending.ts"
+import { once } from "../../src/util/once.ts"
 import { vaultFile } from "../../src/vault/layout.ts"
 import { Transcript } from "./transcript.ts"
+
+/** An empty database, as it is made; copied, since making its tables takes longer than most tests. */
+const emptyArchive = once(() => {
+  const dataHome = mkdtempSync(join(tmpdir(), "ctxbridge-empty-"))
+  openDatabase(dataHome, { wait: 0 }).close()
+  const bytes = readFileSync(databasePath(dataHome))
+  rmSync(dataHome, { recursive: true })
+  return bytes
+})
 
 export class Archive {
   readonly root: string
@@ -17,6 +27,8 @@ export class Archive {
   constructor() {
     this.root = mkdtempSync(join(tmpdir(), "ctxbridge-archive-"))
     this.dataHome = join(this.root, "archive")
+    mkdirSync(this.dataHome, { mode: 0o700 })
+    writeFileSync(databasePath(this.dataHome), emptyArchive(), { mode: 0o600 })
     this.db = openDatabase(this.dataHome, { wait: 0 })
   }
 
