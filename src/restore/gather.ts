@@ -11,7 +11,7 @@ import {
 import { notesIn } from "../archive/queries/notes.ts"
 import type { Scope } from "../archive/queries/scope.ts"
 import { aboutSession, archivedOf, keptNotes } from "../archive/queries/sessions.ts"
-import { timesChanged, turnsWithChanges } from "../archive/queries/touched-files.ts"
+import { turnsWithChanges } from "../archive/queries/touched-files.ts"
 import { countTurns, latestTurns, type TurnLine } from "../archive/queries/turns.ts"
 import { openTodos, parseTodos } from "../archive/todos.ts"
 import { cut } from "../util/text.ts"
@@ -139,24 +139,19 @@ function filesInFlight(db: Database, scope: Scope, cwd: string | undefined): Fil
   const turns = turnsWithChanges(db, scope, MOST_TURNS).sort((a, b) => b - a)
   const moves = movesOfSession(db, scope, cwd)
   const latest = new Map<string, ChangedFile>()
-  const formerly = new Map<string, string[]>()
   for (const turn of turns) {
     if (latest.size >= MOST_FILES) break
     for (const file of filesChangedIn(db, turn, MOST_FILES)) {
       const now = whereNow(file.path, file.latest, moves)
       if (now === undefined) continue
       if (!latest.has(now)) latest.set(now, file)
-      formerly.set(now, [...(formerly.get(now) ?? []), file.path])
     }
   }
-  const told = [...latest].slice(0, MOST_FILES)
-  const former = told.flatMap(([path]) => formerly.get(path)!)
-  const times = timesChanged(db, scope, [...new Set(former)])
-  return told.map(([path, { name, handle }]) => ({
+  return [...latest].slice(0, MOST_FILES).map(([path, { name, handle, call, latest, bySubagent }]) => ({
     path,
     op: toolKind(name) === "write" ? "write" : "edit",
-    times: [...new Set(formerly.get(path))].reduce((sum, one) => sum + (times.get(one) ?? 0), 0) || 1,
     handle,
+    call: bySubagent ? undefined : { id: call, message: latest },
   }))
 }
 

@@ -1,4 +1,5 @@
 /** The data that a restore is made of; the vocabulary of this folder. Pure. */
+import type { FileChange } from "../agents/claude-code/file-change.ts"
 import type { TurnLine } from "../archive/queries/turns.ts"
 
 /** Added to every fact's age in messages: the very latest fact is no more likely than those just before it. */
@@ -14,11 +15,17 @@ export interface Quote {
   readonly handle: string
 }
 
+/** How many files in flight a restore shows. */
+export const FILES_SHOWN = 5
+
 export interface FileInFlight {
   readonly path: string
-  readonly op: string
-  readonly times: number
+  readonly op: "write" | "edit"
   readonly handle: string
+  /** The session's own call that changed it last; a subagent's words are not given back. */
+  readonly call?: { readonly id: string; readonly message: number } | undefined
+  /** What that call did. Read separately (file-changes.ts). */
+  readonly change?: FileChange | undefined
 }
 
 export interface CommandOutcome {

@@ -8,6 +8,8 @@ import {
   type CommandOutcome,
   type Fact,
   type Facts,
+  FILES_SHOWN,
+  type FileInFlight,
   LEAST_TURNS,
   type Material,
   type Quote,
@@ -15,7 +17,7 @@ import {
 } from "./material.ts"
 import { Page } from "./page.ts"
 import { belowFolder, lastTwo } from "./paths.ts"
-import { blockQuote, code, commandIn, errorIn, name, quoteSpoken, time, word } from "./quote.ts"
+import { blockQuote, code, commandIn, errorIn, name, quoteInert, quoteSpoken, time, word } from "./quote.ts"
 import { type Held, heldIn, uncut } from "./whole-words.ts"
 
 export type RestoreSource = "compact" | "clear"
@@ -59,7 +61,10 @@ const COMMAND_SHORT = 80
 const COMMAND_KNOWN = 60
 /** Characters that a section may take even with a small budget. */
 const SECTION = 200
-const MOST_FILES = 5
+const FILES = "Files in flight"
+const FILES_SHARE = 0.12
+/** Characters of a file's last change, the most that leave room for all files. */
+const CHANGE_SHOWN = [60, 40, 25] as const
 const COMMANDS = "Commands"
 const TURNS = "Turns"
 /** Suffix of what the model said during a turn, and how many characters of it are shown. */
@@ -120,17 +125,19 @@ export function renderRestore(material: Material, options: RenderOptions): strin
     share(0.07),
   )
   page.section(
-    "Files in flight",
-    material.files
-      .slice(0, MOST_FILES)
-      .filter(({ path }) => !held(lastTwo(path)))
-      // For a file that the model is shown anyway, what was done to it is still new.
-      .map((file) => ({ ...file, path: shownAgain.includes(file.path) ? inProject(file.path) : file.path }))
-      .map(
-        (file) =>
-          `- ${code(file.path, 200)}: ${file.op}, ${count(file.times, "time")} (${HANDLE_PREFIX}${file.handle})`,
-      ),
-    share(0.1),
+    FILES,
+    fileLines(
+      material.files
+        .slice(0, FILES_SHOWN)
+        .filter(({ path }) => !held(lastTwo(path)))
+        // For a file that the model is shown anyway, what was done to it is still new.
+        .map((file) => ({
+          ...file,
+          path: shownAgain.includes(file.path) ? inProject(file.path) : file.path,
+        })),
+      share(FILES_SHARE),
+    ),
+    share(FILES_SHARE),
   )
   page.section(COMMANDS, commands(material, held, share(0.1)), share(0.1))
   page.section("Decisions", quotes(material.decisions, 240), share(0.07))
@@ -164,6 +171,24 @@ function pendingPrompt(page: Page, material: Material, { source, budget }: Rende
   const quote = cut(blockQuote(pending), room, " … (cut)").replace(/(?:\n>? *)+( … \(cut\))?$/, "$1")
   // If there is no room for even a word, the quotation mark is dropped too.
   if (quote.length > "> ".length) page.section(PENDING_TITLE, [quote])
+}
+
+/** The files, with as much of their last changes as there is room for. */
+function fileLines(files: readonly FileInFlight[], room: number): string[] {
+  const lines = (shown: number): string[] =>
+    files.map(
+      (file) => `- ${code(file.path, 200)}: ${changeOf(file, shown)} (${HANDLE_PREFIX}${file.handle})`,
+    )
+  const shown = CHANGE_SHOWN.find((most) => roomOf(FILES, lines(most)) <= room)
+  return lines(shown ?? CHANGE_SHOWN.at(-1)!)
+}
+
+function changeOf({ op, change }: FileInFlight, shown: number): string {
+  if (change === undefined) return op === "write" ? "written" : "edited"
+  if ("written" in change) return `written, ${count(change.written, "line")}`
+  return "added" in change
+    ? `added ${quoteInert(change.added, shown)}`
+    : `removed ${quoteInert(change.removed, shown)}`
 }
 
 /** Both lines, shortened if they do not fit: a long failure must not displace what worked since. */

@@ -1,5 +1,6 @@
 /** Makes what a session is given back, for the hooks and for previews alike. */
 import type { Database } from "../archive/database.ts"
+import { withLastChanges } from "./file-changes.ts"
 import { gather, type PendingPrompt } from "./gather.ts"
 import { standingText } from "./host-memory.ts"
 import { type HostPlaces, hostSettings } from "./host-settings.ts"
@@ -19,8 +20,8 @@ export interface Restore {
 export interface RestoreOptions extends Omit<RenderOptions, "standing"> {
   /**
    * Where the host keeps what it adds to the new context (without a folder: that of the session), and where the vault
-   * is. If absent, nothing is left out because the context already contains it, and what was said during turns is not
-   * shown.
+   * is. If absent, nothing is left out because the context already contains it, and neither what was said during turns
+   * is shown nor what was done to files.
    */
   readonly host?: HostPlaces & { readonly dataHome: string }
   /** What is being asked when no prompt is pending: turns of other sessions should be about it. */
@@ -41,8 +42,15 @@ export function restoreOf(
   const material = gather(db, session, { pending, related: most, about, focus, upTo })
   const { facts, related, version, shownAgain: files, todos } = material
   const standing = standingIn(db, { session, version, files, todos }, options, material.cwd)
-  const steps = options.host === undefined ? [] : stepsOf(db, material.turns, options.host.dataHome)
-  return { text: renderRestore({ ...material, steps }, { ...options, standing }), facts, related }
+  const dataHome = options.host?.dataHome
+  const read =
+    dataHome === undefined
+      ? {}
+      : {
+          steps: stepsOf(db, material.turns, dataHome),
+          files: withLastChanges(db, material.files, dataHome),
+        }
+  return { text: renderRestore({ ...material, ...read }, { ...options, standing }), facts, related }
 }
 
 /** @param folder the session's */

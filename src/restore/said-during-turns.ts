@@ -4,18 +4,16 @@
  */
 import { answerText } from "../agents/claude-code/line-texts.ts"
 import type { Database } from "../archive/database.ts"
-import { type AnswerPlace, answersOnTheWay } from "../archive/queries/messages.ts"
+import { answersOnTheWay } from "../archive/queries/messages.ts"
 import type { TurnLine } from "../archive/queries/turns.ts"
-import { vaultFile } from "../vault/layout.ts"
 import { CopyReaders } from "../vault/reader.ts"
+import { archivedLine, LONGEST_LINE } from "./archived-line.ts"
 import { LEAST_TURNS, type Quote } from "./material.ts"
 
 /** More than there is room for, since the new context may already contain some. */
 const SPARE = 3
 /** The longest of this many latest answers are chosen: reports rather than "let me look". */
 const LATEST = 40
-/** Longer lines, in bytes, are not worth unpacking. */
-const LONGEST = 64 << 10
 /** Minimum UTF-16 units of a text that says something. */
 const SHORTEST = 40
 const SHOWN = 4000
@@ -29,26 +27,17 @@ const SHOWN = 4000
 export function stepsOf(db: Database, turns: readonly TurnLine[], dataHome: string): Quote[] {
   if (turns.length === 0 || turns.length >= LEAST_TURNS) return []
   const handles = turns.map(({ handle }) => handle)
-  const chosen = answersOnTheWay(db, handles, LONGEST, LATEST)
+  const chosen = answersOnTheWay(db, handles, LONGEST_LINE, LATEST)
     .sort((a, b) => b.length - a.length)
     .slice(0, LEAST_TURNS - turns.length + SPARE)
     .sort((a, b) => b.id - a.id)
   const readers = new CopyReaders()
   try {
     return chosen.flatMap((place) => {
-      const text = textAt(readers, dataHome, place)
+      const text = answerText(archivedLine(readers, dataHome, place))
       return text.length < SHORTEST ? [] : { text: text.slice(0, SHOWN), handle: place.handle }
     })
   } finally {
     readers.close()
-  }
-}
-
-function textAt(readers: CopyReaders, dataHome: string, { copy, offset, length }: AnswerPlace): string {
-  try {
-    const line = readers.of(vaultFile(dataHome, copy)).readLine(offset, offset + length)
-    return answerText(Buffer.from(line.buffer, line.byteOffset, line.length).toString())
-  } catch {
-    return ""
   }
 }

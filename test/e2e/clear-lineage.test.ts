@@ -18,7 +18,11 @@ async function clear(machine: Machine, former: Transcript): Promise<{ next: Tran
 }
 
 async function work(machine: Machine, session: Transcript, prompt: string): Promise<void> {
-  session.turn(prompt, [{ tool: "Edit", input: { file_path: "/src/door.ts", new_string: "open()" } }]).flush()
+  session
+    .turn(prompt, [
+      { tool: "Edit", input: { file_path: "/src/door.ts", new_string: "open()" }, output: "ok" },
+    ])
+    .flush()
   await machine.hook("stop", session)
 }
 

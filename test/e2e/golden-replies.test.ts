@@ -31,7 +31,8 @@ The user said: Never touch the generated files; use fetch, not axios.
 /** A past with one of everything that a restore may tell. */
 function past(transcript: Transcript): Transcript {
   const { session } = transcript
-  const edit = (path: string) => ({ tool: "Edit", input: { file_path: path }, output: "ok" })
+  const change = { old_string: "return fetch(url)", new_string: 'return await retry("größe", 3)' }
+  const edit = (path: string) => ({ tool: "Edit", input: { file_path: path, ...change }, output: "ok" })
   const bash = (command: string, output: string, isError = false) => ({
     tool: "Bash",
     input: { command },

@@ -33,7 +33,7 @@ const material: fc.Arbitrary<Material> = fc.record({
     all.map((content) => ({ content, status: "open" })),
   ),
   files: texts("file", (name) => `/app/${name}/a.ts`).map((all) =>
-    all.map((path) => ({ path, op: "edit", times: 1, handle: "abcdef" })),
+    all.map((path) => ({ path, op: "edit" as const, handle: "abcdef" })),
   ),
   shownAgain: texts("file", (name) => `/app/${name}/a.ts`),
   lastAnswer: fc.option(

@@ -34,7 +34,7 @@ const LINES: readonly RegExp[] = whole(
   "> .*",
   `- ${ITEM} \\(${HANDLE}\\)`,
   `- \\[${STATE}\\] ${ITEM}`,
-  `- ${CODE}: (?:edit|write), \\d+ times? \\(${HANDLE}\\)`,
+  `- ${CODE}: (?:edited|written(?:, \\d+ lines?)?|(?:added|removed) ${ITEM}) \\(${HANDLE}\\)`,
   `- last (?:failing|good): ${CODE}(?: → ${ITEM})? \\(${HANDLE}(?:, exit -?\\d+)?\\)`,
   `- ${ITEM}(?: \\((?:Exit code -?\\d+|failed)\\))?`,
   `- ${CODE}(?: ×\\d+)?(?: \\((?:Exit code -?\\d+|failed)\\))?`,

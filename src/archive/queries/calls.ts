@@ -211,6 +211,10 @@ export const movingScripts = (
 export interface ChangedFile {
   readonly path: string
   readonly name: string
+  /** tool_use_id of the last call. */
+  readonly call: string
+  /** Whether a subagent made it. */
+  readonly bySubagent: 0 | 1
   /** Without its prefix. */
   readonly handle: string
   /** Id of the message with the last call. */
@@ -221,7 +225,8 @@ export interface ChangedFile {
 export const filesChangedIn = (db: Database, turn: number, most: number): ChangedFile[] =>
   db
     .query<ChangedFile, [number]>(
-      `SELECT c.target AS path, c.name, t.handle, max(c.use) AS latest FROM tool_calls c JOIN turns t ON t.id = c.turn
+      // With max(), SQLite takes the other columns from the row that has the maximum.
+      `SELECT c.target AS path, c.name, c.id AS call, c.sidechain OR instr(c.session, '/') > 0 AS bySubagent, t.handle, max(c.use) AS latest FROM tool_calls c JOIN turns t ON t.id = c.turn
      WHERE c.turn = ?1 AND ${isTool("c.name", "edit", "write")} AND c.is_error IS NOT 1
        AND c.origin <> 'import'
      GROUP BY c.target ORDER BY latest DESC LIMIT ${most}`,

@@ -3,7 +3,7 @@ import type { Database } from "../database.ts"
 import type { Condition } from "./condition.ts"
 
 /** Where a line is in the vault. */
-interface LinePlace {
+export interface LinePlace {
   readonly copy: string
   readonly offset: number
   readonly length: number

@@ -120,7 +120,7 @@ test("what hosts keep is left out: newer ones the last answer, all of them the l
     const told = await compacted(machine, worked(machine, version))
     expect(told).toContain(`- "${RULE}"`)
     expect(told.includes(NAMED)).toBe(!isKept)
-    expect(told).toContain(`\`${isShown ? "src/deep/client.ts" : FILE}\`: edit, 1 time`)
+    expect(told).toContain(`\`${isShown ? "src/deep/client.ts" : FILE}\`: edited`)
   }
 })
 

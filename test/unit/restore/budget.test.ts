@@ -39,7 +39,7 @@ function material(): Material {
     decisions: many(12, () => ({ text: words(150), handle })),
     refuted: many(12, () => ({ text: words(150), handle })),
     todos: many(12, () => ({ content: words(100), status: words(5) })),
-    files: many(10, () => ({ path: words(100), op: "edit", times: 1, handle })),
+    files: many(10, () => ({ path: words(100), op: "edit" as const, handle, change: { added: words(90) } })),
     shownAgain: many(5, () => words(100)),
     lastAnswer: dice.chance(0.5) ? words(300) : undefined,
     failing: dice.chance(0.5) ? run() : undefined,

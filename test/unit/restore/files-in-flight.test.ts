@@ -1,12 +1,22 @@
 /** Files that were changed last, where they are now. */
 import { describe, expect, test } from "bun:test"
+import { rmSync } from "node:fs"
+import { join } from "node:path"
+import { withLastChanges } from "../../../src/restore/file-changes.ts"
+import { gather } from "../../../src/restore/gather.ts"
 import { movesIn } from "../../../src/restore/moved-files.ts"
+import { Archive } from "../../support/archive.ts"
+import { frameProblems } from "../../support/frame.ts"
 import { Inside, run } from "../../support/inside.ts"
-import { contextOf } from "../../support/machine.ts"
+import { contextOf, type Machine } from "../../support/machine.ts"
+import { Transcript } from "../../support/transcript.ts"
 
 const REFUSED =
   "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the " +
   "new_string was NOT written to the file). STOP what you are doing and wait for the user to tell you how to proceed."
+
+/** Spelled in parts, so that nothing takes this file for one with a secret. */
+const SECRET = `gh${"p_"}${"7Kd2mQx9RtB4vN1zLs8c".repeat(2).slice(0, 36)}`
 
 /**
  * Of a turn that changes many files, those that come first in the alphabet were told as "written or edited last"; and
@@ -26,7 +36,7 @@ test("the files changed last are told, the newest first", async () => {
   )
   await machine.hook("stop", session.flush())
   const given = contextOf(await machine.hook("session-start", session, { source: "compact" })) ?? ""
-  const told = [...given.matchAll(/^- `\/w\/(\w+)\.ts`: write, 1 time/gm)].map(([, name]) => name)
+  const told = [...given.matchAll(/^- `\/w\/(\w+)\.ts`: written, 1 line \(/gm)].map(([, name]) => name)
   expect(told).toEqual(names.slice(0, 5))
 })
 
@@ -51,10 +61,89 @@ test("what was not changed is neither in flight nor blamed", async () => {
   await machine.hook("stop", session.flush())
   const given = contextOf(await machine.hook("session-start", session, { source: "compact" })) ?? ""
   expect(given).toContain("## Files in flight\n")
-  expect(given).toContain("made.ts`: edit, 1 time (")
+  expect(given).toContain("made.ts`: edited (")
   expect(given).not.toContain("refused.ts`: edit")
   expect(await run(["blame", "made.ts", "--json"], machine)).toMatchObject({ code: 0, stderr: "" })
   expect(await run(["blame", "refused.ts", "--json"], machine)).toMatchObject({ code: 3 })
+})
+
+/** "edit, 16 times" told nothing of what had been done. */
+describe("what was last done to each", () => {
+  const told = async (machine: Machine, session: Transcript): Promise<string[]> => {
+    await machine.hook("stop", session.flush())
+    const given = contextOf(await machine.hook("session-start", session, { source: "compact" })) ?? ""
+    expect(frameProblems(given)).toEqual([])
+    return given
+      .split("## Files in flight\n")[1]!
+      .split("\n## ")[0]!
+      .split("\n")
+      .map((line) => line.slice(2, -13))
+  }
+  const edit = (name: string, old_string: string, new_string: string) => ({
+    tool: "Edit",
+    input: { file_path: `/w/${name}`, old_string, new_string },
+    output: "The file has been updated",
+  })
+
+  test("the first telling line of the last change, or how much was written", async () => {
+    using machine = new Inside()
+    const session = machine
+      .session({ version: "1.0.0" })
+      .turn("Change them", [
+        edit("gone.ts", "open(door)\nshut(door)", "shut(door)"),
+        edit("door.ts", "x", "first(change)"),
+        { tool: "Write", input: { file_path: "/w/new.ts", content: "a\nb\n" }, output: "File created" },
+        edit("door.ts", "const WIDTH = 3", `// Wider.\nconst WIDTH = ${"4".repeat(80)}`),
+        edit("key.ts", "x", `const key = ${SECRET}`),
+      ])
+    expect(await told(machine, session)).toEqual([
+      // The filler that stands in the vault.
+      expect.stringMatching(/^`\/w\/key\.ts`: added "const key = (?!gh).+"$/),
+      `\`/w/door.ts\`: added "const WIDTH = ${"4".repeat(45)}…"`,
+      "`/w/new.ts`: written, 2 lines",
+      '`/w/gone.ts`: removed "open(door)"',
+    ])
+  })
+
+  test("shorter, so that all have room", async () => {
+    using machine = new Inside()
+    const names = ["a", "b", "c", "d", "e"].map((name) => `${name.repeat(30)}.ts`)
+    const session = machine.session({ version: "1.0.0" }).turn(
+      "Change them",
+      names.map((name) => edit(name, "", `openTheDoor(${"9".repeat(60)})`)),
+    )
+    const lines = await told(machine, session)
+    expect(lines).toHaveLength(5)
+    for (const line of lines) expect(line).toMatch(/: added "openTheDoor\(9+…"$/)
+  })
+
+  test("not in a subagent's words", () => {
+    using archive = new Archive()
+    const session = archive.session("s1").turn("Let it be changed").flush()
+    archive.follow(session)
+    const path = join(session.path.replace(/\.jsonl$/, ""), "subagents", "agent-a1.jsonl")
+    const agent = new Transcript({ ...session.options, path, agent: "a1" })
+    archive.follow(agent.turn("Change it", [edit("door.ts", "", "wordsOfTheSubagent()")]).flush())
+    const { files } = gather(archive.db, "s1")
+    const told = withLastChanges(archive.db, files, archive.dataHome).map(({ path, change }) => [
+      path,
+      change,
+    ])
+    expect(told).toEqual([["/w/door.ts", undefined]])
+  })
+
+  test("nothing of it where the vault lost the line, or it is too long", async () => {
+    using archive = new Archive()
+    const session = archive
+      .session("s1")
+      .turn("Change them", [edit("long.ts", "", "x".repeat(70_000)), edit("door.ts", "", "open(door)")])
+    const taken = archive.follow(session.flush())
+    const { files } = gather(archive.db, "s1")
+    const changes = () => withLastChanges(archive.db, files, archive.dataHome).map(({ change }) => change)
+    expect(changes()).toEqual([{ added: "open(door)" }, undefined])
+    rmSync(archive.file(taken))
+    expect(changes()).toEqual([undefined, undefined])
+  })
 })
 
 /** "Files in flight" named files that a command had moved or deleted since. */
@@ -127,13 +216,13 @@ describe("files that were moved or deleted", () => {
     const given = contextOf(await machine.hook("session-start", session, { source: "compact" })) ?? ""
     const [, section = ""] = given.split("## Files in flight\n")
     const lines = section.split("\n## ")[0]!.split("\n")
-    const files = lines.map((line) => /^- `([^`]+)`: edit, (\d)/.exec(line)?.slice(1).join(" "))
+    const files = lines.map((line) => /^- `([^`]+)`: /.exec(line)?.[1])
     expect(files.map((file) => file?.replace(`${cwd}/`, ""))).toEqual([
-      "src/gate.ts 3",
-      "again.ts 2",
-      "sub/index.ts 1",
-      "index.ts 1",
-      "kept.ts 1",
+      "src/gate.ts",
+      "again.ts",
+      "sub/index.ts",
+      "index.ts",
+      "kept.ts",
     ])
   })
 })

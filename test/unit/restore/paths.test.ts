@@ -124,8 +124,8 @@ describe("paths of Windows", () => {
     ])
     await machine.hook("stop", session.flush())
     const given = contextOf(await machine.hook("session-start", session, { source: "compact" })) ?? ""
-    expect(given).toContain("- `C:/Users/dev/kiln/src/Door.cs`: edit, 2 times (ctx:")
-    expect(given).toContain("- `D:/oven/d.cs`: edit, 1 time (ctx:")
+    expect(given).toContain("- `C:/Users/dev/kiln/src/Door.cs`: edited (ctx:")
+    expect(given).toContain("- `D:/oven/d.cs`: edited (ctx:")
     const [, paths = ""] = given.split("## Paths\n")
     expect(paths).toStartWith("- `src/Shelf.cs`\n")
     const touched = async (...words: string[]) => {

@@ -22,7 +22,9 @@ const MATERIAL: Material = {
   decisions: [{ text: "I chose backoff rather than a fixed delay.", handle: "bbbbbb" }],
   refuted: [{ text: "A fixed delay did not work.", handle: "aaaaaa" }],
   todos: [{ content: "Write the loop", status: "in_progress" }],
-  files: [{ path: "src/client.ts", op: "edit", times: 3, handle: "aaaaaa" }],
+  files: [
+    { path: "src/client.ts", op: "edit", handle: "aaaaaa", change: { added: "export const RETRIES = 3" } },
+  ],
   shownAgain: [],
   lastAnswer: undefined,
   failing: { command: "npm test", exitCode: 1, error: "Exit code 1\nboom", handle: "bbbbbb" },
@@ -159,10 +161,16 @@ const material: fc.Arbitrary<Material> = fc.record({
   todos: fc.array(fc.record({ content: text, status: text }), { maxLength: 9 }),
   notes: fc.option(fc.record({ count: fc.nat(), session: text }), { nil: undefined }),
   files: fc.array(
-    fc.record({ path: text, op: fc.constant("edit"), times: fc.nat(), handle: fc.constant("abcdef") }),
-    {
-      maxLength: 9,
-    },
+    fc.record({
+      path: text,
+      op: fc.constantFrom("edit", "write"),
+      handle: fc.constant("abcdef"),
+      change: fc.option(
+        fc.oneof(fc.record({ added: text }), fc.record({ removed: text }), fc.record({ written: fc.nat() })),
+        { nil: undefined },
+      ),
+    }),
+    { maxLength: 9 },
   ),
   shownAgain: fc.array(text, { maxLength: 5 }),
   lastAnswer: fc.option(text, { nil: undefined }),
