@@ -1,5 +1,6 @@
 /** Decoded lines of one transcript → turns, messages and what depends on them. */
 import { isGivenBack } from "../agents/claude-code/context-arrived.ts"
+import { withoutPlan } from "../agents/claude-code/pasted.ts"
 import {
   isProse,
   messageOrigin,
@@ -290,7 +291,7 @@ export class TurnWriter {
       )
     this.#turn = Number(row.lastInsertRowid)
     if (via === "none" || via === "brief" || origin !== "human") return
-    this.#note("constraint", constraintsIn(prompt), origin, line)
+    this.#note("constraint", constraintsIn(withoutPlan(prompt)), origin, line)
   }
 
   /** A sentence said again in the same turn counts where it was said last. */

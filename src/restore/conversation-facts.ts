@@ -3,6 +3,7 @@
  * Pure.
  */
 import { errorsMet } from "../agents/claude-code/host-refusals.ts"
+import { withoutPlan } from "../agents/claude-code/pasted.ts"
 import { shellCommand, stringsIn, toolFiles } from "../agents/claude-code/tool-input.ts"
 import { toolKind } from "../agents/tool-kinds.ts"
 import { factNames, numbersIn, pathsIn } from "../transcript/facts.ts"
@@ -28,7 +29,7 @@ export class Present {
   #takePart(part: Part, version: string | undefined): void {
     switch (part.kind) {
       case "prompt":
-        this.#note("constraint", constraintsIn(part.text))
+        this.#note("constraint", constraintsIn(withoutPlan(part.text)))
         this.#prose(part.text)
         return
       case "text":

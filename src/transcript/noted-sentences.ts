@@ -5,6 +5,7 @@
  * why; a refuted approach is what it tried in vain. All are kept verbatim. Covers English, German, Spanish and Chinese;
  * test/unit/transcript/extract-languages.test.ts tells how well.
  */
+import { typedText } from "./typed-lines.ts"
 import { isWorded, Sentence } from "./wording.ts"
 import { constraints } from "./wording-constraints.ts"
 import { decisions } from "./wording-decisions.ts"
@@ -13,24 +14,27 @@ import { refuted } from "./wording-refuted.ts"
 const LONGEST = 300
 const MOST = 8
 
-/** Marks before a line's words: quotation, heading, list, number, box. */
-const LINE_MARKS = /^(?:>\s?|#{1,6}\s+|[-*+•]\s+|\d{1,3}[.)]\s+|\[[ xX]\]\s+)+/
+/** Marks before a line's words: quotation, list, number, box. */
+const LINE_MARKS = /^(?:>\s?|[-*+•]\s+|\d{1,3}[.)]\s+|\[[ xX]\]\s+)+/
+const HEADING = /^#{1,6}\s/
+/** What ends like this only announces what follows. */
+const ANNOUNCES = /[:：][*_`)]*$/
 /** A line of at least this length that ends within a sentence continues on the next one. */
 const WRAPPED = 50
 /** After the end of a sentence, but not after an abbreviation. */
 const SENTENCE_END =
   /(?<=[.!?]["'”’)]{0,2})(?<!\b(?:e\.g|i\.e|etc|vs|cf|approx|resp|z\.B|d\.h|bzw|ca|Nr|No|Abs|p\.ej|Dr|Mr|Mrs|Ms|St)\.)\s+|(?<=[。！？；])/
 
-/** Sentences of prose. Skips code blocks and host tags, which hold none. */
+/** Sentences of prose. Skips headings, and code blocks and host tags, which hold none. */
 function sentences(text: string): readonly Found[] {
   if (latest?.text === text) return latest.sentences
   const found: Found[] = []
   const prose = text.slice(0, 20_000).replace(/```[\s\S]*?(```|$)/g, "\n")
   for (const line of unwrapped(prose)) {
-    if (isTooShort(line) || /^</.test(line) || /^[|{}[\]]/.test(line)) continue
+    if (isTooShort(line) || HEADING.test(line) || /^[<|{}[\]]/.test(line)) continue
     for (const sentence of line.split(SENTENCE_END)) {
       const trimmed = balanced(sentence.trim())
-      if (!isTooShort(trimmed) && trimmed.length <= LONGEST)
+      if (!isTooShort(trimmed) && trimmed.length <= LONGEST && !ANNOUNCES.test(trimmed))
         found.push({ whole: trimmed, sentence: new Sentence(trimmed.replace(/^(?:\*\*|__)/, "")) })
     }
   }
@@ -80,9 +84,14 @@ const isTooShort = (text: string): boolean =>
 
 /** Lines that a human quotes are somebody else's words, mostly the model's. */
 const QUOTED = /^[ \t]*>.*$/gm
+/** So is a sentence in quotation marks. */
+const SPOKEN = /^(?:"[^"]*"?|[“„][^”“]*[”“]?|«[^»]*»?)[.!?]?$/
 
 export const constraintsIn = (prompt: string): string[] =>
-  pick(prompt.replace(QUOTED, ""), (sentence) => isWorded(sentence, constraints()))
+  pick(
+    typedText(prompt).replace(QUOTED, ""),
+    (sentence) => !SPOKEN.test(sentence.text) && isWorded(sentence, constraints()),
+  )
 
 /** `That is now decided.` only refers to a decision made elsewhere. */
 const POINTING = /^(?:that|this|it|das|dies(?:es)?|es|eso|esto)(?:['’]s)?\s/i

@@ -8,6 +8,8 @@ import { begins, MARKS, type Wording, type Wordings, wholeWords } from "./wordin
 /** Where an order may begin within a sentence. */
 const ORDER = String.raw`(?:^|[,;:–—-]\s*|\b(?:please|and|but|so|then|also|you|we)\s+)`
 
+const NO_NEW = String.raw`no (?:new|more|extra|other|additional|external|third-party)(?! (?:errors?|warnings?|issues?|problems?|failures?|messages?|results?|changes?)(?!\p{L}))`
+
 const english = (): Wording => ({
   marks: MARKS.english,
   yes: [
@@ -17,12 +19,14 @@ const english = (): Wording => ({
     /\bI (?:do not|don['’]?t) want\b/i,
     /^(?!(?:it|this|that|there|he|she|i|something)\b).*\b(?:must|must not|mustn['’]t|shall|should not|shouldn['’]t|may not|(?:has|needs) to (?=(?:be|stay|remain|keep|support)\b))\s*\w+/i,
     /\b(?:it|this|that|there) must (?:not|never|work|stay|keep|run|support|remain)\b/i,
+    /\bshould (?:(?:stay|remain)\b|be (?:kept|limited|scoped|left)\b|.{2,60}\bonly[.!]?$)/i,
+    /^(?:the |all |your |our |any )?(?:(?:code )?comments?|code|commits?|commit messages|names|docs|answers|replies|messages|PRs)(?: \w+){0,3} should (?:always )?be\b/i,
     /\b(?:you|we) (?:cannot|can['’]t|mustn['’]t)\s+\w+|\byou have to\b/i,
     begins(
       "only (?!(?:one|two|three|four|a|an|the|this|that|these|those|some|when|if|after|because|on|in|at|\\d)(?!\\p{L}))\\p{L}+",
     ),
     begins(
-      "make sure|ensure|be sure to|remember to|stick (?:to|with)|prefer|leave (?!(?:me |us )?an? (?:short )?(?:note|comment|message|remark|hint)\\b).{1,60}(?:alone|as (?:it )?is|as they are|untouched|unchanged)",
+      "(?:make sure|ensure)(?! (?:it|that|this|you|we)(?:['’](?:s|ve|re)| is| has| have| are)(?!\\p{L}))|be sure to|remember (?:to|never|not|always)|stick (?:to|with)|prefer|leave (?!(?:me |us )?an? (?:short )?(?:note|comment|message|remark|hint)\\b).{1,60}(?:alone|as (?:it )?is|as they are|untouched|unchanged)",
       "keep (?!going|it up|on|in|trying|working|an|me|up)\\p{L}+",
       "stay (?:inside|within|out of|away from)|hands off|instead of .{2,60}\\buse",
       "(?:ask|check with|confirm with) (?:me |us )?(?:first,? )?before",
@@ -33,8 +37,12 @@ const english = (): Wording => ({
     /^(?:please\s+)?(?:do|fix|solve|implement|write|build|make)\b.*\bwithout \w+ing\b/i,
     /^(?:please\s+)?(?:write|put|call|run|return|make|do|go|pick|choose|take|store|read|build|let['’]s|i want|i['’]d like|we should|it should)\b.*\b(?:instead of|rather than)\b/i,
     /\b(?:from now on|going forward|under no circumstances|I(?:['’]d| would)? prefer|(?:is|are) (?:not allowed|forbidden|off[ -]limits|mandatory))\b/i,
+    // "… , no Latin, no rhymes", but not of what there is.
+    /^(?!.*\b(?:there|is|are|was|were|got|gets?|sees?|has|have|had|shows?|still|with|tried)\b).*[,;:]\s+no (?!(?:errors?|warnings?|issues?|problems?|failures?|changes?|results?|messages?|idea|need|worries|luck|matter|longer|one|thanks|not|wait|output|logs?)\b)\p{L}+(?: \p{L}+)?(?:[,.;]|$)/iu,
+    /\blet['’]s not (?!worry|bother)\w+/i,
+    /\b(?:we|you) should (?:first|follow|stick|keep)\b/i,
     begins(
-      "no (?:new|more|extra|other|additional|external|third-party)(?! (?:errors?|warnings?|issues?|problems?|failures?|messages?|results?|changes?)(?!\\p{L}))",
+      NO_NEW,
       "no (?:comments|emojis?|mocks?|semicolons|abbreviations|placeholders|workarounds|force[- ]push(?:es|ing)?)(?! (?:are|is|was|were|there|found|yet|so far|needed|left)(?!\\p{L}))",
     ),
   ],
@@ -45,6 +53,10 @@ const english = (): Wording => ({
     /\bmust (?:have \w+(?:ed|en|ne|nt|st)\b|have (?:gone|lost|had)\b|be (?:the|a|an|some|my|your|because|due|caused|wrong|mistaken|something|kidding|joking)\b)/i,
     /\b(?:do not|don['’]?t) (?:think|worry|know|see|understand|care|mind|need|remember|have|get|believe|exist|work)\b/i,
     /\bnever mind\b/i,
+    /\bshould(?: not|n['’]t) (?:happen|occur|matter|be (?:possible|necessary|needed|a problem))\b/i,
+    // What reviewers, documents and reports say of a thing.
+    /^(?:consider|while|although|currently|previously|note that|looking at|without this)\b|\bwould (?:be|also|not)\b|\btry again\b|\b(?:maybe|perhaps)\b/i,
+    /^(?:this|that|it|which|these)\b.*\bto (?:always|never|only)\b|^if (?:the|a|an|it|this)\b.*\bthen\b/i,
     // Pasted output of programs.
     /^(?:[\w.]*error|[\w.]+exception|fatal)(?:\[\w+\]| [A-Z]{0,4}\d+)?:/i,
     /^please make sure you have the correct access rights\b/i,

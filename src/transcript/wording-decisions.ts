@@ -1,28 +1,73 @@
-/** Wordings of decisions: what the model settled, and what it found to be the cause. Pure. */
+/**
+ * Wordings of decisions: a choice between ways, or a way that is settled. What was found to be the cause of something is
+ * none, though it is told with the same words. Pure.
+ */
 import { once } from "../util/once.ts"
-import { begins, MARKS, type Wording, type Wordings, wholeWords } from "./wording.ts"
+import { begins, MARKS, plainWords, type Wording, type Wordings, wholeWords } from "./wording.ts"
+
+/** "I", "we'll", "I have only" and what else may stand before a verb of choosing. */
+const WE = String.raw`\b(?:I|we)(?:['’](?:ll|ve|m|re)| will| have| am| are)?(?: (?:just|only|also|now|then|therefore|simply|instead|deliberately|still))*`
+/** "Let me" only announces a step, unless it names the other way. */
+const WHO = String.raw`(?:${WE}|\blet me|\blet['’]s)`
+/** What one does with a way: takes it, or not. Looking, checking and running are no choices. */
+const TAKE =
+  "use|using|keep|keeping|leave|leaving|skip|skipping|defer|deferring|drop|dropping|stay|stick|split|switch|convert|replace|fold|pin|treat|restore|revert|delete|remove|inline"
+const TOOK =
+  "used|kept|left|skipped|deferred|dropped|stayed|stuck|split|switched|converted|replaced|folded|pinned|treated|restored|reverted|deleted|removed|inlined"
+/** These say so only where the other way is named. */
+const MAKE = "put|make|move|set|branch|file|store|return|build|write|rewrite|modify|correct|merge|add"
+const MADE = "made|moved|branched|filed|stored|built|wrote|rewrote|merged|recorded|added"
+/** Within the same clause. */
+const CONTRAST = String.raw`[^;—]*?\b(?:rather than|instead of|in favou?r of)\b`
+const REASON = String.raw`[^;]*?\b(?:because|since|so that|so as (?:not )?to|on purpose|per your|as you (?:asked|said|wanted))\b`
+/** Verbs that only tell what comes next. */
+const NEXT =
+  "(?:look|check|verify|confirm|read|re-?read|see|find|test|trace|inspect|examine|be|get|explain|answer|think|dig|investigate|review|explore|understand|measure|count|ask|flag|note|know|need|have|report|start|try)"
 
 const english = (): Wording => ({
   marks: MARKS.english,
   yes: [
-    /\b(?:I|we)(?:['’]ve| have)?(?: just| now| also| finally)? (?:decided|chose|chosen|opted|settled|agreed|picked|went with|ended up (?:with|using))\b/i,
+    /\b(?:I|we)(?:['’]ve| have)?(?: just| now| also| finally| deliberately)? (?:decided|chose|chosen|opted|settled|agreed|picked|went with|ended up (?:with|using))\b/i,
     /\b(?:I|we)(?:['’]ll| will) (?:go|stick|stay) with\b|\blet['’]s (?:go|stick) with\b|\bgoing with\b|\bsettled on\b|\bsticking with\b/i,
-    begins("(?:decided|chose|opted|picked|went with|choosing)"),
+    /\b(?:I|we)(?:['’]m|['’]re| am| are)(?: now| deliberately)? (?:choosing|picking|opting|settling on|deferring|dropping)\b/i,
+    begins("(?:decided|chose|opted|picked|went with|choosing|option \\p{L}{0,6}\\d{0,2} it is)"),
     /\b(?:final )?decision\s*(?:\*\*)?:|\b(?:the|our|this) decision (?:is|was) to\b|\bnow decided\b/i,
-    /\b(?:instead of|rather than)\b(?! because).*\b(?:because|since|so that|as it)\b|\b(?:because|since)\b.*\b(?:instead of|rather than)\b(?! because)/i,
-    /\b(?:I|we)(?:['’]ll use| will use|['’]m using|['’]re using| switched (?:to|from)|['’]ve switched (?:to|from))\b.*\b(?:because|since)\b/i,
-    // "Turned out" alone reports a finding. It counts if it names a cause or what was done about it.
-    /\bturn(?:s|ed) out\b.*(?:\b(?:the )?(?:cause|culprit|reason)\b|\b(?:breaks?|broke)\b|\bso (?:I|we)\b)/i,
-    /\b(?:root cause|the (?:real|actual|underlying) (?:problem|issue|cause|bug|reason|culprit) (?:is|was)|the (?:problem|issue|bug|error|failure|crash) (?:is|was) caused by)\b/i,
+    new RegExp(`${WE} (?:${TAKE}|${TOOK})\\b${REASON}`, "i"),
+    new RegExp(`${WHO} (?:${TAKE}|${TOOK}|${MAKE}|${MADE})\\b${CONTRAST}`, "i"),
+    new RegExp(
+      `^(?:instead of|rather than|because|since)\\b.*,\\s+${WHO} (?:${TAKE}|${TOOK}|${MAKE}|${MADE})\\b`,
+      "i",
+    ),
+    new RegExp(String.raw`^(?:instead of|rather than)\b.*,\s+I(?:['’]ll| will) (?!${NEXT}\b)\w`, "i"),
+    new RegExp(
+      String.raw`\bI(?:[’']ll| will)(?: (?:just|also|now|then|simply|therefore))* (?!${NEXT}\b)\p{L}+\b(?:${CONTRAST}|.*\binstead[.!]?$)`,
+      "iu",
+    ),
+    // Without a reason only what is not done, or stays as it is.
+    /\bI(?:['’]ll| will)(?: (?:just|simply|deliberately))? (?:keep|leave|skip|defer|drop)\b(?! (?:you|going|an eye|track|on|in|\w+ing|ahead|(?:this|that|it) in mind)\b)/i,
+    /\bso (?:I|we)(?:['’]ve| have)?(?: (?:just|simply|deliberately))? (?:kept|left|skipped|deferred|dropped|stayed|stuck)\b/i,
+    /\b(?:I|we)(?:['’]ve| have)?(?: now)? switched\b.*\b(?:to|from)\b/i,
+    // Without a subject: "Deleted rather than moved", "Keeping both because …", "Skip it since …".
+    /^(?:\*\*)?(?:skip|keep|leave|defer|drop|use)\b[^;]*\b(?:because|since)\b/i,
+    /^(?:\*\*)?(?:keeping|leaving)\b.*\b(?:as[ -](?:it )?is|for now)\b/i,
+    new RegExp(
+      String.raw`^(?:\*\*)?(?:also |deliberately )?(?:(?:${TOOK}|using|keeping|leaving|skipping|deferring|dropping|sticking)\b(?:${CONTRAST}|${REASON})|(?:${MADE})\b${CONTRAST})`,
+      "i",
+    ),
   ],
   no: [
     /\?\s*$|\b(?:not|n['’]t|never|nothing)\b(?: \w+){0,3} (?:decided|chosen|settled|agreed|decide)\b|\bnothing was decided\b/i,
-    /\b(?:un(?:known|clear)|find|finding|look(?:ing)? for|need|needs|identify|investigate|locate)\b.*\b(?:root cause|decision)|\broot cause\b.*\b(?:unknown|unclear|not (?:yet )?(?:known|clear|found))\b/i,
-    // Advice, a choice left to the reader, a cause named by somebody else.
-    /\bworth (?:checking|asking|putting|flagging|noting)\b|\b(?:lever|option|way) (?:you|we) have\b|\bdesign decision: .*\b(?:versus|vs)\b|\bstated (?:root )?cause\b/i,
+    // Advice, a choice left to the reader, a finding, a slip.
+    plainWords(
+      "worth (?:checking|asking|putting|flagging|noting)|(?:lever|option|way) (?:you|we) have|design decision: .*(?:versus|vs)|versus|say the word|let me know|tell me|(?<!per )your call|want me to|if you(?:['’]d| would)? (?:want|like|prefer|rather)|do you",
+      "wrong|wrongly|mistaken(?:ly)?|accidentally|by (?:accident|mistake)|root cause|culprit",
+    ),
+    /\b(?:rather than|instead of) (?:assum|guess|infer|trust|rel(?:y|ied)|hop|speculat|tak(?:e|ing) .* (?:on faith|for granted))\w*/i,
+    // "I'll leave it as is": nobody knows what.
+    /^I(?:['’]ll| will) \p{L}+(?: (?:it|that|this|them|those))?(?: (?:as[ -](?:it )?is|alone|out|there))?[.!]?$/iu,
     /\b(?:deferred|open|pending|unresolved|outstanding|postponed) (?:decision|question)/i,
     /^(?:(?:now|so|first|okay|ok),? )?let me (?:first |now |also )?(?:dig|look|check|verify|see|find|trace|investigate|confirm|understand)\b/i,
-    /^(?:if|should|whether|once|when|unless|before)\b|\b(?:if|whether|unless) (?:you|we|i|they)(?:['’]ve| have)? (?:decide|chose|choose|opt|settle|pick)/i,
+    /^(?:if|should|whether|once|when|unless|before)\b|\b(?:if|whether|unless|before) (?:you|we|i|they)(?:['’]ve| have)? (?:decide|chose|choose|opt|settle|pick)/i,
   ],
 })
 
@@ -32,15 +77,15 @@ const german = (): Wording => ({
     wholeWords(
       "(?:habe|haben|hab) (?:ich |wir )?(?:mich|uns) .{0,60}(?:entschieden|festgelegt)|(?:mich|uns) (?:für|gegen) .{1,60}entschieden",
       "entscheide(?:n)? (?:mich|uns) (?:für|gegen)|entschieden, (?:dass|weil|da)",
-      "(?:ich|wir) (?:nehme|nehmen|verwende|verwenden|nutze|nutzen|setze|setzen|wähle|wählen|bleibe|bleiben|behalte|behalten) .{2,120}(?:weil|da|denn|statt)",
+      "(?:ich|wir) (?:nehme|nehmen|verwende|verwenden|nutze|nutzen|setze|setzen|wähle|wählen|bleibe|bleiben|behalte|behalten|lasse|lassen) .{2,120}(?:weil|da|denn|statt)",
       "(?:nehme|nehmen|verwende|verwenden|nutze|nutzen|wähle|wählen|setze|setzen) (?:ich|wir) .{2,120}(?:weil|da|denn|statt)",
-      "(?:eigentliche|wahre|tatsächliche|die) Ursache (?:ist|war|liegt|lag)|es stellte sich heraus|stellt sich heraus",
+      "statt .{2,80} (?:nehme|nehmen|verwende|verwenden|nutze|nutzen|wähle|wählen|setze|setzen) (?:ich|wir)",
     ),
     /^(?:\*\*)?Entscheidung(?:\*\*)?:/i,
   ],
   no: [
     /\?\s*$|(?<!\p{L})(?:noch nicht|nicht|nie) (?:\p{L}+ )?(?:entschieden|festgelegt)/iu,
-    /Ursache .*(?:unbekannt|unklar|nicht (?:bekannt|klar))|^(?:wenn|falls|ob|sag|sobald)(?!\p{L})/iu,
+    /^(?:wenn|falls|ob|sag|sobald)(?!\p{L})/iu,
   ],
 })
 
@@ -49,15 +94,14 @@ const spanish = (): Wording => ({
   yes: [
     wholeWords(
       "(?:he|hemos) (?:decidido|elegido|optado|escogido)|decidí|decidimos|opté|optamos|elegí|elegimos|escogí|escogimos",
-      "(?:uso|usamos|utilizo|utilizamos|(?:voy|vamos) a (?:usar|utilizar)|me quedo|nos quedamos|elijo|mantengo|mantenemos) .{2,120}(?:porque|ya que|puesto que|pues)",
+      "(?:uso|usamos|utilizo|utilizamos|(?:voy|vamos) a (?:usar|utilizar)|me quedo|nos quedamos|elijo|mantengo|mantenemos|dejo|dejamos) .{2,120}(?:porque|ya que|puesto que|pues|en (?:lugar|vez) de)",
       "(?:en lugar|en vez) de .{2,120}(?:porque|ya que|puesto que)",
-      "la (?:verdadera )?causa(?: raíz| real| verdadera)? (?:es|era|fue|estaba|está)|resulta que|resultó que",
     ),
     /^(?:\*\*)?Decisión(?:\*\*)?:/i,
   ],
   no: [
     /\?\s*$|^¿|(?<!\p{L})(?:no|aún no|todavía no|tampoco) (?:se )?(?:he|hemos|decidí|decidimos|elegí|elegimos)(?!\p{L})/iu,
-    /causa .*(?:desconoc|no se sabe|no está clara)|(?<!\p{L})(?:encontrar|buscar|hallar|averiguar) la causa|^(?:si|cuando|dime)(?!\p{L})/iu,
+    /^(?:si|cuando|dime)(?!\p{L})/iu,
     /(?<!\p{L})se (?:ha )?(?:elegí|eligió|decide)(?!\p{L})/iu,
   ],
 })
@@ -68,7 +112,6 @@ const chinese = (): Wording => ({
     /^(?:最终)?(?:决定|结论)[：:]/,
     /(?:我们?|最终|最后|因此|所以|这里|于是|现在|这次)[^。？?]{0,8}(?:决定|选择|选用|选定|采用|改用|使用)/,
     /(?:用|使用|采用|改成).{1,30}(?:代替|而不是|而非).*(?:因为|由于)|(?:因为|由于).*(?:代替|而不是|而非|改用|选择|采用)/,
-    /(?:根本|真正的?|实际|(?:问题|错误|失败|报错|崩溃)的)原因(?:是|在于|就是)/,
   ],
   no: [
     /[？?]\s*$|吗[。！]?$|还没|尚未|没有(?:决定|选)|未决定|由.{1,6}(?:决定|选择)|请|应该|取决|如何|怎么|如果|需要(?:先)?(?:决定|选择)|[先再]决定|不清楚/,

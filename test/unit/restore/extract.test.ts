@@ -14,6 +14,16 @@ describe("constraints of the user", () => {
     "不要修改生成的文件",
     "Benutze niemals var, nimm const.",
     "Leave the notes in the margin untouched.",
+    "Remember never to push",
+    "verwende niemals any",
+    "The kiln should be fired by night only.",
+    "Comments in the code should be short.",
+    "One folder, no new ones.",
+    "let's not fire the kiln before the doors are shut",
+    "Write it for a potter, no Latin, no rhymes.",
+    "We should first measure the door, then cut it.",
+    '"blue" it is, don\'t ask for colours again.',
+    "Make sure it works without a network.",
   ])("%s", (sentence) => {
     expect(constraintsIn(`Some words before.\n${sentence}\nSome words after.`)).toEqual([sentence])
   })
@@ -31,6 +41,13 @@ describe("constraints of the user", () => {
     "```\n// never call this\n```",
     "> Never touch the generated files.\n  > Use fetch, not axios.\nWhy do you say so?",
     "<system-reminder>You must obey</system-reminder>",
+    '"Never fire the kiln twice."',
+    "This shouldn't happen.",
+    "make sure it's on the upper shelf",
+    "maybe let's not have two doors",
+    "Consider a second hinge: you never know.",
+    "This causes the loom to always stop.",
+    "The thread would be torn and must not be pulled.",
   ])("not: %s", (text) => {
     expect(constraintsIn(text)).toEqual([])
   })
@@ -47,7 +64,7 @@ describe("decisions of the model", () => {
   test.each([
     "I chose exponential backoff rather than a fixed delay because it spreads load.",
     "Decision: keep the old table.",
-    "The root cause was a stale cache.",
+    "I'm choosing zod rather than yup",
     "We'll go with the second option.",
   ])("%s", (sentence) => {
     expect(decisionsIn(sentence)).toEqual([sentence])
@@ -62,7 +79,18 @@ describe("decisions of the model", () => {
     "That's now decided.",
     "Let me dig into whether the three share a root cause before I fix them.",
     "Let me look into the root cause.",
+    // Headings, and what only announces.
+    "## Decision: keep the old table",
+    "Decision:",
+    "I'll keep the flag because:",
+    "**I went with the queue:**",
+    "Root Cause",
+    "I'll leave it as is.",
+    "I'll skip that.",
     // Findings, advice and choices.
+    "The root cause was a stale cache.",
+    "The real issue was a lock that nobody let go of.",
+    "**Cache** — the stale entry turned out to be the cause.",
     "The second finding turned out to be the key to the whole layout.",
     "The link turned out to name a test of the parser.",
     "It turns out that the kiln has two doors, because the shelf is placed between them.",
@@ -79,15 +107,15 @@ describe("decisions of the model", () => {
   test.each([
     // Whole, from where it begins.
     [
-      "- **Cache** — the stale entry turned out to be the cause.",
-      "**Cache** — the stale entry turned out to be the cause.",
+      "- **Cache** — I kept the old one, since it is warm.",
+      "**Cache** — I kept the old one, since it is warm.",
     ],
-    ["3. **Root cause:** the lock was held.", "**Root cause:** the lock was held."],
-    ["> ## The root cause was the lock.", "The root cause was the lock."],
-    ["12 workers were the root cause of it.", "12 workers were the root cause of it."],
+    ["3. **Decision:** the lock stays.", "**Decision:** the lock stays."],
+    ["> We chose the lock.", "We chose the lock."],
+    ["12 workers it is: I chose them over 8.", "12 workers it is: I chose them over 8."],
     [
-      "Files with names as e.g. `a b` turned out to break it.",
-      "Files with names as e.g. `a b` turned out to break it.",
+      "I chose names as e.g. `a b` because they break it.",
+      "I chose names as e.g. `a b` because they break it.",
     ],
     [
       "We chose the queue which is held in memory and is emptied\nby the worker because it needs no lock. Then we went on.",

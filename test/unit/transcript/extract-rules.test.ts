@@ -68,16 +68,16 @@ describe("decisions", () => {
     "I'll use SQLite because it needs no server.",
     "I switched to fetch because the old client broke.",
     "Let's go with the second loom.",
-    "The bug was caused by a race in the cache.",
     "Vamos a usar Redis porque es más rápido.",
-    "问题的原因是缓存没有刷新。",
   ])("%s", (sentence) => expect(decisionsIn(sentence)).toEqual([sentence]))
 
   test.each([
     "I'll use the loom.",
     "Should we go with the second loom, because it is nearer?",
+    "The bug was caused by a race in the cache.",
     "If the bug was caused by a race, we will see it.",
     "Voy a usar la tabla.",
+    "问题的原因是缓存没有刷新。",
     "问题的原因还不清楚。",
   ])("not: %s", (sentence) => expect(decisionsIn(sentence)).toEqual([]))
 })
