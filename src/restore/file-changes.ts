@@ -1,6 +1,6 @@
 /** What was last done to the files in flight: read from the vault, since the views do not hold what was written. */
-import { partsOfLine } from "../agents/claude-code/decode.ts"
 import { type FileChange, fileChange } from "../agents/claude-code/file-change.ts"
+import { callIn } from "../agents/claude-code/line-texts.ts"
 import type { Database } from "../archive/database.ts"
 import { placesOf } from "../archive/queries/messages.ts"
 import { CopyReaders } from "../vault/reader.ts"
@@ -32,7 +32,7 @@ export function withLastChanges(
   }
 }
 
-function changeIn(line: string, call: string): FileChange | undefined {
-  const use = partsOfLine(line).parts.find((part) => part.kind === "toolUse" && part.id === call)
-  return use?.kind === "toolUse" ? fileChange(use.name, use.input) : undefined
+function changeIn(line: string, id: string): FileChange | undefined {
+  const call = callIn(line, id)
+  return call && fileChange(call.name, call.input)
 }

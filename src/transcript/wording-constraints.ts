@@ -37,7 +37,7 @@ const english = (): Wording => ({
     /^(?:please\s+)?(?:do|fix|solve|implement|write|build|make)\b.*\bwithout \w+ing\b/i,
     /^(?:please\s+)?(?:write|put|call|run|return|make|do|go|pick|choose|take|store|read|build|let['’]s|i want|i['’]d like|we should|it should)\b.*\b(?:instead of|rather than)\b/i,
     /\b(?:from now on|going forward|under no circumstances|I(?:['’]d| would)? prefer|(?:is|are) (?:not allowed|forbidden|off[ -]limits|mandatory))\b/i,
-    // "… , no jargon, no history", but not of what there is.
+    // "… , no Latin, no rhymes", but not of what there is.
     /^(?!.*\b(?:there|is|are|was|were|got|gets?|sees?|has|have|had|shows?|still|with|tried)\b).*[,;:]\s+no (?!(?:errors?|warnings?|issues?|problems?|failures?|changes?|results?|messages?|idea|need|worries|luck|matter|longer|one|thanks|not|wait|output|logs?)\b)\p{L}+(?: \p{L}+)?(?:[,.;]|$)/iu,
     /\blet['’]s not (?!worry|bother)\w+/i,
     /\b(?:we|you) should (?:first|follow|stick|keep)\b/i,

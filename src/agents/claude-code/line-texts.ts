@@ -2,7 +2,7 @@
  * What one line says, for callers that need nothing else of it. Pure. Loading the whole decoder would take hooks longer
  * than reading all such lines.
  */
-import { type JsonObject, objectOf } from "../../transcript/json.ts"
+import { type JsonObject, objectOf, stringOf } from "../../transcript/json.ts"
 import { parseJson } from "../../util/parse-json.ts"
 import { textsOf } from "./content.ts"
 
@@ -44,6 +44,17 @@ export function resultText(line: string): string {
     .filter(({ type }) => type === "tool_result")
     .flatMap((block) => textsOf(block["content"]))
     .join("\n")
+}
+
+/** A call of a tool, by its tool_use_id; undefined if the line does not hold it. */
+export function callIn(
+  line: string,
+  id: string,
+): { readonly name: string; readonly input: unknown } | undefined {
+  const { content } = objectOf(fieldsOf(line)["message"])
+  const use = (Array.isArray(content) ? content : []).map(objectOf).find((block) => block["id"] === id)
+  const name = stringOf(use?.["name"])
+  return name === undefined ? undefined : { name, input: use!["input"] }
 }
 
 const messageTexts = (fields: JsonObject): string[] => textsOf(objectOf(fields["message"])["content"])
