@@ -5,7 +5,7 @@
  */
 import { withoutColours } from "./error-lines.ts"
 import { onlyFilters } from "./filters.ts"
-import { MAY_RUN, type Run, runOf } from "./runners.ts"
+import { type KnownRun, MAY_RUN, runOf } from "./runners.ts"
 import { type Pipeline, pipelinesIn } from "./shell-script.ts"
 import { showsText } from "./showing-commands.ts"
 
@@ -14,7 +14,7 @@ const LONGEST = 8000
 
 /** What a script runs whose failure its exit status does not tell. */
 export interface HiddenRuns {
-  readonly runs: readonly Run[]
+  readonly runs: readonly KnownRun[]
   readonly script: string
 }
 
@@ -26,7 +26,7 @@ export function hiddenRuns(script: string): HiddenRuns | undefined {
   if (script.length > LONGEST || !MAY_RUN.test(script)) return undefined
   const pipelines = pipelinesIn(script) ?? []
   const isPipeTold = /\bpipefail\b/.test(script)
-  const runs: Run[] = []
+  const runs: KnownRun[] = []
   for (const [n, pipeline] of pipelines.entries()) {
     const run = runOf(pipeline.command)
     if (run === undefined) {

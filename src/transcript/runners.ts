@@ -313,7 +313,7 @@ function programOf(command: string): string {
 }
 
 /** What is known of a failure of one command. */
-export interface Run {
+export interface KnownRun {
   /** What it runs, as the shell would look for it. */
   readonly command: string
   readonly failures: readonly RegExp[]
@@ -322,7 +322,7 @@ export interface Run {
 const RUN_BY_OTHERS = [...RUNNERS, DELEGATE].flatMap(({ failed }) => failed ?? [])
 
 /** What a command runs, whichever program starts it; undefined if it runs no such program. */
-export function runOf(command: string): Run | undefined {
+export function runOf(command: string): KnownRun | undefined {
   const program = programOf(command)
   if (program === "" || SERVES.test(program)) return undefined
   const own = RUNNERS.filter(({ run }) => run.test(program))
